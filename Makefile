@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# make            build build/nest; says which package is missing, installs nothing
+# make run        install what is missing, build, show this host's network stack trace
+# make test       install what is missing, build, run every test
+# make help       all targets
+#
+# Sources are found by wildcard: a new file needs no line here.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+CC         := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CLANG      ?= clang
+LLVM_STRIP ?= llvm-strip
+
+VERSION := $(shell cat VERSION)
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef \
+	    -Wformat=2 -Wno-format-nonliteral -Wno-missing-field-initializers -Wvla -Wimplicit-fallthrough
+ifdef WERROR
+WARNINGS += -Werror
+endif
+
+OPT      ?= -O2
+SANITIZE ?=
+CPPFLAGS += -D_GNU_SOURCE -DNEST_VERSION='"$(VERSION)"' -Isrc
+CFLAGS   += -std=gnu17 $(OPT) -g -fno-common -fno-omit-frame-pointer $(WARNINGS)
+ifdef SANITIZE
+CFLAGS   += -fsanitize=$(SANITIZE) -fno-sanitize-recover=undefined
+LDFLAGS  += -fsanitize=$(SANITIZE)
+else
+CPPFLAGS += -D_FORTIFY_SOURCE=2
+CFLAGS   += -fstack-protector-strong -fPIE
+LDFLAGS  += -pie -Wl,-z,relro,-z,now
+endif
+LDLIBS   += -lbpf -lelf -lz -ljansson -lm
+
+SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
+OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
+
+# Files carried inside the program: BPF objects, found again by name through base/embed.h.
+BPF_SOURCES := $(wildcard src/*/*.bpf.c)
+BPF_OBJECTS := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o)
+EMBEDDED    := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o)
+
+# Everything but main: what tests, benches and laboratory programs link with.
+PARTS     := $(filter-out $(BUILD)/obj/src/main.o,$(OBJECTS)) $(EMBEDDED)
+BASE_OBJS := $(filter $(BUILD)/obj/src/base/%,$(OBJECTS))
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$@)')
+
+.DELETE_ON_ERROR:
+.PHONY: all run test test-unit test-golden test-live test-fuzz lint asan fuzz bench install clean help setup-check
+.SECONDARY:
+
+all: $(BUILD)/nest
+
+$(BUILD)/nest: $(OBJECTS) $(EMBEDDED)
+	$(call say,LINK)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# A missing package is named before the compiler stumbles over it.
+$(BUILD)/.packages: scripts/setup
+	@mkdir -p $(@D)
+	@scripts/setup --check build
+	@touch $@
+
+$(BUILD)/obj/%.o: %.c | $(BUILD)/.packages
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/src/main.o $(BUILD)/obj/src/cmd/version.o: VERSION
+
+$(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
+	$(call say,BPF)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(shell uname -m)) -Isrc -O2 -g -Wall -Wextra \
+		-Wno-unused-parameter $(if $(WERROR),-Werror) -isystem /usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
+	$(Q)$(LLVM_STRIP) -g $@
+
+$(BUILD)/obj/%.bpf.embed.o: $(BUILD)/bpf/%.bpf.o src/base/embed.inc
+	$(call say,EMBED)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(notdir $*).bpf.o"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
+
+include $(wildcard tests/*.mk lab/*.mk)
+
+run:
+	@scripts/setup build
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/nest
+
+install: all
+	install -D -m 755 $(BUILD)/nest $(DESTDIR)$(PREFIX)/bin/nest
+	$(BUILD)/nest help --install-pages '$(DESTDIR)$(PREFIX)/share'
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo 'all          build $(BUILD)/nest (default)'
+	@echo 'run          install what is missing, build, run'
+	@echo 'test         install what is missing, build, run every test'
+	@sed -n 's/^##> //p' $(MAKEFILE_LIST)
+	@echo 'install      to DESTDIR and PREFIX (/usr/local), with man pages and completions'
+	@echo 'clean        remove $(BUILD)'
+
+-include $(shell find $(BUILD)/obj $(BUILD)/bpf $(BUILD)/tests $(BUILD)/lab -name '*.d' 2>/dev/null)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Network addresses. One 16-byte form for both families, IPv4 kept as v4-mapped IPv6: equality, hashing and prefixes
+ * need no special case, and a v4-mapped socket and its IPv4 peer are the same address, which is how people see them.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/net_types.h"
+
+struct prefix {
+	struct addr addr;
+	uint8_t bits; /* of the 128-bit form: 10.0.0.0/8 has 104 */
+};
+
+#define ADDR_TEXT_MAX 48
+
+struct addr addr_from_v4(const void *four_bytes);
+/* A v4-mapped address becomes IPv4. */
+struct addr addr_from_v6(const void *sixteen_bytes);
+
+static inline bool addr_equal(const struct addr *a, const struct addr *b)
+{
+	return a->family == b->family && memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+/* Orders IPv4 before IPv6, then by value. */
+int addr_compare(const struct addr *a, const struct addr *b);
+bool prefix_contains(const struct prefix *p, const struct addr *a);
+
+/* Each takes the whole text: 10.0.0.1, fe80::1, [::1] is refused (that is an endpoint's form). */
+int addr_parse(const char *text, struct addr *ret_addr) _must_check_;
+/* An address alone is a prefix of full length; bits beyond the length must be zero (10.0.0.1/8 is refused). */
+int prefix_parse(const char *text, struct prefix *ret_prefix) _must_check_;
+/* 10.0.0.1:80, [::1]:80, :80, *:80; a missing part is unknown. A bare address has port 0. */
+int endpoint_parse(const char *text, struct endpoint *ret_endpoint) _must_check_;
+
+/* At most ADDR_TEXT_MAX bytes with the NUL; returns the length. */
+size_t addr_format(const struct addr *a, char *text);
+void endpoint_format(const struct endpoint *e, struct buf *out);
+void prefix_format(const struct prefix *p, struct buf *out);

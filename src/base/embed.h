@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files that the build put inside the program (see the Makefile): BPF objects, rules, pages. */
+#pragma once
+
+#include "base/macros.h"
+
+struct embedded_file {
+	const char *name;
+	const unsigned char *begin;
+	const unsigned char *end;
+};
+
+REGISTRY(embedded_file, struct embedded_file);
+
+/* By exact name, or NULL. */
+const struct embedded_file *embed_find(const char *name);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Words to the person at the terminal, all on stderr and all beginning with "nest: ". Only commands and main speak at the
+ * levels above debug; lower layers return a code and fill a struct why.
+ */
+#pragma once
+
+#include "base/macros.h"
+
+enum log_level { LOG_LEVEL_QUIET, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
+void log_write(enum log_level level, const char *format, ...) _printf_(2, 3);
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)  log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#include "base/out.h"
+#include "base/parse.h"
+
+#define OUT_BATCH ((size_t)64 << 10)
+
+static unsigned terminal_width(int fd)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t value;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	if (columns && parse_u64(columns, 20, 10000, &value) == 0)
+		return (unsigned)value;
+	return 80;
+}
+
+void out_init(struct out *out, int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	*out = (struct out){.fd = fd, .is_terminal = isatty(fd) == 1, .pending = BUF_INIT((size_t)256 << 20)};
+	out->color = out->is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+	out->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	if (out->is_terminal)
+		out->width = terminal_width(fd);
+}
+
+int out_open(struct out *out, const char *path)
+{
+	int fd;
+
+	if (!path || strcmp(path, "-") == 0) {
+		out_init(out, STDOUT_FILENO);
+		return 0;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	out_init(out, fd);
+	out->owns_fd = true;
+	return 0;
+}
+
+void out_end_line(struct out *out)
+{
+	buf_add_char(&out->pending, '\n');
+	if (out->pending.len >= OUT_BATCH)
+		(void)out_flush(out);
+}
+
+int out_flush(struct out *out)
+{
+	const char *data = buf_text(&out->pending);
+	size_t left = out->error ? 0 : out->pending.len;
+
+	while (left > 0) {
+		ssize_t n = write(out->fd, data, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN) {
+			struct pollfd ready = {.fd = out->fd, .events = POLLOUT};
+
+			(void)poll(&ready, 1, -1);
+			continue;
+		}
+		if (n < 0) {
+			out->error = -errno;
+			break;
+		}
+		data += n;
+		left -= (size_t)n;
+	}
+	if (out->pending.over && !out->error)
+		out->error = -E2BIG;
+	buf_clear(&out->pending);
+	return out->error;
+}
+
+int out_done(struct out *out)
+{
+	int r = out_flush(out);
+
+	/* A full disk may show only here. */
+	if (out->owns_fd && close(out->fd) < 0 && r == 0)
+		r = -errno;
+	out->owns_fd = false;
+	buf_done(&out->pending);
+	return r;
+}
+
+const char *out_style_on(const struct out *out, enum out_style style)
+{
+	static const char *const sequences[] = {
+		[OUT_PLAIN] = "",         [OUT_BOLD] = "\033[1m",    [OUT_DIM] = "\033[2m",   [OUT_RED] = "\033[31m",
+		[OUT_GREEN] = "\033[32m", [OUT_YELLOW] = "\033[33m", [OUT_CYAN] = "\033[36m",
+	};
+
+	return out->color ? sequences[style] : "";
+}
+
+const char *out_style_off(const struct out *out, enum out_style style)
+{
+	return out->color && style != OUT_PLAIN ? "\033[0m" : "";
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where output goes. Writers append whole lines to `pending`; out_end_line passes them on when enough has gathered, and
+ * out_flush at the end of a batch (the loop's idle moment), so a reader behind a pipe always sees whole lines, none of
+ * them late, without a system call for each.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+struct out {
+	int fd;
+	bool owns_fd;
+	bool is_terminal;
+	bool color;     /* escape sequences are welcome */
+	bool utf8;      /* so are characters beyond ASCII */
+	unsigned width; /* columns of the terminal; 0 = as wide as it takes */
+	int error;      /* the first that happened; sticky */
+	struct buf pending;
+};
+
+/* Looks at the descriptor, NO_COLOR, TERM, COLUMNS and the locale. */
+void out_init(struct out *out, int fd);
+/* "-" or NULL is standard output. */
+int out_open(struct out *out, const char *path) _must_check_;
+void out_end_line(struct out *out);
+/* Returns the sticky error: -EPIPE when the reader has gone, -ENOSPC and so on. */
+int out_flush(struct out *out);
+/* Flushes and closes; returns the sticky error. */
+int out_done(struct out *out);
+
+enum out_style { OUT_PLAIN, OUT_BOLD, OUT_DIM, OUT_RED, OUT_GREEN, OUT_YELLOW, OUT_CYAN };
+
+/* Escape sequences, or nothing where colour is not welcome. */
+const char *out_style_on(const struct out *out, enum out_style style);
+const char *out_style_off(const struct out *out, enum out_style style);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/text.h"
+
+unsigned utf8_decode(const char *text, size_t n, uint32_t *ret_code)
+{
+	const uint8_t *s = (const uint8_t *)text;
+	uint32_t code, least;
+	unsigned len;
+
+	if (n == 0)
+		return 0;
+	if (s[0] < 0x80) {
+		code = s[0];
+		len = 1;
+		least = 0;
+	} else if (s[0] >= 0xc2 && s[0] < 0xe0) {
+		code = s[0] & 0x1f;
+		len = 2;
+		least = 0x80;
+	} else if (s[0] >= 0xe0 && s[0] < 0xf0) {
+		code = s[0] & 0x0f;
+		len = 3;
+		least = 0x800;
+	} else if (s[0] >= 0xf0 && s[0] < 0xf5) {
+		code = s[0] & 0x07;
+		len = 4;
+		least = 0x10000;
+	} else {
+		return 0;
+	}
+	if (len > n)
+		return 0;
+	for (unsigned i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if (code < least || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	if (ret_code)
+		*ret_code = code;
+	return len;
+}
+
+struct range {
+	uint32_t first, last;
+};
+
+static bool in_ranges(uint32_t code, const struct range *ranges, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* Scripts and symbols that terminals draw two columns wide. */
+static const struct range wide[] = {
+	{0x1100, 0x115f}, {0x2e80, 0x303e},   {0x3041, 0xa4cf},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+	{0xfe30, 0xfe6f}, {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
+};
+
+/* Marks that draw over their neighbour. */
+static const struct range combining[] = {{0x0300, 0x036f}, {0x1ab0, 0x1aff}, {0x20d0, 0x20ff}, {0xfe20, 0xfe2f}};
+
+/* C1 controls, zero-width and direction marks, line separators, byte order mark: they change what a reader sees. */
+static const struct range unsafe[] = {
+	{0x00, 0x1f},     {0x7f, 0x9f},     {0x00ad, 0x00ad}, {0x061c, 0x061c}, {0x200b, 0x200f},
+	{0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+};
+
+size_t text_columns(const char *s, size_t n)
+{
+	size_t columns = 0;
+
+	while (n > 0) {
+		uint32_t code = 0;
+		unsigned len = utf8_decode(s, n, &code);
+
+		if (len == 0)
+			len = 1;
+		if (code < 0x300)
+			columns++;
+		else if (in_ranges(code, wide, ARRAY_SIZE(wide)))
+			columns += 2;
+		else if (!in_ranges(code, combining, ARRAY_SIZE(combining)))
+			columns++;
+		s += len;
+		n -= len;
+	}
+	return columns;
+}
+
+void text_add_terminal(struct buf *out, const char *s, size_t n)
+{
+	while (n > 0) {
+		uint32_t code = 0;
+		unsigned len = utf8_decode(s, n, &code);
+
+		if (len == 0) {
+			buf_add_format(out, "\\x%02x", (uint8_t)*s);
+			len = 1;
+		} else if (code == '\\') {
+			buf_add_text(out, "\\\\");
+		} else if (in_ranges(code, unsafe, ARRAY_SIZE(unsafe))) {
+			buf_add_format(out, code < 0x80 ? "\\x%02x" : "\\u{%x}", code);
+		} else {
+			buf_add(out, s, len);
+		}
+		s += len;
+		n -= len;
+	}
+}
+
+static void add_json_escape(struct buf *out, uint8_t c)
+{
+	static const char short_forms[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+
+	for (const char *p = short_forms; *p; p += 2)
+		if ((uint8_t)*p == c) {
+			char pair[2] = {'\\', p[1]};
+
+			buf_add(out, pair, 2);
+			return;
+		}
+	buf_add_format(out, "\\u%04x", c);
+}
+
+void text_add_json(struct buf *out, const char *s, size_t n)
+{
+	while (n > 0) {
+		size_t plain = 0;
+		unsigned len;
+
+		while (plain < n && (uint8_t)s[plain] >= 0x20 && (uint8_t)s[plain] < 0x7f && s[plain] != '"' &&
+		       s[plain] != '\\')
+			plain++;
+		buf_add(out, s, plain);
+		s += plain;
+		n -= plain;
+		if (n == 0)
+			return;
+		len = utf8_decode(s, n, NULL);
+		if (len == 0)
+			buf_add_text(out, "\\ufffd");
+		else if (len == 1)
+			add_json_escape(out, (uint8_t)*s);
+		else
+			buf_add(out, s, len);
+		s += len ? len : 1;
+		n -= len ? len : 1;
+	}
+}
+
+void text_add_csv(struct buf *out, const char *s, size_t n)
+{
+	bool formula = n > 0 && memchr("=+-@\t\r", s[0], 6);
+	bool quote = false;
+
+	for (size_t i = 0; i < n; i++)
+		quote = quote || memchr("\",\r\n", s[i], 4);
+	if (quote)
+		buf_add_char(out, '"');
+	if (formula)
+		buf_add_char(out, '\'');
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '"')
+			buf_add_char(out, '"');
+		buf_add_char(out, s[i]);
+	}
+	if (quote)
+		buf_add_char(out, '"');
+}
+
+bool text_glob_match(const char *pattern, const char *text)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			resume = text;
+			continue;
+		}
+		if (*pattern == '\\' && pattern[1] && pattern[1] == *text) {
+			pattern += 2;
+			text++;
+			continue;
+		}
+		if (*pattern != '\\' && (*pattern == '?' || *pattern == *text)) {
+			pattern++;
+			text++;
+			continue;
+		}
+		if (!star)
+			return false;
+		/* Let the last star eat one more character and try again from there. */
+		pattern = star;
+		text = ++resume;
+	}
+	while (*pattern == '*')
+		pattern++;
+	return *pattern == '\0';
+}
+
+#define DISTANCE_WORD_MAX 32
+
+unsigned text_distance(const char *a, const char *b)
+{
+	size_t na = strnlen(a, DISTANCE_WORD_MAX), nb = strnlen(b, DISTANCE_WORD_MAX);
+	unsigned rows[DISTANCE_WORD_MAX + 1][DISTANCE_WORD_MAX + 1];
+
+	for (size_t i = 0; i <= na; i++)
+		rows[i][0] = (unsigned)i;
+	for (size_t j = 0; j <= nb; j++)
+		rows[0][j] = (unsigned)j;
+	for (size_t i = 1; i <= na; i++)
+		for (size_t j = 1; j <= nb; j++) {
+			unsigned best = min_of(rows[i - 1][j], rows[i][j - 1]) + 1;
+			unsigned change = rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			best = min_of(best, change);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				best = min_of(best, rows[i - 2][j - 2] + 1);
+			rows[i][j] = best;
+		}
+	return rows[na][nb];
+}
+
+void near_consider(struct near *near, const char *name)
+{
+	size_t typed = strnlen(near->word, DISTANCE_WORD_MAX);
+	unsigned score = text_distance(near->word, name);
+	unsigned at;
+
+	/* A word that the name begins with is near, however much is missing. */
+	if (typed >= 2 && strncmp(near->word, name, typed) == 0)
+		score = 1;
+	if (score > (typed <= 3 ? 1 : typed <= 6 ? 2 : 3))
+		return;
+	for (at = 0; at < near->count && near->scores[at] <= score; at++)
+		;
+	if (at == NEAR_MAX)
+		return;
+	near->count = min_of(near->count + 1, (unsigned)NEAR_MAX);
+	for (unsigned i = near->count - 1; i > at; i--) {
+		near->names[i] = near->names[i - 1];
+		near->scores[i] = near->scores[i - 1];
+	}
+	near->names[at] = name;
+	near->scores[at] = score;
+}
+
+void near_add_text(const struct near *near, struct buf *out)
+{
+	for (unsigned i = 0; i < near->count; i++) {
+		buf_add_text(out, i == 0 ? "; did you mean " : i + 1 == near->count ? " or " : ", ");
+		buf_add_text(out, near->names[i]);
+	}
+	if (near->count)
+		buf_add_char(out, '?');
+}

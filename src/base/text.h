@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Text that comes from outside (a process name, an interface, a host name, a file) is hostile until it is escaped for the
+ * place it goes to. There is one function a sink, and each takes any bytes at all.
+ */
+#pragma once
+
+#include "base/buf.h"
+
+/* Length of the valid UTF-8 sequence at s (n bytes are there), or 0 when there is none; *ret_code may be NULL. */
+unsigned utf8_decode(const char *s, size_t n, uint32_t *ret_code);
+/* Columns that valid UTF-8 takes on a terminal. */
+size_t text_columns(const char *s, size_t n);
+
+/* Control characters, invisible direction marks and invalid bytes become \xNN or \u{NNNN}; a backslash is doubled. */
+void text_add_terminal(struct buf *out, const char *s, size_t n);
+/* The inside of a JSON string; an invalid byte becomes U+FFFD. */
+void text_add_json(struct buf *out, const char *s, size_t n);
+/* One RFC 4180 cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe. */
+void text_add_csv(struct buf *out, const char *s, size_t n);
+
+/* Shell-like pattern over the whole text: * any run, ? one character, \ quotes. Linear, no recursion. */
+bool text_glob_match(const char *pattern, const char *text);
+/* How many single-letter edits lie between the two (swapped neighbours count one); capped, for short words. */
+unsigned text_distance(const char *a, const char *b);
+
+/* Collects the names nearest to a mistyped word, best first. */
+#define NEAR_MAX 3
+struct near {
+	const char *word;
+	unsigned count;
+	const char *names[NEAR_MAX];
+	unsigned scores[NEAR_MAX];
+};
+
+void near_consider(struct near *near, const char *name);
+/* "; did you mean a, b or c?" or nothing. */
+void near_add_text(const struct near *near, struct buf *out);
