@@ -44,7 +44,7 @@
 		&(v)->items[(v)->count++];                                        \
 	})
 
-#define vec_each(v, item) for (typeof((v)->items) item = (v)->items; item < (v)->items + (v)->count; item++)
+#define vec_each(v, item) for (typeof(*(v)->items) *item = (v)->items; item < (v)->items + (v)->count; item++)
 
 #define vec_sort(v, compare)                                                             \
 	do {                                                                             \

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Command-line options as data. A table says which member of a configuration struct an option fills, and the parser, the
+ * help text, the man page and the shell completions all read that table:
+ *
+ *	struct config { bool all; uint64_t wait_ns; struct output_options output; };
+ *	static const struct option_spec options[] = {
+ *		OPTION(struct config, all, FLAG, "all", 'a', NULL, "show healthy modules too"),
+ *		OPTION(struct config, wait_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
+ *		OPTION_GROUP(struct config, output, output_option_table),
+ *		OPTION_END,
+ *	};
+ *
+ * A member whose type does not fit the kind does not compile.
+ */
+#pragma once
+
+#include "base/addr.h"
+#include "base/vec.h"
+#include "base/why.h"
+
+enum option_kind {
+	OPT_END,
+	OPT_FLAG,     /* bool; takes no argument */
+	OPT_UINT,     /* uint64_t within min..max */
+	OPT_RATIO,    /* double */
+	OPT_SECONDS,  /* uint64_t nanoseconds; a bare number is seconds */
+	OPT_DURATION, /* uint64_t nanoseconds; wants a unit */
+	OPT_SIZE,     /* uint64_t bytes */
+	OPT_TEXT,     /* const char * into argv */
+	OPT_TEXTS,    /* struct text_list; may be repeated */
+	OPT_NAMES,    /* struct text_list; comma-separated, may be repeated */
+	OPT_PORTS,    /* struct port_list; comma-separated */
+	OPT_CHOICE,   /* unsigned: index into choices */
+	OPT_COMMAND,  /* struct command_line: everything after -- */
+	OPT_GROUP,    /* another table, filling a nested struct */
+};
+
+struct text_list {
+	size_t count;
+	char **items;
+};
+
+struct port_list {
+	size_t count;
+	uint16_t items[64];
+};
+
+struct command_line {
+	int argc;
+	char **argv; /* NULL-terminated; argc 0 when there was no -- */
+};
+
+struct option_spec {
+	enum option_kind kind;
+	const char *name;    /* without the dashes; NULL for a positional */
+	char letter;         /* 0 when it has none */
+	const char *arg;     /* what to call its argument */
+	const char *help;
+	size_t offset;       /* of the member in the configuration */
+	uint64_t min, max;   /* of OPT_UINT; max 0 = no limit */
+	const char *const *choices;
+	const struct option_spec *group;
+	bool required;       /* of a positional */
+};
+
+/* The member's type must be the kind's. */
+#define OPTION_TYPE_FLAG     bool
+#define OPTION_TYPE_UINT     uint64_t
+#define OPTION_TYPE_RATIO    double
+#define OPTION_TYPE_SECONDS  uint64_t
+#define OPTION_TYPE_DURATION uint64_t
+#define OPTION_TYPE_SIZE     uint64_t
+#define OPTION_TYPE_TEXT     const char *
+#define OPTION_TYPE_TEXTS    struct text_list
+#define OPTION_TYPE_NAMES    struct text_list
+#define OPTION_TYPE_PORTS    struct port_list
+#define OPTION_TYPE_CHOICE   unsigned
+#define OPTION_TYPE_COMMAND  struct command_line
+
+#define OPTION_OFFSET(type, member, kind)                                                                            \
+	(offsetof(type, member) +                                                                                    \
+	 0 * sizeof(struct {                                                                                         \
+		 _Static_assert(_Generic(((type *)0)->member, OPTION_TYPE_##kind: 1, default: 0),                    \
+				"option member " #member " does not have the type of OPT_" #kind);                   \
+		 int dummy;                                                                                          \
+	 }))
+
+#define OPTION(type, member, opt_kind, long_name, short_letter, arg_name, help_text, ...)                          \
+	{                                                                                                          \
+		.kind = OPT_##opt_kind, .name = (long_name), .letter = (short_letter), .arg = (arg_name),          \
+		.help = (help_text), .offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                  \
+	}
+
+/* Words without dashes, in the order of the table; add .required = true where one must be there. */
+#define POSITIONAL(type, member, opt_kind, arg_name, help_text, ...)                                  \
+	{                                                                                             \
+		.kind = OPT_##opt_kind, .arg = (arg_name), .help = (help_text),                       \
+		.offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                          \
+	}
+
+#define OPTION_GROUP(type, member, table)                                            \
+	{                                                                            \
+		.kind = OPT_GROUP, .offset = offsetof(type, member), .group = (table) \
+	}
+
+#define OPTION_END    \
+	{             \
+		.kind = OPT_END \
+	}
+
+/* Calls fn for every option of the table and of its groups, offset already added up, until it returns false. */
+void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context), void *context);
+
+/*
+ * Fills config from the words (argv[0] is the first word after the command's name). -EINVAL with a sentence for the user
+ * when something is not understood. Abbreviated long names are taken when they are unique.
+ */
+int option_parse(const struct option_spec *table, int argc, char **argv, void *config, struct why *why) _must_check_;
+/* Frees what parsing allocated inside config. */
+void option_done(const struct option_spec *table, void *config);
+
+static inline bool option_is_positional(const struct option_spec *spec)
+{
+	return !spec->name && spec->kind != OPT_COMMAND && spec->kind != OPT_GROUP;
+}
+
+/* "-d, --duration SECONDS" */
+void option_add_usage(const struct option_spec *spec, struct buf *out);
+/* "[INTERVAL] [COUNT] [-- COMMAND ...]" for the positionals of a table. */
+void option_add_synopsis(const struct option_spec *table, struct buf *out);

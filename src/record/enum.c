@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of numbers, both ways. */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "record/field.h"
+
+const struct enum_names *enum_names_get(struct enum_names *names)
+{
+	if (!names->items && names->load)
+		names->load(names);
+	return names;
+}
+
+const char *enum_name_find(struct enum_names *names, uint64_t value)
+{
+	(void)enum_names_get(names);
+	/* Most tables are dense and begin with 0. */
+	if (value < names->count && names->items[value].value == value)
+		return names->items[value].name;
+	for (size_t i = 0; i < names->count; i++)
+		if (names->items[i].value == value)
+			return names->items[i].name;
+	return NULL;
+}
+
+static char fold(char c)
+{
+	return c == '-' ? '_' : (char)tolower((unsigned char)c);
+}
+
+static bool same_word(const char *a, const char *b)
+{
+	while (*a && fold(*a) == fold(*b)) {
+		a++;
+		b++;
+	}
+	return *a == '\0' && *b == '\0';
+}
+
+int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value)
+{
+	(void)enum_names_get(names);
+	for (size_t i = 0; i < names->count; i++)
+		if (same_word(names->items[i].name, name)) {
+			*ret_value = names->items[i].value;
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* The C library knows them all; beyond 255 there are none. */
+static void load_errno_names(struct enum_names *names)
+{
+	static struct enum_name items[256];
+
+	for (int i = 1; i < (int)ARRAY_SIZE(items); i++) {
+		const char *name = strerrorname_np(i);
+
+		if (name)
+			items[names->count++] = (struct enum_name){.value = (uint64_t)i, .name = name};
+	}
+	names->items = items;
+}
+
+struct enum_names errno_names = {.load = load_errno_names};

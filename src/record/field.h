@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The record model: everything nest shows is a record of a declared type with named, typed fields. A type is declared once,
+ * as a table beside the C struct; text, JSON, CSV, database columns, filters and documentation come from that table.
+ *
+ *	struct wait { uint32_t pid; char comm[16]; uint64_t lat_ns; };
+ *	static const struct field wait_fields[] = {
+ *		FIELD(struct wait, pid, ID, "process that waited", .zero_is_unknown = true),
+ *		FIELD(struct wait, comm, TEXT, "its name"),
+ *		FIELD(struct wait, lat_ns, DURATION, "how long it waited"),
+ *	};
+ *	RECORD_TYPE(wait_type, "wait", struct wait, wait_fields, "one wait of a process");
+ *
+ * Unknown is a value of its own, kept inside the member so that BPF code can write it: all bits set for unsigned numbers,
+ * the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items pointer; and zero
+ * where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it holds.
+ */
+#pragma once
+
+#include <math.h>
+
+#include "base/addr.h"
+
+/* What a value means: how it is shown, compared, parsed and stored follows from this. */
+enum field_kind {
+	KIND_COUNT,    /* how many; scaled for people (12.3k) */
+	KIND_ID,       /* a number that is a name: pid, port; never scaled */
+	KIND_HEX,      /* a handle or pointer */
+	KIND_BOOL,
+	KIND_BYTES,
+	KIND_DURATION, /* nanoseconds */
+	KIND_TIME,     /* nanoseconds since 1970 */
+	KIND_RATIO,    /* a share of one, or any real number without unit */
+	KIND_ENUM,     /* a number with a name */
+	KIND_FLAGS,    /* bits with names */
+	KIND_ADDR,
+	KIND_ENDPOINT, /* address and port in one */
+	KIND_TEXT,
+	KIND_STACK,    /* symbolised frames, innermost first */
+	KIND_LIST,     /* records of another type */
+};
+
+/* How it lies in the struct; found by the compiler from the member's type. */
+enum field_store {
+	STORE_NONE,
+	STORE_U8,
+	STORE_U16,
+	STORE_U32,
+	STORE_U64,
+	STORE_I8,
+	STORE_I16,
+	STORE_I32,
+	STORE_I64,
+	STORE_BOOL,
+	STORE_DOUBLE,
+	STORE_CHARS,  /* char[n], terminated or full */
+	STORE_STRING, /* const char * */
+	STORE_ADDR,
+	STORE_ENDPOINT,
+	STORE_STACK,
+	STORE_LIST,
+};
+
+struct stack {
+	const char *const *frames;
+	uint32_t count;
+};
+
+struct record_type;
+
+/* Items lie one after the other, as the element type says. */
+struct list {
+	const void *items;
+	uint32_t count;
+};
+
+struct enum_name {
+	uint64_t value;
+	const char *name;
+	const char *help; /* may be NULL */
+};
+
+/* A set of names, in a table or loaded from the running kernel at first use. */
+struct enum_names {
+	const struct enum_name *items;
+	size_t count;
+	void (*load)(struct enum_names *names);
+};
+
+struct field {
+	const char *name;
+	const char *help;
+	enum field_kind kind;
+	enum field_store store;
+	uint32_t offset;
+	uint32_t size;
+	bool zero_is_unknown;
+	bool hidden;                       /* shown as a column only when asked for, or with -w; always in JSON */
+	const char *unit;                  /* after the number, where the kind does not say it: "B/s", "packets" */
+	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS */
+	const struct record_type *element; /* of KIND_LIST */
+};
+
+struct record_type {
+	const char *name;
+	const char *help;
+	const struct field *fields;
+	uint32_t field_count;
+	uint32_t size;
+	bool bare; /* as a list element, its single field is written without an object around it */
+};
+
+REGISTRY(record_type, struct record_type);
+
+/* The address is taken so that arrays keep their type. */
+#define FIELD_STORE(type, member)                                            \
+	_Generic(&((type *)0)->member,                                       \
+		unsigned char *: STORE_U8,                                   \
+		unsigned short *: STORE_U16,                                 \
+		unsigned int *: STORE_U32,                                   \
+		unsigned long *: STORE_U64,                                  \
+		unsigned long long *: STORE_U64,                             \
+		signed char *: STORE_I8,                                     \
+		short *: STORE_I16,                                          \
+		int *: STORE_I32,                                            \
+		long *: STORE_I64,                                           \
+		long long *: STORE_I64,                                      \
+		bool *: STORE_BOOL,                                          \
+		double *: STORE_DOUBLE,                                      \
+		char(*)[sizeof(((type *)0)->member)]: STORE_CHARS,           \
+		const char **: STORE_STRING,                                 \
+		struct addr *: STORE_ADDR,                                   \
+		struct endpoint *: STORE_ENDPOINT,                           \
+		struct stack *: STORE_STACK,                                 \
+		struct list *: STORE_LIST,                                   \
+		default: STORE_NONE)
+
+#define STORES_UNSIGNED (1u << STORE_U8 | 1u << STORE_U16 | 1u << STORE_U32 | 1u << STORE_U64)
+#define STORES_SIGNED   (1u << STORE_I8 | 1u << STORE_I16 | 1u << STORE_I32 | 1u << STORE_I64)
+
+/* Which stores a kind can have. */
+#define STORES_COUNT    (STORES_UNSIGNED | STORES_SIGNED)
+#define STORES_ID       (STORES_UNSIGNED | STORES_SIGNED)
+#define STORES_HEX      STORES_UNSIGNED
+#define STORES_BOOL     (1u << STORE_BOOL | 1u << STORE_U8)
+#define STORES_BYTES    (STORES_UNSIGNED | STORES_SIGNED)
+#define STORES_DURATION (1u << STORE_U64 | 1u << STORE_I64)
+#define STORES_TIME     (1u << STORE_U64)
+#define STORES_RATIO    (1u << STORE_DOUBLE)
+#define STORES_ENUM     STORES_UNSIGNED
+#define STORES_FLAGS    STORES_UNSIGNED
+#define STORES_ADDR     (1u << STORE_ADDR)
+#define STORES_ENDPOINT (1u << STORE_ENDPOINT)
+#define STORES_TEXT     (1u << STORE_CHARS | 1u << STORE_STRING)
+#define STORES_STACK    (1u << STORE_STACK)
+#define STORES_LIST     (1u << STORE_LIST)
+
+#define FIELD_CHECKED_STORE(type, member, kind)                                                                       \
+	(FIELD_STORE(type, member) +                                                                                  \
+	 0 * sizeof(struct {                                                                                          \
+		 _Static_assert(STORES_##kind >> FIELD_STORE(type, member) & 1,                                       \
+				"member " #member " has a type that KIND_" #kind " does not support");                \
+		 int dummy;                                                                                           \
+	 }))
+
+#define FIELD_AS(type, member, field_name, field_kind, help_text, ...)                                          \
+	{                                                                                                       \
+		.name = (field_name), .help = (help_text), .kind = KIND_##field_kind,                           \
+		.store = FIELD_CHECKED_STORE(type, member, field_kind), .offset = offsetof(type, member),       \
+		.size = sizeof(((type *)0)->member), __VA_ARGS__                                                \
+	}
+
+#define FIELD(type, member, field_kind, help_text, ...) \
+	FIELD_AS(type, member, #member, field_kind, help_text, __VA_ARGS__)
+
+#define RECORD_TYPE(object, type_name, c_type, field_table, help_text, ...)                   \
+	const struct record_type object = {                                                   \
+		.name = (type_name),                                                          \
+		.help = (help_text),                                                          \
+		.fields = (field_table),                                                      \
+		.field_count = ARRAY_SIZE(field_table),                                       \
+		.size = sizeof(c_type),                                                       \
+		__VA_ARGS__                                                                   \
+	};                                                                                    \
+	REGISTER(record_type, struct record_type, object)
+
+/* By value, or NULL. */
+const char *enum_name_find(struct enum_names *names, uint64_t value);
+/* By name, ignoring case and taking - for _; -ENOENT. */
+int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value) _must_check_;
+/* Loads the names if need be. */
+const struct enum_names *enum_names_get(struct enum_names *names);
+
+/* ECONNREFUSED and so on; 0 is no error. */
+extern struct enum_names errno_names;

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One field's value taken out of a record, and records made of several parts. */
+#pragma once
+
+#include "record/field.h"
+
+enum value_class { VALUE_UNKNOWN, VALUE_UINT, VALUE_INT, VALUE_REAL, VALUE_TEXT, VALUE_ADDR, VALUE_ENDPOINT, VALUE_STACK, VALUE_LIST };
+
+struct value {
+	enum value_class class;
+	union {
+		uint64_t uint;
+		int64_t sint;
+		double real;
+		struct {
+			const char *text; /* not necessarily terminated */
+			size_t len;
+		};
+		const struct addr *addr;
+		const struct endpoint *endpoint;
+		const struct stack *stack;
+		const struct list *list;
+	};
+};
+
+/*
+ * A record is made of parts, each of a type of its own: an event's common header, its payload, and whatever a collector
+ * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL), and
+ * then its fields are unknown.
+ */
+#define RECORD_PARTS_MAX 6
+
+struct shape {
+	unsigned count;
+	const struct record_type *types[RECORD_PARTS_MAX];
+};
+
+struct record {
+	const void *parts[RECORD_PARTS_MAX];
+};
+
+/* Where a field is in a record of some shape. */
+struct field_ref {
+	const struct field *field;
+	unsigned part;
+};
+
+#define SHAPE_OF(type)                         \
+	(struct shape)                         \
+	{                                      \
+		.count = 1, .types = {(type)} \
+	}
+
+#define RECORD_OF(data)            \
+	(struct record)            \
+	{                          \
+		.parts = {(data)} \
+	}
+
+/* Appends a part; -E2BIG when the shape is full, -EEXIST when a field of that name is already there. */
+int shape_append(struct shape *shape, const struct record_type *type) _must_check_;
+/* Exact name, or without its unit ("lat" for "lat_ns", "recvq" for "recvq_bytes"); -ENOENT. */
+int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref) _must_check_;
+/* Walks all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */
+bool shape_next(const struct shape *shape, struct field_ref *at);
+
+struct value field_get(const struct field *field, const void *data);
+
+static inline struct value record_get(const struct record *record, struct field_ref ref)
+{
+	const void *data = record->parts[ref.part];
+
+	return data ? field_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
+}
+
+/* For writing records from text: the value that means unknown. */
+void field_set_unknown(const struct field *field, void *data);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a command does with its records: the options that choose format, columns, filter and file, and the pipeline behind
+ * them. A command opens an output for its shape, hands in records, closes it; it never knows the format.
+ */
+#pragma once
+
+#include "base/option.h"
+#include "base/out.h"
+#include "record/value.h"
+
+struct output_options {
+	bool json;
+	bool csv;
+	bool wide;
+	const char *file;
+	const char *where;
+	struct text_list show;
+};
+
+/* For OPTION_GROUP in a command's table. */
+extern const struct option_spec output_option_table[];
+
+struct output;
+
+/* -EINVAL with a sentence when the filter or a column is wrong; other errors when the file cannot be opened. */
+int output_open(const struct output_options *options, const struct shape *shape, struct output **ret_output,
+		struct why *why) _must_check_;
+/* Shows the record if the filter lets it through; false when it did not. */
+bool output_record(struct output *output, const struct record *record);
+/* Whether the filter would let it through. */
+bool output_wants(const struct output *output, const struct record *record);
+/* Where text that is no table goes (histograms, trees). */
+struct out *output_out(struct output *output);
+int output_flush(struct output *output);
+/* Frees it too; the first error that writing met. */
+int output_close(struct output *output) _must_check_;
+/* Exit code for the result of output_close, with a message where one is due. */
+int output_exit_code(int result);
