@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults made with nftables and tc filters, inside one namespace."""
+
+import itertools
+
+from faults import fault
+
+NUMBER = itertools.count()
+
+
+def add_table(lab, on, hook, rules):
+    """One private table, loaded atomically; returns how to remove it."""
+    name = f"fault{next(NUMBER)}"
+    text = (f"table ip {name} {{\n chain c {{\n"
+            f"  type filter hook {hook} priority -5; policy accept;\n"
+            + "".join(f"  {rule}\n" for rule in rules) + " }\n}\n")
+    lab.network.inside(on, ["nft", "-f", "-"], text)
+    return lambda: lab.network.inside(on, ["nft", "delete", "table", "ip",
+                                           name], check=False)
+
+
+@fault
+def nft(lab, *, on, hook, rules):
+    """Arbitrary rules in a chain of the input, output or forward hook."""
+    return add_table(lab, on, hook, rules)
+
+
+@fault
+def nft_tuple(lab, *, on, hook, app):
+    """Drop both directions of one connection, known by its local port."""
+    port = lab.connection_port(app)
+    return add_table(lab, on, hook, [f"tcp sport {port} counter drop",
+                                     f"tcp dport {port} counter drop"])
+
+
+@fault
+def track_connections(lab, *, on):
+    """Conntrack looks at a namespace only when a rule asks about state."""
+    return add_table(lab, on, "output", ["ct state invalid counter"])
+
+
+@fault
+def tc_drop(lab, *, on, dev, port):
+    """A tc filter on the way out that shoots one destination port."""
+    network = lab.network
+    network.inside(on, ["tc", "qdisc", "add", "dev", dev, "clsact"])
+    network.inside(on, ["tc", "filter", "add", "dev", dev, "egress", "protocol",
+                        "ip", "u32", "match", "ip", "dport", str(port),
+                        "0xffff", "action", "drop"])
+    return lambda: network.inside(on, ["tc", "qdisc", "del", "dev", dev,
+                                       "clsact"], check=False)

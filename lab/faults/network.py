@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults of interfaces, queues, routes, neighbours and the relay."""
+
+import threading
+
+from faults import fault
+
+
+@fault
+def link_down(lab, *, on, dev):
+    """The interface itself is switched off (its routes go with it)."""
+    gateway = lab.network.inside(on, ["ip", "route", "show", "default"]).strip()
+    lab.network.ip(on, f"link set {dev} down")
+
+    def put_right():
+        lab.network.ip(on, f"link set {dev} up")
+        if gateway:
+            lab.network.ip(on, f"route replace {gateway}")
+    return put_right
+
+
+@fault
+def link_flap(lab, *, on, dev, down_s, up_s):
+    """Down and up again and again, until the run ends."""
+    stop = lab.stopping
+
+    def flap():
+        while not stop.is_set():
+            lab.network.ip(on, f"link set {dev} down")
+            stop.wait(float(down_s))
+            lab.network.ip(on, f"link set {dev} up")
+            stop.wait(float(up_s))
+    lab.background(threading.Thread(target=flap, daemon=True))
+
+
+@fault
+def mtu(lab, *, on, dev, bytes):
+    """One end of a link believes in another frame size."""
+    lab.network.ip(on, f"link set {dev} mtu {int(bytes)}")
+
+
+@fault
+def qdisc(lab, *, on, dev, spec):
+    """A queueing discipline at the root of an interface."""
+    network = lab.network
+    network.inside(on, ["tc", "qdisc", "replace", "dev", dev, "root",
+                        *spec.split()])
+    return lambda: network.inside(on, ["tc", "qdisc", "del", "dev", dev,
+                                       "root"], check=False)
+
+
+@fault
+def route(lab, *, on, change, back=None):
+    """One `ip route` command, and perhaps the one that puts it right."""
+    lab.network.ip(on, "route " + change)
+    return (lambda: lab.network.ip(on, "route " + back)) if back else None
+
+
+@fault
+def neighbour(lab, *, on, change, back=None):
+    """One `ip neigh` command."""
+    lab.network.ip(on, "neigh " + change)
+    return (lambda: lab.network.ip(on, "neigh " + back)) if back else None
+
+
+@fault
+def arp_off(lab, *, on, dev, flush_on, flush_dev):
+    """A host that no longer answers ARP, and a neighbour that forgot it."""
+    lab.network.ip(on, f"link set {dev} arp off")
+    lab.network.ip(flush_on, f"neigh flush dev {flush_dev}")
+
+
+@fault
+def relay(lab, *, set, back=None):
+    """Change the relay's words while it forwards."""
+    lab.relay_command(set)
+    return (lambda: lab.relay_command(back)) if back else None
+
+
+@fault
+def sysctl(lab, *, on, key, value):
+    """A setting of one namespace."""
+    lab.network.sysctl(on, key, value)
+
+
+@fault
+def global_sysctl(lab, *, key, value):
+    """A setting of the whole machine: only in scenarios marked exclusive."""
+    if not lab.plan.scenario.exclusive:
+        raise ValueError(f"{key} is global: mark the scenario exclusive")
+    lab.network.global_sysctl(key, value)
+
+
+@fault
+def reset_connections(lab, *, on, port, every_s):
+    """Destroy the sockets on a port: each peer receives a reset."""
+    command = ["ss", "-K", "-t", "-n", "state", "established",
+               f"( sport = :{port} )"]
+    stop = lab.stopping
+
+    def keep_resetting():
+        while not stop.is_set():
+            lab.network.inside(on, command, check=False)
+            stop.wait(float(every_s))
+    lab.network.inside(on, command)
+    lab.background(threading.Thread(target=keep_resetting, daemon=True))
+
+
+@fault
+def rps(lab, *, on, dev, mask):
+    """Steer received packets of an interface to the CPUs of a mask."""
+    path = f"/sys/class/net/{dev}/queues/rx-0/rps_cpus"
+    script = ('mount -t sysfs nestlab /sys && printf %s "$2" >"$1"')
+    lab.network.inside(on, ["unshare", "--mount", "sh", "-c", script, "sh",
+                            path, mask])

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults of programs: stopped, frozen, starved, replaced."""
+
+import os
+import signal
+
+from faults import fault
+
+
+def write(path, value):
+    with open(path, "w") as file:
+        file.write(str(value))
+
+
+@fault
+def stop_process(lab, *, app):
+    """SIGSTOP: the program holds its sockets and does nothing."""
+    process = lab.process(app)
+    process.send_signal(signal.SIGSTOP)
+    return lambda: process.send_signal(signal.SIGCONT)
+
+
+@fault
+def kill_process(lab, *, app):
+    """The program disappears; its listening port closes."""
+    lab.end_app(app)
+
+
+@fault
+def start_app(lab, *, app):
+    """Start an application that the scenario holds back (later = true)."""
+    lab.start_app(app)
+    return lambda: lab.end_app(app)
+
+
+@fault
+def swap_app(lab, *, old, new):
+    """Replace programs by others with another configuration, in order."""
+    for name in old:
+        lab.end_app(name)
+    for name in new:
+        lab.start_app(name)
+
+
+@fault
+def cpu_quota(lab, *, app, percent):
+    """A cgroup that allows the program a few percent of one CPU."""
+    path = lab.network.cgroup("cpu", "cpu")
+    period = 100000
+    quota = max(1000, int(period * float(percent) / 100))
+    if os.path.exists(os.path.join(path, "cpu.cfs_quota_us")):
+        write(os.path.join(path, "cpu.cfs_period_us"), period)
+        write(os.path.join(path, "cpu.cfs_quota_us"), quota)
+    else:
+        write(os.path.join(path, "cpu.max"), f"{quota} {period}")
+    write(os.path.join(path, "cgroup.procs"), lab.process(app).pid)
+
+
+@fault
+def freeze(lab, *, app):
+    """The freezer of the cgroup hierarchy: like SIGSTOP, but not visible as one."""
+    path = lab.network.cgroup("unified", "freeze")
+    write(os.path.join(path, "cgroup.procs"), lab.process(app).pid)
+    write(os.path.join(path, "cgroup.freeze"), 1)
+    return lambda: write(os.path.join(path, "cgroup.freeze"), 0)
+
+
+@fault
+def renice(lab, *, app, nice):
+    """Give way to everybody else on the CPU."""
+    os.setpriority(os.PRIO_PROCESS, lab.process(app).pid, int(nice))

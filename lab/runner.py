@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One run: a network, its applications, the fault at its moment, the record.
+
+The record is a directory: truth.json (what was wrong, where and when, and did
+it bite), app-NAME.jsonl (progress lines), verdict.jsonl (what the diagnosis
+said, with the moment each line arrived), relay.txt and errors.txt.
+"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import faults
+import impact
+import topology
+from topology import LabError, wait_until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
+                   + " diagnose --json -d {seconds}")
+VERDICT_DELAY = 0.6
+
+
+def program(name):
+    path = os.path.join(BUILD, "lab", name)
+    if not os.access(path, os.X_OK):
+        raise LabError(f"{os.path.relpath(path)} is not there; "
+                       "build it with: make lab")
+    return path
+
+
+def check_machine():
+    """Everything the lab needs, said at once and before anything starts."""
+    if os.geteuid() != 0:
+        raise LabError("the laboratory makes network namespaces: run it as root")
+    missing = [name for name in ("ip", "nsenter", "nft", "tc", "ethtool", "ss")
+               if shutil.which(name) is None]
+    if missing:
+        raise LabError(f"missing programs: {', '.join(missing)}; "
+                       "install them with: scripts/setup")
+    program("app")
+    program("relay")
+
+
+class Verdict:
+    """The diagnosis under test, its lines stamped as they arrive."""
+
+    def __init__(self, lab, command, seconds):
+        words = {"seconds": f"{max(1, round(seconds))}",
+                 "truth": os.path.join(lab.out, "truth.json")}
+        argv = [part.format_map(words) for part in shlex.split(command)]
+        self.errors = open(os.path.join(lab.out, "verdict-stderr.txt"), "wb")
+        self.file = open(os.path.join(lab.out, "verdict.jsonl"), "w")
+        self.process = lab.network.spawn(
+            "A", argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=self.errors)
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        for raw in self.process.stdout:
+            now = time.monotonic_ns()
+            try:
+                line = json.loads(raw)
+            except ValueError:
+                line = {"garbage": raw.decode("utf-8", "replace")[:200]}
+            self.file.write(json.dumps({"arrived_ns": now, "said": line}) + "\n")
+            self.file.flush()
+
+    def finish(self, grace):
+        """Let it end by itself, then ask, then insist."""
+        for seconds, number in ((grace, signal.SIGINT), (2, signal.SIGKILL)):
+            try:
+                self.process.wait(seconds)
+                break
+            except subprocess.TimeoutExpired:
+                self.process.send_signal(number)
+        code = self.process.wait()
+        self.thread.join(2)
+        self.file.close()
+        self.errors.close()
+        return code
+
+
+class Lab:
+    """The running laboratory; fault primitives work on this object."""
+
+    def __init__(self, plan, out, log=lambda line: None):
+        self.plan, self.out, self.log = plan, out, log
+        scenario = plan.scenario
+        os.makedirs(out, exist_ok=True)
+        self.network = topology.Network(
+            scenario.topology, scenario.relay_link, scenario.offloads,
+            scenario.exclusive)
+        self.apps = {app["name"]: app for app in plan.apps}
+        self.running, self.pids, self.ports = {}, {}, {}
+        self.stopping = threading.Event()
+        self.threads = []
+        self.relay = self.relay_path = None
+        self.fault_ns = []
+        self.errors = open(os.path.join(out, "errors.txt"), "wb")
+
+    # processes
+
+    def spawn(self, node, command, path, **options):
+        file = open(path, "wb")
+        try:
+            return self.network.spawn(node, command, stdout=file,
+                                      stderr=self.errors, **options)
+        finally:
+            file.close()
+
+    def wait_ready(self, process, path, what):
+        def ready():
+            if process.poll() is not None:
+                said = open(self.errors.name, "rb").read().decode()[-300:]
+                raise LabError(f"{what} ended at once: {said.strip()}")
+            with open(path, "rb") as file:
+                return b"ready\n" in file.read(4096)
+        wait_until(ready, 5, f"{what} never got ready")
+
+    def start_relay(self, words):
+        self.relay_path = os.path.join(self.out, "relay.txt")
+        command = [program("relay"), "xa", "xb", *words.split(),
+                   f"seed={self.plan.seed}"]
+        self.relay = self.spawn("X", command, self.relay_path,
+                                stdin=subprocess.PIPE)
+        self.wait_ready(self.relay, self.relay_path, "the relay")
+
+    def relay_command(self, words):
+        """Say something to the relay and wait for its answer."""
+        before = os.path.getsize(self.relay_path)
+        self.relay.stdin.write(words.encode() + b"\n")
+        self.relay.stdin.flush()
+        wait_until(lambda: os.path.getsize(self.relay_path) > before, 5,
+                   f"the relay did not answer to {words!r}")
+        with open(self.relay_path, "rb") as file:
+            file.seek(before)
+            answer = file.readline().decode().strip()
+        if answer.startswith("error"):
+            raise LabError(f"relay: {words}: {answer}")
+        return answer
+
+    def app_path(self, name):
+        return os.path.join(self.out, f"app-{name}.jsonl")
+
+    def start_app(self, name):
+        app = self.apps[name]
+        words = shlex.split(app["run"])
+        command = [program("app"), *words]
+        if not any(word.startswith("seed=") for word in words):
+            command.append(f"seed={self.plan.seed}")
+        if app["nice"]:
+            command = ["nice", "-n", str(app["nice"]), *command]
+        path = self.app_path(name)
+        process = self.spawn(app["on"], command, path,
+                             stdin=subprocess.DEVNULL)
+        self.running[name] = process
+        self.pids[name] = process.pid
+        self.wait_ready(process, path, f"application {name}")
+        if app["then"]:
+            self.network.ip(app["on"], *app["then"])
+
+    def process(self, name):
+        return self.running[name]
+
+    def end_app(self, name):
+        process = self.running[name]
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+        process.wait()
+        self.network.undoer.note("gone", process.pid)
+
+    def connection_port(self, name):
+        """The local port of an application's (first) connection."""
+        lines = self.network.inside(
+            self.apps[name]["on"], ["ss", "-Htnp", "state", "established"])
+        for line in lines.splitlines():
+            if f"pid={self.pids[name]}," in line:
+                port = int(re.search(r":(\d+)\s", line).group(1))
+                self.ports[name] = port
+                return port
+        raise LabError(f"application {name} has no established connection")
+
+    def background(self, thread):
+        self.threads.append(thread)
+        thread.start()
+
+    # counters
+
+    def counters(self, node):
+        text = self.network.inside(node, ["cat", "/proc/net/netstat",
+                                          "/proc/net/snmp"])
+        values, lines = {}, text.splitlines()
+        for names, numbers in zip(lines[0::2], lines[1::2]):
+            family = names.split(":")[0].removesuffix("Ext")
+            for name, number in zip(names.split()[1:], numbers.split()[1:]):
+                values[name if name.startswith(family) else family + name] = \
+                    int(number)
+        values["SoftnetDropped"] = sum(
+            int(line.split()[1], 16)
+            for line in self.network.inside(
+                node, ["cat", "/proc/net/softnet_stat"]).splitlines())
+        return values
+
+    # the run
+
+    def up(self):
+        self.network.up()
+        if self.plan.relay is not None:
+            self.start_relay(self.plan.relay)
+        for key, value in self.plan.scenario.sysctl.items():
+            node, _, name = key.partition(":")
+            self.network.sysctl(node, name, value)
+        for step in self.plan.setup:
+            faults.inject(self, step)
+        for app in self.plan.apps:
+            if not app["later"]:
+                self.start_app(app["name"])
+
+    def down(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join(3)
+        problems = self.network.down()
+        self.errors.close()
+        return problems
+
+    def schedule(self):
+        """(moment, step or undo) of every fault, relative to the start."""
+        for step in self.plan.faults:
+            moment = self.plan.fault_at + float(step.get("at", 0.0))
+            until = step.get("until")
+            yield moment, step, until
+
+    def inject(self, step):
+        before = time.monotonic_ns()
+        put_right = faults.inject(self, step)
+        after = time.monotonic_ns()
+        self.fault_ns.append({"do": step["do"], "begin_ns": before,
+                              "done_ns": after})
+        return put_right
+
+    def run(self, verdict_command=None):
+        """Start to end; returns the ground truth, already written down."""
+        begin = time.monotonic()
+        events = sorted(self.schedule(), key=lambda event: event[0])
+        verdict, self.before = None, {}
+        if verdict_command:
+            sleep_until(begin + VERDICT_DELAY)
+            seconds = self.plan.length - VERDICT_DELAY
+            self.write_truth(begin, None)
+            verdict = Verdict(self, verdict_command, seconds)
+        self._inject_all(begin, events)
+        sleep_until(begin + self.plan.length)
+        end = time.monotonic()
+        code = verdict.finish(3) if verdict else None
+        return self.write_truth(begin, end, code)
+
+    def _inject_all(self, begin, events):
+        pending = []
+        for moment, step, until in events:
+            sleep_until(begin + moment - 0.05)
+            if not self.fault_ns and self.plan.impact and \
+                    self.plan.impact["metric"] == "counter":
+                self.before = self.counters(self.plan.impact["on"])
+            sleep_until(begin + moment)
+            put_right = self.inject(step)
+            self.log(f"fault: {describe_step(step)}")
+            self.write_truth(begin, None)
+            if until is not None:
+                if put_right is None:
+                    raise LabError(f"{step['do']} cannot be put right again")
+                pending.append((begin + self.plan.fault_at + float(until),
+                                put_right, step))
+        for moment, put_right, step in sorted(pending, key=lambda one: one[0]):
+            sleep_until(moment)
+            put_right()
+            self.fault_ns.append({"do": f"end of {step['do']}",
+                                  "begin_ns": time.monotonic_ns()})
+            self.log(f"end of fault: {describe_step(step)}")
+
+    # the record
+
+    def answers(self):
+        return self.plan.answers_with(Missing(self.pids), Missing(self.ports),
+                                      self.network.prefix)
+
+    def progress(self, name):
+        return impact.Progress.read(self.app_path(name))
+
+    def judge(self, begin, end):
+        if not self.plan.faults:
+            names = self.plan.fill(self.plan.scenario.progress)
+            parts = {name: self.progress(name) for name in names}
+            return impact.judge_progress(parts, begin + 1.0, end)
+        spec = self.plan.impact
+        fault_at = self.fault_ns[0]["begin_ns"] / 1e9
+        if spec["metric"] == "counter":
+            return impact.judge_counter(spec, self.before,
+                                        self.counters(spec["on"]),
+                                        fault_at, end)
+        parts = [self.progress(name) for name in spec["app"]
+                 if name in self.apps]
+        return impact.judge(spec, parts, fault_at, end)
+
+    def write_truth(self, begin, end, code=None):
+        scenario, plan = self.plan.scenario, self.plan
+        truth = {
+            "schema": "nest.lab.truth/1", "scenario": scenario.id,
+            "title": scenario.title, "kind": scenario.kind,
+            "paper": scenario.paper, "seed": plan.seed,
+            "choice": plan.choice, "drawn": plan.drawn,
+            "begin_ns": int(begin * 1e9),
+            "end_ns": int(end * 1e9) if end else None,
+            "realtime_minus_monotonic_ns": time.time_ns()
+            - time.monotonic_ns(),
+            "faults": self.fault_ns, "pids": self.pids, "ports": self.ports,
+            "answers": self.answers(),
+            "tolerate": scenario.tolerate,
+            "must_not_blame": scenario.must_not_blame,
+            "note_is_enough": scenario.note_is_enough,
+            "verdict_exit": code,
+            "impact": self.judge(begin, end) if end else None,
+            "background": self.background_kept_going() if end else None,
+        }
+        path = os.path.join(self.out, "truth.json")
+        with open(path + ".new", "w") as file:
+            json.dump(truth, file, indent=1)
+        os.replace(path + ".new", path)
+        return truth
+
+    def background_kept_going(self):
+        """Share of its 100 ms lines in which each background flow moved."""
+        shares = {}
+        for name, app in self.apps.items():
+            if not app["background"]:
+                continue
+            samples = self.progress(name).samples
+            moved = [later["bytes"] > earlier["bytes"]
+                     for earlier, later in zip(samples, samples[1:])]
+            shares[name] = round(sum(moved) / len(moved), 3) if moved else None
+        return shares
+
+
+class Missing(dict):
+    """A pid or port that is not known yet reads as a question mark."""
+
+    def __missing__(self, key):
+        return "?"
+
+
+def sleep_until(moment):
+    remaining = moment - time.monotonic()
+    if remaining > 0:
+        time.sleep(remaining)
+
+
+def describe_step(step):
+    words = " ".join(f"{key}={value}" for key, value in step.items()
+                     if key != "do")
+    return f"{step['do']} {words}".strip()

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Private networks of namespaces for the laboratory.
+
+    router   A --- R --- B       B and C share the subnet 10.77.2.0/24 (a
+                   |---- C       bridge in R), D lives in 10.77.3.0/24
+                   `---- D
+    relay    A === X === B       one subnet, the relay program in X forwards
+
+A router topology may carry the relay as well, on the link A-R or R-B. Names
+are unique (nestlab-PID-...), addresses repeat in every lab because they never
+leave its namespaces. Everything goes away with the lab: see undo.py.
+"""
+
+import fcntl
+import itertools
+import os
+import subprocess
+import time
+
+import undo
+
+LOCK_PATH = "/run/nestlab.lock"
+COUNTER = itertools.count()
+OFFLOADS = ("tso", "gso", "gro")
+
+ROUTER_ADDRESSES = {"A": "10.77.1.2", "B": "10.77.2.2", "C": "10.77.2.3",
+                    "D": "10.77.3.2"}
+RELAY_ADDRESSES = {"A": "10.77.1.2", "B": "10.77.1.3"}
+GATEWAYS = {"A": "10.77.1.1", "B": "10.77.2.1", "C": "10.77.2.1",
+            "D": "10.77.3.1"}
+RELAY_LINKS = {"router": ("A-R", "R-B"), "relay": ("A-B",)}
+
+HOST_SYSCTLS = {
+    "net/ipv6/conf/all/disable_ipv6": "1",
+    "net/ipv6/conf/default/disable_ipv6": "1",
+}
+
+
+class LabError(Exception):
+    """Something a person has to be told in one sentence."""
+
+
+def run(command, stdin=None, check=True):
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        reason = (done.stderr or done.stdout).strip().replace("\n", "; ")
+        raise LabError(f"{' '.join(command)}: {reason}")
+    return done.stdout
+
+
+def take_lock(exclusive):
+    """Labs share the machine; one that changes global settings has it alone."""
+    fd = os.open(LOCK_PATH, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(fd, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+    return fd
+
+
+class Network:
+    """The namespaces, links and addresses of one lab."""
+
+    def __init__(self, kind="router", relay_link=None, offloads=False,
+                 exclusive=False):
+        if kind not in RELAY_LINKS:
+            raise LabError(f"unknown topology {kind}")
+        self.kind = kind
+        self.relay_link = "A-B" if kind == "relay" else relay_link
+        if self.relay_link and self.relay_link not in RELAY_LINKS[kind]:
+            raise LabError(f"topology {kind} has no link {self.relay_link}")
+        self.offloads = offloads
+        number = next(COUNTER)
+        suffix = f"{number}-" if number else ""
+        self.prefix = f"nestlab-{os.getpid()}-{suffix}"
+        self.lock = take_lock(exclusive)
+        self.undoer = undo.Undoer(self.prefix, (self.lock,))
+        self.addresses = dict(RELAY_ADDRESSES if kind == "relay"
+                              else ROUTER_ADDRESSES)
+        self.links = []
+
+    # names
+
+    def netns(self, node):
+        return self.prefix + node.lower()
+
+    def path(self, node):
+        return f"/run/netns/{self.netns(node)}"
+
+    def nodes(self):
+        middle = ["R"] if self.kind == "router" else []
+        return [*self.addresses, *middle] + (["X"] if self.relay_link else [])
+
+    # up and down
+
+    def up(self):
+        for node in self.nodes():
+            self.undoer.note("netns", self.netns(node))
+            run(["ip", "netns", "add", self.netns(node)])
+            for key, value in HOST_SYSCTLS.items():
+                self.sysctl(node, key, value)
+        self._cable()
+        for node in self.addresses:
+            self._address_host(node)
+        if self.kind == "router":
+            self._address_router()
+        if not self.offloads:
+            self._switch_offloads("off")
+
+    def down(self):
+        problems = self.undoer.finish()
+        if self.lock is not None:
+            os.close(self.lock)
+            self.lock = None
+        return problems
+
+    def _cable(self):
+        if self.kind == "relay":
+            self._link_or_relay("A-B", ("A", "eth0"), ("B", "eth0"))
+            return
+        self._link_or_relay("A-R", ("A", "eth0"), ("R", "ra"))
+        self._link_or_relay("R-B", ("R", "rb"), ("B", "eth0"))
+        self._link(("R", "rc"), ("C", "eth0"))
+        self._link(("R", "rd"), ("D", "eth0"))
+
+    def _link_or_relay(self, name, one, other):
+        if name == self.relay_link:
+            self._link(one, ("X", "xa"))
+            self._link(("X", "xb"), other)
+        else:
+            self._link(one, other)
+
+    def _link(self, one, other):
+        (node, dev), (peer_node, peer_dev) = one, other
+        run(["ip", "link", "add", dev, "netns", self.netns(node), "type",
+             "veth", "peer", "name", peer_dev, "netns", self.netns(peer_node)])
+        self.links += [one, other]
+        for place, name in (one, other):
+            self.ip(place, f"link set {name} up")
+
+    def _address_host(self, node):
+        batch = ["link set lo up",
+                 f"addr add {self.addresses[node]}/24 dev eth0"]
+        if self.kind == "router":
+            batch.append(f"route add default via {GATEWAYS[node]}")
+        self.ip(node, *batch)
+
+    def _address_router(self):
+        self.ip("R", "link set lo up", "link add rbr type bridge",
+                "link set rb master rbr", "link set rc master rbr",
+                "link set rbr up", "addr add 10.77.1.1/24 dev ra",
+                "addr add 10.77.2.1/24 dev rbr",
+                "addr add 10.77.3.1/24 dev rd")
+        self.sysctl("R", "net/ipv4/ip_forward", "1")
+
+    def _switch_offloads(self, state):
+        words = [word for name in OFFLOADS for word in (name, state)]
+        for node, dev in self.links:
+            self.inside(node, ["ethtool", "-K", dev, *words])
+
+    # doing things inside
+
+    def enter(self, node):
+        return ["nsenter", f"--net={self.path(node)}"]
+
+    def inside(self, node, command, stdin=None, check=True):
+        return run(self.enter(node) + command, stdin, check)
+
+    def ip(self, node, *lines):
+        run(["ip", "-n", self.netns(node), "-batch", "-"],
+            "".join(line + "\n" for line in lines))
+
+    def sysctl(self, node, key, value):
+        """A setting of one namespace; it vanishes with the namespace."""
+        path = "/proc/sys/" + key
+        script = 'printf %s "$2" >"$1" && cat "$1"'
+        now = self.inside(node, ["sh", "-c", script, "sh", path, str(value)])
+        if now.split() != str(value).split():
+            raise LabError(f"{key} in {node} is {now.strip()}, "
+                           f"not {value} as asked")
+
+    def global_sysctl(self, key, value):
+        """A setting of the whole machine: noted, read back, restored."""
+        path = "/proc/sys/" + key
+        before = undo.read_text(path)
+        if before is None:
+            raise LabError(f"there is no {path} on this kernel")
+        self.undoer.note("sysctl", path, " ".join(before.split()))
+        problems = undo.restore_sysctl(path, str(value))
+        if problems:
+            raise LabError(problems[0])
+
+    def cgroup(self, controller, name):
+        """A private cgroup (v1 controller, or v2 where it has the cpu)."""
+        base = f"/sys/fs/cgroup/{controller}"
+        if not os.path.isdir(base):
+            base = "/sys/fs/cgroup"
+        path = os.path.join(base, self.prefix + name)
+        if not os.path.isdir(path):
+            self.undoer.note("cgroup", path)
+            os.mkdir(path)
+        return path
+
+    def spawn(self, node, command, **options):
+        """Start a program in a namespace, marked and noted for the undo."""
+        environment = dict(os.environ, NESTLAB=self.prefix)
+        process = subprocess.Popen(
+            self.enter(node) + command, env=environment,
+            start_new_session=True, preexec_fn=undo.die_with_parent,
+            **options)
+        started = undo.start_time(process.pid)
+        if started is not None:
+            self.undoer.note("pid", process.pid, started)
+        return process
+
+    def describe(self):
+        """A drawing for people."""
+        return "\n".join(draw(self))
+
+
+def draw(network):
+    address = network.addresses
+    if network.kind == "relay":
+        return [f"  A {address['A']} eth0 === relay === eth0 "
+                f"{address['B']} B"]
+    left = "=== relay ===" if network.relay_link == "A-R" else "---"
+    right = "=== relay ===" if network.relay_link == "R-B" else "---"
+    pad = " " * (len(f"  A {address['A']} eth0 {left} ") + 1)
+    return [f"  A {address['A']} eth0 {left} R {right} eth0 {address['B']} B",
+            f"{pad}|--- eth0 {address['C']} C",
+            f"{pad}`--- eth0 {address['D']} D"]
+
+
+def wait_until(condition, seconds, what):
+    """Poll for something that takes milliseconds; fail with a sentence."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise LabError(f"{what} (waited {seconds:g} s)")
+        time.sleep(0.01)
