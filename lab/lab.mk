@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The programs of the laboratory: the relay (a network that misbehaves) and the applications that talk through it.
-LAB_WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
-LAB_CFLAGS = $(CFLAGS) -std=gnu17 -D_GNU_SOURCE -Isrc -Ilab $(LAB_WARN) -MMD -MP
+#
+##> lab          build the laboratory programs: build/lab/relay and build/lab/app
 
-LAB_RELAY_OBJS := $(patsubst lab/%.c,$(BUILD)/lab/%.o,lab/common.c $(wildcard lab/relay*.c))
+LAB_COMMON := $(BUILD)/obj/lab/common.o
+LAB_RELAY  := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lab/relay*.c)) $(LAB_COMMON)
+LAB_APP    := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lab/app*.c)) $(LAB_COMMON)
 
 .PHONY: lab
-lab: $(BUILD)/lab/relay
+lab: $(BUILD)/lab/relay $(BUILD)/lab/app
 
-$(BUILD)/lab/%.o: lab/%.c
+$(BUILD)/lab/relay: $(LAB_RELAY) $(BASE_OBJS)
+	$(call say,LINK)
 	@mkdir -p $(@D)
-	$(CC) $(LAB_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
 
-$(BUILD)/lab/relay: $(LAB_RELAY_OBJS) $(BASE_OBJS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lm
-
--include $(LAB_RELAY_OBJS:.o=.d)
+$(BUILD)/lab/app: $(LAB_APP) $(BASE_OBJS)
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -pthread -o $@ $^ -lm

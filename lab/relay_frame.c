@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "relay_frame.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <linux/virtio_net.h>
@@ -8,6 +6,8 @@
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <string.h>
+
+#include "relay_frame.h"
 
 #define IPV6_HEADER_LEN  40u
 #define IPV6_NEXT_OFFSET 6u

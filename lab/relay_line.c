@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "relay_line.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "relay_frame.h"
+#include "relay_line.h"
 
 /* A full Ethernet frame with its vnet header; larger packets are rare and go back to the allocator. */
 #define SPARE_ROOM 1536u

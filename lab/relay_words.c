@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "relay_words.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/parse.h"
+#include "relay_words.h"
 
 #define MS   NS_PER_MS
 #define PCT  10000u

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* TCP connections of the traffic programs: made by a client or taken by a server, served by callbacks. */
+#pragma once
+
+#include "app.h"
+
+struct conn;
+
+struct conn_kind {
+	size_t data_size; /* bytes of the role's own data in a connection, zeroed whenever it opens */
+	/* The connection stands. */
+	void (*opened)(struct conn *conn);
+	/* The descriptor has what conn_want() asked for, or an error or a hang-up. */
+	void (*ready)(struct conn *conn, uint32_t events);
+	/* What conn_after() asked for. */
+	void (*timeout)(struct conn *conn);
+};
+
+struct client_config {
+	struct common_config common;
+	struct addr dst;
+	uint64_t port;
+	uint64_t conns;
+	uint64_t sndbuf;
+	uint64_t rcvbuf;
+	uint64_t nodelay;
+	uint64_t pacing;
+	uint64_t reconnect;
+	const char *cc;
+};
+
+struct server_config {
+	struct common_config common;
+	struct addr listen;
+	uint64_t port;
+	uint64_t backlog;
+	uint64_t accept;
+	uint64_t accept_delay_ns;
+	uint64_t sndbuf;
+	uint64_t rcvbuf;
+	uint64_t nodelay;
+	const char *cc;
+};
+
+/* Both are the first member of a role's configuration, so the offsets hold for all of them. */
+#define CLIENT_OPTIONS                                                                                                 \
+	{"dst", OPTION_TARGET, MEMBER(struct client_config, dst), NULL, "address to connect to"},                      \
+		{"port", OPTION_PORT, MEMBER(struct client_config, port), NULL, "port to connect to"},                 \
+		{"conns",  OPTION_COUNT, MEMBER(struct client_config, conns), "1", "connections at once",              \
+		 .min = 1, .max = 20000},                                                                              \
+		{"sndbuf",                                                                                             \
+		 OPTION_BYTES,                                                                                         \
+		 MEMBER(struct client_config, sndbuf),                                                                 \
+		 "0",                                                                                                  \
+		 "SO_SNDBUF, bytes (0: the kernel tunes it)",                                                          \
+		 .max = 1 << 30},                                                                                      \
+		{"rcvbuf",                                                                                             \
+		 OPTION_BYTES,                                                                                         \
+		 MEMBER(struct client_config, rcvbuf),                                                                 \
+		 "0",                                                                                                  \
+		 "SO_RCVBUF, bytes (0: the kernel tunes it)",                                                          \
+		 .max = 1 << 30},                                                                                      \
+		{"nodelay", OPTION_FLAG, MEMBER(struct client_config, nodelay), "0", "TCP_NODELAY"},                   \
+		{"pacing",                                                                                             \
+		 OPTION_BYTES,                                                                                         \
+		 MEMBER(struct client_config, pacing),                                                                 \
+		 "0",                                                                                                  \
+		 "SO_MAX_PACING_RATE, bytes/s (0: none)",                                                              \
+		 .max = UINT32_MAX},                                                                                   \
+		{"cc", OPTION_TEXT, MEMBER(struct client_config, cc), "", "congestion control, e.g. cubic or bbr"},    \
+	{                                                                                                              \
+		"reconnect", OPTION_FLAG, MEMBER(struct client_config, reconnect), "1",                                \
+			"connect again 200 ms after a loss"                                                            \
+	}
+
+#define SERVER_OPTIONS                                                                                                 \
+	{"listen", OPTION_LISTEN, MEMBER(struct server_config, listen), "0.0.0.0",                                     \
+	 "address to listen on (:: for both)"},                                                                        \
+		{"port", OPTION_PORT, MEMBER(struct server_config, port), NULL, "port to listen on"},                  \
+		{"backlog",   OPTION_COUNT, MEMBER(struct server_config, backlog), "128", "room in the accept queue",  \
+		 .max = 65535},                                                                                        \
+		{"accept",                                                                                             \
+		 OPTION_FLAG,                                                                                          \
+		 MEMBER(struct server_config, accept),                                                                 \
+		 "1",                                                                                                  \
+		 "0: connections are left in the accept queue",                                                        \
+		 .is_live = true},                                                                                     \
+		{"accept_delay_ms",          OPTION_MS,      MEMBER(struct server_config, accept_delay_ns), "0",       \
+		 "pause after every accept", .is_live = true},                                                         \
+		{"sndbuf",                                                                                             \
+		 OPTION_BYTES,                                                                                         \
+		 MEMBER(struct server_config, sndbuf),                                                                 \
+		 "0",                                                                                                  \
+		 "SO_SNDBUF, bytes (0: the kernel tunes it)",                                                          \
+		 .max = 1 << 30},                                                                                      \
+		{"rcvbuf",                                                                                             \
+		 OPTION_BYTES,                                                                                         \
+		 MEMBER(struct server_config, rcvbuf),                                                                 \
+		 "0",                                                                                                  \
+		 "SO_RCVBUF, bytes (0: the kernel tunes it)",                                                          \
+		 .max = 1 << 30},                                                                                      \
+		{"nodelay", OPTION_FLAG, MEMBER(struct server_config, nodelay), "1", "TCP_NODELAY"},                   \
+	{                                                                                                              \
+		"cc", OPTION_TEXT, MEMBER(struct server_config, cc), "", "congestion control, e.g. cubic or bbr"       \
+	}
+
+struct conn {
+	struct app *app;
+	const struct conn_kind *kind;
+	const struct client_config *client; /* NULL for a server's */
+	const void *config;                 /* the role's */
+	struct conn *next;
+	struct conn **link; /* what points here, in the list of all */
+	int fd;
+	bool is_open;
+	uint32_t want;
+	uint64_t number; /* 1 is the first of this process */
+	uint64_t began_ns;
+	struct loop_source *source;
+	struct loop_source *timer;
+	uint8_t data[] __attribute__((aligned(16)));
+};
+
+struct server {
+	struct app *app;
+	const struct conn_kind *kind;
+	const struct server_config *config;
+	int fd;
+	uint64_t accepted;
+	struct loop_source *source;
+	struct loop_source *timer;
+};
+
+/*
+ * After conn_ended(), conn_lost() and conn_finish() the connection may be gone: return at once.
+ */
+
+/* Starts one connection; when it fails or is lost, it begins again as the configuration says. */
+void conn_connect(struct app *app, const struct conn_kind *kind, const struct client_config *client);
+/* As above for all of client->conns. */
+void conn_connect_all(struct app *app, const struct conn_kind *kind, const struct client_config *client);
+int server_open(struct server *server, struct why *why) _must_check_;
+
+/* Waits for these events from now on; 0 for none (an error or a hang-up is still told). */
+void conn_want(struct conn *conn, uint32_t events);
+/* Calls timeout() once after ns; a new call replaces an older one. */
+void conn_after(struct conn *conn, uint64_t ns);
+/* The peer has closed it in good order; a client begins again if it may. */
+void conn_ended(struct conn *conn);
+/* The connection failed with this errno: as above, and the error is counted. */
+void conn_lost(struct conn *conn, int error);
+/* Closes without counting anything; a server's connection, or a client's that has done what it wanted. */
+void conn_finish(struct conn *conn);
+void conn_drop_all(struct app *app);
+
+/*
+ * Moves up to len bytes and counts them. Returns what was moved, 0 when nothing can move now, or a negative errno; the
+ * end of the stream is -EPIPE.
+ */
+ssize_t conn_send(struct conn *conn, const void *data, size_t len);
+ssize_t conn_receive(struct conn *conn, void *data, size_t len);
+
+/* For sockets of all kinds. */
+socklen_t app_sockaddr(const struct addr *addr, uint64_t port, void *ret_storage);
+int app_set_buffers(int fd, uint64_t sndbuf, uint64_t rcvbuf) _must_check_;
