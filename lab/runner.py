@@ -136,18 +136,10 @@ class Lab:
         self.wait_ready(self.relay, self.relay_path, "the relay")
 
     def relay_command(self, words):
-        """Say something to the relay and wait for its answer."""
-        before = os.path.getsize(self.relay_path)
-        self.relay.stdin.write(words.encode() + b"\n")
-        self.relay.stdin.flush()
-        wait_until(lambda: os.path.getsize(self.relay_path) > before, 5,
-                   f"the relay did not answer to {words!r}")
-        with open(self.relay_path, "rb") as file:
-            file.seek(before)
-            answer = file.readline().decode().strip()
-        if answer.startswith("error"):
-            raise LabError(f"relay: {words}: {answer}")
-        return answer
+        return tell(self.relay, self.relay_path, words)
+
+    def app_command(self, name, words):
+        return tell(self.running[name], self.app_path(name), words)
 
     def app_path(self, name):
         return os.path.join(self.out, f"app-{name}.jsonl")
@@ -155,14 +147,13 @@ class Lab:
     def start_app(self, name):
         app = self.apps[name]
         words = shlex.split(app["run"])
-        command = [program("app"), *words]
+        command = [program("app"), *words, "control=1"]
         if not any(word.startswith("seed=") for word in words):
             command.append(f"seed={self.plan.seed}")
         if app["nice"]:
             command = ["nice", "-n", str(app["nice"]), *command]
         path = self.app_path(name)
-        process = self.spawn(app["on"], command, path,
-                             stdin=subprocess.DEVNULL)
+        process = self.spawn(app["on"], command, path, stdin=subprocess.PIPE)
         self.running[name] = process
         self.pids[name] = process.pid
         self.wait_ready(process, path, f"application {name}")
@@ -349,6 +340,25 @@ class Lab:
                      for earlier, later in zip(samples, samples[1:])]
             shares[name] = round(sum(moved) / len(moved), 3) if moved else None
         return shares
+
+
+def tell(process, path, words):
+    """One line to a program's stdin; waits for `ok` or an error in its output."""
+    before = os.path.getsize(path)
+    process.stdin.write(words.encode() + b"\n")
+    process.stdin.flush()
+    answers = []
+
+    def answered():
+        with open(path, "rb") as file:
+            file.seek(before)
+            lines = file.read().decode("utf-8", "replace").splitlines()
+        answers[:] = [line for line in lines
+                      if line == "ok" or line.startswith("error")]
+        return answers
+    wait_until(answered, 5, f"no answer to {words!r}")
+    if answers[0] != "ok":
+        raise LabError(f"{words!r}: {answers[0]}")
 
 
 class Missing(dict):

@@ -69,3 +69,10 @@ def freeze(lab, *, app):
 def renice(lab, *, app, nice):
     """Give way to everybody else on the CPU."""
     os.setpriority(os.PRIO_PROCESS, lab.process(app).pid, int(nice))
+
+
+@fault
+def app_set(lab, *, app, set, back=None):
+    """Change an option of a traffic program while it runs."""
+    lab.app_command(app, set)
+    return (lambda: lab.app_command(app, back)) if back else None
