@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest help: the commands, one command, and what make install puts beside the program. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/out.h"
+#include "cmd/command.h"
+#include "cmd/completion.h"
+
+struct config {
+	const char *command;
+	bool man;
+	const char *pages_dir;
+};
+
+static const struct option_spec options[] = {
+	POSITIONAL(struct config, command, TEXT, "COMMAND", "explain this command"),
+	OPTION(struct config, man, FLAG, "man", 'm', NULL, "write the manual page instead (mdoc)"),
+	OPTION(struct config, pages_dir, TEXT, "install-pages", 0, "DIR",
+	       "write manual pages and shell completions below DIR, as make install does"),
+	OPTION_END,
+};
+
+static void add_overview(struct buf *out)
+{
+	_cleanup_free_ const struct command **commands = NULL;
+	size_t count;
+
+	buf_add_text(out, "nest: the network stack trace for Linux\n\nUsage: nest [COMMAND] [OPTIONS]\n\nCommands:\n");
+	commands = command_list(&count);
+	for (size_t i = 0; i < count; i++)
+		buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
+	buf_add_text(out, "\nnest COMMAND --help explains one. Exit codes: 0 done, 1 findings (--fail-on),\n"
+			  "2 usage, 3 cannot observe, 4 loss above --max-loss, 5 input or output failed,\n"
+			  "128+n ended by signal n.\n");
+}
+
+/* The page nest(8) that the others refer to. */
+static void add_main_man(struct buf *out)
+{
+	_cleanup_free_ const struct command **commands = NULL;
+	size_t count;
+
+	buf_add_text(out, ".Dd $Mdocdate$\n.Dt NEST 8\n.Os nest " NEST_VERSION "\n.Sh NAME\n.Nm nest\n"
+			  ".Nd the network stack trace for Linux\n.Sh SYNOPSIS\n.Nm\n.Op Ar command\n.Op Ar options\n"
+			  ".Sh DESCRIPTION\nThe commands, each with a page of its own:\n.Bl -tag -width completion\n");
+	commands = command_list(&count);
+	for (size_t i = 0; i < count; i++)
+		buf_add_format(out, ".It Xr nest\\-%s 8\n%s.\n", commands[i]->name, commands[i]->summary);
+	buf_add_text(out, ".El\n");
+}
+
+static int write_file(const char *dir, const char *name, const struct buf *content)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+	struct out out;
+	int r = out_open(&out, path);
+
+	if (r == 0) {
+		buf_add(&out.pending, content->data, content->len);
+		r = out_done(&out);
+	}
+	if (r < 0)
+		log_error("cannot write %s: %s", path, strerror(-r));
+	return r;
+}
+
+static int make_dirs(const char *path)
+{
+	_cleanup_free_ char *copy = xstrdup(path);
+
+	for (char *p = copy + 1;; p++) {
+		char saved = *p;
+
+		if (saved != '/' && saved != '\0')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, 0755) < 0 && errno != EEXIST) {
+			int r = -errno;
+
+			log_error("cannot make %s: %s", copy, strerror(errno));
+			return r;
+		}
+		*p = saved;
+		if (saved == '\0')
+			return 0;
+	}
+}
+
+static int install_man(const char *dir)
+{
+	_cleanup_free_ const struct command **commands = NULL;
+	_cleanup_buf_ struct buf page = BUF_INIT(BUF_CAP_DEFAULT);
+	size_t count;
+	int r;
+
+	add_main_man(&page);
+	r = write_file(dir, "nest.8", &page);
+	commands = command_list(&count);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		_cleanup_free_ char *name = xasprintf("nest-%s.8", commands[i]->name);
+
+		buf_clear(&page);
+		command_add_man(commands[i], &page);
+		r = write_file(dir, name, &page);
+	}
+	return r;
+}
+
+static int install_pages(const char *share)
+{
+	_cleanup_free_ char *man = xasprintf("%s/man/man8", share);
+	int r = make_dirs(man);
+
+	if (r == 0)
+		r = install_man(man);
+	for (unsigned i = 0; r == 0 && i < COMPLETION_SHELLS; i++) {
+		_cleanup_free_ char *dir = xasprintf("%s/%s", share, completion_places[i].dir);
+		_cleanup_buf_ struct buf script = BUF_INIT(BUF_CAP_DEFAULT);
+
+		completion_add(i, &script);
+		r = make_dirs(dir);
+		if (r == 0)
+			r = write_file(dir, completion_places[i].file, &script);
+	}
+	return r < 0 ? EXIT_IO : EXIT_DONE;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	const struct command *command = NULL;
+	struct out out;
+
+	if (config->pages_dir)
+		return install_pages(config->pages_dir);
+	if (config->command) {
+		command = command_find(config->command);
+		if (!command) {
+			log_error("there is no command '%.60s' (nest help lists them)", config->command);
+			return EXIT_USAGE;
+		}
+	}
+	out_init(&out, STDOUT_FILENO);
+	if (config->man && command)
+		command_add_man(command, &out.pending);
+	else if (config->man)
+		add_main_man(&out.pending);
+	else if (command)
+		command_add_help(command, &out.pending);
+	else
+		add_overview(&out.pending);
+	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+}
+
+static const struct command help_command = {
+	.name = "help",
+	.summary = "list the commands, or explain one",
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(help_command);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finds the command, hands over. */
+#include <locale.h>
+#include <signal.h>
+
+#include "base/text.h"
+#include "cmd/command.h"
+
+/* What a bare `nest` does: the diagnosis, and on a build without it what can be seen at all. */
+static const struct command *default_command(void)
+{
+	const struct command *command = command_find("diagnose");
+
+	return command ? command : command_find("doctor");
+}
+
+static int unknown_command(const char *word)
+{
+	_cleanup_buf_ struct buf shown = BUF_INIT(256), hint = BUF_INIT(256);
+	_cleanup_free_ const struct command **commands = NULL;
+	struct near near = {.word = word};
+	size_t count;
+
+	commands = command_list(&count);
+	for (size_t i = 0; i < count; i++)
+		near_consider(&near, commands[i]->name);
+	near_add_text(&near, &hint);
+	text_add_terminal(&shown, word, strnlen(word, 60));
+	log_error("there is no command '%s'%s (nest help lists them)", buf_text(&shown), buf_text(&hint));
+	return EXIT_USAGE;
+}
+
+/* -h, --help, -V and --version stand for commands; any other option belongs to the default command. */
+static const char *command_word(const char *word)
+{
+	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+		return "help";
+	if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0)
+		return "version";
+	return word;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+	const char *word;
+
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE where the output is written */
+	if (argc < 2 || (argv[1][0] == '-' && command_word(argv[1]) == argv[1])) {
+		command = default_command();
+		if (!command)
+			command = command_find("help");
+		return command_run(command, argc - 1, argv + 1);
+	}
+	word = command_word(argv[1]);
+	command = command_find(word);
+	if (!command)
+		return unknown_command(argv[1]);
+	return command_run(command, argc - 2, argv + 2);
+}
