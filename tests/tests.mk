@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Tests, benches and checks. Files are found by wildcard: a new test needs no line here.
+
+FUZZ_SECONDS ?= 600
+
+UNIT_SOURCES  := $(wildcard tests/unit/test_*.c)
+UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
+FUZZ_SOURCES  := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
+BENCH_SOURCES := $(wildcard tests/bench/*.c)
+BENCHES       := $(BENCH_SOURCES:%.c=$(BUILD)/%)
+
+# Makes of other flavours of the same tree.
+MAKE_ASAN = $(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT=-O1
+MAKE_FUZZ = $(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz SANITIZE=fuzzer-no-link,address,undefined OPT=-O1 CC=$(CLANG)
+MAKE_FAST = $(MAKE) --no-print-directory -j2
+
+# Groups that have no test yet are not asked for; an empty group that is asked for fails.
+TEST_SELF   := $(if $(wildcard tests/self/*.t),self)
+TEST_GOLDEN := $(if $(wildcard tests/golden/*.golden),golden)
+TEST_LIVE   := $(if $(wildcard tests/live/*.t),live)
+TEST_LAB    := $(if $(wildcard tests/lab/*.t),lab)
+
+.PHONY: unit-programs fuzz-programs bench-programs test-programs test-self test-lab test-vm
+unit-programs: $(UNIT_PROGRAMS)
+fuzz-programs: $(FUZZ_PROGRAMS)
+bench-programs: $(BENCHES)
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/unit/unit.o $(PARTS)
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(PARTS)
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/bench/%: $(BUILD)/obj/tests/bench/%.o $(PARTS)
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# The laboratory has programs of its own when it is there.
+test-programs: $(if $(wildcard src/main.c),all) unit-programs $(if $(wildcard lab/lab.mk),lab)
+
+test:
+	@scripts/setup build test lab
+	@$(MAKE_FAST) test-programs
+	@$(MAKE_FAST) asan-programs
+	@$(MAKE_FAST) fuzz-build
+	@tests/run -B $(BUILD) unit $(TEST_SELF) $(TEST_GOLDEN) -B $(BUILD)/asan unit $(TEST_GOLDEN) \
+		-B $(BUILD)/fuzz $(if $(FUZZ_SOURCES),fuzz) -B $(BUILD) $(TEST_LIVE) $(TEST_LAB)
+
+.PHONY: asan-programs fuzz-build
+asan-programs:
+	@$(MAKE_ASAN) $(if $(wildcard src/main.c),all) unit-programs
+fuzz-build:
+	@$(MAKE_FUZZ) fuzz-programs
+
+##> test-unit    unit tests; one file: tests/run tests/unit/test_x.c
+test-unit:
+	@$(MAKE_FAST) unit-programs
+	@tests/run -B $(BUILD) unit
+
+##> test-self    tests of the test tools themselves
+test-self:
+	@$(MAKE_FAST) unit-programs
+	@tests/run -B $(BUILD) self
+
+##> test-golden  commands on recorded input; UPDATE=1 rewrites what they should print
+test-golden:
+	@$(MAKE_FAST) all
+	@UPDATE='$(UPDATE)' tests/run -B $(BUILD) golden
+
+##> test-live    against this kernel, in network namespaces of their own (root)
+test-live:
+	@$(MAKE_FAST) test-programs
+	@tests/run -B $(BUILD) live
+
+##> test-lab     tests of the fault laboratory (root)
+test-lab:
+	@$(MAKE_FAST) test-programs
+	@tests/run -B $(BUILD) lab
+
+##> test-fuzz    every fuzz target for a few seconds
+test-fuzz:
+	@$(MAKE_FAST) fuzz-build
+	@tests/run -B $(BUILD)/fuzz fuzz
+
+##> asan         unit and golden tests with the address and undefined-behaviour sanitizers
+asan:
+	@$(MAKE_FAST) asan-programs
+	@tests/run -B $(BUILD)/asan unit $(TEST_GOLDEN)
+
+##> fuzz         every fuzz target for FUZZ_SECONDS (600)
+fuzz:
+	@$(MAKE_FAST) fuzz-build
+	@for target in $(FUZZ_PROGRAMS:$(BUILD)/%=$(BUILD)/fuzz/%); do \
+		tests/fuzz/run --seconds $(FUZZ_SECONDS) $$target || exit 1; \
+	done
+
+##> lint         format, static checks, house rules, both compilers with -Werror
+lint:
+	@scripts/lint
+
+##> bench        speed figures
+bench:
+	@$(MAKE_FAST) bench-programs
+	@for bench in $(BENCHES); do $$bench || exit 1; done
+
+ifneq ($(wildcard scripts/vm),)
+##> test-vm      the live tests on Debian's kernel in a virtual machine
+test-vm:
+	@scripts/vm test
+endif
