@@ -43,11 +43,9 @@ struct server_config {
 };
 
 /* Both are the first member of a role's configuration, so the offsets hold for all of them. */
-#define CLIENT_OPTIONS                                                                                                 \
+#define CLIENT_SOCKET_OPTIONS                                                                                          \
 	{"dst", OPTION_TARGET, MEMBER(struct client_config, dst), NULL, "address to connect to"},                      \
 		{"port", OPTION_PORT, MEMBER(struct client_config, port), NULL, "port to connect to"},                 \
-		{"conns",  OPTION_COUNT, MEMBER(struct client_config, conns), "1", "connections at once",              \
-		 .min = 1, .max = 20000},                                                                              \
 		{"sndbuf",                                                                                             \
 		 OPTION_BYTES,                                                                                         \
 		 MEMBER(struct client_config, sndbuf),                                                                 \
@@ -67,7 +65,14 @@ struct server_config {
 		 "0",                                                                                                  \
 		 "SO_MAX_PACING_RATE, bytes/s (0: none)",                                                              \
 		 .max = UINT32_MAX},                                                                                   \
-		{"cc", OPTION_TEXT, MEMBER(struct client_config, cc), "", "congestion control, e.g. cubic or bbr"},    \
+	{                                                                                                              \
+		"cc", OPTION_TEXT, MEMBER(struct client_config, cc), "", "congestion control, e.g. cubic or bbr"       \
+	}
+
+#define CLIENT_OPTIONS                                                                                                 \
+	CLIENT_SOCKET_OPTIONS,                                                                                         \
+		{"conns",  OPTION_COUNT, MEMBER(struct client_config, conns), "1", "connections at once",              \
+		 .min = 1, .max = 20000},                                                                              \
 	{                                                                                                              \
 		"reconnect", OPTION_FLAG, MEMBER(struct client_config, reconnect), "1",                                \
 			"connect again 200 ms after a loss"                                                            \

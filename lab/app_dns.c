@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A resolver that answers late, refuses or keeps silent, and a client that keeps asking. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "app_conn.h"
+#include "base/alloc.h"
+
+#define DNS_HEADER_LEN  12u
+#define DNS_MESSAGE_MAX 512u
+#define DNS_TYPE_A      1u
+#define DNS_CLASS_IN    1u
+#define DNS_REFUSED     5u
+#define DNS_NAME_MAX    255u
+#define LABEL_MAX       63u
+#define ANSWER_LEN      16u
+#define TTL_SECONDS     60u
+#define WAITING_MAX     1024u
+
+enum dns_answer { ANSWER_OK, ANSWER_REFUSE, ANSWER_SILENT };
+
+struct dns_config {
+	struct common_config common;
+	struct addr listen;
+	struct addr addr;
+	uint64_t port;
+	uint64_t delay_ns;
+	uint64_t answer; /* enum dns_answer */
+};
+
+struct dnsq_config {
+	struct common_config common;
+	struct addr dst;
+	uint64_t port;
+	const char *name;
+	uint64_t interval_ns;
+	uint64_t timeout_ns;
+};
+
+struct dns {
+	struct app *app;
+	const struct dns_config *config;
+	int fd;
+	unsigned int waiting;
+};
+
+/* An answer that waits for its time. */
+struct dns_late {
+	struct dns *dns;
+	struct loop_source *timer;
+	struct sockaddr_storage peer;
+	socklen_t peer_len;
+	size_t len;
+	uint8_t message[DNS_MESSAGE_MAX];
+};
+
+struct dnsq {
+	struct app *app;
+	const struct dnsq_config *config;
+	int fd;
+	uint16_t id;
+	bool is_waiting;
+	uint64_t began_ns;
+	struct loop_source *timer;
+	size_t len;
+	uint8_t message[DNS_MESSAGE_MAX];
+};
+
+static uint16_t get_be16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static void put_be16(uint8_t *at, uint16_t value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+/* Where the question ends; 0 when this is not a message with exactly one plain question. */
+static size_t question_end(const uint8_t *message, size_t len)
+{
+	size_t at = DNS_HEADER_LEN;
+
+	if (len < DNS_HEADER_LEN || get_be16(message + 4) != 1)
+		return 0;
+	while (at < len && message[at] != 0) {
+		if (message[at] > LABEL_MAX)
+			return 0;
+		at += message[at] + 1u;
+	}
+	return at + 5 <= len ? at + 5 : 0;
+}
+
+/* Turns a query into its answer, in place; 0 when there is nothing to answer. */
+static size_t dns_answer(const struct dns_config *config, uint8_t *message, size_t len)
+{
+	size_t end = question_end(message, len);
+	bool wants_v4;
+
+	if (end == 0 || (message[2] & 0x80) || end + ANSWER_LEN > DNS_MESSAGE_MAX)
+		return 0;
+	wants_v4 = get_be16(message + end - 4) == DNS_TYPE_A && get_be16(message + end - 2) == DNS_CLASS_IN;
+	message[2] |= 0x80;
+	message[3] = config->answer == ANSWER_REFUSE ? 0x80 | DNS_REFUSED : 0x80;
+	memset(message + 6, 0, 6); /* no answer yet, and none of the additional records that a query may carry */
+	if (config->answer != ANSWER_OK || !wants_v4)
+		return end;
+	put_be16(message + 6, 1);
+	put_be16(message + end, 0xc000 | DNS_HEADER_LEN);
+	put_be16(message + end + 2, DNS_TYPE_A);
+	put_be16(message + end + 4, DNS_CLASS_IN);
+	put_be16(message + end + 6, 0);
+	put_be16(message + end + 8, TTL_SECONDS);
+	put_be16(message + end + 10, 4);
+	memcpy(message + end + 12, config->addr.bytes + 12, 4);
+	return end + ANSWER_LEN;
+}
+
+static void dns_send(struct dns_late *late)
+{
+	struct dns *dns = late->dns;
+	ssize_t n =
+		sendto(dns->fd, late->message, late->len, MSG_DONTWAIT, (struct sockaddr *)&late->peer, late->peer_len);
+
+	if (n < 0) {
+		app_count_error(dns->app, errno);
+		return;
+	}
+	dns->app->progress.bytes += (uint64_t)n;
+	app_count_op(dns->app, LAT_UNKNOWN);
+}
+
+static void dns_late_send(void *context, uint64_t expirations _unused_)
+{
+	struct dns_late *late = context;
+
+	dns_send(late);
+	late->dns->waiting--;
+	loop_remove(late->dns->app->loop, late->timer);
+	free(late);
+}
+
+static void dns_delay(const struct dns_late *answer)
+{
+	struct dns *dns = answer->dns;
+	struct dns_late *late;
+	int r;
+
+	if (dns->waiting >= WAITING_MAX) {
+		app_count_error(dns->app, ENOBUFS);
+		return;
+	}
+	late = xmalloc(sizeof(*late));
+	*late = *answer;
+	r = loop_add_timer(dns->app->loop, dns->config->delay_ns, 0, dns_late_send, late, &late->timer);
+	if (r < 0) {
+		app_count_error(dns->app, r);
+		free(late);
+		return;
+	}
+	dns->waiting++;
+}
+
+static void dns_read(void *context, uint32_t events _unused_)
+{
+	struct dns *dns = context;
+	struct dns_late answer = {.dns = dns, .peer_len = sizeof(answer.peer)};
+	ssize_t n = recvfrom(dns->fd, answer.message, sizeof(answer.message), MSG_DONTWAIT,
+			     (struct sockaddr *)&answer.peer, &answer.peer_len);
+
+	if (n < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			app_count_error(dns->app, errno);
+		return;
+	}
+	dns->app->progress.bytes += (uint64_t)n;
+	if (dns->config->answer == ANSWER_SILENT)
+		return;
+	answer.len = dns_answer(dns->config, answer.message, (size_t)n);
+	if (answer.len == 0)
+		app_count_error(dns->app, EBADMSG);
+	else if (dns->config->delay_ns)
+		dns_delay(&answer);
+	else
+		dns_send(&answer);
+}
+
+static int dns_start(struct app *app, void *config, struct why *why)
+{
+	static struct dns dns;
+	const struct dns_config *c = config;
+	struct sockaddr_storage address;
+	socklen_t len = app_sockaddr(&c->listen, c->port, &address);
+	int r;
+
+	dns = (struct dns){.app = app, .config = c};
+	dns.fd = socket(((struct sockaddr *)&address)->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (dns.fd < 0 || bind(dns.fd, (struct sockaddr *)&address, len) < 0)
+		return why_set(why, -errno, "port %u: %m", (unsigned int)c->port);
+	r = loop_add_fd(app->loop, dns.fd, EPOLLIN, dns_read, &dns, NULL);
+	if (r < 0)
+		return why_set(why, r, "waiting: %s", strerror(-r));
+	app_ready(app);
+	return 0;
+}
+
+static int query_build(struct dnsq *q, const char *name)
+{
+	size_t at = DNS_HEADER_LEN;
+
+	if (strlen(name) > DNS_NAME_MAX - 2)
+		return -EINVAL;
+	memset(q->message, 0, sizeof(q->message));
+	q->message[2] = 0x01; /* recursion desired */
+	put_be16(q->message + 4, 1);
+	while (*name) {
+		size_t label = strcspn(name, ".");
+
+		if (label == 0 || label > LABEL_MAX)
+			return -EINVAL;
+		q->message[at] = (uint8_t)label;
+		memcpy(q->message + at + 1, name, label);
+		at += label + 1;
+		name += label + (name[label] == '.');
+	}
+	put_be16(q->message + at + 1, DNS_TYPE_A);
+	put_be16(q->message + at + 3, DNS_CLASS_IN);
+	q->len = at + 5;
+	return 0;
+}
+
+static void dnsq_wake(void *context, uint64_t expirations);
+
+static void dnsq_after(struct dnsq *q, uint64_t ns)
+{
+	int r;
+
+	loop_remove(q->app->loop, q->timer);
+	q->timer = NULL;
+	r = loop_add_timer(q->app->loop, ns, 0, dnsq_wake, q, &q->timer);
+	if (r < 0)
+		loop_stop(q->app->loop, r);
+}
+
+/* One lookup is over, well or not; the next begins an interval after this one began. */
+static void dnsq_over(struct dnsq *q, int error)
+{
+	uint64_t spent_ns = clock_monotonic_ns() - q->began_ns;
+
+	q->is_waiting = false;
+	if (error)
+		app_count_error(q->app, error);
+	else
+		app_count_op(q->app, spent_ns);
+	dnsq_after(q, q->config->interval_ns > spent_ns ? q->config->interval_ns - spent_ns : 0);
+}
+
+static void dnsq_wake(void *context, uint64_t expirations _unused_)
+{
+	struct dnsq *q = context;
+	ssize_t n;
+
+	if (q->is_waiting) {
+		dnsq_over(q, ETIMEDOUT);
+		return;
+	}
+	put_be16(q->message, ++q->id);
+	q->began_ns = clock_monotonic_ns();
+	q->is_waiting = true;
+	n = send(q->fd, q->message, q->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (n < 0) {
+		dnsq_over(q, errno);
+		return;
+	}
+	q->app->progress.bytes += (uint64_t)n;
+	dnsq_after(q, q->config->timeout_ns);
+}
+
+static void dnsq_read(void *context, uint32_t events _unused_)
+{
+	struct dnsq *q = context;
+	uint8_t message[DNS_MESSAGE_MAX];
+	ssize_t n = recv(q->fd, message, sizeof(message), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < 0) {
+		/* The error of a query that has been given up already says nothing new. */
+		if (q->is_waiting)
+			dnsq_over(q, errno);
+		return;
+	}
+	q->app->progress.bytes += (uint64_t)n;
+	if (!q->is_waiting || n < (ssize_t)DNS_HEADER_LEN || get_be16(message) != q->id)
+		return;
+	dnsq_over(q, (message[3] & 0x0f) || get_be16(message + 6) == 0 ? EPROTO : 0);
+}
+
+static int dnsq_start(struct app *app, void *config, struct why *why)
+{
+	static struct dnsq q;
+	const struct dnsq_config *c = config;
+	struct sockaddr_storage address;
+	socklen_t len = app_sockaddr(&c->dst, c->port, &address);
+	int r;
+
+	q = (struct dnsq){.app = app, .config = c, .id = (uint16_t)rng_next(&app->rng)};
+	if (query_build(&q, c->name) < 0)
+		return why_set(why, -EINVAL, "name=%s: not a host name", c->name);
+	q.fd = socket(((struct sockaddr *)&address)->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (q.fd < 0 || connect(q.fd, (struct sockaddr *)&address, len) < 0)
+		return why_set(why, -errno, "socket: %m");
+	r = loop_add_fd(app->loop, q.fd, EPOLLIN, dnsq_read, &q, NULL);
+	if (r < 0)
+		return why_set(why, r, "waiting: %s", strerror(-r));
+	app_ready(app);
+	dnsq_after(&q, 0);
+	return 0;
+}
+
+static const struct app_option dns_options[] = {
+	{"listen", OPTION_LISTEN, MEMBER(struct dns_config, listen), "0.0.0.0", "address to listen on (:: for both)"},
+	{"port", OPTION_PORT, MEMBER(struct dns_config, port), "53", "port to listen on"},
+	{"delay_ms", OPTION_MS, MEMBER(struct dns_config, delay_ns), "0", "pause before every answer", .is_live = true},
+	{"answer", OPTION_CHOICE, MEMBER(struct dns_config, answer), "ok", "what it says",
+	 .choices = "ok|refuse|silent", .is_live = true},
+	{"addr", OPTION_TARGET, MEMBER(struct dns_config, addr), "10.77.0.1", "the IPv4 address that every name has"},
+};
+
+static const struct app_option dnsq_options[] = {
+	{"dst", OPTION_TARGET, MEMBER(struct dnsq_config, dst), NULL, "address of the resolver"},
+	{"port", OPTION_PORT, MEMBER(struct dnsq_config, port), "53", "port of the resolver"},
+	{"name", OPTION_TEXT, MEMBER(struct dnsq_config, name), "server.lab.test", "what to look up"},
+	{"interval_ms", OPTION_MS, MEMBER(struct dnsq_config, interval_ns), "200", "from one lookup to the next",
+	 .is_live = true},
+	{"timeout_ms", OPTION_MS, MEMBER(struct dnsq_config, timeout_ns), "2000", "give up after this long",
+	 .is_live = true},
+};
+
+static const struct app_role dns_role = {"dns",
+					 "a resolver, good or bad; an operation is one answer",
+					 sizeof(struct dns_config),
+					 dns_options,
+					 ARRAY_SIZE(dns_options),
+					 dns_start};
+static const struct app_role dnsq_role = {"dnsq",
+					  "looks a name up again and again; an operation is one good answer",
+					  sizeof(struct dnsq_config),
+					  dnsq_options,
+					  ARRAY_SIZE(dnsq_options),
+					  dnsq_start};
+
+APP_ROLE(dns_role);
+APP_ROLE(dnsq_role);
