@@ -7,6 +7,8 @@ UNIT_SOURCES  := $(wildcard tests/unit/test_*.c)
 UNIT_PROGRAMS := $(UNIT_SOURCES:%.c=$(BUILD)/%)
 FUZZ_SOURCES  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
+# Programs that fail on purpose: what the harness must report.
+SELF_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/self/*.c))
 BENCH_SOURCES := $(wildcard tests/bench/*.c)
 BENCHES       := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 
@@ -22,11 +24,16 @@ TEST_LIVE   := $(if $(wildcard tests/live/*.t),live)
 TEST_LAB    := $(if $(wildcard tests/lab/*.t),lab)
 
 .PHONY: unit-programs fuzz-programs bench-programs test-programs test-self test-lab test-vm
-unit-programs: $(UNIT_PROGRAMS)
+unit-programs: $(UNIT_PROGRAMS) $(SELF_PROGRAMS)
 fuzz-programs: $(FUZZ_PROGRAMS)
 bench-programs: $(BENCHES)
 
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/unit/unit.o $(PARTS)
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/self/%: $(BUILD)/obj/tests/self/%.o $(BUILD)/obj/tests/unit/unit.o $(PARTS)
 	$(call say,LINK)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

@@ -231,8 +231,6 @@ _noreturn_ static void run_child(const struct unit_test *test, int output)
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	/* What was written before a crash must be there to read. */
-	setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
 	test->run();
 	fflush(stdout);
 	exit(0);
@@ -330,6 +328,8 @@ int main(int argc, char **argv)
 	size_t number = 0, failed = 0;
 	test_list tests = {};
 
+	/* What a test wrote before it crashed must be there to read. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	registry_each(unit_test, test)
 		if (is_wanted(*test, argv + 1 + list_only))
 			vec_push(&tests, *test);
