@@ -13,6 +13,7 @@ struct output_options {
 	bool json;
 	bool csv;
 	bool wide;
+	const char *format;
 	const char *file;
 	const char *where;
 	struct text_list show;

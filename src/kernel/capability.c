@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "kernel/capability.h"
+
+static const struct {
+	unsigned cap;
+	const char *name;
+} names[] = {
+	{CAP_BPF, "CAP_BPF"},
+	{CAP_PERFMON, "CAP_PERFMON"},
+	{CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+	{CAP_NET_RAW, "CAP_NET_RAW"},
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+	{CAP_SYSLOG, "CAP_SYSLOG"},
+	{CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+	{CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"},
+};
+
+int capability_get(uint64_t *ret_mask)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	*ret_mask = (uint64_t)data[1].effective << 32 | data[0].effective;
+	return 0;
+}
+
+const char *capability_name(unsigned cap)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].cap == cap)
+			return names[i].name;
+	return NULL;
+}
+
+void capability_names(uint64_t mask, char *text, size_t size)
+{
+	size_t len = 0, left = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		left += mask >> names[i].cap & 1;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && len < size; i++) {
+		if (!(mask >> names[i].cap & 1))
+			continue;
+		left--;
+		len += (size_t)snprintf(text + len, size - len, "%s%s", names[i].name,
+					left > 1 ? ", " : left == 1 ? " and " : "");
+	}
+}

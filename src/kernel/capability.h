@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The capabilities that nest may need, and which of them this process holds. */
+#pragma once
+
+#include <linux/capability.h>
+
+#include "base/macros.h"
+
+#define CAP_BIT(cap) (UINT64_C(1) << (cap))
+
+/* The effective set. Needs no /proc. */
+int capability_get(uint64_t *ret_mask) _must_check_;
+/* "CAP_BPF and CAP_PERFMON" for the bits of a mask that have a name here; the others are left out. */
+void capability_names(uint64_t mask, char *text, size_t size);
+/* The name of one, or NULL when nest has no use for it. */
+const char *capability_name(unsigned cap);

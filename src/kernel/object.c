@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/embed.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "kernel/object.h"
+
+struct kernel_object {
+	const char *name;
+	struct bpf_object *bpf;
+	VEC(struct bpf_link *) links;
+};
+
+/* A verifier's log can be megabytes; its end, which carries the reason, comes last, so older words make room. */
+#define WORDS_MAX 65536
+
+/* libbpf has one callback for the process, so there is one memory of what it said. */
+static struct {
+	char text[WORDS_MAX];
+	size_t len;
+	char gist[256];
+} words;
+
+static int words_add(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[8192];
+	int n = vsnprintf(line, sizeof(line), format, args);
+	size_t len = n < 0 ? 0 : min_of((size_t)n, sizeof(line) - 1);
+
+	while (len > 0 && line[len - 1] == '\n')
+		line[--len] = '\0';
+	if (len == 0)
+		return 0;
+	log_debug("%s", line);
+	if (level != LIBBPF_WARN)
+		return 0;
+	if (words.len + len + 2 > sizeof(words.text)) {
+		size_t keep = min_of(words.len, sizeof(words.text) - len - 2);
+
+		memmove(words.text, words.text + words.len - keep, keep);
+		words.len = keep;
+	}
+	memcpy(words.text + words.len, line, len);
+	words.len += len;
+	words.text[words.len++] = '\n';
+	words.text[words.len] = '\0';
+	return 0;
+}
+
+void libbpf_words_begin(void)
+{
+	words.len = 0;
+	words.text[0] = '\0';
+	libbpf_set_print(words_add);
+}
+
+static bool starts_with(const char *text, size_t n, const char *prefix)
+{
+	return n >= strlen(prefix) && memcmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Lines that frame, repeat or count; the reason is never in them. */
+static bool line_is_frame(const char *line, size_t n)
+{
+	static const char *const frames[] = {
+		"--", "processed ", "verification time", "stack depth", "failed to load object", "Error in bpf_object",
+		/* A guess of libbpf's, and usually a wrong one. */
+		"permission error while running as root",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
+		if (starts_with(line, n, frames[i]))
+			return true;
+	return n == 0 || memmem(line, n, "failed to load: -", 17) || memmem(line, n, "PROG LOAD LOG", 13);
+}
+
+/* What can go from the front of a line: "libbpf: " and "prog 'x': ", "map 'x': ", "elf: ". */
+static void line_trim(const char **line, size_t *n)
+{
+	static const char *const prefixes[] = {"libbpf: ", "prog '", "map '", "elf: "};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t skip = strlen(prefixes[i]);
+
+		if (!starts_with(*line, *n, prefixes[i]))
+			continue;
+		if (prefixes[i][skip - 1] == '\'') {
+			const char *end = memmem(*line + skip, *n - skip, "': ", 3);
+
+			if (!end)
+				continue;
+			skip = (size_t)(end - *line) + 3;
+		}
+		*line += skip;
+		*n -= skip;
+	}
+	while (*n > 0 && strchr(" \t\r", (*line)[*n - 1]))
+		(*n)--;
+}
+
+void libbpf_gist_of(const char *text, char *gist, size_t size)
+{
+	gist[0] = '\0';
+	for (const char *line = text; *line;) {
+		size_t whole = strcspn(line, "\n"), n = whole;
+		const char *inner = line;
+
+		line_trim(&inner, &n);
+		/* The verifier's own sentence beats libbpf's summary of it, and it comes later. */
+		if (!line_is_frame(inner, n))
+			snprintf(gist, size, "%.*s", (int)min_of(n, (size_t)INT32_MAX), inner);
+		line += whole + (line[whole] == '\n');
+	}
+}
+
+const char *libbpf_words_gist(void)
+{
+	libbpf_gist_of(words.text, words.gist, sizeof(words.gist));
+	return words.gist;
+}
+
+/* "cannot load x: EPERM (Operation not permitted): what libbpf said" */
+static int fail(struct why *why, int error, const char *doing, const char *what)
+{
+	const char *name = strerrorname_np(-error);
+	const char *gist = libbpf_words_gist();
+
+	return why_set(why, error, "cannot %s %s: %s (%s)%s%s", doing, what, name ? name : "error", strerror(-error),
+		       *gist ? ": " : "", gist);
+}
+
+int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
+	const struct embedded_file *file = embed_find(name);
+	_cleanup_object_ struct kernel_object *object = NULL;
+	struct bpf_program *program;
+
+	if (!file)
+		return why_set(why, -ENOENT, "no BPF object %s was built into this program", name);
+	libbpf_words_begin();
+	object = xzalloc(sizeof(*object));
+	object->name = file->name;
+	object->bpf = bpf_object__open_mem(file->begin, (size_t)(file->end - file->begin), &options);
+	if (!object->bpf)
+		return fail(why, -errno, "open", name);
+	bpf_object__for_each_program(program, object->bpf)
+		bpf_program__set_autoload(program, false);
+	*ret_object = take_ptr(object);
+	return 0;
+}
+
+void kernel_object_close(struct kernel_object *object)
+{
+	if (!object)
+		return;
+	vec_each(&object->links, link)
+		bpf_link__destroy(*link);
+	vec_done(&object->links);
+	bpf_object__close(object->bpf);
+	free(object);
+}
+
+struct bpf_program *kernel_object_program(const struct kernel_object *object, const char *program)
+{
+	return bpf_object__find_program_by_name(object->bpf, program);
+}
+
+static int find_program(const struct kernel_object *object, const char *name, struct bpf_program **ret_program,
+			struct why *why)
+{
+	*ret_program = kernel_object_program(object, name);
+	if (!*ret_program)
+		return why_set(why, -ENOENT, "%s has no program %s", object->name, name);
+	return 0;
+}
+
+int kernel_object_choose(struct kernel_object *object, const char *program, struct why *why)
+{
+	struct bpf_program *found;
+	int r = find_program(object, program, &found, why);
+
+	if (r < 0)
+		return r;
+	bpf_program__set_autoload(found, true);
+	return 0;
+}
+
+int kernel_object_omit_map(struct kernel_object *object, const char *map)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(object->bpf, map);
+
+	return found ? bpf_map__set_autocreate(found, false) : -ENOENT;
+}
+
+int kernel_object_load(struct kernel_object *object, struct why *why)
+{
+	int r;
+
+	libbpf_words_begin();
+	r = bpf_object__load(object->bpf);
+	return r < 0 ? fail(why, r, "load", object->name) : 0;
+}
+
+int kernel_object_keep_link(struct kernel_object *object, const char *program, struct bpf_link *link, struct why *why)
+{
+	if (!link)
+		return fail(why, errno ? -errno : -EINVAL, "attach", program);
+	vec_push(&object->links, link);
+	return 0;
+}
+
+int kernel_object_attach(struct kernel_object *object, const char *program, struct why *why)
+{
+	struct bpf_program *found;
+	int r = find_program(object, program, &found, why);
+
+	if (r < 0)
+		return r;
+	libbpf_words_begin();
+	return kernel_object_keep_link(object, program, bpf_program__attach(found), why);
+}
+
+int kernel_object_map_fd(const struct kernel_object *object, const char *map)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(object->bpf, map);
+	int fd;
+
+	if (!found)
+		return -ENOENT;
+	fd = bpf_map__fd(found);
+	return fd < 0 ? -EBADF : fd;
+}
+
+/* Where in a data section a variable lies, as the object's own BTF tells; -ENOENT. */
+static int section_find(const struct btf *btf, const struct btf_type *section, const char *variable, size_t size)
+{
+	const struct btf_var_secinfo *info = btf_var_secinfos(section);
+
+	for (unsigned i = 0; i < btf_vlen(section); i++, info++) {
+		const struct btf_type *type = btf__type_by_id(btf, info->type);
+
+		if (!type || strcmp(btf__name_by_offset(btf, type->name_off), variable) != 0)
+			continue;
+		return info->size == size ? (int)info->offset : -EINVAL;
+	}
+	return -ENOENT;
+}
+
+int kernel_object_variable(const struct kernel_object *object, const char *variable, size_t size, void **ret_address)
+{
+	static const char *const sections[] = {".rodata", ".data", ".bss"};
+	const struct btf *btf = bpf_object__btf(object->bpf);
+
+	if (!btf)
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		int id = btf__find_by_name_kind(btf, sections[i], BTF_KIND_DATASEC);
+		int offset = id < 0 ? -ENOENT : section_find(btf, btf__type_by_id(btf, (unsigned)id), variable, size);
+		struct bpf_map *map;
+		size_t room = 0;
+		void *data;
+
+		if (offset == -ENOENT)
+			continue;
+		if (offset < 0)
+			return offset;
+		map = bpf_object__find_map_by_name(object->bpf, sections[i]);
+		data = map ? (void *)bpf_map__initial_value(map, &room) : NULL;
+		if (!data || (size_t)offset + size > room)
+			return -ENOENT;
+		*ret_address = (char *)data + offset;
+		return 0;
+	}
+	return -ENOENT;
+}

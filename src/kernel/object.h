@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A BPF object that the build put inside the program, from opening to closing. Nothing is loaded that was not chosen, so a
+ * program that this kernel refuses costs only itself:
+ *
+ *	kernel_object_open("probe.bpf.o", &object, &why);
+ *	kernel_object_choose(object, "on_retransmit", &why);
+ *	kernel_object_load(object, &why);
+ *	kernel_object_attach(object, "on_retransmit", &why);
+ *	...
+ *	kernel_object_close(object);
+ *
+ * Nothing is ever pinned: programs, maps and links live as long as this process, however it ends.
+ */
+#pragma once
+
+#include "base/why.h"
+
+struct bpf_link;
+struct bpf_object;
+struct bpf_program;
+struct kernel_object;
+
+/* name as in base/embed.h. -ENOENT when nothing of that name was built in. */
+int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
+/* Detaches, unloads and frees; takes NULL. */
+void kernel_object_close(struct kernel_object *object);
+static inline void kernel_object_closep(struct kernel_object **object)
+{
+	kernel_object_close(*object);
+}
+
+/* Marks a program for loading; -ENOENT when the object has none of that name. */
+int kernel_object_choose(struct kernel_object *object, const char *program, struct why *why) _must_check_;
+/* Keeps a map from being created, where the chosen programs do not use it and the kernel may not have its kind. */
+int kernel_object_omit_map(struct kernel_object *object, const char *map) _must_check_;
+/* Loads the chosen programs and every map that was not omitted. */
+int kernel_object_load(struct kernel_object *object, struct why *why) _must_check_;
+/* Attaches a loaded program to what its section names. */
+int kernel_object_attach(struct kernel_object *object, const char *program, struct why *why) _must_check_;
+/* Takes over a link that was made by other means (a libbpf call's result, NULL with errno set included). */
+int kernel_object_keep_link(struct kernel_object *object, const char *program, struct bpf_link *link,
+			    struct why *why) _must_check_;
+
+/* For what this header does not offer; NULL when there is no program of that name. */
+struct bpf_program *kernel_object_program(const struct kernel_object *object, const char *program);
+/* -ENOENT, or -EBADF before loading. */
+int kernel_object_map_fd(const struct kernel_object *object, const char *map) _must_check_;
+/*
+ * A global variable of the BPF source. Read-only data (const volatile) is to be written before loading and frozen by it;
+ * other variables are shared with the running programs, so ask after loading. -EINVAL when the size is not this one.
+ */
+int kernel_object_variable(const struct kernel_object *object, const char *variable, size_t size,
+			   void **ret_address) _must_check_;
+
+/*
+ * libbpf speaks through one callback for the whole process. Silences it (all of it goes to debug logging) and keeps what
+ * it says from here on; kernel_object_open does this, other users of libbpf call it themselves.
+ */
+void libbpf_words_begin(void);
+/*
+ * The one line worth telling out of what libbpf and the verifier said since, without their prefixes; an empty string when
+ * nothing was said. Valid until the next libbpf_words_begin.
+ */
+const char *libbpf_words_gist(void);
+/* The same, over any such text. */
+void libbpf_gist_of(const char *words, char *gist, size_t size);
+
+#define _cleanup_object_ _cleanup_(kernel_object_closep)

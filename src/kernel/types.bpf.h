@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's types, as far as nest depends on them. Kept by hand: a field that stands here is a field that some event
+ * reads, and scripts/check-kernel-types compares all of them with a kernel's BTF. Offsets do not matter, names and kinds
+ * do: every access is relocated when the object is loaded (preserve_access_index).
+ *
+ * A field or struct that only some kernels have goes into a variant whose name ends in ___ and a word (libbpf cuts that off
+ * when it looks for the type); readers ask bpf_core_field_exists first, and the checker lets variants be absent.
+ *
+ * What the kernel's user interface defines (headers of packets, contexts of programs, enumerations) comes from its own
+ * headers.
+ */
+#pragma once
+
+#ifdef __VMLINUX_H__
+#error "types.bpf.h and a generated vmlinux.h define the same types: include one of them"
+#endif
+#ifndef __bpf__
+#error "types.bpf.h is for BPF programs"
+#endif
+
+#include <asm/ptrace.h>
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s8 s8;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+
+/* Of the kernel's private headers; the user's side has the same numbers. */
+#define AF_UNSPEC 0
+#define AF_UNIX   1
+#define AF_INET   2
+#define AF_INET6  10
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* Small wrappers around a number. */
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	s64 counter;
+} atomic64_t;
+
+typedef struct {
+	atomic_t refs;
+} refcount_t;
+
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+		__be32 u6_addr32[4];
+	} in6_u;
+};
+
+/* Namespaces: the number that people see in /proc/PID/ns/net, and the cookie that is never reused. */
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+	u64 net_cookie;
+};
+
+struct nsproxy {
+	struct net *net_ns;
+};
+
+/* Control groups: the identity that /sys/fs/cgroup shows as the directory's inode number. */
+struct kernfs_node {
+	const char *name;
+	u64 id;
+};
+
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+/* Files: from a descriptor to its socket (accept, connect, task_file iterator). */
+struct inode {
+	unsigned long i_ino;
+};
+
+struct file {
+	void *private_data;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+/* Tasks: who a socket belongs to, who was woken, who ran. */
+struct task_struct {
+	unsigned int __state;
+	unsigned int flags;
+	int exit_code;
+	int pid;
+	int tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	u64 start_time;
+	u64 start_boottime;
+	char comm[16];
+	struct files_struct *files;
+	struct nsproxy *nsproxy;
+	struct css_set *cgroups;
+};
+
+/* Sockets: the tuple, the state, the cookie. Both address families lie here. */
+struct sock_common {
+	union {
+		struct {
+			__be32 skc_daddr;
+			__be32 skc_rcv_saddr;
+		};
+	};
+	union {
+		struct {
+			__be16 skc_dport;
+			__u16 skc_num;
+		};
+	};
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	unsigned char skc_reuse : 4;
+	unsigned char skc_reuseport : 1;
+	unsigned char skc_ipv6only : 1;
+	int skc_bound_dev_if;
+	struct proto *skc_prot;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+	atomic64_t skc_cookie;
+};
+
+struct sk_buff_head {
+	struct sk_buff *next;
+	struct sk_buff *prev;
+	__u32 qlen;
+};
+
+/* Buffers and queues of one socket: sormem, tcpsynbl, sock.overflow, udp.drop, tcp.probe. */
+struct sock {
+	struct sock_common __sk_common;
+	atomic_t sk_drops;
+	struct sk_buff_head sk_error_queue;
+	struct sk_buff_head sk_receive_queue;
+	struct {
+		atomic_t rmem_alloc;
+		int len;
+	} sk_backlog;
+	int sk_rcvbuf;
+	int sk_sndbuf;
+	int sk_err;
+	int sk_err_soft;
+	int sk_forward_alloc;
+	int sk_wmem_queued;
+	refcount_t sk_wmem_alloc;
+	struct sk_buff_head sk_write_queue;
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
+	u32 sk_pacing_status;
+	u32 sk_mark;
+	u32 sk_priority;
+	kuid_t sk_uid;
+	u16 sk_type;
+	u16 sk_protocol;
+	u8 sk_shutdown;
+	u32 sk_ack_backlog;
+	u32 sk_max_ack_backlog;
+	struct socket *sk_socket;
+};
+
+/* From 6.18 on a busy UDP socket counts its drops apart, per memory node. */
+struct numa_drop_counters___split {
+	atomic_t drops0;
+	atomic_t drops1;
+};
+
+struct sock___split_drops {
+	struct numa_drop_counters___split *sk_drop_counters;
+};
+
+struct socket {
+	short type;
+	unsigned long flags;
+	struct file *file;
+	struct sock *sk;
+};
+
+/* A socket's inode number, which /proc/PID/fd shows, without going through its file. */
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+};
+
+/* The name of a protocol ("TCP", "UDPv6"): soprotocol. */
+struct proto {
+	char name[32];
+};
+
+/* skc_num is already zero when a connection closes; inet_sport is not. */
+struct inet_sock {
+	struct sock sk;
+	__be32 inet_saddr;
+	__be16 inet_sport;
+	__u8 tos;
+};
+
+struct udp_sock {
+	struct inet_sock inet;
+};
+
+struct unix_sock {
+	struct sock sk;
+	struct sock *peer;
+};
+
+/* Connections that wait to be accepted: tcpsynbl, tcp.backlog, tcp_retransmit_synack. */
+struct request_sock {
+	struct sock_common __req_common;
+	u16 mss;
+	u8 num_retrans;
+	struct sock *sk;
+};
+
+struct request_sock_queue {
+	atomic_t qlen;
+	atomic_t young;
+};
+
+struct tcp_congestion_ops {
+	char name[16];
+};
+
+/* Why a segment was sent again (icsk_ca_state, icsk_pending) and what the connection waits for. */
+struct inet_connection_sock {
+	struct inet_sock icsk_inet;
+	struct request_sock_queue icsk_accept_queue;
+	__u32 icsk_rto;
+	const struct tcp_congestion_ops *icsk_ca_ops;
+	__u8 icsk_ca_state : 5;
+	__u8 icsk_retransmits;
+	__u8 icsk_pending;
+	__u8 icsk_backoff;
+	__u8 icsk_probes_out;
+	struct {
+		__u8 pending;
+		__u8 quick;
+		__u16 rcv_mss;
+	} icsk_ack;
+};
+
+struct minmax_sample {
+	u32 t;
+	u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+/* The variables of a connection: tcp.probe, tcp.close, tcp.hold, tcp.retransmit, iter/tcp. */
+struct tcp_sock {
+	struct inet_connection_sock inet_conn;
+	u32 rcv_ssthresh;
+	u32 reordering;
+	u32 notsent_lowat;
+	u32 snd_wnd;
+	u32 mss_cache;
+	u32 snd_cwnd;
+	u32 lost_out;
+	u32 sacked_out;
+	u32 retrans_out;
+	u32 packets_out;
+	u32 copied_seq;
+	u32 tlp_high_seq;
+	u32 rttvar_us;
+	u32 mdev_us;
+	u16 advmss;
+	u32 lost;
+	u32 snd_ssthresh;
+	struct minmax rtt_min;
+	u32 segs_out;
+	u32 data_segs_out;
+	u64 bytes_sent;
+	u32 chrono_start;
+	u32 chrono_stat[3];
+	u32 write_seq;
+	u32 pushed_seq;
+	u32 lsndtime;
+	u8 ecn_flags;
+	u8 nonagle : 4;
+	u8 rate_app_limited : 1;
+	u32 rcv_nxt;
+	u32 snd_nxt;
+	u32 snd_una;
+	u32 window_clamp;
+	u32 srtt_us;
+	u32 delivered;
+	u32 delivered_ce;
+	u32 app_limited;
+	u32 rcv_wnd;
+	u64 bytes_received;
+	u32 segs_in;
+	u32 data_segs_in;
+	u32 rcv_wup;
+	u32 rate_delivered;
+	u32 rate_interval_us;
+	u64 bytes_acked;
+	struct {
+		int space;
+		u32 seq;
+		u64 time;
+	} rcvq_space;
+	u32 dsack_dups;
+	u32 reord_seen;
+	u32 high_seq;
+	u64 bytes_retrans;
+	u32 total_retrans;
+	u32 rcv_ooopack;
+};
+
+/* Timeouts counted by the connection itself: 6.7 and later. */
+struct tcp_sock___rto_counts {
+	u16 total_rto;
+	u16 total_rto_recoveries;
+	u32 total_rto_time;
+};
+
+/* Lies in sk_buff.cb while TCP owns the packet. */
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+};
+
+/* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */
+struct net_device {
+	int ifindex;
+	unsigned int flags;
+	unsigned int mtu;
+	unsigned short type;
+	unsigned short hard_header_len;
+	possible_net_t nd_net;
+	char name[16];
+	struct Qdisc *qdisc;
+	unsigned int tx_queue_len;
+};
+
+struct netdev_queue {
+	struct net_device *dev;
+	struct Qdisc *qdisc;
+};
+
+struct napi_struct {
+	int weight;
+	struct net_device *dev;
+};
+
+struct Qdisc_ops {
+	char id[16];
+};
+
+struct qdisc_skb_head {
+	__u32 qlen;
+};
+
+struct gnet_stats_queue {
+	__u32 qlen;
+	__u32 backlog;
+	__u32 drops;
+	__u32 requeues;
+	__u32 overlimits;
+};
+
+struct Qdisc {
+	unsigned int flags;
+	u32 limit;
+	const struct Qdisc_ops *ops;
+	u32 handle;
+	u32 parent;
+	struct netdev_queue *dev_queue;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+};
+
+/* Neighbours: neigh.resolve. The key is an address of the table's family. */
+struct neigh_table {
+	int family;
+	unsigned int key_len;
+};
+
+struct neighbour {
+	struct neigh_table *tbl;
+	atomic_t probes;
+	u8 nud_state;
+	struct net_device *dev;
+	u8 primary_key[0];
+};
+
+/* Packets: headers by offset from head, the owner on the way out, the pieces of a segmented one. */
+struct sk_buff {
+	union {
+		struct {
+			struct sk_buff *next;
+			struct sk_buff *prev;
+			union {
+				struct net_device *dev;
+			};
+		};
+	};
+	struct sock *sk;
+	union {
+		u64 skb_mstamp_ns;
+	};
+	char cb[48];
+	unsigned int len;
+	unsigned int data_len;
+	__u16 mac_len;
+	__u16 queue_mapping;
+	__u8 cloned : 1;
+	__u8 pkt_type : 3;
+	__u8 ip_summed : 2;
+	__u32 priority;
+	int skb_iif;
+	__u32 hash;
+	__u16 vlan_tci;
+	__u32 mark;
+	__be16 protocol;
+	__u16 transport_header;
+	__u16 network_header;
+	__u16 mac_header;
+	unsigned int tail;
+	unsigned int end;
+	unsigned char *head;
+	unsigned char *data;
+	unsigned int truesize;
+};
+
+struct skb_shared_info {
+	__u8 nr_frags;
+	unsigned short gso_size;
+	unsigned short gso_segs;
+	struct sk_buff *frag_list;
+	unsigned int gso_type;
+};
+
+/* What iterator programs get. The pointers are null once, at the end of the walk. */
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 session_id;
+	u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+	unsigned int uid;
+};
+
+struct bpf_iter__udp {
+	struct bpf_iter_meta *meta;
+	struct udp_sock *udp_sk;
+	unsigned int uid;
+	int bucket;
+};
+
+/* 5.16 and later. */
+struct bpf_iter__unix {
+	struct bpf_iter_meta *meta;
+	struct unix_sock *unix_sk;
+	unsigned int uid;
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	struct sock *sk;
+	void *value;
+};
+
+#pragma clang attribute pop

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "view/format.h"
+
+struct scale {
+	double least; /* values from here on use this unit */
+	double factor;
+	const char *unit;
+};
+
+static void add_scaled(struct buf *out, double value, const struct scale *scales, size_t count)
+{
+	const struct scale *scale = scales;
+	double magnitude = fabs(value);
+	double shown;
+
+	/* 0.9995 of the next unit would round up to 1000 of this one. */
+	for (size_t i = 1; i < count; i++)
+		if (magnitude >= scales[i].least * 0.9995)
+			scale = &scales[i];
+	shown = value / scale->factor;
+	if (scale->factor == 1)
+		buf_add_format(out, "%.0f%s", shown, scale->unit);
+	else
+		buf_add_format(out, "%.*f%s", fabs(shown) < 9.995 ? 2 : fabs(shown) < 99.95 ? 1 : 0, shown, scale->unit);
+}
+
+void format_add_duration(struct buf *out, int64_t ns)
+{
+	static const struct scale scales[] = {
+		{0, 1, "ns"},   {1e3, 1e3, "us"},        {1e6, 1e6, "ms"},
+		{1e9, 1e9, "s"}, {600e9, 60e9, "m"}, {36000e9, 3600e9, "h"}, {10 * 86400e9, 86400e9, "d"},
+	};
+
+	add_scaled(out, (double)ns, scales, ARRAY_SIZE(scales));
+}
+
+void format_add_bytes(struct buf *out, int64_t bytes)
+{
+	static const struct scale scales[] = {
+		{0, 1, "B"}, {1e3, 1e3, "kB"}, {1e6, 1e6, "MB"}, {1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"},
+	};
+
+	add_scaled(out, (double)bytes, scales, ARRAY_SIZE(scales));
+}
+
+void format_add_count(struct buf *out, int64_t count)
+{
+	static const struct scale scales[] = {
+		{0, 1, ""}, {1e5, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "G"}, {1e12, 1e12, "T"}, {1e15, 1e15, "P"},
+	};
+
+	/* Up to here every unit counts. */
+	if (count > -100000 && count < 100000)
+		buf_add_format(out, "%" PRId64, count);
+	else
+		add_scaled(out, (double)count, scales, ARRAY_SIZE(scales));
+}
+
+void format_add_time(struct buf *out, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
+	char text[32];
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || strftime(text, sizeof(text), "%H:%M:%S", &tm) == 0) {
+		buf_add_format(out, "%" PRIu64, ns);
+		return;
+	}
+	buf_add_format(out, "%s.%06" PRIu64, text, ns % NSEC_PER_SEC / 1000);
+}
+
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+				  "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+				  "8081828384858687888990919293949596979899";
+
+char *format_put_uint(char *at, uint64_t value)
+{
+	char digits[20];
+	char *p = digits + sizeof(digits);
+
+	for (; value >= 100; value /= 100) {
+		p -= 2;
+		memcpy(p, digit_pairs + value % 100 * 2, 2);
+	}
+	if (value >= 10) {
+		p -= 2;
+		memcpy(p, digit_pairs + value * 2, 2);
+	} else {
+		*--p = (char)('0' + value);
+	}
+	memcpy(at, p, (size_t)(digits + sizeof(digits) - p));
+	return at + (digits + sizeof(digits) - p);
+}
+
+char *format_put_int(char *at, int64_t value)
+{
+	if (value >= 0)
+		return format_put_uint(at, (uint64_t)value);
+	*at = '-';
+	return format_put_uint(at + 1, 0 - (uint64_t)value);
+}
+
+char *format_put_real(char *at, double value)
+{
+	int n = 0;
+
+	if (value == 0)
+		value = 0; /* minus zero surprises readers */
+	for (int digits = 15; digits <= 17; digits++) {
+		n = snprintf(at, 32, "%.*g", digits, value);
+		if (strtod(at, NULL) == value)
+			break;
+	}
+	return at + n;
+}
+
+void format_add_flags(struct buf *out, const struct field *field, uint64_t bits)
+{
+	const struct enum_names *names = enum_names_get(field->names);
+	const char *separator = "";
+
+	if (bits == 0)
+		buf_add_char(out, '0');
+	for (size_t i = 0; i < names->count; i++) {
+		uint64_t value = names->items[i].value;
+
+		if (value == 0 || (bits & value) != value)
+			continue;
+		buf_add_format(out, "%s%s", separator, names->items[i].name);
+		separator = "|";
+		bits &= ~value;
+	}
+	if (bits)
+		buf_add_format(out, "%s0x%" PRIx64, separator, bits);
+}
+
+static void add_unsigned(struct buf *out, const struct field *field, uint64_t value)
+{
+	const char *name;
+
+	switch (field->kind) {
+	case KIND_HEX:
+		buf_add_format(out, "0x%" PRIx64, value);
+		return;
+	case KIND_BOOL:
+		buf_add_text(out, value ? "yes" : "no");
+		return;
+	case KIND_BYTES:
+		format_add_bytes(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+		return;
+	case KIND_DURATION:
+		format_add_duration(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+		return;
+	case KIND_TIME:
+		format_add_time(out, value);
+		return;
+	case KIND_ENUM:
+		name = enum_name_find(field->names, value);
+		if (name)
+			text_add_terminal(out, name, strlen(name));
+		else
+			buf_add_format(out, "%" PRIu64, value);
+		return;
+	case KIND_FLAGS:
+		format_add_flags(out, field, value);
+		return;
+	case KIND_COUNT:
+		format_add_count(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+		return;
+	default:
+		buf_add_format(out, "%" PRIu64, value);
+	}
+}
+
+static void add_signed(struct buf *out, const struct field *field, int64_t value)
+{
+	if (field->kind == KIND_BYTES)
+		format_add_bytes(out, value);
+	else if (field->kind == KIND_DURATION)
+		format_add_duration(out, value);
+	else if (field->kind == KIND_COUNT)
+		format_add_count(out, value);
+	else
+		buf_add_format(out, "%" PRId64, value);
+}
+
+static void add_stack(struct buf *out, const struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (i)
+			buf_add_char(out, ';');
+		text_add_terminal(out, stack->frames[i], strlen(stack->frames[i]));
+	}
+}
+
+void format_add_value(struct buf *out, const struct field *field, const struct value *value)
+{
+	bool percent = field->unit && strcmp(field->unit, "%") == 0;
+	char text[ADDR_TEXT_MAX];
+
+	switch (value->class) {
+	case VALUE_UNKNOWN:
+		buf_add_char(out, '-');
+		return; /* a unit after nothing would be odd */
+	case VALUE_UINT:
+		add_unsigned(out, field, value->uint);
+		break;
+	case VALUE_INT:
+		add_signed(out, field, value->sint);
+		break;
+	case VALUE_REAL:
+		/* A share of one reads best in hundredths. */
+		buf_add_format(out, "%.3g", percent ? value->real * 100 : value->real);
+		break;
+	case VALUE_TEXT:
+		text_add_terminal(out, value->text, value->len);
+		break;
+	case VALUE_ADDR:
+		buf_add(out, text, addr_format(value->addr, text));
+		break;
+	case VALUE_ENDPOINT:
+		endpoint_format(value->endpoint, out);
+		break;
+	case VALUE_STACK:
+		add_stack(out, value->stack);
+		break;
+	case VALUE_LIST:
+		buf_add_format(out, "%" PRIu32 " items", value->list->count);
+		break;
+	}
+	if (field->unit)
+		buf_add_text(out, field->unit);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "view/format.h"
+#include "view/hist.h"
+
+static const struct field hist_slot_fields[] = {
+	FIELD(struct hist_slot, lo, COUNT, "first value of the slot"),
+	FIELD(struct hist_slot, hi, COUNT, "last value of the slot"),
+	FIELD(struct hist_slot, count, COUNT, "how many values fell into it"),
+};
+
+RECORD_TYPE(hist_slot_type, "hist_slot", struct hist_slot, hist_slot_fields, "one slot of a histogram");
+
+#define BAR_WIDTH 40
+
+unsigned hist_log2_index(uint64_t value)
+{
+	return value == 0 ? 0 : 64 - (unsigned)__builtin_clzll(value);
+}
+
+struct hist_slot hist_log2_slot(unsigned index)
+{
+	if (index == 0)
+		return (struct hist_slot){0, 0, 0};
+	return (struct hist_slot){.lo = UINT64_C(1) << (index - 1), .hi = index >= 64 ? UINT64_MAX : (UINT64_C(1) << index) - 1};
+}
+
+static void add_bound(struct buf *out, const struct field *field, uint64_t value)
+{
+	struct value v = {.class = VALUE_UINT, .uint = value};
+	struct field plain = *field;
+
+	/* Powers of two of a duration read well scaled; an exact count reads best as it is. */
+	if (plain.kind == KIND_COUNT || plain.kind == KIND_ID) {
+		buf_add_format(out, "%" PRIu64, value);
+		return;
+	}
+	plain.unit = NULL;
+	format_add_value(out, &plain, &v);
+}
+
+static void add_range(struct buf *out, const struct field *field, const struct hist_slot *slot)
+{
+	add_bound(out, field, slot->lo);
+	if (slot->lo == slot->hi)
+		return;
+	buf_add_text(out, " .. ");
+	if (slot->hi == UINT64_MAX)
+		buf_add_text(out, "...");
+	else
+		add_bound(out, field, slot->hi);
+}
+
+static void print_slot(struct out *out, const char *range, size_t width, const struct hist_slot *slot, uint64_t most)
+{
+	unsigned bar = most ? (unsigned)((double)slot->count / (double)most * BAR_WIDTH + 0.5) : 0;
+
+	/* A value that occurred is seen. */
+	if (slot->count && bar == 0)
+		bar = 1;
+	buf_add_fill(&out->pending, ' ', width - min_of(width, text_columns(range, strlen(range))));
+	buf_add_format(&out->pending, "%s %12" PRIu64 " |", range, slot->count);
+	buf_add_text(&out->pending, out_style_on(out, OUT_CYAN));
+	buf_add_fill(&out->pending, '@', bar);
+	buf_add_text(&out->pending, out_style_off(out, OUT_CYAN));
+	buf_add_fill(&out->pending, ' ', BAR_WIDTH - bar);
+	buf_add_char(&out->pending, '|');
+	out_end_line(out);
+}
+
+void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count)
+{
+	_cleanup_buf_ struct buf range = BUF_INIT(256);
+	size_t first = 0, width = strlen(field->name);
+	uint64_t most = 0;
+
+	while (first < count && slots[first].count == 0)
+		first++;
+	while (count > first && slots[count - 1].count == 0)
+		count--;
+	for (size_t i = first; i < count; i++) {
+		buf_clear(&range);
+		add_range(&range, field, &slots[i]);
+		width = max_of(width, range.len);
+		most = max_of(most, slots[i].count);
+	}
+	buf_add_fill(&out->pending, ' ', width - strlen(field->name));
+	buf_add_format(&out->pending, "%s %12s  distribution", field->name, "count");
+	out_end_line(out);
+	for (size_t i = first; i < count; i++) {
+		buf_clear(&range);
+		add_range(&range, field, &slots[i]);
+		print_slot(out, buf_text(&range), width, &slots[i], most);
+	}
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* JSON, written as it comes: raw numbers in base units, valid for any input byte. */
+#pragma once
+
+#include "base/buf.h"
+#include "record/value.h"
+
+/* One value; unknown is null. */
+void json_add_value(struct buf *out, const struct field *field, const struct value *value);
+/* A record of one type as an object. */
+void json_add_object(struct buf *out, const struct record_type *type, const void *data);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "record/expr.h"
+#include "view/output.h"
+#include "view/view.h"
+
+const struct option_spec output_option_table[] = {
+	OPTION(struct output_options, json, FLAG, "json", 'j', NULL, "JSON lines: all fields, raw numbers in base units"),
+	OPTION(struct output_options, csv, FLAG, "csv", 0, NULL, "comma-separated values: all fields, raw numbers"),
+	OPTION(struct output_options, format, TEXT, "format", 0, "NAME", "output format: table, json, csv"),
+	OPTION(struct output_options, show, NAMES, "show", 0, "FIELD,..", "these fields as columns, in this order"),
+	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR", "only records for which the expression is true"),
+	OPTION(struct output_options, wide, FLAG, "wide", 'w', NULL, "all columns in full, however wide"),
+	OPTION(struct output_options, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	OPTION_END,
+};
+
+struct output {
+	struct out out;
+	struct view view;
+	struct expr *where;
+};
+
+const struct view_class *view_class_find(const char *name)
+{
+	registry_each(view_class, class)
+		if (strcmp((*class)->name, name) == 0)
+			return *class;
+	return NULL;
+}
+
+static int choose_class(const struct output_options *options, const struct view_class **ret_class, struct why *why)
+{
+	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
+	struct near near = {.word = options->format};
+
+	if (options->json + options->csv + (options->format != NULL) > 1)
+		return why_set(why, -EINVAL, "only one of --json, --csv and --format");
+	*ret_class = view_class_find(options->json ? "json" : options->csv ? "csv" : options->format ?: "table");
+	if (*ret_class)
+		return 0;
+	registry_each(view_class, class)
+		near_consider(&near, (*class)->name);
+	near_add_text(&near, &hint);
+	text_add_terminal(&shown, options->format, strnlen(options->format, 40));
+	return why_set(why, -EINVAL, "--format: there is no format '%s'%s", buf_text(&shown), buf_text(&hint));
+}
+
+static int add_named_column(struct view *view, const struct shape *shape, const char *name, struct why *why)
+{
+	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
+	struct near near = {.word = name};
+	struct field_ref ref, at = {};
+
+	if (shape_find(shape, name, &ref) == 0) {
+		vec_push(&view->columns, ref);
+		return 0;
+	}
+	while (shape_next(shape, &at))
+		near_consider(&near, at.field->name);
+	near_add_text(&near, &hint);
+	text_add_terminal(&shown, name, strnlen(name, 40));
+	return why_set(why, -EINVAL, "--show: there is no field '%s'%s", buf_text(&shown), buf_text(&hint));
+}
+
+static int choose_columns(const struct output_options *options, const struct shape *shape, struct view *view,
+			  struct why *why)
+{
+	struct field_ref at = {};
+
+	for (size_t i = 0; i < options->show.count; i++) {
+		int r = add_named_column(view, shape, options->show.items[i], why);
+
+		if (r < 0)
+			return r;
+	}
+	while (options->show.count == 0 && shape_next(shape, &at))
+		if (!at.field->hidden || options->wide || view->class->all_fields)
+			vec_push(&view->columns, at);
+	return 0;
+}
+
+static void output_free(struct output *output)
+{
+	if (!output)
+		return;
+	expr_free(output->where);
+	vec_done(&output->view.columns);
+	free(output->view.state);
+	free(output);
+}
+
+static void output_freep(struct output **output)
+{
+	output_free(*output);
+}
+
+int output_open(const struct output_options *options, const struct shape *shape, struct output **ret_output,
+		struct why *why)
+{
+	_cleanup_(output_freep) struct output *output = xzalloc(sizeof(*output));
+	struct why reason = {};
+	int r;
+
+	r = choose_class(options, &output->view.class, why);
+	if (r == 0)
+		r = choose_columns(options, shape, &output->view, why);
+	if (r == 0 && options->where) {
+		r = expr_parse(options->where, shape, &output->where, &reason);
+		if (r < 0)
+			(void)why_set(why, r, "--where: %s", reason.text);
+	}
+	if (r < 0)
+		return r;
+	r = out_open(&output->out, options->file);
+	if (r < 0)
+		return why_set(why, r, "cannot write %s: %s", options->file, strerror(-r));
+	output->view.out = &output->out;
+	output->view.wide = options->wide;
+	output->view.state = xzalloc(output->view.class->state_size);
+	if (output->view.class->begin)
+		output->view.class->begin(&output->view);
+	*ret_output = take_ptr(output);
+	return 0;
+}
+
+bool output_wants(const struct output *output, const struct record *record)
+{
+	return !output->where || expr_matches(output->where, record);
+}
+
+bool output_record(struct output *output, const struct record *record)
+{
+	if (!output_wants(output, record))
+		return false;
+	output->view.class->record(&output->view, record);
+	return true;
+}
+
+struct out *output_out(struct output *output)
+{
+	return &output->out;
+}
+
+int output_flush(struct output *output)
+{
+	if (output->view.class->flush)
+		output->view.class->flush(&output->view);
+	return out_flush(&output->out);
+}
+
+int output_close(struct output *output)
+{
+	int r;
+
+	if (output->view.class->end)
+		output->view.class->end(&output->view);
+	r = out_done(&output->out);
+	output_free(output);
+	return r;
+}
+
+int output_exit_code(int result)
+{
+	if (result == 0)
+		return EXIT_DONE;
+	if (result == -EPIPE)
+		return EXIT_SIGNAL + 13; /* SIGPIPE, as the shell would have seen it */
+	log_error("writing the output failed: %s", strerror(-result));
+	return EXIT_IO;
+}

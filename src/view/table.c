@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text table. The first rows are held back until something flushes or enough have come, so that the widths are those of
+ * real values; later rows keep the columns and push them only where a value is wider. On a terminal that is too narrow,
+ * long text is shortened first, then columns at the right end are left out and counted below the table.
+ */
+#include <ctype.h>
+
+#include "base/text.h"
+#include "view/format.h"
+#include "view/view.h"
+
+#define HELD_ROWS_MAX 200
+#define TEXT_WIDTH_MIN 10
+
+struct state {
+	VEC(size_t) widths;
+	VEC(char *) cells; /* of the rows held back */
+	size_t held;
+	size_t shown; /* columns that fit */
+	bool laid_out;
+};
+
+static bool is_text(const struct field *field)
+{
+	return field->kind == KIND_TEXT || field->kind == KIND_STACK;
+}
+
+static bool to_the_right(const struct field *field)
+{
+	switch (field->kind) {
+	case KIND_COUNT:
+	case KIND_ID:
+	case KIND_BYTES:
+	case KIND_DURATION:
+	case KIND_RATIO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The heading is the field's name without its unit, which the values carry. */
+static void add_heading(struct buf *out, const struct field *field)
+{
+	size_t n = strlen(field->name);
+
+	if (n > 3 && strcmp(field->name + n - 3, "_ns") == 0)
+		n -= 3;
+	else if (n > 6 && strcmp(field->name + n - 6, "_bytes") == 0)
+		n -= 6;
+	for (size_t i = 0; i < n; i++)
+		buf_add_char(out, field->name[i] == '_' ? '-' : (char)toupper((unsigned char)field->name[i]));
+}
+
+/* As much of the text as fits into the columns, with a mark where some is missing. */
+static void add_cut(struct buf *out, const char *text, size_t columns, bool utf8)
+{
+	size_t n = strlen(text), used = 0, at = 0;
+
+	if (text_columns(text, n) <= columns) {
+		buf_add(out, text, n);
+		return;
+	}
+	while (at < n) {
+		unsigned len = utf8_decode(text + at, n - at, NULL);
+		size_t wide;
+
+		len = len ? len : 1;
+		wide = text_columns(text + at, len);
+		if (used + wide + 1 > columns)
+			break;
+		used += wide;
+		at += len;
+	}
+	buf_add(out, text, at);
+	buf_add_text(out, utf8 ? "\u2026" : ">");
+}
+
+static void add_cell(struct view *view, size_t column, const char *text)
+{
+	struct state *state = view->state;
+	const struct field *field = view->columns.items[column].field;
+	size_t width = state->widths.items[column];
+	struct buf *out = &view->out->pending;
+	bool last = column + 1 == state->shown;
+	_cleanup_buf_ struct buf cut = BUF_INIT(BUF_CAP_DEFAULT);
+	size_t wide, pad;
+
+	if (view->out->width && is_text(field))
+		add_cut(&cut, text, width, view->out->utf8);
+	else
+		buf_add_text(&cut, text);
+	wide = text_columns(buf_text(&cut), cut.len);
+	pad = wide < width ? width - wide : 0;
+	if (column)
+		buf_add_char(out, ' ');
+	if (to_the_right(field))
+		buf_add_fill(out, ' ', pad);
+	buf_add(out, cut.data, cut.len);
+	if (!to_the_right(field) && !last)
+		buf_add_fill(out, ' ', pad);
+}
+
+static size_t total_width(const struct state *state)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < state->shown; i++)
+		total += state->widths.items[i] + (i > 0);
+	return total;
+}
+
+static void fit(struct view *view)
+{
+	struct state *state = view->state;
+	size_t room = view->out->width;
+
+	if (room == 0 || view->wide)
+		return;
+	/* The widest text gives way first, one column at a time. */
+	while (total_width(state) > room) {
+		size_t widest = SIZE_MAX;
+
+		for (size_t i = 0; i < state->shown; i++)
+			if (is_text(view->columns.items[i].field) && state->widths.items[i] > TEXT_WIDTH_MIN &&
+			    (widest == SIZE_MAX || state->widths.items[i] > state->widths.items[widest]))
+				widest = i;
+		if (widest == SIZE_MAX)
+			break;
+		state->widths.items[widest]--;
+	}
+	while (state->shown > 1 && total_width(state) > room)
+		state->shown--;
+}
+
+static void lay_out(struct view *view)
+{
+	struct state *state = view->state;
+	_cleanup_buf_ struct buf heading = BUF_INIT(256);
+
+	state->shown = view->columns.count;
+	for (size_t i = 0; i < view->columns.count; i++) {
+		size_t width;
+
+		buf_clear(&heading);
+		add_heading(&heading, view->columns.items[i].field);
+		width = heading.len;
+		for (size_t row = 0; row < state->held; row++) {
+			const char *cell = state->cells.items[row * view->columns.count + i];
+
+			width = max_of(width, text_columns(cell, strlen(cell)));
+		}
+		vec_push(&state->widths, width);
+	}
+	fit(view);
+	buf_add_text(&view->out->pending, out_style_on(view->out, OUT_BOLD));
+	for (size_t i = 0; i < state->shown; i++) {
+		buf_clear(&heading);
+		add_heading(&heading, view->columns.items[i].field);
+		add_cell(view, i, buf_text(&heading));
+	}
+	buf_add_text(&view->out->pending, out_style_off(view->out, OUT_BOLD));
+	out_end_line(view->out);
+	state->laid_out = true;
+}
+
+static void flush(struct view *view)
+{
+	struct state *state = view->state;
+
+	if (!state->laid_out && state->held > 0)
+		lay_out(view);
+	for (size_t row = 0; row < state->held; row++) {
+		for (size_t i = 0; i < state->shown; i++)
+			add_cell(view, i, state->cells.items[row * view->columns.count + i]);
+		out_end_line(view->out);
+	}
+	vec_each(&state->cells, cell)
+		free(*cell);
+	state->cells.count = 0;
+	state->held = 0;
+}
+
+static void write_record(struct view *view, const struct record *record)
+{
+	struct state *state = view->state;
+
+	vec_each(&view->columns, column) {
+		_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+		struct value value = record_get(record, *column);
+
+		format_add_value(&text, column->field, &value);
+		vec_push(&state->cells, xstrdup(buf_text(&text)));
+	}
+	state->held++;
+	if (state->laid_out || state->held >= HELD_ROWS_MAX)
+		flush(view);
+}
+
+static void end(struct view *view)
+{
+	struct state *state = view->state;
+
+	if (!state->laid_out && view->columns.count > 0)
+		lay_out(view); /* a table without rows still says what it would show */
+	flush(view);
+	if (state->shown < view->columns.count) {
+		buf_add_format(&view->out->pending, "(%zu more columns: a wider terminal, or -w)",
+			       view->columns.count - state->shown);
+		out_end_line(view->out);
+	}
+	vec_done(&state->cells);
+	vec_done(&state->widths);
+}
+
+static const struct view_class table_view = {
+	.name = "table",
+	.help = "text for people: aligned, scaled, fitted to the terminal",
+	.state_size = sizeof(struct state),
+	.record = write_record,
+	.flush = flush,
+	.end = end,
+};
+VIEW_CLASS(table_view);

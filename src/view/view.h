@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An output format: it is told the columns, then sees records one by one. A new format is one file that registers a
+ * view_class; `--format NAME` finds it.
+ */
+#pragma once
+
+#include "base/out.h"
+#include "base/vec.h"
+#include "record/value.h"
+
+struct view;
+
+struct view_class {
+	const char *name;
+	const char *help;
+	bool all_fields;   /* hidden fields too, when the user named no columns */
+	size_t state_size; /* zeroed memory behind view->state */
+	void (*begin)(struct view *view); /* each may be NULL but record */
+	void (*record)(struct view *view, const struct record *record);
+	void (*flush)(struct view *view); /* nothing more may come for a while: what was held back goes out */
+	void (*end)(struct view *view);
+};
+
+REGISTRY(view_class, struct view_class);
+
+#define VIEW_CLASS(object) REGISTER(view_class, struct view_class, object)
+
+struct view {
+	const struct view_class *class;
+	struct out *out;
+	VEC(struct field_ref) columns;
+	bool wide;
+	void *state;
+};
+
+const struct view_class *view_class_find(const char *name);
