@@ -96,6 +96,9 @@ int app_options_check(const struct app_role *role, int argc, char **argv, struct
 void app_options_help(const struct app_role *role, FILE *out);
 /* 127.0.0.0/8, ::1, 10.77.0.0/16, fd77::/16: nothing is ever sent elsewhere. */
 bool app_addr_is_lab(const struct addr *addr);
+/* 0.0.0.0 and :: */
+struct addr app_addr_any(uint8_t family);
+bool app_addr_is_any(const struct addr *addr);
 
 /* What every role has; a configuration begins with it. */
 struct common_config {

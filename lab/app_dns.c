@@ -196,6 +196,8 @@ static int dns_start(struct app *app, void *config, struct why *why)
 	socklen_t len = app_sockaddr(&c->listen, c->port, &address);
 	int r;
 
+	if (c->addr.family != ADDR_V4)
+		return why_set(why, -EAFNOSUPPORT, "addr must be IPv4");
 	dns = (struct dns){.app = app, .config = c};
 	dns.fd = socket(((struct sockaddr *)&address)->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (dns.fd < 0 || bind(dns.fd, (struct sockaddr *)&address, len) < 0)

@@ -33,12 +33,18 @@ bool app_addr_is_lab(const struct addr *addr)
 	return prefix_is_lab(&(struct prefix){.addr = *addr, .bits = 128});
 }
 
-static bool addr_is_any(const struct addr *addr)
+struct addr app_addr_any(uint8_t family)
 {
-	static const uint8_t v4_any[4], v6_any[16];
-	struct addr v4 = addr_from_v4(v4_any), v6 = addr_from_v6(v6_any);
+	static const uint8_t zeros[16];
 
-	return addr_equal(addr, &v4) || addr_equal(addr, &v6);
+	return family == ADDR_V4 ? addr_from_v4(zeros) : addr_from_v6(zeros);
+}
+
+bool app_addr_is_any(const struct addr *addr)
+{
+	struct addr any = app_addr_any(addr->family);
+
+	return addr_equal(addr, &any);
 }
 
 static const struct app_option *option_find(const struct app_role *role, const char *name, size_t len)
@@ -139,7 +145,7 @@ static int option_store_address(const struct app_option *option, const char *tex
 	if (r < 0)
 		return why_set(why, -EINVAL, "%s=%s: not an address%s", option->name, text,
 			       option->kind == OPTION_PREFIX ? " prefix" : "");
-	if (!prefix_is_lab(&prefix) && !(option->kind == OPTION_LISTEN && addr_is_any(&prefix.addr)))
+	if (!prefix_is_lab(&prefix) && !(option->kind == OPTION_LISTEN && app_addr_is_any(&prefix.addr)))
 		return why_set(why, -EINVAL,
 			       "%s=%s: outside the laboratory (127.0.0.0/8, ::1, 10.77.0.0/16, fd77::/16)",
 			       option->name, text);

@@ -54,13 +54,18 @@ static int tun_open(const struct tunnel_config *c, struct why *why)
 static int udp_open(const struct tunnel_config *c, struct why *why)
 {
 	struct sockaddr_storage local, remote;
-	socklen_t local_len = app_sockaddr(&c->local, c->port, &local);
-	socklen_t remote_len = app_sockaddr(&c->remote, c->port, &remote);
+	struct addr from = c->local;
+	socklen_t local_len, remote_len = app_sockaddr(&c->remote, c->port, &remote);
 	_cleanup_close_ int fd =
-		socket(((struct sockaddr *)&local)->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		socket(((struct sockaddr *)&remote)->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return why_set(why, -errno, "socket: %m");
+	if (app_addr_is_any(&from))
+		from = app_addr_any(c->remote.family);
+	if (from.family != c->remote.family)
+		return why_set(why, -EAFNOSUPPORT, "local and remote must be of one family");
+	local_len = app_sockaddr(&from, c->port, &local);
 	if (bind(fd, (struct sockaddr *)&local, local_len) < 0)
 		return why_set(why, -errno, "local address: %m");
 	if (connect(fd, (struct sockaddr *)&remote, remote_len) < 0)
@@ -109,8 +114,6 @@ static int tunnel_start(struct app *app, void *config, struct why *why)
 	const struct tunnel_config *c = config;
 	int r;
 
-	if (c->local.family != c->remote.family)
-		return why_set(why, -EAFNOSUPPORT, "local and remote must be of one family");
 	tunnel = (struct tunnel){.app = app, .tun_fd = tun_open(c, why), .udp_fd = -1};
 	if (tunnel.tun_fd < 0)
 		return tunnel.tun_fd;
@@ -129,7 +132,7 @@ static int tunnel_start(struct app *app, void *config, struct why *why)
 static const struct app_option tunnel_options[] = {
 	{"dev", OPTION_TEXT, MEMBER(struct tunnel_config, dev), "tun0",
 	 "name of the device, which is made and brought up"},
-	{"local", OPTION_TARGET, MEMBER(struct tunnel_config, local), NULL, "own outer address"},
+	{"local", OPTION_LISTEN, MEMBER(struct tunnel_config, local), "::", "own outer address (:: for any)"},
 	{"remote", OPTION_TARGET, MEMBER(struct tunnel_config, remote), NULL, "outer address of the other end"},
 	{"port", OPTION_PORT, MEMBER(struct tunnel_config, port), NULL, "UDP port at both ends"},
 	{"mtu", OPTION_COUNT, MEMBER(struct tunnel_config, mtu), "1400", "MTU of the device, bytes", .min = 68,
