@@ -1,0 +1,280 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For tests that need a real kernel. A test is
+#
+#   #!/usr/bin/env bash
+#   . "$(dirname "$0")/lib.sh"
+#   require_root
+#   ns_make client                        # network namespace; its unique name is in $client
+#   in_ns "$client" ip link set lo up
+#   nest_bg tcpretrans -N "$client"       # output in $nest_out and $nest_err, pid in $nest_pid
+#   wait_ready "$nest_err"
+#   ...
+#   is "$got" "$want" 'what this shows'
+#   finish
+#
+# Namespaces are removed and processes started here are ended when the test ends, however it ends: a guard process sees
+# to it when the test is killed. Nothing waits by sleeping a guessed time: wait_for polls with a limit.
+
+live_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root_dir=$(cd "$live_dir/../.." && pwd)
+: "${NEST_BUILD:=$root_dir/build}"
+nest=$NEST_BUILD/nest
+export LC_ALL=C.UTF-8 TZ=UTC
+
+. "$live_dir/undo.sh"
+
+tap_number=0
+tap_failed=0
+tap_finished=
+# Private to this run; the guard reads what is to be undone from it.
+room=$(mktemp -d) || exit 1
+: >"$room/namespaces"
+: >"$room/pids"
+
+# --- results ---------------------------------------------------------------------------------------------------------
+
+# Lines as TAP comments.
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# pass NAME / fail NAME
+pass() {
+	tap_number=$((tap_number + 1))
+	printf 'ok %d - %s\n' "$tap_number" "$1"
+}
+
+fail() {
+	tap_number=$((tap_number + 1))
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_number" "$1"
+	return 1
+}
+
+# ok NAME COMMAND ...: the command succeeds.
+ok() {
+	local name=$1
+	shift
+	if "$@" >"$room/ok.out" 2>&1; then
+		pass "$name"
+	else
+		fail "$name"
+		diag "exit status $? of: $*"
+		diag "$(head -c 4000 "$room/ok.out")"
+		return 1
+	fi
+}
+
+# is GOT WANT NAME
+is() {
+	if [ "$1" = "$2" ]; then
+		pass "$3"
+	else
+		fail "$3"
+		diag "expected: $2"
+		diag "     got: $1"
+		return 1
+	fi
+}
+
+# like GOT REGULAR-EXPRESSION NAME
+like() {
+	if [[ $1 =~ $2 ]]; then
+		pass "$3"
+	else
+		fail "$3"
+		diag "expected: to match $2"
+		diag "     got: $1"
+		return 1
+	fi
+}
+
+# unlike GOT REGULAR-EXPRESSION NAME
+unlike() {
+	if [[ $1 =~ $2 ]]; then
+		fail "$3"
+		diag "expected: not to match $2"
+		diag "     got: $1"
+		return 1
+	else
+		pass "$3"
+	fi
+}
+
+# compare LEFT OPERATOR RIGHT NAME, with -eq -ne -lt -le -gt -ge
+compare() {
+	if [[ $1 =~ ^-?[0-9]+$ && $3 =~ ^-?[0-9]+$ ]] && [ "$1" "$2" "$3" ]; then
+		pass "$4"
+	else
+		fail "$4"
+		diag "expected: $2 $3"
+		diag "     got: $1"
+		return 1
+	fi
+}
+
+# skip NAME REASON: one test that cannot be made here.
+skip() {
+	tap_number=$((tap_number + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$tap_number" "$1" "$2"
+}
+
+# skip_all REASON: none of this file's tests can be made here. Only before the first result.
+skip_all() {
+	if [ "$tap_number" -gt 0 ]; then
+		diag "skip_all after results: $1"
+		exit 1
+	fi
+	printf '1..0 # SKIP %s\n' "$1"
+	tap_finished=1
+	exit 0
+}
+
+# The last line of a test.
+finish() {
+	printf '1..%d\n' "$tap_number"
+	tap_finished=1
+	[ "$tap_failed" -eq 0 ] && [ "$tap_number" -gt 0 ]
+	exit
+}
+
+require_root() {
+	[ "$(id -u)" = 0 ] || skip_all 'needs root'
+}
+
+require_cmd() {
+	local command
+	for command; do
+		command -v "$command" >/dev/null || skip_all "needs the command $command"
+	done
+}
+
+# --- what is undone at the end ---------------------------------------------------------------------------------------
+
+at_exit() {
+	local status=$?
+	trap - EXIT
+	if [ -z "$tap_finished" ]; then
+		diag "the test ended early, after $tap_number results"
+		status=1
+	fi
+	undo_all
+	exit "$status"
+}
+
+# A process of its own session (a signal to the test's group does not reach it) that waits for this shell to end, and
+# does what is left to do when the shell could not.
+start_guard() {
+	setsid bash -c '
+		room=$2
+		. "$3/undo.sh"
+		tail --pid="$1" -s 0.1 -f /dev/null
+		[ -d "$room" ] && undo_all
+		exit 0
+	' guard "$$" "$room" "$live_dir" </dev/null >/dev/null 2>&1 &
+	disown "$!"
+}
+
+# --- waiting ---------------------------------------------------------------------------------------------------------
+
+# wait_for SECONDS COMMAND ...: until it succeeds; fails after SECONDS.
+wait_for() {
+	local limit=$((SECONDS + $1 + 1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$limit" ] || return 1
+		sleep 0.02
+	done
+}
+
+# wait_ready FILE [SECONDS]: until nest has written "nest: ready" there. Fails when it ended before.
+wait_ready() {
+	local file=$1 limit=$((SECONDS + ${2:-20}))
+	until grep -q '^nest: ready' "$file" 2>/dev/null; do
+		if [ "$SECONDS" -ge "$limit" ] || { [ -n "${nest_pid-}" ] && ! kill -0 "$nest_pid" 2>/dev/null; }; then
+			grep -q '^nest: ready' "$file" 2>/dev/null && return 0
+			diag "no 'nest: ready' in $file:"
+			diag "$(head -c 4000 "$file" 2>/dev/null)"
+			return 1
+		fi
+		sleep 0.02
+	done
+}
+
+# --- namespaces and processes ----------------------------------------------------------------------------------------
+
+ns_count=0
+
+# ns_make VARIABLE: makes a network namespace with lo up and puts its name into VARIABLE.
+ns_make() {
+	local name
+	ns_count=$((ns_count + 1))
+	name=nest-$$-$RANDOM-$ns_count
+	# Noted first: a kill between the two lines must not leave it behind.
+	printf '%s\n' "$name" >>"$room/namespaces"
+	ip netns add "$name" || { diag "cannot make the namespace $name"; exit 1; }
+	in_ns "$name" ip link set lo up || exit 1
+	printf -v "$1" %s "$name"
+}
+
+# in_ns NAMESPACE COMMAND ...: unlike `ip netns exec` this leaves tracefs and cgroups visible.
+in_ns() {
+	local name=$1
+	shift
+	nsenter --net="/run/netns/$name" -- "$@"
+}
+
+link_count=0
+
+# ns_link A ADDRESS-A B ADDRESS-B: joins two namespaces by a veth pair; $link_dev is its name on both sides.
+ns_link() {
+	link_count=$((link_count + 1))
+	link_dev=v$link_count
+	ip -n "$1" link add "$link_dev" type veth peer name "$link_dev" netns "$3" &&
+		ip -n "$1" addr add "$2" dev "$link_dev" && ip -n "$3" addr add "$4" dev "$link_dev" &&
+		ip -n "$1" link set "$link_dev" up && ip -n "$3" link set "$link_dev" up ||
+		{ diag "cannot join $1 and $3"; exit 1; }
+}
+
+# bg COMMAND ...: in the background, ended with the test at the latest; its pid is in $bg_pid.
+bg() {
+	"$@" &
+	bg_pid=$!
+	note_process "$bg_pid"
+}
+
+nest_count=0
+
+# nest_bg ARGUMENT ...: nest in the background; $nest_out, $nest_err, $nest_pid.
+nest_bg() {
+	nest_count=$((nest_count + 1))
+	nest_out=$room/nest-$nest_count.out
+	nest_err=$room/nest-$nest_count.err
+	: >"$nest_err"
+	"$nest" "$@" >"$nest_out" 2>"$nest_err" </dev/null &
+	nest_pid=$!
+	note_process "$nest_pid"
+}
+
+# end_bg PID [SIGNAL [SECONDS]]: ends it (INT unless told), with KILL after SECONDS (10); its status is in $end_status.
+end_bg() {
+	local limit=$((SECONDS + ${3:-10}))
+	kill "-${2:-INT}" "$1" 2>/dev/null
+	while kill -0 "$1" 2>/dev/null && [ "$SECONDS" -lt "$limit" ]; do
+		sleep 0.02
+	done
+	if kill -0 "$1" 2>/dev/null; then
+		diag "process $1 did not end at ${2:-INT}; killed"
+		kill -KILL "$1" 2>/dev/null
+	fi
+	wait "$1" 2>/dev/null
+	end_status=$?
+	sed -i "/^$1 /d" "$room/pids"
+}
+
+trap at_exit EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+start_guard
