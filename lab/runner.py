@@ -62,6 +62,7 @@ class Verdict:
         self.process = lab.network.spawn(
             "A", argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=self.errors)
+        self.began, self.code, self.cpu = time.monotonic(), None, None
         self.thread = threading.Thread(target=self._read, daemon=True)
         self.thread.start()
 
@@ -78,16 +79,27 @@ class Verdict:
     def finish(self, grace):
         """Let it end by itself, then ask, then insist."""
         for seconds, number in ((grace, signal.SIGINT), (2, signal.SIGKILL)):
-            try:
-                self.process.wait(seconds)
+            if self._ended(seconds):
                 break
-            except subprocess.TimeoutExpired:
-                self.process.send_signal(number)
-        code = self.process.wait()
+            self.process.send_signal(number)
+        self._ended(5)
         self.thread.join(2)
         self.file.close()
         self.errors.close()
-        return code
+
+    def _ended(self, seconds):
+        """Like Popen.wait(), but keeps the CPU time that was used."""
+        deadline = time.monotonic() + seconds
+        while self.code is None and time.monotonic() < deadline:
+            pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            if pid == 0:
+                time.sleep(0.02)
+                continue
+            self.code = os.waitstatus_to_exitcode(status)
+            self.process.returncode = self.code
+            used = usage.ru_utime + usage.ru_stime
+            self.cpu = used / (time.monotonic() - self.began)
+        return self.code is not None
 
 
 class Lab:
@@ -253,8 +265,9 @@ class Lab:
         self._inject_all(begin, events)
         sleep_until(begin + self.plan.length)
         end = time.monotonic()
-        code = verdict.finish(3) if verdict else None
-        return self.write_truth(begin, end, code)
+        if verdict:
+            verdict.finish(3)
+        return self.write_truth(begin, end, verdict)
 
     def _inject_all(self, begin, events):
         pending = []
@@ -303,7 +316,7 @@ class Lab:
                  if name in self.apps]
         return impact.judge(spec, parts, fault_at, end)
 
-    def write_truth(self, begin, end, code=None):
+    def write_truth(self, begin, end, verdict=None):
         scenario, plan = self.plan.scenario, self.plan
         truth = {
             "schema": "nest.lab.truth/1", "scenario": scenario.id,
@@ -319,7 +332,8 @@ class Lab:
             "tolerate": scenario.tolerate,
             "must_not_blame": scenario.must_not_blame,
             "note_is_enough": scenario.note_is_enough,
-            "verdict_exit": code,
+            "verdict_exit": verdict.code if verdict else None,
+            "verdict_cpu": verdict.cpu if verdict else None,
             "impact": self.judge(begin, end) if end else None,
             "background": self.background_kept_going() if end else None,
         }

@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Scoring recorded runs: what did the diagnosis say, and was it right?
+
+The unit is one window of the diagnosis. A window lies before the fault (then
+everything is healthy), in the impact period (then the culprit must be named),
+in the recovery after it (told apart, because a connection in back-off is slow
+though its culprit has gone), or across an edge (not scored). Seconds of impact
+about which the diagnosis said nothing at all are misses, so silence is never
+cheaper than an answer. docs/lab.md has the definitions in full.
+"""
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import re
+
+from vocabulary import LAYER_OF
+
+DEFAULT_THRESHOLD = 0.5
+MOSTLY = 0.6
+REALTIME_FROM_NS = 10 ** 18
+HEALTHY_LABELS = ("healthy", "before")
+
+
+def wilson(right, total, z=1.96):
+    """The 95 % interval of a proportion; (None, None) without any trial."""
+    if total == 0:
+        return None, None
+    share = right / total
+    middle = share + z * z / (2 * total)
+    spread = z * math.sqrt(share * (1 - share) / total
+                           + z * z / (4 * total * total))
+    bottom = 1 + z * z / total
+    return max(0.0, (middle - spread) / bottom), \
+        min(1.0, (middle + spread) / bottom)
+
+
+def proportion(right, total):
+    low, high = wilson(right, total)
+    return {"right": right, "total": total,
+            "share": right / total if total else None,
+            "low": low, "high": high}
+
+
+@dataclasses.dataclass
+class Window:
+    """One window object of the diagnosis, placed in time and labelled."""
+    begin: float
+    end: float
+    arrived: float
+    blames: list
+    notes: list
+    modules: dict
+    label: str = "edge"
+
+
+@dataclasses.dataclass
+class Run:
+    """One recorded run."""
+    path: str
+    truth: dict
+    windows: list
+    garbage: int = 0
+
+    @property
+    def valid(self):
+        impact = self.truth.get("impact")
+        return bool(impact and impact["bites"])
+
+    @property
+    def is_fault(self):
+        return bool(self.truth["answers"])
+
+    @property
+    def fault_at(self):
+        faults = self.truth["faults"]
+        return faults[0]["begin_ns"] / 1e9 if faults else None
+
+
+# reading
+
+def split_findings(said, threshold):
+    """(what is blamed, what is only noted) in one window object."""
+    threshold = said.get("threshold", threshold)
+    blames, notes = [], []
+    for finding in said.get("findings") or []:
+        certainty = finding.get("certainty")
+        loud = (not said.get("healthy") and certainty is not None
+                and certainty >= threshold
+                and finding.get("severity") != "info")
+        (blames if loud else notes).append(finding)
+    return blames, notes
+
+
+def read_window(record, offset_ns, threshold):
+    said = record["said"]
+    start_ns = said["start_ns"]
+    if start_ns >= REALTIME_FROM_NS:
+        start_ns -= offset_ns
+    begin = start_ns / 1e9
+    blames, notes = split_findings(said, threshold)
+    modules = {module.get("id"): module for module in said.get("modules") or []}
+    return Window(begin, begin + said["window_ms"] / 1e3,
+                  record["arrived_ns"] / 1e9, blames, notes, modules)
+
+
+def read_run(path, threshold=DEFAULT_THRESHOLD):
+    with open(os.path.join(path, "truth.json")) as file:
+        truth = json.load(file)
+    run = Run(path, truth, [])
+    try:
+        with open(os.path.join(path, "verdict.jsonl")) as file:
+            records = [json.loads(line) for line in file]
+    except FileNotFoundError:
+        records = []
+    for record in records:
+        try:
+            run.windows.append(read_window(
+                record, truth["realtime_minus_monotonic_ns"], threshold))
+        except (KeyError, TypeError, AttributeError):
+            run.garbage += 1
+    for window in run.windows:
+        window.label = label(run, window)
+    return run
+
+
+def overlap(begin, end, other_begin, other_end):
+    return max(0.0, min(end, other_end) - max(begin, other_begin))
+
+
+def label(run, window):
+    """Where in the story of the run this window lies."""
+    if not run.is_fault:
+        return "healthy"
+    if window.end <= run.fault_at:
+        return "before"
+    if window.begin < run.fault_at:
+        return "edge"
+    judged = run.truth["impact"]["windows"]
+    length = window.end - window.begin
+    if not judged or length <= 0 or overlap(
+            window.begin, window.end, judged[0]["begin"],
+            judged[-1]["end"]) < MOSTLY * length:
+        return "edge"
+    shares = {}
+    for second in judged:
+        shares[second["label"]] = shares.get(second["label"], 0.0) + overlap(
+            window.begin, window.end, second["begin"], second["end"])
+    name, share = max(shares.items(), key=lambda item: item[1])
+    return name if share >= MOSTLY * length else "edge"
+
+
+# judging one finding
+
+def words_of(finding, modules):
+    """Everything that identifies the blamed module, as one text."""
+    identity = finding.get("module")
+    module = modules.get(identity) or {}
+    values = [identity, module.get("name")]
+    values += [value for value in module.values()
+               if isinstance(value, (str, int)) and not isinstance(value, bool)]
+    return " ".join(str(value) for value in values if value is not None)
+
+
+def has_word(text, word):
+    """The word stands alone: 10.77.2.2 is not in 10.77.2.22."""
+    pattern = rf"(?<![0-9A-Za-z.]){re.escape(word)}(?![0-9A-Za-z])(?!\.[0-9])"
+    return re.search(pattern, text) is not None
+
+
+def module_matches(patterns, finding, modules):
+    text = words_of(finding, modules)
+    return any(pattern == "*" or
+               all(has_word(text, word) for word in pattern.split())
+               for pattern in patterns)
+
+
+def answer_of(finding, answers):
+    """The answer whose cause a finding names, or None."""
+    for answer in answers:
+        if finding.get("cause") in answer["causes"]:
+            return answer
+    return None
+
+
+def layer_of(finding, answers):
+    answer = answer_of(finding, answers)
+    if answer:
+        return answer["layer"]
+    return LAYER_OF.get(finding.get("cause"), finding.get("layer") or "unknown")
+
+
+def is_listed(finding, words):
+    cause = finding.get("cause")
+    return cause in words or LAYER_OF.get(cause, finding.get("layer")) in words
+
+
+@dataclasses.dataclass
+class Judgement:
+    """What one window was worth."""
+    label: str
+    named: bool
+    top_cause: bool
+    top_module: bool
+    top_layer: str
+    top_name: str
+    wrong: int
+    right: int
+    forbidden: bool
+    layers: set
+    set_size: int
+    in_set: bool
+
+
+def judge(run, window):
+    in_impact = window.label == "impact"
+    answers = run.truth["answers"] if in_impact else []
+    counted = window.blames
+    if in_impact and run.truth["note_is_enough"]:
+        counted = counted + [note for note in window.notes
+                             if answer_of(note, answers)]
+    counted = [finding for finding in counted if answer_of(finding, answers)
+               or not is_listed(finding, run.truth["tolerate"])]
+    right = [finding for finding in counted if answer_of(finding, answers)]
+    top = counted[0] if counted else None
+    top_answer = answer_of(top, answers) if top else None
+    named = bool(answers) and all(
+        any(finding.get("cause") in answer["causes"] for finding in counted)
+        for answer in answers)
+    candidates = {top.get("cause"), *(top.get("ambiguous_with") or [])} \
+        if top else set()
+    return Judgement(
+        window.label, named, top_answer is not None,
+        top_answer is not None and module_matches(
+            top_answer["modules"], top, window.modules),
+        layer_of(top, answers) if top else "nothing",
+        top.get("cause") or "?" if top else "nothing",
+        len(counted) - len(right), len(right),
+        any(is_listed(finding, run.truth["must_not_blame"])
+            for finding in counted if not answer_of(finding, answers)),
+        {layer_of(finding, answers) for finding in counted},
+        len(candidates),
+        any(candidates & set(answer["causes"]) for answer in answers))
+
+
+def silent_seconds(run):
+    """Impact seconds that no window of the diagnosis covers: misses."""
+    missed = 0
+    for second in run.truth["impact"]["windows"]:
+        if second["label"] == "impact" and not any(
+                overlap(second["begin"], second["end"], window.begin,
+                        window.end) > 0 for window in run.windows):
+            missed += 1
+    return missed
+
+
+SILENCE = Judgement("impact", False, False, False, "nothing", "nothing", 0, 0,
+                    False, set(), 0, False)
+
+
+def judge_run(run):
+    """All judgements of a valid run, silence included."""
+    judged = [judge(run, window) for window in run.windows]
+    if run.is_fault:
+        judged += [SILENCE] * silent_seconds(run)
+    return judged
+
+
+def first_right(run):
+    """Seconds from the fault to the arrival of the first right verdict."""
+    if not run.is_fault:
+        return None
+    answers = run.truth["answers"]
+    for window in run.windows:
+        findings = window.blames + (window.notes if run.truth["note_is_enough"]
+                                    else [])
+        if window.end > run.fault_at and all(
+                any(finding.get("cause") in answer["causes"]
+                    for finding in findings) for answer in answers):
+            return window.arrived - run.fault_at
+    return None
+
+
+def alarm_episodes(run):
+    """False alarms in healthy time; a lasting one counts once."""
+    episodes, before = 0, set()
+    for window in run.windows:
+        now = set()
+        if window.label in HEALTHY_LABELS:
+            now = {finding.get("cause") for finding in window.blames
+                   if not is_listed(finding, run.truth["tolerate"])}
+        episodes += len(now - before)
+        before = now
+    return episodes
+
+
+def healthy_seconds(run):
+    return sum(window.end - window.begin for window in run.windows
+               if window.label in HEALTHY_LABELS)
+
+
+# adding up
+
+def half_of(scenario_id):
+    """A stable split in two: tune rules on one half, report the other."""
+    digest = hashlib.sha256(scenario_id.encode()).digest()
+    return "tuning" if digest[0] % 2 else "held-out"
+
+
+def median(values):
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def add_up(runs):
+    """The figures of any set of runs: a scenario, a layer, everything."""
+    valid = [run for run in runs if run.valid]
+    judged = [one for run in valid for one in judge_run(run)]
+    impact = [one for one in judged if one.label == "impact"]
+    healthy = [one for one in judged if one.label in HEALTHY_LABELS]
+    recovery = [one for one in judged if one.label == "recovery"]
+    right = sum(one.right for one in judged)
+    wrong = sum(one.wrong for one in impact + healthy)
+    seconds = sum(healthy_seconds(run) for run in valid)
+    alarms = sum(alarm_episodes(run) for run in valid)
+    times = [time for time in map(first_right, valid) if time is not None]
+    faults = [run for run in valid if run.is_fault]
+    return {
+        "runs": len(runs), "invalid": len(runs) - len(valid),
+        "windows": len(impact), "healthy_windows": len(healthy),
+        "garbage": sum(run.garbage for run in valid),
+        "top_module": proportion(sum(one.top_module for one in impact),
+                                 len(impact)),
+        "top_cause": proportion(sum(one.top_cause for one in impact),
+                                len(impact)),
+        "tpr": proportion(sum(one.named for one in impact), len(impact)),
+        "fpr": proportion(sum(one.wrong > 0 for one in healthy), len(healthy)),
+        "ppv": proportion(right, right + wrong),
+        "forbidden": proportion(sum(one.forbidden for one in impact),
+                                len(impact)),
+        "recovery_alarms": proportion(sum(one.wrong > 0 for one in recovery),
+                                      len(recovery)),
+        "set_has_truth": proportion(sum(one.in_set for one in impact),
+                                    len(impact)),
+        "mean_set_size": mean([one.set_size for one in impact
+                               if one.set_size]),
+        "found_runs": proportion(len(times), len(faults)),
+        "first_right_s": median(times),
+        "healthy_hours": seconds / 3600,
+        "false_alarms": alarms,
+        "alarms_per_hour": alarms / (seconds / 3600) if seconds else None,
+        "verdict_cpu": mean([run.truth.get("verdict_cpu") for run in valid
+                             if run.truth.get("verdict_cpu") is not None]),
+    }
+
+
+def mean(values):
+    return sum(values) / len(values) if values else None
+
+
+def per_layer(runs):
+    """TPR, FPR and PPV of each layer over all scored windows."""
+    units = [(one, truth_layers(run, one)) for run in runs if run.valid
+             for one in judge_run(run)
+             if one.label == "impact" or one.label in HEALTHY_LABELS]
+    table = {}
+    for layer in sorted({layer for _, truth in units for layer in truth}
+                        | {layer for one, _ in units for layer in one.layers}):
+        hit = sum(layer in truth and layer in one.layers
+                  for one, truth in units)
+        miss = sum(layer in truth and layer not in one.layers
+                   for one, truth in units)
+        false = sum(layer not in truth and layer in one.layers
+                    for one, truth in units)
+        quiet = len(units) - hit - miss - false
+        table[layer] = {"tpr": proportion(hit, hit + miss),
+                        "fpr": proportion(false, false + quiet),
+                        "ppv": proportion(hit, hit + false)}
+    return table
+
+
+def truth_layers(run, one):
+    if one.label != "impact":
+        return set()
+    return {answer["layer"] for answer in run.truth["answers"]}
+
+
+def confusion(runs):
+    """(truth, said) -> windows; the truth is the first answer's layer."""
+    table = {}
+    for run in runs:
+        if not run.valid:
+            continue
+        for one in judge_run(run):
+            if one.label == "impact":
+                layers = [answer["layer"] for answer in run.truth["answers"]]
+                truth = one.top_layer if one.top_layer in layers else layers[0]
+            elif one.label in HEALTHY_LABELS:
+                truth = "healthy"
+            else:
+                continue
+            key = truth, one.top_layer
+            table[key] = table.get(key, 0) + 1
+    return table
+
+
+def mistakes(runs):
+    """(scenario, what was said first instead) -> windows, most often first."""
+    table = {}
+    for run in runs:
+        if not run.valid:
+            continue
+        for one in judge_run(run):
+            wrong = one.label == "impact" and not one.top_cause
+            alarm = one.label in HEALTHY_LABELS and one.wrong
+            if wrong or alarm:
+                key = (run.truth["scenario"], "impact" if wrong else "healthy",
+                       one.top_name)
+                table[key] = table.get(key, 0) + 1
+    return sorted(table.items(), key=lambda item: -item[1])
+
+
+def score(runs):
+    """Everything the reports show, as plain data."""
+    groups = {}
+    for run in runs:
+        groups.setdefault(run.truth["scenario"], []).append(run)
+    table = confusion(runs)
+    return {
+        "schema": "nest.lab.accuracy/1",
+        "total": add_up(runs),
+        "halves": {half: add_up([run for run in runs
+                                 if half_of(run.truth["scenario"]) == half])
+                   for half in ("tuning", "held-out")},
+        "layers": per_layer(runs),
+        "scenarios": {name: {"title": group[0].truth["title"],
+                             "kind": group[0].truth["kind"],
+                             "answers": group[0].truth["answers"],
+                             "bite": bite_of(group), **add_up(group)}
+                      for name, group in sorted(groups.items())},
+        "confusion": [{"truth": truth, "said": said, "windows": count}
+                      for (truth, said), count in sorted(table.items())],
+        "mistakes": [{"scenario": name, "when": when, "said": said,
+                      "windows": count}
+                     for (name, when, said), count in mistakes(runs)],
+        "invalid": [{"scenario": run.truth["scenario"],
+                     "seed": run.truth["seed"],
+                     "reason": (run.truth.get("impact") or {}).get("reason")
+                     or "the run did not finish"}
+                    for run in runs if not run.valid],
+    }
+
+
+def bite_of(group):
+    """The measured impact: what the victim had before and during the fault."""
+    measured = [run.truth["impact"] for run in group
+                if run.truth.get("impact") and run.is_fault]
+    ratios = [one["after"] / one["before"] for one in measured
+              if one.get("before") and one.get("after") is not None]
+    return {"metric": measured[0]["metric"] if measured else None,
+            "before": mean([one["before"] for one in measured
+                            if one.get("before") is not None]),
+            "after": mean([one["after"] for one in measured
+                           if one.get("after") is not None]),
+            "ratio": median(ratios)}
