@@ -105,12 +105,43 @@ char *format_put_int(char *at, int64_t value)
 	return format_put_uint(at + 1, 0 - (uint64_t)value);
 }
 
+/*
+ * Most shares and rates are short decimals: k / 10^d with a small d. That quotient is correctly rounded, so if it equals the
+ * value, "k / 10^d" written as a decimal reads back as the value, and no shorter one does.
+ */
+static char *put_short_decimal(char *at, double value)
+{
+	static const double powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+	double magnitude = fabs(value);
+
+	if (magnitude >= 1e9)
+		return NULL;
+	for (unsigned d = 0; d < ARRAY_SIZE(powers); d++) {
+		uint64_t k = (uint64_t)(magnitude * powers[d] + 0.5);
+		uint64_t whole = k / (uint64_t)powers[d], rest = k % (uint64_t)powers[d];
+
+		if ((double)k / powers[d] != magnitude)
+			continue;
+		if (value < 0)
+			*at++ = '-';
+		at = format_put_uint(at, whole);
+		if (d == 0)
+			return at;
+		*at++ = '.';
+		for (unsigned i = d; i > 0; i--, rest /= 10)
+			at[i - 1] = (char)('0' + rest % 10);
+		return at + d;
+	}
+	return NULL;
+}
+
 char *format_put_real(char *at, double value)
 {
+	char *end = put_short_decimal(at, value); /* of minus zero too, which surprises readers otherwise */
 	int n = 0;
 
-	if (value == 0)
-		value = 0; /* minus zero surprises readers */
+	if (end)
+		return end;
 	for (int digits = 15; digits <= 17; digits++) {
 		n = snprintf(at, 32, "%.*g", digits, value);
 		if (strtod(at, NULL) == value)
@@ -122,21 +153,20 @@ char *format_put_real(char *at, double value)
 void format_add_flags(struct buf *out, const struct field *field, uint64_t bits)
 {
 	const struct enum_names *names = enum_names_get(field->names);
-	const char *separator = "";
+	size_t start = out->len;
 
-	if (bits == 0)
-		buf_add_char(out, '0');
-	for (size_t i = 0; i < names->count; i++) {
+	for (size_t i = 0; bits && i < names->count; i++) {
 		uint64_t value = names->items[i].value;
 
 		if (value == 0 || (bits & value) != value)
 			continue;
-		buf_add_format(out, "%s%s", separator, names->items[i].name);
-		separator = "|";
+		if (out->len > start)
+			buf_add_char(out, '|');
+		buf_add_text(out, names->items[i].name);
 		bits &= ~value;
 	}
-	if (bits)
-		buf_add_format(out, "%s0x%" PRIx64, separator, bits);
+	if (bits || out->len == start)
+		buf_add_format(out, out->len > start ? "|0x%" PRIx64 : bits ? "0x%" PRIx64 : "%" PRIu64, bits);
 }
 
 static void add_unsigned(struct buf *out, const struct field *field, uint64_t value)

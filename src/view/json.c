@@ -27,7 +27,6 @@ static void add_uint(struct buf *out, uint64_t value)
 
 static void add_unsigned(struct buf *out, const struct field *field, uint64_t value)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	const char *name;
 
 	switch (field->kind) {
@@ -46,8 +45,9 @@ static void add_unsigned(struct buf *out, const struct field *field, uint64_t va
 		buf_add_char(out, '"');
 		return;
 	case KIND_FLAGS:
-		format_add_flags(&text, field, value);
-		add_text(out, buf_text(&text), text.len);
+		buf_add_char(out, '"');
+		format_add_flags(out, field, value);
+		buf_add_char(out, '"');
 		return;
 	case KIND_HEX:
 		buf_add_format(out, "\"0x%" PRIx64 "\"", value);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "record/expr.h"
+#include "sample.h"
+
+static enum truth eval(const char *text, const struct sample *s)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct shape shape = SHAPE_OF(&sample_type);
+	struct record record = RECORD_OF(s);
+	struct why why = {};
+
+	if (!CHECK_OK(expr_parse(text, &shape, &expr, &why))) {
+		printf("# %s\n# %s\n", text, why.text);
+		return TRUTH_UNKNOWN;
+	}
+	return expr_eval(expr, &record);
+}
+
+static const char *refuse(const char *text)
+{
+	static struct why why;
+	struct shape shape = SHAPE_OF(&sample_type);
+	struct expr *expr = NULL;
+
+	memset(&why, 0, sizeof(why));
+	if (!CHECK_ERR(expr_parse(text, &shape, &expr, &why), -EINVAL))
+		expr_free(expr);
+	return why.text;
+}
+
+TEST(true_of_the_sample)
+{
+	static const char *const expressions[] = {
+		"pid == 4711", "pid=4711", "pid eq 4711", "pid != 1", "pid >= 4711", "pid <= 0x1267", "pid > 4710 and pid < 4712",
+		"comm == nginx", "comm == \"nginx\"", "comm ~ \"ng*\"", "comm ~ n?inx", "comm != apache", "comm nginx",
+		"comm in (apache, nginx)", "not comm == apache", "!comm ~ 'a*'", "lat > 1ms", "lat_ns < 1.3ms", "lat > 1000000",
+		"bytes == 3MiB", "bytes > 3MB", "bytes < rcvbuf", "not bytes > rcvbuf", "laddr == 10.77.1.2", "laddr in 10.0.0.0/8",
+		"laddr in (192.168.0.0/16, 10.0.0.0/8)", "laddr 10.77.0.0/16", "laddr != 10.78.0.0/16", "laddr == ::ffff:10.77.1.2",
+		"raddr == fd77::1", "raddr in fd00::/8", "raddr != fd78::/16", "laddr != raddr", "state == ESTABLISHED",
+		"state established", "state == 1", "state in (syn-sent, established)", "flags ~ SYN", "flags == SYN|ACK",
+		"flags ~ 'SYN|ACK'", "not flags ~ FIN", "flags != SYN", "share > 10%", "share == 0.125", "delta < 0", "delta == -5",
+		"handle == 0xbeef", "is_new", "is_new == yes", "error", "error == ECONNREFUSED", "error econnrefused",
+		"peer == [fd77::1]:51234", "peer == :51234", "peer == fd77::1", "host == example", "time > 2025-11-15T02:13:00Z",
+		"time_ns < 2025-11-15T02:13:08Z", "sport = :443", "dport = :51234", "src 10.0.0.0/8 and dst fd77::/16",
+		"(pid == 1 or (pid == 4711))", "pid == 1 or pid == 2 or pid == 4711", "pid == 4711 and not (comm == x || lport == 1)",
+		"pid==4711&&comm==nginx", "kstack", "hist", "not not pid == 4711", "lport in (80, 443)", "lport < rport",
+	};
+	struct sample s = sample_make();
+
+	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++) {
+		unit_note("%s", expressions[i]);
+		CHECK_EQ_INT(eval(expressions[i], &s), TRUTH_YES);
+	}
+}
+
+TEST(false_of_the_sample)
+{
+	static const char *const expressions[] = {
+		"pid == 4712", "comm == ngin", "comm == nginxx", "comm ~ nginx?", "comm ~ ''", "lat > 2ms", "bytes == 3MB",
+		"laddr in 192.168.0.0/16", "laddr == ::1", "raddr in 10.0.0.0/8", "state == CLOSED", "flags == SYN", "flags ~ FIN",
+		"share > 13%", "delta > 0", "not is_new", "not error", "peer == :443", "lport in (80, 8080)", "bytes > rcvbuf",
+		"pid == 4711 and comm == x", "laddr == raddr", "pid > 99999999999",
+	};
+	struct sample s = sample_make();
+
+	for (size_t i = 0; i < ARRAY_SIZE(expressions); i++) {
+		unit_note("%s", expressions[i]);
+		CHECK_EQ_INT(eval(expressions[i], &s), TRUTH_NO);
+	}
+}
+
+TEST(unknown_is_neither_true_nor_false)
+{
+	struct sample s = sample_make();
+
+	s.pid = 0;
+	s.lat_ns = UINT64_MAX;
+	CHECK_EQ_INT(eval("pid == 1", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("pid != 1", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("not pid == 1", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("pid", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("lat > 0ns", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("pid in (1, 2)", &s), TRUTH_UNKNOWN);
+	/* What decides, decides. */
+	CHECK_EQ_INT(eval("pid == 1 and comm == x", &s), TRUTH_NO);
+	CHECK_EQ_INT(eval("comm == x and pid == 1", &s), TRUTH_NO);
+	CHECK_EQ_INT(eval("pid == 1 or comm == nginx", &s), TRUTH_YES);
+	CHECK_EQ_INT(eval("pid == 1 and comm == nginx", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("pid == 1 or comm == x", &s), TRUTH_UNKNOWN);
+	CHECK_EQ_INT(eval("pid == lport", &s), TRUTH_UNKNOWN);
+}
+
+/* The three values of a, b and c in all combinations, against tables written out. */
+TEST(three_valued_tables)
+{
+	static const char *const words[] = {"delta == 1", "delta == 0", "pid == 1"}; /* no, yes, unknown */
+	static const enum truth and_table[3][3] = {{0, 0, 0}, {0, 1, 2}, {0, 2, 2}};
+	static const enum truth or_table[3][3] = {{0, 1, 2}, {1, 1, 1}, {2, 1, 2}};
+	static const enum truth not_table[3] = {1, 0, 2};
+	struct sample s = {};
+
+	for (int a = 0; a < 3; a++) {
+		char negated[64];
+
+		snprintf(negated, sizeof(negated), "not %s", words[a]);
+		CHECK_EQ_INT(eval(negated, &s), not_table[a]);
+		for (int b = 0; b < 3; b++) {
+			char text[128];
+
+			snprintf(text, sizeof(text), "%s and %s", words[a], words[b]);
+			CHECK_EQ_INT(eval(text, &s), and_table[a][b]);
+			snprintf(text, sizeof(text), "%s or %s", words[a], words[b]);
+			CHECK_EQ_INT(eval(text, &s), or_table[a][b]);
+		}
+	}
+}
+
+TEST(and_binds_closer_than_or)
+{
+	struct sample s = sample_make();
+
+	CHECK_EQ_INT(eval("pid == 4711 or pid == 1 and comm == x", &s), TRUTH_YES);
+	CHECK_EQ_INT(eval("(pid == 4711 or pid == 1) and comm == x", &s), TRUTH_NO);
+	CHECK_EQ_INT(eval("not pid == 1 and comm == x", &s), TRUTH_NO);
+}
+
+TEST(mistakes_are_pointed_at)
+{
+	CHECK_EQ_TEXT(refuse("rprt == 443"), "there is no field 'rprt'; did you mean rport or lport?\n  rprt == 443\n  ^~~~");
+	CHECK_EQ_TEXT(refuse("pid == 1 and comn ~ x"),
+		      "there is no field 'comn'; did you mean comm?\n  pid == 1 and comn ~ x\n               ^~~~");
+	CHECK_HAS_TEXT(refuse("pid == 12abc"), "'12abc' is not a number");
+	CHECK_HAS_TEXT(refuse("lat > 10parsec"), "a duration such as 10ms");
+	CHECK_HAS_TEXT(refuse("laddr == 10.0.0.0/33"), "an address or prefix");
+	CHECK_HAS_TEXT(refuse("laddr == 10.0.0.1/8"), "an address or prefix");
+	CHECK_HAS_TEXT(refuse("state == ESTABLISHD"), "did you mean ESTABLISHED?");
+	CHECK_HAS_TEXT(refuse("share == lots"), "0.05 or 5%");
+	CHECK_HAS_TEXT(refuse("pid ~ 4*"), "is no text");
+	CHECK_HAS_TEXT(refuse("laddr < 10.0.0.1"), "has no order");
+	CHECK_HAS_TEXT(refuse("state > 1"), "not an amount");
+	CHECK_HAS_TEXT(refuse("lat > bytes"), "different kinds");
+	CHECK_HAS_TEXT(refuse("hist == 1"), "stand alone");
+	CHECK_HAS_TEXT(refuse("peer == 1.2.3.4:70000"), "an endpoint");
+}
+
+TEST(syntax_errors)
+{
+	CHECK_HAS_TEXT(refuse(""), "ends where a field should follow");
+	CHECK_HAS_TEXT(refuse("   "), "ends where a field");
+	CHECK_HAS_TEXT(refuse("pid =="), "ends where a value should follow");
+	CHECK_HAS_TEXT(refuse("(pid == 1"), "never closed");
+	CHECK_HAS_TEXT(refuse("pid == 1)"), "'and' or 'or'");
+	CHECK_HAS_TEXT(refuse("pid == 1 pid == 2"), "'and' or 'or'");
+	CHECK_HAS_TEXT(refuse("pid in (1, )"), "a value should stand here");
+	CHECK_HAS_TEXT(refuse("pid in (1 2)"), "a comma or a closing");
+	CHECK_HAS_TEXT(refuse("pid in ()"), "a value should stand here");
+	CHECK_HAS_TEXT(refuse("comm == \"x"), "quote is never closed");
+	CHECK_HAS_TEXT(refuse("pid == 1 & comm == x"), "no meaning");
+	CHECK_HAS_TEXT(refuse("and"), "a field should stand here");
+	CHECK_HAS_TEXT(refuse("== 1"), "a field should stand here");
+	CHECK_HAS_TEXT(refuse("pid == == 1"), "a value should stand here");
+}
+
+TEST(hostile_sizes_are_refused)
+{
+	size_t n = 10 << 20;
+	_cleanup_free_ char *text = xmalloc(n + 1);
+
+	memset(text, '(', n);
+	text[n] = '\0';
+	CHECK_HAS_TEXT(refuse(text), "longer than");
+	text[EXPR_TEXT_MAX] = '\0';
+	CHECK_HAS_TEXT(refuse(text), "levels of parentheses");
+	memset(text, '!', EXPR_TEXT_MAX);
+	CHECK_HAS_TEXT(refuse(text), "levels of parentheses");
+	for (size_t i = 0; i + 7 < EXPR_TEXT_MAX; i += 7)
+		memcpy(text + i, "pid or ", 7);
+	text[EXPR_TEXT_MAX - 7] = '\0';
+	CHECK_HAS_TEXT(refuse(text), "more than");
+}
+
+TEST(control_characters_do_not_reach_the_message)
+{
+	const char *message = refuse("pid == '\033[31m'");
+
+	CHECK(strchr(message, '\033') == NULL);
+	CHECK_HAS_TEXT(message, "\\x1b");
+}
+
+static size_t terms_of(const char *text, struct expr_term *terms, size_t max, bool *ret_complete, struct expr **ret_expr)
+{
+	struct shape shape = SHAPE_OF(&sample_type);
+
+	REQUIRE(expr_parse(text, &shape, ret_expr, NULL) == 0);
+	return expr_terms(*ret_expr, terms, max, ret_complete);
+}
+
+TEST(simple_conjunctions_are_found)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct expr_term terms[4];
+	bool complete;
+
+	CHECK_EQ_UINT(terms_of("rport == 443 and lat > 10ms and (pid == 1)", terms, 4, &complete, &expr), 3);
+	CHECK(complete);
+	CHECK_EQ_TEXT(terms[0].ref.field->name, "rport");
+	CHECK_EQ_INT(terms[0].op, EXPR_EQ);
+	CHECK_EQ_INT((int64_t)terms[0].literals[0].integer, 443);
+	CHECK_EQ_INT(terms[1].op, EXPR_GT);
+	CHECK_EQ_INT((int64_t)terms[1].literals[0].integer, 10000000);
+}
+
+TEST(what_is_not_simple_is_left)
+{
+	static const struct {
+		const char *text;
+		size_t count;
+		bool complete;
+	} cases[] = {
+		{"pid == 1 and (comm == a or comm == b)", 1, false},
+		{"pid == 1 or pid == 2", 0, false},
+		{"not pid == 1", 0, false},
+		{"pid == 1 and bytes > rcvbuf", 1, false},
+		{"error", 0, false},
+		{"pid in (1, 2) and comm ~ x*", 2, true},
+		{"pid == 1 and pid == 2 and pid == 3 and pid == 4 and pid == 5", 4, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(expr_freep) struct expr *expr = NULL;
+		struct expr_term terms[4];
+		bool complete;
+
+		unit_note("%s", cases[i].text);
+		CHECK_EQ_UINT(terms_of(cases[i].text, terms, 4, &complete, &expr), cases[i].count);
+		CHECK_EQ_INT(complete, cases[i].complete);
+	}
+}
