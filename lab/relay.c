@@ -108,8 +108,10 @@ static void side_count_drops(struct side *side)
 
 static void relay_apply(struct relay *relay)
 {
-	relay->ab.set = relay->set.ab;
-	relay->ba.set = relay->set.ba;
+	uint64_t now_ns = clock_monotonic_ns();
+
+	line_configure(&relay->ab, &relay->set.ab, now_ns);
+	line_configure(&relay->ba, &relay->set.ba, now_ns);
 	if (!relay->set.seed_given)
 		return;
 	relay->set.seed_given = false;

@@ -38,12 +38,14 @@ static struct packet *packet_new(struct line *line, const void *data, size_t len
 	packet->next = NULL;
 	packet->len = (uint32_t)len;
 	memcpy(packet->data, data, len);
+	line->held_packets++;
 	line->held_bytes += sizeof(*packet) + packet->room;
 	return packet;
 }
 
 void line_recycle(struct line *line, struct packet *packet)
 {
+	line->held_packets--;
 	line->held_bytes -= sizeof(*packet) + packet->room;
 	if (packet->room == SPARE_ROOM) {
 		packet->next = line->spare;
@@ -174,6 +176,13 @@ static uint64_t link_time_ns(const struct line *line, const struct packet *packe
 	if (line->set.rate_bps == 0)
 		return 0;
 	return (packet->len - FRAME_VNET_LEN) * 8ull * NS_PER_S / line->set.rate_bps;
+}
+
+void line_configure(struct line *line, const struct line_settings *set, uint64_t now_ns)
+{
+	line->set = *set;
+	if (line->head)
+		line->head_done_ns = min_of(line->head_done_ns, now_ns + link_time_ns(line, line->head));
 }
 
 /*
@@ -323,10 +332,11 @@ static const struct {
 	{                                                                                                              \
 #member, offsetof(struct line, stats.member)                                                           \
 	}
-	COUNTER(packets),     COUNTER(bytes),      COUNTER(forwarded),    COUNTER(forwarded_bytes),
-	COUNTER(lost),        COUNTER(duplicated), COUNTER(reordered),    COUNTER(corrupted),
-	COUNTER(queue_drops), COUNTER(too_long),   COUNTER(hole),         COUNTER(send_errors),
-	COUNTER(recv_drops),  COLUMN(queue_bytes), COLUMN(queue_packets), COLUMN(held_bytes),
+	COUNTER(packets),       COUNTER(bytes),       COUNTER(forwarded),  COUNTER(forwarded_bytes),
+	COUNTER(lost),          COUNTER(duplicated),  COUNTER(reordered),  COUNTER(corrupted),
+	COUNTER(corrupt_drops), COUNTER(queue_drops), COUNTER(too_long),   COUNTER(hole),
+	COUNTER(send_errors),   COUNTER(recv_drops),  COLUMN(queue_bytes), COLUMN(queue_packets),
+	COLUMN(held_packets),   COLUMN(held_bytes),
 };
 
 void line_stats_print(const struct line *line, FILE *out)

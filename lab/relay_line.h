@@ -44,6 +44,7 @@ struct line_stats {
 	uint64_t duplicated;
 	uint64_t reordered;
 	uint64_t corrupted;
+	uint64_t corrupt_drops; /* of those, frames that could only be dropped */
 	uint64_t queue_drops;
 	uint64_t too_long;
 	uint64_t hole;
@@ -83,11 +84,14 @@ struct line {
 	int64_t jitter_to_ns;
 
 	struct packet *spare; /* packets of one full frame, kept for reuse */
+	uint64_t held_packets;
 	uint64_t held_bytes;
 };
 
 void line_init(struct line *line, const char *name);
 void line_done(struct line *line);
+/* New settings for what comes; what waits at the link feels a new rate at once. */
+void line_configure(struct line *line, const struct line_settings *set, uint64_t now_ns);
 /* One frame with its vnet header has arrived. */
 void line_arrive(struct line *line, const void *data, size_t len, uint64_t now_ns);
 /* The next packet that is due, now the caller's until line_recycle(); NULL when there is none. */
