@@ -72,6 +72,8 @@ void buf_add_format(struct buf *b, const char *format, ...)
 	va_list args;
 	int n;
 
+	if (b->over)
+		return;
 	if (!buf_grow(b, 120))
 		b->over = false; /* the text may still be shorter than that */
 	va_start(args, format);

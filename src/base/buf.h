@@ -43,7 +43,7 @@ int buf_read_file(struct buf *b, const char *path) _must_check_;
 
 static inline void buf_add_char(struct buf *b, char c)
 {
-	if (likely(b->len + 1 < b->room) || buf_grow(b, 1)) {
+	if (likely(b->len + 1 < b->room && !b->over) || buf_grow(b, 1)) {
 		b->data[b->len++] = c;
 		b->data[b->len] = '\0';
 	}
