@@ -156,7 +156,7 @@ static int parse_scaled(const char *text, const struct unit *units, uint64_t bar
 {
 	const char *end;
 	const char *fraction = NULL;
-	uint64_t whole, value, factor = bare_factor, place;
+	uint64_t whole, value, factor = bare_factor, part = 0, place = 1;
 	size_t digits = 0;
 	int r;
 
@@ -183,12 +183,14 @@ static int parse_scaled(const char *text, const struct unit *units, uint64_t bar
 		return -EINVAL;
 	if (__builtin_mul_overflow(whole, factor, &value))
 		return -ERANGE;
-	place = factor;
-	for (size_t i = 0; i < digits && place >= 10; i++) {
-		place /= 10;
-		if (__builtin_add_overflow(value, place * (uint64_t)(fraction[i] - '0'), &value))
-			return -ERANGE;
+	/* Digits beyond the 18th are worth less than a millionth of a byte or nanosecond. */
+	for (size_t i = 0; i < digits && i < 18; i++) {
+		part = part * 10 + (uint64_t)(fraction[i] - '0');
+		place *= 10;
 	}
+	part = (uint64_t)((unsigned __int128)part * factor / place);
+	if (__builtin_add_overflow(value, part, &value))
+		return -ERANGE;
 	*ret_value = value;
 	return 0;
 }
