@@ -18,7 +18,10 @@ static uint64_t hash_seed(void)
 	return seed;
 }
 
-/* Multiply and fold: the high half of a 128-bit product depends on every bit of both factors. */
+/*
+ * Multiply and fold: the high half of a 128-bit product depends on every bit of both factors. A factor of zero would
+ * forget the other one, so whatever comes from a key is mixed with the secret seed before it gets here.
+ */
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)(a ^ 0xa0761d6478bd642f) * (b ^ 0xe7037ed1a0b428db);
@@ -29,16 +32,16 @@ static uint64_t mix(uint64_t a, uint64_t b)
 static uint64_t hash_bytes(const void *data, size_t n)
 {
 	const uint8_t *p = data;
-	uint64_t hash = mix(hash_seed(), n);
+	uint64_t seed = hash_seed(), hash = mix(seed, n);
 	uint64_t word;
 
 	for (; n >= 8; p += 8, n -= 8) {
 		memcpy(&word, p, 8);
-		hash = mix(hash, word);
+		hash = mix(hash, word ^ seed);
 	}
 	word = 0;
 	memcpy(&word, p, n);
-	return mix(hash, word);
+	return mix(hash, word ^ seed);
 }
 
 static bool string_keys(const struct map *m)
