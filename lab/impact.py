@@ -73,13 +73,15 @@ def latency(parts, begin, end):
 
 
 def suffers(spec, parts, base, begin, end):
-    """One window: (does it suffer, the measured value)."""
+    """One window: (does it suffer, the measured value).
+
+    Without a finished operation there is no latency; the answer is then None,
+    and the window is like the one before it.
+    """
     metric = spec["metric"]
     if metric == "lat":
         value = latency(parts, begin, end)
-        if value is None:
-            return rate(parts, "ops", begin, end) == 0, None
-        return value > spec["above"] * base, value
+        return None if value is None else value > spec["above"] * base, value
     if metric == "errors":
         value = rate(parts, "errors", begin, end) * (end - begin)
         return value >= spec["at_least"], value
@@ -121,7 +123,7 @@ def judge(spec, parts, fault_at, end_at):
     flags, begin = [], fault_at
     while begin + WINDOW <= end_at + 0.01:
         bad, value = suffers(spec, parts, base, begin, begin + WINDOW)
-        flags.append(bad)
+        flags.append(bad if bad is not None else bool(flags and flags[-1]))
         result["windows"].append({"begin": begin, "end": begin + WINDOW,
                                   "value": value})
         begin += WINDOW

@@ -162,10 +162,10 @@ class Lab:
         command = [program("app"), *words, "control=1"]
         if not any(word.startswith("seed=") for word in words):
             command.append(f"seed={self.plan.seed}")
-        if app["nice"]:
-            command = ["nice", "-n", str(app["nice"]), *command]
         path = self.app_path(name)
         process = self.spawn(app["on"], command, path, stdin=subprocess.PIPE)
+        if app["nice"]:
+            be_nice(process.pid, app["nice"])
         self.running[name] = process
         self.pids[name] = process.pid
         self.wait_ready(process, path, f"application {name}")
@@ -204,11 +204,10 @@ class Lab:
                                           "/proc/net/snmp"])
         values, lines = {}, text.splitlines()
         for names, numbers in zip(lines[0::2], lines[1::2]):
-            family = names.split(":")[0].removesuffix("Ext")
+            family = names.split(":")[0]
             for name, number in zip(names.split()[1:], numbers.split()[1:]):
-                values[name if name.startswith(family) else family + name] = \
-                    int(number)
-        values["SoftnetDropped"] = sum(
+                values[f"{family}.{name}"] = int(number)
+        values["Softnet.dropped"] = sum(
             int(line.split()[1], 16)
             for line in self.network.inside(
                 node, ["cat", "/proc/net/softnet_stat"]).splitlines())
@@ -373,6 +372,15 @@ def tell(process, path, words):
     wait_until(answered, 5, f"no answer to {words!r}")
     if answers[0] != "ok":
         raise LabError(f"{words!r}: {answers[0]}")
+
+
+def be_nice(pid, nice):
+    """Nice to all: with autogroups, a session's own nice value decides."""
+    os.setpriority(os.PRIO_PROCESS, pid, nice)
+    path = f"/proc/{pid}/autogroup"
+    if os.path.exists(path):
+        with open(path, "w") as file:
+            file.write(str(nice))
 
 
 class Missing(dict):

@@ -32,7 +32,7 @@ TOP = {"id": str, "title": str, "kind": str, "topology": str,
        "alone": bool, "warmup": float, "length": float, "background": list,
        "sysctl": dict, "variants": dict, "draw": dict, "setup": list,
        "app": list, "fault": list, "answer": list, "tolerate": list,
-       "must_not_blame": list, "impact": dict, "progress": list,
+       "must_not_blame": list, "impact": list, "progress": list,
        "note_is_enough": bool, "why": str, "paper": str}
 TOP_NEEDED = ("id", "title", "kind", "topology", "why")
 APP = {"name": str, "on": str, "run": str, "when": dict, "later": bool,
@@ -41,7 +41,8 @@ APP_NEEDED = ("name", "on", "run")
 ANSWER = {"cause": str, "module": list, "accept": list, "when": dict}
 ANSWER_NEEDED = ("cause", "module")
 IMPACT = {"app": list, "metric": str, "below": float, "above": float,
-          "within": float, "counter": str, "on": str, "at_least": float}
+          "within": float, "counter": str, "on": str, "at_least": float,
+          "when": dict}
 
 
 class ScenarioError(Exception):
@@ -113,7 +114,7 @@ DEFAULTS = {"relay_link": None, "relay": None, "offloads": False,
             "exclusive": False, "alone": False, "warmup": 2.6, "length": 7.0,
             "background": [], "sysctl": {}, "variants": {}, "draw": {},
             "setup": [], "app": [], "fault": [], "answer": [], "tolerate": [],
-            "must_not_blame": [], "impact": None, "progress": [],
+            "must_not_blame": [], "impact": [], "progress": [],
             "note_is_enough": False, "paper": None}
 
 
@@ -203,27 +204,31 @@ def check_answers(reader, data):
 
 
 def check_impact(reader, data):
-    impact = data["impact"]
-    if not data["fault"]:
-        if impact is not None:
-            reader.fail("impact", "without a fault there is no impact")
-        return
-    if impact is None:
-        reader.fail("fault", "a fault needs an [impact] check")
-    reader.table("impact", impact, IMPACT, ("metric",))
-    reader.choice("metric", impact["metric"], METRICS)
-    if impact["metric"] == "counter":
-        if not {"counter", "on", "at_least"} <= impact.keys():
-            reader.fail("impact", "a counter check needs counter, on, at_least")
-        return
-    if "app" not in impact:
-        reader.fail("impact", "impact names the application that must suffer")
+    if bool(data["impact"]) != bool(data["fault"]):
+        reader.fail("impact" if data["impact"] else "fault",
+                    "a fault needs an [[impact]] check, and only a fault "
+                    "has one")
     names = {app["name"] for app in all_apps(data)}
-    for name in impact["app"]:
+    for nth, impact in enumerate(data["impact"]):
+        reader.table("impact", impact, IMPACT, ("metric",), nth)
+        reader.choice("metric", impact["metric"], METRICS)
+        problem = impact_problem(impact, names)
+        if problem:
+            reader.fail("impact", problem, nth)
+
+
+def impact_problem(impact, names):
+    limits = {"counter": {"counter", "on", "at_least"}, "lat": {"app", "above"},
+              "errors": {"app", "at_least"}}
+    needed = limits.get(impact["metric"], {"app", "below"})
+    given = impact.keys() - {"metric", "within", "when"}
+    if given != needed:
+        return (f"impact by {impact['metric']} takes {', '.join(sorted(needed))}"
+                f", not {', '.join(sorted(given))}")
+    for name in impact.get("app", []):
         if name not in names:
-            reader.fail("impact", f"impact.app: there is no app {name!r}")
-    if len(impact.keys() & {"below", "above", "at_least"}) != 1:
-        reader.fail("impact", "impact needs one of below, above, at_least")
+            return f"impact.app: there is no app {name!r}"
+    return None
 
 
 def check_expansion(reader, scenario):
@@ -301,7 +306,7 @@ class Plan:
         self.setup = self._fill_steps(scenario.setup)
         self.faults = self._fill_steps(scenario.fault)
         self.relay = self.fill(scenario.relay) if scenario.relay else None
-        self.impact = scenario.impact
+        self.impact = self._only_impact()
 
     def _addresses(self):
         from topology import RELAY_ADDRESSES, ROUTER_ADDRESSES
@@ -321,6 +326,14 @@ class Plan:
         filled = {key: value if key == "when" else self.fill(value)
                   for key, value in app.items()}
         return {"later": False, "nice": 0, "then": [], **filled}
+
+    def _only_impact(self):
+        chosen = [impact for impact in self.scenario.impact
+                  if applies(impact.get("when"), self.choice)]
+        if len(chosen) != len(self.scenario.impact[:1]):
+            raise ValueError(f"impact: {len(chosen)} checks apply to "
+                             f"{self.choice}")
+        return chosen[0] if chosen else None
 
     def _fill_steps(self, steps):
         return [self.fill({key: value for key, value in step.items()

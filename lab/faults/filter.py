@@ -49,3 +49,11 @@ def tc_drop(lab, *, on, dev, port):
                         "0xffff", "action", "drop"])
     return lambda: network.inside(on, ["tc", "qdisc", "del", "dev", dev,
                                        "clsact"], check=False)
+
+
+@fault
+def long_ruleset(lab, *, on, count):
+    """Rules that match nothing but cost every received packet some time."""
+    rules = [f"udp sport {1 + number % 1000} ip ttl 1 ip length {number} counter"
+             for number in range(int(count))]
+    return add_table(lab, on, "prerouting", rules)

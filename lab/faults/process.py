@@ -66,12 +66,6 @@ def freeze(lab, *, app):
 
 
 @fault
-def renice(lab, *, app, nice):
-    """Give way to everybody else on the CPU."""
-    os.setpriority(os.PRIO_PROCESS, lab.process(app).pid, int(nice))
-
-
-@fault
 def app_set(lab, *, app, set, back=None):
     """Change an option of a traffic program while it runs."""
     lab.app_command(app, set)
