@@ -115,7 +115,8 @@ int endpoint_parse(const char *text, struct endpoint *ret_endpoint)
 	}
 	n = (size_t)(colon - text);
 	if (text[0] == '[') {
-		if (n < 2 || text[n - 1] != ']')
+		/* Brackets are there to tell the colons of an address from that of the port. */
+		if (text[n - 1] != ']' || !memchr(text, ':', n))
 			return -EINVAL;
 		text++;
 		n -= 2;
