@@ -172,6 +172,14 @@ void text_add_csv(struct buf *out, const char *s, size_t n)
 		buf_add_char(out, '"');
 }
 
+/* Bytes of the character at s, which is not the end; an invalid byte is a character of its own. */
+static unsigned char_length(const char *s)
+{
+	unsigned len = (uint8_t)*s < 0x80 ? 1 : utf8_decode(s, strnlen(s, 4), NULL);
+
+	return len ? len : 1;
+}
+
 bool text_glob_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = NULL;
@@ -187,7 +195,12 @@ bool text_glob_match(const char *pattern, const char *text)
 			text++;
 			continue;
 		}
-		if (*pattern != '\\' && (*pattern == '?' || *pattern == *text)) {
+		if (*pattern == '?') {
+			pattern++;
+			text += char_length(text);
+			continue;
+		}
+		if (*pattern != '\\' && *pattern == *text) {
 			pattern++;
 			text++;
 			continue;
@@ -196,7 +209,8 @@ bool text_glob_match(const char *pattern, const char *text)
 			return false;
 		/* Let the last star eat one more character and try again from there. */
 		pattern = star;
-		text = ++resume;
+		resume += char_length(resume);
+		text = resume;
 	}
 	while (*pattern == '*')
 		pattern++;
