@@ -120,8 +120,7 @@ int loop_add_signal(struct loop *loop, int signal_number, loop_signal_fn *fn, vo
 	int fd;
 
 	sigemptyset(&set);
-	sigaddset(&set, signal_number);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+	if (sigaddset(&set, signal_number) < 0 || sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return -errno;
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fd < 0)
