@@ -142,6 +142,8 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 		if (spec->max)
 			buf_add_format(out, "a whole number from %llu to %llu", (unsigned long long)spec->min,
 				       (unsigned long long)spec->max);
+		else if (spec->min)
+			buf_add_format(out, "a whole number from %llu up", (unsigned long long)spec->min);
 		else
 			buf_add_text(out, "a whole number");
 		return;
