@@ -56,8 +56,8 @@ static const struct option_spec options[] = {
 /* Parses words separated by blanks; the copies live as long as the test. */
 static int parse(const struct option_spec *table, const char *line, struct config *config, struct why *why)
 {
-	static char copy[4096];
-	char *argv[WORDS_MAX + 1] = {}, *rest = copy, *word;
+	static char copy[4096], *argv[WORDS_MAX + 1];
+	char *rest = copy, *word;
 	int argc = 0;
 
 	unit_note("'%s'", line);
@@ -66,6 +66,7 @@ static int parse(const struct option_spec *table, const char *line, struct confi
 	*why = (struct why){};
 	while (argc < WORDS_MAX && (word = strsep(&rest, " ")))
 		argv[argc++] = word;
+	argv[argc] = NULL;
 	return option_parse(table, argc, argv, config, why);
 }
 
