@@ -38,7 +38,8 @@ const char *capability_name(unsigned cap)
 	return NULL;
 }
 
-void capability_names(uint64_t mask, char *text, size_t size)
+/* Names joined by `between`, the last two by `last`. */
+static void join_names(uint64_t mask, const char *between, const char *last, char *text, size_t size)
 {
 	size_t len = 0, left = 0;
 
@@ -50,6 +51,19 @@ void capability_names(uint64_t mask, char *text, size_t size)
 			continue;
 		left--;
 		len += (size_t)snprintf(text + len, size - len, "%s%s", names[i].name,
-					left > 1 ? ", " : left == 1 ? " and " : "");
+					left > 1 ? between : left == 1 ? last : "");
 	}
+}
+
+void capability_names(uint64_t mask, char *text, size_t size)
+{
+	join_names(mask, ", ", " and ", text, size);
+}
+
+void capability_setcap(uint64_t mask, char *text, size_t size)
+{
+	join_names(mask, ",", ",", text, size);
+	for (char *c = text; *c; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
 }

@@ -74,6 +74,21 @@ void check_result(struct check *check, enum check_state state, const char *forma
 	va_end(args);
 }
 
+static void terminate(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	trim_broken_end(text);
+}
+
+void check_terminate(struct check *check)
+{
+	terminate(check->check, sizeof(check->check));
+	terminate(check->group, sizeof(check->group));
+	terminate(check->detail, sizeof(check->detail));
+	terminate(check->without, sizeof(check->without));
+	terminate(check->how, sizeof(check->how));
+}
+
 void check_advise(struct check *check, const char *without, const char *format, ...)
 {
 	va_list args;

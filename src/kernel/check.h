@@ -35,6 +35,8 @@ const struct check *check_find(const struct check_list *list, const char *name);
 /* Appends; the pointer is valid until the next one. Texts that do not fit are cut at a character's boundary. */
 struct check *check_add(struct check_list *list, const char *group, const char *name);
 void check_result(struct check *check, enum check_state state, const char *format, ...) _printf_(3, 4);
+/* Makes every text end inside its member: for checks that were read from a file. */
+void check_terminate(struct check *check);
 /* Only kept where the state is not ok: a check that is fine needs no advice. */
 void check_advise(struct check *check, const char *without, const char *format, ...) _printf_(3, 4);
 

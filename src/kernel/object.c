@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/embed.h"
@@ -12,10 +13,21 @@
 #include "base/vec.h"
 #include "kernel/object.h"
 
+/* Sections with global variables, in the order in which they are searched. */
+static const char *const data_sections[] = {".rodata", ".data", ".bss"};
+
+/* Memory shared with the running programs. */
+struct mapping {
+	void *data;
+	size_t size;
+};
+
 struct kernel_object {
 	const char *name;
 	struct bpf_object *bpf;
 	VEC(struct bpf_link *) links;
+	bool is_loaded;
+	struct mapping mappings[ARRAY_SIZE(data_sections)];
 };
 
 /* A verifier's log can be megabytes; its end, which carries the reason, comes last, so older words make room. */
@@ -71,8 +83,10 @@ static bool line_is_frame(const char *line, size_t n)
 {
 	static const char *const frames[] = {
 		"--", "processed ", "verification time", "stack depth", "failed to load object", "Error in bpf_object",
-		/* A guess of libbpf's, and usually a wrong one. */
-		"permission error while running as root",
+		/* Guesses of libbpf's, and usually wrong ones. */
+		"permission error while running as root", "Failed to bump RLIMIT_MEMLOCK",
+		/* The error's own words follow, and they are known. */
+		"BPF program load failed: ", "failed to attach: ",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
@@ -131,9 +145,13 @@ static int fail(struct why *why, int error, const char *doing, const char *what)
 {
 	const char *name = strerrorname_np(-error);
 	const char *gist = libbpf_words_gist();
+	size_t len = strlen(gist), words_len = strlen(strerror(-error));
 
-	return why_set(why, error, "cannot %s %s: %s (%s)%s%s", doing, what, name ? name : "error", strerror(-error),
-		       *gist ? ": " : "", gist);
+	/* libbpf likes to end with the error's words, which stand there already. */
+	if (len > words_len + 2 && strcmp(gist + len - words_len, strerror(-error)) == 0)
+		len -= words_len + 2;
+	return why_set(why, error, "cannot %s %s: %s (%s)%s%.*s", doing, what, name ? name : "error", strerror(-error),
+		       len > 0 ? ": " : "", (int)len, gist);
 }
 
 int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why)
@@ -164,6 +182,9 @@ void kernel_object_close(struct kernel_object *object)
 	vec_each(&object->links, link)
 		bpf_link__destroy(*link);
 	vec_done(&object->links);
+	for (size_t i = 0; i < ARRAY_SIZE(object->mappings); i++)
+		if (object->mappings[i].data)
+			(void)munmap(object->mappings[i].data, object->mappings[i].size);
 	bpf_object__close(object->bpf);
 	free(object);
 }
@@ -200,13 +221,40 @@ int kernel_object_omit_map(struct kernel_object *object, const char *map)
 	return found ? bpf_map__set_autocreate(found, false) : -ENOENT;
 }
 
+/* libbpf shares a section's memory only for generated skeletons; everybody else does it here. */
+static int share_section(struct kernel_object *object, size_t section)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object->bpf, data_sections[section]);
+	struct mapping *mapping = &object->mappings[section];
+	bool is_frozen = section == 0;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *data;
+
+	if (!map || bpf_map__fd(map) < 0 || !(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
+		return 0;
+	mapping->size = (bpf_map__value_size(map) + page - 1) / page * page;
+	data = mmap(NULL, mapping->size, is_frozen ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	if (data == MAP_FAILED)
+		return -errno;
+	mapping->data = data;
+	return 0;
+}
+
 int kernel_object_load(struct kernel_object *object, struct why *why)
 {
 	int r;
 
 	libbpf_words_begin();
 	r = bpf_object__load(object->bpf);
-	return r < 0 ? fail(why, r, "load", object->name) : 0;
+	if (r < 0)
+		return fail(why, r, "load", object->name);
+	object->is_loaded = true;
+	for (size_t i = 0; i < ARRAY_SIZE(data_sections); i++) {
+		r = share_section(object, i);
+		if (r < 0)
+			return fail(why, r, "share the variables of", object->name);
+	}
+	return 0;
 }
 
 int kernel_object_keep_link(struct kernel_object *object, const char *program, struct bpf_link *link, struct why *why)
@@ -254,29 +302,39 @@ static int section_find(const struct btf *btf, const struct btf_type *section, c
 	return -ENOENT;
 }
 
+/* Before loading the section is memory of libbpf's, written to the kernel by the load; afterwards it is the map itself. */
+static void *section_data(const struct kernel_object *object, size_t section, size_t *ret_size)
+{
+	struct bpf_map *map;
+
+	if (object->is_loaded) {
+		*ret_size = object->mappings[section].size;
+		return object->mappings[section].data;
+	}
+	map = bpf_object__find_map_by_name(object->bpf, data_sections[section]);
+	return map ? (void *)bpf_map__initial_value(map, ret_size) : NULL;
+}
+
 int kernel_object_variable(const struct kernel_object *object, const char *variable, size_t size, void **ret_address)
 {
-	static const char *const sections[] = {".rodata", ".data", ".bss"};
 	const struct btf *btf = bpf_object__btf(object->bpf);
 
 	if (!btf)
 		return -ENOENT;
-	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
-		int id = btf__find_by_name_kind(btf, sections[i], BTF_KIND_DATASEC);
+	for (size_t i = 0; i < ARRAY_SIZE(data_sections); i++) {
+		int id = btf__find_by_name_kind(btf, data_sections[i], BTF_KIND_DATASEC);
 		int offset = id < 0 ? -ENOENT : section_find(btf, btf__type_by_id(btf, (unsigned)id), variable, size);
-		struct bpf_map *map;
 		size_t room = 0;
-		void *data;
+		char *data;
 
 		if (offset == -ENOENT)
 			continue;
 		if (offset < 0)
 			return offset;
-		map = bpf_object__find_map_by_name(object->bpf, sections[i]);
-		data = map ? (void *)bpf_map__initial_value(map, &room) : NULL;
+		data = section_data(object, i, &room);
 		if (!data || (size_t)offset + size > room)
 			return -ENOENT;
-		*ret_address = (char *)data + offset;
+		*ret_address = data + offset;
 		return 0;
 	}
 	return -ENOENT;

@@ -47,8 +47,8 @@ struct bpf_program *kernel_object_program(const struct kernel_object *object, co
 /* -ENOENT, or -EBADF before loading. */
 int kernel_object_map_fd(const struct kernel_object *object, const char *map) _must_check_;
 /*
- * A global variable of the BPF source. Read-only data (const volatile) is to be written before loading and frozen by it;
- * other variables are shared with the running programs, so ask after loading. -EINVAL when the size is not this one.
+ * A global variable of the BPF source. What is written before loading is its first value; asked for again after loading
+ * it is the memory that the programs work on, read-only for constants (const volatile). -EINVAL when the size is not this one.
  */
 int kernel_object_variable(const struct kernel_object *object, const char *variable, size_t size,
 			   void **ret_address) _must_check_;

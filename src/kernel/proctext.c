@@ -270,3 +270,20 @@ int proctext_number(const char *text, int64_t *ret_value)
 		return -ENODATA;
 	return parse_i64(number, INT64_MIN, INT64_MAX, ret_value) < 0 ? -ENODATA : 0;
 }
+
+unsigned proctext_release(const char *release)
+{
+	uint64_t numbers[2];
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strspn(release, "0123456789");
+		char number[8];
+
+		if (copy_word(release, n, number, sizeof(number)) < 0 || parse_u64(number, 0, 999, &numbers[i]) < 0)
+			return 0;
+		release += n;
+		if (i == 0 && *release++ != '.')
+			return 0;
+	}
+	return (unsigned)(numbers[0] * 1000 + numbers[1]);
+}

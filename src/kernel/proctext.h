@@ -38,3 +38,5 @@ int proctext_kallsyms_shown(const char *text) _must_check_;
 int proctext_pressure(const char *text, double *ret_avg10) _must_check_;
 /* A file with one number in it and nothing else but blanks. */
 int proctext_number(const char *text, int64_t *ret_value) _must_check_;
+/* 6001 for "6.1.0-53-amd64": thousands are the first number, the rest the second; 0 when it is no release. */
+unsigned proctext_release(const char *release);

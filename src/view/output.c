@@ -23,6 +23,8 @@ struct output {
 	struct out out;
 	struct view view;
 	struct expr *where;
+	bool has_records;
+	bool has_text; /* the command writes text of its own */
 };
 
 const struct view_class *view_class_find(const char *name)
@@ -138,11 +140,13 @@ bool output_record(struct output *output, const struct record *record)
 	if (!output_wants(output, record))
 		return false;
 	output->view.class->record(&output->view, record);
+	output->has_records = true;
 	return true;
 }
 
 struct out *output_out(struct output *output)
 {
+	output->has_text = true;
 	return &output->out;
 }
 
@@ -157,7 +161,8 @@ int output_close(struct output *output)
 {
 	int r;
 
-	if (output->view.class->end)
+	/* The head of an empty table says that nothing was found; below a tree it says nothing. */
+	if (output->view.class->end && (output->has_records || !output->has_text))
 		output->view.class->end(&output->view);
 	r = out_done(&output->out);
 	output_free(output);

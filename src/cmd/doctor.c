@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest doctor: what works here, what does not, and exactly why. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/doctor_text.h"
+#include "kernel/features.h"
+#include "record/json_read.h"
+#include "view/output.h"
+
+/* Far more than any version writes. */
+#define CHECKS_MAX 10000
+
+struct doctor_config {
+	bool all;
+	bool debug;
+	const char *from;
+	struct output_options output;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct doctor_config, all, FLAG, "all", 'a', NULL, "one line for each check, those that are fine too"),
+	OPTION(struct doctor_config, from, TEXT, "from", 'f', "FILE",
+	       "show what nest doctor --json wrote to this file on another host; - is standard input"),
+	OPTION(struct doctor_config, debug, FLAG, "debug", 0, NULL, "everything that libbpf and the verifier say, on stderr"),
+	OPTION_GROUP(struct doctor_config, output, output_option_table),
+	OPTION_END,
+};
+
+/* Lines as `nest doctor --json` writes them; blank ones are passed over. */
+static int read_lines(const char *text, struct check_list *list, struct why *why)
+{
+	unsigned number = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		struct why reason = {};
+		struct check check;
+		int r;
+
+		number++;
+		if (strspn(text, " \t\r") < n) {
+			r = record_read_json_line(&check_type, text, n, &check, &reason);
+			if (r < 0)
+				return why_set(why, r, "line %u: %s", number, reason.text);
+			check_terminate(&check);
+			if (!check.check[0])
+				return why_set(why, -EINVAL, "line %u: no \"check\" in it: nest doctor --json did not write this", number);
+			if (list->checks.count >= CHECKS_MAX)
+				return why_set(why, -E2BIG, "more than %d checks", CHECKS_MAX);
+			vec_push(&list->checks, check);
+		}
+		text += n + (text[n] == '\n');
+	}
+	return list->checks.count > 0 ? 0 : why_set(why, -ENODATA, "no checks in it");
+}
+
+static int read_file(const char *path, struct check_list *list, struct why *why)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+	int r = strcmp(path, "-") == 0 ? buf_read_fd(&text, STDIN_FILENO) : buf_read_file(&text, path);
+
+	if (r < 0)
+		return why_set(why, r, "%s", strerror(-r));
+	if (memchr(text.data ? text.data : "", 0, text.len))
+		return why_set(why, -EINVAL, "it is not text");
+	return read_lines(buf_text(&text), list, why);
+}
+
+static bool wants_tree(const struct output_options *output)
+{
+	return !output->json && !output->csv && !output->format && output->show.count == 0;
+}
+
+static int show(const struct doctor_config *config, const struct check_list *list)
+{
+	struct shape shape = SHAPE_OF(&check_type);
+	struct check_list wanted = {};
+	struct output *output;
+	struct why why;
+
+	if (output_open(&config->output, &shape, &output, &why) < 0) {
+		log_error("%s", why.text);
+		return EXIT_USAGE;
+	}
+	vec_each(&list->checks, check) {
+		struct record record = RECORD_OF(check);
+
+		if (!wants_tree(&config->output))
+			(void)output_record(output, &record);
+		else if (output_wants(output, &record))
+			vec_push(&wanted.checks, *check);
+	}
+	if (wants_tree(&config->output))
+		doctor_print(list, &wanted, config->all, output_out(output));
+	check_list_done(&wanted);
+	return output_exit_code(output_close(output));
+}
+
+static int run(const void *argument)
+{
+	const struct doctor_config *config = argument;
+	_cleanup_checks_ struct check_list list = {};
+	struct why why;
+
+	if (config->debug)
+		log_set_level(LOG_LEVEL_DEBUG);
+	if (!config->from) {
+		features_look(&list);
+	} else if (read_file(config->from, &list, &why) < 0) {
+		_cleanup_buf_ struct buf path = BUF_INIT(8192);
+
+		text_add_terminal(&path, config->from, strnlen(config->from, 1000));
+		log_error("cannot read %s: %s", buf_text(&path), why.text);
+		return EXIT_IO;
+	}
+	return show(config, &list);
+}
+
+static const char *const examples[] = {
+	"nest doctor", "what this host allows, and what would give the rest",
+	"nest doctor --all --where 'group == \"programs\"'", "every kind of BPF program, tried one by one",
+	"nest doctor --json > host.json; nest doctor -f host.json", "look at another host's answers here",
+	NULL,
+};
+
+static const struct command doctor_command = {
+	.name = "doctor",
+	.summary = "what works here, what does not, and exactly why",
+	.description = "Tries what nest would use: loads every kind of BPF program, attaches it where it can do no harm, and looks "
+		       "whether it ran; asks the kernel for sockets, reads what it says about itself, and lists the privileges of "
+		       "this user. For everything that is not there it says what is lost without it and how to get it.\n\n"
+		       "It needs no privileges, changes nothing and leaves nothing behind. Checks that are fine are folded into one "
+		       "line a group; --all shows each.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct doctor_config),
+	.run = run,
+};
+COMMAND(doctor_command);
