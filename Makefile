@@ -35,15 +35,16 @@ CPPFLAGS += -D_FORTIFY_SOURCE=2
 CFLAGS   += -fstack-protector-strong -fPIE
 LDFLAGS  += -pie -Wl,-z,relro,-z,now
 endif
-LDLIBS   += -lbpf -lelf -lz -ljansson -lm
+LDLIBS   += -lmnl -lbpf -lelf -lz -ljansson -lm
 
 SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 
-# Files carried inside the program: BPF objects, found again by name through base/embed.h.
+# Files carried inside the program, BPF objects and diagnosis rules: found again by name through base/embed.h.
 BPF_SOURCES := $(wildcard src/*/*.bpf.c)
 BPF_OBJECTS := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o)
-EMBEDDED    := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o)
+EMBEDDED    := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) \
+	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(wildcard src/*/rules/*.rules))
 
 # Everything but main: what tests, benches and laboratory programs link with.
 PARTS     := $(filter-out $(BUILD)/obj/src/main.o,$(OBJECTS)) $(EMBEDDED)
@@ -86,6 +87,11 @@ $(BUILD)/obj/%.bpf.embed.o: $(BUILD)/bpf/%.bpf.o src/base/embed.inc
 	$(call say,EMBED)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(notdir $*).bpf.o"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
+
+$(BUILD)/obj/%.embed.o: % src/base/embed.inc | $(BUILD)/.packages
+	$(call say,EMBED)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(notdir $*)"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
 
 include $(wildcard tests/*.mk lab/*.mk)
 

@@ -57,10 +57,15 @@ static void add_unsigned(struct buf *out, const struct field *field, uint64_t va
 	}
 }
 
-static void add_list(struct buf *out, const struct record_type *element, const struct list *list)
+static void add_list(struct buf *out, const struct field *field, const struct list *list)
 {
+	const struct record_type *element = field->element;
 	const char *item = list->items;
 
+	if (field->single && list->count == 1) {
+		json_add_object(out, element, item);
+		return;
+	}
 	buf_add_char(out, '[');
 	for (uint32_t i = 0; i < list->count; i++, item += element->size) {
 		if (i)
@@ -124,7 +129,7 @@ void json_add_value(struct buf *out, const struct field *field, const struct val
 		add_stack(out, value->stack);
 		return;
 	case VALUE_LIST:
-		add_list(out, field->element, value->list);
+		add_list(out, field, value->list);
 		return;
 	}
 }
