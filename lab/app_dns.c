@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "app_conn.h"
-#include "base/alloc.h"
 
 #define DNS_HEADER_LEN  12u
 #define DNS_MESSAGE_MAX 512u
@@ -43,18 +42,17 @@ struct dns {
 	struct app *app;
 	const struct dns_config *config;
 	int fd;
-	unsigned int waiting;
 };
 
-/* An answer that waits for its time. */
-struct dns_late {
+/* An answer that waits for its time; a place without a timer is free. */
+static struct dns_late {
 	struct dns *dns;
 	struct loop_source *timer;
 	struct sockaddr_storage peer;
 	socklen_t peer_len;
 	size_t len;
 	uint8_t message[DNS_MESSAGE_MAX];
-};
+} waiting[WAITING_MAX];
 
 struct dnsq {
 	struct app *app;
@@ -138,30 +136,24 @@ static void dns_late_send(void *context, uint64_t expirations _unused_)
 	struct dns_late *late = context;
 
 	dns_send(late);
-	late->dns->waiting--;
 	loop_remove(late->dns->app->loop, late->timer);
-	free(late);
+	late->timer = NULL;
 }
 
 static void dns_delay(const struct dns_late *answer)
 {
 	struct dns *dns = answer->dns;
-	struct dns_late *late;
-	int r;
+	struct dns_late *late = waiting;
+	int r = -ENOBUFS;
 
-	if (dns->waiting >= WAITING_MAX) {
-		app_count_error(dns->app, ENOBUFS);
-		return;
+	while (late < waiting + WAITING_MAX && late->timer)
+		late++;
+	if (late < waiting + WAITING_MAX) {
+		*late = *answer;
+		r = loop_add_timer(dns->app->loop, dns->config->delay_ns, 0, dns_late_send, late, &late->timer);
 	}
-	late = xmalloc(sizeof(*late));
-	*late = *answer;
-	r = loop_add_timer(dns->app->loop, dns->config->delay_ns, 0, dns_late_send, late, &late->timer);
-	if (r < 0) {
+	if (r < 0)
 		app_count_error(dns->app, r);
-		free(late);
-		return;
-	}
-	dns->waiting++;
 }
 
 static void dns_read(void *context, uint32_t events _unused_)

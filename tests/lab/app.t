@@ -117,10 +117,12 @@ def check_readers(lab):
     time.sleep(0.2)
     served = lab.client("bulk", rate=1000000)
     started, spent = busy.last(), cpu_seconds(busy.process.pid)
-    was, stuck, time_was = slow.last()["bytes"], forgotten.last()["bytes"], slow.last()["t_ns"]
+    was, stuck = slow.last(), forgotten.last()["bytes"]
     time.sleep(1.5)
     now = slow.last()
-    tap.between((now["bytes"] - was) / (now["t_ns"] - time_was) * 1e9, 150000, 230000, "read_rate=200000 bytes/s")
+    seconds = (now["t_ns"] - was["t_ns"]) / 1e9
+    tap.between((now["bytes"] - was["bytes"]) / seconds, 150000, 230000, "read_rate=200000 bytes/s")
+    tap.between((now["ops"] - was["ops"]) / seconds, 14, 24, "in twenty reads a second")
     tap.ok(writer.last()["bytes"] > now["bytes"], "so the sender is ahead of it")
     ended = busy.last()
     reads, seconds = ended["ops"] - started["ops"], cpu_seconds(busy.process.pid) - spent
@@ -236,6 +238,13 @@ def check_burst(lab):
     lab.tap.between(burst["ops"], 5, 8, "burst: one every 100 ms")
     lab.tap.equal((got["bytes"], burst["bytes"]), (burst["ops"] * 300000,) * 2, "and the sink has all of it")
     sink.stop()
+    deaf = lab.server("sink", skip=1, rcvbuf=4096)
+    unheard = lab.client("burst", bytes=200000, sndbuf="1MB")
+    unheard.wait_progress(lambda line: line["bytes"] == 200000)
+    time.sleep(0.2)
+    lab.tap.equal(unheard.last()["ops"], 0, "a burst that has been handed over is not over until the peer has it")
+    deaf.stop()
+    unheard.stop()
 
 
 def check_datagrams(lab):

@@ -69,6 +69,7 @@ def main(body):
 
             traceback.print_exc()
             tap.ok(False, f"fell over: {error!r}")
+    tap.equal(Program.complaints, [], "every program ended with status 0 and a silent stderr")
     tap.done()
 
 
@@ -129,6 +130,8 @@ def offloads(namespace, interface, state):
 
 class Program:
     """A program of the laboratory under test: its output is collected line by line while it runs."""
+
+    complaints = []
 
     def __init__(self, stack, namespace, *words, stdin=subprocess.PIPE):
         self.process = subprocess.Popen(namespace.command(*words), stdin=stdin, stdout=subprocess.PIPE,
@@ -202,6 +205,9 @@ class Program:
         self.reader.join(5)
         if not self.process.stdout.closed:
             words = self.progress()
+            errors = self.process.stderr.read()
+            if self.process.returncode or errors:
+                self.complaints.append((self.process.args[2:], self.process.returncode, errors[:2000]))
             self.process.stdout.close()
             self.process.stderr.close()
             if self.process.stdin:

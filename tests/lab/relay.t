@@ -166,13 +166,17 @@ def check_loss(tap, relay, path):
 
 def check_rate(tap, relay, path):
     size, count = 1000, 200
-    relay.say("ab.rate=8 ab.limit=1000000")
+    relay.say("ab.rate=8 ab.limit=2000000")
     arrived = path.exchange(count, payload=size)
     span = arrived[-1][2] - arrived[0][2]
     tap.equal(len(arrived), count, "a long queue loses nothing")
     tap.between((count - 1) * (size + ETHER_IP_UDP) * 8 / span / 1e6, 7.6, 8.4, "rate=8 Mbit/s")
+    relay.say("ab.rate=80")
+    arrived = path.exchange(1000, payload=size)
+    span = arrived[-1][2] - arrived[0][2]
+    tap.between(999 * (size + ETHER_IP_UDP) * 8 / span / 1e6, 76, 84, "rate=80 Mbit/s, late wake-ups or not")
     before = relay.say("stats")["ab"]
-    relay.say("ab.limit=20000")
+    relay.say("ab.rate=8 ab.limit=20000")
     arrived = path.exchange(100, payload=size)
     after = relay.say("stats")["ab"]
     tap.between(len(arrived), 19, 40, "limit=20000: about 19 packets of a burst of 100 find room")
@@ -200,6 +204,39 @@ def check_doorway(tap, relay, path):
     tap.equal(relay.say("stats")["ab"]["hole"] - before, 50, "and counts it")
     relay.say("hole=0")
     tap.equal(len(path.exchange(50)), 50, "hole=0 lets everything pass again")
+
+
+def bit_errors(frames, want):
+    """By how much the UDP checksum of each damaged packet is off, as a pair: up, and down."""
+    off = []
+    for packet in frames:
+        header = (packet[0] & 15) * 4
+        segment = packet[header:struct.unpack("!H", packet[2:4])[0]]
+        if packet[9] != 17 or segment[2:4] != struct.pack("!H", PORT) or segment[24:] == want:
+            continue
+        covered = packet[12:20] + struct.pack("!HH", 17, len(segment)) + segment + b"\0" * (len(segment) % 2)
+        total = sum(struct.unpack(f"!{len(covered) // 2}H", covered)) % 0xFFFF
+        off.append((total, 0xFFFF - total))
+    return off
+
+
+def check_damage(tap, relay, path, b):
+    """A damaged packet is the right one but for a single bit: its checksum is off by a power of two."""
+    with b.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800)) as tapped:
+        tapped.bind(("b0", 0x0800))
+        tapped.setblocking(False)
+        relay.say("ab.corrupt=100")
+        path.exchange(100, payload=400, gap=0.0005)
+        relay.say("corrupt=0")
+        frames = []
+        try:
+            while True:
+                frames.append(tapped.recv(65536))
+        except BlockingIOError:
+            pass
+    off = bit_errors(frames, (bytes(range(256)) * 2)[16:400])
+    tap.ok(len(off) > 50 and all(up.bit_count() == 1 or down.bit_count() == 1 for up, down in off),
+           "one bit of a damaged packet is wrong, and its checksum is there to show it", f"{len(off)} packets")
 
 
 def check_oddities(tap, relay, path, b):
@@ -320,6 +357,7 @@ def body(tap, stack):
     check_rate(tap, relay, path)
     check_doorway(tap, relay, path)
     check_oddities(tap, relay, path, b)
+    check_damage(tap, relay, path, b)
     check_neighbour(tap, relay, path, a)
     check_commands(tap, relay, path)
     check_streams(tap, stack, relay, a, r, b)
