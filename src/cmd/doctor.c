@@ -25,7 +25,8 @@ static const struct option_spec options[] = {
 	OPTION(struct doctor_config, all, FLAG, "all", 'a', NULL, "one line for each check, those that are fine too"),
 	OPTION(struct doctor_config, from, TEXT, "from", 'f', "FILE",
 	       "show what nest doctor --json wrote to this file on another host; - is standard input"),
-	OPTION(struct doctor_config, debug, FLAG, "debug", 0, NULL, "everything that libbpf and the verifier say, on stderr"),
+	OPTION(struct doctor_config, debug, FLAG, "debug", 0, NULL,
+	       "everything that libbpf and the verifier say, on stderr"),
 	OPTION_GROUP(struct doctor_config, output, output_option_table),
 	OPTION_END,
 };
@@ -48,7 +49,9 @@ static int read_lines(const char *text, struct check_list *list, struct why *why
 				return why_set(why, r, "line %u: %s", number, reason.text);
 			check_terminate(&check);
 			if (!check.check[0])
-				return why_set(why, -EINVAL, "line %u: no \"check\" in it: nest doctor --json did not write this", number);
+				return why_set(why, -EINVAL,
+					       "line %u: no \"check\" in it: nest doctor --json did not write this",
+					       number);
 			if (list->checks.count >= CHECKS_MAX)
 				return why_set(why, -E2BIG, "more than %d checks", CHECKS_MAX);
 			vec_push(&list->checks, check);
@@ -86,7 +89,7 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 		log_error("%s", why.text);
 		return EXIT_USAGE;
 	}
-	vec_each(&list->checks, check) {
+	vec_each (&list->checks, check) {
 		struct record record = RECORD_OF(check);
 
 		if (!wants_tree(&config->output))
@@ -121,20 +124,27 @@ static int run(const void *argument)
 }
 
 static const char *const examples[] = {
-	"nest doctor", "what this host allows, and what would give the rest",
-	"nest doctor --all --where 'group == \"programs\"'", "every kind of BPF program, tried one by one",
-	"nest doctor --json > host.json; nest doctor -f host.json", "look at another host's answers here",
+	"nest doctor",
+	"what this host allows, and what would give the rest",
+	"nest doctor --all --where 'group == \"programs\"'",
+	"every kind of BPF program, tried one by one",
+	"nest doctor --json > host.json; nest doctor -f host.json",
+	"look at another host's answers here",
 	NULL,
 };
 
 static const struct command doctor_command = {
 	.name = "doctor",
 	.summary = "what works here, what does not, and exactly why",
-	.description = "Tries what nest would use: loads every kind of BPF program, attaches it where it can do no harm, and looks "
-		       "whether it ran; asks the kernel for sockets, reads what it says about itself, and lists the privileges of "
-		       "this user. For everything that is not there it says what is lost without it and how to get it.\n\n"
-		       "It needs no privileges, changes nothing and leaves nothing behind. Checks that are fine are folded into one "
-		       "line a group; --all shows each.",
+	.description =
+		"Tries what nest would use: loads every kind of BPF program, attaches it where it can do no harm, and "
+		"looks "
+		"whether it ran; asks the kernel for sockets, reads what it says about itself, and lists the "
+		"privileges of "
+		"this user. For everything that is not there it says what is lost without it and how to get it.\n\n"
+		"It needs no privileges, changes nothing and leaves nothing behind. Checks that are fine are folded "
+		"into one "
+		"line a group; --all shows each.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct doctor_config),

@@ -52,6 +52,10 @@ static bool add_carrier(const struct check_list *list, struct buf *text)
 	static const char *const privileges[] = {"cap_bpf", "cap_perfmon"};
 	_cleanup_buf_ struct buf lacking = BUF_INIT(256);
 
+	if (!is_ok(list, "btf")) {
+		buf_add_text(text, "no event can be traced: the kernel's BTF cannot be read");
+		return false;
+	}
 	if (is_ok(list, "tp_btf")) {
 		buf_add_text(text, "BTF tracepoints carry the events");
 	} else if (is_ok(list, "raw_tp") || is_ok(list, "tracepoint")) {
@@ -74,7 +78,7 @@ static void add_hooks(const struct check_list *list, struct buf *text)
 	_cleanup_buf_ struct buf lacking = BUF_INIT(256);
 	size_t there = 0, total = 0;
 
-	vec_each(&list->checks, check) {
+	vec_each (&list->checks, check) {
 		if (strcmp(check->group, "tracepoints") != 0)
 			continue;
 		total++;
@@ -119,6 +123,28 @@ struct section {
 /* More than these are left to --all. */
 #define WITHOUT_MAX 8
 
+/* One line for each loss, with the names of the checks that share it. */
+static void add_each_without(struct tree *tree, struct tree_node *node, const struct section *section,
+			     const struct check *leader)
+{
+	for (size_t i = 0; i < section->checks.count; i++) {
+		_cleanup_buf_ struct buf names = BUF_INIT(BUF_CAP_DEFAULT);
+		const struct check *check = section->checks.items[i];
+		bool is_first = true;
+
+		for (size_t k = 0; k < section->checks.count; k++) {
+			const struct check *other = section->checks.items[k];
+
+			if (!is_same_answer(other, leader) || strcmp(other->without, check->without) != 0)
+				continue;
+			is_first = is_first && k >= i;
+			buf_add_format(&names, "%s%s", names.len ? ", " : "", other->check);
+		}
+		if (is_first && is_same_answer(check, leader))
+			tree_add(tree, node, OUT_PLAIN, "without", "%s: %s", buf_text(&names), check->without);
+	}
+}
+
 /* What is lost without the checks that share one answer: once when it is the same for all, else for each. */
 static void add_without(struct tree *tree, struct tree_node *node, const struct section *section, size_t first)
 {
@@ -136,14 +162,12 @@ static void add_without(struct tree *tree, struct tree_node *node, const struct 
 	else if (same + different > WITHOUT_MAX)
 		tree_add(tree, node, OUT_PLAIN, "without them:", "nest doctor --all tells what is lost with each");
 	else if (different > 0)
-		for (size_t i = first; i < section->checks.count; i++)
-			if (is_same_answer(section->checks.items[i], leader))
-				tree_add(tree, node, OUT_PLAIN, "without", "%s: %s", section->checks.items[i]->check,
-					 section->checks.items[i]->without);
+		add_each_without(tree, node, section, leader);
 }
 
 /* The check and those after it that share its answer. */
-static void add_answer(struct tree *tree, struct tree_node *parent, struct section *section, size_t first, bool unfolded)
+static void add_answer(struct tree *tree, struct tree_node *parent, struct section *section, size_t first,
+		       bool unfolded)
 {
 	const struct check *leader = section->checks.items[first];
 	_cleanup_buf_ struct buf names = BUF_INIT(BUF_CAP_DEFAULT);
@@ -173,7 +197,7 @@ static void add_folded(struct tree *tree, struct tree_node *parent, const struct
 {
 	_cleanup_buf_ struct buf names = BUF_INIT(BUF_CAP_DEFAULT);
 
-	vec_each(&section->checks, check)
+	vec_each (&section->checks, check)
 		if ((*check)->state == CHECK_OK)
 			buf_add_format(&names, "%s%s", names.len ? ", " : "", (*check)->check);
 	if (names.len > 0)
@@ -186,7 +210,7 @@ static void add_section(struct tree *tree, const char *group, struct section *se
 	unsigned counts[ARRAY_SIZE(states)] = {};
 	struct tree_node *root;
 
-	vec_each(&section->checks, check)
+	vec_each (&section->checks, check)
 		counts[state_of(*check)]++;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
 		if (counts[i] > 0)

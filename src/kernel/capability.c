@@ -51,7 +51,9 @@ static void join_names(uint64_t mask, const char *between, const char *last, cha
 			continue;
 		left--;
 		len += (size_t)snprintf(text + len, size - len, "%s%s", names[i].name,
-					left > 1 ? between : left == 1 ? last : "");
+					left > 1    ? between
+					: left == 1 ? last
+						    : "");
 	}
 }
 

@@ -31,7 +31,7 @@ void check_list_done(struct check_list *list)
 
 const struct check *check_find(const struct check_list *list, const char *name)
 {
-	vec_each(&list->checks, check)
+	vec_each (&list->checks, check)
 		if (strcmp(check->check, name) == 0)
 			return check;
 	return NULL;
@@ -44,7 +44,8 @@ static void trim_broken_end(char *text)
 
 	while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
 		start--;
-	if (start > 0 && (unsigned char)text[start - 1] >= 0xc0 && utf8_decode(text + start - 1, len - start + 1, NULL) == 0)
+	if (start > 0 && (unsigned char)text[start - 1] >= 0xc0 &&
+	    utf8_decode(text + start - 1, len - start + 1, NULL) == 0)
 		text[start - 1] = '\0';
 }
 

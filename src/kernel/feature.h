@@ -9,12 +9,12 @@
 
 struct feature_context {
 	struct check_list *list;
-	char release[72];   /* of uname */
-	struct buf config;  /* the kernel's configuration, empty when it cannot be read */
+	char release[72];  /* of uname */
+	struct buf config; /* the kernel's configuration, empty when it cannot be read */
 	char config_path[128];
-	struct buf mounts;  /* /proc/self/mountinfo */
+	struct buf mounts; /* /proc/self/mountinfo */
 	int mounts_error;
-	uint64_t caps;      /* effective capabilities */
+	uint64_t caps; /* effective capabilities */
 	int caps_error;
 	struct probe_report probes;
 };

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include "kernel/capability.h"
@@ -21,7 +23,8 @@ static void look_cgroup2(struct feature_context *context, const char *mount)
 
 	if (!*mount) {
 		if (context->mounts_error < 0)
-			check_result(check, CHECK_UNKNOWN, "/proc/self/mountinfo: %s", error_words(context->mounts_error));
+			check_result(check, CHECK_UNKNOWN, "/proc/self/mountinfo: %s",
+				     error_words(context->mounts_error));
 		else
 			check_result(check, CHECK_MISSING, "no cgroup2 file system is mounted");
 		check_advise(check, "no control groups and containers by name, no programs on them", "%s",
@@ -35,7 +38,8 @@ static void look_cgroup2(struct feature_context *context, const char *mount)
 		check_advise(check, "whether it limits anything is not known", "run as root");
 		return;
 	}
-	check_result(check, CHECK_OK, "%.200s; controllers: %.100s", mount, controllers.len ? buf_text(&controllers) : "none");
+	check_result(check, CHECK_OK, "%.200s; controllers: %.100s", mount,
+		     controllers.len ? buf_text(&controllers) : "none");
 }
 
 static bool has_word(const char *text, const char *word)
@@ -62,7 +66,8 @@ static void look_cpu_controller(struct feature_context *context, const char *mou
 	else if (has_word(version1, "cpu"))
 		check_result(check, CHECK_OK, "version 1 (mounted: %s)", version1);
 	else
-		check_result(check, context->mounts_error < 0 ? CHECK_UNKNOWN : CHECK_MISSING, "no cpu controller is mounted");
+		check_result(check, context->mounts_error < 0 ? CHECK_UNKNOWN : CHECK_MISSING,
+			     "no cpu controller is mounted");
 	check_advise(check, "processes that are held back by a processor quota are not told from slow ones",
 		     "mount the cpu controller, or run outside of the container");
 }
@@ -86,9 +91,10 @@ static void look_namespaces(struct feature_context *context)
 				     i == 0 ? "setns" : "unshare", error_words(errors[i]));
 		feature_caps_advice(context, CAP_BIT(CAP_SYS_ADMIN), advice, sizeof(advice));
 		check_advise(check, without[i], "%s",
-			     errors[i] == -ENOENT                        ? "mount -t proc nodev /proc"
-			     : context->caps & CAP_BIT(CAP_SYS_ADMIN) ? "a security policy of this host or container refuses it"
-									 : advice);
+			     errors[i] == -ENOENT ? "mount -t proc nodev /proc"
+			     : context->caps & CAP_BIT(CAP_SYS_ADMIN)
+				     ? "a security policy of this host or container refuses it"
+				     : advice);
 	}
 }
 
@@ -130,8 +136,8 @@ static void look_owners(struct feature_context *context)
 	}
 	if (r >= 0)
 		r = -errno;
-	check_result(check, r == -EACCES || r == -EPERM ? CHECK_LIMITED : CHECK_MISSING, "%s: %s", r == -ENOENT ? "/proc" : path,
-		     error_words(r));
+	check_result(check, r == -EACCES || r == -EPERM ? CHECK_LIMITED : CHECK_MISSING, "%s: %s",
+		     r == -ENOENT ? "/proc" : path, error_words(r));
 	feature_caps_advice(context, CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH), advice, sizeof(advice));
 	check_advise(check, "sockets of other users are shown, but not which process they belong to", "%s",
 		     r == -ENOENT ? proc_advice(r) : advice);
@@ -148,12 +154,30 @@ static void look_pressure(struct feature_context *context)
 	if (r >= 0)
 		r = proctext_pressure(buf_text(&text), &avg10);
 	if (r >= 0)
-		check_result(check, CHECK_OK, "some task waited for a processor in %.1f %% of the last ten seconds", avg10);
+		check_result(check, CHECK_OK, "some task waited for a processor in %.1f %% of the last ten seconds",
+			     avg10);
 	else
 		check_result(check, CHECK_MISSING, "/proc/pressure/cpu: %s%s", error_words(r),
 			     feature_config_words(context, "CONFIG_PSI", config, sizeof(config)));
 	check_advise(check, "a host that is short of processors is told from queue lengths only",
-		     "a kernel built with CONFIG_PSI=y, booted with psi=1");
+		     access("/proc/self", F_OK) == 0 ? "a kernel built with CONFIG_PSI=y, booted with psi=1"
+						     : "mount -t proc nodev /proc");
+}
+
+/* A filter on system calls refuses what the kernel would permit, and shows nowhere else. */
+static void look_seccomp(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "host", "no_seccomp");
+	int mode = prctl(PR_GET_SECCOMP);
+
+	if (mode < 0)
+		check_result(check, CHECK_UNKNOWN, "prctl: %s", error_words(-errno));
+	else
+		check_result(check, mode == 0 ? CHECK_OK : CHECK_LIMITED,
+			     mode == 0 ? "no filter on system calls" : "a filter on system calls is in force (mode %d)",
+			     mode);
+	check_advise(check, "the filter may refuse bpf, perf_event_open or setns although the capabilities are held",
+		     "run outside of the container or service, or with a seccomp profile that permits them");
 }
 
 void feature_host_look(struct feature_context *context)
@@ -167,4 +191,5 @@ void feature_host_look(struct feature_context *context)
 	look_namespaces(context);
 	look_owners(context);
 	look_pressure(context);
+	look_seccomp(context);
 }

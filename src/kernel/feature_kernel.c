@@ -20,7 +20,8 @@ static void look_name(struct feature_context *context)
 		     sysconf(_SC_NPROCESSORS_ONLN));
 	if (proctext_release(name.release) < 5015) {
 		check->state = CHECK_LIMITED;
-		check_advise(check, "kernels before 5.15 are not tried: anything may be missing", "Linux 5.15 or later");
+		check_advise(check, "kernels before 5.15 are not tried: anything may be missing",
+			     "Linux 5.15 or later");
 	}
 }
 
@@ -36,7 +37,8 @@ static void look_btf(struct feature_context *context)
 	}
 	check_result(check, CHECK_MISSING, "%s: %s%s", path, error_words(-errno),
 		     feature_config_words(context, "CONFIG_DEBUG_INFO_BTF", config, sizeof(config)));
-	check_advise(check, "no BTF tracepoints, no iterators, and no field of the kernel can be found: hardly any event",
+	check_advise(check,
+		     "no BTF tracepoints, no iterators, and no field of the kernel can be found: hardly any event",
 		     access("/sys/kernel", F_OK) < 0 ? "mount -t sysfs nodev /sys"
 						     : "a kernel built with CONFIG_DEBUG_INFO_BTF=y (Debian's are)");
 }
@@ -63,22 +65,8 @@ static void look_module_btf(struct feature_context *context)
 		check_result(check, CHECK_OK, "no module is loaded, so none is needed");
 	else {
 		check_result(check, CHECK_MISSING, "modules are loaded, and none has BTF");
-		check_advise(check, "no tracepoint of a module is seen", "a kernel built with CONFIG_DEBUG_INFO_BTF_MODULES=y");
-	}
-}
-
-static void look_relocation(struct feature_context *context)
-{
-	struct check *check = check_add(context->list, "kernel", "relocation");
-
-	if (context->probes.relocated) {
-		check_result(check, CHECK_OK, "a field of the kernel was found at load time and read right");
-	} else if (context->probes.results[PROBE_TP_BTF].stage != PROBE_RAN) {
-		check_result(check, CHECK_UNKNOWN, "tp_btf did not run, so no field could be read");
-		check_advise(check, "fields of the kernel cannot be read", "as for tp_btf");
-	} else {
-		check_result(check, CHECK_MISSING, "a field that was found at load time had a wrong value");
-		check_advise(check, "fields of the kernel cannot be read", "please report this: BTF and kernel do not agree");
+		check_advise(check, "no tracepoint of a module is seen",
+			     "a kernel built with CONFIG_DEBUG_INFO_BTF_MODULES=y");
 	}
 }
 
@@ -97,10 +85,11 @@ static void look_jit(struct feature_context *context)
 	} else if (r < 0) {
 		check_result(check, CHECK_UNKNOWN, "net.core.bpf_jit_enable: %s", error_words(r));
 	} else {
-		check_result(check, value ? CHECK_OK : CHECK_LIMITED, "net.core.bpf_jit_enable = %lld", (long long)value);
+		check_result(check, value ? CHECK_OK : CHECK_LIMITED, "net.core.bpf_jit_enable = %lld",
+			     (long long)value);
 	}
 	check_advise(check, "where it is off, programs are interpreted and events cost several times more",
-		     "sysctl net.core.bpf_jit_enable=1");
+		     r < 0 ? "mount -t proc nodev /proc, to see it" : "sysctl net.core.bpf_jit_enable=1");
 }
 
 static void look_config(struct feature_context *context)
@@ -110,9 +99,11 @@ static void look_config(struct feature_context *context)
 	if (context->config.len > 0)
 		check_result(check, CHECK_OK, "%s", context->config_path);
 	else
-		check_result(check, CHECK_LIMITED, "neither /proc/config.gz nor /boot/config-%s can be read", context->release);
+		check_result(check, CHECK_LIMITED, "neither /proc/config.gz nor /boot/config-%s can be read",
+			     context->release);
 	check_advise(check, "reasons are told by their error only, not by the option that is not built in",
-		     "modprobe configs, or install the package of the running kernel");
+		     access("/proc/self", F_OK) == 0 ? "modprobe configs, or install the package of the running kernel"
+						     : "mount -t proc nodev /proc");
 }
 
 static void look_tracefs(struct feature_context *context)
@@ -135,8 +126,12 @@ static void look_tracefs(struct feature_context *context)
 		check_result(check, CHECK_MISSING, "not mounted at %s", places[0]);
 	else
 		check_result(check, CHECK_MISSING, "%s: %s", places[0], error_words(error));
-	check_advise(check, "no tracepoints by perf events, among them single system calls; BTF tracepoints do not need it",
-		     error == -ENOENT ? "mount -t tracefs nodev /sys/kernel/tracing" : "run as root");
+	check_advise(check,
+		     "no tracepoints by perf events, among them single system calls; BTF tracepoints do not need it",
+		     error != -ENOENT ? "run as root"
+		     : access("/sys/kernel", F_OK) == 0
+			     ? "mount -t tracefs nodev /sys/kernel/tracing"
+			     : "mount -t sysfs nodev /sys && mount -t tracefs nodev /sys/kernel/tracing");
 }
 
 static void look_lockdown(struct feature_context *context)
@@ -160,9 +155,11 @@ static void look_lockdown(struct feature_context *context)
 		check_result(check, CHECK_UNKNOWN, "%s: %s", path, error_words(r));
 	else
 		check_result(check, strcmp(mode, "none") == 0 ? CHECK_OK : CHECK_LIMITED, "%s (%s)", mode, source);
-	check_advise(check, "a locked kernel may refuse probes (integrity) and all reading of its memory by BPF (confidentiality)",
-		     *mode ? "boot without lockdown= and without forcing it (or without Secure Boot)"
-			   : "mount -t securityfs nodev /sys/kernel/security, to see it");
+	check_advise(
+		check,
+		"a locked kernel may refuse probes (integrity) and all reading of its memory by BPF (confidentiality)",
+		*mode ? "boot without lockdown= and without forcing it (or without Secure Boot)"
+		      : "mount -t securityfs nodev /sys/kernel/security, to see it");
 }
 
 static void look_clock(struct feature_context *context)
@@ -182,7 +179,8 @@ static void look_clock(struct feature_context *context)
 		if (strcmp(buf_text(&text), slow[i]) == 0)
 			state = CHECK_LIMITED;
 	check_result(check, state, "%.100s", buf_text(&text));
-	check_advise(check, "a time stamp costs about a microsecond, or is coarse: events are slower and times less exact",
+	check_advise(check,
+		     "a time stamp costs about a microsecond, or is coarse: events are slower and times less exact",
 		     "see dmesg for why the processor's own counter was given up");
 }
 
@@ -191,7 +189,6 @@ void feature_kernel_look(struct feature_context *context)
 	look_name(context);
 	look_btf(context);
 	look_module_btf(context);
-	look_relocation(context);
 	look_jit(context);
 	look_config(context);
 	look_tracefs(context);

@@ -15,12 +15,16 @@ static const struct {
 } capabilities[] = {
 	{CAP_BPF, "cap_bpf", "no BPF program is loaded: no event, no tool; sock_diag and /proc remain"},
 	{CAP_PERFMON, "cap_perfmon", "no BPF program reads kernel memory or attaches to tracepoints: no event"},
-	{CAP_NET_ADMIN, "cap_net_admin", "no conntrack, no firewall rules, no counters of sockets' memory, no network programs"},
-	{CAP_SYS_PTRACE, "cap_sys_ptrace", "no owners for the sockets of other users' processes, no functions of their programs"},
+	{CAP_NET_ADMIN, "cap_net_admin",
+	 "no conntrack, no firewall rules, no counters of sockets' memory, no network programs"},
+	{CAP_SYS_PTRACE, "cap_sys_ptrace",
+	 "no owners for the sockets of other users' processes, no functions of their programs"},
 	{CAP_SYSLOG, "cap_syslog", "kernel stacks stay numbers where kptr_restrict hides addresses"},
 	{CAP_SYS_ADMIN, "cap_sys_admin", "no other network namespaces, no accounting of what tracing costs"},
-	{CAP_DAC_READ_SEARCH, "cap_dac_read_search", "files of other users (namespaces, programs, tracefs) cannot be read"},
-	{CAP_SYS_RESOURCE, "cap_sys_resource", "limits of memory and open files cannot be raised; seldom needed since Linux 5.11"},
+	{CAP_DAC_READ_SEARCH, "cap_dac_read_search",
+	 "files of other users (namespaces, programs, tracefs) cannot be read"},
+	{CAP_SYS_RESOURCE, "cap_sys_resource",
+	 "limits of memory and open files cannot be raised; seldom needed since Linux 5.11"},
 };
 
 static void look_capabilities(struct feature_context *context)
@@ -52,8 +56,9 @@ struct sysctl_note {
 };
 
 static const struct sysctl_note sysctls[] = {
-	{"perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_ADMIN), -1,
-	 "no perf events of the kernel: no sampling, no tracepoints by perf events", "run as root, or sysctl kernel.perf_event_paranoid=-1"},
+	{"perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_ADMIN),
+	 -1, "no perf events of the kernel: no sampling, no tracepoints by perf events",
+	 "run as root, or sysctl kernel.perf_event_paranoid=-1"},
 	{"kptr_restrict", "/proc/sys/kernel/kptr_restrict", CAP_BIT(CAP_SYSLOG), 0,
 	 "kernel addresses are hidden: kernel stacks stay numbers", "run as root, or sysctl kernel.kptr_restrict=0"},
 };
@@ -92,12 +97,15 @@ static void look_kallsyms(struct feature_context *context)
 	else if (shown < 0)
 		check_result(check, CHECK_MISSING, "/proc/kallsyms holds no symbols");
 	else
-		check_result(check, shown ? CHECK_OK : CHECK_LIMITED, shown ? "readable, with addresses" : "names without addresses");
+		check_result(check, shown ? CHECK_OK : CHECK_LIMITED,
+			     shown ? "readable, with addresses" : "names without addresses");
 	check_advise(check, "kernel stacks and drop locations stay numbers",
-		     error == -ENOENT ? "mount -t proc nodev /proc" : "run as root, or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
+		     error == -ENOENT ? "mount -t proc nodev /proc"
+				      : "run as root, or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
 }
 
-/* Nothing to mend: without the capability such programs could not do what nest wants, and the switch is best left on. */
+/* Nothing to mend: without the capability such programs could not do what nest wants, and the switch is best left on.
+ */
 static void look_unprivileged_bpf(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "privileges", "unprivileged_bpf");

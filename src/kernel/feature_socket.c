@@ -44,12 +44,15 @@ static int ask(struct question *question)
 		return -errno;
 	(void)setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	request->nlmsg_seq = (uint32_t)time(NULL);
-	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 || mnl_socket_sendto(socket, request, request->nlmsg_len) < 0)
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    mnl_socket_sendto(socket, request, request->nlmsg_len) < 0)
 		r = -errno;
 	for (unsigned i = 0; r >= 0 && i < 100000; i++) {
 		ssize_t n = mnl_socket_recvfrom(socket, reply, sizeof(reply));
 
-		r = n < 0 ? -errno : mnl_cb_run(reply, (size_t)n, request->nlmsg_seq, mnl_socket_get_portid(socket), question->answer, question->context);
+		r = n < 0 ? -errno
+			  : mnl_cb_run(reply, (size_t)n, request->nlmsg_seq, mnl_socket_get_portid(socket),
+				       question->answer, question->context);
 		if (r == MNL_CB_ERROR)
 			r = -errno;
 		if (r == MNL_CB_STOP)
@@ -169,7 +172,8 @@ static void look_diag(struct feature_context *context, const char *name, int res
 		return;
 	}
 	if (result == -ENODATA)
-		check_result(check, CHECK_MISSING, "the kernel answered, but not about the own socket that was asked for");
+		check_result(check, CHECK_MISSING,
+			     "the kernel answered, but not about the own socket that was asked for");
 	else
 		check_result(check, CHECK_MISSING, "%s", error_words(result));
 	check_advise(check, "the diagnosis does not see these sockets unless BPF iterators do",
@@ -189,14 +193,17 @@ static void look_conntrack(struct feature_context *context)
 	if (r == 0)
 		check_result(check, CHECK_OK, "asked for its statistics, and was told");
 	else if (counted >= 0)
-		check_result(check, CHECK_LIMITED, "%lld connections are tracked; which ones is refused: %s", (long long)count,
-			     error_words(r));
+		check_result(check, CHECK_LIMITED, "%lld connections are tracked; which ones is refused: %s",
+			     (long long)count, error_words(r));
 	else
 		check_result(check, CHECK_MISSING, "%s; /proc/sys/net/netfilter/nf_conntrack_count is not there%s",
-			     error_words(r), feature_config_words(context, "CONFIG_NF_CONNTRACK", config, sizeof(config)));
+			     error_words(r),
+			     feature_config_words(context, "CONFIG_NF_CONNTRACK", config, sizeof(config)));
 	feature_caps_advice(context, CAP_BIT(CAP_NET_ADMIN), advice, sizeof(advice));
-	check_advise(check, "a full or confused connection table is seen by drops only; where nothing is tracked nothing is lost", "%s",
-		     context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_conntrack_netlink" : advice);
+	check_advise(
+		check,
+		"a full or confused connection table is seen by drops only; where nothing is tracked nothing is lost",
+		"%s", context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_conntrack_netlink" : advice);
 }
 
 static void look_nftables(struct feature_context *context)
@@ -212,7 +219,9 @@ static void look_nftables(struct feature_context *context)
 			     feature_config_words(context, "CONFIG_NF_TABLES", config, sizeof(config)));
 	feature_caps_advice(context, CAP_BIT(CAP_NET_ADMIN), advice, sizeof(advice));
 	check_advise(check, "firewall rules that drop traffic are not named; drops themselves are seen", "%s",
-		     context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_tables; where no rules are loaded nothing is lost" : advice);
+		     context->caps & CAP_BIT(CAP_NET_ADMIN)
+			     ? "modprobe nf_tables; where no rules are loaded nothing is lost"
+			     : advice);
 }
 
 void feature_socket_look(struct feature_context *context)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The group "tracepoints": the ones that events are made of, and what each is for. BTF names them even where tracefs is not
- * mounted, and names those that tracefs does not show.
+ * The group "tracepoints": the ones that events are made of, and what each is for. BTF names them even where tracefs is
+ * not mounted, and names those that tracefs does not show.
  */
 #include <bpf/btf.h>
 #include <errno.h>
@@ -16,11 +16,15 @@ static const struct {
 	const char *system; /* its directory in tracefs; NULL when it has none */
 	const char *without;
 } tracepoints[] = {
-	{"inet_sock_set_state", "sock", "no states and lives of connections, no connect times: tcp.state, tcp.close, sock.connect, sock.listen"},
+	{"inet_sock_set_state", "sock",
+	 "no states and lives of connections, no connect times: tcp.state, tcp.close, sock.connect, sock.listen"},
 	{"inet_sk_error_report", "sock", "errors that reach a socket are seen only when the application meets them"},
-	{"sk_data_ready", "sock", "no moment at which data reaches a reader, no fill of accept queues: tcp.backlog, nest path"},
-	{"sock_send_length", "sock", "sizes and times of sends come from system calls, which miss some ways of sending: sock.send"},
-	{"sock_recv_length", "sock", "sizes and times of receives come from system calls, which miss some ways: sock.recv, sock.firstbyte"},
+	{"sk_data_ready", "sock",
+	 "no moment at which data reaches a reader, no fill of accept queues: tcp.backlog, nest path"},
+	{"sock_send_length", "sock",
+	 "sizes and times of sends come from system calls, which miss some ways of sending: sock.send"},
+	{"sock_recv_length", "sock",
+	 "sizes and times of receives come from system calls, which miss some ways: sock.recv, sock.firstbyte"},
 	{"sock_rcvqueue_full", "sock", "no event for a full receive queue: sock.overflow"},
 	{"sock_exceed_buf_limit", "sock", "no event for sockets that hit the memory limits: sock.overflow"},
 	{"tcp_probe", "tcp", "no samples of a connection's variables as segments arrive: tcp.probe"},
@@ -105,7 +109,8 @@ static void collect_names(const struct btf *btf, struct map *names)
 static void look_one(struct feature_context *context, size_t index, const struct map *names)
 {
 	struct check *check = check_add(context->list, "tracepoints", tracepoints[index].name);
-	int shown = tracepoints[index].system ? in_tracefs(tracepoints[index].system, tracepoints[index].name) : -ENOENT;
+	int shown =
+		tracepoints[index].system ? in_tracefs(tracepoints[index].system, tracepoints[index].name) : -ENOENT;
 
 	if (names && map_get(names, tracepoints[index].name))
 		check_result(check, CHECK_OK, "in the kernel's BTF");

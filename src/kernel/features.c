@@ -75,8 +75,8 @@ const char *feature_config_words(const struct feature_context *context, const ch
 }
 
 /* One list for every advice: a file has one set of capabilities, and a second setcap would replace the first. */
-#define CAPS_RECOMMENDED                                                                                     \
-	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_SYS_PTRACE) |            \
+#define CAPS_RECOMMENDED                                                                                               \
+	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_SYS_PTRACE) |                  \
 	 CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG))
 
 void feature_caps_advice(const struct feature_context *context, uint64_t wanted, char *text, size_t size)
@@ -85,7 +85,8 @@ void feature_caps_advice(const struct feature_context *context, uint64_t wanted,
 
 	if (geteuid() == 0) {
 		capability_names(wanted & ~context->caps, names, sizeof(names));
-		snprintf(text, size, "this root is restricted: give %s to the container or service that runs it", names);
+		snprintf(text, size, "this root is restricted: give %s to the container or service that runs it",
+			 names);
 		return;
 	}
 	capability_setcap(wanted | CAPS_RECOMMENDED, names, sizeof(names));

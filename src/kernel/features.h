@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What this kernel, this host and this user allow. Everything is tried or read, nothing is concluded from a version number;
- * a file that is not there is an answer like any other.
+ * What this kernel, this host and this user allow. Everything is tried or read, nothing is concluded from a version
+ * number; a file that is not there is an answer like any other.
  */
 #pragma once
 

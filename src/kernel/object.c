@@ -82,11 +82,19 @@ static bool starts_with(const char *text, size_t n, const char *prefix)
 static bool line_is_frame(const char *line, size_t n)
 {
 	static const char *const frames[] = {
-		"--", "processed ", "verification time", "stack depth", "failed to load object", "Error in bpf_object",
+		"--",
+		"processed ",
+		"verification time",
+		"stack depth",
+		"failed to load object",
+		"Error in bpf_object",
 		/* Guesses of libbpf's, and usually wrong ones. */
-		"permission error while running as root", "Failed to bump RLIMIT_MEMLOCK",
+		"permission error while running as root",
+		"Failed to bump RLIMIT_MEMLOCK",
 		/* The error's own words follow, and they are known. */
-		"BPF program load failed: ", "failed to attach: ",
+		"BPF program load failed: ",
+		"failed to attach",
+		"failed to create ",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
@@ -169,8 +177,7 @@ int kernel_object_open(const char *name, struct kernel_object **ret_object, stru
 	object->bpf = bpf_object__open_mem(file->begin, (size_t)(file->end - file->begin), &options);
 	if (!object->bpf)
 		return fail(why, -errno, "open", name);
-	bpf_object__for_each_program(program, object->bpf)
-		bpf_program__set_autoload(program, false);
+	bpf_object__for_each_program(program, object->bpf) bpf_program__set_autoload(program, false);
 	*ret_object = take_ptr(object);
 	return 0;
 }
@@ -179,7 +186,7 @@ void kernel_object_close(struct kernel_object *object)
 {
 	if (!object)
 		return;
-	vec_each(&object->links, link)
+	vec_each (&object->links, link)
 		bpf_link__destroy(*link);
 	vec_done(&object->links);
 	for (size_t i = 0; i < ARRAY_SIZE(object->mappings); i++)
@@ -233,7 +240,8 @@ static int share_section(struct kernel_object *object, size_t section)
 	if (!map || bpf_map__fd(map) < 0 || !(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
 		return 0;
 	mapping->size = (bpf_map__value_size(map) + page - 1) / page * page;
-	data = mmap(NULL, mapping->size, is_frozen ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	data = mmap(NULL, mapping->size, is_frozen ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map),
+		    0);
 	if (data == MAP_FAILED)
 		return -errno;
 	mapping->data = data;
@@ -302,7 +310,8 @@ static int section_find(const struct btf *btf, const struct btf_type *section, c
 	return -ENOENT;
 }
 
-/* Before loading the section is memory of libbpf's, written to the kernel by the load; afterwards it is the map itself. */
+/* Before loading the section is memory of libbpf's, written to the kernel by the load; afterwards it is the map itself.
+ */
 static void *section_data(const struct kernel_object *object, size_t section, size_t *ret_size)
 {
 	struct bpf_map *map;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A BPF object that the build put inside the program, from opening to closing. Nothing is loaded that was not chosen, so a
- * program that this kernel refuses costs only itself:
+ * A BPF object that the build put inside the program, from opening to closing. Nothing is loaded that was not chosen,
+ *so a program that this kernel refuses costs only itself:
  *
  *	kernel_object_open("probe.bpf.o", &object, &why);
  *	kernel_object_choose(object, "on_retransmit", &why);
@@ -48,19 +48,20 @@ struct bpf_program *kernel_object_program(const struct kernel_object *object, co
 int kernel_object_map_fd(const struct kernel_object *object, const char *map) _must_check_;
 /*
  * A global variable of the BPF source. What is written before loading is its first value; asked for again after loading
- * it is the memory that the programs work on, read-only for constants (const volatile). -EINVAL when the size is not this one.
+ * it is the memory that the programs work on, read-only for constants (const volatile). -EINVAL when the size is not
+ * this one.
  */
 int kernel_object_variable(const struct kernel_object *object, const char *variable, size_t size,
 			   void **ret_address) _must_check_;
 
 /*
- * libbpf speaks through one callback for the whole process. Silences it (all of it goes to debug logging) and keeps what
- * it says from here on; kernel_object_open does this, other users of libbpf call it themselves.
+ * libbpf speaks through one callback for the whole process. Silences it (all of it goes to debug logging) and keeps
+ * what it says from here on; kernel_object_open does this, other users of libbpf call it themselves.
  */
 void libbpf_words_begin(void);
 /*
- * The one line worth telling out of what libbpf and the verifier said since, without their prefixes; an empty string when
- * nothing was said. Valid until the next libbpf_words_begin.
+ * The one line worth telling out of what libbpf and the verifier said since, without their prefixes; an empty string
+ * when nothing was said. Valid until the next libbpf_words_begin.
  */
 const char *libbpf_words_gist(void);
 /* The same, over any such text. */

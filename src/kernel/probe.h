@@ -4,6 +4,7 @@
 
 /* One slot a probe: programs count their runs in it. */
 enum probe_slot {
+	PROBE_RELOCATION,
 	PROBE_TP_BTF,
 	PROBE_RAW_TP,
 	PROBE_TRACEPOINT,

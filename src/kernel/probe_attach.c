@@ -56,8 +56,8 @@ int probe_attach_tracepoint(struct probe_try *try)
 }
 
 /*
- * libbpf falls back to writing events into tracefs where the kernel has no event source for probes, and those would stay
- * behind if this process were killed. Every kernel served here that has probes has the event source.
+ * libbpf falls back to writing events into tracefs where the kernel has no event source for probes, and those would
+ * stay behind if this process were killed. Every kernel served here that has probes has the event source.
  */
 static int need_event_source(struct probe_try *try, const char *name)
 {
@@ -112,17 +112,15 @@ int probe_attach_uprobe(struct probe_try *try)
 	bool at_return = try->kind->slot == PROBE_URETPROBE;
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
 	struct file_place place = {.address = (uintptr_t)probe_target};
-	char path[4096];
-	ssize_t n;
+	/* Not the path behind it, whose directories may be closed to this user. */
+	const char *path = "/proc/self/exe";
 	int r = need_event_source(try, "uprobe");
 
 	if (r < 0)
 		return r;
 	dl_iterate_phdr(find_place, &place);
-	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (!place.found || n < 0)
-		return why_set(&try->why, n < 0 ? -errno : -ENOENT, "this program's own file cannot be found through /proc");
-	path[n] = '\0';
+	if (!place.found || access(path, R_OK) < 0)
+		return why_set(&try->why, place.found ? -errno : -ENOENT, "%s cannot be read", path);
 	return keep(try, bpf_program__attach_uprobe_opts(program_of(try), 0, path, place.offset, &options));
 }
 

@@ -19,9 +19,10 @@ struct probe_kind {
 	enum probe_slot slot;
 	const char *name;
 	const char *program;
-	const char *map;       /* beyond the global variables, which every program uses */
+	const char *object;     /* NULL: probe.bpf.o */
+	const char *map;        /* beyond the global variables, which every program uses */
 	bool wants_private_net; /* attached nowhere else */
-	unsigned program_type; /* where libbpf does not know the section */
+	unsigned program_type;  /* where libbpf does not know the section */
 	unsigned attach_type;
 	int (*attach)(struct probe_try *try); /* NULL: by the program's section */
 	int (*noise)(struct probe_try *try);  /* negative errno when it could not be made */

@@ -107,7 +107,8 @@ static int one_byte_by_tcp(void)
 		return -errno;
 	if (limit_waiting(client) < 0 || limit_waiting(listener) < 0)
 		return -errno;
-	if (connect(client, (struct sockaddr *)&address, sizeof(address)) < 0 || send(client, &byte, 1, MSG_NOSIGNAL) != 1)
+	if (connect(client, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    send(client, &byte, 1, MSG_NOSIGNAL) != 1)
 		return -errno;
 	server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (server < 0 || limit_waiting(server) < 0 || recv(server, &byte, 1, 0) != 1)
@@ -197,7 +198,8 @@ int probe_noise_ring(struct probe_try *try)
 int probe_noise_run(struct probe_try *try)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
-	int r = bpf_prog_test_run_opts(bpf_program__fd(kernel_object_program(try->object, try->kind->program)), &options);
+	int r = bpf_prog_test_run_opts(bpf_program__fd(kernel_object_program(try->object, try->kind->program)),
+				       &options);
 
 	if (r < 0)
 		return why_set(&try->why, r, "the program cannot be run");

@@ -16,17 +16,21 @@
 #include "kernel/probe_kind.h"
 
 /* All probes together take a third of a second; a kernel that hangs is not waited for. */
-#define CHILD_LIMIT_NS (10 * NSEC_PER_SEC)
+#define CHILD_LIMIT_NS        (10 * NSEC_PER_SEC)
 
-#define PROG_TYPE_NETFILTER  32
+#define PROG_TYPE_NETFILTER   32
 #define ATTACH_TYPE_NETFILTER 45
 
 const struct probe_kind probe_kinds[] = {
+	{PROBE_RELOCATION, "relocation", "probe_relocation", .object = "probe_fields.bpf.o",
+	 .noise = probe_noise_sleep},
 	{PROBE_TP_BTF, "tp_btf", "probe_tp_btf", .noise = probe_noise_sleep},
 	{PROBE_RAW_TP, "raw_tp", "probe_raw_tp", .noise = probe_noise_sleep},
-	{PROBE_TRACEPOINT, "tracepoint", "probe_tracepoint", .attach = probe_attach_tracepoint, .noise = probe_noise_sleep},
-	{PROBE_SYSCALL_TP_BTF, "sys_enter", "probe_syscall_tp_btf", .noise = probe_noise_syscall},
-	{PROBE_SYSCALL_TRACEPOINT, "syscalls", "probe_syscall_tracepoint", .attach = probe_attach_tracepoint, .noise = probe_noise_syscall},
+	{PROBE_TRACEPOINT, "tracepoint", "probe_tracepoint", .attach = probe_attach_tracepoint,
+	 .noise = probe_noise_sleep},
+	{PROBE_SYSCALL_TP_BTF, "tp_btf_syscall", "probe_syscall_tp_btf", .noise = probe_noise_syscall},
+	{PROBE_SYSCALL_TRACEPOINT, "tracepoint_syscall", "probe_syscall_tracepoint", .attach = probe_attach_tracepoint,
+	 .noise = probe_noise_syscall},
 	{PROBE_FENTRY, "fentry", "probe_fentry", .noise = probe_noise_tcp},
 	{PROBE_FEXIT, "fexit", "probe_fexit", .noise = probe_noise_tcp},
 	{PROBE_KPROBE, "kprobe", "probe_kprobe", .attach = probe_attach_kprobe, .noise = probe_noise_tcp},
@@ -42,9 +46,9 @@ const struct probe_kind probe_kinds[] = {
 	{PROBE_ITER_UDP, "iter_udp", "probe_iter_udp", .attach = probe_attach_iter, .noise = probe_noise_iter},
 	{PROBE_ITER_UNIX, "iter_unix", "probe_iter_unix", .attach = probe_attach_iter, .noise = probe_noise_iter},
 	{PROBE_ITER_TASK, "iter_task", "probe_iter_task", .attach = probe_attach_iter, .noise = probe_noise_iter},
-	{PROBE_ITER_TASK_FILE, "iter_task_file", "probe_iter_task_file", .attach = probe_attach_iter,
-	 .noise = probe_noise_iter},
-	{PROBE_ITER_SK_STORAGE, "iter_sk_storage", "probe_iter_sk_storage", "probe_storage",
+	{PROBE_ITER_TASK_FILE, "iter_task_file", "probe_iter_task_file", .object = "probe_fields.bpf.o",
+	 .attach = probe_attach_iter, .noise = probe_noise_iter},
+	{PROBE_ITER_SK_STORAGE, "iter_sk_storage", "probe_iter_sk_storage", .map = "probe_storage",
 	 .attach = probe_attach_iter, .noise = probe_noise_iter},
 	{PROBE_SOCKOPS, "sockops", "probe_sockops", .attach = probe_attach_cgroup, .noise = probe_noise_tcp},
 	{PROBE_CGROUP_SKB, "cgroup_skb", "probe_cgroup_skb", .attach = probe_attach_cgroup, .noise = probe_noise_tcp},
@@ -55,17 +59,19 @@ const struct probe_kind probe_kinds[] = {
 	{PROBE_SOCKET_FILTER, "socket_filter", "probe_socket_filter", .attach = probe_attach_socket,
 	 .noise = probe_noise_udp},
 	{PROBE_TC, "tc", "probe_tc", .wants_private_net = true, .attach = probe_attach_tc, .noise = probe_noise_tcp},
-	{PROBE_TCX, "tcx", "probe_tcx", .wants_private_net = true, .attach = probe_attach_tcx, .noise = probe_noise_tcp},
-	{PROBE_XDP, "xdp", "probe_xdp", .wants_private_net = true, .attach = probe_attach_xdp, .noise = probe_noise_tcp},
+	{PROBE_TCX, "tcx", "probe_tcx", .wants_private_net = true, .attach = probe_attach_tcx,
+	 .noise = probe_noise_tcp},
+	{PROBE_XDP, "xdp", "probe_xdp", .wants_private_net = true, .attach = probe_attach_xdp,
+	 .noise = probe_noise_tcp},
 	{PROBE_NETFILTER, "netfilter", "probe_netfilter", .wants_private_net = true,
 	 .program_type = PROG_TYPE_NETFILTER, .attach_type = ATTACH_TYPE_NETFILTER, .attach = probe_attach_netfilter,
 	 .noise = probe_noise_tcp},
 	{PROBE_SK_LOOKUP, "sk_lookup", "probe_sk_lookup", .wants_private_net = true, .attach = probe_attach_netns,
 	 .noise = probe_noise_tcp},
-	{PROBE_RINGBUF, "ring_buffer", "probe_ringbuf", "probe_ring", .noise = probe_noise_ring},
-	{PROBE_SK_STORAGE, "sk_storage", "probe_sk_storage", "probe_storage", .noise = probe_noise_tcp},
-	{PROBE_STACK, "stack", "probe_stack", "probe_stacks", .noise = probe_noise_sleep},
-	{PROBE_TIMER, "bpf_timer", "probe_timer", "probe_timers", .attach = probe_attach_nothing,
+	{PROBE_RINGBUF, "ring_buffer", "probe_ringbuf", .map = "probe_ring", .noise = probe_noise_ring},
+	{PROBE_SK_STORAGE, "sk_storage", "probe_sk_storage", .map = "probe_storage", .noise = probe_noise_tcp},
+	{PROBE_STACK, "stack", "probe_stack", .map = "probe_stacks", .noise = probe_noise_sleep},
+	{PROBE_TIMER, "bpf_timer", "probe_timer", .map = "probe_timers", .attach = probe_attach_nothing,
 	 .noise = probe_noise_run},
 };
 const size_t probe_kind_count = ARRAY_SIZE(probe_kinds);
@@ -84,13 +90,13 @@ const char *probe_name(enum probe_slot slot)
 static int prepare(struct probe_try *try)
 {
 	const struct probe_kind *kind = try->kind;
-	int r = kernel_object_open("probe.bpf.o", &try->object, &try->why);
+	int r = kernel_object_open(kind->object ?: "probe.bpf.o", &try->object, &try->why);
 
 	if (r < 0)
 		return r;
 	r = kernel_object_choose(try->object, kind->program, &try->why);
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(special_maps); i++)
-		if (!kind->map || strcmp(kind->map, special_maps[i]) != 0)
+		if (!kind->object && (!kind->map || strcmp(kind->map, special_maps[i]) != 0))
 			r = kernel_object_omit_map(try->object, special_maps[i]);
 	if (r >= 0 && kind->program_type) {
 		struct bpf_program *program = kernel_object_program(try->object, kind->program);
@@ -122,8 +128,8 @@ static int connect_counters(struct probe_try *try)
 static int attach(struct probe_try *try)
 {
 	if (try->kind->wants_private_net && !try->private_net)
-		return why_set(&try->why, -ENOTSUP, "not attached: that is done in a private network namespace only, "
-						    "and none could be made");
+		return why_set(&try->why, -ECANCELED,
+			       "that is tried in a private network namespace only, and none could be made");
 	return try->kind->attach ? try->kind->attach(try)
 				 : kernel_object_attach(try->object, try->kind->program, &try->why);
 }
@@ -159,16 +165,12 @@ static void run_one(const struct probe_kind *kind, bool private_net, struct prob
 	struct probe_try try = {.kind = kind, .private_net = private_net, .fd = -1};
 	enum probe_stage stage = PROBE_REFUSED;
 	cpu_set_t cpus;
-	uint32_t *relocated;
 
 	(void)sched_getaffinity(0, sizeof(cpus), &cpus);
 	result->error = run_stages(&try, &stage);
 	(void)sched_setaffinity(0, sizeof(cpus), &cpus);
 	if (result->error < 0)
 		result->why = try.why;
-	if (kind->slot == PROBE_TP_BTF && stage == PROBE_RAN &&
-	    kernel_object_variable(try.object, "probe_relocated", sizeof(*relocated), (void **)&relocated) == 0)
-		report->relocated = *relocated;
 	result->stage = stage;
 	closep(&try.fd);
 	kernel_object_close(try.object);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tries every kind of BPF program: loads it, attaches it where it can do no harm, makes something happen that should run it,
- * and looks whether it ran.
+ * Tries every kind of BPF program: loads it, attaches it where it can do no harm, makes something happen that should
+ * run it, and looks whether it ran.
  *
- * All of that happens in a child process with a network namespace of its own where that is permitted, so a kernel that hangs
- * or a crash costs a time limit and an answer, and programs that judge packets never meet a packet of the host.
+ * All of that happens in a child process with a network namespace of its own where that is permitted, so a kernel that
+ * hangs or a crash costs a time limit and an answer, and programs that judge packets never meet a packet of the host.
  */
 #pragma once
 
@@ -22,7 +22,7 @@ enum probe_stage {
 
 struct probe_result {
 	enum probe_stage stage;
-	int error;      /* negative errno of what stopped it, or 0 */
+	int error;      /* negative errno of what stopped it, or 0; -ECANCELED: this program did not want to go on */
 	struct why why; /* more words about it; may be empty */
 };
 
@@ -31,8 +31,8 @@ struct probe_report {
 	int unshare_error; /* of making a network namespace; 0 = it worked */
 	int setns_error;   /* of entering a network namespace */
 	int stats_error;   /* of switching on the kernel's BPF accounting */
-	bool relocated;    /* a field's place was found at load time, and the value was right */
-	int child_error;   /* 0, or why the child did not finish: -ETIMEDOUT, -EINTR (ended by a signal), -EAGAIN (no fork) */
+	int child_error;   /* 0, or why the child did not finish: -ETIMEDOUT, -EINTR (ended by a signal), -EAGAIN (no
+			      fork) */
 	int child_signal;
 	bool finished;
 };

@@ -250,7 +250,8 @@ int proctext_pressure(const char *text, double *ret_avg10)
 		char number[32];
 		size_t len;
 
-		if (!has_prefix(line, n, "some ") || !nth_word(line, n, 1, &word, &len) || !has_prefix(word, len, "avg10="))
+		if (!has_prefix(line, n, "some ") || !nth_word(line, n, 1, &word, &len) ||
+		    !has_prefix(word, len, "avg10="))
 			continue;
 		if (copy_word(word + 6, len - 6, number, sizeof(number)) < 0)
 			return -ENODATA;

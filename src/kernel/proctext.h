@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Texts of /proc, /sys and the kernel's configuration, taken apart. Each function works on a text that may be empty, cut off
- * or nonsense, and says -ENODATA or "unknown" then; none reads a file.
+ * Texts of /proc, /sys and the kernel's configuration, taken apart. Each function works on a text that may be empty,
+ * cut off or nonsense, and says -ENODATA or "unknown" then; none reads a file.
  */
 #pragma once
 
@@ -20,7 +20,8 @@ enum config_state {
 /* option with its CONFIG_. In a text that has any option at all, one that is not named is off. */
 enum config_state proctext_config(const char *text, const char *option);
 
-/* Where the unified hierarchy is mounted, out of /proc/self/mountinfo. -ENODATA: nowhere; -E2BIG: path longer than size. */
+/* Where the unified hierarchy is mounted, out of /proc/self/mountinfo. -ENODATA: nowhere; -E2BIG: path longer than
+ * size. */
 int proctext_cgroup2_mount(const char *mountinfo, char *path, size_t size) _must_check_;
 /* The controllers of the old hierarchies ("cpu,memory"), comma-separated; empty when there are none. */
 void proctext_cgroup1_controllers(const char *mountinfo, char *controllers, size_t size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The kernel's types, as far as nest depends on them. Kept by hand: a field that stands here is a field that some event
- * reads, and scripts/check-kernel-types compares all of them with a kernel's BTF. Offsets do not matter, names and kinds
- * do: every access is relocated when the object is loaded (preserve_access_index).
+ * reads, and scripts/check-kernel-types compares all of them with a kernel's BTF. Offsets do not matter, names and
+ * kinds do: every access is relocated when the object is loaded (preserve_access_index).
  *
- * A field or struct that only some kernels have goes into a variant whose name ends in ___ and a word (libbpf cuts that off
- * when it looks for the type); readers ask bpf_core_field_exists first, and the checker lets variants be absent.
+ * A field or struct that only some kernels have goes into a variant whose name ends in ___ and a word (libbpf cuts that
+ * off when it looks for the type); readers ask bpf_core_field_exists first, and the checker lets variants be absent.
  *
  * What the kernel's user interface defines (headers of packets, contexts of programs, enumerations) comes from its own
  * headers.
