@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest rules: what the diagnosis knows, and what it measures. */
+#include "cmd/command.h"
+#include "diagnose/knowledge.h"
+#include "view/output.h"
+
+struct rule_record {
+	const char *rule;
+	const char *about;
+	const char *suggests;
+	double certainty;
+	const char *family;
+	const char *when;
+	const char *because;
+	const char *origin;
+};
+
+static const struct field rule_fields[] = {
+	FIELD(struct rule_record, rule, TEXT, "name"),
+	FIELD(struct rule_record, about, TEXT, "kind of module it looks at"),
+	FIELD(struct rule_record, suggests, TEXT, "cause it speaks for or against"),
+	FIELD(struct rule_record, certainty, RATIO, "how much it says; negative speaks against"),
+	FIELD(struct rule_record, family, TEXT, "of one family only the strongest counts", .hidden = true),
+	FIELD(struct rule_record, when, TEXT, "condition over the measures"),
+	FIELD(struct rule_record, because, TEXT, "sentence for people", .hidden = true),
+	FIELD(struct rule_record, origin, TEXT, "file and line", .hidden = true),
+};
+RECORD_TYPE(rule_type, "rule", struct rule_record, rule_fields, "a rule of the diagnosis");
+
+struct measure_record {
+	const char *about;
+	const char *measure;
+	const char *kind;
+	const char *meaning;
+};
+
+static const struct field measure_fields[] = {
+	FIELD(struct measure_record, about, TEXT, "kind of module that a rule is about"),
+	FIELD(struct measure_record, measure, TEXT, "name, as conditions use it"),
+	FIELD(struct measure_record, kind, TEXT, "kind of value"),
+	FIELD(struct measure_record, meaning, TEXT, "what it is"),
+};
+RECORD_TYPE(measure_type, "measure", struct measure_record, measure_fields, "something that is measured of a module");
+
+struct config {
+	bool measures;
+	const char *rules;
+	struct output_options output;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, measures, FLAG, "measures", 'm', NULL, "list the measures that conditions may name instead"),
+	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION_GROUP(struct config, output, output_option_table),
+	OPTION_END,
+};
+
+static const char *kind_name(enum field_kind kind)
+{
+	static const char *const names[] = {
+		[KIND_COUNT] = "count", [KIND_ID] = "number", [KIND_HEX] = "number", [KIND_BOOL] = "yes or no", [KIND_BYTES] = "size",
+		[KIND_DURATION] = "duration", [KIND_TIME] = "time", [KIND_RATIO] = "share", [KIND_ENUM] = "name", [KIND_FLAGS] = "flags",
+		[KIND_ADDR] = "address", [KIND_ENDPOINT] = "endpoint", [KIND_TEXT] = "text", [KIND_STACK] = "stack", [KIND_LIST] = "list",
+	};
+
+	return names[kind];
+}
+
+static void list_measures(struct output *output)
+{
+	for (unsigned kind = 0; kind < MODULE_KINDS; kind++) {
+		const struct module_scope *scope = module_scope_find((enum module_kind)kind);
+		struct field_ref at = {};
+		struct shape shape;
+
+		if (!scope)
+			continue;
+		shape = module_scope_shape(scope);
+		while (shape_next(&shape, &at)) {
+			struct measure_record m = {module_kind_name((enum module_kind)kind), at.field->name, kind_name(at.field->kind), at.field->help};
+			struct record record = RECORD_OF(&m);
+
+			(void)output_record(output, &record);
+		}
+	}
+}
+
+static void list_rules(const struct knowledge *knowledge, struct output *output)
+{
+	vec_each(&knowledge->rules, at) {
+		const struct rule *rule = *at;
+		struct rule_record r = {
+			.rule = rule->name,
+			.about = module_kind_name(rule->about->kind),
+			.suggests = rule->suggests->name,
+			.certainty = rule->certainty,
+			.family = rule->family,
+			.when = rule->when_text,
+			.because = rule->because,
+			.origin = rule->origin,
+		};
+		struct record record = RECORD_OF(&r);
+
+		(void)output_record(output, &record);
+	}
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
+	struct shape shape = SHAPE_OF(config->measures ? &measure_type : &rule_type);
+	struct output *output;
+	struct why why = {};
+	int r = knowledge_load(&knowledge, &why);
+
+	if (r == 0 && config->rules)
+		r = knowledge_add_dir(knowledge, config->rules, &why);
+	if (r == 0)
+		r = output_open(&config->output, &shape, &output, &why);
+	if (r < 0) {
+		log_error("rules: %s", why.text);
+		return EXIT_USAGE;
+	}
+	if (config->measures)
+		list_measures(output);
+	else
+		list_rules(knowledge, output);
+	return output_exit_code(output_close(output));
+}
+
+static const char *const examples[] = {
+	"nest rules --where 'suggests == path-loss'", "what speaks for and against a lossy path",
+	"nest rules --measures --where 'measure ~ \"*rtt*\"'", "what is measured of round-trip times", NULL,
+};
+
+static const struct command rules_command = {
+	.name = "rules",
+	.summary = "list the rules of the diagnosis, or what it measures",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(rules_command);

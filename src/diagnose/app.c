@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets. States
+ * are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
+ */
+#include <math.h>
+
+#include "diagnose/app.h"
+#include "diagnose/conn.h"
+#include "diagnose/window.h"
+#include "snapshot/delta.h"
+#include "snapshot/owner.h"
+#include "snapshot/process.h"
+
+static const struct field app_fields[] = {
+	FIELD(struct app_measures, pid, ID, "process", .zero_is_unknown = true),
+	FIELD(struct app_measures, comm, TEXT, "its name"),
+	FIELD(struct app_measures, app_threads, COUNT, "threads it has"),
+	FIELD(struct app_measures, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
+	FIELD(struct app_measures, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
+	FIELD(struct app_measures, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
+	FIELD(struct app_measures, app_run_share, RATIO, "share of the time on a processor, busiest thread", .unit = "%"),
+	FIELD(struct app_measures, app_cpu_wait_share, RATIO, "share of the time ready but without a processor, worst thread", .unit = "%"),
+	FIELD(struct app_measures, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
+	FIELD(struct app_measures, app_fds, COUNT, "open descriptors"),
+	FIELD(struct app_measures, app_fd_max, COUNT, "descriptors it may have"),
+	FIELD(struct app_measures, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
+	FIELD(struct app_measures, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
+};
+RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
+
+static const struct field use_fields[] = {
+	FIELD(struct use_measures, app_reading_share, RATIO, "samples with a thread waiting in a receive call on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_writing_share, RATIO, "samples with a thread waiting in a send call on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_polling_share, RATIO, "samples with a thread waiting in poll, select or epoll", .unit = "%"),
+	FIELD(struct use_measures, app_connecting_share, RATIO, "samples with a thread waiting in connect on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_accepting_share, RATIO, "samples with a thread waiting in accept on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_elsewhere_share, RATIO, "samples in which no thread waited for this or any polled socket", .unit = "%"),
+};
+RECORD_TYPE(use_measures_type, "measure.use", struct use_measures, use_fields, "what a process does with one of its sockets");
+
+/* --- what a thread is doing --- */
+
+enum doing { DOING_OTHER, DOING_READ, DOING_WRITE, DOING_POLL, DOING_CONNECT, DOING_ACCEPT, DOING_SLEEP, DOING_KINDS };
+
+/* By name, because numbers differ between architectures. */
+static const struct {
+	const char *name;
+	enum doing doing;
+} calls[] = {
+	{"read", DOING_READ},          {"readv", DOING_READ},           {"recvfrom", DOING_READ},    {"recvmsg", DOING_READ},
+	{"recvmmsg", DOING_READ},      {"splice", DOING_READ},          {"write", DOING_WRITE},      {"writev", DOING_WRITE},
+	{"sendto", DOING_WRITE},       {"sendmsg", DOING_WRITE},        {"sendmmsg", DOING_WRITE},   {"sendfile", DOING_WRITE},
+	{"poll", DOING_POLL},          {"ppoll", DOING_POLL},           {"select", DOING_POLL},      {"pselect6", DOING_POLL},
+	{"epoll_wait", DOING_POLL},    {"epoll_pwait", DOING_POLL},     {"epoll_pwait2", DOING_POLL}, {"connect", DOING_CONNECT},
+	{"accept", DOING_ACCEPT},      {"accept4", DOING_ACCEPT},       {"nanosleep", DOING_SLEEP},  {"clock_nanosleep", DOING_SLEEP},
+};
+
+static enum doing doing_of(uint16_t number)
+{
+	static uint64_t numbers[ARRAY_SIZE(calls)];
+	static bool loaded;
+
+	for (size_t i = 0; !loaded && i < ARRAY_SIZE(calls); i++)
+		if (enum_value_find(&syscall_names, calls[i].name, &numbers[i]) < 0)
+			numbers[i] = UINT64_MAX;
+	loaded = true;
+	for (size_t i = 0; number != UINT16_MAX && i < ARRAY_SIZE(calls); i++)
+		if (numbers[i] == number)
+			return calls[i].doing;
+	return DOING_OTHER;
+}
+
+/* --- tracks --- */
+
+struct thread_track {
+	unsigned window;
+	bool has_base;
+	uint64_t base_run, base_wait, last_run, last_wait;
+	uint64_t base_ns, last_ns;
+	uint32_t pid;
+};
+
+struct app_track {
+	unsigned window;
+	unsigned samples, stopped, dead, runnable, sleeping, io_wait, polling;
+	struct process_record last;
+	char *cgroup;
+	double run_share, wait_share;
+	/* Of the sample at hand. */
+	unsigned threads_seen, threads_asleep;
+	bool ready, polls, uninterruptible;
+};
+
+struct use_key {
+	uint32_t pid;
+	uint32_t fd;
+};
+
+/* A socket of a process: samples in which some thread was in such a call on it. */
+struct use_track {
+	unsigned window;
+	unsigned doing[DOING_KINDS];
+};
+
+struct app_state {
+	struct map apps;    /* pid -> app_track */
+	struct map threads; /* tid -> thread_track */
+	struct map uses;    /* use_key -> use_track */
+	struct map owners;  /* inode -> use_key, of the last sample */
+};
+
+static void init(struct app_state *state)
+{
+	if (state->apps.value_size)
+		return;
+	state->apps = MAP_INIT(sizeof(uint32_t), sizeof(struct app_track), 200000);
+	state->threads = MAP_INIT(sizeof(uint32_t), sizeof(struct thread_track), 1000000);
+	state->uses = MAP_INIT(sizeof(struct use_key), sizeof(struct use_track), 1000000);
+	state->owners = MAP_INIT(sizeof(uint32_t), sizeof(struct use_key), 2000000);
+}
+
+static bool is_stopped(uint8_t state)
+{
+	return state == 'T' || state == 't';
+}
+
+static void sample_process(struct window *window, struct app_state *state, const struct process_record *p)
+{
+	struct app_track *app = map_put(&state->apps, &p->pid, NULL);
+
+	if (!app) {
+		window->lost++;
+		return;
+	}
+	if (app->window != window->number + 1) {
+		char *cgroup = app->cgroup;
+
+		*app = (struct app_track){.window = window->number + 1, .cgroup = cgroup};
+	}
+	app->last = *p;
+	if (!app->cgroup && p->cgroup)
+		app->cgroup = xstrdup(p->cgroup);
+	app->samples++;
+	app->stopped += is_stopped(p->process_state);
+	app->dead += p->process_state == 'Z' || p->process_state == 'X';
+	app->threads_seen = app->threads_asleep = 0;
+	app->ready = app->polls = app->uninterruptible = false;
+}
+
+static void sample_thread_time(struct window *window, struct app_state *state, const struct thread_record *t, uint64_t now_ns)
+{
+	struct thread_track *track = map_put(&state->threads, &t->tid, NULL);
+
+	if (!track || t->run_ns == UINT64_MAX)
+		return;
+	if (!track->has_base || track->pid != t->pid) {
+		*track = (struct thread_track){.has_base = true, .pid = t->pid, .base_run = t->run_ns, .base_wait = t->wait_ns, .base_ns = now_ns};
+	} else if (track->window != window->number + 1) {
+		track->base_run = track->last_run;
+		track->base_wait = track->last_wait;
+		track->base_ns = track->last_ns;
+	}
+	track->window = window->number + 1;
+	track->last_run = t->run_ns;
+	track->last_wait = t->wait_ns;
+	track->last_ns = now_ns;
+}
+
+static void sample_thread(struct window *window, struct app_state *state, const struct thread_record *t)
+{
+	struct app_track *app = map_get(&state->apps, &t->pid);
+	enum doing doing = doing_of(t->syscall);
+
+	if (!app)
+		return;
+	app->threads_seen++;
+	app->threads_asleep += doing == DOING_SLEEP && t->thread_state == 'S';
+	app->ready = app->ready || t->thread_state == 'R';
+	app->uninterruptible = app->uninterruptible || t->thread_state == 'D';
+	app->polls = app->polls || doing == DOING_POLL;
+	if (t->syscall_fd != UINT32_MAX && t->thread_state == 'S' && doing != DOING_OTHER && doing != DOING_POLL && doing != DOING_SLEEP) {
+		struct use_key key = {t->pid, t->syscall_fd};
+		struct use_track *use = map_put(&state->uses, &key, NULL);
+
+		if (!use)
+			return;
+		if (use->window != window->number + 1)
+			*use = (struct use_track){.window = window->number + 1};
+		use->doing[doing]++;
+	}
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct app_state *state = data;
+
+	init(state);
+	snapshot_each(snapshot, process_type, struct process_record, p)
+		sample_process(window, state, p);
+	snapshot_each(snapshot, thread_type, struct thread_record, t) {
+		sample_thread_time(window, state, t, snapshot->begin_boot_ns);
+		sample_thread(window, state, t);
+	}
+	snapshot_each(snapshot, process_type, struct process_record, p) {
+		struct app_track *app = map_get(&state->apps, &p->pid);
+
+		if (!app)
+			continue;
+		app->runnable += app->ready;
+		app->polling += app->polls;
+		app->io_wait += app->uninterruptible;
+		app->sleeping += app->threads_seen > 0 && app->threads_asleep == app->threads_seen;
+	}
+	map_done(&state->owners);
+	snapshot_each(snapshot, owner_type, struct owner_record, o) {
+		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
+
+		/* The first holder stands for all: a socket that several share is seldom, and any of them may serve it. */
+		if (owner && owner->pid == 0)
+			*owner = (struct use_key){o->pid, o->fd};
+	}
+}
+
+/* --- measures --- */
+
+static double max_share(double known, uint64_t part_ns, uint64_t span_ns)
+{
+	if (part_ns == UINT64_MAX || span_ns == 0)
+		return known;
+	return fmax(isnan(known) ? 0 : known, fmin(1, (double)part_ns / (double)span_ns));
+}
+
+/* Time of the busiest and of the hungriest thread of each process. */
+static void sum_up_threads(const struct window *window, struct app_state *state)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->apps, &at, &key, &value))
+		((struct app_track *)value)->run_share = ((struct app_track *)value)->wait_share = NAN;
+	at = 0;
+	while (map_next(&state->threads, &at, &key, &value)) {
+		const struct thread_track *t = value;
+		struct app_track *app = map_get(&state->apps, &t->pid);
+
+		if (!app || t->window != window->number + 1)
+			continue;
+		app->run_share = max_share(app->run_share, counter_delta(t->base_run, t->last_run), t->last_ns - t->base_ns);
+		app->wait_share = max_share(app->wait_share, counter_delta(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
+	}
+}
+
+static struct module *app_module(const struct app_track *app, struct graph *graph)
+{
+	const struct process_record *p = &app->last;
+	double n = app->samples;
+	char id[32], name[64];
+	struct app_measures *m;
+	struct module *module;
+
+	snprintf(id, sizeof(id), "app:%u", p->pid);
+	snprintf(name, sizeof(name), "%.*s (%u)", (int)sizeof(p->comm), p->comm, p->pid);
+	module = graph_module(graph, MODULE_APP, id, name);
+	if (module->measures.parts[0])
+		return module;
+	m = graph_alloc(graph, sizeof(*m));
+	m->pid = p->pid;
+	memcpy(m->comm, p->comm, sizeof(m->comm));
+	m->app_threads = p->threads == UINT32_MAX ? UINT64_MAX : p->threads;
+	m->app_stopped_share = app->stopped / n;
+	m->app_dead_share = app->dead / n;
+	m->app_runnable_share = app->runnable / n;
+	m->app_sleep_share = app->sleeping / n;
+	m->app_io_wait_count = app->io_wait;
+	m->app_fds = p->fds == UINT32_MAX ? UINT64_MAX : p->fds;
+	m->app_fd_max = p->fd_max == UINT32_MAX ? UINT64_MAX : p->fd_max;
+	m->app_fd_share = p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || p->fd_max == 0 ? NAN : (double)p->fds / p->fd_max;
+	m->app_run_share = app->run_share;
+	m->app_cpu_wait_share = app->wait_share;
+	module->measures.parts[0] = m;
+	if (app->stopped == app->samples)
+		module->activity = ACTIVITY_IDLE;
+	return module;
+}
+
+static const struct use_measures *measure_use(const struct window *window, const struct app_state *state,
+					      const struct use_key *owner, const struct app_track *app, struct graph *graph)
+{
+	const struct use_track *use = map_get(&state->uses, owner);
+	struct use_measures *m = graph_alloc(graph, sizeof(*m));
+	double n = app->samples;
+	bool fresh = use && use->window == window->number + 1;
+
+	m->app_polling_share = app->polling / n;
+	m->app_reading_share = fresh ? use->doing[DOING_READ] / n : 0;
+	m->app_writing_share = fresh ? use->doing[DOING_WRITE] / n : 0;
+	m->app_connecting_share = fresh ? use->doing[DOING_CONNECT] / n : 0;
+	m->app_accepting_share = fresh ? use->doing[DOING_ACCEPT] / n : 0;
+	m->app_elsewhere_share = fmax(0, 1 - m->app_polling_share - m->app_reading_share - m->app_writing_share -
+						m->app_connecting_share - m->app_accepting_share);
+	return m;
+}
+
+/* The parts of a socket's measures after its own: the use its owner makes of it, then the owner. */
+static void join(const struct window *window, struct app_state *state, struct module *socket, struct graph *graph)
+{
+	uint32_t inode = (uint32_t)socket->inode;
+	const struct use_key *owner = socket->inode ? map_get(&state->owners, &inode) : NULL;
+	const struct app_track *app = owner ? map_get(&state->apps, &owner->pid) : NULL;
+	struct module *module;
+
+	if (!app || app->window != window->number + 1)
+		return;
+	module = app_module(app, graph);
+	socket->measures.parts[CONN_PART_USE] = measure_use(window, state, owner, app, graph);
+	socket->measures.parts[CONN_PART_APP] = module->measures.parts[0];
+	socket->related[MODULE_APP] = module;
+	graph_add_edge(module, socket);
+	if (app->cgroup) {
+		_cleanup_free_ char *id = xasprintf("cgroup:%s", app->cgroup);
+		struct module *cgroup = graph_module(graph, MODULE_CGROUP, id, app->cgroup);
+
+		module->related[MODULE_CGROUP] = socket->related[MODULE_CGROUP] = cgroup;
+		graph_add_edge(module, cgroup);
+	}
+}
+
+static bool is_socket(const struct module *module)
+{
+	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_LISTENER;
+}
+
+/* An application waits when one of its connections does and nothing of it moves. */
+static void set_activity(struct graph *graph)
+{
+	vec_each(&graph->modules, at) {
+		struct module *module = *at;
+		bool active = false, waiting = false;
+
+		if (module->kind != MODULE_APP || module->activity != ACTIVITY_UNKNOWN)
+			continue;
+		vec_each(&module->depends_on, below) {
+			active = active || (*below)->activity == ACTIVITY_ACTIVE;
+			waiting = waiting || (*below)->activity == ACTIVITY_WAITING;
+		}
+		module->activity = waiting ? ACTIVITY_WAITING : active ? ACTIVITY_ACTIVE : ACTIVITY_IDLE;
+	}
+}
+
+static void forget(struct map *map, unsigned window, size_t window_offset, void (*release)(void *value))
+{
+	VEC(uint64_t) keys = {};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(map, &at, &key, &value))
+		if (*(const unsigned *)((const char *)value + window_offset) != window + 1) {
+			uint64_t copy = 0;
+
+			memcpy(&copy, key, map->key_size);
+			if (release)
+				release(value);
+			vec_push(&keys, copy);
+		}
+	vec_each(&keys, gone)
+		(void)map_remove(map, gone);
+	vec_done(&keys);
+}
+
+static void release_app(void *value)
+{
+	free(((struct app_track *)value)->cgroup);
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct app_state *state = data;
+
+	init(state);
+	sum_up_threads(window, state);
+	/* The vector grows while modules of applications are added. */
+	for (size_t i = 0, count = graph->modules.count; i < count; i++)
+		if (is_socket(graph->modules.items[i]))
+			join(window, state, graph->modules.items[i], graph);
+	set_activity(graph);
+	forget(&state->apps, window->number, offsetof(struct app_track, window), release_app);
+	forget(&state->threads, window->number, offsetof(struct thread_track, window), NULL);
+	forget(&state->uses, window->number, offsetof(struct use_track, window), NULL);
+}
+
+static void release(void *data)
+{
+	struct app_state *state = data;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->apps, &at, &key, &value))
+		release_app(value);
+	map_done(&state->apps);
+	map_done(&state->threads);
+	map_done(&state->uses);
+	map_done(&state->owners);
+}
+
+static const struct record_type *const needs[] = {&process_type, &thread_type, &owner_type, NULL};
+
+static const struct measurer app_measurer = {
+	.name = "app",
+	.stage = MEASURE_APP,
+	.needs = needs,
+	.state_size = sizeof(struct app_state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(app_measurer);

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TCP connections: what the kernel counted between the first and the last sample, and how often something held in between.
+ * One sample says little (a healthy reader has data in its queue, too); what holds in every sample means something.
+ */
+#include <math.h>
+
+#include "diagnose/conn.h"
+#include "diagnose/window.h"
+#include "snapshot/delta.h"
+#include "snapshot/socket.h"
+
+static const struct field conn_fields[] = {
+	FIELD(struct conn_measures, laddr, ADDR, "local address"),
+	FIELD(struct conn_measures, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(struct conn_measures, raddr, ADDR, "remote address"),
+	FIELD(struct conn_measures, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(struct conn_measures, state, ENUM, "state at the end", .names = &socket_state_names),
+	FIELD(struct conn_measures, timer, ENUM, "timer that runs", .names = &socket_timer_names),
+	FIELD(struct conn_measures, cc, TEXT, "congestion control"),
+	FIELD(struct conn_measures, samples, COUNT, "samples of the window in which it was seen"),
+	FIELD(struct conn_measures, sent_bytes, BYTES, "sent, retransmissions included (bytes_sent)"),
+	FIELD(struct conn_measures, acked_bytes, BYTES, "sent and acknowledged (bytes_acked)"),
+	FIELD(struct conn_measures, received_bytes, BYTES, "received in order (bytes_received)"),
+	FIELD(struct conn_measures, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
+	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent", .unit = "%"),
+	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
+	FIELD(struct conn_measures, reorder_count, COUNT, "times that segments were seen out of order by the peer (reord_seen)"),
+	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
+	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
+	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
+	FIELD(struct conn_measures, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
+	FIELD(struct conn_measures, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)", .unit = "%"),
+	FIELD(struct conn_measures, sndbuf_share, RATIO, "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
+	FIELD(struct conn_measures, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
+	FIELD(struct conn_measures, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
+	FIELD(struct conn_measures, cwnd_share, RATIO, "samples with a full congestion window and more to send", .unit = "%"),
+	FIELD(struct conn_measures, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window", .unit = "%"),
+	FIELD(struct conn_measures, nagle_share, RATIO, "samples with less than a segment held back while one is unacknowledged", .unit = "%"),
+	FIELD(struct conn_measures, local_queue_share, RATIO, "samples in which half of what is in flight still lay in a queue of this host", .unit = "%"),
+	FIELD(struct conn_measures, sndbuf_full_share, RATIO, "samples with a full send buffer, nothing unsent, room in both windows", .unit = "%"),
+	FIELD(struct conn_measures, recvq_share, RATIO, "samples with data that the application had not read", .unit = "%"),
+	FIELD(struct conn_measures, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
+	FIELD(struct conn_measures, reply_wait_share, RATIO, "samples in which all was acknowledged and no answer had come", .unit = "%"),
+	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
+	FIELD(struct conn_measures, sendq_max_bytes, BYTES, "largest send queue"),
+	FIELD(struct conn_measures, recvq_min_bytes, BYTES, "smallest receive queue"),
+	FIELD(struct conn_measures, recvq_max_bytes, BYTES, "largest receive queue"),
+	FIELD(struct conn_measures, recvq_fill_min, RATIO, "smallest share of the receive buffer in use", .unit = "%"),
+	FIELD(struct conn_measures, snd_wnd_min, BYTES, "smallest window that the peer offered"),
+	FIELD(struct conn_measures, snd_wnd_max, BYTES, "largest window that the peer offered"),
+	FIELD(struct conn_measures, local_queue_bytes, BYTES, "median of what lay in queues of this host (wmem_alloc)"),
+	FIELD(struct conn_measures, sndbuf, BYTES, "send buffer"),
+	FIELD(struct conn_measures, rcvbuf, BYTES, "receive buffer"),
+	FIELD(struct conn_measures, stuck, BOOL, "had something to send in every sample, and nothing was acknowledged"),
+	FIELD(struct conn_measures, silent_ns, DURATION, "since the last acknowledgement"),
+	FIELD(struct conn_measures, backoff, COUNT, "retransmission time-outs in a row"),
+	FIELD(struct conn_measures, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
+	FIELD(struct conn_measures, syn_retrans, COUNT, "SYNs sent again"),
+	FIELD(struct conn_measures, reply_wait_ns, DURATION, "how long an answer has been outstanding at the end"),
+	FIELD(struct conn_measures, reply_base_ns, DURATION, "how long answers took in earlier windows, at most"),
+	FIELD(struct conn_measures, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
+	FIELD(struct conn_measures, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
+	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
+	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
+	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
+	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),
+	FIELD(struct conn_measures, ssthresh, COUNT, "slow-start threshold in segments"),
+	FIELD(struct conn_measures, mss, BYTES, "largest segment it sends"),
+	FIELD(struct conn_measures, pmtu, BYTES, "path MTU it believes in"),
+	FIELD(struct conn_measures, send_rate, BYTES, "acknowledged per second", .unit = "/s"),
+	FIELD(struct conn_measures, receive_rate, BYTES, "received per second", .unit = "/s"),
+	FIELD(struct conn_measures, best_rate, BYTES, "fastest earlier window, either direction", .unit = "/s"),
+	FIELD(struct conn_measures, age_windows, COUNT, "windows since it was first seen"),
+};
+RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_fields, "measures of a TCP connection in a window");
+
+/* --- collecting --- */
+
+/* Samples of a window beyond this are not kept one by one. */
+#define QUEUE_SAMPLES 16
+
+struct conn_track {
+	unsigned window;         /* the one it was last seen in */
+	unsigned first_window;
+	bool has_base;           /* base is from an earlier sample of this or the last window */
+	struct socket_record socket;
+	struct tcp_record base, last;
+	uint64_t base_ns;        /* boot time of base */
+	uint64_t last_ns;
+	uint64_t first_seen_ns;
+	/* Of this window. */
+	unsigned samples;
+	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked, reply_wait;
+	uint64_t sendq_min, sendq_max, recvq_min, recvq_max, snd_wnd_min, snd_wnd_max;
+	double fill_min;
+	uint32_t queue[QUEUE_SAMPLES];
+	/* Of earlier windows. */
+	uint64_t rtt_base_ns, reply_base_ns, best_rate;
+};
+
+struct conn_state {
+	struct map tracks; /* cookie -> struct conn_track */
+};
+
+static bool is_connection(const struct socket_record *s)
+{
+	return s->proto == 6 && s->state != SOCKET_LISTEN && s->state != SOCKET_TIME_WAIT && s->state != SOCKET_CLOSE &&
+	       s->state != SOCKET_NEW_SYN_RECV && s->cookie != UINT64_MAX;
+}
+
+static uint64_t in_flight_bytes(const struct tcp_record *t)
+{
+	return (uint64_t)t->unacked * t->snd_mss;
+}
+
+static void count_sample(struct conn_track *c, const struct socket_record *s, const struct tcp_record *t)
+{
+	uint64_t flight = in_flight_bytes(t);
+	bool open_window = flight + t->snd_mss <= t->snd_wnd;
+	bool unsent = t->notsent_bytes != UINT32_MAX && t->notsent_bytes > 0;
+
+	c->sendq += s->sendq_bytes > 0;
+	c->notsent += unsent;
+	c->unacked += t->unacked > 0;
+	c->recvq += s->recvq_bytes > 0;
+	c->cwnd += t->unacked >= t->cwnd && unsent;
+	c->wnd_full += t->unacked > 0 && flight + t->snd_mss > t->snd_wnd;
+	c->nagle += unsent && t->notsent_bytes < t->snd_mss && t->unacked >= 1 && t->unacked < t->cwnd && open_window;
+	c->local_queue += t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
+	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
+			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
+	c->reply_wait += s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_sent_ns < t->last_received_ns;
+	c->sendq_min = min_of(c->sendq_min, s->sendq_bytes);
+	c->sendq_max = max_of(c->sendq_max, s->sendq_bytes);
+	c->recvq_min = min_of(c->recvq_min, s->recvq_bytes);
+	c->recvq_max = max_of(c->recvq_max, s->recvq_bytes);
+	c->snd_wnd_min = min_of(c->snd_wnd_min, t->snd_wnd);
+	c->snd_wnd_max = max_of(c->snd_wnd_max, t->snd_wnd);
+	if (s->rmem_bytes != UINT32_MAX && s->rcvbuf != UINT32_MAX && s->rcvbuf > 0)
+		c->fill_min = fmin(c->fill_min, (double)s->rmem_bytes / s->rcvbuf);
+	if (c->samples < QUEUE_SAMPLES)
+		c->queue[c->samples] = s->wmem_bytes == UINT32_MAX ? 0 : s->wmem_bytes;
+}
+
+static void begin_window(struct conn_track *c, const struct window *window)
+{
+	c->window = window->number;
+	c->samples = 0;
+	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
+	c->recvq = c->unacked = c->reply_wait = 0;
+	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
+	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
+	c->fill_min = INFINITY;
+	/* The last sample of the window before is where the counters start. */
+	if (c->has_base) {
+		c->base = c->last;
+		c->base_ns = c->last_ns;
+	}
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct conn_state *state = data;
+
+	if (state->tracks.value_size == 0)
+		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000);
+	snapshot_each(snapshot, socket_type, struct socket_record, s) {
+		const struct tcp_record *t = socket_tcp(snapshot, s);
+		struct conn_track *c;
+		bool is_new;
+
+		if (!is_connection(s) || !t)
+			continue;
+		c = map_put(&state->tracks, &s->cookie, &is_new);
+		if (!c) {
+			window->lost++;
+			continue;
+		}
+		if (is_new) {
+			c->first_window = window->number;
+			c->first_seen_ns = snapshot->begin_boot_ns;
+			c->rtt_base_ns = UINT64_MAX;
+			c->reply_base_ns = UINT64_MAX;
+		}
+		if (is_new || c->window != window->number)
+			begin_window(c, window);
+		if (!c->has_base) {
+			c->base = *t;
+			c->base_ns = snapshot->begin_boot_ns;
+			c->has_base = true;
+		}
+		c->socket = *s;
+		c->last = *t;
+		c->last_ns = snapshot->begin_boot_ns;
+		count_sample(c, s, t);
+		c->samples++;
+	}
+}
+
+/* --- measures --- */
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median_queue(const struct conn_track *c)
+{
+	uint32_t sorted[QUEUE_SAMPLES];
+	unsigned n = min_of(c->samples, (unsigned)QUEUE_SAMPLES);
+
+	memcpy(sorted, c->queue, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	return n ? sorted[n / 2] : 0;
+}
+
+static double share_of_span(uint64_t before, uint64_t after, uint64_t span_ns)
+{
+	uint64_t delta = counter_delta(before, after);
+
+	if (delta == UINT64_MAX || span_ns == 0)
+		return NAN;
+	return fmin(1, (double)delta / (double)span_ns);
+}
+
+static void measure_counters(const struct conn_track *c, uint64_t span_ns, struct conn_measures *m)
+{
+	const struct tcp_record *a = &c->base, *b = &c->last;
+	uint64_t dsack = counter_delta32(a->dsack_dups, b->dsack_dups);
+
+	m->sent_bytes = counter_delta(a->bytes_sent, b->bytes_sent);
+	m->acked_bytes = counter_delta(a->bytes_acked, b->bytes_acked);
+	m->received_bytes = counter_delta(a->bytes_received, b->bytes_received);
+	m->retrans_bytes = counter_delta(a->bytes_retrans, b->bytes_retrans);
+	m->rto_count = counter_delta32(a->total_rto, b->total_rto);
+	m->reorder_count = counter_delta32(a->reord_seen, b->reord_seen);
+	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
+	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
+	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
+	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
+	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
+	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
+	m->loss_share = NAN;
+	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX && dsack != UINT64_MAX)
+		m->loss_share = fmax(0, (double)m->retrans_bytes - (double)dsack * b->snd_mss) / (double)m->sent_bytes;
+	m->send_rate = span_ns && m->acked_bytes != UINT64_MAX ? (uint64_t)((double)m->acked_bytes * 1e9 / (double)span_ns) : UINT64_MAX;
+	m->receive_rate = span_ns && m->received_bytes != UINT64_MAX ? (uint64_t)((double)m->received_bytes * 1e9 / (double)span_ns) : UINT64_MAX;
+}
+
+static void measure_samples(const struct conn_track *c, struct conn_measures *m)
+{
+	double n = c->samples;
+
+	m->sendq_share = c->sendq / n;
+	m->notsent_share = c->notsent / n;
+	m->cwnd_share = c->cwnd / n;
+	m->wnd_full_share = c->wnd_full / n;
+	m->nagle_share = c->nagle / n;
+	m->local_queue_share = c->local_queue / n;
+	m->sndbuf_full_share = c->sndbuf_full / n;
+	m->recvq_share = c->recvq / n;
+	m->unacked_share = c->unacked / n;
+	m->reply_wait_share = c->reply_wait / n;
+	m->sendq_min_bytes = c->sendq_min;
+	m->sendq_max_bytes = c->sendq_max;
+	m->recvq_min_bytes = c->recvq_min;
+	m->recvq_max_bytes = c->recvq_max;
+	m->snd_wnd_min = c->snd_wnd_min;
+	m->snd_wnd_max = c->snd_wnd_max;
+	m->recvq_fill_min = isinf(c->fill_min) ? NAN : c->fill_min;
+	m->local_queue_bytes = median_queue(c);
+}
+
+static void measure_path(const struct conn_track *c, struct conn_measures *m)
+{
+	const struct tcp_record *t = &c->last;
+
+	m->srtt_ns = t->srtt_ns ? t->srtt_ns : UINT64_MAX;
+	/* The kernel's "none yet" is all bits set, in microseconds. */
+	m->min_rtt_ns = t->min_rtt_ns >= (uint64_t)UINT32_MAX * 1000 ? UINT64_MAX : t->min_rtt_ns;
+	m->rtt_excess_ns = UINT64_MAX;
+	m->rtt_ratio = NAN;
+	if (m->srtt_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0) {
+		m->rtt_excess_ns = m->srtt_ns > m->min_rtt_ns ? m->srtt_ns - m->min_rtt_ns : 0;
+		m->rtt_ratio = (double)m->srtt_ns / (double)m->min_rtt_ns;
+	}
+	m->rtt_base_ns = c->rtt_base_ns;
+	m->cwnd = t->cwnd;
+	m->ssthresh = t->ssthresh;
+	m->mss = t->snd_mss;
+	m->pmtu = t->pmtu;
+}
+
+static void measure_standstill(const struct conn_track *c, struct conn_measures *m)
+{
+	const struct tcp_record *t = &c->last;
+	bool established = c->socket.state != SOCKET_SYN_SENT && c->socket.state != SOCKET_SYN_RECV;
+
+	m->syn_wait_ns = established ? UINT64_MAX : c->last_ns - c->first_seen_ns;
+	m->syn_retrans = established ? UINT32_MAX : c->socket.timer_retransmits;
+	m->stuck = established && c->sendq == c->samples && m->acked_bytes == 0;
+	m->silent_ns = established ? t->last_ack_ns : UINT64_MAX;
+	m->backoff = t->backoff;
+	m->reply_wait_ns = c->reply_wait == c->samples && c->samples > 0 ? t->last_sent_ns : UINT64_MAX;
+	m->reply_base_ns = c->reply_base_ns;
+}
+
+/* Exactly one holds it back at a time, as the kernel times it; within "busy" a local queue is told from the path. */
+static void measure_limits(struct conn_measures *m)
+{
+	double busy = isnan(m->busy_share) ? 0 : m->busy_share;
+	double rest;
+
+	m->limits.receiver_window = isnan(m->rwnd_share) ? 0 : fmin(busy, m->rwnd_share);
+	m->limits.send_buffer = isnan(m->sndbuf_share) ? 0 : fmin(busy - m->limits.receiver_window, m->sndbuf_share);
+	rest = fmax(0, busy - m->limits.receiver_window - m->limits.send_buffer);
+	m->limits.local_queue = rest * m->local_queue_share;
+	m->limits.congestion_window = (rest - m->limits.local_queue) * m->cwnd_share;
+	m->limits.nobody = rest - m->limits.local_queue - m->limits.congestion_window;
+	m->limits.application = 1 - busy;
+}
+
+static enum activity activity_of(const struct conn_measures *m)
+{
+	bool moved = (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) || (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+	bool wants = m->sendq_share > 0.5 || m->syn_wait_ns != UINT64_MAX || m->recvq_share > 0.5;
+
+	if (m->stuck || m->syn_wait_ns != UINT64_MAX || (wants && !moved))
+		return ACTIVITY_WAITING;
+	if (wants && (m->sendq_share > 0.9 || m->recvq_share > 0.9))
+		return ACTIVITY_WAITING;
+	return moved ? ACTIVITY_ACTIVE : ACTIVITY_IDLE;
+}
+
+static void remember(struct conn_track *c, const struct conn_measures *m)
+{
+	uint64_t rate = max_of(m->send_rate == UINT64_MAX ? 0 : m->send_rate, m->receive_rate == UINT64_MAX ? 0 : m->receive_rate);
+
+	if (m->srtt_ns != UINT64_MAX && m->segs_in != UINT64_MAX && m->segs_in > 0)
+		c->rtt_base_ns = min_of(c->rtt_base_ns, m->srtt_ns);
+	c->best_rate = max_of(c->best_rate, rate);
+}
+
+static void add_module(const struct conn_track *c, const struct conn_measures *m, struct graph *graph)
+{
+	_cleanup_buf_ struct buf id = BUF_INIT(256), peer_id = BUF_INIT(256), path_id = BUF_INIT(256);
+	struct endpoint local = {m->laddr, m->lport}, remote = {m->raddr, m->rport};
+	struct module *conn, *peer, *path;
+	char address[ADDR_TEXT_MAX];
+
+	buf_add_text(&id, "conn:");
+	endpoint_format(&local, &id);
+	buf_add_char(&id, '-');
+	endpoint_format(&remote, &id);
+	addr_format(&m->raddr, address);
+	buf_add_text(&peer_id, "peer:");
+	endpoint_format(&remote, &peer_id);
+	buf_add_format(&path_id, "path:%s", address);
+	conn = graph_module(graph, MODULE_CONN, buf_text(&id), buf_text(&id) + 5);
+	peer = graph_module(graph, MODULE_PEER, buf_text(&peer_id), buf_text(&peer_id) + 5);
+	path = graph_module(graph, MODULE_PATH, buf_text(&path_id), address);
+	conn->measures.parts[0] = m;
+	conn->activity = activity_of(m);
+	conn->inode = c->socket.inode;
+	conn->related[MODULE_PATH] = path;
+	conn->related[MODULE_PEER] = peer;
+	graph_add_edge(conn, path);
+	graph_add_edge(path, peer);
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct conn_state *state = data;
+	VEC(uint64_t) gone = {};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->tracks, &at, &key, &value)) {
+		struct conn_track *c = value;
+		uint64_t span_ns = c->last_ns - c->base_ns;
+		struct conn_measures *m;
+
+		if (c->window != window->number) {
+			vec_push(&gone, *(const uint64_t *)key);
+			continue;
+		}
+		m = graph_alloc(graph, sizeof(*m));
+		m->laddr = c->socket.laddr;
+		m->raddr = c->socket.raddr;
+		m->lport = c->socket.lport;
+		m->rport = c->socket.rport;
+		m->state = c->socket.state;
+		m->timer = c->socket.timer;
+		memcpy(m->cc, c->last.cc, sizeof(m->cc));
+		m->samples = c->samples;
+		m->sndbuf = c->socket.sndbuf;
+		m->rcvbuf = c->socket.rcvbuf;
+		m->best_rate = c->best_rate;
+		m->age_windows = window->number - c->first_window;
+		measure_counters(c, span_ns, m);
+		measure_samples(c, m);
+		measure_path(c, m);
+		measure_standstill(c, m);
+		measure_limits(m);
+		remember(c, m);
+		add_module(c, m, graph);
+	}
+	vec_each(&gone, cookie)
+		(void)map_remove(&state->tracks, cookie);
+	vec_done(&gone);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct conn_state *)data)->tracks);
+}
+
+const struct conn_measures *conn_measures(const struct module *module)
+{
+	return module->kind == MODULE_CONN ? module->measures.parts[0] : NULL;
+}
+
+const struct limit_record *conn_limits(const struct module *module)
+{
+	const struct conn_measures *m = conn_measures(module);
+
+	return m ? &m->limits : NULL;
+}
+
+static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL};
+
+static const struct measurer conn_measurer = {
+	.name = "conn",
+	.stage = MEASURE_CONN,
+	.needs = needs,
+	.state_size = sizeof(struct conn_state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(conn_measurer);

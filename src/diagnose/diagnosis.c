@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+
+#include "diagnose/conn.h"
+#include "diagnose/diagnosis.h"
+
+/* --- record types --- */
+
+struct text_item {
+	const char *text;
+};
+
+static const struct field text_fields[] = {FIELD(struct text_item, text, TEXT, "the text")};
+static const struct record_type text_type = {
+	.name = "text", .fields = text_fields, .field_count = 1, .size = sizeof(struct text_item), .bare = true};
+
+static const struct field evidence_fields[] = {
+	FIELD(struct evidence_record, rule, TEXT, "rule that fired (nest explain RULE)"),
+	FIELD(struct evidence_record, cf, RATIO, "certainty factor: how much it says, from -1 to 1"),
+	FIELD(struct evidence_record, text, TEXT, "what was seen"),
+};
+RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields, "what one rule says about a finding");
+
+static const struct enum_name severity_items[] = {{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
+static struct enum_names severity_names = {.items = severity_items, .count = ARRAY_SIZE(severity_items)};
+
+static const struct field finding_fields[] = {
+	FIELD(struct finding_record, cause, TEXT, "what is wrong (nest explain CAUSE)"),
+	FIELD(struct finding_record, layer, TEXT, "layer of the module to blame"),
+	FIELD(struct finding_record, module, TEXT, "module to blame"),
+	FIELD(struct finding_record, certainty, RATIO, "how sure that is, up to 1"),
+	FIELD(struct finding_record, severity, ENUM, "how much it matters", .names = &severity_names),
+	FIELD(struct finding_record, affects, LIST, "modules that suffer from it", .element = &text_type),
+	FIELD_AS(struct finding_record, for_evidence, "for", LIST, "evidence for it", .element = &evidence_type),
+	FIELD_AS(struct finding_record, against_evidence, "against", LIST, "evidence against it", .element = &evidence_type),
+	FIELD(struct finding_record, because, TEXT, "the reason in one sentence"),
+	FIELD(struct finding_record, advice, TEXT, "what to do"),
+	FIELD(struct finding_record, next, LIST, "commands that dig further", .element = &text_type),
+	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well", .element = &text_type),
+};
+RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
+
+static const struct field limit_fields[] = {
+	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
+	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
+	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
+	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
+	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
+	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
+};
+RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields, "what held a connection back, as shares of the window");
+
+static const struct field module_fields[] = {
+	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
+	FIELD(struct module_record, layer, TEXT, "layer"),
+	FIELD(struct module_record, name, TEXT, "name for people"),
+	FIELD(struct module_record, state, TEXT, "active, waiting, idle, waiting-ancestor, ignored or unknown"),
+	FIELD(struct module_record, depends_on, LIST, "modules it leans on", .element = &text_type),
+	FIELD(struct module_record, limited_by, LIST, "what held the connection back", .element = &limit_type, .single = true),
+};
+RECORD_TYPE(module_type, "module", struct module_record, module_fields, "a producer or consumer of traffic");
+
+static const struct field diagnosis_fields[] = {
+	FIELD(struct diagnosis_record, schema, TEXT, "form of this object"),
+	FIELD(struct diagnosis_record, host, TEXT, "host name"),
+	FIELD(struct diagnosis_record, netns, ID, "network namespace (inode number)"),
+	FIELD(struct diagnosis_record, start_ns, TIME, "begin of the window"),
+	FIELD(struct diagnosis_record, window_ms, ID, "length of the window in milliseconds"),
+	FIELD(struct diagnosis_record, modules, LIST, "the graph", .element = &module_type),
+	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
+	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
+	FIELD(struct diagnosis_record, lost, COUNT, "records that could not be taken"),
+};
+RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields, "who is to blame, and how sure that is");
+
+const char *diagnosis_layer(enum module_kind kind)
+{
+	static const char *const layers[MODULE_KINDS] = {
+		[MODULE_HOST] = "host",         [MODULE_CGROUP] = "host",       [MODULE_APP] = "application",
+		[MODULE_CONN] = "socket",       [MODULE_UDP] = "socket",        [MODULE_LISTENER] = "listener",
+		[MODULE_LINK] = "interface",    [MODULE_QDISC] = "queue",       [MODULE_ROUTE] = "route",
+		[MODULE_NEIGH] = "neighbour",   [MODULE_TUNNEL] = "tunnel",     [MODULE_FILTER] = "filter",
+		[MODULE_PATH] = "path",         [MODULE_PEER] = "peer",         [MODULE_RESOLVER] = "resolver",
+	};
+
+	return layers[kind];
+}
+
+/* --- following hypotheses through the windows --- */
+
+/* The certainty of one hypothesis in the last windows, newest first; 0 where it was not thought of. */
+struct trace {
+	double certainty[DIAGNOSIS_WINDOWS];
+};
+
+struct diagnosis {
+	const struct knowledge *knowledge;
+	struct graph *graph;
+	struct verdict *verdict;
+	struct map traces; /* "cause module" -> struct trace */
+	uint64_t starts[DIAGNOSIS_WINDOWS];
+	unsigned windows;
+	char host[65];
+	/* What the record points at. */
+	VEC(void *) memory;
+	struct diagnosis_record record;
+};
+
+static void clear_record(struct diagnosis *d)
+{
+	vec_each(&d->memory, block)
+		free(*block);
+	d->memory.count = 0;
+}
+
+struct diagnosis *diagnosis_new(const struct knowledge *knowledge)
+{
+	struct diagnosis *d = xzalloc(sizeof(*d));
+
+	d->knowledge = knowledge;
+	d->traces = MAP_INIT(0, sizeof(struct trace), 100000);
+	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
+		d->host[0] = '\0';
+	return d;
+}
+
+void diagnosis_free(struct diagnosis *d)
+{
+	if (!d)
+		return;
+	clear_record(d);
+	vec_done(&d->memory);
+	verdict_free(d->verdict);
+	graph_free(d->graph);
+	map_done(&d->traces);
+	free(d);
+}
+
+static char *trace_key(const struct hypothesis *h)
+{
+	return xasprintf("%s %s", h->cause->name, h->accused->id);
+}
+
+/* Moves all traces on by one window and forgets those that have faded. */
+static void age_traces(struct diagnosis *d)
+{
+	VEC(const char *) faded = {};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&d->traces, &at, &key, &value)) {
+		struct trace *trace = value;
+		double most = 0;
+
+		memmove(&trace->certainty[1], &trace->certainty[0], sizeof(trace->certainty) - sizeof(trace->certainty[0]));
+		trace->certainty[0] = 0;
+		for (unsigned i = 1; i < DIAGNOSIS_WINDOWS; i++)
+			most = fmax(most, trace->certainty[i]);
+		if (most <= 0)
+			vec_push(&faded, key);
+	}
+	vec_each(&faded, name)
+		(void)map_remove(&d->traces, *name);
+	vec_done(&faded);
+}
+
+/* Confirmed when the newest window and the one before agree; the weaker of the two is what can be claimed. */
+static bool confirmed(const struct hypothesis *h, void *context)
+{
+	struct diagnosis *d = context;
+	_cleanup_free_ char *key = trace_key(h);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	return trace && trace->certainty[1] >= INFER_THRESHOLD;
+}
+
+void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
+{
+	clear_record(d);
+	verdict_free(d->verdict);
+	graph_free(d->graph);
+	d->graph = graph;
+	graph_propagate(graph);
+	d->verdict = infer_window(d->knowledge, graph);
+	age_traces(d);
+	vec_each(&d->verdict->hypotheses, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		struct trace *trace = (*h)->certainty > 0 ? map_put(&d->traces, key, NULL) : NULL;
+
+		if (trace)
+			trace->certainty[0] = (*h)->certainty;
+	}
+	verdict_compete(d->verdict, confirmed, d);
+	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
+	d->starts[0] = graph->start_ns;
+	d->windows = min_of(d->windows + 1, (unsigned)DIAGNOSIS_WINDOWS);
+}
+
+const struct graph *diagnosis_graph(const struct diagnosis *d)
+{
+	return d->graph;
+}
+
+const struct verdict *diagnosis_verdict(const struct diagnosis *d)
+{
+	return d->verdict;
+}
+
+/* --- the record --- */
+
+static void *keep(struct diagnosis *d, size_t count, size_t size)
+{
+	void *block = xzalloc(max_of(count, (size_t)1) * size);
+
+	vec_push(&d->memory, block);
+	return block;
+}
+
+static struct list list_of(const void *items, size_t count)
+{
+	return (struct list){.items = items, .count = (uint32_t)count};
+}
+
+static struct list module_ids(struct diagnosis *d, struct module *const *modules, size_t count)
+{
+	struct text_item *items = keep(d, count, sizeof(*items));
+
+	for (size_t i = 0; i < count; i++)
+		items[i].text = modules[i]->id;
+	return list_of(items, count);
+}
+
+static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h, bool speaks_for)
+{
+	struct evidence_record *items = keep(d, h->evidence.count, sizeof(*items));
+	size_t count = 0;
+
+	vec_each(&h->evidence, evidence)
+		if ((evidence->factor > 0) == speaks_for && evidence->counted)
+			items[count++] = (struct evidence_record){
+				.rule = evidence->rule->name, .cf = evidence->factor, .text = evidence->text};
+	return list_of(items, count);
+}
+
+/* Commands whose {field}s are all known where the strongest evidence was seen. */
+static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct text_item *items = keep(d, h->cause->next.count, sizeof(*items));
+	const struct evidence *strongest = &h->evidence.items[0];
+	struct shape shape = module_scope_shape(strongest->rule->about);
+	size_t count = 0;
+
+	vec_each(&h->cause->next, command) {
+		struct buf text = BUF_INIT(4096);
+
+		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data) {
+			vec_push(&d->memory, text.data);
+			items[count++].text = text.data;
+		} else {
+			buf_done(&text);
+		}
+	}
+	return list_of(items, count);
+}
+
+static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct text_item *items = keep(d, h->rivals.count, sizeof(*items));
+
+	for (size_t i = 0; i < h->rivals.count; i++)
+		items[i].text = h->rivals.items[i]->cause->name;
+	return list_of(items, h->rivals.count);
+}
+
+/* The first sentence that speaks for it is the reason. */
+static const char *reason(const struct hypothesis *h)
+{
+	vec_each(&h->evidence, evidence)
+		if (evidence->factor > 0)
+			return evidence->text;
+	return NULL;
+}
+
+static struct finding_record make_finding(struct diagnosis *d, const struct hypothesis *h)
+{
+	_cleanup_free_ char *key = trace_key(h);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	return (struct finding_record){
+		.cause = h->cause->name,
+		.layer = h->cause->layer,
+		.module = h->accused->id,
+		.certainty = trace ? fmin(h->certainty, trace->certainty[1]) : h->certainty,
+		.severity = (uint8_t)h->cause->severity,
+		.affects = module_ids(d, h->affects.items, h->affects.count),
+		.for_evidence = evidence_list(d, h, true),
+		.against_evidence = evidence_list(d, h, false),
+		.because = reason(h),
+		.advice = h->cause->advice,
+		.next = next_commands(d, h),
+		.ambiguous_with = rival_names(d, h),
+	};
+}
+
+static struct list finding_list(struct diagnosis *d)
+{
+	const struct verdict *verdict = d->verdict;
+	struct finding_record *items = keep(d, verdict ? verdict->hypotheses.count : 0, sizeof(*items));
+	size_t count = 0;
+
+	if (verdict)
+		vec_each(&verdict->hypotheses, h)
+			items[count++] = make_finding(d, *h);
+	return list_of(items, count);
+}
+
+static struct list module_list(struct diagnosis *d)
+{
+	const struct graph *graph = d->graph;
+	struct module_record *items = keep(d, graph->modules.count, sizeof(*items));
+	size_t count = 0;
+
+	vec_each(&graph->modules, at) {
+		const struct module *module = *at;
+		const struct limit_record *limits = conn_limits(module);
+
+		items[count++] = (struct module_record){
+			.id = module->id,
+			.layer = diagnosis_layer(module->kind),
+			.name = module->name,
+			.state = activity_name(module->activity),
+			.depends_on = module_ids(d, module->depends_on.items, module->depends_on.count),
+			.limited_by = list_of(limits, limits != NULL),
+		};
+	}
+	return list_of(items, count);
+}
+
+const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
+{
+	uint64_t end_ns;
+
+	clear_record(d);
+	if (!d->graph)
+		return NULL;
+	end_ns = d->graph->start_ns + d->graph->window_ns;
+	d->record = (struct diagnosis_record){
+		.schema = DIAGNOSIS_SCHEMA,
+		.host = d->host,
+		.netns = d->graph->netns,
+		.start_ns = d->starts[d->windows - 1],
+		.window_ms = (end_ns - d->starts[d->windows - 1]) / 1000000,
+		.modules = module_list(d),
+		.findings = finding_list(d),
+		.healthy = d->verdict->hypotheses.count == 0,
+		.lost = d->graph->lost,
+	};
+	return &d->record;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+
+#include "diagnose/certainty.h"
+#include "diagnose/infer.h"
+
+static void hypothesis_free(struct hypothesis *h)
+{
+	if (!h)
+		return;
+	vec_each(&h->evidence, evidence)
+		free(evidence->text);
+	vec_done(&h->evidence);
+	vec_done(&h->affects);
+	vec_done(&h->rivals);
+	free(h);
+}
+
+void verdict_free(struct verdict *verdict)
+{
+	if (!verdict)
+		return;
+	vec_each(&verdict->hypotheses, h)
+		hypothesis_free(*h);
+	vec_done(&verdict->hypotheses);
+	free(verdict);
+}
+
+/* --- evidence --- */
+
+/* A hypothesis is found again by its cause and the module it accuses. */
+struct hypothesis_key {
+	const struct cause *cause;
+	const struct module *accused;
+};
+
+static struct hypothesis *hypothesis_of(struct verdict *verdict, struct map *index, const struct cause *cause,
+					struct module *accused)
+{
+	struct hypothesis_key key = {cause, accused};
+	struct hypothesis **slot = map_put(index, &key, NULL);
+
+	if (!*slot) {
+		*slot = xzalloc(sizeof(**slot));
+		(*slot)->cause = cause;
+		(*slot)->accused = accused;
+		vec_push(&verdict->hypotheses, *slot);
+	}
+	return *slot;
+}
+
+static void add_affected(struct hypothesis *h, struct module *module)
+{
+	vec_each(&h->affects, known)
+		if (*known == module)
+			return;
+	vec_push(&h->affects, module);
+}
+
+/* Whoever wants to go on and leans on the module. */
+static void add_dependants(struct hypothesis *h, const struct graph *graph, const struct module *module)
+{
+	vec_each(&graph->modules, other)
+		if (*other != module && (*other)->related[module->kind] == module && (*other)->activity == ACTIVITY_WAITING &&
+		    ((*other)->kind == MODULE_CONN || (*other)->kind == MODULE_UDP))
+			add_affected(h, *other);
+}
+
+static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module, const struct shape *shape)
+{
+	struct evidence *evidence = vec_add(&h->evidence);
+	struct buf text = BUF_INIT(4096);
+
+	(void)knowledge_fill(rule->because, shape, &module->measures, &text);
+	evidence->rule = rule;
+	evidence->seen_at = module;
+	evidence->factor = rule->certainty;
+	evidence->text = text.data ? text.data : xstrdup("");
+}
+
+/* Rules of one kind of module over all modules of that kind. */
+static void apply_rule(struct verdict *verdict, struct map *index, const struct rule *rule)
+{
+	struct shape shape = module_scope_shape(rule->about);
+
+	vec_each(&verdict->graph->modules, at) {
+		struct module *module = *at;
+		struct module *accused = module->related[rule->suggests->accuses];
+		struct hypothesis *h;
+
+		if (module->kind != rule->about->kind || !accused || !expr_matches(rule->when, &module->measures))
+			continue;
+		h = hypothesis_of(verdict, index, rule->suggests, accused);
+		add_evidence(h, rule, module, &shape);
+		if (rule->certainty < 0)
+			continue;
+		if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
+			add_affected(h, module);
+		else
+			add_dependants(h, verdict->graph, module);
+	}
+}
+
+static int by_strength(const void *a, const void *b)
+{
+	double x = fabs(((const struct evidence *)a)->factor), y = fabs(((const struct evidence *)b)->factor);
+
+	return x < y ? 1 : x > y ? -1 : strcmp(((const struct evidence *)a)->rule->name, ((const struct evidence *)b)->rule->name);
+}
+
+/* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
+static void weigh(struct hypothesis *h)
+{
+	vec_sort(&h->evidence, by_strength);
+	h->certainty = 0;
+	vec_each(&h->evidence, evidence) {
+		evidence->counted = true;
+		vec_each(&h->evidence, stronger) {
+			if (stronger == evidence)
+				break;
+			if (strcmp(stronger->rule->family, evidence->rule->family) == 0 &&
+			    (stronger->factor > 0) == (evidence->factor > 0))
+				evidence->counted = false;
+		}
+		if (evidence->counted)
+			h->certainty = certainty_combine(h->certainty, evidence->factor);
+	}
+}
+
+static int by_certainty(const void *a, const void *b)
+{
+	const struct hypothesis *x = *(struct hypothesis *const *)a, *y = *(struct hypothesis *const *)b;
+
+	if (x->certainty != y->certainty)
+		return x->certainty < y->certainty ? 1 : -1;
+	if (x->affects.count != y->affects.count)
+		return x->affects.count < y->affects.count ? 1 : -1;
+	return strcmp(x->cause->name, y->cause->name) ?: strcmp(x->accused->id, y->accused->id);
+}
+
+struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph)
+{
+	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
+	struct verdict *verdict = xzalloc(sizeof(*verdict));
+
+	verdict->graph = graph;
+	vec_each(&knowledge->rules, rule)
+		apply_rule(verdict, &index, *rule);
+	map_done(&index);
+	vec_each(&verdict->hypotheses, h)
+		weigh(*h);
+	vec_sort(&verdict->hypotheses, by_certainty);
+	return verdict;
+}
+
+/* --- competition --- */
+
+static bool affects(const struct hypothesis *h, const struct module *module)
+{
+	vec_each(&h->affects, known)
+		if (*known == module)
+			return true;
+	return false;
+}
+
+/* The certainty of the best explanation of what a module suffers from. */
+static double best_for(const struct verdict *verdict, const struct module *module)
+{
+	vec_each(&verdict->hypotheses, h)
+		if (affects(*h, module))
+			return (*h)->certainty; /* strongest first */
+	return 0;
+}
+
+/* Nothing suffers visibly (a listener, a host counter), or for some sufferer nothing explains it much better. */
+static bool is_good_explanation(const struct verdict *verdict, const struct hypothesis *h)
+{
+	if (h->affects.count == 0)
+		return true;
+	vec_each(&h->affects, module)
+		if (h->certainty > best_for(verdict, *module) - INFER_MARGIN)
+			return true;
+	return false;
+}
+
+static bool share_sufferer(const struct hypothesis *a, const struct hypothesis *b)
+{
+	vec_each(&a->affects, module)
+		if (affects(b, *module))
+			return true;
+	return false;
+}
+
+/* Drops the hypotheses that `wanted` refuses, keeping the order. */
+static void filter(struct verdict *verdict, const bool *wanted)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < verdict->hypotheses.count; i++) {
+		struct hypothesis *h = verdict->hypotheses.items[i];
+
+		if (wanted[i])
+			verdict->hypotheses.items[kept++] = h;
+		else
+			hypothesis_free(h);
+	}
+	verdict->hypotheses.count = kept;
+}
+
+void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context)
+{
+	_cleanup_free_ bool *wanted = xzalloc(verdict->hypotheses.count);
+
+	for (size_t i = 0; i < verdict->hypotheses.count; i++) {
+		const struct hypothesis *h = verdict->hypotheses.items[i];
+
+		wanted[i] = h->certainty >= INFER_THRESHOLD && (!keep || keep(h, context));
+	}
+	filter(verdict, wanted);
+	for (size_t i = 0; i < verdict->hypotheses.count; i++)
+		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]);
+	filter(verdict, wanted);
+	vec_each(&verdict->hypotheses, a)
+		vec_each(&verdict->hypotheses, b)
+			if (a != b && share_sufferer(*a, *b) && fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)
+				vec_push(&(*a)->rivals, *b);
+}

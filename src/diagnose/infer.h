@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The inference engine. It knows neither networks nor rules: it asks every rule about every module it applies to, lets the
+ * rules that hold speak for or against their cause, combines what they say, and lets the explanations of one and the same
+ * trouble compete.
+ */
+#pragma once
+
+#include "diagnose/knowledge.h"
+
+struct evidence {
+	const struct rule *rule;
+	struct module *seen_at;
+	double factor;
+	char *text;    /* the sentence with its numbers */
+	bool counted;  /* the strongest of its family */
+};
+
+struct hypothesis {
+	const struct cause *cause;
+	struct module *accused;
+	double certainty;
+	VEC(struct evidence) evidence;    /* strongest first */
+	VEC(struct module *) affects;     /* modules that suffer from it */
+	VEC(const struct hypothesis *) rivals; /* explanations of the same trouble that cannot be told apart from it */
+};
+
+struct verdict {
+	struct graph *graph; /* not owned */
+	VEC(struct hypothesis *) hypotheses; /* strongest first */
+};
+
+/* Below this nothing is reported; two windows in a row must reach it. */
+#define INFER_THRESHOLD 0.5
+/* An explanation wins by at least this much, or both are given. */
+#define INFER_MARGIN 0.2
+
+/* All hypotheses that any evidence speaks for, before they compete. */
+struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph);
+void verdict_free(struct verdict *verdict);
+static inline void verdict_freep(struct verdict **verdict)
+{
+	verdict_free(*verdict);
+}
+
+/*
+ * Keeps the hypotheses at or above the threshold that are the best explanation, or as good as the best, for something that
+ * suffers. `keep` may veto (confirmation over several windows); NULL keeps all.
+ */
+void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context);

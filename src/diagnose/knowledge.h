@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the diagnosis knows, as data: causes (whom they accuse, what they mean, what to do) and rules (which measures speak
+ * for or against a cause). Both are readable text, one paragraph each:
+ *
+ *	cause peer-not-reading
+ *	layer: peer
+ *	accuses: peer
+ *	severity: high
+ *	summary: the program at the other end does not read what arrives
+ *	means: Its receive buffer is full, so its kernel ...
+ *	advice: Look at the program on the other host ...
+ *	next: nest tcpwin --where 'raddr == {raddr}'
+ *
+ *	rule window-closed
+ *	about: conn
+ *	when: rwnd_share > 50% and snd_wnd_min == 0B
+ *	suggests: peer-not-reading
+ *	certainty: 0.9
+ *	family: window
+ *	because: {raddr} kept its receive window closed for {rwnd_share} of the time
+ *
+ * A line that begins with a blank continues the one before. A negative certainty speaks against. Of the rules of one family
+ * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
+ */
+#pragma once
+
+#include "base/why.h"
+#include "diagnose/module.h"
+#include "record/expr.h"
+
+enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
+
+struct cause {
+	char *name;
+	char *layer;
+	enum module_kind accuses;
+	enum severity severity;
+	char *summary;
+	char *means;
+	char *advice;
+	VEC(char *) next; /* commands, with {field}s */
+	char *origin;     /* file:line */
+};
+
+struct rule {
+	char *name;
+	const struct module_scope *about;
+	char *when_text;
+	struct expr *when;
+	const struct cause *suggests;
+	double certainty;
+	char *family;
+	char *because;
+	char *origin;
+};
+
+struct knowledge {
+	VEC(struct cause *) causes;
+	VEC(struct rule *) rules;
+};
+
+/* What is compiled into the program. A mistake in it is a bug: the error says where. */
+int knowledge_load(struct knowledge **ret_knowledge, struct why *why) _must_check_;
+/* Adds a site's own files (*.rules), in the order of their names. */
+int knowledge_add_dir(struct knowledge *knowledge, const char *dir, struct why *why) _must_check_;
+/* One text; name is for messages. */
+int knowledge_add_text(struct knowledge *knowledge, const char *name, const char *text, struct why *why) _must_check_;
+void knowledge_free(struct knowledge *knowledge);
+static inline void knowledge_freep(struct knowledge **knowledge)
+{
+	knowledge_free(*knowledge);
+}
+
+const struct cause *knowledge_find_cause(const struct knowledge *knowledge, const char *name);
+const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const char *name);
+const char *severity_name(enum severity severity);
+
+/*
+ * Fills the {field}s of a template from a module's measures, as people read values. Returns false when one of them is
+ * unknown or not measured there (a `-` stands in its place).
+ */
+bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What connections have in common. One stuck connection may be its own fault, the path's or the peer's; several stuck over
+ * one path while the rest of the host goes on are the path's; all of them over one interface are beyond the interface. The
+ * counts stand here, what they mean stands in the rules.
+ */
+#include <math.h>
+
+#include "diagnose/conn.h"
+#include "diagnose/path.h"
+#include "diagnose/window.h"
+
+static const struct field path_fields[] = {
+	FIELD(struct path_measures, path_conns, COUNT, "connections to this remote host"),
+	FIELD(struct path_measures, path_stuck, COUNT, "of these, with something to send and nothing acknowledged"),
+	FIELD(struct path_measures, path_moving, COUNT, "of these, with data acknowledged or received"),
+	FIELD(struct path_measures, path_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(struct path_measures, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
+	FIELD(struct path_measures, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
+	FIELD(struct path_measures, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
+	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
+	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
+	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
+	FIELD(struct path_measures, others_moving, COUNT, "of these, moving"),
+	FIELD(struct path_measures, others_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(struct path_measures, peer_conns, COUNT, "connections to this service on this host"),
+	FIELD(struct path_measures, peer_stuck, COUNT, "of these, stuck"),
+	FIELD(struct path_measures, peer_moving, COUNT, "of these, moving"),
+	FIELD(struct path_measures, peer_connecting, COUNT, "of these, waiting to be established"),
+};
+RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields, "what the connections over one path have in common");
+
+struct tally {
+	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, min_rtt_ns;
+};
+
+static bool is_moving(const struct conn_measures *m)
+{
+	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) || (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+}
+
+static void count(struct tally *t, const struct conn_measures *m)
+{
+	bool stuck = m->stuck && m->backoff >= 1;
+
+	t->conns++;
+	t->stuck += stuck;
+	t->moving += !stuck && is_moving(m);
+	t->connecting += m->syn_wait_ns != UINT64_MAX && m->syn_retrans > 0;
+	t->lossy += m->loss_share >= 0.005;
+	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
+	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
+	if (m->min_rtt_ns != UINT64_MAX)
+		t->min_rtt_ns = t->min_rtt_ns ? min_of(t->min_rtt_ns, m->min_rtt_ns) : m->min_rtt_ns;
+}
+
+static struct tally *tally_of(struct map *tallies, const struct module *module)
+{
+	return map_put(tallies, &module, NULL);
+}
+
+static void finish(struct window *window _unused_, void *data _unused_, struct graph *graph)
+{
+	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
+	struct tally all = {};
+
+	vec_each(&graph->modules, at) {
+		const struct conn_measures *m = conn_measures(*at);
+
+		if (!m)
+			continue;
+		count(&all, m);
+		count(tally_of(&tallies, (*at)->related[MODULE_PATH]), m);
+		count(tally_of(&tallies, (*at)->related[MODULE_PEER]), m);
+	}
+	vec_each(&graph->modules, at) {
+		struct path_measures *m;
+		const struct tally *path, *peer;
+
+		if ((*at)->kind != MODULE_CONN)
+			continue;
+		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
+		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
+		m = graph_alloc(graph, sizeof(*m));
+		*m = (struct path_measures){
+			.path_conns = path->conns,
+			.path_stuck = path->stuck,
+			.path_moving = path->moving,
+			.path_connecting = path->connecting,
+			.path_lossy = path->lossy,
+			.path_clean = path->clean,
+			.path_slow_rtt = path->slow_rtt,
+			.path_min_rtt_ns = path->min_rtt_ns ? path->min_rtt_ns : UINT64_MAX,
+			.others_conns = all.conns - path->conns,
+			.others_stuck = all.stuck - path->stuck,
+			.others_moving = all.moving - path->moving,
+			.others_connecting = all.connecting - path->connecting,
+			.peer_conns = peer->conns,
+			.peer_stuck = peer->stuck,
+			.peer_moving = peer->moving,
+			.peer_connecting = peer->connecting,
+		};
+		(*at)->measures.parts[CONN_PART_PATH] = m;
+	}
+	map_done(&tallies);
+}
+
+static const struct measurer path_measurer = {.name = "path", .stage = MEASURE_PATH, .finish = finish};
+MEASURER(path_measurer);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+
+#include "base/text.h"
+#include "diagnose/conn.h"
+#include "diagnose/present.h"
+#include "view/tree.h"
+
+static enum out_style style_of(uint8_t severity)
+{
+	return severity == SEVERITY_HIGH ? OUT_RED : severity == SEVERITY_MEDIUM ? OUT_YELLOW : OUT_CYAN;
+}
+
+static void add_line(struct out *out, const char *text)
+{
+	text_add_terminal(&out->pending, text, strlen(text));
+	out_end_line(out);
+}
+
+/* --- the answer --- */
+
+static void print_evidence(struct tree *tree, struct tree_node *node, const struct list *list, const char *mark)
+{
+	const struct evidence_record *items = list->items;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		tree_add(tree, node, OUT_DIM, mark, "%+.2f %s [%s]", items[i].cf, items[i].text, items[i].rule);
+}
+
+/* Lists of text have one string an item. */
+static const char *text_at(const struct list *list, uint32_t i)
+{
+	return ((const char *const *)list->items)[i];
+}
+
+static void add_finding(struct tree *tree, const struct hypothesis *h, const struct finding_record *f)
+{
+	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f)",
+					  h->accused->name, h->cause->summary, f->because, f->certainty);
+
+	print_evidence(tree, node, &f->for_evidence, "for");
+	print_evidence(tree, node, &f->against_evidence, "against");
+	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)
+		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well", text_at(&f->ambiguous_with, i));
+	tree_add(tree, node, OUT_PLAIN, "do", "%s", f->advice);
+	for (uint32_t i = 0; i < f->next.count; i++)
+		tree_add(tree, node, OUT_PLAIN, "next", "%s", text_at(&f->next, i));
+}
+
+static void print_answer(const struct diagnosis *diagnosis, const struct diagnosis_record *record, struct out *out)
+{
+	const struct verdict *verdict = diagnosis_verdict(diagnosis);
+	const struct finding_record *findings = record->findings.items;
+	_cleanup_(tree_freep) struct tree *tree = tree_new();
+
+	if (verdict->hypotheses.count == 0) {
+		add_line(out, "Nothing holds the network traffic of this host up.");
+		return;
+	}
+	for (size_t i = 0; i < verdict->hypotheses.count; i++)
+		add_finding(tree, verdict->hypotheses.items[i], &findings[i]);
+	tree_print(tree, out);
+}
+
+/* --- the graph --- */
+
+static bool is_accused(const struct verdict *verdict, const struct module *module)
+{
+	vec_each(&verdict->hypotheses, h)
+		if ((*h)->accused == module)
+			return true;
+	return false;
+}
+
+static bool is_affected(const struct verdict *verdict, const struct module *module)
+{
+	vec_each(&verdict->hypotheses, h)
+		vec_each(&(*h)->affects, known)
+			if (*known == module)
+				return true;
+	return false;
+}
+
+static bool is_interesting(const struct verdict *verdict, const struct module *module)
+{
+	return is_accused(verdict, module) || is_affected(verdict, module) || module->activity == ACTIVITY_WAITING;
+}
+
+static void add_limits(struct buf *text, const struct limit_record *limits)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} shares[] = {
+		{"application", offsetof(struct limit_record, application)},
+		{"send buffer", offsetof(struct limit_record, send_buffer)},
+		{"receiver's window", offsetof(struct limit_record, receiver_window)},
+		{"congestion window", offsetof(struct limit_record, congestion_window)},
+		{"local queue", offsetof(struct limit_record, local_queue)},
+	};
+	const char *separator = ", held back by ";
+
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		double share = *(const double *)((const char *)limits + shares[i].offset);
+
+		if (share < 0.1)
+			continue;
+		buf_add_format(text, "%s%s %.0f%%", separator, shares[i].name, share * 100);
+		separator = ", ";
+	}
+}
+
+static void add_module(struct tree *tree, struct tree_node *parent, const struct verdict *verdict, const struct module *module,
+		       unsigned depth)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	bool accused = is_accused(verdict, module);
+	struct tree_node *node;
+
+	buf_add_format(&text, "%s %s: %s", module_kind_name(module->kind), module->name, activity_name(module->activity));
+	if (conn_limits(module))
+		add_limits(&text, conn_limits(module));
+	node = tree_add(tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s", buf_text(&text));
+	if (depth < 6)
+		vec_each(&module->depends_on, below)
+			if (module->kind != MODULE_APP || is_interesting(verdict, *below))
+				add_module(tree, node, verdict, *below, depth + 1);
+}
+
+static void print_graph(const struct diagnosis *diagnosis, bool all, struct out *out)
+{
+	const struct verdict *verdict = diagnosis_verdict(diagnosis);
+	_cleanup_(tree_freep) struct tree *tree = tree_new();
+	size_t folded = 0, shown = 0;
+
+	vec_each(&diagnosis_graph(diagnosis)->modules, at) {
+		bool interesting = is_interesting(verdict, *at);
+
+		if ((*at)->needed_by.count > 0)
+			continue;
+		vec_each(&(*at)->depends_on, below)
+			interesting = interesting || is_affected(verdict, *below);
+		if (!interesting && !all) {
+			folded++;
+			continue;
+		}
+		add_module(tree, NULL, verdict, *at, 0);
+		shown++;
+	}
+	if (shown > 0)
+		out_end_line(out);
+	tree_print(tree, out);
+	if (folded > 0) {
+		buf_add_format(&out->pending, "(%zu %s at ease: --all shows them)", folded, folded == 1 ? "module is" : "modules are");
+		out_end_line(out);
+	}
+}
+
+void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all, struct out *out)
+{
+	print_answer(diagnosis, record, out);
+	print_graph(diagnosis, all, out);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which measures a rule may name, by the kind of module it is about. */
+#include "diagnose/app.h"
+#include "diagnose/conn.h"
+#include "diagnose/path.h"
+
+static const struct module_scope conn_scope = {
+	.kind = MODULE_CONN,
+	.help = "a TCP connection: its own measures, the use its owner makes of it, the owner, and the path it takes",
+	.count = 4,
+	.types = {
+		[CONN_PART_OWN] = &conn_measures_type,
+		[CONN_PART_USE] = &use_measures_type,
+		[CONN_PART_APP] = &app_measures_type,
+		[CONN_PART_PATH] = &path_measures_type,
+	},
+};
+MODULE_SCOPE(conn_scope);
