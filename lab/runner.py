@@ -23,7 +23,7 @@ from topology import LabError, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+BUILD = os.path.join(ROOT, os.environ.get("NEST_BUILD", "build"))
 DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
                    + " diagnose --json -d {seconds}")
 VERDICT_DELAY = 0.6

@@ -52,7 +52,7 @@ class ScenarioError(Exception):
 def line_of(text, key, nth=0):
     """The line that mentions a key: the nth table of that name, or the key."""
     last = key.split(".")[-1]
-    pattern = re.compile(rf"^\s*(\[+\s*{re.escape(key)}\s*\]+|"
+    pattern = re.compile(rf"^[ \t]*(\[+\s*{re.escape(key)}\s*\]+|"
                          rf"{re.escape(last)}\s*=)", re.M)
     hits = list(pattern.finditer(text))
     if not hits:
