@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/alloc.h"
 #include "kernel/proctext.h"
 #include "unit.h"
 
@@ -117,7 +118,7 @@ TEST(mounts_of_nonsense)
 TEST(cut_texts)
 {
 	for (size_t n = 0; n < sizeof(mountinfo); n++) {
-		char *text = strndup(mountinfo, n), path[64], controllers[64];
+		char *text = xstrndup(mountinfo, n), path[64], controllers[64];
 		int r = proctext_cgroup2_mount(text, path, sizeof(path));
 
 		unit_note("first %zu bytes", n);
@@ -230,7 +231,7 @@ TEST(random_bytes)
 
 	for (unsigned round = 0; round < 3000; round++) {
 		size_t n = unit_random(&state) % 200;
-		char *text = calloc(1, n + 1), word[16];
+		char *text = xzalloc(n + 1), word[16];
 		double real;
 		int64_t number;
 		int r;
