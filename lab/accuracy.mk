@@ -6,4 +6,4 @@ ONLY  ?= *
 
 .PHONY: accuracy
 accuracy: all lab
-	BUILD=$(BUILD) lab/accuracy --seeds $(SEEDS) --only '$(ONLY)' $(if $(VERDICT),--verdict '$(VERDICT)')
+	NEST_BUILD=$(BUILD) lab/accuracy --seeds $(SEEDS) --only '$(ONLY)' $(if $(VERDICT),--verdict '$(VERDICT)')

@@ -113,8 +113,12 @@ def label_windows(flags):
     return labels
 
 
-def judge(spec, parts, fault_at, end_at):
-    """The verdict on one run: {"bites", "reason", "windows", ...}."""
+def judge(spec, parts, fault_at, end_at, ended_at=None):
+    """The verdict on one run: {"bites", "reason", "windows", ...}.
+
+    After ended_at the fault is gone: a flow may still stand still, waiting for
+    a timer, but that is recovery and nobody's fault any more.
+    """
     base = baseline(spec, parts, fault_at)
     result = {"metric": spec["metric"], "before": base, "windows": [],
               "bites": False, "after": None}
@@ -127,6 +131,9 @@ def judge(spec, parts, fault_at, end_at):
         result["windows"].append({"begin": begin, "end": begin + WINDOW,
                                   "value": value})
         begin += WINDOW
+    if ended_at is not None:
+        flags = [flag and window["begin"] < ended_at - 0.1
+                 for flag, window in zip(flags, result["windows"])]
     for window, name in zip(result["windows"], label_windows(flags)):
         window["label"] = name
     return {**result, **summary(spec, flags, result["windows"])}

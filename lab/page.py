@@ -3,7 +3,7 @@
 
 import html
 
-from report import KIND_ORDER, bite_text, decimal
+from report import KIND_ORDER, bite_text, decimal, matrix_order
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#5d6875;--line:#dfe4ea;
@@ -137,8 +137,8 @@ def layer_chart(layers):
 
 def matrix(confusion):
     cells = {(one["truth"], one["said"]): one["windows"] for one in confusion}
-    truths = sorted({truth for truth, _ in cells})
-    said = sorted({name for _, name in cells})
+    truths = matrix_order({truth for truth, _ in cells})
+    said = matrix_order({name for _, name in cells})
     head = "".join(f'<th class="v">{esc(name)}</th>' for name in said)
     body = []
     for truth in truths:
@@ -265,7 +265,7 @@ def render(result):
         "<p>100 Mbit/s, 40 ms round trip, wget-like and iperf-like applications, "
         "three faults.</p>" + paper_table(result["paper"]) +
         "<h2>By scenario</h2><p>In percent of the windows in the impact period. "
-        "<i>bite</i>: what the victim's application had left, measured without "
+        "<i>bite</i>: what the fault left of the victim's work, measured without "
         "nest. <i>forbidden</i>: an innocent on the scenario's list was blamed."
         f"</p>{scenario_table(result)}{remarks(result)}"
         "</main></body></html>\n")

@@ -49,6 +49,7 @@ struct line_stats {
 	uint64_t too_long;
 	uint64_t hole;
 	uint64_t send_errors;
+	uint64_t send_retries;
 	uint64_t recv_drops;
 };
 

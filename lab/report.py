@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The result of a scoring as text for a terminal."""
 
+from vocabulary import LAYERS
+
 KIND_ORDER = ("fault", "extra", "compound", "paper", "healthy")
 
 
@@ -20,13 +22,26 @@ def decimal(value, digits=1):
     return "-" if value is None else f"{value:.{digits}f}"
 
 
+METRIC_NAMES = {"bytes": "throughput", "ops": "operations", "lat": "latency"}
+
+
 def bite_text(row):
+    """What the fault left of the victim's throughput, or did to its latency."""
     bite = row["bite"]
-    if bite["ratio"] is not None:
-        return f"{bite['metric']} x{bite['ratio']:.2g}"
+    metric, ratio = bite["metric"], bite["ratio"]
+    if metric == "lat" and ratio is not None:
+        return f"latency x{ratio:.1f}"
+    if metric in ("bytes", "ops") and ratio is not None:
+        return f"{METRIC_NAMES[metric]} {100 * ratio:.0f} %"
     if bite["after"] is not None:
-        return f"{bite['metric']} +{bite['after']:.0f}"
+        return f"{metric} +{bite['after']:.0f}"
     return "-"
+
+
+def matrix_order(names):
+    """Layers as in the vocabulary, then whatever is not a layer."""
+    return [name for name in LAYERS if name in names] + sorted(
+        name for name in names if name not in LAYERS)
 
 
 def layout(rows, left=1):
@@ -69,8 +84,8 @@ def layer_table(result):
 def confusion_table(result):
     cells = {(one["truth"], one["said"]): one["windows"]
              for one in result["confusion"]}
-    truths = sorted({truth for truth, _ in cells})
-    said = sorted({name for _, name in cells})
+    truths = matrix_order({truth for truth, _ in cells})
+    said = matrix_order({name for _, name in cells})
     rows = [["truth \\ said first", *said]]
     for truth in truths:
         rows.append([truth, *(str(cells.get((truth, name), "."))

@@ -23,7 +23,7 @@ from topology import LabError, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+BUILD = os.path.join(ROOT, os.environ.get("NEST_BUILD", "build"))
 DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
                    + " diagnose --json -d {seconds}")
 VERDICT_DELAY = 0.6
@@ -117,7 +117,7 @@ class Lab:
         self.stopping = threading.Event()
         self.threads = []
         self.relay = self.relay_path = None
-        self.fault_ns = []
+        self.fault_ns, self.ended_at = [], None
         self.errors = open(os.path.join(out, "errors.txt"), "wb")
 
     # processes
@@ -287,6 +287,7 @@ class Lab:
         for moment, put_right, step in sorted(pending, key=lambda one: one[0]):
             sleep_until(moment)
             put_right()
+            self.ended_at = time.monotonic()
             self.fault_ns.append({"do": f"end of {step['do']}",
                                   "begin_ns": time.monotonic_ns()})
             self.log(f"end of fault: {describe_step(step)}")
@@ -313,7 +314,7 @@ class Lab:
                                         fault_at, end)
         parts = [self.progress(name) for name in spec["app"]
                  if name in self.apps]
-        return impact.judge(spec, parts, fault_at, end)
+        return impact.judge(spec, parts, fault_at, end, self.ended_at)
 
     def write_truth(self, begin, end, verdict=None):
         scenario, plan = self.plan.scenario, self.plan

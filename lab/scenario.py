@@ -52,7 +52,7 @@ class ScenarioError(Exception):
 def line_of(text, key, nth=0):
     """The line that mentions a key: the nth table of that name, or the key."""
     last = key.split(".")[-1]
-    pattern = re.compile(rf"^\s*(\[+\s*{re.escape(key)}\s*\]+|"
+    pattern = re.compile(rf"^[ \t]*(\[+\s*{re.escape(key)}\s*\]+|"
                          rf"{re.escape(last)}\s*=)", re.M)
     hits = list(pattern.finditer(text))
     if not hits:
@@ -111,7 +111,7 @@ class Scenario:
 
 
 DEFAULTS = {"relay_link": None, "relay": None, "offloads": False,
-            "exclusive": False, "alone": False, "warmup": 2.6, "length": 7.0,
+            "exclusive": False, "alone": False, "warmup": 3.9, "length": 9.2,
             "background": [], "sysctl": {}, "variants": {}, "draw": {},
             "setup": [], "app": [], "fault": [], "answer": [], "tolerate": [],
             "must_not_blame": [], "impact": [], "progress": [],

@@ -49,9 +49,22 @@ def run(command, stdin=None, check=True):
 
 
 def take_lock(exclusive):
-    """Labs share the machine; one that changes global settings has it alone."""
-    fd = os.open(LOCK_PATH, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(fd, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+    """Labs share the machine; one that changes global settings has it alone.
+
+    Everybody passes a gate first, so that newcomers queue up behind one that
+    waits to be alone instead of keeping it waiting for ever.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    gate = os.open(LOCK_PATH + ".gate", flags, 0o600)
+    fd = os.open(LOCK_PATH, flags, 0o600)
+    try:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        fcntl.flock(fd, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+    except BaseException:
+        os.close(fd)
+        raise
+    finally:
+        os.close(gate)
     return fd
 
 

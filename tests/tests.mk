@@ -107,6 +107,11 @@ fuzz:
 		tests/fuzz/run --seconds $(FUZZ_SECONDS) $$target || exit 1; \
 	done
 
+.PHONY: lint-objects
+# All that the compilers have to say, without linking.
+lint-objects: $(OBJECTS) $(BPF_OBJECTS) $(UNIT_SOURCES:%.c=$(BUILD)/obj/%.o) $(BUILD)/obj/tests/unit/unit.o \
+	$(FUZZ_SOURCES:%.c=$(BUILD)/obj/%.o) $(BENCH_SOURCES:%.c=$(BUILD)/obj/%.o)
+
 ##> lint         format, static checks, house rules, both compilers with -Werror
 lint:
 	@scripts/lint

@@ -41,12 +41,17 @@ def track_connections(lab, *, on):
 
 @fault
 def tc_drop(lab, *, on, dev, port):
-    """A tc filter on the way out that shoots one destination port."""
+    """A classifier on the way out that shoots one destination port.
+
+    Classic BPF, because kernels without the gact action have it too: load the
+    half-word at 36 (Ethernet, IPv4 without options), compare, return
+    TC_ACT_SHOT (2) or TC_ACT_UNSPEC (-1).
+    """
     network = lab.network
+    code = f"4,40 0 0 36,21 0 1 {int(port)},6 0 0 2,6 0 0 4294967295"
     network.inside(on, ["tc", "qdisc", "add", "dev", dev, "clsact"])
-    network.inside(on, ["tc", "filter", "add", "dev", dev, "egress", "protocol",
-                        "ip", "u32", "match", "ip", "dport", str(port),
-                        "0xffff", "action", "drop"])
+    network.inside(on, ["tc", "filter", "add", "dev", dev, "egress", "bpf",
+                        "da", "bytecode", code])
     return lambda: network.inside(on, ["tc", "qdisc", "del", "dev", dev,
                                        "clsact"], check=False)
 
@@ -57,3 +62,9 @@ def long_ruleset(lab, *, on, count):
     rules = [f"udp sport {1 + number % 1000} ip ttl 1 ip length {number} counter"
              for number in range(int(count))]
     return add_table(lab, on, "prerouting", rules)
+
+
+@fault
+def forget_connections(lab, *, on):
+    """Empty the connection tracking table: known connections become strangers."""
+    lab.network.inside(on, ["conntrack", "-F"])

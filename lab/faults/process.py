@@ -2,6 +2,7 @@
 """Faults of programs: stopped, frozen, starved, replaced."""
 
 import os
+import resource
 import signal
 
 from faults import fault
@@ -70,3 +71,14 @@ def app_set(lab, *, app, set, back=None):
     """Change an option of a traffic program while it runs."""
     lab.app_command(app, set)
     return (lambda: lab.app_command(app, back)) if back else None
+
+
+@fault
+def descriptor_limit(lab, *, app, spare):
+    """RLIMIT_NOFILE just above what the program has open now."""
+    pid = lab.process(app).pid
+    highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    limit = highest + 1 + int(spare)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
+    return lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, before)

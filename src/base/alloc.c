@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -63,12 +62,20 @@ char *xstrndup(const char *s, size_t max)
 
 char *xasprintf(const char *format, ...)
 {
-	char *text = NULL;
 	va_list args;
+	char *text;
 
 	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	return text;
+}
+
+char *xvasprintf(const char *format, va_list args)
+{
+	char *text = NULL;
+
 	if (vasprintf(&text, format, args) < 0)
 		out_of_memory(0);
-	va_end(args);
 	return text;
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdarg.h>
+
 #include "base/macros.h"
 
 void *xmalloc(size_t size);
@@ -15,3 +17,4 @@ void *xrealloc_array(void *old, size_t n, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t max);
 char *xasprintf(const char *format, ...) _printf_(1, 2);
+char *xvasprintf(const char *format, va_list args) _printf_(1, 0);

@@ -44,7 +44,9 @@
 		&(v)->items[(v)->count++];                                        \
 	})
 
-#define vec_each(v, item) for (typeof(*(v)->items) *item = (v)->items; item < (v)->items + (v)->count; item++)
+/* The count is asked first: an empty vector has no items to count from. */
+#define vec_each(v, item) \
+	for (typeof(*(v)->items) *item = (v)->items; (v)->count && item < (v)->items + (v)->count; item++)
 
 #define vec_sort(v, compare)                                                             \
 	do {                                                                             \

@@ -66,6 +66,8 @@ static int read_file(const char *path, struct check_list *list, struct why *why)
 	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
 	int r = strcmp(path, "-") == 0 ? buf_read_fd(&text, STDIN_FILENO) : buf_read_file(&text, path);
 
+	if (r == -E2BIG)
+		return why_set(why, r, "it is larger than %zu MiB", BUF_CAP_DEFAULT >> 20);
 	if (r < 0)
 		return why_set(why, r, "%s", strerror(-r));
 	if (memchr(text.data ? text.data : "", 0, text.len))
@@ -89,7 +91,7 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 		log_error("%s", why.text);
 		return EXIT_USAGE;
 	}
-	vec_each (&list->checks, check) {
+	vec_each(&list->checks, check) {
 		struct record record = RECORD_OF(check);
 
 		if (!wants_tree(&config->output))
@@ -117,7 +119,8 @@ static int run(const void *argument)
 		_cleanup_buf_ struct buf path = BUF_INIT(8192);
 
 		text_add_terminal(&path, config->from, strnlen(config->from, 1000));
-		log_error("cannot read %s: %s", buf_text(&path), why.text);
+		log_error("cannot read %s: %s", strcmp(config->from, "-") == 0 ? "standard input" : buf_text(&path),
+			  why.text);
 		return EXIT_IO;
 	}
 	return show(config, &list);

@@ -18,13 +18,10 @@ struct program_note {
 	const char *since; /* the first kernel that has it, where that is later than 5.15 */
 };
 
-#define FIRST_CHOICE   "the first choice for every event; tracepoints without types take over where they are, more slowly"
-#define NO_TRACEPOINTS "tp_btf takes over; only a kernel without BTF has nothing else"
-#define NO_FUNCTIONS                                                                                                   \
-	"no look into kernel functions that have no tracepoint, their results and times; events that have one are "    \
-	"not "                                                                                                         \
-	"affected"
-#define NO_ITER "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
+#define FIRST_CHOICE   "the first choice of every event: plain tracepoints take over where they are, more slowly"
+#define NO_TRACEPOINTS "nothing as long as tp_btf works"
+#define NO_FUNCTIONS   "kernel functions that have no tracepoint cannot be watched; events that have one are not affected"
+#define NO_ITER        "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
 
 static const struct program_note notes[] = {
 	{PROBE_RELOCATION, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF",
@@ -102,6 +99,12 @@ static const char *mount_advice(const char *words)
 	return NULL;
 }
 
+/* An old kernel's configuration says nothing about options that came later. */
+static bool is_too_old(const struct feature_context *context, const struct program_note *note)
+{
+	return note->since && proctext_release(context->release) < proctext_release(note->since);
+}
+
 static void advise_refused(const struct feature_context *context, const struct program_note *note,
 			   const struct probe_result *result, struct check *check)
 {
@@ -116,11 +119,11 @@ static void advise_refused(const struct feature_context *context, const struct p
 		check_advise(check, note->without, "as for netns_make");
 	} else if (mount) {
 		check_advise(check, note->without, "%s", mount);
+	} else if (is_too_old(context, note)) {
+		check_advise(check, note->without, "Linux %s or later; this is %s", note->since, context->release);
 	} else if (feature_config(context, note->config) == CONFIG_OFF) {
 		check_advise(check, note->without, "a kernel built with %s=y; this one is not (%s)", note->config,
 			     context->config_path);
-	} else if (note->since && proctext_release(context->release) < proctext_release(note->since)) {
-		check_advise(check, note->without, "Linux %s or later; this is %s", note->since, context->release);
 	} else if (is_denied) {
 		check_advise(check, note->without,
 			     "another kernel: this one, or a security policy of this host or container, refuses it "
@@ -156,9 +159,10 @@ static void report_failure(const struct feature_context *context, const struct p
 		state = CHECK_LIMITED;
 	if (strstr(words, "vmlinux BTF"))
 		words = "it needs the kernel's BTF, which cannot be read";
-	check_result(check, state, "%s%s%s%s%s", stages[result->stage], words, *words && !has_error ? ": " : "",
-		     has_error ? "" : error_words(result->error),
-		     feature_config_words(context, note->config, config, sizeof(config)));
+	check_result(
+		check, state, "%s%s%s%s%s", stages[result->stage], words, *words && !has_error ? ": " : "",
+		has_error ? "" : error_words(result->error),
+		feature_config_words(context, is_too_old(context, note) ? NULL : note->config, config, sizeof(config)));
 }
 
 static void look_one(struct feature_context *context, const struct program_note *note)

@@ -47,7 +47,7 @@ int probe_noise_syscall(struct probe_try *try _unused_)
 	return 0;
 }
 
-__attribute__((noinline, noclone)) void probe_target(void)
+__attribute__((noinline)) void probe_target(void)
 {
 	/* Keeps the compiler from dropping the call. */
 	__asm__ volatile("");

@@ -55,7 +55,7 @@ typedef struct {
 	s64 counter;
 } atomic64_t;
 
-typedef struct {
+typedef struct refcount_struct {
 	atomic_t refs;
 } refcount_t;
 

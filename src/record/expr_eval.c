@@ -149,8 +149,8 @@ static enum truth truth_of(const struct value *v)
 
 static enum truth eval_comparison(const struct expr *expr, const struct expr_node *node, const struct record *record)
 {
-	const struct expr_literal *literals = expr->literals.items + node->first_literal;
 	struct value v = record_get(record, node->field);
+	const struct expr_literal *literals;
 
 	if (node->op == EXPR_TRUTH)
 		return truth_of(&v);
@@ -161,6 +161,7 @@ static enum truth eval_comparison(const struct expr *expr, const struct expr_nod
 	}
 	if (v.class == VALUE_UNKNOWN)
 		return TRUTH_UNKNOWN;
+	literals = expr->literals.items + node->first_literal;
 	for (uint32_t i = 0; i < node->literal_count; i++)
 		if (compare_literal(node->op, &v, node->field.field, &literals[i]))
 			return TRUTH_YES;

@@ -139,6 +139,7 @@ static int from_json(const struct field *field, void *data, const json_t *json)
 
 int record_read_json_line(const struct record_type *type, const char *line, size_t len, void *data, struct why *why)
 {
+	_cleanup_buf_ struct buf shown = BUF_INIT(1024);
 	json_error_t error;
 	json_t *root;
 	int r = 0;
@@ -149,8 +150,11 @@ int record_read_json_line(const struct record_type *type, const char *line, size
 		field_set_unknown(&type->fields[i], data);
 	}
 	root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
-	if (!root)
-		return why_set(why, -EINVAL, "not JSON: %s (byte %d)", error.text, error.position);
+	if (!root) {
+		/* The reader quotes its input, whatever is in it. */
+		text_add_terminal(&shown, error.text, strlen(error.text));
+		return why_set(why, -EINVAL, "not JSON: %s (byte %d)", buf_text(&shown), error.position);
+	}
 	if (!json_is_object(root))
 		r = why_set(why, -EINVAL, "not a JSON object");
 	for (uint32_t i = 0; r == 0 && i < type->field_count; i++) {

@@ -47,8 +47,7 @@ struct tree_node *tree_add(struct tree *tree, struct tree_node *parent, enum out
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&node->text, format, args) < 0)
-		node->text = xstrdup("");
+	node->text = xvasprintf(format, args);
 	va_end(args);
 	node->style = style;
 	node->mark = mark ? xstrdup(mark) : NULL;

@@ -311,6 +311,27 @@ def check_streams(tap, stack, relay, a, r, b):
     relay.say("maxlen=0")
 
 
+def check_ring(tap, relay, path, r, b):
+    """A receiver whose interface is served late (a full ring of 256 frames) costs time, not packets."""
+    script = ("mount -t sysfs none /sys && cd /sys/class/net/b0 && echo 8000000 >gro_flush_timeout && "
+              "echo 1000000 >napi_defer_hard_irqs")
+    # Only with tso off does the cable hand frames to the ring instead of the stack.
+    r.run("ethtool", "-K", "b1", "tso", "off")
+    b.run("unshare", "--mount", "sh", "-c", script)
+    before = relay.say("stats")["ab"]
+    # All but the first wait at a very slow link, which then lets them go at once.
+    relay.say("ab.rate=0.01 ab.limit=10000000")
+    arrived = path.exchange(1500, settle=0.02)
+    relay.say("ab.rate=0")
+    arrived += path.exchange(0, settle=0.5)
+    after = relay.say("stats")["ab"]
+    b.run("unshare", "--mount", "sh", "-c", script.replace("8000000", "0").replace("1000000", "0"))
+    tap.equal(len(arrived), 1500, "a full ring at the receiver loses nothing")
+    tap.ok(after["send_retries"] > before["send_retries"], "the relay tries again",
+           f"{after['send_retries'] - before['send_retries']} times")
+    relay.say("limit=1000000")
+
+
 def check_ipv6(tap, relay, a, b):
     for namespace, interface, address in ((a, "a0", "fd77::1/64"), (b, "b0", "fd77::2/64")):
         namespace.sysctl("net/ipv6/conf/all/disable_ipv6", 0)
@@ -361,6 +382,7 @@ def body(tap, stack):
     check_neighbour(tap, relay, path, a)
     check_commands(tap, relay, path)
     check_streams(tap, stack, relay, a, r, b)
+    check_ring(tap, relay, path, r, b)
     check_ipv6(tap, relay, a, b)
     check_end(tap, stack, relay, r)
 

@@ -104,7 +104,7 @@ unlike() {
 
 # compare LEFT OPERATOR RIGHT NAME, with -eq -ne -lt -le -gt -ge
 compare() {
-	if [[ $1 =~ ^-?[0-9]+$ && $3 =~ ^-?[0-9]+$ ]] && [ "$1" "$2" "$3" ]; then
+	if [[ $1 =~ ^-?[0-9]+$ && $3 =~ ^-?[0-9]+$ ]] && test "$1" "$2" "$3"; then
 		pass "$4"
 	else
 		fail "$4"
@@ -269,6 +269,7 @@ end_bg() {
 		kill -KILL "$1" 2>/dev/null
 	fi
 	wait "$1" 2>/dev/null
+	# shellcheck disable=SC2034 # for the caller
 	end_status=$?
 	sed -i "/^$1 /d" "$room/pids"
 }

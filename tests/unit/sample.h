@@ -2,6 +2,8 @@
 /* A record type with a field of every kind, for tests and benches of the record model. */
 #pragma once
 
+#include <errno.h>
+
 #include "record/value.h"
 #include "view/hist.h"
 

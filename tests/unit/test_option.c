@@ -111,8 +111,13 @@ TEST(every_kind)
 TEST(spellings)
 {
 	static const char *const same[] = {
-		"-a -x -c 3 -j tgt", "-axc3 -j tgt", "-axjc 3 tgt", "tgt -jaxc3", "--all --extra --count=3 --json tgt",
-		"--al --ex --cou 3 --js tgt", "-a tgt -x --count 3 -j",
+		"-a -x -c 3 -j tgt",
+		"-axc3 -j tgt",
+		"-axjc 3 tgt",
+		"tgt -jaxc3",
+		"--all --extra --count=3 --json tgt",
+		"--al --ex --cou 3 --js tgt",
+		"-a tgt -x --count 3 -j",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++) {

@@ -71,9 +71,9 @@ TEST(colour_is_not_forced_on_anyone)
 		const char *no_color, *term;
 		bool color;
 	} cases[] = {
-		{NULL, "xterm", true}, {"1", "xterm", false}, {"yes", "xterm", false},
-		{"", "xterm", true}, /* set but empty does not count: no-color.org */
-		{NULL, "dumb", false}, {NULL, NULL, false},
+		{NULL, "xterm", true},   {"1", "xterm", false},
+		{"yes", "xterm", false}, {"", "xterm", true}, /* set but empty does not count: no-color.org */
+		{NULL, "dumb", false},   {NULL, NULL, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -100,7 +100,8 @@ TEST(a_terminal_that_does_not_know_its_width)
 	static const struct {
 		const char *columns;
 		unsigned width;
-	} cases[] = {{NULL, 80}, {"100", 100}, {"0", 80}, {"-5", 80}, {"100x", 80}, {"99999999999999999999", 80}, {"", 80}};
+	} cases[] = {{NULL, 80}, {"100", 100}, {"0", 80}, {"-5", 80}, {"100x", 80}, {"99999999999999999999", 80},
+		     {"", 80}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int master, fd = terminal(0, &master);

@@ -106,13 +106,13 @@ TEST(double_numbers)
 		int result;
 		double value;
 	} cases[] = {
-		{"0", 0, 0},          {"1.5", 0, 1.5},        {"-2.25", 0, -2.25},     {"1e3", 0, 1000},
-		{"1E-3", 0, 0.001},   {"1e+2", 0, 100},       {"", -EINVAL, 0},        {"-", -EINVAL, 0},
-		{".5", -EINVAL, 0},   {"-.5", -EINVAL, 0},    {"+1", -EINVAL, 0},      {" 1", -EINVAL, 0},
-		{"1 ", -EINVAL, 0},   {"1e", -EINVAL, 0},     {"1e+", -EINVAL, 0},     {"1.2.3", -EINVAL, 0},
-		{"0x10", -EINVAL, 0}, {"inf", -EINVAL, 0},    {"nan", -EINVAL, 0},     {"-inf", -EINVAL, 0},
-		{"1,5", -EINVAL, 0},  {"12abc", -EINVAL, 0},  {"1-1", -EINVAL, 0},     {"1e400", -ERANGE, 0},
-		{"1e7", -ERANGE, 0},  {"-1e7", -ERANGE, 0},   {"1e-400", -ERANGE, 0},  {"--1", -EINVAL, 0},
+		{"0", 0, 0},          {"1.5", 0, 1.5},       {"-2.25", 0, -2.25},    {"1e3", 0, 1000},
+		{"1E-3", 0, 0.001},   {"1e+2", 0, 100},      {"", -EINVAL, 0},       {"-", -EINVAL, 0},
+		{".5", -EINVAL, 0},   {"-.5", -EINVAL, 0},   {"+1", -EINVAL, 0},     {" 1", -EINVAL, 0},
+		{"1 ", -EINVAL, 0},   {"1e", -EINVAL, 0},    {"1e+", -EINVAL, 0},    {"1.2.3", -EINVAL, 0},
+		{"0x10", -EINVAL, 0}, {"inf", -EINVAL, 0},   {"nan", -EINVAL, 0},    {"-inf", -EINVAL, 0},
+		{"1,5", -EINVAL, 0},  {"12abc", -EINVAL, 0}, {"1-1", -EINVAL, 0},    {"1e400", -ERANGE, 0},
+		{"1e7", -ERANGE, 0},  {"-1e7", -ERANGE, 0},  {"1e-400", -ERANGE, 0}, {"--1", -EINVAL, 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -194,10 +194,17 @@ TEST(duration)
 TEST(seconds)
 {
 	static const struct u64_case cases[] = {
-		{"5", 0, 5000000000},       {"0.5", 0, 500000000},       {"0", 0, 0},
-		{"250ms", 0, 250000000},    {"1m", 0, 60000000000},      {"12abc", -EINVAL, 0},
-		{"-5", -EINVAL, 0},         {"5.", -EINVAL, 0},          {"", -EINVAL, 0},
-		{"18446744073", 0, 18446744073000000000U}, {"18446744074", -ERANGE, 0},
+		{"5", 0, 5000000000},
+		{"0.5", 0, 500000000},
+		{"0", 0, 0},
+		{"250ms", 0, 250000000},
+		{"1m", 0, 60000000000},
+		{"12abc", -EINVAL, 0},
+		{"-5", -EINVAL, 0},
+		{"5.", -EINVAL, 0},
+		{"", -EINVAL, 0},
+		{"18446744073", 0, 18446744073000000000U},
+		{"18446744074", -ERANGE, 0},
 	};
 
 	check_u64_cases(parse_seconds_ns, cases, ARRAY_SIZE(cases));

@@ -50,7 +50,9 @@ TEST(utf8_edges)
 		{"\xc2", 0, 0}, /* cut */
 		{"\xe2\x82", 0, 0},
 		{"\xf0\x9f\x98", 0, 0},
-		{"\xc2" "a", 0, 0},
+		{"\xc2"
+		 "a",
+		 0, 0},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -72,14 +74,15 @@ TEST(utf8_all_code_points)
 	unsigned wrong = 0;
 
 	for (uint32_t code = 0x10000; code <= 0x10ffff; code++) {
-		char s[4] = {(char)(0xf0 | code >> 18), (char)(0x80 | (code >> 12 & 0x3f)), (char)(0x80 | (code >> 6 & 0x3f)),
-			     (char)(0x80 | (code & 0x3f))};
+		char s[4] = {(char)(0xf0 | code >> 18), (char)(0x80 | (code >> 12 & 0x3f)),
+			     (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f))};
 		uint32_t back = 0;
 
 		wrong += utf8_decode(s, 4, &back) != 4 || back != code;
 	}
 	for (uint32_t code = 0x800; code <= 0xffff; code++) {
-		char s[3] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f))};
+		char s[3] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
+			     (char)(0x80 | (code & 0x3f))};
 		uint32_t back = 0;
 		bool surrogate = code >= 0xd800 && code < 0xe000;
 
@@ -108,9 +111,15 @@ TEST(terminal)
 	CHECK_TERMINAL("\033[31mred", "\\x1b[31mred");
 	CHECK_TERMINAL("\t\n\r\0\x7f", "\\x09\\x0a\\x0d\\x00\\x7f");
 	CHECK_TERMINAL("\xff\xfe", "\\xff\\xfe");
-	CHECK_TERMINAL("\xc2\x9b" "31m", "\\u{9b}31m");         /* C1: begins an escape sequence */
-	CHECK_TERMINAL("a\xe2\x80\xae" "b", "a\\u{202e}b");     /* writes backwards */
-	CHECK_TERMINAL("a\xe2\x80\x8b" "b", "a\\u{200b}b");     /* has no width */
+	CHECK_TERMINAL("\xc2\x9b"
+		       "31m",
+		       "\\u{9b}31m"); /* C1: begins an escape sequence */
+	CHECK_TERMINAL("a\xe2\x80\xae"
+		       "b",
+		       "a\\u{202e}b"); /* writes backwards */
+	CHECK_TERMINAL("a\xe2\x80\x8b"
+		       "b",
+		       "a\\u{200b}b"); /* has no width */
 	CHECK_TERMINAL("\xef\xbb\xbf", "\\u{feff}");
 	CHECK_TERMINAL("\xe2\x80\xa8", "\\u{2028}");
 	CHECK_TERMINAL("\xf3\xa0\x81\x81", "\\u{e0041}");
@@ -125,7 +134,9 @@ TEST(json)
 	CHECK_JSON("\b\f\n\r\t", "\\b\\f\\n\\r\\t");
 	CHECK_JSON("\0\x01\x1f\x7f", "\\u0000\\u0001\\u001f\\u007f");
 	CHECK_JSON("\xc3\xa9", "\xc3\xa9");
-	CHECK_JSON("\xff" "a\xc3", "\\ufffda\\ufffd");
+	CHECK_JSON("\xff"
+		   "a\xc3",
+		   "\\ufffda\\ufffd");
 	CHECK_JSON("\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd");
 }
 
@@ -181,22 +192,55 @@ TEST(glob)
 		const char *pattern, *text;
 		bool match;
 	} cases[] = {
-		{"", "", true},           {"", "a", false},          {"a", "", false},
-		{"a", "a", true},         {"a", "A", false},         {"a", "ab", false},
-		{"*", "", true},          {"*", "anything", true},   {"**", "x", true},
-		{"?", "", false},         {"?", "a", true},          {"?", "ab", false},
-		{"a*", "a", true},        {"a*", "abc", true},       {"*c", "abc", true},
-		{"*c", "abcd", false},    {"a*c", "abbbc", true},    {"a*b*c", "a-b-b-c", true},
-		{"a*b*c", "a-c-b", false}, {"*ab", "aab", true},     {"*aab", "aaab", true},
-		{"nginx*", "nginx: worker", true},                   {"??*", "a", false},
-		{"\\*", "*", true},       {"\\*", "a", false},       {"a\\?", "a?", true},
-		{"a\\?", "ab", false},    {"\\\\", "\\", true},      {"\\a", "a", true},
-		{"*\\*", "ab*", true},    {"*\\*", "ab", false},     {"[a]", "a", false},
-		{"[a]", "[a]", true},     {"*.*.*", "1.2.3", true},  {"*a", "b", false},
+		{"", "", true},
+		{"", "a", false},
+		{"a", "", false},
+		{"a", "a", true},
+		{"a", "A", false},
+		{"a", "ab", false},
+		{"*", "", true},
+		{"*", "anything", true},
+		{"**", "x", true},
+		{"?", "", false},
+		{"?", "a", true},
+		{"?", "ab", false},
+		{"a*", "a", true},
+		{"a*", "abc", true},
+		{"*c", "abc", true},
+		{"*c", "abcd", false},
+		{"a*c", "abbbc", true},
+		{"a*b*c", "a-b-b-c", true},
+		{"a*b*c", "a-c-b", false},
+		{"*ab", "aab", true},
+		{"*aab", "aaab", true},
+		{"nginx*", "nginx: worker", true},
+		{"??*", "a", false},
+		{"\\*", "*", true},
+		{"\\*", "a", false},
+		{"a\\?", "a?", true},
+		{"a\\?", "ab", false},
+		{"\\\\", "\\", true},
+		{"\\a", "a", true},
+		{"*\\*", "ab*", true},
+		{"*\\*", "ab", false},
+		{"[a]", "a", false},
+		{"[a]", "[a]", true},
+		{"*.*.*", "1.2.3", true},
+		{"*a", "b", false},
 		/* ? is a character, however many bytes it has. */
-		{"?", "\xc3\xa9", true},  {"??", "\xc3\xa9", false}, {"a?c", "a\xe2\x82\xac" "c", true},
-		{"*??bX", "\xe2\x82\xac" "bX", false},               {"?", "\xff", true},
-		{"??", "\xe2\x82", true}, {"*\xa9", "\xc3\xa9", false},
+		{"?", "\xc3\xa9", true},
+		{"??", "\xc3\xa9", false},
+		{"a?c",
+		 "a\xe2\x82\xac"
+		 "c",
+		 true},
+		{"*??bX",
+		 "\xe2\x82\xac"
+		 "bX",
+		 false},
+		{"?", "\xff", true},
+		{"??", "\xe2\x82", true},
+		{"*\xa9", "\xc3\xa9", false},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

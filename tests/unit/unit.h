@@ -59,8 +59,8 @@ struct unit_at {
 #define CHECK_HAS_TEXT(got, part)  unit_check_has(UNIT_AT(#got), (got), (part))
 #define CHECK_EQ_MEM(got, want, n) unit_check_mem(UNIT_AT(#got), (got), (want), (n))
 /* Results that are 0 or a negative errno. */
-#define CHECK_OK(call)             unit_check_result(UNIT_AT(#call), (call), 0)
-#define CHECK_ERR(call, want)      unit_check_result(UNIT_AT(#call), (call), (want))
+#define CHECK_OK(call)        unit_check_result(UNIT_AT(#call), (call), 0)
+#define CHECK_ERR(call, want) unit_check_result(UNIT_AT(#call), (call), (want))
 
 /* Without this the test makes no sense any further. */
 #define REQUIRE(condition)                                                                                             \

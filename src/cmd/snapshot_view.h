@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands that show tables of a snapshot have in common: where to look, how often, and how they end. */
+#pragma once
+
+#include "cmd/command.h"
+#include "snapshot/snapshot.h"
+#include "view/output.h"
+
+struct look_options {
+	const char *netns;
+	bool no_bpf;
+};
+
+/* For OPTION_GROUP. */
+extern const struct option_spec look_option_table[];
+
+/* One look and then, where an interval was given, another after each until the count is reached or a signal ends it. */
+struct look {
+	const char *command;
+	const struct look_options *options;
+	const struct output_options *output;
+	const struct shape *shape;
+	const struct record_type *const *types;
+	uint64_t interval_ns; /* 0: a single look */
+	uint64_t count;       /* 0: without end */
+	/* Shows the records of a snapshot and returns how many were shown. */
+	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
+	void *context;
+};
+
+/* Returns the exit code. */
+int look_run(const struct look *look);
+
+/* For a show function: all records of one type. */
+uint64_t look_show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output);

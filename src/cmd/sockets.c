@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest sockets: every TCP and UDP socket, its queues and its owner; with --json or -w all that the kernel tells. */
+#include <netinet/in.h>
+#include <string.h>
+
+#include "cmd/snapshot_view.h"
+#include "snapshot/owner.h"
+#include "snapshot/process.h"
+#include "snapshot/socket.h"
+
+struct config {
+	struct look_options look;
+	struct output_options output;
+	bool tcp;
+	bool udp;
+	bool listening;
+	uint64_t pid;
+	struct port_list ports;
+	uint64_t interval_ns;
+	uint64_t count;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, tcp, FLAG, "tcp", 't', NULL, "TCP sockets only"),
+	OPTION(struct config, udp, FLAG, "udp", 'u', NULL, "UDP sockets only"),
+	OPTION(struct config, listening, FLAG, "listening", 'l', NULL, "listeners only, with their queues"),
+	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "sockets that this process holds", .min = 1,
+	       .max = INT32_MAX),
+	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
+	OPTION_GROUP(struct config, look, look_option_table),
+	OPTION_GROUP(struct config, output, output_option_table),
+	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
+	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
+	OPTION_END,
+};
+
+/* The owner as a third part of the socket's record. */
+struct holder {
+	uint32_t pid;
+	char comm[16];
+	uint32_t fd;
+	uint32_t owners;
+	const char *cgroup;
+	const char *container;
+	const char *unit;
+};
+
+static const struct field holder_fields[] = {
+	FIELD(struct holder, pid, ID, "process that holds the socket", .zero_is_unknown = true),
+	FIELD(struct holder, comm, TEXT, "its name"),
+	FIELD(struct holder, fd, ID, "descriptor in that process", .hidden = true),
+	FIELD(struct holder, owners, COUNT, "descriptors of this socket in all processes", .hidden = true),
+	FIELD(struct holder, cgroup, TEXT, "path of the process's control group", .hidden = true),
+	FIELD(struct holder, container, TEXT, "container that the process is in", .hidden = true),
+	FIELD(struct holder, unit, TEXT, "systemd unit that the process belongs to", .hidden = true),
+};
+RECORD_TYPE(holder_type, "holder", struct holder, holder_fields, "the process that holds a socket");
+
+static void find_holder(const struct snapshot *snapshot, const struct socket_record *socket, struct holder *holder)
+{
+	const struct owner_record *owner =
+		(const struct owner_record *)snapshot_first(snapshot, &owner_type) + socket->owner;
+	const struct process_record *process = process_find(snapshot, owner->pid);
+
+	memset(holder, 0, sizeof(*holder));
+	holder->pid = owner->pid;
+	holder->fd = owner->fd;
+	holder->owners = socket->owners;
+	if (!process)
+		return;
+	memcpy(holder->comm, process->comm, sizeof(holder->comm));
+	holder->cgroup = process->cgroup;
+	holder->container = process->container;
+	holder->unit = process->unit;
+}
+
+static bool has_port(const struct port_list *ports, const struct socket_record *socket)
+{
+	for (size_t i = 0; i < ports->count; i++)
+		if (ports->items[i] == socket->lport || ports->items[i] == socket->rport)
+			return true;
+	return ports->count == 0;
+}
+
+static bool wanted(const struct config *config, const struct socket_record *socket)
+{
+	if ((config->tcp || config->udp) && !(config->tcp && socket->proto == IPPROTO_TCP) &&
+	    !(config->udp && socket->proto == IPPROTO_UDP))
+		return false;
+	if (config->listening && socket->state != SOCKET_LISTEN)
+		return false;
+	return has_port(&config->ports, socket);
+}
+
+/* A socket that several processes hold belongs to each of them. */
+static bool held_by(const struct snapshot *snapshot, const struct socket_record *socket, uint32_t pid)
+{
+	const struct owner_record *owners = snapshot_first(snapshot, &owner_type);
+
+	if (socket->owner == SOCKET_NONE)
+		return false;
+	if (owners[socket->owner].pid == pid || socket->owners == 1)
+		return owners[socket->owner].pid == pid;
+	snapshot_each(snapshot, owner_type, const struct owner_record,
+		      owner) if (owner->pid == pid && owner->inode == socket->inode) return true;
+	return false;
+}
+
+static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
+{
+	const struct config *config = context;
+	uint64_t shown = 0;
+
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
+	{
+		struct holder holder;
+		struct record record = {.parts = {socket, socket_tcp(snapshot, socket), NULL}};
+
+		if (!wanted(config, socket) || (config->pid && !held_by(snapshot, socket, (uint32_t)config->pid)))
+			continue;
+		if (socket->owner != SOCKET_NONE) {
+			find_holder(snapshot, socket, &holder);
+			record.parts[2] = &holder;
+		}
+		shown += output_record(output, &record);
+	}
+	return shown;
+}
+
+static int run(const void *data)
+{
+	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, &process_type, NULL};
+	static const char *const listener_columns[] = {"proto", "state", "backlog", "backlog_max",
+						       "laddr", "lport", "pid",     "comm"};
+	static const struct shape shape = {.count = 3, .types = {&socket_type, &tcp_type, &holder_type}};
+	const struct config *config = data;
+	struct output_options output = config->output;
+
+	if (config->listening && output.show.count == 0 && !output.json && !output.csv && !output.format &&
+	    !output.wide)
+		output.show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
+	return look_run(&(struct look){
+		.command = "sockets",
+		.options = &config->look,
+		.output = &output,
+		.shape = &shape,
+		.types = types,
+		.interval_ns = config->interval_ns,
+		.count = config->count,
+		.show = show,
+		.context = (void *)config,
+	});
+}
+
+static const char *const examples[] = {
+	"nest sockets -t --where 'recvq > 0'",
+	"connections with data that their application has not read",
+	"nest sockets -l",
+	"listeners and the connections that wait to be accepted",
+	"nest sockets --show raddr,rport,srtt,cwnd,retrans,cc,comm",
+	"what TCP knows, in columns of choice",
+	"nest sockets -N all --json",
+	"everything, of all network namespaces",
+	NULL,
+};
+
+static const struct command sockets_command = {
+	.name = "sockets",
+	.summary = "every TCP and UDP socket with its queues, variables and owner",
+	.description =
+		"One row a socket. The columns are those that people know from ss; -w and --json have everything that "
+		"the kernel "
+		"tells about a socket and, for TCP, about the connection (the fields of the types socket and tcp).\n\n"
+		"A dash means that the value is not known or does not exist, never zero. What could not be seen at all "
+		"is said on "
+		"standard error.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(sockets_command);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Escaping for terminal, JSON and CSV: harmless for any bytes, and without loss where the form allows it. */
+#include <jansson.h>
+
+#include "base/text.h"
+#include "fuzz.h"
+
+static bool is_utf8(const char *s, size_t n)
+{
+	while (n > 0) {
+		unsigned len = utf8_decode(s, n, NULL);
+
+		if (len == 0)
+			return false;
+		s += len;
+		n -= len;
+	}
+	return true;
+}
+
+static void check_json(const char *s, size_t n)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(0);
+	json_t *value;
+
+	buf_add_char(&out, '"');
+	text_add_json(&out, s, n);
+	buf_add_char(&out, '"');
+	fuzz_require(!fuzz_has_control(out.data, out.len));
+	value = json_loadb(out.data, out.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	fuzz_require(json_is_string(value));
+	if (is_utf8(s, n)) {
+		fuzz_require(json_string_length(value) == n);
+		fuzz_require(memcmp(json_string_value(value), s, n) == 0);
+	}
+	json_decref(value);
+}
+
+/* The byte or code point that an escape stands for; -1 for a character that stands for itself. */
+static long read_escape(const char **p)
+{
+	unsigned value;
+	int used = 0;
+
+	if (**p != '\\')
+		return -1;
+	if ((*p)[1] == '\\') {
+		*p += 2;
+		return '\\';
+	}
+	if ((*p)[1] == 'x')
+		fuzz_require(sscanf(*p, "\\x%2x%n", &value, &used) == 1 && used == 4);
+	else
+		fuzz_require(sscanf(*p, "\\u{%x}%n", &value, &used) == 1 && used >= 5);
+	*p += used;
+	return value;
+}
+
+static void check_terminal(const char *s, size_t n)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(0);
+	const char *p, *end = s + n;
+
+	text_add_terminal(&out, s, n);
+	fuzz_require(!fuzz_has_control(buf_text(&out), out.len));
+	fuzz_require(is_utf8(buf_text(&out), out.len));
+	fuzz_require(text_columns(buf_text(&out), out.len) <= out.len);
+	/* Read back character by character, it is the input. */
+	for (p = buf_text(&out); *p;) {
+		uint32_t code = (uint8_t)*s;
+		unsigned len;
+		long escaped;
+
+		fuzz_require(s < end);
+		len = utf8_decode(s, (size_t)(end - s), &code);
+		len = len ? len : 1;
+		escaped = read_escape(&p);
+		if (escaped < 0) {
+			fuzz_require(memcmp(p, s, len) == 0);
+			p += len;
+		} else {
+			fuzz_require((uint32_t)escaped == code);
+		}
+		s += len;
+	}
+	fuzz_require(s == end);
+}
+
+/* Reads one cell as RFC 4180 says and compares. */
+static void check_csv(const char *s, size_t n)
+{
+	_cleanup_buf_ struct buf out = BUF_INIT(0), cell = BUF_INIT(0);
+	bool quoted;
+
+	text_add_csv(&out, s, n);
+	quoted = out.len > 0 && out.data[0] == '"';
+	if (!quoted) {
+		buf_add(&cell, buf_text(&out), out.len);
+		for (size_t i = 0; i < out.len; i++)
+			fuzz_require(!memchr("\",\r\n", out.data[i], 4));
+	}
+	for (size_t i = 1; quoted && i < out.len; i++) {
+		if (out.data[i] == '"') {
+			i++;
+			fuzz_require(i == out.len || out.data[i] == '"');
+			if (i == out.len)
+				break;
+		}
+		buf_add_char(&cell, out.data[i]);
+	}
+	/* A formula is shifted by its apostrophe, and nothing may look like one. */
+	fuzz_require(cell.len == 0 || !memchr("=+-@\t\r", cell.data[0], 6));
+	if (cell.len == n + 1)
+		fuzz_require(cell.data[0] == '\'' && memcmp(cell.data + 1, s, n) == 0);
+	else
+		fuzz_require(cell.len == n && memcmp(buf_text(&cell), s, n) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *s = (const char *)data;
+
+	check_json(s, size);
+	check_terminal(s, size);
+	check_csv(s, size);
+	return 0;
+}

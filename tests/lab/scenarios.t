@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Every scenario file reads, fills in and names only what exists; a wrong file is refused with its line. No privilege.
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "lab")]
+import faults
+import harness
+import scenario
+from vocabulary import CAUSES
+
+LISTED = ("F01 F02 F03 F05 F06 F07 F08 F09 F11 F12 F13 F15 F17 F18 F19 F20 F22 F23 F24 F25 F26 F27 F28 F30 F31 F32 F34 "
+          "F36 F37 F39 F40 F41 F42 F44 F45 F47 F48 F49 F50 F53 F54 F55 F57 F59 F61 F62 F63 F65 F66 C1 C2 "
+          "H01 H02 H03 H04 H05 H06 H08 H09 H10 H11 H12 H14 H15 H16 H17 H19 P0 P1 P2 P3").split()
+
+GOOD = """id = "X1"
+title = "a test"
+kind = "fault"
+topology = "router"
+why = "because"
+
+[draw]
+rate = { from = 1, to = 2 }
+
+[[app]]
+name = "one"
+on = "A"
+run = "bulk dst={B} port=1 rate={rate}"
+
+[[fault]]
+do = "stop-process"
+app = "one"
+
+[[answer]]
+cause = "app-not-sending"
+module = ["{pid[one]}"]
+
+[[impact]]
+app = ["one"]
+metric = "bytes"
+below = 0.5
+"""
+
+# (what is replaced, by what, the line, a part of the message)
+WRONG = [
+    ('topology = "router"', 'topology = "ring"', 4, "'ring' is not one of"),
+    ('title = "a test"', 'titel = "a test"', 2, "unknown key 'titel'"),
+    ('title = "a test"', "title = 7", 2, "should be a str"),
+    ('why = "because"\n', "", 1, "lacks 'why'"),
+    ('on = "A"', 'on = "Q"', 12, "'Q' is not one of"),
+    ("{rate}", "{speed}", 1, "'speed'"),
+    ('do = "stop-process"', 'do = "set-fire"', 15, "unknown fault 'set-fire'"),
+    ('app = "one"\n\n[[answer', 'app = "one"\nhard = 1\n\n[[answer', 15, "stop-process has no hard"),
+    ('app = "one"\n\n[[answer', "\n[[answer", 15, "stop-process needs app"),
+    ("app-not-sending", "app-is-lazy", 19, "not a cause of the vocabulary"),
+    ('metric = "bytes"', 'metric = "smiles"', 25, "'smiles' is not one of"),
+    ("below = 0.5", "above = 0.5", 23, "impact by bytes takes"),
+    ('app = ["one"]', 'app = ["two"]', 23, "no app 'two'"),
+    ("from = 1,", "from = ", 8, "Invalid"),
+    ("to = 2 }", "to = 2, shape = 3 }", 8, "draw.rate"),
+    ('why = "because"', 'why = "because"\nbackground = ["jazz"]', 6, "'jazz' is not one of"),
+    ('why = "because"', 'why = "because"\nmust_not_blame = ["weather"]', 6, "'weather' is not one of"),
+]
+
+
+def message_of(room, text):
+    path = os.path.join(room, "x.toml")
+    with open(path, "w") as file:
+        file.write(text)
+    try:
+        scenario.load(path)
+    except scenario.ScenarioError as error:
+        return str(error)
+    return None
+
+
+def test_wrong_files(tap, room):
+    tap.equal(message_of(room, GOOD), None, "the pattern of all wrong files is a good one")
+    for old, new, line, part in WRONG:
+        if GOOD.count(old) == 0:
+            tap.ok(False, f"{old!r} is in the pattern")
+            continue
+        message = message_of(room, GOOD.replace(old, new, 1)) or "(accepted)"
+        tap.ok(f"x.toml:{line}: " in message and part in message, f"refused with its line: {new.strip()!r}",
+               message if f"x.toml:{line}: " not in message or part not in message else "")
+
+
+def roles():
+    text = subprocess.run([harness.APP, "--help"], capture_output=True, text=True).stdout
+    return {line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.split()}
+
+
+def main():
+    tap = harness.Tap()
+    everything = scenario.load_all()
+    tap.ok(len(everything) >= len(LISTED), f"{len(everything)} scenario files read")
+    tap.equal(sorted(set(LISTED) - {one.id for one in everything}), [], "every listed scenario is there")
+    known = roles()
+    tap.ok(len(known) >= 17, "the traffic programs tell their roles")
+    for one in everything:
+        plans = [scenario.Plan(one, seed) for seed in range(len(scenario.combinations(one)))]
+        strange = {app["run"].split()[0] for plan in plans for app in plan.apps} - known
+        causes = {cause for plan in plans for answer in plan.answers_with({a["name"]: 1 for a in plan.apps}, {}, "x")
+                  for cause in answer["causes"]}
+        tap.ok(not strange and causes <= set(CAUSES), f"{one.id}: known programs, known causes",
+               " ".join(sorted(strange | (causes - set(CAUSES)))))
+    faulty = [one for one in everything if one.kind == "fault"]
+    tap.equal([one.id for one in faulty if not one.background], [], "healthy flows run beside every fault")
+    tap.equal([one.id for one in faulty if not one.must_not_blame], [], "every fault has innocents")
+    tap.equal([one.id for one in everything if not one.exclusive and any(
+        step["do"] == "global-sysctl" for step in one.fault + one.setup)], [],
+        "who changes the whole machine is exclusive")
+    again = [scenario.Plan(everything[0], 5).words == scenario.Plan(everything[0], 5).words,
+             scenario.Plan(everything[3], 5).drawn != scenario.Plan(everything[3], 6).drawn or
+             not everything[3].draw]
+    tap.equal(again, [True, True], "a seed decides everything, another one decides otherwise")
+    tap.ok(all(function.__doc__ for function in faults.REGISTRY.values()), "every fault primitive says what it does")
+    with tempfile.TemporaryDirectory() as room:
+        test_wrong_files(tap, room)
+    tap.done()
+
+
+main()

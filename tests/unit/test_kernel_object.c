@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <bpf/libbpf.h>
+
+#include "base/embed.h"
+#include "kernel/capability.h"
+#include "kernel/object.h"
+#include "kernel/probe_kind.h"
+#include "unit.h"
+
+static const char *gist_of(const char *words)
+{
+	static char gist[64];
+
+	libbpf_gist_of(words, gist, sizeof(gist));
+	return gist;
+}
+
+TEST(gist_of_a_refused_program)
+{
+	static const char words[] = "libbpf: prog 'on_send': BPF program load failed: Permission denied\n"
+				    "libbpf: prog 'on_send': -- BEGIN PROG LOAD LOG --\n"
+				    "0: R1=ctx(off=0,imm=0)\n"
+				    "; return *p;\n"
+				    "R1 invalid mem access 'scalar'\n"
+				    "processed 3 insns (limit 1000000) max_states_per_insn 0 total_states 0\n"
+				    "-- END PROG LOAD LOG --\n"
+				    "libbpf: prog 'on_send': failed to load: -13\n"
+				    "libbpf: failed to load object 'x'\n";
+
+	CHECK_EQ_TEXT(gist_of(words), "R1 invalid mem access 'scalar'");
+}
+
+TEST(gist_of_plain_words)
+{
+	CHECK_EQ_TEXT(gist_of("libbpf: map 'm': failed to make it\n"), "failed to make it");
+	CHECK_EQ_TEXT(gist_of("libbpf: Error loading vmlinux BTF: -3\nlibbpf: failed to load object 'p'\n"),
+		      "Error loading vmlinux BTF: -3");
+	CHECK_EQ_TEXT(gist_of("libbpf: prog 'unfinished"), "prog 'unfinished");
+}
+
+TEST(gist_of_noise)
+{
+	CHECK_EQ_TEXT(gist_of(""), "");
+	CHECK_EQ_TEXT(gist_of("\n\n\n"), "");
+	CHECK_EQ_TEXT(gist_of("libbpf: prog 'x': BPF program load failed: Operation not permitted\n"
+			      "libbpf: permission error while running as root; try raising 'ulimit -l'? current value: "
+			      "8 MiB\n"
+			      "libbpf: prog 'x': failed to load: -1\n"),
+		      "");
+}
+
+TEST(gist_that_does_not_fit)
+{
+	char words[300], gist[8];
+
+	memset(words, 'a', sizeof(words) - 1);
+	words[sizeof(words) - 1] = '\0';
+	libbpf_gist_of(words, gist, sizeof(gist));
+	CHECK_EQ_TEXT(gist, "aaaaaaa");
+}
+
+TEST(object_that_is_not_there)
+{
+	struct kernel_object *object = NULL;
+	struct why why;
+
+	CHECK_ERR(kernel_object_open("nosuch.bpf.o", &object, &why), -ENOENT);
+	CHECK_HAS_TEXT(why.text, "nosuch.bpf.o");
+	CHECK(!object);
+	kernel_object_close(NULL);
+}
+
+/* Opening needs neither privileges nor a kernel that has BPF. */
+TEST(object_opened)
+{
+	_cleanup_object_ struct kernel_object *object = NULL;
+	struct bpf_program *program;
+	struct why why;
+	uint64_t *fired;
+	uint32_t *tgid;
+
+	REQUIRE(kernel_object_open("probe.bpf.o", &object, &why) == 0);
+	program = kernel_object_program(object, "probe_tp_btf");
+	REQUIRE(program);
+	CHECK(!bpf_program__autoload(program));
+	CHECK_OK(kernel_object_choose(object, "probe_tp_btf", &why));
+	CHECK(bpf_program__autoload(program));
+	CHECK_ERR(kernel_object_choose(object, "nosuch", &why), -ENOENT);
+	CHECK_HAS_TEXT(why.text, "nosuch");
+	CHECK_ERR(kernel_object_attach(object, "nosuch", &why), -ENOENT);
+	CHECK_OK(kernel_object_omit_map(object, "probe_ring"));
+	CHECK_ERR(kernel_object_omit_map(object, "nosuch"), -ENOENT);
+	CHECK_ERR(kernel_object_map_fd(object, "nosuch"), -ENOENT);
+	CHECK_ERR(kernel_object_map_fd(object, "probe_ring"), -EBADF);
+	CHECK_OK(kernel_object_variable(object, "probe_fired", PROBE_SLOTS * sizeof(*fired), (void **)&fired));
+	CHECK_OK(kernel_object_variable(object, "probe_tgid", sizeof(*tgid), (void **)&tgid));
+	CHECK_ERR(kernel_object_variable(object, "probe_tgid", sizeof(uint64_t), (void **)&tgid), -EINVAL);
+	CHECK_ERR(kernel_object_variable(object, "nosuch", 4, (void **)&tgid), -ENOENT);
+}
+
+/* A probe whose program is not in its object would look like a kernel that lacks it. */
+TEST(every_probe_has_its_program)
+{
+	for (size_t i = 0; i < probe_kind_count; i++) {
+		const struct probe_kind *kind = &probe_kinds[i];
+		_cleanup_object_ struct kernel_object *object = NULL;
+		struct why why;
+
+		unit_note("%s", kind->name);
+		REQUIRE(kernel_object_open(kind->object ?: "probe.bpf.o", &object, &why) == 0);
+		CHECK(kernel_object_program(object, kind->program));
+		CHECK(kind->noise);
+		CHECK_EQ_UINT(kind->slot, i);
+		CHECK_EQ_TEXT(probe_name(kind->slot), kind->name);
+		for (size_t k = 0; k < i; k++)
+			CHECK(strcmp(probe_kinds[k].name, kind->name) != 0);
+	}
+}
+
+TEST(capability_words)
+{
+	char text[64];
+
+	capability_names(0, text, sizeof(text));
+	CHECK_EQ_TEXT(text, "");
+	capability_names(CAP_BIT(CAP_BPF), text, sizeof(text));
+	CHECK_EQ_TEXT(text, "CAP_BPF");
+	capability_names(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN), text, sizeof(text));
+	CHECK_EQ_TEXT(text, "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN");
+	capability_setcap(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON), text, sizeof(text));
+	CHECK_EQ_TEXT(text, "cap_bpf,cap_perfmon");
+	/* Too long for the room: cut, never beyond it. */
+	capability_names(UINT64_MAX, text, 10);
+	CHECK(strlen(text) < 10);
+	CHECK(capability_name(CAP_CHOWN) == NULL);
+}
