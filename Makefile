@@ -54,14 +54,20 @@ Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$@)')
 
 .DELETE_ON_ERROR:
-.PHONY: all run test test-unit test-golden test-live test-fuzz lint asan fuzz bench install clean help setup-check
+.PHONY: FORCE all run test test-unit test-golden test-live test-fuzz lint asan fuzz bench install clean help setup-check
 .SECONDARY:
 
 all: $(BUILD)/nest
 
-$(BUILD)/nest: $(OBJECTS) $(EMBEDDED)
+$(BUILD)/nest: $(OBJECTS) $(EMBEDDED) $(BUILD)/.objects
 	$(call say,LINK)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(EMBEDDED) $(LDLIBS)
+
+# Touched when a source came or went: a file that was removed must leave the program, too.
+$(BUILD)/.objects: FORCE
+	@mkdir -p $(@D)
+	@echo '$(OBJECTS) $(EMBEDDED)' | cmp -s - $@ || echo '$(OBJECTS) $(EMBEDDED)' >$@
+FORCE:
 
 # A missing package is named before the compiler stumbles over it.
 $(BUILD)/.packages: scripts/setup

@@ -84,6 +84,7 @@ const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const 
 struct line {
 	char *key;
 	char *value;
+	size_t len, room; /* of the value; lines that continue it make it grow */
 	unsigned number;
 };
 
@@ -116,13 +117,19 @@ static void paragraph_done(struct paragraph *p)
 static int fail(const struct reader *reader, unsigned line, const char *format, ...) _printf_(3, 4);
 static int fail(const struct reader *reader, unsigned line, const char *format, ...)
 {
+	_cleanup_buf_ struct buf shown = BUF_INIT(2048);
 	char sentence[400];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	return why_set(reader->why, -EINVAL, "%s:%u: %s", reader->file, line, sentence);
+	/* It quotes the file. The line breaks are those of an expression's caret, which escapes what it quotes itself. */
+	if (strchr(sentence, '\n'))
+		buf_add_text(&shown, sentence);
+	else
+		text_add_terminal(&shown, sentence, strlen(sentence));
+	return why_set(reader->why, -EINVAL, "%s:%u: %s", reader->file, line, buf_text(&shown));
 }
 
 static const struct line *find_line(const struct paragraph *p, const char *key)
@@ -148,7 +155,7 @@ static const char *need(const struct reader *reader, const char *key)
 static int check_keys(const struct reader *reader, const char *const *keys)
 {
 	vec_each(&reader->paragraph->lines, line) {
-		_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
+		_cleanup_buf_ struct buf hint = BUF_INIT(256);
 		struct near near = {.word = line->key};
 		bool known = false;
 
@@ -157,9 +164,8 @@ static int check_keys(const struct reader *reader, const char *const *keys)
 			near_consider(&near, *key);
 		}
 		near_add_text(&near, &hint);
-		text_add_terminal(&shown, line->key, strnlen(line->key, 40));
 		if (!known)
-			return fail(reader, line->number, "'%s' is not known here%s", buf_text(&shown), buf_text(&hint));
+			return fail(reader, line->number, "'%.40s' is not known here%s", line->key, buf_text(&hint));
 		if (find_line(reader->paragraph, line->key) != line && strcmp(line->key, "next") != 0)
 			return fail(reader, line->number, "'%s' stands twice", line->key);
 	}
@@ -208,9 +214,15 @@ static int read_cause(const struct reader *reader, struct cause *cause)
 	cause->summary = xstrdup(summary);
 	cause->means = xstrdup(means);
 	cause->advice = xstrdup(advice);
-	vec_each(&reader->paragraph->lines, line)
-		if (strcmp(line->key, "next") == 0)
-			vec_push(&cause->next, xstrdup(line->value));
+	vec_each(&reader->paragraph->lines, line) {
+		const char *open = strrchr(line->value, '{');
+
+		if (strcmp(line->key, "next") != 0)
+			continue;
+		if (!*line->value || (open && !strchr(open, '}')))
+			return fail(reader, line->number, *line->value ? "a { is never closed" : "there is no command");
+		vec_push(&cause->next, xstrdup(line->value));
+	}
 	return 0;
 }
 
@@ -345,6 +357,19 @@ static int begin_paragraph(struct reader *reader, struct paragraph *p, const cha
 	return 0;
 }
 
+/* Doubles the room, so that a value of very many lines does not take quadratic time. */
+static void continue_value(struct line *line, const char *text, size_t n)
+{
+	if (line->len + n + 2 > line->room) {
+		line->room = 2 * (line->len + n + 2);
+		line->value = xrealloc(line->value, line->room);
+	}
+	line->value[line->len] = ' ';
+	memcpy(line->value + line->len + 1, text, n);
+	line->len += n + 1;
+	line->value[line->len] = '\0';
+}
+
 static int read_line(struct reader *reader, struct paragraph *p, const char *line, size_t n, unsigned number)
 {
 	const char *colon = memchr(line, ':', n);
@@ -360,14 +385,10 @@ static int read_line(struct reader *reader, struct paragraph *p, const char *lin
 		return begin_paragraph(reader, p, line, n, number);
 	if (isspace((unsigned char)line[0])) {
 		size_t skip = strspn(line, " \t");
-		char *joined;
 
 		if (p->lines.count == 0)
 			return fail(reader, number, "there is no line before this one to continue");
-		last = &p->lines.items[p->lines.count - 1];
-		joined = xasprintf("%s %.*s", last->value, (int)(n - skip), line + skip);
-		free(last->value);
-		last->value = joined;
+		continue_value(&p->lines.items[p->lines.count - 1], line + skip, n - skip);
 		return 0;
 	}
 	if (!colon)
@@ -376,6 +397,7 @@ static int read_line(struct reader *reader, struct paragraph *p, const char *lin
 	last->key = xstrndup(line, (size_t)(colon - line));
 	colon += 1 + strspn(colon + 1, " \t");
 	last->value = colon < line + n ? xstrndup(colon, (size_t)(line + n - colon)) : xstrdup("");
+	last->len = strlen(last->value);
 	last->number = number;
 	return 0;
 }
@@ -496,7 +518,7 @@ bool knowledge_fill(const char *template, const struct shape *shape, const struc
 			break;
 		n = strcspn(template, "}");
 		name = xstrndup(template + 1, n - 1);
-		if (shape_find(shape, name, &ref) == 0)
+		if (template[n] == '}' && shape_find(shape, name, &ref) == 0)
 			value = record_get(record, ref);
 		if (value.class == VALUE_UNKNOWN)
 			buf_add_char(out, '-');

@@ -2,6 +2,7 @@
 /* Which measures a rule may name, by the kind of module it is about. */
 #include "diagnose/app.h"
 #include "diagnose/conn.h"
+#include "diagnose/endpoint.h"
 #include "diagnose/path.h"
 
 static const struct module_scope conn_scope = {
@@ -16,3 +17,27 @@ static const struct module_scope conn_scope = {
 	},
 };
 MODULE_SCOPE(conn_scope);
+
+static const struct module_scope listener_scope = {
+	.kind = MODULE_LISTENER,
+	.help = "a listening socket, the use its owner makes of it, and the owner",
+	.count = 3,
+	.types = {
+		[CONN_PART_OWN] = &listener_measures_type,
+		[CONN_PART_USE] = &use_measures_type,
+		[CONN_PART_APP] = &app_measures_type,
+	},
+};
+MODULE_SCOPE(listener_scope);
+
+static const struct module_scope udp_scope = {
+	.kind = MODULE_UDP,
+	.help = "a UDP socket, the use its owner makes of it, and the owner",
+	.count = 3,
+	.types = {
+		[CONN_PART_OWN] = &udp_measures_type,
+		[CONN_PART_USE] = &use_measures_type,
+		[CONN_PART_APP] = &app_measures_type,
+	},
+};
+MODULE_SCOPE(udp_scope);
