@@ -364,9 +364,10 @@ static void continue_value(struct line *line, const char *text, size_t n)
 		line->room = 2 * (line->len + n + 2);
 		line->value = xrealloc(line->value, line->room);
 	}
-	line->value[line->len] = ' ';
-	memcpy(line->value + line->len + 1, text, n);
-	line->len += n + 1;
+	if (line->len > 0)
+		line->value[line->len++] = ' ';
+	memcpy(line->value + line->len, text, n);
+	line->len += n;
 	line->value[line->len] = '\0';
 }
 

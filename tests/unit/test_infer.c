@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The engine without networks: modules of one measure, rules written here. */
+#include "unit.h"
+
+#include "diagnose/diagnosis.h"
+
+struct reading {
+	uint64_t level;
+	uint64_t other;
+};
+
+static const struct field reading_fields[] = {
+	FIELD(struct reading, level, COUNT, "a measure"),
+	FIELD(struct reading, other, COUNT, "another one"),
+};
+static const struct record_type reading_type = {
+	.name = "reading", .fields = reading_fields, .field_count = ARRAY_SIZE(reading_fields), .size = sizeof(struct reading)};
+
+/* Connections have a scope of their own in the program, so the tests speak about resolvers and tunnels. */
+static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .count = 1, .types = {&reading_type}};
+MODULE_SCOPE(resolver_scope);
+
+#define CAUSE(name, kind) "cause " name "\nlayer: host\naccuses: " kind "\nseverity: high\nsummary: s\nmeans: m\nadvice: a\n" \
+			  "next: nest x {level}\nnext: nest y {unheard}\n\n"
+#define RULE(name, when, cause, cf, family) "rule " name "\nabout: resolver\nwhen: " when "\nsuggests: " cause "\ncertainty: " cf \
+					    "\nfamily: " family "\nbecause: level {level}\n\n"
+
+static struct knowledge *know(const char *text)
+{
+	struct knowledge *knowledge = xzalloc(sizeof(*knowledge));
+	struct why why = {};
+
+	if (knowledge_add_text(knowledge, "test", text, &why) < 0)
+		printf("# %s\n", why.text);
+	REQUIRE(knowledge->rules.count > 0);
+	return knowledge;
+}
+
+static struct module *add(struct graph *graph, const char *id, uint64_t level, uint64_t other)
+{
+	struct module *module = graph_module(graph, MODULE_RESOLVER, id, id);
+	struct reading *reading = graph_alloc(graph, sizeof(*reading));
+
+	*reading = (struct reading){level, other};
+	module->measures.parts[0] = reading;
+	return module;
+}
+
+static double certainty_of(const struct verdict *verdict, const char *cause)
+{
+	vec_each(&verdict->hypotheses, h)
+		if (strcmp((*h)->cause->name, cause) == 0)
+			return (*h)->certainty;
+	return -2;
+}
+
+TEST(evidence_of_different_families_adds_up)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "level > 2", "c", "0.4", "y"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+
+	add(g, "r:1", 5, 0);
+	v = infer_window(k, g);
+	CHECK_NEAR(certainty_of(v, "c"), 0.76, 1e-9);
+}
+
+TEST(of_one_family_only_the_strongest_counts)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "level > 2", "c", "0.8", "x")
+			     RULE("d", "level > 3", "c", "-0.4", "x"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+
+	add(g, "r:1", 5, 0);
+	v = infer_window(k, g);
+	/* The one that speaks against counts on its own: 0.8 and -0.4. */
+	CHECK_NEAR(certainty_of(v, "c"), (0.8 - 0.4) / (1 - 0.4), 1e-9);
+	CHECK_EQ_UINT(v->hypotheses.items[0]->evidence.count, 3);
+	CHECK(v->hypotheses.items[0]->evidence.items[0].counted);
+	CHECK(!v->hypotheses.items[0]->evidence.items[1].counted);
+}
+
+TEST(a_rule_does_not_fire_on_the_unknown)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "not level > 100", "c", "0.6", "x") RULE("b", "level < 100", "c", "0.6", "y"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+
+	add(g, "r:1", UINT64_MAX, 0);
+	v = infer_window(k, g);
+	CHECK_EQ_UINT(v->hypotheses.count, 0);
+}
+
+TEST(a_cause_accuses_the_related_module)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") RULE("a", "level > 1", "c", "0.6", "x"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+	struct module *one = add(g, "r:1", 5, 0), *path;
+
+	add(g, "r:2", 5, 0); /* has no path: nobody to accuse */
+	path = graph_module(g, MODULE_PATH, "path:x", "x");
+	one->related[MODULE_PATH] = path;
+	v = infer_window(k, g);
+	REQUIRE(v->hypotheses.count == 1);
+	CHECK(v->hypotheses.items[0]->accused == path);
+	CHECK_EQ_TEXT(v->hypotheses.items[0]->evidence.items[0].text, "level 5");
+}
+
+/* Two explanations of what one connection suffers from. */
+static struct verdict *rivals(const struct knowledge *k, struct graph *g)
+{
+	struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1");
+	struct module *one = add(g, "r:1", 5, 9);
+
+	conn->related[MODULE_RESOLVER] = one;
+	conn->activity = ACTIVITY_WAITING;
+	one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, "path:x", "x");
+	return infer_window(k, g);
+}
+
+TEST(the_better_explanation_wins)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver")
+		RULE("a", "level > 1", "c", "0.9", "x") RULE("b", "other > 2", "d", "0.6", "y"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = rivals(k, g);
+
+	CHECK_EQ_UINT(v->hypotheses.count, 2);
+	verdict_compete(v, NULL, NULL);
+	REQUIRE(v->hypotheses.count == 1);
+	CHECK_EQ_TEXT(v->hypotheses.items[0]->cause->name, "c");
+	CHECK_EQ_UINT(v->hypotheses.items[0]->rivals.count, 0);
+}
+
+TEST(equal_explanations_are_both_given)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver")
+		RULE("a", "level > 1", "c", "0.7", "x") RULE("b", "other > 2", "d", "0.6", "y"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = rivals(k, g);
+
+	verdict_compete(v, NULL, NULL);
+	REQUIRE(v->hypotheses.count == 2);
+	CHECK_EQ_TEXT(v->hypotheses.items[0]->cause->name, "c");
+	REQUIRE(v->hypotheses.items[0]->rivals.count == 1);
+	CHECK_EQ_TEXT(v->hypotheses.items[0]->rivals.items[0]->cause->name, "d");
+}
+
+TEST(below_the_threshold_nothing_is_said)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.45", "x"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+
+	add(g, "r:1", 5, 0);
+	v = infer_window(k, g);
+	verdict_compete(v, NULL, NULL);
+	CHECK_EQ_UINT(v->hypotheses.count, 0);
+}
+
+TEST(two_windows_confirm)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+	static const uint64_t levels[] = {5, 1, 0, 5, 0, 5, 5};
+	static const double said[] = {0, 0.6, 0, 0, 0, 0, 0.9};
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		struct graph *g = graph_new();
+		const struct diagnosis_record *record;
+		const struct finding_record *findings;
+
+		g->start_ns = 1000000000 * (i + 1);
+		g->window_ns = 1000000000;
+		add(g, "r:1", levels[i], 0);
+		diagnosis_add_window(d, g);
+		record = diagnosis_get(d);
+		unit_note("window %zu", i);
+		CHECK_EQ_INT(record->healthy, said[i] == 0);
+		REQUIRE(record->findings.count == (said[i] > 0));
+		findings = record->findings.items;
+		/* The weaker of the two windows is what can be claimed. */
+		if (said[i] > 0)
+			CHECK_NEAR(findings[0].certainty, said[i], 1e-9);
+		if (i >= 2)
+			CHECK_EQ_UINT(record->window_ms, 3000);
+	}
+}
+
+TEST(next_commands_need_their_values)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x"));
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+	const struct finding_record *finding;
+
+	for (int i = 0; i < 2; i++) {
+		struct graph *g = graph_new();
+
+		add(g, "r:1", 5, 0);
+		diagnosis_add_window(d, g);
+	}
+	REQUIRE(diagnosis_get(d)->findings.count == 1);
+	finding = diagnosis_get(d)->findings.items;
+	REQUIRE(finding->next.count == 1);
+	CHECK_EQ_TEXT(*(const char *const *)finding->next.items, "nest x 5");
+	CHECK_EQ_TEXT(finding->because, "level 5");
+}
+
+TEST(waiting_travels_down_and_idleness_absolves)
+{
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	struct module *app = graph_module(g, MODULE_APP, "app:1", "1"), *idle = graph_module(g, MODULE_APP, "app:2", "2");
+	struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1"), *unused = graph_module(g, MODULE_CONN, "conn:2", "2");
+	struct module *path = graph_module(g, MODULE_PATH, "path:1", "1"), *far = graph_module(g, MODULE_PATH, "path:2", "2");
+
+	app->activity = ACTIVITY_WAITING;
+	idle->activity = ACTIVITY_IDLE;
+	graph_add_edge(app, conn);
+	graph_add_edge(conn, path);
+	graph_add_edge(idle, unused);
+	graph_add_edge(unused, far);
+	graph_add_edge(unused, path);
+	graph_add_edge(unused, path); /* known already */
+	graph_propagate(g);
+	CHECK_EQ_INT(conn->activity, ACTIVITY_WAITING_ANCESTOR);
+	CHECK_EQ_INT(path->activity, ACTIVITY_WAITING_ANCESTOR);
+	CHECK_EQ_INT(unused->activity, ACTIVITY_IGNORED);
+	CHECK_EQ_INT(far->activity, ACTIVITY_IGNORED);
+	CHECK_EQ_UINT(path->needed_by.count, 2);
+}
