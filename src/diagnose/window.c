@@ -69,7 +69,6 @@ void window_add(struct window *window, const struct snapshot *snapshot)
 		window->start_boot_ns = snapshot->begin_boot_ns;
 	}
 	window->span_ns = snapshot->begin_boot_ns - window->start_boot_ns;
-	window->netns = snapshot->netns;
 	window->lost += snapshot_refused(snapshot);
 	window->samples++;
 	for (size_t i = 0; i < measurer_count(); i++)

@@ -16,7 +16,7 @@ struct window {
 	uint64_t start_ns;     /* CLOCK_REALTIME of the first one */
 	uint64_t start_boot_ns;
 	uint64_t span_ns;      /* from the first snapshot to the last */
-	uint32_t netns;
+	uint32_t netns;        /* set by whoever takes the snapshots */
 	uint64_t lost;
 	unsigned number;       /* of the window, from 0 */
 	struct measurer_state *states;
