@@ -189,11 +189,11 @@ static void help(FILE *out)
 {
 	VEC(const struct app_role *) roles = {};
 
-	registry_each (lab_role, role)
+	registry_each(lab_role, role)
 		vec_push(&roles, *role);
 	vec_sort(&roles, role_compare);
 	fputs("usage: app ROLE [key=value ...]\n       app ROLE --help\n\n", out);
-	vec_each (&roles, role)
+	vec_each(&roles, role)
 		fprintf(out, "  %-12s %s\n", (*role)->name, (*role)->help);
 	fputs("\nPrints `ready`, then a JSON line every 100 ms: bytes and operations so far, latency, errors.\n", out);
 	vec_done(&roles);
@@ -204,7 +204,7 @@ static const struct app_role *role_find(const char *name, struct why *why)
 	struct near near = {.word = name};
 	_cleanup_buf_ struct buf hint = BUF_INIT(256);
 
-	registry_each (lab_role, role) {
+	registry_each(lab_role, role) {
 		if (strcmp((*role)->name, name) == 0)
 			return *role;
 		near_consider(&near, (*role)->name);

@@ -19,7 +19,7 @@ main{max-width:1180px;margin:0 auto;padding:40px 24px 80px}
 h1{font-size:28px;margin:0 0 4px}h2{font-size:19px;margin:44px 0 12px}
 p{margin:6px 0;color:var(--soft);max-width:76ch}
 .cards{display:grid;gap:12px;margin-top:24px;
-grid-template-columns:repeat(auto-fit,minmax(200px,1fr))}
+grid-template-columns:repeat(auto-fit,minmax(240px,1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;
 padding:14px 16px}
 .card b{display:block;font-size:27px;font-variant-numeric:tabular-nums}
@@ -94,7 +94,7 @@ def cards(total):
                   decimal(total["first_right_s"]) + " s",
                   f"median of {total['found_runs']['right']} runs"),
              card("Runs", total["runs"],
-                  f"{total['invalid']} invalid: the fault did not bite")]
+                  f"{total['invalid']} not scored: the fault did not bite")]
     return f'<div class="cards">{"".join(parts)}</div>'
 
 

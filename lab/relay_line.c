@@ -69,7 +69,7 @@ void line_done(struct line *line)
 {
 	list_free(line->head);
 	list_free(line->spare);
-	vec_each (&line->heap, p)
+	vec_each(&line->heap, p)
 		free(*p);
 	vec_done(&line->heap);
 }

@@ -112,7 +112,7 @@ def total_lines(result):
     total = result["total"]
     lines = [
         f"runs                          {total['runs']}"
-        f" ({total['invalid']} invalid: the fault did not bite)",
+        f" ({total['invalid']} not scored, see below)",
         f"top-1 module                  {interval(total['top_module'])}",
         f"top-1 cause                   {interval(total['top_cause'])}",
         f"culprit named (TPR)           {interval(total['tpr'])}",
@@ -130,6 +130,9 @@ def total_lines(result):
         f"CPU of the diagnosis          "
         f"{decimal(total['verdict_cpu'] and 100 * total['verdict_cpu'])} %",
     ]
+    if total["failed"] or total["garbage"]:
+        lines.append(f"the diagnosis failed in {total['failed']} runs and "
+                     f"printed {total['garbage']} lines that are no window")
     for half, row in result["halves"].items():
         lines.append(f"top-1 cause, {half + ' half':16} "
                      f"{interval(row['top_cause'])}")

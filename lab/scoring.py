@@ -121,8 +121,9 @@ def read_run(path, threshold=DEFAULT_THRESHOLD):
                 record, truth["realtime_minus_monotonic_ns"], threshold))
         except (KeyError, TypeError, AttributeError):
             run.garbage += 1
-    for window in run.windows:
-        window.label = label(run, window)
+    if truth.get("impact"):
+        for window in run.windows:
+            window.label = label(run, window)
     return run
 
 
@@ -336,6 +337,8 @@ def add_up(runs):
         "runs": len(runs), "invalid": len(runs) - len(valid),
         "windows": len(impact), "healthy_windows": len(healthy),
         "garbage": sum(run.garbage for run in valid),
+        "failed": sum(run.truth.get("verdict_exit") not in (None, 0)
+                      for run in valid),
         "top_module": proportion(sum(one.top_module for one in impact),
                                  len(impact)),
         "top_cause": proportion(sum(one.top_cause for one in impact),

@@ -78,6 +78,7 @@ int out_flush(struct out *out)
 			out->error = -errno;
 			break;
 		}
+		out->wrote = true;
 		data += n;
 		left -= (size_t)n;
 	}

@@ -15,6 +15,7 @@ struct out {
 	bool color;     /* escape sequences are welcome */
 	bool utf8;      /* so are characters beyond ASCII */
 	unsigned width; /* columns of the terminal; 0 = as wide as it takes */
+	bool wrote;     /* something has gone out already */
 	int error;      /* the first that happened; sticky */
 	struct buf pending;
 };

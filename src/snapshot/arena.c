@@ -5,7 +5,7 @@
 
 void arena_done(struct arena *arena)
 {
-	vec_each (&arena->chunks, chunk)
+	vec_each(&arena->chunks, chunk)
 		free(chunk->data);
 	vec_done(&arena->chunks);
 	arena->total = 0;

@@ -21,14 +21,14 @@ RECORD_TYPE(netns_type, "netns", struct netns_record, netns_fields, "a network n
 
 void netns_list_done(struct netns_list *list)
 {
-	vec_each (&list->items, netns)
+	vec_each(&list->items, netns)
 		closep(&netns->fd);
 	vec_done(&list->items);
 }
 
 static struct netns *find_inum(struct netns_list *list, uint32_t inum)
 {
-	vec_each (&list->items, netns)
+	vec_each(&list->items, netns)
 		if (netns->inum == inum)
 			return netns;
 	return NULL;

@@ -118,7 +118,7 @@ static int ask(struct snapshot *snapshot, struct mnl_socket *socket, const struc
 	       bool *ret_changed)
 {
 	struct answers answers = {.snapshot = snapshot, .question = question};
-	static uint32_t seq;
+	static _Thread_local uint32_t seq; /* a socket is one thread's */
 	int r;
 
 	question->request->nlmsg_seq = ++seq;

@@ -15,8 +15,15 @@ extern const struct record_type owner_type;
 /* Told about each descriptor that is a socket; most will not be of the snapshot. */
 typedef void owner_found_fn(void *context, const struct owner_record *owner);
 
-/* Looks at every descriptor in /proc. *ret_hidden: processes that may not be looked at. */
-int owner_scan_proc(owner_found_fn *found, void *context, uint64_t *ret_hidden, struct why *why) _must_check_;
+/* One of several that divide the processes among them, and what it could not look at. */
+struct owner_share {
+	unsigned index;
+	unsigned parts;
+	uint64_t hidden;
+};
+
+/* Looks at every descriptor in /proc of its share of the processes. */
+int owner_scan_proc(struct owner_share *share, owner_found_fn *found, void *context, struct why *why) _must_check_;
 /* "socket:[4711]" */
 bool owner_parse_link(const char *link, size_t len, uint32_t *ret_inode);
 

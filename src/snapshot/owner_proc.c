@@ -50,12 +50,13 @@ static void look_at(DIR *dir, uint32_t pid, owner_found_fn *found, void *context
 	}
 }
 
-int owner_scan_proc(owner_found_fn *found, void *context, uint64_t *ret_hidden, struct why *why)
+int owner_scan_proc(struct owner_share *share, owner_found_fn *found, void *context, struct why *why)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
+	unsigned turn = 0;
 
-	*ret_hidden = 0;
+	share->hidden = 0;
 	if (!proc)
 		return why_set(why, -errno, "cannot read /proc: %s", strerror(errno));
 	while ((entry = readdir(proc))) {
@@ -66,10 +67,12 @@ int owner_scan_proc(owner_found_fn *found, void *context, uint64_t *ret_hidden, 
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
 		    parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0)
 			continue;
+		if (turn++ % share->parts != share->index)
+			continue;
 		snprintf(path, sizeof(path), "/proc/%u/fd", (unsigned)pid);
 		dir = opendir(path);
 		if (!dir) {
-			*ret_hidden += errno == EACCES || errno == EPERM;
+			share->hidden += errno == EACCES || errno == EPERM;
 			continue;
 		}
 		look_at(dir, (uint32_t)pid, found, context);

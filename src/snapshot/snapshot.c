@@ -61,7 +61,7 @@ struct snapshot *snapshot_new(void)
 	memory->texts.cap = TEXTS_MAX;
 	add_table(snapshot, &gap_type);
 	add_table(snapshot, &netns_type);
-	registry_each (snapshot_source, source) {
+	registry_each(snapshot_source, source) {
 		if (memory->source_count == SOURCES_MAX)
 			abort();
 		memory->sources[memory->source_count++] = *source;
@@ -146,6 +146,26 @@ uint64_t snapshot_refused(const struct snapshot *snapshot)
 	return sum;
 }
 
+static void reserve(struct snapshot_table *table, size_t room)
+{
+	if (room <= table->room)
+		return;
+	table->room = room;
+	table->items = xrealloc_array(table->items, room, table->type->size);
+}
+
+void table_append(struct snapshot_table *table, const struct snapshot_table *other)
+{
+	size_t count = min_of(other->count, table->cap - table->count);
+
+	table->refused += other->refused + (other->count - count);
+	if (count == 0)
+		return;
+	reserve(table, table->count + count);
+	memcpy(table->items + table->count * table->type->size, other->items, count * table->type->size);
+	table->count += count;
+}
+
 void *table_add(struct snapshot_table *table)
 {
 	size_t size = table->type->size;
@@ -155,10 +175,8 @@ void *table_add(struct snapshot_table *table)
 		table->refused++;
 		return NULL;
 	}
-	if (table->count == table->room) {
-		table->room = table->room * 2 + 16;
-		table->items = xrealloc_array(table->items, table->room, size);
-	}
+	if (table->count == table->room)
+		reserve(table, table->room * 2 + 16);
 	item = table->items + table->count++ * size;
 	memcpy(item, table->blank, size);
 	return item;
@@ -243,13 +261,26 @@ static void run_sources(struct snapshot *snapshot, const struct snapshot_request
 			run_source(snapshot, memory->sources[i], request);
 }
 
+static void begin_sources(struct snapshot *snapshot, const struct snapshot_request *request)
+{
+	struct snapshot_memory *memory = snapshot->memory;
+
+	for (size_t i = 0; i < memory->source_count; i++) {
+		if (!memory->sources[i]->begin || !source_wanted(memory->sources[i], request))
+			continue;
+		snapshot->source = memory->sources[i];
+		memory->sources[i]->begin(snapshot, request);
+		snapshot->source = NULL;
+	}
+}
+
 /* One stage of all namespaces; a namespace that cannot be entered is a gap. */
 static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request *request,
 			const struct netns_list *namespaces, enum snapshot_stage stage, struct why *why)
 {
 	size_t entered = 0;
 
-	vec_each (&namespaces->items, netns) {
+	vec_each(&namespaces->items, netns) {
 		struct netns_guard guard;
 		struct why reason = {};
 
@@ -271,7 +302,7 @@ static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request
 
 static void list_namespaces(struct snapshot *snapshot, const struct netns_list *namespaces)
 {
-	vec_each (&namespaces->items, netns) {
+	vec_each(&namespaces->items, netns) {
 		struct netns_record *record = table_add(snapshot_table(snapshot, &netns_type));
 
 		if (!record)
@@ -304,6 +335,7 @@ int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *requ
 	snapshot->begin_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	snapshot->begin_time_ns = clock_real_ns();
 	list_namespaces(snapshot, namespaces);
+	begin_sources(snapshot, request);
 	for (enum snapshot_stage stage = 0; stage < STAGE_END; stage++) {
 		entered = run_stage(snapshot, request, namespaces, stage, why);
 		if (stage == 0 && entered == 0)

@@ -34,7 +34,10 @@ struct snapshot_request {
 	const struct netns_list *namespaces;
 	/* Record types, NULL at the end; NULL: everything. */
 	const struct record_type *const *types;
-	/* Only TCP sockets on which something happens: data waiting somewhere, or moved within the last moments. */
+	/*
+	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection that is
+	 * missing in such a sample and there in the ones around it was idle.
+	 */
 	bool active_only;
 	/* Do not load BPF programs. */
 	bool no_bpf;
@@ -75,6 +78,8 @@ struct snapshot_source {
 	enum snapshot_stage stage;
 	bool per_netns;    /* called once a namespace, from inside it; else once a snapshot */
 	size_t state_size; /* zeroed memory that stays from one taking to the next */
+	/* May be NULL. Called before any source collects, to begin what can go on beside the others. */
+	void (*begin)(struct snapshot *snapshot, const struct snapshot_request *request);
 	/* A negative errno, with a sentence where the code alone says too little, becomes a gap. */
 	int (*collect)(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why);
 	void (*release)(void *state);
@@ -125,6 +130,8 @@ const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t le
 void *snapshot_state(struct snapshot *snapshot);
 /* Notes what could not be seen; lost NULL: what the source says. */
 void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...) _printf_(3, 4);
+/* Appends another table of the same type. */
+void table_append(struct snapshot_table *table, const struct snapshot_table *other);
 /* Reads a whole file into snapshot->text. */
 int snapshot_read(struct snapshot *snapshot, const char *path) _must_check_;
 

@@ -4,31 +4,81 @@
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <string.h>
 
-#include "snapshot/socket.h"
+#include "base/clock.h"
+#include "base/parse.h"
+#include "snapshot/sock_watch.h"
+#include "snapshot/worker.h"
 
-#define EXT(attr)   (1u << ((attr)-1))
-#define EXT_TCP     (EXT(INET_DIAG_INFO) | EXT(INET_DIAG_SKMEMINFO) | EXT(INET_DIAG_CONG) | EXT(INET_DIAG_VEGASINFO))
-#define EXT_UDP     EXT(INET_DIAG_SKMEMINFO)
-#define EXT_SERVICE (EXT(INET_DIAG_TOS) | EXT(INET_DIAG_TCLASS))
-#define ALL_STATES  ((1u << SOCKET_STATES) - 2)
-/* States in which data can wait. */
-#define ACTIVE_STATES                                                                                                  \
-	(1u << SOCKET_ESTABLISHED | 1u << SOCKET_SYN_SENT | 1u << SOCKET_SYN_RECV | 1u << SOCKET_FIN_WAIT1 |           \
-	 1u << SOCKET_CLOSE_WAIT | 1u << SOCKET_LAST_ACK | 1u << SOCKET_LISTEN | 1u << SOCKET_CLOSING)
+#define EXT(attr) (1u << ((attr)-1))
+#define EXT_TCP                                                                                                        \
+	(EXT(INET_DIAG_INFO) | EXT(INET_DIAG_SKMEMINFO) | EXT(INET_DIAG_CONG) | EXT(INET_DIAG_VEGASINFO) |             \
+	 EXT(INET_DIAG_TOS) | EXT(INET_DIAG_TCLASS))
+#define EXT_UDP    (EXT(INET_DIAG_SKMEMINFO) | EXT(INET_DIAG_TOS) | EXT(INET_DIAG_TCLASS))
+#define ALL_STATES ((1u << SOCKET_STATES) - 2)
+/* States in which somebody can be waiting. */
+#define ACTIVE_STATES (ALL_STATES & ~(1u << SOCKET_TIME_WAIT | 1u << SOCKET_FIN_WAIT2 | 1u << SOCKET_CLOSE))
 
 static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
 
-static int ask(struct snapshot *snapshot, struct socket_parse *context, struct nlmsghdr *request, struct why *why)
-{
-	struct nl_question question = {
-		.protocol = NETLINK_SOCK_DIAG, .request = request, .parse = socket_parse_message, .context = context};
+/* One of the halves that a large dump is divided into: what it asks, and where its answers go. */
+struct half {
+	struct snapshot *snapshot;
+	struct socket_parse context;
+	unsigned index;
+	unsigned halves; /* 1: not divided */
+	uint32_t states;
+	int result;
+	struct why why;
+	struct worker worker;
+};
 
-	return nl_ask(snapshot, &question, why);
+struct state {
+	struct snapshot *other;         /* tables of the second half */
+	VEC(struct sock_watch) watches; /* one a namespace */
+};
+
+/*
+ * Divides the sockets by their ports: one half has a port of the upper part of the ephemeral range on exactly one side. A
+ * server's connections differ in the remote port, a client's in the local one; either way about half of them match.
+ */
+#define DIVIDING_PORT 46884
+
+static void put_division(struct nlmsghdr *request, bool second)
+{
+	unsigned char here = second ? INET_DIAG_BC_D_GE : INET_DIAG_BC_D_LE;
+	unsigned char there = second ? INET_DIAG_BC_D_LE : INET_DIAG_BC_D_GE;
+	/* code, offset if it holds, offset if not; the operand of a port comparison follows it. Offset of the end: accept;
+	 * four beyond: refuse. */
+	struct inet_diag_bc_op program[] = {
+		{INET_DIAG_BC_S_GE, 8, 20},
+		{0, 0, DIVIDING_PORT},
+		{here, 8, 24},
+		{0, 0, second ? DIVIDING_PORT : DIVIDING_PORT - 1},
+		{INET_DIAG_BC_JMP, 4, 12},
+		{there, 8, 12},
+		{0, 0, second ? DIVIDING_PORT - 1 : DIVIDING_PORT},
+	};
+
+	mnl_attr_put(request, INET_DIAG_REQ_BYTECODE, sizeof(program), program);
 }
 
-static int ask_family(struct snapshot *snapshot, struct socket_parse *context, uint8_t family, uint32_t states,
-		      struct why *why)
+static int ask(struct half *half, struct nlmsghdr *request)
+{
+	struct nl_question question = {
+		.protocol = NETLINK_SOCK_DIAG,
+		.request = request,
+		.parse = socket_parse_message,
+		.context = &half->context,
+	};
+
+	if (half->halves > 1)
+		put_division(request, half->index == 1);
+	return nl_ask(half->snapshot, &question, &half->why);
+}
+
+static int ask_family(struct half *half, uint8_t family)
 {
 	struct nl_request room;
 	struct inet_diag_req_v2 *req;
@@ -36,49 +86,198 @@ static int ask_family(struct snapshot *snapshot, struct socket_parse *context, u
 		nl_request_begin(&room, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*req), (void **)&req);
 
 	req->sdiag_family = family;
-	req->sdiag_protocol = context->proto;
-	req->idiag_ext = context->proto == IPPROTO_TCP ? EXT_TCP | EXT_SERVICE : EXT_UDP | EXT_SERVICE;
-	req->idiag_states = states;
-	return ask(snapshot, context, request, why);
+	req->sdiag_protocol = half->context.proto;
+	req->idiag_ext = half->context.proto == IPPROTO_TCP ? EXT_TCP : EXT_UDP;
+	req->idiag_states = half->states;
+	return ask(half, request);
 }
 
 /*
  * The oldest form of the question has no family and so gets both in one walk through the kernel's table of connections,
  * which is most of the cost on a host with few of them.
  */
-static int ask_tcp(struct snapshot *snapshot, struct socket_parse *context, uint32_t states, struct why *why)
+static void ask_tcp(void *data)
 {
+	struct half *half = data;
 	struct nl_request room;
 	struct inet_diag_req *req;
 	struct nlmsghdr *request = nl_request_begin(&room, TCPDIAG_GETSOCK, NLM_F_DUMP, sizeof(*req), (void **)&req);
-	int r;
 
 	req->idiag_family = AF_UNSPEC;
-	req->idiag_ext = EXT_TCP | EXT_SERVICE;
-	req->idiag_states = states;
-	if (ask(snapshot, context, request, NULL) == 0)
+	req->idiag_ext = EXT_TCP;
+	req->idiag_states = half->states;
+	half->result = ask(half, request);
+	if (half->result == 0)
+		return;
+	half->result = ask_family(half, AF_INET);
+	if (half->result == 0)
+		half->result = ask_family(half, AF_INET6);
+}
+
+static void ask_udp(struct half *half)
+{
+	int r6;
+
+	half->context.proto = IPPROTO_UDP;
+	half->result = ask_family(half, AF_INET);
+	r6 = ask_family(half, AF_INET6);
+	/* A kernel without IPv6 has no such sockets: nothing is lost. */
+	if (half->result == 0 && r6 != -ENOENT)
+		half->result = r6;
+}
+
+/* "TCP: inuse 5 orphan 0 tw 3 ..." of the namespace that we are in; 0 when it cannot be read. */
+static uint64_t count_tcp(struct snapshot *snapshot)
+{
+	const char *at;
+	uint64_t sum = 0;
+
+	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat") < 0)
 		return 0;
-	r = ask_family(snapshot, context, AF_INET, states, why);
-	return r < 0 ? r : ask_family(snapshot, context, AF_INET6, states, why);
+	at = strstr(buf_text(&snapshot->text), "\nTCP: inuse ");
+	for (unsigned i = 0; at && i < 3; i++) {
+		char word[24] = "";
+		uint64_t value;
+
+		/* The figures stand behind inuse, orphan and tw; orphans are among those in use. */
+		at = strpbrk(at, "0123456789");
+		if (!at)
+			break;
+		memcpy(word, at, min_of(strspn(at, "0123456789"), sizeof(word) - 1));
+		if (parse_u64(word, 0, UINT32_MAX, &value) == 0 && i != 1)
+			sum += value;
+		at += strlen(word);
+	}
+	return sum;
+}
+
+static struct half half_of(struct snapshot *snapshot, unsigned index, unsigned halves)
+{
+	return (struct half){
+		.snapshot = snapshot,
+		.context =
+			{
+				.proto = IPPROTO_TCP,
+				.sockets = snapshot_table(snapshot, &socket_type),
+				.tcps = snapshot_table(snapshot, &tcp_type),
+			},
+		.index = index,
+		.halves = halves,
+		.states = ALL_STATES,
+	};
+}
+
+/* The second half's tables behind the first's. */
+static void join_halves(struct half *first, const struct half *second)
+{
+	struct snapshot_table *sockets = first->context.sockets;
+	size_t from = sockets->count, tcps = first->context.tcps->count;
+
+	table_append(sockets, second->context.sockets);
+	table_append(first->context.tcps, second->context.tcps);
+	for (size_t i = from; i < sockets->count; i++) {
+		struct socket_record *socket = (struct socket_record *)sockets->items + i;
+
+		if (socket->tcp != SOCKET_NONE)
+			socket->tcp += (uint32_t)tcps;
+	}
+	snapshot_each(second->snapshot, gap_type, const struct gap_record, gap)
+		snapshot_gap(first->snapshot, gap->lost, "%s", gap->why);
+}
+
+static int collect_divided(struct snapshot *snapshot, struct why *why)
+{
+	struct state *state = snapshot_state(snapshot);
+	struct half first, second;
+
+	if (!state->other)
+		state->other = snapshot_new();
+	snapshot_clear(state->other);
+	state->other->netns = snapshot->netns;
+	state->other->source = snapshot->source;
+	first = half_of(snapshot, 0, 2);
+	second = half_of(state->other, 1, 2);
+	worker_start(&second.worker, ask_tcp, &second);
+	ask_tcp(&first);
+	worker_join(&second.worker);
+	join_halves(&first, &second);
+	*why = first.result < 0 ? first.why : second.why;
+	return first.result < 0 ? first.result : second.result;
+}
+
+static int collect_tcp(struct snapshot *snapshot, struct half *whole)
+{
+	if (worker_cpus() > 1 && count_tcp(snapshot) >= WORKER_WORTH)
+		return collect_divided(snapshot, &whole->why);
+	ask_tcp(whole);
+	return whole->result;
+}
+
+static struct sock_watch *watch_of(struct state *state, uint32_t netns)
+{
+	struct sock_watch *watch;
+
+	vec_each(&state->watches, known)
+		if (known->netns == netns)
+			return known;
+	watch = vec_add(&state->watches);
+	watch->netns = netns;
+	return watch;
+}
+
+/* Those on which something happens: all are read when it is time, else the ones that are known, and the listeners. */
+static int collect_active(struct snapshot *snapshot, struct half *whole)
+{
+	struct sock_watch *watch = watch_of(snapshot_state(snapshot), snapshot->netns);
+	size_t from = whole->context.sockets->count;
+	uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int r;
+
+	if (sock_watch_due(watch)) {
+		whole->states = ACTIVE_STATES;
+		r = collect_tcp(snapshot, whole);
+		if (r < 0)
+			return r;
+		sock_watch_remember(watch, snapshot, from, EXT_TCP);
+		watch->ended_ns = clock_monotonic_ns();
+		watch->took_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began;
+	} else {
+		r = sock_watch_again(watch, snapshot, &whole->context, &whole->why);
+		if (r < 0)
+			return r;
+		whole->states = 1u << SOCKET_LISTEN;
+		ask_tcp(whole);
+		r = whole->result;
+	}
+	whole->states = ALL_STATES;
+	return r;
 }
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct socket_parse context = {
-		.proto = IPPROTO_TCP,
-		.sockets = snapshot_table(snapshot, &socket_type),
-		.tcps = snapshot_table(snapshot, &tcp_type),
-	};
-	int r, r6;
+	struct half whole = half_of(snapshot, 0, 1);
+	int r;
 
-	r = ask_tcp(snapshot, &context, request->active_only ? ACTIVE_STATES : ALL_STATES, why);
-	if (r < 0 || request->active_only)
-		return r;
-	context.proto = IPPROTO_UDP;
-	r = ask_family(snapshot, &context, AF_INET, ALL_STATES, why);
-	/* A kernel without IPv6 has no such sockets: nothing is lost. */
-	r6 = ask_family(snapshot, &context, AF_INET6, ALL_STATES, r < 0 ? NULL : why);
-	return r < 0 ? r : r6 == -ENOENT ? 0 : r6;
+	if (request->active_only && request->repeated)
+		r = collect_active(snapshot, &whole);
+	else
+		r = collect_tcp(snapshot, &whole);
+	if (r == 0) {
+		ask_udp(&whole);
+		r = whole.result;
+	}
+	*why = whole.why;
+	return r;
+}
+
+static void release(void *data)
+{
+	struct state *state = data;
+
+	snapshot_free(state->other);
+	vec_each(&state->watches, watch)
+		vec_done(&watch->active);
+	vec_done(&state->watches);
 }
 
 static const struct snapshot_source sock_diag_source = {
@@ -87,6 +286,8 @@ static const struct snapshot_source sock_diag_source = {
 	.types = types,
 	.stage = STAGE_SOCKETS,
 	.per_netns = true,
+	.state_size = sizeof(struct state),
 	.collect = collect,
+	.release = release,
 };
 SNAPSHOT_SOURCE(sock_diag_source);

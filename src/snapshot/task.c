@@ -201,7 +201,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	state->hidden = 0;
 	state->left_out = 0;
 	list_pids(state, snapshot);
-	vec_each (&state->pids, pid) {
+	vec_each(&state->pids, pid) {
 		_cleanup_close_ int dir = -1;
 		char path[32];
 

@@ -24,7 +24,7 @@ struct output {
 	struct view view;
 	struct expr *where;
 	bool has_records;
-	bool has_text; /* the command writes text of its own */
+	bool lent; /* to a command that may write text of its own */
 };
 
 const struct view_class *view_class_find(const char *name)
@@ -146,7 +146,7 @@ bool output_record(struct output *output, const struct record *record)
 
 struct out *output_out(struct output *output)
 {
-	output->has_text = true;
+	output->lent = true;
 	return &output->out;
 }
 
@@ -159,10 +159,11 @@ int output_flush(struct output *output)
 
 int output_close(struct output *output)
 {
+	bool has_text = output->lent && (output->out.wrote || output->out.pending.len > 0);
 	int r;
 
 	/* The head of an empty table says that nothing was found; below a tree it says nothing. */
-	if (output->view.class->end && (output->has_records || !output->has_text))
+	if (output->view.class->end && (output->has_records || !has_text))
 		output->view.class->end(&output->view);
 	r = out_done(&output->out);
 	output_free(output);

@@ -153,6 +153,10 @@ def test_runs(tap, room):
     figures = scoring.add_up(runs)
     tap.equal((figures["invalid"], figures["windows"], figures["false_alarms"]), (1, 0, 0),
               "a run whose fault did not bite is not scored at all")
+    cut = write_run(room, dict(TRUTH, impact=None), story([finding("no-route")], [finding("path-loss")]), "cut")
+    figures = scoring.score([cut])
+    tap.equal((figures["total"]["invalid"], figures["invalid"][0]["reason"]), (1, "the run did not finish"),
+              "a run that was cut off is not scored either")
     lines = [said(50 + n, [finding("link-down")] if n in (1, 2, 5) else []) for n in range(10)]
     healthy = scoring.add_up([write_run(room, healthy_truth(), lines, "b")])
     tap.equal((healthy["false_alarms"], healthy["fpr"]["right"], healthy["alarms_per_hour"]), (2, 3, 720.0),
@@ -234,7 +238,7 @@ def test_reports(tap, room):
     tap.ok("T01" in plain and "top-1 cause" in plain and "100.0 %" in plain, "the text names scenario and figures")
     empty = scoring.score([])
     empty.update(broken=[], verdict=None, paper=None)
-    tap.ok("0 (0 invalid" in report.render(empty) and page.render(empty), "no run at all is no reason to fall over")
+    tap.ok("0 (0 not scored" in report.render(empty) and page.render(empty), "no run at all is no reason to fall over")
 
 
 def main():

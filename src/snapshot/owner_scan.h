@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Finding all descriptors that are sockets: through BPF or /proc, in this thread or beside it. */
+#pragma once
+
+#include "base/vec.h"
+#include "snapshot/owner.h"
+#include "snapshot/worker.h"
+
+struct owner_list {
+	struct owner_record *items;
+	size_t count;
+	size_t room;
+};
+
+/* Parts of the work that can go on at the same time. */
+#define OWNER_SCAN_LISTS 2
+
+struct owner_part {
+	struct owner_scan *scan;
+	unsigned index;
+	unsigned parts; /* how many the processes are divided among */
+	uint64_t hidden;
+	int result;
+	struct why why;
+	struct worker worker;
+};
+
+struct owner_scan {
+	struct owner_list lists[OWNER_SCAN_LISTS]; /* what the last scan found */
+	uint64_t hidden;                           /* processes that could not be looked at */
+	uint64_t ended_ns;                         /* CLOCK_MONOTONIC; 0: no scan yet */
+	uint64_t took_ns;
+	struct owner_bpf *bpf;
+	bool bpf_failed;
+	bool use_bpf;
+	uint64_t began_ns; /* of the one under way; 0: none */
+	struct owner_part parts[OWNER_SCAN_LISTS];
+};
+
+/* Begins one beside this thread, where that pays; finish does the rest, or all. */
+void owner_scan_begin(struct owner_scan *scan, const struct snapshot_request *request);
+int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *request, struct why *why) _must_check_;
+void owner_scan_done(struct owner_scan *scan);

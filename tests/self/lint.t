@@ -1,0 +1,72 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-or-later
+# scripts/lint-source: each rule finds what it is there for, and nothing in a file that keeps them all.
+use strict;
+use warnings;
+use File::Path qw(make_path);
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use FindBin;
+use Test::More;
+
+my $lint = "$FindBin::Bin/../../scripts/lint-source";
+my $spdx = "/* SPDX-License-Identifier: GPL-2.0-or-later */\n";
+chdir(tempdir(CLEANUP => 1)) or die "chdir: $!\n";
+
+sub lint_file {
+	my ($path, $text) = @_;
+	make_path(dirname($path));
+	open(my $file, '>', $path) or die "$path: $!\n";
+	print $file $text;
+	close($file);
+	my $output = `'$lint' '$path' 2>&1`;
+	return ($output, $? >> 8);
+}
+
+# path, text, what the report must say
+my @faults = (
+	['src/view/a.c', "${spdx}int a = sprintf(b, c);\n",          qr/^src\/view\/a\.c:2: sprintf/],
+	['src/view/b.c', "${spdx}x = strcpy (b, c);\n",              qr/:2: strcpy/],
+	['src/view/c.c', "${spdx}x = malloc(5);\n",                  qr/:2: malloc/],
+	['lab/d.c',      "${spdx}x = strdup(y);\n",                  qr/:2: strdup/],
+	['src/cmd/e.c',  "${spdx}x = atoi(y);\n",                    qr/:2: atoi/],
+	['src/cmd/f.c',  "${spdx}x = strtoull(y, NULL, 10);\n",      qr/:2: strtoull/],
+	['src/base/g.c', "${spdx}#include \"record/value.h\"\n",     qr/base is below record/],
+	['src/kernel/h.c', "${spdx}#include \"cmd/command.h\"\n",    qr/kernel is below cmd/],
+	['src/view/i.c', "${spdx}#include \"kernel/object.h\"\n",    qr/must not touch the kernel/],
+	['src/diagnose/i.c', "${spdx}#include \"kernel/object.h\"\n", qr/must not touch the kernel/],
+	['src/new/j.c',  "${spdx}#include \"base/buf.h\"\n",         qr/no place in the layers/],
+	['src/cmd/k.c',  "${spdx}#include \"nosuch/buf.h\"\n",       qr/no such part/],
+	['src/base/l.c', "int x;\n",                                 qr/no SPDX/],
+	['tests/m.t',    "#!/bin/bash\necho\n",                      qr/no SPDX/],
+	['src/base/n.c', "${spdx}int x; \n",                         qr/:2: blank at the end/],
+	['src/base/o.c', "${spdx}int x;",                            qr/no newline at the end/],
+	['src/base/p.c', "${spdx}int x;\n\n",                        qr/empty line at the end/],
+	['src/base/q.c', "${spdx}{\n        int x;\n}\n",            qr/:3: indented with blanks/],
+	['src/base/r.c', "${spdx}/* TO" . "DO: more */\n",           qr/:2: unfinished/],
+	['src/base/s.c', "${spdx}x = \"/ho" . "me/me/x\";\n",        qr/:2: a path of one machine/],
+	['README.md',    "See /wo" . "rk/main.\n",                   qr/:1: a path of one machine/],
+	['src/base/t.c', "${spdx}int x;\r\n",                        qr/carriage return/],
+);
+for my $case (@faults) {
+	my ($path, $text, $want) = @$case;
+	my ($output, $status) = lint_file($path, $text);
+	is($status, 1, "$path is refused");
+	like($output, $want, "$path: and the reason given");
+}
+
+my @good = (
+	['src/base/alloc.c', "${spdx}p = malloc(n);\nq = strtod(s, NULL);\n"],
+	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
+	['src/kernel/x.c',   "${spdx}#include \"event/tcp.h\"\n\tint x;\n"],
+	['tests/x.t',        "#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0-or-later\necho\n"],
+	['docs/x.md',        "Text /proc/net and a/work/b.\n"],
+);
+for my $case (@good) {
+	my ($path, $text) = @$case;
+	my ($output, $status) = lint_file($path, $text);
+	is($output, '', "$path is fine");
+	is($status, 0,  "$path: exit status");
+}
+
+done_testing();
