@@ -558,9 +558,9 @@ TEST(the_files_of_a_directory_are_read_in_the_order_of_their_names)
 	CHECK_OK(knowledge_add_dir(knowledge, site.dir, &why));
 	CHECK_EQ_TEXT(why.text, "");
 	CHECK_EQ_UINT(knowledge->causes.count, causes + 1);
-	REQUIRE(knowledge->rules.count == rules + 1);
 	origin = xasprintf("%s/20-rules.rules:1", site.dir);
-	CHECK_EQ_TEXT(knowledge_find_rule(knowledge, "lift-stands")->origin, origin);
+	if (CHECK_EQ_UINT(knowledge->rules.count, rules + 1))
+		CHECK_EQ_TEXT(knowledge_find_rule(knowledge, "lift-stands")->origin, origin);
 	site_remove(&site, names);
 }
 
