@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest diagnose (and a bare nest): who is holding the traffic up, and how do you know? */
+#include <inttypes.h>
+
 #include "base/clock.h"
+#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/look.h"
 #include "diagnose/present.h"
@@ -14,6 +17,7 @@ struct config {
 	const char *rules;
 	double fail_on;
 	const char *file;
+	const char *measures;
 };
 
 static const struct option_spec options[] = {
@@ -24,13 +28,40 @@ static const struct option_spec options[] = {
 	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY", "exit with 1 when a finding is at least this certain"),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	OPTION(struct config, measures, TEXT, "measures", 0, "FILE", "write all that was measured there, a JSON line a module and window"),
 	OPTION_END,
 };
 
 struct report {
 	const struct config *config;
+	struct out measures;
 	double worst; /* highest certainty of any finding */
 };
+
+/* For those who write rules: what the conditions saw. */
+static void write_measures(const struct graph *graph, struct out *out)
+{
+	vec_each(&graph->modules, at) {
+		const struct module_scope *scope = module_scope_find((*at)->kind);
+		struct buf *line = &out->pending;
+
+		if (!scope)
+			continue;
+		buf_add_format(line, "{\"start_ns\":%" PRIu64 ",\"module\":\"", graph->start_ns);
+		text_add_json(line, (*at)->id, strlen((*at)->id));
+		buf_add_format(line, "\",\"state\":\"%s\"", activity_name((*at)->activity));
+		for (unsigned part = 0; part < scope->count; part++)
+			for (uint32_t i = 0; (*at)->measures.parts[part] && i < scope->types[part]->field_count; i++) {
+				const struct field *field = &scope->types[part]->fields[i];
+				struct value value = field_get(field, (*at)->measures.parts[part]);
+
+				buf_add_format(line, ",\"%s\":", field->name);
+				json_add_value(line, field, &value);
+			}
+		buf_add_char(line, '}');
+		out_end_line(out);
+	}
+}
 
 static int report(struct look *look)
 {
@@ -46,6 +77,8 @@ static int report(struct look *look)
 	} else if (look->last) {
 		present_diagnosis(look->diagnosis, record, context->config->all, &look->out);
 	}
+	if (context->config->measures)
+		write_measures(diagnosis_graph(look->diagnosis), &context->measures);
 	return out_flush(&look->out);
 }
 
@@ -56,8 +89,14 @@ static int run(const void *data)
 	struct look look = {.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &context};
 	int code = look_prepare(&look, "diagnose", config->rules, config->file);
 
+	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {
+		log_error("diagnose: cannot write %s", config->measures);
+		code = EXIT_IO;
+	}
 	if (code == EXIT_DONE)
 		code = look_exit_code(&look, "diagnose", look_around(&look));
+	if (config->measures && out_done(&context.measures) < 0 && code == EXIT_DONE)
+		code = EXIT_IO;
 	knowledge_free(look.knowledge);
 	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;
