@@ -89,8 +89,8 @@ int prefix_parse(const char *text, struct prefix *ret_prefix)
 	}
 	p.bits = (uint8_t)(base + bits);
 	byte = p.bits / 8;
-	if (byte < 16 && ((p.addr.bytes[byte] & (0xff >> (p.bits % 8))) ||
-			  memcmp(p.addr.bytes + byte + 1, zero, 15 - byte) != 0))
+	if (byte < 16 &&
+	    ((p.addr.bytes[byte] & (0xff >> (p.bits % 8))) || memcmp(p.addr.bytes + byte + 1, zero, 15 - byte) != 0))
 		return -EINVAL;
 	/* ::/0 and the like hold IPv6 only; a prefix inside ::ffff:0:0/96 is IPv4, as its address already says. */
 	if (p.addr.family == ADDR_V4 && p.bits < 96)

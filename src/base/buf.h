@@ -19,10 +19,10 @@ struct buf {
 
 #define BUF_CAP_DEFAULT ((size_t)16 << 20)
 
-#define BUF_INIT(limit)       \
-	(struct buf)          \
-	{                     \
-		.cap = (limit) \
+#define BUF_INIT(limit)                                                                                                \
+	(struct buf)                                                                                                   \
+	{                                                                                                              \
+		.cap = (limit)                                                                                         \
 	}
 
 void buf_done(struct buf *b);

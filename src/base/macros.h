@@ -14,24 +14,24 @@
 #pragma GCC poison u8 u16 u32 u64 s8 s16 s32 s64
 #endif
 
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define ARRAY_SIZE(a)  (sizeof(a) / sizeof((a)[0]))
 
-#define _cleanup_(fn)   __attribute__((cleanup(fn)))
-#define _must_check_    __attribute__((warn_unused_result))
-#define _printf_(f, a)  __attribute__((format(printf, f, a)))
-#define _noreturn_      __attribute__((noreturn))
-#define _unused_        __attribute__((unused))
-#define likely(x)       __builtin_expect(!!(x), 1)
-#define unlikely(x)     __builtin_expect(!!(x), 0)
-#define min_of(a, b)    ((a) < (b) ? (a) : (b))
-#define max_of(a, b)    ((a) > (b) ? (a) : (b))
+#define _cleanup_(fn)  __attribute__((cleanup(fn)))
+#define _must_check_   __attribute__((warn_unused_result))
+#define _printf_(f, a) __attribute__((format(printf, f, a)))
+#define _noreturn_     __attribute__((noreturn))
+#define _unused_       __attribute__((unused))
+#define likely(x)      __builtin_expect(!!(x), 1)
+#define unlikely(x)    __builtin_expect(!!(x), 0)
+#define min_of(a, b)   ((a) < (b) ? (a) : (b))
+#define max_of(a, b)   ((a) > (b) ? (a) : (b))
 
 /* Moves ownership out of a variable that has a cleanup. */
-#define take_ptr(p)                       \
-	({                                \
-		typeof(p) taken_ = (p);   \
-		(p) = NULL;               \
-		taken_;                   \
+#define take_ptr(p)                                                                                                    \
+	({                                                                                                             \
+		typeof(p) taken_ = (p);                                                                                \
+		(p) = NULL;                                                                                            \
+		taken_;                                                                                                \
 	})
 
 static inline int take_fd(int *fd)
@@ -67,13 +67,13 @@ static inline void fclosep(FILE **f)
  * Registration without a list to edit: a file puts a pointer to its descriptor into a named linker section, and whoever
  * owns the kind walks the section. The order is the linker's, so owners sort by name.
  */
-#define REGISTER(kind, type, object)                                                                        \
+#define REGISTER(kind, type, object)                                                                                   \
 	__attribute__((used, section("nest_" #kind))) static const type *const kind##_entry_##object = &(object)
 
 /* Weak, because a kind without entries has no section at all. */
-#define REGISTRY(kind, type)                                                    \
-	extern const type *const __start_nest_##kind[] __attribute__((weak));   \
+#define REGISTRY(kind, type)                                                                                           \
+	extern const type *const __start_nest_##kind[] __attribute__((weak));                                          \
 	extern const type *const __stop_nest_##kind[] __attribute__((weak))
 
-#define registry_each(kind, entry) \
+#define registry_each(kind, entry)                                                                                     \
 	for (typeof(&__start_nest_##kind[0]) entry = __start_nest_##kind; entry < __stop_nest_##kind; entry++)

@@ -10,18 +10,18 @@
 struct map {
 	size_t key_size; /* 0: keys are strings, copied in */
 	size_t value_size;
-	size_t cap;      /* most entries; 0 = no limit */
+	size_t cap; /* most entries; 0 = no limit */
 	size_t count;
-	size_t slots;    /* a power of two, or 0 before the first entry */
-	size_t used;     /* slots that are not empty, removed ones included */
+	size_t slots; /* a power of two, or 0 before the first entry */
+	size_t used;  /* slots that are not empty, removed ones included */
 	uint8_t *states;
 	uint8_t *entries;
 };
 
-#define MAP_INIT(key_bytes, value_bytes, limit)                                         \
-	(struct map)                                                                    \
-	{                                                                               \
-		.key_size = (key_bytes), .value_size = (value_bytes), .cap = (limit)    \
+#define MAP_INIT(key_bytes, value_bytes, limit)                                                                        \
+	(struct map)                                                                                                   \
+	{                                                                                                              \
+		.key_size = (key_bytes), .value_size = (value_bytes), .cap = (limit)                                   \
 	}
 
 void map_done(struct map *m);

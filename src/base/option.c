@@ -27,7 +27,8 @@ static void flat_done(struct flat *flat)
 	vec_done(&flat->specs);
 }
 
-void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context), void *context)
+void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context),
+		 void *context)
 {
 	_cleanup_(flat_done) struct flat flat = {};
 
@@ -164,7 +165,11 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 		return;
 	case OPT_CHOICE:
 		for (unsigned i = 0; spec->choices[i]; i++)
-			buf_add_format(out, "%s%s", i == 0 ? "" : spec->choices[i + 1] ? ", " : " or ", spec->choices[i]);
+			buf_add_format(out, "%s%s",
+				       i == 0                 ? ""
+				       : spec->choices[i + 1] ? ", "
+							      : " or ",
+				       spec->choices[i]);
 		return;
 	default:
 		buf_add_text(out, "a list separated by commas, without empty parts");
@@ -399,7 +404,8 @@ static bool add_positional(const struct option_spec *spec, void *context)
 	if (spec->kind == OPT_COMMAND)
 		buf_add_text(out, " [-- COMMAND ...]");
 	else if (option_is_positional(spec))
-		buf_add_format(out, spec->required ? " %s%s" : " [%s%s]", spec->arg, spec->kind == OPT_TEXTS ? " ..." : "");
+		buf_add_format(out, spec->required ? " %s%s" : " [%s%s]", spec->arg,
+			       spec->kind == OPT_TEXTS ? " ..." : "");
 	return true;
 }
 

@@ -53,15 +53,15 @@ struct command_line {
 
 struct option_spec {
 	enum option_kind kind;
-	const char *name;    /* without the dashes; NULL for a positional */
-	char letter;         /* 0 when it has none */
-	const char *arg;     /* what to call its argument */
+	const char *name; /* without the dashes; NULL for a positional */
+	char letter;      /* 0 when it has none */
+	const char *arg;  /* what to call its argument */
 	const char *help;
-	size_t offset;       /* of the member in the configuration */
-	uint64_t min, max;   /* of OPT_UINT; max 0 = no limit */
+	size_t offset;     /* of the member in the configuration */
+	uint64_t min, max; /* of OPT_UINT; max 0 = no limit */
 	const char *const *choices;
 	const struct option_spec *group;
-	bool required;       /* of a positional */
+	bool required; /* of a positional */
 };
 
 /* The member's type must be the kind's. */
@@ -78,39 +78,40 @@ struct option_spec {
 #define OPTION_TYPE_CHOICE   unsigned
 #define OPTION_TYPE_COMMAND  struct command_line
 
-#define OPTION_OFFSET(type, member, kind)                                                                            \
-	(offsetof(type, member) +                                                                                    \
-	 0 * sizeof(struct {                                                                                         \
-		 _Static_assert(_Generic(((type *)0)->member, OPTION_TYPE_##kind: 1, default: 0),                    \
-				"option member " #member " does not have the type of OPT_" #kind);                   \
-		 int dummy;                                                                                          \
+#define OPTION_OFFSET(type, member, kind)                                                                              \
+	(offsetof(type, member) +                                                                                      \
+	 0 * sizeof(struct {                                                                                           \
+		 _Static_assert(_Generic(((type *)0)->member, OPTION_TYPE_##kind : 1, default : 0),                    \
+				"option member " #member " does not have the type of OPT_" #kind);                     \
+		 int dummy;                                                                                            \
 	 }))
 
-#define OPTION(type, member, opt_kind, long_name, short_letter, arg_name, help_text, ...)                          \
-	{                                                                                                          \
-		.kind = OPT_##opt_kind, .name = (long_name), .letter = (short_letter), .arg = (arg_name),          \
-		.help = (help_text), .offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                  \
+#define OPTION(type, member, opt_kind, long_name, short_letter, arg_name, help_text, ...)                              \
+	{                                                                                                              \
+		.kind = OPT_##opt_kind, .name = (long_name), .letter = (short_letter), .arg = (arg_name),              \
+		.help = (help_text), .offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                      \
 	}
 
 /* Words without dashes, in the order of the table; add .required = true where one must be there. */
-#define POSITIONAL(type, member, opt_kind, arg_name, help_text, ...)                                  \
-	{                                                                                             \
-		.kind = OPT_##opt_kind, .arg = (arg_name), .help = (help_text),                       \
-		.offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                          \
+#define POSITIONAL(type, member, opt_kind, arg_name, help_text, ...)                                                   \
+	{                                                                                                              \
+		.kind = OPT_##opt_kind, .arg = (arg_name), .help = (help_text),                                        \
+		.offset = OPTION_OFFSET(type, member, opt_kind), __VA_ARGS__                                           \
 	}
 
-#define OPTION_GROUP(type, member, table)                                            \
-	{                                                                            \
-		.kind = OPT_GROUP, .offset = offsetof(type, member), .group = (table) \
+#define OPTION_GROUP(type, member, table)                                                                              \
+	{                                                                                                              \
+		.kind = OPT_GROUP, .offset = offsetof(type, member), .group = (table)                                  \
 	}
 
-#define OPTION_END    \
-	{             \
-		.kind = OPT_END \
+#define OPTION_END                                                                                                     \
+	{                                                                                                              \
+		.kind = OPT_END                                                                                        \
 	}
 
 /* Calls fn for every option of the table and of its groups, offset already added up, until it returns false. */
-void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context), void *context);
+void option_each(const struct option_spec *table, bool (*fn)(const struct option_spec *spec, void *context),
+		 void *context);
 
 /*
  * Fills config from the words (argv[0] is the first word after the command's name). -EINVAL with a sentence for the user

@@ -14,50 +14,50 @@
 
 #include "base/alloc.h"
 
-#define VEC(type)             \
-	struct {              \
-		type *items;  \
-		size_t count; \
-		size_t room;  \
+#define VEC(type)                                                                                                      \
+	struct {                                                                                                       \
+		type *items;                                                                                           \
+		size_t count;                                                                                          \
+		size_t room;                                                                                           \
 	}
 
-#define vec_reserve(v, n)                                                                        \
-	do {                                                                                     \
-		size_t vec_need_ = (n);                                                          \
-		if (vec_need_ > (v)->room) {                                                     \
-			(v)->room = max_of(vec_need_, (v)->room * 2 + 8);                        \
-			(v)->items = xrealloc_array((v)->items, (v)->room, sizeof(*(v)->items)); \
-		}                                                                                \
+#define vec_reserve(v, n)                                                                                              \
+	do {                                                                                                           \
+		size_t vec_need_ = (n);                                                                                \
+		if (vec_need_ > (v)->room) {                                                                           \
+			(v)->room = max_of(vec_need_, (v)->room * 2 + 8);                                              \
+			(v)->items = xrealloc_array((v)->items, (v)->room, sizeof(*(v)->items));                       \
+		}                                                                                                      \
 	} while (0)
 
-#define vec_push(v, ...)                                   \
-	do {                                               \
-		vec_reserve((v), (v)->count + 1);          \
-		(v)->items[(v)->count++] = (__VA_ARGS__);  \
+#define vec_push(v, ...)                                                                                               \
+	do {                                                                                                           \
+		vec_reserve((v), (v)->count + 1);                                                                      \
+		(v)->items[(v)->count++] = (__VA_ARGS__);                                                              \
 	} while (0)
 
 /* Appends a zeroed item and yields its address, valid until the next push. */
-#define vec_add(v)                                                                \
-	({                                                                        \
-		vec_reserve((v), (v)->count + 1);                                 \
-		memset(&(v)->items[(v)->count], 0, sizeof(*(v)->items));          \
-		&(v)->items[(v)->count++];                                        \
+#define vec_add(v)                                                                                                     \
+	({                                                                                                             \
+		vec_reserve((v), (v)->count + 1);                                                                      \
+		memset(&(v)->items[(v)->count], 0, sizeof(*(v)->items));                                               \
+		&(v)->items[(v)->count++];                                                                             \
 	})
 
 /* The count is asked first: an empty vector has no items to count from. */
-#define vec_each(v, item) \
+#define vec_each(v, item)                                                                                              \
 	for (typeof(*(v)->items) *item = (v)->items; (v)->count && item < (v)->items + (v)->count; item++)
 
-#define vec_sort(v, compare)                                                             \
-	do {                                                                             \
-		if ((v)->count > 1)                                                      \
-			qsort((v)->items, (v)->count, sizeof(*(v)->items), (compare));   \
+#define vec_sort(v, compare)                                                                                           \
+	do {                                                                                                           \
+		if ((v)->count > 1)                                                                                    \
+			qsort((v)->items, (v)->count, sizeof(*(v)->items), (compare));                                 \
 	} while (0)
 
-#define vec_done(v)                       \
-	do {                              \
-		free((v)->items);         \
-		(v)->items = NULL;        \
-		(v)->count = 0;           \
-		(v)->room = 0;            \
+#define vec_done(v)                                                                                                    \
+	do {                                                                                                           \
+		free((v)->items);                                                                                      \
+		(v)->items = NULL;                                                                                     \
+		(v)->count = 0;                                                                                        \
+		(v)->room = 0;                                                                                         \
 	} while (0)

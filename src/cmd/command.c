@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/command.h"
 #include "base/alloc.h"
 #include "base/out.h"
-#include "cmd/command.h"
 
 static int by_name(const void *a, const void *b)
 {
@@ -166,7 +166,8 @@ void command_add_help(const struct command *command, struct buf *out)
 	option_each(command->options, add_option, &options);
 	if (!options.any)
 		buf_add_text(out, "\nOptions:\n");
-	add_help_of(&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show this text"}, out);
+	add_help_of(&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show this text"},
+		    out);
 	if (!command->examples)
 		return;
 	buf_add_text(out, "\nExamples:\n");

@@ -11,9 +11,9 @@
 
 struct command {
 	const char *name;
-	const char *summary;       /* one line, no full stop */
-	const char *description;   /* paragraphs for help and man page, separated by blank lines; may be NULL */
-	const char *const *examples; /* "command line", "what it does", ..., NULL; may be NULL */
+	const char *summary;               /* one line, no full stop */
+	const char *description;           /* paragraphs for help and man page, separated by blank lines; may be NULL */
+	const char *const *examples;       /* "command line", "what it does", ..., NULL; may be NULL */
 	const struct option_spec *options; /* may be NULL */
 	size_t config_size;
 	const void *defaults; /* of config_size bytes; NULL = all zero */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest completion: the script that makes a shell complete nest's commands and options. */
+#include "cmd/completion.h"
 #include "base/out.h"
 #include "cmd/command.h"
-#include "cmd/completion.h"
 
 const struct completion_place completion_places[COMPLETION_SHELLS] = {
 	[COMPLETION_BASH] = {"bash-completion/completions", "nest"},
@@ -55,8 +55,9 @@ static void add_bash(const struct command **commands, size_t count, struct buf *
 	buf_add_text(out, "\t\tesac\n\t\tcase $prev in\n");
 	for (size_t i = 0; i < count; i++)
 		option_each(commands[i]->options, add_bash_choices, out);
-	buf_add_text(out, "\t\t\"\") ;;\n\t\tesac\n\tfi\n\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
-			  "complete -o default -F _nest nest\n");
+	buf_add_text(out,
+		     "\t\t\"\") ;;\n\t\tesac\n\tfi\n\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
+		     "complete -o default -F _nest nest\n");
 }
 
 /* --- zsh --- */
@@ -80,7 +81,8 @@ static bool add_zsh_option(const struct option_spec *spec, void *context)
 	if (!spec->name)
 		return true;
 	if (spec->letter)
-		buf_add_format(out, " \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", spec->letter, spec->name, spec->letter, spec->name);
+		buf_add_format(out, " \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", spec->letter, spec->name, spec->letter,
+			       spec->name);
 	else
 		buf_add_format(out, " \\\n\t\t'--%s[", spec->name);
 	add_quoted(out, spec->help, "[]:\\");
@@ -132,7 +134,8 @@ static bool add_fish_option(const struct option_spec *spec, void *context)
 
 	if (!spec->name)
 		return true;
-	buf_add_format(out, "complete -c nest -n '__fish_seen_subcommand_from %s' -l %s", fish->command->name, spec->name);
+	buf_add_format(out, "complete -c nest -n '__fish_seen_subcommand_from %s' -l %s", fish->command->name,
+		       spec->name);
 	if (spec->letter)
 		buf_add_format(out, " -s %c", spec->letter);
 	if (spec->kind != OPT_FLAG)
@@ -198,7 +201,9 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	". <(nest completion bash)", "complete nest's options in this shell", NULL,
+	". <(nest completion bash)",
+	"complete nest's options in this shell",
+	NULL,
 };
 
 static const struct command completion_command = {

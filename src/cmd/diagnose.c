@@ -23,12 +23,15 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "look for this long (3)"),
 	OPTION(struct config, netns, TEXT, "netns", 'N', "NETNS", "look at this network namespace: name, path or pid"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object a second from the third second on, each about the last three"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL,
+	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
 	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
-	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY", "exit with 1 when a finding is at least this certain"),
+	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
+	       "exit with 1 when a finding is at least this certain"),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
-	OPTION(struct config, measures, TEXT, "measures", 0, "FILE", "write all that was measured there, a JSON line a module and window"),
+	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
+	       "write all that was measured there, a JSON line a module and window"),
 	OPTION_END,
 };
 
@@ -86,7 +89,8 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.config = config};
-	struct look look = {.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &context};
+	struct look look = {
+		.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &context};
 	int code = look_prepare(&look, "diagnose", config->rules, config->file);
 
 	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {
@@ -104,9 +108,13 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	"nest", "who is to blame, right now",
-	"nest diagnose -N web --json -d 10", "in the namespace web, as JSON, for ten seconds",
-	"nest diagnose --fail-on 0.8", "for scripts: exit code 1 when something is clearly wrong", NULL,
+	"nest",
+	"who is to blame, right now",
+	"nest diagnose -N web --json -d 10",
+	"in the namespace web, as JSON, for ten seconds",
+	"nest diagnose --fail-on 0.8",
+	"for scripts: exit code 1 when something is clearly wrong",
+	NULL,
 };
 
 static const struct config defaults = {.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC};
@@ -114,7 +122,8 @@ static const struct config defaults = {.duration_ns = DIAGNOSIS_WINDOWS * NSEC_P
 static const struct command diagnose_command = {
 	.name = "diagnose",
 	.summary = "which module holds the traffic up, how sure that is, and why",
-	.description = "Looks at this host's whole network stack several times a second, window by window, and names the module to "
+	.description = "Looks at this host's whole network stack several times a second, window by window, and names "
+		       "the module to "
 		       "blame with the evidence for and against it. Nobody is to blame unless somebody is waiting.",
 	.examples = examples,
 	.options = options,

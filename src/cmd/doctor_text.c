@@ -78,7 +78,7 @@ static void add_hooks(const struct check_list *list, struct buf *text)
 	_cleanup_buf_ struct buf lacking = BUF_INIT(256);
 	size_t there = 0, total = 0;
 
-	vec_each (&list->checks, check) {
+	vec_each(&list->checks, check) {
 		if (strcmp(check->group, "tracepoints") != 0)
 			continue;
 		total++;
@@ -197,7 +197,7 @@ static void add_folded(struct tree *tree, struct tree_node *parent, const struct
 {
 	_cleanup_buf_ struct buf names = BUF_INIT(BUF_CAP_DEFAULT);
 
-	vec_each (&section->checks, check)
+	vec_each(&section->checks, check)
 		if ((*check)->state == CHECK_OK)
 			buf_add_format(&names, "%s%s", names.len ? ", " : "", (*check)->check);
 	if (names.len > 0)
@@ -210,7 +210,7 @@ static void add_section(struct tree *tree, const char *group, struct section *se
 	unsigned counts[ARRAY_SIZE(states)] = {};
 	struct tree_node *root;
 
-	vec_each (&section->checks, check)
+	vec_each(&section->checks, check)
 		counts[state_of(*check)]++;
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
 		if (counts[i] > 0)

@@ -15,7 +15,8 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-static void explain_rules(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause, bool speaks_for)
+static void explain_rules(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause,
+			  bool speaks_for)
 {
 	struct tree_node *node = NULL;
 
@@ -25,7 +26,8 @@ static void explain_rules(struct tree *tree, const struct knowledge *knowledge, 
 		if (rule->suggests != cause || (rule->certainty > 0) != speaks_for)
 			continue;
 		if (!node)
-			node = tree_add(tree, NULL, OUT_BOLD, NULL, speaks_for ? "What speaks for it" : "What speaks against it");
+			node = tree_add(tree, NULL, OUT_BOLD, NULL,
+					speaks_for ? "What speaks for it" : "What speaks against it");
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s (%+.2f, %s): %s", rule->name, rule->certainty,
 			 module_kind_name(rule->about->kind), rule->when_text);
 	}
@@ -52,9 +54,10 @@ static void explain_rule(struct tree *tree, const struct rule *rule)
 	struct shape shape = module_scope_shape(rule->about);
 	struct field_ref at = {};
 
-	tree_add(tree, node, OUT_PLAIN, NULL, "looks at every %s; when %s", module_kind_name(rule->about->kind), rule->when_text);
-	tree_add(tree, node, OUT_PLAIN, NULL, "then it speaks %s %s with %+.2f (family %s)", rule->certainty > 0 ? "for" : "against",
-		 rule->suggests->name, rule->certainty, rule->family);
+	tree_add(tree, node, OUT_PLAIN, NULL, "looks at every %s; when %s", module_kind_name(rule->about->kind),
+		 rule->when_text);
+	tree_add(tree, node, OUT_PLAIN, NULL, "then it speaks %s %s with %+.2f (family %s)",
+		 rule->certainty > 0 ? "for" : "against", rule->suggests->name, rule->certainty, rule->family);
 	tree_add(tree, node, OUT_PLAIN, NULL, "and says: %s", rule->because);
 	node = tree_add(tree, NULL, OUT_BOLD, NULL, "Measures it names");
 	while (shape_next(&shape, &at))
@@ -74,7 +77,8 @@ static bool explain_field(struct tree *tree, const char *name)
 
 			if (strcmp(field->name, name) != 0)
 				continue;
-			node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s of %s: %s", field->name, (*type)->name, field->help);
+			node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s of %s: %s", field->name, (*type)->name,
+					field->help);
 			for (size_t k = 0; field->names && k < enum_names_get(field->names)->count && k < 100; k++)
 				tree_add(tree, node, OUT_PLAIN, NULL, "%s%s%s", field->names->items[k].name,
 					 field->names->items[k].help ? ": " : "", field->names->items[k].help ?: "");
@@ -129,7 +133,9 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	"nest explain path-loss", "what that cause means, how it is recognised, what to do", NULL,
+	"nest explain path-loss",
+	"what that cause means, how it is recognised, what to do",
+	NULL,
 };
 
 static const struct command explain_command = {

@@ -77,7 +77,8 @@ int look_around(struct look *look)
 	int r = netns_find(look->netns, &namespaces, &look->why);
 
 	if (look->duration_ns)
-		state.windows_wanted = (unsigned)max_of(min_of(look->duration_ns / WINDOW_NS, (uint64_t)1 << 30), (uint64_t)DIAGNOSIS_WINDOWS);
+		state.windows_wanted = (unsigned)max_of(min_of(look->duration_ns / WINDOW_NS, (uint64_t)1 << 30),
+							(uint64_t)DIAGNOSIS_WINDOWS);
 	state.request = (struct snapshot_request){.types = needs, .repeated = true, .namespaces = &namespaces};
 	state.snapshot = snapshot_new();
 	state.window = window_new();

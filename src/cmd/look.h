@@ -6,8 +6,8 @@
 #include "diagnose/diagnosis.h"
 
 struct look {
-	const char *netns;      /* NULL: the own namespace */
-	uint64_t duration_ns;   /* 0: until somebody ends it */
+	const char *netns;    /* NULL: the own namespace */
+	uint64_t duration_ns; /* 0: until somebody ends it */
 	struct knowledge *knowledge;
 	struct out out;
 	/* Called after each window from the third on; a negative errno ends the look. */

@@ -96,7 +96,9 @@ void command_add_man(const struct command *command, struct buf *out)
 		add_paragraphs(out, command->description);
 	buf_add_text(out, ".Pp\n.Bl -tag -width indent\n");
 	option_each(command->options, add_option, out);
-	(void)add_option(&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show the options"}, out);
+	(void)add_option(
+		&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show the options"},
+		out);
 	buf_add_text(out, ".El\n");
 	if (command->examples) {
 		buf_add_text(out, ".Sh EXAMPLES\n");
@@ -108,7 +110,8 @@ void command_add_man(const struct command *command, struct buf *out)
 		}
 	}
 	buf_add_text(out, ".Sh EXIT STATUS\n"
-			  "0 done, 1 findings at or above \\-\\-fail\\-on, 2 usage, 3 cannot observe, 4 loss above \\-\\-max\\-loss,\n"
+			  "0 done, 1 findings at or above \\-\\-fail\\-on, 2 usage, 3 cannot observe, 4 loss above "
+			  "\\-\\-max\\-loss,\n"
 			  "5 input or output failed, 128+n ended by signal n.\n"
 			  ".Sh SEE ALSO\n.Xr nest 8\n");
 }

@@ -49,7 +49,8 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, measures, FLAG, "measures", 'm', NULL, "list the measures that conditions may name instead"),
+	OPTION(struct config, measures, FLAG, "measures", 'm', NULL,
+	       "list the measures that conditions may name instead"),
 	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
@@ -58,9 +59,11 @@ static const struct option_spec options[] = {
 static const char *kind_name(enum field_kind kind)
 {
 	static const char *const names[] = {
-		[KIND_COUNT] = "count", [KIND_ID] = "number", [KIND_HEX] = "number", [KIND_BOOL] = "yes or no", [KIND_BYTES] = "size",
-		[KIND_DURATION] = "duration", [KIND_TIME] = "time", [KIND_RATIO] = "share", [KIND_ENUM] = "name", [KIND_FLAGS] = "flags",
-		[KIND_ADDR] = "address", [KIND_ENDPOINT] = "endpoint", [KIND_TEXT] = "text", [KIND_STACK] = "stack", [KIND_LIST] = "list",
+		[KIND_COUNT] = "count",    [KIND_ID] = "number",    [KIND_HEX] = "number",
+		[KIND_BOOL] = "yes or no", [KIND_BYTES] = "size",   [KIND_DURATION] = "duration",
+		[KIND_TIME] = "time",      [KIND_RATIO] = "share",  [KIND_ENUM] = "name",
+		[KIND_FLAGS] = "flags",    [KIND_ADDR] = "address", [KIND_ENDPOINT] = "endpoint",
+		[KIND_TEXT] = "text",      [KIND_STACK] = "stack",  [KIND_LIST] = "list",
 	};
 
 	return names[kind];
@@ -77,7 +80,8 @@ static void list_measures(struct output *output)
 			continue;
 		shape = module_scope_shape(scope);
 		while (shape_next(&shape, &at)) {
-			struct measure_record m = {module_kind_name((enum module_kind)kind), at.field->name, kind_name(at.field->kind), at.field->help};
+			struct measure_record m = {module_kind_name((enum module_kind)kind), at.field->name,
+						   kind_name(at.field->kind), at.field->help};
 			struct record record = RECORD_OF(&m);
 
 			(void)output_record(output, &record);
@@ -130,8 +134,11 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	"nest rules --where 'suggests == path-loss'", "what speaks for and against a lossy path",
-	"nest rules --measures --where 'measure ~ \"*rtt*\"'", "what is measured of round-trip times", NULL,
+	"nest rules --where 'suggests == path-loss'",
+	"what speaks for and against a lossy path",
+	"nest rules --measures --where 'measure ~ \"*rtt*\"'",
+	"what is measured of round-trip times",
+	NULL,
 };
 
 static const struct command rules_command = {

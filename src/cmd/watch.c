@@ -80,8 +80,13 @@ static void see(struct watch *watch, const struct finding_record *f, uint64_t no
 		return;
 	if (is_new) {
 		stall->begin_ns = now_ns;
-		write_record(watch, &(struct watch_record){.time_ns = now_ns, .event = WATCH_BEGIN, .cause = f->cause, .module = f->module,
-							   .certainty = f->certainty, .span_ns = UINT64_MAX, .because = f->because});
+		write_record(watch, &(struct watch_record){.time_ns = now_ns,
+							   .event = WATCH_BEGIN,
+							   .cause = f->cause,
+							   .module = f->module,
+							   .certainty = f->certainty,
+							   .span_ns = UINT64_MAX,
+							   .because = f->because});
 	}
 	stall->most = fmax(stall->most, f->certainty);
 	stall->seen = true;
@@ -105,8 +110,12 @@ static void end_stalls(struct watch *watch, uint64_t now_ns)
 			continue;
 		}
 		cause = xstrndup(key, (size_t)(space - (const char *)key));
-		write_record(watch, &(struct watch_record){.time_ns = now_ns, .event = WATCH_END, .cause = cause, .module = space + 1,
-							   .certainty = stall->most, .span_ns = now_ns - stall->begin_ns});
+		write_record(watch, &(struct watch_record){.time_ns = now_ns,
+							   .event = WATCH_END,
+							   .cause = cause,
+							   .module = space + 1,
+							   .certainty = stall->most,
+							   .span_ns = now_ns - stall->begin_ns});
 		vec_push(&over, key);
 	}
 	vec_each(&over, name)
@@ -131,7 +140,8 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct watch watch = {.stalls = MAP_INIT(0, sizeof(struct stall), 100000)};
-	struct look look = {.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &watch};
+	struct look look = {
+		.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &watch};
 	struct shape shape = SHAPE_OF(&watch_type);
 	struct why why = {};
 	int code = look_prepare(&look, "watch", config->rules, NULL);
@@ -153,8 +163,11 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	"nest watch", "say when a stall begins and when it ends, until Ctrl-C",
-	"nest watch --json --where 'certainty > 0.8'", "the same for a program, clear cases only", NULL,
+	"nest watch",
+	"say when a stall begins and when it ends, until Ctrl-C",
+	"nest watch --json --where 'certainty > 0.8'",
+	"the same for a program, clear cases only",
+	NULL,
 };
 
 static const struct command watch_command = {

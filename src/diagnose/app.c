@@ -16,12 +16,17 @@ static const struct field app_fields[] = {
 	FIELD(struct app_measures, pid, ID, "process", .zero_is_unknown = true),
 	FIELD(struct app_measures, comm, TEXT, "its name"),
 	FIELD(struct app_measures, app_threads, COUNT, "threads it has"),
-	FIELD(struct app_measures, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
+	FIELD(struct app_measures, app_stopped_share, RATIO,
+	      "samples in which it was stopped by a signal or a debugger", .unit = "%"),
 	FIELD(struct app_measures, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
-	FIELD(struct app_measures, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
-	FIELD(struct app_measures, app_run_share, RATIO, "share of the time on a processor, busiest thread", .unit = "%"),
-	FIELD(struct app_measures, app_cpu_wait_share, RATIO, "share of the time ready but without a processor, worst thread", .unit = "%"),
-	FIELD(struct app_measures, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
+	FIELD(struct app_measures, app_runnable_share, RATIO, "samples with a thread running or ready to run",
+	      .unit = "%"),
+	FIELD(struct app_measures, app_run_share, RATIO, "share of the time on a processor, busiest thread",
+	      .unit = "%"),
+	FIELD(struct app_measures, app_cpu_wait_share, RATIO,
+	      "share of the time ready but without a processor, worst thread", .unit = "%"),
+	FIELD(struct app_measures, app_sleep_share, RATIO, "samples in which every thread slept on a timer",
+	      .unit = "%"),
 	FIELD(struct app_measures, app_fds, COUNT, "open descriptors"),
 	FIELD(struct app_measures, app_fd_max, COUNT, "descriptors it may have"),
 	FIELD(struct app_measures, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
@@ -30,14 +35,21 @@ static const struct field app_fields[] = {
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
 
 static const struct field use_fields[] = {
-	FIELD(struct use_measures, app_reading_share, RATIO, "samples with a thread waiting in a receive call on this socket", .unit = "%"),
-	FIELD(struct use_measures, app_writing_share, RATIO, "samples with a thread waiting in a send call on this socket", .unit = "%"),
-	FIELD(struct use_measures, app_polling_share, RATIO, "samples with a thread waiting in poll, select or epoll", .unit = "%"),
-	FIELD(struct use_measures, app_connecting_share, RATIO, "samples with a thread waiting in connect on this socket", .unit = "%"),
-	FIELD(struct use_measures, app_accepting_share, RATIO, "samples with a thread waiting in accept on this socket", .unit = "%"),
-	FIELD(struct use_measures, app_elsewhere_share, RATIO, "samples in which no thread waited for this or any polled socket", .unit = "%"),
+	FIELD(struct use_measures, app_reading_share, RATIO,
+	      "samples with a thread waiting in a receive call on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_writing_share, RATIO,
+	      "samples with a thread waiting in a send call on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_polling_share, RATIO, "samples with a thread waiting in poll, select or epoll",
+	      .unit = "%"),
+	FIELD(struct use_measures, app_connecting_share, RATIO,
+	      "samples with a thread waiting in connect on this socket", .unit = "%"),
+	FIELD(struct use_measures, app_accepting_share, RATIO, "samples with a thread waiting in accept on this socket",
+	      .unit = "%"),
+	FIELD(struct use_measures, app_elsewhere_share, RATIO,
+	      "samples in which no thread waited for this or any polled socket", .unit = "%"),
 };
-RECORD_TYPE(use_measures_type, "measure.use", struct use_measures, use_fields, "what a process does with one of its sockets");
+RECORD_TYPE(use_measures_type, "measure.use", struct use_measures, use_fields,
+	    "what a process does with one of its sockets");
 
 /* --- what a thread is doing --- */
 
@@ -48,12 +60,14 @@ static const struct {
 	const char *name;
 	enum doing doing;
 } calls[] = {
-	{"read", DOING_READ},          {"readv", DOING_READ},           {"recvfrom", DOING_READ},    {"recvmsg", DOING_READ},
-	{"recvmmsg", DOING_READ},      {"splice", DOING_READ},          {"write", DOING_WRITE},      {"writev", DOING_WRITE},
-	{"sendto", DOING_WRITE},       {"sendmsg", DOING_WRITE},        {"sendmmsg", DOING_WRITE},   {"sendfile", DOING_WRITE},
-	{"poll", DOING_POLL},          {"ppoll", DOING_POLL},           {"select", DOING_POLL},      {"pselect6", DOING_POLL},
-	{"epoll_wait", DOING_POLL},    {"epoll_pwait", DOING_POLL},     {"epoll_pwait2", DOING_POLL}, {"connect", DOING_CONNECT},
-	{"accept", DOING_ACCEPT},      {"accept4", DOING_ACCEPT},       {"nanosleep", DOING_SLEEP},  {"clock_nanosleep", DOING_SLEEP},
+	{"read", DOING_READ},         {"readv", DOING_READ},      {"recvfrom", DOING_READ},
+	{"recvmsg", DOING_READ},      {"recvmmsg", DOING_READ},   {"splice", DOING_READ},
+	{"write", DOING_WRITE},       {"writev", DOING_WRITE},    {"sendto", DOING_WRITE},
+	{"sendmsg", DOING_WRITE},     {"sendmmsg", DOING_WRITE},  {"sendfile", DOING_WRITE},
+	{"poll", DOING_POLL},         {"ppoll", DOING_POLL},      {"select", DOING_POLL},
+	{"pselect6", DOING_POLL},     {"epoll_wait", DOING_POLL}, {"epoll_pwait", DOING_POLL},
+	{"epoll_pwait2", DOING_POLL}, {"connect", DOING_CONNECT}, {"accept", DOING_ACCEPT},
+	{"accept4", DOING_ACCEPT},    {"nanosleep", DOING_SLEEP}, {"clock_nanosleep", DOING_SLEEP},
 };
 
 static enum doing doing_of(uint16_t number)
@@ -148,14 +162,19 @@ static void sample_process(struct window *window, struct app_state *state, const
 	app->ready = app->polls = app->uninterruptible = false;
 }
 
-static void sample_thread_time(struct window *window, struct app_state *state, const struct thread_record *t, uint64_t now_ns)
+static void sample_thread_time(struct window *window, struct app_state *state, const struct thread_record *t,
+			       uint64_t now_ns)
 {
 	struct thread_track *track = map_put(&state->threads, &t->tid, NULL);
 
 	if (!track || t->run_ns == UINT64_MAX)
 		return;
 	if (!track->has_base || track->pid != t->pid) {
-		*track = (struct thread_track){.has_base = true, .pid = t->pid, .base_run = t->run_ns, .base_wait = t->wait_ns, .base_ns = now_ns};
+		*track = (struct thread_track){.has_base = true,
+					       .pid = t->pid,
+					       .base_run = t->run_ns,
+					       .base_wait = t->wait_ns,
+					       .base_ns = now_ns};
 	} else if (track->window != window->number + 1) {
 		track->base_run = track->last_run;
 		track->base_wait = track->last_wait;
@@ -179,7 +198,8 @@ static void sample_thread(struct window *window, struct app_state *state, const 
 	app->ready = app->ready || t->thread_state == 'R';
 	app->uninterruptible = app->uninterruptible || t->thread_state == 'D';
 	app->polls = app->polls || doing == DOING_POLL;
-	if (t->syscall_fd != UINT32_MAX && t->thread_state == 'S' && doing != DOING_OTHER && doing != DOING_POLL && doing != DOING_SLEEP) {
+	if (t->syscall_fd != UINT32_MAX && t->thread_state == 'S' && doing != DOING_OTHER && doing != DOING_POLL &&
+	    doing != DOING_SLEEP) {
 		struct use_key key = {t->pid, t->syscall_fd};
 		struct use_track *use = map_put(&state->uses, &key, NULL);
 
@@ -196,13 +216,14 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	struct app_state *state = data;
 
 	init(state);
-	snapshot_each(snapshot, process_type, struct process_record, p)
-		sample_process(window, state, p);
-	snapshot_each(snapshot, thread_type, struct thread_record, t) {
+	snapshot_each(snapshot, process_type, struct process_record, p) sample_process(window, state, p);
+	snapshot_each(snapshot, thread_type, struct thread_record, t)
+	{
 		sample_thread_time(window, state, t, snapshot->begin_boot_ns);
 		sample_thread(window, state, t);
 	}
-	snapshot_each(snapshot, process_type, struct process_record, p) {
+	snapshot_each(snapshot, process_type, struct process_record, p)
+	{
 		struct app_track *app = map_get(&state->apps, &p->pid);
 
 		if (!app)
@@ -213,7 +234,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		app->sleeping += app->threads_seen > 0 && app->threads_asleep == app->threads_seen;
 	}
 	map_done(&state->owners);
-	snapshot_each(snapshot, owner_type, struct owner_record, o) {
+	snapshot_each(snapshot, owner_type, struct owner_record, o)
+	{
 		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
 
 		/* The first holder stands for all: a socket that several share is seldom, and any of them may serve it. */
@@ -247,8 +269,10 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 
 		if (!app || t->window != window->number + 1)
 			continue;
-		app->run_share = max_share(app->run_share, counter_delta(t->base_run, t->last_run), t->last_ns - t->base_ns);
-		app->wait_share = max_share(app->wait_share, counter_delta(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
+		app->run_share =
+			max_share(app->run_share, counter_delta(t->base_run, t->last_run), t->last_ns - t->base_ns);
+		app->wait_share =
+			max_share(app->wait_share, counter_delta(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
 	}
 }
 
@@ -276,7 +300,8 @@ static struct module *app_module(const struct app_track *app, struct graph *grap
 	m->app_io_wait_count = app->io_wait;
 	m->app_fds = p->fds == UINT32_MAX ? UINT64_MAX : p->fds;
 	m->app_fd_max = p->fd_max == UINT32_MAX ? UINT64_MAX : p->fd_max;
-	m->app_fd_share = p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || p->fd_max == 0 ? NAN : (double)p->fds / p->fd_max;
+	m->app_fd_share =
+		p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || p->fd_max == 0 ? NAN : (double)p->fds / p->fd_max;
 	m->app_run_share = app->run_share;
 	m->app_cpu_wait_share = app->wait_share;
 	module->measures.parts[0] = m;
@@ -286,7 +311,8 @@ static struct module *app_module(const struct app_track *app, struct graph *grap
 }
 
 static const struct use_measures *measure_use(const struct window *window, const struct app_state *state,
-					      const struct use_key *owner, const struct app_track *app, struct graph *graph)
+					      const struct use_key *owner, const struct app_track *app,
+					      struct graph *graph)
 {
 	const struct use_track *use = map_get(&state->uses, owner);
 	struct use_measures *m = graph_alloc(graph, sizeof(*m));
@@ -299,7 +325,7 @@ static const struct use_measures *measure_use(const struct window *window, const
 	m->app_connecting_share = fresh ? use->doing[DOING_CONNECT] / n : 0;
 	m->app_accepting_share = fresh ? use->doing[DOING_ACCEPT] / n : 0;
 	m->app_elsewhere_share = fmax(0, 1 - m->app_polling_share - m->app_reading_share - m->app_writing_share -
-						m->app_connecting_share - m->app_accepting_share);
+						 m->app_connecting_share - m->app_accepting_share);
 	return m;
 }
 

@@ -23,25 +23,36 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, acked_bytes, BYTES, "sent and acknowledged (bytes_acked)"),
 	FIELD(struct conn_measures, received_bytes, BYTES, "received in order (bytes_received)"),
 	FIELD(struct conn_measures, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
-	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent", .unit = "%"),
+	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent",
+	      .unit = "%"),
 	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
-	FIELD(struct conn_measures, reorder_count, COUNT, "times that segments were seen out of order by the peer (reord_seen)"),
+	FIELD(struct conn_measures, reorder_count, COUNT,
+	      "times that segments were seen out of order by the peer (reord_seen)"),
 	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
 	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
 	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
 	FIELD(struct conn_measures, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
-	FIELD(struct conn_measures, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)", .unit = "%"),
-	FIELD(struct conn_measures, sndbuf_share, RATIO, "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
+	FIELD(struct conn_measures, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sndbuf_share, RATIO,
+	      "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
 	FIELD(struct conn_measures, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
 	FIELD(struct conn_measures, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
-	FIELD(struct conn_measures, cwnd_share, RATIO, "samples with a full congestion window and more to send", .unit = "%"),
-	FIELD(struct conn_measures, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window", .unit = "%"),
-	FIELD(struct conn_measures, nagle_share, RATIO, "samples with less than a segment held back while one is unacknowledged", .unit = "%"),
-	FIELD(struct conn_measures, local_queue_share, RATIO, "samples in which half of what is in flight still lay in a queue of this host", .unit = "%"),
-	FIELD(struct conn_measures, sndbuf_full_share, RATIO, "samples with a full send buffer, nothing unsent, room in both windows", .unit = "%"),
-	FIELD(struct conn_measures, recvq_share, RATIO, "samples with data that the application had not read", .unit = "%"),
+	FIELD(struct conn_measures, cwnd_share, RATIO, "samples with a full congestion window and more to send",
+	      .unit = "%"),
+	FIELD(struct conn_measures, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window",
+	      .unit = "%"),
+	FIELD(struct conn_measures, nagle_share, RATIO,
+	      "samples with less than a segment held back while one is unacknowledged", .unit = "%"),
+	FIELD(struct conn_measures, local_queue_share, RATIO,
+	      "samples in which half of what is in flight still lay in a queue of this host", .unit = "%"),
+	FIELD(struct conn_measures, sndbuf_full_share, RATIO,
+	      "samples with a full send buffer, nothing unsent, room in both windows", .unit = "%"),
+	FIELD(struct conn_measures, recvq_share, RATIO, "samples with data that the application had not read",
+	      .unit = "%"),
 	FIELD(struct conn_measures, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
-	FIELD(struct conn_measures, reply_wait_share, RATIO, "samples in which all was acknowledged and no answer had come", .unit = "%"),
+	FIELD(struct conn_measures, reply_wait_share, RATIO,
+	      "samples in which all was acknowledged and no answer had come", .unit = "%"),
 	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
 	FIELD(struct conn_measures, sendq_max_bytes, BYTES, "largest send queue"),
 	FIELD(struct conn_measures, recvq_min_bytes, BYTES, "smallest receive queue"),
@@ -73,7 +84,8 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, best_rate, BYTES, "fastest earlier window, either direction", .unit = "/s"),
 	FIELD(struct conn_measures, age_windows, COUNT, "windows since it was first seen"),
 };
-RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_fields, "measures of a TCP connection in a window");
+RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_fields,
+	    "measures of a TCP connection in a window");
 
 /* --- collecting --- */
 
@@ -81,12 +93,12 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 #define QUEUE_SAMPLES 16
 
 struct conn_track {
-	unsigned window;         /* the one it was last seen in */
+	unsigned window; /* the one it was last seen in */
 	unsigned first_window;
-	bool has_base;           /* base is from an earlier sample of this or the last window */
+	bool has_base; /* base is from an earlier sample of this or the last window */
 	struct socket_record socket;
 	struct tcp_record base, last;
-	uint64_t base_ns;        /* boot time of base */
+	uint64_t base_ns; /* boot time of base */
 	uint64_t last_ns;
 	uint64_t first_seen_ns;
 	/* Of this window. */
@@ -127,7 +139,8 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 	c->cwnd += t->unacked >= t->cwnd && unsent;
 	c->wnd_full += t->unacked > 0 && flight + t->snd_mss > t->snd_wnd;
 	c->nagle += unsent && t->notsent_bytes < t->snd_mss && t->unacked >= 1 && t->unacked < t->cwnd && open_window;
-	c->local_queue += t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
+	c->local_queue +=
+		t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
 	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
 			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
 	c->reply_wait += s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_sent_ns < t->last_received_ns;
@@ -165,7 +178,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 	if (state->tracks.value_size == 0)
 		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000);
-	snapshot_each(snapshot, socket_type, struct socket_record, s) {
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+	{
 		const struct tcp_record *t = socket_tcp(snapshot, s);
 		struct conn_track *c;
 		bool is_new;
@@ -246,8 +260,12 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->loss_share = NAN;
 	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX && dsack != UINT64_MAX)
 		m->loss_share = fmax(0, (double)m->retrans_bytes - (double)dsack * b->snd_mss) / (double)m->sent_bytes;
-	m->send_rate = span_ns && m->acked_bytes != UINT64_MAX ? (uint64_t)((double)m->acked_bytes * 1e9 / (double)span_ns) : UINT64_MAX;
-	m->receive_rate = span_ns && m->received_bytes != UINT64_MAX ? (uint64_t)((double)m->received_bytes * 1e9 / (double)span_ns) : UINT64_MAX;
+	m->send_rate = span_ns && m->acked_bytes != UINT64_MAX
+			       ? (uint64_t)((double)m->acked_bytes * 1e9 / (double)span_ns)
+			       : UINT64_MAX;
+	m->receive_rate = span_ns && m->received_bytes != UINT64_MAX
+				  ? (uint64_t)((double)m->received_bytes * 1e9 / (double)span_ns)
+				  : UINT64_MAX;
 }
 
 static void measure_samples(const struct conn_track *c, struct conn_measures *m)
@@ -325,7 +343,8 @@ static void measure_limits(struct conn_measures *m)
 
 static enum activity activity_of(const struct conn_measures *m)
 {
-	bool moved = (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) || (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+	bool moved = (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
+		     (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
 	bool wants = m->sendq_share > 0.5 || m->syn_wait_ns != UINT64_MAX || m->recvq_share > 0.5;
 
 	if (m->stuck || m->syn_wait_ns != UINT64_MAX || (wants && !moved))
@@ -337,7 +356,8 @@ static enum activity activity_of(const struct conn_measures *m)
 
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
-	uint64_t rate = max_of(m->send_rate == UINT64_MAX ? 0 : m->send_rate, m->receive_rate == UINT64_MAX ? 0 : m->receive_rate);
+	uint64_t rate = max_of(m->send_rate == UINT64_MAX ? 0 : m->send_rate,
+			       m->receive_rate == UINT64_MAX ? 0 : m->receive_rate);
 
 	if (m->srtt_ns != UINT64_MAX && m->segs_in != UINT64_MAX && m->segs_in > 0)
 		c->rtt_base_ns = min_of(c->rtt_base_ns, m->srtt_ns);

@@ -23,7 +23,8 @@ struct conn_measures {
 	/* Shares of the window that the kernel timed. */
 	double busy_share, rwnd_share, sndbuf_share;
 	/* Shares of the samples in which something held. */
-	double sendq_share, notsent_share, cwnd_share, wnd_full_share, nagle_share, local_queue_share, sndbuf_full_share;
+	double sendq_share, notsent_share, cwnd_share, wnd_full_share, nagle_share, local_queue_share,
+		sndbuf_full_share;
 	double recvq_share;
 	double unacked_share;
 	double reply_wait_share;

@@ -21,7 +21,8 @@ static const struct field evidence_fields[] = {
 };
 RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields, "what one rule says about a finding");
 
-static const struct enum_name severity_items[] = {{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
+static const struct enum_name severity_items[] = {
+	{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
 static struct enum_names severity_names = {.items = severity_items, .count = ARRAY_SIZE(severity_items)};
 
 static const struct field finding_fields[] = {
@@ -32,11 +33,13 @@ static const struct field finding_fields[] = {
 	FIELD(struct finding_record, severity, ENUM, "how much it matters", .names = &severity_names),
 	FIELD(struct finding_record, affects, LIST, "modules that suffer from it", .element = &text_type),
 	FIELD_AS(struct finding_record, for_evidence, "for", LIST, "evidence for it", .element = &evidence_type),
-	FIELD_AS(struct finding_record, against_evidence, "against", LIST, "evidence against it", .element = &evidence_type),
+	FIELD_AS(struct finding_record, against_evidence, "against", LIST, "evidence against it",
+		 .element = &evidence_type),
 	FIELD(struct finding_record, because, TEXT, "the reason in one sentence"),
 	FIELD(struct finding_record, advice, TEXT, "what to do"),
 	FIELD(struct finding_record, next, LIST, "commands that dig further", .element = &text_type),
-	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well", .element = &text_type),
+	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well",
+	      .element = &text_type),
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
 
@@ -48,7 +51,8 @@ static const struct field limit_fields[] = {
 	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
 	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
 };
-RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields, "what held a connection back, as shares of the window");
+RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
+	    "what held a connection back, as shares of the window");
 
 static const struct field module_fields[] = {
 	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
@@ -56,7 +60,8 @@ static const struct field module_fields[] = {
 	FIELD(struct module_record, name, TEXT, "name for people"),
 	FIELD(struct module_record, state, TEXT, "active, waiting, idle, waiting-ancestor, ignored or unknown"),
 	FIELD(struct module_record, depends_on, LIST, "modules it leans on", .element = &text_type),
-	FIELD(struct module_record, limited_by, LIST, "what held the connection back", .element = &limit_type, .single = true),
+	FIELD(struct module_record, limited_by, LIST, "what held the connection back", .element = &limit_type,
+	      .single = true),
 };
 RECORD_TYPE(module_type, "module", struct module_record, module_fields, "a producer or consumer of traffic");
 
@@ -71,16 +76,17 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
 	FIELD(struct diagnosis_record, lost, COUNT, "records that could not be taken"),
 };
-RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields, "who is to blame, and how sure that is");
+RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
+	    "who is to blame, and how sure that is");
 
 const char *diagnosis_layer(enum module_kind kind)
 {
 	static const char *const layers[MODULE_KINDS] = {
-		[MODULE_HOST] = "host",         [MODULE_CGROUP] = "host",       [MODULE_APP] = "application",
-		[MODULE_CONN] = "socket",       [MODULE_UDP] = "socket",        [MODULE_LISTENER] = "listener",
-		[MODULE_LINK] = "interface",    [MODULE_QDISC] = "queue",       [MODULE_ROUTE] = "route",
-		[MODULE_NEIGH] = "neighbour",   [MODULE_TUNNEL] = "tunnel",     [MODULE_FILTER] = "filter",
-		[MODULE_PATH] = "path",         [MODULE_PEER] = "peer",         [MODULE_RESOLVER] = "resolver",
+		[MODULE_HOST] = "host",       [MODULE_CGROUP] = "host",   [MODULE_APP] = "application",
+		[MODULE_CONN] = "socket",     [MODULE_UDP] = "socket",    [MODULE_LISTENER] = "listener",
+		[MODULE_LINK] = "interface",  [MODULE_QDISC] = "queue",   [MODULE_ROUTE] = "route",
+		[MODULE_NEIGH] = "neighbour", [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
+		[MODULE_PATH] = "path",       [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
 	};
 
 	return layers[kind];
@@ -153,7 +159,8 @@ static void age_traces(struct diagnosis *d)
 		struct trace *trace = value;
 		double most = 0;
 
-		memmove(&trace->certainty[1], &trace->certainty[0], sizeof(trace->certainty) - sizeof(trace->certainty[0]));
+		memmove(&trace->certainty[1], &trace->certainty[0],
+			sizeof(trace->certainty) - sizeof(trace->certainty[0]));
 		trace->certainty[0] = 0;
 		for (unsigned i = 1; i < DIAGNOSIS_WINDOWS; i++)
 			most = fmax(most, trace->certainty[i]);
@@ -243,6 +250,24 @@ static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h
 	return list_of(items, count);
 }
 
+/* A name from outside must not become a second command in the shell that somebody pastes this into. */
+static bool safe_to_paste(const char *command, const char *template)
+{
+	static const char risky[] = "`$;&|<>\\\n\"'";
+
+	for (const char *c = risky; *c; c++) {
+		size_t wanted = 0, got = 0;
+
+		for (const char *p = template; *p; p++)
+			wanted += *p == *c;
+		for (const char *p = command; *p; p++)
+			got += *p == *c;
+		if (got > wanted)
+			return false;
+	}
+	return true;
+}
+
 /* Commands whose {field}s are all known where the strongest evidence was seen. */
 static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
 {
@@ -254,7 +279,8 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 	vec_each(&h->cause->next, command) {
 		struct buf text = BUF_INIT(4096);
 
-		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data) {
+		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data &&
+		    safe_to_paste(text.data, *command)) {
 			vec_push(&d->memory, text.data);
 			items[count++].text = text.data;
 		} else {

@@ -25,8 +25,8 @@ struct finding_record {
 	const char *module;
 	double certainty;
 	uint8_t severity;
-	struct list affects;        /* text */
-	struct list for_evidence;   /* evidence_record */
+	struct list affects;      /* text */
+	struct list for_evidence; /* evidence_record */
 	struct list against_evidence;
 	const char *because;
 	const char *advice;

@@ -18,7 +18,8 @@ static const struct field listener_fields[] = {
 	FIELD(struct listener_measures, full_share, RATIO, "samples with a full accept queue", .unit = "%"),
 	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes that it dropped"),
 };
-RECORD_TYPE(listener_measures_type, "measure.listener", struct listener_measures, listener_fields, "measures of a listening socket in a window");
+RECORD_TYPE(listener_measures_type, "measure.listener", struct listener_measures, listener_fields,
+	    "measures of a listening socket in a window");
 
 static const struct field udp_fields[] = {
 	FIELD(struct udp_measures, laddr, ADDR, "local address"),
@@ -30,9 +31,11 @@ static const struct field udp_fields[] = {
 	FIELD(struct udp_measures, recvq_max_bytes, BYTES, "largest receive queue"),
 	FIELD(struct udp_measures, sendq_max_bytes, BYTES, "largest send queue"),
 	FIELD(struct udp_measures, rcvbuf, BYTES, "receive buffer"),
-	FIELD(struct udp_measures, recvq_share, RATIO, "samples with data that the application had not read", .unit = "%"),
+	FIELD(struct udp_measures, recvq_share, RATIO, "samples with data that the application had not read",
+	      .unit = "%"),
 	FIELD(struct udp_measures, recvq_fill_max, RATIO, "largest share of the receive buffer in use", .unit = "%"),
-	FIELD(struct udp_measures, drops_count, COUNT, "datagrams that were dropped for lack of room in the receive buffer"),
+	FIELD(struct udp_measures, drops_count, COUNT,
+	      "datagrams that were dropped for lack of room in the receive buffer"),
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
 
@@ -71,7 +74,11 @@ static void sample_socket(struct window *window, struct state *state, const stru
 	if (t->window != window->number + 1) {
 		uint32_t base = t->has_base ? t->socket.drops : s->drops;
 
-		*t = (struct track){.window = window->number + 1, .has_base = true, .base_drops = base, .backlog_min = UINT64_MAX, .recvq_min = UINT64_MAX};
+		*t = (struct track){.window = window->number + 1,
+				    .has_base = true,
+				    .base_drops = base,
+				    .backlog_min = UINT64_MAX,
+				    .recvq_min = UINT64_MAX};
 	}
 	t->socket = *s;
 	t->samples++;
@@ -96,9 +103,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 	if (state->tracks.value_size == 0)
 		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct track), 200000);
-	snapshot_each(snapshot, socket_type, struct socket_record, s)
-		if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s)))
-			sample_socket(window, state, s);
+	snapshot_each(snapshot, socket_type, struct socket_record,
+		      s) if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s))) sample_socket(window, state, s);
 }
 
 static void add_listener(const struct track *t, const char *id, struct graph *graph)

@@ -61,12 +61,14 @@ static void add_affected(struct hypothesis *h, struct module *module)
 static void add_dependants(struct hypothesis *h, const struct graph *graph, const struct module *module)
 {
 	vec_each(&graph->modules, other)
-		if (*other != module && (*other)->related[module->kind] == module && (*other)->activity == ACTIVITY_WAITING &&
+		if (*other != module && (*other)->related[module->kind] == module &&
+		    (*other)->activity == ACTIVITY_WAITING &&
 		    ((*other)->kind == MODULE_CONN || (*other)->kind == MODULE_UDP))
 			add_affected(h, *other);
 }
 
-static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module, const struct shape *shape)
+static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module,
+			 const struct shape *shape)
 {
 	struct evidence *evidence = vec_add(&h->evidence);
 	struct buf text = BUF_INIT(4096);
@@ -105,7 +107,9 @@ static int by_strength(const void *a, const void *b)
 {
 	double x = fabs(((const struct evidence *)a)->factor), y = fabs(((const struct evidence *)b)->factor);
 
-	return x < y ? 1 : x > y ? -1 : strcmp(((const struct evidence *)a)->rule->name, ((const struct evidence *)b)->rule->name);
+	return x < y   ? 1
+	       : x > y ? -1
+		       : strcmp(((const struct evidence *)a)->rule->name, ((const struct evidence *)b)->rule->name);
 }
 
 /* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
@@ -207,7 +211,8 @@ static void filter(struct verdict *verdict, const bool *wanted)
 	verdict->hypotheses.count = kept;
 }
 
-void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context)
+void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context),
+		     void *context)
 {
 	_cleanup_free_ bool *wanted = xzalloc(verdict->hypotheses.count);
 

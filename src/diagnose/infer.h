@@ -12,21 +12,21 @@ struct evidence {
 	const struct rule *rule;
 	struct module *seen_at;
 	double factor;
-	char *text;    /* the sentence with its numbers */
-	bool counted;  /* the strongest of its family */
+	char *text;   /* the sentence with its numbers */
+	bool counted; /* the strongest of its family */
 };
 
 struct hypothesis {
 	const struct cause *cause;
 	struct module *accused;
 	double certainty;
-	VEC(struct evidence) evidence;    /* strongest first */
-	VEC(struct module *) affects;     /* modules that suffer from it */
+	VEC(struct evidence) evidence;         /* strongest first */
+	VEC(struct module *) affects;          /* modules that suffer from it */
 	VEC(const struct hypothesis *) rivals; /* explanations of the same trouble that cannot be told apart from it */
 };
 
 struct verdict {
-	struct graph *graph; /* not owned */
+	struct graph *graph;                 /* not owned */
 	VEC(struct hypothesis *) hypotheses; /* strongest first */
 };
 
@@ -47,4 +47,5 @@ static inline void verdict_freep(struct verdict **verdict)
  * Keeps the hypotheses at or above the threshold that are the best explanation, or as good as the best, for something that
  * suffers. `keep` may veto (confirmation over several windows); NULL keeps all.
  */
-void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context);
+void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context),
+		     void *context);

@@ -14,7 +14,8 @@
 
 #define RULES_FILE_MAX ((size_t)4 << 20)
 
-static const char *const severities[] = {[SEVERITY_LOW] = "low", [SEVERITY_MEDIUM] = "medium", [SEVERITY_HIGH] = "high"};
+static const char *const severities[] = {
+	[SEVERITY_LOW] = "low", [SEVERITY_MEDIUM] = "medium", [SEVERITY_HIGH] = "high"};
 
 const char *severity_name(enum severity severity)
 {
@@ -147,7 +148,8 @@ static const char *need(const struct reader *reader, const char *key)
 
 	if (line && *line->value)
 		return line->value;
-	(void)fail(reader, reader->paragraph->number, "%s %s has no '%s'", reader->paragraph->kind, reader->paragraph->name, key);
+	(void)fail(reader, reader->paragraph->number, "%s %s has no '%s'", reader->paragraph->kind,
+		   reader->paragraph->name, key);
 	return NULL;
 }
 
@@ -181,10 +183,11 @@ static int check_template(const struct reader *reader, const char *template, con
 		struct field_ref ref;
 
 		if (p[1 + n] != '}')
-			return fail(reader, reader->paragraph->number, "a { is never closed in %s", reader->paragraph->name);
-		if (shape_find(shape, name, &ref) < 0)
-			return fail(reader, reader->paragraph->number, "{%s} is not a measure of what rule %s is about", name,
+			return fail(reader, reader->paragraph->number, "a { is never closed in %s",
 				    reader->paragraph->name);
+		if (shape_find(shape, name, &ref) < 0)
+			return fail(reader, reader->paragraph->number, "{%s} is not a measure of what rule %s is about",
+				    name, reader->paragraph->name);
 	}
 	return 0;
 }
@@ -260,8 +263,8 @@ static int read_rule_target(const struct reader *reader, struct rule *rule)
 		near_consider(&near, (*cause)->name);
 	near_add_text(&near, &hint);
 	if (!rule->suggests)
-		return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s", suggests,
-			    buf_text(&hint));
+		return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s",
+			    suggests, buf_text(&hint));
 	if (parse_double(certainty, -1, 1, &rule->certainty) < 0 || rule->certainty == 0)
 		return fail(reader, find_line(reader->paragraph, "certainty")->number,
 			    "certainty is a number from -1 to 1 and not 0");
@@ -288,7 +291,8 @@ static int read_rule(const struct reader *reader, struct rule *rule)
 	if (module_kind_find(about, &kind) == 0)
 		rule->about = module_scope_find(kind);
 	if (!rule->about)
-		return fail(reader, find_line(reader->paragraph, "about")->number, "nothing is measured about '%.40s'", about);
+		return fail(reader, find_line(reader->paragraph, "about")->number, "nothing is measured about '%.40s'",
+			    about);
 	shape = module_scope_shape(rule->about);
 	rule->when_text = xstrdup(when);
 	rule->family = xstrdup(family);
@@ -474,7 +478,8 @@ int knowledge_add_dir(struct knowledge *knowledge, const char *dir, struct why *
 /* Causes first, because rules refer to them. */
 static int by_file_name(const void *a, const void *b)
 {
-	const char *x = (*(const struct embedded_file *const *)a)->name, *y = (*(const struct embedded_file *const *)b)->name;
+	const char *x = (*(const struct embedded_file *const *)a)->name,
+		   *y = (*(const struct embedded_file *const *)b)->name;
 	bool x_first = strcmp(x, "causes.rules") == 0, y_first = strcmp(y, "causes.rules") == 0;
 
 	return x_first != y_first ? (int)y_first - (int)x_first : strcmp(x, y);
@@ -491,7 +496,8 @@ int knowledge_load(struct knowledge **ret_knowledge, struct why *why)
 			vec_push(&files, *file);
 	vec_sort(&files, by_file_name);
 	vec_each(&files, file) {
-		_cleanup_free_ char *text = xstrndup((const char *)(*file)->begin, (size_t)((*file)->end - (*file)->begin));
+		_cleanup_free_ char *text =
+			xstrndup((const char *)(*file)->begin, (size_t)((*file)->end - (*file)->begin));
 
 		if (r == 0)
 			r = knowledge_add_text(knowledge, (*file)->name, text, why);

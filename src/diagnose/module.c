@@ -4,11 +4,11 @@
 #include "diagnose/module.h"
 
 static const char *const kind_names[MODULE_KINDS] = {
-	[MODULE_HOST] = "host",         [MODULE_CGROUP] = "cgroup",     [MODULE_APP] = "app",
-	[MODULE_CONN] = "conn",         [MODULE_UDP] = "udp",           [MODULE_LISTENER] = "listener",
-	[MODULE_LINK] = "link",         [MODULE_QDISC] = "qdisc",       [MODULE_ROUTE] = "route",
-	[MODULE_NEIGH] = "neigh",       [MODULE_TUNNEL] = "tunnel",     [MODULE_FILTER] = "filter",
-	[MODULE_PATH] = "path",         [MODULE_PEER] = "peer",         [MODULE_RESOLVER] = "resolver",
+	[MODULE_HOST] = "host",   [MODULE_CGROUP] = "cgroup", [MODULE_APP] = "app",
+	[MODULE_CONN] = "conn",   [MODULE_UDP] = "udp",       [MODULE_LISTENER] = "listener",
+	[MODULE_LINK] = "link",   [MODULE_QDISC] = "qdisc",   [MODULE_ROUTE] = "route",
+	[MODULE_NEIGH] = "neigh", [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
+	[MODULE_PATH] = "path",   [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
 };
 
 const char *module_kind_name(enum module_kind kind)
@@ -29,9 +29,12 @@ int module_kind_find(const char *name, enum module_kind *ret_kind)
 const char *activity_name(enum activity activity)
 {
 	static const char *const names[] = {
-		[ACTIVITY_UNKNOWN] = "unknown", [ACTIVITY_ACTIVE] = "active",
-		[ACTIVITY_WAITING] = "waiting", [ACTIVITY_IDLE] = "idle",
-		[ACTIVITY_WAITING_ANCESTOR] = "waiting-ancestor", [ACTIVITY_IGNORED] = "ignored",
+		[ACTIVITY_UNKNOWN] = "unknown",
+		[ACTIVITY_ACTIVE] = "active",
+		[ACTIVITY_WAITING] = "waiting",
+		[ACTIVITY_IDLE] = "idle",
+		[ACTIVITY_WAITING_ANCESTOR] = "waiting-ancestor",
+		[ACTIVITY_IGNORED] = "ignored",
 	};
 
 	return names[activity];

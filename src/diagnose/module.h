@@ -15,17 +15,17 @@ enum module_kind {
 	MODULE_HOST,
 	MODULE_CGROUP,
 	MODULE_APP,
-	MODULE_CONN,     /* a TCP connection together with its socket */
-	MODULE_UDP,      /* a UDP socket */
+	MODULE_CONN, /* a TCP connection together with its socket */
+	MODULE_UDP,  /* a UDP socket */
 	MODULE_LISTENER,
-	MODULE_LINK,     /* an interface */
+	MODULE_LINK, /* an interface */
 	MODULE_QDISC,
 	MODULE_ROUTE,
 	MODULE_NEIGH,
 	MODULE_TUNNEL,
-	MODULE_FILTER,   /* firewall and connection tracking */
-	MODULE_PATH,     /* everything between this host and one remote host */
-	MODULE_PEER,     /* one service on one remote host */
+	MODULE_FILTER, /* firewall and connection tracking */
+	MODULE_PATH,   /* everything between this host and one remote host */
+	MODULE_PEER,   /* one service on one remote host */
 	MODULE_RESOLVER,
 	MODULE_KINDS,
 };
@@ -45,12 +45,13 @@ struct module {
 	char *id;   /* "conn:10.0.0.1:40000-10.0.0.2:443"; stable between windows */
 	char *name; /* for people */
 	enum activity activity;
-	double waiting_share;                   /* share of the window in which it wanted to go on and could not */
-	struct record measures;                 /* parts as the kind's shape says */
-	struct module *related[MODULE_KINDS];   /* its application, its path ...; itself at its own kind; NULL = none known */
-	uint64_t inode; /* of a socket, to find its owner; 0 = none */
-	VEC(struct module *) depends_on;        /* the edges down */
-	VEC(struct module *) needed_by;         /* the same edges, up */
+	double waiting_share;   /* share of the window in which it wanted to go on and could not */
+	struct record measures; /* parts as the kind's shape says */
+	struct module
+		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
+	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
+	VEC(struct module *) depends_on; /* the edges down */
+	VEC(struct module *) needed_by;  /* the same edges, up */
 };
 
 struct graph {

@@ -28,7 +28,8 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, peer_moving, COUNT, "of these, moving"),
 	FIELD(struct path_measures, peer_connecting, COUNT, "of these, waiting to be established"),
 };
-RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields, "what the connections over one path have in common");
+RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
+	    "what the connections over one path have in common");
 
 struct tally {
 	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, min_rtt_ns;
@@ -36,7 +37,8 @@ struct tally {
 
 static bool is_moving(const struct conn_measures *m)
 {
-	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) || (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
+	       (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
 }
 
 static void count(struct tally *t, const struct conn_measures *m)

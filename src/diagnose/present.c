@@ -41,7 +41,8 @@ static void add_finding(struct tree *tree, const struct hypothesis *h, const str
 	print_evidence(tree, node, &f->for_evidence, "for");
 	print_evidence(tree, node, &f->against_evidence, "against");
 	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)
-		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well", text_at(&f->ambiguous_with, i));
+		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well",
+			 text_at(&f->ambiguous_with, i));
 	tree_add(tree, node, OUT_PLAIN, "do", "%s", f->advice);
 	for (uint32_t i = 0; i < f->next.count; i++)
 		tree_add(tree, node, OUT_PLAIN, "next", "%s", text_at(&f->next, i));
@@ -88,36 +89,31 @@ static bool is_interesting(const struct verdict *verdict, const struct module *m
 
 static void add_limits(struct buf *text, const struct limit_record *limits)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} shares[] = {
-		{"application", offsetof(struct limit_record, application)},
-		{"send buffer", offsetof(struct limit_record, send_buffer)},
-		{"receiver's window", offsetof(struct limit_record, receiver_window)},
-		{"congestion window", offsetof(struct limit_record, congestion_window)},
-		{"local queue", offsetof(struct limit_record, local_queue)},
-	};
 	const char *separator = ", held back by ";
 
-	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
-		double share = *(const double *)((const char *)limits + shares[i].offset);
+	for (uint32_t i = 0; i < limit_type.field_count; i++) {
+		const struct field *field = &limit_type.fields[i];
+		double share = field_get(field, limits).real;
 
-		if (share < 0.1)
+		if (share < 0.1 || strcmp(field->name, "nobody") == 0)
 			continue;
-		buf_add_format(text, "%s%s %.0f%%", separator, shares[i].name, share * 100);
+		buf_add_text(text, separator);
+		for (const char *p = field->name; *p; p++)
+			buf_add_char(text, *p == '_' ? ' ' : *p);
+		buf_add_format(text, " %.0f%%", share * 100);
 		separator = ", ";
 	}
 }
 
-static void add_module(struct tree *tree, struct tree_node *parent, const struct verdict *verdict, const struct module *module,
-		       unsigned depth)
+static void add_module(struct tree *tree, struct tree_node *parent, const struct verdict *verdict,
+		       const struct module *module, unsigned depth)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	bool accused = is_accused(verdict, module);
 	struct tree_node *node;
 
-	buf_add_format(&text, "%s %s: %s", module_kind_name(module->kind), module->name, activity_name(module->activity));
+	buf_add_format(&text, "%s %s: %s", module_kind_name(module->kind), module->name,
+		       activity_name(module->activity));
 	if (conn_limits(module))
 		add_limits(&text, conn_limits(module));
 	node = tree_add(tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s", buf_text(&text));
@@ -151,12 +147,14 @@ static void print_graph(const struct diagnosis *diagnosis, bool all, struct out 
 		out_end_line(out);
 	tree_print(tree, out);
 	if (folded > 0) {
-		buf_add_format(&out->pending, "(%zu %s at ease: --all shows them)", folded, folded == 1 ? "module is" : "modules are");
+		buf_add_format(&out->pending, "(%zu %s at ease: --all shows them)", folded,
+			       folded == 1 ? "module is" : "modules are");
 		out_end_line(out);
 	}
 }
 
-void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all, struct out *out)
+void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all,
+		       struct out *out)
 {
 	print_answer(diagnosis, record, out);
 	print_graph(diagnosis, all, out);

@@ -6,4 +6,5 @@
 #include "diagnose/diagnosis.h"
 
 /* all: healthy modules too. */
-void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all, struct out *out);
+void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all,
+		       struct out *out);

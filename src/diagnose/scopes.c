@@ -9,12 +9,13 @@ static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.help = "a TCP connection: its own measures, the use its owner makes of it, the owner, and the path it takes",
 	.count = 4,
-	.types = {
-		[CONN_PART_OWN] = &conn_measures_type,
-		[CONN_PART_USE] = &use_measures_type,
-		[CONN_PART_APP] = &app_measures_type,
-		[CONN_PART_PATH] = &path_measures_type,
-	},
+	.types =
+		{
+			[CONN_PART_OWN] = &conn_measures_type,
+			[CONN_PART_USE] = &use_measures_type,
+			[CONN_PART_APP] = &app_measures_type,
+			[CONN_PART_PATH] = &path_measures_type,
+		},
 };
 MODULE_SCOPE(conn_scope);
 
@@ -22,11 +23,12 @@ static const struct module_scope listener_scope = {
 	.kind = MODULE_LISTENER,
 	.help = "a listening socket, the use its owner makes of it, and the owner",
 	.count = 3,
-	.types = {
-		[CONN_PART_OWN] = &listener_measures_type,
-		[CONN_PART_USE] = &use_measures_type,
-		[CONN_PART_APP] = &app_measures_type,
-	},
+	.types =
+		{
+			[CONN_PART_OWN] = &listener_measures_type,
+			[CONN_PART_USE] = &use_measures_type,
+			[CONN_PART_APP] = &app_measures_type,
+		},
 };
 MODULE_SCOPE(listener_scope);
 
@@ -34,10 +36,11 @@ static const struct module_scope udp_scope = {
 	.kind = MODULE_UDP,
 	.help = "a UDP socket, the use its owner makes of it, and the owner",
 	.count = 3,
-	.types = {
-		[CONN_PART_OWN] = &udp_measures_type,
-		[CONN_PART_USE] = &use_measures_type,
-		[CONN_PART_APP] = &app_measures_type,
-	},
+	.types =
+		{
+			[CONN_PART_OWN] = &udp_measures_type,
+			[CONN_PART_USE] = &use_measures_type,
+			[CONN_PART_APP] = &app_measures_type,
+		},
 };
 MODULE_SCOPE(udp_scope);

@@ -8,7 +8,8 @@ struct measurer_state {
 
 static int by_stage(const void *a, const void *b)
 {
-	const struct measurer *x = ((const struct measurer_state *)a)->measurer, *y = ((const struct measurer_state *)b)->measurer;
+	const struct measurer *x = ((const struct measurer_state *)a)->measurer,
+			      *y = ((const struct measurer_state *)b)->measurer;
 
 	return x->stage != y->stage ? (int)x->stage - (int)y->stage : strcmp(x->name, y->name);
 }

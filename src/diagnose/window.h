@@ -12,13 +12,13 @@
 enum measure_stage { MEASURE_HOST, MEASURE_LINK, MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_STAGES };
 
 struct window {
-	unsigned samples;      /* snapshots so far in this window */
-	uint64_t start_ns;     /* CLOCK_REALTIME of the first one */
+	unsigned samples;  /* snapshots so far in this window */
+	uint64_t start_ns; /* CLOCK_REALTIME of the first one */
 	uint64_t start_boot_ns;
-	uint64_t span_ns;      /* from the first snapshot to the last */
-	uint32_t netns;        /* set by whoever takes the snapshots */
+	uint64_t span_ns; /* from the first snapshot to the last */
+	uint32_t netns;   /* set by whoever takes the snapshots */
 	uint64_t lost;
-	unsigned number;       /* of the window, from 0 */
+	unsigned number; /* of the window, from 0 */
 	struct measurer_state *states;
 };
 

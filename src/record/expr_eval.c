@@ -119,7 +119,8 @@ static enum truth compare_fields(enum expr_op op, const struct value *a, const s
 	else if (a->class == VALUE_ADDR)
 		order = addr_compare(a->addr, b->addr);
 	else if (a->class == VALUE_ENDPOINT)
-		order = addr_compare(&a->endpoint->addr, &b->endpoint->addr) ?: ORDER(a->endpoint->port, b->endpoint->port);
+		order = addr_compare(&a->endpoint->addr, &b->endpoint->addr)
+				?: ORDER(a->endpoint->port, b->endpoint->port);
 	else if (a->class == VALUE_REAL || b->class == VALUE_REAL)
 		order = ORDER(as_real(a), as_real(b));
 	else

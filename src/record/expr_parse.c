@@ -17,7 +17,19 @@
 #include "base/text.h"
 #include "record/expr_node.h"
 
-enum token { TOKEN_END, TOKEN_WORD, TOKEN_QUOTED, TOKEN_OPEN, TOKEN_CLOSE, TOKEN_COMMA, TOKEN_OP, TOKEN_AND, TOKEN_OR, TOKEN_NOT, TOKEN_IN };
+enum token {
+	TOKEN_END,
+	TOKEN_WORD,
+	TOKEN_QUOTED,
+	TOKEN_OPEN,
+	TOKEN_CLOSE,
+	TOKEN_COMMA,
+	TOKEN_OP,
+	TOKEN_AND,
+	TOKEN_OR,
+	TOKEN_NOT,
+	TOKEN_IN
+};
 
 struct parser {
 	const char *text;
@@ -27,16 +39,17 @@ struct parser {
 	unsigned depth;
 	/* The current token. */
 	enum token token;
-	enum expr_op op;  /* of TOKEN_OP */
-	size_t at, end;   /* its place in the text */
-	struct buf word;  /* of TOKEN_WORD, TOKEN_QUOTED: the text without quotes */
+	enum expr_op op; /* of TOKEN_OP */
+	size_t at, end;  /* its place in the text */
+	struct buf word; /* of TOKEN_WORD, TOKEN_QUOTED: the text without quotes */
 };
 
 const char *expr_op_name(enum expr_op op)
 {
 	static const char *const names[] = {
-		[EXPR_AND] = "and", [EXPR_OR] = "or", [EXPR_NOT] = "not", [EXPR_TRUTH] = "", [EXPR_EQ] = "==", [EXPR_NE] = "!=",
-		[EXPR_LT] = "<",    [EXPR_LE] = "<=", [EXPR_GT] = ">",    [EXPR_GE] = ">=",  [EXPR_MATCH] = "~", [EXPR_IN] = "in",
+		[EXPR_AND] = "and", [EXPR_OR] = "or", [EXPR_NOT] = "not", [EXPR_TRUTH] = "",
+		[EXPR_EQ] = "==",   [EXPR_NE] = "!=", [EXPR_LT] = "<",    [EXPR_LE] = "<=",
+		[EXPR_GT] = ">",    [EXPR_GE] = ">=", [EXPR_MATCH] = "~", [EXPR_IN] = "in",
 	};
 
 	return names[op];
@@ -119,8 +132,8 @@ static const struct word_op keywords[] = {
 
 /* The longer ones first. */
 static const struct word_op symbols[] = {
-	{"&&", TOKEN_AND, 0},      {"||", TOKEN_OR, 0},        {"==", TOKEN_OP, EXPR_EQ}, {"!=", TOKEN_OP, EXPR_NE},
-	{"<=", TOKEN_OP, EXPR_LE}, {">=", TOKEN_OP, EXPR_GE},  {"=", TOKEN_OP, EXPR_EQ},  {"<", TOKEN_OP, EXPR_LT},
+	{"&&", TOKEN_AND, 0},      {"||", TOKEN_OR, 0},         {"==", TOKEN_OP, EXPR_EQ}, {"!=", TOKEN_OP, EXPR_NE},
+	{"<=", TOKEN_OP, EXPR_LE}, {">=", TOKEN_OP, EXPR_GE},   {"=", TOKEN_OP, EXPR_EQ},  {"<", TOKEN_OP, EXPR_LT},
 	{">", TOKEN_OP, EXPR_GT},  {"~", TOKEN_OP, EXPR_MATCH}, {"!", TOKEN_NOT, 0},       {"(", TOKEN_OPEN, 0},
 	{")", TOKEN_CLOSE, 0},     {",", TOKEN_COMMA, 0},
 };
@@ -175,7 +188,10 @@ static int next(struct parser *p)
 static const char *field_alias(const char *name)
 {
 	static const char *const aliases[][2] = {
-		{"sport", "lport"}, {"dport", "rport"}, {"src", "laddr"}, {"dst", "raddr"},
+		{"sport", "lport"},
+		{"dport", "rport"},
+		{"src", "laddr"},
+		{"dst", "raddr"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
@@ -333,8 +349,8 @@ static int bad_literal(struct parser *p, const struct field *field)
 		for (size_t i = 0; i < enum_names_get(field->names)->count; i++)
 			near_consider(&near, field->names->items[i].name);
 	near_add_text(&near, &hint);
-	return fail_at(p, p->at, p->end, "'%s' is not %s, which %s wants%s", shown_word(p, &shown), expected_literal(field),
-		       field->name, buf_text(&hint));
+	return fail_at(p, p->at, p->end, "'%s' is not %s, which %s wants%s", shown_word(p, &shown),
+		       expected_literal(field), field->name, buf_text(&hint));
 }
 
 /* The current token as a constant of the field's kind. */
@@ -402,8 +418,8 @@ static bool comparable(const struct field *a, const struct field *b)
 
 	if (class != expr_class_of(b))
 		return false;
-	return class != CLASS_INTEGER || a->kind == b->kind || (a->kind != KIND_ENUM && b->kind != KIND_ENUM &&
-		(a->kind == KIND_COUNT || b->kind == KIND_COUNT));
+	return class != CLASS_INTEGER || a->kind == b->kind ||
+	       (a->kind != KIND_ENUM && b->kind != KIND_ENUM && (a->kind == KIND_COUNT || b->kind == KIND_COUNT));
 }
 
 static int parse_in(struct parser *p, struct expr_node *node)
@@ -449,7 +465,8 @@ static int parse_operand(struct parser *p, struct expr_node *node)
 		return take_literal(p, field);
 	}
 	if (!comparable(field, node->other.field))
-		return fail_at(p, p->at, p->end, "%s and %s are different kinds of values", field->name, node->other.field->name);
+		return fail_at(p, p->at, p->end, "%s and %s are different kinds of values", field->name,
+			       node->other.field->name);
 	return next(p);
 }
 

@@ -23,9 +23,9 @@
 
 /* What a value means: how it is shown, compared, parsed and stored follows from this. */
 enum field_kind {
-	KIND_COUNT,    /* how many; scaled for people (12.3k) */
-	KIND_ID,       /* a number that is a name: pid, port; never scaled */
-	KIND_HEX,      /* a handle or pointer */
+	KIND_COUNT, /* how many; scaled for people (12.3k) */
+	KIND_ID,    /* a number that is a name: pid, port; never scaled */
+	KIND_HEX,   /* a handle or pointer */
 	KIND_BOOL,
 	KIND_BYTES,
 	KIND_DURATION, /* nanoseconds */
@@ -36,8 +36,8 @@ enum field_kind {
 	KIND_ADDR,
 	KIND_ENDPOINT, /* address and port in one */
 	KIND_TEXT,
-	KIND_STACK,    /* symbolised frames, innermost first */
-	KIND_LIST,     /* records of another type */
+	KIND_STACK, /* symbolised frames, innermost first */
+	KIND_LIST,  /* records of another type */
 };
 
 /* How it lies in the struct; found by the compiler from the member's type. */
@@ -114,7 +114,7 @@ struct record_type {
 REGISTRY(record_type, struct record_type);
 
 /* The address is taken so that arrays keep their type. */
-#define FIELD_STORE(type, member)                                            \
+#define FIELD_STORE(type, member)                                                                                      \
 	_Generic(&((type *)0)->member,                                       \
 		unsigned char *: STORE_U8,                                   \
 		unsigned short *: STORE_U16,                                 \
@@ -156,33 +156,31 @@ REGISTRY(record_type, struct record_type);
 #define STORES_STACK    (1u << STORE_STACK)
 #define STORES_LIST     (1u << STORE_LIST)
 
-#define FIELD_CHECKED_STORE(type, member, kind)                                                                       \
-	(FIELD_STORE(type, member) +                                                                                  \
-	 0 * sizeof(struct {                                                                                          \
-		 _Static_assert(STORES_##kind >> FIELD_STORE(type, member) & 1,                                       \
-				"member " #member " has a type that KIND_" #kind " does not support");                \
-		 int dummy;                                                                                           \
-	 }))
+#define FIELD_CHECKED_STORE(type, member, kind)                                                                        \
+	(FIELD_STORE(type, member) + 0 * sizeof(struct {                                                               \
+					     _Static_assert(STORES_##kind >> FIELD_STORE(type, member) & 1,            \
+							    "member " #member " has a type that KIND_" #kind           \
+							    " does not support");                                      \
+					     int dummy;                                                                \
+				     }))
 
-#define FIELD_AS(type, member, field_name, field_kind, help_text, ...)                                          \
-	{                                                                                                       \
-		.name = (field_name), .help = (help_text), .kind = KIND_##field_kind,                           \
-		.store = FIELD_CHECKED_STORE(type, member, field_kind), .offset = offsetof(type, member),       \
-		.size = sizeof(((type *)0)->member), __VA_ARGS__                                                \
+#define FIELD_AS(type, member, field_name, field_kind, help_text, ...)                                                 \
+	{                                                                                                              \
+		.name = (field_name), .help = (help_text), .kind = KIND_##field_kind,                                  \
+		.store = FIELD_CHECKED_STORE(type, member, field_kind), .offset = offsetof(type, member),              \
+		.size = sizeof(((type *)0)->member), __VA_ARGS__                                                       \
 	}
 
-#define FIELD(type, member, field_kind, help_text, ...) \
+#define FIELD(type, member, field_kind, help_text, ...)                                                                \
 	FIELD_AS(type, member, #member, field_kind, help_text, __VA_ARGS__)
 
-#define RECORD_TYPE(object, type_name, c_type, field_table, help_text, ...)                   \
-	const struct record_type object = {                                                   \
-		.name = (type_name),                                                          \
-		.help = (help_text),                                                          \
-		.fields = (field_table),                                                      \
-		.field_count = ARRAY_SIZE(field_table),                                       \
-		.size = sizeof(c_type),                                                       \
-		__VA_ARGS__                                                                   \
-	};                                                                                    \
+#define RECORD_TYPE(object, type_name, c_type, field_table, help_text, ...)                                            \
+	const struct record_type object = {.name = (type_name),                                                        \
+					   .help = (help_text),                                                        \
+					   .fields = (field_table),                                                    \
+					   .field_count = ARRAY_SIZE(field_table),                                     \
+					   .size = sizeof(c_type),                                                     \
+					   __VA_ARGS__};                                                               \
 	REGISTER(record_type, struct record_type, object)
 
 /* By value, or NULL. */

@@ -10,5 +10,6 @@
  * does not have are passed over (a later version may have written them), a value of the wrong kind is -EINVAL. Strings are
  * allocated: record_free_strings. Types with lists or stacks are -ENOTSUP.
  */
-int record_read_json_line(const struct record_type *type, const char *line, size_t len, void *data, struct why *why) _must_check_;
+int record_read_json_line(const struct record_type *type, const char *line, size_t len, void *data,
+			  struct why *why) _must_check_;
 void record_free_strings(const struct record_type *type, void *data);

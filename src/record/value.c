@@ -90,11 +90,11 @@ static struct value from_text(const char *text, size_t max)
 }
 
 /* Records may come from a ring buffer or a file: no alignment is taken for granted. */
-#define LOAD(type)                              \
-	({                                      \
-		type loaded_;                   \
-		memcpy(&loaded_, at, sizeof(loaded_)); \
-		loaded_;                        \
+#define LOAD(type)                                                                                                     \
+	({                                                                                                             \
+		type loaded_;                                                                                          \
+		memcpy(&loaded_, at, sizeof(loaded_));                                                                 \
+		loaded_;                                                                                               \
 	})
 
 struct value field_get(const struct field *field, const void *data)

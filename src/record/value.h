@@ -4,7 +4,17 @@
 
 #include "record/field.h"
 
-enum value_class { VALUE_UNKNOWN, VALUE_UINT, VALUE_INT, VALUE_REAL, VALUE_TEXT, VALUE_ADDR, VALUE_ENDPOINT, VALUE_STACK, VALUE_LIST };
+enum value_class {
+	VALUE_UNKNOWN,
+	VALUE_UINT,
+	VALUE_INT,
+	VALUE_REAL,
+	VALUE_TEXT,
+	VALUE_ADDR,
+	VALUE_ENDPOINT,
+	VALUE_STACK,
+	VALUE_LIST
+};
 
 struct value {
 	enum value_class class;
@@ -45,16 +55,16 @@ struct field_ref {
 	unsigned part;
 };
 
-#define SHAPE_OF(type)                         \
-	(struct shape)                         \
-	{                                      \
-		.count = 1, .types = {(type)} \
+#define SHAPE_OF(type)                                                                                                 \
+	(struct shape)                                                                                                 \
+	{                                                                                                              \
+		.count = 1, .types = {(type) }                                                                         \
 	}
 
-#define RECORD_OF(data)            \
-	(struct record)            \
-	{                          \
-		.parts = {(data)} \
+#define RECORD_OF(data)                                                                                                \
+	(struct record)                                                                                                \
+	{                                                                                                              \
+		.parts = {(data) }                                                                                     \
 	}
 
 /* Appends a part; -E2BIG when the shape is full, -EEXIST when a field of that name is already there. */

@@ -26,14 +26,23 @@ static void add_scaled(struct buf *out, double value, const struct scale *scales
 	if (scale->factor == 1)
 		buf_add_format(out, "%.0f%s", shown, scale->unit);
 	else
-		buf_add_format(out, "%.*f%s", fabs(shown) < 9.995 ? 2 : fabs(shown) < 99.95 ? 1 : 0, shown, scale->unit);
+		buf_add_format(out, "%.*f%s",
+			       fabs(shown) < 9.995   ? 2
+			       : fabs(shown) < 99.95 ? 1
+						     : 0,
+			       shown, scale->unit);
 }
 
 void format_add_duration(struct buf *out, int64_t ns)
 {
 	static const struct scale scales[] = {
-		{0, 1, "ns"},   {1e3, 1e3, "us"},        {1e6, 1e6, "ms"},
-		{1e9, 1e9, "s"}, {600e9, 60e9, "m"}, {36000e9, 3600e9, "h"}, {10 * 86400e9, 86400e9, "d"},
+		{0, 1, "ns"},
+		{1e3, 1e3, "us"},
+		{1e6, 1e6, "ms"},
+		{1e9, 1e9, "s"},
+		{600e9, 60e9, "m"},
+		{36000e9, 3600e9, "h"},
+		{10 * 86400e9, 86400e9, "d"},
 	};
 
 	add_scaled(out, (double)ns, scales, ARRAY_SIZE(scales));
@@ -42,7 +51,8 @@ void format_add_duration(struct buf *out, int64_t ns)
 void format_add_bytes(struct buf *out, int64_t bytes)
 {
 	static const struct scale scales[] = {
-		{0, 1, "B"}, {1e3, 1e3, "kB"}, {1e6, 1e6, "MB"}, {1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"},
+		{0, 1, "B"},      {1e3, 1e3, "kB"},   {1e6, 1e6, "MB"},
+		{1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"},
 	};
 
 	add_scaled(out, (double)bytes, scales, ARRAY_SIZE(scales));

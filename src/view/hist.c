@@ -24,7 +24,8 @@ struct hist_slot hist_log2_slot(unsigned index)
 {
 	if (index == 0)
 		return (struct hist_slot){0, 0, 0};
-	return (struct hist_slot){.lo = UINT64_C(1) << (index - 1), .hi = index >= 64 ? UINT64_MAX : (UINT64_C(1) << index) - 1};
+	return (struct hist_slot){.lo = UINT64_C(1) << (index - 1),
+				  .hi = index >= 64 ? UINT64_MAX : (UINT64_C(1) << index) - 1};
 }
 
 static void add_bound(struct buf *out, const struct field *field, uint64_t value)

@@ -9,13 +9,15 @@
 #include "view/view.h"
 
 const struct option_spec output_option_table[] = {
-	OPTION(struct output_options, json, FLAG, "json", 'j', NULL, "JSON lines: all fields, raw numbers in base units"),
+	OPTION(struct output_options, json, FLAG, "json", 'j', NULL,
+	       "JSON lines: all fields, raw numbers in base units"),
 	OPTION(struct output_options, csv, FLAG, "csv", 0, NULL, "comma-separated values: all fields, raw numbers"),
 	OPTION(struct output_options, format, TEXT, "format", 0, "NAME", "output format: table, json, csv"),
 	OPTION(struct output_options, show, NAMES, "show", 0, "FIELD,..", "these fields as columns, in this order"),
 	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR", "only records for which the expression is true"),
 	OPTION(struct output_options, wide, FLAG, "wide", 'w', NULL, "all columns in full, however wide"),
-	OPTION(struct output_options, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	OPTION(struct output_options, file, TEXT, "output", 'o', "FILE",
+	       "write to this file instead of standard output"),
 	OPTION_END,
 };
 

@@ -10,7 +10,7 @@
 #include "view/format.h"
 #include "view/view.h"
 
-#define HELD_ROWS_MAX 200
+#define HELD_ROWS_MAX  200
 #define TEXT_WIDTH_MIN 10
 
 struct state {

@@ -14,8 +14,8 @@ struct view;
 struct view_class {
 	const char *name;
 	const char *help;
-	bool all_fields;   /* hidden fields too, when the user named no columns */
-	size_t state_size; /* zeroed memory behind view->state */
+	bool all_fields;                  /* hidden fields too, when the user named no columns */
+	size_t state_size;                /* zeroed memory behind view->state */
 	void (*begin)(struct view *view); /* each may be NULL but record */
 	void (*record)(struct view *view, const struct record *record);
 	void (*flush)(struct view *view); /* nothing more may come for a while: what was held back goes out */

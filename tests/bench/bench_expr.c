@@ -2,9 +2,9 @@
 /* How many predicates a second the evaluator does on one core; the goal is 20 million simple ones. */
 #include <errno.h>
 
+#include "../unit/sample.h"
 #include "base/clock.h"
 #include "record/expr.h"
-#include "../unit/sample.h"
 
 static double rate_of(const char *text, const struct sample *samples, size_t count)
 {
@@ -37,8 +37,8 @@ static double rate_of(const char *text, const struct sample *samples, size_t cou
 int main(void)
 {
 	static const char *const texts[] = {
-		"rport == 51234", "lat > 1ms", "laddr in 10.0.0.0/8", "comm == nginx", "comm ~ \"ng*\"",
-		"rport == 51234 and comm ~ \"nginx*\" and lat > 1ms",
+		"rport == 51234", "lat > 1ms",      "laddr in 10.0.0.0/8",
+		"comm == nginx",  "comm ~ \"ng*\"", "rport == 51234 and comm ~ \"nginx*\" and lat > 1ms",
 	};
 	struct sample samples[1000];
 

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "../unit/sample.h"
 #include "base/clock.h"
 #include "view/output.h"
-#include "../unit/sample.h"
 
-#define FIELDS 12
+#define FIELDS  12
 #define RECORDS 200000
 
 static struct sample sample_at(size_t i)
@@ -81,7 +81,8 @@ static double jansson_rate(const struct sample *samples, size_t count)
 		json_t *object = json_object();
 
 		for (size_t k = 0; k < FIELDS; k++)
-			json_object_set_new(object, sample_fields[k].name, jansson_value(&sample_fields[k], &samples[i]));
+			json_object_set_new(object, sample_fields[k].name,
+					    jansson_value(&sample_fields[k], &samples[i]));
 		json_dumpf(object, out, JSON_COMPACT);
 		fputc('\n', out);
 		json_decref(object);
@@ -102,7 +103,8 @@ int main(void)
 		jansson = max_of(jansson, jansson_rate(samples, RECORDS / 10));
 	}
 	free(samples);
-	printf("JSON lines, 12 fields, one core (goal: 2 M records/s)\n  %6.2f M/s  nest\n  %6.2f M/s  jansson (nest is %.1f times as fast)\n",
+	printf("JSON lines, 12 fields, one core (goal: 2 M records/s)\n  %6.2f M/s  nest\n  %6.2f M/s  jansson (nest "
+	       "is %.1f times as fast)\n",
 	       own / 1e6, jansson / 1e6, own / jansson);
 	return 0;
 }

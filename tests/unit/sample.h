@@ -29,7 +29,8 @@ struct sample {
 	uint64_t rcvbuf;
 };
 
-static const struct enum_name sample_state_items[] = {{0, "CLOSED", NULL}, {1, "ESTABLISHED", NULL}, {2, "SYN_SENT", NULL}};
+static const struct enum_name sample_state_items[] = {
+	{0, "CLOSED", NULL}, {1, "ESTABLISHED", NULL}, {2, "SYN_SENT", NULL}};
 static struct enum_names sample_states = {.items = sample_state_items, .count = ARRAY_SIZE(sample_state_items)};
 static const struct enum_name sample_flag_items[] = {{1, "FIN", NULL}, {2, "SYN", NULL}, {16, "ACK", NULL}};
 static struct enum_names sample_flags = {.items = sample_flag_items, .count = ARRAY_SIZE(sample_flag_items)};

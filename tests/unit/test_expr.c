@@ -34,19 +34,76 @@ static const char *refuse(const char *text)
 TEST(true_of_the_sample)
 {
 	static const char *const expressions[] = {
-		"pid == 4711", "pid=4711", "pid eq 4711", "pid != 1", "pid >= 4711", "pid <= 0x1267", "pid > 4710 and pid < 4712",
-		"comm == nginx", "comm == \"nginx\"", "comm ~ \"ng*\"", "comm ~ n?inx", "comm != apache", "comm nginx",
-		"comm in (apache, nginx)", "not comm == apache", "!comm ~ 'a*'", "lat > 1ms", "lat_ns < 1.3ms", "lat > 1000000",
-		"bytes == 3MiB", "bytes > 3MB", "bytes < rcvbuf", "not bytes > rcvbuf", "laddr == 10.77.1.2", "laddr in 10.0.0.0/8",
-		"laddr in (192.168.0.0/16, 10.0.0.0/8)", "laddr 10.77.0.0/16", "laddr != 10.78.0.0/16", "laddr == ::ffff:10.77.1.2",
-		"raddr == fd77::1", "raddr in fd00::/8", "raddr != fd78::/16", "laddr != raddr", "state == ESTABLISHED",
-		"state established", "state == 1", "state in (syn-sent, established)", "flags ~ SYN", "flags == SYN|ACK",
-		"flags ~ 'SYN|ACK'", "not flags ~ FIN", "flags != SYN", "share > 10%", "share == 0.125", "delta < 0", "delta == -5",
-		"handle == 0xbeef", "is_new", "is_new == yes", "error", "error == ECONNREFUSED", "error econnrefused",
-		"peer == [fd77::1]:51234", "peer == :51234", "peer == fd77::1", "host == example", "time > 2025-11-15T02:13:00Z",
-		"time_ns < 2025-11-15T02:13:08Z", "sport = :443", "dport = :51234", "src 10.0.0.0/8 and dst fd77::/16",
-		"(pid == 1 or (pid == 4711))", "pid == 1 or pid == 2 or pid == 4711", "pid == 4711 and not (comm == x || lport == 1)",
-		"pid==4711&&comm==nginx", "kstack", "hist", "not not pid == 4711", "lport in (80, 443)", "lport < rport",
+		"pid == 4711",
+		"pid=4711",
+		"pid eq 4711",
+		"pid != 1",
+		"pid >= 4711",
+		"pid <= 0x1267",
+		"pid > 4710 and pid < 4712",
+		"comm == nginx",
+		"comm == \"nginx\"",
+		"comm ~ \"ng*\"",
+		"comm ~ n?inx",
+		"comm != apache",
+		"comm nginx",
+		"comm in (apache, nginx)",
+		"not comm == apache",
+		"!comm ~ 'a*'",
+		"lat > 1ms",
+		"lat_ns < 1.3ms",
+		"lat > 1000000",
+		"bytes == 3MiB",
+		"bytes > 3MB",
+		"bytes < rcvbuf",
+		"not bytes > rcvbuf",
+		"laddr == 10.77.1.2",
+		"laddr in 10.0.0.0/8",
+		"laddr in (192.168.0.0/16, 10.0.0.0/8)",
+		"laddr 10.77.0.0/16",
+		"laddr != 10.78.0.0/16",
+		"laddr == ::ffff:10.77.1.2",
+		"raddr == fd77::1",
+		"raddr in fd00::/8",
+		"raddr != fd78::/16",
+		"laddr != raddr",
+		"state == ESTABLISHED",
+		"state established",
+		"state == 1",
+		"state in (syn-sent, established)",
+		"flags ~ SYN",
+		"flags == SYN|ACK",
+		"flags ~ 'SYN|ACK'",
+		"not flags ~ FIN",
+		"flags != SYN",
+		"share > 10%",
+		"share == 0.125",
+		"delta < 0",
+		"delta == -5",
+		"handle == 0xbeef",
+		"is_new",
+		"is_new == yes",
+		"error",
+		"error == ECONNREFUSED",
+		"error econnrefused",
+		"peer == [fd77::1]:51234",
+		"peer == :51234",
+		"peer == fd77::1",
+		"host == example",
+		"time > 2025-11-15T02:13:00Z",
+		"time_ns < 2025-11-15T02:13:08Z",
+		"sport = :443",
+		"dport = :51234",
+		"src 10.0.0.0/8 and dst fd77::/16",
+		"(pid == 1 or (pid == 4711))",
+		"pid == 1 or pid == 2 or pid == 4711",
+		"pid == 4711 and not (comm == x || lport == 1)",
+		"pid==4711&&comm==nginx",
+		"kstack",
+		"hist",
+		"not not pid == 4711",
+		"lport in (80, 443)",
+		"lport < rport",
 	};
 	struct sample s = sample_make();
 
@@ -59,10 +116,29 @@ TEST(true_of_the_sample)
 TEST(false_of_the_sample)
 {
 	static const char *const expressions[] = {
-		"pid == 4712", "comm == ngin", "comm == nginxx", "comm ~ nginx?", "comm ~ ''", "lat > 2ms", "bytes == 3MB",
-		"laddr in 192.168.0.0/16", "laddr == ::1", "raddr in 10.0.0.0/8", "state == CLOSED", "flags == SYN", "flags ~ FIN",
-		"share > 13%", "delta > 0", "not is_new", "not error", "peer == :443", "lport in (80, 8080)", "bytes > rcvbuf",
-		"pid == 4711 and comm == x", "laddr == raddr", "pid > 99999999999",
+		"pid == 4712",
+		"comm == ngin",
+		"comm == nginxx",
+		"comm ~ nginx?",
+		"comm ~ ''",
+		"lat > 2ms",
+		"bytes == 3MB",
+		"laddr in 192.168.0.0/16",
+		"laddr == ::1",
+		"raddr in 10.0.0.0/8",
+		"state == CLOSED",
+		"flags == SYN",
+		"flags ~ FIN",
+		"share > 13%",
+		"delta > 0",
+		"not is_new",
+		"not error",
+		"peer == :443",
+		"lport in (80, 8080)",
+		"bytes > rcvbuf",
+		"pid == 4711 and comm == x",
+		"laddr == raddr",
+		"pid > 99999999999",
 	};
 	struct sample s = sample_make();
 
@@ -129,7 +205,8 @@ TEST(and_binds_closer_than_or)
 
 TEST(mistakes_are_pointed_at)
 {
-	CHECK_EQ_TEXT(refuse("rprt == 443"), "there is no field 'rprt'; did you mean rport or lport?\n  rprt == 443\n  ^~~~");
+	CHECK_EQ_TEXT(refuse("rprt == 443"),
+		      "there is no field 'rprt'; did you mean rport or lport?\n  rprt == 443\n  ^~~~");
 	CHECK_EQ_TEXT(refuse("pid == 1 and comn ~ x"),
 		      "there is no field 'comn'; did you mean comm?\n  pid == 1 and comn ~ x\n               ^~~~");
 	CHECK_HAS_TEXT(refuse("pid == 12abc"), "'12abc' is not a number");
@@ -190,7 +267,8 @@ TEST(control_characters_do_not_reach_the_message)
 	CHECK_HAS_TEXT(message, "\\x1b");
 }
 
-static size_t terms_of(const char *text, struct expr_term *terms, size_t max, bool *ret_complete, struct expr **ret_expr)
+static size_t terms_of(const char *text, struct expr_term *terms, size_t max, bool *ret_complete,
+		       struct expr **ret_expr)
 {
 	struct shape shape = SHAPE_OF(&sample_type);
 

@@ -13,17 +13,21 @@ static const struct field reading_fields[] = {
 	FIELD(struct reading, level, COUNT, "a measure"),
 	FIELD(struct reading, other, COUNT, "another one"),
 };
-static const struct record_type reading_type = {
-	.name = "reading", .fields = reading_fields, .field_count = ARRAY_SIZE(reading_fields), .size = sizeof(struct reading)};
+static const struct record_type reading_type = {.name = "reading",
+						.fields = reading_fields,
+						.field_count = ARRAY_SIZE(reading_fields),
+						.size = sizeof(struct reading)};
 
 /* Connections have a scope of their own in the program, so the tests speak about resolvers and tunnels. */
 static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .count = 1, .types = {&reading_type}};
 MODULE_SCOPE(resolver_scope);
 
-#define CAUSE(name, kind) "cause " name "\nlayer: host\naccuses: " kind "\nseverity: high\nsummary: s\nmeans: m\nadvice: a\n" \
-			  "next: nest x {level}\nnext: nest y {unheard}\n\n"
-#define RULE(name, when, cause, cf, family) "rule " name "\nabout: resolver\nwhen: " when "\nsuggests: " cause "\ncertainty: " cf \
-					    "\nfamily: " family "\nbecause: level {level}\n\n"
+#define CAUSE(name, kind)                                                                                              \
+	"cause " name "\nlayer: host\naccuses: " kind "\nseverity: high\nsummary: s\nmeans: m\nadvice: a\n"            \
+	"next: nest x {level}\nnext: nest y {unheard}\n\n"
+#define RULE(name, when, cause, cf, family)                                                                            \
+	"rule " name "\nabout: resolver\nwhen: " when "\nsuggests: " cause "\ncertainty: " cf "\nfamily: " family      \
+	"\nbecause: level {level}\n\n"
 
 static struct knowledge *know(const char *text)
 {
@@ -56,8 +60,8 @@ static double certainty_of(const struct verdict *verdict, const char *cause)
 
 TEST(evidence_of_different_families_adds_up)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k =
-		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "level > 2", "c", "0.4", "y"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(
+		CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "level > 2", "c", "0.4", "y"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
@@ -69,8 +73,8 @@ TEST(evidence_of_different_families_adds_up)
 TEST(of_one_family_only_the_strongest_counts)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k =
-		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x") RULE("b", "level > 2", "c", "0.8", "x")
-			     RULE("d", "level > 3", "c", "-0.4", "x"));
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.6", "x")
+			     RULE("b", "level > 2", "c", "0.8", "x") RULE("d", "level > 3", "c", "-0.4", "x"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
@@ -85,8 +89,8 @@ TEST(of_one_family_only_the_strongest_counts)
 
 TEST(a_rule_does_not_fire_on_the_unknown)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k =
-		know(CAUSE("c", "resolver") RULE("a", "not level > 100", "c", "0.6", "x") RULE("b", "level < 100", "c", "0.6", "y"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE(
+		"a", "not level > 100", "c", "0.6", "x") RULE("b", "level < 100", "c", "0.6", "y"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
@@ -97,7 +101,8 @@ TEST(a_rule_does_not_fire_on_the_unknown)
 
 TEST(a_cause_accuses_the_related_module)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") RULE("a", "level > 1", "c", "0.6", "x"));
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "path") RULE("a", "level > 1", "c", "0.6", "x"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 	struct module *one = add(g, "r:1", 5, 0), *path;
@@ -125,8 +130,8 @@ static struct verdict *rivals(const struct knowledge *k, struct graph *g)
 
 TEST(the_better_explanation_wins)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver")
-		RULE("a", "level > 1", "c", "0.9", "x") RULE("b", "other > 2", "d", "0.6", "y"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
+		"a", "level > 1", "c", "0.9", "x") RULE("b", "other > 2", "d", "0.6", "y"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = rivals(k, g);
 
@@ -139,8 +144,8 @@ TEST(the_better_explanation_wins)
 
 TEST(equal_explanations_are_both_given)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver")
-		RULE("a", "level > 1", "c", "0.7", "x") RULE("b", "other > 2", "d", "0.6", "y"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
+		"a", "level > 1", "c", "0.7", "x") RULE("b", "other > 2", "d", "0.6", "y"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = rivals(k, g);
 
@@ -153,7 +158,8 @@ TEST(equal_explanations_are_both_given)
 
 TEST(below_the_threshold_nothing_is_said)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.45", "x"));
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.45", "x"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
@@ -165,8 +171,8 @@ TEST(below_the_threshold_nothing_is_said)
 
 TEST(two_windows_confirm)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k =
-		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE(
+		"a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
 	static const uint64_t levels[] = {5, 1, 0, 5, 0, 5, 5};
 	static const double said[] = {0, 0.6, 0, 0, 0, 0, 0.9};
@@ -195,7 +201,8 @@ TEST(two_windows_confirm)
 
 TEST(next_commands_need_their_values)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x"));
+	_cleanup_(knowledge_freep) struct knowledge *k =
+		know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x"));
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
 	const struct finding_record *finding;
 
@@ -215,9 +222,12 @@ TEST(next_commands_need_their_values)
 TEST(waiting_travels_down_and_idleness_absolves)
 {
 	_cleanup_(graph_freep) struct graph *g = graph_new();
-	struct module *app = graph_module(g, MODULE_APP, "app:1", "1"), *idle = graph_module(g, MODULE_APP, "app:2", "2");
-	struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1"), *unused = graph_module(g, MODULE_CONN, "conn:2", "2");
-	struct module *path = graph_module(g, MODULE_PATH, "path:1", "1"), *far = graph_module(g, MODULE_PATH, "path:2", "2");
+	struct module *app = graph_module(g, MODULE_APP, "app:1", "1"),
+		      *idle = graph_module(g, MODULE_APP, "app:2", "2");
+	struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1"),
+		      *unused = graph_module(g, MODULE_CONN, "conn:2", "2");
+	struct module *path = graph_module(g, MODULE_PATH, "path:1", "1"),
+		      *far = graph_module(g, MODULE_PATH, "path:2", "2");
 
 	app->activity = ACTIVITY_WAITING;
 	idle->activity = ACTIVITY_IDLE;

@@ -161,11 +161,31 @@ TEST(json_comes_back_as_the_same_record)
 TEST(json_reader_refuses_what_does_not_fit)
 {
 	static const char *const wrong[] = {
-		"", "[]", "17", "{\"pid\":}", "{\"pid\":-1}", "{\"pid\":4294967296}", "{\"pid\":1.5}", "{\"pid\":\"4711\"}",
-		"{\"pid\":true}", "{\"comm\":17}", "{\"comm\":\"seventeen letters\"}", "{\"comm\":\"a\\u0000b\"}",
-		"{\"laddr\":\"10.0.0\"}", "{\"laddr\":10}", "{\"state\":\"OPEN\"}", "{\"state\":1}", "{\"share\":\"x\"}",
-		"{\"is_new\":1}", "{\"pid\":[]}", "{\"pid\":1,\"pid\":2}", "{\"pid\":1} x", "{\"rport\":65536}",
-		"{\"handle\":17}", "{\"flags\":\"SYN|\"}", "{\"delta\":2147483648}",
+		"",
+		"[]",
+		"17",
+		"{\"pid\":}",
+		"{\"pid\":-1}",
+		"{\"pid\":4294967296}",
+		"{\"pid\":1.5}",
+		"{\"pid\":\"4711\"}",
+		"{\"pid\":true}",
+		"{\"comm\":17}",
+		"{\"comm\":\"seventeen letters\"}",
+		"{\"comm\":\"a\\u0000b\"}",
+		"{\"laddr\":\"10.0.0\"}",
+		"{\"laddr\":10}",
+		"{\"state\":\"OPEN\"}",
+		"{\"state\":1}",
+		"{\"share\":\"x\"}",
+		"{\"is_new\":1}",
+		"{\"pid\":[]}",
+		"{\"pid\":1,\"pid\":2}",
+		"{\"pid\":1} x",
+		"{\"rport\":65536}",
+		"{\"handle\":17}",
+		"{\"flags\":\"SYN|\"}",
+		"{\"delta\":2147483648}",
 	};
 	struct field fields[ARRAY_SIZE(sample_fields)];
 	struct record_type type = flat_type(fields);

@@ -12,12 +12,12 @@
 #include "view/output.h"
 #include "view/tree.h"
 
-#define CHECK_FORMAT(call, want)                                  \
-	do {                                                      \
-		_cleanup_buf_ struct buf b_ = BUF_INIT(0);        \
-		struct buf *out = &b_;                            \
-		call;                                             \
-		CHECK_EQ_TEXT(buf_text(&b_), want);               \
+#define CHECK_FORMAT(call, want)                                                                                       \
+	do {                                                                                                           \
+		_cleanup_buf_ struct buf b_ = BUF_INIT(0);                                                             \
+		struct buf *out = &b_;                                                                                 \
+		call;                                                                                                  \
+		CHECK_EQ_TEXT(buf_text(&b_), want);                                                                    \
 	} while (0)
 
 TEST(durations_have_three_digits)
@@ -93,10 +93,10 @@ static char *render(struct output_options options, const struct sample *samples,
 }
 
 /* The list is only read. */
-#define NAMES(...)                                                             \
-	((struct text_list){                                                   \
-		.items = (char **)(const char *[]){__VA_ARGS__},               \
-		.count = sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), \
+#define NAMES(...)                                                                                                     \
+	((struct text_list){                                                                                           \
+		.items = (char **)(const char *[]){__VA_ARGS__},                                                       \
+		.count = sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),                                       \
 	})
 
 TEST(json_line_of_every_kind)
@@ -104,13 +104,15 @@ TEST(json_line_of_every_kind)
 	struct sample s = sample_make();
 	_cleanup_free_ char *text = render((struct output_options){.json = true}, &s, 1, 0);
 
-	CHECK_EQ_TEXT(text,
-		      "{\"time_ns\":1763172787123456789,\"pid\":4711,\"comm\":\"nginx\",\"laddr\":\"10.77.1.2\",\"lport\":443,"
-		      "\"raddr\":\"fd77::1\",\"rport\":51234,\"bytes\":3145728,\"lat_ns\":1234567,\"state\":\"ESTABLISHED\","
-		      "\"flags\":\"SYN|ACK\",\"share\":0.125,\"delta\":-5,\"handle\":\"0xbeef\",\"is_new\":true,"
-		      "\"error\":\"ECONNREFUSED\",\"peer\":\"[fd77::1]:51234\",\"host\":\"example\","
-		      "\"kstack\":[\"tcp_sendmsg+0x12\",\"sock_write_iter\"],"
-		      "\"hist\":[{\"lo\":1,\"hi\":1,\"count\":3},{\"lo\":2,\"hi\":3,\"count\":7}],\"rcvbuf\":4000000}\n");
+	CHECK_EQ_TEXT(
+		text,
+		"{\"time_ns\":1763172787123456789,\"pid\":4711,\"comm\":\"nginx\",\"laddr\":\"10.77.1.2\",\"lport\":"
+		"443,"
+		"\"raddr\":\"fd77::1\",\"rport\":51234,\"bytes\":3145728,\"lat_ns\":1234567,\"state\":\"ESTABLISHED\","
+		"\"flags\":\"SYN|ACK\",\"share\":0.125,\"delta\":-5,\"handle\":\"0xbeef\",\"is_new\":true,"
+		"\"error\":\"ECONNREFUSED\",\"peer\":\"[fd77::1]:51234\",\"host\":\"example\","
+		"\"kstack\":[\"tcp_sendmsg+0x12\",\"sock_write_iter\"],"
+		"\"hist\":[{\"lo\":1,\"hi\":1,\"count\":3},{\"lo\":2,\"hi\":3,\"count\":7}],\"rcvbuf\":4000000}\n");
 }
 
 TEST(json_of_unknown_is_null)
@@ -171,8 +173,10 @@ TEST(csv_quotes_what_needs_it)
 	memcpy(s[0].comm, "a,\"b\"\r\n", 8);
 	memcpy(s[1].comm, "=1+2", 5);
 	text = render((struct output_options){.csv = true, .show = NAMES("comm", "laddr", "lat_ns", "delta")}, s, 3, 0);
-	CHECK_EQ_TEXT(text, "comm,laddr,lat_ns,delta\r\n\"a,\"\"b\"\"\r\n\",10.77.1.2,1234567,-5\r\n'=1+2,10.77.1.2,1234567,-5\r\n"
-			    ",,0,0\r\n");
+	CHECK_EQ_TEXT(
+		text,
+		"comm,laddr,lat_ns,delta\r\n\"a,\"\"b\"\"\r\n\",10.77.1.2,1234567,-5\r\n'=1+2,10.77.1.2,1234567,-5\r\n"
+		",,0,0\r\n");
 }
 
 TEST(table_aligns_and_scales)
@@ -180,7 +184,8 @@ TEST(table_aligns_and_scales)
 	struct sample s[2] = {sample_make(), {.comm = "x"}};
 	_cleanup_free_ char *text = NULL;
 
-	text = render((struct output_options){.show = NAMES("pid", "comm", "laddr", "bytes", "lat", "share", "error")}, s, 2, 0);
+	text = render((struct output_options){.show = NAMES("pid", "comm", "laddr", "bytes", "lat", "share", "error")},
+		      s, 2, 0);
 	CHECK_EQ_TEXT(text, " PID COMM  LADDR      BYTES    LAT SHARE ERROR\n"
 			    "4711 nginx 10.77.1.2 3.15MB 1.23ms 12.5% ECONNREFUSED\n"
 			    "   - x     -             0B    0ns    0% -\n");
@@ -206,7 +211,8 @@ TEST(table_fits_the_terminal)
 	narrow = render(options, &s, 1, 40);
 	CHECK_EQ_TEXT(narrow, "HOST        PID LADDR     RADDR      LAT\na-rather-> 4711 10.77.1.2 fd77::1 1.23ms\n");
 	tiny = render(options, &s, 1, 25);
-	CHECK_EQ_TEXT(tiny, "HOST        PID LADDR\na-rather-> 4711 10.77.1.2\n(2 more columns: a wider terminal, or -w)\n");
+	CHECK_EQ_TEXT(tiny,
+		      "HOST        PID LADDR\na-rather-> 4711 10.77.1.2\n(2 more columns: a wider terminal, or -w)\n");
 	options.wide = true;
 	wide = render(options, &s, 1, 40);
 	CHECK_HAS_TEXT(wide, "a-rather-long-name-of-a-host.example");
