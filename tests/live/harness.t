@@ -77,7 +77,8 @@ unlike "$mine" "^$other\$" 'their names differ'
 for how in 'finish' 'exit 1' 'kill -TERM $$' 'kill -INT $$; sleep 5' 'set -e; false'; do
 	inner end "export NOTES=$room/end.names; pass x; $noted
 bg sleep 4711
-in_ns \"\$one\" setsid sleep 4711 &
+in_ns \"\$one\" setsid sleep 4711 >/dev/null 2>&1 &
+wait_for 20 eval 'ip netns pids \"\$one\" | grep -q .'
 echo \$bg_pid >$room/end.pid
 $how"
 	run_inner

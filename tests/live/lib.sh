@@ -155,6 +155,8 @@ require_cmd() {
 at_exit() {
 	local status=$?
 	trap - EXIT
+	# Cleaning up goes on whatever fails on the way, even in a test that chose otherwise.
+	set +eu
 	if [ -z "$tap_finished" ]; then
 		diag "the test ended early, after $tap_number results"
 		status=1
