@@ -3,18 +3,22 @@
 #include "diagnose/app.h"
 #include "diagnose/conn.h"
 #include "diagnose/endpoint.h"
+#include "diagnose/host.h"
 #include "diagnose/path.h"
+#include "diagnose/way.h"
 
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
-	.help = "a TCP connection: its own measures, the use its owner makes of it, the owner, and the path it takes",
-	.count = 4,
+	.help = "a TCP connection: its own measures, the use its owner makes of it, its owner, the path, the way through this host, and the host",
+	.count = 6,
 	.types =
 		{
 			[CONN_PART_OWN] = &conn_measures_type,
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
 			[CONN_PART_PATH] = &path_measures_type,
+		[CONN_PART_LINK] = &way_measures_type,
+		[CONN_PART_HOST] = &host_measures_type,
 		},
 };
 MODULE_SCOPE(conn_scope);
@@ -44,3 +48,11 @@ static const struct module_scope udp_scope = {
 		},
 };
 MODULE_SCOPE(udp_scope);
+
+static const struct module_scope host_scope = {
+	.kind = MODULE_HOST,
+	.help = "the host or namespace as a whole",
+	.count = 1,
+	.types = {&host_measures_type},
+};
+MODULE_SCOPE(host_scope);

@@ -8,8 +8,8 @@
 #include "diagnose/module.h"
 #include "snapshot/snapshot.h"
 
-/* In which order measurers finish: later ones lean on the modules of earlier ones. */
-enum measure_stage { MEASURE_HOST, MEASURE_LINK, MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_STAGES };
+/* In which order measurers finish: later ones lean on the modules of earlier ones; the host is related to all. */
+enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_HOST };
 
 struct window {
 	unsigned samples;  /* snapshots so far in this window */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the protocol counters of the whole host (or namespace) say; they cannot tell one connection from another. */
+#pragma once
+
+#include "record/field.h"
+
+struct host_measures {
+	uint64_t host_no_routes;
+	uint64_t host_listen_overflows;
+	uint64_t host_syn_queue_full;
+	uint64_t host_syncookies;
+	uint64_t host_attempt_fails;
+	uint64_t host_resets_in;
+	uint64_t host_resets_out;
+	uint64_t host_memory_pressures;
+	uint64_t host_memory_drops;
+	uint64_t host_timewait_overflows;
+	uint64_t host_udp_no_port;
+	uint64_t host_udp_buffer_errors;
+	uint64_t host_unreachable_in;
+	uint64_t host_unreachable_out;
+	uint64_t host_frag_needed_in;
+	uint64_t host_rp_filter;
+	uint64_t host_csum_errors;
+	uint64_t host_syn_retrans;
+	uint64_t host_out_discards;
+	uint64_t host_local_retrans_fails;
+	uint64_t host_zero_window_adv;
+	uint64_t host_backlog_drops;
+	uint64_t host_rto_count;
+};
+
+extern const struct record_type host_measures_type;
