@@ -184,12 +184,14 @@ static void release(void *data)
 	owner_scan_done(&state->scan);
 }
 
+static const struct record_type *const needs[] = {&socket_type, NULL};
 static const struct record_type *const types[] = {&owner_type, NULL};
 
 static const struct snapshot_source owner_source = {
 	.name = "owner",
 	.lost = "which processes hold the sockets",
 	.types = types,
+	.needs = needs,
 	.stage = STAGE_OWNERS,
 	.state_size = sizeof(struct state),
 	.begin = begin,

@@ -29,7 +29,8 @@ bool owner_parse_link(const char *link, size_t len, uint32_t *ret_inode)
 	return true;
 }
 
-static void look_at(DIR *dir, uint32_t pid, owner_found_fn *found, void *context)
+/* -EACCES when the directory may be read but not what is in it. */
+static int look_at(DIR *dir, uint32_t pid, owner_found_fn *found, void *context)
 {
 	struct owner_record owner = {.pid = pid};
 	struct dirent *entry;
@@ -42,12 +43,15 @@ static void look_at(DIR *dir, uint32_t pid, owner_found_fn *found, void *context
 		if (entry->d_name[0] == '.')
 			continue;
 		n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link));
+		if (n < 0 && errno == EACCES)
+			return -EACCES;
 		if (n <= 0 || !owner_parse_link(link, (size_t)n, &owner.inode) ||
 		    parse_u64(entry->d_name, 0, INT32_MAX, &fd) < 0)
 			continue;
 		owner.fd = (uint32_t)fd;
 		found(context, &owner);
 	}
+	return 0;
 }
 
 int owner_scan_proc(struct owner_share *share, owner_found_fn *found, void *context, struct why *why)
@@ -75,7 +79,7 @@ int owner_scan_proc(struct owner_share *share, owner_found_fn *found, void *cont
 			share->hidden += errno == EACCES || errno == EPERM;
 			continue;
 		}
-		look_at(dir, (uint32_t)pid, found, context);
+		share->hidden += look_at(dir, (uint32_t)pid, found, context) < 0;
 		closedir(dir);
 	}
 	closedir(proc);

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 
 #include "base/clock.h"
-#include "base/parse.h"
 #include "kernel/proctext.h"
 #include "snapshot/process.h"
+#include "snapshot/scan.h"
 
 static const struct enum_name state_names[] = {
 	{'R', "running", "on a processor, or waiting for one"},
@@ -109,36 +109,6 @@ static const struct field thread_fields[] = {
 #undef T
 RECORD_TYPE(thread_type, "thread", struct thread_record, thread_fields, "a thread of a process that holds a socket");
 
-/* The next word as a number; false at the end or when it is none. */
-static bool next_number(const char **text, uint64_t *ret_value)
-{
-	char word[32];
-	size_t n;
-
-	*text += strspn(*text, " \t");
-	n = strcspn(*text, " \t\n");
-	if (n == 0 || n >= sizeof(word))
-		return false;
-	memcpy(word, *text, n);
-	word[n] = '\0';
-	*text += n;
-	return parse_u64(word, 0, UINT64_MAX, ret_value) == 0;
-}
-
-static bool skip_words(const char **text, unsigned count)
-{
-	for (; count > 0; count--) {
-		size_t n;
-
-		*text += strspn(*text, " ");
-		n = strcspn(*text, " \n");
-		if (n == 0)
-			return false;
-		*text += n;
-	}
-	return true;
-}
-
 static uint64_t ticks_to_ns(uint64_t ticks)
 {
 	static long per_second;
@@ -156,7 +126,7 @@ int process_parse_stat(const char *text, struct task_stat *ret_stat)
 	uint64_t pid, ppid, user, system, threads, start, vsize, rss;
 	const char *head = text;
 
-	if (!open || !close || close < open || !next_number(&head, &pid) || pid == 0 || pid > INT32_MAX)
+	if (!open || !close || close < open || !scan_u64(&head, &pid) || pid == 0 || pid > INT32_MAX)
 		return -EBADMSG;
 	rest = close + 1;
 	rest += strspn(rest, " ");
@@ -165,10 +135,9 @@ int process_parse_stat(const char *text, struct task_stat *ret_stat)
 	stat.state = (uint8_t)*rest++;
 	/* Words 4 (ppid), 14 and 15 (utime, stime), 20 (threads), 22 (start), 23 (vsize), 24 (rss in pages) of the
 	 * line. */
-	if (!next_number(&rest, &ppid) || !skip_words(&rest, 9) || !next_number(&rest, &user) ||
-	    !next_number(&rest, &system) || !skip_words(&rest, 4) || !next_number(&rest, &threads) ||
-	    !skip_words(&rest, 1) || !next_number(&rest, &start) || !next_number(&rest, &vsize) ||
-	    !next_number(&rest, &rss))
+	if (!scan_u64(&rest, &ppid) || !scan_skip(&rest, 9) || !scan_u64(&rest, &user) || !scan_u64(&rest, &system) ||
+	    !scan_skip(&rest, 4) || !scan_u64(&rest, &threads) || !scan_skip(&rest, 1) || !scan_u64(&rest, &start) ||
+	    !scan_u64(&rest, &vsize) || !scan_u64(&rest, &rss))
 		return -EBADMSG;
 	stat.pid = (uint32_t)pid;
 	stat.ppid = (uint32_t)min_of(ppid, (uint64_t)INT32_MAX);
@@ -186,7 +155,7 @@ int process_parse_schedstat(const char *text, struct thread_record *thread)
 {
 	uint64_t run, wait, slices;
 
-	if (!next_number(&text, &run) || !next_number(&text, &wait) || !next_number(&text, &slices))
+	if (!scan_u64(&text, &run) || !scan_u64(&text, &wait) || !scan_u64(&text, &slices))
 		return -EBADMSG;
 	thread->run_ns = run;
 	thread->wait_ns = wait;
@@ -208,39 +177,22 @@ int process_parse_syscall(const char *text, struct thread_record *thread)
 
 	if (strncmp(text, "running", 7) == 0 || strncmp(text, "-1", 2) == 0)
 		return 0;
-	if (!next_number(&text, &number) || number >= UINT16_MAX)
+	if (!scan_u64(&text, &number) || number >= UINT16_MAX)
 		return -EBADMSG;
 	thread->syscall = (uint16_t)number;
-	if (call_has_fd(number) && next_number(&text, &first) && (first & UINT32_MAX) <= INT32_MAX)
+	if (call_has_fd(number) && scan_u64(&text, &first) && (first & UINT32_MAX) <= INT32_MAX)
 		thread->syscall_fd = (uint32_t)first; /* the upper half of the register is not part of an int */
 	return 0;
 }
 
-/* The number behind "name:" at the beginning of a line. */
-static bool status_number(const char *line, const char *name, uint64_t *ret_value)
-{
-	size_t n = strlen(name);
-
-	if (strncmp(line, name, n) != 0 || line[n] != ':')
-		return false;
-	line += n + 1;
-	return next_number(&line, ret_value);
-}
-
 void process_parse_status(const char *text, uint32_t *uid, uint64_t *voluntary, uint64_t *involuntary)
 {
-	const char *line;
 	uint64_t value;
-	size_t n;
 
-	while (proctext_line(&text, &line, &n)) {
-		if (uid && status_number(line, "Uid", &value) && value <= UINT32_MAX)
-			*uid = (uint32_t)value;
-		else if (status_number(line, "voluntary_ctxt_switches", &value))
-			*voluntary = value;
-		else if (status_number(line, "nonvoluntary_ctxt_switches", &value))
-			*involuntary = value;
-	}
+	if (uid && scan_keyed(text, "Uid", &value) && value <= UINT32_MAX)
+		*uid = (uint32_t)value;
+	(void)scan_keyed(text, "voluntary_ctxt_switches", voluntary);
+	(void)scan_keyed(text, "nonvoluntary_ctxt_switches", involuntary);
 }
 
 uint32_t process_parse_limits(const char *text)
@@ -254,7 +206,7 @@ uint32_t process_parse_limits(const char *text)
 		if (n < sizeof(name) || memcmp(line, name, sizeof(name) - 1) != 0)
 			continue;
 		line += sizeof(name) - 1;
-		return next_number(&line, &value) && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+		return scan_u64(&line, &value) && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 	}
 	return UINT32_MAX;
 }

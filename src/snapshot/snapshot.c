@@ -127,14 +127,11 @@ void *snapshot_last(const struct snapshot *snapshot, const struct record_type *t
 	return table && table->items ? table->items + table->count * type->size : NULL;
 }
 
-bool snapshot_wants(const struct snapshot_request *request, const struct record_type *type)
+bool snapshot_wants(const struct snapshot *snapshot, const struct record_type *type)
 {
-	if (!request->types)
-		return true;
-	for (const struct record_type *const *wanted = request->types; *wanted; wanted++)
-		if (*wanted == type)
-			return true;
-	return false;
+	const struct snapshot_table *table = snapshot_table(snapshot, type);
+
+	return table && table->wanted;
 }
 
 uint64_t snapshot_refused(const struct snapshot *snapshot)
@@ -229,12 +226,35 @@ int snapshot_read(struct snapshot *snapshot, const char *path)
 	return buf_read_file(&snapshot->text, path);
 }
 
-static bool source_wanted(const struct snapshot_source *source, const struct snapshot_request *request)
+static bool source_wanted(const struct snapshot *snapshot, const struct snapshot_source *source)
 {
 	for (const struct record_type *const *type = source->types; *type; type++)
-		if (snapshot_wants(request, *type))
+		if (snapshot_wants(snapshot, *type))
 			return true;
 	return false;
+}
+
+static void want(struct snapshot *snapshot, const struct record_type *const *types)
+{
+	for (; types && *types; types++) {
+		struct snapshot_table *table = snapshot_table(snapshot, *types);
+
+		if (table)
+			table->wanted = true;
+	}
+}
+
+/* What was asked for, and what that needs: sources run in the order of stages, so one pass backwards finds all. */
+static void choose_tables(struct snapshot *snapshot, const struct snapshot_request *request)
+{
+	struct snapshot_memory *memory = snapshot->memory;
+
+	for (size_t i = 0; i < snapshot->table_count; i++)
+		snapshot->tables[i].wanted = request->types == NULL;
+	want(snapshot, request->types);
+	for (size_t i = memory->source_count; i-- > 0;)
+		if (source_wanted(snapshot, memory->sources[i]))
+			want(snapshot, memory->sources[i]->needs);
 }
 
 static void run_source(struct snapshot *snapshot, const struct snapshot_source *source,
@@ -257,7 +277,7 @@ static void run_sources(struct snapshot *snapshot, const struct snapshot_request
 
 	for (size_t i = 0; i < memory->source_count; i++)
 		if (memory->sources[i]->stage == stage && memory->sources[i]->per_netns == per_netns &&
-		    source_wanted(memory->sources[i], request))
+		    source_wanted(snapshot, memory->sources[i]))
 			run_source(snapshot, memory->sources[i], request);
 }
 
@@ -266,7 +286,7 @@ static void begin_sources(struct snapshot *snapshot, const struct snapshot_reque
 	struct snapshot_memory *memory = snapshot->memory;
 
 	for (size_t i = 0; i < memory->source_count; i++) {
-		if (!memory->sources[i]->begin || !source_wanted(memory->sources[i], request))
+		if (!memory->sources[i]->begin || !source_wanted(snapshot, memory->sources[i]))
 			continue;
 		snapshot->source = memory->sources[i];
 		memory->sources[i]->begin(snapshot, request);
@@ -335,6 +355,7 @@ int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *requ
 	snapshot->begin_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	snapshot->begin_time_ns = clock_real_ns();
 	list_namespaces(snapshot, namespaces);
+	choose_tables(snapshot, request);
 	begin_sources(snapshot, request);
 	for (enum snapshot_stage stage = 0; stage < STAGE_END; stage++) {
 		entered = run_stage(snapshot, request, namespaces, stage, why);

@@ -26,6 +26,7 @@ struct snapshot_table {
 	size_t room;
 	size_t cap;
 	uint64_t refused; /* records that would have passed the cap */
+	bool wanted;      /* in the taking under way */
 	void *blank;      /* a record in which every field is unknown */
 };
 
@@ -75,6 +76,7 @@ struct snapshot_source {
 	const char *name;
 	const char *lost;                       /* what nobody can know when this source fails */
 	const struct record_type *const *types; /* what it fills; NULL at the end */
+	const struct record_type *const *needs; /* what it looks at, filled in earlier stages; may be NULL */
 	enum snapshot_stage stage;
 	bool per_netns;    /* called once a namespace, from inside it; else once a snapshot */
 	size_t state_size; /* zeroed memory that stays from one taking to the next */
@@ -105,7 +107,6 @@ int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *requ
 
 /* The table of a type that some source fills, else NULL. */
 struct snapshot_table *snapshot_table(const struct snapshot *snapshot, const struct record_type *type);
-bool snapshot_wants(const struct snapshot_request *request, const struct record_type *type);
 
 #define snapshot_each(snapshot, type_object, c_type, item)                                                             \
 	for (c_type *item = snapshot_first((snapshot), &(type_object)),                                                \
@@ -120,6 +121,8 @@ uint64_t snapshot_refused(const struct snapshot *snapshot);
 
 /* --- for sources --- */
 
+/* Whether records of the type are wanted, by the caller or by a source that needs them. */
+bool snapshot_wants(const struct snapshot *snapshot, const struct record_type *type);
 /* A new record in which everything is unknown; NULL when the table is full. Valid until the next one. */
 void *table_add(struct snapshot_table *table);
 /* Takes the last one back. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/parse.h"
+#include "snapshot/scan.h"
 #include "snapshot/sock_watch.h"
 #include "snapshot/worker.h"
 
@@ -126,29 +126,24 @@ static void ask_udp(struct half *half)
 		half->result = r6;
 }
 
-/* "TCP: inuse 5 orphan 0 tw 3 ..." of the namespace that we are in; 0 when it cannot be read. */
+/*
+ * "TCP: inuse 5 orphan 0 tw 3 alloc 7 mem 2": of the words behind the name, those allocated on the whole host, of both
+ * families, and those that wait out their time here. 0 when it cannot be read.
+ */
 static uint64_t count_tcp(struct snapshot *snapshot)
 {
+	uint64_t waiting = 0, allocated = 0;
 	const char *at;
-	uint64_t sum = 0;
 
 	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat") < 0)
 		return 0;
-	at = strstr(buf_text(&snapshot->text), "\nTCP: inuse ");
-	for (unsigned i = 0; at && i < 3; i++) {
-		char word[24] = "";
-		uint64_t value;
-
-		/* The figures stand behind inuse, orphan and tw; orphans are among those in use. */
-		at = strpbrk(at, "0123456789");
-		if (!at)
-			break;
-		memcpy(word, at, min_of(strspn(at, "0123456789"), sizeof(word) - 1));
-		if (parse_u64(word, 0, UINT32_MAX, &value) == 0 && i != 1)
-			sum += value;
-		at += strlen(word);
+	at = strstr(buf_text(&snapshot->text), "\nTCP:");
+	if (at) {
+		at++;
+		if (scan_skip(&at, 6) && scan_u64(&at, &waiting) && scan_skip(&at, 1))
+			(void)scan_u64(&at, &allocated);
 	}
-	return sum;
+	return waiting + allocated;
 }
 
 static struct half half_of(struct snapshot *snapshot, unsigned index, unsigned halves)

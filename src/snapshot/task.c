@@ -195,7 +195,7 @@ static void read_threads(struct snapshot *snapshot, struct state *state, int pro
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct state *state = snapshot_state(snapshot);
-	bool processes = snapshot_wants(request, &process_type), threads = snapshot_wants(request, &thread_type);
+	bool processes = snapshot_wants(snapshot, &process_type), threads = snapshot_wants(snapshot, &thread_type);
 
 	(void)why;
 	state->hidden = 0;
@@ -251,12 +251,14 @@ const struct process_record *process_find(const struct snapshot *snapshot, uint3
 	return NULL;
 }
 
+static const struct record_type *const needs[] = {&owner_type, NULL};
 static const struct record_type *const types[] = {&process_type, &thread_type, NULL};
 
 static const struct snapshot_source task_source = {
 	.name = "task",
 	.lost = "processes that hold sockets, and what their threads do",
 	.types = types,
+	.needs = needs,
 	.stage = STAGE_PROCESSES,
 	.state_size = sizeof(struct state),
 	.collect = collect,

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest counters: the protocols' counters, and how fast they move. */
+#include <string.h>
+
+#include "base/map.h"
+#include "cmd/snapshot_view.h"
+#include "snapshot/counter.h"
+#include "snapshot/delta.h"
+
+struct config {
+	struct look_options look;
+	struct output_options output;
+	bool all;
+	uint64_t interval_ns;
+	uint64_t count;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, all, FLAG, "all", 'a', NULL, "those that do not move, too"),
+	OPTION_GROUP(struct config, look, look_option_table),
+	OPTION_GROUP(struct config, output, output_option_table),
+	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "show what moved, every so many seconds"),
+	POSITIONAL(struct config, count, UINT, "COUNT", "how many times"),
+	OPTION_END,
+};
+
+/* What a counter did between two looks: a second part beside its record. */
+struct move {
+	uint64_t delta;
+	double rate;
+};
+
+static const struct field move_fields[] = {
+	FIELD(struct move, delta, COUNT, "how far it moved since the look before; unknown when it was reset"),
+	FIELD(struct move, rate, RATIO, "the same, a second", .unit = "/s"),
+};
+RECORD_TYPE(move_type, "move", struct move, move_fields, "how far a counter moved");
+
+struct run {
+	const struct config *config;
+	struct map before; /* "NETNS NAME" -> value */
+	uint64_t looks;
+	uint64_t time_ns;
+};
+
+static struct move move_of(struct run *run, const struct counter_record *counter, uint64_t span_ns)
+{
+	struct move move = {.delta = UINT64_MAX, .rate = __builtin_nan("")};
+	uint64_t *before;
+	char key[160];
+	bool new;
+
+	snprintf(key, sizeof(key), "%u %s", counter->netns, counter->counter);
+	before = map_put(&run->before, key, &new);
+	if (!before)
+		return move;
+	/* A state that goes down has not been reset; it has no rate. */
+	if (!new && run->looks > 0 && !counter->gauge) {
+		move.delta = counter_delta(*before, counter->value);
+		move.rate = counter_rate(move.delta, span_ns);
+	}
+	*before = counter->value;
+	return move;
+}
+
+static bool moved(const struct run *run, const struct counter_record *counter, const struct move *move)
+{
+	if (run->config->all)
+		return true;
+	if (run->looks == 0)
+		return counter->value != 0 && counter->value != UINT64_MAX && !counter->gauge;
+	return move->delta != 0 && move->delta != UINT64_MAX;
+}
+
+static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
+{
+	struct run *run = context;
+	uint64_t span = snapshot->begin_boot_ns - run->time_ns, shown = 0;
+	bool baseline = run->config->interval_ns && run->looks == 0;
+
+	snapshot_each(snapshot, counter_type, const struct counter_record, counter)
+	{
+		struct move move = move_of(run, counter, span);
+
+		if (!baseline && moved(run, counter, &move))
+			shown += output_record(output, &(struct record){.parts = {counter, &move}});
+	}
+	run->time_ns = snapshot->begin_boot_ns;
+	run->looks++;
+	return shown;
+}
+
+static int run(const void *data)
+{
+	static const struct record_type *const types[] = {&counter_type, NULL};
+	static const struct shape shape = {.count = 2, .types = {&counter_type, &move_type}};
+	const struct config *config = data;
+	struct run state = {.config = config, .before = MAP_INIT(0, sizeof(uint64_t), 1 << 20)};
+	int code = look_run(&(struct look){
+		.command = "counters",
+		.options = &config->look,
+		.output = &config->output,
+		.shape = &shape,
+		.types = types,
+		.interval_ns = config->interval_ns,
+		/* The first look is what the others are compared with. */
+		.count = config->count ? config->count + 1 : 0,
+		.show = show,
+		.context = &state,
+	});
+
+	map_done(&state.before);
+	return code;
+}
+
+static const char *const examples[] = {
+	"nest counters 1",
+	"what moved, every second",
+	"nest counters --where 'counter ~ \"*Drop*\"'",
+	"everything that was ever dropped",
+	NULL,
+};
+
+static const struct command counters_command = {
+	.name = "counters",
+	.summary = "counters of IP, ICMP, TCP and UDP, and how fast they move",
+	.description = "Without an interval: every counter that is not zero, as it stands since the namespace came "
+		       "into being. With one: "
+		       "those that moved since the look before, and how fast. A counter that went backwards was reset; "
+		       "what it "
+		       "missed is not known and not guessed.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(counters_command);
