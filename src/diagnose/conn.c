@@ -31,6 +31,13 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
 	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
 	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
+	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
+	FIELD(struct conn_measures, data_segs_in, COUNT, "segments with data received"),
+	FIELD(struct conn_measures, data_segs_base, COUNT, "the most of these in an earlier window"),
+	FIELD(struct conn_measures, receive_gap_ns, DURATION, "since data was last received, at the end"),
+	FIELD(struct conn_measures, receive_gap_base_ns, DURATION, "longest time without data received, seen in earlier windows"),
+	FIELD(struct conn_measures, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "/s"),
+	FIELD(struct conn_measures, steady_windows, COUNT, "earlier windows in a row in which data was received"),
 	FIELD(struct conn_measures, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
 	FIELD(struct conn_measures, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)",
 	      .unit = "%"),
@@ -69,13 +76,13 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
 	FIELD(struct conn_measures, syn_retrans, COUNT, "SYNs sent again"),
 	FIELD(struct conn_measures, reply_wait_ns, DURATION, "how long an answer has been outstanding at the end"),
-	FIELD(struct conn_measures, reply_base_ns, DURATION, "how long answers took in earlier windows, at most"),
 	FIELD(struct conn_measures, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
 	FIELD(struct conn_measures, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
 	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
 	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
 	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
 	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),
+	FIELD(struct conn_measures, cwnd_best, COUNT, "largest congestion window of earlier windows"),
 	FIELD(struct conn_measures, ssthresh, COUNT, "slow-start threshold in segments"),
 	FIELD(struct conn_measures, mss, BYTES, "largest segment it sends"),
 	FIELD(struct conn_measures, pmtu, BYTES, "path MTU it believes in"),
@@ -108,7 +115,11 @@ struct conn_track {
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
 	/* Of earlier windows. */
-	uint64_t rtt_base_ns, reply_base_ns, best_rate;
+	uint64_t rtt_base_ns, best_rate, best_receive_rate, data_segs_base, gap_base_ns;
+	unsigned steady;
+	uint32_t cwnd_best;
+	/* Of this window. */
+	uint64_t gap_max_ns;
 };
 
 struct conn_state {
@@ -143,7 +154,9 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 		t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
 	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
 			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
-	c->reply_wait += s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_sent_ns < t->last_received_ns;
+	/* The kernel's clock ticks every few milliseconds: a request that follows an answer at once has the same age. */
+	c->reply_wait += s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_sent_ns <= t->last_received_ns;
+	c->gap_max_ns = max_of(c->gap_max_ns, t->last_received_ns);
 	c->sendq_min = min_of(c->sendq_min, s->sendq_bytes);
 	c->sendq_max = max_of(c->sendq_max, s->sendq_bytes);
 	c->recvq_min = min_of(c->recvq_min, s->recvq_bytes);
@@ -165,6 +178,7 @@ static void begin_window(struct conn_track *c, const struct window *window)
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
 	c->fill_min = INFINITY;
+	c->gap_max_ns = 0;
 	/* The last sample of the window before is where the counters start. */
 	if (c->has_base) {
 		c->base = c->last;
@@ -195,7 +209,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			c->first_window = window->number;
 			c->first_seen_ns = snapshot->begin_boot_ns;
 			c->rtt_base_ns = UINT64_MAX;
-			c->reply_base_ns = UINT64_MAX;
 		}
 		if (is_new || c->window != window->number)
 			begin_window(c, window);
@@ -254,6 +267,8 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
 	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
 	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
+	m->dsack_count = dsack;
+	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
 	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
 	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
@@ -307,6 +322,7 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	}
 	m->rtt_base_ns = c->rtt_base_ns;
 	m->cwnd = t->cwnd;
+	m->cwnd_best = c->cwnd_best;
 	m->ssthresh = t->ssthresh;
 	m->mss = t->snd_mss;
 	m->pmtu = t->pmtu;
@@ -323,7 +339,8 @@ static void measure_standstill(const struct conn_track *c, struct conn_measures 
 	m->silent_ns = established ? t->last_ack_ns : UINT64_MAX;
 	m->backoff = t->backoff;
 	m->reply_wait_ns = c->reply_wait == c->samples && c->samples > 0 ? t->last_sent_ns : UINT64_MAX;
-	m->reply_base_ns = c->reply_base_ns;
+	m->receive_gap_ns = established ? t->last_received_ns : UINT64_MAX;
+	m->receive_gap_base_ns = c->gap_base_ns;
 }
 
 /* Exactly one holds it back at a time, as the kernel times it; within "busy" a local queue is told from the path. */
@@ -354,14 +371,27 @@ static enum activity activity_of(const struct conn_measures *m)
 	return moved ? ACTIVITY_ACTIVE : ACTIVITY_IDLE;
 }
 
+static uint64_t known_or_zero(uint64_t value)
+{
+	return value == UINT64_MAX ? 0 : value;
+}
+
+/* What later windows will be compared with. */
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
-	uint64_t rate = max_of(m->send_rate == UINT64_MAX ? 0 : m->send_rate,
-			       m->receive_rate == UINT64_MAX ? 0 : m->receive_rate);
+	bool received = known_or_zero(m->received_bytes) > 0;
 
-	if (m->srtt_ns != UINT64_MAX && m->segs_in != UINT64_MAX && m->segs_in > 0)
+	if (m->srtt_ns != UINT64_MAX && known_or_zero(m->segs_in) > 0)
 		c->rtt_base_ns = min_of(c->rtt_base_ns, m->srtt_ns);
-	c->best_rate = max_of(c->best_rate, rate);
+	c->best_rate = max_of(c->best_rate, max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate)));
+	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
+	c->data_segs_base = max_of(c->data_segs_base, known_or_zero(m->data_segs_in));
+	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
+	/* A gap that is going on is not part of the base it will be compared with. */
+	if (received) {
+		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_max_ns);
+		c->steady++;
+	}
 }
 
 static void add_module(const struct conn_track *c, const struct conn_measures *m, struct graph *graph)
@@ -420,6 +450,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->sndbuf = c->socket.sndbuf;
 		m->rcvbuf = c->socket.rcvbuf;
 		m->best_rate = c->best_rate;
+		m->best_receive_rate = c->best_receive_rate;
+		m->data_segs_base = c->data_segs_base;
+		m->steady_windows = c->steady;
 		m->age_windows = window->number - c->first_window;
 		measure_counters(c, span_ns, m);
 		measure_samples(c, m);

@@ -20,6 +20,8 @@ struct conn_measures {
 	uint64_t reorder_count;
 	uint64_t ooo_count;
 	uint64_t segs_in, segs_out;
+	uint64_t dsack_count;
+	uint64_t data_segs_in, data_segs_base;
 	/* Shares of the window that the kernel timed. */
 	double busy_share, rwnd_share, sndbuf_share;
 	/* Shares of the samples in which something held. */
@@ -42,13 +44,14 @@ struct conn_measures {
 	uint64_t syn_wait_ns;
 	uint32_t syn_retrans;
 	uint64_t reply_wait_ns;
-	uint64_t reply_base_ns;
+	uint64_t receive_gap_ns, receive_gap_base_ns;
 	/* The path as it looks from here. */
 	uint64_t srtt_ns, min_rtt_ns, rtt_excess_ns, rtt_base_ns;
 	double rtt_ratio;
-	uint32_t cwnd, ssthresh, mss, pmtu;
+	uint32_t cwnd, cwnd_best, ssthresh, mss, pmtu;
 	uint64_t send_rate, receive_rate;
-	uint64_t best_rate;
+	uint64_t best_rate, best_receive_rate;
+	uint64_t steady_windows;
 	uint64_t age_windows;
 	struct limit_record limits;
 };

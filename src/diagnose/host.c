@@ -31,6 +31,7 @@ static const struct field host_fields[] = {
 	FIELD(H, host_zero_window_adv, COUNT, "times that this host closed its own window"),
 	FIELD(H, host_backlog_drops, COUNT, "segments dropped because a socket's backlog was full"),
 	FIELD(H, host_rto_count, COUNT, "retransmission time-outs"),
+	FIELD(H, host_dsack_sent, COUNT, "segments received twice, and reported as such to their senders"),
 };
 RECORD_TYPE(host_measures_type, "measure.host", H, host_fields, "what the protocol counters of the host say");
 
@@ -68,6 +69,8 @@ static const struct {
 	{"TcpExtTCPToZeroWindowAdv", offsetof(H, host_zero_window_adv)},
 	{"TcpExtTCPBacklogDrop", offsetof(H, host_backlog_drops)},
 	{"TcpExtTCPTimeouts", offsetof(H, host_rto_count)},
+	{"TcpExtTCPDSACKOldSent", offsetof(H, host_dsack_sent)},
+	{"TcpExtTCPDSACKOfoSent", offsetof(H, host_dsack_sent)},
 };
 
 struct state {

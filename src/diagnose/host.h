@@ -28,6 +28,7 @@ struct host_measures {
 	uint64_t host_zero_window_adv;
 	uint64_t host_backlog_drops;
 	uint64_t host_rto_count;
+	uint64_t host_dsack_sent;
 };
 
 extern const struct record_type host_measures_type;

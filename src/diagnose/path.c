@@ -19,6 +19,7 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
 	FIELD(struct path_measures, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
 	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
+	FIELD(struct path_measures, path_filling, COUNT, "of these, sending as much as their congestion window allows"),
 	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
 	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
 	FIELD(struct path_measures, others_moving, COUNT, "of these, moving"),
@@ -32,7 +33,7 @@ RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_field
 	    "what the connections over one path have in common");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, min_rtt_ns;
+	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, min_rtt_ns;
 };
 
 static bool is_moving(const struct conn_measures *m)
@@ -51,6 +52,7 @@ static void count(struct tally *t, const struct conn_measures *m)
 	t->connecting += m->syn_wait_ns != UINT64_MAX && m->syn_retrans > 0;
 	t->lossy += m->loss_share >= 0.005;
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
+	t->filling += m->cwnd_share > 0.5;
 	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
 	if (m->min_rtt_ns != UINT64_MAX)
 		t->min_rtt_ns = t->min_rtt_ns ? min_of(t->min_rtt_ns, m->min_rtt_ns) : m->min_rtt_ns;
@@ -92,6 +94,7 @@ static void finish(struct window *window _unused_, void *data _unused_, struct g
 			.path_lossy = path->lossy,
 			.path_clean = path->clean,
 			.path_slow_rtt = path->slow_rtt,
+			.path_filling = path->filling,
 			.path_min_rtt_ns = path->min_rtt_ns ? path->min_rtt_ns : UINT64_MAX,
 			.others_conns = all.conns - path->conns,
 			.others_stuck = all.stuck - path->stuck,
