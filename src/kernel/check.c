@@ -31,7 +31,7 @@ void check_list_done(struct check_list *list)
 
 const struct check *check_find(const struct check_list *list, const char *name)
 {
-	vec_each (&list->checks, check)
+	vec_each(&list->checks, check)
 		if (strcmp(check->check, name) == 0)
 			return check;
 	return NULL;

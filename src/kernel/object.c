@@ -186,7 +186,7 @@ void kernel_object_close(struct kernel_object *object)
 {
 	if (!object)
 		return;
-	vec_each (&object->links, link)
+	vec_each(&object->links, link)
 		bpf_link__destroy(*link);
 	vec_done(&object->links);
 	for (size_t i = 0; i < ARRAY_SIZE(object->mappings); i++)

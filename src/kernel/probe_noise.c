@@ -155,7 +155,12 @@ int probe_noise_spin(struct probe_try *try)
 /* Reads the iterator in fd to its end; programs here write nothing, so the first read ends it. */
 int probe_noise_iter(struct probe_try *try)
 {
+	/* There is at least one socket to find. */
+	_cleanup_close_ int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char data[4096];
+
+	if (socket_fd < 0)
+		return why_set(&try->why, -errno, "no socket can be made");
 
 	for (unsigned i = 0; i < 64; i++) {
 		ssize_t n = read(try->fd, data, sizeof(data));

@@ -154,7 +154,7 @@ static int run_stages(struct probe_try *try, enum probe_stage *stage)
 	if (r < 0)
 		return r;
 	if (*try->fired == 0)
-		return why_set(&try->why, -ENODATA, "attached, but it did not run when it should have");
+		return why_set(&try->why, -ENODATA, "what should have run it did not");
 	*stage = PROBE_RAN;
 	return 0;
 }

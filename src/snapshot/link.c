@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <limits.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -225,24 +224,24 @@ void dev_name_get(struct dev_names *names, uint32_t ifindex, char *name)
 /* Asked of the driver; most virtual interfaces have no answer. */
 static void ask_speed(int fd, struct link_record *link)
 {
-	struct {
-		struct ethtool_link_settings head;
-		uint32_t masks[3 * SCHAR_MAX]; /* as long as the kernel's answer can be */
-	} settings = {.head.cmd = ETHTOOL_GLINKSETTINGS};
-	struct ifreq request = {.ifr_data = (void *)&settings};
+	/* The settings and, behind them, three masks of a length that the kernel tells; at most 127 words each. */
+	_Alignas(8) uint8_t room[sizeof(struct ethtool_link_settings) + 3 * 127 * sizeof(uint32_t)] = {};
+	struct ethtool_link_settings *settings = (struct ethtool_link_settings *)room;
+	struct ifreq request = {.ifr_data = (void *)room};
 
 	memcpy(request.ifr_name, link->dev, sizeof(request.ifr_name));
+	settings->cmd = ETHTOOL_GLINKSETTINGS;
 	/* The first answer only says how long the masks are, as a negative number. */
-	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || settings.head.link_mode_masks_nwords >= 0)
+	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || settings->link_mode_masks_nwords >= 0)
 		return;
-	settings.head.link_mode_masks_nwords = (int8_t)-settings.head.link_mode_masks_nwords;
-	settings.head.cmd = ETHTOOL_GLINKSETTINGS;
+	settings->link_mode_masks_nwords = (int8_t)-settings->link_mode_masks_nwords;
+	settings->cmd = ETHTOOL_GLINKSETTINGS;
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0)
 		return;
-	if (settings.head.speed != 0 && settings.head.speed != (uint32_t)SPEED_UNKNOWN)
-		link->speed = (uint64_t)settings.head.speed * 1000000;
-	if (settings.head.duplex == DUPLEX_HALF || settings.head.duplex == DUPLEX_FULL)
-		link->duplex = settings.head.duplex;
+	if (settings->speed != 0 && settings->speed != (uint32_t)SPEED_UNKNOWN)
+		link->speed = (uint64_t)settings->speed * 1000000;
+	if (settings->duplex == DUPLEX_HALF || settings->duplex == DUPLEX_FULL)
+		link->duplex = settings->duplex;
 }
 
 static int collect_links(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)

@@ -14,8 +14,8 @@ static const struct field qdisc_fields[] = {
 	FIELD(Q, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
 	FIELD(Q, dev, TEXT, "interface"),
 	FIELD(Q, kind, TEXT, "what kind of queue it is"),
-	FIELD(Q, handle, HEX, "its number: major in the upper, minor in the lower half"),
-	FIELD(Q, parent, HEX, "what it hangs below; 0xffffffff: the interface itself"),
+	FIELD(Q, handle, TEXT, "its number, of a class with the class behind the colon"),
+	FIELD(Q, parent, TEXT, "what it hangs below; root: the interface itself"),
 	FIELD(Q, bytes, BYTES, "passed on"),
 	FIELD(Q, packets, COUNT, "packets passed on"),
 	FIELD(Q, qlen, COUNT, "packets that wait"),
@@ -57,6 +57,19 @@ static void parse_stats(struct qdisc_record *qdisc, const struct nlattr *attr)
 	}
 }
 
+/* As tc writes it. */
+static void put_handle(char *text, size_t size, uint32_t handle)
+{
+	if (handle == TC_H_ROOT)
+		snprintf(text, size, "root");
+	else if (handle == TC_H_INGRESS)
+		snprintf(text, size, "ingress");
+	else if (TC_H_MIN(handle) == 0)
+		snprintf(text, size, "%x:", handle >> 16);
+	else
+		snprintf(text, size, "%x:%x", handle >> 16, TC_H_MIN(handle));
+}
+
 void qdisc_parse_message(struct snapshot *snapshot, const struct nlmsghdr *message, void *context)
 {
 	const struct tcmsg *info = mnl_nlmsg_get_payload(message);
@@ -73,8 +86,8 @@ void qdisc_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messa
 	nl_attrs(message, sizeof(*info), attrs, TCA_MAX);
 	qdisc->netns = snapshot->netns;
 	qdisc->ifindex = (uint32_t)info->tcm_ifindex;
-	qdisc->handle = info->tcm_handle;
-	qdisc->parent = info->tcm_parent;
+	put_handle(qdisc->handle, sizeof(qdisc->handle), info->tcm_handle);
+	put_handle(qdisc->parent, sizeof(qdisc->parent), info->tcm_parent);
 	nl_get_chars(attrs[TCA_KIND], qdisc->kind, sizeof(qdisc->kind));
 	parse_stats(qdisc, attrs[TCA_STATS2]);
 	qdisc_parse_options(qdisc, attrs[TCA_OPTIONS], is_class);

@@ -9,8 +9,8 @@ struct qdisc_record {
 	uint32_t ifindex;
 	char dev[16];
 	char kind[16];
-	uint32_t handle; /* major:minor */
-	uint32_t parent;
+	char handle[12]; /* "8001:", of a class "1:10" */
+	char parent[12]; /* the same, or "root", "ingress", "clsact" */
 	uint64_t bytes;
 	uint64_t packets;
 	uint32_t qlen;

@@ -2,26 +2,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # nest doctor against this kernel: what it says is held against what bpftool, /proc and the kernel's own files say, it works
 # for users and in places that have nothing, and it leaves nothing behind.
-# timeout: 180
+# timeout: 240
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 bpftool setpriv unshare
 
 # Users other than root must be able to run it, wherever the build is.
 chmod 755 "$room"
-install -m 755 "$nest" "$room/nest"
+install -m 755 "$nest" "$room/nest" || exit 1
 nest=$room/nest
 as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
-# state NAME FILE / detail NAME FILE: of one check in a file of JSON lines.
+# state NAME FILE, detail NAME FILE, field FIELD NAME FILE: of one check in a file of JSON lines.
 field() {
-	python3 -c '
+	[ "$3.tsv" -nt "$3" ] || python3 -c '
 import json, sys
-for line in open(sys.argv[3], encoding="utf-8"):
-    row = json.loads(line)
-    if row["check"] == sys.argv[1]:
-        print(row[sys.argv[2]] or "-")
-' "$2" "$1" "$3"
+for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
+    for name, value in row.items():
+        print(row["check"], name, value or "-", sep="\t")
+' "$3" >"$3.tsv"
+	awk -F '\t' -v check="$2" -v field="$1" '$1 == check && $2 == field { print $3 }' "$3.tsv"
 }
 state() { field state "$@"; }
 detail() { field detail "$@"; }
@@ -53,7 +53,11 @@ for _ in 1 2 3; do
 	[ "$took" -lt "$best" ] && best=$took
 done
 diag "best of three: $best ms"
-compare "$best" -lt 2000 'takes less than two seconds'
+if [ -n "${NEST_VM-}" ]; then
+	skip 'takes less than two seconds' 'a machine in software is many times slower'
+else
+	compare "$best" -lt 2000 'takes less than two seconds'
+fi
 compare "$(wc -l <"$room/root.txt")" -le 100 'fits two screens'
 like "$(head -1 "$room/root.txt")" '^Linux .*: ' 'begins with a verdict'
 
@@ -133,7 +137,7 @@ for kind in uprobe uretprobe ring_buffer sk_storage iter_tcp iter_task_file; do
 done
 
 # Tracefs mounted for this one run only.
-unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$1" doctor --json' sh "$nest" >"$room/tracefs.json"
+unshare -m sh -c '{ [ -d /sys/kernel/tracing/events ] || mount -t tracefs nodev /sys/kernel/tracing; } && exec "$1" doctor --json' sh "$nest" >"$room/tracefs.json"
 is "$(state tracefs "$room/tracefs.json")" ok 'a mounted tracefs is seen'
 is "$(state tracepoint "$room/tracefs.json")" ok 'tracepoints run with it'
 is "$(state tracepoint_syscall "$room/tracefs.json")" ok 'and so do those of system calls'
@@ -151,8 +155,8 @@ like "$(detail tp_btf "$user")" 'EPERM|EACCES' 'and why'
 is "$(state sock_diag_tcp "$user")" ok 'sockets are told to everybody'
 like "$("${as_nobody[@]}" "$nest" doctor | head -1)" 'lacks cap_bpf' 'the verdict blames the privilege'
 
-some=(--inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon)
-"${as_nobody[@]}" "${some[@]}" "$nest" doctor --json >"$room/some.json" 2>&1
+some=+bpf,+perfmon
+"${as_nobody[@]}" "--inh-caps=$some" "--ambient-caps=$some" "$nest" doctor --json >"$room/some.json" 2>&1
 is "$(state tp_btf "$room/some.json")" ok 'CAP_BPF and CAP_PERFMON are enough for tp_btf'
 is "$(state iter_tcp "$room/some.json")" ok 'and for iterators'
 is "$(state tc "$room/some.json")" missing 'and not for tc'
@@ -191,7 +195,12 @@ left_behind() {
 	python3 - <<'PYTHON'
 import json, subprocess
 def listing(kind):
-    return json.loads(subprocess.run(["bpftool", "-j", kind], capture_output=True, check=True).stdout or "[]")
+    # bpftool gives up when one goes away while it looks.
+    for _ in range(50):
+        done = subprocess.run(["bpftool", "-j", kind], capture_output=True, check=False)
+        if done.returncode == 0:
+            return json.loads(done.stdout or "[]")
+    raise SystemExit(f"bpftool {kind}: {done.stderr.decode()}")
 programs = {p["id"]: p["name"] for p in listing("prog") if p.get("name", "").startswith("probe_")}
 print("".join(f"program {n}\n" for n in programs.values()) +
       "".join(f"map {m['name']}\n" for m in listing("map") if m.get("name", "").startswith(("probe.bp", "probe_"))) +
@@ -226,7 +235,8 @@ killed=0
 for _ in {1..15}; do
 	"$nest" doctor >/dev/null 2>&1 &
 	victim=$!
-	sleep "0.$(printf %03d $((RANDOM % 450)))" # a random moment is the point here
+	moment=$((RANDOM % best)) # a random moment of a run is the point here
+	sleep "$((moment / 1000)).$(printf %03d $((moment % 1000)))"
 	kill -KILL $victim 2>/dev/null && killed=$((killed + 1))
 	wait $victim 2>/dev/null
 done

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "snapshot/conntrack.h"
+#include "snapshot/limit.h"
+#include "snapshot/memory.h"
+#include "snapshot/process.h"
+#include "snapshot/scan.h"
+#include "snapshot/socket.h"
+
+/* Rows that can be many (a process, a listener, a destination) are shown from this share on. */
+#define NOTABLE          0.5
+#define DESTINATIONS_MAX 65536
+
+#define L                struct host_limit_record
+static const struct field limit_fields[] = {
+	FIELD(L, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	FIELD(L, limit, TEXT, "what can run out"),
+	FIELD(L, of, TEXT, "whose it is"),
+	FIELD(L, used, COUNT, "how much is used"),
+	FIELD(L, max, COUNT, "how much there is"),
+	FIELD(L, share, RATIO, "used part of it"),
+	FIELD(L, raise, TEXT, "the setting behind it", .hidden = true),
+};
+#undef L
+RECORD_TYPE(host_limit_type, "host_limit", struct host_limit_record, limit_fields, "something that can run out");
+
+static void add(struct snapshot *snapshot, const struct host_limit_record *limit)
+{
+	struct host_limit_record *record;
+
+	if (limit->used == UINT64_MAX || limit->max == UINT64_MAX || limit->max == 0)
+		return;
+	record = table_add(snapshot_table(snapshot, &host_limit_type));
+	if (!record)
+		return;
+	*record = *limit;
+	record->share = (double)limit->used / (double)limit->max;
+}
+
+/* Members of 32 bits have an unknown of their own. */
+static uint64_t wide(uint32_t value)
+{
+	return value == UINT32_MAX ? UINT64_MAX : value;
+}
+
+static void add_memory(struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, memory_type, const struct memory_record, m)
+	{
+		const struct host_limit_record rows[] = {
+			{.limit = "tcp-memory",
+			 .used = m->tcp_bytes,
+			 .max = m->tcp_max_bytes,
+			 .raise = "net.ipv4.tcp_mem"},
+			{.limit = "udp-memory",
+			 .used = m->udp_bytes,
+			 .max = m->udp_max_bytes,
+			 .raise = "net.ipv4.udp_mem"},
+			{.limit = "time-wait",
+			 .used = wide(m->tcp_time_wait),
+			 .max = wide(m->time_wait_max),
+			 .raise = "net.ipv4.tcp_max_tw_buckets"},
+			{.limit = "orphans",
+			 .used = wide(m->tcp_orphan),
+			 .max = wide(m->orphan_max),
+			 .raise = "net.ipv4.tcp_max_orphans"},
+		};
+
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			struct host_limit_record row = rows[i];
+
+			row.netns = m->netns;
+			add(snapshot, &row);
+		}
+	}
+	snapshot_each(snapshot, conntrack_type, const struct conntrack_record, c)
+		add(snapshot, &(struct host_limit_record){.netns = c->netns,
+							  .limit = "conntrack",
+							  .used = c->entries,
+							  .max = c->entries_max,
+							  .raise = "net.netfilter.nf_conntrack_max"});
+}
+
+static void add_files(struct snapshot *snapshot)
+{
+	const char *text;
+	uint64_t used, max;
+
+	if (snapshot_read(snapshot, "/proc/sys/fs/file-nr") == 0) {
+		text = buf_text(&snapshot->text);
+		if (scan_u64(&text, &used) && scan_skip(&text, 1) && scan_u64(&text, &max))
+			add(snapshot, &(struct host_limit_record){
+					      .limit = "open-files", .used = used, .max = max, .raise = "fs.file-max"});
+	}
+	snapshot_each(snapshot, process_type, const struct process_record, p)
+	{
+		char of[64];
+		int n;
+
+		if (p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || (double)p->fds < NOTABLE * (double)p->fd_max)
+			continue;
+		n = snprintf(of, sizeof(of), "%.16s (%u)", p->comm, p->pid);
+		add(snapshot, &(struct host_limit_record){.limit = "process-files",
+							  .of = snapshot_text(snapshot, of, (size_t)n),
+							  .used = p->fds,
+							  .max = p->fd_max,
+							  .raise = "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)"});
+	}
+}
+
+static void add_listeners(struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, socket_type, const struct socket_record, s)
+	{
+		_cleanup_buf_ struct buf of = BUF_INIT(128);
+
+		if (s->state != SOCKET_LISTEN || s->backlog == UINT32_MAX ||
+		    (double)s->backlog < NOTABLE * (double)s->backlog_max)
+			continue;
+		endpoint_format(&(struct endpoint){s->laddr, s->lport}, &of);
+		add(snapshot, &(struct host_limit_record){.netns = s->netns,
+							  .limit = "accept-queue",
+							  .of = snapshot_text(snapshot, buf_text(&of), of.len),
+							  .used = s->backlog,
+							  .max = s->backlog_max,
+							  .raise = "listen() and net.core.somaxconn"});
+	}
+}
+
+/* Local ports that connections to one remote address and port have taken. */
+struct target {
+	struct addr raddr;
+	uint16_t rport;
+	uint8_t proto;
+	uint32_t netns;
+};
+
+static void add_ports(struct snapshot *snapshot)
+{
+	_cleanup_(map_done) struct map used = MAP_INIT(sizeof(struct target), sizeof(uint64_t), DESTINATIONS_MAX);
+	const char *text;
+	uint64_t low, high;
+	const void *key;
+	size_t at = 0;
+	void *value;
+
+	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") < 0)
+		return;
+	text = buf_text(&snapshot->text);
+	if (!scan_u64(&text, &low) || !scan_u64(&text, &high) || high < low)
+		return;
+	snapshot_each(snapshot, socket_type, const struct socket_record, s)
+	{
+		struct target target;
+		uint64_t *count;
+
+		if (s->netns != snapshot->netns || s->state == SOCKET_LISTEN || s->rport == 0 || s->lport < low ||
+		    s->lport > high)
+			continue;
+		memset(&target, 0, sizeof(target));
+		target.raddr = s->raddr;
+		target.rport = s->rport;
+		target.proto = s->proto;
+		target.netns = s->netns;
+		count = map_put(&used, &target, NULL);
+		if (count)
+			(*count)++;
+	}
+	while (map_next(&used, &at, &key, &value)) {
+		const struct target *target = key;
+		_cleanup_buf_ struct buf of = BUF_INIT(128);
+		uint64_t count = *(uint64_t *)value;
+
+		if ((double)count < NOTABLE * (double)(high - low + 1))
+			continue;
+		endpoint_format(&(struct endpoint){target->raddr, target->rport}, &of);
+		add(snapshot, &(struct host_limit_record){.netns = target->netns,
+							  .limit = "local-ports",
+							  .of = snapshot_text(snapshot, buf_text(&of), of.len),
+							  .used = count,
+							  .max = high - low + 1,
+							  .raise = "net.ipv4.ip_local_port_range"});
+	}
+}
+
+static int collect_host(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	(void)request;
+	(void)why;
+	add_memory(snapshot);
+	add_files(snapshot);
+	add_listeners(snapshot);
+	return 0;
+}
+
+/* The range of ports is the namespace's own, and so must be read inside it. */
+static int collect_ports(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	(void)request;
+	(void)why;
+	add_ports(snapshot);
+	return 0;
+}
+
+static const struct record_type *const needs[] = {&socket_type, &process_type, &memory_type, &conntrack_type, NULL};
+static const struct record_type *const types[] = {&host_limit_type, NULL};
+
+static const struct snapshot_source limit_source = {
+	.name = "limit",
+	.lost = "how full the host's tables are",
+	.types = types,
+	.needs = needs,
+	.stage = STAGE_REST,
+	.collect = collect_host,
+};
+SNAPSHOT_SOURCE(limit_source);
+
+static const struct snapshot_source limit_ports_source = {
+	.name = "limit-ports",
+	.lost = "whether local ports run out",
+	.types = types,
+	.needs = needs,
+	.stage = STAGE_REST,
+	.per_netns = true,
+	.collect = collect_ports,
+};
+SNAPSHOT_SOURCE(limit_ports_source);
