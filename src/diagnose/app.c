@@ -8,6 +8,7 @@
 #include "diagnose/app.h"
 #include "diagnose/conn.h"
 #include "diagnose/window.h"
+#include "snapshot/cgroup.h"
 #include "snapshot/delta.h"
 #include "snapshot/owner.h"
 #include "snapshot/process.h"
@@ -31,6 +32,10 @@ static const struct field app_fields[] = {
 	FIELD(struct app_measures, app_fd_max, COUNT, "descriptors it may have"),
 	FIELD(struct app_measures, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
 	FIELD(struct app_measures, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
+	FIELD(struct app_measures, cgroup, TEXT, "its control group"),
+	FIELD(struct app_measures, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota", .unit = "%"),
+	FIELD(struct app_measures, cgroup_quota, RATIO, "processors that the group may use"),
+	FIELD(struct app_measures, cgroup_frozen, BOOL, "the group is frozen"),
 };
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
 
@@ -117,7 +122,17 @@ struct use_track {
 	unsigned doing[DOING_KINDS];
 };
 
+struct cgroup_track {
+	unsigned window;
+	bool has_base;
+	uint64_t base_periods, base_throttled;
+	uint64_t periods, throttled;
+	double quota;
+	uint8_t frozen;
+};
+
 struct app_state {
+	struct map cgroups; /* path -> cgroup_track */
 	struct map apps;    /* pid -> app_track */
 	struct map threads; /* tid -> thread_track */
 	struct map uses;    /* use_key -> use_track */
@@ -128,6 +143,7 @@ static void init(struct app_state *state)
 {
 	if (state->apps.value_size)
 		return;
+	state->cgroups = MAP_INIT(0, sizeof(struct cgroup_track), 100000);
 	state->apps = MAP_INIT(sizeof(uint32_t), sizeof(struct app_track), 200000);
 	state->threads = MAP_INIT(sizeof(uint32_t), sizeof(struct thread_track), 1000000);
 	state->uses = MAP_INIT(sizeof(struct use_key), sizeof(struct use_track), 1000000);
@@ -211,11 +227,31 @@ static void sample_thread(struct window *window, struct app_state *state, const 
 	}
 }
 
+static void sample_cgroup(const struct window *window, struct app_state *state, const struct cgroup_record *c)
+{
+	struct cgroup_track *track = c->cgroup ? map_put(&state->cgroups, c->cgroup, NULL) : NULL;
+
+	if (!track)
+		return;
+	if (!track->has_base || track->window != window->number + 1) {
+		track->base_periods = track->has_base ? track->periods : c->periods;
+		track->base_throttled = track->has_base ? track->throttled : c->throttled;
+	}
+	track->has_base = true;
+	track->window = window->number + 1;
+	track->periods = c->periods;
+	track->throttled = c->throttled;
+	track->quota = c->quota;
+	track->frozen = c->frozen;
+}
+
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct app_state *state = data;
 
 	init(state);
+	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c)
+		sample_cgroup(window, state, c);
 	snapshot_each(snapshot, process_type, struct process_record, p) sample_process(window, state, p);
 	snapshot_each(snapshot, thread_type, struct thread_record, t)
 	{
@@ -276,7 +312,28 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 	}
 }
 
-static struct module *app_module(const struct app_track *app, struct graph *graph)
+static void measure_cgroup(const struct app_state *state, const struct app_track *app, struct app_measures *m, struct graph *graph)
+{
+	const struct cgroup_track *track = app->cgroup ? map_get(&state->cgroups, app->cgroup) : NULL;
+	uint64_t periods, throttled;
+	char *copy;
+
+	m->cgroup_throttled_share = m->cgroup_quota = NAN;
+	m->cgroup_frozen = UINT8_MAX;
+	if (!track)
+		return;
+	copy = graph_alloc(graph, strlen(app->cgroup) + 1);
+	memcpy(copy, app->cgroup, strlen(app->cgroup));
+	m->cgroup = copy;
+	periods = counter_delta(track->base_periods, track->periods);
+	throttled = counter_delta(track->base_throttled, track->throttled);
+	if (periods != UINT64_MAX && throttled != UINT64_MAX && periods > 0)
+		m->cgroup_throttled_share = (double)throttled / (double)periods;
+	m->cgroup_quota = track->quota;
+	m->cgroup_frozen = track->frozen;
+}
+
+static struct module *app_module(const struct app_state *state, const struct app_track *app, struct graph *graph)
 {
 	const struct process_record *p = &app->last;
 	double n = app->samples;
@@ -302,6 +359,7 @@ static struct module *app_module(const struct app_track *app, struct graph *grap
 	m->app_fd_max = p->fd_max == UINT32_MAX ? UINT64_MAX : p->fd_max;
 	m->app_fd_share =
 		p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || p->fd_max == 0 ? NAN : (double)p->fds / p->fd_max;
+	measure_cgroup(state, app, m, graph);
 	m->app_run_share = app->run_share;
 	m->app_cpu_wait_share = app->wait_share;
 	module->measures.parts[0] = m;
@@ -339,7 +397,7 @@ static void join(const struct window *window, struct app_state *state, struct mo
 
 	if (!app || app->window != window->number + 1)
 		return;
-	module = app_module(app, graph);
+	module = app_module(state, app, graph);
 	socket->measures.parts[CONN_PART_USE] = measure_use(window, state, owner, app, graph);
 	socket->measures.parts[CONN_PART_APP] = module->measures.parts[0];
 	socket->related[MODULE_APP] = module;
@@ -426,13 +484,14 @@ static void release(void *data)
 
 	while (map_next(&state->apps, &at, &key, &value))
 		release_app(value);
+	map_done(&state->cgroups);
 	map_done(&state->apps);
 	map_done(&state->threads);
 	map_done(&state->uses);
 	map_done(&state->owners);
 }
 
-static const struct record_type *const needs[] = {&process_type, &thread_type, &owner_type, NULL};
+static const struct record_type *const needs[] = {&process_type, &thread_type, &owner_type, &cgroup_type, NULL};
 
 static const struct measurer app_measurer = {
 	.name = "app",

@@ -17,6 +17,10 @@ struct app_measures {
 	uint64_t app_fds, app_fd_max;
 	double app_fd_share;
 	uint64_t app_io_wait_count;
+	const char *cgroup;
+	double cgroup_throttled_share;
+	double cgroup_quota;
+	uint8_t cgroup_frozen;
 };
 
 /* What the threads of the owner do with this socket, as shares of the samples. */

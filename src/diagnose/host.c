@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/conn.h"
+#include "diagnose/endpoint.h"
 #include "diagnose/host.h"
 #include "diagnose/window.h"
+#include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
 #include "snapshot/delta.h"
+#include "snapshot/firewall.h"
+#include "snapshot/host.h"
+#include "snapshot/limit.h"
+#include "snapshot/memory.h"
 
 #define H struct host_measures
 
@@ -32,6 +38,19 @@ static const struct field host_fields[] = {
 	FIELD(H, host_backlog_drops, COUNT, "segments dropped because a socket's backlog was full"),
 	FIELD(H, host_rto_count, COUNT, "retransmission time-outs"),
 	FIELD(H, host_dsack_sent, COUNT, "segments received twice, and reported as such to their senders"),
+	FIELD(H, softnet_dropped, COUNT, "packets dropped because a processor's receive queue was full"),
+	FIELD(H, softnet_squeezed, COUNT, "times that a processor ran out of time for received packets"),
+	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of where pressure begins", .unit = "%"),
+	FIELD(H, tcp_memory_bytes, BYTES, "memory of TCP"),
+	FIELD(H, timewait_count, COUNT, "sockets in TIME-WAIT"),
+	FIELD(H, timewait_max, COUNT, "how many may be"),
+	FIELD(H, conntrack_share, RATIO, "share of the connection tracking table in use", .unit = "%"),
+	FIELD(H, conntrack_drops, COUNT, "packets that connection tracking refused for lack of room"),
+	FIELD(H, conntrack_invalid, COUNT, "packets that connection tracking called invalid"),
+	FIELD(H, firewall_drops, COUNT, "packets that firewall rules dropped, where they count"),
+	FIELD(H, firewall_rejects, COUNT, "packets that firewall rules rejected, where they count"),
+	FIELD(H, ports_share, RATIO, "share of the local ports in use towards the busiest remote endpoint", .unit = "%"),
+	FIELD(H, ports_used, COUNT, "local ports in use towards it"),
 };
 RECORD_TYPE(host_measures_type, "measure.host", H, host_fields, "what the protocol counters of the host say");
 
@@ -73,10 +92,58 @@ static const struct {
 	{"TcpExtTCPDSACKOfoSent", offsetof(H, host_dsack_sent)},
 };
 
+/* Counters of other tables, and states. */
+struct figures {
+	uint64_t softnet_dropped, softnet_squeezed;
+	uint64_t conntrack_drops, conntrack_invalid;
+	uint64_t firewall_drops, firewall_rejects;
+	struct memory_record memory;
+	double conntrack_share, ports_share;
+	uint64_t ports_used;
+};
+
 struct state {
 	bool has_base;
+	struct figures base_figures, figures;
 	uint64_t base[ARRAY_SIZE(sources)], last[ARRAY_SIZE(sources)];
 };
+
+static void add_known(uint64_t *sum, uint64_t value)
+{
+	if (value != UINT64_MAX)
+		*sum = *sum == UINT64_MAX ? value : *sum + value;
+}
+
+static void gather(const struct snapshot *snapshot, struct figures *f)
+{
+	memset(f, 0xff, sizeof(*f));
+	f->conntrack_share = f->ports_share = NAN;
+	snapshot_each(snapshot, softnet_type, struct softnet_record, softnet)
+	{
+		add_known(&f->softnet_dropped, softnet->dropped);
+		add_known(&f->softnet_squeezed, softnet->time_squeeze);
+	}
+	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack)
+	{
+		add_known(&f->conntrack_drops, conntrack->dropped);
+		add_known(&f->conntrack_drops, conntrack->insert_failed);
+		add_known(&f->conntrack_drops, conntrack->early_drop);
+		add_known(&f->conntrack_invalid, conntrack->invalid);
+		if (conntrack->entries != UINT64_MAX && conntrack->entries_max != UINT64_MAX && conntrack->entries_max > 0)
+			f->conntrack_share = (double)conntrack->entries / (double)conntrack->entries_max;
+	}
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule)
+		if (rule->packets != UINT64_MAX)
+			add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
+				  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets : UINT64_MAX);
+	snapshot_each(snapshot, memory_type, struct memory_record, memory)
+		f->memory = *memory;
+	snapshot_each(snapshot, host_limit_type, struct host_limit_record, limit)
+		if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share)) {
+			f->ports_share = limit->share;
+			f->ports_used = limit->used;
+		}
+}
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
@@ -85,6 +152,11 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 	if (window->samples == 1 && state->has_base)
 		memcpy(state->base, state->last, sizeof(state->base));
+	if (window->samples == 1 && state->has_base)
+		state->base_figures = state->figures;
+	gather(snapshot, &state->figures);
+	if (!state->has_base)
+		state->base_figures = state->figures;
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		*(size_t *)map_put(&index, sources[i].counter, NULL) = i;
 		state->last[i] = UINT64_MAX;
@@ -102,11 +174,30 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	state->has_base = true;
 }
 
+static void measure_figures(const struct figures *a, const struct figures *b, struct host_measures *m)
+{
+	m->softnet_dropped = counter_delta(a->softnet_dropped, b->softnet_dropped);
+	m->softnet_squeezed = counter_delta(a->softnet_squeezed, b->softnet_squeezed);
+	m->conntrack_drops = counter_delta(a->conntrack_drops, b->conntrack_drops);
+	m->conntrack_invalid = counter_delta(a->conntrack_invalid, b->conntrack_invalid);
+	m->firewall_drops = counter_delta(a->firewall_drops, b->firewall_drops);
+	m->firewall_rejects = counter_delta(a->firewall_rejects, b->firewall_rejects);
+	m->conntrack_share = b->conntrack_share;
+	m->ports_share = b->ports_share;
+	m->ports_used = b->ports_used;
+	m->tcp_memory_share = NAN;
+	m->tcp_memory_bytes = b->memory.tcp_bytes;
+	if (b->memory.tcp_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes > 0)
+		m->tcp_memory_share = (double)b->memory.tcp_bytes / (double)b->memory.tcp_pressure_bytes;
+	m->timewait_count = b->memory.tcp_time_wait == UINT32_MAX ? UINT64_MAX : b->memory.tcp_time_wait;
+	m->timewait_max = b->memory.time_wait_max == UINT32_MAX ? UINT64_MAX : b->memory.time_wait_max;
+}
+
 static void finish(struct window *window _unused_, void *data, struct graph *graph)
 {
 	const struct state *state = data;
 	struct host_measures *m = graph_alloc(graph, sizeof(*m));
-	struct module *host = graph_module(graph, MODULE_HOST, "host", "this host");
+	struct module *host = graph_module(graph, MODULE_HOST, "host", "this host"), *filter;
 
 	memset(m, 0xff, sizeof(*m));
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
@@ -116,16 +207,21 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 		if (moved != UINT64_MAX)
 			*measure = *measure == UINT64_MAX ? moved : *measure + moved;
 	}
+	measure_figures(&state->base_figures, &state->figures, m);
 	host->measures.parts[0] = m;
+	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	vec_each(&graph->modules, at)
 	{
 		(*at)->related[MODULE_HOST] = host;
+		(*at)->related[MODULE_FILTER] = filter;
 		if ((*at)->kind == MODULE_CONN)
 			(*at)->measures.parts[CONN_PART_HOST] = m;
+		else if ((*at)->kind == MODULE_LISTENER || (*at)->kind == MODULE_UDP)
+			(*at)->measures.parts[ENDPOINT_PART_HOST] = m;
 	}
 }
 
-static const struct record_type *const needs[] = {&counter_type, NULL};
+static const struct record_type *const needs[] = {&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type, &host_limit_type, NULL};
 
 static const struct measurer host_measurer = {
 	.name = "host",

@@ -29,6 +29,15 @@ struct host_measures {
 	uint64_t host_backlog_drops;
 	uint64_t host_rto_count;
 	uint64_t host_dsack_sent;
+	uint64_t softnet_dropped, softnet_squeezed;
+	double tcp_memory_share;
+	uint64_t tcp_memory_bytes;
+	uint64_t timewait_count, timewait_max;
+	double conntrack_share;
+	uint64_t conntrack_drops, conntrack_invalid;
+	uint64_t firewall_drops, firewall_rejects;
+	double ports_share;
+	uint64_t ports_used;
 };
 
 extern const struct record_type host_measures_type;

@@ -25,26 +25,28 @@ MODULE_SCOPE(conn_scope);
 
 static const struct module_scope listener_scope = {
 	.kind = MODULE_LISTENER,
-	.help = "a listening socket, the use its owner makes of it, and the owner",
-	.count = 3,
+	.help = "a listening socket, the use its owner makes of it, the owner, and the host",
+	.count = 4,
 	.types =
 		{
 			[CONN_PART_OWN] = &listener_measures_type,
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
+		[ENDPOINT_PART_HOST] = &host_measures_type,
 		},
 };
 MODULE_SCOPE(listener_scope);
 
 static const struct module_scope udp_scope = {
 	.kind = MODULE_UDP,
-	.help = "a UDP socket, the use its owner makes of it, and the owner",
-	.count = 3,
+	.help = "a UDP socket, the use its owner makes of it, the owner, and the host",
+	.count = 4,
 	.types =
 		{
 			[CONN_PART_OWN] = &udp_measures_type,
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
+		[ENDPOINT_PART_HOST] = &host_measures_type,
 		},
 };
 MODULE_SCOPE(udp_scope);

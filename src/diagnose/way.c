@@ -5,7 +5,6 @@
  */
 #include <linux/if.h>
 #include <linux/neighbour.h>
-#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <math.h>
 
@@ -16,8 +15,10 @@
 #include "snapshot/delta.h"
 #include "snapshot/link.h"
 #include "snapshot/neighbour.h"
+#include "snapshot/process.h"
 #include "snapshot/qdisc.h"
 #include "snapshot/route.h"
+#include "snapshot/tunnel.h"
 
 static const struct field way_fields[] = {
 	FIELD(struct way_measures, dev, TEXT, "interface that its packets leave through"),
@@ -47,6 +48,8 @@ static const struct field way_fields[] = {
 	FIELD(struct way_measures, route_mtu, BYTES, "largest packet that the route is known to take"),
 	FIELD(struct way_measures, neigh_state, FLAGS, "state of the neighbour's entry", .names = &neighbour_state_names),
 	FIELD(struct way_measures, neigh_failed, BOOL, "the neighbour does not answer"),
+	FIELD(struct way_measures, tunnel_pid, ID, "process behind the tunnel that its packets enter", .zero_is_unknown = true),
+	FIELD(struct way_measures, tunnel_stopped_share, RATIO, "samples in which that process was stopped", .unit = "%"),
 };
 RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields, "what a connection's packets pass on this host");
 
@@ -72,7 +75,15 @@ struct neigh_track {
 	uint16_t state;
 };
 
+/* The process behind a TUN device. */
+struct tunnel_track {
+	unsigned window;
+	uint32_t pid;
+	unsigned samples, stopped;
+};
+
 struct state {
+	struct map tunnels; /* ifindex -> tunnel_track */
 	struct map devs;   /* ifindex -> dev_track */
 	struct map ways;   /* raddr -> way_track */
 	struct map neighs; /* raddr -> neigh_track */
@@ -84,6 +95,7 @@ static void init(struct state *state)
 {
 	if (state->devs.value_size)
 		return;
+	state->tunnels = MAP_INIT(sizeof(uint32_t), sizeof(struct tunnel_track), 10000);
 	state->devs = MAP_INIT(sizeof(uint32_t), sizeof(struct dev_track), 10000);
 	state->ways = MAP_INIT(sizeof(struct addr), sizeof(struct way_track), 20000);
 	state->neighs = MAP_INIT(sizeof(struct addr), sizeof(struct neigh_track), 20000);
@@ -127,7 +139,7 @@ static void sample_link(struct dev_track *dev, const struct link_record *link)
 /* The root speaks for all queues below it; without one (multi-queue) the leaves would have to be added up. */
 static void sample_qdisc(struct dev_track *dev, const struct qdisc_record *qdisc)
 {
-	if (qdisc->parent != TC_H_ROOT)
+	if (strcmp(qdisc->parent, "root") != 0)
 		return;
 	if (!dev->has_qdisc_base) {
 		dev->qdisc_base = *qdisc;
@@ -141,6 +153,22 @@ static void sample_qdisc(struct dev_track *dev, const struct qdisc_record *qdisc
 	dev->waiting += qdisc->backlog_bytes > 0;
 	dev->backlog_min = min_of(dev->backlog_min, qdisc->backlog_bytes);
 	dev->backlog_peak = max_of(dev->backlog_peak, qdisc->backlog_bytes);
+}
+
+static void sample_tunnel(struct window *window, struct state *state, const struct tunnel_record *tunnel, const struct snapshot *snapshot)
+{
+	struct tunnel_track *track = map_put(&state->tunnels, &tunnel->ifindex, NULL);
+	const struct process_record *process;
+
+	if (!track || tunnel->pid == 0 || tunnel->pid == UINT32_MAX)
+		return;
+	if (track->window != window->number + 1)
+		*track = (struct tunnel_track){.window = window->number + 1, .pid = tunnel->pid};
+	process = process_find(snapshot, tunnel->pid);
+	if (!process)
+		return;
+	track->samples++;
+	track->stopped += process->process_state == 'T' || process->process_state == 't';
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -163,6 +191,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (dev)
 			sample_qdisc(dev, qdisc);
 	}
+	snapshot_each(snapshot, tunnel_type, struct tunnel_record, tunnel)
+		sample_tunnel(window, state, tunnel, snapshot);
 	snapshot_each(snapshot, destination_type, struct destination_record, destination)
 	{
 		struct way_track *way = map_put(&state->ways, &destination->raddr, NULL);
@@ -245,6 +275,21 @@ static void relate(struct module *conn, struct module *below, struct module *abo
 	graph_add_edge(above, below);
 }
 
+static void join_tunnel(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
+			struct way_measures *m, struct graph *graph)
+{
+	const struct tunnel_track *track = map_get(&state->tunnels, &ifindex);
+	struct module *tunnel;
+
+	if (!track || track->window != window->number + 1)
+		return;
+	m->tunnel_pid = track->pid;
+	if (track->samples > 0)
+		m->tunnel_stopped_share = (double)track->stopped / track->samples;
+	tunnel = named(graph, MODULE_TUNNEL, m->dev);
+	relate(conn, tunnel, conn);
+}
+
 /* Interface and queue of the way, or of the local address when there is no way any more. */
 static void join_dev(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
 		     struct way_measures *m, struct graph *graph)
@@ -266,6 +311,7 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 	} else {
 		relate(conn, link, conn);
 	}
+	join_tunnel(window, state, conn, ifindex, m, graph);
 	if (m->link_rx_packets > 0 && m->link_rx_packets != UINT64_MAX)
 		link->activity = ACTIVITY_ACTIVE;
 	graph_add_edge(link, conn->related[MODULE_PATH]);
@@ -326,6 +372,7 @@ static void release(void *data)
 {
 	struct state *state = data;
 
+	map_done(&state->tunnels);
 	map_done(&state->devs);
 	map_done(&state->ways);
 	map_done(&state->neighs);
@@ -333,7 +380,8 @@ static void release(void *data)
 	map_done(&state->former);
 }
 
-static const struct record_type *const needs[] = {&link_type, &qdisc_type, &destination_type, &neighbour_type, &address_type, NULL};
+static const struct record_type *const needs[] = {&link_type, &qdisc_type, &destination_type, &neighbour_type, &address_type,
+	&tunnel_type, &process_type, NULL};
 
 static const struct measurer way_measurer = {
 	.name = "way",

@@ -26,6 +26,8 @@ struct way_measures {
 	uint64_t route_mtu;
 	uint16_t neigh_state;
 	bool neigh_failed;
+	uint32_t tunnel_pid;
+	double tunnel_stopped_share;
 };
 
 extern const struct record_type way_measures_type;

@@ -38,7 +38,7 @@ struct value {
  * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL), and
  * then its fields are unknown.
  */
-#define RECORD_PARTS_MAX 6
+#define RECORD_PARTS_MAX 8
 
 struct shape {
 	unsigned count;
