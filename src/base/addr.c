@@ -83,7 +83,7 @@ int prefix_parse(const char *text, struct prefix *ret_prefix)
 	base = strchr(address, ':') ? 0 : 96;
 	bits = 128 - base;
 	if (slash) {
-		r = parse_u64(slash + 1, 0, 128 - base, &bits);
+		r = parse_decimal(slash + 1, 0, 128 - base, &bits);
 		if (r < 0)
 			return r;
 	}

@@ -180,9 +180,13 @@ static int take(const struct option_spec *spec, const char *text, void *config, 
 {
 	_cleanup_buf_ struct buf expected = BUF_INIT(1024), shown = BUF_INIT(1024);
 	char title[64];
+	int r;
 
-	if (set_value(spec, text, (char *)config + spec->offset) == 0)
+	r = set_value(spec, text, (char *)config + spec->offset);
+	if (r == 0)
 		return 0;
+	if (r == -E2BIG)
+		return why_set(why, -EINVAL, "%s: that is too many of them", spec_title(spec, title, sizeof(title)));
 	text_add_terminal(&shown, text, strnlen(text, 60));
 	describe_expected(spec, &expected);
 	return why_set(why, -EINVAL, "%s: '%s' is not %s", spec_title(spec, title, sizeof(title)), buf_text(&shown),

@@ -90,6 +90,11 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
 	return 0;
 }
 
+int parse_decimal(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value)
+{
+	return text[0] == '0' && text[1] ? -EINVAL : parse_u64(text, min, max, ret_value);
+}
+
 int parse_i64(const char *text, int64_t min, int64_t max, int64_t *ret_value)
 {
 	bool negative = text[0] == '-';
@@ -215,7 +220,7 @@ int parse_port(const char *text, uint16_t *ret_port)
 	uint64_t value;
 	int r;
 
-	r = parse_u64(text, 0, UINT16_MAX, &value);
+	r = parse_decimal(text, 0, UINT16_MAX, &value);
 	if (r < 0)
 		return r;
 	*ret_port = (uint16_t)value;

@@ -9,6 +9,8 @@
 
 /* Decimal, or hexadecimal with 0x. */
 int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value) _must_check_;
+/* Decimal only: ports, prefix lengths. */
+int parse_decimal(const char *text, uint64_t min, uint64_t max, uint64_t *ret_value) _must_check_;
 int parse_i64(const char *text, int64_t min, int64_t max, int64_t *ret_value) _must_check_;
 /* Plain decimal notation with an optional exponent; neither infinite nor NaN. */
 int parse_double(const char *text, double min, double max, double *ret_value) _must_check_;
