@@ -23,7 +23,7 @@ static void explain_rules(struct tree *tree, const struct knowledge *knowledge, 
 	vec_each(&knowledge->rules, at) {
 		const struct rule *rule = *at;
 
-		if (rule->suggests != cause || (rule->certainty > 0) != speaks_for)
+		if (!rule_suggests(rule, cause) || (rule->certainty > 0) != speaks_for)
 			continue;
 		if (!node)
 			node = tree_add(tree, NULL, OUT_BOLD, NULL,
@@ -51,13 +51,14 @@ static void explain_cause(struct tree *tree, const struct knowledge *knowledge, 
 static void explain_rule(struct tree *tree, const struct rule *rule)
 {
 	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "rule %s (%s)", rule->name, rule->origin);
+	_cleanup_free_ char *causes = rule_causes(rule);
 	struct shape shape = module_scope_shape(rule->about);
 	struct field_ref at = {};
 
 	tree_add(tree, node, OUT_PLAIN, NULL, "looks at every %s; when %s", module_kind_name(rule->about->kind),
 		 rule->when_text);
 	tree_add(tree, node, OUT_PLAIN, NULL, "then it speaks %s %s with %+.2f (family %s)",
-		 rule->certainty > 0 ? "for" : "against", rule->suggests->name, rule->certainty, rule->family);
+		 rule->certainty > 0 ? "for" : "against", causes, rule->certainty, rule->family);
 	tree_add(tree, node, OUT_PLAIN, NULL, "and says: %s", rule->because);
 	node = tree_add(tree, NULL, OUT_BOLD, NULL, "Measures it names");
 	while (shape_next(&shape, &at))

@@ -93,10 +93,11 @@ static void list_rules(const struct knowledge *knowledge, struct output *output)
 {
 	vec_each(&knowledge->rules, at) {
 		const struct rule *rule = *at;
+		_cleanup_free_ char *causes = rule_causes(rule);
 		struct rule_record r = {
 			.rule = rule->name,
 			.about = module_kind_name(rule->about->kind),
-			.suggests = rule->suggests->name,
+			.suggests = causes,
 			.certainty = rule->certainty,
 			.family = rule->family,
 			.when = rule->when_text,

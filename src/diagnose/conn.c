@@ -29,6 +29,12 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, reorder_count, COUNT,
 	      "times that segments were seen out of order by the peer (reord_seen)"),
 	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
+	FIELD(struct conn_measures, ooo_share, RATIO, "share of the segments that arrived here out of order", .unit = "%"),
+	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
+	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
+	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
+	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows"),
+	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills", .unit = "%"),
 	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
 	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
 	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
@@ -115,11 +121,10 @@ struct conn_track {
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
 	/* Of earlier windows. */
-	uint64_t rtt_base_ns, best_rate, best_receive_rate, data_segs_base, gap_base_ns;
+	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, data_segs_base, gap_base_ns;
 	unsigned steady;
 	uint32_t cwnd_best;
-	/* Of this window. */
-	uint64_t gap_max_ns;
+	uint64_t gap_ns; /* age of what was last received, in the last sample */
 };
 
 struct conn_state {
@@ -156,7 +161,10 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
 	/* The kernel's clock ticks every few milliseconds: a request that follows an answer at once has the same age. */
 	c->reply_wait += s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_sent_ns <= t->last_received_ns;
-	c->gap_max_ns = max_of(c->gap_max_ns, t->last_received_ns);
+	/* Something has been received since the last sample: a gap has ended. One that is going on does not count yet. */
+	if (t->last_received_ns <= c->gap_ns && c->has_base)
+		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_ns);
+	c->gap_ns = t->last_received_ns;
 	c->sendq_min = min_of(c->sendq_min, s->sendq_bytes);
 	c->sendq_max = max_of(c->sendq_max, s->sendq_bytes);
 	c->recvq_min = min_of(c->recvq_min, s->recvq_bytes);
@@ -178,7 +186,6 @@ static void begin_window(struct conn_track *c, const struct window *window)
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
 	c->fill_min = INFINITY;
-	c->gap_max_ns = 0;
 	/* The last sample of the window before is where the counters start. */
 	if (c->has_base) {
 		c->base = c->last;
@@ -208,7 +215,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (is_new) {
 			c->first_window = window->number;
 			c->first_seen_ns = snapshot->begin_boot_ns;
-			c->rtt_base_ns = UINT64_MAX;
+			c->rtt_base_ns = c->rcv_rtt_base_ns = UINT64_MAX;
 		}
 		if (is_new || c->window != window->number)
 			begin_window(c, window);
@@ -253,6 +260,11 @@ static double share_of_span(uint64_t before, uint64_t after, uint64_t span_ns)
 	return fmin(1, (double)delta / (double)span_ns);
 }
 
+static uint64_t known_or_zero(uint64_t value)
+{
+	return value == UINT64_MAX ? 0 : value;
+}
+
 static void measure_counters(const struct conn_track *c, uint64_t span_ns, struct conn_measures *m)
 {
 	const struct tcp_record *a = &c->base, *b = &c->last;
@@ -267,6 +279,9 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
 	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
 	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
+	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0 ?
+			       NAN :
+			       fmin(1, (double)m->ooo_count / (double)m->segs_in);
 	m->dsack_count = dsack;
 	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
@@ -328,6 +343,21 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	m->pmtu = t->pmtu;
 }
 
+/* How the connection does beside its own past, and as a receiver. */
+static void measure_past(const struct conn_track *c, struct conn_measures *m)
+{
+	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
+	const struct tcp_record *t = &c->last;
+
+	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
+	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
+	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
+	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns;
+	m->rcv_wnd_use = NAN;
+	if (m->rcv_wnd != UINT64_MAX && m->rcv_wnd > 0 && m->rcv_rtt_ns != UINT64_MAX)
+		m->rcv_wnd_use = (double)known_or_zero(m->receive_rate) * (double)m->rcv_rtt_ns / 1e9 / (double)m->rcv_wnd;
+}
+
 static void measure_standstill(const struct conn_track *c, struct conn_measures *m)
 {
 	const struct tcp_record *t = &c->last;
@@ -371,11 +401,6 @@ static enum activity activity_of(const struct conn_measures *m)
 	return moved ? ACTIVITY_ACTIVE : ACTIVITY_IDLE;
 }
 
-static uint64_t known_or_zero(uint64_t value)
-{
-	return value == UINT64_MAX ? 0 : value;
-}
-
 /* What later windows will be compared with. */
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
@@ -387,11 +412,9 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
 	c->data_segs_base = max_of(c->data_segs_base, known_or_zero(m->data_segs_in));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
-	/* A gap that is going on is not part of the base it will be compared with. */
-	if (received) {
-		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_max_ns);
-		c->steady++;
-	}
+	c->steady += received;
+	if (m->rcv_rtt_ns != UINT64_MAX)
+		c->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->rcv_rtt_ns);
 }
 
 static void add_module(const struct conn_track *c, const struct conn_measures *m, struct graph *graph)
@@ -457,6 +480,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		measure_counters(c, span_ns, m);
 		measure_samples(c, m);
 		measure_path(c, m);
+		measure_past(c, m);
 		measure_standstill(c, m);
 		measure_limits(m);
 		remember(c, m);

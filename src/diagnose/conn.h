@@ -19,6 +19,7 @@ struct conn_measures {
 	uint64_t rto_count;
 	uint64_t reorder_count;
 	uint64_t ooo_count;
+	double ooo_share;
 	uint64_t segs_in, segs_out;
 	uint64_t dsack_count;
 	uint64_t data_segs_in, data_segs_base;
@@ -52,6 +53,9 @@ struct conn_measures {
 	uint64_t send_rate, receive_rate;
 	uint64_t best_rate, best_receive_rate;
 	uint64_t steady_windows;
+	double slowdown;
+	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;
+	double rcv_wnd_use;
 	uint64_t age_windows;
 	struct limit_record limits;
 };

@@ -80,19 +80,18 @@ static void add_evidence(struct hypothesis *h, const struct rule *rule, struct m
 	evidence->text = text.data ? text.data : xstrdup("");
 }
 
-/* Rules of one kind of module over all modules of that kind. */
-static void apply_rule(struct verdict *verdict, struct map *index, const struct rule *rule)
+static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module)
 {
 	struct shape shape = module_scope_shape(rule->about);
 
-	vec_each(&verdict->graph->modules, at) {
-		struct module *module = *at;
-		struct module *accused = module->related[rule->suggests->accuses];
+	vec_each(&rule->suggests, cause)
+	{
+		struct module *accused = module->related[(*cause)->accuses];
 		struct hypothesis *h;
 
-		if (module->kind != rule->about->kind || !accused || !expr_matches(rule->when, &module->measures))
+		if (!accused)
 			continue;
-		h = hypothesis_of(verdict, index, rule->suggests, accused);
+		h = hypothesis_of(verdict, index, *cause, accused);
 		add_evidence(h, rule, module, &shape);
 		if (rule->certainty < 0)
 			continue;
@@ -101,6 +100,14 @@ static void apply_rule(struct verdict *verdict, struct map *index, const struct 
 		else
 			add_dependants(h, verdict->graph, module);
 	}
+}
+
+/* Asks a rule about all modules of its kind. */
+static void apply_rule(struct verdict *verdict, struct map *index, const struct rule *rule)
+{
+	vec_each(&verdict->graph->modules, module)
+		if ((*module)->kind == rule->about->kind && expr_matches(rule->when, &(*module)->measures))
+			suggest(verdict, index, rule, *module);
 }
 
 static int by_strength(const void *a, const void *b)

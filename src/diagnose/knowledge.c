@@ -43,6 +43,7 @@ static void rule_free(struct rule *rule)
 	if (!rule)
 		return;
 	free(rule->name);
+	vec_done(&rule->suggests);
 	free(rule->when_text);
 	expr_free(rule->when);
 	free(rule->family);
@@ -78,6 +79,27 @@ const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const 
 		if (strcmp((*rule)->name, name) == 0)
 			return *rule;
 	return NULL;
+}
+
+bool rule_suggests(const struct rule *rule, const struct cause *cause)
+{
+	vec_each(&rule->suggests, known)
+		if (*known == cause)
+			return true;
+	return false;
+}
+
+char *rule_causes(const struct rule *rule)
+{
+	struct buf text = BUF_INIT(4096);
+
+	vec_each(&rule->suggests, cause)
+	{
+		if (text.len)
+			buf_add_text(&text, ", ");
+		buf_add_text(&text, (*cause)->name);
+	}
+	return text.data ? text.data : xstrdup("");
 }
 
 /* --- paragraphs --- */
@@ -249,22 +271,45 @@ static int add_cause(const struct reader *reader)
 
 /* --- rules --- */
 
-static int read_rule_target(const struct reader *reader, struct rule *rule)
+static int no_such_cause(const struct reader *reader, const char *name)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT(256);
-	const char *suggests, *certainty;
-	struct near near;
+	struct near near = {.word = name};
 
-	if (!(suggests = need(reader, "suggests")) || !(certainty = need(reader, "certainty")))
-		return -EINVAL;
-	rule->suggests = knowledge_find_cause(reader->knowledge, suggests);
-	near = (struct near){.word = suggests};
 	vec_each(&reader->knowledge->causes, cause)
 		near_consider(&near, (*cause)->name);
 	near_add_text(&near, &hint);
-	if (!rule->suggests)
-		return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s",
-			    suggests, buf_text(&hint));
+	return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s", name, buf_text(&hint));
+}
+
+/* One name, or several with commas between them. */
+static int read_causes(const struct reader *reader, const char *names, struct rule *rule)
+{
+	for (;;) {
+		size_t n = strcspn(names, ",");
+		_cleanup_free_ char *name = xstrndup(names, n);
+		const struct cause *cause = knowledge_find_cause(reader->knowledge, name);
+
+		if (!cause)
+			return no_such_cause(reader, name);
+		vec_push(&rule->suggests, cause);
+		if (!names[n])
+			return 0;
+		names += n + 1;
+		names += strspn(names, " ");
+	}
+}
+
+static int read_rule_target(const struct reader *reader, struct rule *rule)
+{
+	const char *suggests, *certainty;
+	int r;
+
+	if (!(suggests = need(reader, "suggests")) || !(certainty = need(reader, "certainty")))
+		return -EINVAL;
+	r = read_causes(reader, suggests, rule);
+	if (r < 0)
+		return r;
 	if (parse_double(certainty, -1, 1, &rule->certainty) < 0 || rule->certainty == 0)
 		return fail(reader, find_line(reader->paragraph, "certainty")->number,
 			    "certainty is a number from -1 to 1 and not 0");

@@ -20,7 +20,8 @@
  *	family: window
  *	because: {raddr} kept its receive window closed for {rwnd_share} of the time
  *
- * A line that begins with a blank continues the one before. A negative certainty speaks against. Of the rules of one family
+ * A line that begins with a blank continues the one before. A negative certainty speaks against; `suggests` may name
+ * several causes, separated by commas. Of the rules of one family
  * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
  */
 #pragma once
@@ -48,7 +49,7 @@ struct rule {
 	const struct module_scope *about;
 	char *when_text;
 	struct expr *when;
-	const struct cause *suggests;
+	VEC(const struct cause *) suggests; /* one or more: what speaks against one may speak against others, too */
 	double certainty;
 	char *family;
 	char *because;
@@ -74,6 +75,9 @@ static inline void knowledge_freep(struct knowledge **knowledge)
 
 const struct cause *knowledge_find_cause(const struct knowledge *knowledge, const char *name);
 const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const char *name);
+bool rule_suggests(const struct rule *rule, const struct cause *cause);
+/* "path-loss, path-congestion"; to be freed. */
+char *rule_causes(const struct rule *rule);
 const char *severity_name(enum severity severity);
 
 /*

@@ -9,6 +9,7 @@
 #include "diagnose/conn.h"
 #include "diagnose/path.h"
 #include "diagnose/window.h"
+#include "snapshot/socket.h"
 
 static const struct field path_fields[] = {
 	FIELD(struct path_measures, path_conns, COUNT, "connections to this remote host"),
@@ -19,7 +20,7 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
 	FIELD(struct path_measures, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
 	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
-	FIELD(struct path_measures, path_filling, COUNT, "of these, sending as much as their congestion window allows"),
+	FIELD(struct path_measures, path_filling, COUNT, "of these, moving more than 200 kB/s or as much as their congestion window allows"),
 	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
 	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
 	FIELD(struct path_measures, others_moving, COUNT, "of these, moving"),
@@ -28,18 +29,24 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, peer_stuck, COUNT, "of these, stuck"),
 	FIELD(struct path_measures, peer_moving, COUNT, "of these, moving"),
 	FIELD(struct path_measures, peer_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(struct path_measures, peer_established, COUNT, "of these, established"),
 };
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
 	    "what the connections over one path have in common");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, min_rtt_ns;
+	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, min_rtt_ns;
 };
 
 static bool is_moving(const struct conn_measures *m)
 {
 	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
 	       (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+}
+
+static bool is_bulk(uint64_t rate)
+{
+	return rate != UINT64_MAX && rate > 200000;
 }
 
 static void count(struct tally *t, const struct conn_measures *m)
@@ -52,7 +59,8 @@ static void count(struct tally *t, const struct conn_measures *m)
 	t->connecting += m->syn_wait_ns != UINT64_MAX && m->syn_retrans > 0;
 	t->lossy += m->loss_share >= 0.005;
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
-	t->filling += m->cwnd_share > 0.5;
+	t->filling += m->cwnd_share > 0.5 || is_bulk(m->send_rate) || is_bulk(m->receive_rate);
+	t->established += m->state == SOCKET_ESTABLISHED;
 	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
 	if (m->min_rtt_ns != UINT64_MAX)
 		t->min_rtt_ns = t->min_rtt_ns ? min_of(t->min_rtt_ns, m->min_rtt_ns) : m->min_rtt_ns;
@@ -104,6 +112,7 @@ static void finish(struct window *window _unused_, void *data _unused_, struct g
 			.peer_stuck = peer->stuck,
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
+			.peer_established = peer->established,
 		};
 		(*at)->measures.parts[CONN_PART_PATH] = m;
 	}

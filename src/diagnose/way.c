@@ -38,6 +38,7 @@ static const struct field way_fields[] = {
 	FIELD(struct way_measures, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
 	FIELD(struct way_measures, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
 	FIELD(struct way_measures, qdisc_backlog_share, RATIO, "samples in which something waited in the queue", .unit = "%"),
+	FIELD(struct way_measures, tc_drops, COUNT, "packets that filters of the interface (ingress, clsact) dropped"),
 	FIELD(struct way_measures, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
 	FIELD(struct way_measures, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
 	FIELD(struct way_measures, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
@@ -57,7 +58,8 @@ RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields, "
 
 struct dev_track {
 	unsigned window; /* plus one */
-	bool has_link, has_qdisc, has_link_base, has_qdisc_base;
+	bool has_link, has_qdisc, has_link_base, has_qdisc_base, has_filters;
+	uint32_t filter_drops, filter_drops_base;
 	struct link_record link, link_base;
 	struct qdisc_record qdisc, qdisc_base;
 	uint64_t base_ns, last_ns;
@@ -118,6 +120,9 @@ static struct dev_track *dev_of(struct window *window, struct state *state, uint
 			.has_qdisc_base = last.has_qdisc,
 			.link_base = last.link,
 			.qdisc_base = last.qdisc,
+			.has_filters = last.has_filters,
+			.filter_drops = last.filter_drops,
+			.filter_drops_base = last.filter_drops,
 			.base_ns = last.has_link ? last.last_ns : now_ns,
 			.backlog_min = UINT64_MAX,
 		};
@@ -139,6 +144,12 @@ static void sample_link(struct dev_track *dev, const struct link_record *link)
 /* The root speaks for all queues below it; without one (multi-queue) the leaves would have to be added up. */
 static void sample_qdisc(struct dev_track *dev, const struct qdisc_record *qdisc)
 {
+	if (strcmp(qdisc->kind, "clsact") == 0 || strcmp(qdisc->kind, "ingress") == 0) {
+		if (!dev->has_filters)
+			dev->filter_drops_base = qdisc->drops;
+		dev->filter_drops = qdisc->drops;
+		dev->has_filters = true;
+	}
 	if (strcmp(qdisc->parent, "root") != 0)
 		return;
 	if (!dev->has_qdisc_base) {
@@ -236,6 +247,7 @@ static void measure_link(const struct dev_track *dev, struct way_measures *m)
 	m->link_tx_errors = counter_delta(a->tx_errors, b->tx_errors);
 	m->link_rx_dropped = counter_delta(a->rx_dropped, b->rx_dropped);
 	m->link_tx_dropped = counter_delta(a->tx_dropped, b->tx_dropped);
+	m->tc_drops = dev->has_filters ? counter_delta32(dev->filter_drops_base, dev->filter_drops) : UINT64_MAX;
 }
 
 static void measure_qdisc(const struct dev_track *dev, struct way_measures *m)

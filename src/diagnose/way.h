@@ -17,6 +17,7 @@ struct way_measures {
 	uint64_t qdisc_drops, qdisc_overlimits;
 	uint64_t qdisc_backlog_min, qdisc_backlog_peak;
 	double qdisc_backlog_share;
+	uint64_t tc_drops;
 	uint64_t qdisc_rate, qdisc_sent_rate;
 	double qdisc_use;
 	uint64_t qdisc_delay_ns;

@@ -190,6 +190,8 @@ TEST(prefixes_refused)
 		int result;
 	} cases[] = {
 		{"10.0.0.0/33", -ERANGE},
+		{"10.0.0.0/0x8", -EINVAL},
+		{"10.0.0.0/08", -EINVAL},
 		{"::/129", -ERANGE},
 		{"10.0.0.0/256", -ERANGE},
 		{"10.0.0.1/8", -EINVAL},
