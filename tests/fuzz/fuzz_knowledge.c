@@ -40,7 +40,9 @@ static void check_rules(const struct knowledge *knowledge)
 		double size = fabs(rule->certainty);
 
 		fuzz_require(knowledge_find_rule(knowledge, rule->name) == rule);
-		fuzz_require(rule->suggests == knowledge_find_cause(knowledge, rule->suggests->name));
+		fuzz_require(rule->suggests.count > 0);
+		vec_each(&rule->suggests, cause)
+			fuzz_require(*cause == knowledge_find_cause(knowledge, (*cause)->name));
 		fuzz_require(size == 1 || (size > 0 && size <= CERTAINTY_CLAMP));
 		fuzz_require(rule->family[0] && rule->because[0]);
 		check_sentence(rule);

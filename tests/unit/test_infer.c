@@ -156,6 +156,21 @@ TEST(equal_explanations_are_both_given)
 	CHECK_EQ_TEXT(v->hypotheses.items[0]->rivals.items[0]->cause->name, "d");
 }
 
+TEST(one_rule_may_speak_about_several_causes)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") CAUSE("d", "resolver")
+		RULE("a", "level > 1", "c, d", "-0.6", "x") RULE("b", "level > 1", "d", "0.6", "y"));
+	_cleanup_(graph_freep) struct graph *g = graph_new();
+	_cleanup_(verdict_freep) struct verdict *v = NULL;
+	_cleanup_free_ char *causes = rule_causes(k->rules.items[0]);
+
+	CHECK_EQ_TEXT(causes, "c, d");
+	add(g, "r:1", 5, 0);
+	v = infer_window(k, g);
+	CHECK_NEAR(certainty_of(v, "c"), -0.6, 1e-9);
+	CHECK_NEAR(certainty_of(v, "d"), 0, 1e-9);
+}
+
 TEST(below_the_threshold_nothing_is_said)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k =
