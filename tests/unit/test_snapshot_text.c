@@ -360,7 +360,7 @@ TEST(control_groups_of_both_versions)
 
 	cgroup_parse_cpu_stat(old, "nr_periods 10\nnr_throttled 4\nthrottled_time 5000\n");
 	CHECK_EQ_UINT(old->periods, 10);
-	CHECK_EQ_UINT(old->throttled, 4);
+	CHECK_EQ_UINT(old->throttled_periods, 4);
 	CHECK_EQ_UINT(old->throttled_ns, 5000);
 	new = table_add(snapshot_table(snapshot, &cgroup_type));
 	cgroup_parse_cpu_stat(new, "usage_usec 1\nnr_periods 10\nnr_throttled 4\nthrottled_usec 5000\n");
