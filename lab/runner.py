@@ -164,8 +164,6 @@ class Lab:
             command.append(f"seed={self.plan.seed}")
         path = self.app_path(name)
         process = self.spawn(app["on"], command, path, stdin=subprocess.PIPE)
-        if app["nice"]:
-            be_nice(process.pid, app["nice"])
         self.running[name] = process
         self.pids[name] = process.pid
         self.wait_ready(process, path, f"application {name}")
@@ -373,15 +371,6 @@ def tell(process, path, words):
     wait_until(answered, 5, f"no answer to {words!r}")
     if answers[0] != "ok":
         raise LabError(f"{words!r}: {answers[0]}")
-
-
-def be_nice(pid, nice):
-    """Nice to all: with autogroups, a session's own nice value decides."""
-    os.setpriority(os.PRIO_PROCESS, pid, nice)
-    path = f"/proc/{pid}/autogroup"
-    if os.path.exists(path):
-        with open(path, "w") as file:
-            file.write(str(nice))
 
 
 class Missing(dict):

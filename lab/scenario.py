@@ -36,7 +36,7 @@ TOP = {"id": str, "title": str, "kind": str, "topology": str,
        "note_is_enough": bool, "why": str, "paper": str}
 TOP_NEEDED = ("id", "title", "kind", "topology", "why")
 APP = {"name": str, "on": str, "run": str, "when": dict, "later": bool,
-       "nice": int, "then": list}
+       "then": list}
 APP_NEEDED = ("name", "on", "run")
 ANSWER = {"cause": str, "module": list, "accept": list, "when": dict}
 ANSWER_NEEDED = ("cause", "module")
@@ -325,7 +325,7 @@ class Plan:
     def _fill_app(self, app):
         filled = {key: value if key == "when" else self.fill(value)
                   for key, value in app.items()}
-        return {"later": False, "nice": 0, "then": [], **filled}
+        return {"later": False, "then": [], **filled}
 
     def _only_impact(self):
         chosen = [impact for impact in self.scenario.impact

@@ -298,8 +298,13 @@ def alarm_episodes(run):
 
 
 def healthy_seconds(run):
-    return sum(window.end - window.begin for window in run.windows
-               if window.label in HEALTHY_LABELS)
+    """Healthy time that was looked at; windows may overlap."""
+    seconds, seen = 0.0, float("-inf")
+    for window in sorted(run.windows, key=lambda one: one.begin):
+        if window.label in HEALTHY_LABELS and window.end > seen:
+            seconds += window.end - max(window.begin, seen)
+            seen = window.end
+    return seconds
 
 
 # adding up

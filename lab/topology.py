@@ -40,8 +40,9 @@ class LabError(Exception):
     """Something a person has to be told in one sentence."""
 
 
-def run(command, stdin=None, check=True):
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True)
+def run(command, stdin=None, check=True, keep_fds=()):
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True,
+                          pass_fds=keep_fds)
     if check and done.returncode != 0:
         reason = (done.stderr or done.stdout).strip().replace("\n", "; ")
         raise LabError(f"{' '.join(command)}: {reason}")
@@ -106,7 +107,7 @@ class Network:
     def up(self):
         for node in self.nodes():
             self.undoer.note("netns", self.netns(node))
-            run(["ip", "netns", "add", self.netns(node)])
+            self.run(["ip", "netns", "add", self.netns(node)])
             for key, value in HOST_SYSCTLS.items():
                 self.sysctl(node, key, value)
         self._cable()
@@ -142,8 +143,9 @@ class Network:
 
     def _link(self, one, other):
         (node, dev), (peer_node, peer_dev) = one, other
-        run(["ip", "link", "add", dev, "netns", self.netns(node), "type",
-             "veth", "peer", "name", peer_dev, "netns", self.netns(peer_node)])
+        self.run(["ip", "link", "add", dev, "netns", self.netns(node), "type",
+                  "veth", "peer", "name", peer_dev, "netns",
+                  self.netns(peer_node)])
         self.links += [one, other]
         for place, name in (one, other):
             self.ip(place, f"link set {name} up")
@@ -170,15 +172,23 @@ class Network:
 
     # doing things inside
 
+    def run(self, command, stdin=None, check=True):
+        """A short command; it holds the watchdog's pipe open until it ends.
+
+        So the watchdog never undoes something that is still being made.
+        """
+        pipe = self.undoer.pipe
+        return run(command, stdin, check, () if pipe is None else (pipe,))
+
     def enter(self, node):
         return ["nsenter", f"--net={self.path(node)}"]
 
     def inside(self, node, command, stdin=None, check=True):
-        return run(self.enter(node) + command, stdin, check)
+        return self.run(self.enter(node) + command, stdin, check)
 
     def ip(self, node, *lines):
-        run(["ip", "-n", self.netns(node), "-batch", "-"],
-            "".join(line + "\n" for line in lines))
+        self.run(["ip", "-n", self.netns(node), "-batch", "-"],
+                 "".join(line + "\n" for line in lines))
 
     def sysctl(self, node, key, value):
         """A setting of one namespace; it vanishes with the namespace."""

@@ -82,3 +82,12 @@ def descriptor_limit(lab, *, app, spare):
     limit = highest + 1 + int(spare)
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (limit, limit))
     return lambda: resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+@fault
+def renice(lab, *, app, nice):
+    """Give way to everybody else; with autogroups the session's value decides."""
+    pid = lab.process(app).pid
+    os.setpriority(os.PRIO_PROCESS, pid, int(nice))
+    if os.path.exists(f"/proc/{pid}/autogroup"):
+        write(f"/proc/{pid}/autogroup", int(nice))

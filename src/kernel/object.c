@@ -42,25 +42,27 @@ static struct {
 
 static int words_add(enum libbpf_print_level level, const char *format, va_list args)
 {
-	char line[8192];
-	int n = vsnprintf(line, sizeof(line), format, args);
-	size_t len = n < 0 ? 0 : min_of((size_t)n, sizeof(line) - 1);
+	_cleanup_free_ char *said = NULL;
+	size_t len, room = sizeof(words.text) - 2, keep;
+	const char *end;
 
-	while (len > 0 && line[len - 1] == '\n')
-		line[--len] = '\0';
+	/* A whole log comes in one call. */
+	if (vasprintf(&said, format, args) < 0)
+		return 0;
+	len = strlen(said);
+	while (len > 0 && said[len - 1] == '\n')
+		said[--len] = '\0';
 	if (len == 0)
 		return 0;
-	log_debug("%s", line);
+	log_debug("%s", said);
 	if (level != LIBBPF_WARN)
 		return 0;
-	if (words.len + len + 2 > sizeof(words.text)) {
-		size_t keep = min_of(words.len, sizeof(words.text) - len - 2);
-
-		memmove(words.text, words.text + words.len - keep, keep);
-		words.len = keep;
-	}
-	memcpy(words.text + words.len, line, len);
-	words.len += len;
+	end = said + len;
+	len = min_of(len, room);
+	keep = min_of(words.len, room - len);
+	memmove(words.text, words.text + words.len - keep, keep);
+	memcpy(words.text + keep, end - len, len);
+	words.len = keep + len;
 	words.text[words.len++] = '\n';
 	words.text[words.len] = '\0';
 	return 0;

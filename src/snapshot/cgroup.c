@@ -21,7 +21,7 @@ static const struct field cgroup_fields[] = {
 	FIELD(C, container, TEXT, "container that it belongs to"),
 	FIELD(C, unit, TEXT, "systemd unit that it belongs to", .hidden = true),
 	FIELD(C, periods, COUNT, "periods in which its processor time was counted"),
-	FIELD(C, throttled, COUNT, "of these, those in which it had used up its share"),
+	FIELD(C, throttled_periods, COUNT, "of these, those in which it had used up its share"),
 	FIELD(C, throttled_ns, DURATION, "time in which it was not let run"),
 	FIELD(C, quota, RATIO, "processors that it may use; unknown: no limit"),
 	FIELD(C, frozen, BOOL, "whether it is stopped as a whole"),
@@ -41,7 +41,7 @@ void cgroup_parse_cpu_stat(struct cgroup_record *cgroup, const char *text)
 	uint64_t value;
 
 	(void)scan_keyed(text, "nr_periods", &cgroup->periods);
-	(void)scan_keyed(text, "nr_throttled", &cgroup->throttled);
+	(void)scan_keyed(text, "nr_throttled", &cgroup->throttled_periods);
 	if (scan_keyed(text, "throttled_time", &value)) /* version 1: nanoseconds */
 		cgroup->throttled_ns = value;
 	else if (scan_keyed(text, "throttled_usec", &value) && value <= UINT64_MAX / 1000)

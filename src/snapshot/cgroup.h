@@ -9,7 +9,7 @@ struct cgroup_record {
 	const char *container;
 	const char *unit;
 	uint64_t periods;
-	uint64_t throttled;
+	uint64_t throttled_periods;
 	uint64_t throttled_ns;
 	double quota; /* processors; unknown when there is no limit */
 	uint8_t frozen;

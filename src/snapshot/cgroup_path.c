@@ -161,7 +161,7 @@ int cgroup_text_find(const char *text, const char *controller, char *path, size_
 		const char *found = line_path(line, n, controller);
 		size_t len = found ? (size_t)(line + n - found) : 0;
 
-		if (!found)
+		if (!found || len == 0 || *found != '/')
 			continue;
 		if (len >= size)
 			return -E2BIG;

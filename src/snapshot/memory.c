@@ -157,27 +157,50 @@ static void read_number(struct snapshot *snapshot, const char *path, uint32_t *v
 		*value = (uint32_t)number;
 }
 
+/* Limits of the whole host. Their files are visible from the first namespace only, so they are read before others are entered. */
+struct state {
+	uint64_t tcp_low, tcp_pressure, tcp_max;
+	uint64_t udp_low, udp_pressure, udp_max;
+	uint32_t orphan_max;
+};
+
+static void begin_memory(struct snapshot *snapshot, const struct snapshot_request *request)
+{
+	struct state *state = snapshot_state(snapshot);
+
+	(void)request;
+	memset(state, 0xff, sizeof(*state)); /* unknown */
+	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/tcp_mem") == 0)
+		(void)memory_parse_limits(buf_text(&snapshot->text), &state->tcp_low, &state->tcp_pressure,
+					  &state->tcp_max);
+	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/udp_mem") == 0)
+		(void)memory_parse_limits(buf_text(&snapshot->text), &state->udp_low, &state->udp_pressure,
+					  &state->udp_max);
+	read_number(snapshot, "/proc/sys/net/ipv4/tcp_max_orphans", &state->orphan_max);
+}
+
 static int collect_memory(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct memory_record *memory = table_add(snapshot_table(snapshot, &memory_type));
+	const struct state *state = snapshot_state(snapshot);
 	int r = snapshot_read(snapshot, "/proc/thread-self/net/sockstat");
 
 	(void)request;
 	if (!memory)
 		return -E2BIG;
 	memory->netns = snapshot->netns;
+	memory->tcp_low_bytes = state->tcp_low;
+	memory->tcp_pressure_bytes = state->tcp_pressure;
+	memory->tcp_max_bytes = state->tcp_max;
+	memory->udp_low_bytes = state->udp_low;
+	memory->udp_pressure_bytes = state->udp_pressure;
+	memory->udp_max_bytes = state->udp_max;
+	memory->orphan_max = state->orphan_max;
 	if (r < 0)
 		return why_set(why, r, "cannot read /proc/net/sockstat: %s", strerror(-r));
 	memory_parse_sockstat(memory, buf_text(&snapshot->text));
 	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat6") == 0)
 		memory_parse_sockstat(memory, buf_text(&snapshot->text));
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/tcp_mem") == 0)
-		(void)memory_parse_limits(buf_text(&snapshot->text), &memory->tcp_low_bytes,
-					  &memory->tcp_pressure_bytes, &memory->tcp_max_bytes);
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/udp_mem") == 0)
-		(void)memory_parse_limits(buf_text(&snapshot->text), &memory->udp_low_bytes,
-					  &memory->udp_pressure_bytes, &memory->udp_max_bytes);
-	read_number(snapshot, "/proc/sys/net/ipv4/tcp_max_orphans", &memory->orphan_max);
 	read_number(snapshot, "/proc/sys/net/ipv4/tcp_max_tw_buckets", &memory->time_wait_max);
 	return 0;
 }
@@ -202,6 +225,8 @@ static const struct snapshot_source memory_source = {
 	.types = memory_types,
 	.stage = STAGE_COUNTERS,
 	.per_netns = true,
+	.state_size = sizeof(struct state),
+	.begin = begin_memory,
 	.collect = collect_memory,
 };
 SNAPSHOT_SOURCE(memory_source);

@@ -75,7 +75,7 @@ static int read_answers(struct mnl_socket *socket, uint32_t seq, struct answers 
 			continue;
 		if (n < 0)
 			return errno == EAGAIN ? -ETIMEDOUT : -errno;
-		for (const struct nlmsghdr *m = (const void *)bytes; mnl_nlmsg_ok(m, (int)n);) {
+		for (const struct nlmsghdr *m = (const void *)bytes; nl_message_ok(m, (int)n);) {
 			int left = (int)n;
 
 			if (m->nlmsg_seq != seq)
@@ -196,13 +196,18 @@ struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uin
 	return header;
 }
 
+bool nl_message_ok(const struct nlmsghdr *message, int left)
+{
+	return mnl_nlmsg_ok(message, left) && message->nlmsg_len <= (uint32_t)left;
+}
+
 size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context)
 {
 	const struct nlmsghdr *message = bytes;
 	int left = len > INT32_MAX ? INT32_MAX : (int)len;
 	size_t count = 0;
 
-	while (mnl_nlmsg_ok(message, left)) {
+	while (nl_message_ok(message, left)) {
 		if (message->nlmsg_type >= NLMSG_MIN_TYPE) {
 			parse(snapshot, message, context);
 			count++;

@@ -44,6 +44,11 @@ struct nl_request {
 struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uint16_t flags, size_t extra_size,
 				  void **ret_extra);
 
+/*
+ * Whether a whole message lies in the bytes that are left. mnl_nlmsg_ok compares as signed numbers, so a message that claims
+ * to be longer than 2 GB passes it.
+ */
+bool nl_message_ok(const struct nlmsghdr *message, int left);
 /* Messages that lie one after the other, from a file, a test or a fuzzer. Returns how many were whole. */
 size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context);
 

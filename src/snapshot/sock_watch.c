@@ -104,7 +104,7 @@ static size_t take_answers(struct sock_watch *watch, struct snapshot *snapshot, 
 	int left = (int)n;
 	size_t count = 0;
 
-	for (; mnl_nlmsg_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
+	for (; nl_message_ok(message, left); message = mnl_nlmsg_next(message, &left)) {
 		if (message->nlmsg_seq == 0 || message->nlmsg_seq > watch->active.count)
 			continue;
 		count++;

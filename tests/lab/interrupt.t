@@ -4,6 +4,7 @@
 # However and whenever a run is ended, no namespace, process, cgroup or setting of it stays behind.
 import glob
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -63,16 +64,29 @@ def moment_apps(process, out):
                         "no application came")
 
 
-MOMENTS = {"while the namespaces are made": moment_namespaces, "while the applications start": moment_apps,
-           "with the fault on": moment_fault}
+# The moment, and whether the run changes the whole machine, for which it has to wait until it is alone.
+MOMENTS = {"while the namespaces are made": (moment_namespaces, False),
+           "while the applications start": (moment_apps, False), "with the fault on": (moment_fault, True)}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
-def interrupt(tap, number, name, moment):
+def shared_scenario(room):
+    """The same without the change of the whole machine."""
+    with open(SCENARIO) as file:
+        text = file.read()
+    shared = re.sub(r'\[\[fault\]\]\ndo = "global-sysctl"\n(.+\n)+', "", text.replace("exclusive = true\n", ""))
+    path = os.path.join(room, "shared.toml")
+    with open(path, "w") as file:
+        file.write(shared)
+    return path
+
+
+def interrupt(tap, number, name, path):
     before = undo.read_text(SYSCTL)
     out = tempfile.mkdtemp()
+    moment = MOMENTS[name][0]
     try:
-        process = subprocess.Popen([RUN, SCENARIO, "--out", out], stdin=subprocess.DEVNULL,
+        process = subprocess.Popen([RUN, path, "--out", out], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         moment(process, out)
         prefix = f"nestlab-{process.pid}-"
@@ -87,6 +101,22 @@ def interrupt(tap, number, name, moment):
         tap.ok(said == "", f"{number.name} {name}: it ended without a complaint", said.strip().replace("\n", " / "))
     finally:
         shutil.rmtree(out)
+
+
+def test_any_moment(tap, path):
+    """SIGKILL at moments that nobody chose, while everything is being made."""
+    before, left, out = undo.read_text(SYSCTL), [], tempfile.mkdtemp()
+    try:
+        for step in range(12):
+            process = subprocess.Popen([RUN, path, "--out", out], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.1 + 0.045 * step)
+            process.kill()
+            process.wait()
+            left += wait_gone(f"nestlab-{process.pid}-", before)
+    finally:
+        shutil.rmtree(out)
+    tap.equal(left, [], "SIGKILL after 0.1 to 0.6 s, twelve times: nothing is left")
 
 
 def test_children_of_accuracy(tap):
@@ -119,9 +149,12 @@ def main():
         print("1..0 # SKIP needs root for network namespaces")
         return
     os.makedirs("/run/netns", exist_ok=True)
-    for name, moment in MOMENTS.items():
-        for number in SIGNALS:
-            interrupt(tap, number, name, moment)
+    with tempfile.TemporaryDirectory() as room:
+        shared = shared_scenario(room)
+        for name, (_, alone) in MOMENTS.items():
+            for number in SIGNALS:
+                interrupt(tap, number, name, SCENARIO if alone else shared)
+        test_any_moment(tap, shared)
     test_children_of_accuracy(tap)
     tap.done()
 

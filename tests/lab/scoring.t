@@ -161,6 +161,9 @@ def test_runs(tap, room):
     healthy = scoring.add_up([write_run(room, healthy_truth(), lines, "b")])
     tap.equal((healthy["false_alarms"], healthy["fpr"]["right"], healthy["alarms_per_hour"]), (2, 3, 720.0),
               "two episodes in ten healthy seconds are 720 an hour")
+    sliding = write_run(room, healthy_truth(), [said(50 + n, [], length=3000) for n in range(8)], "sliding")
+    tap.equal((scoring.healthy_seconds(sliding), scoring.add_up([sliding])["healthy_windows"]), (10.0, 8),
+              "windows that overlap do not stretch the time")
     real = write_run(room, TRUTH, story([], [finding("path-loss")], clock=OFFSET_NS), "c")
     tap.equal(share(scoring.add_up([real]), "tpr"), 1.0, "realtime stamps are understood")
     own = [dict(line, threshold=0.95) for line in story([], [finding("path-loss")])]

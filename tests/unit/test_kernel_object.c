@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <bpf/libbpf.h>
+#include <stdarg.h>
 
+#include "base/alloc.h"
 #include "base/embed.h"
 #include "kernel/capability.h"
 #include "kernel/object.h"
@@ -57,6 +59,46 @@ TEST(gist_that_does_not_fit)
 	words[sizeof(words) - 1] = '\0';
 	libbpf_gist_of(words, gist, sizeof(gist));
 	CHECK_EQ_TEXT(gist, "aaaaaaa");
+}
+
+static libbpf_print_fn_t speak_to;
+
+/* As libbpf would. */
+static void speak(enum libbpf_print_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	speak_to(level, format, args);
+	va_end(args);
+}
+
+TEST(words_are_kept_up_to_a_limit)
+{
+	char *log = xmalloc(300000);
+
+	libbpf_words_begin();
+	CHECK_EQ_TEXT(libbpf_words_gist(), "");
+	speak_to = libbpf_set_print(NULL);
+	REQUIRE(speak_to);
+	speak(LIBBPF_WARN, "libbpf: map '%s': too large\n", "m");
+	speak(LIBBPF_INFO, "libbpf: %s", "only an information\n");
+	speak(LIBBPF_DEBUG, "%s", "\n\n");
+	CHECK_EQ_TEXT(libbpf_words_gist(), "too large");
+	/* A verifier's log in one piece, far larger than what is kept: its last lines carry the reason. */
+	memset(log, 'x', 299999);
+	log[299999] = '\0';
+	for (size_t i = 80; i < 299999; i += 80)
+		log[i] = '\n';
+	speak(LIBBPF_WARN, "-- BEGIN PROG LOAD LOG --\n%s\n%s\nprocessed 9 insns\n-- END PROG LOAD LOG --\n", log,
+	      "invalid access to packet");
+	CHECK_EQ_TEXT(libbpf_words_gist(), "invalid access to packet");
+	for (unsigned i = 0; i < 5000; i++)
+		speak(LIBBPF_WARN, "libbpf: line %u of many that push older ones out\n", i);
+	CHECK_EQ_TEXT(libbpf_words_gist(), "line 4999 of many that push older ones out");
+	libbpf_words_begin();
+	CHECK_EQ_TEXT(libbpf_words_gist(), "");
+	free(log);
 }
 
 TEST(object_that_is_not_there)

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The core: tables, texts, gaps, what runs when; and the small helpers beside it. */
+#include <math.h>
+
+#include "snapshot/arena.h"
+#include "snapshot/cgroup_path.h"
+#include "snapshot/delta.h"
+#include "snapshot/link.h"
+#include "snapshot/owner.h"
+#include "snapshot/snapshot.h"
+#include "snapshot/sock_watch.h"
+#include "unit.h"
+
+/* --- a source of its own, to see how the core treats one --- */
+
+struct probe_record {
+	uint32_t number;
+	uint64_t wide;
+	const char *text;
+	double real;
+	char chars[8];
+};
+static const struct field probe_fields[] = {
+	FIELD(struct probe_record, number, COUNT, "n"), FIELD(struct probe_record, wide, COUNT, "w"),
+	FIELD(struct probe_record, text, TEXT, "t"),    FIELD(struct probe_record, real, RATIO, "r"),
+	FIELD(struct probe_record, chars, TEXT, "c"),
+};
+static RECORD_TYPE(probe_type, "test_probe", struct probe_record, probe_fields, "a record of a test");
+static RECORD_TYPE(failing_type, "test_failing", struct probe_record, probe_fields, "a record of a test");
+static RECORD_TYPE(derived_type, "test_derived", struct probe_record, probe_fields, "a record of a test");
+
+static unsigned probe_runs, failing_runs, derived_runs;
+static bool text_too_long;
+
+static int probe_collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	struct probe_record *record = table_add(snapshot_table(snapshot, &probe_type));
+	unsigned *state = snapshot_state(snapshot);
+
+	(void)request;
+	(void)why;
+	probe_runs++;
+	record->number = ++*state;
+	record->text = snapshot_text(snapshot, "hello world", 5);
+	return 0;
+}
+
+static int failing_collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	(void)request;
+	failing_runs++;
+	(void)table_add(snapshot_table(snapshot, &failing_type));
+	return why_set(why, -EPERM, "it is not allowed");
+}
+
+static int derived_collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	(void)request;
+	(void)why;
+	derived_runs++;
+	snapshot_each(snapshot, probe_type, const struct probe_record, probe) *
+		(struct probe_record *)table_add(snapshot_table(snapshot, &derived_type)) = *probe;
+	return 0;
+}
+
+static const struct record_type *const probe_types[] = {&probe_type, NULL},
+				       *const failing_types[] = {&failing_type, NULL},
+				       *const derived_types[] = {&derived_type, NULL};
+static const struct snapshot_source probe_source = {.name = "test-probe",
+						    .lost = "p",
+						    .types = probe_types,
+						    .stage = STAGE_COUNTERS,
+						    .state_size = sizeof(unsigned),
+						    .collect = probe_collect};
+SNAPSHOT_SOURCE(probe_source);
+static const struct snapshot_source failing_source = {.name = "test-failing",
+						      .lost = "all of it",
+						      .types = failing_types,
+						      .stage = STAGE_COUNTERS,
+						      .collect = failing_collect};
+SNAPSHOT_SOURCE(failing_source);
+static const struct snapshot_source derived_source = {.name = "test-derived",
+						      .lost = "d",
+						      .types = derived_types,
+						      .needs = probe_types,
+						      .stage = STAGE_REST,
+						      .collect = derived_collect};
+SNAPSHOT_SOURCE(derived_source);
+
+static void take(struct snapshot *snapshot, const struct record_type *const *types)
+{
+	struct why why = {};
+
+	CHECK_OK(snapshot_take(snapshot, &(struct snapshot_request){.types = types, .no_bpf = true}, &why));
+}
+
+TEST(only_what_is_wanted_runs)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+
+	take(snapshot, probe_types);
+	CHECK_EQ_UINT(probe_runs, 1);
+	CHECK_EQ_UINT(failing_runs, 0);
+	CHECK_EQ_UINT(derived_runs, 0);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &probe_type)->count, 1);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &gap_type)->count, 0);
+}
+
+TEST(what_a_source_needs_runs_before_it)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	const struct probe_record *derived;
+
+	take(snapshot, derived_types);
+	CHECK_EQ_UINT(probe_runs, 1);
+	CHECK_EQ_UINT(derived_runs, 1);
+	REQUIRE(snapshot_table(snapshot, &derived_type)->count == 1);
+	derived = snapshot_first(snapshot, &derived_type);
+	CHECK_EQ_TEXT(derived->text, "hello");
+}
+
+TEST(a_source_that_fails_is_a_gap)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	const struct gap_record *gap;
+
+	take(snapshot, failing_types);
+	REQUIRE(snapshot_table(snapshot, &gap_type)->count == 1);
+	gap = snapshot_first(snapshot, &gap_type);
+	CHECK_EQ_TEXT(gap->source, "test-failing");
+	CHECK_EQ_TEXT(gap->lost, "all of it");
+	CHECK_EQ_TEXT(gap->why, "it is not allowed");
+}
+
+TEST(a_new_record_is_unknown_throughout)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	const struct probe_record *record = table_add(snapshot_table(snapshot, &probe_type));
+
+	for (uint32_t i = 0; i < probe_type.field_count; i++) {
+		struct value value = field_get(&probe_type.fields[i], record);
+
+		unit_note("field %s", probe_type.fields[i].name);
+		CHECK_EQ_INT(value.class, VALUE_UNKNOWN);
+	}
+}
+
+TEST(taking_again_starts_empty_and_keeps_state_and_memory)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	const struct probe_record *record;
+	void *items;
+
+	take(snapshot, probe_types);
+	items = snapshot_table(snapshot, &probe_type)->items;
+	take(snapshot, probe_types);
+	CHECK_EQ_UINT(snapshot_table(snapshot, &probe_type)->count, 1);
+	CHECK(snapshot_table(snapshot, &probe_type)->items == items);
+	record = snapshot_first(snapshot, &probe_type);
+	CHECK_EQ_UINT(record->number, 2);
+	CHECK(snapshot->begin_boot_ns <= snapshot->end_boot_ns);
+	CHECK(snapshot->begin_time_ns > UINT64_C(1600000000) * 1000000000);
+}
+
+TEST(a_full_table_counts_what_it_refused)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct snapshot_table *table = snapshot_table(snapshot, &probe_type);
+
+	table->cap = 2;
+	CHECK(table_add(table));
+	CHECK(table_add(table));
+	CHECK(!table_add(table));
+	CHECK_EQ_UINT(snapshot_refused(snapshot), 1);
+	snapshot_clear(snapshot);
+	CHECK_EQ_UINT(snapshot_refused(snapshot), 0);
+	CHECK(table_add(table));
+}
+
+TEST(tables_are_appended_up_to_the_cap)
+{
+	_cleanup_snapshot_ struct snapshot *a = snapshot_new(), *b = snapshot_new();
+	struct snapshot_table *to = snapshot_table(a, &probe_type), *from = snapshot_table(b, &probe_type);
+
+	for (uint32_t i = 0; i < 5; i++)
+		((struct probe_record *)table_add(from))->number = i;
+	to->cap = 4;
+	((struct probe_record *)table_add(to))->number = 99;
+	table_append(to, from);
+	CHECK_EQ_UINT(to->count, 4);
+	CHECK_EQ_UINT(to->refused, 2);
+	CHECK_EQ_UINT(((struct probe_record *)to->items)[0].number, 99);
+	CHECK_EQ_UINT(((struct probe_record *)to->items)[3].number, 2);
+}
+
+TEST(no_two_types_have_one_name)
+{
+	registry_each(record_type, a)
+		registry_each(record_type, b)
+			if (a < b && !CHECK(strcmp((*a)->name, (*b)->name) != 0))
+				unit_note("%s", (*a)->name);
+}
+
+TEST(every_field_says_what_it_is)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+
+	CHECK(snapshot->table_count > 20);
+	for (size_t i = 0; i < snapshot->table_count; i++)
+		for (uint32_t f = 0; f < snapshot->tables[i].type->field_count; f++) {
+			const struct field *field = &snapshot->tables[i].type->fields[f];
+
+			unit_note("%s.%s", snapshot->tables[i].type->name, field->name);
+			CHECK(field->help && strlen(field->help) > 0);
+			CHECK((field->kind != KIND_ENUM && field->kind != KIND_FLAGS) || field->names);
+		}
+}
+
+/* --- texts --- */
+
+TEST(arena_keeps_its_cap_and_reuses_its_chunks)
+{
+	struct arena arena = {.cap = 256 << 10};
+	char big[40000];
+	size_t total;
+	unsigned n = 0;
+
+	memset(big, 'x', sizeof(big));
+	while (arena.refused == 0 && n < 1000) {
+		text_too_long = arena_text(&arena, big, sizeof(big))[0] == '\0';
+		n++;
+	}
+	CHECK(text_too_long);
+	CHECK(n >= 4 && n < 8);
+	total = arena.total;
+	CHECK(total <= arena.cap);
+	arena_clear(&arena);
+	CHECK_EQ_TEXT(arena_text(&arena, "a", 1), "a");
+	CHECK_EQ_TEXT(arena_text(&arena, "b\0c", 3), "b");
+	CHECK_EQ_TEXT(arena_text(&arena, "", 0), "");
+	CHECK_EQ_UINT(arena.total, total);
+	arena_done(&arena);
+}
+
+/* --- deltas --- */
+
+TEST(counters_that_go_backwards_are_unknown)
+{
+	CHECK_EQ_UINT(counter_delta(5, 7), 2);
+	CHECK_EQ_UINT(counter_delta(5, 5), 0);
+	CHECK_EQ_UINT(counter_delta(7, 5), UINT64_MAX);
+	CHECK_EQ_UINT(counter_delta(UINT64_MAX, 5), UINT64_MAX);
+	CHECK_EQ_UINT(counter_delta(5, UINT64_MAX), UINT64_MAX);
+	CHECK_EQ_UINT(counter_delta(UINT64_MAX - 9, 10), 20);
+	CHECK_EQ_UINT(counter_delta32(UINT32_MAX - 9, 10), 20);
+	CHECK_EQ_UINT(counter_delta32(4000000, 10), UINT64_MAX);
+	CHECK_EQ_UINT(counter_delta32(UINT32_MAX, 10), UINT64_MAX);
+	CHECK_EQ_UINT(counter_delta32(3, 10), 7);
+	CHECK_NEAR(counter_rate(10, 500000000), 20, 1e-9);
+	CHECK(isnan(counter_rate(UINT64_MAX, 500000000)));
+	CHECK(isnan(counter_rate(1, 0)));
+}
+
+/* --- namespaces --- */
+
+TEST(namespaces_that_are_not_there_are_refused_with_a_sentence)
+{
+	_cleanup_netns_ struct netns_list list = {};
+	struct why why = {};
+
+	CHECK_ERR(netns_find("no-such-namespace-here", &list, &why), -ENOENT);
+	CHECK_HAS_TEXT(why.text, "no-such-namespace-here");
+	CHECK_ERR(netns_find("/no/such/file", &list, &why), -ENOENT);
+	CHECK_ERR(netns_find("999999999", &list, &why), -ENOENT);
+	CHECK_HAS_TEXT(why.text, "process");
+	CHECK_OK(netns_find(NULL, &list, &why));
+	REQUIRE(list.items.count == 1);
+	CHECK(list.items.items[0].inum > 1000);
+}
+
+TEST(a_file_that_is_no_namespace_is_a_failure_of_the_snapshot)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	_cleanup_netns_ struct netns_list list = {};
+	struct why why = {};
+
+	CHECK_OK(netns_find("/proc/self/stat", &list, &why));
+	CHECK_ERR(snapshot_take(snapshot, &(struct snapshot_request){.namespaces = &list, .types = probe_types}, &why),
+		  -EPERM);
+	CHECK_HAS_TEXT(why.text, "cannot enter");
+}
+
+/* --- control groups --- */
+
+TEST(containers_and_units_out_of_paths)
+{
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	static const struct {
+		const char *path, *container, *unit;
+	} cases[] = {
+		{"/", "", ""},
+		{"", "", ""},
+		{"/system.slice/nginx.service", "", "nginx.service"},
+		{"/system.slice/docker-" ID ".scope", ID, "docker-" ID ".scope"},
+		{"/docker/" ID, ID, ""},
+		{"/docker/" ID "/init.scope", ID, "init.scope"},
+		{"/machine.slice/libpod-" ID ".scope/container", ID, "libpod-" ID ".scope"},
+		{"/machine.slice/libpod-conmon-" ID ".scope", "", "libpod-conmon-" ID ".scope"},
+		{"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/cri-containerd-" ID ".scope",
+		 ID, "cri-containerd-" ID ".scope"},
+		{"/kubepods/burstable/pod12345678-1234-1234-1234-123456789abc/" ID, ID, ""},
+		{"/kubepods.slice/crio-" ID ".scope", ID, "crio-" ID ".scope"},
+		{"/system.slice/containerd.service/kubepods-pod1.slice:cri-containerd:" ID, ID, "containerd.service"},
+		{"/lxc/web1", "web1", ""},
+		{"/lxc.payload.web1/system.slice/ssh.service", "web1", "ssh.service"},
+		{"/machine.slice/machine-my\\x2dbox.scope/payload", "my-box", "machine-my\\x2dbox.scope"},
+		{"/machine.slice/systemd-nspawn@deb.service/payload/system.slice/cron.service", "deb", "cron.service"},
+		{"/user.slice/user-1000.slice/user@1000.service/app.slice/firefox.service", "", "firefox.service"},
+		{"/docker/0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef", "", ""},
+		{"/x" ID, "", ""},
+		{"/docker/" ID "0", "", ""},
+		{"//a.service//", "", "a.service"},
+		{"/.service", "", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cgroup_names names;
+
+		unit_note("%s", cases[i].path);
+		cgroup_path_names(cases[i].path, &names);
+		CHECK_EQ_TEXT(names.container, cases[i].container);
+		CHECK_EQ_TEXT(names.unit, cases[i].unit);
+	}
+}
+
+TEST(names_longer_than_the_room_are_cut)
+{
+	struct cgroup_names names;
+	char path[2000] = "/lxc/";
+
+	memset(path + 5, 'a', sizeof(path) - 6);
+	cgroup_path_names(path, &names);
+	CHECK_EQ_UINT(strlen(names.container), sizeof(names.container) - 1);
+	memcpy(path + sizeof(path) - 9, ".service", 9);
+	cgroup_path_names(path, &names);
+	CHECK_EQ_UINT(strlen(names.unit), sizeof(names.unit) - 1);
+}
+
+TEST(membership_by_controller)
+{
+	static const char text[] = "12:cpu,cpuacct:/a\n4:memory:/b/c\n1:name=systemd:/init.scope\n0::/\n";
+	char path[64];
+
+	CHECK_OK(cgroup_text_find(text, "cpuacct", path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/a");
+	CHECK_OK(cgroup_text_find(text, "", path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/");
+	CHECK_ERR(cgroup_text_find(text, "cp", path, sizeof(path)), -ENODATA);
+	CHECK_ERR(cgroup_text_find(text, "memory", path, 4), -E2BIG);
+	CHECK_OK(cgroup_text_best(text, path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/init.scope");
+	CHECK_OK(cgroup_text_best("0::/x:y\n", path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/x:y");
+	CHECK_OK(cgroup_text_best("0::/\n", path, sizeof(path)));
+	CHECK_EQ_TEXT(path, "/");
+	CHECK_ERR(cgroup_text_best("", path, sizeof(path)), -ENODATA);
+	CHECK_ERR(cgroup_text_best("nonsense\n::\n", path, sizeof(path)), -ENODATA);
+}
+
+/* --- owners --- */
+
+TEST(socket_links)
+{
+	uint32_t inode = 0;
+
+	CHECK(owner_parse_link("socket:[4711]", 13, &inode));
+	CHECK_EQ_UINT(inode, 4711);
+	CHECK(!owner_parse_link("socket:[4711", 12, &inode));
+	CHECK(!owner_parse_link("socket:[]", 9, &inode));
+	CHECK(!owner_parse_link("socket:[47x]", 12, &inode));
+	CHECK(!owner_parse_link("socket:[-7]", 11, &inode));
+	CHECK(!owner_parse_link("socket:[99999999999]", 20, &inode));
+	CHECK(!owner_parse_link("socket:[000000000000000000000000000001]", 39, &inode));
+	CHECK(!owner_parse_link("pipe:[4711]", 11, &inode));
+	CHECK(!owner_parse_link("", 0, &inode));
+}
+
+/* --- watching --- */
+
+TEST(what_counts_as_active)
+{
+	struct socket_record socket = {.state = SOCKET_ESTABLISHED};
+	struct tcp_record idle = {.last_sent_ns = SOCK_ACTIVE_NS, .last_received_ns = SOCK_ACTIVE_NS}, tcp;
+
+	CHECK(!socket_is_active(&socket, &idle));
+	CHECK(!socket_is_active(&socket, NULL));
+	socket.recvq_bytes = 1;
+	CHECK(socket_is_active(&socket, &idle));
+	socket.recvq_bytes = UINT32_MAX;
+	CHECK(!socket_is_active(&socket, &idle));
+	socket.recvq_bytes = 0;
+	socket.sendq_bytes = 1;
+	CHECK(socket_is_active(&socket, &idle));
+	socket.sendq_bytes = 0;
+	tcp = idle;
+	tcp.last_received_ns = SOCK_ACTIVE_NS - 1;
+	CHECK(socket_is_active(&socket, &tcp));
+	tcp.last_received_ns = UINT64_MAX;
+	CHECK(!socket_is_active(&socket, &tcp));
+	tcp = idle;
+	tcp.unacked = 1;
+	CHECK(socket_is_active(&socket, &tcp));
+	socket.state = SOCKET_SYN_SENT;
+	CHECK(socket_is_active(&socket, NULL));
+	socket.state = SOCKET_LISTEN;
+	CHECK(socket_is_active(&socket, NULL));
+	socket.state = SOCKET_TIME_WAIT;
+	CHECK(!socket_is_active(&socket, NULL));
+}
+
+TEST(keeping_the_active_ones_keeps_their_parts)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
+			      *tcps = snapshot_table(snapshot, &tcp_type);
+	struct sock_watch watch = {};
+
+	for (uint32_t i = 0; i < 10; i++) {
+		struct socket_record *socket = table_add(sockets);
+		struct tcp_record *tcp;
+
+		socket->state = i == 5 ? SOCKET_LISTEN : SOCKET_ESTABLISHED;
+		socket->cookie = i;
+		socket->recvq_bytes = i % 2; /* odd ones are active */
+		socket->sendq_bytes = 0;
+		socket->tcp = SOCKET_NONE;
+		if (i == 5)
+			continue;
+		tcp = table_add(tcps);
+		tcp->tcp_cookie = i;
+		tcp->unacked = 0;
+		socket->tcp = (uint32_t)tcps->count - 1;
+	}
+	/* The first two belong to another namespace. */
+	sock_watch_remember(&watch, snapshot, 2, 0);
+	CHECK_EQ_UINT(sockets->count, 6);
+	CHECK_EQ_UINT(tcps->count, 5);
+	CHECK_EQ_UINT(watch.active.count, 3);
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
+	{
+		const struct tcp_record *tcp = socket_tcp(snapshot, socket);
+
+		unit_note("socket %u", (unsigned)socket->cookie);
+		CHECK(socket->cookie < 2 || socket->cookie % 2 == 1);
+		if (socket->cookie == 5)
+			CHECK(!tcp);
+		else if (CHECK(tcp))
+			CHECK_EQ_UINT(tcp->tcp_cookie, socket->cookie);
+	}
+	vec_done(&watch.active);
+}
