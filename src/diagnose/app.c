@@ -33,7 +33,8 @@ static const struct field app_fields[] = {
 	FIELD(struct app_measures, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
 	FIELD(struct app_measures, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
 	FIELD(struct app_measures, cgroup, TEXT, "its control group"),
-	FIELD(struct app_measures, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota", .unit = "%"),
+	FIELD(struct app_measures, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota",
+	      .unit = "%"),
 	FIELD(struct app_measures, cgroup_quota, RATIO, "processors that the group may use"),
 	FIELD(struct app_measures, cgroup_frozen, BOOL, "the group is frozen"),
 };
@@ -169,8 +170,6 @@ static void sample_process(struct window *window, struct app_state *state, const
 		*app = (struct app_track){.window = window->number + 1, .cgroup = cgroup};
 	}
 	app->last = *p;
-	if (!app->cgroup && p->cgroup)
-		app->cgroup = xstrdup(p->cgroup);
 	app->samples++;
 	app->stopped += is_stopped(p->process_state);
 	app->dead += p->process_state == 'Z' || p->process_state == 'X';
@@ -235,14 +234,29 @@ static void sample_cgroup(const struct window *window, struct app_state *state, 
 		return;
 	if (!track->has_base || track->window != window->number + 1) {
 		track->base_periods = track->has_base ? track->periods : c->periods;
-		track->base_throttled = track->has_base ? track->throttled : c->throttled;
+		track->base_throttled = track->has_base ? track->throttled : c->throttled_periods;
 	}
 	track->has_base = true;
 	track->window = window->number + 1;
 	track->periods = c->periods;
-	track->throttled = c->throttled;
+	track->throttled = c->throttled_periods;
 	track->quota = c->quota;
 	track->frozen = c->frozen;
+}
+
+static void sample_member(struct app_state *state, const struct snapshot *snapshot,
+			  const struct cgroup_member_record *member)
+{
+	struct app_track *app = map_get(&state->apps, &member->pid);
+	const struct cgroup_record *groups = snapshot_first(snapshot, &cgroup_type),
+				   *end = snapshot_last(snapshot, &cgroup_type);
+	const char *path = groups && groups + member->group < end ? groups[member->group].cgroup : NULL;
+
+	/* A process may be moved while we look. */
+	if (!app || !path || (app->cgroup && strcmp(app->cgroup, path) == 0))
+		return;
+	free(app->cgroup);
+	app->cgroup = xstrdup(path);
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -250,8 +264,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	struct app_state *state = data;
 
 	init(state);
-	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c)
-		sample_cgroup(window, state, c);
+	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c) sample_cgroup(window, state, c);
 	snapshot_each(snapshot, process_type, struct process_record, p) sample_process(window, state, p);
 	snapshot_each(snapshot, thread_type, struct thread_record, t)
 	{
@@ -269,6 +282,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		app->io_wait += app->uninterruptible;
 		app->sleeping += app->threads_seen > 0 && app->threads_asleep == app->threads_seen;
 	}
+	snapshot_each(snapshot, cgroup_member_type, struct cgroup_member_record, member)
+		sample_member(state, snapshot, member);
 	map_done(&state->owners);
 	snapshot_each(snapshot, owner_type, struct owner_record, o)
 	{
@@ -312,7 +327,8 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 	}
 }
 
-static void measure_cgroup(const struct app_state *state, const struct app_track *app, struct app_measures *m, struct graph *graph)
+static void measure_cgroup(const struct app_state *state, const struct app_track *app, struct app_measures *m,
+			   struct graph *graph)
 {
 	const struct cgroup_track *track = app->cgroup ? map_get(&state->cgroups, app->cgroup) : NULL;
 	uint64_t periods, throttled;
@@ -491,7 +507,8 @@ static void release(void *data)
 	map_done(&state->owners);
 }
 
-static const struct record_type *const needs[] = {&process_type, &thread_type, &owner_type, &cgroup_type, NULL};
+static const struct record_type *const needs[] = {&process_type, &thread_type,        &owner_type,
+						  &cgroup_type,  &cgroup_member_type, NULL};
 
 static const struct measurer app_measurer = {
 	.name = "app",

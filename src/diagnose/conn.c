@@ -29,19 +29,22 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, reorder_count, COUNT,
 	      "times that segments were seen out of order by the peer (reord_seen)"),
 	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
-	FIELD(struct conn_measures, ooo_share, RATIO, "share of the segments that arrived here out of order", .unit = "%"),
+	FIELD(struct conn_measures, ooo_share, RATIO, "share of the segments that arrived here out of order",
+	      .unit = "%"),
 	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
 	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows"),
-	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills", .unit = "%"),
+	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
+	      .unit = "%"),
 	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
 	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
 	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
 	FIELD(struct conn_measures, data_segs_in, COUNT, "segments with data received"),
 	FIELD(struct conn_measures, data_segs_base, COUNT, "the most of these in an earlier window"),
 	FIELD(struct conn_measures, receive_gap_ns, DURATION, "since data was last received, at the end"),
-	FIELD(struct conn_measures, receive_gap_base_ns, DURATION, "longest time without data received, seen in earlier windows"),
+	FIELD(struct conn_measures, receive_gap_base_ns, DURATION,
+	      "longest time without data received, seen in earlier windows"),
 	FIELD(struct conn_measures, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "/s"),
 	FIELD(struct conn_measures, steady_windows, COUNT, "earlier windows in a row in which data was received"),
 	FIELD(struct conn_measures, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
@@ -279,9 +282,9 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
 	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
 	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
-	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0 ?
-			       NAN :
-			       fmin(1, (double)m->ooo_count / (double)m->segs_in);
+	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0
+			       ? NAN
+			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
 	m->dsack_count = dsack;
 	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
@@ -355,7 +358,8 @@ static void measure_past(const struct conn_track *c, struct conn_measures *m)
 	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns;
 	m->rcv_wnd_use = NAN;
 	if (m->rcv_wnd != UINT64_MAX && m->rcv_wnd > 0 && m->rcv_rtt_ns != UINT64_MAX)
-		m->rcv_wnd_use = (double)known_or_zero(m->receive_rate) * (double)m->rcv_rtt_ns / 1e9 / (double)m->rcv_wnd;
+		m->rcv_wnd_use =
+			(double)known_or_zero(m->receive_rate) * (double)m->rcv_rtt_ns / 1e9 / (double)m->rcv_wnd;
 }
 
 static void measure_standstill(const struct conn_track *c, struct conn_measures *m)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "diagnose/host.h"
 #include "diagnose/conn.h"
 #include "diagnose/endpoint.h"
-#include "diagnose/host.h"
 #include "diagnose/window.h"
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
@@ -49,7 +49,8 @@ static const struct field host_fields[] = {
 	FIELD(H, conntrack_invalid, COUNT, "packets that connection tracking called invalid"),
 	FIELD(H, firewall_drops, COUNT, "packets that firewall rules dropped, where they count"),
 	FIELD(H, firewall_rejects, COUNT, "packets that firewall rules rejected, where they count"),
-	FIELD(H, ports_share, RATIO, "share of the local ports in use towards the busiest remote endpoint", .unit = "%"),
+	FIELD(H, ports_share, RATIO, "share of the local ports in use towards the busiest remote endpoint",
+	      .unit = "%"),
 	FIELD(H, ports_used, COUNT, "local ports in use towards it"),
 };
 RECORD_TYPE(host_measures_type, "measure.host", H, host_fields, "what the protocol counters of the host say");
@@ -129,20 +130,21 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 		add_known(&f->conntrack_drops, conntrack->insert_failed);
 		add_known(&f->conntrack_drops, conntrack->early_drop);
 		add_known(&f->conntrack_invalid, conntrack->invalid);
-		if (conntrack->entries != UINT64_MAX && conntrack->entries_max != UINT64_MAX && conntrack->entries_max > 0)
+		if (conntrack->entries != UINT64_MAX && conntrack->entries_max != UINT64_MAX &&
+		    conntrack->entries_max > 0)
 			f->conntrack_share = (double)conntrack->entries / (double)conntrack->entries_max;
 	}
-	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule)
-		if (rule->packets != UINT64_MAX)
-			add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
-				  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets : UINT64_MAX);
-	snapshot_each(snapshot, memory_type, struct memory_record, memory)
-		f->memory = *memory;
-	snapshot_each(snapshot, host_limit_type, struct host_limit_record, limit)
-		if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share)) {
-			f->ports_share = limit->share;
-			f->ports_used = limit->used;
-		}
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) if (rule->packets != UINT64_MAX)
+		add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
+			  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets
+											   : UINT64_MAX);
+	snapshot_each(snapshot, memory_type, struct memory_record, memory) f->memory = *memory;
+	snapshot_each(snapshot, host_limit_type, struct host_limit_record,
+		      limit) if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share))
+	{
+		f->ports_share = limit->share;
+		f->ports_used = limit->used;
+	}
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -187,7 +189,8 @@ static void measure_figures(const struct figures *a, const struct figures *b, st
 	m->ports_used = b->ports_used;
 	m->tcp_memory_share = NAN;
 	m->tcp_memory_bytes = b->memory.tcp_bytes;
-	if (b->memory.tcp_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes > 0)
+	if (b->memory.tcp_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes != UINT64_MAX &&
+	    b->memory.tcp_pressure_bytes > 0)
 		m->tcp_memory_share = (double)b->memory.tcp_bytes / (double)b->memory.tcp_pressure_bytes;
 	m->timewait_count = b->memory.tcp_time_wait == UINT32_MAX ? UINT64_MAX : b->memory.tcp_time_wait;
 	m->timewait_max = b->memory.time_wait_max == UINT32_MAX ? UINT64_MAX : b->memory.time_wait_max;
@@ -210,8 +213,7 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	measure_figures(&state->base_figures, &state->figures, m);
 	host->measures.parts[0] = m;
 	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
-	vec_each(&graph->modules, at)
-	{
+	vec_each(&graph->modules, at) {
 		(*at)->related[MODULE_HOST] = host;
 		(*at)->related[MODULE_FILTER] = filter;
 		if ((*at)->kind == MODULE_CONN)
@@ -221,7 +223,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	}
 }
 
-static const struct record_type *const needs[] = {&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type, &host_limit_type, NULL};
+static const struct record_type *const needs[] = {
+	&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type, &host_limit_type, NULL};
 
 static const struct measurer host_measurer = {
 	.name = "host",

@@ -84,8 +84,7 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 {
 	struct shape shape = module_scope_shape(rule->about);
 
-	vec_each(&rule->suggests, cause)
-	{
+	vec_each(&rule->suggests, cause) {
 		struct module *accused = module->related[(*cause)->accuses];
 		struct hypothesis *h;
 

@@ -93,8 +93,7 @@ char *rule_causes(const struct rule *rule)
 {
 	struct buf text = BUF_INIT(4096);
 
-	vec_each(&rule->suggests, cause)
-	{
+	vec_each(&rule->suggests, cause) {
 		if (text.len)
 			buf_add_text(&text, ", ");
 		buf_add_text(&text, (*cause)->name);
@@ -279,7 +278,8 @@ static int no_such_cause(const struct reader *reader, const char *name)
 	vec_each(&reader->knowledge->causes, cause)
 		near_consider(&near, (*cause)->name);
 	near_add_text(&near, &hint);
-	return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s", name, buf_text(&hint));
+	return fail(reader, find_line(reader->paragraph, "suggests")->number, "there is no cause '%.60s'%s", name,
+		    buf_text(&hint));
 }
 
 /* One name, or several with commas between them. */

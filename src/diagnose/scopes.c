@@ -9,7 +9,8 @@
 
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
-	.help = "a TCP connection: its own measures, the use its owner makes of it, its owner, the path, the way through this host, and the host",
+	.help = "a TCP connection: its own measures, the use its owner makes of it, its owner, the path, the way "
+		"through this host, and the host",
 	.count = 6,
 	.types =
 		{
@@ -17,8 +18,8 @@ static const struct module_scope conn_scope = {
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
 			[CONN_PART_PATH] = &path_measures_type,
-		[CONN_PART_LINK] = &way_measures_type,
-		[CONN_PART_HOST] = &host_measures_type,
+			[CONN_PART_LINK] = &way_measures_type,
+			[CONN_PART_HOST] = &host_measures_type,
 		},
 };
 MODULE_SCOPE(conn_scope);
@@ -32,7 +33,7 @@ static const struct module_scope listener_scope = {
 			[CONN_PART_OWN] = &listener_measures_type,
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
-		[ENDPOINT_PART_HOST] = &host_measures_type,
+			[ENDPOINT_PART_HOST] = &host_measures_type,
 		},
 };
 MODULE_SCOPE(listener_scope);
@@ -46,7 +47,7 @@ static const struct module_scope udp_scope = {
 			[CONN_PART_OWN] = &udp_measures_type,
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
-		[ENDPOINT_PART_HOST] = &host_measures_type,
+			[ENDPOINT_PART_HOST] = &host_measures_type,
 		},
 };
 MODULE_SCOPE(udp_scope);

@@ -37,22 +37,28 @@ static const struct field way_fields[] = {
 	FIELD(struct way_measures, qdisc_overlimits, COUNT, "times that the queue held a packet back to keep its rate"),
 	FIELD(struct way_measures, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
 	FIELD(struct way_measures, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
-	FIELD(struct way_measures, qdisc_backlog_share, RATIO, "samples in which something waited in the queue", .unit = "%"),
+	FIELD(struct way_measures, qdisc_backlog_share, RATIO, "samples in which something waited in the queue",
+	      .unit = "%"),
 	FIELD(struct way_measures, tc_drops, COUNT, "packets that filters of the interface (ingress, clsact) dropped"),
 	FIELD(struct way_measures, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
 	FIELD(struct way_measures, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
 	FIELD(struct way_measures, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
 	FIELD(struct way_measures, qdisc_delay_ns, DURATION, "how long the peak of the backlog takes to drain"),
-	FIELD(struct way_measures, route_error, ENUM, "why there is no way to the remote host", .names = &errno_names, .zero_is_unknown = true),
+	FIELD(struct way_measures, route_error, ENUM, "why there is no way to the remote host", .names = &errno_names,
+	      .zero_is_unknown = true),
 	FIELD(struct way_measures, route_kind, ENUM, "kind of the route", .names = &route_kind_names),
 	FIELD(struct way_measures, gateway, ADDR, "next hop"),
 	FIELD(struct way_measures, route_mtu, BYTES, "largest packet that the route is known to take"),
-	FIELD(struct way_measures, neigh_state, FLAGS, "state of the neighbour's entry", .names = &neighbour_state_names),
+	FIELD(struct way_measures, neigh_state, FLAGS, "state of the neighbour's entry",
+	      .names = &neighbour_state_names),
 	FIELD(struct way_measures, neigh_failed, BOOL, "the neighbour does not answer"),
-	FIELD(struct way_measures, tunnel_pid, ID, "process behind the tunnel that its packets enter", .zero_is_unknown = true),
-	FIELD(struct way_measures, tunnel_stopped_share, RATIO, "samples in which that process was stopped", .unit = "%"),
+	FIELD(struct way_measures, tunnel_pid, ID, "process behind the tunnel that its packets enter",
+	      .zero_is_unknown = true),
+	FIELD(struct way_measures, tunnel_stopped_share, RATIO, "samples in which that process was stopped",
+	      .unit = "%"),
 };
-RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields, "what a connection's packets pass on this host");
+RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields,
+	    "what a connection's packets pass on this host");
 
 /* --- collecting --- */
 
@@ -86,11 +92,11 @@ struct tunnel_track {
 
 struct state {
 	struct map tunnels; /* ifindex -> tunnel_track */
-	struct map devs;   /* ifindex -> dev_track */
-	struct map ways;   /* raddr -> way_track */
-	struct map neighs; /* raddr -> neigh_track */
-	struct map homes;  /* local address -> ifindex, of the last sample */
-	struct map former; /* raddr -> ifindex of the last way that worked */
+	struct map devs;    /* ifindex -> dev_track */
+	struct map ways;    /* raddr -> way_track */
+	struct map neighs;  /* raddr -> neigh_track */
+	struct map homes;   /* local address -> ifindex, of the last sample */
+	struct map former;  /* raddr -> ifindex of the last way that worked */
 };
 
 static void init(struct state *state)
@@ -166,7 +172,8 @@ static void sample_qdisc(struct dev_track *dev, const struct qdisc_record *qdisc
 	dev->backlog_peak = max_of(dev->backlog_peak, qdisc->backlog_bytes);
 }
 
-static void sample_tunnel(struct window *window, struct state *state, const struct tunnel_record *tunnel, const struct snapshot *snapshot)
+static void sample_tunnel(struct window *window, struct state *state, const struct tunnel_record *tunnel,
+			  const struct snapshot *snapshot)
 {
 	struct tunnel_track *track = map_put(&state->tunnels, &tunnel->ifindex, NULL);
 	const struct process_record *process;
@@ -262,7 +269,8 @@ static void measure_qdisc(const struct dev_track *dev, struct way_measures *m)
 	m->qdisc_backlog_peak = dev->backlog_peak;
 	m->qdisc_backlog_share = dev->samples ? (double)dev->waiting / dev->samples : NAN;
 	m->qdisc_rate = b->rate == 0 ? UINT64_MAX : b->rate;
-	m->qdisc_sent_rate = sent == UINT64_MAX || span_ns == 0 ? UINT64_MAX : (uint64_t)((double)sent * 1e9 / (double)span_ns);
+	m->qdisc_sent_rate =
+		sent == UINT64_MAX || span_ns == 0 ? UINT64_MAX : (uint64_t)((double)sent * 1e9 / (double)span_ns);
 	if (m->qdisc_rate != UINT64_MAX && m->qdisc_sent_rate != UINT64_MAX)
 		m->qdisc_use = (double)m->qdisc_sent_rate / (double)m->qdisc_rate;
 	if (m->qdisc_sent_rate != UINT64_MAX && m->qdisc_sent_rate > 0)
@@ -319,7 +327,8 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 		measure_qdisc(dev, m);
 		relate(conn, qdisc, conn);
 		relate(conn, link, qdisc);
-		qdisc->activity = m->qdisc_sent_rate != UINT64_MAX && m->qdisc_sent_rate > 0 ? ACTIVITY_ACTIVE : ACTIVITY_UNKNOWN;
+		qdisc->activity =
+			m->qdisc_sent_rate != UINT64_MAX && m->qdisc_sent_rate > 0 ? ACTIVITY_ACTIVE : ACTIVITY_UNKNOWN;
 	} else {
 		relate(conn, link, conn);
 	}
@@ -329,8 +338,8 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 	graph_add_edge(link, conn->related[MODULE_PATH]);
 }
 
-static void join_neighbour(const struct window *window, struct state *state, struct module *conn, const struct addr *hop,
-			   struct way_measures *m, struct graph *graph)
+static void join_neighbour(const struct window *window, struct state *state, struct module *conn,
+			   const struct addr *hop, struct way_measures *m, struct graph *graph)
 {
 	const struct neigh_track *neigh = map_get(&state->neighs, hop);
 	char text[ADDR_TEXT_MAX];
@@ -361,7 +370,9 @@ static void join(const struct window *window, struct state *state, struct module
 	m->route_error = way->destination.error;
 	m->route_kind = way->destination.route_type;
 	m->gateway = way->destination.gateway;
-	m->route_mtu = way->destination.path_mtu == UINT32_MAX || way->destination.path_mtu == 0 ? UINT64_MAX : way->destination.path_mtu;
+	m->route_mtu = way->destination.path_mtu == UINT32_MAX || way->destination.path_mtu == 0
+			       ? UINT64_MAX
+			       : way->destination.path_mtu;
 	if (way->destination.error == 0)
 		join_dev(window, state, conn, way->destination.ifindex, m, graph);
 	else if (former || home)
@@ -392,8 +403,8 @@ static void release(void *data)
 	map_done(&state->former);
 }
 
-static const struct record_type *const needs[] = {&link_type, &qdisc_type, &destination_type, &neighbour_type, &address_type,
-	&tunnel_type, &process_type, NULL};
+static const struct record_type *const needs[] = {&link_type,    &qdisc_type,  &destination_type, &neighbour_type,
+						  &address_type, &tunnel_type, &process_type,     NULL};
 
 static const struct measurer way_measurer = {
 	.name = "way",

@@ -36,6 +36,13 @@ static const struct field cgroup_fields[] = {
 RECORD_TYPE(cgroup_type, "cgroup", struct cgroup_record, cgroup_fields,
 	    "a control group with processes that hold sockets");
 
+static const struct field member_fields[] = {
+	FIELD(struct cgroup_member_record, pid, ID, "process"),
+	FIELD(struct cgroup_member_record, group, ID, "its control group, as a row of the table of these"),
+};
+RECORD_TYPE(cgroup_member_type, "cgroup_member", struct cgroup_member_record, member_fields,
+	    "a process of a control group");
+
 void cgroup_parse_cpu_stat(struct cgroup_record *cgroup, const char *text)
 {
 	uint64_t value;
@@ -209,10 +216,36 @@ static void read_groups(struct snapshot *snapshot, const struct mounts *mounts, 
 		cgroup->frozen = strncmp(buf_text(&snapshot->text), "FR", 2) == 0;
 }
 
+/* The path whose limits hold: that of the processor controller where it has a hierarchy of its own. */
+static const char *telling_path(struct snapshot *snapshot, const struct mounts *mounts, const char *membership,
+				const char *usual)
+{
+	char path[CGROUP_PATH_MAX];
+
+	if (!mounts->cpu[0] || cgroup_text_find(membership, "cpu", path, sizeof(path)) < 0 || strcmp(path, "/") == 0)
+		return usual;
+	return snapshot_text(snapshot, path, strlen(path));
+}
+
+static struct cgroup_record *add_group(struct snapshot *snapshot, const struct mounts *mounts,
+				       const struct process_record *process, const char *membership)
+{
+	struct cgroup_record *cgroup = table_add(snapshot_table(snapshot, &cgroup_type));
+
+	if (!cgroup)
+		return NULL;
+	cgroup->cgroup = telling_path(snapshot, mounts, membership, process->cgroup);
+	cgroup->container = process->container;
+	cgroup->unit = process->unit;
+	read_groups(snapshot, mounts, cgroup, membership);
+	return cgroup;
+}
+
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	_cleanup_(map_done) struct map known = MAP_INIT(0, 1, CGROUPS_MAX);
-	struct snapshot_table *table = snapshot_table(snapshot, &cgroup_type);
+	_cleanup_(map_done) struct map known = MAP_INIT(0, sizeof(uint32_t), CGROUPS_MAX);
+	struct snapshot_table *groups = snapshot_table(snapshot, &cgroup_type);
+	struct snapshot_table *members = snapshot_table(snapshot, &cgroup_member_type);
 	struct mounts mounts;
 
 	(void)request;
@@ -221,27 +254,32 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	snapshot_each(snapshot, process_type, const struct process_record, process)
 	{
 		_cleanup_free_ char *membership = NULL;
-		struct cgroup_record *cgroup;
+		struct cgroup_member_record *member;
+		uint32_t *group;
 		char path[64];
 		bool new;
 
 		snprintf(path, sizeof(path), "/proc/%u/cgroup", process->pid);
-		if (snapshot_read(snapshot, path) < 0 || !map_put(&known, buf_text(&snapshot->text), &new) || !new)
+		if (snapshot_read(snapshot, path) < 0)
 			continue;
-		membership = xstrdup(buf_text(&snapshot->text));
-		cgroup = table_add(table);
-		if (!cgroup)
+		group = map_put(&known, buf_text(&snapshot->text), &new);
+		if (!group)
 			break;
-		cgroup->cgroup = process->cgroup;
-		cgroup->container = process->container;
-		cgroup->unit = process->unit;
-		read_groups(snapshot, &mounts, cgroup, membership);
+		membership = xstrdup(buf_text(&snapshot->text));
+		if (new)
+			*group = (uint32_t)groups->count;
+		if (new && !add_group(snapshot, &mounts, process, membership))
+			break;
+		member = table_add(members);
+		if (!member)
+			break;
+		*member = (struct cgroup_member_record){.pid = process->pid, .group = *group};
 	}
 	return 0;
 }
 
 static const struct record_type *const needs[] = {&process_type, NULL};
-static const struct record_type *const types[] = {&cgroup_type, NULL};
+static const struct record_type *const types[] = {&cgroup_type, &cgroup_member_type, NULL};
 
 static const struct snapshot_source cgroup_source = {
 	.name = "cgroup",

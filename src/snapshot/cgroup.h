@@ -20,7 +20,14 @@ struct cgroup_record {
 	double memory_pressure;
 };
 
+/* Which group a process is in: where hierarchies of version 1 are mounted, the path of one says nothing of the others. */
+struct cgroup_member_record {
+	uint32_t pid;
+	uint32_t group; /* the how-manyeth record of type "cgroup" */
+};
+
 extern const struct record_type cgroup_type;
+extern const struct record_type cgroup_member_type;
 
 /* cpu.stat of either version. */
 void cgroup_parse_cpu_stat(struct cgroup_record *cgroup, const char *text);

@@ -158,8 +158,8 @@ TEST(equal_explanations_are_both_given)
 
 TEST(one_rule_may_speak_about_several_causes)
 {
-	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") CAUSE("d", "resolver")
-		RULE("a", "level > 1", "c, d", "-0.6", "x") RULE("b", "level > 1", "d", "0.6", "y"));
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") CAUSE("d", "resolver") RULE(
+		"a", "level > 1", "c, d", "-0.6", "x") RULE("b", "level > 1", "d", "0.6", "y"));
 	_cleanup_(graph_freep) struct graph *g = graph_new();
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 	_cleanup_free_ char *causes = rule_causes(k->rules.items[0]);
