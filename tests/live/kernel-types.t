@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The kernel types that nest declares are those of the running kernel, and the script that says so can tell.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_cmd python3 bpftool clang
 [ -r /sys/kernel/btf/vmlinux ] || skip_all 'no /sys/kernel/btf/vmlinux'
