@@ -42,14 +42,20 @@ static struct {
 
 static int words_add(enum libbpf_print_level level, const char *format, va_list args)
 {
-	_cleanup_free_ char *said = NULL;
 	size_t len, room = sizeof(words.text) - 2, keep;
+	_cleanup_free_ char *said = NULL;
 	const char *end;
+	va_list again;
+	int n;
 
 	/* A whole log comes in one call. */
-	if (vasprintf(&said, format, args) < 0)
+	va_copy(again, args);
+	n = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (n <= 0)
 		return 0;
-	len = strlen(said);
+	said = xmalloc((size_t)n + 1);
+	len = (size_t)vsnprintf(said, (size_t)n + 1, format, args);
 	while (len > 0 && said[len - 1] == '\n')
 		said[--len] = '\0';
 	if (len == 0)
