@@ -27,6 +27,11 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+bool command_exists(const char *name)
+{
+	return command_find(name) != NULL;
+}
+
 static int print_help(const struct command *command)
 {
 	struct out out;

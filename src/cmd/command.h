@@ -28,6 +28,7 @@ REGISTRY(command, struct command);
 /* All commands, sorted by name; the array is the caller's to free, the commands are not. */
 const struct command **command_list(size_t *ret_count);
 const struct command *command_find(const char *name);
+bool command_exists(const char *name);
 /* Parses the words after the command's name and runs it. */
 int command_run(const struct command *command, int argc, char **argv);
 /* The text of `nest CMD --help`. */

@@ -43,7 +43,8 @@ static void explain_cause(struct tree *tree, const struct knowledge *knowledge, 
 	node = tree_add(tree, NULL, OUT_BOLD, NULL, "What to do");
 	tree_add(tree, node, OUT_PLAIN, NULL, "%s", cause->advice);
 	vec_each(&cause->next, command)
-		tree_add(tree, node, OUT_PLAIN, NULL, "%s", *command);
+		if (knowledge_can_run(knowledge, *command))
+			tree_add(tree, node, OUT_PLAIN, NULL, "%s", *command);
 	explain_rules(tree, knowledge, cause, true);
 	explain_rules(tree, knowledge, cause, false);
 }
@@ -120,6 +121,7 @@ static int run(const void *data)
 		log_error("explain: %s", why.text);
 		return EXIT_USAGE;
 	}
+	knowledge->is_command = command_exists;
 	cause = knowledge_find_cause(knowledge, config->name);
 	rule = knowledge_find_rule(knowledge, config->name);
 	if (cause)

@@ -121,6 +121,8 @@ int look_prepare(struct look *look, const char *command, const char *rules_dir, 
 	struct why why = {};
 	int r = knowledge_load(&look->knowledge, &why);
 
+	if (r == 0)
+		look->knowledge->is_command = command_exists;
 	if (r == 0 && rules_dir)
 		r = knowledge_add_dir(look->knowledge, rules_dir, &why);
 	if (r < 0) {

@@ -279,6 +279,8 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 	vec_each(&h->cause->next, command) {
 		struct buf text = BUF_INIT(4096);
 
+		if (!knowledge_can_run(d->knowledge, *command))
+			continue;
 		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data &&
 		    safe_to_paste(text.data, *command)) {
 			vec_push(&d->memory, text.data);

@@ -81,6 +81,16 @@ const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const 
 	return NULL;
 }
 
+bool knowledge_can_run(const struct knowledge *knowledge, const char *command)
+{
+	_cleanup_free_ char *name = NULL;
+
+	if (!knowledge->is_command || strncmp(command, "nest ", 5) != 0)
+		return true;
+	name = xstrndup(command + 5, strcspn(command + 5, " "));
+	return knowledge->is_command(name);
+}
+
 bool rule_suggests(const struct rule *rule, const struct cause *cause)
 {
 	vec_each(&rule->suggests, known)

@@ -59,6 +59,8 @@ struct rule {
 struct knowledge {
 	VEC(struct cause *) causes;
 	VEC(struct rule *) rules;
+	/* Whether this program has a command of that name: what it cannot do it does not advise. NULL: it has all. */
+	bool (*is_command)(const char *name);
 };
 
 /* What is compiled into the program. A mistake in it is a bug: the error says where. */
@@ -75,6 +77,8 @@ static inline void knowledge_freep(struct knowledge **knowledge)
 
 const struct cause *knowledge_find_cause(const struct knowledge *knowledge, const char *name);
 const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const char *name);
+/* Whether a line of `next` can be followed with this program. */
+bool knowledge_can_run(const struct knowledge *knowledge, const char *command);
 bool rule_suggests(const struct rule *rule, const struct cause *cause);
 /* "path-loss, path-congestion"; to be freed. */
 char *rule_causes(const struct rule *rule);

@@ -105,22 +105,33 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 	}
 }
 
+/* Below a connection only what this connection uses is shown, and its path below the interface that leads there. */
+static bool belongs(const struct module *conn, const struct module *above, const struct module *below)
+{
+	if (!conn)
+		return true;
+	if (above == conn && below->kind == MODULE_PATH && conn->related[MODULE_LINK])
+		return false;
+	return conn->related[below->kind] == below;
+}
+
 static void add_module(struct tree *tree, struct tree_node *parent, const struct verdict *verdict,
-		       const struct module *module, unsigned depth)
+		       const struct module *module, const struct module *conn)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	bool accused = is_accused(verdict, module);
 	struct tree_node *node;
 
+	if (module->kind == MODULE_CONN)
+		conn = module;
 	buf_add_format(&text, "%s %s: %s", module_kind_name(module->kind), module->name,
 		       activity_name(module->activity));
 	if (conn_limits(module))
 		add_limits(&text, conn_limits(module));
 	node = tree_add(tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s", buf_text(&text));
-	if (depth < 6)
-		vec_each(&module->depends_on, below)
-			if (module->kind != MODULE_APP || is_interesting(verdict, *below))
-				add_module(tree, node, verdict, *below, depth + 1);
+	vec_each(&module->depends_on, below)
+		if (belongs(conn, module, *below) && (module->kind != MODULE_APP || is_interesting(verdict, *below)))
+			add_module(tree, node, verdict, *below, conn);
 }
 
 static void print_graph(const struct diagnosis *diagnosis, bool all, struct out *out)
@@ -140,7 +151,7 @@ static void print_graph(const struct diagnosis *diagnosis, bool all, struct out 
 			folded++;
 			continue;
 		}
-		add_module(tree, NULL, verdict, *at, 0);
+		add_module(tree, NULL, verdict, *at, NULL);
 		shown++;
 	}
 	if (shown > 0)
