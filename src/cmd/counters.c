@@ -78,8 +78,7 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 	uint64_t span = snapshot->begin_boot_ns - run->time_ns, shown = 0;
 	bool baseline = run->config->interval_ns && run->looks == 0;
 
-	snapshot_each(snapshot, counter_type, const struct counter_record, counter)
-	{
+	snapshot_each(snapshot, counter_type, const struct counter_record, counter) {
 		struct move move = move_of(run, counter, span);
 
 		if (!baseline && moved(run, counter, &move))

@@ -33,9 +33,9 @@ static uint64_t show_links(const struct snapshot *snapshot, struct output *outpu
 	const struct config *config = context;
 	uint64_t shown = 0;
 
-	snapshot_each(snapshot, link_type, const struct link_record,
-		      link) if (!config->dev || strcmp(config->dev, link->dev) == 0) shown +=
-		output_record(output, &RECORD_OF(link));
+	snapshot_each(snapshot, link_type, const struct link_record, link)
+		if (!config->dev || strcmp(config->dev, link->dev) == 0)
+			shown += output_record(output, &RECORD_OF(link));
 	return shown;
 }
 
@@ -44,9 +44,9 @@ static uint64_t show_addresses(const struct snapshot *snapshot, struct output *o
 	const struct config *config = context;
 	uint64_t shown = 0;
 
-	snapshot_each(snapshot, address_type, const struct address_record,
-		      address) if (!config->dev || strcmp(config->dev, address->dev) == 0) shown +=
-		output_record(output, &RECORD_OF(address));
+	snapshot_each(snapshot, address_type, const struct address_record, address)
+		if (!config->dev || strcmp(config->dev, address->dev) == 0)
+			shown += output_record(output, &RECORD_OF(address));
 	return shown;
 }
 
@@ -56,12 +56,12 @@ static uint64_t show_queues(const struct snapshot *snapshot, struct output *outp
 	const struct config *config = context;
 	uint64_t shown = 0;
 
-	snapshot_each(snapshot, qdisc_type, const struct qdisc_record,
-		      qdisc) if (!config->dev || strcmp(config->dev, qdisc->dev) == 0) shown +=
-		output_record(output, &RECORD_OF(qdisc));
-	snapshot_each(snapshot, class_type, const struct qdisc_record,
-		      class) if (!config->dev || strcmp(config->dev, class->dev) == 0) shown +=
-		output_record(output, &RECORD_OF(class));
+	snapshot_each(snapshot, qdisc_type, const struct qdisc_record, qdisc)
+		if (!config->dev || strcmp(config->dev, qdisc->dev) == 0)
+			shown += output_record(output, &RECORD_OF(qdisc));
+	snapshot_each(snapshot, class_type, const struct qdisc_record, class)
+		if (!config->dev || strcmp(config->dev, class->dev) == 0)
+			shown += output_record(output, &RECORD_OF(class));
 	return shown;
 }
 

@@ -32,9 +32,9 @@ static uint64_t show_routes(const struct snapshot *snapshot, struct output *outp
 	const struct config *config = context;
 	uint64_t shown = 0;
 
-	snapshot_each(snapshot, route_type, const struct route_record,
-		      route) if (config->local || route->table != TABLE_LOCAL) shown +=
-		output_record(output, &RECORD_OF(route));
+	snapshot_each(snapshot, route_type, const struct route_record, route)
+		if (config->local || route->table != TABLE_LOCAL)
+			shown += output_record(output, &RECORD_OF(route));
 	return shown;
 }
 

@@ -29,8 +29,7 @@ struct run {
 /* Once each: a gap that repeats at every look says nothing new. */
 static void tell_gaps(const struct snapshot *snapshot)
 {
-	snapshot_each(snapshot, gap_type, const struct gap_record, gap)
-	{
+	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {
 		_cleanup_buf_ struct buf text = BUF_INIT(4096);
 
 		text_add_terminal(&text, gap->source, strlen(gap->source));

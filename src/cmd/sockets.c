@@ -101,8 +101,9 @@ static bool held_by(const struct snapshot *snapshot, const struct socket_record 
 		return false;
 	if (owners[socket->owner].pid == pid || socket->owners == 1)
 		return owners[socket->owner].pid == pid;
-	snapshot_each(snapshot, owner_type, const struct owner_record,
-		      owner) if (owner->pid == pid && owner->inode == socket->inode) return true;
+	snapshot_each(snapshot, owner_type, const struct owner_record, owner)
+		if (owner->pid == pid && owner->inode == socket->inode)
+			return true;
 	return false;
 }
 
@@ -111,8 +112,7 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 	const struct config *config = context;
 	uint64_t shown = 0;
 
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-	{
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
 		struct holder holder;
 		struct record record = {.parts = {socket, socket_tcp(snapshot, socket), NULL}};
 

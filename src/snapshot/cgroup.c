@@ -251,8 +251,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	(void)request;
 	(void)why;
 	find_mounts(snapshot, &mounts);
-	snapshot_each(snapshot, process_type, const struct process_record, process)
-	{
+	snapshot_each(snapshot, process_type, const struct process_record, process) {
 		_cleanup_free_ char *membership = NULL;
 		struct cgroup_member_record *member;
 		uint32_t *group;

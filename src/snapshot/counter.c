@@ -122,9 +122,9 @@ uint64_t counter_find(const struct snapshot *snapshot, uint32_t netns, const cha
 {
 	uint64_t value = UINT64_MAX;
 
-	snapshot_each(snapshot, counter_type, const struct counter_record,
-		      counter) if (counter->netns == netns && strcmp(counter->counter, name) == 0) value =
-		counter->value;
+	snapshot_each(snapshot, counter_type, const struct counter_record, counter)
+		if (counter->netns == netns && strcmp(counter->counter, name) == 0)
+			value = counter->value;
 	return value;
 }
 

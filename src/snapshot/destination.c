@@ -47,8 +47,7 @@ static int gather(struct snapshot *snapshot, struct map *known, uint64_t *ret_le
 	struct snapshot_table *table = snapshot_table(snapshot, &destination_type);
 
 	*ret_left_out = 0;
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-	{
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
 		struct destination_record *destination;
 		struct pair pair = {};
 		uint32_t *index;

@@ -203,7 +203,8 @@ void firewall_rule_parse_message(struct snapshot *snapshot, const struct nlmsghd
 	get_be64(attrs[NFTA_RULE_HANDLE], &rule->handle);
 	rule->comment = parse_comment(snapshot, attrs[NFTA_RULE_USERDATA]);
 	if (attrs[NFTA_RULE_EXPRESSIONS])
-		mnl_attr_for_each_nested(expression, attrs[NFTA_RULE_EXPRESSIONS]) parse_expression(rule, expression);
+		mnl_attr_for_each_nested(expression, attrs[NFTA_RULE_EXPRESSIONS])
+			parse_expression(rule, expression);
 }
 
 void firewall_chain_parse_message(struct snapshot *snapshot, const struct nlmsghdr *message, void *context)

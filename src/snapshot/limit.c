@@ -49,8 +49,7 @@ static uint64_t wide(uint32_t value)
 
 static void add_memory(struct snapshot *snapshot)
 {
-	snapshot_each(snapshot, memory_type, const struct memory_record, m)
-	{
+	snapshot_each(snapshot, memory_type, const struct memory_record, m) {
 		const struct host_limit_record rows[] = {
 			{.limit = "tcp-memory",
 			 .used = m->tcp_bytes,
@@ -96,8 +95,7 @@ static void add_files(struct snapshot *snapshot)
 			add(snapshot, &(struct host_limit_record){
 					      .limit = "open-files", .used = used, .max = max, .raise = "fs.file-max"});
 	}
-	snapshot_each(snapshot, process_type, const struct process_record, p)
-	{
+	snapshot_each(snapshot, process_type, const struct process_record, p) {
 		char of[64];
 		int n;
 
@@ -114,8 +112,7 @@ static void add_files(struct snapshot *snapshot)
 
 static void add_listeners(struct snapshot *snapshot)
 {
-	snapshot_each(snapshot, socket_type, const struct socket_record, s)
-	{
+	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
 		_cleanup_buf_ struct buf of = BUF_INIT(128);
 
 		if (s->state != SOCKET_LISTEN || s->backlog == UINT32_MAX ||
@@ -153,8 +150,7 @@ static void add_ports(struct snapshot *snapshot)
 	text = buf_text(&snapshot->text);
 	if (!scan_u64(&text, &low) || !scan_u64(&text, &high) || high < low)
 		return;
-	snapshot_each(snapshot, socket_type, const struct socket_record, s)
-	{
+	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
 		struct target target;
 		uint64_t *count;
 

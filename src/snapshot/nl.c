@@ -219,13 +219,17 @@ size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, 
 
 void nl_attrs(const struct nlmsghdr *message, size_t extra_size, const struct nlattr **attrs, unsigned max)
 {
+	const char *end = (const char *)message + message->nlmsg_len;
 	const struct nlattr *attr;
 
 	memset(attrs, 0, (max + 1) * sizeof(*attrs));
 	if (mnl_nlmsg_get_payload_len(message) < MNL_ALIGN(extra_size))
 		return;
-	mnl_attr_for_each(attr, message, extra_size) if (mnl_attr_get_type(attr) <= max)
-		attrs[mnl_attr_get_type(attr)] = attr;
+	/* Not mnl_attr_for_each: it rounds the end of the message up, beyond what was received. */
+	for (attr = mnl_nlmsg_get_payload_offset(message, extra_size);
+	     mnl_attr_ok(attr, (int)(end - (const char *)attr)); attr = mnl_attr_next(attr))
+		if (mnl_attr_get_type(attr) <= max)
+			attrs[mnl_attr_get_type(attr)] = attr;
 }
 
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max)
@@ -235,7 +239,9 @@ void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, uns
 	memset(attrs, 0, (max + 1) * sizeof(*attrs));
 	if (!nest)
 		return;
-	mnl_attr_for_each_nested(attr, nest) if (mnl_attr_get_type(attr) <= max) attrs[mnl_attr_get_type(attr)] = attr;
+	mnl_attr_for_each_nested(attr, nest)
+		if (mnl_attr_get_type(attr) <= max)
+			attrs[mnl_attr_get_type(attr)] = attr;
 }
 
 static bool whole(const struct nlattr *attr, void *value, size_t size)

@@ -36,6 +36,7 @@ struct state {
 	size_t slot_count;
 	struct owner_scan scan;
 	VEC(uint32_t) scanned; /* inodes, sorted, that were there at the last scan */
+	bool missing;          /* after the last scan: some socket belongs to a process that may not be looked at */
 };
 
 static size_t slot_of(const struct state *state, uint32_t inode)
@@ -60,8 +61,9 @@ static void index_sockets(struct state *state, const struct snapshot *snapshot)
 		state->slot_count = need;
 	}
 	memset(state->slots, 0, state->slot_count * sizeof(*state->slots));
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket) if (socket->inode)
-		state->slots[slot_of(state, socket->inode)] = (struct slot){socket->inode, SOCKET_NONE, 0};
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
+		if (socket->inode)
+			state->slots[slot_of(state, socket->inode)] = (struct slot){socket->inode, SOCKET_NONE, 0};
 }
 
 static bool before(const struct owner_record *a, const struct owner_record *b)
@@ -95,8 +97,7 @@ static uint64_t tell_sockets(const struct state *state, const struct snapshot *s
 {
 	uint64_t unowned = 0;
 
-	snapshot_each(snapshot, socket_type, struct socket_record, socket)
-	{
+	snapshot_each(snapshot, socket_type, struct socket_record, socket) {
 		const struct slot *slot;
 
 		if (!socket->inode)
@@ -134,9 +135,10 @@ static bool kept_will_do(const struct state *state, const struct snapshot *snaps
 		return false;
 	if (age < SCAN_PAUSE_FACTOR * state->scan.took_ns)
 		return true;
-	snapshot_each(snapshot, socket_type, const struct socket_record,
-		      socket) if (socket->inode && !bsearch(&socket->inode, state->scanned.items, state->scanned.count,
-							    sizeof(uint32_t), by_number)) return false;
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
+		if (socket->inode &&
+		    !bsearch(&socket->inode, state->scanned.items, state->scanned.count, sizeof(uint32_t), by_number))
+			return false;
 	return true;
 }
 
@@ -152,11 +154,12 @@ static void begin(struct snapshot *snapshot, const struct snapshot_request *requ
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct state *state = snapshot_state(snapshot);
+	bool fresh = !request->repeated || !kept_will_do(state, snapshot);
 	uint64_t unowned;
 	int r = 0;
 
 	index_sockets(state, snapshot);
-	if (!request->repeated || !kept_will_do(state, snapshot)) {
+	if (fresh) {
 		r = owner_scan_finish(&state->scan, request, why);
 		if (r < 0)
 			return r;
@@ -167,11 +170,14 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		put_owners(state, snapshot, &state->scan.lists[i]);
 	unowned = tell_sockets(state, snapshot);
 	/* Processes that may not be looked at matter only where a socket has nobody else. */
-	if (state->scan.hidden && unowned)
+	if (fresh)
+		state->missing = state->scan.hidden && unowned && owner_really_missing(snapshot, request);
+	if (state->missing)
 		snapshot_gap(snapshot, NULL,
-			     "the descriptors of %llu processes cannot be read (needs CAP_SYS_PTRACE); "
-			     "%llu sockets have no known owner",
-			     (unsigned long long)state->scan.hidden, (unsigned long long)unowned);
+			     "the descriptors of %llu processes cannot be read (needs CAP_SYS_PTRACE), and some "
+			     "sockets have "
+			     "no other owner",
+			     (unsigned long long)state->scan.hidden);
 	return 0;
 }
 

@@ -32,3 +32,9 @@ struct owner_bpf;
 int owner_bpf_open(struct owner_bpf **ret_bpf, struct why *why) _must_check_;
 void owner_bpf_close(struct owner_bpf *bpf);
 int owner_scan_bpf(struct owner_bpf *bpf, owner_found_fn *found, void *context, struct why *why) _must_check_;
+
+/*
+ * Whether some socket without an owner is still there. One that was closed between the reading of the sockets and that of the
+ * descriptors has no owner either, and that is no reason to complain.
+ */
+bool owner_really_missing(const struct snapshot *snapshot, const struct snapshot_request *request);

@@ -72,8 +72,7 @@ static void parse_netem(struct qdisc_record *qdisc, const struct nlattr *options
 	qdisc->loss = (double)opt.loss / (double)UINT32_MAX;
 	/* The rest are attributes behind the fixed part. */
 	rest = (const uint8_t *)mnl_attr_get_payload(options) + MNL_ALIGN(sizeof(opt));
-	mnl_attr_for_each_payload((const void *)rest, mnl_attr_get_payload_len(options) - MNL_ALIGN(sizeof(opt)))
-	{
+	mnl_attr_for_each_payload((const void *)rest, mnl_attr_get_payload_len(options) - MNL_ALIGN(sizeof(opt))) {
 		struct tc_netem_rate rate;
 
 		if (mnl_attr_get_type(attr) == TCA_NETEM_LATENCY64)
@@ -103,8 +102,7 @@ static void parse_packet_limit(struct qdisc_record *qdisc, const struct nlattr *
 
 		if (strcmp(packet_limits[i].kind, qdisc->kind) != 0)
 			continue;
-		mnl_attr_for_each_nested(attr, options)
-		{
+		mnl_attr_for_each_nested(attr, options) {
 			if (mnl_attr_get_type(attr) != packet_limits[i].attr)
 				continue;
 			limit = UINT32_MAX;

@@ -149,7 +149,8 @@ uint64_t snapshot_refused(const struct snapshot *snapshot)
 static void use_huge_pages(void *items, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = ((uintptr_t)items + page - 1) & ~(uintptr_t)(page - 1), to = ((uintptr_t)items + size) & ~(uintptr_t)(page - 1);
+	uintptr_t from = ((uintptr_t)items + page - 1) & ~(uintptr_t)(page - 1),
+		  to = ((uintptr_t)items + size) & ~(uintptr_t)(page - 1);
 
 	if (size >= HUGE_WORTH && to > from)
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);

@@ -34,9 +34,9 @@ static void list_pids(struct state *state, const struct snapshot *snapshot)
 	size_t unique = 0;
 
 	state->pids.count = 0;
-	snapshot_each(snapshot, owner_type, const struct owner_record,
-		      owner) if (state->pids.count == 0 || state->pids.items[state->pids.count - 1] != owner->pid)
-		vec_push(&state->pids, owner->pid);
+	snapshot_each(snapshot, owner_type, const struct owner_record, owner)
+		if (state->pids.count == 0 || state->pids.items[state->pids.count - 1] != owner->pid)
+			vec_push(&state->pids, owner->pid);
 	vec_sort(&state->pids, by_number);
 	for (size_t i = 0; i < state->pids.count; i++)
 		if (i == 0 || state->pids.items[i] != state->pids.items[i - 1])

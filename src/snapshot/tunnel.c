@@ -134,8 +134,9 @@ bool tunnel_parse_fdinfo(const char *text, char *dev, size_t size)
 
 static bool any_tunnel(const struct snapshot *snapshot)
 {
-	snapshot_each(snapshot, link_type, const struct link_record,
-		      link) if (link->netns == snapshot->netns && tunnel_is_kind(link->kind)) return true;
+	snapshot_each(snapshot, link_type, const struct link_record, link)
+		if (link->netns == snapshot->netns && tunnel_is_kind(link->kind))
+			return true;
 	return false;
 }
 

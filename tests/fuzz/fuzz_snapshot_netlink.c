@@ -25,8 +25,7 @@ static void check_records(const struct snapshot *snapshot)
 			fuzz_require(text.len > 2 && !fuzz_has_control(text.data, text.len));
 		}
 	}
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-	{
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
 		const struct tcp_record *tcp = socket_tcp(snapshot, socket);
 
 		fuzz_require(!tcp || tcp->tcp_cookie == socket->cookie);

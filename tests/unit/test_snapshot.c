@@ -58,8 +58,8 @@ static int derived_collect(struct snapshot *snapshot, const struct snapshot_requ
 	(void)request;
 	(void)why;
 	derived_runs++;
-	snapshot_each(snapshot, probe_type, const struct probe_record, probe) *
-		(struct probe_record *)table_add(snapshot_table(snapshot, &derived_type)) = *probe;
+	snapshot_each(snapshot, probe_type, const struct probe_record, probe)
+		*(struct probe_record *)table_add(snapshot_table(snapshot, &derived_type)) = *probe;
 	return 0;
 }
 
@@ -446,8 +446,7 @@ TEST(keeping_the_active_ones_keeps_their_parts)
 	CHECK_EQ_UINT(sockets->count, 6);
 	CHECK_EQ_UINT(tcps->count, 5);
 	CHECK_EQ_UINT(watch.active.count, 3);
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-	{
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
 		const struct tcp_record *tcp = socket_tcp(snapshot, socket);
 
 		unit_note("socket %u", (unsigned)socket->cookie);

@@ -232,8 +232,8 @@ TEST(a_connection_being_made_has_no_times)
 	build_socket(&m, 248);
 	((struct inet_diag_msg *)m.body)->idiag_state = SOCKET_SYN_SENT;
 	attr = mnl_nlmsg_get_payload_offset(m.header, sizeof(struct inet_diag_msg));
-	((struct tcp_info *)mnl_attr_get_payload(attr))->tcpi_state = SOCKET_SYN_SENT;
-	((struct tcp_info *)mnl_attr_get_payload(attr))->tcpi_rtt = 0;
+	*(uint8_t *)mnl_attr_get_payload(attr) = SOCKET_SYN_SENT; /* tcpi_state */
+	memset((uint8_t *)mnl_attr_get_payload(attr) + offsetof(struct tcp_info, tcpi_rtt), 0, 4);
 	CHECK_EQ_UINT(parse_sockets(snapshot, m.bytes, m.header->nlmsg_len), 1);
 	t = socket_tcp(snapshot, snapshot_first(snapshot, &socket_type));
 	REQUIRE(t);

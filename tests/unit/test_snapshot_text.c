@@ -168,8 +168,7 @@ TEST(counters_by_pairs_of_lines)
 	CHECK_EQ_UINT(counter_find(snapshot, 5, "TcpRetransSegs"), 77);
 	CHECK_EQ_UINT(counter_find(snapshot, 5, "IcmpMsgInType3"), 4);
 	CHECK_EQ_UINT(counter_find(snapshot, 6, "TcpRetransSegs"), UINT64_MAX);
-	snapshot_each(snapshot, counter_type, const struct counter_record, counter)
-	{
+	snapshot_each(snapshot, counter_type, const struct counter_record, counter) {
 		bool gauge =
 			strcmp(counter->counter, "IpForwarding") == 0 || strcmp(counter->counter, "TcpMaxConn") == 0;
 
