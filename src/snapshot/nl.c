@@ -172,16 +172,16 @@ int nl_ask(struct snapshot *snapshot, const struct nl_question *question, struct
 		if (!socket)
 			return -errno;
 		r = ask(snapshot, socket, question, &changed);
-		if (r < 0)
-			return why_set(why, r, "the kernel's answer: %s", strerror(-r));
-		if (!changed)
+		if (r == 0 && !changed)
 			return 0;
-		if (try + 1 == DUMP_TRIES) {
+		if (r == 0 && (question->once || try + 1 == DUMP_TRIES)) {
 			snapshot_gap(snapshot, "some entries may be missing or twice",
-				     "the kernel's table changed during each of %d readings", DUMP_TRIES);
+				     "the kernel's table changed during each of %u readings", try + 1);
 			return 0;
 		}
 		marks_return(&marks);
+		if (r < 0)
+			return why_set(why, r, "the kernel's answer: %s", strerror(-r));
 	}
 }
 

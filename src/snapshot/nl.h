@@ -17,6 +17,7 @@ struct nl_question {
 	struct nlmsghdr *request;
 	nl_parse_fn *parse;
 	void *context;
+	bool once; /* the answers cannot be taken back: what changed meanwhile is only noted */
 };
 
 /*

@@ -10,7 +10,7 @@
  * Loading the BPF program takes as long as reading this many descriptors through /proc (measured: docs/snapshot.md); with
  * fewer files open on the host, a single look is done sooner without it.
  */
-#define BPF_WORTH_FILES 16000
+#define BPF_WORTH_FILES 5000
 /* More descriptors than this are not kept. */
 #define FOUND_MAX ((size_t)4 << 20)
 

@@ -156,7 +156,7 @@ static void use_huge_pages(void *items, size_t size)
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
-static void reserve(struct snapshot_table *table, size_t room)
+void table_reserve(struct snapshot_table *table, size_t room)
 {
 	if (room <= table->room)
 		return;
@@ -165,16 +165,12 @@ static void reserve(struct snapshot_table *table, size_t room)
 	use_huge_pages(table->items, room * table->type->size);
 }
 
-void table_append(struct snapshot_table *table, const struct snapshot_table *other)
+static bool more_room(struct snapshot_table *table)
 {
-	size_t count = min_of(other->count, table->cap - table->count);
-
-	table->refused += other->refused + (other->count - count);
-	if (count == 0)
-		return;
-	reserve(table, table->count + count);
-	memcpy(table->items + table->count * table->type->size, other->items, count * table->type->size);
-	table->count += count;
+	if (table->share)
+		return table_share_more(table);
+	table_reserve(table, table->room * 2 + 16);
+	return true;
 }
 
 void *table_add(struct snapshot_table *table)
@@ -182,12 +178,10 @@ void *table_add(struct snapshot_table *table)
 	size_t size = table->type->size;
 	void *item;
 
-	if (table->count >= table->cap) {
+	if (table->count >= table->cap || (table->count == table->room && !more_room(table))) {
 		table->refused++;
 		return NULL;
 	}
-	if (table->count == table->room)
-		reserve(table, table->room * 2 + 16);
 	item = table->items + table->count++ * size;
 	memcpy(item, table->blank, size);
 	return item;

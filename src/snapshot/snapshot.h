@@ -25,9 +25,10 @@ struct snapshot_table {
 	size_t count;
 	size_t room;
 	size_t cap;
-	uint64_t refused; /* records that would have passed the cap */
-	bool wanted;      /* in the taking under way */
-	void *blank;      /* a record in which every field is unknown */
+	uint64_t refused;          /* records that would have passed the cap */
+	bool wanted;               /* in the taking under way */
+	void *blank;               /* a record in which every field is unknown */
+	struct table_share *share; /* of a view that several threads fill (table_share.h); else NULL */
 };
 
 struct snapshot_request {
@@ -37,7 +38,7 @@ struct snapshot_request {
 	const struct record_type *const *types;
 	/*
 	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection that is
-	 * missing in such a sample and there in the ones around it was idle.
+	 * missing in such a sample and there in the ones around it was idle. Threads come without their numbers of switches.
 	 */
 	bool active_only;
 	/* Do not load BPF programs. */
@@ -133,8 +134,10 @@ const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t le
 void *snapshot_state(struct snapshot *snapshot);
 /* Notes what could not be seen; lost NULL: what the source says. */
 void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...) _printf_(3, 4);
-/* Appends another table of the same type. */
-void table_append(struct snapshot_table *table, const struct snapshot_table *other);
+/* Room for so many records altogether. */
+void table_reserve(struct snapshot_table *table, size_t room);
+/* The next block of a shared table; false when there is none. */
+bool table_share_more(struct snapshot_table *view);
 /* Reads a whole file into snapshot->text. */
 int snapshot_read(struct snapshot *snapshot, const char *path) _must_check_;
 

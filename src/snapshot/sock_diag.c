@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "snapshot/scan.h"
 #include "snapshot/sock_watch.h"
+#include "snapshot/table_share.h"
 #include "snapshot/worker.h"
 
 #define EXT(attr) (1u << ((attr)-1))
@@ -26,6 +27,7 @@ static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL}
 struct half {
 	struct snapshot *snapshot;
 	struct socket_parse context;
+	struct snapshot_table sockets, tcps; /* of a divided dump: views of the tables */
 	unsigned index;
 	unsigned halves; /* 1: not divided */
 	uint32_t states;
@@ -35,7 +37,7 @@ struct half {
 };
 
 struct state {
-	struct snapshot *other;         /* tables of the second half */
+	struct snapshot *other;         /* what the second thread works with; its tables stay empty */
 	VEC(struct sock_watch) watches; /* one a namespace */
 };
 
@@ -71,6 +73,7 @@ static int ask(struct half *half, struct nlmsghdr *request)
 		.request = request,
 		.parse = socket_parse_message,
 		.context = &half->context,
+		.once = half->halves > 1,
 	};
 
 	if (half->halves > 1)
@@ -107,7 +110,7 @@ static void ask_tcp(void *data)
 	req->idiag_ext = EXT_TCP;
 	req->idiag_states = half->states;
 	half->result = ask(half, request);
-	if (half->result == 0)
+	if (half->result == 0 || half->halves > 1)
 		return;
 	half->result = ask_family(half, AF_INET);
 	if (half->result == 0)
@@ -162,48 +165,77 @@ static struct half half_of(struct snapshot *snapshot, unsigned index, unsigned h
 	};
 }
 
-/* The second half's tables behind the first's. */
-static void join_halves(struct half *first, const struct half *second)
+/* Parts that were moved have other numbers now. */
+static void follow_moved(struct snapshot_table *sockets, size_t from, const struct table_move *move)
 {
-	struct snapshot_table *sockets = first->context.sockets;
-	size_t from = sockets->count, tcps = first->context.tcps->count;
-
-	table_append(sockets, second->context.sockets);
-	table_append(first->context.tcps, second->context.tcps);
-	for (size_t i = from; i < sockets->count; i++) {
+	for (size_t i = from; move->count > 0 && i < sockets->count; i++) {
 		struct socket_record *socket = (struct socket_record *)sockets->items + i;
 
-		if (socket->tcp != SOCKET_NONE)
-			socket->tcp += (uint32_t)tcps;
+		if (socket->tcp != SOCKET_NONE && socket->tcp >= move->from)
+			socket->tcp = (uint32_t)(socket->tcp - move->from + move->to);
 	}
-	snapshot_each(second->snapshot, gap_type, const struct gap_record, gap)
-		snapshot_gap(first->snapshot, gap->lost, "%s", gap->why);
 }
 
-static int collect_divided(struct snapshot *snapshot, struct why *why)
+static int join_halves(struct snapshot *snapshot, const struct half *first, const struct half *second)
+{
+	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
+			      *tcps = snapshot_table(snapshot, &tcp_type);
+	size_t from = sockets->count, parts = tcps->count;
+	struct table_move moved;
+	int r = first->result < 0 ? first->result : second->result;
+
+	if (r == 0)
+		r = table_share_end(sockets, &first->sockets, &second->sockets, &moved);
+	if (r == 0)
+		r = table_share_end(tcps, &first->tcps, &second->tcps, &moved);
+	if (r < 0) {
+		sockets->count = from;
+		tcps->count = parts;
+		return r;
+	}
+	follow_moved(sockets, from, &moved);
+	snapshot_each(second->snapshot, gap_type, const struct gap_record, gap)
+		snapshot_gap(snapshot, gap->lost, "%s", gap->why);
+	return 0;
+}
+
+/* Two threads, each with half of the sockets, into the same tables. */
+static int collect_divided(struct snapshot *snapshot, size_t expected, uint32_t states)
 {
 	struct state *state = snapshot_state(snapshot);
-	struct half first, second;
+	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
+			      *tcps = snapshot_table(snapshot, &tcp_type);
+	struct table_share socket_share, tcp_share;
+	struct half halves[2];
 
 	if (!state->other)
 		state->other = snapshot_new();
 	snapshot_clear(state->other);
 	state->other->netns = snapshot->netns;
 	state->other->source = snapshot->source;
-	first = half_of(snapshot, 0, 2);
-	second = half_of(state->other, 1, 2);
-	worker_start(&second.worker, ask_tcp, &second);
-	ask_tcp(&first);
-	worker_join(&second.worker);
-	join_halves(&first, &second);
-	*why = first.result < 0 ? first.why : second.why;
-	return first.result < 0 ? first.result : second.result;
+	table_share_begin(&socket_share, sockets, expected);
+	table_share_begin(&tcp_share, tcps, expected);
+	for (unsigned i = 0; i < 2; i++) {
+		halves[i] = half_of(i ? state->other : snapshot, i, 2);
+		halves[i].states = states;
+		halves[i].sockets = table_share_view(&socket_share, sockets);
+		halves[i].tcps = table_share_view(&tcp_share, tcps);
+		halves[i].context.sockets = &halves[i].sockets;
+		halves[i].context.tcps = &halves[i].tcps;
+	}
+	worker_start(&halves[1].worker, ask_tcp, &halves[1]);
+	ask_tcp(&halves[0]);
+	worker_join(&halves[1].worker);
+	return join_halves(snapshot, &halves[0], &halves[1]);
 }
 
 static int collect_tcp(struct snapshot *snapshot, struct half *whole)
 {
-	if (worker_cpus() > 1 && count_tcp(snapshot) >= WORKER_WORTH)
-		return collect_divided(snapshot, &whole->why);
+	uint64_t expected = worker_cpus() > 1 ? count_tcp(snapshot) : 0;
+
+	/* Where dividing does not work out, one thread does it all. */
+	if (expected >= WORKER_WORTH && collect_divided(snapshot, expected, whole->states) == 0)
+		return 0;
 	ask_tcp(whole);
 	return whole->result;
 }

@@ -8,7 +8,7 @@
 #include "snapshot/sock_watch.h"
 
 /* Full readings take at most this part of the time. */
-#define PAUSE_FACTOR 40
+#define PAUSE_FACTOR 50
 /* A new stall on an idle connection is to be seen within this time all the same. */
 #define PAUSE_MAX_NS (2 * NSEC_PER_SEC)
 /* Questions that are sent at once; the answers must fit into the socket's receive buffer. */

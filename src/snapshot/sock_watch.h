@@ -2,7 +2,7 @@
 /*
  * Watching many connections cheaply. Most are idle most of the time, and reading an idle one costs as much as a busy one; so
  * between two full readings only those are asked about, one by one, on which something happened. Full readings are as
- * frequent as a fortieth of the time allows.
+ * frequent as a fiftieth of the time allows.
  */
 #pragma once
 

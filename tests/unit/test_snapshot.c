@@ -9,6 +9,7 @@
 #include "snapshot/owner.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/sock_watch.h"
+#include "snapshot/table_share.h"
 #include "unit.h"
 
 /* --- a source of its own, to see how the core treats one --- */
@@ -177,20 +178,67 @@ TEST(a_full_table_counts_what_it_refused)
 	CHECK(table_add(table));
 }
 
-TEST(tables_are_appended_up_to_the_cap)
+/* Fills a shared table by turns in a pattern, as two threads would, and checks that every record is there once. */
+static void check_share(size_t before, size_t first, size_t second)
 {
-	_cleanup_snapshot_ struct snapshot *a = snapshot_new(), *b = snapshot_new();
-	struct snapshot_table *to = snapshot_table(a, &probe_type), *from = snapshot_table(b, &probe_type);
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct snapshot_table *whole = snapshot_table(snapshot, &probe_type), a, b;
+	size_t total = before + first + second;
+	_cleanup_free_ bool *seen = xzalloc(total + 1);
+	struct table_share share;
+	struct table_move move;
 
-	for (uint32_t i = 0; i < 5; i++)
-		((struct probe_record *)table_add(from))->number = i;
-	to->cap = 4;
-	((struct probe_record *)table_add(to))->number = 99;
-	table_append(to, from);
-	CHECK_EQ_UINT(to->count, 4);
-	CHECK_EQ_UINT(to->refused, 2);
-	CHECK_EQ_UINT(((struct probe_record *)to->items)[0].number, 99);
-	CHECK_EQ_UINT(((struct probe_record *)to->items)[3].number, 2);
+	unit_note("%zu before, %zu and %zu", before, first, second);
+	for (size_t i = 0; i < before; i++)
+		((struct probe_record *)table_add(whole))->number = (uint32_t)i;
+	table_share_begin(&share, whole, first + second);
+	a = table_share_view(&share, whole);
+	b = table_share_view(&share, whole);
+	for (size_t i = 0; i < max_of(first, second); i++) {
+		if (i < first)
+			((struct probe_record *)table_add(&a))->number = (uint32_t)(before + i);
+		if (i < second)
+			((struct probe_record *)table_add(&b))->number = (uint32_t)(before + first + i);
+	}
+	CHECK_OK(table_share_end(whole, &a, &b, &move));
+	if (!CHECK_EQ_UINT(whole->count, total))
+		return;
+	snapshot_each(snapshot, probe_type, const struct probe_record, record) {
+		if (!CHECK(record->number < total && !seen[record->number]))
+			return;
+		seen[record->number] = true;
+	}
+	for (size_t i = 0; i < before; i++)
+		CHECK_EQ_UINT(((struct probe_record *)whole->items)[i].number, i);
+}
+
+TEST(a_table_that_two_fill)
+{
+	static const size_t counts[] = {0, 1, 100, 255, 256, 257, 512, 700, 3000};
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(counts); k++) {
+			check_share(0, counts[i], counts[k]);
+			check_share(13, counts[i], counts[k]);
+		}
+}
+
+TEST(a_shared_table_without_room_is_left_as_it_was)
+{
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct snapshot_table *whole = snapshot_table(snapshot, &probe_type), a, b;
+	struct table_share share;
+	struct table_move move;
+
+	((struct probe_record *)table_add(whole))->number = 5;
+	table_share_begin(&share, whole, 10);
+	a = table_share_view(&share, whole);
+	b = table_share_view(&share, whole);
+	for (size_t i = 0; i < 5000; i++)
+		(void)table_add(&a);
+	CHECK(a.refused > 0);
+	CHECK_ERR(table_share_end(whole, &a, &b, &move), -ENOSPC);
+	CHECK_EQ_UINT(whole->count, 1);
 }
 
 TEST(no_two_types_have_one_name)
