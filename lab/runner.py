@@ -117,7 +117,7 @@ class Lab:
         os.makedirs(out, exist_ok=True)
         self.network = topology.Network(
             scenario.topology, scenario.relay_link, scenario.offloads,
-            scenario.exclusive)
+            scenario.alone)
         self.apps = {app["name"]: app for app in plan.apps}
         self.running, self.pids, self.ports = {}, {}, {}
         self.stopping = threading.Event()

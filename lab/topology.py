@@ -50,7 +50,7 @@ def run(command, stdin=None, check=True, keep_fds=()):
 
 
 def take_lock(exclusive):
-    """Labs share the machine; one that changes global settings has it alone.
+    """Labs share the machine; one that must be alone waits until it is.
 
     Everybody passes a gate first, so that newcomers queue up behind one that
     waits to be alone instead of keeping it waiting for ever.
