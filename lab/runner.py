@@ -19,6 +19,7 @@ import time
 import faults
 import impact
 import topology
+import undo
 from topology import LabError, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,7 +27,12 @@ ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get("NEST_BUILD", "build"))
 DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
                    + " diagnose --json -d {seconds}")
-VERDICT_DELAY = 0.6
+# Slow start overshoots for a second; a diagnosis that begins earlier would be
+# blamed for seeing that.
+VERDICT_DELAY = 1.5
+# Programs of A that waited longer than this for a CPU were disturbed by
+# something outside the scenario.
+BUSY_SHARE = 0.25
 
 
 def program(name):
@@ -118,6 +124,7 @@ class Lab:
         self.threads = []
         self.relay = self.relay_path = None
         self.fault_ns, self.ended_at = [], None
+        self.waits = []
         self.errors = open(os.path.join(out, "errors.txt"), "wb")
 
     # processes
@@ -211,6 +218,32 @@ class Lab:
                 node, ["cat", "/proc/net/softnet_stat"]).splitlines())
         return values
 
+    def cpu_waits(self):
+        """How long each program of A has waited for a CPU so far, and now."""
+        waits = {}
+        for name, process in self.running.items():
+            text = undo.read_text(f"/proc/{process.pid}/schedstat")
+            if self.apps[name]["on"] == "A" and text:
+                waits[name] = int(text.split()[1]) / 1e9
+        return time.monotonic(), waits
+
+    def disturbed(self):
+        """A sentence when the machine was too busy for this run, or None.
+
+        Scenarios about the CPU are watched up to their fault, others to their
+        end; one that tolerates starvation saturates the machine itself.
+        """
+        if "cpu-starved" in self.plan.scenario.tolerate:
+            return None
+        until = 1 if self.plan.scenario.alone else -1
+        (began, before), (ended, after) = self.waits[0], self.waits[until]
+        for name in before.keys() & after.keys():
+            share = (after[name] - before[name]) / (ended - began)
+            if share > BUSY_SHARE:
+                return (f"the machine was too busy: {name} waited "
+                        f"{100 * share:.0f} % of the time for a CPU")
+        return None
+
     # the run
 
     def up(self):
@@ -254,14 +287,16 @@ class Lab:
         begin = time.monotonic()
         events = sorted(self.schedule(), key=lambda event: event[0])
         verdict, self.before = None, {}
+        sleep_until(begin + min(VERDICT_DELAY, self.plan.fault_at - 0.2))
+        self.waits.append(self.cpu_waits())
         if verdict_command:
-            sleep_until(begin + VERDICT_DELAY)
             seconds = self.plan.length - VERDICT_DELAY
             self.write_truth(begin, None)
             verdict = Verdict(self, verdict_command, seconds)
         self._inject_all(begin, events)
         sleep_until(begin + self.plan.length)
         end = time.monotonic()
+        self.waits.append(self.cpu_waits())
         if verdict:
             verdict.finish(3)
         return self.write_truth(begin, end, verdict)
@@ -274,6 +309,8 @@ class Lab:
                     self.plan.impact["metric"] == "counter":
                 self.before = self.counters(self.plan.impact["on"])
             sleep_until(begin + moment)
+            if not self.fault_ns:
+                self.waits.append(self.cpu_waits())
             put_right = self.inject(step)
             self.log(f"fault: {describe_step(step)}")
             self.write_truth(begin, None)
@@ -300,6 +337,13 @@ class Lab:
         return impact.Progress.read(self.app_path(name))
 
     def judge(self, begin, end):
+        result = self.judge_applications(begin, end)
+        reason = self.disturbed()
+        if reason:
+            result.update(bites=False, reason=reason)
+        return result
+
+    def judge_applications(self, begin, end):
         if not self.plan.faults:
             names = self.plan.fill(self.plan.scenario.progress)
             parts = {name: self.progress(name) for name in names}

@@ -111,7 +111,7 @@ class Scenario:
 
 
 DEFAULTS = {"relay_link": None, "relay": None, "offloads": False,
-            "exclusive": False, "alone": False, "warmup": 3.9, "length": 9.2,
+            "exclusive": False, "alone": False, "warmup": 4.8, "length": 9.2,
             "background": [], "sysctl": {}, "variants": {}, "draw": {},
             "setup": [], "app": [], "fault": [], "answer": [], "tolerate": [],
             "must_not_blame": [], "impact": [], "progress": [],
