@@ -94,7 +94,7 @@ static enum doing doing_of(uint16_t number)
 /* --- tracks --- */
 
 struct thread_track {
-	unsigned window;
+	struct track track;
 	bool has_base;
 	uint64_t base_run, base_wait, last_run, last_wait;
 	uint64_t base_ns, last_ns;
@@ -102,7 +102,7 @@ struct thread_track {
 };
 
 struct app_track {
-	unsigned window;
+	struct track track;
 	unsigned samples, stopped, dead, runnable, sleeping, io_wait, polling;
 	struct process_record last;
 	char *cgroup;
@@ -119,12 +119,12 @@ struct use_key {
 
 /* A socket of a process: samples in which some thread was in such a call on it. */
 struct use_track {
-	unsigned window;
+	struct track track;
 	unsigned doing[DOING_KINDS];
 };
 
 struct cgroup_track {
-	unsigned window;
+	struct track track;
 	bool has_base;
 	uint64_t base_periods, base_throttled;
 	uint64_t periods, throttled;
@@ -164,10 +164,10 @@ static void sample_process(struct window *window, struct app_state *state, const
 		window->lost++;
 		return;
 	}
-	if (app->window != window->number + 1) {
+	if (track_see(window, &app->track)) {
 		char *cgroup = app->cgroup;
 
-		*app = (struct app_track){.window = window->number + 1, .cgroup = cgroup};
+		*app = (struct app_track){.track = app->track, .cgroup = cgroup};
 	}
 	app->last = *p;
 	app->samples++;
@@ -181,21 +181,24 @@ static void sample_thread_time(struct window *window, struct app_state *state, c
 			       uint64_t now_ns)
 {
 	struct thread_track *track = map_put(&state->threads, &t->tid, NULL);
+	bool first;
 
 	if (!track || t->run_ns == UINT64_MAX)
 		return;
-	if (!track->has_base || track->pid != t->pid) {
-		*track = (struct thread_track){.has_base = true,
+	first = track_see(window, &track->track);
+	/* A number that was given to a thread of another process starts anew. */
+	if (!track->has_base || track->pid != t->pid)
+		*track = (struct thread_track){.track = track->track,
+					       .has_base = true,
 					       .pid = t->pid,
 					       .base_run = t->run_ns,
 					       .base_wait = t->wait_ns,
 					       .base_ns = now_ns};
-	} else if (track->window != window->number + 1) {
+	else if (first) {
 		track->base_run = track->last_run;
 		track->base_wait = track->last_wait;
 		track->base_ns = track->last_ns;
 	}
-	track->window = window->number + 1;
 	track->last_run = t->run_ns;
 	track->last_wait = t->wait_ns;
 	track->last_ns = now_ns;
@@ -220,8 +223,8 @@ static void sample_thread(struct window *window, struct app_state *state, const 
 
 		if (!use)
 			return;
-		if (use->window != window->number + 1)
-			*use = (struct use_track){.window = window->number + 1};
+		if (track_see(window, &use->track))
+			*use = (struct use_track){.track = use->track};
 		use->doing[doing]++;
 	}
 }
@@ -232,12 +235,11 @@ static void sample_cgroup(const struct window *window, struct app_state *state, 
 
 	if (!track)
 		return;
-	if (!track->has_base || track->window != window->number + 1) {
+	if (track_see(window, &track->track)) {
 		track->base_periods = track->has_base ? track->periods : c->periods;
 		track->base_throttled = track->has_base ? track->throttled : c->throttled_periods;
 	}
 	track->has_base = true;
-	track->window = window->number + 1;
 	track->periods = c->periods;
 	track->throttled = c->throttled_periods;
 	track->quota = c->quota;
@@ -264,15 +266,15 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	struct app_state *state = data;
 
 	init(state);
-	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c) sample_cgroup(window, state, c);
-	snapshot_each(snapshot, process_type, struct process_record, p) sample_process(window, state, p);
-	snapshot_each(snapshot, thread_type, struct thread_record, t)
-	{
+	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c)
+		sample_cgroup(window, state, c);
+	snapshot_each(snapshot, process_type, struct process_record, p)
+		sample_process(window, state, p);
+	snapshot_each(snapshot, thread_type, struct thread_record, t) {
 		sample_thread_time(window, state, t, snapshot->begin_boot_ns);
 		sample_thread(window, state, t);
 	}
-	snapshot_each(snapshot, process_type, struct process_record, p)
-	{
+	snapshot_each(snapshot, process_type, struct process_record, p) {
 		struct app_track *app = map_get(&state->apps, &p->pid);
 
 		if (!app)
@@ -285,8 +287,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, cgroup_member_type, struct cgroup_member_record, member)
 		sample_member(state, snapshot, member);
 	map_done(&state->owners);
-	snapshot_each(snapshot, owner_type, struct owner_record, o)
-	{
+	snapshot_each(snapshot, owner_type, struct owner_record, o) {
 		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
 
 		/* The first holder stands for all: a socket that several share is seldom, and any of them may serve it. */
@@ -318,7 +319,7 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 		const struct thread_track *t = value;
 		struct app_track *app = map_get(&state->apps, &t->pid);
 
-		if (!app || t->window != window->number + 1)
+		if (!app || !track_is_current(window, &t->track))
 			continue;
 		app->run_share =
 			max_share(app->run_share, counter_delta(t->base_run, t->last_run), t->last_ns - t->base_ns);
@@ -391,7 +392,7 @@ static const struct use_measures *measure_use(const struct window *window, const
 	const struct use_track *use = map_get(&state->uses, owner);
 	struct use_measures *m = graph_alloc(graph, sizeof(*m));
 	double n = app->samples;
-	bool fresh = use && use->window == window->number + 1;
+	bool fresh = use && track_is_current(window, &use->track);
 
 	m->app_polling_share = app->polling / n;
 	m->app_reading_share = fresh ? use->doing[DOING_READ] / n : 0;
@@ -411,7 +412,7 @@ static void join(const struct window *window, struct app_state *state, struct mo
 	const struct app_track *app = owner ? map_get(&state->apps, &owner->pid) : NULL;
 	struct module *module;
 
-	if (!app || app->window != window->number + 1)
+	if (!app || !track_is_current(window, &app->track))
 		return;
 	module = app_module(state, app, graph);
 	socket->measures.parts[CONN_PART_USE] = measure_use(window, state, owner, app, graph);
@@ -449,27 +450,6 @@ static void set_activity(struct graph *graph)
 	}
 }
 
-static void forget(struct map *map, unsigned window, size_t window_offset, void (*release)(void *value))
-{
-	VEC(uint64_t) keys = {};
-	const void *key;
-	void *value;
-	size_t at = 0;
-
-	while (map_next(map, &at, &key, &value))
-		if (*(const unsigned *)((const char *)value + window_offset) != window + 1) {
-			uint64_t copy = 0;
-
-			memcpy(&copy, key, map->key_size);
-			if (release)
-				release(value);
-			vec_push(&keys, copy);
-		}
-	vec_each(&keys, gone)
-		(void)map_remove(map, gone);
-	vec_done(&keys);
-}
-
 static void release_app(void *value)
 {
 	free(((struct app_track *)value)->cgroup);
@@ -486,9 +466,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (is_socket(graph->modules.items[i]))
 			join(window, state, graph->modules.items[i], graph);
 	set_activity(graph);
-	forget(&state->apps, window->number, offsetof(struct app_track, window), release_app);
-	forget(&state->threads, window->number, offsetof(struct thread_track, window), NULL);
-	forget(&state->uses, window->number, offsetof(struct use_track, window), NULL);
+	track_forget(window, &state->apps, release_app);
+	track_forget(window, &state->threads, NULL);
+	track_forget(window, &state->uses, NULL);
 }
 
 static void release(void *data)

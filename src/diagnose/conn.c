@@ -109,7 +109,7 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 #define QUEUE_SAMPLES 16
 
 struct conn_track {
-	unsigned window; /* the one it was last seen in */
+	struct track track;
 	unsigned first_window;
 	bool has_base; /* base is from an earlier sample of this or the last window */
 	struct socket_record socket;
@@ -180,9 +180,8 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 		c->queue[c->samples] = s->wmem_bytes == UINT32_MAX ? 0 : s->wmem_bytes;
 }
 
-static void begin_window(struct conn_track *c, const struct window *window)
+static void begin_window(struct conn_track *c)
 {
-	c->window = window->number;
 	c->samples = 0;
 	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
 	c->recvq = c->unacked = c->reply_wait = 0;
@@ -202,8 +201,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 	if (state->tracks.value_size == 0)
 		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000);
-	snapshot_each(snapshot, socket_type, struct socket_record, s)
-	{
+	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
 		struct conn_track *c;
 		bool is_new;
@@ -220,8 +218,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			c->first_seen_ns = snapshot->begin_boot_ns;
 			c->rtt_base_ns = c->rcv_rtt_base_ns = UINT64_MAX;
 		}
-		if (is_new || c->window != window->number)
-			begin_window(c, window);
+		if (track_see(window, &c->track))
+			begin_window(c);
 		if (!c->has_base) {
 			c->base = *t;
 			c->base_ns = snapshot->begin_boot_ns;
@@ -451,7 +449,6 @@ static void add_module(const struct conn_track *c, const struct conn_measures *m
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct conn_state *state = data;
-	VEC(uint64_t) gone = {};
 	const void *key;
 	void *value;
 	size_t at = 0;
@@ -461,10 +458,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		uint64_t span_ns = c->last_ns - c->base_ns;
 		struct conn_measures *m;
 
-		if (c->window != window->number) {
-			vec_push(&gone, *(const uint64_t *)key);
+		if (!track_is_current(window, &c->track))
 			continue;
-		}
 		m = graph_alloc(graph, sizeof(*m));
 		m->laddr = c->socket.laddr;
 		m->raddr = c->socket.raddr;
@@ -490,9 +485,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		remember(c, m);
 		add_module(c, m, graph);
 	}
-	vec_each(&gone, cookie)
-		(void)map_remove(&state->tracks, cookie);
-	vec_done(&gone);
+	track_forget(window, &state->tracks, NULL);
 }
 
 static void release(void *data)

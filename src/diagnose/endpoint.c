@@ -39,8 +39,8 @@ static const struct field udp_fields[] = {
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
 
-struct track {
-	unsigned window; /* plus one */
+struct socket_track {
+	struct track track;
 	bool has_base;
 	struct socket_record socket;
 	uint32_t base_drops;
@@ -50,7 +50,7 @@ struct track {
 };
 
 struct state {
-	struct map tracks; /* cookie -> struct track */
+	struct map tracks; /* cookie -> struct socket_track */
 };
 
 static bool is_listener(const struct socket_record *s)
@@ -65,20 +65,20 @@ static bool is_udp(const struct socket_record *s)
 
 static void sample_socket(struct window *window, struct state *state, const struct socket_record *s)
 {
-	struct track *t = map_put(&state->tracks, &s->cookie, NULL);
+	struct socket_track *t = map_put(&state->tracks, &s->cookie, NULL);
 
 	if (!t) {
 		window->lost++;
 		return;
 	}
-	if (t->window != window->number + 1) {
+	if (track_see(window, &t->track)) {
 		uint32_t base = t->has_base ? t->socket.drops : s->drops;
 
-		*t = (struct track){.window = window->number + 1,
-				    .has_base = true,
-				    .base_drops = base,
-				    .backlog_min = UINT64_MAX,
-				    .recvq_min = UINT64_MAX};
+		*t = (struct socket_track){.track = t->track,
+					   .has_base = true,
+					   .base_drops = base,
+					   .backlog_min = UINT64_MAX,
+					   .recvq_min = UINT64_MAX};
 	}
 	t->socket = *s;
 	t->samples++;
@@ -102,12 +102,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	struct state *state = data;
 
 	if (state->tracks.value_size == 0)
-		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct track), 200000);
-	snapshot_each(snapshot, socket_type, struct socket_record,
-		      s) if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s))) sample_socket(window, state, s);
+		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct socket_track), 200000);
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s)))
+			sample_socket(window, state, s);
 }
 
-static void add_listener(const struct track *t, const char *id, struct graph *graph)
+static void add_listener(const struct socket_track *t, const char *id, struct graph *graph)
 {
 	struct module *module = graph_module(graph, MODULE_LISTENER, id, id + strlen("listener:"));
 	struct listener_measures *m = graph_alloc(graph, sizeof(*m));
@@ -128,7 +129,7 @@ static void add_listener(const struct track *t, const char *id, struct graph *gr
 	module->activity = t->backlog_min > 0 ? ACTIVITY_WAITING : ACTIVITY_IDLE;
 }
 
-static void add_udp(const struct track *t, const char *id, struct graph *graph)
+static void add_udp(const struct socket_track *t, const char *id, struct graph *graph)
 {
 	struct module *module = graph_module(graph, MODULE_UDP, id, id + strlen("udp:"));
 	struct udp_measures *m = graph_alloc(graph, sizeof(*m));
@@ -155,20 +156,17 @@ static void add_udp(const struct track *t, const char *id, struct graph *graph)
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
-	VEC(uint64_t) gone = {};
 	const void *key;
 	void *value;
 	size_t at = 0;
 
 	while (map_next(&state->tracks, &at, &key, &value)) {
-		const struct track *t = value;
+		const struct socket_track *t = value;
 		struct endpoint local = {t->socket.laddr, t->socket.lport};
 		_cleanup_buf_ struct buf id = BUF_INIT(256);
 
-		if (t->window != window->number + 1) {
-			vec_push(&gone, *(const uint64_t *)key);
+		if (!track_is_current(window, &t->track))
 			continue;
-		}
 		buf_add_text(&id, is_udp(&t->socket) ? "udp:" : "listener:");
 		endpoint_format(&local, &id);
 		if (is_udp(&t->socket))
@@ -176,9 +174,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		else
 			add_listener(t, buf_text(&id), graph);
 	}
-	vec_each(&gone, cookie)
-		(void)map_remove(&state->tracks, cookie);
-	vec_done(&gone);
+	track_forget(window, &state->tracks, NULL);
 }
 
 static void release(void *data)

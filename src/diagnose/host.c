@@ -119,13 +119,11 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 {
 	memset(f, 0xff, sizeof(*f));
 	f->conntrack_share = f->ports_share = NAN;
-	snapshot_each(snapshot, softnet_type, struct softnet_record, softnet)
-	{
+	snapshot_each(snapshot, softnet_type, struct softnet_record, softnet) {
 		add_known(&f->softnet_dropped, softnet->dropped);
 		add_known(&f->softnet_squeezed, softnet->time_squeeze);
 	}
-	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack)
-	{
+	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack) {
 		add_known(&f->conntrack_drops, conntrack->dropped);
 		add_known(&f->conntrack_drops, conntrack->insert_failed);
 		add_known(&f->conntrack_drops, conntrack->early_drop);
@@ -134,17 +132,18 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 		    conntrack->entries_max > 0)
 			f->conntrack_share = (double)conntrack->entries / (double)conntrack->entries_max;
 	}
-	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) if (rule->packets != UINT64_MAX)
-		add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
-			  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets
-											   : UINT64_MAX);
-	snapshot_each(snapshot, memory_type, struct memory_record, memory) f->memory = *memory;
-	snapshot_each(snapshot, host_limit_type, struct host_limit_record,
-		      limit) if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share))
-	{
-		f->ports_share = limit->share;
-		f->ports_used = limit->used;
-	}
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule)
+		if (rule->packets != UINT64_MAX)
+			add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
+				  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets
+												   : UINT64_MAX);
+	snapshot_each(snapshot, memory_type, struct memory_record, memory)
+		f->memory = *memory;
+	snapshot_each(snapshot, host_limit_type, struct host_limit_record, limit)
+		if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share)) {
+			f->ports_share = limit->share;
+			f->ports_used = limit->used;
+		}
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -163,8 +162,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		*(size_t *)map_put(&index, sources[i].counter, NULL) = i;
 		state->last[i] = UINT64_MAX;
 	}
-	snapshot_each(snapshot, counter_type, struct counter_record, counter)
-	{
+	snapshot_each(snapshot, counter_type, struct counter_record, counter) {
 		const size_t *i = map_get(&index, counter->counter);
 
 		if (i)

@@ -63,7 +63,7 @@ RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields,
 /* --- collecting --- */
 
 struct dev_track {
-	unsigned window; /* plus one */
+	struct track track;
 	bool has_link, has_qdisc, has_link_base, has_qdisc_base, has_filters;
 	uint32_t filter_drops, filter_drops_base;
 	struct link_record link, link_base;
@@ -74,18 +74,18 @@ struct dev_track {
 };
 
 struct way_track {
-	unsigned window;
+	struct track track;
 	struct destination_record destination;
 };
 
 struct neigh_track {
-	unsigned window;
+	struct track track;
 	uint16_t state;
 };
 
 /* The process behind a TUN device. */
 struct tunnel_track {
-	unsigned window;
+	struct track track;
 	uint32_t pid;
 	unsigned samples, stopped;
 };
@@ -117,11 +117,11 @@ static struct dev_track *dev_of(struct window *window, struct state *state, uint
 
 	if (!dev)
 		return NULL;
-	if (dev->window != window->number + 1) {
+	if (track_see(window, &dev->track)) {
 		struct dev_track last = *dev;
 
 		*dev = (struct dev_track){
-			.window = window->number + 1,
+			.track = last.track,
 			.has_link_base = last.has_link,
 			.has_qdisc_base = last.has_qdisc,
 			.link_base = last.link,
@@ -180,8 +180,8 @@ static void sample_tunnel(struct window *window, struct state *state, const stru
 
 	if (!track || tunnel->pid == 0 || tunnel->pid == UINT32_MAX)
 		return;
-	if (track->window != window->number + 1)
-		*track = (struct tunnel_track){.window = window->number + 1, .pid = tunnel->pid};
+	if (track_see(window, &track->track))
+		*track = (struct tunnel_track){.track = track->track, .pid = tunnel->pid};
 	process = process_find(snapshot, tunnel->pid);
 	if (!process)
 		return;
@@ -195,15 +195,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	uint64_t now_ns = snapshot->begin_boot_ns;
 
 	init(state);
-	snapshot_each(snapshot, link_type, struct link_record, link)
-	{
+	snapshot_each(snapshot, link_type, struct link_record, link) {
 		struct dev_track *dev = dev_of(window, state, link->ifindex, now_ns);
 
 		if (dev)
 			sample_link(dev, link);
 	}
-	snapshot_each(snapshot, qdisc_type, struct qdisc_record, qdisc)
-	{
+	snapshot_each(snapshot, qdisc_type, struct qdisc_record, qdisc) {
 		struct dev_track *dev = dev_of(window, state, qdisc->ifindex, now_ns);
 
 		if (dev)
@@ -211,25 +209,26 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	}
 	snapshot_each(snapshot, tunnel_type, struct tunnel_record, tunnel)
 		sample_tunnel(window, state, tunnel, snapshot);
-	snapshot_each(snapshot, destination_type, struct destination_record, destination)
-	{
+	snapshot_each(snapshot, destination_type, struct destination_record, destination) {
 		struct way_track *way = map_put(&state->ways, &destination->raddr, NULL);
 		uint32_t *former = destination->error == 0 ? map_put(&state->former, &destination->raddr, NULL) : NULL;
 
-		if (way)
-			*way = (struct way_track){.window = window->number + 1, .destination = *destination};
+		if (way) {
+			(void)track_see(window, &way->track);
+			way->destination = *destination;
+		}
 		if (former)
 			*former = destination->ifindex;
 	}
-	snapshot_each(snapshot, neighbour_type, struct neighbour_record, neighbour)
-	{
+	snapshot_each(snapshot, neighbour_type, struct neighbour_record, neighbour) {
 		struct neigh_track *neigh = map_put(&state->neighs, &neighbour->raddr, NULL);
 
-		if (neigh)
-			*neigh = (struct neigh_track){window->number + 1, neighbour->neigh_state};
+		if (neigh) {
+			(void)track_see(window, &neigh->track);
+			neigh->state = neighbour->neigh_state;
+		}
 	}
-	snapshot_each(snapshot, address_type, struct address_record, address)
-	{
+	snapshot_each(snapshot, address_type, struct address_record, address) {
 		uint32_t *home = map_put(&state->homes, &address->laddr, NULL);
 
 		if (home)
@@ -301,7 +300,7 @@ static void join_tunnel(const struct window *window, struct state *state, struct
 	const struct tunnel_track *track = map_get(&state->tunnels, &ifindex);
 	struct module *tunnel;
 
-	if (!track || track->window != window->number + 1)
+	if (!track || !track_is_current(window, &track->track))
 		return;
 	m->tunnel_pid = track->pid;
 	if (track->samples > 0)
@@ -317,7 +316,7 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 	const struct dev_track *dev = map_get(&state->devs, &ifindex);
 	struct module *link;
 
-	if (!dev || dev->window != window->number + 1 || !dev->has_link)
+	if (!dev || !track_is_current(window, &dev->track) || !dev->has_link)
 		return;
 	measure_link(dev, m);
 	link = named(graph, MODULE_LINK, m->dev);
@@ -344,7 +343,7 @@ static void join_neighbour(const struct window *window, struct state *state, str
 	const struct neigh_track *neigh = map_get(&state->neighs, hop);
 	char text[ADDR_TEXT_MAX];
 
-	if (!neigh || neigh->window != window->number + 1)
+	if (!neigh || !track_is_current(window, &neigh->track))
 		return;
 	m->neigh_state = neigh->state;
 	m->neigh_failed = is_failed(neigh->state);
@@ -363,7 +362,7 @@ static void join(const struct window *window, struct state *state, struct module
 	for (uint32_t i = 0; i < way_measures_type.field_count; i++)
 		field_set_unknown(&way_measures_type.fields[i], m);
 	conn->measures.parts[CONN_PART_LINK] = m;
-	if (!way || way->window != window->number + 1)
+	if (!way || !track_is_current(window, &way->track))
 		return;
 	addr_format(&own->raddr, text);
 	relate(conn, named(graph, MODULE_ROUTE, text), conn);
@@ -389,6 +388,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (graph->modules.items[i]->kind == MODULE_CONN)
 			join(window, state, graph->modules.items[i], graph);
 	map_done(&state->homes);
+	track_forget(window, &state->tunnels, NULL);
+	track_forget(window, &state->devs, NULL);
+	track_forget(window, &state->ways, NULL);
+	track_forget(window, &state->neighs, NULL);
 }
 
 static void release(void *data)

@@ -92,3 +92,24 @@ struct graph *window_finish(struct window *window)
 	window->number++;
 	return graph;
 }
+
+void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track))
+{
+	VEC(uint8_t) keys = {};
+	const void *key;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(tracks, &at, &key, &value)) {
+		if (track_is_current(window, value))
+			continue;
+		if (release)
+			release(value);
+		vec_reserve(&keys, keys.count + tracks->key_size);
+		memcpy(keys.items + keys.count, key, tracks->key_size);
+		keys.count += tracks->key_size;
+	}
+	for (size_t i = 0; i < keys.count; i += tracks->key_size)
+		(void)map_remove(tracks, keys.items + i);
+	vec_done(&keys);
+}

@@ -36,6 +36,31 @@ REGISTRY(measurer, struct measurer);
 
 #define MEASURER(object) REGISTER(measurer, struct measurer, object)
 
+/*
+ * What a measurer keeps about a thing that it may see again begins with this. A track whose thing was not seen in a window
+ * is forgotten at its end.
+ */
+struct track {
+	unsigned window; /* the last one it was seen in, counted from 1; 0: never */
+};
+
+static inline bool track_is_current(const struct window *window, const struct track *track)
+{
+	return track->window == window->number + 1;
+}
+
+/* Marks it as seen; true the first time in a window. */
+static inline bool track_see(const struct window *window, struct track *track)
+{
+	bool first = !track_is_current(window, track);
+
+	track->window = window->number + 1;
+	return first;
+}
+
+/* Removes the tracks that were not seen in this window; release (may be NULL) frees what they hold. */
+void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track));
+
 struct window *window_new(void);
 void window_free(struct window *window);
 static inline void window_freep(struct window **window)

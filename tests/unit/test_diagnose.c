@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The whole diagnosis on snapshots made by hand: a host with one connection of one application, three windows of five
+ * samples, and the built-in rules. Each case has a near miss: the same picture without the deciding detail.
+ */
+#include "unit.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/window.h"
+#include "snapshot/cgroup.h"
+#include "snapshot/link.h"
+#include "snapshot/owner.h"
+#include "snapshot/process.h"
+#include "snapshot/qdisc.h"
+#include "snapshot/route.h"
+#include "snapshot/socket.h"
+
+#define SAMPLE_NS 200000000
+
+/* What one sample shows; a case changes it before each sample. */
+struct scene {
+	struct socket_record socket;
+	struct tcp_record tcp;
+	struct process_record process;
+	struct thread_record thread;
+	struct link_record link;
+	struct qdisc_record qdisc;
+	struct destination_record destination;
+	struct cgroup_record cgroup;
+};
+
+typedef void scene_fn(struct scene *scene, unsigned sample);
+
+static void blank(const struct record_type *type, void *data)
+{
+	for (uint32_t i = 0; i < type->field_count; i++)
+		field_set_unknown(&type->fields[i], data);
+}
+
+/* A bulk sender at ease: 1 MB a second, windows open, nothing lost. */
+static void begin(struct scene *s)
+{
+	memset(s, 0, sizeof(*s));
+	blank(&socket_type, &s->socket);
+	blank(&tcp_type, &s->tcp);
+	blank(&process_type, &s->process);
+	blank(&thread_type, &s->thread);
+	blank(&link_type, &s->link);
+	blank(&qdisc_type, &s->qdisc);
+	blank(&destination_type, &s->destination);
+	blank(&cgroup_type, &s->cgroup);
+	s->socket.proto = 6;
+	s->socket.state = SOCKET_ESTABLISHED;
+	s->socket.timer = SOCKET_TIMER_OFF;
+	REQUIRE(addr_parse("10.77.1.2", &s->socket.laddr) == 0 && addr_parse("10.77.2.2", &s->socket.raddr) == 0);
+	s->socket.lport = 40000;
+	s->socket.rport = 5001;
+	s->socket.cookie = 7;
+	s->socket.inode = 99;
+	s->socket.recvq_bytes = s->socket.sendq_bytes = 0;
+	s->socket.rmem_bytes = s->socket.wmem_bytes = s->socket.wmem_queued_bytes = 0;
+	s->socket.rcvbuf = s->socket.sndbuf = 4000000;
+	s->tcp.snd_mss = 1448;
+	s->tcp.snd_wnd = 3000000;
+	s->tcp.cwnd = 100;
+	s->tcp.srtt_ns = 21000000;
+	s->tcp.min_rtt_ns = 20000000;
+	s->tcp.unacked = s->tcp.notsent_bytes = s->tcp.backoff = 0;
+	s->tcp.dsack_dups = s->tcp.reord_seen = s->tcp.rcv_ooopack = s->tcp.total_rto = 0;
+	s->tcp.segs_in = s->tcp.segs_out = s->tcp.data_segs_in = 0;
+	s->tcp.bytes_sent = s->tcp.bytes_acked = s->tcp.bytes_received = s->tcp.bytes_retrans = 0;
+	s->tcp.busy_ns = s->tcp.rwnd_limited_ns = s->tcp.sndbuf_limited_ns = 0;
+	s->tcp.last_sent_ns = s->tcp.last_received_ns = s->tcp.last_ack_ns = 0;
+	s->process.pid = s->thread.pid = s->thread.tid = 4711;
+	memcpy(s->process.comm, "app", 4);
+	s->process.process_state = s->thread.thread_state = 'S';
+	s->thread.run_ns = s->thread.wait_ns = 0;
+	s->link.ifindex = s->qdisc.ifindex = s->destination.ifindex = 2;
+	memcpy(s->link.dev, "eth0", 5);
+	memcpy(s->qdisc.parent, "root", 5);
+	memcpy(s->qdisc.kind, "tbf", 4);
+	s->link.flags = 1;
+	s->link.carrier = 1;
+	s->link.carrier_changes = 2;
+	s->link.rx_packets = s->link.tx_packets = 0;
+	s->qdisc.bytes = 0;
+	s->qdisc.drops = s->qdisc.overlimits = s->qdisc.backlog_bytes = 0;
+	s->destination.raddr = s->socket.raddr;
+	s->destination.error = 0;
+}
+
+/* 200 ms of sending that goes well. */
+static void send_well(struct scene *s)
+{
+	s->tcp.bytes_sent += 200000;
+	s->tcp.bytes_acked += 200000;
+	s->tcp.busy_ns += SAMPLE_NS;
+	s->tcp.segs_in += 70;
+	s->tcp.segs_out += 140;
+	s->tcp.unacked = 30;
+	s->tcp.notsent_bytes = 50000;
+	s->socket.sendq_bytes = 30 * 1448 + 50000;
+	s->link.rx_packets += 70;
+	s->link.tx_packets += 140;
+}
+
+static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
+{
+	void *slot = table_add(snapshot_table(snapshot, type));
+
+	REQUIRE(slot != NULL);
+	memcpy(slot, record, type->size);
+}
+
+static void fill(struct snapshot *snapshot, struct scene *s, unsigned sample)
+{
+	struct owner_record owner = {.inode = 99, .pid = 4711, .fd = 5};
+	struct cgroup_member_record member = {.pid = 4711, .group = 0};
+
+	snapshot_clear(snapshot);
+	snapshot->begin_boot_ns = (uint64_t)(sample + 1) * SAMPLE_NS;
+	snapshot->begin_time_ns = UINT64_C(1763172787000000000) + snapshot->begin_boot_ns;
+	s->socket.tcp = 0;
+	put(snapshot, &socket_type, &s->socket);
+	put(snapshot, &tcp_type, &s->tcp);
+	put(snapshot, &owner_type, &owner);
+	put(snapshot, &process_type, &s->process);
+	put(snapshot, &thread_type, &s->thread);
+	put(snapshot, &link_type, &s->link);
+	put(snapshot, &qdisc_type, &s->qdisc);
+	put(snapshot, &destination_type, &s->destination);
+	if (s->cgroup.cgroup) {
+		put(snapshot, &cgroup_type, &s->cgroup);
+		put(snapshot, &cgroup_member_type, &member);
+	}
+}
+
+/* The causes that four windows end with, strongest first, joined by blanks. */
+static const char *diagnose(scene_fn *step)
+{
+	static char said[512];
+	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
+	_cleanup_(window_freep) struct window *window = window_new();
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct diagnosis *diagnosis;
+	const struct diagnosis_record *record;
+	const struct finding_record *findings;
+	struct why why = {};
+	struct scene scene;
+
+	if (knowledge_load(&knowledge, &why) < 0)
+		printf("# %s\n", why.text);
+	REQUIRE(knowledge != NULL);
+	diagnosis = diagnosis_new(knowledge);
+	begin(&scene);
+	for (unsigned sample = 0; sample < 21; sample++) {
+		step(&scene, sample);
+		fill(snapshot, &scene, sample);
+		window_add(window, snapshot);
+		if (sample > 0 && sample % 5 == 0)
+			diagnosis_add_window(diagnosis, window_finish(window));
+	}
+	record = diagnosis_get(diagnosis);
+	findings = record->findings.items;
+	said[0] = '\0';
+	for (uint32_t i = 0; i < record->findings.count; i++)
+		snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s", i ? " " : "", findings[i].cause);
+	CHECK_EQ_INT(record->healthy, record->findings.count == 0);
+	diagnosis_free(diagnosis);
+	return said;
+}
+
+static void healthy(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	send_well(s);
+}
+
+TEST(a_sender_at_ease_is_nobodys_fault)
+{
+	CHECK_EQ_TEXT(diagnose(healthy), "");
+}
+
+static void idle(struct scene *s, unsigned sample)
+{
+	(void)s;
+	(void)sample;
+}
+
+TEST(an_idle_connection_is_nobodys_fault)
+{
+	CHECK_EQ_TEXT(diagnose(idle), "");
+}
+
+/* The application does not read: the buffer stays full; and one that is empty once in a while. */
+static void reader_stuck(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	s->socket.recvq_bytes = 2500000;
+	s->socket.rmem_bytes = 3500000;
+}
+
+static void reader_breathes(struct scene *s, unsigned sample)
+{
+	reader_stuck(s, sample);
+	if (sample % 3 == 0)
+		s->socket.recvq_bytes = s->socket.rmem_bytes = 0;
+}
+
+static void reader_stopped(struct scene *s, unsigned sample)
+{
+	reader_stuck(s, sample);
+	s->process.process_state = s->thread.thread_state = 'T';
+}
+
+TEST(a_full_receive_queue_is_the_readers)
+{
+	CHECK_EQ_TEXT(diagnose(reader_stuck), "app-not-reading");
+	CHECK_EQ_TEXT(diagnose(reader_stopped), "app-not-reading");
+	CHECK_EQ_TEXT(diagnose(reader_breathes), "");
+}
+
+static void reader_starved(struct scene *s, unsigned sample)
+{
+	reader_stuck(s, sample);
+	s->thread.thread_state = 'R';
+	s->thread.wait_ns += SAMPLE_NS / 10 * 9;
+	s->thread.run_ns += SAMPLE_NS / 10;
+}
+
+static void reader_throttled(struct scene *s, unsigned sample)
+{
+	reader_starved(s, sample);
+	s->cgroup.cgroup = "/web";
+	s->cgroup.quota = 0.1;
+	s->cgroup.periods = sample * 2;
+	s->cgroup.throttled_periods = sample * 2;
+}
+
+TEST(a_starved_reader_is_not_to_blame)
+{
+	CHECK_EQ_TEXT(diagnose(reader_starved), "cpu-starved");
+	CHECK_EQ_TEXT(diagnose(reader_throttled), "cgroup-throttled");
+}
+
+/* The peer's window: closed, small, or open. */
+static void window_closed(struct scene *s, unsigned sample)
+{
+	send_well(s);
+	s->tcp.rwnd_limited_ns += SAMPLE_NS / 10 * 9;
+	s->tcp.snd_wnd = sample % 4 == 0 ? 0 : 1000;
+	s->tcp.unacked = 0;
+	s->tcp.srtt_ns = 200000000;
+}
+
+static void window_small(struct scene *s, unsigned sample)
+{
+	window_closed(s, sample);
+	s->tcp.snd_wnd = 17376;
+	s->tcp.unacked = 12;
+	s->tcp.srtt_ns = 21000000;
+}
+
+static void window_roomy(struct scene *s, unsigned sample)
+{
+	window_small(s, sample);
+	s->tcp.snd_wnd = 3000000;
+	s->tcp.rwnd_limited_ns = 0;
+}
+
+TEST(the_peers_window)
+{
+	CHECK_EQ_TEXT(diagnose(window_closed), "peer-not-reading");
+	CHECK_EQ_TEXT(diagnose(window_small), "peer-window-small");
+	CHECK_EQ_TEXT(diagnose(window_roomy), "");
+}
+
+/* Loss, and the same amount sent again for nothing. */
+static void lossy(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	send_well(s);
+	s->tcp.bytes_retrans += 8688; /* 6 segments of 138 */
+}
+
+static void barely_lossy(struct scene *s, unsigned sample)
+{
+	send_well(s);
+	s->tcp.bytes_retrans += sample % 10 == 0 ? 1448 : 0;
+}
+
+static void overtaking(struct scene *s, unsigned sample)
+{
+	lossy(s, sample);
+	s->tcp.dsack_dups += 6;
+	s->tcp.reord_seen += 2;
+}
+
+static void dropped_here(struct scene *s, unsigned sample)
+{
+	lossy(s, sample);
+	s->qdisc.drops += 6;
+}
+
+TEST(loss_on_the_path_and_elsewhere)
+{
+	CHECK_EQ_TEXT(diagnose(lossy), "path-loss");
+	CHECK_EQ_TEXT(diagnose(barely_lossy), "");
+	CHECK_EQ_TEXT(diagnose(overtaking), "path-reordering");
+	CHECK_EQ_TEXT(diagnose(dropped_here), "qdisc-drops");
+}
+
+/* Nothing is acknowledged any more. */
+static void stuck(struct scene *s, unsigned sample)
+{
+	if (sample < 6) {
+		send_well(s);
+		return;
+	}
+	s->tcp.busy_ns += SAMPLE_NS;
+	s->tcp.backoff = (uint8_t)(sample / 5);
+	s->tcp.last_ack_ns += SAMPLE_NS;
+	s->socket.timer = SOCKET_TIMER_RETRANSMIT;
+}
+
+static void link_off(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	if (sample >= 6)
+		s->link.flags = 0;
+}
+
+static void no_signal(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	if (sample >= 6)
+		s->link.carrier = 0;
+}
+
+static void no_route(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	if (sample >= 6)
+		s->destination.error = ENETUNREACH;
+}
+
+TEST(a_standstill_and_its_reasons)
+{
+	CHECK_EQ_TEXT(diagnose(stuck), "path-blackhole");
+	CHECK_EQ_TEXT(diagnose(link_off), "link-down");
+	CHECK_EQ_TEXT(diagnose(no_signal), "no-carrier");
+	CHECK_EQ_TEXT(diagnose(no_route), "no-route");
+}
+
+/* Less than a segment waits for an acknowledgement that comes late; and a request that is acknowledged at once. */
+static void nagle(struct scene *s, unsigned sample)
+{
+	(void)sample;
+	s->tcp.bytes_sent += 1000;
+	s->tcp.bytes_acked += 1000;
+	s->tcp.busy_ns += SAMPLE_NS;
+	s->tcp.unacked = 1;
+	s->tcp.notsent_bytes = 100;
+	s->socket.sendq_bytes = 200;
+	s->tcp.srtt_ns = 60000000;
+}
+
+static void small_but_prompt(struct scene *s, unsigned sample)
+{
+	nagle(s, sample);
+	s->tcp.notsent_bytes = 0;
+	s->tcp.srtt_ns = 20000000;
+}
+
+TEST(small_writes_held_back)
+{
+	CHECK_EQ_TEXT(diagnose(nagle), "nagle-delayed-ack");
+	CHECK_EQ_TEXT(diagnose(small_but_prompt), "");
+}
+
+/* A round trip that became long: by traffic of our own, or without. */
+static void far_away(struct scene *s, unsigned sample)
+{
+	small_but_prompt(s, sample);
+	s->tcp.srtt_ns = 200000000;
+}
+
+static void bloated(struct scene *s, unsigned sample)
+{
+	send_well(s);
+	(void)sample;
+	s->tcp.srtt_ns = 400000000;
+}
+
+static void queue_at_home(struct scene *s, unsigned sample)
+{
+	bloated(s, sample);
+	s->qdisc.bytes += 200000;
+	s->qdisc.backlog_bytes = 300000;
+	s->socket.wmem_bytes = 40000;
+}
+
+TEST(long_round_trips)
+{
+	CHECK_EQ_TEXT(diagnose(far_away), "path-latency");
+	CHECK_EQ_TEXT(diagnose(bloated), "path-congestion");
+	CHECK_EQ_TEXT(diagnose(queue_at_home), "qdisc-backlog");
+}
