@@ -82,6 +82,24 @@ like "$(cat "$room/nest.json")" '"raddr":"10.66.0.99","lladdr":null,"neigh_state
 ok 'counters as nstat has them' compare_with counters counter in_ns "$a" nstat -asz --json
 compare "$(sed -n 's/ values compared.*//p' "$room/check.txt")" -gt 250 'all of them'
 
+# --- limits of other kinds of queues, where the kernel has them
+queue_kind() {
+	local kind=$1 want=$2
+	shift 2
+	if in_ns "$b" tc qdisc replace dev lo root handle 77: "$kind" "$@" 2>/dev/null; then
+		like "$("$nest" tables qdisc -N "$b" --json 2>/dev/null | grep '"handle":"77:"')" "$want" "$kind: what it was given"
+	else
+		skip "$kind" 'this kernel has none'
+	fi
+	in_ns "$b" tc qdisc del dev lo root 2>/dev/null
+}
+queue_kind netem '"limit_packets":77,"limit_bytes":null,"rate":1250000,.*"delay_ns":20000000,"loss":0\.2(5|499999|500000)' \
+	limit 77 delay 20ms loss 25% rate 10mbit
+queue_kind fq_codel '"limit_packets":55,' limit 55
+queue_kind fq '"limit_packets":66,' limit 66
+queue_kind codel '"limit_packets":44,' limit 44
+queue_kind red '"limit_bytes":400000,' limit 400000 min 30000 max 90000 avpkt 1000 burst 55 probability 0.02
+
 # --- the way to the addresses in use
 in_ns "$a" /usr/bin/python3 -c '
 import socket, sys
@@ -171,15 +189,24 @@ else
 fi
 
 # --- rates
-in_ns "$a" ping -q -i 0.02 -c 200 10.66.0.2 >/dev/null 2>&1 &
+in_ns "$a" ping -q -i 0.02 -c 500 10.66.0.2 >/dev/null 2>&1 &
 note_process $!
+echos() {
+	in_ns "$a" nstat -asz --json IcmpOutEchos | sed 's/.*"IcmpOutEchos":\([0-9]*\).*/\1/'
+}
+before=$(echos)
+wait_for 10 sh -c "[ \"\$(nsenter --net=/run/netns/$a nstat -asz --json IcmpOutEchos)\" != '$(in_ns "$a" nstat -asz --json IcmpOutEchos)' ]"
 "$nest" counters -N "$a" --json 0.5 2 --where 'counter == "IcmpOutEchos"' >"$room/rates.json" 2>"$room/rates.err"
-ok 'the rate of a counter is that of its cause' /usr/bin/python3 - "$room/rates.json" <<-'END'
+after=$(echos)
+ok 'how far and how fast a counter moves' /usr/bin/python3 - "$room/rates.json" "$before" "$after" <<-'END'
 	import json, sys
-	rows = [json.loads(line) for line in open(sys.argv[1])]
-	assert len(rows) == 2, rows
-	for r in rows:
-	    assert 25 <= r["rate"] <= 60 and 10 <= r["delta"] <= 40, r
+	first, second = [json.loads(line) for line in open(sys.argv[1])]
+	before, after = int(sys.argv[2]), int(sys.argv[3])
+	assert before <= first["value"] <= second["value"] <= after, (before, first, second, after)
+	assert second["value"] - first["value"] == second["delta"] > 0, (first, second)
+	for r in (first, second):
+	    # The looks are half a second apart, more or less.
+	    assert 0.4 < r["delta"] / r["rate"] < 1.5, r
 END
 
 # --- limits
