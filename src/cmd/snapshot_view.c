@@ -12,6 +12,8 @@ const struct option_spec look_option_table[] = {
 	       "look into this network namespace: a name, a path, a process id, or all"),
 	OPTION(struct look_options, no_bpf, FLAG, "no-bpf", 0, NULL,
 	       "do not load BPF programs: /proc and netlink alone"),
+	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
+	       "stop looking again after this time"),
 	OPTION_END,
 };
 
@@ -71,6 +73,14 @@ static void on_timer(void *context, uint64_t expirations)
 		loop_stop(run->loop, code > 0 ? code : 0);
 }
 
+static void on_end(void *context, uint64_t expirations)
+{
+	struct run *run = context;
+
+	(void)expirations;
+	loop_stop(run->loop, 0);
+}
+
 static void on_signal(void *context, int signal_number)
 {
 	struct run *run = context;
@@ -91,6 +101,8 @@ static int look_often(struct run *run)
 		r = loop_add_signal(loop, SIGTERM, on_signal, run);
 	if (r == 0)
 		r = loop_add_timer(loop, 0, run->look->interval_ns, on_timer, run, NULL);
+	if (r == 0 && run->look->options->duration_ns)
+		r = loop_add_timer(loop, run->look->options->duration_ns, 0, on_end, run, NULL);
 	if (r == 0)
 		r = loop_run(loop);
 	if (r < 0) {

@@ -9,6 +9,7 @@
 struct look_options {
 	const char *netns;
 	bool no_bpf;
+	uint64_t duration_ns; /* of looks that are repeated; 0: no limit */
 };
 
 /* For OPTION_GROUP. */

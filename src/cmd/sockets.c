@@ -15,17 +15,20 @@ struct config {
 	bool udp;
 	bool listening;
 	uint64_t pid;
+	const char *cgroup;
 	struct port_list ports;
 	uint64_t interval_ns;
 	uint64_t count;
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, tcp, FLAG, "tcp", 't', NULL, "TCP sockets only"),
-	OPTION(struct config, udp, FLAG, "udp", 'u', NULL, "UDP sockets only"),
+	OPTION(struct config, tcp, FLAG, "tcp", 0, NULL, "TCP sockets only"),
+	OPTION(struct config, udp, FLAG, "udp", 0, NULL, "UDP sockets only"),
 	OPTION(struct config, listening, FLAG, "listening", 'l', NULL, "listeners only, with their queues"),
 	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "sockets that this process holds", .min = 1,
 	       .max = INT32_MAX),
+	OPTION(struct config, cgroup, TEXT, "cgroup", 'C', "CGROUP",
+	       "sockets of processes in this control group or below it (a path as in /proc/PID/cgroup)"),
 	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
@@ -107,6 +110,17 @@ static bool held_by(const struct snapshot *snapshot, const struct socket_record 
 	return false;
 }
 
+static bool in_cgroup(const char *path, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	while (n > 1 && wanted[n - 1] == '/')
+		n--;
+	if (n == 1 && *wanted == '/')
+		return path != NULL;
+	return path && strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}
+
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
 {
 	const struct config *config = context;
@@ -122,6 +136,8 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 			find_holder(snapshot, socket, &holder);
 			record.parts[2] = &holder;
 		}
+		if (config->cgroup && !(record.parts[2] && in_cgroup(holder.cgroup, config->cgroup)))
+			continue;
 		shown += output_record(output, &record);
 	}
 	return shown;
@@ -153,7 +169,7 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	"nest sockets -t --where 'recvq > 0'",
+	"nest sockets --where 'recvq > 0'",
 	"connections with data that their application has not read",
 	"nest sockets -l",
 	"listeners and the connections that wait to be accepted",

@@ -95,6 +95,10 @@ void owner_scan_begin(struct owner_scan *scan, const struct snapshot_request *re
 {
 	uint64_t files = open_files();
 
+	/* One that was begun for a snapshot that came to nothing. */
+	if (scan->began_ns)
+		(void)wait_parts(scan, NULL);
+	scan->began_ns = 0;
 	if (files < WORKER_WORTH || worker_cpus() < 2)
 		return;
 	scan->began_ns = clock_monotonic_ns();

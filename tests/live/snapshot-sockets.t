@@ -66,8 +66,15 @@ import json,sys
 print(next(r["lport"] for r in map(json.loads, open(sys.argv[1])) if r["state"] == "LISTEN" and r["backlog"] == 2))' "$room/nest.json")
 is "$("$nest" sockets -N "$ns" -l -P "$port" --json 2>/dev/null | wc -l)" 1 '-l and -P find the one listener'
 like "$("$nest" sockets -N "$ns" -l -P "$port" 2>/dev/null | tail -1)" 'LISTEN +2 +5 ' 'and its queue, two of five'
-is "$("$nest" sockets -N "$ns" -u --json 2>/dev/null | grep -c '"proto":"tcp"')" 0 '-u shows no TCP'
+is "$("$nest" sockets -N "$ns" --udp --json 2>/dev/null | grep -c '"proto":"tcp"')" 0 '--udp shows no TCP'
 is "$("$nest" sockets -N "$ns" --json -p "$$" 2>/dev/null | wc -l)" 0 '-p of a process without sockets shows none'
+group=$(/usr/bin/python3 -c '
+import json,sys
+print(next(r["cgroup"] for r in map(json.loads, open(sys.argv[1])) if r["pid"]))' "$room/nest.json")
+is "$("$nest" sockets -N "$ns" --json -C "$group" 2>/dev/null | wc -l)" "$(grep -vc '"pid":null' "$room/nest.json")" \
+	'-C of their control group shows those with an owner'
+is "$("$nest" sockets -N "$ns" --json -C "$group-not" 2>/dev/null | wc -l)" 0 'and another control group has none'
+compare "$("$nest" sockets -N "$ns" --json -d 0.5 0.2 2>/dev/null | grep -c '"backlog":2,')" -ge 2 '-d ends repeated looks'
 is "$("$nest" sockets -N "$ns" --json --where 'drops > 0' 2>/dev/null | grep -c '"proto":"udp"')" 1 'the UDP socket that dropped is found'
 is "$("$nest" sockets -N "/run/netns/$ns" --json 2>/dev/null | wc -l)" "$(wc -l <"$room/nest.json")" 'a path names a namespace'
 is "$("$nest" sockets -N "$holder" --json 2>/dev/null | wc -l)" "$(wc -l <"$room/nest.json")" 'so does a process'
