@@ -180,19 +180,25 @@ static unsigned char_length(const char *s)
 	return len ? len : 1;
 }
 
+/* Length of the character that both begin with, or 0. Whole characters: a byte must not match a part of one. */
+static unsigned common_char(const char *a, const char *b)
+{
+	unsigned len = *a ? char_length(a) : 0;
+
+	return len && len == char_length(b) && memcmp(a, b, len) == 0 ? len : 0;
+}
+
 bool text_glob_match(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = NULL;
 
 	while (*text) {
+		bool quoted = *pattern == '\\';
+		unsigned same = common_char(pattern + quoted, text);
+
 		if (*pattern == '*') {
 			star = ++pattern;
 			resume = text;
-			continue;
-		}
-		if (*pattern == '\\' && pattern[1] && pattern[1] == *text) {
-			pattern += 2;
-			text++;
 			continue;
 		}
 		if (*pattern == '?') {
@@ -200,9 +206,9 @@ bool text_glob_match(const char *pattern, const char *text)
 			text += char_length(text);
 			continue;
 		}
-		if (*pattern != '\\' && *pattern == *text) {
-			pattern++;
-			text++;
+		if (same) {
+			pattern += same + quoted;
+			text += same;
 			continue;
 		}
 		if (!star)

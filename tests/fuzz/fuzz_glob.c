@@ -12,6 +12,11 @@ static unsigned char_bytes(const char *s)
 	return len ? len : 1;
 }
 
+static bool same_char(const char *a, const char *b)
+{
+	return *b && char_bytes(a) == char_bytes(b) && memcmp(a, b, char_bytes(a)) == 0;
+}
+
 /* matches[i][j]: whether the pattern from i on takes the text from j on. Filled from the ends. */
 static bool slow_match(const char *pattern, const char *text)
 {
@@ -30,9 +35,9 @@ static bool slow_match(const char *pattern, const char *text)
 			else if (*p == '?')
 				m = *t && matches[i + 1][j + char_bytes(t)];
 			else if (*p == '\\')
-				m = p[1] && *t == p[1] && matches[i + 2][j + 1];
+				m = p[1] && same_char(p + 1, t) && matches[i + 1 + char_bytes(p + 1)][j + char_bytes(t)];
 			else
-				m = *t == *p && matches[i + 1][j + 1];
+				m = same_char(p, t) && matches[i + char_bytes(p)][j + char_bytes(t)];
 			matches[i][j] = m;
 		}
 	return matches[0][0];

@@ -29,7 +29,9 @@ static void check_whole(const char *text)
 	snprintf(shown, sizeof(shown), "0x%" PRIx64, value);
 	fuzz_require(parse_u64(shown, value, value, &again) == 0 && again == value);
 	fuzz_require((parse_u64(text, 10, 20, &limited) == 0) == (value >= 10 && value <= 20));
-	fuzz_require((parse_port(text, &port) == 0) == (value <= UINT16_MAX));
+	/* Ports are decimal, and without zeros in front. */
+	snprintf(shown, sizeof(shown), "%" PRIu64, value);
+	fuzz_require((parse_port(text, &port) == 0) == (value <= UINT16_MAX && strcmp(text, shown) == 0));
 	fuzz_require((parse_i64(text, INT64_MIN, INT64_MAX, &sint) == 0) == (value <= INT64_MAX));
 }
 
