@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <ctype.h>
+
 #include "base/text.h"
 
 unsigned utf8_decode(const char *text, size_t n, uint32_t *ret_code)
@@ -247,16 +249,30 @@ unsigned text_distance(const char *a, const char *b)
 	return rows[na][nb];
 }
 
+/* As people type: without regard to case. */
+static void fold_word(const char *word, char *folded)
+{
+	size_t n = strnlen(word, DISTANCE_WORD_MAX);
+
+	for (size_t i = 0; i < n; i++)
+		folded[i] = (char)tolower((unsigned char)word[i]);
+	folded[n] = '\0';
+}
+
 void near_consider(struct near *near, const char *name)
 {
-	size_t typed = strnlen(near->word, DISTANCE_WORD_MAX);
-	unsigned score = text_distance(near->word, name);
-	unsigned at;
+	char typed[DISTANCE_WORD_MAX + 1], offered[DISTANCE_WORD_MAX + 1];
+	unsigned score, at;
+	size_t n;
 
+	fold_word(near->word, typed);
+	fold_word(name, offered);
+	n = strlen(typed);
+	score = text_distance(typed, offered);
 	/* A word that the name begins with is near, however much is missing. */
-	if (typed >= 2 && strncmp(near->word, name, typed) == 0)
+	if (n >= 2 && strncmp(typed, offered, n) == 0)
 		score = 1;
-	if (score > (typed <= 3 ? 1 : typed <= 6 ? 2 : 3))
+	if (score > (n <= 3 ? 1 : n <= 6 ? 2 : 3))
 		return;
 	for (at = 0; at < near->count && near->scores[at] <= score; at++)
 		;

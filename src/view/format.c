@@ -51,10 +51,11 @@ void format_add_duration(struct buf *out, int64_t ns)
 void format_add_bytes(struct buf *out, int64_t bytes)
 {
 	static const struct scale scales[] = {
-		{0, 1, "B"},      {1e3, 1e3, "kB"},   {1e6, 1e6, "MB"},
+		{0, 1, "B"},      {1e4, 1e3, "kB"},   {1e6, 1e6, "MB"},
 		{1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"},
 	};
 
+	/* Up to here every byte counts: an MTU is 1500, not 1.50k. */
 	add_scaled(out, (double)bytes, scales, ARRAY_SIZE(scales));
 }
 

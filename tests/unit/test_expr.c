@@ -214,6 +214,7 @@ TEST(mistakes_are_pointed_at)
 	CHECK_HAS_TEXT(refuse("laddr == 10.0.0.0/33"), "an address or prefix");
 	CHECK_HAS_TEXT(refuse("laddr == 10.0.0.1/8"), "an address or prefix");
 	CHECK_HAS_TEXT(refuse("state == ESTABLISHD"), "did you mean ESTABLISHED?");
+	CHECK_HAS_TEXT(refuse("state == establishd"), "did you mean ESTABLISHED?");
 	CHECK_HAS_TEXT(refuse("share == lots"), "0.05 or 5%");
 	CHECK_HAS_TEXT(refuse("pid ~ 4*"), "is no text");
 	CHECK_HAS_TEXT(refuse("laddr < 10.0.0.1"), "has no order");

@@ -38,6 +38,8 @@ TEST(durations_have_three_digits)
 TEST(bytes_and_counts)
 {
 	CHECK_FORMAT(format_add_bytes(out, 999), "999B");
+	CHECK_FORMAT(format_add_bytes(out, 1500), "1500B");
+	CHECK_FORMAT(format_add_bytes(out, 17376), "17.4kB");
 	CHECK_FORMAT(format_add_bytes(out, 3145728), "3.15MB");
 	CHECK_FORMAT(format_add_bytes(out, 64000), "64.0kB");
 	CHECK_FORMAT(format_add_bytes(out, 999999), "1.00MB");
