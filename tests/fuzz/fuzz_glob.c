@@ -35,7 +35,8 @@ static bool slow_match(const char *pattern, const char *text)
 			else if (*p == '?')
 				m = *t && matches[i + 1][j + char_bytes(t)];
 			else if (*p == '\\')
-				m = p[1] && same_char(p + 1, t) && matches[i + 1 + char_bytes(p + 1)][j + char_bytes(t)];
+				m = p[1] && same_char(p + 1, t) &&
+				    matches[i + 1 + char_bytes(p + 1)][j + char_bytes(t)];
 			else
 				m = same_char(p, t) && matches[i + char_bytes(p)][j + char_bytes(t)];
 			matches[i][j] = m;
