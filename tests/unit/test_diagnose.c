@@ -85,7 +85,7 @@ static void begin(struct scene *s)
 	s->link.flags = 1;
 	s->link.carrier = 1;
 	s->link.carrier_changes = 2;
-	s->link.rx_packets = s->link.tx_packets = 0;
+	s->link.rx_packets = s->link.tx_packets = s->link.tx_dropped = 0;
 	s->qdisc.bytes = 0;
 	s->qdisc.drops = s->qdisc.overlimits = s->qdisc.backlog_bytes = 0;
 	s->destination.raddr = s->socket.raddr;
@@ -347,8 +347,18 @@ static void no_route(struct scene *s, unsigned sample)
 		s->destination.error = ENETUNREACH;
 }
 
+static void too_large_for_the_other_end(struct scene *s, unsigned sample)
+{
+	stuck(s, sample);
+	if (sample >= 6) {
+		s->tcp.backoff = 0;
+		s->link.tx_dropped += 1;
+	}
+}
+
 TEST(a_standstill_and_its_reasons)
 {
+	CHECK_EQ_TEXT(diagnose(too_large_for_the_other_end), "mtu-mismatch");
 	CHECK_EQ_TEXT(diagnose(stuck), "path-blackhole");
 	CHECK_EQ_TEXT(diagnose(link_off), "link-down");
 	CHECK_EQ_TEXT(diagnose(no_signal), "no-carrier");
