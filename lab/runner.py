@@ -13,11 +13,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
 import faults
 import impact
+import real
 import topology
 import undo
 from topology import LabError, wait_until
@@ -137,11 +139,14 @@ class Lab:
         finally:
             file.close()
 
+    def check_alive(self, process, what):
+        if process.poll() is not None:
+            said = open(self.errors.name, "rb").read().decode()[-300:]
+            raise LabError(f"{what} ended at once: {said.strip()}")
+
     def wait_ready(self, process, path, what):
         def ready():
-            if process.poll() is not None:
-                said = open(self.errors.name, "rb").read().decode()[-300:]
-                raise LabError(f"{what} ended at once: {said.strip()}")
+            self.check_alive(process, what)
             with open(path, "rb") as file:
                 return b"ready\n" in file.read(4096)
         wait_until(ready, 5, f"{what} never got ready")
@@ -166,16 +171,55 @@ class Lab:
     def start_app(self, name):
         app = self.apps[name]
         words = shlex.split(app["run"])
-        command = [program("app"), *words, "control=1"]
-        if not any(word.startswith("seed=") for word in words):
-            command.append(f"seed={self.plan.seed}")
         path = self.app_path(name)
+        command = self.real_command(name, words[1:]) if words[0] == "real" \
+            else self.app_words(words)
         process = self.spawn(app["on"], command, path, stdin=subprocess.PIPE)
         self.running[name] = process
         self.pids[name] = process.pid
-        self.wait_ready(process, path, f"application {name}")
+        if words[0] == "real" and words[1] in real.SERVERS:
+            self.wait_listening(name, real.options_of(words[2:])["port"])
+        else:
+            self.wait_ready(process, path, f"application {name}")
         if app["then"]:
             self.network.ip(app["on"], *app["then"])
+
+    def app_words(self, words):
+        command = [program("app"), *words, "control=1"]
+        if not any(word.startswith("seed=") for word in words):
+            command.append(f"seed={self.plan.seed}")
+        return command
+
+    def real_command(self, name, words):
+        """A real program's command line; its room goes when the lab goes."""
+        room = real.Room(os.path.abspath(os.path.join(self.out,
+                                                      f"room-{name}")))
+        self.network.undoer.note("dir", room.path)
+        shutil.rmtree(room.path, ignore_errors=True)
+        os.mkdir(room.path)
+        if words[0] in real.SERVERS:
+            return real.SERVERS[words[0]](room, **real.options_of(words[1:]))
+        return [sys.executable, os.path.join(HERE, "real"), words[0],
+                room.path, *words[1:]]
+
+    def wait_listening(self, name, port):
+        process, node = self.running[name], self.apps[name]["on"]
+
+        def listening():
+            self.check_alive(process, name)
+            said = self.network.inside(
+                node, ["ss", "-Hlntup", f"sport = :{port}"])
+            return f"pid={process.pid}," in said
+        wait_until(listening, 5, f"{name} never listened")
+
+    def check_programs(self):
+        """Every real program of the plan is installed."""
+        kinds = {app["run"].split()[1] for app in self.plan.apps
+                 if app["run"].startswith("real ")}
+        missing = sorted(kind for kind in kinds if not real.path_of(kind))
+        if missing:
+            raise LabError(f"missing programs: {', '.join(missing)}; "
+                           "install them with: scripts/setup lab")
 
     def process(self, name):
         return self.running[name]
@@ -247,6 +291,7 @@ class Lab:
     # the run
 
     def up(self):
+        self.check_programs()
         self.network.up()
         if self.plan.relay is not None:
             self.start_relay(self.plan.relay)

@@ -15,9 +15,11 @@ import math
 import os
 import random
 import re
+import shlex
 import tomllib
 
 import faults
+import real
 from topology import RELAY_LINKS
 from vocabulary import CAUSES, LAYERS, LAYER_OF
 
@@ -173,6 +175,10 @@ def check_apps(reader, data):
         reader.table("app", app, APP, APP_NEEDED, nth)
         nodes = "ABCDR" if data["topology"] == "router" else "AB"
         reader.choice("on", app["on"], tuple(nodes), nth)
+        words = shlex.split(app["run"])
+        problem = real.check(words[1:]) if words[:1] == ["real"] else None
+        if problem:
+            reader.fail("run", f"run: {problem}", nth)
     known = backgrounds()
     for name in data["background"]:
         reader.choice("background", name, tuple(known))

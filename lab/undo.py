@@ -9,6 +9,7 @@ The lab's ordinary exit runs the same code, so there is one way down, not two.
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,6 +66,7 @@ class Journal:
         self.netns = []
         self.pids = {}
         self.cgroups = []
+        self.dirs = []
         self.sysctls = []
 
     def apply(self, line):
@@ -80,6 +82,8 @@ class Journal:
             self.pids.pop(int(rest), None)
         elif kind == "cgroup":
             self.cgroups.append(rest)
+        elif kind == "dir":
+            self.dirs.append(rest)
         elif kind == "sysctl":
             path, _, value = rest.partition(" ")
             self.sysctls.append((path, value))
@@ -96,6 +100,9 @@ class Journal:
             problems += delete_netns(name)
         for path in reversed(self.cgroups):
             problems += delete_cgroup(path)
+        for path in self.dirs:
+            shutil.rmtree(path, ignore_errors=True)
+            problems += [f"cannot remove {path}"] * os.path.exists(path)
         self.__init__()
         return problems
 

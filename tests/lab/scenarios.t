@@ -61,6 +61,9 @@ WRONG = [
     ('metric = "bytes"', 'metric = "smiles"', 25, "'smiles' is not one of"),
     ("below = 0.5", "above = 0.5", 23, "impact by bytes takes"),
     ('app = ["one"]', 'app = ["two"]', 23, "no app 'two'"),
+    ("bulk dst", "real emacs dst", 13, "unknown program 'emacs'"),
+    ("bulk dst={B} port=1 rate", "real nginx port=1 rate", 13, "nginx has no rate"),
+    ("bulk dst={B} port=1 rate={rate}", "real nginx", 13, "nginx needs port"),
     ("from = 1,", "from = ", 8, "Invalid"),
     ("to = 2 }", "to = 2, shape = 3 }", 8, "draw.rate"),
     ('why = "because"', 'why = "because"\nbackground = ["jazz"]', 6, "'jazz' is not one of"),
@@ -102,6 +105,7 @@ def main():
     tap.equal(sorted(set(LISTED) - {one.id for one in everything}), [], "every listed scenario is there")
     known = roles()
     tap.ok(len(known) >= 17, "the traffic programs tell their roles")
+    known.add("real")  # whose kinds and options are checked when a file is read
     for one in everything:
         plans = [scenario.Plan(one, seed) for seed in range(len(scenario.combinations(one)))]
         strange = {app["run"].split()[0] for plan in plans for app in plan.apps} - known

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""nginx with one document, /data, and everything it writes in its room."""
+
+import os
+
+from real import path_of, server
+
+# One process, so that the lab's pid is the one that serves. The temporary
+# paths are made at the start whether they are used or not.
+CONFIG = """daemon off;
+master_process off;
+pid {room}/nginx.pid;
+error_log stderr;
+events {{ worker_connections 512; }}
+http {{
+    access_log off;
+    sendfile on;
+    keepalive_requests 100000000;
+    client_body_temp_path {room}/body;
+    proxy_temp_path {room}/proxy;
+    fastcgi_temp_path {room}/fastcgi;
+    uwsgi_temp_path {room}/uwsgi;
+    scgi_temp_path {room}/scgi;
+    server {{
+        listen {port} backlog={backlog};
+        location / {{ root {room}/documents; }}
+    }}
+}}
+"""
+
+
+@server("nginx")
+def nginx(room, *, port, size="2000", backlog="511"):
+    os.mkdir(room.place("documents"))
+    with open(room.place("documents/data"), "wb") as file:
+        file.truncate(int(float(size)))
+    path = room.write("nginx.conf", CONFIG.format(
+        room=room.path, port=int(port), backlog=int(backlog)))
+    return [path_of("nginx"), "-p", room.path, "-e", "stderr", "-c", path]

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Clients of web servers: curl, one request a process, and wrk."""
+
+import os
+import subprocess
+import time
+
+import undo
+from real import metered, meter as meters, path_of
+
+CLONE_NEWNS = 0x00020000
+RESOLV_CONF = "/etc/resolv.conf"
+
+
+def use_resolver(address):
+    """A resolv.conf for this process and its children alone.
+
+    /run is hidden as well: name service daemons of the host listen there, and
+    would look names up outside the laboratory.
+    """
+    if undo.LIBC.unshare(CLONE_NEWNS) != 0:
+        raise SystemExit("cannot make a mount namespace")
+    for words in (("--make-rprivate", "/"),
+                  ("-t", "tmpfs", "nestlab", "/run")):
+        subprocess.run(["mount", *words], check=True)
+    with open("/run/resolv.conf", "w") as file:
+        file.write(f"nameserver {address}\n")
+    target = os.path.realpath(RESOLV_CONF)
+    if target.startswith("/run/"):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        open(target, "a").close()
+    subprocess.run(["mount", "--bind", "/run/resolv.conf", target], check=True)
+
+
+@metered("curl")
+def curl(meter, room, *, url, interval_ms="0", timeout="10", resolver=None):
+    """Requests one after the other; bytes are counted while they arrive."""
+    if resolver:
+        use_resolver(resolver)
+    command = [path_of("curl"), "-q", "--silent", "--noproxy", "*",
+               "--max-time", timeout, "--write-out",
+               "%{stderr}%{http_code} %{time_total}", url]
+    meter.ready()
+    due = time.monotonic()
+    while True:
+        fetch(meter, command)
+        due = max(due + float(interval_ms) / 1000, time.monotonic() - 1)
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def fetch(meter, command):
+    with meters.start(command, stderr=subprocess.PIPE) as process:
+        while True:
+            data = os.read(process.stdout.fileno(), 1 << 16)
+            if not data:
+                break
+            meter.moved(len(data))
+        said = process.stderr.read().split()
+    if process.returncode == 0 and said[:1] == [b"200"]:
+        meter.op(float(said[1]))
+    else:
+        meter.error()
+        # A program that fails at once must not become a busy loop.
+        time.sleep(0.05)
+
+
+# Each answer is told when it is complete. wrk does not tell how long a single
+# one took, so there is no latency.
+SCRIPT = """function delay() return {delay} end
+function response(status, headers, body)
+    io.write(status, " ", #body, "\\n")
+    io.flush()
+end
+"""
+
+
+@metered("wrk")
+def wrk(meter, room, *, url, conns="4", delay_ms="10", keep="1"):
+    """conns connections, each a request every delay_ms; keep=0: a new
+    connection for each."""
+    script = room.write("count.lua", SCRIPT.format(delay=int(delay_ms)))
+    header = [] if keep == "1" else ["-H", "Connection: close"]
+    process = meters.start([path_of("wrk"), "-t1", f"-c{int(conns)}", "-d1h",
+                            "-s", script, *header, url])
+    meter.ready()
+    for line in process.stdout:
+        words = line.split()
+        if len(words) != 2 or not words[0].isdigit():
+            continue
+        if words[0] == b"200":
+            meter.moved(int(words[1]))
+            meter.op()
+        else:
+            meter.error()
