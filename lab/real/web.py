@@ -75,13 +75,11 @@ end
 
 
 @metered("wrk")
-def wrk(meter, room, *, url, conns="4", delay_ms="10", keep="1"):
-    """conns connections, each a request every delay_ms; keep=0: a new
-    connection for each."""
+def wrk(meter, room, *, url, conns="4", delay_ms="10"):
+    """conns connections that are kept, each with a pause before a request."""
     script = room.write("count.lua", SCRIPT.format(delay=int(delay_ms)))
-    header = [] if keep == "1" else ["-H", "Connection: close"]
     process = meters.start([path_of("wrk"), "-t1", f"-c{int(conns)}", "-d1h",
-                            "-s", script, *header, url])
+                            "-s", script, url])
     meter.ready()
     for line in process.stdout:
         words = line.split()
