@@ -37,7 +37,7 @@ is "$?" 0 'a look at a healthy network succeeds'
 is "$(said "$room/healthy" 'len(v)')" 1 'three seconds give one object'
 is "$(said "$room/healthy" 'v[-1]["schema"], v[-1]["healthy"], v[-1]["findings"]')" 'nest.diagnosis/1 True []' 'nobody is blamed'
 like "$(said "$room/healthy" '[m["id"] for m in v[-1]["modules"]]')" 'conn:10\.77\.0\.1:[0-9]+-10\.77\.0\.2:5001' 'the connection is a module'
-is "$(said "$room/healthy" '[round(sum(m["limited_by"].values()), 2) for m in v[-1]["modules"] if m["limited_by"]][0]')" 1.0 'what limits it adds up to one'
+is "$(said "$room/healthy" '[round(float(sum(m["limited_by"].values())), 2) for m in v[-1]["modules"] if m["limited_by"]][0]')" 1.0 'what limits it adds up to one'
 is "$(said "$room/healthy" 'v[-1]["netns"]')" "$(stat -Lc %i "/run/netns/$client")" 'the namespace is named by its number'
 like "$(tail -n 1 "$room/healthy.err")" '^nest: [0-9]+ events, 0 lost' 'the closing line counts'
 
