@@ -11,11 +11,6 @@ void log_set_level(enum log_level level)
 	current_level = level;
 }
 
-enum log_level log_get_level(void)
-{
-	return current_level;
-}
-
 void log_write(enum log_level level, const char *format, ...)
 {
 	char line[2048];

@@ -17,16 +17,3 @@ double certainty_combine(double a, double b)
 		return a + b + a * b;
 	return (a + b) / (1 - fmin(fabs(a), fabs(b)));
 }
-
-const char *certainty_word(double factor)
-{
-	double magnitude = fabs(factor);
-
-	if (magnitude >= 1)
-		return "certain";
-	if (magnitude > 0.8)
-		return "strong";
-	if (magnitude > 0.5)
-		return "fair";
-	return "weak";
-}

@@ -13,6 +13,3 @@
 
 /* +1 and -1 together contradict each other: 0, and nothing can be said. */
 double certainty_combine(double a, double b);
-
-/* "certain", "strongly suggests", "suggests", "hints at" ... for the magnitude of a factor. */
-const char *certainty_word(double factor);

@@ -45,7 +45,6 @@ struct module {
 	char *id;   /* "conn:10.0.0.1:40000-10.0.0.2:443"; stable between windows */
 	char *name; /* for people */
 	enum activity activity;
-	double waiting_share;   /* share of the window in which it wanted to go on and could not */
 	struct record measures; /* parts as the kind's shape says */
 	struct module
 		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */

@@ -111,15 +111,3 @@ TEST(nothing_leaves_the_scale)
 			break;
 	}
 }
-
-TEST(a_word_for_a_factor)
-{
-	static const struct {
-		double factor;
-		const char *word;
-	} cases[] = {{1, "certain"}, {-1, "certain"}, {0.95, "strong"}, {-0.81, "strong"}, {0.8, "fair"},
-		     {0.6, "fair"},  {-0.6, "fair"},  {0.5, "weak"},    {0.1, "weak"},     {-0.1, "weak"}};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		CHECK_EQ_TEXT(certainty_word(cases[i].factor), cases[i].word);
-}
