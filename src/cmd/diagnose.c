@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/look.h"
+#include "cmd/live_diagnosis.h"
 #include "diagnose/present.h"
 #include "view/json.h"
 
@@ -66,42 +66,42 @@ static void write_measures(const struct graph *graph, struct out *out)
 	}
 }
 
-static int report(struct look *look)
+static int report(struct live_diagnosis *live)
 {
-	struct report *context = look->context;
-	const struct diagnosis_record *record = diagnosis_get(look->diagnosis);
+	struct report *context = live->context;
+	const struct diagnosis_record *record = diagnosis_get(live->diagnosis);
 	const struct finding_record *findings = record->findings.items;
 
 	if (record->findings.count > 0)
 		context->worst = max_of(context->worst, findings[0].certainty);
 	if (context->config->json) {
-		json_add_object(&look->out.pending, &diagnosis_type, record);
-		out_end_line(&look->out);
-	} else if (look->last) {
-		present_diagnosis(look->diagnosis, record, context->config->all, &look->out);
+		json_add_object(&live->out.pending, &diagnosis_type, record);
+		out_end_line(&live->out);
+	} else if (live->last) {
+		present_diagnosis(live->diagnosis, record, context->config->all, &live->out);
 	}
 	if (context->config->measures)
-		write_measures(diagnosis_graph(look->diagnosis), &context->measures);
-	return out_flush(&look->out);
+		write_measures(diagnosis_graph(live->diagnosis), &context->measures);
+	return out_flush(&live->out);
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.config = config};
-	struct look look = {
+	struct live_diagnosis live = {
 		.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &context};
-	int code = look_prepare(&look, "diagnose", config->rules, config->file);
+	int code = live_diagnosis_prepare(&live, "diagnose", config->rules, config->file);
 
 	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {
 		log_error("diagnose: cannot write %s", config->measures);
 		code = EXIT_IO;
 	}
 	if (code == EXIT_DONE)
-		code = look_exit_code(&look, "diagnose", look_around(&look));
+		code = live_diagnosis_exit_code(&live, "diagnose", live_diagnosis_run(&live));
 	if (config->measures && out_done(&context.measures) < 0 && code == EXIT_DONE)
 		code = EXIT_IO;
-	knowledge_free(look.knowledge);
+	knowledge_free(live.knowledge);
 	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;
 	return code;

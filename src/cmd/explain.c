@@ -33,6 +33,14 @@ static void explain_rules(struct tree *tree, const struct knowledge *knowledge, 
 	}
 }
 
+static bool is_recognised(const struct knowledge *knowledge, const struct cause *cause)
+{
+	vec_each(&knowledge->rules, rule)
+		if ((*rule)->certainty > 0 && rule_suggests(*rule, cause))
+			return true;
+	return false;
+}
+
 static void explain_cause(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause)
 {
 	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s: %s", cause->name, cause->summary);
@@ -45,6 +53,8 @@ static void explain_cause(struct tree *tree, const struct knowledge *knowledge, 
 	vec_each(&cause->next, command)
 		if (knowledge_can_run(knowledge, *command))
 			tree_add(tree, node, OUT_PLAIN, NULL, "%s", *command);
+	if (!is_recognised(knowledge, cause))
+		tree_add(tree, NULL, OUT_YELLOW, NULL, "No rule recognises it yet: nest will not name it by itself.");
 	explain_rules(tree, knowledge, cause, true);
 	explain_rules(tree, knowledge, cause, false);
 }

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/look.h"
+#include "cmd/live_diagnosis.h"
 #include "view/output.h"
 
 enum watch_event { WATCH_BEGIN, WATCH_END };
@@ -123,10 +123,10 @@ static void end_stalls(struct watch *watch, uint64_t now_ns)
 	vec_done(&over);
 }
 
-static int report(struct look *look)
+static int report(struct live_diagnosis *live)
 {
-	struct watch *watch = look->context;
-	const struct diagnosis_record *record = diagnosis_get(look->diagnosis);
+	struct watch *watch = live->context;
+	const struct diagnosis_record *record = diagnosis_get(live->diagnosis);
 	const struct finding_record *findings = record->findings.items;
 	uint64_t now_ns = record->start_ns + record->window_ms * 1000000;
 
@@ -140,25 +140,25 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct watch watch = {.stalls = MAP_INIT(0, sizeof(struct stall), 100000)};
-	struct look look = {
+	struct live_diagnosis live = {
 		.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &watch};
 	struct shape shape = SHAPE_OF(&watch_type);
 	struct why why = {};
-	int code = look_prepare(&look, "watch", config->rules, NULL);
+	int code = live_diagnosis_prepare(&live, "watch", config->rules, NULL);
 
 	if (code == EXIT_DONE && output_open(&config->output, &shape, &watch.output, &why) < 0) {
 		log_error("watch: %s", why.text);
 		code = EXIT_USAGE;
 	}
 	if (code == EXIT_DONE) {
-		int result = look_around(&look), written = output_close(watch.output);
+		int result = live_diagnosis_run(&live), written = output_close(watch.output);
 
-		code = look_exit_code(&look, "watch", result);
+		code = live_diagnosis_exit_code(&live, "watch", result);
 		if (code == EXIT_DONE)
 			code = output_exit_code(written);
 	}
 	map_done(&watch.stalls);
-	knowledge_free(look.knowledge);
+	knowledge_free(live.knowledge);
 	return code;
 }
 

@@ -5,13 +5,13 @@
 #include "base/out.h"
 #include "diagnose/diagnosis.h"
 
-struct look {
+struct live_diagnosis {
 	const char *netns;    /* NULL: the own namespace */
 	uint64_t duration_ns; /* 0: until somebody ends it */
 	struct knowledge *knowledge;
 	struct out out;
 	/* Called after each window from the third on; a negative errno ends the look. */
-	int (*report)(struct look *look);
+	int (*report)(struct live_diagnosis *live);
 	void *context;
 	/* For the report. */
 	struct diagnosis *diagnosis;
@@ -23,8 +23,8 @@ struct look {
 };
 
 /* Loads the rules and opens the output; an exit code. */
-int look_prepare(struct look *look, const char *command, const char *rules_dir, const char *file);
+int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *rules_dir, const char *file);
 /* 0, an exit code above it, or a negative errno. */
-int look_around(struct look *look);
+int live_diagnosis_run(struct live_diagnosis *live);
 /* Closes the output, writes the closing line; the command's exit code. */
-int look_exit_code(struct look *look, const char *command, int result);
+int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, int result);
