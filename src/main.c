@@ -23,7 +23,8 @@ static int unknown_command(const char *word)
 
 	commands = command_list(&count);
 	for (size_t i = 0; i < count; i++)
-		near_consider(&near, commands[i]->name);
+		if (!command_is_member(commands[i]))
+			near_consider(&near, commands[i]->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, word, strnlen(word, 60));
 	log_error("there is no command '%s'%s (nest help lists them)", buf_text(&shown), buf_text(&hint));
@@ -44,6 +45,7 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 	const char *word;
+	int words;
 
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE where the output is written */
@@ -54,8 +56,10 @@ int main(int argc, char **argv)
 		return command_run(command, argc - 1, argv + 1);
 	}
 	word = command_word(argv[1]);
-	command = command_find(word);
+	if (word != argv[1])
+		return command_run(command_find(word), argc - 2, argv + 2);
+	command = command_find_words(argc - 1, argv + 1, &words);
 	if (!command)
 		return unknown_command(argv[1]);
-	return command_run(command, argc - 2, argv + 2);
+	return command_run(command, argc - 1 - words, argv + 1 + words);
 }

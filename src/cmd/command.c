@@ -32,6 +32,30 @@ bool command_exists(const char *name)
 	return command_find(name) != NULL;
 }
 
+const char *command_in_family(const struct command *command, const char *family)
+{
+	size_t n = strlen(family);
+
+	return strncmp(command->name, family, n) == 0 && command->name[n] == ' ' ? command->name + n + 1 : NULL;
+}
+
+bool command_is_member(const struct command *command)
+{
+	return strchr(command->name, ' ') != NULL;
+}
+
+const struct command *command_find_words(int argc, char **argv, int *ret_words)
+{
+	const char *second;
+
+	*ret_words = 2;
+	registry_each(command, command)
+		if (argc > 1 && (second = command_in_family(*command, argv[0])) && strcmp(second, argv[1]) == 0)
+			return *command;
+	*ret_words = 1;
+	return command_find(argv[0]);
+}
+
 static int print_help(const struct command *command)
 {
 	struct out out;

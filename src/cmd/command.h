@@ -10,7 +10,7 @@
 #include "base/option.h"
 
 struct command {
-	const char *name;
+	const char *name;                  /* one word, or the word of a family and another: "flow record" */
 	const char *summary;               /* one line, no full stop */
 	const char *description;           /* paragraphs for help and man page, separated by blank lines; may be NULL */
 	const char *const *examples;       /* "command line", "what it does", ..., NULL; may be NULL */
@@ -29,9 +29,17 @@ REGISTRY(command, struct command);
 const struct command **command_list(size_t *ret_count);
 const struct command *command_find(const char *name);
 bool command_exists(const char *name);
+/* The command that the first one or two words name, and how many they were; NULL when there is none. */
+const struct command *command_find_words(int argc, char **argv, int *ret_words);
+/* The second word of a command's name when the first is the family's, otherwise NULL. */
+const char *command_in_family(const struct command *command, const char *family);
+/* Whether the name is one of two words: such commands are listed by their family. */
+bool command_is_member(const struct command *command);
 /* Parses the words after the command's name and runs it. */
 int command_run(const struct command *command, int argc, char **argv);
 /* The text of `nest CMD --help`. */
 void command_add_help(const struct command *command, struct buf *out);
+/* A command's name as its manual page has it: nest-flow-record(8). */
+void man_add_name(struct buf *out, const char *name);
 /* The same as a manual page in mdoc. */
 void command_add_man(const struct command *command, struct buf *out);

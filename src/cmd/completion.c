@@ -17,6 +17,21 @@ static bool takes_file(const struct option_spec *spec)
 	return spec->arg && (strcmp(spec->arg, "FILE") == 0 || strcmp(spec->arg, "DIR") == 0);
 }
 
+/* The second words of a family, with a blank before each. */
+static void add_members(const struct command *family, struct buf *out)
+{
+	_cleanup_free_ const struct command **commands = NULL;
+	size_t count;
+
+	commands = command_list(&count);
+	for (size_t i = 0; i < count; i++) {
+		const char *member = command_in_family(commands[i], family->name);
+
+		if (member)
+			buf_add_format(out, " %s", member);
+	}
+}
+
 /* --- bash --- */
 
 static bool add_bash_word(const struct option_spec *spec, void *context)
@@ -45,10 +60,17 @@ static void add_bash(const struct command **commands, size_t count, struct buf *
 			  "_nest()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
 			  "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"");
 	for (size_t i = 0; i < count; i++)
-		buf_add_format(out, "%s%s", i ? " " : "", commands[i]->name);
-	buf_add_text(out, " --help --version\"\n\telse\n\t\tcase ${COMP_WORDS[1]} in\n");
+		if (!command_is_member(commands[i]))
+			buf_add_format(out, "%s ", commands[i]->name);
+	buf_add_text(out, "--help --version\"\n\telse\n\t\tlocal command=${COMP_WORDS[1]}\n"
+			  "\t\t[ \"$COMP_CWORD\" -eq 2 ] || case \"$command ${COMP_WORDS[2]}\" in\n");
+	for (size_t i = 0; i < count; i++)
+		if (command_is_member(commands[i]))
+			buf_add_format(out, "\t\t\"%s\") command=\"%s\" ;;\n", commands[i]->name, commands[i]->name);
+	buf_add_text(out, "\t\t\"\") ;;\n\t\tesac\n\t\tcase $command in\n");
 	for (size_t i = 0; i < count; i++) {
-		buf_add_format(out, "\t\t%s) words=\"--help", commands[i]->name);
+		buf_add_format(out, "\t\t\"%s\") words=\"--help", commands[i]->name);
+		add_members(commands[i], out);
 		option_each(commands[i]->options, add_bash_word, out);
 		buf_add_text(out, "\" ;;\n");
 	}
@@ -106,15 +128,28 @@ static void add_zsh(const struct command **commands, size_t count, struct buf *o
 	buf_add_text(out, "#compdef nest\n# zsh completion for nest, made by nest completion\n"
 			  "local -a commands\ncommands=(\n");
 	for (size_t i = 0; i < count; i++) {
+		if (command_is_member(commands[i]))
+			continue;
 		buf_add_format(out, "\t'%s:", commands[i]->name);
 		add_quoted(out, commands[i]->summary, ":\\");
 		buf_add_text(out, "'\n");
 	}
 	buf_add_text(out, ")\nif (( CURRENT == 2 )); then\n\t_describe command commands\n\treturn\nfi\n"
-			  "local command=$words[2]\nshift words\n(( CURRENT-- ))\ncase $command in\n");
+			  "local command=$words[2]\nshift words\n(( CURRENT-- ))\n"
+			  "(( CURRENT == 2 )) || case \"$command $words[2]\" in\n");
+	for (size_t i = 0; i < count; i++)
+		if (command_is_member(commands[i]))
+			buf_add_format(out, "'%s') command='%s'; shift words; (( CURRENT-- )) ;;\n", commands[i]->name,
+				       commands[i]->name);
+	buf_add_text(out, "esac\ncase $command in\n");
 	for (size_t i = 0; i < count; i++) {
-		buf_add_format(out, "%s)\n\t_arguments '--help[show the options]'", commands[i]->name);
+		_cleanup_buf_ struct buf members = BUF_INIT(4096);
+
+		buf_add_format(out, "'%s')\n\t_arguments '--help[show the options]'", commands[i]->name);
 		option_each(commands[i]->options, add_zsh_option, out);
+		add_members(commands[i], &members);
+		if (members.len)
+			buf_add_format(out, " \\\n\t\t'1:command:(%s)'", buf_text(&members) + 1);
 		buf_add_text(out, " \\\n\t\t'*:argument:_files'\n\t;;\n");
 	}
 	buf_add_text(out, "esac\n");
@@ -127,6 +162,17 @@ struct fish {
 	const struct command *command;
 };
 
+/* Where a command's options belong: after its name, all words of it. */
+static void add_fish_place(struct buf *out, const char *name)
+{
+	size_t first = strcspn(name, " ");
+
+	buf_add_format(out, "complete -c nest -n '__fish_seen_subcommand_from %.*s", (int)first, name);
+	if (name[first])
+		buf_add_format(out, "; and __fish_seen_subcommand_from %s", name + first + 1);
+	buf_add_char(out, '\'');
+}
+
 static bool add_fish_option(const struct option_spec *spec, void *context)
 {
 	const struct fish *fish = context;
@@ -134,8 +180,8 @@ static bool add_fish_option(const struct option_spec *spec, void *context)
 
 	if (!spec->name)
 		return true;
-	buf_add_format(out, "complete -c nest -n '__fish_seen_subcommand_from %s' -l %s", fish->command->name,
-		       spec->name);
+	add_fish_place(out, fish->command->name);
+	buf_add_format(out, " -l %s", spec->name);
 	if (spec->letter)
 		buf_add_format(out, " -s %c", spec->letter);
 	if (spec->kind != OPT_FLAG)
@@ -158,7 +204,13 @@ static void add_fish(const struct command **commands, size_t count, struct buf *
 	for (size_t i = 0; i < count; i++) {
 		struct fish fish = {.out = out, .command = commands[i]};
 
-		buf_add_format(out, "complete -c nest -n __fish_use_subcommand -f -a %s -d '", commands[i]->name);
+		if (command_is_member(commands[i]))
+			buf_add_format(out, "complete -c nest -n '__fish_seen_subcommand_from %.*s' -f -a %s -d '",
+				       (int)strcspn(commands[i]->name, " "), commands[i]->name,
+				       strchr(commands[i]->name, ' ') + 1);
+		else
+			buf_add_format(out, "complete -c nest -n __fish_use_subcommand -f -a %s -d '",
+				       commands[i]->name);
 		add_quoted(out, commands[i]->summary, "\\");
 		buf_add_text(out, "'\n");
 		option_each(commands[i]->options, add_fish_option, &fish);

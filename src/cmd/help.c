@@ -9,12 +9,14 @@
 
 struct config {
 	const char *command;
+	const char *member;
 	bool man;
 	const char *pages_dir;
 };
 
 static const struct option_spec options[] = {
 	POSITIONAL(struct config, command, TEXT, "COMMAND", "explain this command"),
+	POSITIONAL(struct config, member, TEXT, "MEMBER", "one of a family: nest help flow record"),
 	OPTION(struct config, man, FLAG, "man", 'm', NULL, "write the manual page instead (mdoc)"),
 	OPTION(struct config, pages_dir, TEXT, "install-pages", 0, "DIR",
 	       "write manual pages and shell completions below DIR, as make install does"),
@@ -29,7 +31,8 @@ static void add_overview(struct buf *out)
 	buf_add_text(out, "nest: the network stack trace for Linux\n\nUsage: nest [COMMAND] [OPTIONS]\n\nCommands:\n");
 	commands = command_list(&count);
 	for (size_t i = 0; i < count; i++)
-		buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
+		if (!command_is_member(commands[i]))
+			buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
 	buf_add_text(out, "\nnest COMMAND --help explains one. Exit codes: 0 done, 1 findings (--fail-on),\n"
 			  "2 usage, 3 cannot observe, 4 loss above --max-loss, 5 input or output failed,\n"
 			  "128+n ended by signal n.\n");
@@ -45,8 +48,11 @@ static void add_main_man(struct buf *out)
 			  ".Nd the network stack trace for Linux\n.Sh SYNOPSIS\n.Nm\n.Op Ar command\n.Op Ar options\n"
 			  ".Sh DESCRIPTION\nThe commands, each with a page of its own:\n.Bl -tag -width completion\n");
 	commands = command_list(&count);
-	for (size_t i = 0; i < count; i++)
-		buf_add_format(out, ".It Xr nest\\-%s 8\n%s.\n", commands[i]->name, commands[i]->summary);
+	for (size_t i = 0; i < count; i++) {
+		buf_add_text(out, ".It Xr nest\\-");
+		man_add_name(out, commands[i]->name);
+		buf_add_format(out, " 8\n%s.\n", commands[i]->summary);
+	}
 	buf_add_text(out, ".El\n");
 }
 
@@ -99,6 +105,10 @@ static int install_man(const char *dir)
 	commands = command_list(&count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		_cleanup_free_ char *name = xasprintf("nest-%s.8", commands[i]->name);
+		char *blank = strchr(name, ' ');
+
+		if (blank)
+			*blank = '-';
 
 		buf_clear(&page);
 		command_add_man(commands[i], &page);
@@ -135,9 +145,13 @@ static int run(const void *data)
 	if (config->pages_dir)
 		return install_pages(config->pages_dir);
 	if (config->command) {
-		command = command_find(config->command);
-		if (!command) {
-			log_error("there is no command '%.60s' (nest help lists them)", config->command);
+		char *words[] = {(char *)config->command, (char *)config->member};
+		int used;
+
+		command = command_find_words(config->member ? 2 : 1, words, &used);
+		if (!command || used != (config->member ? 2 : 1)) {
+			log_error("there is no command '%.60s%s%.60s' (nest help lists them)", config->command,
+				  config->member ? " " : "", config->member ? config->member : "");
 			return EXIT_USAGE;
 		}
 	}

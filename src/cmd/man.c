@@ -75,13 +75,22 @@ static bool add_option(const struct option_spec *spec, void *context)
 	return true;
 }
 
+void man_add_name(struct buf *out, const char *name)
+{
+	for (; *name; name++)
+		buf_add_char(out, *name == ' ' ? '-' : *name);
+}
+
 void command_add_man(const struct command *command, struct buf *out)
 {
 	_cleanup_buf_ struct buf synopsis = BUF_INIT(1024);
 
 	/* No date: the page must come out the same from the same source. */
-	buf_add_format(out, ".Dd $Mdocdate$\n.Dt NEST-%s 8\n.Os nest %s\n.Sh NAME\n.Nm nest\\-%s\n.Nd ", command->name,
-		       NEST_VERSION, command->name);
+	buf_add_text(out, ".Dd $Mdocdate$\n.Dt NEST-");
+	man_add_name(out, command->name);
+	buf_add_text(out, " 8\n.Os nest " NEST_VERSION "\n.Sh NAME\n.Nm nest\\-");
+	man_add_name(out, command->name);
+	buf_add_text(out, "\n.Nd ");
 	add_roff(out, command->summary);
 	buf_add_format(out, "\n.Sh SYNOPSIS\n.Nm nest %s\n.Op Ar options\n", command->name);
 	option_add_synopsis(command->options, &synopsis);

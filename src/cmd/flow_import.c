@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest flow import: traces of other programs, and text, become a trace of ours. */
+#include <errno.h>
+
+#include "base/buf.h"
+#include "cmd/command.h"
+#include "flow/import.h"
+
+struct config {
+	const char *input;
+	const char *output;
+	const char *from;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write"),
+	OPTION(struct config, from, TEXT, "from", 0, "FORMAT", "what the input is; found out when not given"),
+	POSITIONAL(struct config, input, TEXT, "FILE", "the file or directory to read", .required = true),
+	OPTION_END,
+};
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct import_result result = {};
+	struct why why = {};
+	int r;
+
+	if (!config->output) {
+		log_error("flow import: say where the trace goes (-o FILE)");
+		return EXIT_USAGE;
+	}
+	r = flow_import(config->input, config->from, config->output, &result, &why);
+	if (r < 0) {
+		log_error("flow import: %s", why.text);
+		return r == -EINVAL && !result.format ? EXIT_USAGE : EXIT_IO;
+	}
+	if (result.note[0])
+		log_warn("flow import: %s", result.note);
+	log_info("%llu events, %llu lost; %s read from %s", (unsigned long long)result.events,
+		 (unsigned long long)result.lost, result.format, config->input);
+	return EXIT_DONE;
+}
+
+static const char *const examples[] = {
+	"nest flow import trace.txt -o server.trace",
+	"a trace written as text",
+	NULL,
+};
+
+static const struct command import_command = {
+	.name = "flow import",
+	.summary = "make a trace of what another tracer recorded",
+	.description =
+		"The format is found out from the input; --from names it. What the input does not say (sockets, for "
+		"most) is not in the trace either.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(import_command);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One thread's events in order, and all threads' in the order of time. */
+#include "flow/checksum.h"
+#include "flow/trace.h"
+
+#include "base/alloc.h"
+
+void flow_cursor_begin(struct flow_cursor *cursor, const struct flow_trace *trace, size_t thread)
+{
+	*cursor = (struct flow_cursor){
+		.fn_index = trace->fn_index,
+		.trace = trace,
+		.thread = &trace->threads[thread],
+	};
+}
+
+static bool give(struct flow_cursor *cursor, struct flow_event *event, enum flow_kind kind, uint64_t value)
+{
+	*event = (struct flow_event){.ticks = cursor->ticks, .kind = kind, .value = value};
+	return true;
+}
+
+/* The words are no events any more: the rest of the chunk is given up. */
+static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
+{
+	cursor->at = cursor->end;
+	cursor->damaged++;
+	return give(cursor, event, FLOW_LOST, 0);
+}
+
+/* Whether there is one; with ret_gap when something is missing between this chunk and the one before. */
+static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
+{
+	const struct flow_chunk_ref *chunk;
+
+	*ret_gap = false;
+	if (cursor->chunk >= cursor->thread->chunk_count)
+		return false;
+	chunk = &cursor->thread->chunks[cursor->chunk++];
+	*ret_gap = chunk->header.seq != cursor->next_seq;
+	cursor->next_seq = chunk->header.seq + 1;
+	cursor->at = chunk->words;
+	cursor->end = chunk->words + chunk->word_count;
+	cursor->ticks = max_of(cursor->ticks, chunk->header.start_ticks);
+	if (!chunk->verified && flow_chunk_checksum(&chunk->header, chunk->words) != chunk->header.checksum) {
+		cursor->at = cursor->end;
+		cursor->damaged++;
+		*ret_gap = true;
+	}
+	return true;
+}
+
+static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
+{
+	static const uint8_t kinds[64] = {
+		[FLOW_O_LOST] = FLOW_LOST,      [FLOW_O_STACK] = FLOW_STACK,
+		[FLOW_O_UNWIND] = FLOW_UNWIND,  [FLOW_O_START] = FLOW_THREAD_START,
+		[FLOW_O_END] = FLOW_THREAD_END, [FLOW_O_PROCESS] = FLOW_PROCESS,
+		[FLOW_O_SOCKET] = FLOW_SOCKET,  [FLOW_O_OPERATION] = FLOW_OPERATION,
+		[FLOW_O_VALUE] = FLOW_VALUE,    [FLOW_O_ARGS] = FLOW_ARGS,
+	};
+	uint32_t word = cursor->at[0], kind = word >> 2 & 63, count = word >> 8 & 255;
+
+	if (count < 2 || count > (size_t)(cursor->end - cursor->at - 1))
+		return give_up_chunk(cursor, event);
+	cursor->ticks += flow_u64(cursor->at + 1);
+	*event = (struct flow_event){
+		.ticks = cursor->ticks,
+		.kind = kinds[kind] ? kinds[kind] : (uint32_t)FLOW_UNKNOWN,
+		.arg = word >> 16,
+		.word_count = count - 2,
+		.words = cursor->at + 3,
+	};
+	cursor->at += 1 + count;
+	if (kind == FLOW_O_UNWIND && event->word_count >= 1)
+		event->value = event->words[0];
+	if ((kind == FLOW_O_LOST || kind == FLOW_O_VALUE) && event->word_count >= 2)
+		event->value = flow_u64(event->words);
+	/* An operation is given at its end: what follows happened after it. */
+	if (kind == FLOW_O_OPERATION && event->word_count >= 2) {
+		cursor->ticks += flow_u64(event->words);
+		event->ticks = cursor->ticks;
+	}
+	return true;
+}
+
+/* True when an event was given; false when another word has to be looked at. */
+static bool take_word(struct flow_cursor *cursor, struct flow_event *event)
+{
+	uint32_t word = *cursor->at;
+
+	if (!word)
+		return give_up_chunk(cursor, event);
+	if ((word & 3) == FLOW_TAG_CALL_LONG) {
+		uint32_t fn;
+
+		if (cursor->end - cursor->at < 2)
+			return give_up_chunk(cursor, event);
+		fn = cursor->at[1];
+		cursor->ticks += word >> 2;
+		cursor->at += 2;
+		(void)give(cursor, event, FLOW_CALL, 0);
+		event->fn = fn < cursor->trace->fn_index_count ? cursor->fn_index[fn] : 0;
+		return true;
+	}
+	if ((word & 0xff) == (FLOW_TAG_OTHER | FLOW_O_TIME << 2)) {
+		uint32_t count = word >> 8 & 255;
+
+		if (count < 2 || count > (size_t)(cursor->end - cursor->at - 1))
+			return give_up_chunk(cursor, event);
+		cursor->ticks += flow_u64(cursor->at + 1);
+		cursor->at += 1 + count;
+		return false;
+	}
+	if ((word & 3) == FLOW_TAG_OTHER)
+		return give_other(cursor, event);
+	return flow_cursor_next(cursor, event);
+}
+
+bool flow_cursor_next_other(struct flow_cursor *cursor, struct flow_event *ret_event)
+{
+	for (;;) {
+		bool gap;
+
+		if (cursor->at < cursor->end) {
+			if (take_word(cursor, ret_event))
+				return true;
+			continue;
+		}
+		if (!next_chunk(cursor, &gap))
+			return false;
+		if (gap)
+			return give(cursor, ret_event, FLOW_LOST, 0);
+	}
+}
+
+/* --- merge: a heap of cursors, each with its next event --- */
+
+struct strand {
+	struct flow_cursor cursor;
+	struct flow_event event;
+	size_t thread;
+};
+
+struct flow_merge {
+	struct strand *strands;
+	size_t count;
+};
+
+static bool is_before(const struct strand *a, const struct strand *b)
+{
+	return a->event.ticks != b->event.ticks ? a->event.ticks < b->event.ticks : a->thread < b->thread;
+}
+
+static void sink(struct flow_merge *merge, size_t at)
+{
+	for (;;) {
+		size_t child = at * 2 + 1;
+		struct strand swap;
+
+		if (child >= merge->count)
+			return;
+		if (child + 1 < merge->count && is_before(&merge->strands[child + 1], &merge->strands[child]))
+			child++;
+		if (!is_before(&merge->strands[child], &merge->strands[at]))
+			return;
+		swap = merge->strands[at];
+		merge->strands[at] = merge->strands[child];
+		merge->strands[child] = swap;
+		at = child;
+	}
+}
+
+struct flow_merge *flow_merge_new(const struct flow_trace *trace)
+{
+	struct flow_merge *merge = xzalloc(sizeof(*merge));
+
+	merge->strands = xrealloc_array(NULL, max_of(trace->thread_count, 1), sizeof(*merge->strands));
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		struct strand *strand = &merge->strands[merge->count];
+
+		flow_cursor_begin(&strand->cursor, trace, i);
+		strand->thread = i;
+		merge->count += flow_cursor_next(&strand->cursor, &strand->event);
+	}
+	for (size_t i = merge->count / 2; i-- > 0;)
+		sink(merge, i);
+	return merge;
+}
+
+void flow_merge_free(struct flow_merge *merge)
+{
+	if (merge)
+		free(merge->strands);
+	free(merge);
+}
+
+bool flow_merge_next(struct flow_merge *merge, struct flow_event *ret_event, size_t *ret_thread)
+{
+	struct strand *first = &merge->strands[0];
+
+	if (!merge->count)
+		return false;
+	*ret_event = first->event;
+	*ret_thread = first->thread;
+	if (!flow_cursor_next(&first->cursor, &first->event))
+		*first = merge->strands[--merge->count];
+	sink(merge, 0);
+	return true;
+}

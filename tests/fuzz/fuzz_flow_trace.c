@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Any bytes as a trace: refused, or read to its end within bounds. */
+#include "flow/check.h"
+#include "flow/checksum.h"
+#include "fuzz.h"
+
+/* Whatever the fuzzer invents has a checksum that does not fit: it is put right, so that what is behind it is reached. */
+static void put_checksums_right(uint8_t *data, size_t size)
+{
+	size_t at = 0;
+
+	while (size - at >= sizeof(struct flow_chunk)) {
+		struct flow_chunk header;
+
+		memcpy(&header, data + at, sizeof(header));
+		if (header.magic != FLOW_MAGIC || header.bytes > size - at - sizeof(header))
+			return;
+		header.checksum = flow_chunk_checksum(&header, data + at + sizeof(header));
+		memcpy(data + at, &header, sizeof(header));
+		at += sizeof(header) + header.bytes;
+	}
+}
+
+static void walk(const struct flow_trace *trace)
+{
+	struct flow_merge *merge = flow_merge_new(trace);
+	struct flow_event event;
+	struct flow_check check;
+	uint64_t count = 0;
+	size_t thread;
+
+	while (flow_merge_next(merge, &event, &thread)) {
+		struct flow_operation operation;
+		struct flow_socket socket;
+		struct flow_ready ready;
+
+		fuzz_require(thread < trace->thread_count);
+		fuzz_require(event.kind != FLOW_CALL || event.fn < trace->function_count);
+		if (flow_event_operation(&event, &operation))
+			for (uint32_t i = 0; flow_operation_ready(&operation, i, &ready); i++)
+				fuzz_require(i < 255);
+		(void)flow_event_socket(&event, &socket);
+		for (uint32_t i = 0; event.kind == FLOW_STACK && i < event.word_count; i++)
+			fuzz_require(flow_event_stack(trace, &event, i) < trace->function_count);
+		count++;
+	}
+	flow_merge_free(merge);
+	flow_trace_check(trace, &check);
+	fuzz_require(check.events == count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_free_ uint8_t *copy = xmalloc(max_of(size, (size_t)1));
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct why why = {};
+
+	memcpy(copy, data, size);
+	if (size && data[0] == 'N')
+		put_checksums_right(copy, size);
+	if (flow_trace_open_memory(copy, size, &trace, &why) < 0) {
+		fuzz_require(why.text[0]);
+		return 0;
+	}
+	for (size_t i = 0; i < trace->function_count; i++)
+		fuzz_require(trace->functions[i].name && trace->functions[i].module < trace->module_count);
+	walk(trace);
+	return 0;
+}
