@@ -102,7 +102,7 @@ static int read_thread(struct reader *r, char *rest)
 	const char *name = NULL, *value;
 	uint32_t *number;
 	char *word;
-	bool new;
+	bool new = false;
 	int e = next_number(r, &rest, UINT32_MAX, &id);
 
 	if (e < 0)
