@@ -196,11 +196,6 @@ struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uin
 	return header;
 }
 
-bool nl_message_ok(const struct nlmsghdr *message, int left)
-{
-	return mnl_nlmsg_ok(message, left) && message->nlmsg_len <= (uint32_t)left;
-}
-
 size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context)
 {
 	const struct nlmsghdr *message = bytes;
@@ -217,21 +212,6 @@ size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, 
 	return count;
 }
 
-void nl_attrs(const struct nlmsghdr *message, size_t extra_size, const struct nlattr **attrs, unsigned max)
-{
-	const char *end = (const char *)message + message->nlmsg_len;
-	const struct nlattr *attr;
-
-	memset(attrs, 0, (max + 1) * sizeof(*attrs));
-	if (mnl_nlmsg_get_payload_len(message) < MNL_ALIGN(extra_size))
-		return;
-	/* Not mnl_attr_for_each: it rounds the end of the message up, beyond what was received. */
-	for (attr = mnl_nlmsg_get_payload_offset(message, extra_size);
-	     mnl_attr_ok(attr, (int)(end - (const char *)attr)); attr = mnl_attr_next(attr))
-		if (mnl_attr_get_type(attr) <= max)
-			attrs[mnl_attr_get_type(attr)] = attr;
-}
-
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max)
 {
 	const struct nlattr *attr;
@@ -244,62 +224,12 @@ void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, uns
 			attrs[mnl_attr_get_type(attr)] = attr;
 }
 
-static bool whole(const struct nlattr *attr, void *value, size_t size)
-{
-	if (!attr || mnl_attr_get_payload_len(attr) < size)
-		return false;
-	memcpy(value, mnl_attr_get_payload(attr), size);
-	return true;
-}
-
-void nl_get_u8(const struct nlattr *attr, uint8_t *value)
-{
-	(void)whole(attr, value, sizeof(*value));
-}
-
-void nl_get_u16(const struct nlattr *attr, uint16_t *value)
-{
-	(void)whole(attr, value, sizeof(*value));
-}
-
-void nl_get_u32(const struct nlattr *attr, uint32_t *value)
-{
-	(void)whole(attr, value, sizeof(*value));
-}
-
-void nl_get_u64(const struct nlattr *attr, uint64_t *value)
-{
-	(void)whole(attr, value, sizeof(*value));
-}
-
-void nl_get_chars(const struct nlattr *attr, char *text, size_t size)
-{
-	size_t n;
-
-	if (!attr)
-		return;
-	n = strnlen(mnl_attr_get_payload(attr), min_of((size_t)mnl_attr_get_payload_len(attr), size - 1));
-	memcpy(text, mnl_attr_get_payload(attr), n);
-	memset(text + n, 0, size - n);
-}
-
-size_t nl_get_bytes(const struct nlattr *attr, void *bytes, size_t size)
-{
-	size_t n;
-
-	if (!attr)
-		return 0;
-	n = min_of((size_t)mnl_attr_get_payload_len(attr), size);
-	memcpy(bytes, mnl_attr_get_payload(attr), n);
-	return n;
-}
-
 void nl_get_addr(const struct nlattr *attr, struct addr *addr)
 {
 	if (!attr)
 		return;
-	if (mnl_attr_get_payload_len(attr) == 4)
-		*addr = addr_from_v4(mnl_attr_get_payload(attr));
-	else if (mnl_attr_get_payload_len(attr) == 16)
-		*addr = addr_from_v6(mnl_attr_get_payload(attr));
+	if (nl_attr_len(attr) == 4)
+		*addr = addr_from_v4(nl_attr_payload(attr));
+	else if (nl_attr_len(attr) == 16)
+		*addr = addr_from_v6(nl_attr_payload(attr));
 }

@@ -7,6 +7,7 @@
 
 #include <libmnl/libmnl.h>
 
+#include "snapshot/nl_attr.h"
 #include "snapshot/snapshot.h"
 
 /* One message, already checked to be whole. Wrong content is passed over, never trusted. */
@@ -45,27 +46,10 @@ struct nl_request {
 struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uint16_t flags, size_t extra_size,
 				  void **ret_extra);
 
-/*
- * Whether a whole message lies in the bytes that are left. mnl_nlmsg_ok compares as signed numbers, so a message that claims
- * to be longer than 2 GB passes it.
- */
-bool nl_message_ok(const struct nlmsghdr *message, int left);
 /* Messages that lie one after the other, from a file, a test or a fuzzer. Returns how many were whole. */
 size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context);
 
-/* --- attributes: absent or too short leaves the value as it is (unknown) --- */
-
-/* Pointers by type; the last of a type counts. Types above max are passed over. */
-void nl_attrs(const struct nlmsghdr *message, size_t extra_size, const struct nlattr **attrs, unsigned max);
+/* Pointers by type, as nl_attrs (nl_attr.h): the last of a type counts, types above max are passed over. */
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max);
-
-void nl_get_u8(const struct nlattr *attr, uint8_t *value);
-void nl_get_u16(const struct nlattr *attr, uint16_t *value);
-void nl_get_u32(const struct nlattr *attr, uint32_t *value);
-void nl_get_u64(const struct nlattr *attr, uint64_t *value);
-/* Text of any length, cut to what fits; always terminated. */
-void nl_get_chars(const struct nlattr *attr, char *text, size_t size);
-/* At most size bytes; returns how many there were (cut to size), 0 when absent. */
-size_t nl_get_bytes(const struct nlattr *attr, void *bytes, size_t size);
 /* 4 or 16 bytes. */
 void nl_get_addr(const struct nlattr *attr, struct addr *addr);

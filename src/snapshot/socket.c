@@ -384,10 +384,10 @@ void socket_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mess
 {
 	const struct socket_parse *context = context_data;
 	const struct nlattr *attrs[INET_DIAG_MAX + 1];
-	const struct inet_diag_msg *msg = mnl_nlmsg_get_payload(message);
+	const struct inet_diag_msg *msg = nl_payload(message);
 	struct socket_record *socket;
 
-	if (mnl_nlmsg_get_payload_len(message) < sizeof(*msg) ||
+	if (nl_payload_len(message) < sizeof(*msg) ||
 	    (msg->idiag_family != AF_INET && msg->idiag_family != AF_INET6))
 		return;
 	socket = table_add(context->sockets);
