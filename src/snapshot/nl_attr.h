@@ -37,7 +37,8 @@ static inline bool nl_attr_ok(const struct nlattr *attr, const char *end)
 }
 
 /* The end of the message is not rounded up, which would be beyond what was received. */
-static inline void nl_attrs(const struct nlmsghdr *message, size_t extra_size, const struct nlattr **attrs, unsigned max)
+static inline void nl_attrs(const struct nlmsghdr *message, size_t extra_size, const struct nlattr **attrs,
+			    unsigned max)
 {
 	const char *at = (const char *)nl_payload(message) + NLMSG_ALIGN(extra_size),
 		   *end = (const char *)message + message->nlmsg_len;

@@ -2,6 +2,7 @@
 /* Whose socket is it: type "owner", one record for each process and descriptor that holds a socket of the snapshot. */
 #pragma once
 
+#include "base/vec.h"
 #include "snapshot/snapshot.h"
 
 struct owner_record {
@@ -12,26 +13,34 @@ struct owner_record {
 
 extern const struct record_type owner_type;
 
-/* Told about each descriptor that is a socket; most will not be of the snapshot. */
-typedef void owner_found_fn(void *context, const struct owner_record *owner);
+/* More descriptors than this are not kept. */
+#define OWNER_LIST_MAX ((size_t)4 << 20)
 
-/* One of several that divide the processes among them, and what it could not look at. */
-struct owner_share {
-	unsigned index;
-	unsigned parts;
-	uint64_t hidden;
+/* Descriptors that are sockets; most may not be of the snapshot. */
+struct owner_list {
+	struct owner_record *items;
+	size_t count;
+	size_t room;
 };
 
-/* Looks at every descriptor in /proc of its share of the processes. */
-int owner_scan_proc(struct owner_share *share, owner_found_fn *found, void *context, struct why *why) _must_check_;
-/* "socket:[4711]" */
-bool owner_parse_link(const char *link, size_t len, uint32_t *ret_inode);
+/* What a scan of /proc has yet to look at: any number of threads take from it until nothing is left. */
+struct owner_walk {
+	VEC(uint32_t) pids;
+	dev_t sockets;   /* the file system of sockets: on others, an inode number means something else */
+	size_t next;     /* changed by all of them */
+	uint64_t hidden; /* processes that could not be looked at; likewise */
+};
+
+/* Lists the processes. */
+int owner_walk_begin(struct owner_walk *walk, struct why *why) _must_check_;
+/* Looks at the descriptors of as many of them as are left for this thread. */
+void owner_scan_proc(struct owner_walk *walk, struct owner_list *list);
 
 /* The same through the kernel's iterator over files, which needs BPF and sees all processes. */
 struct owner_bpf;
 int owner_bpf_open(struct owner_bpf **ret_bpf, struct why *why) _must_check_;
 void owner_bpf_close(struct owner_bpf *bpf);
-int owner_scan_bpf(struct owner_bpf *bpf, owner_found_fn *found, void *context, struct why *why) _must_check_;
+int owner_scan_bpf(struct owner_bpf *bpf, struct owner_list *list, struct why *why) _must_check_;
 
 /*
  * Whether some socket without an owner is still there. One that was closed between the reading of the sockets and that of the

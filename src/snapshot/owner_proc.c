@@ -1,87 +1,174 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Owners of sockets out of /proc. Processes and descriptors vanish while one looks: that is normal, not an error. */
+/*
+ * Owners of sockets out of /proc. Processes and descriptors vanish while one looks: that is normal, not an error.
+ *
+ * What a descriptor is, stat tells in less time than the text of its link; without asking a file's server, which may
+ * not answer. And as a table of descriptors is mostly without holes, their numbers need not be read from the directory.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/parse.h"
 #include "snapshot/owner.h"
 
-#define PREFIX "socket:["
+/* So many numbers in a row without a descriptor: the rest is read from the directory, which begins with two others. */
+#define HOLE_MAX    16
+#define DIR_ENTRIES 2
 
-bool owner_parse_link(const char *link, size_t len, uint32_t *ret_inode)
+/* A process's directory of descriptors. */
+struct table {
+	int dir;
+	dev_t sockets;
+	struct owner_record owner;
+	struct owner_list *list;
+};
+
+/* Whether it is there; -EACCES when the directory may be read but not what is in it. */
+static int look_at(struct table *table, const char *name, uint32_t fd)
 {
-	size_t prefix = sizeof(PREFIX) - 1;
-	char digits[24];
-	uint64_t inode;
+	struct statx stat;
 
-	if (len < prefix + 2 || memcmp(link, PREFIX, prefix) != 0 || link[len - 1] != ']')
-		return false;
-	len -= prefix + 1;
-	if (len >= sizeof(digits))
-		return false;
-	memcpy(digits, link + prefix, len);
-	digits[len] = '\0';
-	if (parse_u64(digits, 1, UINT32_MAX, &inode) < 0)
-		return false;
-	*ret_inode = (uint32_t)inode;
-	return true;
+	if (statx(table->dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, &stat) < 0)
+		return errno == EACCES ? -EACCES : 0;
+	if (!S_ISSOCK(stat.stx_mode) || makedev(stat.stx_dev_major, stat.stx_dev_minor) != table->sockets ||
+	    table->list->count >= OWNER_LIST_MAX)
+		return 1;
+	table->owner.inode = (uint32_t)stat.stx_ino;
+	table->owner.fd = fd;
+	vec_push(table->list, table->owner);
+	return 1;
 }
 
-/* -EACCES when the directory may be read but not what is in it. */
-static int look_at(DIR *dir, uint32_t pid, owner_found_fn *found, void *context)
+/* From the descriptor `from` on. */
+static int look_by_name(struct table *table, uint32_t from)
 {
-	struct owner_record owner = {.pid = pid};
+	_cleanup_close_ int fd = dup(table->dir);
 	struct dirent *entry;
+	DIR *dir;
+	int r = 0;
 
-	while ((entry = readdir(dir))) {
-		char link[64];
-		uint64_t fd;
-		ssize_t n;
+	if (fd < 0 || lseek(fd, from ? from + DIR_ENTRIES : 0, SEEK_SET) < 0)
+		return 0;
+	dir = fdopendir(fd);
+	if (!dir)
+		return 0;
+	(void)take_fd(&fd);
+	while (r >= 0 && (entry = readdir(dir))) {
+		uint64_t number;
 
-		if (entry->d_name[0] == '.')
-			continue;
-		n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link));
-		if (n < 0 && errno == EACCES)
-			return -EACCES;
-		if (n <= 0 || !owner_parse_link(link, (size_t)n, &owner.inode) ||
-		    parse_u64(entry->d_name, 0, INT32_MAX, &fd) < 0)
-			continue;
-		owner.fd = (uint32_t)fd;
-		found(context, &owner);
+		if (entry->d_name[0] != '.' && parse_u64(entry->d_name, 0, INT32_MAX, &number) == 0)
+			r = look_at(table, entry->d_name, (uint32_t)number);
+	}
+	closedir(dir);
+	return r;
+}
+
+/* The decimal number that follows, in a text with room before its beginning. */
+static char *count_up(char *first, char *last)
+{
+	for (char *digit = last; digit >= first; digit--) {
+		if (*digit < '9') {
+			(*digit)++;
+			return first;
+		}
+		*digit = '0';
+	}
+	*--first = '1';
+	return first;
+}
+
+/* As many as there are said to be. */
+static int look_by_number(struct table *table, uint64_t left)
+{
+	char text[] = "          0", *last = text + sizeof(text) - 2, *name = last;
+	uint32_t hole = 0;
+
+	for (uint32_t fd = 0; left > 0; fd++) {
+		int r;
+
+		if (hole == HOLE_MAX)
+			return look_by_name(table, fd);
+		r = look_at(table, name, fd);
+		if (r < 0)
+			return r;
+		left -= (uint64_t)r;
+		hole = r ? 0 : hole + 1;
+		name = count_up(name, last);
 	}
 	return 0;
 }
 
-int owner_scan_proc(struct owner_share *share, owner_found_fn *found, void *context, struct why *why)
+/* False when it may not be looked at. */
+static bool look_at_process(struct table *table, uint32_t pid)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	unsigned turn = 0;
+	char path[40];
+	struct stat stat;
+	int r;
 
-	share->hidden = 0;
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	table->owner.pid = pid;
+	table->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (table->dir < 0)
+		return errno != EACCES && errno != EPERM;
+	/* Linux 6.2 and later tell the number of descriptors here. */
+	r = fstat(table->dir, &stat) == 0 && stat.st_size > 0 ? look_by_number(table, (uint64_t)stat.st_size)
+							      : look_by_name(table, 0);
+	(void)close(table->dir);
+	return r >= 0;
+}
+
+static int find_sockets(dev_t *ret_device)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct stat stat;
+
+	if (fd < 0 || fstat(fd, &stat) < 0)
+		return -errno;
+	*ret_device = stat.st_dev;
+	return 0;
+}
+
+int owner_walk_begin(struct owner_walk *walk, struct why *why)
+{
+	struct dirent *entry;
+	DIR *proc;
+	int r;
+
+	r = find_sockets(&walk->sockets);
+	if (r < 0)
+		return why_set(why, r, "cannot open a socket: %s", strerror(-r));
+	walk->pids.count = 0;
+	walk->next = 0;
+	walk->hidden = 0;
+	proc = opendir("/proc");
 	if (!proc)
 		return why_set(why, -errno, "cannot read /proc: %s", strerror(errno));
 	while ((entry = readdir(proc))) {
-		char path[40];
 		uint64_t pid;
-		DIR *dir;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
-		    parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0)
-			continue;
-		if (turn++ % share->parts != share->index)
-			continue;
-		snprintf(path, sizeof(path), "/proc/%u/fd", (unsigned)pid);
-		dir = opendir(path);
-		if (!dir) {
-			share->hidden += errno == EACCES || errno == EPERM;
-			continue;
-		}
-		share->hidden += look_at(dir, (uint32_t)pid, found, context) < 0;
-		closedir(dir);
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		    parse_u64(entry->d_name, 1, INT32_MAX, &pid) == 0)
+			vec_push(&walk->pids, (uint32_t)pid);
 	}
 	closedir(proc);
 	return 0;
+}
+
+void owner_scan_proc(struct owner_walk *walk, struct owner_list *list)
+{
+	struct table table = {.sockets = walk->sockets, .list = list};
+
+	for (;;) {
+		size_t next = __atomic_fetch_add(&walk->next, 1, __ATOMIC_RELAXED);
+
+		if (next >= walk->pids.count)
+			return;
+		if (!look_at_process(&table, walk->pids.items[next]))
+			__atomic_fetch_add(&walk->hidden, 1, __ATOMIC_RELAXED);
+	}
 }

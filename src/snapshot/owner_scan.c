@@ -6,13 +6,10 @@
 #include "base/parse.h"
 #include "snapshot/owner_scan.h"
 
-/*
- * Loading the BPF program takes as long as reading this many descriptors through /proc (measured: docs/snapshot.md); with
- * fewer files open on the host, a single look is done sooner without it.
- */
-#define BPF_WORTH_FILES 5000
-/* More descriptors than this are not kept. */
-#define FOUND_MAX ((size_t)4 << 20)
+/* What it costs, about: to load the program, then a descriptor through it, and one through /proc. */
+#define BPF_LOAD_NS  UINT64_C(1000000)
+#define BPF_FILE_NS  300
+#define PROC_FILE_NS 2700
 
 /* Files open on the whole host: an upper limit of what a scan will meet, to be had for one read. */
 static uint64_t open_files(void)
@@ -26,96 +23,93 @@ static uint64_t open_files(void)
 	return parse_u64(text.data, 0, UINT64_MAX, &count) < 0 ? 0 : count;
 }
 
-static void on_found(void *context, const struct owner_record *found)
+static int scan_bpf(struct owner_scan *scan, struct owner_list *list, struct why *why)
 {
-	struct owner_list *list = context;
+	int r = scan->bpf ? 0 : owner_bpf_open(&scan->bpf, why);
 
-	if (list->count < FOUND_MAX)
-		vec_push(list, *found);
+	if (r == 0)
+		r = owner_scan_bpf(scan->bpf, list, why);
+	scan->bpf_failed = r < 0;
+	return r;
 }
 
 static void run_part(void *context)
 {
 	struct owner_part *part = context;
-	struct owner_list *list = &part->scan->lists[part->index];
 
-	list->count = 0;
-	part->hidden = 0;
-	part->why.text[0] = '\0';
-	if (part->scan->use_bpf) {
-		part->result = 0;
-		if (!part->scan->bpf)
-			part->result = owner_bpf_open(&part->scan->bpf, &part->why);
-		if (part->result == 0)
-			part->result = owner_scan_bpf(part->scan->bpf, on_found, list, &part->why);
-		part->scan->bpf_failed = part->result < 0;
-	} else {
-		struct owner_share share = {.index = part->index, .parts = part->parts};
-
-		part->result = owner_scan_proc(&share, on_found, list, &part->why);
-		part->hidden = share.hidden;
-	}
+	if (part->scan->use_bpf)
+		part->result = scan_bpf(part->scan, part->list, &part->why);
+	else
+		owner_scan_proc(&part->scan->walk, part->list);
+	part->done = true;
 }
 
-static unsigned start_parts(struct owner_scan *scan, unsigned parts, bool beside)
+/* Of several parts, the first one is left to the thread that waits for them; of one, too, unless there is time until then. */
+static int begin_parts(struct owner_scan *scan, uint64_t files, bool beside, struct why *why)
 {
+	unsigned parts = 1;
+	uint64_t cost = (scan->bpf ? 0 : BPF_LOAD_NS) + files * BPF_FILE_NS;
+
 	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++) {
 		scan->lists[i].count = 0;
-		scan->parts[i] = (struct owner_part){.scan = scan, .index = i, .parts = parts};
+		scan->parts[i] = (struct owner_part){.scan = scan, .list = &scan->lists[i], .done = i > 0};
 	}
-	for (unsigned i = beside ? 0 : 1; i < parts; i++)
-		worker_start(&scan->parts[i].worker, run_part, &scan->parts[i]);
-	return parts;
+	if (!scan->use_bpf) {
+		int r = owner_walk_begin(&scan->walk, why);
+
+		if (r < 0)
+			return r;
+		if (files >= WORKER_WORTH)
+			parts = min_of(worker_cpus(), (unsigned)OWNER_SCAN_LISTS);
+		cost = files * PROC_FILE_NS / parts;
+	}
+	for (unsigned i = beside && parts == 1 ? 0 : 1; i < parts; i++)
+		worker_start(&scan->parts[i].worker, run_part, &scan->parts[i], cost);
+	return 0;
 }
 
-static int wait_parts(struct owner_scan *scan, struct why *why)
+static int end_parts(struct owner_scan *scan, struct why *why)
 {
-	int r = 0;
+	struct owner_part *first = &scan->parts[0];
 
-	scan->hidden = 0;
-	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++) {
+	worker_join(&first->worker);
+	if (!first->done)
+		run_part(first);
+	for (unsigned i = 1; i < OWNER_SCAN_LISTS; i++)
 		worker_join(&scan->parts[i].worker);
-		scan->hidden += scan->parts[i].hidden;
-		if (scan->parts[i].result < 0 && r == 0) {
-			r = scan->parts[i].result;
-			if (why)
-				*why = scan->parts[i].why;
-		}
-	}
-	return r;
+	scan->hidden = scan->use_bpf ? 0 : scan->walk.hidden;
+	if (first->result < 0)
+		*why = first->why;
+	return first->result;
 }
 
-static void choose(struct owner_scan *scan, const struct snapshot_request *request, uint64_t files)
+/* One that was begun for a snapshot that came to nothing. */
+static void abandon(struct owner_scan *scan)
 {
-	scan->use_bpf =
-		!request->no_bpf && !scan->bpf_failed && (scan->bpf || request->repeated || files >= BPF_WORTH_FILES);
+	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++)
+		worker_join(&scan->parts[i].worker);
+	scan->began_ns = 0;
 }
 
 void owner_scan_begin(struct owner_scan *scan, const struct snapshot_request *request)
 {
 	uint64_t files = open_files();
+	struct why why;
 
-	/* One that was begun for a snapshot that came to nothing. */
-	if (scan->began_ns)
-		(void)wait_parts(scan, NULL);
-	scan->began_ns = 0;
+	abandon(scan);
 	if (files < WORKER_WORTH || worker_cpus() < 2)
 		return;
-	scan->began_ns = clock_monotonic_ns();
-	choose(scan, request, files);
-	(void)start_parts(scan, scan->use_bpf ? 1 : OWNER_SCAN_LISTS, true);
+	scan->use_bpf = !request->no_bpf && !scan->bpf_failed;
+	/* What fails now will fail again, and be told, when it is needed. */
+	if (begin_parts(scan, files, true, &why) == 0)
+		scan->began_ns = clock_monotonic_ns();
 }
 
-/* All of it here and now, dividing /proc where that pays. */
 static int scan_now(struct owner_scan *scan, struct why *why)
 {
-	unsigned parts = 1;
+	int r = begin_parts(scan, open_files(), false, why);
 
-	if (!scan->use_bpf && worker_cpus() > 1 && open_files() >= WORKER_WORTH)
-		parts = OWNER_SCAN_LISTS;
-	(void)start_parts(scan, parts, false);
-	run_part(&scan->parts[0]);
-	return wait_parts(scan, why);
+	return r < 0 ? r : end_parts(scan, why);
 }
 
 int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *request, struct why *why)
@@ -123,10 +117,10 @@ int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *re
 	int r;
 
 	if (scan->began_ns) {
-		r = wait_parts(scan, why);
+		r = end_parts(scan, why);
 	} else {
 		scan->began_ns = clock_monotonic_ns();
-		choose(scan, request, open_files());
+		scan->use_bpf = !request->no_bpf && !scan->bpf_failed;
 		r = scan_now(scan, why);
 	}
 	/* What BPF may not do, /proc may. */
@@ -142,8 +136,9 @@ int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *re
 
 void owner_scan_done(struct owner_scan *scan)
 {
-	(void)wait_parts(scan, NULL);
+	abandon(scan);
 	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++)
 		vec_done(&scan->lists[i]);
+	vec_done(&scan->walk.pids);
 	owner_bpf_close(scan->bpf);
 }

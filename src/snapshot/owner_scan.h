@@ -2,24 +2,16 @@
 /* Finding all descriptors that are sockets: through BPF or /proc, in this thread or beside it. */
 #pragma once
 
-#include "base/vec.h"
 #include "snapshot/owner.h"
 #include "snapshot/worker.h"
 
-struct owner_list {
-	struct owner_record *items;
-	size_t count;
-	size_t room;
-};
-
 /* Parts of the work that can go on at the same time. */
-#define OWNER_SCAN_LISTS 2
+#define OWNER_SCAN_LISTS 4
 
 struct owner_part {
 	struct owner_scan *scan;
-	unsigned index;
-	unsigned parts; /* how many the processes are divided among */
-	uint64_t hidden;
+	struct owner_list *list;
+	bool done;
 	int result;
 	struct why why;
 	struct worker worker;
@@ -31,6 +23,7 @@ struct owner_scan {
 	uint64_t ended_ns;                         /* CLOCK_MONOTONIC; 0: no scan yet */
 	uint64_t took_ns;
 	struct owner_bpf *bpf;
+	struct owner_walk walk;
 	bool bpf_failed;
 	bool use_bpf;
 	uint64_t began_ns; /* of the one under way; 0: none */

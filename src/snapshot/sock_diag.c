@@ -18,18 +18,22 @@
 /* Costs a fourteenth of a dump and is seldom looked at: not asked of very many. */
 #define EXT_SERVICE (EXT(INET_DIAG_TOS) | EXT(INET_DIAG_TCLASS))
 #define ALL_STATES  ((1u << SOCKET_STATES) - 2)
+/* What reading a socket costs, about; and the share of a dump beyond which the rest is not worth a walk of its own. */
+#define SOCKET_NS     1300
+#define OWN_SHARE_MAX 0.85
 /* States in which somebody can be waiting. */
 #define ACTIVE_STATES (ALL_STATES & ~(1u << SOCKET_TIME_WAIT | 1u << SOCKET_FIN_WAIT2 | 1u << SOCKET_CLOSE))
 
 static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
 
-/* One of the halves that a large dump is divided into: what it asks, and where its answers go. */
-struct half {
+/* One of the parts that a large dump is divided into: what it asks, and where its answers go. */
+struct part {
 	struct snapshot *snapshot;
 	struct socket_parse context;
 	struct snapshot_table sockets, tcps; /* of a divided dump: views of the tables */
-	unsigned index;
-	unsigned halves; /* 1: not divided */
+	uint16_t dividing_port;              /* 0: not divided */
+	bool second;                         /* of the two */
+	uint8_t ext;
 	uint32_t states;
 	int result;
 	struct why why;
@@ -42,46 +46,44 @@ struct state {
 };
 
 /*
- * Divides the sockets by their ports: one half has a port of the upper part of the ephemeral range on exactly one side. A
- * server's connections differ in the remote port, a client's in the local one; either way about half of them match.
+ * Divides the sockets by their ports: the second part has a port of the upper end of the ephemeral range on exactly one side.
+ * A server's connections differ in the remote port, a client's in the local one; either way about the same share matches.
  */
-#define DIVIDING_PORT 46884
-
-static void put_division(struct nlmsghdr *request, bool second)
+static void put_division(struct nlmsghdr *request, uint16_t port, bool second)
 {
-	unsigned char here = second ? INET_DIAG_BC_D_GE : INET_DIAG_BC_D_LE;
-	unsigned char there = second ? INET_DIAG_BC_D_LE : INET_DIAG_BC_D_GE;
+	unsigned char here = second ? INET_DIAG_BC_D_LE : INET_DIAG_BC_D_GE;
+	unsigned char there = second ? INET_DIAG_BC_D_GE : INET_DIAG_BC_D_LE;
 	/* code, offset if it holds, offset if not; the operand of a port comparison follows it. Offset of the end: accept;
 	 * four beyond: refuse. */
 	struct inet_diag_bc_op program[] = {
 		{INET_DIAG_BC_S_GE, 8, 20},
-		{0, 0, DIVIDING_PORT},
+		{0, 0, port},
 		{here, 8, 24},
-		{0, 0, second ? DIVIDING_PORT : DIVIDING_PORT - 1},
+		{0, 0, second ? port - 1 : port},
 		{INET_DIAG_BC_JMP, 4, 12},
 		{there, 8, 12},
-		{0, 0, second ? DIVIDING_PORT - 1 : DIVIDING_PORT},
+		{0, 0, second ? port : port - 1},
 	};
 
 	mnl_attr_put(request, INET_DIAG_REQ_BYTECODE, sizeof(program), program);
 }
 
-static int ask(struct half *half, struct nlmsghdr *request)
+static int ask(struct part *part, struct nlmsghdr *request)
 {
 	struct nl_question question = {
 		.protocol = NETLINK_SOCK_DIAG,
 		.request = request,
 		.parse = socket_parse_message,
-		.context = &half->context,
-		.once = half->halves > 1,
+		.context = &part->context,
+		.once = part->dividing_port,
 	};
 
-	if (half->halves > 1)
-		put_division(request, half->index == 1);
-	return nl_ask(half->snapshot, &question, &half->why);
+	if (part->dividing_port)
+		put_division(request, part->dividing_port, part->second);
+	return nl_ask(part->snapshot, &question, &part->why);
 }
 
-static int ask_family(struct half *half, uint8_t family)
+static int ask_family(struct part *part, uint8_t family)
 {
 	struct nl_request room;
 	struct inet_diag_req_v2 *req;
@@ -89,10 +91,10 @@ static int ask_family(struct half *half, uint8_t family)
 		nl_request_begin(&room, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, sizeof(*req), (void **)&req);
 
 	req->sdiag_family = family;
-	req->sdiag_protocol = half->context.proto;
-	req->idiag_ext = (half->context.proto == IPPROTO_TCP ? EXT_TCP : EXT_UDP) | EXT_SERVICE;
-	req->idiag_states = half->states;
-	return ask(half, request);
+	req->sdiag_protocol = part->context.proto;
+	req->idiag_ext = part->ext;
+	req->idiag_states = part->states;
+	return ask(part, request);
 }
 
 /*
@@ -101,32 +103,33 @@ static int ask_family(struct half *half, uint8_t family)
  */
 static void ask_tcp(void *data)
 {
-	struct half *half = data;
+	struct part *part = data;
 	struct nl_request room;
 	struct inet_diag_req *req;
 	struct nlmsghdr *request = nl_request_begin(&room, TCPDIAG_GETSOCK, NLM_F_DUMP, sizeof(*req), (void **)&req);
 
 	req->idiag_family = AF_UNSPEC;
-	req->idiag_ext = half->halves > 1 ? EXT_TCP : EXT_TCP | EXT_SERVICE;
-	req->idiag_states = half->states;
-	half->result = ask(half, request);
-	if (half->result == 0 || half->halves > 1)
+	req->idiag_ext = part->ext;
+	req->idiag_states = part->states;
+	part->result = ask(part, request);
+	if (part->result == 0 || part->dividing_port)
 		return;
-	half->result = ask_family(half, AF_INET);
-	if (half->result == 0)
-		half->result = ask_family(half, AF_INET6);
+	part->result = ask_family(part, AF_INET);
+	if (part->result == 0)
+		part->result = ask_family(part, AF_INET6);
 }
 
-static void ask_udp(struct half *half)
+static void ask_udp(struct part *part)
 {
 	int r6;
 
-	half->context.proto = IPPROTO_UDP;
-	half->result = ask_family(half, AF_INET);
-	r6 = ask_family(half, AF_INET6);
+	part->context.proto = IPPROTO_UDP;
+	part->ext = EXT_UDP | EXT_SERVICE;
+	part->result = ask_family(part, AF_INET);
+	r6 = ask_family(part, AF_INET6);
 	/* A kernel without IPv6 has no such sockets: nothing is lost. */
-	if (half->result == 0 && r6 != -ENOENT)
-		half->result = r6;
+	if (part->result == 0 && r6 != -ENOENT)
+		part->result = r6;
 }
 
 /*
@@ -149,9 +152,9 @@ static uint64_t count_tcp(struct snapshot *snapshot)
 	return waiting + allocated;
 }
 
-static struct half half_of(struct snapshot *snapshot, unsigned index, unsigned halves)
+static struct part part_of(struct snapshot *snapshot)
 {
-	return (struct half){
+	return (struct part){
 		.snapshot = snapshot,
 		.context =
 			{
@@ -159,8 +162,7 @@ static struct half half_of(struct snapshot *snapshot, unsigned index, unsigned h
 				.sockets = snapshot_table(snapshot, &socket_type),
 				.tcps = snapshot_table(snapshot, &tcp_type),
 			},
-		.index = index,
-		.halves = halves,
+		.ext = EXT_TCP | EXT_SERVICE,
 		.states = ALL_STATES,
 	};
 }
@@ -176,7 +178,7 @@ static void follow_moved(struct snapshot_table *sockets, size_t from, const stru
 	}
 }
 
-static int join_halves(struct snapshot *snapshot, const struct half *first, const struct half *second)
+static int join_parts(struct snapshot *snapshot, const struct part *first, const struct part *second)
 {
 	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
 			      *tcps = snapshot_table(snapshot, &tcp_type);
@@ -199,43 +201,71 @@ static int join_halves(struct snapshot *snapshot, const struct half *first, cons
 	return 0;
 }
 
-/* Two threads, each with half of the sockets, into the same tables. */
-static int collect_divided(struct snapshot *snapshot, size_t expected, uint32_t states)
+/*
+ * The port that divides the sockets so that both threads are ready at the same time: the second one may have something else
+ * to do first. 0 when dividing, which makes both walk through the whole table of the kernel, does not pay.
+ */
+static uint16_t dividing_port(struct snapshot *snapshot, uint64_t expected)
+{
+	double cost = (double)expected * SOCKET_NS, own = 0.5 + (double)worker_delay_ns() / cost / 2;
+	uint64_t low = 0, high = 0;
+	const char *at;
+
+	if (worker_cpus() < 2 || own > OWN_SHARE_MAX)
+		return 0;
+	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") == 0) {
+		at = buf_text(&snapshot->text);
+		if (scan_u64(&at, &low))
+			(void)scan_u64(&at, &high);
+	}
+	if (low == 0 || low > high || high > UINT16_MAX)
+		return 0;
+	return (uint16_t)((double)low + own * (double)(high - low));
+}
+
+/* Two threads, each with a part of the sockets, into the same tables. */
+static int collect_divided(struct snapshot *snapshot, const struct part *whole, size_t expected)
 {
 	struct state *state = snapshot_state(snapshot);
-	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
-			      *tcps = snapshot_table(snapshot, &tcp_type);
 	struct table_share socket_share, tcp_share;
-	struct half halves[2];
+	struct part parts[2];
 
 	if (!state->other)
 		state->other = snapshot_new();
 	snapshot_clear(state->other);
 	state->other->netns = snapshot->netns;
 	state->other->source = snapshot->source;
-	table_share_begin(&socket_share, sockets, expected);
-	table_share_begin(&tcp_share, tcps, expected);
+	table_share_begin(&socket_share, whole->context.sockets, expected);
+	table_share_begin(&tcp_share, whole->context.tcps, expected);
 	for (unsigned i = 0; i < 2; i++) {
-		halves[i] = half_of(i ? state->other : snapshot, i, 2);
-		halves[i].states = states;
-		halves[i].sockets = table_share_view(&socket_share, sockets);
-		halves[i].tcps = table_share_view(&tcp_share, tcps);
-		halves[i].context.sockets = &halves[i].sockets;
-		halves[i].context.tcps = &halves[i].tcps;
+		parts[i] = *whole;
+		parts[i].snapshot = i ? state->other : snapshot;
+		parts[i].second = i;
+		parts[i].sockets = table_share_view(&socket_share, whole->context.sockets);
+		parts[i].tcps = table_share_view(&tcp_share, whole->context.tcps);
+		parts[i].context.sockets = &parts[i].sockets;
+		parts[i].context.tcps = &parts[i].tcps;
 	}
-	worker_start(&halves[1].worker, ask_tcp, &halves[1]);
-	ask_tcp(&halves[0]);
-	worker_join(&halves[1].worker);
-	return join_halves(snapshot, &halves[0], &halves[1]);
+	worker_start(&parts[1].worker, ask_tcp, &parts[1], expected * SOCKET_NS / 2);
+	ask_tcp(&parts[0]);
+	worker_join(&parts[1].worker);
+	return join_parts(snapshot, &parts[0], &parts[1]);
 }
 
-static int collect_tcp(struct snapshot *snapshot, struct half *whole)
+static int collect_tcp(struct snapshot *snapshot, struct part *whole)
 {
-	uint64_t expected = worker_cpus() > 1 ? count_tcp(snapshot) : 0;
+	uint64_t expected = count_tcp(snapshot);
 
-	/* Where dividing does not work out, one thread does it all. */
-	if (expected >= WORKER_WORTH && collect_divided(snapshot, expected, whole->states) == 0)
-		return 0;
+	if (expected >= WORKER_WORTH) {
+		whole->ext = EXT_TCP;
+		whole->dividing_port = dividing_port(snapshot, expected);
+		/* Where dividing does not work out, one thread does it all. */
+		if (whole->dividing_port && collect_divided(snapshot, whole, expected) == 0)
+			return 0;
+		whole->dividing_port = 0;
+		table_reserve(whole->context.sockets, whole->context.sockets->count + expected);
+		table_reserve(whole->context.tcps, whole->context.tcps->count + expected);
+	}
 	ask_tcp(whole);
 	return whole->result;
 }
@@ -253,7 +283,7 @@ static struct sock_watch *watch_of(struct state *state, uint32_t netns)
 }
 
 /* Those on which something happens: all are read when it is time, else the ones that are known, and the listeners. */
-static int collect_active(struct snapshot *snapshot, struct half *whole)
+static int collect_active(struct snapshot *snapshot, struct part *whole)
 {
 	struct sock_watch *watch = watch_of(snapshot_state(snapshot), snapshot->netns);
 	size_t from = whole->context.sockets->count;
@@ -282,7 +312,7 @@ static int collect_active(struct snapshot *snapshot, struct half *whole)
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct half whole = half_of(snapshot, 0, 1);
+	struct part whole = part_of(snapshot);
 	int r;
 
 	if (request->active_only && request->repeated)

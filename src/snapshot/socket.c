@@ -387,8 +387,7 @@ void socket_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mess
 	const struct inet_diag_msg *msg = nl_payload(message);
 	struct socket_record *socket;
 
-	if (nl_payload_len(message) < sizeof(*msg) ||
-	    (msg->idiag_family != AF_INET && msg->idiag_family != AF_INET6))
+	if (nl_payload_len(message) < sizeof(*msg) || (msg->idiag_family != AF_INET && msg->idiag_family != AF_INET6))
 		return;
 	socket = table_add(context->sockets);
 	if (!socket)

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <sched.h>
 
+#include "base/clock.h"
 #include "snapshot/worker.h"
+
+/* Of the whole process: work shares the processors, whoever began it. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned running;
+	unsigned begun;         /* running ones and those that wait */
+	uint64_t busy_until_ns; /* until they are done, by what was told about them */
+} workers = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 unsigned worker_cpus(void)
 {
@@ -12,26 +22,91 @@ unsigned worker_cpus(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
+/* How many may run at a time: one processor is the caller's. */
+static unsigned room(void)
+{
+	return max_of(worker_cpus(), 2u) - 1;
+}
+
 static void *begin(void *data)
 {
 	struct worker *worker = data;
 
-	worker->run(worker->context);
+	(void)pthread_mutex_lock(&workers.lock);
+	while (worker->state == WORKER_WAITING && workers.running >= room())
+		(void)pthread_cond_wait(&workers.changed, &workers.lock);
+	if (worker->state == WORKER_WAITING) {
+		worker->state = WORKER_RUNNING;
+		workers.running++;
+	}
+	if (worker->state == WORKER_RUNNING) {
+		(void)pthread_mutex_unlock(&workers.lock);
+		worker->run(worker->context);
+		(void)pthread_mutex_lock(&workers.lock);
+		workers.running--;
+		(void)pthread_cond_broadcast(&workers.changed);
+	}
+	workers.begun--;
+	(void)pthread_mutex_unlock(&workers.lock);
 	return NULL;
 }
 
-void worker_start(struct worker *worker, void (*run)(void *context), void *context)
+static bool start_thread(struct worker *worker, uint64_t cost_ns)
 {
-	worker->run = run;
-	worker->context = context;
-	worker->running = pthread_create(&worker->thread, NULL, begin, worker) == 0;
-	if (!worker->running)
-		run(context);
+	uint64_t now = clock_monotonic_ns();
+
+	/* First come, first served: a thread may run long after it was made. */
+	worker->state = workers.running < room() ? WORKER_RUNNING : WORKER_WAITING;
+	if (pthread_create(&worker->thread, NULL, begin, worker) != 0)
+		return false;
+	workers.running += worker->state == WORKER_RUNNING;
+	if (workers.begun++ == 0 || workers.busy_until_ns < now)
+		workers.busy_until_ns = now;
+	workers.busy_until_ns += cost_ns / room();
+	return true;
+}
+
+void worker_start(struct worker *worker, void (*run)(void *context), void *context, uint64_t cost_ns)
+{
+	bool started;
+
+	*worker = (struct worker){.run = run, .context = context};
+	(void)pthread_mutex_lock(&workers.lock);
+	started = start_thread(worker, cost_ns);
+	(void)pthread_mutex_unlock(&workers.lock);
+	if (started)
+		return;
+	worker->state = WORKER_NONE;
+	run(context);
 }
 
 void worker_join(struct worker *worker)
 {
-	if (worker->running)
-		(void)pthread_join(worker->thread, NULL);
-	worker->running = false;
+	bool begun, taken;
+
+	(void)pthread_mutex_lock(&workers.lock);
+	begun = worker->state != WORKER_NONE;
+	taken = worker->state == WORKER_WAITING;
+	if (taken) {
+		worker->state = WORKER_TAKEN;
+		(void)pthread_cond_broadcast(&workers.changed);
+	}
+	(void)pthread_mutex_unlock(&workers.lock);
+	if (!begun)
+		return;
+	if (taken)
+		worker->run(worker->context);
+	(void)pthread_join(worker->thread, NULL);
+	worker->state = WORKER_NONE;
+}
+
+uint64_t worker_delay_ns(void)
+{
+	uint64_t now = clock_monotonic_ns(), until = 0;
+
+	(void)pthread_mutex_lock(&workers.lock);
+	if (workers.begun >= room())
+		until = workers.busy_until_ns;
+	(void)pthread_mutex_unlock(&workers.lock);
+	return until > now ? until - now : 0;
 }

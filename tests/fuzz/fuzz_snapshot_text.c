@@ -7,7 +7,6 @@
 #include "snapshot/counter.h"
 #include "snapshot/host.h"
 #include "snapshot/memory.h"
-#include "snapshot/owner.h"
 #include "snapshot/process.h"
 #include "snapshot/tunnel.h"
 #include "view/json.h"
@@ -72,12 +71,9 @@ static void check_counters(struct snapshot *snapshot, const char *text)
 
 static void check_names(struct snapshot *snapshot, const char *text)
 {
-	uint32_t inode;
 	char dev[16];
 
 	(void)snapshot;
-	if (owner_parse_link(text, strlen(text), &inode))
-		fuzz_require(inode > 0 && strncmp(text, "socket:[", 8) == 0);
 	if (tunnel_parse_fdinfo(text, dev, sizeof(dev)))
 		fuzz_require(strnlen(dev, sizeof(dev)) < sizeof(dev));
 }

@@ -6,7 +6,6 @@
 #include "snapshot/cgroup_path.h"
 #include "snapshot/delta.h"
 #include "snapshot/link.h"
-#include "snapshot/owner.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/sock_watch.h"
 #include "snapshot/table_share.h"
@@ -413,24 +412,6 @@ TEST(membership_by_controller)
 	CHECK_EQ_TEXT(path, "/");
 	CHECK_ERR(cgroup_text_best("", path, sizeof(path)), -ENODATA);
 	CHECK_ERR(cgroup_text_best("nonsense\n::\n", path, sizeof(path)), -ENODATA);
-}
-
-/* --- owners --- */
-
-TEST(socket_links)
-{
-	uint32_t inode = 0;
-
-	CHECK(owner_parse_link("socket:[4711]", 13, &inode));
-	CHECK_EQ_UINT(inode, 4711);
-	CHECK(!owner_parse_link("socket:[4711", 12, &inode));
-	CHECK(!owner_parse_link("socket:[]", 9, &inode));
-	CHECK(!owner_parse_link("socket:[47x]", 12, &inode));
-	CHECK(!owner_parse_link("socket:[-7]", 11, &inode));
-	CHECK(!owner_parse_link("socket:[99999999999]", 20, &inode));
-	CHECK(!owner_parse_link("socket:[000000000000000000000000000001]", 39, &inode));
-	CHECK(!owner_parse_link("pipe:[4711]", 11, &inode));
-	CHECK(!owner_parse_link("", 0, &inode));
 }
 
 /* --- watching --- */
