@@ -15,6 +15,7 @@ struct config {
 	bool json;
 	bool all;
 	const char *rules;
+	const char *engine;
 	double fail_on;
 	const char *file;
 	const char *measures;
@@ -27,6 +28,8 @@ static const struct option_spec options[] = {
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
 	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct config, engine, TEXT, "engine", 0, "NAME",
+	       "who judges: rules (the default), nest2011, flowdiagnoser"),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
 	       "exit with 1 when a finding is at least this certain"),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
@@ -89,8 +92,11 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.config = config};
-	struct live_diagnosis live = {
-		.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &context};
+	struct live_diagnosis live = {.netns = config->netns,
+				      .engine_name = config->engine,
+				      .duration_ns = config->duration_ns,
+				      .report = report,
+				      .context = &context};
 	int code = live_diagnosis_prepare(&live, "diagnose", config->rules, config->file);
 
 	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {

@@ -83,6 +83,7 @@ int live_diagnosis_run(struct live_diagnosis *live)
 	state.snapshot = snapshot_new();
 	state.window = window_new();
 	live->diagnosis = diagnosis_new(live->knowledge);
+	diagnosis_set_engine(live->diagnosis, live->engine);
 	if (r == 0 && namespaces.items.count > 0)
 		state.window->netns = namespaces.items.items[0].inum;
 	if (r == 0)
@@ -125,6 +126,8 @@ int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, con
 		live->knowledge->is_command = command_exists;
 	if (r == 0 && rules_dir)
 		r = knowledge_add_dir(live->knowledge, rules_dir, &why);
+	if (r == 0)
+		r = engine_find(live->engine_name, &live->engine, &why);
 	if (r < 0) {
 		log_error("%s: %s", command, why.text);
 		return EXIT_USAGE;

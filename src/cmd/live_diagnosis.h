@@ -8,6 +8,8 @@
 struct live_diagnosis {
 	const char *netns;    /* NULL: the own namespace */
 	uint64_t duration_ns; /* 0: until somebody ends it */
+	const char *engine_name; /* NULL: the default */
+	const struct engine *engine;
 	struct knowledge *knowledge;
 	struct out out;
 	/* Called after each window from the third on; a negative errno ends the look. */
@@ -22,7 +24,7 @@ struct live_diagnosis {
 	struct why why;
 };
 
-/* Loads the rules and opens the output; an exit code. */
+/* Loads the rules, finds the engine and opens the output; an exit code. */
 int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *rules_dir, const char *file);
 /* 0, an exit code above it, or a negative errno. */
 int live_diagnosis_run(struct live_diagnosis *live);

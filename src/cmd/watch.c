@@ -39,6 +39,7 @@ struct config {
 	uint64_t duration_ns;
 	const char *netns;
 	const char *rules;
+	const char *engine;
 	struct output_options output;
 };
 
@@ -46,6 +47,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
 	OPTION(struct config, netns, TEXT, "netns", 'N', "NETNS", "look at this network namespace: name, path or pid"),
 	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct config, engine, TEXT, "engine", 0, "NAME",
+	       "who judges: rules (the default), nest2011, flowdiagnoser"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
@@ -140,8 +143,11 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct watch watch = {.stalls = MAP_INIT(0, sizeof(struct stall), 100000)};
-	struct live_diagnosis live = {
-		.netns = config->netns, .duration_ns = config->duration_ns, .report = report, .context = &watch};
+	struct live_diagnosis live = {.netns = config->netns,
+				      .engine_name = config->engine,
+				      .duration_ns = config->duration_ns,
+				      .report = report,
+				      .context = &watch};
 	struct shape shape = SHAPE_OF(&watch_type);
 	struct why why = {};
 	int code = live_diagnosis_prepare(&live, "watch", config->rules, NULL);

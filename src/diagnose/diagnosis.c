@@ -3,6 +3,7 @@
 
 #include "diagnose/conn.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/engine.h"
 
 /* --- record types --- */
 
@@ -101,6 +102,7 @@ struct trace {
 
 struct diagnosis {
 	const struct knowledge *knowledge;
+	const struct engine *engine;
 	struct graph *graph;
 	struct verdict *verdict;
 	struct map traces; /* "cause module" -> struct trace */
@@ -122,12 +124,21 @@ static void clear_record(struct diagnosis *d)
 struct diagnosis *diagnosis_new(const struct knowledge *knowledge)
 {
 	struct diagnosis *d = xzalloc(sizeof(*d));
+	struct why why = {};
 
 	d->knowledge = knowledge;
+	/* The default is part of this library. */
+	if (engine_find(NULL, &d->engine, &why) < 0)
+		abort();
 	d->traces = MAP_INIT(0, sizeof(struct trace), 100000);
 	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
 		d->host[0] = '\0';
 	return d;
+}
+
+void diagnosis_set_engine(struct diagnosis *d, const struct engine *engine)
+{
+	d->engine = engine;
 }
 
 void diagnosis_free(struct diagnosis *d)
@@ -189,7 +200,7 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	graph_free(d->graph);
 	d->graph = graph;
 	graph_propagate(graph);
-	d->verdict = infer_window(d->knowledge, graph);
+	d->verdict = d->engine->judge(d->knowledge, graph);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
@@ -246,7 +257,7 @@ static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h
 	vec_each(&h->evidence, evidence)
 		if ((evidence->factor > 0) == speaks_for && evidence->counted)
 			items[count++] = (struct evidence_record){
-				.rule = evidence->rule->name, .cf = evidence->factor, .text = evidence->text};
+				.rule = evidence->name, .cf = evidence->factor, .text = evidence->text};
 	return list_of(items, count);
 }
 
@@ -273,7 +284,7 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 {
 	struct text_item *items = keep(d, h->cause->next.count, sizeof(*items));
 	const struct evidence *strongest = &h->evidence.items[0];
-	struct shape shape = module_scope_shape(strongest->rule->about);
+	struct shape shape = module_scope_shape(module_scope_find(strongest->seen_at->kind));
 	size_t count = 0;
 
 	vec_each(&h->cause->next, command) {

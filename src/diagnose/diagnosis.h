@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "diagnose/infer.h"
+#include "diagnose/engine.h"
 
 #define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
 
@@ -76,6 +76,8 @@ static inline void diagnosis_freep(struct diagnosis **diagnosis)
 	diagnosis_free(*diagnosis);
 }
 
+/* Who judges from the next window on; at first it is ENGINE_DEFAULT. */
+void diagnosis_set_engine(struct diagnosis *diagnosis, const struct engine *engine);
 /* Takes over the graph of the next window and draws the conclusions. */
 void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
 /* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "diagnose/certainty.h"
+#include "diagnose/engine.h"
 #include "diagnose/infer.h"
 
 static void hypothesis_free(struct hypothesis *h)
@@ -26,6 +27,37 @@ void verdict_free(struct verdict *verdict)
 	free(verdict);
 }
 
+struct verdict *verdict_new(struct graph *graph)
+{
+	struct verdict *verdict = xzalloc(sizeof(*verdict));
+
+	verdict->graph = graph;
+	return verdict;
+}
+
+struct hypothesis *verdict_add(struct verdict *verdict, const struct cause *cause, struct module *accused)
+{
+	struct hypothesis *h = xzalloc(sizeof(*h));
+
+	h->cause = cause;
+	h->accused = accused;
+	vec_push(&verdict->hypotheses, h);
+	return h;
+}
+
+void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *evidence)
+{
+	vec_push(&h->evidence, *evidence);
+}
+
+void hypothesis_add_affected(struct hypothesis *h, struct module *module)
+{
+	vec_each(&h->affects, known)
+		if (*known == module)
+			return;
+	vec_push(&h->affects, module);
+}
+
 /* --- evidence --- */
 
 /* A hypothesis is found again by its cause and the module it accuses. */
@@ -40,21 +72,9 @@ static struct hypothesis *hypothesis_of(struct verdict *verdict, struct map *ind
 	struct hypothesis_key key = {cause, accused};
 	struct hypothesis **slot = map_put(index, &key, NULL);
 
-	if (!*slot) {
-		*slot = xzalloc(sizeof(**slot));
-		(*slot)->cause = cause;
-		(*slot)->accused = accused;
-		vec_push(&verdict->hypotheses, *slot);
-	}
+	if (!*slot)
+		*slot = verdict_add(verdict, cause, accused);
 	return *slot;
-}
-
-static void add_affected(struct hypothesis *h, struct module *module)
-{
-	vec_each(&h->affects, known)
-		if (*known == module)
-			return;
-	vec_push(&h->affects, module);
 }
 
 /* Whoever wants to go on and leans on the module. */
@@ -64,20 +84,20 @@ static void add_dependants(struct hypothesis *h, const struct graph *graph, cons
 		if (*other != module && (*other)->related[module->kind] == module &&
 		    (*other)->activity == ACTIVITY_WAITING &&
 		    ((*other)->kind == MODULE_CONN || (*other)->kind == MODULE_UDP))
-			add_affected(h, *other);
+			hypothesis_add_affected(h, *other);
 }
 
 static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module,
 			 const struct shape *shape)
 {
-	struct evidence *evidence = vec_add(&h->evidence);
 	struct buf text = BUF_INIT(4096);
 
 	(void)knowledge_fill(rule->because, shape, &module->measures, &text);
-	evidence->rule = rule;
-	evidence->seen_at = module;
-	evidence->factor = rule->certainty;
-	evidence->text = text.data ? text.data : xstrdup("");
+	hypothesis_add_evidence(h, &(struct evidence){.name = rule->name,
+						      .family = rule->family,
+						      .seen_at = module,
+						      .factor = rule->certainty,
+						      .text = text.data ? text.data : xstrdup("")});
 }
 
 static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module)
@@ -95,7 +115,7 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 		if (rule->certainty < 0)
 			continue;
 		if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
-			add_affected(h, module);
+			hypothesis_add_affected(h, module);
 		else
 			add_dependants(h, verdict->graph, module);
 	}
@@ -113,9 +133,7 @@ static int by_strength(const void *a, const void *b)
 {
 	double x = fabs(((const struct evidence *)a)->factor), y = fabs(((const struct evidence *)b)->factor);
 
-	return x < y   ? 1
-	       : x > y ? -1
-		       : strcmp(((const struct evidence *)a)->rule->name, ((const struct evidence *)b)->rule->name);
+	return x < y ? 1 : x > y ? -1 : strcmp(((const struct evidence *)a)->name, ((const struct evidence *)b)->name);
 }
 
 /* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
@@ -128,7 +146,7 @@ static void weigh(struct hypothesis *h)
 		vec_each(&h->evidence, stronger) {
 			if (stronger == evidence)
 				break;
-			if (strcmp(stronger->rule->family, evidence->rule->family) == 0 &&
+			if (strcmp(stronger->family, evidence->family) == 0 &&
 			    (stronger->factor > 0) == (evidence->factor > 0))
 				evidence->counted = false;
 		}
@@ -148,20 +166,31 @@ static int by_certainty(const void *a, const void *b)
 	return strcmp(x->cause->name, y->cause->name) ?: strcmp(x->accused->id, y->accused->id);
 }
 
-struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph)
+void verdict_settle(struct verdict *verdict)
 {
-	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
-	struct verdict *verdict = xzalloc(sizeof(*verdict));
-
-	verdict->graph = graph;
-	vec_each(&knowledge->rules, rule)
-		apply_rule(verdict, &index, *rule);
-	map_done(&index);
 	vec_each(&verdict->hypotheses, h)
 		weigh(*h);
 	vec_sort(&verdict->hypotheses, by_certainty);
+}
+
+struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph)
+{
+	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
+	struct verdict *verdict = verdict_new(graph);
+
+	vec_each(&knowledge->rules, rule)
+		apply_rule(verdict, &index, *rule);
+	map_done(&index);
+	verdict_settle(verdict);
 	return verdict;
 }
+
+static const struct engine rules_engine = {
+	.name = ENGINE_DEFAULT,
+	.summary = "rules over measures of every layer (nest rules lists them)",
+	.judge = infer_window,
+};
+ENGINE(rules_engine);
 
 /* --- competition --- */
 

@@ -9,7 +9,8 @@
 #include "diagnose/knowledge.h"
 
 struct evidence {
-	const struct rule *rule;
+	const char *name;   /* of the rule or table entry that speaks */
+	const char *family; /* what sees the same thing */
 	struct module *seen_at;
 	double factor;
 	char *text;   /* the sentence with its numbers */
@@ -35,8 +36,20 @@ struct verdict {
 /* An explanation wins by at least this much, or both are given. */
 #define INFER_MARGIN 0.2
 
-/* All hypotheses that any evidence speaks for, before they compete. */
+/* All hypotheses that any evidence speaks for, before they compete: the engine "rules" (engine.h). */
 struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph);
+
+/* --- for engines --- */
+
+struct verdict *verdict_new(struct graph *graph);
+/* A new hypothesis. */
+struct hypothesis *verdict_add(struct verdict *verdict, const struct cause *cause, struct module *accused);
+/* Takes the text over. */
+void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *evidence);
+void hypothesis_add_affected(struct hypothesis *h, struct module *module);
+/* Weighs the evidence of every hypothesis and sorts: strongest first. */
+void verdict_settle(struct verdict *verdict);
+
 void verdict_free(struct verdict *verdict);
 static inline void verdict_freep(struct verdict **verdict)
 {
