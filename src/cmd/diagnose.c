@@ -10,12 +10,10 @@
 #include "view/json.h"
 
 struct config {
+	struct live_options live;
 	uint64_t duration_ns;
-	const char *netns;
 	bool json;
 	bool all;
-	const char *rules;
-	const char *engine;
 	double fail_on;
 	const char *file;
 	const char *measures;
@@ -23,13 +21,10 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "look for this long (3)"),
-	OPTION(struct config, netns, TEXT, "netns", 'N', "NETNS", "look at this network namespace: name, path or pid"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL,
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
-	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
-	OPTION(struct config, engine, TEXT, "engine", 0, "NAME",
-	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	OPTION_GROUP(struct config, live, live_option_table),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
 	       "exit with 1 when a finding is at least this certain"),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
@@ -69,22 +64,38 @@ static void write_measures(const struct graph *graph, struct out *out)
 	}
 }
 
-static int report(struct live_diagnosis *live)
+static void report_text(struct live_diagnosis *live, const struct live_view *view,
+			const struct diagnosis_record *record)
+{
+	const struct report *context = live->context;
+	struct present_options look = {
+		.all = context->config->all,
+		.several = live->views.count > 1,
+		.chosen = selection_is_empty(&live->options->selection) ? NULL : &live->options->selection,
+	};
+
+	present_diagnosis(view->diagnosis, record, &look, &live->out);
+}
+
+static int report(struct live_diagnosis *live, const struct live_view *view)
 {
 	struct report *context = live->context;
-	const struct diagnosis_record *record = diagnosis_get(live->diagnosis);
-	const struct finding_record *findings = record->findings.items;
+	const struct diagnosis_record *record = view->gone ? NULL : diagnosis_get(view->diagnosis);
+	const struct finding_record *findings;
 
+	if (!record)
+		return 0;
+	findings = record->findings.items;
 	if (record->findings.count > 0)
 		context->worst = max_of(context->worst, findings[0].certainty);
 	if (context->config->json) {
 		json_add_object(&live->out.pending, &diagnosis_type, record);
 		out_end_line(&live->out);
 	} else if (live->last) {
-		present_diagnosis(live->diagnosis, record, context->config->all, &live->out);
+		report_text(live, view, record);
 	}
 	if (context->config->measures)
-		write_measures(diagnosis_graph(live->diagnosis), &context->measures);
+		write_measures(diagnosis_graph(view->diagnosis), &context->measures);
 	return out_flush(&live->out);
 }
 
@@ -92,12 +103,9 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.config = config};
-	struct live_diagnosis live = {.netns = config->netns,
-				      .engine_name = config->engine,
-				      .duration_ns = config->duration_ns,
-				      .report = report,
-				      .context = &context};
-	int code = live_diagnosis_prepare(&live, "diagnose", config->rules, config->file);
+	struct live_diagnosis live = {
+		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &context};
+	int code = live_diagnosis_prepare(&live, "diagnose", config->file);
 
 	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {
 		log_error("diagnose: cannot write %s", config->measures);
@@ -118,6 +126,10 @@ static const char *const examples[] = {
 	"who is to blame, right now",
 	"nest diagnose -N web --json -d 10",
 	"in the namespace web, as JSON, for ten seconds",
+	"nest diagnose -p 4711",
+	"only what process 4711 uses, wherever it lives",
+	"nest diagnose -N all",
+	"every network namespace of this host, each by itself",
 	"nest diagnose --fail-on 0.8",
 	"for scripts: exit code 1 when something is clearly wrong",
 	NULL,

@@ -9,18 +9,166 @@
 #include "cmd/command.h"
 #include "cmd/live_diagnosis.h"
 #include "diagnose/window.h"
+#include "snapshot/slice.h"
 
-#define WINDOW_NS (1 * NSEC_PER_SEC)
-#define SAMPLES   5 /* a window */
+#define SAMPLES          5  /* a window */
+#define SAMPLES_MIN      2  /* a window, however many there are a second */
+#define SAMPLES_A_SECOND 20 /* at most, but for that */
+
+const struct option_spec live_option_table[] = {
+	OPTION(struct live_options, netns, TEXT, "netns", 'N', "NETNS",
+	       "look at this network namespace: name, path, pid, or all"),
+	OPTION(struct live_options, selection.pid, UINT, "pid", 'p', "PID",
+	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
+	OPTION(struct live_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
+	       "only what processes of this control group or below it use"),
+	OPTION(struct live_options, selection.dev, TEXT, "interface", 'i', "IFACE",
+	       "only connections that leave through this interface"),
+	OPTION(struct live_options, selection.ports, PORTS, "port", 'P', "PORT,..",
+	       "only sockets with one of these ports on either side"),
+	OPTION(struct live_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct live_options, engine, TEXT, "engine", 0, "NAME",
+	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	OPTION_END,
+};
 
 struct state {
 	struct live_diagnosis *live;
 	struct loop *loop;
+	struct netns_list namespaces;
+	bool all; /* namespaces come and go */
 	struct snapshot_request request;
 	struct snapshot *snapshot;
-	struct window *window;
+	unsigned samples;        /* of a window */
+	unsigned samples_so_far; /* in this one */
+	uint64_t window_ns;
 	unsigned windows_wanted;
 };
+
+/* --- namespaces --- */
+
+static void view_free(struct live_view *view)
+{
+	diagnosis_free(view->diagnosis);
+	window_free(view->window);
+	snapshot_slice_free(view->slice);
+	free(view);
+}
+
+static void add_view(struct live_diagnosis *live, const struct netns *netns)
+{
+	struct live_view *view = xzalloc(sizeof(*view));
+
+	view->netns = netns->inum;
+	view->window = window_new();
+	view->window->netns = netns->inum;
+	view->slice = snapshot_slice_new();
+	view->diagnosis = diagnosis_new(live->knowledge);
+	diagnosis_set_engine(view->diagnosis, live->engine);
+	diagnosis_set_selection(view->diagnosis, &live->options->selection);
+	diagnosis_set_netns_name(view->diagnosis, netns->name);
+	vec_push(&live->views, view);
+}
+
+static bool has_view(const struct live_diagnosis *live, uint32_t inum)
+{
+	vec_each(&live->views, view)
+		if ((*view)->netns == inum)
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct netns_list *list, uint32_t inum)
+{
+	vec_each(&list->items, netns)
+		if (netns->inum == inum)
+			return true;
+	return false;
+}
+
+static void match_views(struct state *state)
+{
+	struct live_diagnosis *live = state->live;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < live->views.count; i++) {
+		struct live_view *view = live->views.items[i];
+
+		if (is_listed(&state->namespaces, view->netns)) {
+			live->views.items[kept++] = view;
+			continue;
+		}
+		view->gone = true;
+		(void)live->report(live, view);
+		view_free(view);
+	}
+	live->views.count = kept;
+	vec_each(&state->namespaces.items, netns)
+		if (!has_view(live, netns->inum))
+			add_view(live, netns);
+}
+
+/* A namespace that we held open for longer than a window would outlive its owner, with all its interfaces. */
+static void refresh_namespaces(struct state *state)
+{
+	struct netns_list fresh = {};
+	struct why why = {};
+
+	if (!state->all || netns_find("all", &fresh, &why) < 0)
+		return;
+	netns_list_done(&state->namespaces);
+	state->namespaces = fresh;
+	match_views(state);
+}
+
+/* A process is looked at where it lives, unless somebody knows better. */
+static int find_namespaces(struct state *state)
+{
+	struct live_diagnosis *live = state->live;
+	const struct live_options *options = live->options;
+	char pid[24] = "";
+	int r;
+
+	if (!options->netns && options->selection.pid)
+		snprintf(pid, sizeof(pid), "%" PRIu64, options->selection.pid);
+	r = netns_find(options->netns ?: pid, &state->namespaces, &live->why);
+	state->all = options->netns && strcmp(options->netns, "all") == 0;
+	if (r == 0)
+		match_views(state);
+	return r;
+}
+
+/* --- windows --- */
+
+static void add_sample(struct state *state)
+{
+	vec_each(&state->live->views, at) {
+		struct live_view *view = *at;
+
+		window_add(view->window, state->all ? snapshot_slice_cut(view->slice, state->snapshot, view->netns)
+						    : state->snapshot);
+	}
+	state->samples_so_far++;
+}
+
+static int end_window(struct state *state)
+{
+	struct live_diagnosis *live = state->live;
+	int r = 0;
+
+	state->samples_so_far = 0;
+	live->windows++;
+	live->last = state->windows_wanted && live->windows >= state->windows_wanted;
+	vec_each(&live->views, at) {
+		struct live_view *view = *at;
+
+		diagnosis_add_window(view->diagnosis, window_finish(view->window));
+		view->windows++;
+		if (r == 0 && view->windows >= DIAGNOSIS_WINDOWS)
+			r = live->report(live, view);
+	}
+	return r;
+}
 
 static void take_sample(void *context, uint64_t expirations _unused_)
 {
@@ -35,16 +183,15 @@ static void take_sample(void *context, uint64_t expirations _unused_)
 	for (size_t i = 0; i < state->snapshot->table_count; i++)
 		live->records += state->snapshot->tables[i].count;
 	live->lost += snapshot_refused(state->snapshot);
-	window_add(state->window, state->snapshot);
-	/* The first window's first sample only sets the base: a window spans SAMPLES intervals. */
-	if (state->window->samples < SAMPLES + (live->windows == 0))
+	add_sample(state);
+	/* The first window's first sample only sets the base: a window spans so many intervals. */
+	if (state->samples_so_far < state->samples + (live->windows == 0))
 		return;
-	diagnosis_add_window(live->diagnosis, window_finish(state->window));
-	live->windows++;
-	live->last = state->windows_wanted && live->windows >= state->windows_wanted;
-	r = live->windows >= DIAGNOSIS_WINDOWS ? live->report(live) : 0;
+	r = end_window(state);
 	if (r < 0 || live->last)
 		loop_stop(state->loop, r);
+	else
+		refresh_namespaces(state);
 }
 
 static void interrupted(void *context, int signal_number)
@@ -62,39 +209,44 @@ static int run_loop(struct state *state)
 	if (r == 0)
 		r = loop_add_signal(state->loop, SIGTERM, interrupted, state);
 	if (r == 0)
-		r = loop_add_timer(state->loop, 0, WINDOW_NS / SAMPLES, take_sample, state, NULL);
+		r = loop_add_timer(state->loop, 0, state->window_ns / state->samples, take_sample, state, NULL);
 	if (r < 0)
 		return r;
 	fputs("nest: ready\n", stderr);
 	return loop_run(state->loop);
 }
 
+static void set_pace(struct state *state)
+{
+	const struct live_diagnosis *live = state->live;
+	unsigned rate = max_of(live->rate, 1U);
+
+	state->window_ns = NSEC_PER_SEC / rate;
+	state->samples = max_of(min_of(SAMPLES_A_SECOND / rate, (unsigned)SAMPLES), (unsigned)SAMPLES_MIN);
+	if (live->duration_ns)
+		state->windows_wanted = (unsigned)max_of(
+			min_of(live->duration_ns / state->window_ns, (uint64_t)1 << 30), (uint64_t)DIAGNOSIS_WINDOWS);
+}
+
 int live_diagnosis_run(struct live_diagnosis *live)
 {
-	struct netns_list namespaces = {};
 	struct state state = {.live = live};
 	const struct record_type **needs = window_needs();
-	int r = netns_find(live->netns, &namespaces, &live->why);
+	int r = find_namespaces(&state);
 
-	if (live->duration_ns)
-		state.windows_wanted = (unsigned)max_of(min_of(live->duration_ns / WINDOW_NS, (uint64_t)1 << 30),
-							(uint64_t)DIAGNOSIS_WINDOWS);
-	state.request = (struct snapshot_request){.types = needs, .repeated = true, .namespaces = &namespaces};
+	set_pace(&state);
+	state.request = (struct snapshot_request){.types = needs, .repeated = true, .namespaces = &state.namespaces};
 	state.snapshot = snapshot_new();
-	state.window = window_new();
-	live->diagnosis = diagnosis_new(live->knowledge);
-	diagnosis_set_engine(live->diagnosis, live->engine);
-	if (r == 0 && namespaces.items.count > 0)
-		state.window->netns = namespaces.items.items[0].inum;
 	if (r == 0)
 		r = loop_new(&state.loop);
 	if (r == 0)
 		r = run_loop(&state);
-	diagnosis_free(live->diagnosis);
-	window_free(state.window);
+	vec_each(&live->views, view)
+		view_free(*view);
+	vec_done(&live->views);
 	snapshot_free(state.snapshot);
 	loop_free(state.loop);
-	netns_list_done(&namespaces);
+	netns_list_done(&state.namespaces);
 	free(needs);
 	return r;
 }
@@ -107,7 +259,8 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 		log_error("%s: %s", command, live->why.text[0] ? live->why.text : strerror(-result));
 		return EXIT_CANNOT_OBSERVE;
 	}
-	fprintf(stderr, "nest: %" PRIu64 " events, %" PRIu64 " lost\n", live->records, live->lost);
+	fprintf(stderr, "nest: %" PRIu64 " events, %" PRIu64 " lost%s%s\n", live->records, live->lost,
+		live->closing ? "; " : "", live->closing ?: "");
 	if (r == -EPIPE)
 		return EXIT_SIGNAL + SIGPIPE;
 	if (r < 0) {
@@ -117,17 +270,17 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 	return result;
 }
 
-int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *rules_dir, const char *file)
+int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *file)
 {
 	struct why why = {};
 	int r = knowledge_load(&live->knowledge, &why);
 
 	if (r == 0)
 		live->knowledge->is_command = command_exists;
-	if (r == 0 && rules_dir)
-		r = knowledge_add_dir(live->knowledge, rules_dir, &why);
+	if (r == 0 && live->options->rules)
+		r = knowledge_add_dir(live->knowledge, live->options->rules, &why);
 	if (r == 0)
-		r = engine_find(live->engine_name, &live->engine, &why);
+		r = engine_find(live->options->engine, &live->engine, &why);
 	if (r < 0) {
 		log_error("%s: %s", command, why.text);
 		return EXIT_USAGE;

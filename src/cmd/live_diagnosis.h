@@ -1,31 +1,54 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looking at the live host: snapshots several times a second, a window every second, a diagnosis after each. */
+/*
+ * Looking at the live host: snapshots several times a second, a window every second, a diagnosis after each; of one network
+ * namespace or of all, each with windows and a diagnosis of its own.
+ */
 #pragma once
 
 #include "base/out.h"
 #include "diagnose/diagnosis.h"
 
+/* What the commands that diagnose let people choose; for OPTION_GROUP. */
+struct live_options {
+	const char *netns;
+	struct selection selection;
+	const char *rules;
+	const char *engine;
+};
+extern const struct option_spec live_option_table[];
+
+/* One namespace. */
+struct live_view {
+	uint32_t netns;
+	struct diagnosis *diagnosis;
+	struct window *window;
+	struct snapshot_slice *slice;
+	unsigned windows;
+	bool gone; /* the namespace is no more: this is its last report, about nothing new */
+};
+
 struct live_diagnosis {
-	const char *netns;    /* NULL: the own namespace */
+	const struct live_options *options;
 	uint64_t duration_ns; /* 0: until somebody ends it */
-	const char *engine_name; /* NULL: the default */
-	const struct engine *engine;
+	unsigned rate;        /* windows a second; 0: one */
 	struct knowledge *knowledge;
+	const struct engine *engine;
 	struct out out;
-	/* Called after each window from the third on; a negative errno ends the look. */
-	int (*report)(struct live_diagnosis *live);
+	/* Called for each namespace after each window from the third on; a negative errno ends the look. */
+	int (*report)(struct live_diagnosis *live, const struct live_view *view);
 	void *context;
 	/* For the report. */
-	struct diagnosis *diagnosis;
+	VEC(struct live_view *) views;
 	unsigned windows;
 	bool last;
 	/* What was seen. */
 	uint64_t records, lost;
+	const char *closing; /* more to say at the end; may be NULL */
 	struct why why;
 };
 
 /* Loads the rules, finds the engine and opens the output; an exit code. */
-int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *rules_dir, const char *file);
+int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *file);
 /* 0, an exit code above it, or a negative errno. */
 int live_diagnosis_run(struct live_diagnosis *live);
 /* Closes the output, writes the closing line; the command's exit code. */

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "cmd/snapshot_view.h"
+#include "snapshot/cgroup_path.h"
+#include "snapshot/link.h"
 #include "snapshot/owner.h"
 #include "snapshot/process.h"
+#include "snapshot/route.h"
 #include "snapshot/socket.h"
 
 struct config {
@@ -16,6 +19,7 @@ struct config {
 	bool listening;
 	uint64_t pid;
 	const char *cgroup;
+	const char *dev;
 	struct port_list ports;
 	uint64_t interval_ns;
 	uint64_t count;
@@ -29,6 +33,8 @@ static const struct option_spec options[] = {
 	       .max = INT32_MAX),
 	OPTION(struct config, cgroup, TEXT, "cgroup", 'C', "CGROUP",
 	       "sockets of processes in this control group or below it (a path as in /proc/PID/cgroup)"),
+	OPTION(struct config, dev, TEXT, "interface", 'i', "IFACE",
+	       "sockets bound to this interface, and those whose packets leave through it"),
 	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
@@ -110,15 +116,19 @@ static bool held_by(const struct snapshot *snapshot, const struct socket_record 
 	return false;
 }
 
-static bool in_cgroup(const char *path, const char *wanted)
+/* The interface that a socket is bound to, else the one that the kernel would send its packets through now. */
+static bool leaves_through(const struct snapshot *snapshot, const struct socket_record *socket, const char *dev)
 {
-	size_t n = strlen(wanted);
-
-	while (n > 1 && wanted[n - 1] == '/')
-		n--;
-	if (n == 1 && *wanted == '/')
-		return path != NULL;
-	return path && strncmp(path, wanted, n) == 0 && (path[n] == '\0' || path[n] == '/');
+	if (socket->ifindex != 0 && socket->ifindex != UINT32_MAX) {
+		snapshot_each(snapshot, link_type, const struct link_record, link)
+			if (link->netns == socket->netns && link->ifindex == socket->ifindex)
+				return strcmp(link->dev, dev) == 0;
+		return false;
+	}
+	snapshot_each(snapshot, destination_type, const struct destination_record, way)
+		if (way->netns == socket->netns && memcmp(&way->raddr, &socket->raddr, sizeof(way->raddr)) == 0)
+			return strcmp(way->dev, dev) == 0;
+	return false;
 }
 
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
@@ -132,11 +142,13 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 
 		if (!wanted(config, socket) || (config->pid && !held_by(snapshot, socket, (uint32_t)config->pid)))
 			continue;
+		if (config->dev && !leaves_through(snapshot, socket, config->dev))
+			continue;
 		if (socket->owner != SOCKET_NONE) {
 			find_holder(snapshot, socket, &holder);
 			record.parts[2] = &holder;
 		}
-		if (config->cgroup && !(record.parts[2] && in_cgroup(holder.cgroup, config->cgroup)))
+		if (config->cgroup && !(record.parts[2] && cgroup_path_is_below(holder.cgroup, config->cgroup)))
 			continue;
 		shown += output_record(output, &record);
 	}
@@ -146,6 +158,8 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, &process_type, NULL};
+	static const struct record_type *const types_with_ways[] = {
+		&socket_type, &tcp_type, &owner_type, &process_type, &link_type, &destination_type, NULL};
 	static const char *const listener_columns[] = {"proto", "state", "backlog", "backlog_max",
 						       "laddr", "lport", "pid",     "comm"};
 	static const struct shape shape = {.count = 3, .types = {&socket_type, &tcp_type, &holder_type}};
@@ -160,7 +174,7 @@ static int run(const void *data)
 		.options = &config->look,
 		.output = &output,
 		.shape = &shape,
-		.types = types,
+		.types = config->dev ? types_with_ways : types,
 		.interval_ns = config->interval_ns,
 		.count = config->count,
 		.show = show,

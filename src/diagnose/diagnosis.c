@@ -4,6 +4,7 @@
 #include "diagnose/conn.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/engine.h"
+#include "diagnose/whatif.h"
 
 /* --- record types --- */
 
@@ -41,6 +42,8 @@ static const struct field finding_fields[] = {
 	FIELD(struct finding_record, next, LIST, "commands that dig further", .element = &text_type),
 	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well",
 	      .element = &text_type),
+	FIELD(struct finding_record, would_change, LIST, "what would have to be otherwise for another verdict",
+	      .element = &text_type),
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
 
@@ -70,6 +73,7 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, schema, TEXT, "form of this object"),
 	FIELD(struct diagnosis_record, host, TEXT, "host name"),
 	FIELD(struct diagnosis_record, netns, ID, "network namespace (inode number)"),
+	FIELD(struct diagnosis_record, netns_name, TEXT, "its name below /run/netns"),
 	FIELD(struct diagnosis_record, start_ns, TIME, "begin of the window"),
 	FIELD(struct diagnosis_record, window_ms, ID, "length of the window in milliseconds"),
 	FIELD(struct diagnosis_record, modules, LIST, "the graph", .element = &module_type),
@@ -103,6 +107,9 @@ struct trace {
 struct diagnosis {
 	const struct knowledge *knowledge;
 	const struct engine *engine;
+	const struct selection *selection; /* NULL: everything */
+	size_t selected;                   /* sockets of the last window */
+	char *netns_name;
 	struct graph *graph;
 	struct verdict *verdict;
 	struct map traces; /* "cause module" -> struct trace */
@@ -141,6 +148,22 @@ void diagnosis_set_engine(struct diagnosis *d, const struct engine *engine)
 	d->engine = engine;
 }
 
+void diagnosis_set_selection(struct diagnosis *d, const struct selection *selection)
+{
+	d->selection = selection && !selection_is_empty(selection) ? selection : NULL;
+}
+
+void diagnosis_set_netns_name(struct diagnosis *d, const char *name)
+{
+	free(d->netns_name);
+	d->netns_name = name && *name ? xstrdup(name) : NULL;
+}
+
+size_t diagnosis_selected(const struct diagnosis *d)
+{
+	return d->selected;
+}
+
 void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
@@ -150,6 +173,7 @@ void diagnosis_free(struct diagnosis *d)
 	verdict_free(d->verdict);
 	graph_free(d->graph);
 	map_done(&d->traces);
+	free(d->netns_name);
 	free(d);
 }
 
@@ -183,6 +207,17 @@ static void age_traces(struct diagnosis *d)
 	vec_done(&faded);
 }
 
+/* Somebody that was asked about suffers, or nobody visibly does and the accused is one of them. */
+static bool is_asked_about(const struct hypothesis *h)
+{
+	if (h->affects.count == 0)
+		return !h->accused->hidden;
+	vec_each(&h->affects, module)
+		if (!(*module)->hidden)
+			return true;
+	return false;
+}
+
 /* Confirmed when the newest window and the one before agree; the weaker of the two is what can be claimed. */
 static bool confirmed(const struct hypothesis *h, void *context)
 {
@@ -190,7 +225,7 @@ static bool confirmed(const struct hypothesis *h, void *context)
 	_cleanup_free_ char *key = trace_key(h);
 	const struct trace *trace = map_get(&d->traces, key);
 
-	return trace && trace->certainty[1] >= INFER_THRESHOLD;
+	return trace && trace->certainty[1] >= INFER_THRESHOLD && is_asked_about(h);
 }
 
 void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
@@ -200,6 +235,7 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	graph_free(d->graph);
 	d->graph = graph;
 	graph_propagate(graph);
+	d->selected = d->selection ? graph_select(graph, d->selection) : 0;
 	d->verdict = d->engine->judge(d->knowledge, graph);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
@@ -243,10 +279,12 @@ static struct list list_of(const void *items, size_t count)
 static struct list module_ids(struct diagnosis *d, struct module *const *modules, size_t count)
 {
 	struct text_item *items = keep(d, count, sizeof(*items));
+	size_t shown = 0;
 
 	for (size_t i = 0; i < count; i++)
-		items[i].text = modules[i]->id;
-	return list_of(items, count);
+		if (!modules[i]->hidden)
+			items[shown++].text = modules[i]->id;
+	return list_of(items, shown);
 }
 
 static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h, bool speaks_for)
@@ -321,6 +359,19 @@ static const char *reason(const struct hypothesis *h)
 	return NULL;
 }
 
+static struct list change_sentences(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct text_item *items = keep(d, WHATIF_MAX, sizeof(*items));
+	char *sentences[WHATIF_MAX];
+	size_t count = whatif_sentences(d->knowledge, d->verdict, h, sentences);
+
+	for (size_t i = 0; i < count; i++) {
+		vec_push(&d->memory, sentences[i]);
+		items[i].text = sentences[i];
+	}
+	return list_of(items, count);
+}
+
 static struct finding_record make_finding(struct diagnosis *d, const struct hypothesis *h)
 {
 	_cleanup_free_ char *key = trace_key(h);
@@ -339,6 +390,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.advice = h->cause->advice,
 		.next = next_commands(d, h),
 		.ambiguous_with = rival_names(d, h),
+		.would_change = change_sentences(d, h),
 	};
 }
 
@@ -364,6 +416,8 @@ static struct list module_list(struct diagnosis *d)
 		const struct module *module = *at;
 		const struct limit_record *limits = conn_limits(module);
 
+		if (module->hidden)
+			continue;
 		items[count++] = (struct module_record){
 			.id = module->id,
 			.layer = diagnosis_layer(module->kind),
@@ -388,6 +442,7 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.schema = DIAGNOSIS_SCHEMA,
 		.host = d->host,
 		.netns = d->graph->netns,
+		.netns_name = d->netns_name,
 		.start_ns = d->starts[d->windows - 1],
 		.window_ms = (end_ns - d->starts[d->windows - 1]) / 1000000,
 		.modules = module_list(d),

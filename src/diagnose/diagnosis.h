@@ -7,6 +7,7 @@
 #pragma once
 
 #include "diagnose/engine.h"
+#include "diagnose/select.h"
 
 #define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
 
@@ -32,6 +33,7 @@ struct finding_record {
 	const char *advice;
 	struct list next;           /* text */
 	struct list ambiguous_with; /* text */
+	struct list would_change;   /* text */
 };
 
 /* What held a connection back, as shares of the window; they add up to one. */
@@ -57,6 +59,7 @@ struct diagnosis_record {
 	const char *schema;
 	const char *host;
 	uint64_t netns;
+	const char *netns_name;
 	uint64_t start_ns;
 	uint64_t window_ms;
 	struct list modules;  /* module_record */
@@ -78,6 +81,12 @@ static inline void diagnosis_freep(struct diagnosis **diagnosis)
 
 /* Who judges from the next window on; at first it is ENGINE_DEFAULT. */
 void diagnosis_set_engine(struct diagnosis *diagnosis, const struct engine *engine);
+/* What is told of; NULL: everything. Stays the caller's. */
+void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection *selection);
+/* The name of the namespace that the windows are of, for people; NULL: it has none. */
+void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
+/* Sockets of the last window that the selection let through. */
+size_t diagnosis_selected(const struct diagnosis *diagnosis);
 /* Takes over the graph of the next window and draws the conclusions. */
 void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
 /* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */

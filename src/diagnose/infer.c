@@ -23,7 +23,10 @@ void verdict_free(struct verdict *verdict)
 		return;
 	vec_each(&verdict->hypotheses, h)
 		hypothesis_free(*h);
+	vec_each(&verdict->losers, h)
+		hypothesis_free(*h);
 	vec_done(&verdict->hypotheses);
+	vec_done(&verdict->losers);
 	free(verdict);
 }
 
@@ -136,6 +139,11 @@ static int by_strength(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : strcmp(((const struct evidence *)a)->name, ((const struct evidence *)b)->name);
 }
 
+bool evidence_is_akin(const struct evidence *a, const struct evidence *b)
+{
+	return strcmp(a->family, b->family) == 0 && (a->factor > 0) == (b->factor > 0);
+}
+
 /* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
 static void weigh(struct hypothesis *h)
 {
@@ -146,13 +154,41 @@ static void weigh(struct hypothesis *h)
 		vec_each(&h->evidence, stronger) {
 			if (stronger == evidence)
 				break;
-			if (strcmp(stronger->family, evidence->family) == 0 &&
-			    (stronger->factor > 0) == (evidence->factor > 0))
+			if (evidence_is_akin(stronger, evidence))
 				evidence->counted = false;
 		}
 		if (evidence->counted)
 			h->certainty = certainty_combine(h->certainty, evidence->factor);
 	}
+}
+
+double hypothesis_without(const struct hypothesis *h, const struct evidence *gone)
+{
+	double certainty = 0;
+
+	vec_each(&h->evidence, evidence)
+		if (evidence->counted && !evidence_is_akin(evidence, gone))
+			certainty = certainty_combine(certainty, evidence->factor);
+	return certainty;
+}
+
+double hypothesis_with(const struct hypothesis *h, const char *family, double factor)
+{
+	const struct evidence more = {.family = family, .factor = factor};
+	double certainty = factor;
+
+	vec_each(&h->evidence, evidence) {
+		bool same = evidence_is_akin(evidence, &more);
+
+		if (!evidence->counted)
+			continue;
+		/* The stronger of the two counts. */
+		if (same && fabs(evidence->factor) >= fabs(factor))
+			return h->certainty;
+		if (!same)
+			certainty = certainty_combine(certainty, evidence->factor);
+	}
+	return certainty;
 }
 
 static int by_certainty(const void *a, const void *b)
@@ -194,7 +230,7 @@ ENGINE(rules_engine);
 
 /* --- competition --- */
 
-static bool affects(const struct hypothesis *h, const struct module *module)
+bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 {
 	vec_each(&h->affects, known)
 		if (*known == module)
@@ -206,7 +242,7 @@ static bool affects(const struct hypothesis *h, const struct module *module)
 static double best_for(const struct verdict *verdict, const struct module *module)
 {
 	vec_each(&verdict->hypotheses, h)
-		if (affects(*h, module))
+		if (hypothesis_affects(*h, module))
 			return (*h)->certainty; /* strongest first */
 	return 0;
 }
@@ -225,7 +261,7 @@ static bool is_good_explanation(const struct verdict *verdict, const struct hypo
 static bool share_sufferer(const struct hypothesis *a, const struct hypothesis *b)
 {
 	vec_each(&a->affects, module)
-		if (affects(b, *module))
+		if (hypothesis_affects(b, *module))
 			return true;
 	return false;
 }
@@ -241,7 +277,7 @@ static void filter(struct verdict *verdict, const bool *wanted)
 		if (wanted[i])
 			verdict->hypotheses.items[kept++] = h;
 		else
-			hypothesis_free(h);
+			vec_push(&verdict->losers, h);
 	}
 	verdict->hypotheses.count = kept;
 }
@@ -260,6 +296,7 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 	for (size_t i = 0; i < verdict->hypotheses.count; i++)
 		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]);
 	filter(verdict, wanted);
+	vec_sort(&verdict->losers, by_certainty);
 	vec_each(&verdict->hypotheses, a)
 		vec_each(&verdict->hypotheses, b)
 			if (a != b && share_sufferer(*a, *b) && fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)

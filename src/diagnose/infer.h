@@ -29,6 +29,7 @@ struct hypothesis {
 struct verdict {
 	struct graph *graph;                 /* not owned */
 	VEC(struct hypothesis *) hypotheses; /* strongest first */
+	VEC(struct hypothesis *) losers;     /* what was dropped in the competition, strongest first */
 };
 
 /* Below this nothing is reported; two windows in a row must reach it. */
@@ -49,6 +50,12 @@ void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *eviden
 void hypothesis_add_affected(struct hypothesis *h, struct module *module);
 /* Weighs the evidence of every hypothesis and sorts: strongest first. */
 void verdict_settle(struct verdict *verdict);
+/* What its certainty would be without all that sees the same as that evidence, and with another piece of a family. */
+double hypothesis_without(const struct hypothesis *h, const struct evidence *gone);
+double hypothesis_with(const struct hypothesis *h, const char *family, double factor);
+/* Whether two pieces of evidence see the same thing and say the same about it. */
+bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
+bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
 
 void verdict_free(struct verdict *verdict);
 static inline void verdict_freep(struct verdict **verdict)

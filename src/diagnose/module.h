@@ -49,6 +49,7 @@ struct module {
 	struct module
 		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
 	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
+	bool hidden;                     /* outside of what was asked about (select.h) */
 	VEC(struct module *) depends_on; /* the edges down */
 	VEC(struct module *) needed_by;  /* the same edges, up */
 };
@@ -67,6 +68,11 @@ const char *module_kind_name(enum module_kind kind);
 /* -ENOENT */
 int module_kind_find(const char *name, enum module_kind *ret_kind) _must_check_;
 const char *activity_name(enum activity activity);
+
+static inline bool module_is_socket(const struct module *module)
+{
+	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_LISTENER;
+}
 
 /*
  * What is measured of a kind of module, and of what it leans on: the fields a rule about that kind may name. Each part is

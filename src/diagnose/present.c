@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/text.h"
@@ -33,7 +34,7 @@ static const char *text_at(const struct list *list, uint32_t i)
 	return ((const char *const *)list->items)[i];
 }
 
-static void add_finding(struct tree *tree, const struct hypothesis *h, const struct finding_record *f)
+static void add_finding(struct tree *tree, const struct hypothesis *h, const struct finding_record *f, bool all)
 {
 	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f)",
 					  h->accused->name, h->cause->summary, f->because, f->certainty);
@@ -43,23 +44,59 @@ static void add_finding(struct tree *tree, const struct hypothesis *h, const str
 	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)
 		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well",
 			 text_at(&f->ambiguous_with, i));
+	for (uint32_t i = 0; all && i < f->would_change.count; i++)
+		tree_add(tree, node, OUT_DIM, "would change", "%s", text_at(&f->would_change, i));
 	tree_add(tree, node, OUT_PLAIN, "do", "%s", f->advice);
 	for (uint32_t i = 0; i < f->next.count; i++)
 		tree_add(tree, node, OUT_PLAIN, "next", "%s", text_at(&f->next, i));
 }
 
-static void print_answer(const struct diagnosis *diagnosis, const struct diagnosis_record *record, struct out *out)
+/* "network namespace web (4026532212)" */
+static void add_place(struct out *out, const struct diagnosis_record *record)
+{
+	buf_add_text(&out->pending, "network namespace ");
+	if (record->netns_name) {
+		text_add_terminal(&out->pending, record->netns_name, strlen(record->netns_name));
+		buf_add_format(&out->pending, " (%" PRIu64 ")", record->netns);
+	} else {
+		buf_add_format(&out->pending, "%" PRIu64, record->netns);
+	}
+}
+
+/* What was asked about and is not there must not look like good health. */
+static void print_health(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
+			 const struct present_options *options, struct out *out)
+{
+	bool nothing = options->chosen && diagnosis_selected(diagnosis) == 0;
+
+	if (options->several) {
+		add_place(out, record);
+		add_line(out,
+			 nothing ? ": no socket there is one of those asked about" : ": nothing holds its traffic up");
+	} else {
+		add_line(out, nothing           ? "No socket here is one of those asked about."
+			      : options->chosen ? "Nothing holds the traffic up that was asked about."
+						: "Nothing holds the network traffic of this host up.");
+	}
+}
+
+static void print_answer(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
+			 const struct present_options *options, struct out *out)
 {
 	const struct verdict *verdict = diagnosis_verdict(diagnosis);
 	const struct finding_record *findings = record->findings.items;
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 
 	if (verdict->hypotheses.count == 0) {
-		add_line(out, "Nothing holds the network traffic of this host up.");
+		print_health(diagnosis, record, options, out);
 		return;
 	}
+	if (options->several) {
+		add_place(out, record);
+		out_end_line(out);
+	}
 	for (size_t i = 0; i < verdict->hypotheses.count; i++)
-		add_finding(tree, verdict->hypotheses.items[i], &findings[i]);
+		add_finding(tree, verdict->hypotheses.items[i], &findings[i], options->all);
 	tree_print(tree, out);
 }
 
@@ -108,6 +145,8 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 /* Below a connection only what this connection uses is shown, and its path below the interface that leads there. */
 static bool belongs(const struct module *conn, const struct module *above, const struct module *below)
 {
+	if (below->hidden)
+		return false;
 	if (!conn)
 		return true;
 	if (above == conn && below->kind == MODULE_PATH && conn->related[MODULE_LINK])
@@ -115,9 +154,16 @@ static bool belongs(const struct module *conn, const struct module *above, const
 	return conn->related[below->kind] == below;
 }
 
-static void add_module(struct tree *tree, struct tree_node *parent, const struct verdict *verdict,
-		       const struct module *module, const struct module *conn)
+struct drawing {
+	struct tree *tree;
+	const struct verdict *verdict;
+	bool all;
+};
+
+static void add_module(const struct drawing *drawing, struct tree_node *parent, const struct module *module,
+		       const struct module *conn)
 {
+	const struct verdict *verdict = drawing->verdict;
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	bool accused = is_accused(verdict, module);
 	struct tree_node *node;
@@ -128,22 +174,25 @@ static void add_module(struct tree *tree, struct tree_node *parent, const struct
 		       activity_name(module->activity));
 	if (conn_limits(module))
 		add_limits(&text, conn_limits(module));
-	node = tree_add(tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s", buf_text(&text));
+	node = tree_add(drawing->tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s",
+			buf_text(&text));
 	vec_each(&module->depends_on, below)
-		if (belongs(conn, module, *below) && (module->kind != MODULE_APP || is_interesting(verdict, *below)))
-			add_module(tree, node, verdict, *below, conn);
+		if (belongs(conn, module, *below) &&
+		    (drawing->all || module->kind != MODULE_APP || is_interesting(verdict, *below)))
+			add_module(drawing, node, *below, conn);
 }
 
 static void print_graph(const struct diagnosis *diagnosis, bool all, struct out *out)
 {
 	const struct verdict *verdict = diagnosis_verdict(diagnosis);
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
+	struct drawing drawing = {tree, verdict, all};
 	size_t folded = 0, shown = 0;
 
 	vec_each(&diagnosis_graph(diagnosis)->modules, at) {
 		bool interesting = is_interesting(verdict, *at);
 
-		if ((*at)->needed_by.count > 0)
+		if ((*at)->needed_by.count > 0 || (*at)->hidden)
 			continue;
 		vec_each(&(*at)->depends_on, below)
 			interesting = interesting || is_affected(verdict, *below);
@@ -151,7 +200,7 @@ static void print_graph(const struct diagnosis *diagnosis, bool all, struct out 
 			folded++;
 			continue;
 		}
-		add_module(tree, NULL, verdict, *at, NULL);
+		add_module(&drawing, NULL, *at, NULL);
 		shown++;
 	}
 	if (shown > 0)
@@ -164,9 +213,14 @@ static void print_graph(const struct diagnosis *diagnosis, bool all, struct out 
 	}
 }
 
-void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all,
-		       struct out *out)
+void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
+		       const struct present_options *options, struct out *out)
 {
-	print_answer(diagnosis, record, out);
-	print_graph(diagnosis, all, out);
+	print_answer(diagnosis, record, options, out);
+	/* Of many namespaces only those with something to tell are drawn. */
+	if (options->several && !options->all && record->findings.count == 0)
+		return;
+	print_graph(diagnosis, options->all, out);
+	if (options->several)
+		out_end_line(out);
 }

@@ -5,6 +5,11 @@
 #include "base/out.h"
 #include "diagnose/diagnosis.h"
 
-/* all: healthy modules too. */
-void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record, bool all,
-		       struct out *out);
+struct present_options {
+	bool all;                       /* modules that are at ease, and what would change a verdict */
+	bool several;                   /* this is one of several namespaces: say which */
+	const struct selection *chosen; /* what was asked about; NULL: everything */
+};
+
+void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
+		       const struct present_options *options, struct out *out);

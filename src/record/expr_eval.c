@@ -229,3 +229,12 @@ size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, 
 	*ret_complete = true;
 	return collect_terms(expr, expr->root, terms, max, ret_complete);
 }
+
+bool expr_uses(const struct expr *expr, struct field_ref ref)
+{
+	vec_each(&expr->nodes, node)
+		if ((node->field.field == ref.field && node->field.part == ref.part) ||
+		    (node->other.field == ref.field && node->other.part == ref.part))
+			return true;
+	return false;
+}

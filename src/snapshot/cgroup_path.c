@@ -189,3 +189,14 @@ int cgroup_text_best(const char *text, char *path, size_t size)
 	memcpy(path, "/", 2);
 	return 0;
 }
+
+bool cgroup_path_is_below(const char *path, const char *group)
+{
+	size_t n = strlen(group);
+
+	while (n > 1 && group[n - 1] == '/')
+		n--;
+	if (n == 1 && *group == '/')
+		return path != NULL;
+	return path && strncmp(path, group, n) == 0 && (path[n] == '\0' || path[n] == '/');
+}

@@ -12,6 +12,8 @@ struct cgroup_names {
 	char unit[120];     /* innermost service or scope; empty: none */
 };
 
+/* Whether a path (NULL: not known) is that group or lies below it; slashes at the group's end do not matter. */
+bool cgroup_path_is_below(const char *path, const char *group);
 void cgroup_path_names(const char *path, struct cgroup_names *ret_names);
 
 /*
