@@ -14,6 +14,7 @@ DESTDIR ?=
 CC         := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CLANG      ?= clang
 LLVM_STRIP ?= llvm-strip
+BPFTOOL    ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 
 VERSION := $(shell cat VERSION)
 
@@ -41,9 +42,11 @@ SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 
 # Files carried inside the program, BPF objects and diagnosis rules: found again by name through base/embed.h.
-BPF_SOURCES := $(wildcard src/*/*.bpf.c)
-BPF_OBJECTS := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o)
-EMBEDDED    := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) \
+# Those of events are linked into one: it is opened and relocated once, and its parts share maps.
+BPF_SOURCES   := $(filter-out src/event/%,$(wildcard src/*/*.bpf.c))
+EVENT_OBJECTS := $(patsubst %.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard src/event/*.bpf.c))
+BPF_OBJECTS   := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o) $(EVENT_OBJECTS)
+EMBEDDED      := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) $(BUILD)/obj/src/event/events.bpf.embed.o \
 	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(wildcard src/*/rules/*.rules))
 
 # Everything but main: what tests, benches and laboratory programs link with.
@@ -66,7 +69,7 @@ $(BUILD)/nest: $(OBJECTS) $(EMBEDDED) $(BUILD)/.objects
 # Touched when a source came or went: a file that was removed must leave the program, too.
 $(BUILD)/.objects: FORCE
 	@mkdir -p $(@D)
-	@echo '$(OBJECTS) $(EMBEDDED)' | cmp -s - $@ || echo '$(OBJECTS) $(EMBEDDED)' >$@
+	@echo '$(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS)' | cmp -s - $@ || echo '$(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS)' >$@
 FORCE:
 
 # A missing package is named before the compiler stumbles over it.
@@ -88,6 +91,11 @@ $(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(shell uname -m)) -Isrc -O2 -g -Wall -Wextra \
 		-Wno-unused-parameter $(if $(WERROR),-Werror) -isystem /usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
 	$(Q)$(LLVM_STRIP) -g $@
+
+$(BUILD)/bpf/src/event/events.bpf.o: $(EVENT_OBJECTS) $(BUILD)/.objects
+	$(call say,BPF)
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen object $@ $(EVENT_OBJECTS)
 
 $(BUILD)/obj/%.bpf.embed.o: $(BUILD)/bpf/%.bpf.o src/base/embed.inc
 	$(call say,EMBED)

@@ -15,3 +15,20 @@ struct endpoint {
 	struct addr addr;
 	__u16 port; /* host order; 0 = none */
 };
+
+/* Kernel numbers; states of TCP serve UDP too (ESTABLISHED is connected, CLOSE is not). */
+enum socket_state {
+	SOCKET_ESTABLISHED = 1,
+	SOCKET_SYN_SENT,
+	SOCKET_SYN_RECV,
+	SOCKET_FIN_WAIT1,
+	SOCKET_FIN_WAIT2,
+	SOCKET_TIME_WAIT,
+	SOCKET_CLOSE,
+	SOCKET_CLOSE_WAIT,
+	SOCKET_LAST_ACK,
+	SOCKET_LISTEN,
+	SOCKET_CLOSING,
+	SOCKET_NEW_SYN_RECV,
+	SOCKET_STATES,
+};

@@ -2,21 +2,52 @@
 #include "cmd/command.h"
 #include "base/alloc.h"
 #include "base/out.h"
+#include "cmd/tool_command.h"
 
 static int by_name(const void *a, const void *b)
 {
 	return strcmp((*(const struct command *const *)a)->name, (*(const struct command *const *)b)->name);
 }
 
-const struct command **command_list(size_t *ret_count)
+/* Made once from the declarations of tools, for the life of the program. */
+static VEC(struct command) tool_commands;
+
+static void make_tool_commands(void)
+{
+	_cleanup_free_ const struct tool **tools = NULL;
+	size_t count;
+
+	if (tool_commands.count)
+		return;
+	tools = tool_list(&count);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&tool_commands, tool_command(tools[i]));
+}
+
+static const struct command **list(bool with_tools, size_t *ret_count)
 {
 	VEC(const struct command *) list = {};
 
 	registry_each(command, command)
 		vec_push(&list, *command);
+	if (with_tools) {
+		make_tool_commands();
+		vec_each(&tool_commands, command)
+			vec_push(&list, command);
+	}
 	vec_sort(&list, by_name);
 	*ret_count = list.count;
 	return list.items;
+}
+
+const struct command **command_list(size_t *ret_count)
+{
+	return list(false, ret_count);
+}
+
+const struct command **command_list_all(size_t *ret_count)
+{
+	return list(true, ret_count);
 }
 
 const struct command *command_find(const char *name)
@@ -24,6 +55,10 @@ const struct command *command_find(const char *name)
 	registry_each(command, command)
 		if (strcmp((*command)->name, name) == 0)
 			return *command;
+	make_tool_commands();
+	vec_each(&tool_commands, command)
+		if (strcmp(command->name, name) == 0)
+			return command;
 	return NULL;
 }
 
@@ -89,7 +124,7 @@ int command_run(const struct command *command, int argc, char **argv)
 		log_error("%s: %s (nest %s --help)", command->name, why.text, command->name);
 		r = EXIT_USAGE;
 	} else {
-		r = command->run(config);
+		r = command->run ? command->run(config) : command->run_subject(command->subject, config);
 	}
 	option_done(command->options, config);
 	return r;

@@ -19,14 +19,20 @@ struct command {
 	const void *defaults; /* of config_size bytes; NULL = all zero */
 	/* Returns an exit code. */
 	int (*run)(const void *config);
+	/* Instead of run, where one function serves many commands: it is told which. */
+	int (*run_subject)(const void *subject, const void *config);
+	const void *subject;
 };
 
 REGISTRY(command, struct command);
 
 #define COMMAND(object) REGISTER(command, struct command, object)
 
-/* All commands, sorted by name; the array is the caller's to free, the commands are not. */
+/* All commands, sorted by name; the array is the caller's to free, the commands are not. Tools are left out. */
 const struct command **command_list(size_t *ret_count);
+/* The same with tools: everything that can stand behind `nest`. */
+const struct command **command_list_all(size_t *ret_count);
+/* A command or a tool. */
 const struct command *command_find(const char *name);
 bool command_exists(const char *name);
 /* The command that the first one or two words name, and how many they were; NULL when there is none. */

@@ -222,7 +222,7 @@ void completion_add(enum completion_shell shell, struct buf *out)
 	_cleanup_free_ const struct command **commands = NULL;
 	size_t count;
 
-	commands = command_list(&count);
+	commands = command_list_all(&count);
 	if (shell == COMPLETION_BASH)
 		add_bash(commands, count, out);
 	else if (shell == COMPLETION_ZSH)

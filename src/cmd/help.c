@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "cmd/command.h"
 #include "cmd/completion.h"
+#include "tool/tool.h"
 
 struct config {
 	const char *command;
@@ -23,6 +24,24 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
+/* Names alone, a line a layer. */
+static void add_tools(struct buf *out)
+{
+	_cleanup_free_ const struct tool **tools = NULL;
+	const char *layer = "";
+	size_t count;
+
+	tools = tool_list(&count);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(layer, tools[i]->layer) != 0) {
+			layer = tools[i]->layer;
+			buf_add_format(out, "%s  %-14s", i ? "\n" : "", layer);
+		}
+		buf_add_format(out, " %s", tools[i]->name);
+	}
+	buf_add_text(out, "\n");
+}
+
 static void add_overview(struct buf *out)
 {
 	_cleanup_free_ const struct command **commands = NULL;
@@ -33,6 +52,8 @@ static void add_overview(struct buf *out)
 	for (size_t i = 0; i < count; i++)
 		if (!command_is_member(commands[i]))
 			buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
+	buf_add_text(out, "\nTools, each a command of its own (nest tools):\n");
+	add_tools(out);
 	buf_add_text(out, "\nnest COMMAND --help explains one. Exit codes: 0 done, 1 findings (--fail-on),\n"
 			  "2 usage, 3 cannot observe, 4 loss above --max-loss, 5 input or output failed,\n"
 			  "128+n ended by signal n.\n");
@@ -102,7 +123,7 @@ static int install_man(const char *dir)
 
 	add_main_man(&page);
 	r = write_file(dir, "nest.8", &page);
-	commands = command_list(&count);
+	commands = command_list_all(&count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		_cleanup_free_ char *name = xasprintf("nest-%s.8", commands[i]->name);
 		char *blank = strchr(name, ' ');

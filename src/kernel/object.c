@@ -190,13 +190,18 @@ int kernel_object_open(const char *name, struct kernel_object **ret_object, stru
 	return 0;
 }
 
+void kernel_object_detach(struct kernel_object *object)
+{
+	vec_each(&object->links, link)
+		bpf_link__destroy(*link);
+	vec_done(&object->links);
+}
+
 void kernel_object_close(struct kernel_object *object)
 {
 	if (!object)
 		return;
-	vec_each(&object->links, link)
-		bpf_link__destroy(*link);
-	vec_done(&object->links);
+	kernel_object_detach(object);
 	for (size_t i = 0; i < ARRAY_SIZE(object->mappings); i++)
 		if (object->mappings[i].data)
 			(void)munmap(object->mappings[i].data, object->mappings[i].size);
@@ -234,6 +239,64 @@ int kernel_object_omit_map(struct kernel_object *object, const char *map)
 	struct bpf_map *found = bpf_object__find_map_by_name(object->bpf, map);
 
 	return found ? bpf_map__set_autocreate(found, false) : -ENOENT;
+}
+
+void kernel_object_omit_maps(struct kernel_object *object, bool (*omit)(const char *map, void *context), void *context)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object->bpf) if (omit(bpf_map__name(map), context))
+		(void)bpf_map__set_autocreate(map, false);
+}
+
+int kernel_object_size_map(struct kernel_object *object, const char *map, uint32_t entries)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(object->bpf, map);
+
+	return found ? bpf_map__set_max_entries(found, entries) : -ENOENT;
+}
+
+int kernel_object_inner_map(struct kernel_object *object, const char *map, int inner_fd)
+{
+	struct bpf_map *found = bpf_object__find_map_by_name(object->bpf, map);
+
+	return found ? bpf_map__set_inner_map_fd(found, inner_fd) : -ENOENT;
+}
+
+const char *kernel_object_section(const struct kernel_object *object, const char *program)
+{
+	const struct bpf_program *found = kernel_object_program(object, program);
+
+	return found ? bpf_program__section_name(found) : NULL;
+}
+
+uint64_t kernel_object_misses(const struct kernel_object *object, const char *program)
+{
+	const struct bpf_program *found = kernel_object_program(object, program);
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	if (!found || bpf_obj_get_info_by_fd(bpf_program__fd(found), &info, &size) < 0)
+		return 0;
+	return info.recursion_misses;
+}
+
+const char *kernel_object_blamed(void)
+{
+	static char name[64];
+	const char *at = words.text;
+
+	name[0] = '\0';
+	while ((at = strstr(at, "prog '"))) {
+		const char *end;
+
+		at += strlen("prog '");
+		end = strchr(at, '\'');
+		if (!end)
+			break;
+		snprintf(name, sizeof(name), "%.*s", (int)min_of(end - at, (ptrdiff_t)sizeof(name) - 1), at);
+	}
+	return name;
 }
 
 /* libbpf shares a section's memory only for generated skeletons; everybody else does it here. */

@@ -34,13 +34,27 @@ static inline void kernel_object_closep(struct kernel_object **object)
 int kernel_object_choose(struct kernel_object *object, const char *program, struct why *why) _must_check_;
 /* Keeps a map from being created, where the chosen programs do not use it and the kernel may not have its kind. */
 int kernel_object_omit_map(struct kernel_object *object, const char *map) _must_check_;
+/* The same for every map of which the question is answered with yes. */
+void kernel_object_omit_maps(struct kernel_object *object, bool (*omit)(const char *map, void *context), void *context);
+/* Before loading: how many entries a map has, or which map the maps inside a map are like. */
+int kernel_object_size_map(struct kernel_object *object, const char *map, uint32_t entries) _must_check_;
+int kernel_object_inner_map(struct kernel_object *object, const char *map, int inner_fd) _must_check_;
 /* Loads the chosen programs and every map that was not omitted. */
 int kernel_object_load(struct kernel_object *object, struct why *why) _must_check_;
 /* Attaches a loaded program to what its section names. */
 int kernel_object_attach(struct kernel_object *object, const char *program, struct why *why) _must_check_;
+/* Detaches everything; programs and maps stay, to be read. */
+void kernel_object_detach(struct kernel_object *object);
 /* Takes over a link that was made by other means (a libbpf call's result, NULL with errno set included). */
 int kernel_object_keep_link(struct kernel_object *object, const char *program, struct bpf_link *link,
 			    struct why *why) _must_check_;
+
+/* What a program attaches to, as its source says ("tp_btf/sched_switch"); NULL when there is no such program. */
+const char *kernel_object_section(const struct kernel_object *object, const char *program);
+/* How often a loaded program was not run because it was running already; 0 where the kernel does not count that. */
+uint64_t kernel_object_misses(const struct kernel_object *object, const char *program);
+/* Which program libbpf named last in what it said, after a load failed; an empty string when none. */
+const char *kernel_object_blamed(void);
 
 /* For what this header does not offer; NULL when there is no program of that name. */
 struct bpf_program *kernel_object_program(const struct kernel_object *object, const char *program);

@@ -159,6 +159,7 @@ struct sock_common {
 	unsigned char skc_reuseport : 1;
 	unsigned char skc_ipv6only : 1;
 	int skc_bound_dev_if;
+	unsigned long skc_flags;
 	struct proto *skc_prot;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
@@ -476,6 +477,11 @@ struct skb_shared_info {
 	unsigned short gso_segs;
 	struct sk_buff *frag_list;
 	unsigned int gso_type;
+};
+
+/* What a tracepoint has beyond what all kernels give: asked for by the record that tracefs would show. */
+struct trace_event_raw_tcp_retransmit_skb___error {
+	int err;
 };
 
 /* What iterator programs get. The pointers are null once, at the end of the walk. */

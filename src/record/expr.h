@@ -51,6 +51,7 @@ struct expr_term {
 	enum expr_op op;
 	const struct expr_literal *literals; /* one, or more for EXPR_IN */
 	size_t literal_count;
+	unsigned clause; /* terms with the same number are alternatives */
 };
 
 struct expr;
@@ -71,14 +72,16 @@ static inline bool expr_matches(const struct expr *expr, const struct record *re
 }
 
 /*
- * The simple comparisons that the expression is an `and` of, for a place that can only do those (a BPF program). Writes at
- * most max of them and returns how many; *ret_complete says whether they are the whole expression, else the rest must be
- * evaluated afterwards.
+ * The simple comparisons that the expression is made of, for a place that can only do those (a BPF program): all clauses
+ * must hold, and of the terms of a clause at least one. Writes at most max of them and returns how many; *ret_complete
+ * says whether they are the whole expression, else the whole must be evaluated afterwards.
  */
 size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, bool *ret_complete);
 
 /* Whether it names that field. */
 bool expr_uses(const struct expr *expr, struct field_ref ref);
+/* Every field that the expression looks at, some of them more than once. */
+void expr_each_field(const struct expr *expr, void (*fn)(struct field_ref ref, void *context), void *context);
 
 /* The words of the operators, for messages and translations. */
 const char *expr_op_name(enum expr_op op);

@@ -202,32 +202,72 @@ enum truth expr_eval(const struct expr *expr, const struct record *record)
 	return eval_node(expr, expr->root, record);
 }
 
-static size_t collect_terms(const struct expr *expr, uint32_t at, struct expr_term *terms, size_t max, bool *complete)
+/* Terms of an expression, as far as they have been found. */
+struct terms {
+	struct expr_term *items;
+	size_t count, max;
+	unsigned clause;
+	bool complete;
+};
+
+/* The alternatives below a node; false when one of them is not simple or there is no room for all. */
+static bool collect_clause(const struct expr *expr, uint32_t at, struct terms *terms)
+{
+	static const struct expr_literal zero;
+	const struct expr_node *node = &expr->nodes.items[at];
+	bool is_truth = node->op == EXPR_TRUTH && expr_class_of(node->field.field) == CLASS_INTEGER;
+
+	if (node->op == EXPR_OR)
+		return collect_clause(expr, node->left_node, terms) && collect_clause(expr, node->right_node, terms);
+	if ((node->op < EXPR_EQ && !is_truth) || node->other.field || terms->count == terms->max)
+		return false;
+	terms->items[terms->count++] = (struct expr_term){
+		.ref = node->field,
+		.op = is_truth ? EXPR_NE : node->op,
+		.literals = is_truth ? &zero : expr->literals.items + node->first_literal,
+		.literal_count = is_truth ? 1 : node->literal_count,
+		.clause = terms->clause,
+	};
+	return true;
+}
+
+static void collect_terms(const struct expr *expr, uint32_t at, struct terms *terms)
 {
 	const struct expr_node *node = &expr->nodes.items[at];
-	size_t n;
+	size_t before = terms->count;
 
 	if (node->op == EXPR_AND) {
-		n = collect_terms(expr, node->left_node, terms, max, complete);
-		return n + collect_terms(expr, node->right_node, terms + n, max - n, complete);
+		collect_terms(expr, node->left_node, terms);
+		collect_terms(expr, node->right_node, terms);
+		return;
 	}
-	if (node->op < EXPR_EQ || node->other.field || max == 0) {
-		*complete = false;
-		return 0;
+	if (collect_clause(expr, at, terms)) {
+		terms->clause++;
+		return;
 	}
-	*terms = (struct expr_term){
-		.ref = node->field,
-		.op = node->op,
-		.literals = expr->literals.items + node->first_literal,
-		.literal_count = node->literal_count,
-	};
-	return 1;
+	/* Half a clause would let too little through. */
+	terms->count = before;
+	terms->complete = false;
 }
 
 size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, bool *ret_complete)
 {
-	*ret_complete = true;
-	return collect_terms(expr, expr->root, terms, max, ret_complete);
+	struct terms all = {.items = terms, .max = max, .complete = true};
+
+	collect_terms(expr, expr->root, &all);
+	*ret_complete = all.complete;
+	return all.count;
+}
+
+void expr_each_field(const struct expr *expr, void (*fn)(struct field_ref ref, void *context), void *context)
+{
+	vec_each(&expr->nodes, node) {
+		if (node->op < EXPR_TRUTH)
+			continue;
+		fn(node->field, context);
+		if (node->other.field)
+			fn(node->other, context);
+	}
 }
 
 bool expr_uses(const struct expr *expr, struct field_ref ref)

@@ -11,34 +11,6 @@
 #define NSEC_PER_USEC UINT64_C(1000)
 #define NSEC_PER_MSEC UINT64_C(1000000)
 
-static const struct enum_name state_names[] = {
-	{SOCKET_ESTABLISHED, "ESTABLISHED", "connected"},
-	{SOCKET_SYN_SENT, "SYN_SENT", "waiting for the answer to its SYN"},
-	{SOCKET_SYN_RECV, "SYN_RECV", "answered a SYN, waiting for the handshake to end"},
-	{SOCKET_FIN_WAIT1, "FIN_WAIT1", "closed here, the peer has not acknowledged it"},
-	{SOCKET_FIN_WAIT2, "FIN_WAIT2", "closed here, the peer may still send"},
-	{SOCKET_TIME_WAIT, "TIME_WAIT", "over; kept so that late packets find no new connection"},
-	{SOCKET_CLOSE, "CLOSE", "not connected"},
-	{SOCKET_CLOSE_WAIT, "CLOSE_WAIT", "the peer has closed, the application has not"},
-	{SOCKET_LAST_ACK, "LAST_ACK", "both closed, the peer has not acknowledged the last word"},
-	{SOCKET_LISTEN, "LISTEN", "waiting for connections"},
-	{SOCKET_CLOSING, "CLOSING", "both closed at the same time"},
-	{SOCKET_NEW_SYN_RECV, "NEW_SYN_RECV", "a request for a connection"},
-};
-struct enum_names socket_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
-
-static const struct enum_name proto_names[] = {
-	{IPPROTO_TCP, "tcp", NULL},   {IPPROTO_UDP, "udp", NULL},   {IPPROTO_UDPLITE, "udplite", NULL},
-	{IPPROTO_SCTP, "sctp", NULL}, {IPPROTO_DCCP, "dccp", NULL},
-};
-struct enum_names socket_proto_names = {proto_names, ARRAY_SIZE(proto_names), NULL};
-
-static const struct enum_name family_names[] = {
-	{ADDR_V4, "ipv4", NULL},
-	{ADDR_V6, "ipv6", NULL},
-};
-static struct enum_names family_enum = {family_names, ARRAY_SIZE(family_names), NULL};
-
 static const struct enum_name timer_names[] = {
 	{SOCKET_TIMER_OFF, "off", "no timer runs"},
 	{SOCKET_TIMER_RETRANSMIT, "on", "data is not acknowledged: retransmission or loss probe"},
@@ -72,7 +44,7 @@ static struct enum_names option_enum = {option_names, ARRAY_SIZE(option_names), 
 #define S struct socket_record
 static const struct field socket_fields[] = {
 	FIELD(S, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(S, family, ENUM, "address family of the socket", .names = &family_enum, .hidden = true),
+	FIELD(S, family, ENUM, "address family of the socket", .names = &addr_family_names, .hidden = true),
 	FIELD(S, proto, ENUM, "transport protocol", .names = &socket_proto_names),
 	FIELD(S, state, ENUM, "state; of UDP: ESTABLISHED when connected, else CLOSE", .names = &socket_state_names),
 	FIELD(S, recvq_bytes, BYTES, "received, not yet read by the application"),

@@ -3,27 +3,11 @@
  * "tcp". */
 #pragma once
 
+#include "record/net_names.h"
 #include "record/value.h"
 #include "snapshot/nl.h"
 
 #define SOCKET_NONE UINT32_MAX
-
-/* Kernel numbers; states of TCP serve UDP too (ESTABLISHED is connected, CLOSE is not). */
-enum socket_state {
-	SOCKET_ESTABLISHED = 1,
-	SOCKET_SYN_SENT,
-	SOCKET_SYN_RECV,
-	SOCKET_FIN_WAIT1,
-	SOCKET_FIN_WAIT2,
-	SOCKET_TIME_WAIT,
-	SOCKET_CLOSE,
-	SOCKET_CLOSE_WAIT,
-	SOCKET_LAST_ACK,
-	SOCKET_LISTEN,
-	SOCKET_CLOSING,
-	SOCKET_NEW_SYN_RECV,
-	SOCKET_STATES,
-};
 
 enum socket_timer {
 	SOCKET_TIMER_OFF,
@@ -145,8 +129,6 @@ struct tcp_record {
 extern const struct record_type socket_type;
 extern const struct record_type tcp_type;
 
-extern struct enum_names socket_state_names;
-extern struct enum_names socket_proto_names;
 extern struct enum_names socket_timer_names;
 
 /* Context of the parser: what the question was about, and where the answers go. */

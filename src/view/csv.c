@@ -15,7 +15,7 @@ static void begin(struct view *view)
 	struct buf *out = &view->out->pending;
 
 	for (size_t i = 0; i < view->columns.count; i++) {
-		const char *name = view->columns.items[i].field->name;
+		const char *name = view->columns.items[i].ref.field->name;
 
 		if (i)
 			buf_add_char(out, ',');
@@ -49,7 +49,7 @@ static void write_record(struct view *view, const struct record *record)
 	struct buf *out = &view->out->pending;
 
 	for (size_t i = 0; i < view->columns.count; i++) {
-		struct field_ref column = view->columns.items[i];
+		struct field_ref column = view->columns.items[i].ref;
 		struct value value = record_get(record, column);
 
 		if (i)

@@ -163,7 +163,7 @@ static void begin(struct view *view)
 	struct state *state = view->state;
 
 	vec_each(&view->columns, column) {
-		struct key key = {.text = xasprintf("%c\"%s\":", state->keys.count ? ',' : '{', column->field->name)};
+		struct key key = {.text = xasprintf("%c\"%s\":", state->keys.count ? ',' : '{', column->ref.field->name)};
 
 		key.len = strlen(key.text);
 		vec_push(&state->keys, key);
@@ -176,7 +176,7 @@ static void write_record(struct view *view, const struct record *record)
 	struct buf *out = &view->out->pending;
 
 	for (size_t i = 0; i < view->columns.count; i++) {
-		struct field_ref column = view->columns.items[i];
+		struct field_ref column = view->columns.items[i].ref;
 		struct value value = record_get(record, column);
 
 		buf_add(out, state->keys.items[i].text, state->keys.items[i].len);

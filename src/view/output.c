@@ -61,7 +61,7 @@ static int add_named_column(struct view *view, const struct shape *shape, const 
 	struct field_ref ref, at = {};
 
 	if (shape_find(shape, name, &ref) == 0) {
-		vec_push(&view->columns, ref);
+		vec_push(&view->columns, (struct view_column){.ref = ref});
 		return 0;
 	}
 	while (shape_next(shape, &at))
@@ -71,8 +71,33 @@ static int add_named_column(struct view *view, const struct shape *shape, const 
 	return why_set(why, -EINVAL, "--show: there is no field '%s'%s", buf_text(&shown), buf_text(&hint));
 }
 
-static int choose_columns(const struct output_options *options, const struct shape *shape, struct view *view,
-			  struct why *why)
+static int add_own_columns(struct view *view, const struct shape *shape, const struct output_column *columns,
+			   struct why *why)
+{
+	for (const struct output_column *column = columns; column->field; column++) {
+		struct view_column *added;
+		int r = add_named_column(view, shape, column->field, why);
+
+		if (r < 0)
+			return r;
+		added = &view->columns.items[view->columns.count - 1];
+		added->heading = column->heading;
+		added->unit = column->unit;
+		added->decimals = column->decimals;
+	}
+	return 0;
+}
+
+bool output_shows_all(const struct output_options *options)
+{
+	const struct view_class *class = NULL;
+
+	return options->show.count == 0 &&
+	       (options->wide || (choose_class(options, &class, NULL) == 0 && class->all_fields));
+}
+
+static int choose_columns(const struct output_options *options, const struct shape *shape,
+			  const struct output_column *own, struct view *view, struct why *why)
 {
 	struct field_ref at = {};
 
@@ -82,9 +107,13 @@ static int choose_columns(const struct output_options *options, const struct sha
 		if (r < 0)
 			return r;
 	}
-	while (options->show.count == 0 && shape_next(shape, &at))
+	if (options->show.count > 0)
+		return 0;
+	if (own && !options->wide && !view->class->all_fields)
+		return add_own_columns(view, shape, own, why);
+	while (shape_next(shape, &at))
 		if (!at.field->hidden || options->wide || view->class->all_fields)
-			vec_push(&view->columns, at);
+			vec_push(&view->columns, (struct view_column){.ref = at});
 	return 0;
 }
 
@@ -106,13 +135,19 @@ static void output_freep(struct output **output)
 int output_open(const struct output_options *options, const struct shape *shape, struct output **ret_output,
 		struct why *why)
 {
+	return output_open_columns(options, shape, NULL, ret_output, why);
+}
+
+int output_open_columns(const struct output_options *options, const struct shape *shape,
+			const struct output_column *columns, struct output **ret_output, struct why *why)
+{
 	_cleanup_(output_freep) struct output *output = xzalloc(sizeof(*output));
 	struct why reason = {};
 	int r;
 
 	r = choose_class(options, &output->view.class, why);
 	if (r == 0)
-		r = choose_columns(options, shape, &output->view, why);
+		r = choose_columns(options, shape, columns, &output->view, why);
 	if (r == 0 && options->where) {
 		r = expr_parse(options->where, shape, &output->where, &reason);
 		if (r < 0)

@@ -22,17 +22,30 @@ struct output_options {
 /* For OPTION_GROUP in a command's table. */
 extern const struct option_spec output_option_table[];
 
+/* A column that a command shows in tables unless the user names others; the field's own heading and form by default. */
+struct output_column {
+	const char *field;
+	const char *heading;
+	uint64_t unit; /* numbers are divided by this and stand without a unit */
+	unsigned decimals;
+};
+
 struct output;
 
 /* -EINVAL with a sentence when the filter or a column is wrong; other errors when the file cannot be opened. */
 int output_open(const struct output_options *options, const struct shape *shape, struct output **ret_output,
 		struct why *why) _must_check_;
+/* The same with columns of the command's own, the last one without a field; NULL is as above. */
+int output_open_columns(const struct output_options *options, const struct shape *shape,
+			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
 /* Shows the record if the filter lets it through; false when it did not. */
 bool output_record(struct output *output, const struct record *record);
 /* Whether the filter would let it through. */
 bool output_wants(const struct output *output, const struct record *record);
 /* Where text that is no table goes (histograms, trees). */
 struct out *output_out(struct output *output);
+/* Whether the format is a table for people, or all of every record is wanted. */
+bool output_shows_all(const struct output_options *options);
 int output_flush(struct output *output);
 /* Frees it too; the first error that writing met. */
 int output_close(struct output *output) _must_check_;

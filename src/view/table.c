@@ -41,10 +41,15 @@ static bool to_the_right(const struct field *field)
 }
 
 /* The heading is the field's name without its unit, which the values carry. */
-static void add_heading(struct buf *out, const struct field *field)
+static void add_heading(struct buf *out, const struct view_column *column)
 {
+	const struct field *field = column->ref.field;
 	size_t n = strlen(field->name);
 
+	if (column->heading) {
+		buf_add_text(out, column->heading);
+		return;
+	}
 	if (n > 3 && strcmp(field->name + n - 3, "_ns") == 0)
 		n -= 3;
 	else if (n > 6 && strcmp(field->name + n - 6, "_bytes") == 0)
@@ -80,7 +85,7 @@ static void add_cut(struct buf *out, const char *text, size_t columns, bool utf8
 static void add_cell(struct view *view, size_t column, const char *text)
 {
 	struct state *state = view->state;
-	const struct field *field = view->columns.items[column].field;
+	const struct field *field = view->columns.items[column].ref.field;
 	size_t width = state->widths.items[column];
 	struct buf *out = &view->out->pending;
 	bool last = column + 1 == state->shown;
@@ -123,7 +128,7 @@ static void fit(struct view *view)
 		size_t widest = SIZE_MAX;
 
 		for (size_t i = 0; i < state->shown; i++)
-			if (is_text(view->columns.items[i].field) && state->widths.items[i] > TEXT_WIDTH_MIN &&
+			if (is_text(view->columns.items[i].ref.field) && state->widths.items[i] > TEXT_WIDTH_MIN &&
 			    (widest == SIZE_MAX || state->widths.items[i] > state->widths.items[widest]))
 				widest = i;
 		if (widest == SIZE_MAX)
@@ -144,7 +149,7 @@ static void lay_out(struct view *view)
 		size_t width;
 
 		buf_clear(&heading);
-		add_heading(&heading, view->columns.items[i].field);
+		add_heading(&heading, &view->columns.items[i]);
 		width = heading.len;
 		for (size_t row = 0; row < state->held; row++) {
 			const char *cell = state->cells.items[row * view->columns.count + i];
@@ -157,7 +162,7 @@ static void lay_out(struct view *view)
 	buf_add_text(&view->out->pending, out_style_on(view->out, OUT_BOLD));
 	for (size_t i = 0; i < state->shown; i++) {
 		buf_clear(&heading);
-		add_heading(&heading, view->columns.items[i].field);
+		add_heading(&heading, &view->columns.items[i]);
 		add_cell(view, i, buf_text(&heading));
 	}
 	buf_add_text(&view->out->pending, out_style_off(view->out, OUT_BOLD));
@@ -182,15 +187,26 @@ static void flush(struct view *view)
 	state->held = 0;
 }
 
+/* As the field's kind says, or as a plain number in the unit that the heading names. */
+static void add_value(struct buf *out, const struct view_column *column, const struct value *value)
+{
+	if (column->unit && value->class == VALUE_UINT)
+		buf_add_format(out, "%.*f", (int)column->decimals, (double)value->uint / (double)column->unit);
+	else if (column->unit && value->class == VALUE_INT)
+		buf_add_format(out, "%.*f", (int)column->decimals, (double)value->sint / (double)column->unit);
+	else
+		format_add_value(out, column->ref.field, value);
+}
+
 static void write_record(struct view *view, const struct record *record)
 {
 	struct state *state = view->state;
 
 	vec_each(&view->columns, column) {
 		_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
-		struct value value = record_get(record, *column);
+		struct value value = record_get(record, column->ref);
 
-		format_add_value(&text, column->field, &value);
+		add_value(&text, column, &value);
 		vec_push(&state->cells, xstrdup(buf_text(&text)));
 	}
 	state->held++;

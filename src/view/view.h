@@ -26,10 +26,18 @@ REGISTRY(view_class, struct view_class);
 
 #define VIEW_CLASS(object) REGISTER(view_class, struct view_class, object)
 
+struct view_column {
+	struct field_ref ref;
+	/* For tables: another heading than the field's name, and the unit that its numbers count (0: scaled, with unit). */
+	const char *heading;
+	uint64_t unit;
+	unsigned decimals;
+};
+
 struct view {
 	const struct view_class *class;
 	struct out *out;
-	VEC(struct field_ref) columns;
+	VEC(struct view_column) columns;
 	bool wide;
 	void *state;
 };

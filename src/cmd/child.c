@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <sys/epoll.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "base/vec.h"
+#include "cmd/child.h"
+#include "snapshot/process.h"
+
+/* In the new process: waits for the gate, then becomes the command. */
+static _noreturn_ void become(int gate_fd, char **argv)
+{
+	sigset_t none;
+	char nothing;
+
+	while (read(gate_fd, &nothing, 1) < 0 && errno == EINTR)
+		;
+	(void)close(gate_fd);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(argv[0], argv);
+	log_error("cannot run %s: %s", argv[0], strerror(errno));
+	_exit(127);
+}
+
+int child_prepare(struct child *child, const struct command_line *command, struct why *why)
+{
+	int gate[2];
+
+	if (pipe2(gate, O_CLOEXEC) < 0)
+		return why_set(why, -errno, "cannot make a pipe: %s", strerror(errno));
+	child->pid = fork();
+	if (child->pid == 0) {
+		(void)close(gate[1]);
+		become(gate[0], command->argv);
+	}
+	(void)close(gate[0]);
+	child->gate_fd = gate[1];
+	if (child->pid < 0) {
+		child->pid = 0;
+		return why_set(why, -errno, "cannot start a process: %s", strerror(errno));
+	}
+	child->ended_fd = pidfd_open(child->pid, 0);
+	return child->ended_fd < 0 ? why_set(why, -errno, "cannot watch a process: %s", strerror(errno)) : 0;
+}
+
+static void on_ended(void *context, uint32_t events _unused_)
+{
+	struct child *child = context;
+
+	child->on_end(child->context);
+}
+
+int child_start(struct child *child, struct loop *loop, void (*on_end)(void *context), void *context)
+{
+	int r;
+
+	child->on_end = on_end;
+	child->context = context;
+	r = loop_add_fd(loop, child->ended_fd, EPOLLIN, on_ended, child, NULL);
+	if (r < 0)
+		return r;
+	closep(&child->gate_fd);
+	child->gate_fd = -1;
+	return 0;
+}
+
+void child_done(struct child *child)
+{
+	/* One that still waits at the gate would run what nobody watches. */
+	if (child->gate_fd >= 0 && child->pid > 0)
+		(void)kill(child->pid, SIGKILL);
+	closep(&child->gate_fd);
+	closep(&child->ended_fd);
+	if (child->pid > 0)
+		(void)waitpid(child->pid, NULL, WNOHANG);
+}
+
+/* --- children that are there already --- */
+
+struct parent {
+	uint32_t pid, ppid;
+};
+
+static void read_parent(const char *name, struct parent *ret_parent)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	_cleanup_free_ char *path = xasprintf("/proc/%s/stat", name);
+	struct task_stat stat;
+
+	*ret_parent = (struct parent){};
+	if (buf_read_file(&text, path) == 0 && process_parse_stat(buf_text(&text), &stat) == 0)
+		*ret_parent = (struct parent){stat.pid, stat.ppid};
+}
+
+int child_follow_tree(struct live *live, uint32_t pid)
+{
+	VEC(struct parent) all = {};
+	VEC(uint32_t) found = {};
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	uint64_t number;
+	int r = 0;
+
+	while (proc && (entry = readdir(proc)))
+		if (parse_decimal(entry->d_name, 1, UINT32_MAX, &number) == 0)
+			read_parent(entry->d_name, vec_add(&all));
+	if (proc)
+		(void)closedir(proc);
+	vec_push(&found, pid);
+	/* Those found are searched for children of theirs in turn. */
+	for (size_t i = 0; r == 0 && i < found.count; i++) {
+		r = live_follow(live, found.items[i]);
+		vec_each(&all, one)
+			if (one->pid && one->ppid == found.items[i] && found.count < all.count + 1)
+				vec_push(&found, one->pid);
+	}
+	vec_done(&all);
+	vec_done(&found);
+	return r;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command behind `--`: started before instrumentation, held until it is attached, and followed with its children. */
+#pragma once
+
+#include "base/loop.h"
+#include "base/option.h"
+#include "event/live.h"
+
+struct child {
+	pid_t pid;    /* 0: none */
+	int gate_fd;  /* closed to let it run */
+	int ended_fd; /* readable when it has ended */
+	void (*on_end)(void *context);
+	void *context;
+};
+
+#define CHILD_INIT                                                                                                     \
+	(struct child)                                                                                                 \
+	{                                                                                                              \
+		.gate_fd = -1, .ended_fd = -1                                                                          \
+	}
+
+/* The process is there and waits. */
+int child_prepare(struct child *child, const struct command_line *command, struct why *why) _must_check_;
+/* It runs; on_end is called when it has ended. */
+int child_start(struct child *child, struct loop *loop, void (*on_end)(void *context), void *context) _must_check_;
+/* Ends it when it has not been started yet; else leaves it alone. */
+void child_done(struct child *child);
+
+/* Follows a process and the children that it has already. */
+int child_follow_tree(struct live *live, uint32_t pid) _must_check_;

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest events: the catalogue, and what this kernel gives. */
+#include <string.h>
+
+#include "cmd/command.h"
+#include "event/live.h"
+#include "view/output.h"
+
+struct config {
+	struct text_list names;
+	struct output_options output;
+};
+
+static const struct option_spec options[] = {
+	POSITIONAL(struct config, names, TEXTS, "EVENT", "only these, with their fields"),
+	OPTION_GROUP(struct config, output, output_option_table),
+	OPTION_END,
+};
+
+struct field_name {
+	const char *name;
+};
+static const struct field field_name_fields[] = {FIELD(struct field_name, name, TEXT, "name of a field")};
+static RECORD_TYPE(field_name_type, "field_name", struct field_name, field_name_fields, "a field of an event",
+		   .bare = true);
+
+struct event_row {
+	const char *event;
+	const char *help;
+	const char *hook;
+	bool available;
+	const char *reason;
+	const char *without;
+	struct list fields;
+};
+
+static const struct field row_fields[] = {
+	FIELD(struct event_row, event, TEXT, "name of the event"),
+	FIELD(struct event_row, available, BOOL, "whether this kernel can tell it"),
+	FIELD(struct event_row, hook, TEXT, "where it is seen"),
+	FIELD(struct event_row, help, TEXT, "what it tells"),
+	FIELD(struct event_row, reason, TEXT, "why it is not available, or why the first choice of hook was not"),
+	FIELD(struct event_row, without, TEXT, "what is not seen although the event is available", .hidden = true),
+	FIELD(struct event_row, fields, LIST, "names of its fields", .element = &field_name_type, .hidden = true),
+};
+RECORD_TYPE(event_row_type, "event_row", struct event_row, row_fields, "an event of the catalogue");
+
+static bool is_asked(const struct config *config, const struct event *event)
+{
+	for (size_t i = 0; i < config->names.count; i++)
+		if (strcmp(config->names.items[i], event->name) == 0)
+			return true;
+	return config->names.count == 0;
+}
+
+/* What the plan says about one event. */
+static void fill_hooks(const struct live *live, unsigned request, struct event_row *row, struct buf *hooks)
+{
+	row->available = true;
+	vec_each(&live_hooks(live)->choices, choice) {
+		const struct event_hook *hook = hook_choice_get(choice);
+
+		if (choice->request != request)
+			continue;
+		if (choice->reason[0])
+			row->reason = choice->reason;
+		if (hook)
+			buf_add_format(hooks, "%s%s", hooks->len ? ", " : "", choice->section);
+		else if (choice->role->without)
+			row->without = choice->role->without;
+		else
+			row->available = false;
+	}
+	row->hook = hooks->len ? buf_text(hooks) : NULL;
+}
+
+static void show_event(struct output *output, const struct event *event, const struct live *live, unsigned request,
+		       const char *failure)
+{
+	_cleanup_buf_ struct buf hooks = BUF_INIT(1024);
+	struct event_row row = {.event = event->name, .help = event->help, .reason = failure};
+	struct shape shape = event_shape(event);
+	VEC(struct field_name) names = {};
+	struct record record = RECORD_OF(&row);
+	struct field_ref at = {};
+
+	while (shape_next(&shape, &at))
+		vec_push(&names, (struct field_name){at.field->name});
+	row.fields = (struct list){names.items, (uint32_t)names.count};
+	if (live)
+		fill_hooks(live, request, &row, &hooks);
+	(void)output_record(output, &record);
+	vec_done(&names);
+}
+
+/* For a person who asked for one: what its fields are. */
+static void show_fields(struct out *out, const struct event *event)
+{
+	struct shape shape = event_shape(event);
+	struct field_ref at = {};
+
+	out_end_line(out);
+	while (shape_next(&shape, &at)) {
+		buf_add_format(&out->pending, "  %-12s %s", at.field->name, at.field->help);
+		out_end_line(out);
+	}
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	_cleanup_(live_closep) struct live *live = NULL;
+	_cleanup_free_ const struct event **events = NULL;
+	_cleanup_free_ struct event_request *requests = NULL;
+	struct shape shape = SHAPE_OF(&event_row_type);
+	struct output *output;
+	struct why why = {};
+	unsigned asked = 0;
+	size_t count;
+
+	if (output_open(&config->output, &shape, &output, &why) < 0) {
+		log_error("events: %s", why.text);
+		return EXIT_USAGE;
+	}
+	events = event_list(&count);
+	requests = xzalloc((count + 1) * sizeof(*requests));
+	for (size_t i = 0; i < count; i++)
+		if (is_asked(config, events[i]))
+			requests[asked++] = (struct event_request){.event = events[i], .config.needs = ~(uint32_t)0};
+	if (live_open(requests, asked, &(struct live_options){.probe = true}, &live, &why) < 0)
+		log_warn("events: %s", why.text);
+	for (unsigned i = 0; i < asked; i++)
+		show_event(output, requests[i].event, live, i, live ? NULL : why.text);
+	if (config->names.count && !output_shows_all(&config->output) && asked) {
+		(void)output_flush(output);
+		for (unsigned i = 0; i < asked; i++)
+			show_fields(output_out(output), requests[i].event);
+	}
+	return output_exit_code(output_close(output));
+}
+
+static const char *const examples[] = {
+	"nest events",
+	"the catalogue, with the hook that is in use on this kernel or the reason for none",
+	"nest events tcp.close",
+	"one event with its fields",
+	NULL,
+};
+
+static const struct command events_command = {
+	.name = "events",
+	.summary = "the catalogue of events, and what this kernel gives",
+	.description = "All events are loaded and attached for a moment to see what works. As an ordinary user nothing can "
+		       "be loaded: the catalogue is shown all the same.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(events_command);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "cmd/child.h"
+#include "cmd/trace_run.h"
+#include "event/live.h"
+#include "tool/session.h"
+
+struct run {
+	const struct trace_options *options;
+	struct session session;
+	struct loop *loop;
+	struct live *live;
+	struct child child;
+	struct why why;
+	uint64_t intervals;
+	int ended_by; /* signal, or 0 */
+};
+
+/* --- the end ------------------------------------------------------------------------------------------------------- */
+
+static void on_signal(void *context, int number)
+{
+	struct run *run = context;
+
+	run->ended_by = number;
+	loop_stop(run->loop, 0);
+}
+
+static void on_time_over(void *context, uint64_t expirations _unused_)
+{
+	loop_stop(((struct run *)context)->loop, 0);
+}
+
+static void on_child_end(void *context)
+{
+	loop_stop(((struct run *)context)->loop, 0);
+}
+
+static void on_interval(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	int r = live_collect(run->live, &run->why);
+
+	if (r < 0) {
+		loop_stop(run->loop, r);
+		return;
+	}
+	session_show_groups(&run->session);
+	if (output_flush(run->session.output) < 0 || ++run->intervals == run->options->count)
+		loop_stop(run->loop, 0);
+}
+
+static void on_idle(void *context)
+{
+	struct run *run = context;
+
+	if (output_flush(run->session.output) < 0)
+		loop_stop(run->loop, 0);
+}
+
+/* --- losses -------------------------------------------------------------------------------------------------------- */
+
+static void add_reason(struct buf *text, uint64_t count, const char *reason)
+{
+	if (count)
+		buf_add_format(text, "%s%" PRIu64 " %s", text->len ? ", " : "; ", count, reason);
+}
+
+/* The line that ends every run, and what it means for the exit code. */
+static int report(struct run *run)
+{
+	_cleanup_buf_ struct buf where = BUF_INIT(1024);
+	struct event_loss all = {};
+	uint64_t lost, groups = run->session.aggregate ? aggregate_lost(run->session.aggregate) : 0, allowed;
+
+	for (unsigned i = 0; i < run->session.count; i++) {
+		struct event_loss loss = live_loss(run->live, i);
+
+		all.ring += loss.ring;
+		all.groups += loss.groups;
+		all.rooms += loss.rooms;
+		all.missed += loss.missed;
+	}
+	lost = event_loss_total(&all) + groups;
+	add_reason(&where, all.ring, "found the buffer full (--buffer)");
+	add_reason(&where, all.groups + groups, "found no room for another group");
+	add_reason(&where, all.rooms, "came while too many others were being written");
+	add_reason(&where, all.missed, "at most, came while their program was running");
+	log_info("%" PRIu64 " events, %" PRIu64 " lost%s", run->session.seen, lost, buf_text(&where));
+	if (!run->options->max_loss || parse_decimal(run->options->max_loss, 0, UINT64_MAX, &allowed) < 0)
+		return EXIT_DONE;
+	return lost > allowed ? EXIT_LOSS : EXIT_DONE;
+}
+
+/* Hooks that are missing without ending the run: somebody should know. */
+static void tell_gaps(const struct run *run)
+{
+	vec_each(&live_hooks(run->live)->choices, choice)
+		if (!hook_choice_get(choice) && choice->role->without)
+			log_warn("%s: %s", choice->role->without, choice->reason);
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------- */
+
+static int add_timers(struct run *run)
+{
+	const struct trace_options *options = run->options;
+	int r = 0;
+
+	if (options->duration_ns)
+		r = loop_add_timer(run->loop, options->duration_ns, 0, on_time_over, run, NULL);
+	if (r == 0 && options->interval_ns)
+		r = loop_add_timer(run->loop, options->interval_ns, options->interval_ns, on_interval, run, NULL);
+	return r;
+}
+
+static int prepare(struct run *run)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	int r = loop_new(&run->loop);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(signals); i++)
+		r = loop_add_signal(run->loop, signals[i], on_signal, run);
+	if (r < 0)
+		return why_set(&run->why, r, "cannot wait for events: %s", strerror(-r));
+	loop_on_idle(run->loop, on_idle, run);
+	if (run->options->command.argc) {
+		r = child_prepare(&run->child, &run->options->command, &run->why);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int follow(struct run *run)
+{
+	int r = 0;
+
+	if (run->child.pid > 0)
+		r = live_follow(run->live, (uint32_t)run->child.pid);
+	else if (run->options->children)
+		r = child_follow_tree(run->live, (uint32_t)run->options->pid);
+	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
+}
+
+static int attach(struct run *run)
+{
+	struct event_sink sink = {.event = session_event, .group = session_group, .context = &run->session};
+	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
+	int r = live_open(run->session.requests, run->session.count, &options, &run->live, &run->why);
+
+	if (r == 0)
+		r = follow(run);
+	if (r == 0)
+		r = live_start(run->live, run->loop, &sink, &run->why);
+	if (r < 0)
+		return r;
+	run->session.stacks.read = live_read_stack;
+	run->session.stacks.source = run->live;
+	tell_gaps(run);
+	log_info("ready");
+	return 0;
+}
+
+/* From ready to the last event; a negative errno with the sentence, else 0. */
+static int watch(struct run *run)
+{
+	int r = add_timers(run), finished;
+
+	if (r == 0 && run->child.pid > 0)
+		r = child_start(&run->child, run->loop, on_child_end, run);
+	if (r < 0)
+		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
+	r = loop_run(run->loop);
+	finished = live_finish(run->live, &run->why);
+	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
+	if (run->intervals == 0 || run->intervals != run->options->count)
+		session_show_groups(&run->session);
+	return r < 0 ? r : finished;
+}
+
+static int exit_code_of(const struct run *run, int result, int written)
+{
+	if (result < 0)
+		return EXIT_CANNOT_OBSERVE;
+	if (written < 0)
+		return output_exit_code(written);
+	/* Ctrl-C is how a person ends a trace. */
+	if (run->ended_by && run->ended_by != SIGINT && run->ended_by != SIGTERM)
+		return EXIT_SIGNAL + run->ended_by;
+	return EXIT_DONE;
+}
+
+static int check_options(const struct trace_plan *plan, const struct trace_options *options, struct why *why)
+{
+	uint64_t number;
+
+	if (options->children && !options->pid)
+		return why_set(why, -EINVAL, "--children needs -p");
+	if (options->pid && options->command.argc)
+		return why_set(why, -EINVAL, "either -p or a command");
+	if (options->max_loss && parse_decimal(options->max_loss, 0, UINT64_MAX, &number) < 0)
+		return why_set(why, -EINVAL, "--max-loss wants a whole number");
+	if (options->interval_ns && plan->aggregate.kind == AGGREGATE_NONE)
+		return why_set(why, -EINVAL, "an interval is for what is added up; events are shown as they happen");
+	return 0;
+}
+
+int trace_run(const struct trace_plan *plan, const struct trace_options *options)
+{
+	struct run run = {.options = options, .child = CHILD_INIT};
+	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written;
+
+	if (r == 0)
+		r = session_open(&run.session, plan, options, &run.why);
+	if (r < 0) {
+		log_error("%s: %s (nest %s --help)", plan->name, run.why.text, plan->name);
+		(void)!session_close(&run.session);
+		return EXIT_USAGE;
+	}
+	r = prepare(&run);
+	if (r == 0)
+		r = attach(&run);
+	if (r == 0) {
+		r = watch(&run);
+		code = report(&run);
+	}
+	if (r < 0)
+		log_error("%s: %s", plan->name, run.why.text);
+	written = session_close(&run.session);
+	live_close(run.live);
+	child_done(&run.child);
+	loop_free(run.loop);
+	return exit_code_of(&run, r, written) ?: code;
+}

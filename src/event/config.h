@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * What one event is told before it is loaded: which part of the filter it evaluates, which fields somebody will look at,
+ * and whether it passes records on or adds them up. It is read-only data, so the verifier knows every value and drops
+ * the code that a run does not need.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+#define EVENT_TERMS_MAX 16
+#define EVENT_KEYS_MAX  6
+/* Room for one key: an address with its family, rounded up. */
+#define EVENT_KEY_ROOM  24
+#define EVENT_SLOTS_MAX 66
+/* Rooms for events under construction on one processor: a process, a softirq, an interrupt, and one to spare. */
+#define EVENT_ROOMS 4
+
+/* How a value lies in the event. */
+enum event_form { EVENT_FORM_NONE, EVENT_U8, EVENT_U16, EVENT_U32, EVENT_U64, EVENT_I32, EVENT_I64, EVENT_WORDS, EVENT_ADDR };
+
+enum event_op { EVENT_EQ, EVENT_NE, EVENT_LT, EVENT_LE, EVENT_GT, EVENT_GE, EVENT_ALL_BITS };
+
+#define EVENT_ZERO_UNKNOWN 1
+#define EVENT_ONES_KNOWN   2 /* all bits set is a value like others: ports */
+
+/*
+ * One comparison. Terms of the same clause are alternatives, and all clauses must hold. Words of 16 bytes (addresses,
+ * names) are compared under a mask.
+ */
+struct event_term {
+	__u16 offset;
+	__u8 form;
+	__u8 op;
+	__u8 flags;
+	__u8 clause;
+	__u8 family; /* of an address */
+	__u8 unused;
+	__u64 value[2];
+	__u64 mask[2];
+};
+
+struct event_key {
+	__u16 offset;
+	__u16 size; /* 1, 2, 4, 8, 16 or 17 */
+};
+
+enum event_mode {
+	EVENT_STREAM, /* every event to the program */
+	EVENT_COUNT,
+	EVENT_SUM,    /* count, sum, smallest, largest */
+	EVENT_LOG2,   /* and slots by powers of two */
+	EVENT_LINEAR, /* and slots of equal width */
+};
+
+/* Parts of the head that cost something, filled only when somebody looks at them. */
+enum event_need {
+	EVENT_NEED_OWNER = 1 << 0, /* pid, tid, uid, comm */
+	EVENT_NEED_CGROUP = 1 << 1,
+	EVENT_NEED_ENDPOINTS = 1 << 2,
+	EVENT_NEED_NETNS = 1 << 3,
+	EVENT_NEED_COOKIE = 1 << 4,
+	EVENT_NEED_KSTACK = 1 << 5,
+	EVENT_NEED_USTACK = 1 << 6,
+	EVENT_NEED_TIME = 1 << 7,
+	EVENT_NEED_COMM = 1 << 8,
+};
+
+struct event_config {
+	__u32 id;
+	__u32 needs;
+	__u32 mode;
+	__u32 term_count;
+	__u32 key_count;
+	__u32 by_tree; /* only processes that are followed */
+	struct event_key keys[EVENT_KEYS_MAX];
+	__u16 value_offset;
+	__u8 value_form;
+	__u8 value_flags;
+	__u32 slot_count; /* of a linear histogram, without the two ends */
+	__s64 slot_first;
+	__s64 slot_width;
+	struct event_term terms[EVENT_TERMS_MAX];
+};
+
+/* A group of added-up events. How much of it there is depends on the mode. */
+struct event_group {
+	__u64 count;
+	__s64 sum;
+	__s64 min;
+	__s64 max;
+	__u64 slots[EVENT_SLOTS_MAX];
+};
+
+/* Events that were not told, by the reason. */
+struct event_losses {
+	__u64 ring;   /* the program did not read fast enough */
+	__u64 groups; /* more groups than the map holds */
+	__u64 rooms;  /* more programs inside each other than there are rooms */
+};

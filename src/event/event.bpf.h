@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the BPF side of an event is written with. A family file declares its events and fills them:
+ *
+ *	EVENT(tcp_reset, struct tcp_reset_event)
+ *
+ *	SEC("tp_btf/tcp_receive_reset")
+ *	int BPF_PROG(tcp_reset_received, struct sock *sk)
+ *	{
+ *		struct tcp_reset_event *e = tcp_reset_begin();
+ *
+ *		if (!e)
+ *			return 0;
+ *		event_set_sock(&tcp_reset_config, &e->head, sk);
+ *		e->data.received = 1;
+ *		return tcp_reset_end(ctx, e);
+ *	}
+ *
+ * begin gives a zeroed event with time and processor, or NULL (counted as lost); end filters, adds up or passes on, and
+ * must be called for every begin. Filter, keys and needed fields are read-only data (config.h): what a run does not ask
+ * for is gone from the program that the kernel runs.
+ */
+#pragma once
+
+#include "kernel/types.bpf.h"
+
+#include "event/config.h"
+#include "event/head.h"
+
+#ifndef __weak
+#define __weak __attribute__((weak))
+#endif
+#ifndef __maybe_unused
+#define __maybe_unused __attribute__((unused))
+#endif
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* All events of a run go through one buffer, so they keep their order. The program sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} event_ring SEC(".maps") __weak;
+
+/* Set while the program looks at the buffer by itself: waking it for each event would cost more than the event. */
+__u32 event_reader_awake __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
+	__uint(max_entries, 16384);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, 127 * sizeof(__u64));
+} event_stacks SEC(".maps") __weak;
+
+/* Whom a socket belongs to: learnt in process context (sock_owner.bpf.c), inherited by connections from their listener. */
+struct sock_owner {
+	__u64 pid_tgid;
+	__u64 cgroup_id;
+	__u32 uid;
+	char comm[EVENT_COMM_LEN];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__type(key, int);
+	__type(value, struct sock_owner);
+} event_owners SEC(".maps") __weak;
+
+/* Processes that are followed (tree.bpf.c). They stay after their end: their connections may live longer. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u8);
+} event_tree SEC(".maps") __weak;
+
+/* What new groups begin with. */
+const volatile struct event_group event_no_group __weak = {};
+
+struct event_room {
+	__u64 taken;
+	char key[EVENT_KEYS_MAX * EVENT_KEY_ROOM];
+};
+
+/* Memory of one socket for one event, gone with the socket: EVENT_SOCK_STORE(tcp_close, life, struct tcp_life). */
+#define EVENT_SOCK_STORE(event, name, value_type)                                                                      \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_SK_STORAGE);                                                                 \
+		__uint(map_flags, BPF_F_NO_PREALLOC);                                                                  \
+		__type(key, int);                                                                                      \
+		__type(value, value_type);                                                                             \
+	} event##_##name SEC(".maps")
+
+#define EVENT(name, event_type)                                                                                        \
+	const volatile struct event_config name##_config = {};                                                         \
+	struct event_losses name##_losses = {};                                                                        \
+	struct name##_room {                                                                                           \
+		struct event_room room;                                                                                \
+		event_type event;                                                                                      \
+	};                                                                                                             \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);                                                               \
+		__uint(max_entries, EVENT_ROOMS);                                                                      \
+		__type(key, __u32);                                                                                    \
+		__type(value, struct name##_room);                                                                     \
+	} name##_rooms SEC(".maps");                                                                                   \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                                              \
+		__uint(max_entries, 1);                                                                                \
+		__uint(key_size, sizeof(__u32));                                                                       \
+		__uint(value_size, sizeof(__u32));                                                                     \
+	} name##_groups SEC(".maps");                                                                                  \
+	static __always_inline event_type *name##_begin(void)                                                          \
+	{                                                                                                              \
+		struct name##_room *r = event_take_room(&name##_rooms, &name##_losses);                                \
+                                                                                                                       \
+		if (!r)                                                                                                \
+			return NULL;                                                                                   \
+		__builtin_memset(&r->event, 0, sizeof(r->event));                                                      \
+		event_init(&name##_config, &r->event.head);                                                            \
+		return &r->event;                                                                                      \
+	}                                                                                                              \
+	static __always_inline int name##_end(void *ctx, event_type *e)                                                \
+	{                                                                                                              \
+		struct name##_room *r = (void *)((char *)e - offsetof(struct name##_room, event));                     \
+                                                                                                                       \
+		event_set_stacks(&name##_config, ctx, &e->head);                                                       \
+		if (event_passes(&name##_config, (const char *)e)) {                                                   \
+			if (name##_config.mode == EVENT_STREAM)                                                        \
+				event_send(e, sizeof(*e), &name##_losses);                                             \
+			else                                                                                           \
+				event_add(&name##_config, &name##_groups, r->room.key, (const char *)e,                \
+					  &name##_losses);                                                             \
+		}                                                                                                      \
+		r->room.taken = 0;                                                                                     \
+		return 0;                                                                                              \
+	}
+
+#ifndef offsetof
+#define offsetof(type, member) __builtin_offsetof(type, member)
+#endif
+
+/* --- building ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A program can be interrupted by another, or by itself in a softirq, and on some kernels be preempted; whoever comes
+ * second must not write into the first one's event.
+ */
+static __always_inline void *event_take_room(void *rooms, struct event_losses *losses)
+{
+	for (__u32 i = 0; i < EVENT_ROOMS; i++) {
+		__u32 index = i;
+		__u64 *taken = bpf_map_lookup_elem(rooms, &index);
+
+		if (!taken)
+			return NULL;
+		if (__sync_lock_test_and_set(taken, 1) == 0)
+			return taken;
+	}
+	__sync_fetch_and_add(&losses->rooms, 1);
+	return NULL;
+}
+
+static __always_inline void event_init(const volatile struct event_config *config, struct event_head *head)
+{
+	head->event = config->id;
+	head->cpu = bpf_get_smp_processor_id();
+	head->uid = EVENT_UNKNOWN32;
+	head->kstack_id = -1;
+	head->ustack_id = -1;
+	if (config->needs & EVENT_NEED_TIME)
+		head->time_ns = bpf_ktime_get_boot_ns();
+}
+
+static __always_inline void event_set_stacks(const volatile struct event_config *config, void *ctx,
+					     struct event_head *head)
+{
+	if (config->needs & EVENT_NEED_KSTACK)
+		head->kstack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, 0);
+	if (config->needs & EVENT_NEED_USTACK)
+		head->ustack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, BPF_F_USER_STACK);
+}
+
+/* The process that runs: only where the kernel acts on its behalf (system calls), never in a softirq. */
+static __always_inline void event_set_current(const volatile struct event_config *config, struct event_head *head)
+{
+	if (config->needs & EVENT_NEED_OWNER) {
+		__u64 id = bpf_get_current_pid_tgid();
+
+		head->pid = id >> 32;
+		head->tid = (__u32)id;
+		head->uid = (__u32)bpf_get_current_uid_gid();
+	}
+	if (config->needs & EVENT_NEED_COMM)
+		bpf_get_current_comm(head->comm, sizeof(head->comm));
+	if (config->needs & EVENT_NEED_CGROUP)
+		head->cgroup_id = bpf_get_current_cgroup_id();
+}
+
+/* The socket's owner as far as it is known. */
+static __always_inline void event_set_owner(const volatile struct event_config *config, struct event_head *head,
+					    struct sock *sk)
+{
+	struct sock_owner *owner;
+
+	if (!(config->needs & (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)))
+		return;
+	owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+	if (!owner)
+		return;
+	head->pid = owner->pid_tgid >> 32;
+	head->tid = (__u32)owner->pid_tgid;
+	head->uid = owner->uid;
+	head->cgroup_id = owner->cgroup_id;
+	__builtin_memcpy(head->comm, owner->comm, sizeof(head->comm));
+}
+
+/* The running process uses this socket: from now on it is the owner. */
+static __always_inline void event_learn_owner(struct sock *sk)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!owner || owner->pid_tgid == id)
+		return;
+	owner->pid_tgid = id;
+	owner->uid = (__u32)bpf_get_current_uid_gid();
+	owner->cgroup_id = bpf_get_current_cgroup_id();
+	bpf_get_current_comm(owner->comm, sizeof(owner->comm));
+}
+
+static __always_inline void event_set_v4(struct addr *addr, __be32 four)
+{
+	addr->bytes[10] = 0xff;
+	addr->bytes[11] = 0xff;
+	__builtin_memcpy(&addr->bytes[12], &four, sizeof(four));
+	addr->family = ADDR_V4;
+}
+
+/* A v4-mapped address is the IPv4 address that people see. */
+static __always_inline void event_set_v6(struct addr *addr, const __u32 *words)
+{
+	__builtin_memcpy(addr->bytes, words, sizeof(addr->bytes));
+	addr->family = words[0] == 0 && words[1] == 0 && words[2] == bpf_htonl(0xffff) ? ADDR_V4 : ADDR_V6;
+}
+
+/* Both addresses and ports of a socket, or of what is not a socket yet; false when it is no IP socket. */
+static __always_inline bool event_set_endpoints(struct event_head *head, const struct sock_common *common)
+{
+	__u32 words[4];
+
+	if (common->skc_family == AF_INET) {
+		event_set_v4(&head->laddr, common->skc_rcv_saddr);
+		event_set_v4(&head->raddr, common->skc_daddr);
+	} else if (common->skc_family == AF_INET6) {
+		for (int i = 0; i < 4; i++)
+			words[i] = common->skc_v6_rcv_saddr.in6_u.u6_addr32[i];
+		event_set_v6(&head->laddr, words);
+		for (int i = 0; i < 4; i++)
+			words[i] = common->skc_v6_daddr.in6_u.u6_addr32[i];
+		event_set_v6(&head->raddr, words);
+	} else {
+		head->family = EVENT_FAMILY_OTHER + (__u8)common->skc_family;
+		return false;
+	}
+	head->family = head->raddr.family;
+	head->lport = common->skc_num;
+	head->rport = bpf_ntohs(common->skc_dport);
+	return true;
+}
+
+static __always_inline void event_set_tuple(struct event_head *head, struct sock *sk)
+{
+	head->proto = (__u8)sk->sk_protocol;
+	/* A socket that closes has given its port back, but not forgotten it. */
+	if (event_set_endpoints(head, &sk->__sk_common) && head->lport == 0)
+		head->lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
+}
+
+/* Everything that a socket tells but its owner. */
+static __always_inline void event_set_socket(const volatile struct event_config *config, struct event_head *head,
+					     struct sock *sk)
+{
+	if (config->needs & EVENT_NEED_ENDPOINTS)
+		event_set_tuple(head, sk);
+	if (config->needs & EVENT_NEED_NETNS)
+		head->netns = sk->__sk_common.skc_net.net->ns.inum;
+	if (config->needs & EVENT_NEED_COOKIE)
+		head->cookie = bpf_get_socket_cookie(sk);
+}
+
+/* The usual two: of a socket that the running process uses, and of a socket in any context. */
+static __always_inline void event_set_used_sock(const volatile struct event_config *config, struct event_head *head,
+						struct sock *sk)
+{
+	event_set_current(config, head);
+	event_set_socket(config, head, sk);
+}
+
+static __always_inline void event_set_sock(const volatile struct event_config *config, struct event_head *head,
+					   struct sock *sk)
+{
+	event_set_owner(config, head, sk);
+	event_set_socket(config, head, sk);
+}
+
+/* --- filtering ----------------------------------------------------------------------------------------------------- */
+
+/* A number of the event; false when it is unknown. */
+static __always_inline bool event_load(const char *at, __u8 form, __u8 flags, __s64 *value)
+{
+	__u64 raw, ones;
+
+	switch (form) {
+	case EVENT_U8:
+		raw = *(const __u8 *)at;
+		ones = 0xff;
+		break;
+	case EVENT_U16:
+		raw = *(const __u16 *)at;
+		ones = 0xffff;
+		break;
+	case EVENT_U32:
+		raw = *(const __u32 *)at;
+		ones = EVENT_UNKNOWN32;
+		break;
+	case EVENT_U64:
+		raw = *(const __u64 *)at;
+		ones = EVENT_UNKNOWN64;
+		break;
+	case EVENT_I32:
+		raw = (__u64)(__s64) * (const __s32 *)at;
+		ones = (__u64)(__s64)(-2147483647 - 1);
+		break;
+	case EVENT_I64:
+		raw = *(const __u64 *)at;
+		ones = 1ull << 63;
+		break;
+	default:
+		return false;
+	}
+	*value = (__s64)raw;
+	return !(raw == 0 && flags & EVENT_ZERO_UNKNOWN) && (raw != ones || flags & EVENT_ONES_KNOWN);
+}
+
+static __always_inline bool event_number_holds(const volatile struct event_term *term, const char *at)
+{
+	__s64 limit = (__s64)term->value[0], value = 0;
+
+	if (!event_load(at, term->form, term->flags, &value))
+		return false;
+	switch (term->op) {
+	case EVENT_EQ:
+		return value == limit;
+	case EVENT_NE:
+		return value != limit;
+	case EVENT_LT:
+		return value < limit;
+	case EVENT_LE:
+		return value <= limit;
+	case EVENT_GT:
+		return value > limit;
+	case EVENT_GE:
+		return value >= limit;
+	default:
+		return (value & limit) == limit;
+	}
+}
+
+static __always_inline bool event_words_hold(const volatile struct event_term *term, const char *at)
+{
+	const __u64 *words = (const __u64 *)at;
+	bool same = ((words[0] ^ term->value[0]) & term->mask[0]) == 0 &&
+		    ((words[1] ^ term->value[1]) & term->mask[1]) == 0;
+
+	if (term->form == EVENT_ADDR) {
+		__u8 family = *(const __u8 *)(at + 16);
+
+		if (family == 0)
+			return false;
+		same = same && family == term->family;
+	} else if (*at == 0) {
+		return false;
+	}
+	return same == (term->op == EVENT_EQ);
+}
+
+static __noinline __maybe_unused int event_passes(const volatile struct event_config *config, const char *event)
+{
+	bool holds = true;
+	__u8 clause = 255;
+	__u32 pid = ((const struct event_head *)event)->pid;
+
+	if (config->by_tree && !bpf_map_lookup_elem(&event_tree, &pid))
+		return 0;
+	for (__u32 i = 0; i < EVENT_TERMS_MAX; i++) {
+		const volatile struct event_term *term = &config->terms[i];
+
+		if (i >= config->term_count)
+			break;
+		if (term->clause != clause) {
+			if (!holds)
+				return 0;
+			holds = false;
+			clause = term->clause;
+		}
+		if (holds)
+			continue;
+		if (term->form >= EVENT_WORDS)
+			holds = event_words_hold(term, event + term->offset);
+		else
+			holds = event_number_holds(term, event + term->offset);
+	}
+	return holds;
+}
+
+/* --- passing on and adding up -------------------------------------------------------------------------------------- */
+
+static __always_inline void event_send(void *event, __u64 size, struct event_losses *losses)
+{
+	__u64 flags = *(volatile __u32 *)&event_reader_awake ? BPF_RB_NO_WAKEUP : 0;
+
+	if (bpf_ringbuf_output(&event_ring, event, size, flags) < 0)
+		__sync_fetch_and_add(&losses->ring, 1);
+}
+
+static __always_inline void event_copy_key(char *to, const char *from, __u16 size)
+{
+	switch (size) {
+	case 1:
+		*(__u8 *)to = *(const __u8 *)from;
+		break;
+	case 2:
+		*(__u16 *)to = *(const __u16 *)from;
+		break;
+	case 4:
+		*(__u32 *)to = *(const __u32 *)from;
+		break;
+	case 17:
+		*(__u8 *)(to + 16) = *(const __u8 *)(from + 16);
+		/* fallthrough */
+	case 16:
+		*(__u64 *)(to + 8) = *(const __u64 *)(from + 8);
+		/* fallthrough */
+	case 8:
+		*(__u64 *)to = *(const __u64 *)from;
+		break;
+	default:
+		break;
+	}
+}
+
+/* 0 for none, 1 for 1, 2 for 2 and 3, 3 for 4 to 7 ... */
+static __always_inline __u32 event_log2_slot(__s64 value)
+{
+	__u64 rest = value > 0 ? (__u64)value : 0;
+	__u32 slot = 0;
+
+	if (rest >> 32) {
+		slot += 32;
+		rest >>= 32;
+	}
+	if (rest >> 16) {
+		slot += 16;
+		rest >>= 16;
+	}
+	if (rest >> 8) {
+		slot += 8;
+		rest >>= 8;
+	}
+	if (rest >> 4) {
+		slot += 4;
+		rest >>= 4;
+	}
+	if (rest >> 2) {
+		slot += 2;
+		rest >>= 2;
+	}
+	return slot + (__u32)(rest > 1 ? 2 : rest);
+}
+
+/* Slot 0 is what lies below, the last what lies above. */
+static __always_inline __u32 event_linear_slot(const volatile struct event_config *config, __s64 value)
+{
+	__u64 slot;
+
+	if (value < config->slot_first)
+		return 0;
+	slot = (__u64)(value - config->slot_first) / (__u64)config->slot_width + 1;
+	return slot > config->slot_count ? config->slot_count + 1 : (__u32)slot;
+}
+
+static __always_inline void event_group_add(const volatile struct event_config *config, struct event_group *group,
+					    __s64 value)
+{
+	__u32 slot;
+
+	if (config->mode != EVENT_COUNT) {
+		if (group->count == 0 || value < group->min)
+			group->min = value;
+		if (group->count == 0 || value > group->max)
+			group->max = value;
+		group->sum += value;
+	}
+	if (config->mode == EVENT_LOG2 || config->mode == EVENT_LINEAR) {
+		slot = config->mode == EVENT_LOG2 ? event_log2_slot(value) : event_linear_slot(config, value);
+		if (slot < EVENT_SLOTS_MAX)
+			group->slots[slot]++;
+	}
+	group->count++;
+}
+
+static __noinline __maybe_unused int event_add(const volatile struct event_config *config, void *groups, char *key, const char *event,
+				struct event_losses *losses)
+{
+	struct event_group *group;
+	__u32 zero = 0;
+	__s64 value = 0;
+	void *map;
+
+	if (config->mode != EVENT_COUNT &&
+	    !event_load(event + config->value_offset, config->value_form, config->value_flags, &value))
+		return 0;
+	map = bpf_map_lookup_elem(groups, &zero);
+	if (!map)
+		return 0;
+	for (__u32 i = 0; i < EVENT_KEYS_MAX; i++) {
+		if (i >= config->key_count)
+			break;
+		event_copy_key(key + i * EVENT_KEY_ROOM, event + config->keys[i].offset, config->keys[i].size);
+	}
+	group = bpf_map_lookup_elem(map, key);
+	if (!group) {
+		bpf_map_update_elem(map, key, (const void *)&event_no_group, BPF_NOEXIST);
+		group = bpf_map_lookup_elem(map, key);
+	}
+	if (group)
+		event_group_add(config, group, value);
+	else
+		__sync_fetch_and_add(&losses->groups, 1);
+	return 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The event catalogue. An event is declared once, in its family's file, and registers itself:
+ *
+ *	static const struct event_role reset_roles[] = {
+ *		{.name = "resets that arrive", .hooks = {{.programs = {"tcp_reset_received"}}}},
+ *		{.name = "resets sent", .without = "resets of this host's own are not seen",
+ *		 .hooks = {{.programs = {"tcp_reset_sent"}}, {.programs = {"tcp_reset_sent_kprobe"}}}},
+ *	};
+ *	EVENT_TYPE(tcp_reset, "tcp.reset", reset_type, reset_roles, "a connection was reset");
+ *
+ * The BPF side calls it tcp_reset (event.bpf.h). Of each role the first hook that this kernel has is taken.
+ */
+#pragma once
+
+#include "event/head.h"
+#include "record/value.h"
+
+#define EVENT_PROGRAMS_MAX 4
+#define EVENT_HOOKS_MAX    4
+
+/* Programs that do a job together: all of them are attached, or the hook is not used. */
+struct event_hook {
+	const char *programs[EVENT_PROGRAMS_MAX];
+	/*
+	 * The programs are copies: a program is not run again while it runs, and what it would have missed then its
+	 * copy sees. They tell each other apart what was told already, and only what all of them missed is lost.
+	 */
+	bool twins;
+};
+
+/* Something that must be seen for the event to be told. */
+struct event_role {
+	const char *name;
+	const char *without; /* what is lost when no hook works; NULL: then there is no event at all */
+	struct event_hook hooks[EVENT_HOOKS_MAX];
+};
+
+struct event {
+	const char *name;  /* tcp.close */
+	const char *bpf;   /* tcp_close: its maps and configuration in the BPF source are called after it */
+	const char *help;
+	const struct record_type *type; /* of what follows the head */
+	const struct event_role *roles;
+	uint32_t role_count;
+	bool current; /* happens in process context: the owner need not be remembered */
+};
+
+REGISTRY(event, struct event);
+
+/* The record type's object is made here, too: its fields stand beside the struct as for any record. */
+#define EVENT_TYPE(object, event_name, c_type, field_table, role_table, help_text, ...)                                \
+	static RECORD_TYPE(object##_type, event_name, c_type, field_table, help_text);                                 \
+	static const struct event object##_event = {.name = (event_name),                                              \
+						    .bpf = #object,                                                    \
+						    .help = (help_text),                                               \
+						    .type = &object##_type,                                            \
+						    .roles = (role_table),                                             \
+						    .role_count = ARRAY_SIZE(role_table),                              \
+						    __VA_ARGS__};                                                      \
+	REGISTER(event, struct event, object##_event)
+
+/* Sorted by name; the array is the caller's to free. */
+const struct event **event_list(size_t *ret_count);
+const struct event *event_find(const char *name);
+
+/* --- the record of an event ---------------------------------------------------------------------------------------- */
+
+/* What the program adds to an event: names of numbers, stacks with symbols. */
+struct event_extra {
+	uint64_t elapsed_ns; /* since the run began */
+	const char *event;
+	const char *cgroup;
+	const char *container;
+	struct stack kstack;
+	struct stack ustack;
+};
+
+extern const struct record_type event_head_type;
+extern const struct record_type event_extra_type;
+
+/* The parts of an event's record, in order. */
+enum event_part { EVENT_PART_HEAD, EVENT_PART_EXTRA, EVENT_PART_DATA, EVENT_PARTS };
+
+struct shape event_shape(const struct event *event);
+/* Size of the whole as it comes out of the kernel. */
+static inline size_t event_size(const struct event *event)
+{
+	return sizeof(struct event_head) + event->type->size;
+}
+
+/* Where a field lies in the event as the kernel has it; -1 for what the program adds. */
+int event_field_offset(struct field_ref ref);
+/* Which parts of the head (enum event_need) a field is made of. */
+uint32_t event_field_needs(struct field_ref ref);
+/* An event about which nothing is known. */
+void event_clear(const struct event *event, void *data);

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "event/filter.h"
+
+enum event_form event_number_form(const struct field *field)
+{
+	switch (field->store) {
+	case STORE_U8:
+		return EVENT_U8;
+	case STORE_U16:
+		return EVENT_U16;
+	case STORE_U32:
+		return EVENT_U32;
+	case STORE_U64:
+		return EVENT_U64;
+	case STORE_I32:
+		return EVENT_I32;
+	case STORE_I64:
+		return EVENT_I64;
+	default:
+		return EVENT_FORM_NONE;
+	}
+}
+
+uint8_t event_number_flags(const struct field *field)
+{
+	if (!field->zero_is_unknown)
+		return 0;
+	/* As field_get reads them: a port of 65535 is a port. */
+	return EVENT_ZERO_UNKNOWN | (field->store == STORE_U16 ? EVENT_ONES_KNOWN : 0);
+}
+
+static int op_of(enum expr_op op)
+{
+	switch (op) {
+	case EXPR_EQ:
+	case EXPR_IN:
+		return EVENT_EQ;
+	case EXPR_NE:
+		return EVENT_NE;
+	case EXPR_LT:
+		return EVENT_LT;
+	case EXPR_LE:
+		return EVENT_LE;
+	case EXPR_GT:
+		return EVENT_GT;
+	case EXPR_GE:
+		return EVENT_GE;
+	case EXPR_MATCH:
+		return EVENT_ALL_BITS;
+	default:
+		return -1;
+	}
+}
+
+/* Numbers are compared as signed ones of 64 bits. */
+static bool number_term(const struct field *field, const struct expr_literal *literal, struct event_term *term)
+{
+	term->form = (uint8_t)event_number_form(field);
+	term->flags = event_number_flags(field);
+	if (term->form == EVENT_FORM_NONE || literal->integer > INT64_MAX || literal->integer < INT64_MIN)
+		return false;
+	/* A number of 64 bits beyond that would compare wrongly; only handles have such values, and they are not ordered. */
+	if (term->form == EVENT_U64 && field->kind == KIND_HEX && term->op != EVENT_EQ && term->op != EVENT_NE)
+		return false;
+	term->value[0] = (uint64_t)(int64_t)literal->integer;
+	return true;
+}
+
+static bool addr_term(const struct expr_literal *literal, struct event_term *term)
+{
+	uint8_t mask[16] = {};
+
+	if (term->op != EVENT_EQ && term->op != EVENT_NE)
+		return false;
+	for (unsigned i = 0; i < literal->prefix.bits; i++)
+		mask[i / 8] |= (uint8_t)(0x80 >> i % 8);
+	memcpy(term->value, literal->prefix.addr.bytes, sizeof(term->value));
+	memcpy(term->mask, mask, sizeof(mask));
+	term->form = EVENT_ADDR;
+	term->family = literal->prefix.addr.family;
+	return true;
+}
+
+/* Names of 16 bytes, whole or up to a star at the end. */
+static bool text_term(const struct field *field, const char *text, bool pattern, struct event_term *term)
+{
+	size_t n = strlen(text), compared = sizeof(term->value);
+	uint8_t mask[16] = {};
+
+	if (field->store != STORE_CHARS || field->size != sizeof(term->value))
+		return false;
+	if (pattern) {
+		size_t plain = strcspn(text, "*?\\[");
+
+		if (plain != n && !(plain + 1 == n && text[plain] == '*'))
+			return false;
+		if (plain != n)
+			n = compared = plain;
+		term->op = EVENT_EQ;
+	}
+	if ((term->op != EVENT_EQ && term->op != EVENT_NE) || n >= sizeof(term->value))
+		return false;
+	memset(mask, 0xff, compared);
+	memcpy(term->value, text, n);
+	memcpy(term->mask, mask, sizeof(mask));
+	term->form = EVENT_WORDS;
+	return true;
+}
+
+static bool make_term(const struct expr_term *from, const struct expr_literal *literal, struct event_term *term)
+{
+	int offset = event_field_offset(from->ref), op = op_of(from->op);
+	const struct field *field = from->ref.field;
+
+	*term = (struct event_term){.offset = (uint16_t)offset, .op = (uint8_t)op, .clause = (uint8_t)from->clause};
+	if (offset < 0 || op < 0)
+		return false;
+	switch (field->kind) {
+	case KIND_ADDR:
+		return addr_term(literal, term);
+	case KIND_TEXT:
+		return text_term(field, literal->text, from->op == EXPR_MATCH, term);
+	case KIND_TIME: /* still counted from the start of the host there */
+	case KIND_RATIO:
+	case KIND_BOOL:
+	case KIND_ENDPOINT:
+	case KIND_STACK:
+	case KIND_LIST:
+		return false;
+	default:
+		return number_term(field, literal, term);
+	}
+}
+
+bool event_filter_add(struct event_config *config, const struct expr *expr)
+{
+	struct expr_term terms[EVENT_TERMS_MAX];
+	bool complete;
+	size_t count = expr_terms(expr, terms, ARRAY_SIZE(terms), &complete);
+	uint8_t clause = config->term_count ? config->terms[config->term_count - 1].clause + 1 : 0;
+
+	for (size_t i = 0; i < count;) {
+		uint32_t before = config->term_count;
+		unsigned of = terms[i].clause;
+		bool fits = true;
+
+		for (; i < count && terms[i].clause == of; i++)
+			for (size_t j = 0; fits && j < terms[i].literal_count; j++) {
+				struct event_term *term = &config->terms[config->term_count];
+
+				fits = config->term_count < EVENT_TERMS_MAX &&
+				       make_term(&terms[i], &terms[i].literals[j], term);
+				if (fits) {
+					term->clause = clause;
+					config->term_count++;
+				}
+			}
+		if (!fits) {
+			config->term_count = before;
+			complete = false;
+		} else {
+			clause++;
+		}
+	}
+	return complete;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which part of an expression the kernel can evaluate, and in which form it is told. */
+#pragma once
+
+#include "event/config.h"
+#include "event/event.h"
+#include "record/expr.h"
+
+/*
+ * Adds what the kernel can decide to the configuration; what it lets through may be more than the expression does, never
+ * less. Returns whether that is the whole expression.
+ */
+bool event_filter_add(struct event_config *config, const struct expr *expr);
+
+/* How a field lies in the event, as a number; EVENT_FORM_NONE when it is none. */
+enum event_form event_number_form(const struct field *field);
+uint8_t event_number_flags(const struct field *field);

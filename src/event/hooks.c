@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "event/hooks.h"
+
+void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		vec_push(&plan->choices, (struct hook_choice){.request = request, .role = &roles[i]});
+}
+
+void hook_plan_done(struct hook_plan *plan)
+{
+	vec_done(&plan->choices);
+	btf_names_done(&plan->names);
+}
+
+static void pass_over(struct hook_choice *choice, const char *reason)
+{
+	snprintf(choice->reason, sizeof(choice->reason), "%s", reason);
+	choice->hook++;
+}
+
+/* Where tracefs would show a tracepoint of a system. */
+static bool in_tracefs(const char *event)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	char path[192];
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, sizeof(path), "%s/events/%s/id", places[i], event);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the kernel has what the section names; fills the reason when not. */
+static bool target_exists(const struct hook_plan *plan, const char *section, char *reason, size_t size)
+{
+	const char *target = strchr(section, '/');
+	char name[96];
+
+	if (!target)
+		return true;
+	target++;
+	if (strncmp(section, "tracepoint/", 11) == 0 || strncmp(section, "tp/", 3) == 0) {
+		snprintf(reason, size, "tracefs does not show the tracepoint %s", target);
+		return in_tracefs(target);
+	}
+	if (!plan->names.text)
+		return true;
+	if (strncmp(section, "tp_btf/", 7) == 0) {
+		snprintf(reason, size, "this kernel has no tracepoint %s", target);
+		snprintf(name, sizeof(name), "btf_trace_%s", target);
+		return btf_names_has(&plan->names, name);
+	}
+	if (strncmp(section, "fentry/", 7) == 0 || strncmp(section, "fexit/", 6) == 0) {
+		snprintf(reason, size, "this kernel has no function %s that can be traced", target);
+		return btf_names_has(&plan->names, target);
+	}
+	return true;
+}
+
+static bool hook_exists(const struct hook_plan *plan, const struct kernel_object *object, struct hook_choice *choice)
+{
+	const struct event_hook *hook = hook_choice_get(choice);
+	char reason[200];
+
+	for (unsigned i = 0; i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++) {
+		const char *section = kernel_object_section(object, hook->programs[i]);
+
+		if (!section)
+			snprintf(reason, sizeof(reason), "no program %s was built in", hook->programs[i]);
+		if (!section || !target_exists(plan, section, reason, sizeof(reason))) {
+			pass_over(choice, reason);
+			return false;
+		}
+		if (i == 0)
+			snprintf(choice->section, sizeof(choice->section), "%s", section);
+	}
+	return true;
+}
+
+void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object)
+{
+	vec_each(&plan->choices, choice)
+		while (hook_choice_get(choice) && !hook_exists(plan, object, choice))
+			;
+}
+
+bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason)
+{
+	vec_each(&plan->choices, choice) {
+		const struct event_hook *hook = hook_choice_get(choice);
+
+		for (unsigned i = 0; hook && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++)
+			if (strcmp(hook->programs[i], program) == 0) {
+				pass_over(choice, reason);
+				return true;
+			}
+	}
+	return false;
+}
+
+int hook_plan_each(const struct hook_plan *plan, int (*fn)(const char *program, void *context), void *context)
+{
+	vec_each(&plan->choices, choice) {
+		const struct event_hook *hook = hook_choice_get(choice);
+
+		for (unsigned i = 0; hook && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++) {
+			int r = fn(hook->programs[i], context);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}

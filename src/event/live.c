@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "event/live_group.h"
+#include "event/live_private.h"
+#include "event/sock_owner.h"
+
+#define OBJECT "events.bpf.o"
+#define NEEDS_OF_OWNER (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
+
+/* While events come, the buffer is looked at this often; after so many empty looks the kernel wakes us again. */
+#define READ_INTERVAL_NS UINT64_C(5000000)
+#define READ_IDLE_LOOKS  20
+/* So many events at a time, then timers and signals have their turn. */
+#define READ_BATCH 65536
+
+static bool needs_owner(const struct live *live)
+{
+	for (unsigned i = 0; i < live->count; i++)
+		if (!live->requests[i].event->current && live->requests[i].config.needs & NEEDS_OF_OWNER)
+			return true;
+	return false;
+}
+
+static bool needs_stacks(const struct live *live)
+{
+	for (unsigned i = 0; i < live->count; i++)
+		if (live->requests[i].config.needs & (EVENT_NEED_KSTACK | EVENT_NEED_USTACK))
+			return true;
+	return false;
+}
+
+static bool needs_tree(const struct live *live)
+{
+	for (unsigned i = 0; i < live->count; i++)
+		if (live->requests[i].config.by_tree)
+			return true;
+	return false;
+}
+
+/* --- loading ------------------------------------------------------------------------------------------------------- */
+
+/* Maps of events that nobody asked for are not made; those without an event's name belong to all. */
+static bool is_unwanted(const char *map, void *context)
+{
+	const struct live *live = context;
+	const struct event *longest = NULL;
+
+	if (strcmp(map, "event_stacks") == 0)
+		return !needs_stacks(live);
+	if (strcmp(map, "event_tree") == 0)
+		return !needs_tree(live);
+	registry_each(event, event) {
+		size_t n = strlen((*event)->bpf);
+
+		if (strncmp(map, (*event)->bpf, n) == 0 && map[n] == '_' && (!longest || n > strlen(longest->bpf)))
+			longest = *event;
+	}
+	if (!longest)
+		return false;
+	for (unsigned i = 0; i < live->count; i++)
+		if (live->requests[i].event == longest)
+			return live->requests[i].config.mode == EVENT_STREAM && strstr(map, "_groups");
+	return true;
+}
+
+static int set_config(struct live *live, unsigned index, struct why *why)
+{
+	struct event_request *request = &live->requests[index];
+	_cleanup_free_ char *name = xasprintf("%s_config", request->event->bpf);
+	void *address;
+	int r;
+
+	request->config.id = index;
+	r = kernel_object_variable(live->object, name, sizeof(request->config), &address);
+	if (r < 0)
+		return why_set(why, r, "%s: its BPF source has no configuration %s", request->event->name, name);
+	memcpy(address, &request->config, sizeof(request->config));
+	return 0;
+}
+
+static int choose(const char *program, void *context)
+{
+	struct live *live = context;
+
+	return kernel_object_choose(live->object, program, NULL);
+}
+
+static int open_object(struct live *live, struct why *why)
+{
+	int r = kernel_object_open(OBJECT, &live->object, why);
+
+	if (r < 0)
+		return r;
+	hook_plan_settle(&live->plan, live->object);
+	r = hook_plan_each(&live->plan, choose, live);
+	if (r == 0 && live->with_owner)
+		r = kernel_object_choose(live->object, SOCK_OWNER_SEED, why);
+	kernel_object_omit_maps(live->object, is_unwanted, live);
+	if (r == 0)
+		r = kernel_object_size_map(live->object, "event_ring", live->ring_bytes);
+	for (unsigned i = 0; r == 0 && i < live->count; i++) {
+		r = set_config(live, i, why);
+		if (r == 0)
+			r = live_group_prepare(live, i, why);
+	}
+	return r;
+}
+
+static int attach(const char *program, void *context)
+{
+	struct live *live = context;
+	int r = kernel_object_attach(live->object, program, &live->why);
+
+	if (r < 0)
+		snprintf(live->failed, sizeof(live->failed), "%s", program);
+	return r;
+}
+
+/* One attempt: 0, or -EAGAIN when another hook may do, or what cannot be helped. */
+static int try_once(struct live *live, struct why *why)
+{
+	int r = open_object(live, why);
+
+	if (r < 0)
+		return r;
+	r = kernel_object_load(live->object, &live->why);
+	if (r < 0) {
+		snprintf(live->failed, sizeof(live->failed), "%s", kernel_object_blamed());
+	} else {
+		r = live_group_begin(live, why);
+		if (r < 0)
+			return r;
+		r = hook_plan_each(&live->plan, attach, live);
+		if (r == 0)
+			return 0;
+	}
+	if (!hook_plan_refuse(&live->plan, live->failed, live->why.text))
+		return why_set(why, r, "%s", live->why.text);
+	kernel_object_close(take_ptr(live->object));
+	live_group_done(live);
+	return -EAGAIN;
+}
+
+/* A role without which there is no event, and nothing left to serve it with. */
+static int check_roles(const struct live *live, struct why *why)
+{
+	vec_each(&live->plan.choices, choice)
+		if (!choice->role->without && !hook_choice_get(choice))
+			return why_set(why, -ENOTSUP, "%s cannot be seen on this kernel: %s",
+				       live->requests[choice->request].event->name, choice->reason);
+	return 0;
+}
+
+static int load(struct live *live, bool probe, struct why *why)
+{
+	/* Each failure uses up a hook. */
+	size_t attempts = live->plan.choices.count * EVENT_HOOKS_MAX + 1;
+
+	while (attempts-- > 0) {
+		int r = try_once(live, why);
+
+		if (r == 0)
+			return probe ? 0 : check_roles(live, why);
+		if (r != -EAGAIN)
+			return r;
+		/* No use in trying further what cannot succeed any more. */
+		r = probe ? 0 : check_roles(live, why);
+		if (r < 0)
+			return r;
+	}
+	return why_set(why, -ENOTSUP, "no hook could be attached");
+}
+
+/* Sockets that are there already get their owners. The programs are attached: nothing falls between. */
+static int seed_owners(struct live *live, struct why *why)
+{
+	struct bpf_link *link = bpf_program__attach_iter(kernel_object_program(live->object, SOCK_OWNER_SEED), NULL);
+	int link_fd = link ? bpf_link__fd(link) : -1;
+	_cleanup_close_ int fd = -1;
+	char nothing[64];
+	int r = kernel_object_keep_link(live->object, SOCK_OWNER_SEED, link, why);
+
+	if (r < 0)
+		return r;
+	fd = bpf_iter_create(link_fd);
+	if (fd < 0)
+		return why_set(why, -errno, "cannot walk the sockets of all processes: %s", strerror(errno));
+	while (read(fd, nothing, sizeof(nothing)) > 0)
+		;
+	return 0;
+}
+
+static uint32_t ring_size(uint64_t wanted)
+{
+	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	while (size < wanted && size < (uint64_t)1 << 30)
+		size *= 2;
+	return (uint32_t)size;
+}
+
+static int share_state(struct live *live, struct why *why)
+{
+	void *address;
+	int r = kernel_object_variable(live->object, "event_reader_awake", sizeof(uint32_t), &address);
+
+	live->reader_awake = address;
+	for (unsigned i = 0; r == 0 && i < live->count; i++) {
+		_cleanup_free_ char *name = xasprintf("%s_losses", live->requests[i].event->bpf);
+
+		r = kernel_object_variable(live->object, name, sizeof(struct event_losses), &address);
+		live->losses[i] = address;
+	}
+	return r < 0 ? why_set(why, r, "the BPF object lacks a variable") : 0;
+}
+
+int live_open(const struct event_request *requests, unsigned count, const struct live_options *options,
+	      struct live **ret_live, struct why *why)
+{
+	_cleanup_(live_closep) struct live *live = xzalloc(sizeof(*live));
+	int r;
+
+	live->count = count;
+	live->requests = xzalloc(count * sizeof(*requests));
+	memcpy(live->requests, requests, count * sizeof(*requests));
+	live->losses = xzalloc(count * sizeof(*live->losses));
+	live->groups = xzalloc(count * sizeof(*live->groups));
+	for (unsigned i = 0; i < count; i++)
+		live->groups[i].fd = -1;
+	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
+	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
+	live->with_owner = needs_owner(live);
+	/* Without names, loading finds out. */
+	(void)btf_names_load(&live->plan.names);
+	if (live->with_owner)
+		hook_plan_add(&live->plan, HOOK_OF_OWNER, sock_owner_roles, SOCK_OWNER_ROLES);
+	if (needs_tree(live))
+		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
+	for (unsigned i = 0; i < count; i++)
+		hook_plan_add(&live->plan, i, requests[i].event->roles, requests[i].event->role_count);
+	r = load(live, options->probe, why);
+	if (r == 0)
+		r = share_state(live, why);
+	if (r == 0 && live->with_owner)
+		r = seed_owners(live, why);
+	btf_names_done(&live->plan.names);
+	if (r < 0)
+		return r;
+	*ret_live = take_ptr(live);
+	return 0;
+}
+
+void live_close(struct live *live)
+{
+	if (!live)
+		return;
+	ring_buffer__free(live->ring);
+	live_group_done(live);
+	kernel_object_close(live->object);
+	hook_plan_done(&live->plan);
+	free(live->requests);
+	free(live->losses);
+	free(live->groups);
+	free(live);
+}
+
+int live_follow(struct live *live, uint32_t pid)
+{
+	int fd = kernel_object_map_fd(live->object, "event_tree");
+	uint8_t yes = 1;
+
+	if (fd < 0)
+		return fd;
+	return bpf_map_update_elem(fd, &pid, &yes, BPF_ANY) < 0 ? -errno : 0;
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------- */
+
+static int on_event(void *context, void *data, size_t size)
+{
+	struct live *live = context;
+	struct event_head *head = data;
+	struct record record = {};
+
+	if (size < sizeof(*head) || head->event >= live->count ||
+	    size != event_size(live->requests[head->event].event))
+		return 0;
+	/* The ring is read-only memory: what is changed is changed in a copy. */
+	memcpy(&live->head, head, sizeof(live->head));
+	if (live->head.time_ns)
+		live->head.time_ns += live->boot_to_real_ns;
+	record.parts[EVENT_PART_HEAD] = &live->head;
+	record.parts[EVENT_PART_DATA] = head + 1;
+	live->sink.event(live->sink.context, head->event, &record);
+	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
+}
+
+static void set_clock(struct live *live)
+{
+	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+
+	live->boot_to_real_ns = clock_real_ns() - boot_ns;
+}
+
+/* How many events were there. */
+static unsigned read_ring(struct live *live)
+{
+	live->batch = 0;
+	set_clock(live);
+	(void)ring_buffer__consume(live->ring);
+	return live->batch;
+}
+
+static void on_look(void *context, uint64_t expirations _unused_)
+{
+	struct live *live = context;
+
+	live->idle_looks = read_ring(live) > 0 ? 0 : live->idle_looks + 1;
+	if (live->idle_looks < READ_IDLE_LOOKS)
+		return;
+	__atomic_store_n(live->reader_awake, 0, __ATOMIC_SEQ_CST);
+	loop_remove(live->loop, take_ptr(live->timer));
+	/* What came before the kernel saw that. */
+	(void)read_ring(live);
+}
+
+static void on_wake(void *context, uint32_t events _unused_)
+{
+	struct live *live = context;
+
+	if (live->timer)
+		return;
+	__atomic_store_n(live->reader_awake, 1, __ATOMIC_SEQ_CST);
+	live->idle_looks = 0;
+	if (loop_add_timer(live->loop, READ_INTERVAL_NS, READ_INTERVAL_NS, on_look, live, &live->timer) < 0)
+		__atomic_store_n(live->reader_awake, 0, __ATOMIC_SEQ_CST);
+	(void)read_ring(live);
+}
+
+int live_start(struct live *live, struct loop *loop, const struct event_sink *sink, struct why *why)
+{
+	int map_fd = kernel_object_map_fd(live->object, "event_ring"), r;
+
+	live->sink = *sink;
+	live->loop = loop;
+	if (map_fd < 0)
+		return why_set(why, map_fd, "there is no ring buffer");
+	live->ring = ring_buffer__new(map_fd, on_event, live, NULL);
+	if (!live->ring)
+		return why_set(why, -errno, "cannot read the ring buffer: %s", strerror(errno));
+	r = loop_add_fd(loop, ring_buffer__epoll_fd(live->ring), EPOLLIN, on_wake, live, NULL);
+	return r < 0 ? why_set(why, r, "cannot wait for events: %s", strerror(-r)) : 0;
+}
+
+int live_finish(struct live *live, struct why *why)
+{
+	kernel_object_detach(live->object);
+	while (live->ring && read_ring(live) >= READ_BATCH)
+		;
+	return live_collect(live, why);
+}
+
+/* --- what was lost ------------------------------------------------------------------------------------------------- */
+
+static uint64_t hook_misses(const struct live *live, const struct event_hook *hook)
+{
+	uint64_t misses = hook->twins ? UINT64_MAX : 0;
+
+	for (unsigned i = 0; i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++) {
+		uint64_t of_program = kernel_object_misses(live->object, hook->programs[i]);
+
+		misses = hook->twins ? min_of(misses, of_program) : misses + of_program;
+	}
+	return misses;
+}
+
+struct event_loss live_loss(const struct live *live, unsigned request)
+{
+	const struct event_losses *losses = live->losses[request];
+	struct event_loss loss = {.ring = losses->ring, .groups = losses->groups, .rooms = losses->rooms};
+
+	vec_each(&live->plan.choices, choice) {
+		const struct event_hook *hook = hook_choice_get(choice);
+
+		if (choice->request == request && hook)
+			loss.missed += hook_misses(live, hook);
+	}
+	return loss;
+}
+
+const struct hook_plan *live_hooks(const struct live *live)
+{
+	return &live->plan;
+}
+
+unsigned live_read_stack(const void *source, int32_t id, uint64_t *addresses, unsigned max)
+{
+	const struct live *live = source;
+	int fd = kernel_object_map_fd(live->object, "event_stacks");
+	uint64_t frames[127] = {};
+	unsigned count = 0;
+
+	if (id < 0 || fd < 0 || bpf_map_lookup_elem(fd, &id, frames) < 0)
+		return 0;
+	while (count < min_of(max, (unsigned)ARRAY_SIZE(frames)) && frames[count]) {
+		addresses[count] = frames[count];
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How owners of sockets are learnt (sock_owner.bpf.c): attached with every event that does not run in process context. */
+#pragma once
+
+#include "event/event.h"
+
+#define SOCK_OWNER_ROLES 3
+extern const struct event_role sock_owner_roles[SOCK_OWNER_ROLES];
+/* How children of followed processes are found (tree.bpf.c). */
+extern const struct event_role event_tree_role;
+/* The iterator that gives sockets an owner which were there before. */
+#define SOCK_OWNER_SEED "sock_owner_seed"

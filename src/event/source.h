@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where events come from, and where they go. The kernel (live.h) is one source, a recording is another; whoever filters,
+ * shows or adds up events does not know which.
+ */
+#pragma once
+
+#include "event/config.h"
+#include "event/event.h"
+
+/* What is done with events. Memory behind a record is valid during the call. */
+struct event_sink {
+	/* One event. A part that the source does not know (EVENT_PART_EXTRA of the live kernel) is NULL. */
+	void (*event)(void *context, unsigned request, struct record *record);
+	/* A group that the kernel added up: the record has the keys only. */
+	void (*group)(void *context, unsigned request, struct record *record, const struct event_group *group);
+	void *context;
+};
+
+/* One event that is wanted, and how. */
+struct event_request {
+	const struct event *event;
+	struct event_config config;
+};
+
+/* What was not told, by the reason. */
+struct event_loss {
+	uint64_t ring;
+	uint64_t groups;
+	uint64_t rooms;
+	uint64_t missed; /* programs that were running already; no more events than these were lost */
+};
+
+static inline uint64_t event_loss_total(const struct event_loss *loss)
+{
+	return loss->ring + loss->groups + loss->rooms + loss->missed;
+}

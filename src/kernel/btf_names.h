@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which names the kernel's BTF has, without parsing it: a start of the program cannot afford that twice, and libbpf does
+ * it once already. A tracepoint is there when the name btf_trace_X is; a function's name may also be a field's, so its
+ * presence is a good sign, its absence is proof.
+ */
+#pragma once
+
+#include "base/macros.h"
+
+struct btf_names {
+	char *text; /* all strings, one NUL between; NULL: not readable */
+	size_t size;
+};
+
+/* -ENOENT when the kernel has no BTF. */
+int btf_names_load(struct btf_names *names);
+bool btf_names_has(const struct btf_names *names, const char *name);
+void btf_names_done(struct btf_names *names);

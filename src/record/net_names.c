@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "record/net_names.h"
+
+static const struct enum_name state_names[] = {
+	{SOCKET_ESTABLISHED, "ESTABLISHED", "connected"},
+	{SOCKET_SYN_SENT, "SYN_SENT", "waiting for the answer to its SYN"},
+	{SOCKET_SYN_RECV, "SYN_RECV", "answered a SYN, waiting for the handshake to end"},
+	{SOCKET_FIN_WAIT1, "FIN_WAIT1", "closed here, the peer has not acknowledged it"},
+	{SOCKET_FIN_WAIT2, "FIN_WAIT2", "closed here, the peer may still send"},
+	{SOCKET_TIME_WAIT, "TIME_WAIT", "over; kept so that late packets find no new connection"},
+	{SOCKET_CLOSE, "CLOSE", "not connected"},
+	{SOCKET_CLOSE_WAIT, "CLOSE_WAIT", "the peer has closed, the application has not"},
+	{SOCKET_LAST_ACK, "LAST_ACK", "both closed, the peer has not acknowledged the last word"},
+	{SOCKET_LISTEN, "LISTEN", "waiting for connections"},
+	{SOCKET_CLOSING, "CLOSING", "both closed at the same time"},
+	{SOCKET_NEW_SYN_RECV, "NEW_SYN_RECV", "a request for a connection"},
+};
+struct enum_names socket_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
+
+static const struct enum_name proto_names[] = {
+	{IPPROTO_TCP, "tcp", NULL},   {IPPROTO_UDP, "udp", NULL},   {IPPROTO_UDPLITE, "udplite", NULL},
+	{IPPROTO_SCTP, "sctp", NULL}, {IPPROTO_DCCP, "dccp", NULL},
+};
+struct enum_names socket_proto_names = {proto_names, ARRAY_SIZE(proto_names), NULL};
+
+static const struct enum_name family_names[] = {
+	{ADDR_V4, "ipv4", NULL},
+	{ADDR_V6, "ipv6", NULL},
+};
+struct enum_names addr_family_names = {family_names, ARRAY_SIZE(family_names), NULL};
+
+/* As event/head.h numbers them. */
+#define OTHER(af) (64 + (af))
+static const struct enum_name event_families[] = {
+	{ADDR_V4, "ipv4", NULL},
+	{ADDR_V6, "ipv6", NULL},
+	{OTHER(AF_UNIX), "unix", NULL},
+	{OTHER(AF_NETLINK), "netlink", NULL},
+	{OTHER(AF_PACKET), "packet", NULL},
+	{OTHER(AF_VSOCK), "vsock", NULL},
+};
+struct enum_names event_family_names = {event_families, ARRAY_SIZE(event_families), NULL};

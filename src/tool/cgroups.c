@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/alloc.h"
+#include "snapshot/cgroup_path.h"
+#include "tool/cgroups.h"
+
+/* How the kernel calls a group's number when a file is opened by it. */
+#define FILEID_KERNFS_ 0xfe
+
+static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+/* Where the unified hierarchy is; NULL when it is not mounted in a usual place. */
+static const char *unified_mount(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		struct statfs fs;
+
+		if (statfs(mounts[i], &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC)
+			return mounts[i];
+	}
+	return NULL;
+}
+
+void cgroups_done(struct cgroups *cgroups)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&cgroups->known, &at, &key, &value)) {
+		struct cgroup_known *known = value;
+
+		free(known->path);
+		free(known->container);
+	}
+	map_done(&cgroups->known);
+	closep(&cgroups->mount_fd);
+}
+
+static void look_up(int mount_fd, uint64_t id, struct cgroup_known *known)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + sizeof(id)];
+	} by = {.handle = {.handle_bytes = sizeof(id), .handle_type = FILEID_KERNFS_}};
+	const char *mount = unified_mount();
+	struct cgroup_names names;
+	_cleanup_close_ int fd = -1;
+	char link[64], path[4096];
+	ssize_t n;
+
+	memcpy(by.room + offsetof(struct file_handle, f_handle), &id, sizeof(id));
+	fd = open_by_handle_at(mount_fd, &by.handle, O_PATH | O_CLOEXEC);
+	if (fd < 0 || !mount)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return;
+	path[n] = '\0';
+	if (strncmp(path, mount, strlen(mount)) != 0)
+		return;
+	known->path = xstrdup(path[strlen(mount)] ? path + strlen(mount) : "/");
+	cgroup_path_names(known->path, &names);
+	if (names.container[0])
+		known->container = xstrdup(names.container);
+}
+
+const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id)
+{
+	struct cgroup_known *known;
+	bool is_new;
+
+	if (id == 0)
+		return NULL;
+	if (cgroups->mount_fd == -1) {
+		const char *mount = unified_mount();
+
+		cgroups->mount_fd = mount ? open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -2;
+		if (cgroups->mount_fd < 0)
+			cgroups->mount_fd = -2;
+	}
+	known = map_put(&cgroups->known, &id, &is_new);
+	if (!known)
+		return NULL;
+	if (is_new && cgroups->mount_fd >= 0)
+		look_up(cgroups->mount_fd, id, known);
+	return known->path ? known : NULL;
+}
+
+int cgroups_list_below(const char *path, struct buf *list, struct why *why)
+{
+	const char *mount = unified_mount();
+	_cleanup_free_ char *full = NULL;
+	struct stat st;
+	FTSENT *entry;
+	FTS *tree;
+
+	if (!mount)
+		return why_set(why, -ENOENT, "-C: the unified hierarchy of control groups is not mounted");
+	full = strncmp(path, mount, strlen(mount)) == 0 ? xstrdup(path)
+							: xasprintf("%s%s%s", mount, path[0] == '/' ? "" : "/", path);
+	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
+		return why_set(why, -ENOENT, "-C: there is no control group %s", full);
+	tree = fts_open((char *[]){full, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	if (!tree)
+		return why_set(why, -errno, "-C: cannot read %s: %s", full, strerror(errno));
+	while ((entry = fts_read(tree)))
+		if (entry->fts_info == FTS_D)
+			buf_add_format(list, "%s%" PRIu64, list->len ? ", " : "", (uint64_t)entry->fts_statp->st_ino);
+	(void)fts_close(tree);
+	return list->over ? why_set(why, -E2BIG, "-C: too many control groups below %s", full) : 0;
+}

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "event/filter.h"
+#include "record/expr.h"
+#include "tool/session.h"
+#include "view/format.h"
+
+#define NEEDS_OF_ALL (~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK))
+
+/* --- events and their shapes --------------------------------------------------------------------------------------- */
+
+static int no_event(const char *name, struct why *why)
+{
+	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
+	struct near near = {.word = name};
+
+	registry_each(event, event)
+		near_consider(&near, (*event)->name);
+	near_add_text(&near, &hint);
+	text_add_terminal(&shown, name, strnlen(name, 60));
+	return why_set(why, -EINVAL, "there is no event '%s'%s (nest events lists them)", buf_text(&shown),
+		       buf_text(&hint));
+}
+
+static int find_events(struct session *session, struct why *why)
+{
+	for (unsigned i = 0; i < TOOL_EVENTS_MAX && session->plan->events[i]; i++) {
+		const struct event *event = event_find(session->plan->events[i]);
+
+		if (!event)
+			return no_event(session->plan->events[i], why);
+		session->requests[i].event = event;
+		session->shapes[i] = event_shape(event);
+		session->count++;
+	}
+	return session->count ? 0 : why_set(why, -EINVAL, "no event was named");
+}
+
+/* Several events in one table: the fields of all of them, each name once. */
+static void join_types(struct session *session)
+{
+	row_layout_init(&session->joint);
+	for (unsigned i = 0; i < session->count; i++) {
+		const struct record_type *type = session->requests[i].event->type;
+
+		for (uint32_t f = 0; f < type->field_count; f++) {
+			bool known = false;
+
+			vec_each(&session->joint.fields, field)
+				known |= strcmp(field->name, type->fields[f].name) == 0;
+			if (!known)
+				row_layout_add(&session->joint, &type->fields[f]);
+		}
+	}
+	session->joint_type = (struct record_type){.name = "events",
+						   .help = "several events",
+						   .fields = session->joint.fields.items,
+						   .field_count = (uint32_t)session->joint.fields.count,
+						   .size = session->joint.size};
+	session->joint_row = xzalloc(max_of(session->joint.size, 8u));
+}
+
+static const void *join_record(struct session *session, unsigned request, const struct record *record)
+{
+	const struct record_type *type = session->requests[request].event->type;
+
+	for (size_t i = 0; i < session->joint.fields.count; i++) {
+		const struct field *like = &session->joint.fields.items[i], *from = NULL;
+
+		for (uint32_t f = 0; !from && f < type->field_count; f++)
+			if (strcmp(type->fields[f].name, like->name) == 0 && type->fields[f].store == like->store &&
+			    type->fields[f].size == like->size)
+				from = &type->fields[f];
+		row_set(&session->joint, i, session->joint_row, from, record->parts[EVENT_PART_DATA]);
+	}
+	return session->joint_row;
+}
+
+/* --- the filter ---------------------------------------------------------------------------------------------------- */
+
+static void add_needs(struct field_ref ref, void *context)
+{
+	*(uint32_t *)context |= event_field_needs(ref);
+}
+
+/* The user's own words first, alone: a mistake is pointed at where they wrote it. */
+static int check_where(const struct session *session, struct why *why)
+{
+	const char *text = session->options->output.where;
+	struct why reason = {};
+
+	if (!text)
+		return 0;
+	for (unsigned i = 0; i < session->count; i++) {
+		_cleanup_(expr_freep) struct expr *expr = NULL;
+		int r = expr_parse(text, &session->shapes[i], &expr, &reason);
+
+		if (r < 0)
+			return why_set(why, r, "--where: %s", reason.text);
+	}
+	return 0;
+}
+
+static int make_filter(struct session *session, unsigned request, struct why *why)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(EXPR_TEXT_MAX);
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct event_config *config = &session->requests[request].config;
+	int r = trace_options_where(session->options, &session->shapes[request], &text, why);
+
+	if (r < 0)
+		return r;
+	if (session->plan->where.len)
+		where_add(&text, "%s", buf_text(&session->plan->where));
+	if (session->options->output.where)
+		where_add(&text, "%s", session->options->output.where);
+	if (text.over)
+		return why_set(why, -E2BIG, "the conditions are too long together");
+	config->by_tree = session->options->children || session->options->command.argc > 0;
+	if (config->by_tree)
+		config->needs |= EVENT_NEED_OWNER;
+	if (text.len == 0)
+		return 0;
+	r = expr_parse(buf_text(&text), &session->shapes[request], &expr, why);
+	if (r < 0)
+		return r;
+	expr_each_field(expr, add_needs, &config->needs);
+	if (!event_filter_add(config, expr))
+		session->where[request] = take_ptr(expr);
+	return 0;
+}
+
+/* --- adding up in the kernel --------------------------------------------------------------------------------------- */
+
+/* What the kernel must group by for a key; several keys may need the same. */
+static bool add_key(struct event_config *config, uint32_t offset, uint32_t size)
+{
+	if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16 && size != 17)
+		return false;
+	for (uint32_t i = 0; i < config->key_count; i++)
+		if (config->keys[i].offset == offset)
+			return true;
+	if (config->key_count == EVENT_KEYS_MAX)
+		return false;
+	config->keys[config->key_count++] = (struct event_key){(uint16_t)offset, (uint16_t)size};
+	return true;
+}
+
+/* What the program adds is found from a number that the kernel has. */
+static bool add_extra_key(struct event_config *config, uint32_t offset)
+{
+	switch (offset) {
+	case offsetof(struct event_extra, event):
+		return true;
+	case offsetof(struct event_extra, cgroup):
+	case offsetof(struct event_extra, container):
+		return add_key(config, offsetof(struct event_head, cgroup_id), sizeof(uint64_t));
+	case offsetof(struct event_extra, kstack):
+		return add_key(config, offsetof(struct event_head, kstack_id), sizeof(int32_t));
+	case offsetof(struct event_extra, ustack):
+		return add_key(config, offsetof(struct event_head, ustack_id), sizeof(int32_t)) &&
+		       add_key(config, offsetof(struct event_head, pid), sizeof(uint32_t));
+	default:
+		return false;
+	}
+}
+
+static bool add_keys(const struct session *session, unsigned request, struct event_config *config)
+{
+	for (size_t k = 0; k < aggregate_key_count(session->aggregate); k++) {
+		struct field_ref ref = aggregate_key(session->aggregate, request, k);
+		bool fits = true;
+
+		if (!ref.field)
+			continue;
+		if (ref.part == EVENT_PART_EXTRA)
+			fits = add_extra_key(config, ref.field->offset);
+		else
+			fits = ref.field->kind != KIND_TIME &&
+			       add_key(config, (uint32_t)event_field_offset(ref), ref.field->size);
+		if (!fits)
+			return false;
+	}
+	return true;
+}
+
+/* The kernel adds up where it can decide everything; else events come one by one and are added up here. */
+static void make_aggregation(struct session *session, unsigned request)
+{
+	struct event_config *config = &session->requests[request].config, trial;
+	struct field_ref value = aggregate_value(session->aggregate, request);
+	const struct aggregate_spec *spec = &session->plan->aggregate;
+
+	for (size_t k = 0; k < aggregate_key_count(session->aggregate); k++) {
+		struct field_ref key = aggregate_key(session->aggregate, request, k);
+
+		if (key.field)
+			config->needs |= event_field_needs(key);
+		session->with_extra |= key.field && key.part == EVENT_PART_EXTRA;
+	}
+	if (value.field)
+		config->needs |= event_field_needs(value);
+	trial = *config;
+	if (session->where[request] || !add_keys(session, request, &trial) ||
+	    (spec->kind != AGGREGATE_COUNT && (!value.field || event_field_offset(value) < 0)))
+		return;
+	trial.mode = aggregate_mode(spec);
+	if (value.field) {
+		trial.value_offset = (uint16_t)event_field_offset(value);
+		trial.value_form = (uint8_t)event_number_form(value.field);
+		trial.value_flags = event_number_flags(value.field);
+	}
+	trial.slot_count = aggregate_slot_count(spec);
+	trial.slot_first = spec->first;
+	trial.slot_width = max_of(spec->step, 1);
+	*config = trial;
+}
+
+/* --- the output ---------------------------------------------------------------------------------------------------- */
+
+struct columns {
+	VEC(struct output_column) items;
+};
+
+/* The tool's columns, or the event's own, with what options add in front and behind. */
+static void choose_columns(const struct session *session, const struct shape *shape, struct columns *columns)
+{
+	const struct trace_options *options = session->options;
+	struct field_ref at = {};
+
+	if (options->time_of_day)
+		vec_push(&columns->items, (struct output_column){.field = "time_ns", .heading = "TIME"});
+	if (options->time_since)
+		vec_push(&columns->items, (struct output_column){.field = "elapsed_ns", .heading = "TIME(s)",
+								 .unit = NSEC_PER_SEC, .decimals = 6});
+	for (const struct output_column *own = session->plan->columns; own && own->field; own++)
+		vec_push(&columns->items, *own);
+	while (!session->plan->columns && shape_next(shape, &at))
+		if (!at.field->hidden)
+			vec_push(&columns->items, (struct output_column){.field = at.field->name});
+	if (options->kernel_stack)
+		vec_push(&columns->items, (struct output_column){.field = "kstack"});
+	if (options->user_stack)
+		vec_push(&columns->items, (struct output_column){.field = "ustack"});
+	vec_push(&columns->items, (struct output_column){});
+}
+
+/* What is shown must be filled in. */
+static void need_shown(struct session *session, const struct shape *shape, const struct columns *columns)
+{
+	const struct text_list *show = &session->options->output.show;
+	uint32_t needs = session->options->kernel_stack ? EVENT_NEED_KSTACK : 0;
+	struct field_ref ref;
+
+	if (session->options->user_stack)
+		needs |= EVENT_NEED_USTACK | EVENT_NEED_OWNER;
+	if (output_shows_all(&session->options->output)) {
+		needs |= NEEDS_OF_ALL;
+		session->with_extra = true;
+	}
+	for (size_t i = 0; i < show->count; i++)
+		if (shape_find(shape, show->items[i], &ref) == 0) {
+			needs |= event_field_needs(ref);
+			session->with_extra |= ref.part == EVENT_PART_EXTRA;
+		}
+	vec_each(&columns->items, column)
+		if (!show->count && column->field && shape_find(shape, column->field, &ref) == 0) {
+			needs |= event_field_needs(ref);
+			session->with_extra |= ref.part == EVENT_PART_EXTRA;
+		}
+	for (unsigned i = 0; i < session->count; i++)
+		session->requests[i].config.needs |= needs;
+}
+
+static int open_stream(struct session *session, const struct output_options *output, struct why *why)
+{
+	struct shape shape = session->shapes[0];
+	struct columns columns = {};
+	int r;
+
+	if (session->count > 1) {
+		join_types(session);
+		shape.types[EVENT_PART_DATA] = &session->joint_type;
+	}
+	choose_columns(session, &shape, &columns);
+	need_shown(session, &shape, &columns);
+	r = output_open_columns(output, &shape, columns.items.items, &session->output, why);
+	vec_done(&columns.items);
+	return r;
+}
+
+static int open_groups(struct session *session, const struct output_options *output, struct why *why)
+{
+	struct shape shape;
+	int r = aggregate_open(&session->plan->aggregate, session->shapes, session->count, &session->aggregate, why);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < session->count; i++)
+		make_aggregation(session, i);
+	shape = SHAPE_OF(aggregate_type(session->aggregate));
+	return output_open_columns(output, &shape, session->plan->columns, &session->output, why);
+}
+
+int session_open(struct session *session, const struct trace_plan *plan, const struct trace_options *options,
+		 struct why *why)
+{
+	struct output_options output = options->output;
+	int r;
+
+	*session = (struct session){.plan = plan, .options = options, .start_ns = clock_real_ns(),
+				    .cgroups = CGROUPS_INIT};
+	/* The filter is applied before, to events. */
+	output.where = NULL;
+	r = find_events(session, why);
+	if (r == 0)
+		r = check_where(session, why);
+	for (unsigned i = 0; r == 0 && i < session->count; i++)
+		r = make_filter(session, i, why);
+	if (r == 0 && plan->aggregate.kind == AGGREGATE_NONE)
+		r = open_stream(session, &output, why);
+	else if (r == 0)
+		r = open_groups(session, &output, why);
+	return r;
+}
+
+int session_close(struct session *session)
+{
+	int r = session->output ? output_close(session->output) : 0;
+
+	aggregate_close(session->aggregate);
+	for (unsigned i = 0; i < session->count; i++)
+		expr_free(session->where[i]);
+	if (session->joint_row)
+		row_layout_done(&session->joint);
+	free(session->joint_row);
+	cgroups_done(&session->cgroups);
+	stacks_done(&session->stacks);
+	return r;
+}
+
+/* --- events -------------------------------------------------------------------------------------------------------- */
+
+static void fill_extra(struct session *session, unsigned request, const struct event_head *head,
+		       struct event_extra *extra)
+{
+	const struct cgroup_known *cgroup = cgroups_find(&session->cgroups, head->cgroup_id);
+
+	*extra = (struct event_extra){
+		.elapsed_ns = head->time_ns > session->start_ns ? head->time_ns - session->start_ns : 0,
+		.event = session->requests[request].event->name,
+		.cgroup = cgroup ? cgroup->path : NULL,
+		.container = cgroup ? cgroup->container : NULL,
+		.kstack = stacks_kernel(&session->stacks, head->kstack_id),
+		.ustack = stacks_user(&session->stacks, head->pid, head->ustack_id),
+	};
+	if (head->time_ns == 0)
+		extra->elapsed_ns = UINT64_MAX;
+}
+
+void session_event(void *context, unsigned request, struct record *record)
+{
+	struct session *session = context;
+	struct event_extra extra;
+
+	if (!record->parts[EVENT_PART_EXTRA] && (session->with_extra || session->where[request])) {
+		fill_extra(session, request, record->parts[EVENT_PART_HEAD], &extra);
+		record->parts[EVENT_PART_EXTRA] = &extra;
+	}
+	if (session->where[request] && !expr_matches(session->where[request], record))
+		return;
+	session->seen++;
+	if (session->aggregate) {
+		aggregate_add(session->aggregate, request, record);
+		return;
+	}
+	if (session->joint_row)
+		record->parts[EVENT_PART_DATA] = join_record(session, request, record);
+	(void)output_record(session->output, record);
+}
+
+void session_group(void *context, unsigned request, struct record *record, const struct event_group *group)
+{
+	struct session *session = context;
+	struct event_extra extra;
+
+	fill_extra(session, request, record->parts[EVENT_PART_HEAD], &extra);
+	record->parts[EVENT_PART_EXTRA] = &extra;
+	session->seen += group->count;
+	aggregate_merge(session->aggregate, request, record, group);
+}
+
+/* --- groups -------------------------------------------------------------------------------------------------------- */
+
+/* "comm nginx, rport 443", above a histogram. */
+static void add_keys_text(const struct session *session, const void *row, struct buf *out)
+{
+	const struct record_type *type = aggregate_type(session->aggregate);
+
+	for (size_t i = 0; i < aggregate_key_count(session->aggregate); i++) {
+		struct value value = field_get(&type->fields[i], row);
+
+		buf_add_format(out, "%s%s ", i ? ", " : "", type->fields[i].name);
+		format_add_value(out, &type->fields[i], &value);
+	}
+}
+
+static void draw_hist(struct session *session, const void *row)
+{
+	struct out *out = output_out(session->output);
+	const struct list *hist = aggregate_hist(session->aggregate, row);
+
+	if (aggregate_key_count(session->aggregate)) {
+		add_keys_text(session, row, &out->pending);
+		out_end_line(out);
+	}
+	hist_print(out, aggregate_hist_field(session->aggregate), hist->items, hist->count);
+	out_end_line(out);
+}
+
+static void show_row(const void *row, void *context)
+{
+	struct session *session = context;
+	const struct output_options *output = &session->options->output;
+	bool is_hist = aggregate_mode(&session->plan->aggregate) >= EVENT_LOG2;
+
+	if (is_hist && !output->json && !output->csv && !output->format) {
+		draw_hist(session, row);
+	} else {
+		struct record record = RECORD_OF(row);
+
+		(void)output_record(session->output, &record);
+	}
+}
+
+void session_show_groups(struct session *session)
+{
+	const struct output_options *output = &session->options->output;
+	bool is_text = !output->json && !output->csv && !output->format;
+
+	if (!session->aggregate)
+		return;
+	/* Intervals of a table are told apart by an empty line. */
+	if (is_text && session->intervals++ > 0) {
+		(void)output_flush(session->output);
+		out_end_line(output_out(session->output));
+	}
+	(void)aggregate_take(session->aggregate, clock_real_ns(), show_row, session);
+}
