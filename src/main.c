@@ -27,7 +27,7 @@ static int unknown_command(const char *word)
 			near_consider(&near, commands[i]->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, word, strnlen(word, 60));
-	log_error("there is no command or tool '%s'%s (nest help and nest tools list them)", buf_text(&shown), buf_text(&hint));
+	log_error("there is no command '%s'%s (nest help lists them)", buf_text(&shown), buf_text(&hint));
 	return EXIT_USAGE;
 }
 

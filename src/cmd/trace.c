@@ -132,10 +132,11 @@ static const char *const examples[] = {
 static const struct command trace_command = {
 	.name = "trace",
 	.summary = "any event, filtered, shown one by one or added up",
-	.description = "Simple conditions are evaluated in the kernel, and so is the adding up; what the kernel cannot "
-		       "evaluate is evaluated afterwards, with the same result.\n\n"
-		       "What is added up is shown at the end, at Ctrl-C, and every INTERVAL. A record in which the field to "
-		       "add up is not known is left out.",
+	.description =
+		"Simple conditions are evaluated in the kernel, and so is the adding up; what the kernel cannot "
+		"evaluate is evaluated afterwards, with the same result.\n\n"
+		"What is added up is shown at the end, at Ctrl-C, and every INTERVAL. A record in which the field to "
+		"add up is not known is left out.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

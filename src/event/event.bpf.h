@@ -114,7 +114,6 @@ struct event_room {
 	static __always_inline event_type *name##_begin(void)                                                          \
 	{                                                                                                              \
 		struct name##_room *r = event_take_room(&name##_rooms, &name##_losses);                                \
-                                                                                                                       \
 		if (!r)                                                                                                \
 			return NULL;                                                                                   \
 		__builtin_memset(&r->event, 0, sizeof(r->event));                                                      \
@@ -124,7 +123,6 @@ struct event_room {
 	static __always_inline int name##_end(void *ctx, event_type *e)                                                \
 	{                                                                                                              \
 		struct name##_room *r = (void *)((char *)e - offsetof(struct name##_room, event));                     \
-                                                                                                                       \
 		event_set_stacks(&name##_config, ctx, &e->head);                                                       \
 		if (event_passes(&name##_config, (const char *)e)) {                                                   \
 			if (name##_config.mode == EVENT_STREAM)                                                        \
@@ -511,8 +509,8 @@ static __always_inline void event_group_add(const volatile struct event_config *
 	group->count++;
 }
 
-static __noinline __maybe_unused int event_add(const volatile struct event_config *config, void *groups, char *key, const char *event,
-				struct event_losses *losses)
+static __noinline __maybe_unused int event_add(const volatile struct event_config *config, void *groups, char *key,
+					       const char *event, struct event_losses *losses)
 {
 	struct event_group *group;
 	__u32 zero = 0;

@@ -37,8 +37,8 @@ struct event_role {
 };
 
 struct event {
-	const char *name;  /* tcp.close */
-	const char *bpf;   /* tcp_close: its maps and configuration in the BPF source are called after it */
+	const char *name; /* tcp.close */
+	const char *bpf;  /* tcp_close: its maps and configuration in the BPF source are called after it */
 	const char *help;
 	const struct record_type *type; /* of what follows the head */
 	const struct event_role *roles;

@@ -14,7 +14,7 @@
 struct hook_choice {
 	unsigned request; /* index of the event; HOOK_OF_OWNER for what all share */
 	const struct event_role *role;
-	unsigned hook; /* index; EVENT_HOOKS_MAX when none is left */
+	unsigned hook;    /* index; EVENT_HOOKS_MAX when none is left */
 	char reason[256]; /* why the one before was not taken */
 	char section[80]; /* of the first program, for people */
 };

@@ -9,7 +9,7 @@
 #include "event/live_private.h"
 #include "event/sock_owner.h"
 
-#define OBJECT "events.bpf.o"
+#define OBJECT         "events.bpf.o"
 #define NEEDS_OF_OWNER (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
 /* While events come, the buffer is looked at this often; after so many empty looks the kernel wakes us again. */
@@ -287,8 +287,7 @@ static int on_event(void *context, void *data, size_t size)
 	struct event_head *head = data;
 	struct record record = {};
 
-	if (size < sizeof(*head) || head->event >= live->count ||
-	    size != event_size(live->requests[head->event].event))
+	if (size < sizeof(*head) || head->event >= live->count || size != event_size(live->requests[head->event].event))
 		return 0;
 	/* The ring is read-only memory: what is changed is changed in a copy. */
 	memcpy(&live->head, head, sizeof(live->head));

@@ -9,7 +9,7 @@
 #include "event/hooks.h"
 #include "event/source.h"
 
-#define LIVE_BUFFER_DEFAULT ((uint64_t)8 << 20)
+#define LIVE_BUFFER_DEFAULT ((uint64_t)4 << 20)
 #define LIVE_GROUPS_DEFAULT 10240
 
 struct live_options {

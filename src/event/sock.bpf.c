@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of the socket layer. */
-#include "event/event.bpf.h"
 #include "event/sock.h"
+#include "event/event.bpf.h"
 
 #define MSG_PEEK  2
 #define ECANCELED 125

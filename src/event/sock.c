@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events of the socket layer: fields and hooks. */
-#include "event/event.h"
 #include "event/sock.h"
+#include "event/event.h"
 
 #define IO struct sock_io
 static const struct field io_fields[] = {

@@ -14,7 +14,8 @@ int BPF_PROG(sock_owner_state, struct sock *sk, int oldstate, int newstate)
 	if (newstate == SOCKET_SYN_SENT || newstate == SOCKET_LISTEN)
 		event_learn_owner(sk);
 	/* Whoever closes is asked only when nobody has used the socket before. */
-	else if ((newstate == SOCKET_FIN_WAIT1 || newstate == SOCKET_LAST_ACK) && !bpf_sk_storage_get(&event_owners, sk, NULL, 0))
+	else if ((newstate == SOCKET_FIN_WAIT1 || newstate == SOCKET_LAST_ACK) &&
+		 !bpf_sk_storage_get(&event_owners, sk, NULL, 0))
 		event_learn_owner(sk);
 	return 0;
 }

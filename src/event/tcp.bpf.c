@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of TCP connections. */
-#include "event/event.bpf.h"
 #include "event/tcp.h"
+#include "event/event.bpf.h"
 
-#define TCP_CA_LOSS        4
-#define ICSK_TIME_PROBE    5
-#define SOCK_DONE          1 /* bit of skc_flags: the peer's FIN has come */
-#define NSEC_PER_USEC      1000ull
+#define TCP_CA_LOSS     4
+#define ICSK_TIME_PROBE 5
+#define SOCK_DONE       1 /* bit of skc_flags: the peer's FIN has come */
+#define NSEC_PER_USEC   1000ull
 
 static __always_inline bool is_tcp(struct sock *sk)
 {
@@ -124,7 +124,8 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 			      : 0;
 
 	/* Listeners have no life of a connection, and most changes of state do not matter here. */
-	if (!flags || !is_tcp(sk) || (newstate == SOCKET_CLOSE && (oldstate == SOCKET_LISTEN || oldstate == SOCKET_CLOSE)))
+	if (!flags || !is_tcp(sk) ||
+	    (newstate == SOCKET_CLOSE && (oldstate == SOCKET_LISTEN || oldstate == SOCKET_CLOSE)))
 		return 0;
 	life = bpf_sk_storage_get(&tcp_close_life, sk, NULL, flags);
 	if (newstate != SOCKET_CLOSE) {
@@ -157,7 +158,6 @@ int BPF_PROG(tcp_close_change_twin, struct sock *sk, int oldstate, int newstate)
 
 EVENT(tcp_retransmit, struct tcp_retransmit_event)
 
-
 static __always_inline __u8 retransmit_kind(const struct tcp_sock *tp, __u8 state)
 {
 	if (state == SOCKET_SYN_SENT)
@@ -183,7 +183,7 @@ int BPF_PROG(tcp_retransmit_skb, struct sock *sk, struct sk_buff *skb)
 	e->data.seq = BPF_CORE_READ(segment, seq);
 	/* Newer kernels say whether it left. */
 	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___error, err))
-		e->data.error = (__u32)-(int)ctx[2];
+		e->data.error = (__u32) - (int)ctx[2];
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp) {
 		e->data.kind = retransmit_kind(tp, e->data.state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Events of TCP connections: fields and hooks. */
-#include "event/event.h"
 #include "event/tcp.h"
+#include "event/event.h"
 #include "record/net_names.h"
 
 #define S struct tcp_state

@@ -34,7 +34,13 @@ struct tcp_close_event {
 };
 
 /* Why a segment was sent again. */
-enum tcp_retransmit_kind { TCP_RETRANSMIT_FAST = 1, TCP_RETRANSMIT_TIMEOUT, TCP_RETRANSMIT_PROBE, TCP_RETRANSMIT_SYN, TCP_RETRANSMIT_SYNACK };
+enum tcp_retransmit_kind {
+	TCP_RETRANSMIT_FAST = 1,
+	TCP_RETRANSMIT_TIMEOUT,
+	TCP_RETRANSMIT_PROBE,
+	TCP_RETRANSMIT_SYN,
+	TCP_RETRANSMIT_SYNACK
+};
 
 struct tcp_retransmit {
 	__u32 seq;

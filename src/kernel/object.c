@@ -245,8 +245,8 @@ void kernel_object_omit_maps(struct kernel_object *object, bool (*omit)(const ch
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, object->bpf) if (omit(bpf_map__name(map), context))
-		(void)bpf_map__set_autocreate(map, false);
+	bpf_object__for_each_map(map, object->bpf) if (omit(bpf_map__name(map), context))(void)
+		bpf_map__set_autocreate(map, false);
 }
 
 int kernel_object_size_map(struct kernel_object *object, const char *map, uint32_t entries)

@@ -109,8 +109,7 @@ static void read_functions(struct image *image, Elf *elf, Elf_Scn *section, cons
 			continue;
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
 		if (name && *name)
-			vec_push(&image->functions,
-				 (struct function){symbol.st_value, symbol.st_size, xstrdup(name)});
+			vec_push(&image->functions, (struct function){symbol.st_value, symbol.st_size, xstrdup(name)});
 	}
 }
 

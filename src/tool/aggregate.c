@@ -98,8 +98,8 @@ static void add_average(struct aggregate *aggregate)
 static void make_type(struct aggregate *aggregate)
 {
 	static const struct field count = FIELD(struct figures, count, COUNT, "how many");
-	static const struct field hist = FIELD(struct figures, hist, LIST, "how many of which size",
-					       .element = &hist_slot_type, .hidden = true);
+	static const struct field hist =
+		FIELD(struct figures, hist, LIST, "how many of which size", .element = &hist_slot_type, .hidden = true);
 	static const struct field time = FIELD(struct figures, time_ns, TIME, "end of the interval", .hidden = true);
 	enum aggregate_kind kind = aggregate->spec.kind;
 

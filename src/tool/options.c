@@ -24,7 +24,7 @@ const struct option_spec trace_option_table[] = {
 	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show which functions of the kernel led there"),
 	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show which functions of the program led there"),
 	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
-	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program (8MiB)"),
+	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program (4MiB)"),
 	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 when more events than this were lost"),
 	OPTION_GROUP(O, output, output_option_table),
 	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "what is added up is shown every so many seconds"),

@@ -235,8 +235,9 @@ static void choose_columns(const struct session *session, const struct shape *sh
 	if (options->time_of_day)
 		vec_push(&columns->items, (struct output_column){.field = "time_ns", .heading = "TIME"});
 	if (options->time_since)
-		vec_push(&columns->items, (struct output_column){.field = "elapsed_ns", .heading = "TIME(s)",
-								 .unit = NSEC_PER_SEC, .decimals = 6});
+		vec_push(&columns->items,
+			 (struct output_column){
+				 .field = "elapsed_ns", .heading = "TIME(s)", .unit = NSEC_PER_SEC, .decimals = 6});
 	for (const struct output_column *own = session->plan->columns; own && own->field; own++)
 		vec_push(&columns->items, *own);
 	while (!session->plan->columns && shape_next(shape, &at))
@@ -312,8 +313,8 @@ int session_open(struct session *session, const struct trace_plan *plan, const s
 	struct output_options output = options->output;
 	int r;
 
-	*session = (struct session){.plan = plan, .options = options, .start_ns = clock_real_ns(),
-				    .cgroups = CGROUPS_INIT};
+	*session = (struct session){
+		.plan = plan, .options = options, .start_ns = clock_real_ns(), .cgroups = CGROUPS_INIT};
 	/* The filter is applied before, to events. */
 	output.where = NULL;
 	r = find_events(session, why);

@@ -14,8 +14,9 @@ static const struct tool socketio_tool = {
 	.name = "socketio",
 	.layer = "socket",
 	.summary = "who sends and receives how much, in how many calls",
-	.description = "One row for each process, direction, protocol and remote port: how many calls, how many bytes. It is "
-		       "added up in the kernel, so it costs little on a busy host. Calls that failed are left out.",
+	.description =
+		"One row for each process, direction, protocol and remote port: how many calls, how many bytes. It is "
+		"added up in the kernel, so it costs little on a busy host. Calls that failed are left out.",
 	.examples = socketio_examples,
 	.events = {"sock.send", "sock.recv"},
 	.aggregate = AGGREGATE_SUM,

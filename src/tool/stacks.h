@@ -9,7 +9,7 @@ struct stacks {
 	/* Addresses of a stack by its number, innermost first; NULL: there are no stacks. */
 	unsigned (*read)(const void *source, int32_t id, uint64_t *addresses, unsigned max);
 	const void *source;
-	struct map known; /* process and number -> struct stack */
+	struct map known;              /* process and number -> struct stack */
 	struct kernel_symbols *kernel; /* loaded at first use */
 	struct user_symbols *user;
 };

@@ -29,8 +29,9 @@ static const struct tool tcplife_tool = {
 	.name = "tcplife",
 	.layer = "tcp",
 	.summary = "connections with their duration and bytes, as they end",
-	.description = "A connection whose beginning was not seen has no duration. Bytes are payload: what was sent again "
-		       "counts once, the handshake does not count.",
+	.description =
+		"A connection whose beginning was not seen has no duration. Bytes are payload: what was sent again "
+		"counts once, the handshake does not count.",
 	.examples = tcplife_examples,
 	.events = {"tcp.close"},
 	.columns = tcplife_columns,
@@ -40,15 +41,7 @@ TOOL(tcplife_tool);
 /* --- tcpconnect --- */
 
 static const struct output_column tcpconnect_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"lat_ns", "LAT(ms)", 1000000, 2},
-	{"error"},
-	{},
+	{"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"lat_ns", "LAT(ms)", 1000000, 2}, {"error"}, {},
 };
 
 struct tcpconnect_config {
@@ -57,7 +50,8 @@ struct tcpconnect_config {
 };
 
 static const struct option_spec tcpconnect_options[] = {
-	OPTION(struct tcpconnect_config, count, FLAG, "count", 'c', NULL, "count connections by process and destination"),
+	OPTION(struct tcpconnect_config, count, FLAG, "count", 'c', NULL,
+	       "count connections by process and destination"),
 	OPTION_GROUP(struct tcpconnect_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -84,8 +78,9 @@ static const struct tool tcpconnect_tool = {
 	.name = "tcpconnect",
 	.layer = "tcp",
 	.summary = "connections that this host asks for, with the time they took or the error",
-	.description = "Shown when the answer has come, so that port, time and failure are known; connections that do not "
-		       "wait (non-blocking) included.",
+	.description =
+		"Shown when the answer has come, so that port, time and failure are known; connections that do not "
+		"wait (non-blocking) included.",
 	.examples = tcpconnect_examples,
 	.events = {"sock.connect"},
 	.where = "proto == tcp",
@@ -99,11 +94,12 @@ TOOL(tcpconnect_tool);
 /* --- tcpretrans --- */
 
 static const struct output_column tcpretrans_columns[] = {
-	{"time_ns", "TIME"}, {"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"kind", "T"}, {"raddr"}, {"rport"}, {"state"}, {},
+	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"laddr"}, {"lport"},
+	{"kind", "T"},       {"raddr"}, {"rport"}, {"state"}, {},
 };
 
 static const struct output_column tcpretrans_seq_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"}, {"laddr"}, {"lport"}, {"kind", "T"},
+	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"laddr"}, {"lport"}, {"kind", "T"},
 	{"raddr"},           {"rport"}, {"state"}, {"seq"},   {},
 };
 
@@ -149,8 +145,9 @@ static const struct tool tcpretrans_tool = {
 	.name = "tcpretrans",
 	.layer = "tcp",
 	.summary = "segments that TCP sends again, and why",
-	.description = "T tells why: fast (acknowledgements showed the loss), timeout, probe (tail loss probe), syn, synack. "
-		       "Nothing is paid for segments that are sent once.",
+	.description =
+		"T tells why: fast (acknowledgements showed the loss), timeout, probe (tail loss probe), syn, synack. "
+		"Nothing is paid for segments that are sent once.",
 	.examples = tcpretrans_examples,
 	.events = {"tcp.retransmit"},
 	.columns = tcpretrans_columns,

@@ -163,7 +163,8 @@ static void begin(struct view *view)
 	struct state *state = view->state;
 
 	vec_each(&view->columns, column) {
-		struct key key = {.text = xasprintf("%c\"%s\":", state->keys.count ? ',' : '{', column->ref.field->name)};
+		struct key key = {
+			.text = xasprintf("%c\"%s\":", state->keys.count ? ',' : '{', column->ref.field->name)};
 
 		key.len = strlen(key.text);
 		vec_push(&state->keys, key);

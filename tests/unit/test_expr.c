@@ -292,6 +292,21 @@ TEST(simple_conjunctions_are_found)
 	CHECK_EQ_INT((int64_t)terms[1].literals[0].integer, 10000000);
 }
 
+TEST(alternatives_share_a_clause)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct expr_term terms[4];
+	bool complete;
+
+	CHECK_EQ_UINT(terms_of("(pid == 1 or rport == 2) and error", terms, 4, &complete, &expr), 3);
+	CHECK(complete);
+	CHECK_EQ_UINT(terms[0].clause, terms[1].clause);
+	CHECK(terms[1].clause != terms[2].clause);
+	/* A field alone is one that is not zero. */
+	CHECK_EQ_INT(terms[2].op, EXPR_NE);
+	CHECK_EQ_INT((int64_t)terms[2].literals[0].integer, 0);
+}
+
 TEST(what_is_not_simple_is_left)
 {
 	static const struct {
@@ -299,11 +314,14 @@ TEST(what_is_not_simple_is_left)
 		size_t count;
 		bool complete;
 	} cases[] = {
-		{"pid == 1 and (comm == a or comm == b)", 1, false},
-		{"pid == 1 or pid == 2", 0, false},
+		{"pid == 1 and (comm == a or comm == b)", 3, true},
+		{"pid == 1 or pid == 2", 2, true},
+		{"pid == 1 and (comm == a or not comm == b)", 1, false},
+		{"pid == 1 and (pid == 2 or pid == 3 or pid == 4 or pid == 5)", 1, false},
 		{"not pid == 1", 0, false},
 		{"pid == 1 and bytes > rcvbuf", 1, false},
-		{"error", 0, false},
+		{"error", 1, true},
+		{"comm", 0, false},
 		{"pid in (1, 2) and comm ~ x*", 2, true},
 		{"pid == 1 and pid == 2 and pid == 3 and pid == 4 and pid == 5", 4, false},
 	};

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Traffic with known numbers, for tests of events.
+
+    events-load.py serve PORT REPLY        answers each connection with REPLY bytes, prints "ready" first
+    events-load.py ask PORT TIMES BYTES    so many connections, one after the other, each sending BYTES
+    events-load.py bytes PORT              sends and receives odd amounts by every way of doing it, prints them as JSON
+"""
+import json
+import os
+import socket
+import sys
+import threading
+
+
+def read_all(connection):
+    total = 0
+    while True:
+        data = connection.recv(65536)
+        if not data:
+            return total
+        total += len(data)
+
+
+def serve(port, reply):
+    listener = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    listener.bind(("::", port))
+    listener.listen(1024)
+    print("ready", flush=True)
+    answer = b"a" * reply
+    while True:
+        connection, _ = listener.accept()
+        connection.recv(65536)
+        connection.sendall(answer)
+        connection.close()
+
+
+def ask(port, times, amount):
+    question = b"q" * amount
+    for i in range(times):
+        connection = socket.create_connection(("127.0.0.1" if i % 2 else "::1", port))
+        connection.sendall(question)
+        read_all(connection)
+        connection.close()
+
+
+# Each way moves an odd number of bytes from one end to the other.
+def by_write(connection):
+    return os.write(connection.fileno(), b"w" * 1237)
+
+
+def by_sendmsg(connection):
+    return connection.sendmsg([b"1" * 11, b"2" * 333, b"3" * 7])
+
+
+def by_sendfile(connection):
+    with open(__file__, "rb") as source:
+        return os.sendfile(connection.fileno(), source.fileno(), 0, 701)
+
+
+def by_splice(connection):
+    reader, writer = os.pipe()
+    os.write(writer, b"s" * 509)
+    return os.splice(reader, connection.fileno(), 509)
+
+
+def move(way, port):
+    listener = socket.create_server(("127.0.0.1", port), reuse_port=False)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(read_all(listener.accept()[0])))
+    reader.start()
+    connection = socket.create_connection(("127.0.0.1", port))
+    sent = way(connection)
+    local = connection.getsockname()[1]
+    connection.close()
+    reader.join()
+    listener.close()
+    return {"way": way.__name__, "port": local, "sent": sent, "received": received[0]}
+
+
+def move_bytes(port):
+    ways = [by_write, by_sendmsg, by_sendfile]
+    if hasattr(os, "splice"):
+        ways.append(by_splice)
+    print(json.dumps([move(way, port + i) for i, way in enumerate(ways)]))
+
+
+if __name__ == "__main__":
+    command, numbers = sys.argv[1], [int(word) for word in sys.argv[2:]]
+    {"serve": serve, "ask": ask, "bytes": move_bytes}[command](*numbers)

@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Events of this kernel: the right owner, the right bytes, nothing lost in silence, both ways of filtering the same.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 bpftool
+
+load=$live_dir/events-load.py
+ns_make host
+port=18080
+
+# serve REPLY: a server in the namespace; its pid is in $server.
+serve() {
+	nsenter --net="/run/netns/$host" -- python3 "$load" serve $port "$1" >"$room/server.out" &
+	server=$!
+	note_process "$server"
+	wait_for 10 grep -q ready "$room/server.out" || exit 1
+}
+
+ask() {
+	in_ns "$host" python3 "$load" ask $port "$1" "$2"
+}
+
+# rows FILE PYTHON-EXPRESSION: of the JSON lines in r.
+rows() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# --- the catalogue ---------------------------------------------------------------------------------------------------
+
+"$nest" events --json >"$room/events.json" 2>"$room/events.err"
+is "$(rows "$room/events.json" 'sorted(e["event"] for e in r if not e["available"])')" '[]' 'every event works on this kernel'
+is "$(rows "$room/events.json" 'all(e["hook"] and "pid" in e["fields"] for e in r)')" True 'each names its hook and its fields'
+"$nest" tools --json >"$room/tools.json"
+is "$(rows "$room/tools.json" '[t["tool"] for t in r if not t["available"] or t["reason"]]')" '[]' 'every tool works on this kernel'
+
+# --- owners and bytes ------------------------------------------------------------------------------------------------
+
+# The server is there before, its connections are not: both must be found.
+serve 1237
+nest_bg tcplife -N "$host" --json
+wait_ready "$nest_err" || exit 1
+ask 1000 333
+wait_for 10 test "$(wc -l <"$nest_out")" -ge 2000
+end_bg "$nest_pid"
+is "$end_status" 0 'Ctrl-C ends a trace in order'
+is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" 1000 'a row for each of 1,000 connections of the server'
+is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port and e['pid'] != $server)")" 0 \
+	'none of them has another owner than the server'
+is "$(rows "$nest_out" "len({e['pid'] for e in r if e['rport'] == $port} - {$server})")" 1 'the clients have one owner, another'
+is "$(rows "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['lport'] == $port}")" '{(1237, 333)}' \
+	'bytes of the server to the byte'
+is "$(rows "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['rport'] == $port}")" '{(333, 1237)}' \
+	'bytes of the clients to the byte'
+is "$(rows "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" "[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" \
+	'a v4-mapped address is an IPv4 address'
+like "$(tail -1 "$nest_err")" '^nest: 2000 events, 0 lost$' 'the last line counts them'
+
+nest_bg trace sock.send,tcp.close -N "$host" --json
+wait_ready "$nest_err" || exit 1
+in_ns "$host" python3 "$load" bytes 18500 >"$room/bytes.json"
+end_bg "$nest_pid"
+python3 - "$room/bytes.json" "$nest_out" >"$room/bytes.out" <<'PY'
+import json, sys
+moved = json.load(open(sys.argv[1]))
+events = [json.loads(line) for line in open(sys.argv[2])]
+for way in moved:
+    mine = [e for e in events if e["lport"] == way["port"]]
+    sent = sum(e["bytes"] for e in mine if e["event"] == "sock.send")
+    life = [e["tx_bytes"] for e in mine if e["event"] == "tcp.close"]
+    print(way["way"], way["sent"] == way["received"] == sent, life == [way["sent"]])
+PY
+while read -r way sends life; do
+	is "$sends $life" 'True True' "$way: bytes of the calls and of the connection"
+done <"$room/bytes.out"
+
+# --- filters and groups, in the kernel and here ------------------------------------------------------------------------
+
+# The second of each pair is written so that the kernel cannot evaluate it.
+pids=()
+outs=()
+for where in 'rport == 18080' 'not rport != 18080' 'comm ~ "python*" and raddr in 127.0.0.0/8' \
+	'comm ~ "*ython3" and raddr in 127.0.0.0/8' 'lport == 18080 or rport == 18080' 'not (lport != 18080 and rport != 18080)'; do
+	for how in '--stats bytes' '--hist bytes' '--count'; do
+		# shellcheck disable=SC2086 # an option and its argument
+		nest_bg trace sock.send $how --by comm,raddr,rport --where "($where) and netns == $(stat -Lc %i "/run/netns/$host")" --json
+		wait_ready "$nest_err" || exit 1
+		pids+=("$nest_pid")
+		outs+=("$nest_out")
+	done
+done
+ask 50 77
+for i in "${!pids[@]}"; do
+	end_bg "${pids[$i]}"
+done
+# same FILE FILE: the same rows in any order, and some.
+same() {
+	python3 -c 'import json, sys
+a, b = [sorted(json.dumps({k: v for k, v in json.loads(line).items() if k != "time_ns"}) for line in open(f)) for f in sys.argv[1:]]
+sys.exit(not a or a != b)' "$1" "$2"
+}
+for pair in 0 6 12; do
+	for how in 0 1 2; do
+		a=$((pair + how)) b=$((pair + 3 + how))
+		ok "filter $((pair / 6)), figure $how: the kernel and the program agree" same "${outs[$a]}" "${outs[$b]}"
+	done
+done
+
+# --- loss ------------------------------------------------------------------------------------------------------------
+
+nest_bg tcplife -N "$host" --csv
+wait_ready "$nest_err" || exit 1
+before=$(in_ns "$host" awk '/^Tcp: [0-9]/ { print $6 + $7 }' /proc/net/snmp)
+for _ in 1 2; do
+	ask 5000 1 &
+	note_process "$!"
+	askers="${askers-} $!"
+done
+# shellcheck disable=SC2086 # a list
+wait $askers
+opened=$(($(in_ns "$host" awk '/^Tcp: [0-9]/ { print $6 + $7 }' /proc/net/snmp) - before))
+wait_for 10 test "$(wc -l <"$nest_out")" -gt "$opened"
+end_bg "$nest_pid"
+compare "$opened" -ge 20000 'a burst of 10,000 connections with two ends each'
+lost=$(sed -n 's/^nest: [0-9]* events, \([0-9]*\) lost.*/\1/p' "$nest_err")
+is "$(($(wc -l <"$nest_out") - 1))" "$opened" 'every end has its row'
+is "$lost" 0 'none was lost'
+
+# With hardly any buffer, what is missing is counted.
+nest_bg tcplife -N "$host" --csv --buffer 4096 --max-loss 0 --where 'state != SYN_SENT'
+wait_ready "$nest_err" || exit 1
+kill -STOP "$nest_pid"
+ask 200 1
+kill -CONT "$nest_pid"
+end_bg "$nest_pid"
+lost=$(sed -n 's/^nest: [0-9]* events, \([0-9]*\) lost.*/\1/p' "$nest_err")
+compare "$lost" -gt 0 'a buffer that is too small loses events'
+is "$(($(wc -l <"$nest_out") - 1 + lost))" 400 'what was shown and what was lost make all'
+is "$end_status" 4 '--max-loss shows in the exit code'
+
+# --- what a command does ---------------------------------------------------------------------------------------------
+
+in_ns "$host" "$nest" trace tcp.close --json -- python3 "$load" ask $port 3 5 >"$room/child.json" 2>"$room/child.err"
+is "$(rows "$room/child.json" "[e['rport'] for e in r]")" "[$port, $port, $port]" 'a command is traced, and nobody else'
+in_ns "$host" "$nest" trace tcp.close --json -- sh -c "python3 '$load' ask $port 2 5; true" >"$room/child.json" 2>"$room/child.err"
+is "$(rows "$room/child.json" 'len(r)')" 2 'and so are its children'
+
+# --- failures --------------------------------------------------------------------------------------------------------
+
+nest_bg tcpconnect -x --json -N "$host"
+wait_ready "$nest_err" || exit 1
+in_ns "$host" bash -c ': </dev/tcp/127.0.0.1/9' 2>/dev/null
+ask 1 1
+end_bg "$nest_pid"
+is "$(rows "$nest_out" "[(e['rport'], e['error'], e['comm']) for e in r]")" "[(9, 'ECONNREFUSED', 'bash')]" \
+	'a refused connection is a failure with a name'
+
+# --- nothing stays behind ----------------------------------------------------------------------------------------------
+
+# ids KIND: of the programs, maps or links that the run holds.
+ids() {
+	sed -n "s/^$1_id:[[:space:]]*//p" "/proc/$nest_pid/fdinfo/"* 2>/dev/null | sort -un
+}
+nest_bg trace sock.send --hist bytes --by comm 1
+wait_ready "$nest_err" || exit 1
+programs=$(ids prog) maps=$(ids map) links=$(ids link)
+compare "$(wc -w <<<"$programs $maps $links")" -gt 3 'a run holds programs, maps and links'
+kill -KILL "$nest_pid"
+wait "$nest_pid" 2>/dev/null
+# A map may outlive its process for a moment; the kernel frees them one by one.
+gone() {
+	local kind id
+	for kind in prog map link; do
+		for id in $(case $kind in prog) echo $programs ;; map) echo $maps ;; *) echo $links ;; esac); do
+			! bpftool "$kind" show id "$id" >/dev/null 2>&1 || return 1
+		done
+	done
+}
+ok 'nothing is left after kill -9' wait_for 10 gone
+
+"$nest" trace sock.sent 2>"$room/err"
+is "$?" 2 'an event that is not there is a mistake of usage'
+like "$(cat "$room/err")" 'did you mean sock.send' 'with a suggestion'
+"$nest" trace sock.send --where 'byts > 3' 2>"$room/err"
+is "$?" 2 'so is a field that is not there'
+setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$nest" tcplife -d 1 2>"$room/err" >/dev/null
+is "$?" 3 'without privilege nothing can be observed'
+like "$(cat "$room/err")" 'EPERM|not permitted' 'and that is said'
+
+finish

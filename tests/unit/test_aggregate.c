@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adding up in the program: it must do what the kernel does. */
+#include <errno.h>
+#include <string.h>
+
+#include "event/event.h"
+#include "event/sock.h"
+#include "tool/aggregate.h"
+#include "unit.h"
+
+struct rows {
+	struct aggregate *aggregate;
+	VEC(char *) text; /* "key=count/sum/min/max" */
+};
+
+static void see(const void *row, void *context)
+{
+	struct rows *rows = context;
+	const struct record_type *type = aggregate_type(rows->aggregate);
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+
+	for (uint32_t i = 0; i < type->field_count; i++) {
+		struct value value = field_get(&type->fields[i], row);
+
+		if (type->fields[i].kind == KIND_LIST || type->fields[i].kind == KIND_TIME)
+			continue;
+		buf_add_format(&text, "%s%s=", text.len ? " " : "", type->fields[i].name);
+		if (value.class == VALUE_UINT)
+			buf_add_format(&text, "%llu", (unsigned long long)value.uint);
+		else if (value.class == VALUE_INT)
+			buf_add_format(&text, "%lld", (long long)value.sint);
+		else if (value.class == VALUE_TEXT)
+			buf_add_format(&text, "%.*s", (int)value.len, value.text);
+		else
+			buf_add_text(&text, "-");
+	}
+	vec_push(&rows->text, xstrdup(buf_text(&text)));
+}
+
+static void rows_done(struct rows *rows)
+{
+	vec_each(&rows->text, text)
+		free(*text);
+	vec_done(&rows->text);
+	aggregate_close(rows->aggregate);
+}
+
+static void open_rows(struct rows *rows, enum aggregate_kind kind, const char *value, const char *by)
+{
+	struct shape shape = event_shape(event_find("sock.send"));
+	char *keys[] = {(char *)by};
+	struct aggregate_spec spec = {.kind = kind, .value = value, .by = {by ? 1 : 0, keys}, .last = 100, .step = 10};
+	struct why why = {};
+
+	*rows = (struct rows){};
+	CHECK_EQ_INT(aggregate_open(&spec, &shape, 1, &rows->aggregate, &why), 0);
+}
+
+static void add(struct rows *rows, const char *comm, uint64_t bytes)
+{
+	struct sock_io_event event;
+	struct record record = {};
+
+	event_clear(event_find("sock.send"), &event);
+	snprintf(event.head.comm, sizeof(event.head.comm), "%s", comm);
+	/* What stands behind the end of a name is not part of it. */
+	if (strlen(comm) + 2 < sizeof(event.head.comm))
+		event.head.comm[strlen(comm) + 1] = (char)bytes;
+	event.data.bytes = bytes;
+	record.parts[EVENT_PART_HEAD] = &event.head;
+	record.parts[EVENT_PART_DATA] = &event.data;
+	aggregate_add(rows->aggregate, 0, &record);
+}
+
+TEST(sums_are_kept_by_key_largest_first)
+{
+	_cleanup_(rows_done) struct rows rows;
+
+	open_rows(&rows, AGGREGATE_SUM, "bytes", "comm");
+	add(&rows, "a", 5);
+	add(&rows, "b", 100);
+	add(&rows, "a", 7);
+	add(&rows, "", 1);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 3);
+	CHECK_EQ_TEXT(rows.text.items[0], "comm=b count=1 sum=100");
+	CHECK_EQ_TEXT(rows.text.items[1], "comm=a count=2 sum=12");
+	CHECK_EQ_TEXT(rows.text.items[2], "comm=- count=1 sum=1");
+	/* What was shown is forgotten. */
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 0);
+}
+
+TEST(a_value_that_is_not_known_is_left_out)
+{
+	_cleanup_(rows_done) struct rows rows;
+
+	open_rows(&rows, AGGREGATE_STATS, "bytes", NULL);
+	add(&rows, "a", EVENT_UNKNOWN64);
+	add(&rows, "a", 4);
+	add(&rows, "a", 2);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 1);
+	CHECK_EQ_TEXT(rows.text.items[0], "count=2 sum=6 min=2 max=4 avg=3");
+}
+
+TEST(counts_count_all)
+{
+	_cleanup_(rows_done) struct rows rows;
+
+	open_rows(&rows, AGGREGATE_COUNT, NULL, NULL);
+	add(&rows, "a", EVENT_UNKNOWN64);
+	add(&rows, "b", 4);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 1);
+	CHECK_EQ_TEXT(rows.text.items[0], "count=2");
+}
+
+static const struct aggregate *seen_by; /* the callback of a list has no room for it */
+
+static void see_slots(const void *row, void *context)
+{
+	struct list *ret = context;
+
+	*ret = *aggregate_hist(seen_by, row);
+}
+
+TEST(slots_of_both_kinds_of_histogram)
+{
+	static const struct {
+		enum aggregate_kind kind;
+		uint64_t values[3];
+		struct hist_slot first, last;
+	} cases[] = {
+		{AGGREGATE_HIST, {0, 1, 5}, {0, 0, 1}, {4, 7, 1}},
+		{AGGREGATE_HIST, {1024, 2047, 1500}, {1024, 2047, 3}, {1024, 2047, 3}},
+		{AGGREGATE_LHIST, {0, 9, 99}, {0, 9, 2}, {90, 99, 1}},
+		{AGGREGATE_LHIST, {100, 5000, 95}, {90, 99, 1}, {100, UINT64_MAX, 2}},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(rows_done) struct rows rows;
+		const struct hist_slot *slots;
+		struct list hist = {};
+
+		unit_note("case %zu", i);
+		open_rows(&rows, cases[i].kind, "bytes", NULL);
+		for (size_t v = 0; v < 3; v++)
+			add(&rows, "a", cases[i].values[v]);
+		seen_by = rows.aggregate;
+		CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see_slots, &hist), 1);
+		CHECK(hist.count > 0);
+		if (hist.count == 0)
+			continue;
+		slots = hist.items;
+		CHECK_EQ_UINT(slots[0].lo, cases[i].first.lo);
+		CHECK_EQ_UINT(slots[0].hi, cases[i].first.hi);
+		CHECK_EQ_UINT(slots[0].count, cases[i].first.count);
+		CHECK_EQ_UINT(slots[hist.count - 1].lo, cases[i].last.lo);
+		CHECK_EQ_UINT(slots[hist.count - 1].hi, cases[i].last.hi);
+		CHECK_EQ_UINT(slots[hist.count - 1].count, cases[i].last.count);
+	}
+}
+
+TEST(mistakes_are_named)
+{
+	struct shape shape = event_shape(event_find("sock.send"));
+	char *keys[] = {(char *)"commm"};
+	struct {
+		struct aggregate_spec spec;
+		const char *says;
+	} cases[] = {
+		{{.kind = AGGREGATE_SUM, .value = "bites"}, "there is no field 'bites'"},
+		{{.kind = AGGREGATE_SUM, .value = "comm"}, "not a number"},
+		{{.kind = AGGREGATE_COUNT, .by = {1, keys}}, "did you mean comm"},
+		{{.kind = AGGREGATE_LHIST, .value = "bytes", .last = 1000, .step = 1}, "steps between"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct aggregate *aggregate = NULL;
+		struct why why = {};
+
+		CHECK_EQ_INT(aggregate_open(&cases[i].spec, &shape, 1, &aggregate, &why), -EINVAL);
+		unit_note("%s", why.text);
+		CHECK(strstr(why.text, cases[i].says) != NULL);
+	}
+}

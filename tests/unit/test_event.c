@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The catalogue as declared, and what of an expression the kernel is told. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "event/filter.h"
+#include "event/sock.h"
+#include "kernel/object.h"
+#include "tool/tool.h"
+#include "unit.h"
+
+/* --- declarations: whatever registers itself must keep the rules --- */
+
+static bool is_event_name(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) && *p != '.' && *p != '_')
+			return false;
+	return name[0] != '\0';
+}
+
+TEST(every_event_is_declared_well)
+{
+	size_t count;
+	_cleanup_free_ const struct event **events = event_list(&count);
+
+	CHECK(count >= 6);
+	for (size_t i = 0; i < count; i++) {
+		struct shape shape = {.count = 2, .types = {&event_head_type, &event_extra_type}};
+		_cleanup_free_ char *bpf = xstrdup(events[i]->name);
+
+		unit_note("%s", events[i]->name);
+		CHECK(is_event_name(events[i]->name));
+		CHECK(i == 0 || strcmp(events[i - 1]->name, events[i]->name) < 0);
+		/* The BPF name is the event's with _ for the dot: maps are found by it. */
+		for (char *p = bpf; *p; p++)
+			*p = *p == '.' ? '_' : *p;
+		CHECK_EQ_TEXT(events[i]->bpf, bpf);
+		/* A field of its own may not hide one that all have. */
+		CHECK_EQ_INT(shape_append(&shape, events[i]->type), 0);
+		CHECK(events[i]->role_count > 0);
+		CHECK(events[i]->type->size % 8 == 0);
+		for (uint32_t f = 0; f < events[i]->type->field_count; f++)
+			CHECK(events[i]->type->fields[f].help && events[i]->type->fields[f].help[0]);
+	}
+}
+
+TEST(every_program_and_map_that_is_named_was_built)
+{
+	_cleanup_object_ struct kernel_object *object = NULL;
+	struct why why = {};
+	size_t count;
+	_cleanup_free_ const struct event **events = event_list(&count);
+
+	CHECK_EQ_INT(kernel_object_open("events.bpf.o", &object, &why), 0);
+	for (size_t i = 0; object && i < count; i++) {
+		_cleanup_free_ char *config = xasprintf("%s_config", events[i]->bpf);
+		_cleanup_free_ char *losses = xasprintf("%s_losses", events[i]->bpf);
+		void *address;
+
+		unit_note("%s", events[i]->name);
+		CHECK_EQ_INT(kernel_object_variable(object, config, sizeof(struct event_config), &address), 0);
+		CHECK_EQ_INT(kernel_object_variable(object, losses, sizeof(struct event_losses), &address), 0);
+		for (uint32_t r = 0; r < events[i]->role_count; r++)
+			for (unsigned h = 0; h < EVENT_HOOKS_MAX; h++)
+				for (unsigned p = 0; p < EVENT_PROGRAMS_MAX; p++) {
+					const char *program = events[i]->roles[r].hooks[h].programs[p];
+
+					CHECK(!program || kernel_object_section(object, program));
+				}
+	}
+}
+
+/* The columns, filter, keys and value of a tool must be fields of its events. */
+static void check_tool(const struct tool *tool)
+{
+	struct trace_plan plan;
+	_cleanup_free_ void *config = xzalloc(max_of(tool->config_size, sizeof(struct trace_options)));
+
+	tool_plan(tool, config, &plan);
+	CHECK(plan.events[0] != NULL);
+	for (unsigned i = 0; i < TOOL_EVENTS_MAX && plan.events[i]; i++) {
+		const struct event *event = event_find(plan.events[i]);
+		struct field_ref ref;
+		struct shape shape;
+		struct why why = {};
+
+		unit_note("%s: %s", tool->name, plan.events[i]);
+		CHECK(event != NULL);
+		if (!event)
+			continue;
+		shape = event_shape(event);
+		for (const struct output_column *c = plan.columns;
+		     c && c->field && plan.aggregate.kind == AGGREGATE_NONE && !plan.events[1]; c++)
+			CHECK_EQ_INT(shape_find(&shape, c->field, &ref), 0);
+		if (plan.where.len) {
+			_cleanup_(expr_freep) struct expr *expr = NULL;
+
+			CHECK_EQ_INT(expr_parse(buf_text(&plan.where), &shape, &expr, &why), 0);
+		}
+		if (plan.aggregate.kind != AGGREGATE_NONE) {
+			struct aggregate *aggregate = NULL;
+
+			CHECK_EQ_INT(aggregate_open(&plan.aggregate, &shape, 1, &aggregate, &why), 0);
+			aggregate_close(aggregate);
+		}
+	}
+	trace_plan_done(&plan);
+}
+
+TEST(every_tool_is_declared_well)
+{
+	size_t count;
+	_cleanup_free_ const struct tool **tools = tool_list(&count);
+
+	CHECK(count >= 4);
+	for (size_t i = 0; i < count; i++) {
+		unit_note("%s", tools[i]->name);
+		CHECK(tools[i]->summary && tools[i]->layer);
+		CHECK(tools[i]->summary[strlen(tools[i]->summary) - 1] != '.');
+		CHECK(!tools[i]->options || tools[i]->config_size >= sizeof(struct trace_options));
+		check_tool(tools[i]);
+	}
+}
+
+/* --- what the kernel is told --- */
+
+static bool told(const char *text, struct event_config *config)
+{
+	struct shape shape = event_shape(event_find("sock.send"));
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct why why = {};
+
+	*config = (struct event_config){};
+	if (expr_parse(text, &shape, &expr, &why) < 0) {
+		unit_note("%s: %s", text, why.text);
+		CHECK(false);
+		return false;
+	}
+	return event_filter_add(config, expr);
+}
+
+TEST(simple_conditions_go_to_the_kernel)
+{
+	struct event_config config;
+
+	CHECK(told("rport == 443 and bytes > 1000", &config));
+	CHECK_EQ_UINT(config.term_count, 2);
+	CHECK_EQ_UINT(config.terms[0].offset, offsetof(struct event_head, rport));
+	CHECK_EQ_UINT(config.terms[0].form, EVENT_U16);
+	CHECK_EQ_UINT(config.terms[0].flags, EVENT_ZERO_UNKNOWN | EVENT_ONES_KNOWN);
+	CHECK_EQ_UINT(config.terms[0].value[0], 443);
+	CHECK_EQ_UINT(config.terms[1].offset, sizeof(struct event_head) + offsetof(struct sock_io, bytes));
+	CHECK_EQ_UINT(config.terms[1].op, EVENT_GT);
+	CHECK(config.terms[0].clause != config.terms[1].clause);
+}
+
+TEST(alternatives_go_to_the_kernel_together)
+{
+	struct event_config config;
+
+	CHECK(told("(lport in (80, 443) or rport in (80, 443)) and pid == 7", &config));
+	CHECK_EQ_UINT(config.term_count, 5);
+	for (unsigned i = 0; i < 4; i++)
+		CHECK_EQ_UINT(config.terms[i].clause, 0);
+	CHECK_EQ_UINT(config.terms[4].clause, 1);
+}
+
+TEST(addresses_and_names_are_compared_under_a_mask)
+{
+	struct event_config config;
+
+	CHECK(told("raddr in 10.0.0.0/8 and comm ~ \"ngin*\" and comm != \"nginx\"", &config));
+	CHECK_EQ_UINT(config.term_count, 3);
+	CHECK_EQ_UINT(config.terms[0].form, EVENT_ADDR);
+	CHECK_EQ_UINT(config.terms[0].family, ADDR_V4);
+	/* 96 bits of the v4-mapped form and 8 of the address. */
+	CHECK_EQ_UINT(config.terms[0].mask[0], UINT64_MAX);
+	CHECK_EQ_UINT(__builtin_popcountll(config.terms[0].mask[1]), 40);
+	CHECK_EQ_UINT(config.terms[1].form, EVENT_WORDS);
+	CHECK_EQ_UINT(__builtin_popcountll(config.terms[1].mask[0]), 32);
+	CHECK_EQ_UINT(config.terms[1].mask[1], 0);
+	CHECK_EQ_UINT(config.terms[2].op, EVENT_NE);
+	CHECK_EQ_UINT(config.terms[2].mask[1], UINT64_MAX);
+}
+
+TEST(what_the_kernel_cannot_decide_is_left)
+{
+	static const struct {
+		const char *text;
+		uint32_t terms;
+	} cases[] = {
+		{"comm ~ \"*x\" and pid == 1", 1},
+		{"comm == \"a name that is longer than sixteen\" and pid == 1", 1},
+		{"cgroup == \"/x\" and pid == 1", 1},
+		{"pid == 1 and (lport == 2 or cgroup == \"/x\")", 1},
+		{"pid in (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17)", 0},
+		{"not pid == 1", 0},
+		{"lport == rport", 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct event_config config;
+
+		unit_note("%s", cases[i].text);
+		CHECK(!told(cases[i].text, &config));
+		CHECK_EQ_UINT(config.term_count, cases[i].terms);
+	}
+}
