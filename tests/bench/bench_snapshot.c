@@ -26,7 +26,8 @@
 #include "snapshot/socket.h"
 
 #define HOLDERS     50
-#define ROUNDS      5
+#define CYCLES      3 /* of everything that is compared, one after the other */
+#define LOOKS       4 /* of each kind in a cycle */
 #define WATCH_HZ    10
 #define WATCH_LOOKS 40
 
@@ -146,32 +147,73 @@ static struct times run_ss(const char *flags)
 	return (struct times){(double)(clock_monotonic_ns() - begin) / 1e6, cpu_ms(RUSAGE_CHILDREN) - cpu};
 }
 
-/* Best of several, each with a snapshot of its own: loading and allocating are part of it. */
-static struct times run_full(const struct snapshot_request *request, size_t sockets)
+/* What one kind of look took, each time. */
+struct series {
+	const char *what;
+	struct snapshot_request request;
+	const char *ss; /* or the flags that ss is run with */
+	struct times times[CYCLES * LOOKS];
+	unsigned count;
+};
+
+static void check_complete(const struct snapshot *snapshot, size_t sockets)
 {
-	struct times best = {1e18, 1e18};
+	size_t found = snapshot_table(snapshot, &socket_type)->count,
+	       owners = snapshot_table(snapshot, &owner_type)->count, gaps = snapshot_table(snapshot, &gap_type)->count;
 
-	for (unsigned i = 0; i < ROUNDS; i++) {
-		uint64_t begin = clock_monotonic_ns();
-		double cpu = cpu_ms(RUSAGE_SELF);
-		_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-		struct why why = {};
+	if (found >= sockets && owners >= sockets && gaps == 0)
+		return;
+	fprintf(stderr, "bench_snapshot: %zu sockets, %zu owners, %zu gaps; expected %zu\n", found, owners, gaps,
+		sockets);
+	exit(2);
+}
 
-		if (snapshot_take(snapshot, request, &why) < 0)
-			die(why.text);
-		best.wall_ms = min_of(best.wall_ms, (double)(clock_monotonic_ns() - begin) / 1e6);
-		best.cpu_ms = min_of(best.cpu_ms, cpu_ms(RUSAGE_SELF) - cpu);
-		if (snapshot_table(snapshot, &socket_type)->count < sockets ||
-		    snapshot_table(snapshot, &owner_type)->count < sockets ||
-		    snapshot_table(snapshot, &gap_type)->count > 0) {
-			fprintf(stderr, "bench_snapshot: %zu sockets, %zu owners, %zu gaps; expected %zu\n",
-				snapshot_table(snapshot, &socket_type)->count,
-				snapshot_table(snapshot, &owner_type)->count,
-				snapshot_table(snapshot, &gap_type)->count, sockets);
-			exit(2);
-		}
+/* Each with a snapshot of its own: loading and allocating are part of it. */
+static struct times take(const struct snapshot_request *request, size_t sockets)
+{
+	uint64_t begin = clock_monotonic_ns();
+	double cpu = cpu_ms(RUSAGE_SELF);
+	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+	struct why why = {};
+	struct times times;
+
+	if (snapshot_take(snapshot, request, &why) < 0)
+		die(why.text);
+	times = (struct times){(double)(clock_monotonic_ns() - begin) / 1e6, cpu_ms(RUSAGE_SELF) - cpu};
+	check_complete(snapshot, sockets);
+	return times;
+}
+
+static void run_cycle(struct series *series, size_t sockets)
+{
+	if (series->ss) {
+		series->times[series->count++] = run_ss(series->ss);
+		return;
 	}
-	return best;
+	for (unsigned i = 0; i < LOOKS; i++)
+		series->times[series->count++] = take(&series->request, sockets);
+}
+
+static int by_wall(const void *a, const void *b)
+{
+	double x = ((const struct times *)a)->wall_ms, y = ((const struct times *)b)->wall_ms;
+
+	return x < y ? -1 : x > y;
+}
+
+static double best(const struct series *series)
+{
+	return series->times[0].wall_ms;
+}
+
+static void show(struct series *series)
+{
+	double cpu = 1e18;
+
+	qsort(series->times, series->count, sizeof(series->times[0]), by_wall);
+	for (unsigned i = 0; i < series->count; i++)
+		cpu = min_of(cpu, series->times[i].cpu_ms);
+	printf("%-52s %8.1f %8.1f %8.1f\n", series->what, best(series), series->times[series->count / 2].wall_ms, cpu);
 }
 
 static void goal(const char *what, double figure, double wanted, bool at_least)
@@ -182,38 +224,35 @@ static void goal(const char *what, double figure, double wanted, bool at_least)
 	printf("%-52s %8.3f  goal %s %g  %s\n", what, figure, at_least ? ">=" : "<=", wanted, met ? "met" : "MISSED");
 }
 
-static void show(const char *what, struct times times)
-{
-	printf("%-52s %8.1f %8.1f\n", what, times.wall_ms, times.cpu_ms);
-}
-
 static void bench_full(unsigned connections)
 {
 	static const struct record_type *const sockets_only[] = {&socket_type, &tcp_type, &owner_type, &process_type,
 								 NULL};
+	struct series all[] = {
+		{.what = "full snapshot with owners"},
+		{.what = "full snapshot without BPF", .request.no_bpf = true},
+		{.what = "sockets, owners and processes alone", .request.types = sockets_only},
+		{.what = "ss -tinp", .ss = "-tinp"},
+		{.what = "ss -tiepm", .ss = "-tiepm"},
+	};
+	const struct series *full = &all[0], *plain = &all[1], *tinp = &all[3], *tiepm = &all[4];
 	size_t sockets = 2 * (size_t)connections;
-	struct times full, plain, narrow, tiepm, tinp;
 	pid_t pids[HOLDERS];
 
 	private_network();
 	start_holders(connections, pids);
-	full = run_full(&(struct snapshot_request){}, sockets);
-	plain = run_full(&(struct snapshot_request){.no_bpf = true}, sockets);
-	narrow = run_full(&(struct snapshot_request){.types = sockets_only}, sockets);
-	tinp = run_ss("-tinp");
-	tiepm = run_ss("-tiepm");
+	for (unsigned cycle = 0; cycle < CYCLES; cycle++)
+		for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+			run_cycle(&all[i], sockets);
 	end_holders(pids);
-	printf("%u connections, %zu sockets, %d processes, best of %d, ms: wall, processors\n", connections, sockets,
-	       HOLDERS, ROUNDS);
-	show("full snapshot with owners", full);
-	show("full snapshot without BPF", plain);
-	show("sockets, owners and processes alone", narrow);
-	show("ss -tinp", tinp);
-	show("ss -tiepm", tiepm);
-	goal("ss -tiepm / full snapshot", tiepm.wall_ms / full.wall_ms, GOAL_TIEPM, true);
-	goal("ss -tinp / full snapshot", tinp.wall_ms / full.wall_ms, GOAL_TINP, true);
-	goal("ss -tiepm / full snapshot without BPF", tiepm.wall_ms / plain.wall_ms, GOAL_NO_BPF, true);
-	goal("ss -tinp / full snapshot without BPF", tinp.wall_ms / plain.wall_ms, GOAL_NO_BPF, true);
+	printf("%u connections, %zu sockets, %d processes, ms: best and median on the clock, best of the processors\n",
+	       connections, sockets, HOLDERS);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		show(&all[i]);
+	goal("ss -tiepm / full snapshot", best(tiepm) / best(full), GOAL_TIEPM, true);
+	goal("ss -tinp / full snapshot", best(tinp) / best(full), GOAL_TINP, true);
+	goal("ss -tiepm / full snapshot without BPF", best(tiepm) / best(plain), GOAL_NO_BPF, true);
+	goal("ss -tinp / full snapshot without BPF", best(tinp) / best(plain), GOAL_NO_BPF, true);
 }
 
 static double watch(const struct snapshot_request *request)
