@@ -77,8 +77,16 @@ size_t text_columns(const char *s, size_t n)
 
 	while (n > 0) {
 		uint32_t code = 0;
-		unsigned len = utf8_decode(s, n, &code);
+		unsigned len;
 
+		/* Nearly everything is plain. */
+		if ((uint8_t)*s < 0x80) {
+			columns++;
+			s++;
+			n--;
+			continue;
+		}
+		len = utf8_decode(s, n, &code);
 		if (len == 0)
 			len = 1;
 		if (code < 0x300)
@@ -93,12 +101,30 @@ size_t text_columns(const char *s, size_t n)
 	return columns;
 }
 
+/* How many characters at the beginning need no second look on any terminal. */
+static size_t plain_length(const char *s, size_t n)
+{
+	size_t len = 0;
+
+	while (len < n && s[len] >= ' ' && s[len] <= '~' && s[len] != '\\')
+		len++;
+	return len;
+}
+
 void text_add_terminal(struct buf *out, const char *s, size_t n)
 {
 	while (n > 0) {
+		size_t plain = plain_length(s, n);
 		uint32_t code = 0;
-		unsigned len = utf8_decode(s, n, &code);
+		unsigned len;
 
+		if (plain > 0) {
+			buf_add(out, s, plain);
+			s += plain;
+			n -= plain;
+			continue;
+		}
+		len = utf8_decode(s, n, &code);
 		if (len == 0) {
 			buf_add_format(out, "\\x%02x", (uint8_t)*s);
 			len = 1;

@@ -23,14 +23,19 @@ static void add_scaled(struct buf *out, double value, const struct scale *scales
 		if (magnitude >= scales[i].least * 0.9995)
 			scale = &scales[i];
 	shown = value / scale->factor;
-	if (scale->factor == 1)
-		buf_add_format(out, "%.0f%s", shown, scale->unit);
-	else
+	if (scale->factor == 1) {
+		/* A whole number, as all of them were; and most of a table is this. */
+		char text[24];
+
+		buf_add(out, text, (size_t)(format_put_int(text, (int64_t)shown) - text));
+		buf_add_text(out, scale->unit);
+	} else {
 		buf_add_format(out, "%.*f%s",
 			       fabs(shown) < 9.995   ? 2
 			       : fabs(shown) < 99.95 ? 1
 						     : 0,
 			       shown, scale->unit);
+	}
 }
 
 void format_add_duration(struct buf *out, int64_t ns)
@@ -183,6 +188,7 @@ void format_add_flags(struct buf *out, const struct field *field, uint64_t bits)
 static void add_unsigned(struct buf *out, const struct field *field, uint64_t value)
 {
 	const char *name;
+	char text[24];
 
 	switch (field->kind) {
 	case KIND_HEX:
@@ -214,7 +220,7 @@ static void add_unsigned(struct buf *out, const struct field *field, uint64_t va
 		format_add_count(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
 		return;
 	default:
-		buf_add_format(out, "%" PRIu64, value);
+		buf_add(out, text, (size_t)(format_put_uint(text, value) - text));
 	}
 }
 

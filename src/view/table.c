@@ -16,6 +16,8 @@
 struct state {
 	VEC(size_t) widths;
 	VEC(char *) cells; /* of the rows held back */
+	struct buf cell;   /* the one that is being written */
+	struct buf cut;
 	size_t held;
 	size_t shown; /* columns that fit */
 	bool laid_out;
@@ -82,27 +84,28 @@ static void add_cut(struct buf *out, const char *text, size_t columns, bool utf8
 	buf_add_text(out, utf8 ? "\u2026" : ">");
 }
 
-static void add_cell(struct view *view, size_t column, const char *text)
+static void add_cell(struct view *view, size_t column, const char *text, size_t n)
 {
 	struct state *state = view->state;
 	const struct field *field = view->columns.items[column].ref.field;
 	size_t width = state->widths.items[column];
 	struct buf *out = &view->out->pending;
 	bool last = column + 1 == state->shown;
-	_cleanup_buf_ struct buf cut = BUF_INIT(BUF_CAP_DEFAULT);
 	size_t wide, pad;
 
-	if (view->out->width && is_text(field))
-		add_cut(&cut, text, width, view->out->utf8);
-	else
-		buf_add_text(&cut, text);
-	wide = text_columns(buf_text(&cut), cut.len);
+	if (view->out->width && is_text(field)) {
+		buf_clear(&state->cut);
+		add_cut(&state->cut, text, width, view->out->utf8);
+		text = buf_text(&state->cut);
+		n = state->cut.len;
+	}
+	wide = text_columns(text, n);
 	pad = wide < width ? width - wide : 0;
 	if (column)
 		buf_add_char(out, ' ');
 	if (to_the_right(field))
 		buf_add_fill(out, ' ', pad);
-	buf_add(out, cut.data, cut.len);
+	buf_add(out, text, n);
 	if (!to_the_right(field) && !last)
 		buf_add_fill(out, ' ', pad);
 }
@@ -163,7 +166,7 @@ static void lay_out(struct view *view)
 	for (size_t i = 0; i < state->shown; i++) {
 		buf_clear(&heading);
 		add_heading(&heading, &view->columns.items[i]);
-		add_cell(view, i, buf_text(&heading));
+		add_cell(view, i, buf_text(&heading), heading.len);
 	}
 	buf_add_text(&view->out->pending, out_style_off(view->out, OUT_BOLD));
 	out_end_line(view->out);
@@ -177,8 +180,11 @@ static void flush(struct view *view)
 	if (!state->laid_out && state->held > 0)
 		lay_out(view);
 	for (size_t row = 0; row < state->held; row++) {
-		for (size_t i = 0; i < state->shown; i++)
-			add_cell(view, i, state->cells.items[row * view->columns.count + i]);
+		for (size_t i = 0; i < state->shown; i++) {
+			const char *cell = state->cells.items[row * view->columns.count + i];
+
+			add_cell(view, i, cell, strlen(cell));
+		}
 		out_end_line(view->out);
 	}
 	vec_each(&state->cells, cell)
@@ -201,16 +207,22 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 static void write_record(struct view *view, const struct record *record)
 {
 	struct state *state = view->state;
+	size_t count = state->laid_out ? state->shown : view->columns.count;
 
-	vec_each(&view->columns, column) {
-		_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+	for (size_t i = 0; i < count; i++) {
+		const struct view_column *column = &view->columns.items[i];
 		struct value value = record_get(record, column->ref);
 
-		add_value(&text, column, &value);
-		vec_push(&state->cells, xstrdup(buf_text(&text)));
+		buf_clear(&state->cell);
+		add_value(&state->cell, column, &value);
+		if (state->laid_out)
+			add_cell(view, i, buf_text(&state->cell), state->cell.len);
+		else
+			vec_push(&state->cells, xstrdup(buf_text(&state->cell)));
 	}
-	state->held++;
-	if (state->laid_out || state->held >= HELD_ROWS_MAX)
+	if (state->laid_out)
+		out_end_line(view->out);
+	else if (++state->held >= HELD_ROWS_MAX)
 		flush(view);
 }
 
@@ -228,6 +240,8 @@ static void end(struct view *view)
 	}
 	vec_done(&state->cells);
 	vec_done(&state->widths);
+	buf_done(&state->cell);
+	buf_done(&state->cut);
 }
 
 static const struct view_class table_view = {
