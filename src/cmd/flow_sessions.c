@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest flow sessions: a trace taken apart into the sessions that the program served. */
+#include "cmd/command.h"
+#include "cmd/flow_view.h"
+#include "view/output.h"
+
+struct config {
+	const char *trace;
+	bool classes;
+	bool rest;
+	struct split_options split;
+	struct output_options output;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, classes, FLAG, "classes", 0, NULL, "list the classes instead of the sessions"),
+	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "list what belongs to no session: start-up, timers"),
+	OPTION_GROUP(struct config, split, split_option_table),
+	OPTION_GROUP(struct config, output, output_option_table),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to take apart", .required = true),
+	OPTION_END,
+};
+
+/* --- classes --- */
+
+struct class_row {
+	uint32_t class;
+	uint64_t sessions;
+	double share;
+	uint64_t span_ns;
+	uint64_t calls;
+	uint64_t distinct;
+	uint32_t example;
+	const char *function;
+};
+
+static const struct field class_fields[] = {
+	FIELD(struct class_row, class, ID, "number; the most frequent class first"),
+	FIELD(struct class_row, sessions, COUNT, "sessions in it"),
+	FIELD(struct class_row, share, RATIO, "of all sessions"),
+	FIELD(struct class_row, span_ns, DURATION, "median from beginning to end"),
+	FIELD(struct class_row, calls, COUNT, "calls of its first session"),
+	FIELD(struct class_row, distinct, COUNT, "different places in that session's call tree"),
+	FIELD(struct class_row, example, ID, "its first session"),
+	FIELD(struct class_row, function, TEXT, "function that session begins with"),
+};
+static RECORD_TYPE(class_type, "flow_class", struct class_row, class_fields,
+		   "sessions of a function trace that have the same summarised shape");
+
+/* --- what belongs to no session --- */
+
+struct rest_row {
+	const char *function;
+	const char *module;
+	uint64_t count;
+	uint64_t calls;
+	uint64_t lat_ns;
+};
+
+static const struct field rest_fields[] = {
+	FIELD(struct rest_row, function, TEXT, "outermost function"),
+	FIELD(struct rest_row, module, TEXT, "program or library it is in"),
+	FIELD(struct rest_row, count, COUNT, "times that this very tree of calls was made"),
+	FIELD(struct rest_row, calls, COUNT, "calls in the tree"),
+	FIELD(struct rest_row, lat_ns, DURATION, "all of them took"),
+};
+static RECORD_TYPE(rest_type, "flow_rest", struct rest_row, rest_fields,
+		   "calls of a function trace that belong to no session");
+
+static void show_sessions(const struct flow_sessions *s, struct output *output)
+{
+	vec_each(&s->list, session)
+		(void)output_record(output, &RECORD_OF(session));
+}
+
+static void show_classes(const struct flow_sessions *s, struct output *output)
+{
+	vec_each(&s->classes, class) {
+		const struct flow_session *example = &s->list.items[class->example];
+		struct class_row row = {
+			.class = class->class,
+			.sessions = class->sessions,
+			.share = (double)class->sessions / (double)s->list.count,
+			.span_ns = class->median_ns,
+			.calls = example->calls,
+			.distinct = example->distinct,
+			.example = example->session,
+			.function = example->function,
+		};
+
+		(void)output_record(output, &RECORD_OF(&row));
+	}
+}
+
+static void show_rest(const struct flow_sessions *s, struct output *output)
+{
+	vec_each(&s->rest, rest) {
+		const struct forest_node *node = &s->forest.nodes.items[rest->node];
+		const struct flow_function *function = &s->trace->functions[node->fn];
+		struct rest_row row = {
+			.function = function->name,
+			.module = s->trace->modules[function->module].name,
+			.count = rest->count,
+			.calls = node->calls,
+			.lat_ns = flow_span_ns(s->trace, rest->ticks),
+		};
+
+		(void)output_record(output, &RECORD_OF(&row));
+	}
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *sessions = NULL;
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct shape shape = SHAPE_OF(config->classes ? &class_type : config->rest ? &rest_type : &flow_session_type);
+	struct output *output;
+	struct why why = {};
+	int r;
+
+	if (output_open(&config->output, &shape, &output, &why) < 0) {
+		log_error("flow sessions: %s", why.text);
+		return EXIT_USAGE;
+	}
+	r = flow_view_open(config->trace, &trace);
+	if (r == EXIT_DONE)
+		r = flow_view_split(&config->split, trace, &sessions);
+	if (r != EXIT_DONE)
+		return output_close(output) < 0 ? EXIT_IO : r;
+	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
+	r = output_exit_code(output_close(output));
+	log_info("%zu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are of functions that "
+		 "go from one to the next",
+		 sessions->list.count, sessions->classes.count, (unsigned long long)sessions->calls,
+		 (unsigned long long)sessions->rest_calls, (unsigned long long)sessions->dispatch_calls);
+	flow_view_close(trace);
+	return r;
+}
+
+static const char *const examples[] = {
+	"nest flow sessions server.trace",
+	"every connection that the server served",
+	"nest flow sessions server.trace --classes",
+	"kinds of sessions: how many behave alike",
+	"nest flow sessions server.trace --at 'function == handle_job' --key arg0",
+	"calls of handle_job with the same first argument are a session",
+	NULL,
+};
+
+static const struct command sessions_command = {
+	.name = "flow sessions",
+	.summary = "take a trace apart into the sessions that the program served",
+	.description =
+		"Which calls belong to which connection is found from the socket operations: a function that works for "
+		"two connections in one call goes from one to the next (an event loop, a worker's loop), and what it "
+		"calls belongs to the connection that it touches. What touches none is kept apart (--rest).\n\n"
+		"Sessions of one class have the same shape: the same calls in the same places, loops and recursion "
+		"counted once, small differences left aside.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(sessions_command);

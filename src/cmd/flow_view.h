@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands that analyse a trace share: opening it, taking it apart into sessions, and saying what was lost. */
+#pragma once
+
+#include "base/option.h"
+#include "flow/session.h"
+
+struct split_options {
+	unsigned by;
+	const char *at;
+	const char *key;
+};
+
+/* For OPTION_GROUP in a command's table. */
+extern const struct option_spec split_option_table[];
+
+/* Exit code: EXIT_DONE, or a message has been written. */
+int flow_view_open(const char *path, struct flow_trace **ret_trace) _must_check_;
+int flow_view_split(const struct split_options *options, const struct flow_trace *trace,
+		    struct flow_sessions **ret_sessions) _must_check_;
+/* The line that every run ends with. */
+void flow_view_close(const struct flow_trace *trace);

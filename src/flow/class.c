@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Classes of sessions. A session's shape is its call tree with every loop and recursion once: how often something was repeated
+ * is a matter of size, not of behaviour. Equal shapes are one class, and so are shapes that differ in few places: a timer
+ * that goes to another corner of its tree, an allocator that needs a new block, the clock that is read once a second. Such noise
+ * is a small part of a session; what a client really does differently changes much of it.
+ */
+#include "flow/session.h"
+
+/* Longest loop body that is looked for, in calls. */
+#define LOOP_MAX 8
+/* Two shapes with this share of their places in common are of one class. */
+#define CLASS_ALIKE 0.9
+#define PLACES_MAX  20000
+/* A class must have so many sessions before what varies in it is called noise. */
+#define NOISE_SESSIONS 8
+/* A shape is compared with so many others at most, the most frequent ones. */
+#define LEADERS_MAX 256
+
+static bool ends_twice(const struct forest_row *row, size_t n)
+{
+	size_t count = row->items.count;
+
+	if (count < n * 2)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (row->items.items[count - 1 - i].node != row->items.items[count - 1 - n - i].node)
+			return false;
+	return true;
+}
+
+/* Appends, and forgets the second of two equal neighbours of up to LOOP_MAX calls. */
+static void add_once(struct forest_row *row, uint32_t node)
+{
+	vec_push(&row->items, (struct forest_item){node, 1});
+	for (size_t n = 1; n <= LOOP_MAX && n * 2 <= row->items.count; n++)
+		if (ends_twice(row, n)) {
+			row->items.count -= n;
+			n = 0;
+		}
+}
+
+/* Children have smaller numbers than their parents, so one pass from the front does it. */
+static uint32_t *summarise_all(struct flow_sessions *s)
+{
+	uint32_t *shape_of = xzalloc(s->forest.nodes.count * sizeof(*shape_of));
+	struct forest_row row = {};
+
+	for (size_t i = 1; i < s->forest.nodes.count; i++) {
+		uint32_t fn = s->forest.nodes.items[i].fn;
+		struct forest_walk walk;
+		struct forest_item item;
+
+		row.items.count = 0;
+		forest_walk_begin(&walk, &s->forest, (uint32_t)i);
+		while (forest_walk_next(&walk, &item)) {
+			uint32_t shape = shape_of[item.node];
+			const struct forest_node *n = &s->shapes.nodes.items[shape];
+
+			/* Recursion: what the inner call does is what the function does. */
+			if (n->fn != fn) {
+				add_once(&row, shape);
+				continue;
+			}
+			for (uint32_t k = 0; k < n->count; k++)
+				add_once(&row, s->shapes.items.items[n->first + k].node);
+		}
+		shape_of[i] = forest_cons(&s->shapes, fn, row.items.items, row.items.count);
+	}
+	vec_done(&row.items);
+	return shape_of;
+}
+
+/* --- places: a function at the end of a path of callers --- */
+
+struct places {
+	uint32_t shape;
+	uint32_t sessions;
+	uint32_t first;  /* session */
+	uint32_t class;  /* another shape of the same class, or itself */
+	uint32_t number; /* of the class */
+	size_t count;
+	struct place *items; /* sorted by hash, each once */
+};
+
+struct place {
+	uint64_t hash; /* of the path */
+	uint64_t edge; /* caller and function at its end */
+};
+
+/* Shapes of one trace, and the edges that say nothing about a session. */
+struct classifier {
+	struct flow_sessions *s;
+	const uint32_t *shape_of;
+	struct map noise; /* edge -> 1 */
+	VEC(struct places) all;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+	const struct place *one = a, *other = b;
+
+	return one->hash < other->hash ? -1 : one->hash > other->hash;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+static uint64_t hash_step(uint64_t hash, uint32_t fn)
+{
+	hash = (hash ^ fn) * UINT64_C(0xd6e8feb86659fd93);
+	return hash ^ hash >> 32;
+}
+
+static void find_places(const struct classifier *c, struct places *p)
+{
+	const struct forest *shapes = &c->s->shapes;
+	VEC(struct {
+		uint32_t node;
+		struct place place;
+	})
+	stack = {};
+	VEC(struct place) found = {};
+
+	vec_add(&stack)->node = p->shape;
+	while (stack.count && found.count < PLACES_MAX) {
+		struct place at = stack.items[stack.count - 1].place;
+		uint32_t node = stack.items[--stack.count].node;
+		uint64_t fn = shapes->nodes.items[node].fn;
+		size_t count;
+		const struct forest_item *items = forest_items(shapes, node, &count);
+
+		vec_push(&found, at);
+		for (size_t i = 0; i < count; i++) {
+			uint32_t inner = shapes->nodes.items[items[i].node].fn;
+			struct place place = {hash_step(at.hash, inner), fn << 32 | inner};
+
+			if (map_get(&c->noise, &place.edge))
+				continue;
+			vec_reserve(&stack, stack.count + 1);
+			stack.items[stack.count].node = items[i].node;
+			stack.items[stack.count++].place = place;
+		}
+	}
+	vec_done(&stack);
+	vec_sort(&found, by_hash);
+	for (size_t i = 0; i < found.count; i++)
+		if (!p->count || found.items[p->count - 1].hash != found.items[i].hash)
+			found.items[p->count++] = found.items[i];
+	p->items = xrealloc_array(found.items, max_of(p->count, (size_t)1), sizeof(*found.items));
+}
+
+static double alike(const struct places *a, const struct places *b)
+{
+	size_t common = 0, all;
+
+	for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
+		if (a->items[i].hash == b->items[j].hash) {
+			common++;
+			i++;
+			j++;
+		} else if (a->items[i].hash < b->items[j].hash) {
+			i++;
+		} else {
+			j++;
+		}
+	}
+	all = a->count + b->count - common;
+	return all ? (double)common / (double)all : 1;
+}
+
+/* --- classes --- */
+
+static int by_frequency(const void *a, const void *b)
+{
+	const struct places *one = a, *other = b;
+
+	if (one->sessions != other->sessions)
+		return one->sessions > other->sessions ? -1 : 1;
+	return one->first < other->first ? -1 : one->first > other->first;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct flow_class *one = a, *other = b;
+
+	if (one->sessions != other->sessions)
+		return one->sessions > other->sessions ? -1 : 1;
+	return one->example < other->example ? -1 : one->example > other->example;
+}
+
+static void forget(struct classifier *c)
+{
+	vec_each(&c->all, p)
+		free(p->items);
+	vec_done(&c->all);
+	vec_done(&c->s->classes);
+}
+
+static void collect(struct classifier *c)
+{
+	struct map index = MAP_INIT(sizeof(uint32_t), sizeof(uint32_t), 0);
+
+	for (size_t i = 0; i < c->s->list.count; i++) {
+		struct flow_session *session = &c->s->list.items[i];
+		uint32_t *at;
+		bool is_new;
+
+		session->shape = session->tree ? c->shape_of[session->tree] : 0;
+		at = map_put(&index, &session->shape, &is_new);
+		if (is_new) {
+			*at = (uint32_t)c->all.count;
+			vec_push(&c->all, (struct places){.shape = session->shape, .first = (uint32_t)i});
+			find_places(c, &c->all.items[*at]);
+		}
+		c->all.items[*at].sessions++;
+		session->distinct = c->all.items[*at].count - (session->shape != 0);
+	}
+	map_done(&index);
+	vec_sort(&c->all, by_frequency);
+}
+
+static uint32_t root_of(struct classifier *c, uint32_t at)
+{
+	struct places *all = c->all.items;
+
+	while (all[at].class != at) {
+		all[at].class = all[all[at].class].class;
+		at = all[at].class;
+	}
+	return at;
+}
+
+/*
+ * Shapes that are alike are of one class, and so is what is like one of them: noise of several kinds adds up, but from one
+ * session to the next it goes in small steps, which behaviour does not.
+ */
+static void join(struct classifier *c)
+{
+	struct places *all = c->all.items;
+
+	for (size_t i = 0; i < c->all.count; i++)
+		all[i].class = (uint32_t)i;
+	for (size_t i = 1; i < c->all.count; i++)
+		for (size_t k = 0; k < min_of(i, (size_t)LEADERS_MAX); k++) {
+			uint32_t one = root_of(c, (uint32_t)i), other = root_of(c, (uint32_t)k);
+
+			if (one != other && alike(&all[i], &all[k]) >= CLASS_ALIKE)
+				all[max_of(one, other)].class = min_of(one, other);
+		}
+	/* The root of a class is its most frequent shape, which comes first. */
+	for (size_t i = 0; i < c->all.count; i++) {
+		uint32_t root = root_of(c, (uint32_t)i);
+		struct flow_class *class;
+
+		if (root == i) {
+			all[i].number = (uint32_t)c->s->classes.count;
+			class = vec_add(&c->s->classes);
+			class->class = all[i].number;
+			class->example = all[i].first;
+		}
+		all[i].number = all[root].number;
+		class = &c->s->classes.items[all[i].number];
+		class->sessions += all[i].sessions;
+		class->example = min_of(class->example, all[i].first);
+	}
+}
+
+/* What comes and goes within one class is noise, there and in the others. */
+static void learn_noise(struct classifier *c, const struct flow_class *class)
+{
+	struct map seen = MAP_INIT(sizeof(uint64_t), sizeof(struct {
+					   uint64_t edge;
+					   uint64_t sessions;
+				   }),
+				   0);
+	struct {
+		uint64_t edge;
+		uint64_t sessions;
+	} * one;
+	size_t at = 0;
+	const void *key;
+	void *value;
+
+	vec_each(&c->all, p)
+		for (size_t i = 0; p->number == class->class && i < p->count; i++) {
+			one = map_put(&seen, &p->items[i].hash, NULL);
+			one->edge = p->items[i].edge;
+			one->sessions += p->sessions;
+		}
+	while (map_next(&seen, &at, &key, &value)) {
+		one = value;
+		if (one->sessions < class->sessions)
+			(void)map_put(&c->noise, &one->edge, NULL);
+	}
+	map_done(&seen);
+}
+
+static void find_medians(struct flow_sessions *s)
+{
+	VEC(uint64_t) spans = {};
+
+	vec_each(&s->classes, class) {
+		spans.count = 0;
+		vec_each(&s->list, session)
+			if (session->class == class->class)
+				vec_push(&spans, session->span_ns);
+		vec_sort(&spans, by_number);
+		class->median_ns = spans.count ? spans.items[spans.count / 2] : 0;
+	}
+	vec_done(&spans);
+}
+
+/* Numbers in the order of size. */
+static void number(struct classifier *c)
+{
+	struct flow_sessions *s = c->s;
+	uint32_t *class_of = xzalloc(s->shapes.nodes.count * sizeof(*class_of));
+	uint32_t *renumbered = xzalloc(max_of(s->classes.count, (size_t)1) * sizeof(*renumbered));
+
+	vec_sort(&s->classes, by_size);
+	for (size_t i = 0; i < s->classes.count; i++) {
+		renumbered[s->classes.items[i].class] = (uint32_t)i + 1;
+		s->classes.items[i].class = (uint32_t)i + 1;
+	}
+	vec_each(&c->all, p)
+		class_of[p->shape] = renumbered[p->number];
+	vec_each(&s->list, session)
+		session->class = class_of[session->shape];
+	free(class_of);
+	free(renumbered);
+}
+
+void flow_sessions_classify(struct flow_sessions *s)
+{
+	_cleanup_free_ uint32_t *shape_of = NULL;
+	struct classifier c = {.s = s, .noise = MAP_INIT(sizeof(uint64_t), 1, 0)};
+
+	forest_init(&s->shapes, s->trace->function_count);
+	c.shape_of = shape_of = summarise_all(s);
+	collect(&c);
+	join(&c);
+	vec_each(&s->classes, class)
+		if (class->sessions >= NOISE_SESSIONS)
+			learn_noise(&c, class);
+	if (c.noise.count) {
+		forget(&c);
+		collect(&c);
+		join(&c);
+	}
+	number(&c);
+	find_medians(s);
+	vec_each(&c.all, p)
+		free(p->items);
+	vec_done(&c.all);
+	map_done(&c.noise);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "flow/demux.h"
+
+/* More sockets than any trace of sense holds: beyond that they are not told apart. */
+#define SOCKETS_MAX ((size_t)1 << 24)
+
+const char *const demux_by_names[] = {"connection", "request", "thread", NULL};
+
+static const struct field call_fields[] = {
+	FIELD(struct demux_call, function, TEXT, "name of the function"),
+	FIELD(struct demux_call, module, TEXT, "program or library it is in"),
+	FIELD(struct demux_call, caller, TEXT, "function that calls it"),
+	FIELD(struct demux_call, after, TEXT, "function called before it by the same caller"),
+	FIELD(struct demux_call, depth, COUNT, "calls open around it"),
+	FIELD(struct demux_call, tid, ID, "thread"),
+	FIELD(struct demux_call, comm, TEXT, "the thread's name"),
+	FIELD(struct demux_call, arg0, HEX, "its first argument, where recorded"),
+	FIELD(struct demux_call, arg1, HEX, "its second argument"),
+	FIELD(struct demux_call, arg2, HEX, "its third argument"),
+	FIELD(struct demux_call, arg3, HEX, "its fourth argument"),
+};
+RECORD_TYPE(demux_call_type, "flow_call", struct demux_call, call_fields,
+	    "a call of a function, as a signature sees it");
+
+uint32_t demux_socket_find(const struct demux *demux, uint32_t socket)
+{
+	const uint32_t *index = socket ? map_get(&demux->socket_index, &socket) : NULL;
+
+	return index ? *index : DEMUX_NONE;
+}
+
+/* NULL for no socket, and when there are too many. */
+static struct demux_socket *socket_of(struct demux *demux, uint32_t socket)
+{
+	struct demux_socket *s;
+	uint32_t *index;
+	bool is_new;
+
+	index = socket ? map_put(&demux->socket_index, &socket, &is_new) : NULL;
+	if (!index)
+		return NULL;
+	if (is_new) {
+		*index = (uint32_t)demux->sockets.count;
+		s = vec_add(&demux->sockets);
+		s->socket = socket;
+		s->fd = -1;
+		s->owner = *index;
+		s->thread = DEMUX_NONE;
+	}
+	return &demux->sockets.items[*index];
+}
+
+uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_session *session)
+{
+	uint32_t *index;
+	bool is_new;
+
+	index = map_put(&demux->session_index, &key, &is_new);
+	if (!index)
+		return DEMUX_NONE;
+	if (is_new) {
+		*index = (uint32_t)demux->sessions.count;
+		vec_push(&demux->sessions, *session);
+	}
+	return *index;
+}
+
+/* --- the first reading: what kind of socket each is --- */
+
+static void learn_socket(struct demux *demux, const struct flow_socket *seen)
+{
+	struct demux_socket *s = socket_of(demux, seen->socket);
+
+	if (!s)
+		return;
+	s->fd = seen->fd;
+	s->cookie = seen->cookie ? seen->cookie : s->cookie;
+	if (seen->local.addr.family)
+		s->local = seen->local;
+	if (seen->remote.addr.family)
+		s->remote = seen->remote;
+	/* A stream with somebody at the other end that was there before the recording: a client, until a connect is seen. */
+	if (s->role == DEMUX_OTHER && seen->type == SOCK_STREAM && seen->remote.addr.family && seen->remote.port)
+		s->role = DEMUX_SERVED;
+}
+
+static void learn_operation(struct demux *demux, const struct flow_operation *operation, size_t thread)
+{
+	struct demux_socket *s = socket_of(demux, operation->socket);
+
+	if (!s)
+		return;
+	if (operation->op == FLOW_OP_ACCEPT && operation->result >= 0) {
+		s->role = DEMUX_SERVED;
+		s->birth_ticks = operation->end_ticks;
+		if (operation->aux && operation->aux <= UINT32_MAX) {
+			struct demux_socket *listener = socket_of(demux, (uint32_t)operation->aux);
+
+			if (listener)
+				listener->role = DEMUX_LISTENING;
+		}
+	} else if (operation->op == FLOW_OP_CONNECT) {
+		s->role = DEMUX_MADE;
+		s->birth_ticks = s->birth_ticks ? s->birth_ticks : operation->start_ticks;
+	} else if (operation->op == FLOW_OP_LISTEN) {
+		s->role = DEMUX_LISTENING;
+	} else if (operation->op == FLOW_OP_TAKE && s->role == DEMUX_OTHER) {
+		s->role = DEMUX_SERVED;
+	} else if (demux_is_data(operation)) {
+		s->many_threads |= s->thread != DEMUX_NONE && s->thread != thread;
+		if (s->thread == DEMUX_NONE)
+			s->thread = (uint32_t)thread;
+	}
+}
+
+static void learn_sockets(struct demux *demux)
+{
+	for (size_t i = 0; i < demux->trace->thread_count; i++) {
+		struct flow_cursor cursor;
+		struct flow_event event;
+
+		flow_cursor_begin(&cursor, demux->trace, i);
+		while (flow_cursor_next(&cursor, &event)) {
+			struct flow_operation operation;
+			struct flow_socket seen;
+
+			if (likely(event.kind <= FLOW_RETURN))
+				continue;
+			if (flow_event_operation(&event, &operation))
+				learn_operation(demux, &operation, i);
+			else if (flow_event_socket(&event, &seen))
+				learn_socket(demux, &seen);
+		}
+	}
+}
+
+/* Without clients it is a client itself: its own connections are what it works for. */
+static void learn_perspective(struct demux *demux)
+{
+	vec_each(&demux->sockets, s)
+		if (s->role == DEMUX_SERVED)
+			return;
+	vec_each(&demux->sockets, s)
+		if (s->role == DEMUX_MADE)
+			s->role = DEMUX_SERVED;
+}
+
+/* --- requests of connections that several threads served: only all of them together, in order, tell where one begins --- */
+
+struct exchange {
+	uint64_t ticks;
+	uint32_t socket; /* index */
+	bool is_read;
+};
+
+static int by_socket_and_time(const void *a, const void *b)
+{
+	const struct exchange *one = a, *other = b;
+
+	if (one->socket != other->socket)
+		return one->socket < other->socket ? -1 : 1;
+	return one->ticks < other->ticks ? -1 : one->ticks > other->ticks;
+}
+
+static void keep_requests(struct demux *demux, const struct exchange *exchanges, size_t count)
+{
+	struct demux_socket *s = &demux->sockets.items[exchanges[0].socket];
+	bool is_answered = true;
+
+	s->requests = xrealloc_array(NULL, count, sizeof(*s->requests));
+	for (size_t i = 0; i < count; i++) {
+		if (exchanges[i].is_read && is_answered)
+			s->requests[s->request_count++] = exchanges[i].ticks;
+		is_answered = !exchanges[i].is_read;
+	}
+}
+
+static void learn_requests(struct demux *demux)
+{
+	VEC(struct exchange) exchanges = {};
+	bool any = false;
+
+	vec_each(&demux->sockets, s)
+		any |= s->many_threads && s->role == DEMUX_SERVED;
+	for (size_t i = 0; any && i < demux->trace->thread_count; i++) {
+		struct flow_cursor cursor;
+		struct flow_event event;
+
+		flow_cursor_begin(&cursor, demux->trace, i);
+		while (flow_cursor_next(&cursor, &event)) {
+			struct flow_operation op;
+			uint32_t index;
+
+			if (likely(event.kind <= FLOW_RETURN) || !flow_event_operation(&event, &op) ||
+			    !demux_is_data(&op))
+				continue;
+			index = demux_socket_find(demux, op.socket);
+			if (index != DEMUX_NONE && demux->sockets.items[index].many_threads)
+				vec_push(&exchanges, (struct exchange){op.end_ticks, index, op.op == FLOW_OP_READ});
+		}
+	}
+	vec_sort(&exchanges, by_socket_and_time);
+	for (size_t i = 0, end; i < exchanges.count; i = end) {
+		for (end = i; end < exchanges.count && exchanges.items[end].socket == exchanges.items[i].socket;)
+			end++;
+		keep_requests(demux, exchanges.items + i, end - i);
+	}
+	vec_done(&exchanges);
+}
+
+/* --- the second reading: which functions go from one connection to the next --- */
+
+struct open_call {
+	uint32_t fn;
+	uint32_t touched; /* index of the socket it worked for last, DEMUX_NONE */
+	uint64_t ticks;
+	bool waited; /* for something to happen, before it touched any socket */
+};
+
+struct learner {
+	struct demux *demux;
+	VEC(struct open_call) open;
+};
+
+/*
+ * A call belongs to a connection if it touches no other one, was not already running when the connection came (unless it is
+ * what accepted it), and did not wait for it to come.
+ */
+static void touch(struct learner *l, uint32_t index, const struct flow_operation *operation)
+{
+	const struct demux_socket *s = &l->demux->sockets.items[index];
+	bool accepts = operation->op == FLOW_OP_ACCEPT || operation->op == FLOW_OP_CONNECT;
+
+	for (size_t i = l->open.count; i-- > 0;) {
+		struct open_call *call = &l->open.items[i];
+
+		if (call->touched == index)
+			return;
+		if (call->touched != DEMUX_NONE || (call->ticks < s->birth_ticks && (!accepts || call->waited)))
+			l->demux->is_dispatcher[call->fn] = true;
+		call->touched = index;
+	}
+}
+
+static void see_operation(struct learner *l, const struct flow_event *event)
+{
+	struct flow_operation operation;
+	uint32_t index;
+
+	if (!flow_event_operation(event, &operation))
+		return;
+	if (operation.op == FLOW_OP_WAIT) {
+		for (size_t i = l->open.count; i-- > 0 && !l->open.items[i].waited;)
+			l->open.items[i].waited = l->open.items[i].touched == DEMUX_NONE;
+		return;
+	}
+	index = demux_socket_find(l->demux, operation.socket);
+	if (index == DEMUX_NONE)
+		return;
+	if (l->demux->sockets.items[index].role == DEMUX_SERVED || operation.op == FLOW_OP_LISTEN)
+		touch(l, index, &operation);
+}
+
+static void see_stack(struct learner *l, const struct flow_event *event)
+{
+	if (event->arg != 1)
+		l->open.count = 0;
+	for (uint32_t i = 0; i < event->word_count; i++)
+		vec_push(&l->open, (struct open_call){
+					   .fn = flow_event_stack(l->demux->trace, event, i),
+					   .touched = DEMUX_NONE,
+					   .ticks = event->ticks,
+				   });
+}
+
+static void learn_thread(struct learner *l, size_t thread)
+{
+	struct flow_cursor cursor;
+	struct flow_event event;
+
+	l->open.count = 0;
+	flow_cursor_begin(&cursor, l->demux->trace, thread);
+	while (flow_cursor_next(&cursor, &event)) {
+		if (event.kind == FLOW_CALL)
+			vec_push(&l->open,
+				 (struct open_call){.fn = event.fn, .touched = DEMUX_NONE, .ticks = event.ticks});
+		else if (event.kind == FLOW_RETURN)
+			l->open.count -= l->open.count > 0;
+		else if (event.kind == FLOW_OPERATION)
+			see_operation(l, &event);
+		else if (event.kind == FLOW_UNWIND)
+			l->open.count -= min_of(event.value, l->open.count);
+		else if (event.kind == FLOW_LOST)
+			l->open.count = 0;
+		else if (event.kind == FLOW_STACK)
+			see_stack(l, &event);
+	}
+}
+
+static void learn_dispatchers(struct demux *demux)
+{
+	struct learner l = {.demux = demux};
+
+	for (size_t i = 0; i < demux->trace->thread_count; i++)
+		learn_thread(&l, i);
+	vec_done(&l.open);
+}
+
+static int take_signature(struct demux *demux, const struct demux_options *options, struct why *why)
+{
+	struct shape shape = SHAPE_OF(&demux_call_type);
+	int r;
+
+	if (options->key && !options->signature)
+		return why_set(why, -EINVAL, "a key needs a signature that it belongs to");
+	if (options->key) {
+		r = shape_find(&shape, options->key, &demux->key);
+		if (r < 0)
+			return why_set(why, r, "a call has no field '%s' to tell sessions by", options->key);
+		demux->has_key = true;
+	}
+	return options->signature ? expr_parse(options->signature, &shape, &demux->signature, why) : 0;
+}
+
+int demux_new(const struct flow_trace *trace, const struct demux_options *options, struct demux **ret_demux,
+	      struct why *why)
+{
+	_cleanup_(demux_freep) struct demux *demux = xzalloc(sizeof(*demux));
+	int r;
+
+	demux->trace = trace;
+	demux->by = options->signature ? DEMUX_SIGNATURE : options->by;
+	demux->socket_index = MAP_INIT(sizeof(uint32_t), sizeof(uint32_t), SOCKETS_MAX);
+	demux->session_index = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), SOCKETS_MAX);
+	demux->is_dispatcher = xzalloc(max_of(trace->function_count, (size_t)1));
+	r = take_signature(demux, options, why);
+	if (r < 0)
+		return r;
+	learn_sockets(demux);
+	learn_perspective(demux);
+	learn_requests(demux);
+	if (demux->by == DEMUX_CONNECTION || demux->by == DEMUX_REQUEST)
+		learn_dispatchers(demux);
+	*ret_demux = take_ptr(demux);
+	return 0;
+}
+
+void demux_free(struct demux *demux)
+{
+	if (!demux)
+		return;
+	vec_each(&demux->sockets, s)
+		free(s->requests);
+	vec_done(&demux->sockets);
+	map_done(&demux->socket_index);
+	map_done(&demux->session_index);
+	vec_done(&demux->sessions);
+	free(demux->is_dispatcher);
+	expr_free(demux->signature);
+	free(demux);
+}

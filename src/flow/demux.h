@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who is served: what a trace says about its sockets, and which functions serve one connection and which go from one to the
+ * next. A call that works for two connections is a dispatcher's (main, an event loop, a worker's loop), and since functions are
+ * written for one purpose, one such call makes the function a dispatcher wherever it is called. What a dispatcher calls is
+ * a *segment*: a call that works for one connection, or for none. Found from the socket operations alone, no mark set by hand.
+ */
+#pragma once
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "flow/trace.h"
+#include "record/expr.h"
+
+enum demux_by { DEMUX_CONNECTION, DEMUX_REQUEST, DEMUX_THREAD, DEMUX_SIGNATURE };
+
+/* For OPTION of kind CHOICE, in the order of the enum; the last one is chosen by giving a signature. */
+extern const char *const demux_by_names[];
+
+enum demux_role {
+	DEMUX_OTHER,     /* no connection of a client: a datagram socket, a pipe, a pair */
+	DEMUX_SERVED,    /* accepted, or already there when the recording began */
+	DEMUX_MADE,      /* by connect: to another server */
+	DEMUX_LISTENING, /* takes connections */
+};
+
+#define DEMUX_NONE UINT32_MAX
+
+struct demux_socket {
+	uint32_t socket; /* number in the trace */
+	enum demux_role role;
+	int32_t fd;
+	uint64_t cookie;
+	struct endpoint local, remote;
+	uint64_t birth_ticks; /* when it was accepted or connected; 0: before the recording */
+	uint32_t owner;       /* index of the socket whose session this one belongs to: itself, or its client's */
+	uint32_t thread;      /* the first that exchanged data on it; DEMUX_NONE: none did */
+	bool many_threads;    /* and there was another one */
+	/* Ends of the reads that begin a request; kept only where several threads served the connection. */
+	size_t request_count;
+	uint64_t *requests;
+};
+
+/* What a session begins at, given by the user: a call that matches. Fields: demux_call_type. */
+struct demux_call {
+	const char *function;
+	const char *module;
+	const char *caller; /* "" at the bottom of the stack */
+	const char *after;  /* the call before it in the same caller, "" when it is the first */
+	uint32_t depth;
+	uint32_t tid;
+	const char *comm;
+	uint64_t arg0, arg1, arg2, arg3; /* all bits set: not recorded */
+};
+
+extern const struct record_type demux_call_type;
+
+struct demux_options {
+	enum demux_by by;
+	const char *signature; /* an expression over demux_call; NULL: none */
+	const char *key;       /* the argument that names the session ("arg0" ..), "tid"; NULL: each such call is one */
+};
+
+/* What a session is known by; which of these says something depends on demux.by. */
+struct demux_session {
+	uint32_t socket;  /* index of the connection, DEMUX_NONE */
+	uint32_t request; /* of the connection, from 0 */
+	uint32_t thread;  /* where it was seen first */
+};
+
+struct demux {
+	const struct flow_trace *trace;
+	enum demux_by by;
+	VEC(struct demux_socket) sockets;
+	struct map socket_index; /* number in the trace -> index */
+	bool *is_dispatcher;     /* by function */
+	struct expr *signature;
+	struct field_ref key;
+	bool has_key;
+	/* Sessions get their numbers when they are met first; the same in every walk over the trace. */
+	VEC(struct demux_session) sessions;
+	struct map session_index; /* key -> number */
+};
+
+/* Reads the trace twice. -EINVAL with a sentence when the signature is wrong. */
+int demux_new(const struct flow_trace *trace, const struct demux_options *options, struct demux **ret_demux,
+	      struct why *why) _must_check_;
+void demux_free(struct demux *demux);
+
+static inline void demux_freep(struct demux **demux)
+{
+	demux_free(*demux);
+}
+
+/* Index of a socket of the trace, or DEMUX_NONE. */
+uint32_t demux_socket_find(const struct demux *demux, uint32_t socket);
+
+/* The number of the session with this key, a new one with that description when it was not met before. */
+uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_session *session);
+
+static inline bool demux_is_data(const struct flow_operation *operation)
+{
+	return operation->result > 0 &&
+	       (operation->op == FLOW_OP_READ || operation->op == FLOW_OP_WRITE || operation->op == FLOW_OP_SENDFILE);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "flow/session.h"
+
+static const struct field session_fields[] = {
+	FIELD(struct flow_session, session, ID, "number of the session, in the order of their beginning"),
+	FIELD(struct flow_session, request, ID, "request of the connection, where requests are told apart",
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(struct flow_session, laddr, ADDR, "local address", .hidden = true),
+	FIELD(struct flow_session, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(struct flow_session, raddr, ADDR, "address of the client"),
+	FIELD(struct flow_session, rport, ID, "port of the client", .zero_is_unknown = true),
+	FIELD(struct flow_session, cookie, ID, "the kernel's number of the socket", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(struct flow_session, pid, ID, "process", .hidden = true),
+	FIELD(struct flow_session, tid, ID, "thread that made most of its calls"),
+	FIELD(struct flow_session, comm, TEXT, "that thread's name", .hidden = true),
+	FIELD(struct flow_session, start_ns, TIME, "when it began"),
+	FIELD(struct flow_session, span_ns, DURATION, "from its beginning to its end, or the recording's"),
+	FIELD(struct flow_session, busy_ns, DURATION, "inside its calls"),
+	FIELD(struct flow_session, wait_ns, DURATION, "between its calls: nothing was done for it"),
+	FIELD(struct flow_session, calls, COUNT, "calls made for it"),
+	FIELD(struct flow_session, segments, COUNT, "times that a dispatcher turned to it", .hidden = true),
+	FIELD(struct flow_session, distinct, COUNT, "different places in its call tree", .hidden = true),
+	FIELD(struct flow_session, threads, COUNT, "threads that worked for it", .hidden = true),
+	FIELD(struct flow_session, requests, COUNT, "requests: reads after a write"),
+	FIELD(struct flow_session, tx_bytes, BYTES, "sent"),
+	FIELD(struct flow_session, rx_bytes, BYTES, "received"),
+	FIELD(struct flow_session, errors, COUNT, "operations that failed", .hidden = true),
+	FIELD_AS(struct flow_session, is_open, "open", BOOL, "it had not ended when the recording did", .hidden = true),
+	FIELD(struct flow_session, function, TEXT, "function that begins it", .hidden = true),
+	FIELD(struct flow_session, class, ID, "sessions of one class have the same summarised shape"),
+};
+RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fields,
+	    "a session that a program served, from a function trace");
+
+/* --- building, one walk over the trace --- */
+
+struct built_frame {
+	uint32_t begin; /* its row, in builder.row */
+};
+
+struct builder {
+	struct flow_sessions *s;
+	VEC(struct built_frame) frames;
+	struct forest_row row;
+	struct map rest;              /* node -> struct flow_rest */
+	VEC(struct flow_session) met; /* by number in demux.sessions */
+	uint32_t *strand_of;          /* of the current thread, by number: 0 none */
+	size_t strand_room;
+};
+
+static struct flow_session *session_at(struct builder *b, uint32_t id)
+{
+	while (b->met.count <= id) {
+		struct flow_session *session = vec_add(&b->met);
+
+		session->id = (uint32_t)b->met.count - 1;
+		session->start_ticks = UINT64_MAX;
+	}
+	return &b->met.items[id];
+}
+
+static struct flow_strand *strand_at(struct builder *b, const struct walk *walk, uint32_t id)
+{
+	struct flow_session *session = session_at(b, id);
+	struct flow_strand *strand;
+
+	if (id >= b->strand_room) {
+		size_t room = max_of((size_t)id + 1, b->strand_room * 2 + 64);
+
+		b->strand_of = xrealloc_array(b->strand_of, room, sizeof(*b->strand_of));
+		memset(b->strand_of + b->strand_room, 0, (room - b->strand_room) * sizeof(*b->strand_of));
+		b->strand_room = room;
+	}
+	if (!b->strand_of[id]) {
+		b->strand_of[id] = (uint32_t)b->s->strands.count;
+		strand = vec_add(&b->s->strands);
+		*strand = (struct flow_strand){
+			.session = id,
+			.thread = (uint32_t)walk->thread,
+			.next = session->strand,
+			.start_ticks = UINT64_MAX,
+		};
+		session->strand = b->strand_of[id];
+	}
+	return &b->s->strands.items[b->strand_of[id]];
+}
+
+/* A session is not heard of again soon: its row becomes a node, its memory is free. */
+static void seal(struct builder *b, uint32_t id)
+{
+	struct flow_strand *strand;
+
+	if (id >= b->strand_room || !b->strand_of[id])
+		return;
+	strand = &b->s->strands.items[b->strand_of[id]];
+	strand->node = forest_cons(&b->s->forest, FOREST_BLOCK, strand->row.items.items, strand->row.items.count);
+	vec_done(&strand->row.items);
+	b->strand_of[id] = 0;
+}
+
+static void add_segment(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
+{
+	const struct walk_frame *root = &walk->frames.items[walk->frames.count - 1];
+	uint64_t calls = b->s->forest.nodes.items[node].calls;
+	struct flow_strand *strand = strand_at(b, walk, walk->session);
+	struct flow_session *session = session_at(b, walk->session);
+
+	if (strand->end_ticks && root->ticks > strand->end_ticks)
+		session->wait_ns += root->ticks - strand->end_ticks;
+	if (root->ticks < session->start_ticks)
+		session->function = walk->trace->functions[root->fn].name;
+	strand->start_ticks = min_of(strand->start_ticks, root->ticks);
+	strand->end_ticks = max_of(strand->end_ticks, ticks);
+	session->start_ticks = min_of(session->start_ticks, root->ticks);
+	session->end_ticks = max_of(session->end_ticks, ticks);
+	session->busy_ns += ticks - root->ticks;
+	session->calls += calls;
+	session->segments++;
+	if (calls > session->tid_calls) {
+		session->tid_calls = calls;
+		session->tid = walk->trace->threads[walk->thread].tid;
+		session->pid = walk->trace->threads[walk->thread].pid;
+		memcpy(session->comm, walk->trace->threads[walk->thread].name, sizeof(session->comm));
+	}
+	forest_row_add(&b->s->forest, &strand->row, 0, node);
+	if (session->is_closed)
+		seal(b, walk->session);
+}
+
+static void add_rest(struct builder *b, uint32_t node, uint64_t ticks)
+{
+	struct flow_rest *rest = map_put(&b->rest, &node, NULL);
+
+	rest->node = node;
+	rest->count++;
+	rest->ticks += ticks;
+	b->s->rest_calls += b->s->forest.nodes.items[node].calls;
+}
+
+static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+{
+	struct builder *b = context;
+
+	(void)walk;
+	(void)fn;
+	(void)ticks;
+	vec_push(&b->frames, (struct built_frame){(uint32_t)b->row.items.count});
+}
+
+static void leave(void *context, const struct walk *walk, uint64_t ticks)
+{
+	struct builder *b = context;
+	size_t begin = b->frames.items[--b->frames.count].begin, count = b->row.items.count - begin;
+	const struct walk_frame *frame = &walk->frames.items[walk->frames.count - 1];
+	uint32_t node;
+
+	/* A call outside of all segments goes from one to the next; what it called has found its place already. */
+	if (walk->root == SIZE_MAX) {
+		b->s->dispatch_calls++;
+		return;
+	}
+	node = count ? forest_cons(&b->s->forest, frame->fn, b->row.items.items + begin, count)
+		     : forest_leaf(&b->s->forest, frame->fn);
+	b->row.items.count = begin;
+	if (walk->frames.count > walk->root + 1)
+		forest_row_add(&b->s->forest, &b->row, b->frames.items[b->frames.count - 1].begin, node);
+	else if (walk->session == DEMUX_NONE)
+		add_rest(b, node, ticks - frame->ticks);
+	else
+		add_segment(b, walk, node, ticks);
+}
+
+/* Whether it is the session's connection itself, not one that was made on its behalf. */
+static bool is_own_socket(const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t index = demux_socket_find(walk->demux, op->socket);
+
+	return index != DEMUX_NONE && walk->demux->sessions.items[walk->op_session].socket == index;
+}
+
+static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
+{
+	struct builder *b = context;
+	struct flow_session *session;
+
+	if (walk->op_session == DEMUX_NONE)
+		return;
+	session = session_at(b, walk->op_session);
+	session->requests += walk->is_request;
+	session->start_ticks = min_of(session->start_ticks, op->start_ticks);
+	session->end_ticks = max_of(session->end_ticks, op->end_ticks);
+	if (demux_is_data(op))
+		*(op->op == FLOW_OP_READ ? &session->rx_bytes : &session->tx_bytes) += (uint64_t)op->result;
+	session->errors +=
+		op->result < 0 && op->result != -EAGAIN && op->result != -EINTR && op->result != -EINPROGRESS;
+	session->is_closed |= op->op == FLOW_OP_CLOSE && is_own_socket(walk, op);
+	if (!session->tid) {
+		session->tid = walk->trace->threads[walk->thread].tid;
+		session->pid = walk->trace->threads[walk->thread].pid;
+	}
+}
+
+static void end(void *context, const struct walk *walk, uint64_t ticks)
+{
+	struct builder *b = context;
+
+	(void)walk;
+	(void)ticks;
+	for (size_t i = 0; i < b->strand_room; i++)
+		seal(b, (uint32_t)i);
+}
+
+static const struct walk_visitor build_visitor = {.enter = enter, .leave = leave, .operation = operation, .end = end};
+
+/* --- what a session is called, and the order --- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct flow_session *one = a, *other = b;
+
+	if (one->start_ticks != other->start_ticks)
+		return one->start_ticks < other->start_ticks ? -1 : 1;
+	return one->id < other->id ? -1 : one->id > other->id;
+}
+
+static int strands_by_start(const void *a, const void *b)
+{
+	const struct flow_strand *const *one = a, *const *other = b;
+
+	if ((*one)->start_ticks != (*other)->start_ticks)
+		return (*one)->start_ticks < (*other)->start_ticks ? -1 : 1;
+	return (*one)->thread < (*other)->thread ? -1 : (*one)->thread > (*other)->thread;
+}
+
+/* All strands of a session, in the order of their beginning, as one row. */
+static uint32_t tree_of(struct flow_sessions *s, struct flow_session *session)
+{
+	VEC(const struct flow_strand *) strands = {};
+	struct forest_row row = {};
+	uint32_t tree, last = DEMUX_NONE;
+
+	for (uint32_t i = session->strand; i; i = s->strands.items[i].next)
+		vec_push(&strands, &s->strands.items[i]);
+	vec_sort(&strands, strands_by_start);
+	if (strands.count == 1) {
+		session->threads = 1;
+		tree = strands.items[0]->node;
+		vec_done(&strands);
+		return tree;
+	}
+	for (size_t i = 0; i < strands.count; i++) {
+		const struct forest_node *n = &s->forest.nodes.items[strands.items[i]->node];
+
+		session->threads += strands.items[i]->thread != last;
+		last = strands.items[i]->thread;
+		for (uint32_t k = 0; k < n->count; k++)
+			vec_push(&row.items, s->forest.items.items[n->first + k]);
+	}
+	tree = forest_cons(&s->forest, FOREST_BLOCK, row.items.items, row.items.count);
+	vec_done(&row.items);
+	vec_done(&strands);
+	return tree;
+}
+
+static void describe(struct flow_sessions *s, struct flow_session *session)
+{
+	const struct demux_session *known = &s->demux->sessions.items[session->id];
+	const struct flow_trace *trace = s->trace;
+
+	if (known->socket != DEMUX_NONE) {
+		const struct demux_socket *socket = &s->demux->sockets.items[known->socket];
+
+		session->laddr = socket->local.addr;
+		session->lport = socket->local.port;
+		session->raddr = socket->remote.addr;
+		session->rport = socket->remote.port;
+		session->cookie = socket->cookie;
+		session->request = s->demux->by == DEMUX_REQUEST ? known->request + 1 : 0;
+	}
+	session->tree = tree_of(s, session);
+	/* A connection that nobody closed was there until the end, and since its last call nothing was done for it. */
+	session->is_open = s->demux->by == DEMUX_CONNECTION && !session->is_closed;
+	if (session->is_open) {
+		session->wait_ns += trace->last_ticks - session->end_ticks;
+		session->end_ticks = trace->last_ticks;
+	}
+	session->start_ns = flow_ns(trace, session->start_ticks);
+	session->span_ns = flow_span_ns(trace, session->end_ticks - session->start_ticks);
+	session->busy_ns = flow_span_ns(trace, session->busy_ns);
+	session->wait_ns = flow_span_ns(trace, session->wait_ns);
+}
+
+static int rest_by_count(const void *a, const void *b)
+{
+	const struct flow_rest *one = a, *other = b;
+
+	if (one->count != other->count)
+		return one->count > other->count ? -1 : 1;
+	return one->node < other->node ? -1 : one->node > other->node;
+}
+
+static void finish(struct flow_sessions *s, struct builder *b)
+{
+	const void *key;
+	void *value;
+
+	vec_each(&b->met, session)
+		if (session->start_ticks != UINT64_MAX)
+			vec_push(&s->list, *session);
+	vec_sort(&s->list, by_start);
+	s->list_index = xrealloc_array(NULL, max_of(b->met.count, (size_t)1), sizeof(*s->list_index));
+	memset(s->list_index, 0xff, max_of(b->met.count, (size_t)1) * sizeof(*s->list_index));
+	for (size_t i = 0; i < s->list.count; i++) {
+		s->list.items[i].session = (uint32_t)i + 1;
+		s->list_index[s->list.items[i].id] = (uint32_t)i;
+		describe(s, &s->list.items[i]);
+	}
+	for (size_t at = 0; map_next(&b->rest, &at, &key, &value);)
+		vec_push(&s->rest, *(struct flow_rest *)value);
+	vec_sort(&s->rest, rest_by_count);
+}
+
+int flow_sessions_new(const struct flow_trace *trace, const struct demux_options *options,
+		      struct flow_sessions **ret_sessions, struct why *why)
+{
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = xzalloc(sizeof(*s));
+	struct builder b = {.s = s, .rest = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_rest), 0)};
+	_cleanup_walk_ struct walk walk = {};
+	int r;
+
+	s->trace = trace;
+	r = demux_new(trace, options, &s->demux, why);
+	if (r < 0)
+		return r;
+	forest_init(&s->forest, trace->function_count);
+	(void)vec_add(&s->strands);
+	walk_init(&walk, s->demux);
+	for (size_t i = 0; i < trace->thread_count; i++)
+		walk_thread(&walk, &build_visitor, &b, i);
+	finish(s, &b);
+	vec_each(&s->list, session)
+		s->calls += session->calls;
+	s->calls += s->rest_calls + s->dispatch_calls;
+	s->lost = trace->lost;
+	vec_done(&b.frames);
+	vec_done(&b.row.items);
+	vec_done(&b.met);
+	map_done(&b.rest);
+	free(b.strand_of);
+	flow_sessions_classify(s);
+	*ret_sessions = take_ptr(s);
+	return 0;
+}
+
+void flow_sessions_free(struct flow_sessions *s)
+{
+	if (!s)
+		return;
+	vec_each(&s->strands, strand)
+		vec_done(&strand->row.items);
+	demux_free(s->demux);
+	forest_done(&s->forest);
+	forest_done(&s->shapes);
+	vec_done(&s->list);
+	vec_done(&s->strands);
+	vec_done(&s->rest);
+	vec_done(&s->classes);
+	free(s->list_index);
+	free(s);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A trace taken apart into the sessions that the program served: for each what it was, how long it took, what it called and in
+ * which class it is. What belongs to no session (start-up, timers) is kept apart, counted by tree.
+ */
+#pragma once
+
+#include "flow/forest.h"
+#include "flow/walk.h"
+
+/* What a user sees and filters by: flow_session_type. */
+struct flow_session {
+	uint32_t session; /* from 1, in the order of their beginning */
+	uint32_t request; /* of the connection, from 1; 0: not split by requests */
+	uint32_t pid;
+	uint32_t tid;  /* where most of its calls were made */
+	char comm[17]; /* that thread's name */
+	bool is_open;  /* when the recording ended */
+	uint16_t lport, rport;
+	struct addr laddr, raddr;
+	uint64_t cookie;
+	const char *function; /* that its first segment begins with */
+	uint64_t start_ns;
+	uint64_t span_ns;
+	uint64_t busy_ns; /* inside its calls */
+	uint64_t wait_ns; /* between them, on the thread that served it */
+	uint64_t calls;
+	uint64_t distinct; /* functions in its shape, once each place */
+	uint64_t segments;
+	uint64_t threads;
+	uint64_t requests;
+	uint64_t tx_bytes;
+	uint64_t rx_bytes;
+	uint64_t errors; /* operations that failed, waiting for more not counted */
+	uint32_t class;  /* from 1, the most frequent first */
+
+	/* Not shown. */
+	bool is_closed; /* its socket was closed */
+	uint32_t id;    /* number in demux.sessions */
+	uint32_t tree;  /* its segments as a FOREST_BLOCK node */
+	uint32_t shape; /* the same, summarised: in flow_sessions.shapes */
+	uint64_t start_ticks, end_ticks;
+	uint64_t tid_calls;
+	uint32_t strand; /* first of its strands, the last one met; 0: none */
+};
+
+extern const struct record_type flow_session_type;
+
+/* What one thread did for a session. */
+struct flow_strand {
+	uint32_t session; /* number in demux.sessions */
+	uint32_t thread;
+	uint32_t next; /* of the same session */
+	uint32_t node; /* FOREST_BLOCK of its segments, once it is closed */
+	uint64_t start_ticks, end_ticks;
+	struct forest_row row;
+};
+
+struct flow_rest {
+	uint32_t node;
+	uint64_t count;
+	uint64_t ticks;
+};
+
+struct flow_class {
+	uint32_t class;
+	uint32_t sessions;
+	uint32_t example;   /* index of its first session */
+	uint64_t median_ns; /* span */
+};
+
+struct flow_sessions {
+	const struct flow_trace *trace;
+	struct demux *demux;
+	struct forest forest;
+	struct forest shapes;            /* summarised: loops and recursion once, noise left out */
+	VEC(struct flow_session) list;   /* in the order of their beginning */
+	VEC(struct flow_strand) strands; /* [0] is none */
+	VEC(struct flow_rest) rest;      /* what belongs to no session, the most frequent first */
+	VEC(struct flow_class) classes;  /* in the order of their numbers */
+	uint32_t *list_index;            /* number in demux.sessions -> index in list, DEMUX_NONE */
+	uint64_t calls;                  /* all that were seen */
+	uint64_t rest_calls;             /* of these, in the rest */
+	uint64_t dispatch_calls;         /* and of functions that go from session to session */
+	uint64_t lost;
+};
+
+int flow_sessions_new(const struct flow_trace *trace, const struct demux_options *options,
+		      struct flow_sessions **ret_sessions, struct why *why) _must_check_;
+void flow_sessions_free(struct flow_sessions *sessions);
+
+static inline void flow_sessions_freep(struct flow_sessions **sessions)
+{
+	flow_sessions_free(*sessions);
+}
+
+/* Gives every session its shape and its class (class.c); part of flow_sessions_new. */
+void flow_sessions_classify(struct flow_sessions *sessions);

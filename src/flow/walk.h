@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A walk over a trace, thread by thread, that says at each call whose session it belongs to. Visitors build on it: call trees,
+ * profiles, the calls of one session. The calls of a thread nest for sure: what is missing or cut off is closed here.
+ *
+ * A segment's session is known at its first operation on a socket; until then (and for good, when there is none) `session` is
+ * DEMUX_NONE. At its end the answer is final. Where a connection's next request begins inside a segment (demux_by
+ * DEMUX_REQUEST), its calls are left and entered again.
+ */
+#pragma once
+
+#include "flow/demux.h"
+
+struct walk_frame {
+	uint32_t fn;
+	uint32_t session; /* of a dispatcher: whose operation was the last one in this very function */
+	uint32_t after;   /* function called before, 0: none */
+	uint64_t ticks;   /* when it was entered */
+};
+
+struct walk {
+	struct demux *demux;
+	const struct flow_trace *trace;
+	size_t thread;
+	VEC(struct walk_frame) frames; /* the open calls */
+	size_t root;                   /* depth of the open segment's outermost call; SIZE_MAX: no segment is open */
+	uint32_t session;              /* of the open segment */
+	uint32_t op_session;           /* of the operation that a visitor is shown, DEMUX_NONE */
+	bool is_cut;                   /* leaving: not a return; the call goes on, or its end is not known */
+	bool is_request;               /* of the operation: a request begins with it */
+
+	/* The walk's own. */
+	uint32_t thread_session; /* of demux_by DEMUX_THREAD, otherwise DEMUX_NONE */
+	struct walk_pending {
+		bool is_open; /* a signature is to be looked at once its arguments are known */
+		struct demux_call call;
+	} pending;
+	bool has_data;            /* the open segment exchanged data */
+	uint32_t signature_count; /* of this thread */
+	struct walk_socket {
+		bool is_answered_not; /* the last data was a request's */
+		uint32_t requests;
+	} * sockets;
+};
+
+struct walk_visitor {
+	void (*enter)(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks);
+	/* The innermost call ends; it is still in walk->frames. */
+	void (*leave)(void *context, const struct walk *walk, uint64_t ticks);
+	/* These may be NULL. */
+	void (*operation)(void *context, const struct walk *walk, const struct flow_operation *operation);
+	void (*value)(void *context, const struct walk *walk, const struct flow_event *event);
+	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* of the thread */
+};
+
+void walk_init(struct walk *walk, struct demux *demux);
+void walk_done(struct walk *walk);
+#define _cleanup_walk_ _cleanup_(walk_done)
+
+/* The parts that are not in a hurry. */
+void walk_begin_thread(struct walk *walk, size_t thread);
+void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void *context);
+void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *context, const struct flow_event *event);
+void walk_signature(struct walk *walk, const struct flow_event *event);
+void walk_prepare_signature(struct walk *walk);
+
+/* Whether the innermost call is the outermost one of a segment. */
+static inline bool walk_at_root(const struct walk *walk)
+{
+	return walk->frames.count == walk->root + 1;
+}
+
+static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, const struct walk_visitor *visitor,
+							     void *context, uint32_t fn, uint64_t ticks)
+{
+	if (walk->root == SIZE_MAX && walk->demux->by != DEMUX_SIGNATURE && !walk->demux->is_dispatcher[fn]) {
+		walk->root = walk->frames.count;
+		walk->has_data = false;
+		walk->session = walk->thread_session;
+	}
+	vec_push(&walk->frames, (struct walk_frame){.fn = fn, .session = DEMUX_NONE, .after = 0, .ticks = ticks});
+	visitor->enter(context, walk, fn, ticks);
+	if (unlikely(walk->demux->by == DEMUX_SIGNATURE) && walk->root == SIZE_MAX)
+		walk_prepare_signature(walk);
+}
+
+/* A segment without an operation of its own belongs to whom its caller was just working for. */
+static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, const struct walk_visitor *visitor,
+							     void *context, uint64_t ticks)
+{
+	size_t depth = walk->frames.count;
+
+	if (unlikely(!depth))
+		return;
+	if (walk_at_root(walk)) {
+		if (walk->session == DEMUX_NONE && depth > 1)
+			walk->session = walk->frames.items[depth - 2].session;
+		visitor->leave(context, walk, ticks);
+		walk->root = SIZE_MAX;
+		walk->session = DEMUX_NONE;
+	} else {
+		visitor->leave(context, walk, ticks);
+	}
+	if (depth > 1)
+		walk->frames.items[depth - 2].after = walk->frames.items[depth - 1].fn;
+	walk->frames.count--;
+}
+
+/* The whole thread; give a constant visitor, and its functions become part of the loop. */
+static inline __attribute__((always_inline)) void walk_thread(struct walk *walk, const struct walk_visitor *visitor,
+							      void *context, size_t thread)
+{
+	struct flow_cursor cursor;
+	struct flow_event event;
+
+	walk_begin_thread(walk, thread);
+	flow_cursor_begin(&cursor, walk->trace, thread);
+	while (flow_cursor_next(&cursor, &event)) {
+		if (unlikely(walk->pending.is_open))
+			walk_signature(walk, &event);
+		if (event.kind == FLOW_CALL)
+			walk_enter(walk, visitor, context, event.fn, event.ticks);
+		else if (event.kind == FLOW_RETURN)
+			walk_leave(walk, visitor, context, event.ticks);
+		else
+			walk_other(walk, visitor, context, &event);
+	}
+	walk_end_thread(walk, visitor, context);
+}

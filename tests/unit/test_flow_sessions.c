@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sessions of a trace: every call is in one of them, in the rest, or a dispatcher's; trees come back as they were. */
+#include "flow/session.h"
+#include "flow_sample.h"
+
+static struct flow_sessions *split(const struct flow_trace *trace, const struct demux_options *options)
+{
+	struct flow_sessions *s = NULL;
+	struct why why = {};
+
+	if (flow_sessions_new(trace, options, &s, &why) < 0)
+		fprintf(stderr, "# %s\n", why.text);
+	REQUIRE(s);
+	return s;
+}
+
+TEST(every_call_has_one_place)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_random(seed, 1 + seed % 4, 4000);
+		const struct demux_options all[] = {{.by = DEMUX_CONNECTION},
+						    {.by = DEMUX_REQUEST},
+						    {.by = DEMUX_THREAD},
+						    {.signature = "function == e or function == c"},
+						    {.signature = "depth > 2", .key = "tid"}};
+
+		for (unsigned i = 0; i < ARRAY_SIZE(all); i++) {
+			_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &all[i]);
+			uint64_t calls = s->rest_calls + s->dispatch_calls, in_classes = 0;
+
+			unit_note("seed %u, options %u", seed, i);
+			vec_each(&s->list, session) {
+				CHECK_EQ_UINT(session->tree ? s->forest.nodes.items[session->tree].calls : 0,
+					      session->calls);
+				CHECK(session->class >= 1 && session->class <= s->classes.count);
+				calls += session->calls;
+			}
+			vec_each(&s->classes, class)
+				in_classes += class->sessions;
+			CHECK_EQ_UINT(in_classes, s->list.count);
+			/* A request that begins inside a call leaves and enters it again: it counts twice. */
+			if (all[i].by == DEMUX_REQUEST)
+				CHECK(calls >= trace->calls);
+			else
+				CHECK_EQ_UINT(calls, trace->calls);
+			CHECK(s->list.count > 0);
+		}
+	}
+}
+
+static void unfold(const struct forest *forest, uint32_t node, struct buf *out)
+{
+	struct forest_walk walk;
+	struct forest_item item;
+
+	if (forest->nodes.items[node].fn != FOREST_BLOCK)
+		buf_add_format(out, "(%u", forest->nodes.items[node].fn);
+	forest_walk_begin(&walk, forest, node);
+	while (forest_walk_next(&walk, &item))
+		for (uint32_t i = 0; i < item.times; i++)
+			unfold(forest, item.node, out);
+	if (forest->nodes.items[node].fn != FOREST_BLOCK)
+		buf_add_text(out, ")");
+}
+
+/* The trees of a thread, unfolded, are its calls and returns. */
+TEST(trees_unfold_to_the_trace)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_random(seed, 1, 3000);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s =
+			split(trace, &(struct demux_options){.by = DEMUX_THREAD});
+		_cleanup_buf_ struct buf want = BUF_INIT(BUF_CAP_DEFAULT), got = BUF_INIT(BUF_CAP_DEFAULT);
+		struct flow_cursor cursor;
+		struct flow_event event;
+		uint64_t depth = 0;
+
+		flow_cursor_begin(&cursor, trace, 0);
+		while (flow_cursor_next(&cursor, &event)) {
+			uint64_t ends = event.kind == FLOW_RETURN   ? min_of(depth, 1u)
+					: event.kind == FLOW_UNWIND ? min_of(depth, event.value)
+					: event.kind == FLOW_LOST   ? depth
+								    : 0;
+
+			if (event.kind == FLOW_CALL) {
+				buf_add_format(&want, "(%u", event.fn);
+				depth++;
+			}
+			buf_add_fill(&want, ')', ends);
+			depth -= ends;
+		}
+		buf_add_fill(&want, ')', depth);
+		REQUIRE(s->list.count == 1);
+		unfold(&s->forest, s->list.items[0].tree, &got);
+		CHECK_EQ_TEXT(buf_text(&got), buf_text(&want));
+	}
+}
+
+TEST(a_long_loop_takes_little_memory)
+{
+	struct forest forest;
+	struct forest_row row = {};
+	uint32_t leaves[50], node, at = 0;
+	struct forest_walk walk;
+	struct forest_item item;
+	bool same = true;
+
+	forest_init(&forest, 64);
+	for (uint32_t i = 0; i < ARRAY_SIZE(leaves); i++)
+		leaves[i] = forest_leaf(&forest, i + 1);
+	for (unsigned i = 0; i < 2000000; i++)
+		forest_row_add(&forest, &row, 0, leaves[i % 37]);
+	CHECK(row.items.count <= FOREST_ROW_LONG + 1);
+	CHECK(forest.items.count < 100000);
+	node = forest_cons(&forest, FOREST_BLOCK, row.items.items, row.items.count);
+	CHECK_EQ_UINT(forest.nodes.items[node].calls, 2000000);
+	forest_walk_begin(&walk, &forest, node);
+	while (forest_walk_next(&walk, &item))
+		for (uint32_t i = 0; i < item.times; i++)
+			same &= item.node == leaves[at++ % 37];
+	CHECK(same);
+	CHECK_EQ_UINT(at, 2000000);
+	vec_done(&row.items);
+	forest_done(&forest);
+}
+
+/* Two clients in one loop, served alternately; a timer in between that serves nobody. */
+static const char *const event_loop = "thread 1 pid=10 tid=10 name=srv\n"
+				      "1 0 call srv!main\n"
+				      "1 10 call srv!init\n"
+				      "1 20 return\n"
+				      "1 30 call srv!loop\n"
+				      "1 40 op-wait fd=4 result=1 took=100\n"
+				      "1 200 call srv!on_accept\n"
+				      "1 210 socket socket=1 fd=5 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+				      "1 220 op-accept socket=1 fd=5 result=5 took=10\n"
+				      "1 240 call srv!setup\n"
+				      "1 250 return\n"
+				      "1 260 return\n"
+				      "1 300 call srv!on_accept\n"
+				      "1 310 socket socket=2 fd=6 local=10.0.0.1:80 remote=10.0.0.3:1002\n"
+				      "1 320 op-accept socket=2 fd=6 result=6 took=10\n"
+				      "1 340 call srv!setup\n"
+				      "1 350 return\n"
+				      "1 360 return\n"
+				      "1 400 call srv!timer\n"
+				      "1 410 return\n"
+				      "1 500 call srv!on_read\n"
+				      "1 510 op-read socket=2 fd=6 result=100 took=10\n"
+				      "1 530 op-write socket=2 fd=6 result=50 took=10\n"
+				      "1 550 return\n"
+				      "1 600 call srv!on_read\n"
+				      "1 610 op-read socket=1 fd=5 result=70 took=10\n"
+				      "1 630 op-write socket=1 fd=5 result=50 took=10\n"
+				      "1 640 op-close socket=1 fd=5\n"
+				      "1 650 return\n"
+				      "1 700 call srv!on_read\n"
+				      "1 710 op-read socket=2 fd=6 result=30 took=10\n"
+				      "1 720 op-write socket=2 fd=6 result=50 took=10\n"
+				      "1 740 op-close socket=2 fd=6\n"
+				      "1 750 return\n"
+				      "1 800 return\n"
+				      "1 900 return\n";
+
+TEST(an_event_loop_is_taken_apart_by_connection)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(event_loop);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 2);
+	CHECK_EQ_UINT(s->list.items[0].rport, 1001);
+	CHECK_EQ_UINT(s->list.items[0].calls, 3);
+	CHECK_EQ_UINT(s->list.items[0].rx_bytes, 70);
+	CHECK_EQ_UINT(s->list.items[0].requests, 1);
+	CHECK_EQ_UINT(s->list.items[1].rport, 1002);
+	CHECK_EQ_UINT(s->list.items[1].calls, 4);
+	CHECK_EQ_UINT(s->list.items[1].requests, 2);
+	CHECK_EQ_UINT(s->list.items[1].tx_bytes, 100);
+	CHECK_EQ_UINT(s->list.items[1].wait_ns, 140 + 150);
+	/* One and two requests: the loop counts once, so they are of one class. */
+	CHECK_EQ_UINT(s->list.items[0].class, s->list.items[1].class);
+	CHECK(!s->list.items[1].is_open);
+	/* init and timer serve nobody; main and loop serve everybody. */
+	CHECK_EQ_UINT(s->rest_calls, 2);
+	CHECK_EQ_UINT(s->dispatch_calls, 2);
+}
+
+TEST(requests_of_a_connection_are_told_apart)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(event_loop);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s =
+		split(trace, &(struct demux_options){.by = DEMUX_REQUEST});
+
+	REQUIRE(s->list.count == 3);
+	CHECK_EQ_UINT(s->list.items[1].rx_bytes, 100);
+	CHECK_EQ_UINT(s->list.items[1].request, 1);
+	CHECK_EQ_UINT(s->list.items[2].request, 2);
+	CHECK_EQ_UINT(s->list.items[2].rx_bytes, 30);
+	CHECK_EQ_UINT(s->list.items[2].calls, 1);
+}
+
+/* A request that begins inside a call that goes on: both requests have the call. */
+TEST(a_request_may_begin_inside_a_call)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=srv\n"
+			       "1 0 call srv!worker\n"
+			       "1 1 op-listen socket=9 fd=3\n"
+			       "1 10 socket socket=1 fd=5 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+			       "1 100 call srv!serve\n"
+			       "1 110 call srv!get\n"
+			       "1 120 op-read socket=1 fd=5 result=10 took=10\n"
+			       "1 140 return\n"
+			       "1 150 op-write socket=1 fd=5 result=10 took=10\n"
+			       "1 200 call srv!get\n"
+			       "1 210 op-read socket=1 fd=5 result=11 took=100\n"
+			       "1 330 return\n"
+			       "1 340 op-write socket=1 fd=5 result=10 took=10\n"
+			       "1 360 return\n"
+			       "1 400 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s =
+		split(trace, &(struct demux_options){.by = DEMUX_REQUEST});
+
+	REQUIRE(s->list.count == 2);
+	CHECK_EQ_UINT(s->list.items[0].rx_bytes, 10);
+	CHECK_EQ_UINT(s->list.items[1].rx_bytes, 11);
+	/* serve and get; in the first request, get was entered a second time to wait for the next one. */
+	CHECK_EQ_UINT(s->list.items[1].calls, 2);
+	CHECK_EQ_UINT(s->list.items[1].busy_ns, 360 - 310);
+}
+
+TEST(a_connection_made_for_a_client_is_the_clients)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace =
+		sample_of_text("thread 1 pid=10 tid=10 name=proxy\n"
+			       "1 0 call p!main\n"
+			       "1 1 op-listen socket=9 fd=3\n"
+			       "1 10 socket socket=1 fd=5 local=10.0.0.1:80 remote=10.0.0.2:1001\n"
+			       "1 20 op-accept socket=1 fd=5 result=5 took=10\n"
+			       "1 40 call p!client\n"
+			       "1 50 op-read socket=1 fd=5 result=10\n"
+			       "1 60 op-connect socket=2 fd=6\n"
+			       "1 70 op-write socket=2 fd=6 result=10\n"
+			       "1 80 return\n"
+			       "1 90 call p!upstream\n"
+			       "1 100 op-read socket=2 fd=6 result=99\n"
+			       "1 110 return\n"
+			       "1 120 call p!client\n"
+			       "1 130 op-write socket=1 fd=5 result=99\n"
+			       "1 140 return\n"
+			       "1 150 return\n");
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 1);
+	CHECK_EQ_UINT(s->list.items[0].calls, 3);
+	CHECK_EQ_UINT(s->list.items[0].rport, 1001);
+	CHECK(s->list.items[0].is_open);
+}
+
+TEST(a_signature_tells_sessions_by_an_argument)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text("thread 1 pid=1 tid=1 name=x\n"
+								       "1 0 call x!main\n"
+								       "1 10 call x!job\n1 10 args 7 1\n1 15 return\n"
+								       "1 20 call x!job\n1 20 args 8 1\n1 25 return\n"
+								       "1 30 call x!job\n1 30 args 7 1\n"
+								       "1 32 call x!deep\n1 33 return\n1 35 return\n"
+								       "1 40 return\n");
+	struct demux_options options = {.signature = "function == job and arg1 == 1", .key = "arg0"};
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &options);
+	struct flow_sessions *none = NULL;
+	struct why why = {};
+
+	REQUIRE(s->list.count == 2);
+	CHECK_EQ_UINT(s->list.items[0].calls, 3);
+	CHECK_EQ_UINT(s->list.items[1].calls, 1);
+	options.key = "nonsense";
+	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
+	CHECK_HAS_TEXT(why.text, "nonsense");
+	options = (struct demux_options){.signature = "function =="};
+	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
+}
