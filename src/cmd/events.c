@@ -30,6 +30,7 @@ struct event_row {
 	const char *hook;
 	bool available;
 	const char *reason;
+	const char *instead;
 	const char *without;
 	struct list fields;
 };
@@ -39,7 +40,8 @@ static const struct field row_fields[] = {
 	FIELD(struct event_row, available, BOOL, "whether this kernel can tell it"),
 	FIELD(struct event_row, hook, TEXT, "where it is seen"),
 	FIELD(struct event_row, help, TEXT, "what it tells"),
-	FIELD(struct event_row, reason, TEXT, "why it is not available, or why the first choice of hook was not"),
+	FIELD(struct event_row, reason, TEXT, "why it is not available", .hidden = true),
+	FIELD(struct event_row, instead, TEXT, "why another hook than the best is used", .hidden = true),
 	FIELD(struct event_row, without, TEXT, "what is not seen although the event is available", .hidden = true),
 	FIELD(struct event_row, fields, LIST, "names of its fields", .element = &field_name_type, .hidden = true),
 };
@@ -62,16 +64,18 @@ static void fill_hooks(const struct live *live, unsigned request, struct event_r
 
 		if (choice->request != request)
 			continue;
-		if (choice->reason[0])
-			row->reason = choice->reason;
 		if (hook)
 			buf_add_format(hooks, "%s%s", hooks->len ? ", " : "", choice->section);
-		else if (choice->role->without)
+		if (hook && choice->reason[0])
+			row->instead = choice->reason;
+		if (!hook && choice->role->without)
 			row->without = choice->role->without;
-		else
+		if (!hook && !choice->role->without) {
 			row->available = false;
+			row->reason = choice->reason;
+		}
 	}
-	row->hook = hooks->len ? buf_text(hooks) : NULL;
+	row->hook = row->available && hooks->len ? buf_text(hooks) : NULL;
 }
 
 static void show_event(struct output *output, const struct event *event, const struct live *live, unsigned request,

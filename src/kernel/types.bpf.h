@@ -479,6 +479,12 @@ struct skb_shared_info {
 	unsigned int gso_type;
 };
 
+/* Registers at a system call, as the kernel has them; one of the two numbers is there. */
+struct pt_regs___kernel {
+	unsigned long orig_ax;
+	int syscallno;
+};
+
 /* What a tracepoint has beyond what all kernels give: asked for by the record that tracefs would show. */
 struct trace_event_raw_tcp_retransmit_skb___error {
 	int err;

@@ -80,8 +80,6 @@ size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, 
 
 /* Whether it names that field. */
 bool expr_uses(const struct expr *expr, struct field_ref ref);
-/* Every field that the expression looks at, some of them more than once. */
-void expr_each_field(const struct expr *expr, void (*fn)(struct field_ref ref, void *context), void *context);
 
 /* The words of the operators, for messages and translations. */
 const char *expr_op_name(enum expr_op op);

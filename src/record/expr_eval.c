@@ -259,17 +259,6 @@ size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, 
 	return all.count;
 }
 
-void expr_each_field(const struct expr *expr, void (*fn)(struct field_ref ref, void *context), void *context)
-{
-	vec_each(&expr->nodes, node) {
-		if (node->op < EXPR_TRUTH)
-			continue;
-		fn(node->field, context);
-		if (node->other.field)
-			fn(node->other, context);
-	}
-}
-
 bool expr_uses(const struct expr *expr, struct field_ref ref)
 {
 	vec_each(&expr->nodes, node)

@@ -82,11 +82,6 @@ static const void *join_record(struct session *session, unsigned request, const 
 
 /* --- the filter ---------------------------------------------------------------------------------------------------- */
 
-static void add_needs(struct field_ref ref, void *context)
-{
-	*(uint32_t *)context |= event_field_needs(ref);
-}
-
 /* The user's own words first, alone: a mistake is pointed at where they wrote it. */
 static int check_where(const struct session *session, struct why *why)
 {
@@ -110,6 +105,7 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 	_cleanup_buf_ struct buf text = BUF_INIT(EXPR_TEXT_MAX);
 	_cleanup_(expr_freep) struct expr *expr = NULL;
 	struct event_config *config = &session->requests[request].config;
+	struct field_ref at = {};
 	int r = trace_options_where(session->options, &session->shapes[request], &text, why);
 
 	if (r < 0)
@@ -128,7 +124,9 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 	r = expr_parse(buf_text(&text), &session->shapes[request], &expr, why);
 	if (r < 0)
 		return r;
-	expr_each_field(expr, add_needs, &config->needs);
+	while (shape_next(&session->shapes[request], &at))
+		if (expr_uses(expr, at))
+			config->needs |= event_field_needs(at);
 	if (!event_filter_add(config, expr))
 		session->where[request] = take_ptr(expr);
 	return 0;

@@ -157,6 +157,13 @@ end_bg "$nest_pid"
 is "$(rows "$nest_out" "[(e['rport'], e['error'], e['comm']) for e in r]")" "[(9, 'ECONNREFUSED', 'bash')]" \
 	'a refused connection is a failure with a name'
 
+nest_bg tcpaccept --json -N "$host"
+wait_ready "$nest_err" || exit 1
+ask 20 1
+end_bg "$nest_pid"
+is "$(rows "$nest_out" "[len(r), {(e['lport'], e['pid'], e['proto']) for e in r}, all(e['rport'] and e['raddr'] for e in r)]")" \
+	"[20, {($port, $server, 'tcp')}, True]" 'every accept with its process and both ends'
+
 # --- nothing stays behind ----------------------------------------------------------------------------------------------
 
 # ids KIND: of the programs, maps or links that the run holds.
