@@ -218,7 +218,7 @@ static bool is_asked_about(const struct hypothesis *h)
 	return false;
 }
 
-/* Confirmed when the newest window and the one before agree; the weaker of the two is what can be claimed. */
+/* Confirmed when the newest window and the one before agree. */
 static bool confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
@@ -226,6 +226,18 @@ static bool confirmed(const struct hypothesis *h, void *context)
 	const struct trace *trace = map_get(&d->traces, key);
 
 	return trace && trace->certainty[1] >= INFER_THRESHOLD && is_asked_about(h);
+}
+
+/* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
+static void claim(struct diagnosis *d)
+{
+	vec_each(&d->verdict->hypotheses, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		const struct trace *trace = map_get(&d->traces, key);
+
+		(*h)->certainty = trace ? fmin((*h)->certainty, trace->certainty[1]) : (*h)->certainty;
+	}
+	verdict_sort(d->verdict);
 }
 
 void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
@@ -246,6 +258,7 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 			trace->certainty[0] = (*h)->certainty;
 	}
 	verdict_compete(d->verdict, confirmed, d);
+	claim(d);
 	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
 	d->starts[0] = graph->start_ns;
 	d->windows = min_of(d->windows + 1, (unsigned)DIAGNOSIS_WINDOWS);
@@ -374,14 +387,11 @@ static struct list change_sentences(struct diagnosis *d, const struct hypothesis
 
 static struct finding_record make_finding(struct diagnosis *d, const struct hypothesis *h)
 {
-	_cleanup_free_ char *key = trace_key(h);
-	const struct trace *trace = map_get(&d->traces, key);
-
 	return (struct finding_record){
 		.cause = h->cause->name,
 		.layer = h->cause->layer,
 		.module = h->accused->id,
-		.certainty = trace ? fmin(h->certainty, trace->certainty[1]) : h->certainty,
+		.certainty = h->certainty,
 		.severity = (uint8_t)h->cause->severity,
 		.affects = module_ids(d, h->affects.items, h->affects.count),
 		.for_evidence = evidence_list(d, h, true),

@@ -202,11 +202,16 @@ static int by_certainty(const void *a, const void *b)
 	return strcmp(x->cause->name, y->cause->name) ?: strcmp(x->accused->id, y->accused->id);
 }
 
+void verdict_sort(struct verdict *verdict)
+{
+	vec_sort(&verdict->hypotheses, by_certainty);
+}
+
 void verdict_settle(struct verdict *verdict)
 {
 	vec_each(&verdict->hypotheses, h)
 		weigh(*h);
-	vec_sort(&verdict->hypotheses, by_certainty);
+	verdict_sort(verdict);
 }
 
 struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph)
