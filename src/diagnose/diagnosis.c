@@ -87,11 +87,12 @@ RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fiel
 const char *diagnosis_layer(enum module_kind kind)
 {
 	static const char *const layers[MODULE_KINDS] = {
-		[MODULE_HOST] = "host",       [MODULE_CGROUP] = "host",   [MODULE_APP] = "application",
-		[MODULE_CONN] = "socket",     [MODULE_UDP] = "socket",    [MODULE_LISTENER] = "listener",
-		[MODULE_LINK] = "interface",  [MODULE_QDISC] = "queue",   [MODULE_ROUTE] = "route",
-		[MODULE_NEIGH] = "neighbour", [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
-		[MODULE_PATH] = "path",       [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
+		[MODULE_HOST] = "host",          [MODULE_CGROUP] = "host",   [MODULE_APP] = "application",
+		[MODULE_CONN] = "socket",        [MODULE_UDP] = "socket",    [MODULE_LISTENER] = "listener",
+		[MODULE_LINK] = "interface",     [MODULE_QDISC] = "queue",   [MODULE_ROUTE] = "route",
+		[MODULE_NEIGH] = "neighbour",    [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
+		[MODULE_PATH] = "path",          [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
+		[MODULE_THREAD] = "application", [MODULE_CPU] = "host",      [MODULE_MEMORY] = "host",
 	};
 
 	return layers[kind];

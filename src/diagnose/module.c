@@ -4,11 +4,12 @@
 #include "diagnose/module.h"
 
 static const char *const kind_names[MODULE_KINDS] = {
-	[MODULE_HOST] = "host",   [MODULE_CGROUP] = "cgroup", [MODULE_APP] = "app",
-	[MODULE_CONN] = "conn",   [MODULE_UDP] = "udp",       [MODULE_LISTENER] = "listener",
-	[MODULE_LINK] = "link",   [MODULE_QDISC] = "qdisc",   [MODULE_ROUTE] = "route",
-	[MODULE_NEIGH] = "neigh", [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
-	[MODULE_PATH] = "path",   [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
+	[MODULE_HOST] = "host",     [MODULE_CGROUP] = "cgroup", [MODULE_APP] = "app",
+	[MODULE_CONN] = "conn",     [MODULE_UDP] = "udp",       [MODULE_LISTENER] = "listener",
+	[MODULE_LINK] = "link",     [MODULE_QDISC] = "qdisc",   [MODULE_ROUTE] = "route",
+	[MODULE_NEIGH] = "neigh",   [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
+	[MODULE_PATH] = "path",     [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
+	[MODULE_THREAD] = "thread", [MODULE_CPU] = "cpu",       [MODULE_MEMORY] = "memory",
 };
 
 const char *module_kind_name(enum module_kind kind)

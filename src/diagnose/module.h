@@ -27,6 +27,9 @@ enum module_kind {
 	MODULE_PATH,   /* everything between this host and one remote host */
 	MODULE_PEER,   /* one service on one remote host */
 	MODULE_RESOLVER,
+	MODULE_THREAD, /* one that waits in a call on a socket */
+	MODULE_CPU,
+	MODULE_MEMORY,
 	MODULE_KINDS,
 };
 

@@ -160,6 +160,22 @@ struct drawing {
 	bool all;
 };
 
+/* What everybody leans on, and the thread between a program and its socket, are drawn where they matter or are asked for. */
+static bool is_drawn(const struct drawing *drawing, const struct module *module, const struct module *below)
+{
+	bool common = below->kind == MODULE_THREAD || below->kind == MODULE_CPU || below->kind == MODULE_MEMORY;
+
+	if (drawing->all || is_accused(drawing->verdict, below))
+		return true;
+	return !common && (module->kind != MODULE_APP || is_interesting(drawing->verdict, below));
+}
+
+/* Their own dependants are drawn below the application already. */
+static bool is_leaf(const struct module *module)
+{
+	return module->kind == MODULE_THREAD || module->kind == MODULE_RESOLVER || module->kind == MODULE_CGROUP;
+}
+
 static void add_module(const struct drawing *drawing, struct tree_node *parent, const struct module *module,
 		       const struct module *conn)
 {
@@ -176,10 +192,12 @@ static void add_module(const struct drawing *drawing, struct tree_node *parent, 
 		add_limits(&text, conn_limits(module));
 	node = tree_add(drawing->tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s",
 			buf_text(&text));
-	vec_each(&module->depends_on, below)
-		if (belongs(conn, module, *below) &&
-		    (drawing->all || module->kind != MODULE_APP || is_interesting(verdict, *below)))
-			add_module(drawing, node, *below, conn);
+	for (size_t i = 0; !is_leaf(module) && i < module->depends_on.count; i++) {
+		const struct module *below = module->depends_on.items[i];
+
+		if (belongs(conn, module, below) && is_drawn(drawing, module, below))
+			add_module(drawing, node, below, conn);
+	}
 }
 
 static void print_graph(const struct diagnosis *diagnosis, bool all, struct out *out)

@@ -8,6 +8,7 @@
 #include "snapshot/host.h"
 #include "snapshot/memory.h"
 #include "snapshot/process.h"
+#include "snapshot/resolver.h"
 #include "snapshot/tunnel.h"
 #include "view/json.h"
 
@@ -71,9 +72,12 @@ static void check_counters(struct snapshot *snapshot, const char *text)
 
 static void check_names(struct snapshot *snapshot, const char *text)
 {
+	struct resolver_config config;
 	char dev[16];
 
 	(void)snapshot;
+	resolver_parse(text, &config);
+	fuzz_require(config.count >= 1 && config.count <= RESOLVERS_MAX && config.attempts <= 5);
 	if (tunnel_parse_fdinfo(text, dev, sizeof(dev)))
 		fuzz_require(strnlen(dev, sizeof(dev)) < sizeof(dev));
 }
