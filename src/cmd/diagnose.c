@@ -17,10 +17,11 @@ struct config {
 	double fail_on;
 	const char *file;
 	const char *measures;
+	const char *save;
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "look for this long (3)"),
+	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "look for this long (3; a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL,
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
@@ -30,6 +31,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
 	       "write all that was measured there, a JSON line a module and window"),
+	OPTION(struct config, save, TEXT, "save", 0, "FILE", "keep what was seen in this recording, to be read with -f"),
 	OPTION_END,
 };
 
@@ -107,6 +109,12 @@ static int run(const void *data)
 		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &context};
 	int code = live_diagnosis_prepare(&live, "diagnose", config->file);
 
+	/* A recording is gone through to its end. */
+	if (!live.duration_ns && !config->live.input.file)
+		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
+	if (code == EXIT_DONE)
+		code = live_diagnosis_save(&live, "diagnose", config->save);
+
 	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {
 		log_error("diagnose: cannot write %s", config->measures);
 		code = EXIT_IO;
@@ -115,7 +123,7 @@ static int run(const void *data)
 		code = live_diagnosis_exit_code(&live, "diagnose", live_diagnosis_run(&live));
 	if (config->measures && out_done(&context.measures) < 0 && code == EXIT_DONE)
 		code = EXIT_IO;
-	knowledge_free(live.knowledge);
+	live_diagnosis_done(&live);
 	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;
 	return code;
@@ -132,10 +140,10 @@ static const char *const examples[] = {
 	"every network namespace of this host, each by itself",
 	"nest diagnose --fail-on 0.8",
 	"for scripts: exit code 1 when something is clearly wrong",
+	"nest diagnose --save incident.nest; nest diagnose -f incident.nest",
+	"keep what was seen, and diagnose it again, anywhere",
 	NULL,
 };
-
-static const struct config defaults = {.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC};
 
 static const struct command diagnose_command = {
 	.name = "diagnose",
@@ -146,7 +154,6 @@ static const struct command diagnose_command = {
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
-	.defaults = &defaults,
 	.run = run,
 };
 COMMAND(diagnose_command);

@@ -29,6 +29,7 @@ const struct option_spec live_option_table[] = {
 	OPTION(struct live_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct live_options, engine, TEXT, "engine", 0, "NAME",
 	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	OPTION_GROUP(struct live_options, input, input_option_table),
 	OPTION_END,
 };
 
@@ -43,6 +44,7 @@ struct state {
 	unsigned samples_so_far; /* in this one */
 	uint64_t window_ns;
 	unsigned windows_wanted;
+	const char *host; /* of a recording; NULL: this one */
 };
 
 /* --- namespaces --- */
@@ -55,8 +57,9 @@ static void view_free(struct live_view *view)
 	free(view);
 }
 
-static void add_view(struct live_diagnosis *live, const struct netns *netns)
+static void add_view(struct state *state, const struct netns *netns)
 {
+	struct live_diagnosis *live = state->live;
 	struct live_view *view = xzalloc(sizeof(*view));
 
 	view->netns = netns->inum;
@@ -67,6 +70,8 @@ static void add_view(struct live_diagnosis *live, const struct netns *netns)
 	diagnosis_set_engine(view->diagnosis, live->engine);
 	diagnosis_set_selection(view->diagnosis, &live->options->selection);
 	diagnosis_set_netns_name(view->diagnosis, netns->name);
+	if (state->host)
+		diagnosis_set_host(view->diagnosis, state->host);
 	vec_push(&live->views, view);
 }
 
@@ -105,7 +110,7 @@ static void match_views(struct state *state)
 	live->views.count = kept;
 	vec_each(&state->namespaces.items, netns)
 		if (!has_view(live, netns->inum))
-			add_view(live, netns);
+			add_view(state, netns);
 }
 
 /* A namespace that we held open for longer than a window would outlive its owner, with all its interfaces. */
@@ -151,6 +156,12 @@ static void add_sample(struct state *state)
 	state->samples_so_far++;
 }
 
+/* Where snapshots and findings are kept, writing may fail. */
+static int kept(struct live_diagnosis *live, int r)
+{
+	return r < 0 ? why_set(&live->why, r, "%s", store_why(live->store)) : r;
+}
+
 static int end_window(struct state *state)
 {
 	struct live_diagnosis *live = state->live;
@@ -166,8 +177,27 @@ static int end_window(struct state *state)
 		view->windows++;
 		if (r == 0 && view->windows >= DIAGNOSIS_WINDOWS)
 			r = live->report(live, view);
+		if (r == 0 && live->store && view->windows >= DIAGNOSIS_WINDOWS)
+			r = kept(live, store_add_findings(live->store, diagnosis_get(view->diagnosis)));
 	}
 	return r;
+}
+
+/* A window more; 1 when it was the last one. */
+static int see_snapshot(struct state *state)
+{
+	struct live_diagnosis *live = state->live;
+	int r;
+
+	for (size_t i = 0; i < state->snapshot->table_count; i++)
+		live->records += state->snapshot->tables[i].count;
+	live->lost += snapshot_refused(state->snapshot);
+	add_sample(state);
+	/* The first window's first sample only sets the base: a window spans so many intervals. */
+	if (state->samples_so_far < state->samples + (live->windows == 0))
+		return 0;
+	r = end_window(state);
+	return r < 0 ? r : live->last;
 }
 
 static void take_sample(void *context, uint64_t expirations _unused_)
@@ -176,21 +206,13 @@ static void take_sample(void *context, uint64_t expirations _unused_)
 	struct live_diagnosis *live = state->live;
 	int r = snapshot_take(state->snapshot, &state->request, &live->why);
 
-	if (r < 0) {
-		loop_stop(state->loop, r);
-		return;
-	}
-	for (size_t i = 0; i < state->snapshot->table_count; i++)
-		live->records += state->snapshot->tables[i].count;
-	live->lost += snapshot_refused(state->snapshot);
-	add_sample(state);
-	/* The first window's first sample only sets the base: a window spans so many intervals. */
-	if (state->samples_so_far < state->samples + (live->windows == 0))
-		return;
-	r = end_window(state);
-	if (r < 0 || live->last)
-		loop_stop(state->loop, r);
-	else
+	if (r == 0 && live->store)
+		r = kept(live, store_add_snapshot(live->store, state->snapshot));
+	if (r == 0)
+		r = see_snapshot(state);
+	if (r != 0)
+		loop_stop(state->loop, min_of(r, 0));
+	else if (state->samples_so_far == 0)
 		refresh_namespaces(state);
 }
 
@@ -210,6 +232,8 @@ static int run_loop(struct state *state)
 		r = loop_add_signal(state->loop, SIGTERM, interrupted, state);
 	if (r == 0)
 		r = loop_add_timer(state->loop, 0, state->window_ns / state->samples, take_sample, state, NULL);
+	if (r == 0 && state->live->prepare_loop)
+		r = state->live->prepare_loop(state->live, state->loop);
 	if (r < 0)
 		return r;
 	fputs("nest: ready\n", stderr);
@@ -228,36 +252,123 @@ static void set_pace(struct state *state)
 			min_of(live->duration_ns / state->window_ns, (uint64_t)1 << 30), (uint64_t)DIAGNOSIS_WINDOWS);
 }
 
+static int run_live(struct state *state)
+{
+	const struct record_type **needs = window_needs();
+	int r = find_namespaces(state);
+
+	state->request = (struct snapshot_request){.types = needs, .repeated = true, .namespaces = &state->namespaces};
+	if (r == 0)
+		r = loop_new(&state->loop);
+	if (r == 0)
+		r = run_loop(state);
+	loop_free(state->loop);
+	free(needs);
+	return r;
+}
+
+/* --- recordings --- */
+
+static bool is_wanted(const char *wanted, const struct netns_record *record)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", record->netns);
+	return !wanted || strcmp(wanted, "all") == 0 || strcmp(wanted, number) == 0 ||
+	       strncmp(wanted, record->name, sizeof(record->name)) == 0;
+}
+
+/* The namespaces of a window are those that were looked at when it began. */
+static void match_recorded(struct state *state)
+{
+	const char *wanted = state->live->options->netns;
+
+	netns_list_done(&state->namespaces);
+	snapshot_each(state->snapshot, netns_type, const struct netns_record, record) {
+		struct netns netns = {.fd = -1, .inum = record->netns, .pid = record->pid};
+
+		memcpy(netns.name, record->name, min_of(sizeof(netns.name) - 1, sizeof(record->name)));
+		if (is_wanted(wanted, record))
+			vec_push(&state->namespaces.items, netns);
+	}
+	state->all = state->all || snapshot_table(state->snapshot, &netns_type)->count > 1;
+	match_views(state);
+}
+
+/* As many windows as the recording has, so that the last one is known for it. */
+static int limit_windows(struct state *state, uint64_t samples)
+{
+	uint64_t windows = samples > 0 ? min_of((samples - 1) / state->samples, (uint64_t)1 << 30) : 0;
+
+	if (windows < DIAGNOSIS_WINDOWS)
+		return why_set(&state->live->why, -EINVAL,
+			       "%llu samples are too few: a diagnosis needs %d windows of %u samples",
+			       (unsigned long long)samples, DIAGNOSIS_WINDOWS, state->samples);
+	if (!state->windows_wanted || state->windows_wanted > windows)
+		state->windows_wanted = (unsigned)windows;
+	return 0;
+}
+
+static int run_recorded(struct state *state)
+{
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_(replay_closep) struct replay *replay = NULL;
+	struct live_diagnosis *live = state->live;
+	struct time_range range;
+	int r = input_open(&live->options->input, &recording, &range, &live->why);
+
+	if (r == 0)
+		r = replay_open(recording, &range, NULL, &replay, &live->why);
+	if (r == 0)
+		r = limit_windows(state, replay_samples(replay));
+	if (r < 0)
+		return r;
+	state->host = recording_host(recording)->host;
+	while ((r = replay_next(replay, state->snapshot, &live->why)) > 0) {
+		if (state->samples_so_far == 0)
+			match_recorded(state);
+		if (state->namespaces.items.count == 0)
+			return why_set(&live->why, -ENOENT, "there is no such network namespace in the recording");
+		r = see_snapshot(state);
+		if (r != 0)
+			break;
+	}
+	live->lost += replay_refused(replay);
+	return min_of(r, 0);
+}
+
+static bool is_recorded(const struct live_diagnosis *live)
+{
+	return live->options->input.file != NULL;
+}
+
 int live_diagnosis_run(struct live_diagnosis *live)
 {
 	struct state state = {.live = live};
-	const struct record_type **needs = window_needs();
-	int r = find_namespaces(&state);
+	int r;
 
 	set_pace(&state);
-	state.request = (struct snapshot_request){.types = needs, .repeated = true, .namespaces = &state.namespaces};
 	state.snapshot = snapshot_new();
-	if (r == 0)
-		r = loop_new(&state.loop);
-	if (r == 0)
-		r = run_loop(&state);
+	r = is_recorded(live) ? run_recorded(&state) : run_live(&state);
 	vec_each(&live->views, view)
 		view_free(*view);
 	vec_done(&live->views);
 	snapshot_free(state.snapshot);
-	loop_free(state.loop);
 	netns_list_done(&state.namespaces);
-	free(needs);
 	return r;
 }
 
 int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, int result)
 {
-	int r = out_done(&live->out);
+	int r = out_done(&live->out), closed;
+	bool files = is_recorded(live) || live->store;
 
+	closed = store_close(take_ptr(live->store), result < 0 ? NULL : &live->why);
+	if (result >= 0 && closed < 0)
+		result = closed;
 	if (result < 0 && result != -EPIPE) {
 		log_error("%s: %s", command, live->why.text[0] ? live->why.text : strerror(-result));
-		return EXIT_CANNOT_OBSERVE;
+		return files ? EXIT_IO : EXIT_CANNOT_OBSERVE;
 	}
 	fprintf(stderr, "nest: %" PRIu64 " events, %" PRIu64 " lost%s%s\n", live->records, live->lost,
 		live->closing ? "; " : "", live->closing ?: "");
@@ -291,4 +402,27 @@ int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, con
 		return EXIT_IO;
 	}
 	return EXIT_DONE;
+}
+
+int live_diagnosis_save(struct live_diagnosis *live, const char *command, const char *path)
+{
+	struct why why = {};
+
+	if (!path)
+		return EXIT_DONE;
+	if (is_recorded(live)) {
+		log_error("%s: --save and -f do not go together", command);
+		return EXIT_USAGE;
+	}
+	if (store_create(path, command, &live->store, &why) < 0) {
+		log_error("%s: %s", command, why.text);
+		return EXIT_IO;
+	}
+	return EXIT_DONE;
+}
+
+void live_diagnosis_done(struct live_diagnosis *live)
+{
+	(void)store_close(take_ptr(live->store), NULL);
+	knowledge_free(live->knowledge);
 }

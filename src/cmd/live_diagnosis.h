@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looking at the live host: snapshots several times a second, a window every second, a diagnosis after each; of one network
- * namespace or of all, each with windows and a diagnosis of its own.
+ * Looking at the host: snapshots several times a second, a window every second, a diagnosis after each; of one network namespace
+ * or of all, each with windows and a diagnosis of its own. The snapshots come from the live kernel or from a recording, and what
+ * follows is the same for both.
  */
 #pragma once
 
 #include "base/out.h"
 #include "diagnose/diagnosis.h"
+#include "store/replay.h"
+#include "store/writer.h"
 
 /* What the commands that diagnose let people choose; for OPTION_GROUP. */
 struct live_options {
@@ -14,6 +17,7 @@ struct live_options {
 	struct selection selection;
 	const char *rules;
 	const char *engine;
+	struct input_options input; /* a recording instead of the live host */
 };
 extern const struct option_spec live_option_table[];
 
@@ -27,16 +31,21 @@ struct live_view {
 	bool gone; /* the namespace is no more: this is its last report, about nothing new */
 };
 
+struct loop;
+
 struct live_diagnosis {
 	const struct live_options *options;
-	uint64_t duration_ns; /* 0: until somebody ends it */
+	uint64_t duration_ns; /* 0: until somebody ends it, or the recording does */
 	unsigned rate;        /* windows a second; 0: one */
+	struct store *store;  /* where snapshots and findings are kept as well; NULL: nowhere */
 	struct knowledge *knowledge;
 	const struct engine *engine;
 	struct out out;
 	/* Called for each namespace after each window from the third on; a negative errno ends the look. */
 	int (*report)(struct live_diagnosis *live, const struct live_view *view);
 	void *context;
+	/* May be NULL. Called once with the loop before it runs, to add what else is to be waited for. */
+	int (*prepare_loop)(struct live_diagnosis *live, struct loop *loop);
 	/* For the report. */
 	VEC(struct live_view *) views;
 	unsigned windows;
@@ -49,7 +58,11 @@ struct live_diagnosis {
 
 /* Loads the rules, finds the engine and opens the output; an exit code. */
 int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *file);
+/* Opens the recording that --save names; NULL is none. An exit code. */
+int live_diagnosis_save(struct live_diagnosis *live, const char *command, const char *path);
 /* 0, an exit code above it, or a negative errno. */
 int live_diagnosis_run(struct live_diagnosis *live);
 /* Closes the output, writes the closing line; the command's exit code. */
 int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, int result);
+/* Frees what is left. */
+void live_diagnosis_done(struct live_diagnosis *live);

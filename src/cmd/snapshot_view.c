@@ -14,6 +14,7 @@ const struct option_spec look_option_table[] = {
 	       "do not load BPF programs: /proc and netlink alone"),
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop looking again after this time"),
+	OPTION_GROUP(struct look_options, input, input_option_table),
 	OPTION_END,
 };
 
@@ -43,6 +44,17 @@ static void tell_gaps(const struct snapshot *snapshot)
 	}
 }
 
+/* 0, or -1 when there is nobody to show it to. */
+static int show_snapshot(struct run *run)
+{
+	if (run->done++ == 0)
+		tell_gaps(run->snapshot);
+	run->shown += run->look->show(run->snapshot, run->output, run->look->context);
+	run->lost += snapshot_refused(run->snapshot);
+	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
+	return output_flush(run->output) < 0 ? -1 : 0;
+}
+
 /* 0, or the exit code that ends the command. */
 static int look_once(struct run *run)
 {
@@ -53,14 +65,7 @@ static int look_once(struct run *run)
 		log_error("%s: %s", run->look->command, why.text[0] ? why.text : strerror(-r));
 		return EXIT_CANNOT_OBSERVE;
 	}
-	if (run->done++ == 0)
-		tell_gaps(run->snapshot);
-	run->shown += run->look->show(run->snapshot, run->output, run->look->context);
-	run->lost += snapshot_refused(run->snapshot);
-	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
-	if (output_flush(run->output) < 0)
-		return -1;
-	return 0;
+	return show_snapshot(run);
 }
 
 static void on_timer(void *context, uint64_t expirations)
@@ -112,19 +117,93 @@ static int look_often(struct run *run)
 	return r;
 }
 
+static int look_live(struct run *run)
+{
+	const struct look *look = run->look;
+	_cleanup_netns_ struct netns_list namespaces = {};
+	struct why why = {};
+	int r = netns_find(look->options->netns, &namespaces, &why);
+
+	if (r < 0) {
+		log_error("%s: %s", look->command, why.text);
+		return r == -ENOENT || r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT_OBSERVE;
+	}
+	run->request = (struct snapshot_request){
+		.namespaces = &namespaces,
+		.types = look->types,
+		.no_bpf = look->options->no_bpf,
+		.repeated = look->interval_ns > 0,
+	};
+	return look->interval_ns ? look_often(run) : look_once(run);
+}
+
+/* Samples that are at least an interval apart. A tenth of it is forgiven: timers are not exact. */
+static int replay_often(struct run *run, struct replay *replay, struct why *why)
+{
+	const struct look *look = run->look;
+	uint64_t begin_ns = 0, next_ns = 0;
+	int r, ended = 0;
+
+	while (!ended && (r = replay_next(replay, run->snapshot, why)) > 0) {
+		uint64_t now_ns = run->snapshot->begin_boot_ns;
+
+		if (now_ns < next_ns)
+			continue;
+		if (begin_ns == 0)
+			begin_ns = now_ns;
+		if (look->options->duration_ns && now_ns - begin_ns > look->options->duration_ns)
+			break;
+		next_ns = now_ns + look->interval_ns - look->interval_ns / 10;
+		ended = show_snapshot(run) < 0 || (look->count && run->done >= look->count);
+	}
+	return ended ? 0 : r;
+}
+
+static int replay_once(struct run *run, struct replay *replay, struct why *why)
+{
+	uint64_t skip = run->look->options->input.from ? 0 : replay_samples(replay) - 1;
+	int r = 0;
+
+	if (replay_samples(replay) == 0)
+		return why_set(why, -ENODATA, "there is no sample in that time");
+	for (uint64_t i = 0; i <= skip; i++) {
+		r = replay_next(replay, run->snapshot, why);
+		if (r <= 0)
+			return r;
+	}
+	(void)show_snapshot(run);
+	return 0;
+}
+
+static int look_recorded(struct run *run)
+{
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_(replay_closep) struct replay *replay = NULL;
+	const struct look *look = run->look;
+	struct time_range range;
+	struct why why = {};
+	int r = input_open(&look->options->input, &recording, &range, &why);
+
+	if (r == 0)
+		r = replay_open(recording, &range, look->types, &replay, &why);
+	if (r == 0)
+		r = look->interval_ns ? replay_often(run, replay, &why) : replay_once(run, replay, &why);
+	if (replay)
+		run->lost += replay_refused(replay);
+	if (r < 0) {
+		log_error("%s: %s", look->command, why.text);
+		return EXIT_IO;
+	}
+	return EXIT_DONE;
+}
+
 int look_run(const struct look *look)
 {
-	_cleanup_netns_ struct netns_list namespaces = {};
 	_cleanup_snapshot_ struct snapshot *snapshot = NULL;
 	struct run run = {.look = look};
 	struct why why = {};
 	int r, code;
 
-	r = netns_find(look->options->netns, &namespaces, &why);
-	if (r < 0) {
-		log_error("%s: %s", look->command, why.text);
-		return r == -ENOENT || r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT_OBSERVE;
-	}
 	r = output_open(look->output, look->shape, &run.output, &why);
 	if (r < 0) {
 		log_error("%s: %s", look->command, why.text);
@@ -132,15 +211,11 @@ int look_run(const struct look *look)
 	}
 	snapshot = snapshot_new();
 	run.snapshot = snapshot;
-	run.request = (struct snapshot_request){
-		.namespaces = &namespaces,
-		.types = look->types,
-		.no_bpf = look->options->no_bpf,
-		.repeated = look->interval_ns > 0,
-	};
-	code = look->interval_ns ? look_often(&run) : look_once(&run);
+	code = look->options->input.file ? look_recorded(&run) : look_live(&run);
 	r = output_exit_code(output_close(run.output));
-	log_info("%llu events, %llu lost", (unsigned long long)run.shown, (unsigned long long)run.lost);
+	/* What could not even begin has nothing to count. */
+	if (run.done > 0)
+		log_info("%llu events, %llu lost", (unsigned long long)run.shown, (unsigned long long)run.lost);
 	return code > 0 ? code : r;
 }
 

@@ -4,18 +4,23 @@
 
 #include "cmd/command.h"
 #include "snapshot/snapshot.h"
+#include "store/replay.h"
 #include "view/output.h"
 
 struct look_options {
 	const char *netns;
 	bool no_bpf;
 	uint64_t duration_ns; /* of looks that are repeated; 0: no limit */
+	struct input_options input;
 };
 
 /* For OPTION_GROUP. */
 extern const struct option_spec look_option_table[];
 
-/* One look and then, where an interval was given, another after each until the count is reached or a signal ends it. */
+/*
+ * One look and then, where an interval was given, another after each until the count is reached or a signal ends it.
+ * Of a recording: with an interval its samples, else the first one after --from, or the last one.
+ */
 struct look {
 	const char *command;
 	const struct look_options *options;

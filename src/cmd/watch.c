@@ -274,7 +274,7 @@ static int run(const void *data)
 	vec_each(&watch.stalls, stall)
 		stall_free(*stall);
 	vec_done(&watch.stalls);
-	knowledge_free(live.knowledge);
+	live_diagnosis_done(&live);
 	return code;
 }
 

@@ -160,6 +160,11 @@ void diagnosis_set_netns_name(struct diagnosis *d, const char *name)
 	d->netns_name = name && *name ? xstrdup(name) : NULL;
 }
 
+void diagnosis_set_host(struct diagnosis *d, const char *host)
+{
+	snprintf(d->host, sizeof(d->host), "%.64s", host);
+}
+
 size_t diagnosis_selected(const struct diagnosis *d)
 {
 	return d->selected;

@@ -87,6 +87,8 @@ void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection
 void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
 /* Sockets of the last window that the selection let through. */
 size_t diagnosis_selected(const struct diagnosis *diagnosis);
+/* The name of the host that the snapshots come from, where it is not this one. */
+void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);
 /* Takes over the graph of the next window and draws the conclusions. */
 void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
 /* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */

@@ -43,6 +43,12 @@ static bool same_word(const char *a, const char *b)
 int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value)
 {
 	(void)enum_names_get(names);
+	/* Some names differ by case alone (the states of processes), so the exact one goes first. */
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->items[i].name, name) == 0) {
+			*ret_value = names->items[i].value;
+			return 0;
+		}
 	for (size_t i = 0; i < names->count; i++)
 		if (same_word(names->items[i].name, name)) {
 			*ret_value = names->items[i].value;

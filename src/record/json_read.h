@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/why.h"
-#include "record/field.h"
+#include "record/field_set.h"
 
 /*
  * One line into a struct of the type (type->size bytes). Members that are absent or null become unknown, names that the type
@@ -12,4 +12,3 @@
  */
 int record_read_json_line(const struct record_type *type, const char *line, size_t len, void *data,
 			  struct why *why) _must_check_;
-void record_free_strings(const struct record_type *type, void *data);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading a recording as what it is, a file from anywhere: opened read-only, nothing that the file brings along is run (views,
+ * triggers, functions in its schema), sizes and time are bounded, every cell is checked against its field.
+ */
+#pragma once
+
+#include <sqlite3.h>
+
+#include "base/vec.h"
+#include "base/why.h"
+#include "record/value.h"
+#include "store/about.h"
+
+struct recording;
+
+/* -EINVAL when it is no recording or a damaged one, -ENOTSUP when a later version wrote it; other errors as open(2) has them. */
+int recording_open(const char *path, struct recording **ret_recording, struct why *why) _must_check_;
+void recording_close(struct recording *recording);
+static inline void recording_closep(struct recording **recording)
+{
+	recording_close(*recording);
+}
+
+const char *recording_path(const struct recording *recording);
+const struct host_record *recording_host(const struct recording *recording);
+/* When it was begun. */
+uint64_t recording_begin_ns(const struct recording *recording);
+const char *recording_command(const struct recording *recording);
+/* For those who ask in SQL; the same defences hold. */
+sqlite3 *recording_db(struct recording *recording);
+/* Runs are ended after this time; 0: no limit. */
+void recording_limit_time(struct recording *recording, uint64_t ns);
+/* Makes an error of SQLite one of ours, with a sentence. */
+int recording_fail(struct recording *recording, int sqlite_code, struct why *why);
+
+/* Whether the file has such a table (its type's name, or the table's), and whether it is one of states. */
+bool recording_has(const struct recording *recording, const char *name);
+bool recording_has_states(const struct recording *recording, const char *name);
+
+struct recorded_table {
+	char *name;
+	bool states;
+	VEC(char *) columns;
+};
+
+/* All tables that were recorded, those about the recording itself included. */
+size_t recording_table_count(const struct recording *recording);
+const struct recorded_table *recording_table(const struct recording *recording, size_t number);
+
+/* --- rows --- */
+
+/* A walk over the rows of one table, in the order that they were written. */
+struct rows;
+
+struct rows_request {
+	const char *name;
+	const struct shape *shape;
+	uint64_t from_ns, to_ns; /* of time_ns; of states: any moment in between. to 0: to the end */
+};
+
+int rows_open(struct recording *recording, const struct rows_request *request, struct rows **ret_rows,
+	      struct why *why) _must_check_;
+/*
+ * The next row's parts into memory that the caller gives (parts[i] of shape->types[i]->size bytes); strings in them are the
+ * caller's: rows_free_parts. 1, 0 at the end, or an error.
+ */
+int rows_next(struct rows *rows, void *const *parts, struct why *why) _must_check_;
+void rows_free_parts(const struct shape *shape, void *const *parts);
+/* Of the last row of a table of states. */
+struct state_span {
+	int64_t first, last, pos;
+};
+const struct state_span *rows_span(const struct rows *rows);
+/* Rows that were passed over because a cell was not what its column says. */
+uint64_t rows_refused(const struct rows *rows);
+void rows_close(struct rows *rows);
+static inline void rows_closep(struct rows **rows)
+{
+	rows_close(*rows);
+}

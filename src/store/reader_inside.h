@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the files of the reader share. */
+#pragma once
+
+#include "store/column.h"
+#include "store/reader.h"
+
+struct recording {
+	sqlite3 *db;
+	char *path;
+	bool has_log;
+	bool preparing; /* nest's own questions; later ones are checked */
+	uint64_t deadline_ns;
+	VEC(struct recorded_table) tables;
+	VEC(char *) views; /* readable ones, made here */
+	struct host_record host;
+	struct recording_record about;
+};
+
+static inline void finish_statement(sqlite3_stmt **statement)
+{
+	sqlite3_finalize(*statement);
+}
+
+const struct recorded_table *recording_find(const struct recording *recording, const char *name);
+int recording_prepare(struct recording *recording, const char *sql, sqlite3_stmt **ret_statement,
+		      struct why *why) _must_check_;

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of a recording as records. */
+#include <errno.h>
+#include <string.h>
+
+#include "store/reader_inside.h"
+
+#define SQL_MAX       ((size_t)1 << 20)
+#define NSEC_PER_MSEC UINT64_C(1000000)
+
+/* Which field a column of the statement belongs to. */
+struct source {
+	struct field_ref ref;
+	int number;
+};
+
+struct rows {
+	struct recording *recording;
+	struct shape shape;
+	sqlite3_stmt *statement;
+	VEC(struct source) sources;
+	bool states;
+	struct state_span span;
+	uint64_t refused;
+};
+
+static bool has_column(const struct recorded_table *table, const char *name)
+{
+	vec_each(&table->columns, column)
+		if (strcmp(*column, name) == 0)
+			return true;
+	return false;
+}
+
+/* Columns that the file does not have stay unknown; those that no field has are not asked for. */
+static void add_select(struct rows *rows, const struct recorded_table *table, struct buf *sql)
+{
+	struct field_ref at = {};
+	int number = 0;
+
+	buf_add_text(sql, "SELECT ");
+	if (table->states) {
+		buf_add_text(sql, "first, last, pos");
+		number = 3;
+	}
+	while (shape_next(&rows->shape, &at)) {
+		if (!has_column(table, at.field->name))
+			continue;
+		buf_add_text(sql, number ? ", " : "");
+		sql_add_name(sql, at.field->name);
+		vec_push(&rows->sources, (struct source){at, number++});
+	}
+	if (number == 0)
+		buf_add_text(sql, "0");
+	buf_add_text(sql, " FROM main.");
+	sql_add_name(sql, table->name);
+}
+
+static void add_range(const struct recorded_table *table, struct buf *sql)
+{
+	if (table->states)
+		buf_add_text(sql, " WHERE last >= ?1 AND first <= ?2");
+	else if (has_column(table, "time_ns"))
+		buf_add_text(sql, " WHERE (time_ns >= ?1 AND time_ns <= ?2) OR time_ns IS NULL");
+	buf_add_text(sql, " ORDER BY rowid");
+}
+
+int rows_open(struct recording *recording, const struct rows_request *request, struct rows **ret_rows, struct why *why)
+{
+	const struct recorded_table *table = recording_find(recording, request->name);
+	_cleanup_(rows_closep) struct rows *rows = NULL;
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+	uint64_t scale, to;
+	int r;
+
+	if (!table)
+		return why_set(why, -ENOENT, "%s has no table %s", recording->path, request->name);
+	rows = xzalloc(sizeof(*rows));
+	rows->recording = recording;
+	rows->shape = *request->shape;
+	rows->states = table->states;
+	add_select(rows, table, &sql);
+	add_range(table, &sql);
+	r = recording_prepare(recording, buf_text(&sql), &rows->statement, why);
+	if (r < 0)
+		return r;
+	scale = table->states ? NSEC_PER_MSEC : 1;
+	to = request->to_ns ? min_of(request->to_ns / scale, (uint64_t)INT64_MAX) : (uint64_t)INT64_MAX;
+	(void)sqlite3_bind_int64(rows->statement, 1,
+				 (sqlite3_int64)min_of(request->from_ns / scale, (uint64_t)INT64_MAX));
+	(void)sqlite3_bind_int64(rows->statement, 2, (sqlite3_int64)to);
+	*ret_rows = take_ptr(rows);
+	return 0;
+}
+
+static int read_row(struct rows *rows, void *const *parts)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < rows->shape.count; i++) {
+		const struct record_type *type = rows->shape.types[i];
+
+		memset(parts[i], 0, type->size);
+		for (uint32_t field = 0; field < type->field_count; field++)
+			field_set_unknown(&type->fields[field], parts[i]);
+	}
+	if (rows->states)
+		rows->span = (struct state_span){sqlite3_column_int64(rows->statement, 0),
+						 sqlite3_column_int64(rows->statement, 1),
+						 sqlite3_column_int64(rows->statement, 2)};
+	for (size_t i = 0; r == 0 && i < rows->sources.count; i++) {
+		const struct source *source = &rows->sources.items[i];
+
+		r = column_read(source->ref.field, rows->statement, source->number, parts[source->ref.part]);
+	}
+	return r;
+}
+
+int rows_next(struct rows *rows, void *const *parts, struct why *why)
+{
+	int code;
+
+	while ((code = sqlite3_step(rows->statement)) == SQLITE_ROW) {
+		int r = read_row(rows, parts);
+
+		if (r == 0)
+			return 1;
+		/* One bad row does not spoil the others. */
+		rows_free_parts(&rows->shape, parts);
+		rows->refused++;
+	}
+	return code == SQLITE_DONE ? 0 : recording_fail(rows->recording, code, why);
+}
+
+void rows_free_parts(const struct shape *shape, void *const *parts)
+{
+	for (unsigned i = 0; i < shape->count; i++)
+		column_free_cells(shape->types[i], parts[i]);
+}
+
+const struct state_span *rows_span(const struct rows *rows)
+{
+	return &rows->span;
+}
+
+uint64_t rows_refused(const struct rows *rows)
+{
+	return rows->refused;
+}
+
+void rows_close(struct rows *rows)
+{
+	if (!rows)
+		return;
+	sqlite3_finalize(rows->statement);
+	vec_done(&rows->sources);
+	free(rows);
+}

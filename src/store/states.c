@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from which
+ * sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`, with room
+ * between neighbours for rows that come later.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/map.h"
+#include "store/writer_inside.h"
+
+#define POS_STEP INT64_C(1024)
+
+/* Of a row's content. 128 bits of a hash with a seed of its own: no two rows meet. */
+struct content {
+	uint64_t a, b;
+};
+
+struct held {
+	int64_t row; /* 0: not written yet */
+	int64_t pos;
+	uint64_t sample; /* the last one that it was seen in */
+};
+
+struct plan {
+	struct content content;
+	int64_t pos; /* 0: to be written */
+};
+
+struct states {
+	struct store_table *table;
+	struct map held; /* struct content -> struct held */
+	VEC(struct plan) plans;
+	struct buf bytes;
+	struct content seed;
+	sqlite3_stmt *end;
+	uint64_t sample;
+};
+
+struct states *states_new(struct store_table *table)
+{
+	struct states *states = xzalloc(sizeof(*states));
+
+	states->table = table;
+	states->held = MAP_INIT(sizeof(struct content), sizeof(struct held), 0);
+	states->bytes = BUF_INIT((size_t)1 << 20);
+	if (getrandom(&states->seed, sizeof(states->seed), 0) != sizeof(states->seed))
+		states->seed = (struct content){(uintptr_t)states, (uint64_t)getpid()};
+	return states;
+}
+
+void states_free(struct states *states)
+{
+	if (!states)
+		return;
+	map_done(&states->held);
+	vec_done(&states->plans);
+	buf_done(&states->bytes);
+	sqlite3_finalize(states->end);
+	free(states);
+}
+
+/* --- content --- */
+
+/* Everything that a field holds, in a form that two equal rows share. */
+static void add_content(struct buf *bytes, const struct field *field, const void *data)
+{
+	struct value value = field_get(field, data);
+
+	switch (value.class) {
+	case VALUE_UNKNOWN:
+		buf_add_char(bytes, 0);
+		return;
+	case VALUE_TEXT:
+		buf_add_char(bytes, 1);
+		buf_add(bytes, &value.len, sizeof(value.len));
+		buf_add(bytes, value.text, value.len);
+		return;
+	default:
+		buf_add_char(bytes, 2);
+		buf_add(bytes, (const char *)data + field->offset, field->size);
+	}
+}
+
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+	__uint128_t product = (__uint128_t)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static struct content content_of(const struct content *seed, const char *bytes, size_t n)
+{
+	struct content c = *seed;
+	uint64_t word[2];
+
+	for (size_t at = 0; at < n; at += sizeof(word)) {
+		memset(word, 0, sizeof(word));
+		memcpy(word, bytes + at, min_of(n - at, sizeof(word)));
+		c.a = fold(c.a ^ word[0] ^ UINT64_C(0xa0761d6478bd642f), word[1] ^ UINT64_C(0xe7037ed1a0b428db));
+		c.b = fold(c.b ^ word[1] ^ UINT64_C(0x8ebc6af09c88c6e3), word[0] ^ UINT64_C(0x589965cc75374cc3)) + c.a;
+	}
+	c.a = fold(c.a ^ n, UINT64_C(0x1d8e4e27c47d124f));
+	c.b = fold(c.b ^ n, UINT64_C(0xeb44accab455d165));
+	return c;
+}
+
+/* --- rows --- */
+
+static int end_row(struct states *states, const struct held *held)
+{
+	struct store *store = states->table->store;
+	int r = 0;
+
+	if (!states->end) {
+		_cleanup_buf_ struct buf sql = BUF_INIT(4096);
+
+		buf_add_text(&sql, "UPDATE ");
+		sql_add_name(&sql, states->table->name);
+		buf_add_text(&sql, " SET last = ?1 WHERE rowid = ?2");
+		r = store_prepare(store, buf_text(&sql), &states->end);
+	}
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(states->end, 1, (sqlite3_int64)held->sample);
+	sqlite3_bind_int64(states->end, 2, held->row);
+	return store_step(store, states->end);
+}
+
+static int write_row(struct states *states, const struct plan *plan, const void *data, int64_t pos)
+{
+	struct store_table *table = states->table;
+	struct store *store = table->store;
+	struct held *held;
+	int r = store_bind(table, &RECORD_OF(data), 4);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(table->insert, 1, (sqlite3_int64)states->sample);
+	sqlite3_bind_int64(table->insert, 2, STATE_OPEN);
+	sqlite3_bind_int64(table->insert, 3, pos);
+	r = store_step(store, table->insert);
+	if (r < 0)
+		return r;
+	store->rows++;
+	store->batch_rows++;
+	held = map_get(&states->held, &plan->content);
+	*held = (struct held){sqlite3_last_insert_rowid(store->db), pos, states->sample};
+	return 0;
+}
+
+/* Two rows of the same content are told apart by which of them comes first. */
+static struct held *find_held(struct states *states, struct content *content)
+{
+	struct held *held;
+
+	while ((held = map_get(&states->held, content)) && held->sample == states->sample)
+		content->a = fold(content->a + 1, UINT64_C(0x9e3779b97f4a7c15));
+	return held;
+}
+
+/* Which rows hold on: those that were there before, in the order that they had. */
+static int plan_rows(struct states *states, const struct snapshot_table *now)
+{
+	const struct record_type *type = now->type;
+	int64_t before = 0;
+	int r = 0;
+
+	states->plans.count = 0;
+	for (size_t i = 0; r == 0 && i < now->count; i++) {
+		const void *data = now->items + i * type->size;
+		struct plan plan = {};
+		struct held *held;
+
+		buf_clear(&states->bytes);
+		for (uint32_t field = 0; field < type->field_count; field++)
+			add_content(&states->bytes, &type->fields[field], data);
+		plan.content = content_of(&states->seed, states->bytes.data, states->bytes.len);
+		held = find_held(states, &plan.content);
+		if (held && held->pos > before) {
+			plan.pos = before = held->pos;
+			held->sample = states->sample;
+		} else {
+			/* It has moved up: the old row ends, a new one begins. */
+			if (held)
+				r = end_row(states, held);
+			/* Its place is taken, so that the next row of the same content finds another. */
+			held = map_put(&states->held, &plan.content, NULL);
+			*held = (struct held){.sample = states->sample};
+		}
+		vec_push(&states->plans, plan);
+	}
+	return r;
+}
+
+/* The position after which a row that holds on comes; far away when none does. */
+static int64_t next_pos(const struct states *states, size_t from, size_t *ret_count)
+{
+	size_t i = from;
+
+	while (i < states->plans.count && !states->plans.items[i].pos)
+		i++;
+	*ret_count = i - from;
+	return i < states->plans.count ? states->plans.items[i].pos : INT64_MAX;
+}
+
+static int write_rows(struct states *states, const struct snapshot_table *now)
+{
+	int64_t before = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < states->plans.count;) {
+		const struct plan *plan = &states->plans.items[i];
+		size_t count;
+		int64_t next = next_pos(states, i, &count), step;
+
+		if (count == 0) {
+			before = plan->pos;
+			i++;
+			continue;
+		}
+		step = min_of((next - before) / ((int64_t)count + 1), POS_STEP);
+		if (step == 0)
+			return -ERANGE;
+		for (size_t last = i + count; r == 0 && i < last; i++) {
+			before += step;
+			r = write_row(states, &states->plans.items[i], now->items + i * now->type->size, before);
+		}
+	}
+	return r;
+}
+
+static int end_rows(struct states *states, bool all)
+{
+	const void *key;
+	size_t at = 0;
+	void *value;
+	int r = 0;
+
+	while (r == 0 && map_next(&states->held, &at, &key, &value)) {
+		struct held *held = value;
+
+		if (!all && held->sample == states->sample)
+			continue;
+		if (held->sample == states->sample)
+			held->sample = states->table->store->last_sample;
+		if (held->row)
+			r = end_row(states, held);
+		(void)map_remove(&states->held, key);
+	}
+	return r;
+}
+
+int states_add(struct states *states, const struct snapshot_table *now, uint64_t sample)
+{
+	int r;
+
+	states->sample = sample;
+	r = plan_rows(states, now);
+	if (r == 0)
+		r = write_rows(states, now);
+	/* No room left between two neighbours: all rows begin anew with fresh numbers. */
+	if (r == -ERANGE) {
+		r = end_rows(states, true);
+		if (r == 0)
+			r = plan_rows(states, now);
+		if (r == 0)
+			r = write_rows(states, now);
+	}
+	return r == 0 ? end_rows(states, false) : r;
+}

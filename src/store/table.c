@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of a recording: their SQL, made from the record types. */
+#include <errno.h>
+#include <string.h>
+
+#include "store/writer_inside.h"
+
+#define SQL_MAX ((size_t)1 << 20)
+
+static void add_create(struct buf *sql, const struct store_table *table)
+{
+	bool comma = table->states != NULL;
+
+	buf_add_text(sql, "CREATE TABLE ");
+	sql_add_name(sql, table->name);
+	buf_add_text(sql,
+		     table->states ? " (first INTEGER NOT NULL, last INTEGER NOT NULL, pos INTEGER NOT NULL" : " (");
+	vec_each(&table->columns, column) {
+		buf_add_text(sql, comma ? ", " : "");
+		sql_add_name(sql, column->ref.field->name);
+		buf_add_format(sql, " %s", column_sql_type(column->ref.field));
+		comma = true;
+	}
+	buf_add_text(sql, ")");
+}
+
+static void add_insert(struct buf *sql, const struct store_table *table)
+{
+	size_t count = table->columns.count + (table->states ? 3 : 0);
+
+	buf_add_text(sql, "INSERT INTO ");
+	sql_add_name(sql, table->name);
+	buf_add_text(sql, " VALUES (");
+	for (size_t i = 0; i < count; i++)
+		buf_add_text(sql, i ? ", ?" : "?");
+	buf_add_text(sql, ")");
+}
+
+/* Times, handles and flags as people read them; of states a row for every sample that they hold in. */
+void store_add_view(struct buf *sql, const char *name, const struct shape *shape, bool states, bool temporary)
+{
+	_cleanup_free_ char *view = xasprintf("v_%s", name);
+	struct field_ref at = {};
+	bool comma = states;
+
+	buf_add_text(sql, temporary ? "CREATE TEMP VIEW " : "CREATE VIEW ");
+	sql_add_name(sql, view);
+	buf_add_text(sql, " AS SELECT ");
+	if (states)
+		buf_add_text(sql, "strftime('%Y-%m-%d %H:%M:%f', s.begin_time_ns / 1e9, 'unixepoch') AS time");
+	while (shape_next(shape, &at)) {
+		buf_add_text(sql, comma ? ", " : "");
+		comma = true;
+		if (column_add_readable(at.field, "t", sql)) {
+			buf_add_text(sql, " AS ");
+			/* A time that is readable has nothing to do with nanoseconds any more. */
+			if (at.field->kind == KIND_TIME && strcmp(at.field->name, "time_ns") == 0)
+				buf_add_text(sql, "time");
+			else
+				sql_add_name(sql, at.field->name);
+			continue;
+		}
+		buf_add_text(sql, "t.");
+		sql_add_name(sql, at.field->name);
+	}
+	buf_add_text(sql, " FROM main.");
+	sql_add_name(sql, name);
+	buf_add_text(sql, " AS t");
+	if (states)
+		buf_add_text(sql, " JOIN main.sample AS s ON s.id BETWEEN t.first AND t.last");
+}
+
+static int describe_columns(struct store_table *table)
+{
+	struct store_table *columns;
+	int r = store_table_open(table->store, column_type.name, &SHAPE_OF(&column_type), &columns);
+
+	vec_each(&table->columns, column) {
+		const struct field *field = column->ref.field;
+		struct column_record record = {.table = table->name,
+					       .column = field->name,
+					       .kind = field_kind_name(field->kind),
+					       .unit = field->unit,
+					       .help = field->help};
+
+		if (r == 0)
+			r = store_add(columns, &RECORD_OF(&record));
+	}
+	return r;
+}
+
+static int create(struct store_table *table)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+	struct store *store = table->store;
+	int r = store_begin(store);
+
+	add_create(&sql, table);
+	if (r == 0)
+		r = store_run(store, buf_text(&sql));
+	buf_clear(&sql);
+	store_add_view(&sql, table->name, &table->shape, table->states != NULL, false);
+	if (r == 0)
+		r = store_run(store, buf_text(&sql));
+	buf_clear(&sql);
+	add_insert(&sql, table);
+	if (r == 0)
+		r = store_prepare(store, buf_text(&sql), &table->insert);
+	return r;
+}
+
+int store_table_make(struct store *store, const char *name, const struct shape *shape, bool states,
+		     struct store_table **ret_table)
+{
+	struct store_table *table = xzalloc(sizeof(*table));
+	struct field_ref at = {};
+	int r;
+
+	*table = (struct store_table){
+		.store = store, .name = store_table_name(name), .shape = *shape, .time_column = -1};
+	vec_push(&store->tables, table);
+	while (shape_next(shape, &at)) {
+		struct column *column = vec_add(&table->columns);
+
+		column_init(column, at);
+		if (strcmp(at.field->name, "time_ns") == 0)
+			table->time_column = (int)table->columns.count - 1;
+	}
+	if (states)
+		table->states = states_new(table);
+	r = create(table);
+	/* The table of columns does not describe itself while it is being made. */
+	if (r == 0)
+		r = describe_columns(table);
+	*ret_table = table;
+	return r;
+}
+
+int store_table_open(struct store *store, const char *name, const struct shape *shape, struct store_table **ret_table)
+{
+	_cleanup_free_ char *wanted = store_table_name(name);
+
+	vec_each(&store->tables, table)
+		if (strcmp((*table)->name, wanted) == 0) {
+			*ret_table = *table;
+			return store->error;
+		}
+	return store_table_make(store, name, shape, false, ret_table);
+}
