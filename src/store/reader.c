@@ -59,24 +59,14 @@ void recording_limit_time(struct recording *recording, uint64_t ns)
 	recording->deadline_ns = ns ? clock_monotonic_ns() + ns : 0;
 }
 
-static bool is_own_view(const struct recording *recording, const char *name)
-{
-	vec_each(&recording->views, view)
-		if (strcmp(*view, name) == 0)
-			return true;
-	return false;
-}
-
-/* Reading, and nothing else: no writing, no other files, no settings, no views but those that nest made itself. */
+/* Reading, and nothing else: no writing, no other files, no settings. */
 static int authorize(void *context, int action, const char *a, const char *b _unused_, const char *database,
-		     const char *inside)
+		     const char *inside _unused_)
 {
 	const struct recording *recording = context;
 
 	if (recording->preparing)
 		return SQLITE_OK;
-	if (inside && !is_own_view(recording, inside))
-		return SQLITE_DENY;
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
@@ -117,6 +107,9 @@ static int defend(struct recording *recording, struct why *why)
 		code = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	/* Those of the file; views that nest makes in memory stay allowed. */
+	if (code == SQLITE_OK)
+		code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
 	set_limits(db);
@@ -216,14 +209,15 @@ static int read_schema(struct recording *recording, struct why *why)
 			   *name = (const char *)sqlite3_column_text(statement, 1),
 			   *sql = (const char *)sqlite3_column_text(statement, 2);
 
+		if (recording->tables.count == TABLES_MAX)
+			return why_set(why, -EINVAL, "%s has more tables than nest ever writes", recording->path);
+		/* Views are for other programs: they are switched off here. */
 		if (type && strcmp(type, "view") == 0)
 			continue;
 		if (!type || !name || !sql || strcmp(type, "table") != 0 || strncasecmp(sql, "CREATE TABLE ", 13) != 0)
 			return why_set(why, -EINVAL,
 				       "%s: has a trigger, an index or a virtual table, which nest never writes",
 				       recording->path);
-		if (recording->tables.count == TABLES_MAX)
-			return why_set(why, -EINVAL, "%s has more tables than nest ever writes", recording->path);
 		vec_add(&recording->tables)->name = xstrdup(name);
 	}
 	if (code != SQLITE_DONE)
@@ -347,9 +341,6 @@ void recording_close(struct recording *recording)
 		free(table->name);
 	}
 	vec_done(&recording->tables);
-	vec_each(&recording->views, view)
-		free(*view);
-	vec_done(&recording->views);
 	column_free_cells(&recording_type, &recording->about);
 	column_free_cells(&host_type, &recording->host);
 	sqlite3_close(recording->db);

@@ -12,7 +12,6 @@ struct recording {
 	bool preparing; /* nest's own questions; later ones are checked */
 	uint64_t deadline_ns;
 	VEC(struct recorded_table) tables;
-	VEC(char *) views; /* readable ones, made here */
 	struct host_record host;
 	struct recording_record about;
 };

@@ -103,7 +103,7 @@ static int ask_number(struct store *store, const char *sql, int64_t *ret_number)
 	return 0;
 }
 
-static int trim_table(struct store_table *table, uint64_t before_ns)
+static int trim_table(struct store_table *table, uint64_t from_ns, uint64_t to_ns)
 {
 	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -117,22 +117,23 @@ static int trim_table(struct store_table *table, uint64_t before_ns)
 		return 0;
 	buf_add_text(&sql, "DELETE FROM ");
 	sql_add_name(&sql, table->name);
-	buf_add_text(&sql, table->states ? " WHERE last < ?1 / 1000000"
-			   : is_sample   ? " WHERE id < ?1 / 1000000"
-					 : " WHERE time_ns < ?1");
+	buf_add_text(&sql, table->states ? " WHERE first > ?1 / 1000000 AND last < ?2 / 1000000"
+			   : is_sample   ? " WHERE id > ?1 / 1000000 AND id < ?2 / 1000000"
+					 : " WHERE time_ns > ?1 AND time_ns < ?2");
 	r = store_prepare(table->store, buf_text(&sql), &statement);
 	if (r < 0)
 		return r;
-	sqlite3_bind_int64(statement, 1, (sqlite3_int64)before_ns);
+	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)from_ns);
+	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)to_ns);
 	return store_step(table->store, statement);
 }
 
-int store_trim(struct store *store, uint64_t before_ns)
+int store_trim(struct store *store, uint64_t from_ns, uint64_t to_ns)
 {
 	int r = store_begin(store);
 
 	for (size_t i = 0; r == 0 && i < store->tables.count; i++)
-		r = trim_table(store->tables.items[i], before_ns);
+		r = trim_table(store->tables.items[i], from_ns, to_ns);
 	return r == 0 ? store_commit(store) : r;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/views.h"
 #include "store/writer_inside.h"
 
 #define SQL_MAX ((size_t)1 << 20)
@@ -36,38 +37,14 @@ static void add_insert(struct buf *sql, const struct store_table *table)
 	buf_add_text(sql, ")");
 }
 
-/* Times, handles and flags as people read them; of states a row for every sample that they hold in. */
-void store_add_view(struct buf *sql, const char *name, const struct shape *shape, bool states, bool temporary)
+static void add_view(struct buf *sql, const struct store_table *table)
 {
-	_cleanup_free_ char *view = xasprintf("v_%s", name);
-	struct field_ref at = {};
-	bool comma = states;
+	struct view_columns columns = {};
 
-	buf_add_text(sql, temporary ? "CREATE TEMP VIEW " : "CREATE VIEW ");
-	sql_add_name(sql, view);
-	buf_add_text(sql, " AS SELECT ");
-	if (states)
-		buf_add_text(sql, "strftime('%Y-%m-%d %H:%M:%f', s.begin_time_ns / 1e9, 'unixepoch') AS time");
-	while (shape_next(shape, &at)) {
-		buf_add_text(sql, comma ? ", " : "");
-		comma = true;
-		if (column_add_readable(at.field, "t", sql)) {
-			buf_add_text(sql, " AS ");
-			/* A time that is readable has nothing to do with nanoseconds any more. */
-			if (at.field->kind == KIND_TIME && strcmp(at.field->name, "time_ns") == 0)
-				buf_add_text(sql, "time");
-			else
-				sql_add_name(sql, at.field->name);
-			continue;
-		}
-		buf_add_text(sql, "t.");
-		sql_add_name(sql, at.field->name);
-	}
-	buf_add_text(sql, " FROM main.");
-	sql_add_name(sql, name);
-	buf_add_text(sql, " AS t");
-	if (states)
-		buf_add_text(sql, " JOIN main.sample AS s ON s.id BETWEEN t.first AND t.last");
+	vec_each(&table->columns, column)
+		vec_push(&columns.items, (struct view_column){column->ref.field->name, column->ref.field});
+	view_add_sql(sql, table->name, table->states != NULL, false, &columns);
+	vec_done(&columns.items);
 }
 
 static int describe_columns(struct store_table *table)
@@ -99,7 +76,7 @@ static int create(struct store_table *table)
 	if (r == 0)
 		r = store_run(store, buf_text(&sql));
 	buf_clear(&sql);
-	store_add_view(&sql, table->name, &table->shape, table->states != NULL, false);
+	add_view(&sql, table);
 	if (r == 0)
 		r = store_run(store, buf_text(&sql));
 	buf_clear(&sql);

@@ -38,8 +38,8 @@ int store_add_loss(struct store *store, const char *source, uint64_t count) _mus
 int store_commit(struct store *store);
 /* Ends it if it is old enough. */
 int store_tick(struct store *store);
-/* Forgets what is older, except what still holds. */
-int store_trim(struct store *store, uint64_t before_ns) _must_check_;
+/* Forgets what lies between the two times, except what still holds at one of them. */
+int store_trim(struct store *store, uint64_t from_ns, uint64_t to_ns) _must_check_;
 /* Size of the file as far as it is in use, and rows written so far. */
 uint64_t store_size(struct store *store);
 uint64_t store_rows(const struct store *store);

@@ -61,8 +61,3 @@ int store_bind(struct store_table *table, const struct record *record, int numbe
 struct states *states_new(struct store_table *table);
 void states_free(struct states *states);
 int states_add(struct states *states, const struct snapshot_table *now, uint64_t sample) _must_check_;
-
-/* --- views --- */
-
-/* The statement that makes the readable view of a table. */
-void store_add_view(struct buf *sql, const char *name, const struct shape *shape, bool states, bool temporary);

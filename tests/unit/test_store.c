@@ -376,7 +376,7 @@ TEST(a_moving_window_forgets_what_no_longer_holds)
 
 		save_text(store, snapshot, i, text);
 	}
-	CHECK_OK(store_trim(store, (UINT64_C(1800000000) + 18) * NSEC_PER_SEC));
+	CHECK_OK(store_trim(store, 0, (UINT64_C(1800000000) + 18) * NSEC_PER_SEC));
 	CHECK_EQ_UINT(store_oldest_ns(store), (UINT64_C(1800000000) + 18) * NSEC_PER_SEC);
 	CHECK_OK(store_close(store, &why));
 	check_replay(&room, kept, ARRAY_SIZE(kept));

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest record: keeps what is seen in a file, as a whole, as a moving window, or around findings only. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/live_diagnosis.h"
+
+/* How often the window is moved, and how much of it goes at once when the file is full. */
+#define HOUSEKEEPING_NS (1 * NSEC_PER_SEC)
+#define SIZE_PART       10
+
+struct config {
+	const char *file;
+	struct text_list what;
+	uint64_t duration_ns;
+	const char *netns;
+	const char *rules;
+	uint64_t size;
+	uint64_t age_ns;
+	double on_finding;
+	uint64_t before_ns;
+	uint64_t after_ns;
+	struct command_line command;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist"),
+	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
+	OPTION(struct config, netns, TEXT, "netns", 'N', "NETNS", "look at this network namespace: name, path or pid"),
+	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct config, size, SIZE, "size", 0, "BYTES",
+	       "a moving window: forget the oldest when the file reaches this size"),
+	OPTION(struct config, age_ns, SECONDS, "age", 0, "TIME",
+	       "a moving window: forget what is older than this (24h)"),
+	OPTION(struct config, on_finding, RATIO, "on-finding", 0, "CERTAINTY",
+	       "keep only the time around findings that are at least this certain"),
+	OPTION(struct config, before_ns, SECONDS, "before", 0, "TIME",
+	       "with --on-finding: how much of the time before (30s)"),
+	OPTION(struct config, after_ns, SECONDS, "after", 0, "TIME",
+	       "with --on-finding: how much of the time after (30s)"),
+	POSITIONAL(struct config, what, TEXTS, "WHAT",
+		   "what to record: diagnose (snapshots and findings; the default)"),
+	OPTION(struct config, command, COMMAND, NULL, 0, "COMMAND", "run this command and end when it ends"),
+	OPTION_END,
+};
+
+struct recorder {
+	const struct config *config;
+	struct live_diagnosis *live;
+	struct loop *loop;
+	struct child *child;
+	uint64_t keep_until_ns; /* with --on-finding: this much is kept whatever comes */
+	uint64_t findings, marks;
+};
+
+static int fail(struct recorder *recorder, int r)
+{
+	if (r < 0 && !recorder->live->why.text[0])
+		(void)why_set(&recorder->live->why, r, "%s", store_why(recorder->live->store));
+	return r;
+}
+
+/* --- the moving window --- */
+
+static int keep_size(struct recorder *recorder, uint64_t now_ns)
+{
+	struct store *store = recorder->live->store;
+	uint64_t oldest_ns;
+
+	if (!recorder->config->size || store_size(store) < recorder->config->size)
+		return 0;
+	oldest_ns = store_oldest_ns(store);
+	if (oldest_ns == 0 || oldest_ns >= now_ns)
+		return 0;
+	return store_trim(store, 0, oldest_ns + max_of((now_ns - oldest_ns) / SIZE_PART, HOUSEKEEPING_NS));
+}
+
+static int keep_window(struct recorder *recorder)
+{
+	const struct config *config = recorder->config;
+	struct store *store = recorder->live->store;
+	uint64_t now_ns = clock_real_ns();
+	int r = store_tick(store);
+
+	if (r == 0 && config->age_ns && now_ns > config->age_ns)
+		r = store_trim(store, 0, now_ns - config->age_ns);
+	if (r == 0 && config->on_finding > 0 && now_ns - config->before_ns > recorder->keep_until_ns)
+		r = store_trim(store, recorder->keep_until_ns, now_ns - config->before_ns);
+	return r == 0 ? keep_size(recorder, now_ns) : r;
+}
+
+static void on_housekeeping(void *context, uint64_t expirations _unused_)
+{
+	struct recorder *recorder = context;
+	int r = fail(recorder, keep_window(recorder));
+
+	if (r < 0)
+		loop_stop(recorder->loop, r);
+}
+
+/* --- what happens meanwhile --- */
+
+static void on_mark(void *context, int signal_number _unused_)
+{
+	struct recorder *recorder = context;
+	int r = store_add_mark(recorder->live->store, clock_real_ns(), "SIGUSR2");
+
+	recorder->marks++;
+	recorder->keep_until_ns = clock_real_ns() + recorder->config->after_ns;
+	if (r == 0)
+		r = store_commit(recorder->live->store);
+	if (fail(recorder, r) < 0)
+		loop_stop(recorder->loop, r);
+}
+
+static void on_command_end(void *context, int status _unused_)
+{
+	struct recorder *recorder = context;
+
+	loop_stop(recorder->loop, 0);
+}
+
+static int prepare_loop(struct live_diagnosis *live, struct loop *loop)
+{
+	struct recorder *recorder = live->context;
+	int r = loop_add_signal(loop, SIGUSR2, on_mark, recorder);
+
+	recorder->loop = loop;
+	if (r == 0)
+		r = loop_add_timer(loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, recorder, NULL);
+	if (r == 0 && recorder->child)
+		r = child_watch(recorder->child, loop, on_command_end, recorder);
+	if (r == 0 && recorder->child)
+		child_release(recorder->child);
+	return r;
+}
+
+/* A finding that is certain enough keeps the time around it. */
+static int see_findings(struct live_diagnosis *live)
+{
+	struct recorder *recorder = live->context;
+	const struct config *config = recorder->config;
+	const struct diagnosis_record *record = diagnosis_get(live->diagnosis);
+	const struct finding_record *findings = record->findings.items;
+	uint64_t now_ns = record->start_ns + record->window_ms * 1000000;
+	_cleanup_free_ char *label = NULL;
+	bool is_new;
+
+	recorder->findings += record->findings.count;
+	if (config->on_finding <= 0 || record->findings.count == 0 || findings[0].certainty < config->on_finding)
+		return 0;
+	is_new = now_ns > recorder->keep_until_ns;
+	recorder->keep_until_ns = now_ns + config->after_ns;
+	if (!is_new)
+		return 0;
+	label = xasprintf("finding: %s %s", findings[0].cause, findings[0].module);
+	return fail(recorder, store_add_mark(live->store, now_ns, label));
+}
+
+/* --- the command --- */
+
+static int check_config(const struct config *config)
+{
+	for (size_t i = 0; i < config->what.count; i++)
+		if (strcmp(config->what.items[i], "diagnose") != 0) {
+			_cleanup_buf_ struct buf shown = BUF_INIT(256);
+
+			text_add_terminal(&shown, config->what.items[i], strnlen(config->what.items[i], 60));
+			log_error("record: '%s' cannot be recorded (nest record --help)", buf_text(&shown));
+			return EXIT_USAGE;
+		}
+	if (!config->file) {
+		log_error("record: -o FILE is missing: where to record to");
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+static int record(struct recorder *recorder)
+{
+	struct live_diagnosis *live = recorder->live;
+	const struct config *config = recorder->config;
+	int code, result;
+
+	if (config->command.argc > 0 && child_start(&config->command, &recorder->child, &live->why) < 0) {
+		log_error("record: %s", live->why.text);
+		return EXIT_IO;
+	}
+	code = live_diagnosis_save(live, "record", config->file);
+	if (code != EXIT_DONE)
+		return code;
+	result = live_diagnosis_run(live);
+	/* Somebody who ends a recording without an end has asked for that. */
+	code = live_diagnosis_exit_code(live, "record", result);
+	if (recorder->child && child_error(recorder->child)) {
+		log_error("record: cannot run %s: %s", config->command.argv[0], strerror(child_error(recorder->child)));
+		return EXIT_USAGE;
+	}
+	return code;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct recorder recorder = {.config = config};
+	struct live_diagnosis live = {.netns = config->netns,
+				      .duration_ns = config->duration_ns,
+				      .report = see_findings,
+				      .prepare_loop = prepare_loop,
+				      .context = &recorder};
+	int code = check_config(config);
+
+	recorder.live = &live;
+	if (code == EXIT_DONE)
+		code = live_diagnosis_prepare(&live, "record", config->rules, NULL);
+	if (code == EXIT_DONE)
+		code = record(&recorder);
+	child_free(recorder.child);
+	live_diagnosis_done(&live);
+	return code;
+}
+
+static const char *const examples[] = {
+	"nest record -o day.nest --age 24h --size 1GiB",
+	"the last day of this host, in at most 1 GiB; nest report day.nest reads it",
+	"nest record -o stalls.nest --on-finding 0.8",
+	"half a minute before and after each clear finding, nothing else",
+	"nest record -o run.nest -- ./benchmark",
+	"while the benchmark runs",
+	NULL,
+};
+
+static const struct config defaults = {.before_ns = 30 * NSEC_PER_SEC, .after_ns = 30 * NSEC_PER_SEC};
+
+static const struct command record_command = {
+	.name = "record",
+	.summary = "keep what is seen in a file, for later",
+	.description =
+		"Snapshots five times a second and the diagnosis of every second go into one SQLite file; what did not "
+		"change is not written again. nest diagnose, watch, sockets and the others read it with -f, "
+		"nest report sums it up, nest sql asks it anything.\n\n"
+		"SIGUSR2, or nest snapshot from another terminal, marks a moment. With --on-finding a mark keeps the "
+		"time around it, too.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.defaults = &defaults,
+	.run = run,
+};
+COMMAND(record_command);

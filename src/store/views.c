@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "store/reader_inside.h"
+#include "store/views.h"
+
+#define SQL_MAX ((size_t)1 << 20)
+
+static void add_column(struct buf *sql, const struct view_column *column)
+{
+	const struct field *field = column->field;
+
+	if (field && column_add_readable(field, "t", sql)) {
+		buf_add_text(sql, " AS ");
+		/* A time that is readable has nothing to do with nanoseconds any more. */
+		if (strcmp(field->name, "time_ns") == 0)
+			buf_add_text(sql, "time");
+		else
+			sql_add_name(sql, field->name);
+		return;
+	}
+	buf_add_text(sql, "t.");
+	sql_add_name(sql, column->name);
+}
+
+void view_add_sql(struct buf *sql, const char *name, bool states, bool temporary, const struct view_columns *columns)
+{
+	_cleanup_free_ char *view = xasprintf("v_%s", name);
+	bool comma = states;
+
+	buf_add_text(sql, temporary ? "CREATE TEMP VIEW " : "CREATE VIEW ");
+	sql_add_name(sql, view);
+	buf_add_text(sql, " AS SELECT ");
+	if (states)
+		buf_add_text(sql, "strftime('%Y-%m-%d %H:%M:%f', s.begin_time_ns / 1e9, 'unixepoch') AS time");
+	vec_each(&columns->items, column) {
+		buf_add_text(sql, comma ? ", " : "");
+		comma = true;
+		add_column(sql, column);
+	}
+	buf_add_text(sql, " FROM main.");
+	sql_add_name(sql, name);
+	buf_add_text(sql, " AS t");
+	if (states)
+		buf_add_text(sql, " JOIN main.sample AS s ON s.id BETWEEN t.first AND t.last");
+}
+
+static const struct field *find_in(const struct record_type *type, const char *column)
+{
+	for (uint32_t i = 0; i < type->field_count; i++)
+		if (strcmp(type->fields[i].name, column) == 0)
+			return &type->fields[i];
+	return NULL;
+}
+
+const struct field *view_find_field(const char *table, const char *column)
+{
+	const struct field *field = NULL;
+
+	registry_each(record_type, type) {
+		_cleanup_free_ char *name = store_table_name((*type)->name);
+
+		if (!field && strcmp(name, table) == 0)
+			field = find_in(*type, column);
+	}
+	/* What comes before the type's own fields. */
+	if (!field)
+		field = find_in(&moment_type, column);
+	return field;
+}
+
+static int make_view(struct recording *recording, const struct recorded_table *table, struct why *why)
+{
+	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
+	struct view_columns columns = {};
+	int code;
+
+	vec_each(&table->columns, name)
+		if (!table->states ||
+		    (strcmp(*name, "first") != 0 && strcmp(*name, "last") != 0 && strcmp(*name, "pos") != 0))
+			vec_push(&columns.items, (struct view_column){*name, view_find_field(table->name, *name)});
+	view_add_sql(&sql, table->name, table->states, true, &columns);
+	vec_done(&columns.items);
+	code = sqlite3_exec(recording->db, buf_text(&sql), NULL, NULL, NULL);
+	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
+}
+
+int recording_make_views(struct recording *recording, struct why *why)
+{
+	int r = 0;
+
+	recording->preparing = true;
+	(void)sqlite3_exec(recording->db, "PRAGMA query_only = 0", NULL, NULL, NULL);
+	for (size_t i = 0; r == 0 && i < recording->tables.count; i++)
+		r = make_view(recording, &recording->tables.items[i], why);
+	(void)sqlite3_exec(recording->db, "PRAGMA query_only = 1", NULL, NULL, NULL);
+	recording->preparing = false;
+	return r;
+}

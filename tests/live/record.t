@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# timeout: 120
+# nest record: a moving window, marks, the time around findings, a command, a full disk; and nest sql over what it wrote.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3
+require_cmd sqlite3
+
+sql() {
+	"$nest" sql "$1" "$2" --json 2>/dev/null
+}
+
+ns_make host
+in_ns "$host" ip link set lo up
+
+# While a command runs.
+"$nest" record -o "$room/command.nest" -N "$host" -- sleep 1 >"$room/out" 2>"$room/err"
+is "$?" 0 'a command is recorded'
+like "$(tail -n 1 "$room/err")" '^nest: [0-9]+ events, 0 lost' 'the closing line counts'
+is "$(sql "$room/command.nest" 'SELECT count(*) BETWEEN 4 AND 12 AS n FROM sample')" '{"n":1}' 'for as long as it ran'
+"$nest" record -o "$room/none.nest" -- /nonexistent/command >/dev/null 2>"$room/err"
+is "$?" 2 'a command that cannot be run'
+like "$(cat "$room/err")" 'cannot run /nonexistent/command: No such file' 'is told'
+"$nest" record >/dev/null 2>"$room/err"
+is "$?" 2 'a recording needs a file'
+
+# A moving window, and marks.
+nest_bg record -o "$room/window.nest" -N "$host" --age 3
+wait_ready "$nest_err"
+wait_for 10 sh -c "[ \"\$(sqlite3 -readonly '$room/window.nest' 'SELECT max(id) - min(id) > 2500 FROM sample' 2>/dev/null)\" = 1 ]"
+"$nest" snapshot -p "$nest_pid" 2>"$room/err"
+is "$?" 0 'nest snapshot finds the recorder'
+is "$(cat "$room/err")" 'nest: marked this moment in 1 recording' 'and says so'
+sleep 1.2
+kill -INT "$nest_pid"
+wait "$nest_pid"
+is "$?" 0 'a recording without an end is ended by a signal'
+is "$(sql "$room/window.nest" "SELECT label FROM mark")" '{"label":"SIGUSR2"}' 'the mark is in the file'
+is "$(sql "$room/window.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 4500 AS n FROM sample')" '{"n":1}' 'the window is as long as was asked for'
+"$nest" snapshot -p 1 2>/dev/null
+is "$?" 3 'a process that does not record is left alone'
+
+# Around findings only: nothing is found here, so only the last moments stay.
+"$nest" record -o "$room/quiet.nest" -N "$host" -d 6 --on-finding 0.5 --before 2 2>/dev/null
+is "$?" 0 'a recording of findings'
+is "$(sql "$room/quiet.nest" 'SELECT max(id) - min(id) < 3500 AS n FROM sample')" '{"n":1}' 'forgets what nobody asked about'
+
+# A full disk, which is gone with the mount namespace.
+mkdir "$room/disk"
+# shellcheck disable=SC2016
+nest=$nest room=$room host=$host unshare --mount bash -c '
+mount -t tmpfs -o size=600k none "$room/disk"
+"$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/err" -- sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
+code=$?
+rm "$room/disk/fill"
+cp "$room/disk/"r.nest* "$room/"
+exit "$code"'
+is "$?" 5 'a full disk ends the recording'
+like "$(cat "$room/err")" 'no space left; what was recorded until now is kept' 'with a clear message'
+is "$(sql "$room/r.nest" 'SELECT count(*) > 0 AS n FROM sample')" '{"n":1}' 'and what is there can be read'
+
+# SQL, in nest and in the shell.
+is "$(sql "$room/window.nest" "SELECT count(*) > 50 AS n FROM \"column\" WHERE \"table\" = 'tcp'")" '{"n":1}' 'columns are documented'
+like "$("$nest" sql "$room/window.nest" --schema 2>/dev/null)" 'tcp +srtt_ns +nanoseconds +- +smoothed round-trip time' '--schema shows them'
+is "$(sqlite3 "$room/window.nest" "SELECT count(DISTINCT time) > 5, max(time) LIKE '20__-__-__ __:__:__.___' FROM v_counter")" '1|1' 'the shell sees readable times'
+for query in 'DELETE FROM sample' 'CREATE TABLE x (a)' 'PRAGMA journal_mode = WAL' "ATTACH '$room/x' AS x" "SELECT load_extension('x')" 'SELECT 1; SELECT 2' 'nonsense' ''; do
+	"$nest" sql "$room/window.nest" "$query" >/dev/null 2>"$room/err"
+	is "$?" 2 "refused: $query"
+done
+"$nest" sql "$room/window.nest" 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c' --timeout 0.3 >/dev/null 2>"$room/err"
+is "$?" 5 'a question without an end is ended'
+sqlite3 "$room/window.nest" "CREATE VIEW evil AS SELECT hex(randomblob(100)) FROM sample; DROP VIEW v_mark; CREATE VIEW v_mark AS SELECT 'not so' AS label"
+"$nest" sql "$room/window.nest" 'SELECT * FROM evil' >/dev/null 2>"$room/err"
+is "$?" 2 'a view of the file is not used'
+is "$(sql "$room/window.nest" 'SELECT label FROM v_mark')" '{"label":"SIGUSR2"}' "nest's own is"
+
+finish
