@@ -21,7 +21,8 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "look for this long (3; a recording: all of it)"),
+	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
+	       "look for this long (3; a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL,
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
@@ -31,7 +32,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
 	       "write all that was measured there, a JSON line a module and window"),
-	OPTION(struct config, save, TEXT, "save", 0, "FILE", "keep what was seen in this recording, to be read with -f"),
+	OPTION(struct config, save, TEXT, "save", 0, "FILE",
+	       "keep what was seen in this recording, to be read with -f"),
 	OPTION_END,
 };
 

@@ -20,8 +20,7 @@ struct config {
 	const char *file;
 	struct text_list what;
 	uint64_t duration_ns;
-	const char *netns;
-	const char *rules;
+	struct live_options live;
 	uint64_t size;
 	uint64_t age_ns;
 	double on_finding;
@@ -33,8 +32,9 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist"),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
-	OPTION(struct config, netns, TEXT, "netns", 'N', "NETNS", "look at this network namespace: name, path or pid"),
-	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct config, live.netns, TEXT, "netns", 'N', "NETNS",
+	       "look at this network namespace: name, path, pid, or all"),
+	OPTION(struct config, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct config, size, SIZE, "size", 0, "BYTES",
 	       "a moving window: forget the oldest when the file reaches this size"),
 	OPTION(struct config, age_ns, SECONDS, "age", 0, "TIME",
@@ -57,7 +57,6 @@ struct recorder {
 	struct loop *loop;
 	struct child *child;
 	uint64_t keep_until_ns; /* with --on-finding: this much is kept whatever comes */
-	uint64_t findings, marks;
 };
 
 static int fail(struct recorder *recorder, int r)
@@ -112,7 +111,6 @@ static void on_mark(void *context, int signal_number _unused_)
 	struct recorder *recorder = context;
 	int r = store_add_mark(recorder->live->store, clock_real_ns(), "SIGUSR2");
 
-	recorder->marks++;
 	recorder->keep_until_ns = clock_real_ns() + recorder->config->after_ns;
 	if (r == 0)
 		r = store_commit(recorder->live->store);
@@ -143,17 +141,20 @@ static int prepare_loop(struct live_diagnosis *live, struct loop *loop)
 }
 
 /* A finding that is certain enough keeps the time around it. */
-static int see_findings(struct live_diagnosis *live)
+static int see_findings(struct live_diagnosis *live, const struct live_view *view)
 {
 	struct recorder *recorder = live->context;
 	const struct config *config = recorder->config;
-	const struct diagnosis_record *record = diagnosis_get(live->diagnosis);
-	const struct finding_record *findings = record->findings.items;
-	uint64_t now_ns = record->start_ns + record->window_ms * 1000000;
+	const struct diagnosis_record *record = view->gone ? NULL : diagnosis_get(view->diagnosis);
+	const struct finding_record *findings;
 	_cleanup_free_ char *label = NULL;
+	uint64_t now_ns;
 	bool is_new;
 
-	recorder->findings += record->findings.count;
+	if (!record)
+		return 0;
+	findings = record->findings.items;
+	now_ns = record->start_ns + record->window_ms * 1000000;
 	if (config->on_finding <= 0 || record->findings.count == 0 || findings[0].certainty < config->on_finding)
 		return 0;
 	is_new = now_ns > recorder->keep_until_ns;
@@ -210,7 +211,7 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct recorder recorder = {.config = config};
-	struct live_diagnosis live = {.netns = config->netns,
+	struct live_diagnosis live = {.options = &config->live,
 				      .duration_ns = config->duration_ns,
 				      .report = see_findings,
 				      .prepare_loop = prepare_loop,
@@ -219,7 +220,7 @@ static int run(const void *data)
 
 	recorder.live = &live;
 	if (code == EXIT_DONE)
-		code = live_diagnosis_prepare(&live, "record", config->rules, NULL);
+		code = live_diagnosis_prepare(&live, "record", NULL);
 	if (code == EXIT_DONE)
 		code = record(&recorder);
 	child_free(recorder.child);
