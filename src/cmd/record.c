@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <sys/wait.h>
 
-#include "base/child.h"
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/text.h"
+#include "cmd/child.h"
 #include "cmd/command.h"
 #include "cmd/live_diagnosis.h"
 
@@ -55,7 +54,7 @@ struct recorder {
 	const struct config *config;
 	struct live_diagnosis *live;
 	struct loop *loop;
-	struct child *child;
+	struct child child;
 	uint64_t keep_until_ns; /* with --on-finding: this much is kept whatever comes */
 };
 
@@ -118,7 +117,7 @@ static void on_mark(void *context, int signal_number _unused_)
 		loop_stop(recorder->loop, r);
 }
 
-static void on_command_end(void *context, int status _unused_)
+static void on_command_end(void *context)
 {
 	struct recorder *recorder = context;
 
@@ -133,10 +132,8 @@ static int prepare_loop(struct live_diagnosis *live, struct loop *loop)
 	recorder->loop = loop;
 	if (r == 0)
 		r = loop_add_timer(loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, recorder, NULL);
-	if (r == 0 && recorder->child)
-		r = child_watch(recorder->child, loop, on_command_end, recorder);
-	if (r == 0 && recorder->child)
-		child_release(recorder->child);
+	if (r == 0 && recorder->child.pid)
+		r = child_start(&recorder->child, loop, on_command_end, recorder);
 	return r;
 }
 
@@ -190,7 +187,7 @@ static int record(struct recorder *recorder)
 	const struct config *config = recorder->config;
 	int code, result;
 
-	if (config->command.argc > 0 && child_start(&config->command, &recorder->child, &live->why) < 0) {
+	if (config->command.argc > 0 && child_prepare(&recorder->child, &config->command, &live->why) < 0) {
 		log_error("record: %s", live->why.text);
 		return EXIT_IO;
 	}
@@ -200,17 +197,13 @@ static int record(struct recorder *recorder)
 	result = live_diagnosis_run(live);
 	/* Somebody who ends a recording without an end has asked for that. */
 	code = live_diagnosis_exit_code(live, "record", result);
-	if (recorder->child && child_error(recorder->child)) {
-		log_error("record: cannot run %s: %s", config->command.argv[0], strerror(child_error(recorder->child)));
-		return EXIT_USAGE;
-	}
 	return code;
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct recorder recorder = {.config = config};
+	struct recorder recorder = {.config = config, .child = CHILD_INIT};
 	struct live_diagnosis live = {.options = &config->live,
 				      .duration_ns = config->duration_ns,
 				      .report = see_findings,
@@ -223,7 +216,7 @@ static int run(const void *data)
 		code = live_diagnosis_prepare(&live, "record", NULL);
 	if (code == EXIT_DONE)
 		code = record(&recorder);
-	child_free(recorder.child);
+	child_done(&recorder.child);
 	live_diagnosis_done(&live);
 	return code;
 }
