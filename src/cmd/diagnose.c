@@ -10,7 +10,7 @@
 #include "view/json.h"
 
 struct config {
-	struct live_options live;
+	struct diagnosis_options live;
 	uint64_t duration_ns;
 	bool json;
 	bool all;
@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, json, FLAG, "json", 'j', NULL,
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
-	OPTION_GROUP(struct config, live, live_option_table),
+	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
 	       "exit with 1 when a finding is at least this certain"),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),

@@ -15,21 +15,21 @@
 #define SAMPLES_MIN      2  /* a window, however many there are a second */
 #define SAMPLES_A_SECOND 20 /* at most, but for that */
 
-const struct option_spec live_option_table[] = {
-	OPTION(struct live_options, netns, TEXT, "netns", 'N', "NETNS",
+const struct option_spec diagnosis_option_table[] = {
+	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
 	       "look at this network namespace: name, path, pid, or all"),
-	OPTION(struct live_options, selection.pid, UINT, "pid", 'p', "PID",
+	OPTION(struct diagnosis_options, selection.pid, UINT, "pid", 'p', "PID",
 	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
-	OPTION(struct live_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
+	OPTION(struct diagnosis_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
 	       "only what processes of this control group or below it use"),
-	OPTION(struct live_options, selection.dev, TEXT, "interface", 'i', "IFACE",
+	OPTION(struct diagnosis_options, selection.dev, TEXT, "interface", 'i', "IFACE",
 	       "only connections that leave through this interface"),
-	OPTION(struct live_options, selection.ports, PORTS, "port", 'P', "PORT,..",
+	OPTION(struct diagnosis_options, selection.ports, PORTS, "port", 'P', "PORT,..",
 	       "only sockets with one of these ports on either side"),
-	OPTION(struct live_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
-	OPTION(struct live_options, engine, TEXT, "engine", 0, "NAME",
+	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
 	       "who judges: rules (the default), nest2011, flowdiagnoser"),
-	OPTION_GROUP(struct live_options, input, input_option_table),
+	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
 	OPTION_END,
 };
 
@@ -130,7 +130,7 @@ static void refresh_namespaces(struct state *state)
 static int find_namespaces(struct state *state)
 {
 	struct live_diagnosis *live = state->live;
-	const struct live_options *options = live->options;
+	const struct diagnosis_options *options = live->options;
 	char pid[24] = "";
 	int r;
 

@@ -12,14 +12,14 @@
 #include "store/writer.h"
 
 /* What the commands that diagnose let people choose; for OPTION_GROUP. */
-struct live_options {
+struct diagnosis_options {
 	const char *netns;
 	struct selection selection;
 	const char *rules;
 	const char *engine;
 	struct input_options input; /* a recording instead of the live host */
 };
-extern const struct option_spec live_option_table[];
+extern const struct option_spec diagnosis_option_table[];
 
 /* One namespace. */
 struct live_view {
@@ -34,7 +34,7 @@ struct live_view {
 struct loop;
 
 struct live_diagnosis {
-	const struct live_options *options;
+	const struct diagnosis_options *options;
 	uint64_t duration_ns; /* 0: until somebody ends it, or the recording does */
 	unsigned rate;        /* windows a second; 0: one */
 	struct store *store;  /* where snapshots and findings are kept as well; NULL: nowhere */

@@ -19,7 +19,7 @@ struct config {
 	const char *file;
 	struct text_list what;
 	uint64_t duration_ns;
-	struct live_options live;
+	struct diagnosis_options live;
 	uint64_t size;
 	uint64_t age_ns;
 	double on_finding;

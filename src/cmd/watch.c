@@ -44,7 +44,7 @@ static const struct field watch_fields[] = {
 RECORD_TYPE(watch_type, "watch", struct watch_record, watch_fields, "a stall that begins, changes culprit or ends");
 
 struct config {
-	struct live_options live;
+	struct diagnosis_options live;
 	uint64_t duration_ns;
 	uint64_t rate;
 	struct output_options output;
@@ -54,7 +54,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
 	OPTION(struct config, rate, UINT, "rate", 0, "N",
 	       "windows a second, 1 to 10 (1); shorter ones see shorter stalls and are less sure", .min = 1, .max = 10),
-	OPTION_GROUP(struct config, live, live_option_table),
+	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
