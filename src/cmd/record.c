@@ -10,6 +10,7 @@
 #include "cmd/child.h"
 #include "cmd/command.h"
 #include "cmd/live_diagnosis.h"
+#include "cmd/record_events.h"
 
 /* How often the window is moved, and how much of it goes at once when the file is full. */
 #define HOUSEKEEPING_NS (1 * NSEC_PER_SEC)
@@ -20,6 +21,7 @@ struct config {
 	struct text_list what;
 	uint64_t duration_ns;
 	struct diagnosis_options live;
+	struct trace_options events;
 	uint64_t size;
 	uint64_t age_ns;
 	double on_finding;
@@ -44,8 +46,15 @@ static const struct option_spec options[] = {
 	       "with --on-finding: how much of the time before (30s)"),
 	OPTION(struct config, after_ns, SECONDS, "after", 0, "TIME",
 	       "with --on-finding: how much of the time after (30s)"),
+	OPTION(struct config, events.output.where, TEXT, "where", 0, "EXPR", "only events for which this holds"),
+	OPTION(struct config, events.pid, UINT, "pid", 'p', "PID", "only events of this process", .min = 1,
+	       .max = UINT32_MAX),
+	OPTION(struct config, events.ports, PORTS, "port", 'P', "PORT,..", "only events of these ports"),
+	OPTION(struct config, events.kernel_stack, FLAG, "stack", 0, NULL,
+	       "with each event: which functions of the kernel led there"),
+	OPTION(struct config, events.buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program"),
 	POSITIONAL(struct config, what, TEXTS, "WHAT",
-		   "what to record: diagnose (snapshots and findings; the default)"),
+		   "what to record: diagnose (snapshots and findings; the default), events, tools"),
 	OPTION(struct config, command, COMMAND, NULL, 0, "COMMAND", "run this command and end when it ends"),
 	OPTION_END,
 };
@@ -55,6 +64,9 @@ struct recorder {
 	struct live_diagnosis *live;
 	struct loop *loop;
 	struct child child;
+	struct trace_options options;
+	struct event_recorder *events; /* NULL: none were asked for */
+	bool diagnose;
 	uint64_t keep_until_ns; /* with --on-finding: this much is kept whatever comes */
 };
 
@@ -85,8 +97,10 @@ static int keep_window(struct recorder *recorder)
 	const struct config *config = recorder->config;
 	struct store *store = recorder->live->store;
 	uint64_t now_ns = clock_real_ns();
-	int r = store_tick(store);
+	int r = recorder->events ? event_recorder_result(recorder->events) : 0;
 
+	if (r == 0)
+		r = store_tick(store);
 	if (r == 0 && config->age_ns && now_ns > config->age_ns)
 		r = store_trim(store, 0, now_ns - config->age_ns);
 	if (r == 0 && config->on_finding > 0 && now_ns - config->before_ns > recorder->keep_until_ns)
@@ -130,6 +144,8 @@ static int prepare_loop(struct live_diagnosis *live, struct loop *loop)
 	int r = loop_add_signal(loop, SIGUSR2, on_mark, recorder);
 
 	recorder->loop = loop;
+	if (r == 0 && recorder->events)
+		r = event_recorder_start(recorder->events, live->store, loop, &live->why);
 	if (r == 0)
 		r = loop_add_timer(loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, recorder, NULL);
 	if (r == 0 && recorder->child.pid)
@@ -164,21 +180,65 @@ static int see_findings(struct live_diagnosis *live, const struct live_view *vie
 
 /* --- the command --- */
 
-static int check_config(const struct config *config)
+/* What the names stand for: snapshots with their diagnosis, and events. */
+static int choose(struct recorder *recorder)
 {
-	for (size_t i = 0; i < config->what.count; i++)
-		if (strcmp(config->what.items[i], "diagnose") != 0) {
-			_cleanup_buf_ struct buf shown = BUF_INIT(256);
+	const struct config *config = recorder->config;
+	VEC(const char *) events = {};
+	struct why why = {};
+	int r = 0;
 
-			text_add_terminal(&shown, config->what.items[i], strnlen(config->what.items[i], 60));
-			log_error("record: '%s' cannot be recorded (nest record --help)", buf_text(&shown));
-			return EXIT_USAGE;
-		}
 	if (!config->file) {
 		log_error("record: -o FILE is missing: where to record to");
 		return EXIT_USAGE;
 	}
-	return EXIT_DONE;
+	recorder->diagnose = config->what.count == 0;
+	for (size_t i = 0; i < config->what.count; i++) {
+		if (strcmp(config->what.items[i], "diagnose") == 0)
+			recorder->diagnose = true;
+		else
+			vec_push(&events, config->what.items[i]);
+	}
+	recorder->options = config->events;
+	recorder->options.netns = config->live.netns;
+	if (events.count)
+		r = event_recorder_new(events.items, events.count, &recorder->options, &recorder->events, &why);
+	vec_done(&events);
+	if (r == 0 && config->on_finding > 0 && !recorder->diagnose)
+		r = why_set(&why, -EINVAL, "--on-finding needs the diagnosis: name it, too");
+	if (r < 0)
+		log_error("record: %s", why.text);
+	return r < 0 ? EXIT_USAGE : EXIT_DONE;
+}
+
+static void on_end(void *context, uint64_t expirations _unused_)
+{
+	loop_stop(((struct recorder *)context)->loop, 0);
+}
+
+static void on_signal(void *context, int signal_number _unused_)
+{
+	loop_stop(((struct recorder *)context)->loop, 0);
+}
+
+/* Events alone, without anybody who looks. */
+static int run_events(struct recorder *recorder)
+{
+	_cleanup_(loop_freep) struct loop *loop = NULL;
+	int r = loop_new(&loop);
+
+	if (r == 0)
+		r = loop_add_signal(loop, SIGINT, on_signal, recorder);
+	if (r == 0)
+		r = loop_add_signal(loop, SIGTERM, on_signal, recorder);
+	if (r == 0)
+		r = prepare_loop(recorder->live, loop);
+	if (r == 0 && recorder->config->duration_ns)
+		r = loop_add_timer(loop, recorder->config->duration_ns, 0, on_end, recorder, NULL);
+	if (r < 0)
+		return r;
+	fputs("nest: ready\n", stderr);
+	return loop_run(loop);
 }
 
 static int record(struct recorder *recorder)
@@ -194,10 +254,15 @@ static int record(struct recorder *recorder)
 	code = live_diagnosis_save(live, "record", config->file);
 	if (code != EXIT_DONE)
 		return code;
-	result = live_diagnosis_run(live);
-	/* Somebody who ends a recording without an end has asked for that. */
-	code = live_diagnosis_exit_code(live, "record", result);
-	return code;
+	result = recorder->diagnose ? live_diagnosis_run(live) : run_events(recorder);
+	if (recorder->events && result >= 0) {
+		int r = event_recorder_finish(recorder->events, &live->why);
+
+		result = r < 0 ? r : result;
+		live->records += event_recorder_seen(recorder->events);
+		live->lost += event_recorder_lost(recorder->events);
+	}
+	return live_diagnosis_exit_code(live, "record", fail(recorder, result));
 }
 
 static int run(const void *data)
@@ -209,7 +274,7 @@ static int run(const void *data)
 				      .report = see_findings,
 				      .prepare_loop = prepare_loop,
 				      .context = &recorder};
-	int code = check_config(config);
+	int code = choose(&recorder);
 
 	recorder.live = &live;
 	if (code == EXIT_DONE)
@@ -217,6 +282,7 @@ static int run(const void *data)
 	if (code == EXIT_DONE)
 		code = record(&recorder);
 	child_done(&recorder.child);
+	event_recorder_free(recorder.events);
 	live_diagnosis_done(&live);
 	return code;
 }
@@ -228,6 +294,8 @@ static const char *const examples[] = {
 	"half a minute before and after each clear finding, nothing else",
 	"nest record -o run.nest -- ./benchmark",
 	"while the benchmark runs",
+	"nest record -o events.nest diagnose tcp.retransmit tcplife",
+	"the diagnosis, every retransmission, and the events of a tool; nest tcplife -f events.nest shows them",
 	NULL,
 };
 

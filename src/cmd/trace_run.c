@@ -11,6 +11,8 @@
 #include "cmd/child.h"
 #include "cmd/trace_run.h"
 #include "event/live.h"
+#include "tool/keep.h"
+#include "tool/recorded.h"
 #include "tool/session.h"
 
 struct run {
@@ -22,7 +24,11 @@ struct run {
 	struct why why;
 	uint64_t intervals;
 	int ended_by; /* signal, or 0 */
+	struct store *store;
 };
+
+/* How often a recording is given the chance to end its batch. */
+#define KEEP_NS (NSEC_PER_SEC / 4)
 
 /* --- the end ------------------------------------------------------------------------------------------------------- */
 
@@ -64,6 +70,53 @@ static void on_idle(void *context)
 
 	if (output_flush(run->session.output) < 0)
 		loop_stop(run->loop, 0);
+}
+
+/* --- keeping events -------------------------------------------------------------------------------------------------- */
+
+static int check_kept(struct run *run)
+{
+	int r = run->session.kept;
+
+	if (r == 0 && run->store)
+		r = store_tick(run->store);
+	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : 0;
+}
+
+static void on_keep(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	int r = check_kept(run);
+
+	if (r < 0)
+		loop_stop(run->loop, r);
+}
+
+static int open_store(struct run *run, const char *name)
+{
+	int r = run->options->save ? store_create(run->options->save, name, &run->store, &run->why) : 0;
+
+	if (r == 0 && run->store)
+		r = session_keep(&run->session, run->store);
+	if (r == 0 && run->store)
+		r = loop_add_timer(run->loop, KEEP_NS, KEEP_NS, on_keep, run, NULL);
+	return r;
+}
+
+/* Which hooks were used, and what was lost: part of what a recording says. */
+static int close_store(struct run *run)
+{
+	struct why why = {};
+	int r;
+
+	if (!run->store)
+		return 0;
+	for (unsigned i = 0; run->live && i < run->session.count; i++)
+		(void)!keep_source(run->store, run->live, i, run->session.requests[i].event);
+	r = store_close(run->store, &why);
+	if (r < 0)
+		log_error("%s: %s", run->session.plan->name, why.text);
+	return r;
 }
 
 /* --- losses -------------------------------------------------------------------------------------------------------- */
@@ -170,6 +223,59 @@ static int attach(struct run *run)
 	return 0;
 }
 
+/* --- recordings ------------------------------------------------------------------------------------------------------ */
+
+static void end_interval(struct run *run, uint64_t *next_ns)
+{
+	session_show_groups(&run->session);
+	*next_ns += run->options->interval_ns;
+	run->intervals++;
+}
+
+/* Intervals are those of the events' own time, from the first one on. */
+static int tell_events(struct run *run, struct recorded *recorded)
+{
+	struct event_sink sink = {.event = session_event, .context = &run->session};
+	uint64_t begin_ns = recorded_next_ns(recorded), next_ns = begin_ns + run->options->interval_ns;
+	int r = 1;
+
+	while (r > 0) {
+		uint64_t now_ns = recorded_next_ns(recorded);
+
+		if (now_ns == UINT64_MAX ||
+		    (run->options->duration_ns && now_ns > begin_ns + run->options->duration_ns))
+			break;
+		while (run->options->interval_ns && now_ns >= next_ns) {
+			end_interval(run, &next_ns);
+			if (run->intervals == run->options->count)
+				return 0;
+		}
+		r = recorded_tell(recorded, &sink, &run->why);
+		/* A reader that has gone needs no more. */
+		if (output_out(run->session.output)->error < 0)
+			break;
+	}
+	if (r >= 0)
+		session_show_groups(&run->session);
+	return min_of(r, 0);
+}
+
+static int run_recorded(struct run *run)
+{
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_(recorded_closep) struct recorded *recorded = NULL;
+	struct time_range range;
+	int r = input_open(&run->options->input, &recording, &range, &run->why);
+
+	if (r == 0)
+		r = recorded_open(recording, &range, run->session.requests, run->session.count, &recorded, &run->why);
+	if (r == 0)
+		r = tell_events(run, recorded);
+	if (r == 0)
+		log_info("%" PRIu64 " events, %" PRIu64 " lost", run->session.seen, recorded_lost(recorded));
+	return r;
+}
+
 /* From ready to the last event; a negative errno with the sentence, else 0. */
 static int watch(struct run *run)
 {
@@ -190,7 +296,7 @@ static int watch(struct run *run)
 static int exit_code_of(const struct run *run, int result, int written)
 {
 	if (result < 0)
-		return EXIT_CANNOT_OBSERVE;
+		return run->options->input.file || run->options->save ? EXIT_IO : EXIT_CANNOT_OBSERVE;
 	if (written < 0)
 		return output_exit_code(written);
 	/* Ctrl-C is how a person ends a trace. */
@@ -211,13 +317,32 @@ static int check_options(const struct trace_plan *plan, const struct trace_optio
 		return why_set(why, -EINVAL, "--max-loss wants a whole number");
 	if (options->interval_ns && plan->aggregate.kind == AGGREGATE_NONE)
 		return why_set(why, -EINVAL, "an interval is for what is added up; events are shown as they happen");
+	if (options->input.file && (options->save || options->command.argc || options->children))
+		return why_set(why, -EINVAL, "-f goes neither with --save nor with a command or --children");
 	return 0;
+}
+
+static int run_live(struct run *run, int *ret_code)
+{
+	int r = prepare(run);
+
+	if (r == 0)
+		r = open_store(run, run->session.plan->name);
+	if (r == 0)
+		r = attach(run);
+	if (r == 0) {
+		r = watch(run);
+		*ret_code = report(run);
+	}
+	if (r == 0)
+		r = check_kept(run);
+	return r;
 }
 
 int trace_run(const struct trace_plan *plan, const struct trace_options *options)
 {
 	struct run run = {.options = options, .child = CHILD_INIT};
-	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written;
+	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written, kept;
 
 	if (r == 0)
 		r = session_open(&run.session, plan, options, &run.why);
@@ -226,18 +351,13 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 		(void)!session_close(&run.session);
 		return EXIT_USAGE;
 	}
-	r = prepare(&run);
-	if (r == 0)
-		r = attach(&run);
-	if (r == 0) {
-		r = watch(&run);
-		code = report(&run);
-	}
+	r = options->input.file ? run_recorded(&run) : run_live(&run, &code);
 	if (r < 0)
 		log_error("%s: %s", plan->name, run.why.text);
+	kept = close_store(&run);
 	written = session_close(&run.session);
 	live_close(run.live);
 	child_done(&run.child);
 	loop_free(run.loop);
-	return exit_code_of(&run, r, written) ?: code;
+	return exit_code_of(&run, r, written) ?: kept < 0 ? EXIT_IO : code;
 }

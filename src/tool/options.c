@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "snapshot/netns.h"
 #include "tool/cgroups.h"
 #include "tool/options.h"
@@ -26,6 +27,8 @@ const struct option_spec trace_option_table[] = {
 	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
 	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program (4MiB)"),
 	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 when more events than this were lost"),
+	OPTION(O, save, TEXT, "save", 0, "FILE", "keep the events in this recording, too, to be read with -f"),
+	OPTION_GROUP(O, input, input_option_table),
 	OPTION_GROUP(O, output, output_option_table),
 	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "what is added up is shown every so many seconds"),
 	POSITIONAL(O, count, UINT, "COUNT", "stop after so many intervals"),
@@ -68,6 +71,24 @@ static int add_netns(const char *spec, struct buf *where, struct why *why)
 	vec_each(&found.items, netns)
 		buf_add_format(&list, "%s%u", list.len ? ", " : "", netns->inum);
 	where_add(where, "netns in (%s)", buf_text(&list));
+	return 0;
+}
+
+/* Names and paths of a recording's host mean nothing here: the event's own fields must do. */
+static int add_recorded(const struct trace_options *options, struct buf *where, struct why *why)
+{
+	uint64_t number;
+
+	if (options->netns && strcmp(options->netns, "all") != 0) {
+		if (parse_decimal(options->netns, 1, UINT32_MAX, &number) < 0)
+			return why_set(why, -EINVAL,
+				       "-N: of a recording, a namespace is chosen by its number (field netns)");
+		where_add(where, "netns == %" PRIu64, number);
+	}
+	if (options->cgroup && strpbrk(options->cgroup, "\"\\*?"))
+		return why_set(why, -EINVAL, "-C: that is no control group's path");
+	if (options->cgroup)
+		where_add(where, "cgroup == \"%s\" or cgroup ~ \"%s/*\"", options->cgroup, options->cgroup);
 	return 0;
 }
 
@@ -114,9 +135,11 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 		add_ports(&options->ports, where);
 	if (options->ipv4 != options->ipv6)
 		where_add(where, "family == %s", options->ipv4 ? "ipv4" : "ipv6");
-	if (options->netns)
+	if (options->input.file)
+		r = add_recorded(options, where, why);
+	else if (options->netns)
 		r = add_netns(options->netns, where, why);
-	if (r == 0 && options->cgroup)
+	if (r == 0 && options->cgroup && !options->input.file)
 		r = add_cgroup(options->cgroup, where, why);
 	if (r == 0)
 		r = add_special(options, shape, where, why);

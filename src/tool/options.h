@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/option.h"
+#include "store/replay.h"
 #include "view/output.h"
 
 struct trace_options {
@@ -25,6 +26,8 @@ struct trace_options {
 	uint64_t interval_ns;
 	uint64_t count;
 	struct command_line command;
+	struct input_options input;
+	const char *save;
 	struct output_options output;
 };
 

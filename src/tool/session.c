@@ -11,6 +11,11 @@
 
 #define NEEDS_OF_ALL (~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK))
 
+static bool is_recorded(const struct session *session)
+{
+	return session->options->input.file != NULL;
+}
+
 /* --- events and their shapes --------------------------------------------------------------------------------------- */
 
 static int no_event(const char *name, struct why *why)
@@ -127,7 +132,8 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 	while (shape_next(&session->shapes[request], &at))
 		if (expr_uses(expr, at))
 			config->needs |= event_field_needs(at);
-	if (!event_filter_add(config, expr))
+	/* There is no kernel behind a recording. */
+	if (is_recorded(session) || !event_filter_add(config, expr))
 		session->where[request] = take_ptr(expr);
 	return 0;
 }
@@ -203,6 +209,9 @@ static void make_aggregation(struct session *session, unsigned request)
 	if (value.field)
 		config->needs |= event_field_needs(value);
 	trial = *config;
+	/* What is kept comes one by one, and so does what was. */
+	if (is_recorded(session) || session->options->save)
+		return;
 	if (session->where[request] || !add_keys(session, request, &trial) ||
 	    (spec->kind != AGGREGATE_COUNT && (!value.field || event_field_offset(value) < 0)))
 		return;
@@ -305,6 +314,20 @@ static int open_groups(struct session *session, const struct output_options *out
 	return output_open_columns(output, &shape, session->plan->columns, &session->output, why);
 }
 
+/* A recording is to answer questions that nobody has asked yet. */
+static void need_all(struct session *session)
+{
+	uint32_t needs = NEEDS_OF_ALL;
+
+	if (session->options->kernel_stack)
+		needs |= EVENT_NEED_KSTACK;
+	if (session->options->user_stack)
+		needs |= EVENT_NEED_USTACK;
+	for (unsigned i = 0; i < session->count; i++)
+		session->requests[i].config.needs |= needs;
+	session->with_extra = true;
+}
+
 int session_open(struct session *session, const struct trace_plan *plan, const struct trace_options *options,
 		 struct why *why)
 {
@@ -316,15 +339,28 @@ int session_open(struct session *session, const struct trace_plan *plan, const s
 	/* The filter is applied before, to events. */
 	output.where = NULL;
 	r = find_events(session, why);
+	if (options->save || plan->silent)
+		need_all(session);
 	if (r == 0)
 		r = check_where(session, why);
 	for (unsigned i = 0; r == 0 && i < session->count; i++)
 		r = make_filter(session, i, why);
-	if (r == 0 && plan->aggregate.kind == AGGREGATE_NONE)
+	if (r < 0 || plan->silent)
+		return r;
+	if (plan->aggregate.kind == AGGREGATE_NONE)
 		r = open_stream(session, &output, why);
-	else if (r == 0)
+	else
 		r = open_groups(session, &output, why);
 	return r;
+}
+
+int session_keep(struct session *session, struct store *store)
+{
+	session->store = store;
+	for (unsigned i = 0; session->kept == 0 && i < session->count; i++)
+		session->kept = store_table_open(store, session->requests[i].event->name, &session->shapes[i],
+						 &session->tables[i]);
+	return session->kept;
 }
 
 int session_close(struct session *session)
@@ -373,6 +409,10 @@ void session_event(void *context, unsigned request, struct record *record)
 	if (session->where[request] && !expr_matches(session->where[request], record))
 		return;
 	session->seen++;
+	if (session->store && session->kept == 0)
+		session->kept = store_add(session->tables[request], record);
+	if (session->plan->silent)
+		return;
 	if (session->aggregate) {
 		aggregate_add(session->aggregate, request, record);
 		return;

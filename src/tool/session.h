@@ -7,6 +7,7 @@
 #pragma once
 
 #include "event/source.h"
+#include "store/writer.h"
 #include "tool/cgroups.h"
 #include "tool/stacks.h"
 #include "tool/tool.h"
@@ -28,7 +29,10 @@ struct session {
 	void *joint_row;
 	struct cgroups cgroups;
 	struct stacks stacks;
-	uint64_t intervals; /* shown so far */
+	uint64_t intervals;  /* shown so far */
+	struct store *store; /* where events are kept as well; NULL: nowhere */
+	struct store_table *tables[TOOL_EVENTS_MAX];
+	int kept; /* what keeping them came to */
 };
 
 /* -EINVAL with a sentence when something does not fit together. */
@@ -36,6 +40,9 @@ int session_open(struct session *session, const struct trace_plan *plan, const s
 		 struct why *why) _must_check_;
 /* Frees everything; the first error that writing met. */
 int session_close(struct session *session) _must_check_;
+
+/* Events that pass the filter go there, too, from now on. Stays the caller's. */
+int session_keep(struct session *session, struct store *store) _must_check_;
 
 /* The two ends of the source's sink. */
 void session_event(void *context, unsigned request, struct record *record);

@@ -30,6 +30,7 @@ struct trace_plan {
 	const struct output_column *columns;
 	struct aggregate_spec aggregate;
 	struct text_list own_by; /* made from the tool's declaration */
+	bool silent;             /* events are kept in a recording and not shown */
 };
 
 struct tool {
