@@ -117,6 +117,12 @@ run:
 install: all
 	install -D -m 755 $(BUILD)/nest $(DESTDIR)$(PREFIX)/bin/nest
 	$(BUILD)/nest help --install-pages '$(DESTDIR)$(PREFIX)/share'
+	$(BUILD)/nest explain --pages '$(DESTDIR)$(PREFIX)/share/doc/nest/causes'
+
+##> pages        a page for every cause of the diagnosis, as Markdown, in $(BUILD)/docs/causes
+.PHONY: pages
+pages: all
+	$(BUILD)/nest explain --pages $(BUILD)/docs/causes
 
 clean:
 	rm -rf $(BUILD)

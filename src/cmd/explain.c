@@ -3,60 +3,36 @@
 #include "base/out.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "diagnose/knowledge.h"
+#include "cmd/files.h"
+#include "diagnose/page.h"
 #include "view/tree.h"
 
 struct config {
 	const char *name;
+	bool markdown;
+	const char *pages;
 };
 
 static const struct option_spec options[] = {
-	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, or a field", .required = true),
+	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "the page of a cause as Markdown"),
+	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory"),
+	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, or a field"),
 	OPTION_END,
 };
 
-static void explain_rules(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause,
-			  bool speaks_for)
-{
-	struct tree_node *node = NULL;
-
-	vec_each(&knowledge->rules, at) {
-		const struct rule *rule = *at;
-
-		if (!rule_suggests(rule, cause) || (rule->certainty > 0) != speaks_for)
-			continue;
-		if (!node)
-			node = tree_add(tree, NULL, OUT_BOLD, NULL,
-					speaks_for ? "What speaks for it" : "What speaks against it");
-		tree_add(tree, node, OUT_PLAIN, NULL, "%s (%+.2f, %s): %s", rule->name, rule->certainty,
-			 module_kind_name(rule->about->kind), rule->when_text);
-	}
-}
-
-static bool is_recognised(const struct knowledge *knowledge, const struct cause *cause)
-{
-	vec_each(&knowledge->rules, rule)
-		if ((*rule)->certainty > 0 && rule_suggests(*rule, cause))
-			return true;
-	return false;
-}
-
 static void explain_cause(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause)
 {
-	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s: %s", cause->name, cause->summary);
+	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
 
-	tree_add(tree, node, OUT_PLAIN, NULL, "layer %s; accuses the %s; severity %s", cause->layer,
-		 module_kind_name(cause->accuses), severity_name(cause->severity));
-	tree_add(tree, node, OUT_PLAIN, NULL, "%s", cause->means);
-	node = tree_add(tree, NULL, OUT_BOLD, NULL, "What to do");
-	tree_add(tree, node, OUT_PLAIN, NULL, "%s", cause->advice);
-	vec_each(&cause->next, command)
-		if (knowledge_can_run(knowledge, *command))
-			tree_add(tree, node, OUT_PLAIN, NULL, "%s", *command);
-	if (!is_recognised(knowledge, cause))
-		tree_add(tree, NULL, OUT_YELLOW, NULL, "No rule recognises it yet: nest will not name it by itself.");
-	explain_rules(tree, knowledge, cause, true);
-	explain_rules(tree, knowledge, cause, false);
+	tree_add(tree, NULL, OUT_BOLD, NULL, "%s", page->title);
+	vec_each(&page->sections, section) {
+		struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s", section->heading);
+
+		vec_each(&section->paragraphs, text)
+			tree_add(tree, node, OUT_PLAIN, NULL, "%s", *text);
+		vec_each(&section->items, text)
+			tree_add(tree, node, OUT_PLAIN, NULL, "%s", *text);
+	}
 }
 
 static void explain_rule(struct tree *tree, const struct rule *rule)
@@ -117,37 +93,91 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 	return EXIT_USAGE;
 }
 
+/* --- pages --- */
+
+static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index)
+{
+	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+	_cleanup_free_ char *name = xasprintf("%s.md", cause->name);
+	_cleanup_buf_ struct buf text = BUF_INIT((size_t)1 << 20);
+
+	page_add_markdown(page, &text);
+	buf_add_format(index, "| [%s](%s.md) | %s | %s |\n", cause->name, cause->name, cause->layer, cause->summary);
+	return files_write(dir, name, &text);
+}
+
+/* The directory and those above it are made where they are missing. */
+static int write_pages(const char *dir, const struct knowledge *knowledge)
+{
+	_cleanup_buf_ struct buf index = BUF_INIT((size_t)1 << 20);
+	int r = files_make_dirs(dir);
+
+	buf_add_text(&index, "# Causes\n\n| cause | layer | it |\n|---|---|---|\n");
+	vec_each(&knowledge->causes, cause)
+		if (r == 0)
+			r = write_page(dir, knowledge, *cause, &index);
+	if (r == 0)
+		r = files_write(dir, "README.md", &index);
+	return r < 0 ? EXIT_IO : EXIT_DONE;
+}
+
+/* --- the command --- */
+
+static int explain(const struct config *config, const struct knowledge *knowledge)
+{
+	_cleanup_(tree_freep) struct tree *tree = tree_new();
+	const struct cause *cause = knowledge_find_cause(knowledge, config->name);
+	const struct rule *rule = knowledge_find_rule(knowledge, config->name);
+	struct out out;
+
+	if (config->markdown && !cause) {
+		log_error("explain: only causes have a page");
+		return EXIT_USAGE;
+	}
+	out_init(&out, STDOUT_FILENO);
+	if (config->markdown) {
+		_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+
+		page_add_markdown(page, &out.pending);
+		return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	}
+	if (cause)
+		explain_cause(tree, knowledge, cause);
+	if (rule)
+		explain_rule(tree, rule);
+	if (!explain_field(tree, config->name) && !cause && !rule) {
+		(void)out_done(&out);
+		return not_found(knowledge, config->name);
+	}
+	tree_print(tree, &out);
+	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
 	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
-	_cleanup_(tree_freep) struct tree *tree = tree_new();
-	const struct cause *cause;
-	const struct rule *rule;
 	struct why why = {};
-	struct out out;
 
 	if (knowledge_load(&knowledge, &why) < 0) {
 		log_error("explain: %s", why.text);
 		return EXIT_USAGE;
 	}
 	knowledge->is_command = command_exists;
-	cause = knowledge_find_cause(knowledge, config->name);
-	rule = knowledge_find_rule(knowledge, config->name);
-	if (cause)
-		explain_cause(tree, knowledge, cause);
-	if (rule)
-		explain_rule(tree, rule);
-	if (!explain_field(tree, config->name) && !cause && !rule)
-		return not_found(knowledge, config->name);
-	out_init(&out, STDOUT_FILENO);
-	tree_print(tree, &out);
-	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+	if (config->pages)
+		return write_pages(config->pages, knowledge);
+	if (!config->name) {
+		log_error("explain: what? A cause, a rule or a field; nest rules lists rules and causes");
+		return EXIT_USAGE;
+	}
+	return explain(config, knowledge);
 }
 
 static const char *const examples[] = {
 	"nest explain path-loss",
-	"what that cause means, how it is recognised, what to do",
+	"what that cause means, how it is recognised, what to do, where nest is blind",
+	"nest explain much-is-lost",
+	"what a rule looks at and says",
 	NULL,
 };
 

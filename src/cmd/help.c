@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest help: the commands, one command, and what make install puts beside the program. */
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "base/out.h"
 #include "cmd/command.h"
 #include "cmd/completion.h"
+#include "cmd/files.h"
 #include "tool/tool.h"
 
 struct config {
@@ -77,43 +77,6 @@ static void add_main_man(struct buf *out)
 	buf_add_text(out, ".El\n");
 }
 
-static int write_file(const char *dir, const char *name, const struct buf *content)
-{
-	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
-	struct out out;
-	int r = out_open(&out, path);
-
-	if (r == 0) {
-		buf_add(&out.pending, content->data, content->len);
-		r = out_done(&out);
-	}
-	if (r < 0)
-		log_error("cannot write %s: %s", path, strerror(-r));
-	return r;
-}
-
-static int make_dirs(const char *path)
-{
-	_cleanup_free_ char *copy = xstrdup(path);
-
-	for (char *p = copy + 1;; p++) {
-		char saved = *p;
-
-		if (saved != '/' && saved != '\0')
-			continue;
-		*p = '\0';
-		if (mkdir(copy, 0755) < 0 && errno != EEXIST) {
-			int r = -errno;
-
-			log_error("cannot make %s: %s", copy, strerror(errno));
-			return r;
-		}
-		*p = saved;
-		if (saved == '\0')
-			return 0;
-	}
-}
-
 static int install_man(const char *dir)
 {
 	_cleanup_free_ const struct command **commands = NULL;
@@ -122,7 +85,7 @@ static int install_man(const char *dir)
 	int r;
 
 	add_main_man(&page);
-	r = write_file(dir, "nest.8", &page);
+	r = files_write(dir, "nest.8", &page);
 	commands = command_list_all(&count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		_cleanup_free_ char *name = xasprintf("nest-%s.8", commands[i]->name);
@@ -133,7 +96,7 @@ static int install_man(const char *dir)
 
 		buf_clear(&page);
 		command_add_man(commands[i], &page);
-		r = write_file(dir, name, &page);
+		r = files_write(dir, name, &page);
 	}
 	return r;
 }
@@ -141,7 +104,7 @@ static int install_man(const char *dir)
 static int install_pages(const char *share)
 {
 	_cleanup_free_ char *man = xasprintf("%s/man/man8", share);
-	int r = make_dirs(man);
+	int r = files_make_dirs(man);
 
 	if (r == 0)
 		r = install_man(man);
@@ -150,9 +113,9 @@ static int install_pages(const char *share)
 		_cleanup_buf_ struct buf script = BUF_INIT(BUF_CAP_DEFAULT);
 
 		completion_add(i, &script);
-		r = make_dirs(dir);
+		r = files_make_dirs(dir);
 		if (r == 0)
-			r = write_file(dir, completion_places[i].file, &script);
+			r = files_write(dir, completion_places[i].file, &script);
 	}
 	return r < 0 ? EXIT_IO : EXIT_DONE;
 }

@@ -31,6 +31,8 @@ static void cause_free(struct cause *cause)
 	free(cause->summary);
 	free(cause->means);
 	free(cause->advice);
+	free(cause->blind);
+	free(cause->lab);
 	vec_each(&cause->next, command)
 		free(*command);
 	vec_done(&cause->next);
@@ -121,7 +123,7 @@ struct line {
 };
 
 struct paragraph {
-	char *kind; /* "cause", "rule" */
+	char *kind; /* "cause", "rule", "page" */
 	char *name;
 	unsigned number;
 	VEC(struct line) lines;
@@ -278,6 +280,34 @@ static int add_cause(const struct reader *reader)
 	return r;
 }
 
+/* What a page says beside its meaning and advice; the cause stands before it. */
+static int add_page(const struct reader *reader)
+{
+	static const char *const keys[] = {"blind", "lab", NULL};
+	struct cause *cause = NULL;
+	const struct line *lab;
+	const char *blind;
+	int r = check_keys(reader, keys);
+
+	if (r < 0)
+		return r;
+	vec_each(&reader->knowledge->causes, at)
+		if (strcmp((*at)->name, reader->paragraph->name) == 0)
+			cause = *at;
+	if (!cause)
+		return fail(reader, reader->paragraph->number, "there is no cause '%s' for this page",
+			    reader->paragraph->name);
+	if (cause->blind)
+		return fail(reader, reader->paragraph->number, "cause %s has a page already", cause->name);
+	blind = need(reader, "blind");
+	if (!blind)
+		return -EINVAL;
+	lab = find_line(reader->paragraph, "lab");
+	cause->blind = xstrdup(blind);
+	cause->lab = lab && *lab->value ? xstrdup(lab->value) : NULL;
+	return 0;
+}
+
 /* --- rules --- */
 
 static int no_such_cause(const struct reader *reader, const char *name)
@@ -387,6 +417,8 @@ static int end_paragraph(struct reader *reader, struct paragraph *p)
 		return 0;
 	if (strcmp(p->kind, "cause") == 0)
 		r = add_cause(reader);
+	else if (strcmp(p->kind, "page") == 0)
+		r = add_page(reader);
 	else
 		r = add_rule(reader);
 	paragraph_done(p);
@@ -406,8 +438,9 @@ static int begin_paragraph(struct reader *reader, struct paragraph *p, const cha
 {
 	size_t kind_len = strcspn(line, " ");
 
-	if (kind_len >= n || (strncmp(line, "rule ", 5) != 0 && strncmp(line, "cause ", 6) != 0))
-		return fail(reader, number, "a paragraph begins with 'cause NAME' or 'rule NAME'");
+	if (kind_len >= n ||
+	    (strncmp(line, "rule ", 5) != 0 && strncmp(line, "cause ", 6) != 0 && strncmp(line, "page ", 5) != 0))
+		return fail(reader, number, "a paragraph begins with 'cause NAME', 'rule NAME' or 'page NAME'");
 	if (!is_name(line + kind_len + 1, n - kind_len - 1))
 		return fail(reader, number, "a name is made of small letters, digits and dashes");
 	p->kind = xstrndup(line, kind_len);

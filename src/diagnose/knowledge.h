@@ -20,7 +20,11 @@
  *	family: window
  *	because: {raddr} kept its receive window closed for {rwnd_share} of the time
  *
- * A line that begins with a blank continues the one before. A negative certainty speaks against; `suggests` may name
+ *	page peer-not-reading
+ *	blind: Heavy loss hides it ...
+ *	lab: F18
+ *
+ * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative certainty speaks against; `suggests` may name
  * several causes, separated by commas. Of the rules of one family
  * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
  */
@@ -41,6 +45,8 @@ struct cause {
 	char *means;
 	char *advice;
 	VEC(char *) next; /* commands, with {field}s */
+	char *blind;      /* where the diagnosis of it is blind; NULL: nobody wrote it down */
+	char *lab;        /* scenarios of the laboratory, separated by blanks; NULL: none */
 	char *origin;     /* file:line */
 };
 

@@ -410,7 +410,7 @@ TEST(wrong_paragraphs_are_refused)
 		{"cause slow-lift\n", "cause slow-lift\n\tand more\n",
 		 "site.rules:2: ", "there is no line before this one to continue"},
 		{"cause slow-lift\n", "\tcause slow-lift\n", "site.rules:1: ", "a paragraph begins with"},
-		{"cause slow-lift\n", "", "site.rules:1: ", "a paragraph begins with 'cause NAME' or 'rule NAME'"},
+		{"cause slow-lift\n", "", "site.rules:1: ", "a paragraph begins with 'cause NAME', 'rule NAME' or 'page NAME'"},
 		{"cause slow-lift\n", "reason slow-lift\n", "site.rules:1: ", "a paragraph begins with"},
 		{"cause slow-lift\n", "cause\n", "site.rules:1: ", "a paragraph begins with"},
 		{"cause slow-lift\n", "causes slow-lift\n", "site.rules:1: ", "a paragraph begins with"},
