@@ -92,7 +92,6 @@ struct place {
 struct classifier {
 	struct flow_sessions *s;
 	const uint32_t *shape_of;
-	struct map noise; /* edge -> 1 */
 	VEC(struct places) all;
 };
 
@@ -139,7 +138,7 @@ static void find_places(const struct classifier *c, struct places *p)
 			uint32_t inner = shapes->nodes.items[items[i].node].fn;
 			struct place place = {hash_step(at.hash, inner), fn << 32 | inner};
 
-			if (map_get(&c->noise, &place.edge))
+			if (map_get(&c->s->noise, &place.edge))
 				continue;
 			vec_reserve(&stack, stack.count + 1);
 			stack.items[stack.count].node = items[i].node;
@@ -295,7 +294,7 @@ static void learn_noise(struct classifier *c, const struct flow_class *class)
 	while (map_next(&seen, &at, &key, &value)) {
 		one = value;
 		if (one->sessions < class->sessions)
-			(void)map_put(&c->noise, &one->edge, NULL);
+			(void)map_put(&c->s->noise, &one->edge, NULL);
 	}
 	map_done(&seen);
 }
@@ -313,6 +312,22 @@ static void find_medians(struct flow_sessions *s)
 		class->median_ns = spans.count ? spans.items[spans.count / 2] : 0;
 	}
 	vec_done(&spans);
+}
+
+/* The first shape of a class is its most frequent one, and classes were numbered in that order. */
+static void measure_distances(struct classifier *c)
+{
+	for (size_t i = 0; i < c->all.count; i++) {
+		struct flow_class *class = &c->s->classes.items[c->all.items[i].number];
+		double best = 0;
+
+		if (c->all.items[i].class != i)
+			continue;
+		for (size_t k = 0; k < min_of(i, (size_t)LEADERS_MAX); k++)
+			if (c->s->classes.items[c->all.items[k].number].sessions >= class->sessions)
+				best = max_of(best, alike(&c->all.items[i], &c->all.items[k]));
+		class->apart = 1 - best;
+	}
 }
 
 /* Numbers in the order of size. */
@@ -338,8 +353,9 @@ static void number(struct classifier *c)
 void flow_sessions_classify(struct flow_sessions *s)
 {
 	_cleanup_free_ uint32_t *shape_of = NULL;
-	struct classifier c = {.s = s, .noise = MAP_INIT(sizeof(uint64_t), 1, 0)};
+	struct classifier c = {.s = s};
 
+	s->noise = MAP_INIT(sizeof(uint64_t), 1, 0);
 	forest_init(&s->shapes, s->trace->function_count);
 	c.shape_of = shape_of = summarise_all(s);
 	collect(&c);
@@ -347,15 +363,15 @@ void flow_sessions_classify(struct flow_sessions *s)
 	vec_each(&s->classes, class)
 		if (class->sessions >= NOISE_SESSIONS)
 			learn_noise(&c, class);
-	if (c.noise.count) {
+	if (s->noise.count) {
 		forget(&c);
 		collect(&c);
 		join(&c);
 	}
+	measure_distances(&c);
 	number(&c);
 	find_medians(s);
 	vec_each(&c.all, p)
 		free(p->items);
 	vec_done(&c.all);
-	map_done(&c.noise);
 }

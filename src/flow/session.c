@@ -314,6 +314,7 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	vec_sort(&s->list, by_start);
 	s->list_index = xrealloc_array(NULL, max_of(b->met.count, (size_t)1), sizeof(*s->list_index));
 	memset(s->list_index, 0xff, max_of(b->met.count, (size_t)1) * sizeof(*s->list_index));
+	s->list_index_count = b->met.count;
 	for (size_t i = 0; i < s->list.count; i++) {
 		s->list.items[i].session = (uint32_t)i + 1;
 		s->list_index[s->list.items[i].id] = (uint32_t)i;
@@ -369,6 +370,7 @@ void flow_sessions_free(struct flow_sessions *s)
 	vec_done(&s->strands);
 	vec_done(&s->rest);
 	vec_done(&s->classes);
+	map_done(&s->noise);
 	free(s->list_index);
 	free(s);
 }

@@ -67,6 +67,7 @@ struct flow_class {
 	uint32_t sessions;
 	uint32_t example;   /* index of its first session */
 	uint64_t median_ns; /* span */
+	double apart; /* from the class most like it among those that are larger: 0 the same, 1 nothing in common */
 };
 
 struct flow_sessions {
@@ -79,9 +80,11 @@ struct flow_sessions {
 	VEC(struct flow_rest) rest;      /* what belongs to no session, the most frequent first */
 	VEC(struct flow_class) classes;  /* in the order of their numbers */
 	uint32_t *list_index;            /* number in demux.sessions -> index in list, DEMUX_NONE */
-	uint64_t calls;                  /* all that were seen */
-	uint64_t rest_calls;             /* of these, in the rest */
-	uint64_t dispatch_calls;         /* and of functions that go from session to session */
+	size_t list_index_count;
+	struct map noise;        /* caller << 32 | function of calls that say nothing about a session */
+	uint64_t calls;          /* all that were seen */
+	uint64_t rest_calls;     /* of these, in the rest */
+	uint64_t dispatch_calls; /* and of functions that go from session to session */
 	uint64_t lost;
 };
 
@@ -92,6 +95,12 @@ void flow_sessions_free(struct flow_sessions *sessions);
 static inline void flow_sessions_freep(struct flow_sessions **sessions)
 {
 	flow_sessions_free(*sessions);
+}
+
+/* Index in the list of the session with this number in demux.sessions, DEMUX_NONE. */
+static inline uint32_t flow_sessions_find(const struct flow_sessions *sessions, uint32_t id)
+{
+	return id < sessions->list_index_count ? sessions->list_index[id] : DEMUX_NONE;
 }
 
 /* Gives every session its shape and its class (class.c); part of flow_sessions_new. */

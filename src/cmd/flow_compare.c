@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest flow compare: where two groups of sessions part. */
+#include <errno.h>
+
+#include "base/parse.h"
+#include "cmd/command.h"
+#include "cmd/flow_view.h"
+#include "flow/compare.h"
+#include "view/output.h"
+
+struct config {
+	const char *trace;
+	struct text_list what;
+	const char *good;
+	const char *bad;
+	double ratio;
+	uint64_t min_ns;
+	struct split_options split;
+	struct output_options output;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "sessions that behave (fields of nest flow sessions)"),
+	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "sessions that do not; without either they are found"),
+	OPTION(struct config, ratio, RATIO, "ratio", 0, "FACTOR", "slower means by this factor at least (default 2)"),
+	OPTION(struct config, min_ns, DURATION, "min", 0, "TIME", "and by this time a session (default 1ms)"),
+	OPTION_GROUP(struct config, split, split_option_table),
+	OPTION_GROUP(struct config, output, output_option_table),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace, or the good one of two", .required = true),
+	POSITIONAL(struct config, what, TEXTS, "BAD-TRACE | GOOD-SESSION BAD-SESSION",
+		   "another trace, or numbers of two sessions"),
+	OPTION_END,
+};
+
+/* Everything that a comparison holds on to. */
+struct subject {
+	struct flow_trace *trace[2];
+	struct flow_sessions *sessions[2];
+	struct comparison *comparison;
+};
+
+static void subject_done(struct subject *s)
+{
+	comparison_free(s->comparison);
+	for (unsigned i = 0; i < 2; i++) {
+		flow_sessions_free(s->sessions[i]);
+		flow_trace_close(s->trace[i]);
+	}
+}
+
+static int compare_two_traces(const struct config *config, struct subject *s)
+{
+	int r;
+
+	r = flow_view_open(config->what.items[0], &s->trace[1]);
+	if (r == EXIT_DONE)
+		r = flow_view_split(&config->split, s->trace[1], &s->sessions[1]);
+	if (r != EXIT_DONE)
+		return r;
+	s->comparison = compare_traces(s->sessions[0], s->sessions[1],
+				       &(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns});
+	return EXIT_DONE;
+}
+
+static int label(const struct config *config, const struct flow_sessions *sessions, uint8_t *group_of, char **ret_how)
+{
+	char good[64], bad[64];
+	struct why why = {};
+	int r;
+
+	if (config->what.count == 2) {
+		uint64_t numbers[2];
+
+		for (unsigned i = 0; i < 2; i++)
+			if (parse_u64(config->what.items[i], 1, UINT32_MAX, &numbers[i]) < 0) {
+				log_error("flow compare: '%s' is no session's number", config->what.items[i]);
+				return EXIT_USAGE;
+			}
+		snprintf(good, sizeof(good), "session == %llu", (unsigned long long)numbers[0]);
+		snprintf(bad, sizeof(bad), "session == %llu", (unsigned long long)numbers[1]);
+		r = compare_label(sessions, good, bad, group_of, &why);
+	} else if (config->good || config->bad) {
+		r = compare_label(sessions, config->good, config->bad, group_of, &why);
+	} else {
+		r = compare_find_odd(sessions, group_of, ret_how, &why);
+	}
+	if (r == -ENODATA && !(config->what.count || config->good || config->bad)) {
+		log_info("%s", why.text);
+		memset(group_of, 0, sessions->list.count);
+		return EXIT_DONE;
+	}
+	if (r < 0)
+		log_error("flow compare: %s", why.text);
+	return r == 0 ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int compare_in_trace(const struct config *config, struct subject *s)
+{
+	_cleanup_free_ uint8_t *group_of = xzalloc(s->sessions[0]->list.count + 1);
+	char *how = NULL;
+	int r = label(config, s->sessions[0], group_of, &how);
+
+	if (r != EXIT_DONE)
+		return r;
+	s->comparison = compare_groups(s->sessions[0], group_of,
+				       &(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns});
+	s->comparison->how = s->comparison->how_text = how;
+	return EXIT_DONE;
+}
+
+static void show_text(const struct comparison *c, struct out *out)
+{
+	const struct divergence *d = c->divergence.items;
+
+	buf_add_format(&out->pending, "%s%s%s\n", out_style_on(out, OUT_BOLD), c->answer, out_style_off(out, OUT_BOLD));
+	if (c->how)
+		buf_add_format(&out->pending, "bad: %s\n", c->how);
+	if (c->divergence.count) {
+		const struct divergence_frame *path = d->path.items;
+
+		buf_add_text(&out->pending, "way:");
+		for (uint32_t i = 0; i < d->path.count; i++)
+			buf_add_format(&out->pending, "%s %s", i ? " >" : "", path[i].function);
+		buf_add_text(&out->pending, "\n");
+	}
+	if (c->others.count)
+		buf_add_text(&out->pending, "\nAlso different:\n");
+	out_end_line(out);
+}
+
+static int show(const struct config *config, const struct comparison *c)
+{
+	bool text = !config->output.json && !config->output.csv && !config->output.format && !config->output.show.count;
+	struct shape shape = SHAPE_OF(text ? &divergence_type : &comparison_type);
+	struct output *output;
+	struct why why = {};
+
+	if (output_open(&config->output, &shape, &output, &why) < 0) {
+		log_error("flow compare: %s", why.text);
+		return EXIT_USAGE;
+	}
+	if (text) {
+		const struct divergence *others = c->others.items;
+
+		show_text(c, output_out(output));
+		for (uint32_t i = 0; i < c->others.count; i++)
+			(void)output_record(output, &RECORD_OF(&others[i]));
+	} else {
+		(void)output_record(output, &RECORD_OF(c));
+	}
+	return output_exit_code(output_close(output));
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	_cleanup_(subject_done) struct subject s = {};
+	int r;
+
+	if (config->what.count > 2 || (config->what.count && (config->good || config->bad))) {
+		log_error("flow compare: either two traces, or a trace and two sessions, or --good and --bad");
+		return EXIT_USAGE;
+	}
+	r = flow_view_open(config->trace, &s.trace[0]);
+	if (r == EXIT_DONE)
+		r = flow_view_split(&config->split, s.trace[0], &s.sessions[0]);
+	if (r == EXIT_DONE)
+		r = config->what.count == 1 ? compare_two_traces(config, &s) : compare_in_trace(config, &s);
+	if (r == EXIT_DONE)
+		r = show(config, s.comparison);
+	if (s.trace[0] && r == EXIT_DONE)
+		flow_view_close(s.trace[0]);
+	return r;
+}
+
+static const char *const examples[] = {
+	"nest flow compare server.trace",
+	"which sessions stand out, and in which function",
+	"nest flow compare server.trace --bad 'span > 1s'",
+	"long sessions against all others",
+	"nest flow compare server.trace 4 17",
+	"session 17 against session 4",
+	"nest flow compare before.trace after.trace",
+	"the sessions of one trace against those of another",
+	NULL,
+};
+
+static const struct command compare_command = {
+	.name = "flow compare",
+	.summary = "where the behaviour of two groups of sessions parts",
+	.description = "Structure first: calls that the sessions of one group make and those of the other do not. Then "
+		       "time: the "
+		       "function in which the additional time is spent, the time between a session's calls included. "
+		       "What varies "
+		       "inside a group is noise and not shown.\n\n"
+		       "Without --good, --bad, sessions or a second trace the sessions are compared with each other: "
+		       "those whose "
+		       "shape and duration stand out are the bad ones.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(compare_command);

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "flow/compare.h"
+#include "view/format.h"
+
+/* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
+#define SEPARATE 0.8
+/* What most of the additional time is: the search goes on into a call that has this share of it. */
+#define MOST 0.6
+/* False alarms over all places that are looked at: where the groups part clean, and where they do nearly. */
+#define CHANCE_CLEAN 0.05
+#define CHANCE_NEAR  0.001
+/* Bad sessions are slower with at least this chance when one of each is drawn. */
+#define SURE 0.8
+/* A function that so many others call says little about where it was called from. */
+#define COMMON_CALLERS 3
+#define OTHERS_MAX     20
+
+static const struct enum_name kind_names[] = {
+	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer there"},
+	{DIVERGENCE_EXTRA, "extra", "bad sessions make a call that good ones do not"},
+	{DIVERGENCE_MISSING, "missing", "good sessions make a call that bad ones do not"},
+};
+struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
+
+static const struct field frame_fields[] = {FIELD(struct divergence_frame, function, TEXT, "function")};
+static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fields, "a function on a path of calls",
+		   .bare = true);
+
+static const struct field divergence_fields[] = {
+	FIELD(struct divergence, function, TEXT, "where behaviour parts"),
+	FIELD(struct divergence, kind, ENUM, "how", .names = &divergence_kind_names),
+	FIELD(struct divergence, ratio, RATIO, "bad time by good time"),
+	FIELD(struct divergence, good, RATIO, "good sessions: nanoseconds each (slower), or how many make the call"),
+	FIELD(struct divergence, bad, RATIO, "bad sessions: the same"),
+	FIELD(struct divergence, good_sessions, COUNT, "good sessions that were there", .hidden = true),
+	FIELD(struct divergence, bad_sessions, COUNT, "bad sessions that were there", .hidden = true),
+	FIELD(struct divergence, good_ns, DURATION, "time of a good session there, on average"),
+	FIELD(struct divergence, bad_ns, DURATION, "time of a bad session there, on average"),
+	FIELD(struct divergence, confidence, RATIO, "that it is not chance", .hidden = true),
+	FIELD(struct divergence, waits_in, TEXT, "innermost function that the additional time goes to"),
+	FIELD(struct divergence, instead, TEXT, "what good sessions call there instead", .hidden = true),
+	FIELD(struct divergence, module, TEXT, "program or library of the function", .hidden = true),
+	FIELD(struct divergence, path, LIST, "from the bottom of the stack to the function", .element = &frame_type,
+	      .hidden = true),
+};
+RECORD_TYPE(divergence_type, "flow_divergence", struct divergence, divergence_fields,
+	    "a place where two groups of sessions part");
+
+static const struct field group_fields[] = {
+	FIELD(struct compared_group, name, TEXT, "good or bad"),
+	FIELD(struct compared_group, sessions, COUNT, "sessions in it"),
+	FIELD(struct compared_group, median_ns, DURATION, "their median span"),
+};
+static RECORD_TYPE(group_type, "flow_group", struct compared_group, group_fields,
+		   "a group of sessions that was compared");
+
+static const struct field comparison_fields[] = {
+	FIELD(struct comparison, answer, TEXT, "in one sentence"),
+	FIELD(struct comparison, groups, LIST, "what was compared", .element = &group_type),
+	FIELD(struct comparison, how, TEXT, "how the groups were found, if they were not given"),
+	FIELD(struct comparison, divergence, LIST, "where they part", .element = &divergence_type, .single = true),
+	FIELD(struct comparison, others, LIST, "other differences", .element = &divergence_type),
+};
+RECORD_TYPE(comparison_type, "flow_comparison", struct comparison, comparison_fields,
+	    "two groups of sessions compared");
+
+/* --- figures of a place --- */
+
+static double mean_ns(const struct comparison *c, uint32_t place, unsigned group)
+{
+	uint32_t sessions = c->group[group].sessions;
+
+	return sessions ? (double)c->sums.ticks[group][place] / sessions : 0;
+}
+
+static double excess_ns(const struct comparison *c, uint32_t place)
+{
+	return mean_ns(c, place, 1) - mean_ns(c, place, 0);
+}
+
+struct presence {
+	uint32_t good, bad;         /* sessions at the place */
+	uint32_t all_good, all_bad; /* sessions that were looked at */
+	double good_share, bad_share;
+};
+
+static struct presence presence_of(const struct comparison *c, uint32_t place)
+{
+	struct presence p = {
+		.good = profile_seen(c->profile, place, 0),
+		.bad = profile_seen(c->profile, place, 1),
+		.all_good = c->profile->looked_at[0],
+		.all_bad = c->profile->looked_at[1],
+	};
+
+	p.good_share = p.all_good ? (double)p.good / p.all_good : 0;
+	p.bad_share = p.all_bad ? (double)p.bad / p.all_bad : 0;
+	return p;
+}
+
+static const struct flow_function *function_of(const struct comparison *c, uint32_t place)
+{
+	return c->functions[c->profile->places.items[place].fn];
+}
+
+static void add_path(const struct comparison *c, struct divergence *d)
+{
+	uint32_t depth = c->profile->places.items[d->place].depth, at = d->place;
+	struct divergence_frame *frames = xrealloc_array(NULL, max_of(depth, 1u), sizeof(*frames));
+
+	for (uint32_t i = depth; i-- > 0; at = c->profile->places.items[at].parent)
+		frames[i].function = function_of(c, at)->name;
+	d->path = (struct list){frames, depth};
+}
+
+static void add_divergence(struct comparison *c, enum divergence_kind kind, uint32_t place, double confidence)
+{
+	struct presence p = presence_of(c, place);
+	struct divergence *d = vec_add(&c->all);
+	double good = mean_ns(c, place, 0), bad = mean_ns(c, place, 1);
+
+	*d = (struct divergence){
+		.function = function_of(c, place)->name,
+		.module = c->modules[c->profile->places.items[place].fn]->name,
+		.kind = (uint8_t)kind,
+		.ratio = good >= 1 ? bad / good : NAN,
+		.good = kind == DIVERGENCE_SLOWER ? good : p.good,
+		.bad = kind == DIVERGENCE_SLOWER ? bad : p.bad,
+		.good_ns = (uint64_t)good,
+		.bad_ns = (uint64_t)bad,
+		.good_sessions = p.good,
+		.bad_sessions = p.bad,
+		.confidence = confidence,
+		.place = place,
+	};
+	add_path(c, d);
+}
+
+/* --- structure --- */
+
+struct structure {
+	struct comparison *c;
+	const struct map *noise; /* what is known to say nothing, for groups too small to tell */
+	uint32_t tests;
+};
+
+/* 1 minus the chance that it is chance; 0 when it does not tell the groups apart. */
+static double separates(const struct structure *s, uint32_t place, enum divergence_kind *ret_kind)
+{
+	const struct profile_place *at = &s->c->profile->places.items[place];
+	struct presence p = presence_of(s->c, place);
+	bool extra = p.bad_share >= SEPARATE && p.good_share <= 1 - SEPARATE;
+	bool missing = p.good_share >= SEPARATE && p.bad_share <= 1 - SEPARATE;
+	uint64_t edge = (uint64_t)s->c->profile->places.items[at->parent].fn << 32 | at->fn;
+	double chance;
+
+	if (!extra && !missing)
+		return 0;
+	*ret_kind = extra ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING;
+	chance = extra ? compare_chance(p.bad, p.all_bad, p.good, p.all_good)
+		       : compare_chance(p.good, p.all_good, p.bad, p.all_bad);
+	chance = min_of(chance * s->tests, 1.0);
+	if (chance <= (fabs(p.bad_share - p.good_share) == 1 ? CHANCE_CLEAN : CHANCE_NEAR))
+		return 1 - chance;
+	/* With few sessions nothing is sure; what varies among the others for no reason is left out then. */
+	if (min_of(p.all_good, p.all_bad) > 3 || (s->noise && map_get(s->noise, &edge)))
+		return 0;
+	return max_of(1 - chance, 0.5);
+}
+
+/* What the other group calls from the same place. */
+static const char *instead_of(const struct structure *s, uint32_t place, enum divergence_kind kind)
+{
+	uint32_t parent = s->c->profile->places.items[place].parent;
+
+	for (uint32_t at = s->c->profile->places.items[parent].first_child; at;
+	     at = s->c->profile->places.items[at].next) {
+		enum divergence_kind other;
+
+		if (at != place && separates(s, at, &other) > 0 && other != kind)
+			return function_of(s->c, at)->name;
+	}
+	return NULL;
+}
+
+/* From the bottom up to the first place on each way that tells the groups apart; what is above it follows from it. */
+static void find_structure(struct structure *s)
+{
+	const struct profile *profile = s->c->profile;
+	uint32_t at = profile->places.items[0].first_child;
+
+	s->tests = (uint32_t)profile->places.count;
+	while (at) {
+		enum divergence_kind kind;
+		double confidence = separates(s, at, &kind);
+
+		if (confidence > 0) {
+			add_divergence(s->c, kind, at, confidence);
+			if (kind == DIVERGENCE_EXTRA)
+				s->c->all.items[s->c->all.count - 1].instead = instead_of(s, at, kind);
+		} else if (profile->places.items[at].first_child) {
+			at = profile->places.items[at].first_child;
+			continue;
+		}
+		while (at && !profile->places.items[at].next)
+			at = profile->places.items[at].parent;
+		at = at ? profile->places.items[at].next : 0;
+	}
+}
+
+/* --- time --- */
+
+static uint32_t largest_child(const struct comparison *c, uint32_t place)
+{
+	uint32_t best = 0;
+
+	for (uint32_t at = c->profile->places.items[place].first_child; at; at = c->profile->places.items[at].next)
+		if (!best || excess_ns(c, at) > excess_ns(c, best))
+			best = at;
+	return best;
+}
+
+/* The innermost place that has most of the additional time. */
+static uint32_t follow_time(const struct comparison *c, uint32_t place)
+{
+	for (;;) {
+		uint32_t next = largest_child(c, place);
+
+		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) &&
+			      !(c->profile->places.items[place].is_dispatcher && excess_ns(c, next) > 0)))
+			return place;
+		place = next;
+	}
+}
+
+static uint32_t caller_count(const struct comparison *c, uint32_t fn)
+{
+	struct map callers = MAP_INIT(sizeof(uint32_t), 1, 0);
+	uint32_t count;
+
+	for (size_t i = 1; i < c->profile->places.count; i++)
+		if (c->profile->places.items[i].fn == fn)
+			(void)map_put(&callers, &c->profile->places.items[c->profile->places.items[i].parent].fn, NULL);
+	count = (uint32_t)callers.count;
+	map_done(&callers);
+	return count;
+}
+
+/* Goes out again from a function that is called from everywhere to the one that called it. */
+static uint32_t telling_place(const struct comparison *c, uint32_t place)
+{
+	for (;;) {
+		uint32_t parent = c->profile->places.items[place].parent;
+
+		if (!parent || c->profile->places.items[parent].is_dispatcher ||
+		    caller_count(c, c->profile->places.items[place].fn) < COMMON_CALLERS)
+			return place;
+		place = parent;
+	}
+}
+
+static double superiority(const struct flow_sessions *good, const uint8_t *good_group, const struct flow_sessions *bad,
+			  const uint8_t *bad_group)
+{
+	VEC(uint64_t) a = {}, b = {};
+	double result;
+
+	for (size_t i = 0; i < good->list.count; i++)
+		if (good_group[i] == 0)
+			vec_push(&a, good->list.items[i].busy_ns + good->list.items[i].wait_ns);
+	for (size_t i = 0; i < bad->list.count; i++)
+		if (bad_group[i] == 1)
+			vec_push(&b, bad->list.items[i].busy_ns + bad->list.items[i].wait_ns);
+	result = compare_superiority(a.items, a.count, b.items, b.count);
+	vec_done(&a);
+	vec_done(&b);
+	return result;
+}
+
+/* The topmost place on the way in that tells the groups apart, 0: none does. */
+static uint32_t first_extra(const struct comparison *c, uint32_t place)
+{
+	uint32_t found = 0;
+
+	for (uint32_t at = place; at; at = c->profile->places.items[at].parent)
+		for (size_t i = 0; i < c->all.count; i++)
+			if (c->all.items[i].place == at && c->all.items[i].kind == DIVERGENCE_EXTRA)
+				found = at;
+	return found;
+}
+
+static void put_first(struct comparison *c, size_t index)
+{
+	struct divergence first = c->all.items[index];
+
+	memmove(c->all.items + 1, c->all.items, index * sizeof(first));
+	c->all.items[0] = first;
+}
+
+static size_t index_of(const struct comparison *c, uint32_t place)
+{
+	size_t i = 0;
+
+	while (i < c->all.count && c->all.items[i].place != place)
+		i++;
+	return i;
+}
+
+/*
+ * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not make, the
+ * function that both are in is slower because of that call, unless it is the dispatcher itself.
+ */
+static void find_time(struct comparison *c, const struct compare_options *options, double sure)
+{
+	double factor = options->ratio > 0 ? options->ratio : 2;
+	double least = options->min_ns ? (double)options->min_ns : 1e6;
+	uint32_t inner, extra, place;
+	const char *waits_in;
+
+	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
+		return;
+	inner = follow_time(c, 0);
+	waits_in = inner ? function_of(c, inner)->name : NULL;
+	extra = first_extra(c, inner);
+	place = extra ? c->profile->places.items[extra].parent : telling_place(c, inner);
+	if (!inner)
+		return;
+	if (!place || c->profile->places.items[place].is_dispatcher || mean_ns(c, place, 0) <= 0) {
+		if (!extra)
+			return;
+		put_first(c, index_of(c, extra));
+	} else {
+		add_divergence(c, DIVERGENCE_SLOWER, place, sure);
+		put_first(c, c->all.count - 1);
+		c->all.items[0].instead = NULL;
+	}
+	c->all.items[0].waits_in = waits_in;
+	c->all.items[0].confidence = max_of(c->all.items[0].confidence, sure);
+}
+
+/* --- the answer --- */
+
+static void add_share(struct buf *out, uint32_t with, uint32_t all, const char *name)
+{
+	buf_add_format(out, "%u of %u %s session%s", with, all, name, all == 1 ? "" : "s");
+}
+
+static void answer(struct comparison *c)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(4096);
+	const struct divergence *d = c->all.items;
+	const struct divergence_frame *path;
+	uint32_t good = c->profile->looked_at[0], bad = c->profile->looked_at[1];
+
+	if (!c->group[0].sessions || !c->group[1].sessions) {
+		buf_add_format(&text, "nothing to compare: %u good and %u bad sessions", c->group[0].sessions,
+			       c->group[1].sessions);
+		c->answer_text = xstrdup(buf_text(&text));
+		return;
+	}
+	if (!c->all.count) {
+		buf_add_format(&text, "no difference: the %u good and %u bad sessions behave alike",
+			       c->group[0].sessions, c->group[1].sessions);
+		c->answer_text = xstrdup(buf_text(&text));
+		return;
+	}
+	path = d->path.items;
+	if (d->kind == DIVERGENCE_SLOWER) {
+		buf_add_format(&text, "bad sessions spend ");
+		format_add_duration(&text, (int64_t)d->bad_ns);
+		buf_add_format(&text, " in %s, good ones ", d->function);
+		format_add_duration(&text, (int64_t)d->good_ns);
+		if (!isnan(d->ratio))
+			buf_add_format(&text, " (%.*f times as long)", d->ratio < 10 ? 1 : 0, d->ratio);
+		buf_add_text(&text, "; ");
+		add_share(&text, d->bad_sessions, bad, "bad");
+		buf_add_text(&text, " and ");
+		add_share(&text, d->good_sessions, good, "good");
+		buf_add_text(&text, " were there");
+	} else {
+		buf_add_format(&text, "%s is called in ", d->function);
+		add_share(&text, d->bad_sessions, bad, "bad");
+		buf_add_text(&text, " and ");
+		add_share(&text, d->good_sessions, good, "good");
+		if (d->path.count > 1)
+			buf_add_format(&text, ", from %s", path[d->path.count - 2].function);
+		if (d->instead)
+			buf_add_format(&text, ", where the good ones call %s", d->instead);
+	}
+	if (d->waits_in && strcmp(d->waits_in, d->function) != 0)
+		buf_add_format(&text, "; the time goes to %s", d->waits_in);
+	c->answer_text = xstrdup(buf_text(&text));
+}
+
+static void describe_group(struct compared_group *group, const char *name, const struct flow_sessions *s,
+			   const uint8_t *group_of, uint8_t number)
+{
+	VEC(uint64_t) spans = {};
+
+	*group = (struct compared_group){.name = name};
+	for (size_t i = 0; i < s->list.count; i++)
+		if (group_of[i] == number)
+			vec_push(&spans, s->list.items[i].span_ns);
+	group->sessions = (uint32_t)spans.count;
+	group->median_ns = compare_median(spans.items, spans.count);
+	vec_done(&spans);
+}
+
+static void to_ns(struct comparison *c)
+{
+	for (unsigned g = 0; g < 2; g++)
+		for (size_t i = 0; i < c->profile->places.count; i++)
+			c->sums.ticks[g][i] = flow_span_ns(c->profile->trace, c->sums.ticks[g][i]);
+}
+
+static void finish(struct comparison *c, const struct map *noise, const struct compare_options *options, double sure)
+{
+	struct structure structure = {.c = c, .noise = noise};
+
+	profile_sum(c->profile, &c->sums);
+	to_ns(c);
+	if (c->group[0].sessions && c->group[1].sessions) {
+		find_structure(&structure);
+		find_time(c, options, sure);
+	}
+	answer(c);
+	c->answer = c->answer_text;
+	c->groups = (struct list){c->group, 2};
+	c->divergence = (struct list){c->all.items, c->all.count ? 1 : 0};
+	if (!c->all.items)
+		vec_reserve(&c->all, 1);
+	c->others = (struct list){c->all.items + min_of(c->all.count, (size_t)1),
+				  (uint32_t)min_of(c->all.count - (c->all.count > 0), (size_t)OTHERS_MAX)};
+}
+
+static void take_functions(struct comparison *c, const struct flow_trace *trace)
+{
+	c->functions = xrealloc_array(c->functions, c->function_count + trace->function_count, sizeof(*c->functions));
+	c->modules = xrealloc_array(c->modules, c->function_count + trace->function_count, sizeof(*c->modules));
+	for (size_t i = 0; i < trace->function_count; i++) {
+		c->functions[c->function_count + i] = &trace->functions[i];
+		c->modules[c->function_count + i] = &trace->modules[trace->functions[i].module];
+	}
+	c->function_count += trace->function_count;
+}
+
+struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_of,
+				  const struct compare_options *options)
+{
+	struct comparison *c = xzalloc(sizeof(*c));
+
+	take_functions(c, s->trace);
+	describe_group(&c->group[0], "good", s, group_of, 0);
+	describe_group(&c->group[1], "bad", s, group_of, 1);
+	c->profile = profile_new_seen(s, group_of, 2);
+	finish(c, &s->noise, options, superiority(s, group_of, s, group_of));
+	return c;
+}
+
+/* Functions of the second trace by name, in terms of the first. */
+static uint32_t *match_functions(struct comparison *c, const struct flow_trace *good, const struct flow_trace *bad)
+{
+	uint32_t *of = xrealloc_array(NULL, bad->function_count, sizeof(*of));
+	struct map names = MAP_INIT(0, sizeof(uint32_t), 0);
+	_cleanup_buf_ struct buf name = BUF_INIT(8192);
+
+	for (size_t i = 0; i < c->function_count; i++) {
+		const struct flow_trace *trace = i < good->function_count ? good : bad;
+		size_t at = i < good->function_count ? i : i - good->function_count;
+		uint32_t *index;
+		bool is_new;
+
+		buf_clear(&name);
+		buf_add_format(&name, "%s!%s", trace->modules[trace->functions[at].module].name,
+			       trace->functions[at].name);
+		index = map_put(&names, buf_text(&name), &is_new);
+		if (is_new)
+			*index = (uint32_t)i;
+		if (trace == bad)
+			of[at] = *index;
+	}
+	map_done(&names);
+	return of;
+}
+
+struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessions *bad,
+				  const struct compare_options *options)
+{
+	_cleanup_(profile_freep) struct profile *second = NULL;
+	struct comparison *c = xzalloc(sizeof(*c));
+	uint8_t *zeros = xzalloc(good->list.count + 1), *ones = xmalloc(bad->list.count + 1);
+	uint32_t *fn_of;
+
+	memset(ones, 1, bad->list.count + 1);
+	take_functions(c, good->trace);
+	take_functions(c, bad->trace);
+	fn_of = match_functions(c, good->trace, bad->trace);
+	describe_group(&c->group[0], "good", good, zeros, 0);
+	describe_group(&c->group[1], "bad", bad, ones, 1);
+	c->profile = profile_new_seen(good, zeros, 2);
+	second = profile_new_seen(bad, ones, 2);
+	profile_merge(c->profile, second, fn_of);
+	finish(c, NULL, options, superiority(good, zeros, bad, ones));
+	free(zeros);
+	free(ones);
+	free(fn_of);
+	return c;
+}
+
+void comparison_free(struct comparison *c)
+{
+	if (!c)
+		return;
+	vec_each(&c->all, d)
+		free((void *)d->path.items);
+	vec_done(&c->all);
+	if (c->profile)
+		profile_sums_done(&c->sums);
+	profile_free(c->profile);
+	free(c->functions);
+	free(c->modules);
+	free(c->answer_text);
+	free(c->how_text);
+	free(c);
+}

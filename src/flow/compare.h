@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where two groups of sessions part: first by structure (a call that the sessions of one group make and those of the other do
+ * not), then by time (a call that takes longer). What varies inside a group is noise and no difference between the groups: a
+ * place counts when nearly all sessions of one group are at it and nearly none of the other, more often than chance would
+ * have it.
+ */
+#pragma once
+
+#include "flow/profile.h"
+
+enum divergence_kind { DIVERGENCE_SLOWER, DIVERGENCE_EXTRA, DIVERGENCE_MISSING };
+
+struct divergence_frame {
+	const char *function;
+};
+
+struct divergence {
+	const char *function;
+	const char *module;
+	struct list path;         /* of struct divergence_frame, outermost first; the function is its last */
+	uint8_t kind;             /* enum divergence_kind */
+	double ratio;             /* of the times; NaN when the good ones take none */
+	double good, bad;         /* slower: nanoseconds a session, on average; otherwise sessions that make the call */
+	uint64_t good_ns, bad_ns; /* a session, on average, at this place and below, waiting included */
+	uint32_t good_sessions, bad_sessions; /* that were at this place */
+	double confidence;                    /* that it is no chance, 0 ... 1 */
+	const char *waits_in; /* innermost function that most of the additional time goes to; NULL: none stands out */
+	const char *instead;  /* what the good sessions call there and the bad ones do not; NULL: nothing */
+	uint32_t place;
+};
+
+struct compared_group {
+	const char *name;
+	uint32_t sessions;
+	uint64_t median_ns; /* span */
+};
+
+struct comparison {
+	struct list groups;     /* of two struct compared_group: good, bad */
+	const char *answer;     /* one sentence */
+	struct list divergence; /* none or one */
+	struct list others;
+	const char *how; /* the groups were found; NULL: they were given */
+
+	/* Not shown. */
+	struct compared_group group[2];
+	struct profile *profile;                /* group 0 good, 1 bad */
+	struct profile_sums sums;               /* in nanoseconds, of all sessions of the group */
+	const struct flow_function **functions; /* of profile places */
+	const struct flow_module **modules;     /* of these functions */
+	size_t function_count;
+	VEC(struct divergence) all; /* the first is the divergence */
+	char *answer_text;
+	char *how_text;
+};
+
+extern const struct record_type comparison_type;
+extern const struct record_type divergence_type;
+extern struct enum_names divergence_kind_names;
+
+struct compare_options {
+	double ratio;    /* slower by this factor at least; 0: 2 */
+	uint64_t min_ns; /* and by this time a session; 0: 1 ms */
+};
+
+/* group_of: for each session of the list 0 good, 1 bad, anything else: left out. */
+struct comparison *compare_groups(struct flow_sessions *sessions, const uint8_t *group_of,
+				  const struct compare_options *options);
+/* All sessions of two traces: functions are the same when their names are. */
+struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessions *bad,
+				  const struct compare_options *options);
+void comparison_free(struct comparison *comparison);
+
+static inline void comparison_freep(struct comparison **comparison)
+{
+	comparison_free(*comparison);
+}
+
+/*
+ * Groups by expression over the sessions' fields; either may be NULL, and then is everything else. -EINVAL with a
+ * sentence; -ENODATA when a group is empty.
+ */
+int compare_label(const struct flow_sessions *sessions, const char *good, const char *bad, uint8_t *ret_group_of,
+		  struct why *why) _must_check_;
+/* Without labels: the classes that stand out by shape and time are the bad ones. -ENODATA when none does; how is the caller's to free. */
+int compare_find_odd(const struct flow_sessions *sessions, uint8_t *ret_group_of, char **ret_how,
+		     struct why *why) _must_check_;
+
+/* --- the parts (compare_test.c) --- */
+
+/* Sorts them; 0 when there are none. */
+uint64_t compare_median(uint64_t *values, size_t count);
+/* Chance that a value of b is larger than one of a, ties half. Sorts both. */
+double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count);
+/* Chance of so many or more of the bad among those that have it, if it had nothing to do with being bad (Fisher). */
+double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good);

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/profile.h"
+
+#define PLACES_MAX ((size_t)1 << 18)
+
+static uint64_t key_of(uint32_t parent, uint32_t fn)
+{
+	return (uint64_t)parent << 32 | fn;
+}
+
+uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn)
+{
+	const uint32_t *place = map_get(&profile->index, &(uint64_t){key_of(parent, fn)});
+
+	return place ? *place : 0;
+}
+
+/* Recursion leads back to where the function is open already. */
+static uint32_t open_place(const struct profile *profile, uint32_t parent, uint32_t fn)
+{
+	for (uint32_t at = parent; at; at = profile->places.items[at].parent)
+		if (profile->places.items[at].fn == fn)
+			return at;
+	return 0;
+}
+
+static uint32_t make_place(struct profile *profile, uint32_t parent, uint32_t fn)
+{
+	uint32_t id = (uint32_t)profile->places.count;
+	struct profile_place *place = vec_add(&profile->places), *up = &profile->places.items[parent];
+
+	place->fn = fn;
+	place->parent = parent;
+	place->depth = up->depth + 1;
+	if (up->last_child)
+		profile->places.items[up->last_child].next = id;
+	else
+		up->first_child = id;
+	up->last_child = id;
+	return id;
+}
+
+uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
+{
+	uint64_t key = key_of(parent, fn);
+	uint32_t *slot, place;
+	bool is_new;
+
+	if (profile->places.count >= PLACES_MAX) {
+		profile->is_full = true;
+		slot = map_get(&profile->index, &key);
+		return slot ? *slot : parent;
+	}
+	slot = map_put(&profile->index, &key, &is_new);
+	if (!is_new)
+		return *slot;
+	place = open_place(profile, parent, fn);
+	if (!place)
+		place = make_place(profile, parent, fn);
+	*slot = place;
+	return place;
+}
+
+/* --- one walk over the trace --- */
+
+struct timed_frame {
+	uint32_t place;
+	bool is_inner; /* the place is open further out: its time counts there */
+	uint64_t child_ticks;
+};
+
+/* A call whose session is not known yet. */
+struct held_call {
+	uint32_t place;
+	bool is_inner;
+	uint64_t ticks, self_ticks;
+};
+
+struct session_state {
+	uint32_t thread;    /* of its last segment */
+	uint32_t place;     /* of its last operation */
+	uint64_t end_ticks; /* of its last segment */
+};
+
+struct profiler {
+	struct profile *profile;
+	struct flow_sessions *s;
+	const uint8_t *group_of;
+	uint8_t rest_group;
+	bool with_seen;
+	uint32_t *bit_of; /* by index in the list: its bit in profile.seen, DEMUX_NONE */
+	uint32_t bit;     /* of the open segment's session */
+	VEC(struct timed_frame) frames;
+	VEC(struct held_call) held;
+	uint32_t op_place;            /* of the last operation in the open segment, 0: none */
+	bool is_known;                /* the open segment's session has been met */
+	uint8_t group;                /* of the open segment, once known */
+	struct session_state *states; /* by number in demux.sessions */
+	uint32_t *cache; /* the last place found from each place: most calls go where the one before went */
+	size_t cache_room;
+};
+
+#define SEEN_WORDS ((size_t)2 * PROFILE_SEEN / 64)
+
+static uint8_t group_of_session(const struct profiler *p, uint32_t id)
+{
+	uint32_t index = flow_sessions_find(p->s, id);
+
+	if (index == DEMUX_NONE)
+		return p->rest_group;
+	return p->group_of ? p->group_of[index] : 0;
+}
+
+static void count(struct profiler *p, uint8_t group, const struct held_call *call)
+{
+	struct profile_figures *f;
+	unsigned slot;
+
+	if (group >= PROFILE_GROUPS)
+		return;
+	if (p->bit != DEMUX_NONE)
+		p->profile->seen[call->place * SEEN_WORDS + p->bit / 64] |= UINT64_C(1) << p->bit % 64;
+	f = &p->profile->places.items[call->place].group[group];
+	slot = call->ticks ? 64 - (unsigned)__builtin_clzll(call->ticks) : 0;
+	f->calls++;
+	f->self_ticks += call->self_ticks;
+	f->ticks += call->is_inner ? 0 : call->ticks;
+	f->max_ticks = max_of(f->max_ticks, call->ticks);
+	f->hist[min_of(slot, PROFILE_SLOTS - 1u)]++;
+}
+
+static void count_wait(struct profiler *p, uint8_t group, const struct session_state *state, uint64_t until)
+{
+	struct profile_figures *f;
+
+	if (group >= PROFILE_GROUPS || !state->place || until <= state->end_ticks)
+		return;
+	f = &p->profile->places.items[state->place].group[group];
+	f->wait_ticks += until - state->end_ticks;
+	f->waits++;
+}
+
+/* The segment's session is known now: what it did before goes to its group, and so does the time since its last segment. */
+static void settle(struct profiler *p, const struct walk *walk)
+{
+	uint32_t index = flow_sessions_find(p->s, walk->session);
+
+	p->is_known = true;
+	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of[index] : DEMUX_NONE;
+	p->group = group_of_session(p, walk->session);
+	for (size_t i = 0; i < p->held.count; i++)
+		count(p, p->group, &p->held.items[i]);
+	p->held.count = 0;
+	if (index != DEMUX_NONE) {
+		struct session_state *state = &p->states[walk->session];
+
+		if (state->end_ticks && state->thread == walk->thread)
+			count_wait(p, p->group, state, walk->frames.items[walk->root].ticks);
+	}
+}
+
+/* A place that was not known: what is kept by place grows. */
+static void make_room(struct profiler *p)
+{
+	struct profile *profile = p->profile;
+	size_t room = profile->places.count * 2 + 64, old = p->cache_room;
+
+	p->cache = xrealloc_array(p->cache, room, sizeof(*p->cache));
+	memset(p->cache + old, 0, (room - old) * sizeof(*p->cache));
+	p->cache_room = room;
+	if (!p->with_seen)
+		return;
+	profile->seen = xrealloc_array(profile->seen, room, SEEN_WORDS * sizeof(*profile->seen));
+	memset(profile->seen + old * SEEN_WORDS, 0, (room - old) * SEEN_WORDS * sizeof(*profile->seen));
+	profile->seen_room = room;
+}
+
+static inline void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+{
+	struct profiler *p = context;
+	uint32_t parent = p->frames.count ? p->frames.items[p->frames.count - 1].place : 0;
+	uint32_t place = likely(parent < p->cache_room) ? p->cache[parent] : 0;
+
+	(void)ticks;
+	if (!place || p->profile->places.items[place].fn != fn) {
+		place = profile_place_at(p->profile, parent, fn);
+		if (p->profile->places.count > p->cache_room)
+			make_room(p);
+		p->cache[parent] = place;
+	}
+	if (walk->root == SIZE_MAX)
+		p->profile->places.items[place].is_dispatcher = true;
+	vec_push(&p->frames,
+		 (struct timed_frame){
+			 .place = place,
+			 .is_inner = p->profile->places.items[place].depth <= p->profile->places.items[parent].depth,
+		 });
+}
+
+static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t ticks)
+{
+	if (!p->is_known)
+		settle(p, walk);
+	if (flow_sessions_find(p->s, walk->session) != DEMUX_NONE) {
+		struct session_state *state = &p->states[walk->session];
+
+		state->thread = (uint32_t)walk->thread;
+		state->place = p->op_place ? p->op_place : p->frames.items[p->frames.count - 1].place;
+		state->end_ticks = ticks;
+	}
+	p->op_place = 0;
+	p->is_known = false;
+	p->bit = DEMUX_NONE;
+}
+
+static inline void leave(void *context, const struct walk *walk, uint64_t ticks)
+{
+	struct profiler *p = context;
+	struct timed_frame frame = p->frames.items[p->frames.count - 1];
+	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
+	struct held_call call = {frame.place, frame.is_inner, took, took - min_of(took, frame.child_ticks)};
+
+	if (walk->root == SIZE_MAX) {
+		count(p, p->rest_group, &call);
+	} else if (p->is_known) {
+		count(p, p->group, &call);
+	} else if (walk->session != DEMUX_NONE) {
+		settle(p, walk);
+		count(p, p->group, &call);
+	} else {
+		vec_push(&p->held, call);
+	}
+	if (walk->root != SIZE_MAX && walk_at_root(walk))
+		leave_segment(p, walk, ticks);
+	p->frames.count--;
+	if (p->frames.count)
+		p->frames.items[p->frames.count - 1].child_ticks += took;
+}
+
+static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
+{
+	struct profiler *p = context;
+
+	(void)op;
+	if (walk->op_session != DEMUX_NONE && p->frames.count)
+		p->op_place = p->frames.items[p->frames.count - 1].place;
+}
+
+static const struct walk_visitor visitor = {.enter = enter, .leave = leave, .operation = operation};
+
+/* A connection that is still there waits until the recording ends. */
+static void count_last_waits(struct profiler *p)
+{
+	for (size_t i = 0; i < p->s->list.count; i++) {
+		const struct flow_session *session = &p->s->list.items[i];
+
+		if (session->is_open)
+			count_wait(p, p->group_of ? p->group_of[i] : 0, &p->states[session->id],
+				   p->s->trace->last_ticks);
+	}
+}
+
+static void give_bits(struct profiler *p)
+{
+	p->bit_of = xrealloc_array(NULL, max_of(p->s->list.count, (size_t)1), sizeof(*p->bit_of));
+	for (size_t i = 0; i < p->s->list.count; i++) {
+		uint8_t group = p->group_of ? p->group_of[i] : 0;
+
+		p->bit_of[i] = DEMUX_NONE;
+		if (group < 2 && p->profile->looked_at[group] < PROFILE_SEEN)
+			p->bit_of[i] = group * PROFILE_SEEN + p->profile->looked_at[group]++;
+	}
+}
+
+static struct profile *build(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group,
+			     bool with_seen)
+{
+	struct profile *profile = xzalloc(sizeof(*profile));
+	struct profiler p = {
+		.profile = profile,
+		.s = sessions,
+		.group_of = group_of,
+		.rest_group = rest_group,
+		.with_seen = with_seen,
+		.bit = DEMUX_NONE,
+	};
+	_cleanup_walk_ struct walk walk = {};
+
+	profile->trace = sessions->trace;
+	profile->index = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), 0);
+	(void)vec_add(&profile->places);
+	p.states = xzalloc(max_of(sessions->demux->sessions.count, (size_t)1) * sizeof(*p.states));
+	if (with_seen)
+		give_bits(&p);
+	make_room(&p);
+	walk_init(&walk, sessions->demux);
+	for (size_t i = 0; i < sessions->trace->thread_count; i++)
+		walk_thread(&walk, &visitor, &p, i);
+	count_last_waits(&p);
+	vec_done(&p.frames);
+	vec_done(&p.held);
+	free(p.states);
+	free(p.cache);
+	free(p.bit_of);
+	return profile;
+}
+
+struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
+{
+	return build(sessions, group_of, rest_group, false);
+}
+
+struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)
+{
+	return build(sessions, group_of, rest_group, true);
+}
+
+static void merge_figures(struct profile_figures *into, const struct profile_figures *from, double scale)
+{
+	into->calls += from->calls;
+	into->ticks += (uint64_t)((double)from->ticks * scale);
+	into->self_ticks += (uint64_t)((double)from->self_ticks * scale);
+	into->wait_ticks += (uint64_t)((double)from->wait_ticks * scale);
+	into->waits += from->waits;
+	into->max_ticks = max_of(into->max_ticks, (uint64_t)((double)from->max_ticks * scale));
+	for (unsigned i = 0; i < PROFILE_SLOTS; i++)
+		into->hist[i] += from->hist[i];
+}
+
+static void merge_seen(struct profile *profile, const struct profile *other, const uint32_t *place_of)
+{
+	size_t room = profile->places.count;
+
+	if (!profile->seen || !other->seen)
+		return;
+	if (room > profile->seen_room) {
+		profile->seen = xrealloc_array(profile->seen, room, SEEN_WORDS * sizeof(*profile->seen));
+		memset(profile->seen + profile->seen_room * SEEN_WORDS, 0,
+		       (room - profile->seen_room) * SEEN_WORDS * sizeof(*profile->seen));
+		profile->seen_room = room;
+	}
+	for (size_t i = 1; i < other->places.count; i++)
+		for (size_t k = 0; k < SEEN_WORDS; k++)
+			profile->seen[place_of[i] * SEEN_WORDS + k] |= other->seen[i * SEEN_WORDS + k];
+}
+
+void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of)
+{
+	_cleanup_free_ uint32_t *place_of = xzalloc(other->places.count * sizeof(*place_of));
+	double scale = (double)other->trace->ns_per_tick / (double)profile->trace->ns_per_tick;
+
+	/* Parents come before their children. */
+	for (size_t i = 1; i < other->places.count; i++) {
+		const struct profile_place *from = &other->places.items[i];
+		struct profile_place *into;
+
+		place_of[i] = profile_place_at(profile, place_of[from->parent], fn_of[from->fn]);
+		into = &profile->places.items[place_of[i]];
+		into->is_dispatcher |= from->is_dispatcher;
+		for (unsigned g = 0; g < PROFILE_GROUPS; g++)
+			merge_figures(&into->group[g], &from->group[g], scale);
+	}
+	merge_seen(profile, other, place_of);
+	for (unsigned g = 0; g < 2; g++)
+		profile->looked_at[g] += other->looked_at[g];
+}
+
+uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group)
+{
+	const uint64_t *bits = profile->seen + (size_t)place * SEEN_WORDS + (size_t)group * PROFILE_SEEN / 64;
+	uint32_t count = 0;
+
+	for (size_t i = 0; profile->seen && place < profile->seen_room && i < PROFILE_SEEN / 64; i++)
+		count += (uint32_t)__builtin_popcountll(bits[i]);
+	return count;
+}
+
+void profile_free(struct profile *profile)
+{
+	if (!profile)
+		return;
+	vec_done(&profile->places);
+	map_done(&profile->index);
+	free(profile->seen);
+	free(profile);
+}
+
+void profile_sum(const struct profile *profile, struct profile_sums *ret_sums)
+{
+	size_t n = profile->places.count;
+
+	for (unsigned g = 0; g < PROFILE_GROUPS; g++) {
+		uint64_t *ticks = xzalloc(n * sizeof(*ticks)), *waits = xzalloc(n * sizeof(*waits));
+
+		for (size_t i = n; i-- > 0;) {
+			const struct profile_place *place = &profile->places.items[i];
+			const struct profile_figures *f = &place->group[g];
+
+			waits[i] += f->wait_ticks;
+			/* A dispatcher's own time is nobody's: what counts is what it called for the group. */
+			ticks[i] += f->wait_ticks + f->self_ticks;
+			if (i) {
+				waits[place->parent] += waits[i];
+				ticks[place->parent] += ticks[i];
+			}
+		}
+		ret_sums->ticks[g] = ticks;
+		ret_sums->waits[g] = waits;
+	}
+}
+
+void profile_sums_done(struct profile_sums *sums)
+{
+	for (unsigned g = 0; g < PROFILE_GROUPS; g++) {
+		free(sums->ticks[g]);
+		free(sums->waits[g]);
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where calls were made and how long they took: a tree of places, a place being a function at the end of a path of callers. A
+ * function that calls itself, directly or through others, is at one place: where it was called first. Figures are kept for
+ * several groups of sessions at once, so that groups can be compared place by place.
+ *
+ * The time between a session's segments is kept, too: it belongs to the place of its last operation, where the program gave up
+ * control to wait for something.
+ */
+#pragma once
+
+#include "flow/session.h"
+
+#define PROFILE_GROUPS 3 /* two that are compared, and the rest */
+#define PROFILE_SLOTS  40
+#define PROFILE_SEEN   4096
+
+struct profile_figures {
+	uint64_t calls;
+	uint64_t ticks;      /* inside, callees included; calls inside calls of the same place count once */
+	uint64_t self_ticks; /* callees left out */
+	uint64_t wait_ticks; /* of sessions that had their last operation here */
+	uint64_t waits;
+	uint64_t max_ticks;
+	uint32_t hist[PROFILE_SLOTS]; /* of calls, by the binary logarithm of their ticks */
+};
+
+struct profile_place {
+	uint32_t fn;
+	uint32_t parent; /* 0: the bottom */
+	uint32_t depth;
+	uint32_t first_child, last_child, next; /* in the order in which they were met */
+	bool is_dispatcher;
+	struct profile_figures group[PROFILE_GROUPS];
+};
+
+struct profile {
+	const struct flow_trace *trace;
+	VEC(struct profile_place) places; /* [0] is the bottom of all stacks */
+	struct map index;                 /* parent and function -> place */
+	/* Which of the first sessions of each group were at a place: PROFILE_SEEN bits for each of the two that are compared. */
+	uint64_t *seen;
+	size_t seen_room;      /* places */
+	uint32_t looked_at[2]; /* sessions of the groups that have a bit */
+	bool is_full;          /* there were more places than are kept: deeper calls are counted in their callers */
+};
+
+/*
+ * group_of has a group for every session of sessions->list (PROFILE_GROUPS: leave it out), rest_group is for what belongs to none.
+ * NULL: all are of group 0.
+ */
+struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
+/* The same, and which sessions of the groups 0 and 1 were at which place. */
+struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
+void profile_free(struct profile *profile);
+
+static inline void profile_freep(struct profile **profile)
+{
+	profile_free(*profile);
+}
+
+/* The place of fn called from `parent`; made when it is not there. */
+uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn);
+/* The same without making it; 0 when it is not there. */
+uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn);
+
+/* Adds another trace's figures; fn_of has its functions in terms of this profile. Groups and bits are taken as they are. */
+void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of);
+
+/* How many of the sessions that were looked at were at the place. */
+uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group);
+
+/* Calls and waits of a place and everything below it. Children have larger numbers than their parents. */
+struct profile_sums {
+	uint64_t *ticks[PROFILE_GROUPS]; /* by place: time inside and waiting, callees included */
+	uint64_t *waits[PROFILE_GROUPS];
+};
+
+void profile_sum(const struct profile *profile, struct profile_sums *ret_sums);
+void profile_sums_done(struct profile_sums *sums);

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Comparing sessions: alike is no difference, noise is none either, and what is different is found where it is. */
+#include "flow/compare.h"
+#include "flow_sample.h"
+
+/* A server that serves each client with a call of serve; what differs is decided by the client. */
+struct model {
+	struct flow_writer *writer;
+	uint64_t now, random;
+	uint32_t thread, main, serve, parse, answer, lookup, write, noise, deep, error, body[40];
+};
+
+static void call(struct model *m, uint32_t fn, uint64_t ns)
+{
+	flow_writer_call(m->writer, m->thread, m->now += 10, fn);
+	if (unit_random(&m->random) % 3 == 0) {
+		flow_writer_call(m->writer, m->thread, m->now += 5, m->noise);
+		if (unit_random(&m->random) % 2) {
+			flow_writer_call(m->writer, m->thread, m->now += 5, m->deep);
+			flow_writer_return(m->writer, m->thread, m->now += 5);
+		}
+		flow_writer_return(m->writer, m->thread, m->now += 5);
+	}
+	flow_writer_return(m->writer, m->thread, m->now += ns + unit_random(&m->random) % (ns / 2 + 1));
+}
+
+static void operation(struct model *m, enum flow_op op, uint32_t socket, int result)
+{
+	flow_writer_operation(m->writer, m->thread,
+			      &(struct flow_operation){.op = op,
+						       .start_ticks = m->now + 1,
+						       .end_ticks = m->now + 2,
+						       .socket = socket,
+						       .fd = 7,
+						       .result = result});
+	m->now += 2;
+}
+
+enum manner { NORMAL, SLOW, FAILING };
+
+static void client(struct model *m, uint32_t number, enum manner manner)
+{
+	struct flow_socket socket = {.socket = number, .fd = 7, .family = 2, .type = 1};
+
+	REQUIRE(endpoint_parse("10.0.0.1:80", &socket.local) == 0);
+	REQUIRE(endpoint_parse("10.0.0.2:1", &socket.remote) == 0);
+	socket.remote.port = (uint16_t)(1000 + number);
+	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);
+	operation(m, FLOW_OP_ACCEPT, number, 7);
+	flow_writer_call(m->writer, m->thread, m->now += 10, m->serve);
+	operation(m, FLOW_OP_READ, number, 100);
+	for (unsigned i = 0; i < ARRAY_SIZE(m->body); i++) {
+		flow_writer_call(m->writer, m->thread, m->now += 10, m->body[i]);
+		flow_writer_return(m->writer, m->thread, m->now += 20);
+	}
+	call(m, m->parse, 300);
+	flow_writer_call(m->writer, m->thread, m->now += 10, m->answer);
+	call(m, m->lookup, manner == SLOW ? 40000000 : 400);
+	if (manner == FAILING)
+		call(m, m->error, 100);
+	else
+		call(m, m->write, 100);
+	operation(m, FLOW_OP_WRITE, number, 100);
+	flow_writer_return(m->writer, m->thread, m->now += 10);
+	operation(m, FLOW_OP_CLOSE, number, 0);
+	flow_writer_return(m->writer, m->thread, m->now += 10);
+}
+
+static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enum manner manner)
+{
+	char path[] = "/tmp/nest-unit-flow-XXXXXX";
+	struct model m = {.writer = sample_open(path), .now = 1000, .random = seed * 77 + 5};
+	uint32_t module = flow_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
+	struct {
+		uint32_t *fn;
+		const char *name;
+	} names[] = {{&m.main, "main"},     {&m.serve, "serve"},      {&m.parse, "parse"},
+		     {&m.answer, "answer"}, {&m.lookup, "lookup"},    {&m.write, "write"},
+		     {&m.noise, "alloc"},   {&m.deep, "alloc_block"}, {&m.error, "error"}};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		*names[i].fn = flow_writer_function(m.writer, module, i * 16, names[i].name);
+	for (unsigned i = 0; i < ARRAY_SIZE(m.body); i++)
+		m.body[i] = flow_writer_function(m.writer, module, 1000 + i * 16,
+						 (char[]){'b', (char)('a' + i / 26), (char)('a' + i % 26), '\0'});
+	m.thread = flow_writer_thread(m.writer, 1, 1, "srv");
+	flow_writer_call(m.writer, m.thread, m.now, m.main);
+	operation(&m, FLOW_OP_LISTEN, 9999, 0);
+	for (uint32_t i = 0; i < normal + bad; i++)
+		client(&m, i + 1, i % ((normal + bad) / max_of(bad, 1u)) == 1 && bad ? manner : NORMAL);
+	flow_writer_return(m.writer, m.thread, m.now += 10);
+	return sample_close(m.writer, path);
+}
+
+static struct flow_sessions *split(const struct flow_trace *trace)
+{
+	struct flow_sessions *s = NULL;
+	struct why why = {};
+
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
+	return s;
+}
+
+static struct comparison *by_expression(struct flow_sessions *s, const char *good, const char *bad)
+{
+	_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
+	struct why why = {};
+
+	if (compare_label(s, good, bad, group_of, &why) < 0)
+		fprintf(stderr, "# %s\n", why.text);
+	return compare_groups(s, group_of, &(struct compare_options){});
+}
+
+TEST(a_trace_does_not_differ_from_itself)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = make(seed, 30, 5, FAILING);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *a = split(trace), *b = split(trace);
+		_cleanup_(comparison_freep) struct comparison *c = compare_traces(a, b, &(struct compare_options){});
+
+		CHECK_EQ_UINT(c->all.count, 0);
+		CHECK_EQ_UINT(c->divergence.count, 0);
+		CHECK_HAS_TEXT(c->answer, "alike");
+	}
+}
+
+TEST(random_traces_do_not_differ_from_themselves)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_random(seed, 3, 3000);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *a = split(trace), *b = split(trace);
+		_cleanup_(comparison_freep) struct comparison *c = compare_traces(a, b, &(struct compare_options){});
+
+		CHECK_EQ_UINT(c->all.count, 0);
+	}
+}
+
+TEST(noise_is_no_difference)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = make(seed, 40, 0, NORMAL);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+		_cleanup_(comparison_freep) struct comparison *c = by_expression(s, NULL, "session > 30"),
+							      *pair = by_expression(s, "session == 3", "session == 8");
+		_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
+		struct why why = {};
+		char *how = NULL;
+
+		unit_note("seed %u: %s", seed, c->answer);
+		CHECK_EQ_UINT(s->list.count, 40);
+		CHECK_EQ_UINT(c->all.count, 0);
+		CHECK_EQ_UINT(pair->all.count, 0);
+		CHECK_ERR(compare_find_odd(s, group_of, &how, &why), -ENODATA);
+	}
+}
+
+TEST(a_call_that_takes_longer_is_named)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = make(seed, 40, 5, SLOW);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+		_cleanup_(comparison_freep) struct comparison *c = by_expression(s, NULL, "span > 10ms");
+		_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
+		_cleanup_free_ char *how = NULL;
+		struct why why = {};
+		size_t found = 0;
+
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_TEXT(c->all.items[0].function, "lookup");
+		CHECK_EQ_UINT(c->all.items[0].kind, DIVERGENCE_SLOWER);
+		CHECK(c->all.items[0].ratio > 1000);
+		CHECK_EQ_UINT(c->all.items[0].path.count, 4);
+		CHECK_EQ_UINT(c->group[1].sessions, 5);
+		/* The same sessions are found without being told. */
+		CHECK_OK(compare_find_odd(s, group_of, &how, &why));
+		for (size_t i = 0; i < s->list.count; i++)
+			found += group_of[i] == 1 && s->list.items[i].span_ns > 10000000;
+		CHECK_EQ_UINT(found, 5);
+	}
+}
+
+TEST(a_call_that_others_do_not_make_is_named)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = make(seed, 40, 5, FAILING);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+		_cleanup_(comparison_freep) struct comparison *c =
+			by_expression(s, NULL, "session in (2, 11, 20, 29, 38)");
+		bool extra = false, missing = false;
+
+		CHECK_EQ_UINT(c->all.count, 2);
+		vec_each(&c->all, d) {
+			CHECK_EQ_UINT(d->path.count, 4);
+			extra |= d->kind == DIVERGENCE_EXTRA && strcmp(d->function, "error") == 0 &&
+				 d->bad_sessions == 5 && d->good_sessions == 0;
+			missing |= d->kind == DIVERGENCE_MISSING && strcmp(d->function, "write") == 0 &&
+				   d->bad_sessions == 0 && d->good_sessions == 40;
+		}
+		CHECK(extra);
+		CHECK(missing);
+	}
+}
+
+TEST(statistics_are_what_the_books_say)
+{
+	uint64_t a[] = {1, 2, 3, 4}, b[] = {5, 6, 7}, same[] = {2, 2}, twin[] = {2, 2};
+
+	CHECK_NEAR(compare_superiority(a, 4, b, 3), 1.0, 1e-12);
+	CHECK_NEAR(compare_superiority(b, 3, a, 4), 0.0, 1e-12);
+	CHECK_NEAR(compare_superiority(same, 2, twin, 2), 0.5, 1e-12);
+	/* Five of five and none of forty: one in C(45,5). */
+	CHECK_NEAR(compare_chance(5, 5, 0, 40) * 1221759, 1.0, 1e-6);
+	/* The lady and her tea: 1 in 70, and 17 in 70. */
+	CHECK_NEAR(compare_chance(4, 4, 0, 4), 1.0 / 70, 1e-9);
+	CHECK_NEAR(compare_chance(3, 4, 1, 4), 17.0 / 70, 1e-9);
+	CHECK_NEAR(compare_chance(0, 5, 40, 40), 1.0, 1e-9);
+}
