@@ -37,6 +37,9 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows"),
 	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
 	      .unit = "%"),
+	FIELD(struct conn_measures, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
+	FIELD(struct conn_measures, restart_cost_ns, DURATION,
+	      "what slow start after a pause cost in the last three windows (smaller congestion window, nothing lost)"),
 	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
 	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
 	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
@@ -67,6 +70,12 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, recvq_share, RATIO, "samples with data that the application had not read",
 	      .unit = "%"),
 	FIELD(struct conn_measures, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
+	FIELD(struct conn_measures, held_share, RATIO,
+	      "samples with data unsent and nothing in flight, though both windows have room", .unit = "%"),
+	FIELD(struct conn_measures, cork_share, RATIO, "of all samples, those held so with less than a segment",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sack_share, RATIO,
+	      "samples in which the peer had something beyond what it missed", .unit = "%"),
 	FIELD(struct conn_measures, reply_wait_share, RATIO,
 	      "samples in which all was acknowledged and no answer had come", .unit = "%"),
 	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
@@ -107,6 +116,10 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 
 /* Samples of a window beyond this are not kept one by one. */
 #define QUEUE_SAMPLES 16
+/* The kernel's initial congestion window, below which a pause does not take it. */
+#define RESTART_CWND 10
+/* Windows that the price of a pause is remembered for: bursts are seldom a second apart. */
+#define RESTART_WINDOWS 3
 
 struct conn_track {
 	struct track track;
@@ -120,6 +133,7 @@ struct conn_track {
 	/* Of this window. */
 	unsigned samples;
 	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked, reply_wait;
+	unsigned held, cork, sacked;
 	uint64_t sendq_min, sendq_max, recvq_min, recvq_max, snd_wnd_min, snd_wnd_max;
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
@@ -128,6 +142,8 @@ struct conn_track {
 	unsigned steady;
 	uint32_t cwnd_best;
 	uint64_t gap_ns; /* age of what was last received, in the last sample */
+	uint64_t restart_cost_ns;
+	unsigned restart_window; /* when that was, counted from 1; 0: never */
 };
 
 struct conn_state {
@@ -151,8 +167,14 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 	bool open_window = flight + t->snd_mss <= t->snd_wnd;
 	bool unsent = t->notsent_bytes != UINT32_MAX && t->notsent_bytes > 0;
 
+	/* A timer that asks a closed window may run as well: the kernel uses it to send what it could not. */
+	bool held = unsent && t->unacked == 0 && open_window;
+
 	c->sendq += s->sendq_bytes > 0;
 	c->notsent += unsent;
+	c->held += held;
+	c->cork += held && t->notsent_bytes < t->snd_mss;
+	c->sacked += t->sacked != UINT32_MAX && t->sacked > 0;
 	c->unacked += t->unacked > 0;
 	c->recvq += s->recvq_bytes > 0;
 	c->cwnd += t->unacked >= t->cwnd && unsent;
@@ -180,11 +202,35 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 		c->queue[c->samples] = s->wmem_bytes == UINT32_MAX ? 0 : s->wmem_bytes;
 }
 
+/*
+ * After a pause the kernel halves the congestion window once for each retransmission time-out of silence, down to ten
+ * segments. What that costs are the round trips that slow start needs to get back. A window that became smaller without a
+ * loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
+ */
+static void note_restart(const struct window *window, struct conn_track *c, const struct tcp_record *t)
+{
+	const struct tcp_record *before = &c->last;
+	uint64_t idle_ns = before->last_sent_ns;
+	uint32_t least = before->cwnd;
+	unsigned rounds = 0;
+
+	if (before->unacked > 0 || before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->unacked == 0 ||
+	    t->notsent_bytes == UINT32_MAX || t->notsent_bytes == 0 || t->ca_state != 0 ||
+	    t->total_retrans != before->total_retrans || idle_ns == UINT64_MAX || before->rto_ns == 0)
+		return;
+	for (; least > RESTART_CWND && idle_ns > before->rto_ns; idle_ns -= before->rto_ns, rounds++)
+		least /= 2;
+	if (rounds == 0)
+		return;
+	c->restart_cost_ns = rounds * t->srtt_ns;
+	c->restart_window = window->number + 1;
+}
+
 static void begin_window(struct conn_track *c)
 {
 	c->samples = 0;
 	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
-	c->recvq = c->unacked = c->reply_wait = 0;
+	c->recvq = c->unacked = c->reply_wait = c->held = c->cork = c->sacked = 0;
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
 	c->fill_min = INFINITY;
@@ -225,6 +271,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			c->base_ns = snapshot->begin_boot_ns;
 			c->has_base = true;
 		}
+		if (!is_new)
+			note_restart(window, c, t);
 		c->socket = *s;
 		c->last = *t;
 		c->last_ns = snapshot->begin_boot_ns;
@@ -270,6 +318,7 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 {
 	const struct tcp_record *a = &c->base, *b = &c->last;
 	uint64_t dsack = counter_delta32(a->dsack_dups, b->dsack_dups);
+	uint64_t data_segs = counter_delta32(a->data_segs_out, b->data_segs_out);
 
 	m->sent_bytes = counter_delta(a->bytes_sent, b->bytes_sent);
 	m->acked_bytes = counter_delta(a->bytes_acked, b->bytes_acked);
@@ -284,6 +333,9 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 			       ? NAN
 			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
 	m->dsack_count = dsack;
+	m->segment_bytes = m->sent_bytes == UINT64_MAX || data_segs == UINT64_MAX || data_segs == 0
+				   ? UINT64_MAX
+				   : m->sent_bytes / data_segs;
 	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
 	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
@@ -312,6 +364,9 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 	m->sndbuf_full_share = c->sndbuf_full / n;
 	m->recvq_share = c->recvq / n;
 	m->unacked_share = c->unacked / n;
+	m->held_share = c->held / n;
+	m->cork_share = c->cork / n;
+	m->sack_share = c->sacked / n;
 	m->reply_wait_share = c->reply_wait / n;
 	m->sendq_min_bytes = c->sendq_min;
 	m->sendq_max_bytes = c->sendq_max;
@@ -345,11 +400,13 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 }
 
 /* How the connection does beside its own past, and as a receiver. */
-static void measure_past(const struct conn_track *c, struct conn_measures *m)
+static void measure_past(const struct window *window, const struct conn_track *c, struct conn_measures *m)
 {
 	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
 	const struct tcp_record *t = &c->last;
 
+	m->restart_cost_ns =
+		c->restart_window && window->number + 1 - c->restart_window < RESTART_WINDOWS ? c->restart_cost_ns : 0;
 	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
@@ -479,7 +536,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		measure_counters(c, span_ns, m);
 		measure_samples(c, m);
 		measure_path(c, m);
-		measure_past(c, m);
+		measure_past(window, c, m);
 		measure_standstill(c, m);
 		measure_limits(m);
 		remember(c, m);

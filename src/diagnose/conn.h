@@ -22,6 +22,8 @@ struct conn_measures {
 	double ooo_share;
 	uint64_t segs_in, segs_out;
 	uint64_t dsack_count;
+	uint64_t segment_bytes;
+	uint64_t restart_cost_ns;
 	uint64_t data_segs_in, data_segs_base;
 	/* Shares of the window that the kernel timed. */
 	double busy_share, rwnd_share, sndbuf_share;
@@ -31,6 +33,7 @@ struct conn_measures {
 	double recvq_share;
 	double unacked_share;
 	double reply_wait_share;
+	double held_share, cork_share, sack_share;
 	/* Queues. */
 	uint64_t sendq_min_bytes, sendq_max_bytes;
 	uint64_t recvq_min_bytes, recvq_max_bytes;
@@ -63,7 +66,7 @@ struct conn_measures {
 extern const struct record_type conn_measures_type;
 
 /* Parts of a connection's measures: its own, then those of what it leans on. */
-enum conn_part { CONN_PART_OWN, CONN_PART_USE, CONN_PART_APP, CONN_PART_PATH, CONN_PART_LINK, CONN_PART_HOST };
+enum conn_part { CONN_PART_OWN, CONN_PART_USE, CONN_PART_APP, CONN_PART_PATH, CONN_PART_LINK, CONN_PART_HOST, CONN_PART_STALL };
 
 /* NULL unless the module is a connection. */
 const struct conn_measures *conn_measures(const struct module *module);

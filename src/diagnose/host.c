@@ -2,6 +2,7 @@
 #include "diagnose/host.h"
 #include "diagnose/conn.h"
 #include "diagnose/endpoint.h"
+#include "diagnose/remote.h"
 #include "diagnose/window.h"
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
@@ -218,6 +219,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 			(*at)->measures.parts[CONN_PART_HOST] = m;
 		else if ((*at)->kind == MODULE_LISTENER || (*at)->kind == MODULE_UDP)
 			(*at)->measures.parts[ENDPOINT_PART_HOST] = m;
+		else if ((*at)->kind == MODULE_RESOLVER || (*at)->kind == MODULE_PEER)
+			(*at)->measures.parts[REMOTE_PART_HOST] = m;
 	}
 }
 

@@ -22,6 +22,8 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
 	FIELD(struct path_measures, path_filling, COUNT,
 	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
+	FIELD(struct path_measures, path_large, COUNT, "of these, moving with segments of nearly full size, either way"),
+	FIELD(struct path_measures, path_small, COUNT, "of these, moving with smaller segments only"),
 	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
 	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
 	FIELD(struct path_measures, others_moving, COUNT, "of these, moving"),
@@ -36,7 +38,7 @@ RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_field
 	    "what the connections over one path have in common");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, min_rtt_ns;
+	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, large, small, min_rtt_ns;
 };
 
 static bool is_moving(const struct conn_measures *m)
@@ -50,13 +52,31 @@ static bool is_bulk(uint64_t rate)
 	return rate != UINT64_MAX && rate > 200000;
 }
 
+/* Whether segments of nearly full size got through, in either direction. */
+static bool passes_large(const struct conn_measures *m)
+{
+	uint64_t full = (uint64_t)m->mss - m->mss / 8;
+	bool sent = m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->segment_bytes != UINT64_MAX &&
+		    m->segment_bytes >= full;
+	bool received = m->received_bytes != UINT64_MAX && m->data_segs_in != UINT64_MAX && m->data_segs_in > 0 &&
+			m->received_bytes / m->data_segs_in >= full;
+
+	/* The mean of an answer in two segments is less than a full one, but one of them was full. */
+	received = received || (m->received_bytes != UINT64_MAX && m->data_segs_in != UINT64_MAX &&
+				m->data_segs_in > 0 && m->received_bytes / m->data_segs_in > full / 2 + 100);
+	return sent || received;
+}
+
 static void count(struct tally *t, const struct conn_measures *m)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
+	bool moving = !stuck && is_moving(m);
 
 	t->conns++;
 	t->stuck += stuck;
-	t->moving += !stuck && is_moving(m);
+	t->moving += moving;
+	t->large += moving && passes_large(m);
+	t->small += moving && !passes_large(m);
 	t->connecting += m->syn_wait_ns != UINT64_MAX && m->syn_retrans > 0;
 	t->lossy += m->loss_share >= 0.005;
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
@@ -103,6 +123,8 @@ static void finish(struct window *window _unused_, void *data _unused_, struct g
 			.path_lossy = path->lossy,
 			.path_clean = path->clean,
 			.path_slow_rtt = path->slow_rtt,
+			.path_large = path->large,
+			.path_small = path->small,
 			.path_filling = path->filling,
 			.path_min_rtt_ns = path->min_rtt_ns ? path->min_rtt_ns : UINT64_MAX,
 			.others_conns = all.conns - path->conns,

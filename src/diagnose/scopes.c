@@ -5,13 +5,15 @@
 #include "diagnose/endpoint.h"
 #include "diagnose/host.h"
 #include "diagnose/path.h"
+#include "diagnose/remote.h"
+#include "diagnose/stall.h"
 #include "diagnose/way.h"
 
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.help = "a TCP connection: its own measures, the use its owner makes of it, its owner, the path, the way "
-		"through this host, and the host",
-	.count = 6,
+		"through this host, the host, and what it refused while the connection stood still",
+	.count = 7,
 	.types =
 		{
 			[CONN_PART_OWN] = &conn_measures_type,
@@ -20,6 +22,7 @@ static const struct module_scope conn_scope = {
 			[CONN_PART_PATH] = &path_measures_type,
 			[CONN_PART_LINK] = &way_measures_type,
 			[CONN_PART_HOST] = &host_measures_type,
+			[CONN_PART_STALL] = &stall_measures_type,
 		},
 };
 MODULE_SCOPE(conn_scope);
@@ -59,3 +62,19 @@ static const struct module_scope host_scope = {
 	.types = {&host_measures_type},
 };
 MODULE_SCOPE(host_scope);
+
+static const struct module_scope resolver_scope = {
+	.kind = MODULE_RESOLVER,
+	.help = "a name server, and the host",
+	.count = 2,
+	.types = {&resolver_measures_type, [REMOTE_PART_HOST] = &host_measures_type},
+};
+MODULE_SCOPE(resolver_scope);
+
+static const struct module_scope peer_scope = {
+	.kind = MODULE_PEER,
+	.help = "a service on a remote host, and the host",
+	.count = 2,
+	.types = {&peer_measures_type, [REMOTE_PART_HOST] = &host_measures_type},
+};
+MODULE_SCOPE(peer_scope);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A connection that stands still tries again ever more seldom, so what swallows its packets counts one in some windows and
+ * nothing in others. Therefore each counter that may explain a standstill is followed rule by rule, and summed up from the
+ * moment when the connection stopped. A rule that was counting before that (it wards off strangers, day in, day out) does
+ * not explain it.
+ */
+#include "diagnose/stall.h"
+#include "diagnose/conn.h"
+#include "diagnose/window.h"
+#include "snapshot/conntrack.h"
+#include "snapshot/counter.h"
+#include "snapshot/delta.h"
+#include "snapshot/firewall.h"
+
+#define S struct stall_measures
+static const struct field stall_fields[] = {
+	FIELD(S, stalled_ns, DURATION, "how long the connection has stood still; 0 when it moves"),
+	FIELD(S, stall_firewall_drops, COUNT,
+	      "packets dropped since then by firewall rules that had dropped nothing before"),
+	FIELD(S, stall_invalid, COUNT, "packets that connection tracking has called invalid since then, and not before"),
+	FIELD(S, stall_rp_filter, COUNT,
+	      "packets refused since then because their source would be answered elsewhere, and not before"),
+};
+#undef S
+RECORD_TYPE(stall_measures_type, "measure.stall", struct stall_measures, stall_fields,
+	    "what this host refused while a connection stood still");
+
+/* Longer standstills are looked at from here on only. */
+#define WINDOWS 32
+/* Windows before a standstill in which a counter must have been at rest. */
+#define REST 3
+
+enum refusal { REFUSAL_FIREWALL, REFUSAL_INVALID, REFUSAL_RP_FILTER, REFUSALS };
+
+struct series {
+	struct track track;
+	bool has_last;
+	enum refusal kind;
+	uint64_t last;
+	uint64_t moved[WINDOWS]; /* newest first */
+};
+
+struct state {
+	bool begun; /* a sample has been seen: a rule that is new now began at zero */
+	struct map series;
+};
+
+static void follow(struct window *window, struct state *state, const char *key, enum refusal kind, uint64_t value)
+{
+	struct series *series;
+	uint64_t moved;
+
+	if (value == UINT64_MAX)
+		return;
+	series = map_put(&state->series, key, NULL);
+	if (!series) {
+		window->lost++;
+		return;
+	}
+	(void)track_see(window, &series->track);
+	series->kind = kind;
+	if (!series->has_last)
+		series->last = state->begun ? 0 : value;
+	series->has_last = true;
+	moved = counter_delta(series->last, value);
+	series->moved[0] += moved == UINT64_MAX ? 0 : moved;
+	series->last = value;
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	if (state->series.value_size == 0)
+		state->series = MAP_INIT(0, sizeof(struct series), 20000);
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
+		char key[256];
+
+		if (rule->verdict != VERDICT_DROP)
+			continue;
+		snprintf(key, sizeof(key), "rule %u %s %s %llu", rule->nf_family, rule->nf_table ?: "",
+			 rule->chain ?: "", (unsigned long long)rule->handle);
+		follow(window, state, key, REFUSAL_FIREWALL, rule->packets);
+	}
+	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack)
+		follow(window, state, "invalid", REFUSAL_INVALID, conntrack->invalid);
+	snapshot_each(snapshot, counter_type, struct counter_record, counter)
+		if (strcmp(counter->counter, "TcpExtIPReversePathFilter") == 0)
+			follow(window, state, "rp-filter", REFUSAL_RP_FILTER, counter->value);
+	state->begun = true;
+}
+
+static uint64_t stalled_for(const struct conn_measures *m)
+{
+	if (m->syn_wait_ns != UINT64_MAX)
+		return m->syn_wait_ns;
+	if (m->stuck && m->silent_ns != UINT64_MAX)
+		return m->silent_ns;
+	if (m->received_bytes == 0 && m->sent_bytes == 0 && m->best_receive_rate > 0 && m->receive_gap_ns != UINT64_MAX)
+		return m->receive_gap_ns;
+	return 0;
+}
+
+static uint64_t sum(const struct series *series, unsigned from, unsigned to)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = from; i < min_of(to, (unsigned)WINDOWS); i++)
+		all += series->moved[i];
+	return all;
+}
+
+static void measure(const struct state *state, uint64_t window_ns, struct stall_measures *m)
+{
+	/* The window that it stopped in counts as well: that is where most is lost. */
+	unsigned windows = (unsigned)min_of(m->stalled_ns / max_of(window_ns, (uint64_t)1) + 1, (uint64_t)WINDOWS);
+	uint64_t *sums[REFUSALS] = {
+		[REFUSAL_FIREWALL] = &m->stall_firewall_drops,
+		[REFUSAL_INVALID] = &m->stall_invalid,
+		[REFUSAL_RP_FILTER] = &m->stall_rp_filter,
+	};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->series, &at, &key, &value)) {
+		const struct series *series = value;
+
+		if (sum(series, windows, windows + REST) == 0)
+			*sums[series->kind] += sum(series, 0, windows);
+	}
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	vec_each(&graph->modules, module) {
+		const struct conn_measures *own = conn_measures(*module);
+		struct stall_measures *m;
+
+		if (!own)
+			continue;
+		m = graph_alloc(graph, sizeof(*m));
+		m->stalled_ns = stalled_for(own);
+		measure(state, graph->window_ns, m);
+		(*module)->measures.parts[CONN_PART_STALL] = m;
+	}
+	track_forget(window, &state->series, NULL);
+	while (map_next(&state->series, &at, &key, &value)) {
+		struct series *series = value;
+
+		memmove(&series->moved[1], &series->moved[0], sizeof(series->moved) - sizeof(series->moved[0]));
+		series->moved[0] = 0;
+	}
+}
+
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->series);
+}
+
+static const struct record_type *const needs[] = {&firewall_rule_type, &conntrack_type, &counter_type, NULL};
+
+static const struct measurer stall_measurer = {
+	.name = "stall",
+	.stage = MEASURE_PATH,
+	.needs = needs,
+	.state_size = sizeof(struct state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(stall_measurer);

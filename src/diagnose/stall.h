@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What this host refused while a connection stood still. */
+#pragma once
+
+#include "record/field.h"
+
+struct stall_measures {
+	uint64_t stalled_ns;
+	uint64_t stall_firewall_drops;
+	uint64_t stall_invalid;
+	uint64_t stall_rp_filter;
+};
+
+extern const struct record_type stall_measures_type;

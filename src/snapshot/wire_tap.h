@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A packet socket that receives resets, name lookups and their answers, and errors about them. */
+#pragma once
+
+#include "snapshot/wire.h"
+
+/* In the namespace that the caller is in; the descriptor, or a negative errno. */
+int wire_tap_open(struct why *why) _must_check_;
+/* Lookups leave this host: what it sends costs a little more to look at, so it is left out when there are none. */
+void wire_tap_set_outgoing(int fd, bool wanted);
+
+typedef void wire_packet_fn(const struct wire_packet *packet, uint64_t time_ns, void *context);
+/* What has arrived since the last time; at most so many that a flood cannot hold the caller up. Returns how many were lost. */
+uint64_t wire_tap_read(int fd, wire_packet_fn *take, void *context);
