@@ -279,6 +279,17 @@ static void server_resume(void *context, uint64_t expirations _unused_)
 		loop_stop(server->app->loop, r);
 }
 
+/* A timer for each pause would cost a descriptor, and it is the lack of them that this one is for. */
+static void server_tick(void *context, uint64_t expirations)
+{
+	struct server *server = context;
+
+	if (!server->is_full)
+		return;
+	server->is_full = false;
+	server_resume(context, expirations);
+}
+
 static void server_pause(struct server *server, uint64_t ns)
 {
 	int r;
@@ -306,7 +317,9 @@ static void server_accept(void *context, uint32_t events _unused_)
 			return;
 		/* Out of descriptors, most likely: the connection stays in the queue and would wake us for ever. */
 		app_count_error(server->app, errno);
-		server_pause(server, ACCEPT_RETRY_NS);
+		loop_remove(server->app->loop, server->source);
+		server->source = NULL;
+		server->is_full = true;
 		return;
 	}
 	if (!peer_is_lab(fd)) {
@@ -343,6 +356,8 @@ int server_open(struct server *server, struct why *why)
 	if (bind(server->fd, (struct sockaddr *)&address, len) < 0 || listen(server->fd, (int)config->backlog) < 0)
 		return why_set(why, -errno, "port %u: %m", (unsigned int)config->port);
 	r = loop_add_fd(server->app->loop, server->fd, EPOLLIN, server_accept, server, &server->source);
+	if (r == 0)
+		r = loop_add_timer(server->app->loop, ACCEPT_RETRY_NS, ACCEPT_RETRY_NS, server_tick, server, NULL);
 	if (r < 0)
 		return why_set(why, r, "listening: %s", strerror(-r));
 	app_ready(server->app);

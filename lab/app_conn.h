@@ -134,6 +134,7 @@ struct server {
 	uint64_t accepted;
 	struct loop_source *source;
 	struct loop_source *timer;
+	bool is_full; /* accepting failed for lack of descriptors: try again at the next tick */
 };
 
 /*

@@ -25,16 +25,26 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
 	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent",
 	      .unit = "%"),
+	FIELD(struct conn_measures, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
+	FIELD(struct conn_measures, spurious_share, RATIO, "share of the retransmitted that the peer had already",
+	      .unit = "%"),
+	FIELD(struct conn_measures, lossy_windows, COUNT,
+	      "of the last eight windows, those in which something was lost without a queue, and it went on"),
 	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
 	FIELD(struct conn_measures, reorder_count, COUNT,
 	      "times that segments were seen out of order by the peer (reord_seen)"),
 	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
 	FIELD(struct conn_measures, ooo_share, RATIO, "share of the segments that arrived here out of order",
 	      .unit = "%"),
+	FIELD(struct conn_measures, send_variation, RATIO,
+	      "how much the acknowledged rate varied between samples (standard deviation by mean)", .unit = "%"),
+	FIELD(struct conn_measures, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
 	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
 	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows"),
+	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO, "round-trip time as the receiver estimates it, of that smallest",
+	      .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
 	      .unit = "%"),
 	FIELD(struct conn_measures, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
@@ -76,6 +86,7 @@ static const struct field conn_fields[] = {
 	      .unit = "%"),
 	FIELD(struct conn_measures, sack_share, RATIO,
 	      "samples in which the peer had something beyond what it missed", .unit = "%"),
+	FIELD(struct conn_measures, sacked_part, RATIO, "how much of what is in flight that was, at the end", .unit = "%"),
 	FIELD(struct conn_measures, reply_wait_share, RATIO,
 	      "samples in which all was acknowledged and no answer had come", .unit = "%"),
 	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
@@ -121,6 +132,12 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 /* Windows that the price of a pause is remembered for: bursts are seldom a second apart. */
 #define RESTART_WINDOWS 3
 
+/* Rates of the intervals between samples. */
+struct spread {
+	unsigned count;
+	double sum, squares;
+};
+
 struct conn_track {
 	struct track track;
 	unsigned first_window;
@@ -134,6 +151,7 @@ struct conn_track {
 	unsigned samples;
 	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked, reply_wait;
 	unsigned held, cork, sacked;
+	struct spread send, receive;
 	uint64_t sendq_min, sendq_max, recvq_min, recvq_max, snd_wnd_min, snd_wnd_max;
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
@@ -144,6 +162,7 @@ struct conn_track {
 	uint64_t gap_ns; /* age of what was last received, in the last sample */
 	uint64_t restart_cost_ns;
 	unsigned restart_window; /* when that was, counted from 1; 0: never */
+	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
 };
 
 struct conn_state {
@@ -226,10 +245,32 @@ static void note_restart(const struct window *window, struct conn_track *c, cons
 	c->restart_window = window->number + 1;
 }
 
+static void add_rate(struct spread *spread, uint64_t before, uint64_t after, uint64_t span_ns)
+{
+	double rate = counter_rate(counter_delta(before, after), span_ns);
+
+	if (isnan(rate))
+		return;
+	spread->count++;
+	spread->sum += rate;
+	spread->squares += rate * rate;
+}
+
+/* Standard deviation as a share of the mean. */
+static double variation(const struct spread *spread)
+{
+	double mean = spread->count ? spread->sum / spread->count : 0;
+
+	if (spread->count < 3 || mean <= 0)
+		return NAN;
+	return sqrt(fmax(0, spread->squares / spread->count - mean * mean)) / mean;
+}
+
 static void begin_window(struct conn_track *c)
 {
 	c->samples = 0;
 	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
+	c->send = c->receive = (struct spread){};
 	c->recvq = c->unacked = c->reply_wait = c->held = c->cork = c->sacked = 0;
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
@@ -244,6 +285,8 @@ static void begin_window(struct conn_track *c)
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct conn_state *state = data;
+	/* On a busy host a while may pass between the begin of a snapshot and the reading of the sockets. */
+	uint64_t now_ns = snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns;
 
 	if (state->tracks.value_size == 0)
 		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000);
@@ -261,21 +304,26 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 		if (is_new) {
 			c->first_window = window->number;
-			c->first_seen_ns = snapshot->begin_boot_ns;
+			c->first_seen_ns = now_ns;
 			c->rtt_base_ns = c->rcv_rtt_base_ns = UINT64_MAX;
 		}
 		if (track_see(window, &c->track))
 			begin_window(c);
 		if (!c->has_base) {
 			c->base = *t;
-			c->base_ns = snapshot->begin_boot_ns;
+			c->base_ns = now_ns;
 			c->has_base = true;
 		}
-		if (!is_new)
+		if (!is_new) {
+			uint64_t span_ns = now_ns - c->last_ns;
+
 			note_restart(window, c, t);
+			add_rate(&c->send, c->last.bytes_acked, t->bytes_acked, span_ns);
+			add_rate(&c->receive, c->last.bytes_received, t->bytes_received, span_ns);
+		}
 		c->socket = *s;
 		c->last = *t;
-		c->last_ns = snapshot->begin_boot_ns;
+		c->last_ns = now_ns;
 		count_sample(c, s, t);
 		c->samples++;
 	}
@@ -340,7 +388,11 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
 	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
 	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
-	m->loss_share = NAN;
+	m->loss_share = m->retrans_share = m->spurious_share = NAN;
+	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX)
+		m->retrans_share = (double)m->retrans_bytes / (double)m->sent_bytes;
+	if (m->retrans_bytes != UINT64_MAX && m->retrans_bytes > 0 && dsack != UINT64_MAX)
+		m->spurious_share = fmin(1, (double)dsack * b->snd_mss / (double)m->retrans_bytes);
 	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX && dsack != UINT64_MAX)
 		m->loss_share = fmax(0, (double)m->retrans_bytes - (double)dsack * b->snd_mss) / (double)m->sent_bytes;
 	m->send_rate = span_ns && m->acked_bytes != UINT64_MAX
@@ -367,6 +419,11 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 	m->held_share = c->held / n;
 	m->cork_share = c->cork / n;
 	m->sack_share = c->sacked / n;
+	m->sacked_part = c->last.unacked > 0 && c->last.sacked != UINT32_MAX
+				 ? fmin(1, (double)c->last.sacked / c->last.unacked)
+				 : NAN;
+	m->send_variation = variation(&c->send);
+	m->receive_variation = variation(&c->receive);
 	m->reply_wait_share = c->reply_wait / n;
 	m->sendq_min_bytes = c->sendq_min;
 	m->sendq_max_bytes = c->sendq_max;
@@ -407,11 +464,14 @@ static void measure_past(const struct window *window, const struct conn_track *c
 
 	m->restart_cost_ns =
 		c->restart_window && window->number + 1 - c->restart_window < RESTART_WINDOWS ? c->restart_cost_ns : 0;
+	m->lossy_windows = (uint64_t)__builtin_popcount(c->lossy);
 	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
 	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns;
-	m->rcv_wnd_use = NAN;
+	m->rcv_wnd_use = m->rcv_rtt_ratio = NAN;
+	if (m->rcv_rtt_ns != UINT64_MAX && m->rcv_rtt_base_ns != UINT64_MAX && m->rcv_rtt_base_ns > 0)
+		m->rcv_rtt_ratio = (double)m->rcv_rtt_ns / (double)m->rcv_rtt_base_ns;
 	if (m->rcv_wnd != UINT64_MAX && m->rcv_wnd > 0 && m->rcv_rtt_ns != UINT64_MAX)
 		m->rcv_wnd_use =
 			(double)known_or_zero(m->receive_rate) * (double)m->rcv_rtt_ns / 1e9 / (double)m->rcv_wnd;
@@ -460,6 +520,15 @@ static enum activity activity_of(const struct conn_measures *m)
 	return moved ? ACTIVITY_ACTIVE : ACTIVITY_IDLE;
 }
 
+/* Something was lost, in either direction, and not because a queue was full: behind one the rate is steady. */
+static bool was_lossy(const struct conn_measures *m)
+{
+	bool sending = m->loss_share >= 0.005 && m->backoff == 0 && !m->stuck && m->rtt_ratio < 1.25;
+	bool receiving = m->ooo_share >= 0.01 && m->ooo_count >= 3 && m->receive_variation > 0.08;
+
+	return sending || receiving;
+}
+
 /* What later windows will be compared with. */
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
@@ -472,6 +541,7 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 	c->data_segs_base = max_of(c->data_segs_base, known_or_zero(m->data_segs_in));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
 	c->steady += received;
+	c->lossy = (uint8_t)(c->lossy << 1 | was_lossy(m));
 	if (m->rcv_rtt_ns != UINT64_MAX)
 		c->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->rcv_rtt_ns);
 }

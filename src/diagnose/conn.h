@@ -15,7 +15,8 @@ struct conn_measures {
 	/* What moved in the window. */
 	uint64_t sent_bytes, acked_bytes, received_bytes;
 	uint64_t retrans_bytes;
-	double loss_share;
+	double loss_share, retrans_share, spurious_share;
+	uint64_t lossy_windows;
 	uint64_t rto_count;
 	uint64_t reorder_count;
 	uint64_t ooo_count;
@@ -34,6 +35,7 @@ struct conn_measures {
 	double unacked_share;
 	double reply_wait_share;
 	double held_share, cork_share, sack_share;
+	double sacked_part;
 	/* Queues. */
 	uint64_t sendq_min_bytes, sendq_max_bytes;
 	uint64_t recvq_min_bytes, recvq_max_bytes;
@@ -54,11 +56,12 @@ struct conn_measures {
 	double rtt_ratio;
 	uint32_t cwnd, cwnd_best, ssthresh, mss, pmtu;
 	uint64_t send_rate, receive_rate;
+	double send_variation, receive_variation;
 	uint64_t best_rate, best_receive_rate;
 	uint64_t steady_windows;
 	double slowdown;
 	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;
-	double rcv_wnd_use;
+	double rcv_wnd_use, rcv_rtt_ratio;
 	uint64_t age_windows;
 	struct limit_record limits;
 };

@@ -43,6 +43,7 @@ static const struct field host_fields[] = {
 	FIELD(H, softnet_squeezed, COUNT, "times that a processor ran out of time for received packets"),
 	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of where pressure begins", .unit = "%"),
 	FIELD(H, tcp_memory_bytes, BYTES, "memory of TCP"),
+	FIELD(H, tcp_pressure, BOOL, "TCP is under memory pressure"),
 	FIELD(H, timewait_count, COUNT, "sockets in TIME-WAIT"),
 	FIELD(H, timewait_max, COUNT, "how many may be"),
 	FIELD(H, conntrack_share, RATIO, "share of the connection tracking table in use", .unit = "%"),
@@ -100,6 +101,7 @@ struct figures {
 	uint64_t conntrack_drops, conntrack_invalid;
 	uint64_t firewall_drops, firewall_rejects;
 	struct memory_record memory;
+	uint8_t tcp_pressure;
 	double conntrack_share, ports_share;
 	uint64_t ports_used;
 };
@@ -140,6 +142,10 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 												   : UINT64_MAX);
 	snapshot_each(snapshot, memory_type, struct memory_record, memory)
 		f->memory = *memory;
+	/* The limits are only to be read in the first namespace; that they are passed is told everywhere. */
+	snapshot_each(snapshot, protocol_type, struct protocol_record, protocol)
+		if (strcmp(protocol->protocol, "TCP") == 0)
+			f->tcp_pressure = protocol->pressure;
 	snapshot_each(snapshot, host_limit_type, struct host_limit_record, limit)
 		if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share)) {
 			f->ports_share = limit->share;
@@ -188,6 +194,7 @@ static void measure_figures(const struct figures *a, const struct figures *b, st
 	m->ports_used = b->ports_used;
 	m->tcp_memory_share = NAN;
 	m->tcp_memory_bytes = b->memory.tcp_bytes;
+	m->tcp_pressure = b->tcp_pressure;
 	if (b->memory.tcp_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes != UINT64_MAX &&
 	    b->memory.tcp_pressure_bytes > 0)
 		m->tcp_memory_share = (double)b->memory.tcp_bytes / (double)b->memory.tcp_pressure_bytes;
@@ -225,7 +232,7 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 }
 
 static const struct record_type *const needs[] = {
-	&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type, &host_limit_type, NULL};
+	&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type, &protocol_type, &host_limit_type, NULL};
 
 static const struct measurer host_measurer = {
 	.name = "host",

@@ -31,6 +31,7 @@ struct host_measures {
 	uint64_t host_dsack_sent;
 	uint64_t softnet_dropped, softnet_squeezed;
 	double tcp_memory_share;
+	uint8_t tcp_pressure;
 	uint64_t tcp_memory_bytes;
 	uint64_t timewait_count, timewait_max;
 	double conntrack_share;

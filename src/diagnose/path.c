@@ -19,9 +19,14 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
 	FIELD(struct path_measures, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
 	FIELD(struct path_measures, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
+	FIELD(struct path_measures, path_rtt_excess_ns, DURATION,
+	      "most that the round-trip time of any of them that sends lies above its smallest"),
 	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
 	FIELD(struct path_measures, path_filling, COUNT,
 	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
+	FIELD(struct path_measures, path_send_use, RATIO,
+	      "what they send together, as a share of the fastest earlier window", .unit = "%"),
+	FIELD(struct path_measures, path_receive_use, RATIO, "the same of what they receive", .unit = "%"),
 	FIELD(struct path_measures, path_large, COUNT, "of these, moving with segments of nearly full size, either way"),
 	FIELD(struct path_measures, path_small, COUNT, "of these, moving with smaller segments only"),
 	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
@@ -38,7 +43,8 @@ RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_field
 	    "what the connections over one path have in common");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, large, small, min_rtt_ns;
+	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, large, small, min_rtt_ns, excess_ns;
+	double send_rate, receive_rate;
 };
 
 static bool is_moving(const struct conn_measures *m)
@@ -75,6 +81,8 @@ static void count(struct tally *t, const struct conn_measures *m)
 	t->conns++;
 	t->stuck += stuck;
 	t->moving += moving;
+	t->send_rate += m->send_rate == UINT64_MAX ? 0 : (double)m->send_rate;
+	t->receive_rate += m->receive_rate == UINT64_MAX ? 0 : (double)m->receive_rate;
 	t->large += moving && passes_large(m);
 	t->small += moving && !passes_large(m);
 	t->connecting += m->syn_wait_ns != UINT64_MAX && m->syn_retrans > 0;
@@ -83,6 +91,9 @@ static void count(struct tally *t, const struct conn_measures *m)
 	t->filling += m->cwnd_share > 0.5 || is_bulk(m->send_rate) || is_bulk(m->receive_rate);
 	t->established += m->state == SOCKET_ESTABLISHED;
 	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
+	/* Without something acknowledged the figure is old. */
+	if (m->rtt_excess_ns != UINT64_MAX && m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->nagle_share < 0.3)
+		t->excess_ns = max_of(t->excess_ns, m->rtt_excess_ns);
 	if (m->min_rtt_ns != UINT64_MAX)
 		t->min_rtt_ns = t->min_rtt_ns ? min_of(t->min_rtt_ns, m->min_rtt_ns) : m->min_rtt_ns;
 }
@@ -92,11 +103,52 @@ static struct tally *tally_of(struct map *tallies, const struct module *module)
 	return map_put(tallies, &module, NULL);
 }
 
-static void finish(struct window *window _unused_, void *data _unused_, struct graph *graph)
+/* The most that was ever sent to and received from a host in one window. */
+struct best_track {
+	struct track track;
+	double send_rate, receive_rate;
+};
+
+struct state {
+	struct map best; /* address -> struct best_track */
+};
+
+static double use_of(double rate, double best)
 {
+	return best > 0 ? rate / best : NAN;
+}
+
+static void compare_with_best(const struct window *window, struct state *state, const struct addr *raddr,
+			      const struct tally *path, struct path_measures *m)
+{
+	struct best_track *best = map_put(&state->best, raddr, NULL);
+
+	m->path_send_use = m->path_receive_use = NAN;
+	if (!best)
+		return;
+	m->path_send_use = use_of(path->send_rate, best->send_rate);
+	m->path_receive_use = use_of(path->receive_rate, best->receive_rate);
+	(void)track_see(window, &best->track);
+}
+
+static void remember_best(struct state *state, const struct addr *raddr, const struct tally *path)
+{
+	struct best_track *best = map_get(&state->best, raddr);
+
+	if (!best)
+		return;
+	best->send_rate = fmax(best->send_rate, path->send_rate);
+	best->receive_rate = fmax(best->receive_rate, path->receive_rate);
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
 	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
 	struct tally all = {};
 
+	if (state->best.value_size == 0)
+		state->best = MAP_INIT(sizeof(struct addr), sizeof(struct best_track), 100000);
 	vec_each(&graph->modules, at) {
 		const struct conn_measures *m = conn_measures(*at);
 
@@ -123,6 +175,7 @@ static void finish(struct window *window _unused_, void *data _unused_, struct g
 			.path_lossy = path->lossy,
 			.path_clean = path->clean,
 			.path_slow_rtt = path->slow_rtt,
+			.path_rtt_excess_ns = path->excess_ns,
 			.path_large = path->large,
 			.path_small = path->small,
 			.path_filling = path->filling,
@@ -137,10 +190,27 @@ static void finish(struct window *window _unused_, void *data _unused_, struct g
 			.peer_connecting = peer->connecting,
 			.peer_established = peer->established,
 		};
+		compare_with_best(window, state, &conn_measures(*at)->raddr, path, m);
 		(*at)->measures.parts[CONN_PART_PATH] = m;
 	}
+	vec_each(&graph->modules, at)
+		if ((*at)->kind == MODULE_CONN)
+			remember_best(state, &conn_measures(*at)->raddr,
+				      tally_of(&tallies, (*at)->related[MODULE_PATH]));
+	track_forget(window, &state->best, NULL);
 	map_done(&tallies);
 }
 
-static const struct measurer path_measurer = {.name = "path", .stage = MEASURE_PATH, .finish = finish};
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->best);
+}
+
+static const struct measurer path_measurer = {
+	.name = "path",
+	.stage = MEASURE_PATH,
+	.state_size = sizeof(struct state),
+	.finish = finish,
+	.release = release,
+};
 MEASURER(path_measurer);

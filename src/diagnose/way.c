@@ -25,6 +25,7 @@ static const struct field way_fields[] = {
 	FIELD(struct way_measures, link_up, BOOL, "the interface is switched on"),
 	FIELD(struct way_measures, link_carrier, BOOL, "the interface has a signal"),
 	FIELD(struct way_measures, link_changes, COUNT, "how often the signal came or went"),
+	FIELD(struct way_measures, link_changes_recent, COUNT, "the same, in this window and the three before"),
 	FIELD(struct way_measures, link_mtu, BYTES, "largest packet of the interface"),
 	FIELD(struct way_measures, link_rx_packets, COUNT, "packets that the interface received"),
 	FIELD(struct way_measures, link_tx_packets, COUNT, "packets that the interface sent"),
@@ -52,6 +53,7 @@ static const struct field way_fields[] = {
 	FIELD(struct way_measures, neigh_state, FLAGS, "state of the neighbour's entry",
 	      .names = &neighbour_state_names),
 	FIELD(struct way_measures, neigh_failed, BOOL, "the neighbour does not answer"),
+	FIELD(struct way_measures, tunnel_kind, TEXT, "kind of the tunnel that its packets enter"),
 	FIELD(struct way_measures, tunnel_pid, ID, "process behind the tunnel that its packets enter",
 	      .zero_is_unknown = true),
 	FIELD(struct way_measures, tunnel_stopped_share, RATIO, "samples in which that process was stopped",
@@ -62,6 +64,9 @@ RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields,
 
 /* --- collecting --- */
 
+/* Windows in which an interface that comes and goes is seen to do so. */
+#define CHANGE_WINDOWS 4
+
 struct dev_track {
 	struct track track;
 	bool has_link, has_qdisc, has_link_base, has_qdisc_base, has_filters;
@@ -71,6 +76,7 @@ struct dev_track {
 	uint64_t base_ns, last_ns;
 	unsigned samples, waiting;
 	uint64_t backlog_min, backlog_peak;
+	uint64_t changes[CHANGE_WINDOWS]; /* of the signal; newest first */
 };
 
 struct way_track {
@@ -86,7 +92,8 @@ struct neigh_track {
 /* The process behind a TUN device. */
 struct tunnel_track {
 	struct track track;
-	uint32_t pid;
+	char kind[16];
+	uint32_t pid; /* 0: the kernel itself carries the packets */
 	unsigned samples, stopped;
 };
 
@@ -132,6 +139,7 @@ static struct dev_track *dev_of(struct window *window, struct state *state, uint
 			.base_ns = last.has_link ? last.last_ns : now_ns,
 			.backlog_min = UINT64_MAX,
 		};
+		memcpy(&dev->changes[1], &last.changes[0], sizeof(last.changes) - sizeof(last.changes[0]));
 	}
 	dev->last_ns = now_ns;
 	return dev;
@@ -178,11 +186,13 @@ static void sample_tunnel(struct window *window, struct state *state, const stru
 	struct tunnel_track *track = map_put(&state->tunnels, &tunnel->ifindex, NULL);
 	const struct process_record *process;
 
-	if (!track || tunnel->pid == 0 || tunnel->pid == UINT32_MAX)
+	if (!track)
 		return;
 	if (track_see(window, &track->track))
-		*track = (struct tunnel_track){.track = track->track, .pid = tunnel->pid};
-	process = process_find(snapshot, tunnel->pid);
+		*track = (struct tunnel_track){.track = track->track};
+	track->pid = tunnel->pid == UINT32_MAX ? 0 : tunnel->pid;
+	memcpy(track->kind, tunnel->kind, sizeof(track->kind));
+	process = track->pid ? process_find(snapshot, track->pid) : NULL;
 	if (!process)
 		return;
 	track->samples++;
@@ -238,7 +248,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 /* --- measures --- */
 
-static void measure_link(const struct dev_track *dev, struct way_measures *m)
+static void measure_link(struct dev_track *dev, struct way_measures *m)
 {
 	const struct link_record *a = &dev->link_base, *b = &dev->link;
 
@@ -246,6 +256,10 @@ static void measure_link(const struct dev_track *dev, struct way_measures *m)
 	m->link_up = b->flags != UINT32_MAX && (b->flags & IFF_UP);
 	m->link_carrier = b->carrier != 0;
 	m->link_changes = counter_delta32(a->carrier_changes, b->carrier_changes);
+	dev->changes[0] = m->link_changes == UINT64_MAX ? 0 : m->link_changes;
+	m->link_changes_recent = 0;
+	for (unsigned i = 0; i < CHANGE_WINDOWS; i++)
+		m->link_changes_recent += dev->changes[i];
 	m->link_mtu = b->mtu == UINT32_MAX ? UINT64_MAX : b->mtu;
 	m->link_rx_packets = counter_delta(a->rx_packets, b->rx_packets);
 	m->link_tx_packets = counter_delta(a->tx_packets, b->tx_packets);
@@ -303,6 +317,7 @@ static void join_tunnel(const struct window *window, struct state *state, struct
 	if (!track || !track_is_current(window, &track->track))
 		return;
 	m->tunnel_pid = track->pid;
+	memcpy(m->tunnel_kind, track->kind, sizeof(m->tunnel_kind));
 	if (track->samples > 0)
 		m->tunnel_stopped_share = (double)track->stopped / track->samples;
 	tunnel = named(graph, MODULE_TUNNEL, m->dev);
@@ -313,7 +328,7 @@ static void join_tunnel(const struct window *window, struct state *state, struct
 static void join_dev(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
 		     struct way_measures *m, struct graph *graph)
 {
-	const struct dev_track *dev = map_get(&state->devs, &ifindex);
+	struct dev_track *dev = map_get(&state->devs, &ifindex);
 	struct module *link;
 
 	if (!dev || !track_is_current(window, &dev->track) || !dev->has_link)

@@ -9,7 +9,7 @@ struct way_measures {
 	char dev[16];
 	bool link_up;
 	bool link_carrier;
-	uint64_t link_changes;
+	uint64_t link_changes, link_changes_recent;
 	uint64_t link_mtu;
 	uint64_t link_rx_packets, link_tx_packets;
 	uint64_t link_rx_errors, link_tx_errors, link_rx_dropped, link_tx_dropped;
@@ -27,6 +27,7 @@ struct way_measures {
 	uint64_t route_mtu;
 	uint16_t neigh_state;
 	bool neigh_failed;
+	char tunnel_kind[16];
 	uint32_t tunnel_pid;
 	double tunnel_stopped_share;
 };

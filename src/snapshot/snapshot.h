@@ -50,6 +50,7 @@ struct snapshot_request {
 struct snapshot {
 	uint64_t begin_boot_ns, begin_time_ns;
 	uint64_t end_boot_ns, end_time_ns;
+	uint64_t sockets_boot_ns; /* when the sockets were read, which may be later than the begin; 0: they were not */
 	struct snapshot_table *tables;
 	size_t table_count;
 	struct snapshot_memory *memory;

@@ -315,6 +315,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	struct part whole = part_of(snapshot);
 	int r;
 
+	snapshot->sockets_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (request->active_only && request->repeated)
 		r = collect_active(snapshot, &whole);
 	else
