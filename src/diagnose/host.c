@@ -221,7 +221,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	vec_each(&graph->modules, at) {
 		(*at)->related[MODULE_HOST] = host;
-		(*at)->related[MODULE_FILTER] = filter;
+		if (!(*at)->related[MODULE_FILTER])
+			(*at)->related[MODULE_FILTER] = filter;
 		if ((*at)->kind == MODULE_CONN)
 			(*at)->measures.parts[CONN_PART_HOST] = m;
 		else if ((*at)->kind == MODULE_LISTENER || (*at)->kind == MODULE_UDP)

@@ -347,6 +347,9 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 		relate(conn, link, conn);
 	}
 	join_tunnel(window, state, conn, ifindex, m, graph);
+	/* The firewall stands for all filters, unless those of the interface are at work. */
+	if (m->tc_drops != UINT64_MAX && m->tc_drops > 0)
+		relate(conn, named(graph, MODULE_FILTER, m->dev), link);
 	if (m->link_rx_packets > 0 && m->link_rx_packets != UINT64_MAX)
 		link->activity = ACTIVITY_ACTIVE;
 	graph_add_edge(link, conn->related[MODULE_PATH]);

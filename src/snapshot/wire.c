@@ -38,15 +38,14 @@ RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 
 #define SERVERS_MAX 256
 #define PENDING_MAX 4096
-#define PEERS_MAX   1024
+#define PEERS_MAX   2048
+#define HOSTS_MAX   1024 /* of these */
 /* Lookups older than this have been given up. */
 #define GIVEN_UP_NS (15 * NSEC_PER_SEC)
 /* How long to go on looking after the last sign that there is something to see. */
 #define INTEREST_NS (30 * NSEC_PER_SEC)
 /* Who has not been heard of for so long is forgotten. */
 #define FORGET_NS (60 * NSEC_PER_SEC)
-/* Ports from here on are given to clients. */
-#define CLIENT_PORTS 32768
 /* Datagrams between two samples above which they are not all lookups, and looking at each costs too much. */
 #define DATAGRAMS_MAX 4000
 
@@ -75,6 +74,7 @@ struct wire {
 	struct map pending; /* struct lookup_key -> when it was sent, CLOCK_REALTIME */
 	struct map peers;   /* struct peer_key -> struct peer */
 	uint64_t lost;
+	uint8_t listening[65536 / 8]; /* local ports, a bit each */
 };
 
 /* What is counted about one of them, and when it was last heard of (CLOCK_REALTIME): long ago, and it is forgotten. */
@@ -227,13 +227,16 @@ static void take_unreachable(struct wire *wire, const struct wire_packet *packet
 static void take_reset(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
 {
 	/* The ports of this host's clients are all different and mean nothing. */
-	bool is_client = packet->rport >= CLIENT_PORTS && packet->lport < CLIENT_PORTS;
+	bool is_client = wire->listening[packet->lport / 8] & 1u << packet->lport % 8;
 	struct peer *peer;
 	struct peer_key key;
 
 	memset(&key, 0, sizeof(key));
 	key.raddr = packet->raddr;
 	key.rport = is_client ? 0 : packet->rport;
+	/* Services beyond those there is room for are told apart by their host alone. */
+	if (wire->peers.count >= PEERS_MAX - HOSTS_MAX && !map_get(&wire->peers, &key))
+		key.rport = 0;
 	peer = map_put(&wire->peers, &key, NULL);
 	if (!peer) {
 		wire->lost++;
@@ -341,10 +344,19 @@ static void close_tap(struct wire *wire)
 	map_done(&wire->pending);
 }
 
+static void note_listeners(const struct snapshot *snapshot, struct wire *wire)
+{
+	memset(wire->listening, 0, sizeof(wire->listening));
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->proto == 6 && s->state == SOCKET_LISTEN && s->netns == wire->netns)
+			wire->listening[s->lport / 8] |= (uint8_t)(1u << s->lport % 8);
+}
+
 /* Takes what went by since the last sample. */
 static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
 {
 	wire_tap_set_outgoing(wire->fd, lookups);
+	note_listeners(snapshot, wire);
 	wire->lost += wire_tap_read(wire->fd, take, wire);
 	count_pending(wire, clock_real_ns());
 	if (wire->lost > 0)

@@ -14,7 +14,7 @@
 /* Packets taken at a time. */
 #define PACKETS_MAX 4096
 /* Room for what arrives between two samples. */
-#define BUFFER_BYTES (1 << 20)
+#define BUFFER_BYTES (4 << 20)
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
@@ -67,7 +67,8 @@ int wire_tap_open(struct why *why)
 	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0)
 		return why_set(why, -errno, "cannot set up a packet socket: %s", strerror(errno));
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	wire_tap_set_outgoing(fd, false);
 	if (bind(fd, (struct sockaddr *)&all, sizeof(all)) < 0)
 		return why_set(why, -errno, "cannot bind a packet socket: %s", strerror(errno));
