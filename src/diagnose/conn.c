@@ -43,8 +43,8 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
 	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows"),
-	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO, "round-trip time as the receiver estimates it, of that smallest",
-	      .unit = "%"),
+	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO,
+	      "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
 	      .unit = "%"),
 	FIELD(struct conn_measures, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
@@ -84,9 +84,10 @@ static const struct field conn_fields[] = {
 	      "samples with data unsent and nothing in flight, though both windows have room", .unit = "%"),
 	FIELD(struct conn_measures, cork_share, RATIO, "of all samples, those held so with less than a segment",
 	      .unit = "%"),
-	FIELD(struct conn_measures, sack_share, RATIO,
-	      "samples in which the peer had something beyond what it missed", .unit = "%"),
-	FIELD(struct conn_measures, sacked_part, RATIO, "how much of what is in flight that was, at the end", .unit = "%"),
+	FIELD(struct conn_measures, sack_share, RATIO, "samples in which the peer had something beyond what it missed",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sacked_part, RATIO, "how much of what is in flight that was, at the end",
+	      .unit = "%"),
 	FIELD(struct conn_measures, reply_wait_share, RATIO,
 	      "samples in which all was acknowledged and no answer had come", .unit = "%"),
 	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
@@ -162,7 +163,7 @@ struct conn_track {
 	uint64_t gap_ns; /* age of what was last received, in the last sample */
 	uint64_t restart_cost_ns;
 	unsigned restart_window; /* when that was, counted from 1; 0: never */
-	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
+	uint8_t lossy;           /* a bit for each earlier window, newest lowest: something was lost, and it went on */
 };
 
 struct conn_state {

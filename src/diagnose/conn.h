@@ -69,7 +69,15 @@ struct conn_measures {
 extern const struct record_type conn_measures_type;
 
 /* Parts of a connection's measures: its own, then those of what it leans on. */
-enum conn_part { CONN_PART_OWN, CONN_PART_USE, CONN_PART_APP, CONN_PART_PATH, CONN_PART_LINK, CONN_PART_HOST, CONN_PART_STALL };
+enum conn_part {
+	CONN_PART_OWN,
+	CONN_PART_USE,
+	CONN_PART_APP,
+	CONN_PART_PATH,
+	CONN_PART_LINK,
+	CONN_PART_HOST,
+	CONN_PART_STALL
+};
 
 /* NULL unless the module is a connection. */
 const struct conn_measures *conn_measures(const struct module *module);

@@ -27,7 +27,8 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, path_send_use, RATIO,
 	      "what they send together, as a share of the fastest earlier window", .unit = "%"),
 	FIELD(struct path_measures, path_receive_use, RATIO, "the same of what they receive", .unit = "%"),
-	FIELD(struct path_measures, path_large, COUNT, "of these, moving with segments of nearly full size, either way"),
+	FIELD(struct path_measures, path_large, COUNT,
+	      "of these, moving with segments of nearly full size, either way"),
 	FIELD(struct path_measures, path_small, COUNT, "of these, moving with smaller segments only"),
 	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
 	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
@@ -43,7 +44,8 @@ RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_field
 	    "what the connections over one path have in common");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, large, small, min_rtt_ns, excess_ns;
+	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, large, small,
+		min_rtt_ns, excess_ns;
 	double send_rate, receive_rate;
 };
 
@@ -92,7 +94,8 @@ static void count(struct tally *t, const struct conn_measures *m)
 	t->established += m->state == SOCKET_ESTABLISHED;
 	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
 	/* Without something acknowledged the figure is old. */
-	if (m->rtt_excess_ns != UINT64_MAX && m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->nagle_share < 0.3)
+	if (m->rtt_excess_ns != UINT64_MAX && m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 &&
+	    m->nagle_share < 0.3)
 		t->excess_ns = max_of(t->excess_ns, m->rtt_excess_ns);
 	if (m->min_rtt_ns != UINT64_MAX)
 		t->min_rtt_ns = t->min_rtt_ns ? min_of(t->min_rtt_ns, m->min_rtt_ns) : m->min_rtt_ns;

@@ -101,7 +101,8 @@ static struct resolver_measures *measure_server(struct server_track *s, struct g
 {
 	const struct lookup_record *a = &s->base, *b = &s->last;
 	struct resolver_measures *m = graph_alloc(graph, sizeof(*m));
-	uint64_t slow = counter_delta(a->slow_answers, b->slow_answers), took = counter_delta(a->answer_ns, b->answer_ns);
+	uint64_t slow = counter_delta(a->slow_answers, b->slow_answers),
+		 took = counter_delta(a->answer_ns, b->answer_ns);
 
 	m->raddr = b->raddr;
 	m->dns_queries = counter_delta(a->queries, b->queries);

@@ -18,7 +18,8 @@ static const struct field stall_fields[] = {
 	FIELD(S, stalled_ns, DURATION, "how long the connection has stood still; 0 when it moves"),
 	FIELD(S, stall_firewall_drops, COUNT,
 	      "packets dropped since then by firewall rules that had dropped nothing before"),
-	FIELD(S, stall_invalid, COUNT, "packets that connection tracking has called invalid since then, and not before"),
+	FIELD(S, stall_invalid, COUNT,
+	      "packets that connection tracking has called invalid since then, and not before"),
 	FIELD(S, stall_rp_filter, COUNT,
 	      "packets refused since then because their source would be answered elsewhere, and not before"),
 };
@@ -42,7 +43,8 @@ struct series {
 };
 
 struct state {
-	bool begun; /* a sample has been seen: a rule that is new now began at zero */
+	bool begun;                 /* a sample has been seen: a rule that is new now began at zero */
+	uint64_t ended_ns[WINDOWS]; /* last samples of the windows, newest first */
 	struct map series;
 };
 
@@ -89,6 +91,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (strcmp(counter->counter, "TcpExtIPReversePathFilter") == 0)
 			follow(window, state, "rp-filter", REFUSAL_RP_FILTER, counter->value);
 	state->begun = true;
+	state->ended_ns[0] = snapshot->begin_boot_ns;
 }
 
 static uint64_t stalled_for(const struct conn_measures *m)
@@ -111,10 +114,19 @@ static uint64_t sum(const struct series *series, unsigned from, unsigned to)
 	return all;
 }
 
-static void measure(const struct state *state, uint64_t window_ns, struct stall_measures *m)
+/* How many windows it has stood still for, the one in which it stopped included: that is where most is lost. */
+static unsigned windows_since(const struct state *state, uint64_t stalled_ns)
 {
-	/* The window that it stopped in counts as well: that is where most is lost. */
-	unsigned windows = (unsigned)min_of(m->stalled_ns / max_of(window_ns, (uint64_t)1) + 1, (uint64_t)WINDOWS);
+	unsigned windows = 1;
+
+	while (windows < WINDOWS && state->ended_ns[windows] + stalled_ns > state->ended_ns[0])
+		windows++;
+	return windows;
+}
+
+static void measure(const struct state *state, struct stall_measures *m)
+{
+	unsigned windows = windows_since(state, m->stalled_ns);
 	uint64_t *sums[REFUSALS] = {
 		[REFUSAL_FIREWALL] = &m->stall_firewall_drops,
 		[REFUSAL_INVALID] = &m->stall_invalid,
@@ -147,9 +159,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
 		m->stalled_ns = stalled_for(own);
-		measure(state, graph->window_ns, m);
+		measure(state, m);
 		(*module)->measures.parts[CONN_PART_STALL] = m;
 	}
+	memmove(&state->ended_ns[1], &state->ended_ns[0], sizeof(state->ended_ns) - sizeof(state->ended_ns[0]));
 	track_forget(window, &state->series, NULL);
 	while (map_next(&state->series, &at, &key, &value)) {
 		struct series *series = value;

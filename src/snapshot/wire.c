@@ -66,7 +66,7 @@ struct peer_key {
 /* What has been seen in one namespace. */
 struct wire {
 	uint32_t netns;
-	int fd; /* -1: closed */
+	int fd;                                     /* -1: closed */
 	uint64_t resets_until_ns, lookups_until_ns; /* how long to look, CLOCK_MONOTONIC; 0: not at all */
 	bool has_counters;
 	uint64_t failed_attempts, datagrams;
@@ -136,8 +136,9 @@ static bool has_resolver_socket(const struct snapshot *snapshot, uint32_t netns)
 
 static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_t now_ns)
 {
-	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets"},
-				 *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams"};
+	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets"}, *const sending[] = {
+											    "UdpOutDatagrams",
+											    "Udp6OutDatagrams"};
 	uint64_t failures = moved(snapshot, wire->netns, failing, &wire->failed_attempts),
 		 datagrams = moved(snapshot, wire->netns, sending, &wire->datagrams);
 	bool first = !wire->has_counters;

@@ -23,9 +23,10 @@
 /* Lines of the filter that others jump to. */
 enum { LINE_V6 = 8, LINE_PROTOCOL = 10, LINE_TCP = 18, LINE_TAKE = 20, LINE_LEAVE = 21 };
 
-#define LOAD(size, mode, k)              BPF_STMT(BPF_LD | BPF_##size | BPF_##mode, (uint32_t)(k))
-#define IF(line, test, k, target, other) BPF_JUMP(BPF_JMP | BPF_##test | BPF_K, (k), (target) - (line)-1, (other) - (line)-1)
-#define GO(line, target)                 BPF_STMT(BPF_JMP | BPF_JA, (target) - (line)-1)
+#define LOAD(size, mode, k) BPF_STMT(BPF_LD | BPF_##size | BPF_##mode, (uint32_t)(k))
+#define IF(line, test, k, target, other)                                                                               \
+	BPF_JUMP(BPF_JMP | BPF_##test | BPF_K, (k), (target) - (line)-1, (other) - (line)-1)
+#define GO(line, target) BPF_STMT(BPF_JMP | BPF_JA, (target) - (line)-1)
 
 /* X holds the length of the IP header from line 5 or 8 on. */
 static const struct sock_filter filter[] = {

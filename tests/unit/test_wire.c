@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Packets as they pass by: resets, name lookups, errors about them; and what is none of these. */
+#include "unit.h"
+
+#include "base/addr.h"
+#include "snapshot/wire.h"
+
+/* From 10.0.0.2 to 10.0.0.1; the transport header follows. */
+static const uint8_t ipv4[20] = {0x45, 0, 0, 60, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1};
+
+struct packet {
+	uint8_t bytes[128];
+	size_t len;
+};
+
+static struct packet make(uint8_t protocol, const uint8_t *payload, size_t len)
+{
+	struct packet p = {.len = sizeof(ipv4) + len};
+
+	memcpy(p.bytes, ipv4, sizeof(ipv4));
+	p.bytes[9] = protocol;
+	memcpy(p.bytes + sizeof(ipv4), payload, len);
+	return p;
+}
+
+static struct packet make_tcp(uint8_t flags, uint8_t seq)
+{
+	/* from port 5001 (0x1389) to 40000 (0x9c40) */
+	uint8_t tcp[20] = {0x13, 0x89, 0x9c, 0x40, 0, 0, 0, seq, 0, 0, 0, 9, 0x50, flags};
+
+	return make(6, tcp, sizeof(tcp));
+}
+
+static struct packet make_udp(uint16_t from, uint16_t to, uint8_t flags, uint8_t rcode)
+{
+	uint8_t udp[20] = {(uint8_t)(from >> 8),
+			   (uint8_t)from,
+			   (uint8_t)(to >> 8),
+			   (uint8_t)to,
+			   0,
+			   20,
+			   0,
+			   0,
+			   0xab,
+			   0xcd,
+			   flags,
+			   rcode};
+
+	return make(17, udp, sizeof(udp));
+}
+
+static struct wire_packet parse(const struct packet *p, bool outgoing)
+{
+	struct wire_packet packet;
+
+	wire_parse(p->bytes, p->len, outgoing, &packet);
+	return packet;
+}
+
+TEST(resets)
+{
+	struct packet refused = make_tcp(0x14, 0), reset = make_tcp(0x14, 7), answer = make_tcp(0x04, 0),
+		      data = make_tcp(0x10, 7);
+	struct wire_packet packet = parse(&refused, false);
+	char text[ADDR_TEXT_MAX];
+
+	CHECK_EQ_INT(packet.kind, WIRE_REFUSED);
+	CHECK_EQ_UINT(packet.rport, 5001);
+	CHECK_EQ_UINT(packet.lport, 40000);
+	addr_format(&packet.raddr, text);
+	CHECK_EQ_TEXT(text, "10.0.0.2");
+	CHECK_EQ_INT(parse(&reset, false).kind, WIRE_RESET);
+	/* Without an acknowledgement it cannot be about a SYN. */
+	CHECK_EQ_INT(parse(&answer, false).kind, WIRE_RESET);
+	CHECK_EQ_INT(parse(&data, false).kind, WIRE_OTHER);
+	/* What this host sends itself is no news. */
+	CHECK_EQ_INT(parse(&refused, true).kind, WIRE_OTHER);
+}
+
+TEST(lookups)
+{
+	struct packet query = make_udp(40000, 53, 0x01, 0), answer = make_udp(53, 40000, 0x81, 0x82);
+	struct wire_packet packet = parse(&query, true);
+	char text[ADDR_TEXT_MAX];
+
+	CHECK_EQ_INT(packet.kind, WIRE_QUERY);
+	CHECK_EQ_UINT(packet.id, 0xabcd);
+	CHECK_EQ_UINT(packet.lport, 40000);
+	addr_format(&packet.raddr, text);
+	CHECK_EQ_TEXT(text, "10.0.0.1");
+	packet = parse(&answer, false);
+	CHECK_EQ_INT(packet.kind, WIRE_ANSWER);
+	CHECK_EQ_UINT(packet.id, 0xabcd);
+	CHECK_EQ_UINT(packet.rcode, 2);
+	/* Somebody asks this host, and is answered: not its own lookups. */
+	CHECK_EQ_INT(parse(&query, false).kind, WIRE_OTHER);
+	CHECK_EQ_INT(parse(&answer, true).kind, WIRE_OTHER);
+}
+
+TEST(errors_about_lookups)
+{
+	struct packet query = make_udp(40000, 53, 0x01, 0), other = make_udp(40000, 123, 0x01, 0), error;
+	uint8_t icmp[8 + sizeof(query.bytes)] = {3, 3};
+	struct wire_packet packet;
+	char text[ADDR_TEXT_MAX];
+
+	memcpy(icmp + 8, query.bytes, 28);
+	error = make(1, icmp, 8 + 28);
+	packet = parse(&error, false);
+	CHECK_EQ_INT(packet.kind, WIRE_UNREACHABLE);
+	CHECK_EQ_UINT(packet.lport, 40000);
+	addr_format(&packet.raddr, text);
+	CHECK_EQ_TEXT(text, "10.0.0.1");
+	memcpy(icmp + 8, other.bytes, 28);
+	error = make(1, icmp, 8 + 28);
+	CHECK_EQ_INT(parse(&error, false).kind, WIRE_OTHER);
+	icmp[0] = 11;
+	memcpy(icmp + 8, query.bytes, 28);
+	error = make(1, icmp, 8 + 28);
+	CHECK_EQ_INT(parse(&error, false).kind, WIRE_OTHER);
+}
+
+TEST(ipv6)
+{
+	struct packet p = {.bytes = {0x60, 0, 0, 0, 0, 20, 6, 64}, .len = 60};
+
+	p.bytes[8] = p.bytes[24] = 0xfd;
+	p.bytes[23] = 2;
+	p.bytes[39] = 1;
+	p.bytes[40] = 0x13;
+	p.bytes[41] = 0x89;
+	p.bytes[51] = 9;
+	p.bytes[53] = 0x14;
+	CHECK_EQ_INT(parse(&p, false).kind, WIRE_REFUSED);
+	p.bytes[6] = 58;
+	CHECK_EQ_INT(parse(&p, false).kind, WIRE_OTHER);
+}
+
+/* Whatever is cut off, nothing is read beyond it; a later part of a packet has no ports. */
+TEST(cut_short)
+{
+	struct packet query = make_udp(40000, 53, 0x01, 0), reset = make_tcp(0x14, 0);
+
+	for (size_t len = 0; len < query.len; len++) {
+		_cleanup_free_ uint8_t *copy = xmalloc(len + !len);
+		struct wire_packet packet;
+
+		memcpy(copy, query.bytes, len);
+		wire_parse(copy, len, true, &packet);
+		CHECK_EQ_INT(packet.kind, WIRE_OTHER);
+	}
+	reset.bytes[7] = 1;
+	CHECK_EQ_INT(parse(&reset, false).kind, WIRE_OTHER);
+	reset.bytes[7] = 0;
+	reset.bytes[0] = 0x4f;
+	CHECK_EQ_INT(parse(&reset, false).kind, WIRE_OTHER);
+	reset.bytes[0] = 0x41;
+	CHECK_EQ_INT(parse(&reset, false).kind, WIRE_OTHER);
+}
