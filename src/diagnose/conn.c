@@ -25,11 +25,13 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
 	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent",
 	      .unit = "%"),
+	FIELD(struct conn_measures, loss_share_recent, RATIO, "the same, in this window and the two before",
+	      .unit = "%"),
 	FIELD(struct conn_measures, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
 	FIELD(struct conn_measures, spurious_share, RATIO, "share of the retransmitted that the peer had already",
 	      .unit = "%"),
 	FIELD(struct conn_measures, lossy_windows, COUNT,
-	      "of the last eight windows, those in which something was lost without a queue, and it went on"),
+	      "of the last eight windows, those in which losses without a queue slowed it down, and it went on"),
 	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
 	FIELD(struct conn_measures, reorder_count, COUNT,
 	      "times that segments were seen out of order by the peer (reord_seen)"),
@@ -42,7 +44,7 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
-	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows"),
+	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest round-trip time known before, either way"),
 	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO,
 	      "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
@@ -130,6 +132,8 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 #define QUEUE_SAMPLES 16
 /* The kernel's initial congestion window, below which a pause does not take it. */
 #define RESTART_CWND 10
+/* Windows over which losses are added up where one alone says too little. */
+#define RECENT 3
 /* Windows that the price of a pause is remembered for: bursts are seldom a second apart. */
 #define RESTART_WINDOWS 3
 
@@ -160,7 +164,8 @@ struct conn_track {
 	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, data_segs_base, gap_base_ns;
 	unsigned steady;
 	uint32_t cwnd_best;
-	uint64_t gap_ns; /* age of what was last received, in the last sample */
+	uint64_t gap_ns;                                         /* age of what was last received, in the last sample */
+	double lost_before[RECENT - 1], sent_before[RECENT - 1]; /* bytes, newest first */
 	uint64_t restart_cost_ns;
 	unsigned restart_window; /* when that was, counted from 1; 0: never */
 	uint8_t lossy;           /* a bit for each earlier window, newest lowest: something was lost, and it went on */
@@ -469,7 +474,8 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
-	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns;
+	/* The handshake measured the path while it was empty, whatever came later. */
+	m->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->min_rtt_ns);
 	m->rcv_wnd_use = m->rcv_rtt_ratio = NAN;
 	if (m->rcv_rtt_ns != UINT64_MAX && m->rcv_rtt_base_ns != UINT64_MAX && m->rcv_rtt_base_ns > 0)
 		m->rcv_rtt_ratio = (double)m->rcv_rtt_ns / (double)m->rcv_rtt_base_ns;
@@ -527,7 +533,23 @@ static bool was_lossy(const struct conn_measures *m)
 	bool sending = m->loss_share >= 0.005 && m->backoff == 0 && !m->stuck && m->rtt_ratio < 1.25;
 	bool receiving = m->ooo_share >= 0.01 && m->ooo_count >= 3 && m->receive_variation > 0.08;
 
-	return sending || receiving;
+	return m->slowdown < 0.7 && (sending || receiving);
+}
+
+static void add_up_losses(struct conn_track *c, struct conn_measures *m)
+{
+	double sent = (double)known_or_zero(m->sent_bytes), lost = isnan(m->loss_share) ? 0 : m->loss_share * sent;
+	double all_sent = sent, all_lost = lost;
+
+	for (unsigned i = 0; i < RECENT - 1; i++) {
+		all_sent += c->sent_before[i];
+		all_lost += c->lost_before[i];
+	}
+	m->loss_share_recent = all_sent > 0 ? all_lost / all_sent : NAN;
+	memmove(&c->sent_before[1], &c->sent_before[0], sizeof(c->sent_before) - sizeof(c->sent_before[0]));
+	memmove(&c->lost_before[1], &c->lost_before[0], sizeof(c->lost_before) - sizeof(c->lost_before[0]));
+	c->sent_before[0] = sent;
+	c->lost_before[0] = lost;
 }
 
 /* What later windows will be compared with. */
@@ -609,6 +631,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		measure_path(c, m);
 		measure_past(window, c, m);
 		measure_standstill(c, m);
+		add_up_losses(c, m);
 		measure_limits(m);
 		remember(c, m);
 		add_module(c, m, graph);
