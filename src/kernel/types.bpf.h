@@ -490,6 +490,16 @@ struct trace_event_raw_tcp_retransmit_skb___error {
 	int err;
 };
 
+enum skb_drop_reason { SKB_NOT_DROPPED_YET = 0 };
+
+struct trace_event_raw_kfree_skb___reason {
+	enum skb_drop_reason reason;
+};
+
+struct trace_event_raw_kfree_skb___socket {
+	void *rx_sk;
+};
+
 /* What iterator programs get. The pointers are null once, at the end of the walk. */
 struct seq_file;
 

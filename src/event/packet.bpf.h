@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The headers of a packet, read from an sk_buff wherever in the stack it is. Only packet_read touches the packet; what it
+ * found can be put into an event from this host's side (packet_set_endpoints).
+ */
+#pragma once
+
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/tcp.h>
+
+#include "event/event.bpf.h"
+#include "event/packet.h"
+
+#define ETH_P_IP   0x0800
+#define ETH_P_IPV6 0x86dd
+
+/* Extension headers of IPv6 that are stepped over, and how many of them. */
+#define IPPROTO_HOPOPTS       0
+#define IPPROTO_ROUTING       43
+#define IPPROTO_FRAGMENT      44
+#define IPPROTO_DSTOPTS       60
+#define PACKET_EXTENSIONS_MAX 4
+
+/* The fixed part of IPv6's header; the user's header for it brings types that the kernel's own collide with. */
+struct packet_v6 {
+	__u8 version; /* upper half */
+	__u8 flow[3];
+	__be16 bytes;
+	__u8 next;
+	__u8 hops;
+	__u32 source[4];
+	__u32 destination[4];
+};
+
+struct packet {
+	struct addr source;
+	struct addr destination;
+	__u8 proto;
+	__u8 unused;
+	__u16 source_port;
+	__u16 destination_port;
+	__u32 transport; /* offset of the transport header from skb->head; 0: not the first fragment, no such header */
+	__u32 bytes;     /* from the transport header on */
+};
+
+/* What tools show of a TCP header, in host order. */
+struct packet_tcp {
+	__u32 seq;
+	__u32 ack;
+	__u32 bytes; /* payload */
+	__u16 window;
+	__u8 flags;
+};
+
+static __always_inline bool packet_read_v4(struct packet *packet, const unsigned char *head, __u32 network)
+{
+	struct iphdr ip;
+	__u32 total;
+
+	if (bpf_probe_read_kernel(&ip, sizeof(ip), head + network) < 0 || ip.version != 4 || ip.ihl < 5)
+		return false;
+	event_set_v4(&packet->source, ip.saddr);
+	event_set_v4(&packet->destination, ip.daddr);
+	packet->proto = ip.protocol;
+	total = bpf_ntohs(ip.tot_len);
+	packet->bytes = total > ip.ihl * 4u ? total - ip.ihl * 4u : 0;
+	if ((bpf_ntohs(ip.frag_off) & 0x1fff) == 0)
+		packet->transport = network + ip.ihl * 4u;
+	return true;
+}
+
+static __always_inline bool packet_read_v6(struct packet *packet, const unsigned char *head, __u32 network)
+{
+	struct packet_v6 ip;
+	__u8 next;
+
+	if (bpf_probe_read_kernel(&ip, sizeof(ip), head + network) < 0 || ip.version >> 4 != 6)
+		return false;
+	event_set_v6(&packet->source, ip.source);
+	event_set_v6(&packet->destination, ip.destination);
+	next = ip.next;
+	packet->transport = network + sizeof(ip);
+	packet->bytes = bpf_ntohs(ip.bytes);
+	for (int i = 0; i < PACKET_EXTENSIONS_MAX; i++) {
+		__u8 extension[4];
+		__u32 size;
+
+		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
+		    next != IPPROTO_FRAGMENT)
+			break;
+		if (bpf_probe_read_kernel(extension, sizeof(extension), head + packet->transport) < 0)
+			return false;
+		/* A later fragment has no header of its transport. */
+		if (next == IPPROTO_FRAGMENT && ((extension[2] << 8 | extension[3]) & 0xfff8)) {
+			packet->transport = 0;
+			next = extension[0];
+			break;
+		}
+		size = next == IPPROTO_FRAGMENT ? 8 : (extension[1] + 1u) * 8;
+		packet->transport += size;
+		packet->bytes = packet->bytes > size ? packet->bytes - size : 0;
+		next = extension[0];
+	}
+	packet->proto = next;
+	return true;
+}
+
+/* False when it is no IP packet, or its headers are not there (any more). Ports are zero where there are none. */
+static __always_inline bool packet_read(struct packet *packet, struct sk_buff *skb)
+{
+	const unsigned char *head = skb->head;
+	__u32 network = skb->network_header;
+	__be16 ports[2];
+	bool found = false;
+
+	__builtin_memset(packet, 0, sizeof(*packet));
+	if (network == 0 || network == 0xffff)
+		return false;
+	if (skb->protocol == bpf_htons(ETH_P_IP))
+		found = packet_read_v4(packet, head, network);
+	else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+		found = packet_read_v6(packet, head, network);
+	if (!found)
+		return false;
+	if (packet->transport && (packet->proto == IPPROTO_TCP || packet->proto == IPPROTO_UDP) &&
+	    bpf_probe_read_kernel(ports, sizeof(ports), head + packet->transport) == 0) {
+		packet->source_port = bpf_ntohs(ports[0]);
+		packet->destination_port = bpf_ntohs(ports[1]);
+	}
+	return true;
+}
+
+/* The TCP header of a packet that was read; false when it has none. */
+static __always_inline bool packet_read_tcp(struct packet_tcp *tcp, const struct packet *packet, struct sk_buff *skb)
+{
+	__u32 header, at = packet->transport;
+	struct tcphdr th;
+
+	__builtin_memset(tcp, 0, sizeof(*tcp));
+	if (packet->proto != IPPROTO_TCP || !at || bpf_probe_read_kernel(&th, sizeof(th), skb->head + at) < 0)
+		return false;
+	header = th.doff * 4u;
+	tcp->seq = bpf_ntohl(th.seq);
+	tcp->ack = bpf_ntohl(th.ack_seq);
+	tcp->window = bpf_ntohs(th.window);
+	tcp->flags = ((const __u8 *)&th)[13];
+	tcp->bytes = packet->bytes > header ? packet->bytes - header : 0;
+	/* Too long for the length field of its IP header: it is cut up on its way. */
+	if (packet->bytes == 0) {
+		__u32 end = (__u32)(skb->data - skb->head) + skb->len;
+
+		tcp->bytes = end > at + header ? end - at - header : 0;
+	}
+	return true;
+}
+
+static __always_inline void packet_set_endpoints(struct event_head *head, const struct packet *packet, __u8 dir)
+{
+	head->proto = packet->proto;
+	head->family = packet->source.family;
+	if (dir == PACKET_TX) {
+		head->laddr = packet->source;
+		head->raddr = packet->destination;
+		head->lport = packet->source_port;
+		head->rport = packet->destination_port;
+	} else {
+		head->laddr = packet->destination;
+		head->raddr = packet->source;
+		head->lport = packet->destination_port;
+		head->rport = packet->source_port;
+	}
+}

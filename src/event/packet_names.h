@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names of numbers that events about packets have in common. */
+#pragma once
+
+#include "record/field.h"
+
+/* enum packet_dir: rx, tx. */
+extern struct enum_names packet_dir_names;
+/* Bits of the flags byte in a TCP header. */
+extern struct enum_names tcp_flag_names;
