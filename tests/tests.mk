@@ -118,7 +118,7 @@ lint:
 
 ##> bench        speed figures
 bench:
-	@$(MAKE_FAST) bench-programs
+	@$(MAKE_FAST) all bench-programs
 	@for bench in $(BENCHES); do $$bench || exit 1; done
 
 ifneq ($(wildcard scripts/vm),)

@@ -5,27 +5,6 @@
 #include "base/addr.h"
 #include "base/parse.h"
 
-static const uint8_t mapped_head[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-struct addr addr_from_v4(const void *four_bytes)
-{
-	struct addr a = {.family = ADDR_V4};
-
-	memcpy(a.bytes, mapped_head, sizeof(mapped_head));
-	memcpy(a.bytes + 12, four_bytes, 4);
-	return a;
-}
-
-struct addr addr_from_v6(const void *sixteen_bytes)
-{
-	struct addr a = {.family = ADDR_V6};
-
-	memcpy(a.bytes, sixteen_bytes, 16);
-	if (memcmp(a.bytes, mapped_head, sizeof(mapped_head)) == 0)
-		a.family = ADDR_V4;
-	return a;
-}
-
 int addr_compare(const struct addr *a, const struct addr *b)
 {
 	if (a->family != b->family)

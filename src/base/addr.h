@@ -17,9 +17,28 @@ struct prefix {
 
 #define ADDR_TEXT_MAX 48
 
-struct addr addr_from_v4(const void *four_bytes);
+/* What IPv4 addresses begin with. */
+#define ADDR_MAPPED_HEAD 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff
+
+static inline struct addr addr_from_v4(const void *four_bytes)
+{
+	struct addr a = {.family = ADDR_V4, .bytes = {ADDR_MAPPED_HEAD}};
+
+	memcpy(a.bytes + 12, four_bytes, 4);
+	return a;
+}
+
 /* A v4-mapped address becomes IPv4. */
-struct addr addr_from_v6(const void *sixteen_bytes);
+static inline struct addr addr_from_v6(const void *sixteen_bytes)
+{
+	static const uint8_t head[] = {ADDR_MAPPED_HEAD};
+	struct addr a = {.family = ADDR_V6};
+
+	memcpy(a.bytes, sixteen_bytes, 16);
+	if (memcmp(a.bytes, head, sizeof(head)) == 0)
+		a.family = ADDR_V4;
+	return a;
+}
 
 static inline bool addr_equal(const struct addr *a, const struct addr *b)
 {

@@ -167,14 +167,18 @@ static struct part part_of(struct snapshot *snapshot)
 	};
 }
 
-/* Parts that were moved have other numbers now. */
+/* Parts that were moved have other numbers now. They were the last ones, so their sockets are most likely near the end. */
 static void follow_moved(struct snapshot_table *sockets, size_t from, const struct table_move *move)
 {
-	for (size_t i = from; move->count > 0 && i < sockets->count; i++) {
+	size_t left = move->count;
+
+	for (size_t i = sockets->count; left > 0 && i-- > from;) {
 		struct socket_record *socket = (struct socket_record *)sockets->items + i;
 
-		if (socket->tcp != SOCKET_NONE && socket->tcp >= move->from)
-			socket->tcp = (uint32_t)(socket->tcp - move->from + move->to);
+		if (socket->tcp == SOCKET_NONE || socket->tcp < move->from)
+			continue;
+		socket->tcp = (uint32_t)(socket->tcp - move->from + move->to);
+		left--;
 	}
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# Under emulation (scripts/vm) it takes minutes. timeout: 400
 # Interfaces, queues, routes, neighbours, counters, firewall, tunnels, groups: every figure beside what ip, tc, nstat and nft say.
 . "$(dirname "$0")/lib.sh"
 require_root
