@@ -24,7 +24,12 @@ static int run_tool(const void *subject, const void *config)
 	int code;
 
 	tool_plan(subject, config, &plan);
-	code = trace_run(&plan, config);
+	if (plan.why.text[0]) {
+		log_error("%s: %s (nest %s --help)", plan.name, plan.why.text, plan.name);
+		code = EXIT_USAGE;
+	} else {
+		code = trace_run(&plan, config);
+	}
 	trace_plan_done(&plan);
 	return code;
 }

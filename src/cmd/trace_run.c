@@ -22,6 +22,7 @@ struct run {
 	struct live *live;
 	struct child child;
 	struct why why;
+	uint64_t interval_ns;
 	uint64_t intervals;
 	int ended_by; /* signal, or 0 */
 	struct store *store;
@@ -170,8 +171,8 @@ static int add_timers(struct run *run)
 
 	if (options->duration_ns)
 		r = loop_add_timer(run->loop, options->duration_ns, 0, on_time_over, run, NULL);
-	if (r == 0 && options->interval_ns)
-		r = loop_add_timer(run->loop, options->interval_ns, options->interval_ns, on_interval, run, NULL);
+	if (r == 0 && run->interval_ns)
+		r = loop_add_timer(run->loop, run->interval_ns, run->interval_ns, on_interval, run, NULL);
 	return r;
 }
 
@@ -228,7 +229,7 @@ static int attach(struct run *run)
 static void end_interval(struct run *run, uint64_t *next_ns)
 {
 	session_show_groups(&run->session);
-	*next_ns += run->options->interval_ns;
+	*next_ns += run->interval_ns;
 	run->intervals++;
 }
 
@@ -236,7 +237,7 @@ static void end_interval(struct run *run, uint64_t *next_ns)
 static int tell_events(struct run *run, struct recorded *recorded)
 {
 	struct event_sink sink = {.event = session_event, .context = &run->session};
-	uint64_t begin_ns = recorded_next_ns(recorded), next_ns = begin_ns + run->options->interval_ns;
+	uint64_t begin_ns = recorded_next_ns(recorded), next_ns = begin_ns + run->interval_ns;
 	int r = 1;
 
 	while (r > 0) {
@@ -245,7 +246,7 @@ static int tell_events(struct run *run, struct recorded *recorded)
 		if (now_ns == UINT64_MAX ||
 		    (run->options->duration_ns && now_ns > begin_ns + run->options->duration_ns))
 			break;
-		while (run->options->interval_ns && now_ns >= next_ns) {
+		while (run->interval_ns && now_ns >= next_ns) {
 			end_interval(run, &next_ns);
 			if (run->intervals == run->options->count)
 				return 0;
@@ -339,9 +340,17 @@ static int run_live(struct run *run, int *ret_code)
 	return r;
 }
 
+/* A tool's own interval is for runs without an end: others show everything at the end. */
+static uint64_t choose_interval(const struct trace_plan *plan, const struct trace_options *options)
+{
+	bool ends = options->duration_ns || options->command.argc || options->input.file;
+
+	return options->interval_ns ?: ends ? 0 : plan->interval_ns;
+}
+
 int trace_run(const struct trace_plan *plan, const struct trace_options *options)
 {
-	struct run run = {.options = options, .child = CHILD_INIT};
+	struct run run = {.options = options, .child = CHILD_INIT, .interval_ns = choose_interval(plan, options)};
 	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written, kept;
 
 	if (r == 0)

@@ -19,6 +19,7 @@ struct figures {
 	double avg_real;
 	struct list hist;
 	uint64_t time_ns;
+	int64_t sums[AGGREGATE_EVENTS_MAX];
 };
 
 struct refs {
@@ -105,6 +106,10 @@ static void make_type(struct aggregate *aggregate)
 
 	aggregate->key_size = (aggregate->layout.size + 7) / 8 * 8;
 	row_layout_add_after(&aggregate->layout, &count, aggregate->key_size);
+	for (unsigned i = 0; i < AGGREGATE_EVENTS_MAX; i++)
+		if (aggregate->spec.sums[i])
+			add_figure(aggregate, aggregate->spec.sums[i], "of one kind of event",
+				   offsetof(struct figures, sums) + i * (uint32_t)sizeof(int64_t));
 	if (kind != AGGREGATE_COUNT)
 		add_figure(aggregate, "sum", "all together", offsetof(struct figures, sum));
 	if (kind == AGGREGATE_STATS || kind == AGGREGATE_HIST || kind == AGGREGATE_LHIST) {
@@ -158,6 +163,19 @@ static int find_in_all(const char *option, const char *name, const struct shape 
 	return first ? 0 : no_field(option, name, &shapes[0], why);
 }
 
+static const struct aggregate_label *label_of(const struct aggregate *aggregate, size_t key)
+{
+	const struct aggregate_label *label = aggregate->spec.label;
+
+	return label && strcmp(label->name, aggregate->spec.by.items[key]) == 0 ? label : NULL;
+}
+
+struct label_value {
+	const char *text;
+};
+
+static const struct field label_field = FIELD(struct label_value, text, TEXT, "which of those that were named");
+
 static int find_keys(struct aggregate *aggregate, const struct shape *shapes, unsigned count, struct why *why)
 {
 	const struct text_list *by = &aggregate->spec.by;
@@ -165,8 +183,9 @@ static int find_keys(struct aggregate *aggregate, const struct shape *shapes, un
 	if (by->count > EVENT_KEYS_MAX)
 		return why_set(why, -EINVAL, "--by: at most %d fields", EVENT_KEYS_MAX);
 	for (size_t k = 0; k < by->count; k++) {
-		int r = find_in_all("--by", by->items[k], shapes, count, &aggregate->refs[0].keys[k],
-				    sizeof(struct refs), why);
+		const struct aggregate_label *label = label_of(aggregate, k);
+		int r = find_in_all("--by", label ? label->field : by->items[k], shapes, count,
+				    &aggregate->refs[0].keys[k], sizeof(struct refs), why);
 		const struct field *field = NULL;
 
 		if (r < 0)
@@ -175,7 +194,9 @@ static int find_keys(struct aggregate *aggregate, const struct shape *shapes, un
 			field = aggregate->refs[i].keys[k].field;
 		if (field->kind == KIND_LIST)
 			return why_set(why, -EINVAL, "--by: %s is a list", field->name);
-		row_layout_add(&aggregate->layout, field);
+		row_layout_add(&aggregate->layout, label ? &label_field : field);
+		if (label)
+			aggregate->layout.fields.items[k].name = label->name;
 		aggregate->layout.fields.items[k].hidden = false;
 	}
 	aggregate->key_count = by->count;
@@ -263,7 +284,15 @@ static struct event_group *find_group(struct aggregate *aggregate, unsigned requ
 		key = large = xzalloc(aggregate->key_size);
 	for (size_t k = 0; k < aggregate->key_count; k++) {
 		struct field_ref ref = aggregate->refs[request].keys[k];
+		const struct aggregate_label *label = label_of(aggregate, k);
 
+		if (label && ref.field) {
+			struct value value = record_get(record, ref);
+			struct label_value text = {label->text(label->context, &value)};
+
+			row_set(&aggregate->layout, k, key, &label_field, &text);
+			continue;
+		}
 		row_set(&aggregate->layout, k, key, ref.field, ref.field ? record->parts[ref.part] : NULL);
 	}
 	group = map_put(&aggregate->groups, key, NULL);
@@ -316,6 +345,9 @@ void aggregate_merge(struct aggregate *aggregate, unsigned request, const struct
 		to->max = group->max;
 	to->count += group->count;
 	to->sum += group->sum;
+	/* Slots are of histograms only; else they hold the sums of single events. */
+	if (aggregate->spec.sums[0])
+		to->slots[request] += (uint64_t)group->sum;
 	for (unsigned i = 0; i < EVENT_SLOTS_MAX; i++)
 		to->slots[i] += group->slots[i];
 }
@@ -415,6 +447,8 @@ static void hand_out(struct aggregate *aggregate, const struct entry *entry, cha
 		.avg_real = (double)group->sum / (double)group->count,
 		.time_ns = time_ns,
 	};
+	for (unsigned i = 0; aggregate->spec.sums[0] && i < AGGREGATE_EVENTS_MAX; i++)
+		figures->sums[i] = (int64_t)group->slots[i];
 	if (aggregate_mode(&aggregate->spec) >= EVENT_LOG2)
 		add_slots(aggregate, group, &figures->hist);
 }

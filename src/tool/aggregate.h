@@ -20,12 +20,25 @@ enum aggregate_kind {
 	AGGREGATE_TOP, /* a sum, largest first, the first rows only */
 };
 
+#define AGGREGATE_EVENTS_MAX 4
+
+/* A key that is found from a field: the text that stands for its value (NULL: unknown), which lives as long as the run. */
+struct aggregate_label {
+	const char *name;
+	const char *field;
+	const char *(*text)(const void *context, const struct value *value);
+	const void *context;
+};
+
 struct aggregate_spec {
 	enum aggregate_kind kind;
 	const char *value; /* field; NULL for counts */
 	struct text_list by;
-	int64_t first, last, step; /* of a linear histogram */
-	uint64_t rows;             /* the first so many; 0: all */
+	/* Of several events: a sum for each one apart, under these names ("tx_bytes", "rx_bytes"), besides that of all. */
+	const char *sums[AGGREGATE_EVENTS_MAX];
+	const struct aggregate_label *label; /* NULL: all keys are fields */
+	int64_t first, last, step;           /* of a linear histogram */
+	uint64_t rows;                       /* the first so many; 0: all */
 };
 
 struct aggregate;

@@ -117,6 +117,8 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 		return r;
 	if (session->plan->where.len)
 		where_add(&text, "%s", buf_text(&session->plan->where));
+	if (session->plan->where_of[request])
+		where_add(&text, "%s", session->plan->where_of[request]);
 	if (session->options->output.where)
 		where_add(&text, "%s", session->options->output.where);
 	if (text.over)
@@ -338,6 +340,8 @@ int session_open(struct session *session, const struct trace_plan *plan, const s
 		.plan = plan, .options = options, .start_ns = clock_real_ns(), .cgroups = CGROUPS_INIT};
 	/* The filter is applied before, to events. */
 	output.where = NULL;
+	if (!output.json && !output.csv && !output.format)
+		output.format = plan->format;
 	r = find_events(session, why);
 	if (options->save || plan->silent)
 		need_all(session);

@@ -48,8 +48,11 @@ void tool_plan(const struct tool *tool, const void *config, struct trace_plan *r
 		.where = BUF_INIT(65536),
 		.columns = tool->columns,
 		.aggregate = {.kind = tool->aggregate, .value = tool->value, .rows = tool->rows},
+		.interval_ns = tool->interval_ns,
 	};
 	memcpy(ret_plan->events, tool->events, sizeof(ret_plan->events));
+	memcpy(ret_plan->where_of, tool->where_of, sizeof(ret_plan->where_of));
+	memcpy(ret_plan->aggregate.sums, tool->sums, sizeof(ret_plan->aggregate.sums));
 	if (tool->where)
 		where_add(&ret_plan->where, "%s", tool->where);
 	split_names(tool->by, &ret_plan->own_by);
@@ -63,5 +66,6 @@ void trace_plan_done(struct trace_plan *plan)
 	for (size_t i = 0; i < plan->own_by.count; i++)
 		free(plan->own_by.items[i]);
 	free(plan->own_by.items);
+	free(plan->own);
 	buf_done(&plan->where);
 }

@@ -20,17 +20,22 @@
 #include "tool/aggregate.h"
 #include "tool/options.h"
 
-#define TOOL_EVENTS_MAX 4
+#define TOOL_EVENTS_MAX AGGREGATE_EVENTS_MAX
 
 /* What a run is to do. Texts are the caller's and must live as long. */
 struct trace_plan {
 	const char *name; /* for messages */
 	const char *events[TOOL_EVENTS_MAX];
-	struct buf where; /* conditions besides those of the options */
+	struct buf where;                      /* conditions besides those of the options */
+	const char *where_of[TOOL_EVENTS_MAX]; /* of one event each: they may name fields that the others lack */
 	const struct output_column *columns;
 	struct aggregate_spec aggregate;
 	struct text_list own_by; /* made from the tool's declaration */
 	bool silent;             /* events are kept in a recording and not shown */
+	const char *format;      /* of the output, when the user asks for none */
+	uint64_t interval_ns;    /* unless the user says otherwise or the run has an end of its own */
+	void *own;               /* memory of the tool, freed with the plan */
+	struct why why;          /* the tool's options do not fit together: the sentence */
 };
 
 struct tool {
@@ -40,13 +45,16 @@ struct tool {
 	const char *description;     /* paragraphs for help and man page; may be NULL */
 	const char *const *examples; /* "command line", "what it does", ..., NULL; may be NULL */
 	const char *events[TOOL_EVENTS_MAX];
-	const char *where;                   /* may be NULL */
-	const struct output_column *columns; /* of tables; NULL: those that are not hidden */
+	const char *where;                     /* may be NULL */
+	const char *where_of[TOOL_EVENTS_MAX]; /* conditions on one of the events each */
+	const struct output_column *columns;   /* of tables; NULL: those that are not hidden */
 	/* Added up instead of shown one by one: */
 	enum aggregate_kind aggregate;
 	const char *value;
 	const char *by; /* "pid,comm" */
 	uint64_t rows;
+	uint64_t interval_ns;                   /* shown this often when the user does not say */
+	const char *sums[AGGREGATE_EVENTS_MAX]; /* a figure for each event, see aggregate.h */
 	/* Options of its own; all NULL or 0 when it has none. */
 	const struct option_spec *options;
 	size_t config_size;

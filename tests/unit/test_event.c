@@ -72,6 +72,15 @@ TEST(every_program_and_map_that_is_named_was_built)
 	}
 }
 
+static void check_where(const char *text, const struct shape *shape)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct why why = {};
+
+	if (text && text[0])
+		CHECK_EQ_INT(expr_parse(text, shape, &expr, &why), 0);
+}
+
 /* The columns, filter, keys and value of a tool must be fields of its events. */
 static void check_tool(const struct tool *tool)
 {
@@ -94,11 +103,8 @@ static void check_tool(const struct tool *tool)
 		for (const struct output_column *c = plan.columns;
 		     c && c->field && plan.aggregate.kind == AGGREGATE_NONE && !plan.events[1]; c++)
 			CHECK_EQ_INT(shape_find(&shape, c->field, &ref), 0);
-		if (plan.where.len) {
-			_cleanup_(expr_freep) struct expr *expr = NULL;
-
-			CHECK_EQ_INT(expr_parse(buf_text(&plan.where), &shape, &expr, &why), 0);
-		}
+		check_where(buf_text(&plan.where), &shape);
+		check_where(plan.where_of[i], &shape);
 		if (plan.aggregate.kind != AGGREGATE_NONE) {
 			struct aggregate *aggregate = NULL;
 
