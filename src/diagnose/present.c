@@ -20,12 +20,15 @@ static void add_line(struct out *out, const char *text)
 
 /* --- the answer --- */
 
-static void print_evidence(struct tree *tree, struct tree_node *node, const struct list *list, const char *mark)
+/* The sentence that the answer gives already is not repeated. */
+static void print_evidence(struct tree *tree, struct tree_node *node, const struct list *list, const char *mark,
+			   const char *because)
 {
 	const struct evidence_record *items = list->items;
 
 	for (uint32_t i = 0; i < list->count; i++)
-		tree_add(tree, node, OUT_DIM, mark, "%+.2f %s [%s]", items[i].cf, items[i].text, items[i].rule);
+		tree_add(tree, node, OUT_DIM, mark, "%+.2f %s [%s]", items[i].cf,
+			 because && strcmp(items[i].text, because) == 0 ? "as said" : items[i].text, items[i].rule);
 }
 
 /* Lists of text have one string an item. */
@@ -39,8 +42,8 @@ static void add_finding(struct tree *tree, const struct hypothesis *h, const str
 	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f)",
 					  h->accused->name, h->cause->summary, f->because, f->certainty);
 
-	print_evidence(tree, node, &f->for_evidence, "for");
-	print_evidence(tree, node, &f->against_evidence, "against");
+	print_evidence(tree, node, &f->for_evidence, "for", f->because);
+	print_evidence(tree, node, &f->against_evidence, "against", NULL);
 	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)
 		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well",
 			 text_at(&f->ambiguous_with, i));
@@ -154,6 +157,21 @@ static bool belongs(const struct module *conn, const struct module *above, const
 	return conn->related[below->kind] == below;
 }
 
+/* The paper's words say little to somebody who has not read it. */
+static const char *state_words(enum activity activity)
+{
+	switch (activity) {
+	case ACTIVITY_WAITING_ANCESTOR:
+		return "silent, and waited for";
+	case ACTIVITY_IGNORED:
+		return "not needed";
+	case ACTIVITY_UNKNOWN:
+		return "";
+	default:
+		return activity_name(activity);
+	}
+}
+
 struct drawing {
 	struct tree *tree;
 	const struct verdict *verdict;
@@ -186,8 +204,8 @@ static void add_module(const struct drawing *drawing, struct tree_node *parent, 
 
 	if (module->kind == MODULE_CONN)
 		conn = module;
-	buf_add_format(&text, "%s %s: %s", module_kind_name(module->kind), module->name,
-		       activity_name(module->activity));
+	buf_add_format(&text, "%s %s%s%s", module_kind_name(module->kind), module->name,
+		       *state_words(module->activity) ? ": " : "", state_words(module->activity));
 	if (conn_limits(module))
 		add_limits(&text, conn_limits(module));
 	node = tree_add(drawing->tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s",
