@@ -64,6 +64,14 @@ static bool was_written(const struct conn_measures *m)
 	return some(m->acked_bytes) || m->sendq_max_bytes > m->sendq_min_bytes;
 }
 
+/* What a stopped program was doing when it was stopped is no waiting. */
+static const struct use_measures *use_of(const struct module *conn)
+{
+	const struct app_measures *app = conn->measures.parts[CONN_PART_APP];
+
+	return app && app->app_stopped_share > 0.5 ? NULL : conn->measures.parts[CONN_PART_USE];
+}
+
 static struct layer_traffic socket_in(const struct conn_measures *m, const struct use_measures *use)
 {
 	return (struct layer_traffic){
@@ -150,7 +158,7 @@ static void add_network(struct layers *layers, struct map *nodes, struct layer_n
 
 static void add_connection(struct layers *layers, struct map *nodes, struct module *conn)
 {
-	const struct use_measures *use = conn->measures.parts[CONN_PART_USE];
+	const struct use_measures *use = use_of(conn);
 	const struct conn_measures *m = conn_measures(conn);
 	struct layer_node *socket, *tcp;
 

@@ -46,7 +46,7 @@ wait_for 20 two_connected
 
 "$nest" diagnose -p "$first" --json >"$room/pid.json" 2>"$room/pid.err"
 is "$(said "$room/pid.json" 'v[-1]["netns"]')" "$(stat -Lc %i "/run/netns/$client")" 'a process is looked at where it lives'
-is "$(said "$room/pid.json" '[m["id"] for m in v[-1]["modules"] if m["layer"] == "application"]')" "['app:$first']" 'only that process is shown'
+is "$(said "$room/pid.json" '[m["id"] for m in v[-1]["modules"] if m["id"].startswith("app:")]')" "['app:$first']" 'only that process is shown'
 is "$(said "$room/pid.json" '[len(f["affects"]) for f in v[-1]["findings"] if f["cause"] == "peer-not-reading"]')" '[1]' 'and what it suffers from'
 "$nest" diagnose -N "$client" -P 4242 >"$room/port.txt" 2>/dev/null
 is "$(head -n 1 "$room/port.txt")" 'No socket here is one of those asked about.' 'nothing chosen does not look like good health'
