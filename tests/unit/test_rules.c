@@ -256,5 +256,10 @@ TEST(every_rule_fires_and_misses_as_its_case_says)
 	REQUIRE(knowledge_load(&knowledge, &why) == 0);
 	reading.knowledge = knowledge;
 	read_cases(&reading);
+	vec_each(&knowledge->rules, rule) {
+		unit_note("rule %s (%s) needs a case in tests/unit/rules/, with a line 'fires:' and a line 'misses:'",
+			  (*rule)->name, (*rule)->origin);
+		CHECK(map_get(&reading.seen, (*rule)->name) != NULL);
+	}
 	map_done(&reading.seen);
 }
