@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "event/hooks.h"
+#include "kernel/btf_names.h"
 
 void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count)
 {
@@ -13,7 +14,6 @@ void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_
 void hook_plan_done(struct hook_plan *plan)
 {
 	vec_done(&plan->choices);
-	btf_names_done(&plan->names);
 }
 
 static void pass_over(struct hook_choice *choice, const char *reason)
@@ -37,7 +37,7 @@ static bool in_tracefs(const char *event)
 }
 
 /* Whether the kernel has what the section names; fills the reason when not. */
-static bool target_exists(const struct hook_plan *plan, const char *section, char *reason, size_t size)
+static bool target_exists(const struct btf_names *names, const char *section, char *reason, size_t size)
 {
 	const char *target = strchr(section, '/');
 	char name[96];
@@ -49,21 +49,21 @@ static bool target_exists(const struct hook_plan *plan, const char *section, cha
 		snprintf(reason, size, "tracefs does not show the tracepoint %s", target);
 		return in_tracefs(target);
 	}
-	if (!plan->names.text)
+	if (!names->text)
 		return true;
 	if (strncmp(section, "tp_btf/", 7) == 0) {
 		snprintf(reason, size, "this kernel has no tracepoint %s", target);
 		snprintf(name, sizeof(name), "btf_trace_%s", target);
-		return btf_names_has(&plan->names, name);
+		return btf_names_has(names, name);
 	}
 	if (strncmp(section, "fentry/", 7) == 0 || strncmp(section, "fexit/", 6) == 0) {
 		snprintf(reason, size, "this kernel has no function %s that can be traced", target);
-		return btf_names_has(&plan->names, target);
+		return btf_names_has(names, target);
 	}
 	return true;
 }
 
-static bool hook_exists(const struct hook_plan *plan, const struct kernel_object *object, struct hook_choice *choice)
+static bool hook_exists(const struct btf_names *names, const struct kernel_object *object, struct hook_choice *choice)
 {
 	const struct event_hook *hook = hook_choice_get(choice);
 	char reason[200];
@@ -73,7 +73,7 @@ static bool hook_exists(const struct hook_plan *plan, const struct kernel_object
 
 		if (!section)
 			snprintf(reason, sizeof(reason), "no program %s was built in", hook->programs[i]);
-		if (!section || !target_exists(plan, section, reason, sizeof(reason))) {
+		if (!section || !target_exists(names, section, reason, sizeof(reason))) {
 			pass_over(choice, reason);
 			return false;
 		}
@@ -85,8 +85,13 @@ static bool hook_exists(const struct hook_plan *plan, const struct kernel_object
 
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object)
 {
+	/* Gone again before the loading, which has its own two copies: together they would be the peak of the memory. */
+	_cleanup_(btf_names_done) struct btf_names names = {};
+
+	/* Without names, loading finds out. */
+	(void)btf_names_load(&names);
 	vec_each(&plan->choices, choice)
-		while (hook_choice_get(choice) && !hook_exists(plan, object, choice))
+		while (hook_choice_get(choice) && !hook_exists(&names, object, choice))
 			;
 }
 

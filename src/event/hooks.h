@@ -8,7 +8,6 @@
 #include "base/vec.h"
 #include "base/why.h"
 #include "event/event.h"
-#include "kernel/btf_names.h"
 #include "kernel/object.h"
 
 struct hook_choice {
@@ -22,7 +21,6 @@ struct hook_choice {
 #define HOOK_OF_OWNER UINT32_MAX
 
 struct hook_plan {
-	struct btf_names names;
 	VEC(struct hook_choice) choices;
 };
 

@@ -235,8 +235,6 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->with_owner = needs_owner(live);
-	/* Without names, loading finds out. */
-	(void)btf_names_load(&live->plan.names);
 	if (live->with_owner)
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, sock_owner_roles, SOCK_OWNER_ROLES);
 	if (needs_tree(live))
@@ -248,7 +246,6 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		r = share_state(live, why);
 	if (r == 0 && live->with_owner)
 		r = seed_owners(live, why);
-	btf_names_done(&live->plan.names);
 	if (r < 0)
 		return r;
 	*ret_live = take_ptr(live);
