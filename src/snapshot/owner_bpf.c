@@ -23,38 +23,19 @@ struct owner_bpf {
 
 enum { R0, R1, R2, R3, R6 = 6, R7, R8, STACK = 10 };
 
-#define LOAD(size, to, from, offset)                                                                                   \
-	{                                                                                                              \
-		BPF_LDX | BPF_MEM | (size), to, from, (int16_t)(offset), 0                                             \
-	}
-#define STORE(size, to, offset, from)                                                                                  \
-	{                                                                                                              \
-		BPF_STX | BPF_MEM | (size), to, from, (int16_t)(offset), 0                                             \
-	}
-#define COPY(to, from)                                                                                                 \
-	{                                                                                                              \
-		BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0                                                            \
-	}
-#define SET(to, value)                                                                                                 \
-	{                                                                                                              \
-		BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value                                                           \
-	}
-#define ADD(to, value)                                                                                                 \
-	{                                                                                                              \
-		BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value                                                           \
-	}
-#define SKIP_IF_NULL(what, count)                                                                                      \
-	{                                                                                                              \
-		BPF_JMP | BPF_JEQ | BPF_K, what, 0, count, 0                                                           \
-	}
-#define CALL(helper)                                                                                                   \
-	{                                                                                                              \
-		BPF_JMP | BPF_CALL, 0, 0, 0, helper                                                                    \
-	}
-#define RETURN                                                                                                         \
-	{                                                                                                              \
-		BPF_JMP | BPF_EXIT, 0, 0, 0, 0                                                                         \
-	}
+static struct bpf_insn step(unsigned code, unsigned to, unsigned from, int offset, int value)
+{
+	return (struct bpf_insn){(uint8_t)code, to & 0xf, from & 0xf, (int16_t)offset, value};
+}
+
+#define LOAD(size, to, from, offset)  step(BPF_LDX | BPF_MEM | (size), to, from, (int)(offset), 0)
+#define STORE(size, to, offset, from) step(BPF_STX | BPF_MEM | (size), to, from, offset, 0)
+#define COPY(to, from)                step(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define SET(to, value)                step(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value)
+#define ADD(to, value)                step(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value)
+#define SKIP_IF_NULL(what, count)     step(BPF_JMP | BPF_JEQ | BPF_K, what, 0, count, 0)
+#define CALL(helper)                  step(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define RETURN                        step(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /* What the program is given: struct bpf_iter__task_file, and at its beginning struct bpf_iter_meta. */
 #define CONTEXT_META 0
@@ -123,6 +104,10 @@ int owner_bpf_open(struct owner_bpf **ret_bpf, struct why *why)
 	r = layout_find(kernel, QUESTIONS, why);
 	if (r < 0)
 		return r;
+	/* An instruction has no room for more. */
+	for (unsigned i = 0; i < ITERATOR; i++)
+		if (kernel[i].answer > INT16_MAX)
+			return why_set(why, -ERANGE, "%s.%s is too far away", kernel[i].type, kernel[i].member);
 	program = r = load(kernel, why);
 	if (r < 0)
 		return r;
