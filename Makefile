@@ -60,7 +60,7 @@ say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(patsubst $(BUILD)/%,%,$@)')
 .PHONY: FORCE all run test test-unit test-golden test-live test-fuzz lint asan fuzz bench install clean help setup-check
 .SECONDARY:
 
-all: $(BUILD)/nest
+all: $(BUILD)/nest $(BUILD)/libnestflow.so
 
 $(BUILD)/nest: $(OBJECTS) $(EMBEDDED) $(BUILD)/.objects
 	$(call say,LINK)
@@ -107,7 +107,7 @@ $(BUILD)/obj/%.embed.o: % src/base/embed.inc | $(BUILD)/.packages
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(notdir $*)"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
 
-include $(wildcard tests/*.mk lab/*.mk)
+include $(wildcard tests/*.mk lab/*.mk src/*/*.mk)
 
 run:
 	@scripts/setup build
@@ -116,6 +116,8 @@ run:
 
 install: all
 	install -D -m 755 $(BUILD)/nest $(DESTDIR)$(PREFIX)/bin/nest
+	install -D -m 755 $(BUILD)/libnestflow.so $(DESTDIR)$(PREFIX)/lib/nest/libnestflow.so
+	install -D -m 644 src/flow/runtime/nestflow.h $(DESTDIR)$(PREFIX)/include/nestflow.h
 	$(BUILD)/nest help --install-pages '$(DESTDIR)$(PREFIX)/share'
 	$(BUILD)/nest explain --pages '$(DESTDIR)$(PREFIX)/share/doc/nest/causes'
 

@@ -64,8 +64,11 @@ static void look_at(struct walk *walk, const struct flow_event *event)
 		leave(walk, event->value);
 		break;
 	case FLOW_LOST:
-		check->lost += event->value;
-		check->gaps += event->value == 0;
+		/* What was left out on purpose is not lost. */
+		if (event->arg != FLOW_LOST_PAUSED) {
+			check->lost += event->value;
+			check->gaps += event->value == 0;
+		}
 		walk->unsure = true;
 		walk->depth = 0;
 		break;
@@ -93,23 +96,23 @@ static void check_thread(struct flow_check *check, const struct flow_trace *trac
 	struct walk walk = {.check = check, .trace = trace, .thread = &trace->threads[index]};
 	struct flow_cursor cursor;
 	struct flow_event event;
-	uint64_t made_up = 0; /* events that the reader itself put where something is missing */
+	uint64_t marks = 0; /* what tells about the trace, not about the program */
 
 	flow_cursor_begin(&cursor, trace, index);
 	while (flow_cursor_next(&cursor, &event)) {
 		walk.ticks = event.ticks;
 		walk.events++;
-		made_up += event.kind == FLOW_LOST && !event.value;
+		marks += event.kind == FLOW_LOST || event.kind == FLOW_STACK;
 		look_at(&walk, &event);
 	}
 	check->damaged += cursor.damaged;
 	if (cursor.damaged)
 		fault(&walk, "%llu chunks are damaged", (unsigned long long)cursor.damaged);
-	else if (walk.calls != walk.thread->calls || walk.events - made_up != walk.thread->events)
+	else if (walk.calls != walk.thread->calls || walk.events - marks != walk.thread->events)
 		fault(&walk, "the headers count %llu events, %llu calls; there are %llu and %llu",
 		      (unsigned long long)walk.thread->events, (unsigned long long)walk.thread->calls,
-		      (unsigned long long)(walk.events - made_up), (unsigned long long)walk.calls);
-	check->events += walk.events;
+		      (unsigned long long)(walk.events - marks), (unsigned long long)walk.calls);
+	check->events += walk.events - marks;
 	check->calls += walk.calls;
 	check->open += walk.depth;
 }

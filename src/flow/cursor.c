@@ -24,6 +24,7 @@ static bool give(struct flow_cursor *cursor, struct flow_event *event, enum flow
 static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 {
 	cursor->at = cursor->end;
+	cursor->returns = 0;
 	cursor->damaged++;
 	return give(cursor, event, FLOW_LOST, 0);
 }
@@ -84,6 +85,26 @@ static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
 	return true;
 }
 
+/* A word that stands for several returns, and perhaps a call after them. True when an event was given. */
+static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint32_t word)
+{
+	bool call = (word & 3) == FLOW_TAG_CALL;
+	uint32_t count = (word & ~FLOW_MANY) >> (call ? 14 : 2);
+
+	if (count > FLOW_MANY_MAX || !count)
+		return give_up_chunk(cursor, event);
+	if (!cursor->returns)
+		cursor->returns = count + 1;
+	if (--cursor->returns)
+		return give(cursor, event, FLOW_RETURN, 0);
+	cursor->at++;
+	if (call) {
+		(void)give(cursor, event, FLOW_CALL, 0);
+		event->fn = cursor->fn_index[word >> 2 & (FLOW_SHORT_FN - 1)];
+	}
+	return call;
+}
+
 /* True when an event was given; false when another word has to be looked at. */
 static bool take_word(struct flow_cursor *cursor, struct flow_event *event)
 {
@@ -114,6 +135,8 @@ static bool take_word(struct flow_cursor *cursor, struct flow_event *event)
 	}
 	if ((word & 3) == FLOW_TAG_OTHER)
 		return give_other(cursor, event);
+	if (word & FLOW_MANY)
+		return take_many(cursor, event, word);
 	return flow_cursor_next(cursor, event);
 }
 

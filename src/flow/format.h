@@ -6,8 +6,10 @@
  * A trace is a row of chunks. Each has a header with a checksum and belongs to one thread; the events inside are 32-bit
  * words, little endian:
  *
- *	call, short   00 | fn 12 bits | ticks 18 bits
- *	return        01 | ticks 30 bits
+ *	call, short   00 | fn 12 bits | ticks 17 bits | 0
+ *	              00 | fn 12 bits | returns 17 bits | 1    so many returns, then the call, all without time
+ *	return        01 | ticks 29 bits | 0
+ *	              01 | returns 29 bits | 1                 so many of them without time
  *	call, long    10 | ticks 30 bits         followed by the function's number
  *	anything else 11 | kind 6 | words 8 | argument 16   followed by so many words, the first two are ticks
  *
@@ -63,8 +65,10 @@ _Static_assert(sizeof(struct flow_chunk) == 96, "the header of a chunk has 96 by
 enum flow_tag { FLOW_TAG_CALL = 0, FLOW_TAG_RETURN = 1, FLOW_TAG_CALL_LONG = 2, FLOW_TAG_OTHER = 3 };
 
 #define FLOW_SHORT_FN    (1u << 12)
-#define FLOW_SHORT_TICKS (1u << 18)
-#define FLOW_LONG_TICKS  (1u << 30)
+#define FLOW_SHORT_TICKS (1u << 17)
+#define FLOW_LONG_TICKS  (1u << 29)
+#define FLOW_MANY        (1u << 31) /* of a short call or a return: it holds a number of returns, not ticks */
+#define FLOW_MANY_MAX    65535u     /* of them in one word */
 
 /* Kinds of the fourth form. A reader skips those it does not know. */
 enum flow_other {

@@ -171,6 +171,8 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 		take_clock(file, header);
 		if (header->kind == FLOW_CHUNK_FILE)
 			trace_take_properties(file, file->data + payload, header->bytes);
+		if (header->kind == FLOW_CHUNK_END)
+			file->trace.lost += header->lost;
 		if (header->kind == FLOW_CHUNK_META)
 			trace_take_meta(file, file->data + payload, header->bytes);
 		return 0;
@@ -271,6 +273,8 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 	r = scan(file);
 	if (r < 0)
 		return why_set(why, r, "the trace has more threads or chunks than can be true");
+	if (file->path)
+		trace_take_live(file);
 	settle_clock(file);
 	settle_threads(file);
 	trace_settle_functions(file);
@@ -324,7 +328,9 @@ int flow_trace_open(const char *path, struct flow_trace **ret_trace, struct why 
 		trace_file_free(file);
 		return r;
 	}
+	file->path = path;
 	r = open_file(file, ret_trace, &inner);
+	file->path = NULL;
 	if (r < 0) {
 		trace_file_free(file);
 		return why_set(why, r, "%s: %s", path, inner.text);

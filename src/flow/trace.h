@@ -177,6 +177,7 @@ struct flow_cursor {
 	const struct flow_thread *thread;
 	size_t chunk;      /* the next one */
 	uint32_t next_seq; /* its number, if nothing is missing */
+	uint32_t returns;  /* of the word at hand, still to be given, plus 1 */
 	uint64_t damaged;  /* chunks whose checksum does not fit, or whose words make no sense */
 };
 
@@ -192,6 +193,8 @@ static inline bool flow_cursor_next(struct flow_cursor *cursor, struct flow_even
 	if (unlikely(cursor->at == cursor->end))
 		return flow_cursor_next_other(cursor, ret_event);
 	word = *cursor->at;
+	if (unlikely((int32_t)word < 0))
+		return flow_cursor_next_other(cursor, ret_event);
 	if ((word & 3) == FLOW_TAG_RETURN) {
 		cursor->ticks += word >> 2;
 		ret_event->kind = FLOW_RETURN;

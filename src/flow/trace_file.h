@@ -22,7 +22,8 @@ struct flow_trace_file {
 	const uint8_t *data;
 	size_t size;
 	bool mapped;
-	bool ended; /* the last chunk so far was an END */
+	const char *path; /* while it is opened; NULL: memory */
+	bool ended;       /* the last chunk so far was an END */
 	size_t chunk_count;
 	VEC(struct thread_chunks) threads;
 	struct map thread_index;
@@ -45,6 +46,9 @@ struct flow_trace_file {
 /* -E2BIG when there are too many. */
 int trace_add_events(struct flow_trace_file *file, const struct flow_chunk_ref *chunk);
 void trace_file_free(struct flow_trace_file *file);
+
+/* What TRACE.live holds beyond the trace, if it is there. */
+void trace_take_live(struct flow_trace_file *file);
 
 /* Functions, modules, properties. */
 void trace_begin_functions(struct flow_trace_file *file);

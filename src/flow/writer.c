@@ -335,6 +335,7 @@ void flow_writer_lost(struct flow_writer *writer, uint32_t thread, uint64_t tick
 	flow_put_u64(add_other(writer, thread, ticks, flow_word_other(FLOW_O_LOST, 2, 0)), count);
 	t = thread_at(writer, thread);
 	t->header.lost += count;
+	t->header.events--; /* a mark is no event */
 	t->depth = 0;
 }
 
@@ -362,6 +363,7 @@ void flow_writer_stack(struct flow_writer *writer, uint32_t thread, uint64_t tic
 
 		if (n)
 			memcpy(words, fns + at, n * sizeof(*fns));
+		thread_at(writer, thread)->header.events--;
 		at += n;
 	} while (at < count);
 	thread_at(writer, thread)->depth = (uint32_t)count;

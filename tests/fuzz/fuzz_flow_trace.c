@@ -42,7 +42,7 @@ static void walk(const struct flow_trace *trace)
 		(void)flow_event_socket(&event, &socket);
 		for (uint32_t i = 0; event.kind == FLOW_STACK && i < event.word_count; i++)
 			fuzz_require(flow_event_stack(trace, &event, i) < trace->function_count);
-		count++;
+		count += event.kind != FLOW_LOST && event.kind != FLOW_STACK;
 	}
 	flow_merge_free(merge);
 	flow_trace_check(trace, &check);

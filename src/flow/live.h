@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TRACE.live, beside a trace that is being recorded: what the observed processes, the recorder and readers share. It is mapped
+ * by all of them. A header with the options and the counters, then a slot for each thread: its state, the calls that are open,
+ * and the chunk that is being filled. A thread writes its chunk to the trace when it is full; what a killed program left in its
+ * slots is still here.
+ */
+#pragma once
+
+#include "flow/format.h"
+
+#define FLOW_LIVE_MAGIC   UINT64_C(0x3130455649464e00) /* "\0NFIVE01" */
+#define FLOW_LIVE_ENV     "NEST_FLOW_TRACE"
+#define FLOW_LIVE_SUFFIX  ".live"
+#define FLOW_STACK_MAX    4096u /* calls deeper than that are not recorded */
+#define FLOW_FN_SLOTS     (1u << 16)
+#define FLOW_FILTER_BYTES 16384u
+
+enum flow_clock { FLOW_CLOCK_NS = 0, FLOW_CLOCK_COUNTER = 1 };
+
+struct flow_live {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes; /* where the first slot begins */
+	uint32_t slot_bytes;
+	uint32_t slot_count;
+	uint32_t clock;  /* enum flow_clock */
+	uint32_t paused; /* recording is off */
+	/* Counters of what was handed out: the last number given. */
+	uint32_t last_thread;
+	uint32_t last_fn;
+	uint32_t last_module;
+	uint32_t last_socket;
+	uint32_t slot_hint;
+	uint32_t recorder_pid;
+	/* Options. */
+	uint32_t max_depth;   /* calls deeper than this are left out */
+	uint32_t stamp_depth; /* calls deeper than this carry no time */
+	uint64_t min_ticks;   /* shorter calls are left out */
+	uint64_t max_bytes;   /* of the trace; 0: as large as it takes */
+	uint32_t sample;      /* of so many sockets one is recorded; 0, 1: all */
+	uint32_t sockets_off;
+	/* Figures. */
+	uint64_t written_bytes; /* of chunks of events */
+	uint64_t lost;          /* events of threads that found no slot */
+	uint64_t dropped;       /* events of chunks that could not be written */
+	uint32_t last_error;    /* errno of the last chunk that could not be written */
+	uint32_t reserved;
+	/* Names of functions to record or leave out: "+glob\0-glob\0...\0"; empty: all. */
+	char filters[FLOW_FILTER_BYTES];
+	/* Which number a function has: module and offset, in an open hash table. */
+	uint64_t fn_keys[FLOW_FN_SLOTS];
+	uint32_t fn_ids[FLOW_FN_SLOTS];
+	/* Of each slot: enum flow_slot_state. A slot is not touched before it has blocks on the disk. */
+	uint32_t states[];
+};
+
+/* Addresses in here mean something to the owner alone; differences of them to everybody. */
+struct flow_slot {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t index; /* of this slot */
+	uint32_t reserved;
+	uintptr_t busy;  /* the owner is inside the recorder: the stack's address there, or 0 */
+	uint32_t *at;    /* next word */
+	uint32_t *limit; /* beyond it the long way is taken; NULL makes it so at once */
+	uint32_t *base;  /* first word */
+	uint64_t last;   /* time of the last event */
+	uint32_t depth;  /* open calls, those that are not recorded included */
+	uint32_t stamp_depth;
+	uint64_t calls;    /* in this chunk */
+	uint64_t extra;    /* words of this chunk beyond one for each event */
+	uint64_t lost;     /* since the last chunk, marked in this one */
+	uint64_t unmarked; /* lost, and not marked yet */
+	uint64_t skipped;  /* left out on purpose since recording was paused */
+	uint32_t why;      /* enum flow_lost of unmarked */
+	uint32_t muted;    /* this thread works for a socket that is not recorded */
+	uint32_t resync;   /* the open calls must be written down before the next event */
+	uint32_t noted;    /* calls open after the last event that was written; returns since then are to be written */
+	uintptr_t deep;    /* the stack's address when the calls became too deep */
+	struct flow_frame *frames; /* beside the functions that are open, where calls may be taken back */
+};
+
+enum flow_slot_state {
+	FLOW_SLOT_FREE = 0,
+	FLOW_SLOT_TAKEN = 1,
+	FLOW_SLOT_USED = 2,
+	FLOW_SLOT_MASK = 3,
+	FLOW_SLOT_BACKED = 4, /* a flag beside: the slot has blocks on the disk */
+};
+
+/* What it takes to take a call back that turns out too short. */
+struct flow_frame {
+	uint32_t *at;   /* where its word stands; NULL when it was not recorded */
+	uint64_t last;  /* time of the event before it */
+	uint64_t start; /* its own */
+	uint32_t seq;   /* of the chunk */
+	uint32_t reserved;
+};
+
+/* Where things lie in a slot. The header of the chunk stands right before its words. */
+#define FLOW_SLOT_STACK   4096u
+#define FLOW_SLOT_PAYLOAD (FLOW_SLOT_STACK + FLOW_STACK_MAX * (uint32_t)sizeof(void *) + 4096u)
+#define FLOW_SLOT_CHUNK   (FLOW_SLOT_PAYLOAD - (uint32_t)sizeof(struct flow_chunk))
+
+static inline struct flow_slot *flow_slot_at(const struct flow_live *live, uint32_t index)
+{
+	return (struct flow_slot *)((uintptr_t)live + live->header_bytes + (size_t)index * live->slot_bytes);
+}
+
+static inline struct flow_chunk *flow_slot_chunk(const struct flow_slot *slot)
+{
+	return (struct flow_chunk *)((uintptr_t)slot + FLOW_SLOT_CHUNK);
+}
+
+static inline uint32_t *flow_slot_words(const struct flow_slot *slot)
+{
+	return (uint32_t *)((uintptr_t)slot + FLOW_SLOT_PAYLOAD);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/live_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "flow/trace_file.h"
+
+static uint64_t slot_offset(const struct flow_live_map *map, uint32_t index)
+{
+	return map->live->header_bytes + (uint64_t)index * map->live->slot_bytes;
+}
+
+static bool makes_sense(const struct flow_live *live, uint64_t bytes)
+{
+	return live->magic == FLOW_LIVE_MAGIC && live->version == FLOW_VERSION &&
+	       live->slot_bytes > FLOW_SLOT_PAYLOAD && live->slot_bytes - FLOW_SLOT_PAYLOAD <= FLOW_CHUNK_MAX &&
+	       live->header_bytes % 4096 == 0 &&
+	       live->header_bytes >= sizeof(*live) + (uint64_t)live->slot_count * sizeof(live->states[0]) &&
+	       live->slot_bytes % 4096 == 0 &&
+	       live->header_bytes + (uint64_t)live->slot_bytes * live->slot_count <= bytes;
+}
+
+int flow_live_map(const char *path, bool writable, struct flow_live_map *ret_map)
+{
+	_cleanup_close_ int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	_cleanup_free_ struct flow_live *first = xmalloc(sizeof(*first));
+	struct flow_live *live;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || pread(fd, first, sizeof(*first), 0) != sizeof(*first) ||
+	    !makes_sense(first, (uint64_t)st.st_size))
+		return -EBADMSG;
+	live = mmap(NULL, first->header_bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
+	if (live == MAP_FAILED)
+		return -errno;
+	*ret_map = (struct flow_live_map){live, first->header_bytes, take_fd(&fd)};
+	return 0;
+}
+
+void flow_live_unmap(struct flow_live_map *map)
+{
+	if (!map->live)
+		return;
+	munmap(map->live, map->bytes);
+	(void)close(map->fd);
+	*map = (struct flow_live_map){};
+}
+
+bool flow_live_is_used(const struct flow_live_map *map, uint32_t slot)
+{
+	return (__atomic_load_n(&map->live->states[slot], __ATOMIC_ACQUIRE) & FLOW_SLOT_MASK) == FLOW_SLOT_USED;
+}
+
+bool flow_live_slot(const struct flow_live_map *map, uint32_t index, struct flow_slot *ret_slot)
+{
+	return pread(map->fd, ret_slot, sizeof(*ret_slot), (off_t)slot_offset(map, index)) == sizeof(*ret_slot);
+}
+
+int flow_live_call(const struct flow_live_map *map, uint32_t index)
+{
+	struct flow_slot *slot =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map->fd, (off_t)slot_offset(map, index));
+
+	if (slot == MAP_FAILED)
+		return -errno;
+	__atomic_store_n(&slot->limit, NULL, __ATOMIC_SEQ_CST);
+	munmap(slot, 4096);
+	return 0;
+}
+
+static int read_chunk(const struct flow_live_map *map, uint32_t index, struct flow_chunk *ret_chunk)
+{
+	return pread(map->fd, ret_chunk, sizeof(*ret_chunk), (off_t)slot_offset(map, index) + FLOW_SLOT_CHUNK) ==
+			       sizeof(*ret_chunk)
+		       ? 0
+		       : -EIO;
+}
+
+/* The owner may be at work: the words are good if it has not begun another chunk meanwhile. */
+int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_chunk *ret_chunk, uint32_t **ret_words)
+{
+	size_t room = map->live->slot_bytes - FLOW_SLOT_PAYLOAD, bytes;
+	_cleanup_free_ uint32_t *words = NULL;
+	struct flow_chunk header, after;
+	struct flow_slot slot;
+
+	if (!flow_live_is_used(map, index) || read_chunk(map, index, &header) < 0 ||
+	    !flow_live_slot(map, index, &slot) || slot.at <= slot.base)
+		return -EAGAIN;
+	bytes = (uintptr_t)slot.at - (uintptr_t)slot.base;
+	if (bytes > room || bytes % 4)
+		return -EAGAIN;
+	words = xmalloc(bytes + sizeof(*words));
+	if (pread(map->fd, words, bytes, (off_t)slot_offset(map, index) + FLOW_SLOT_PAYLOAD) != (ssize_t)bytes ||
+	    read_chunk(map, index, &after) < 0 || after.seq != header.seq || after.thread != header.thread)
+		return -EAGAIN;
+	header.events = (uint32_t)(bytes / 4 - slot.extra);
+	/* Returns that would have been counted in the next word. */
+	if (slot.noted > slot.depth && slot.noted - slot.depth <= FLOW_MANY_MAX && header.flags & FLOW_UNTIMED) {
+		words[bytes / 4] = FLOW_TAG_RETURN | (slot.noted - slot.depth) << 2 | FLOW_MANY;
+		header.events += slot.noted - slot.depth;
+		bytes += sizeof(*words);
+	}
+	header.magic = FLOW_MAGIC;
+	header.kind = FLOW_CHUNK_EVENTS;
+	header.bytes = (uint32_t)bytes;
+	header.end_ticks = max_of(slot.last, header.start_ticks);
+	header.calls = (uint32_t)slot.calls;
+	header.lost = slot.lost;
+	*ret_chunk = header;
+	*ret_words = take_ptr(words);
+	return 0;
+}
+
+void trace_take_live(struct flow_trace_file *file)
+{
+	_cleanup_free_ char *path = xasprintf("%s%s", file->path, FLOW_LIVE_SUFFIX);
+	struct flow_live_map map;
+
+	if (flow_live_map(path, false, &map) < 0)
+		return;
+	for (uint32_t i = 0; i < map.live->slot_count; i++) {
+		struct flow_chunk_ref chunk = {.verified = true};
+		uint32_t *words;
+
+		if (flow_live_take(&map, i, &chunk.header, &words) < 0)
+			continue;
+		vec_push(&file->copies, (void *)words);
+		chunk.words = words;
+		chunk.word_count = chunk.header.bytes / 4;
+		if (trace_add_events(file, &chunk) < 0)
+			break;
+	}
+	file->trace.lost += map.live->lost;
+	file->ended = false;
+	flow_live_unmap(&map);
+}

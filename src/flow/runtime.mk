@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# libnestflow.so, the recorder inside an observed program: a guest, so it gets nothing of the rest of the tree but the layout of
+# the trace, no sanitizers, and every symbol resolved when it is loaded.
+
+NESTFLOW_SOURCES := $(wildcard src/flow/runtime/*.c)
+NESTFLOW_OBJECTS := $(NESTFLOW_SOURCES:%.c=$(BUILD)/obj/%.pic.o)
+
+$(BUILD)/obj/src/flow/runtime/%.pic.o: src/flow/runtime/%.c | $(BUILD)/.packages
+	$(call say,CC)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer $(WARNINGS) \
+		-MMD -MP -c -o $@ $<
+
+$(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)
+	$(call say,LINK)
+	$(Q)$(CC) -shared -Wl,-z,now,-z,relro,-soname,libnestflow.so -o $@ $^
+
+lint-objects: $(NESTFLOW_OBJECTS)

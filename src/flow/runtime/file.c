@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The two files of a recording inside the observed program. Programs close descriptors that they do not know, put others in
+ * their place, fill the disk and set limits: before a descriptor is used it is checked that it still is the file, and a chunk
+ * that would pass a limit is not tried, because the kernel would send a signal.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "flow/checksum.h"
+#include "flow/runtime/runtime.h"
+#include "flow/runtime/sys.h"
+
+struct own_file {
+	int fd;
+	int flags;
+	dev_t dev;
+	ino_t ino;
+	char path[PATH_MAX];
+};
+
+static struct own_file trace = {.fd = -1, .flags = O_WRONLY | O_APPEND};
+static struct own_file buffers = {.fd = -1, .flags = O_RDWR};
+
+/* Out of the way of programs that count on low numbers. */
+static int move_high(int fd)
+{
+	struct rlimit limit;
+	int floor = 1000, high;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 1200)
+		floor = limit.rlim_cur > 64 ? (int)limit.rlim_cur - 32 : 0;
+	high = sys_move(fd, floor);
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return high;
+}
+
+static bool open_again(struct own_file *file)
+{
+	struct stat st;
+	int fd = sys_open(file->path, file->flags);
+
+	if (fd < 0)
+		return false;
+	fd = move_high(fd);
+	if (fstat(fd, &st) < 0 || (file->ino && (st.st_ino != file->ino || st.st_dev != file->dev))) {
+		sys_close(fd);
+		return false;
+	}
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	file->fd = fd;
+	return true;
+}
+
+/* The descriptor, if it is ours or can be made so again. */
+static int check_file(struct own_file *file, struct stat *st)
+{
+	if (file->fd >= 0 && fstat(file->fd, st) == 0 && st->st_ino == file->ino && st->st_dev == file->dev)
+		return file->fd;
+	return open_again(file) && fstat(file->fd, st) == 0 ? file->fd : -1;
+}
+
+bool own_files_open(const char *path)
+{
+	size_t n = strlen(path);
+
+	if (n + sizeof(FLOW_LIVE_SUFFIX) > PATH_MAX)
+		return false;
+	memcpy(trace.path, path, n + 1);
+	memcpy(buffers.path, path, n);
+	memcpy(buffers.path + n, FLOW_LIVE_SUFFIX, sizeof(FLOW_LIVE_SUFFIX));
+	return open_again(&trace) && open_again(&buffers);
+}
+
+int own_buffers_fd(void)
+{
+	return buffers.fd;
+}
+
+bool own_files_have(int fd)
+{
+	return fd >= 0 && (fd == trace.fd || fd == buffers.fd);
+}
+
+void own_files_yield(int fd)
+{
+	struct own_file *file = fd == trace.fd ? &trace : &buffers;
+
+	if (!own_files_have(fd))
+		return;
+	file->fd = sys_move(fd, fd + 1); /* -1: found again by its path */
+	sys_close(fd);
+}
+
+/* Memory of a file that cannot grow would kill the program when touched: its blocks are there first. */
+bool own_buffers_back(uint64_t at, uint64_t bytes)
+{
+	static const char zeros[4096];
+	struct stat st;
+	int fd = check_file(&buffers, &st);
+
+	if (fd < 0)
+		return false;
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes) == 0)
+		return true;
+	if (errno != EOPNOTSUPP)
+		return false;
+	for (uint64_t end = at + bytes; at < end; at += sizeof(zeros))
+		if (sys_pwrite(fd, zeros, sizeof(zeros), at) != (ssize_t)sizeof(zeros))
+			return false;
+	return true;
+}
+
+static int check_room(uint64_t bytes)
+{
+	struct rlimit limit;
+	struct stat st;
+
+	if (check_file(&trace, &st) < 0)
+		return EBADF;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    (uint64_t)st.st_size + bytes > limit.rlim_cur)
+		return EFBIG;
+	if (live->max_bytes && (uint64_t)st.st_size + bytes > live->max_bytes)
+		return ENOSPC;
+	return 0;
+}
+
+bool trace_file_append(struct flow_chunk *chunk)
+{
+	size_t bytes = sizeof(*chunk) + chunk->bytes;
+	struct timespec real_time;
+	ssize_t done;
+	int e = check_room(bytes);
+
+	if (e) {
+		live->last_error = (uint32_t)e;
+		return false;
+	}
+	clock_gettime(CLOCK_REALTIME, &real_time);
+	chunk->magic = FLOW_MAGIC;
+	chunk->clock_ticks = now_ticks();
+	chunk->clock_ns = (uint64_t)real_time.tv_sec * 1000000000u + (uint64_t)real_time.tv_nsec;
+	chunk->checksum = flow_chunk_checksum(chunk, chunk + 1);
+	/* In one piece, or not at all: the end of the file is everybody's. */
+	do
+		done = sys_write(trace.fd, chunk, bytes);
+	while (done < 0 && errno == EINTR);
+	if (done == (ssize_t)bytes)
+		return true;
+	live->last_error = done < 0 ? (uint32_t)errno : ENOSPC;
+	return false;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The hooks that -finstrument-functions calls: a short way for the usual case, a long one for everything else. */
+#include "flow/runtime/runtime.h"
+
+EXPORT void __cyg_profile_func_enter(void *fn, void *site);
+EXPORT void __cyg_profile_func_exit(void *fn, void *site);
+
+static void add_call(struct flow_slot *t, uint64_t now, uint32_t id)
+{
+	uint64_t passed = now - t->last;
+
+	if (!slot_reserve(t, 5))
+		return;
+	if (passed >= FLOW_LONG_TICKS) {
+		(void)slot_add_other(t, now, flow_word_other(FLOW_O_TIME, 0, 0), NULL);
+		t->extra++; /* time alone is no event */
+		passed = 0;
+	}
+	t->last = now;
+	t->calls++;
+	if (passed < FLOW_SHORT_TICKS && id < FLOW_SHORT_FN) {
+		*t->at++ = flow_word_call(id, (uint32_t)passed);
+	} else {
+		t->at[0] = flow_word_call_long((uint32_t)passed);
+		t->at[1] = id;
+		t->extra++;
+		t->at += 2;
+	}
+}
+
+static void add_return(struct flow_slot *t, uint64_t now)
+{
+	uint64_t passed = now - t->last;
+
+	if (!slot_reserve(t, 4))
+		return;
+	if (passed >= FLOW_LONG_TICKS) {
+		(void)slot_add_other(t, now, flow_word_other(FLOW_O_TIME, 0, 0), NULL);
+		t->extra++;
+		passed = 0;
+	}
+	t->last = now;
+	*t->at++ = flow_word_return((uint32_t)passed);
+}
+
+static uint64_t stamp(const struct flow_slot *t, uint32_t depth)
+{
+	uint64_t now;
+
+	if (depth >= t->stamp_depth)
+		return t->last;
+	now = now_ticks();
+	return now > t->last ? now : t->last;
+}
+
+static void enter_long(struct flow_slot *t, void *fn)
+{
+	const struct fn_entry *entry = fn_find(fn);
+	uint32_t depth = t->depth;
+	uint64_t now;
+
+	if (!entry || fn_excluded(entry))
+		return;
+	if (depth >= FLOW_STACK_MAX) {
+		if (depth == FLOW_STACK_MAX)
+			t->deep = stack_address();
+		t->depth++;
+		return;
+	}
+	if (depth < live->max_depth) {
+		now = stamp(t, depth);
+		if (t->frames) {
+			/* Room first, so that the place stays where it is. */
+			uint32_t *at = slot_reserve(t, 5);
+
+			t->frames[depth] = (struct flow_frame){at, t->last, now, flow_slot_chunk(t)->seq, 0};
+		}
+		add_call(t, now, fn_id(entry));
+	}
+	slot_stack(t)[depth] = fn;
+	t->depth = depth + 1;
+	t->noted = depth + 1;
+}
+
+/* A call that was too short is taken back when nothing was recorded since. */
+static bool take_back(struct flow_slot *t, uint32_t depth, uint64_t now)
+{
+	const struct flow_frame *frame = &t->frames[depth];
+	uint32_t words;
+
+	if (now - frame->start >= live->min_ticks || !frame->at || frame->seq != flow_slot_chunk(t)->seq ||
+	    frame->at >= t->at)
+		return false;
+	words = (uint32_t)(t->at - frame->at);
+	/* A call alone has one word or two, or a record of time before it. */
+	if (words == 2 && (frame->at[0] & 3) == FLOW_TAG_CALL_LONG)
+		t->extra--;
+	else if (words != 1 || (frame->at[0] & 3) != FLOW_TAG_CALL)
+		return false;
+	t->at = frame->at;
+	t->last = frame->last;
+	t->calls--;
+	return true;
+}
+
+static void leave_one(struct flow_slot *t)
+{
+	uint32_t depth = t->depth - 1;
+	uint64_t now;
+
+	if (depth < t->stamp_depth && depth < live->max_depth) {
+		now = stamp(t, depth);
+		if (!t->frames || t->resync || !take_back(t, depth, now))
+			add_return(t, now);
+		t->noted = depth;
+	}
+	t->depth = depth;
+}
+
+/* Calls above the one that returns ended in another way: longjmp. */
+static void unwind_to(struct flow_slot *t, uint32_t depth)
+{
+	uint32_t recorded = min_of(t->depth, live->max_depth), kept = min_of(depth, live->max_depth);
+
+	if (recorded > kept)
+		(void)slot_add_other(t, t->last, flow_word_other(FLOW_O_UNWIND, 1, 0), &(uint32_t){recorded - kept});
+	t->depth = depth;
+	t->noted = depth;
+}
+
+static void exit_long(struct flow_slot *t, void *fn)
+{
+	const struct fn_entry *entry = fn_find(fn);
+	void **stack = slot_stack(t);
+	uint32_t depth = t->depth;
+
+	if (!entry || fn_excluded(entry))
+		return;
+	if (depth > FLOW_STACK_MAX) {
+		if (stack_address() <= t->deep) {
+			t->depth--;
+			return;
+		}
+		t->depth = depth = FLOW_STACK_MAX; /* all of the deep ones are gone */
+	}
+	while (depth && stack[depth - 1] != fn)
+		depth--;
+	if (!depth)
+		return; /* it was called before recording began */
+	if (depth != t->depth)
+		unwind_to(t, depth);
+	leave_one(t);
+}
+
+/* The short way found that it cannot go on; the slot is entered. */
+static COLD void late(struct flow_slot *t, void *fn, bool enter)
+{
+	int saved = errno;
+
+	if (enter)
+		enter_long(t, fn);
+	else
+		exit_long(t, fn);
+	slot_leave(t);
+	errno = saved;
+}
+
+static COLD void hook_long(void *fn, bool enter)
+{
+	struct flow_slot *t;
+	int saved = errno;
+
+	if (!live)
+		return;
+	t = current ? current : slot_get();
+	if (!t || !slot_enter(t)) {
+		errno = saved;
+		return;
+	}
+	if (enter)
+		enter_long(t, fn);
+	else
+		exit_long(t, fn);
+	slot_leave(t);
+	errno = saved;
+}
+
+/*
+ * The short ways. Everything that is unusual shows in few places: no slot, a slot at its limit (which is also cleared to call for
+ * attention), a function without a word of its own. All that they call is called last, so that they need no frame.
+ */
+void __cyg_profile_func_enter(void *fn, void *site)
+{
+	struct flow_slot *t = current;
+	const struct fn_entry *entry = &fn_cache[fn_hash(fn)];
+	uint32_t depth, word = entry->word;
+	uint64_t now, passed;
+	uint32_t *at;
+
+	(void)site;
+	if (unlikely(!t || t->busy))
+		return hook_long(fn, true);
+	/* From here on a signal handler leaves the slot alone; nothing of it may be read before. */
+	t->busy = stack_address();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	at = t->at;
+	depth = t->depth;
+	if (unlikely(at >= t->limit || entry->fn != fn || !word || depth >= FLOW_STACK_MAX))
+		return late(t, fn, true);
+	if (depth < t->stamp_depth) {
+		now = read_counter();
+		passed = now - t->last;
+		if (unlikely(passed >= FLOW_SHORT_TICKS || t->noted > depth))
+			return late(t, fn, true);
+		t->last = now;
+		word |= (uint32_t)passed << 14;
+	} else {
+		uint32_t returned = t->noted - depth;
+
+		if (returned) {
+			word |= returned << 14 | FLOW_MANY;
+			t->extra -= returned;
+		}
+	}
+	slot_stack(t)[depth] = fn;
+	t->depth = depth + 1;
+	t->noted = depth + 1;
+	t->calls++;
+	*at = word;
+	t->at = at + 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->busy = 0;
+}
+
+void __cyg_profile_func_exit(void *fn, void *site)
+{
+	struct flow_slot *t = current;
+	uint64_t now, passed;
+	uint32_t depth;
+	uint32_t *at;
+
+	(void)site;
+	if (unlikely(!t || t->busy))
+		return hook_long(fn, false);
+	t->busy = stack_address();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	at = t->at;
+	depth = t->depth - 1;
+	if (unlikely(at >= t->limit || depth >= FLOW_STACK_MAX || slot_stack(t)[depth] != fn))
+		return late(t, fn, false);
+	/* A return without time is counted in the next word. */
+	if (depth >= t->stamp_depth) {
+		t->depth = depth;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		t->busy = 0;
+		return;
+	}
+	now = read_counter();
+	passed = now - t->last;
+	if (unlikely(passed >= FLOW_LONG_TICKS || t->noted > depth + 1))
+		return late(t, fn, false);
+	t->last = now;
+	t->depth = depth;
+	t->noted = depth;
+	*at = flow_word_return((uint32_t)passed);
+	t->at = at + 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->busy = 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libnestflow.so: the recorder inside an observed program. It is preloaded, defines the hooks that -finstrument-functions calls
+ * and the socket functions of the C library, and writes the trace.
+ *
+ * Rules of this folder, because it is a guest: nothing but the C library; no allocation and no lock on the way of a call; what
+ * a signal handler may interrupt, it may also call; errno is as it was; a failure of ours is counted, never shown to the host.
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "flow/live.h"
+
+#define EXPORT       __attribute__((visibility("default")))
+#define COLD         __attribute__((noinline, cold))
+#define likely(x)    __builtin_expect(!!(x), 1)
+#define unlikely(x)  __builtin_expect(!!(x), 0)
+#define min_of(a, b) ((a) < (b) ? (a) : (b))
+
+/* Room that the longest record beside a list needs behind the limit. */
+#define SLACK_WORDS 64u
+
+/* Nothing of this is seen by the program: no detour through its tables. */
+#pragma GCC visibility push(hidden)
+
+extern struct flow_live *live; /* NULL: not recording */
+extern bool use_counter;
+extern __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
+
+static inline uint64_t read_counter(void)
+{
+#if defined(__x86_64__)
+	return __rdtsc();
+#elif defined(__aarch64__)
+	uint64_t v;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+	return v;
+#else
+	return 0; /* never chosen as the clock */
+#endif
+}
+
+/* Where the stack is, without a frame of one's own. */
+static inline uintptr_t stack_address(void)
+{
+#if defined(__x86_64__)
+	uintptr_t sp;
+
+	__asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+	return sp;
+#else
+	return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+static inline uint64_t now_ticks(void)
+{
+	struct timespec ts;
+
+	if (likely(use_counter))
+		return read_counter();
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static inline void **slot_stack(struct flow_slot *t)
+{
+	return (void **)((uintptr_t)t + FLOW_SLOT_STACK);
+}
+
+/* --- functions (module.c) --- */
+
+struct fn_entry {
+	void *fn;
+	uint32_t word; /* of its call, without ticks, for the short way; 0: it must take the long one */
+	uint32_t id_flags;
+};
+
+static inline uint32_t fn_id(const struct fn_entry *entry)
+{
+	return entry->id_flags >> 1;
+}
+
+static inline bool fn_excluded(const struct fn_entry *entry)
+{
+	return entry->id_flags & 1;
+}
+
+#define FN_CACHE_BITS 14
+extern struct fn_entry fn_cache[1u << FN_CACHE_BITS];
+
+static inline uint32_t fn_hash(const void *fn)
+{
+	return (uint32_t)(((uintptr_t)fn * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - FN_CACHE_BITS));
+}
+
+/* The entry of a function, made at its first call; NULL when there is no room any more. */
+const struct fn_entry *fn_find(void *fn);
+/* Looks at the libraries that are loaded now. Not in a signal handler. */
+void modules_update(void);
+
+/* --- writing (slot.c) --- */
+
+/* This thread's slot, taken at its first event; NULL: not recording. */
+struct flow_slot *slot_get(void);
+/* Begins and ends work on the slot; false when a signal handler interrupted such work: the event is lost, and counted. */
+bool slot_enter(struct flow_slot *t);
+void slot_leave(struct flow_slot *t);
+/* Room for so many words (of the calling thread's slot, entered); NULL when paused, muted or lost. */
+uint32_t *slot_reserve(struct flow_slot *t, uint32_t words);
+/* A record of the fourth form with the words that its head announces; false when paused, muted or lost. */
+bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void *payload);
+/* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
+void slot_settle(struct flow_slot *t);
+void slots_begin(void);
+void slots_end(void);
+
+/* --- the trace and its live file (file.c) --- */
+
+bool own_files_open(const char *path);
+int own_buffers_fd(void);
+/* Gives blocks on the disk to that part of the live file. */
+bool own_buffers_back(uint64_t at, uint64_t bytes);
+/* Whether a descriptor is one of ours, and moving it out of the program's way. */
+bool own_files_have(int fd);
+void own_files_yield(int fd);
+/* A chunk with header and payload in one piece; false when it could not be written. */
+bool trace_file_append(struct flow_chunk *chunk);
+
+/* --- sockets (socket.c) --- */
+
+void sockets_begin(void);
+/* Number of the socket behind a descriptor, found out at first sight; 0: no socket. */
+uint32_t socket_of(int fd);
+/* A descriptor that is new to the program: nothing that was known about the number holds. */
+uint32_t socket_seen(int fd);
+/* The same socket under another descriptor. */
+void socket_copy(int from, int to);
+void socket_gone(int fd);
+/* What is known about a socket is written down again: it has an address, or a peer. */
+void socket_describe(int fd);
+
+struct op {
+	enum flow_op op;
+	int fd;
+	uint32_t socket;
+	int64_t result; /* as the function returned it; errno is read for -1 */
+	uint64_t start;
+	uint64_t aux;
+};
+
+/* The operation has ended now. errno is as it was afterwards. */
+void op_end(const struct op *op);
+struct wait_answer {
+	uint64_t data;
+	uint32_t events;
+};
+#define WAIT_ANSWERS_MAX 64
+void op_end_wait(const struct op *op, const struct wait_answer *answers, uint32_t count);
+
+#pragma GCC visibility pop

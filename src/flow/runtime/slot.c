@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A thread's slot: taken at its first event, its chunk written when full, given back when the thread ends. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "flow/runtime/runtime.h"
+#include "flow/runtime/sys.h"
+
+__thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
+/* Taking a slot runs code that may come back here (signal handlers). */
+static __thread bool taking __attribute__((tls_model("initial-exec")));
+
+static pthread_key_t end_key;
+static bool end_key_made;
+static pid_t own_pid;
+
+/* The calls that were open in the thread that forks, kept for the child: its parent goes on writing to its own slot. */
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *fork_stack[FLOW_STACK_MAX];
+static uint32_t fork_depth;
+static uint32_t fork_thread;
+static pid_t fork_pid;
+
+static bool is_special(const struct flow_slot *t)
+{
+	return live->paused || t->muted || t->resync || t->unmarked || live->max_depth < FLOW_STACK_MAX ||
+	       live->min_ticks || !use_counter;
+}
+
+void slot_settle(struct flow_slot *t)
+{
+	uint32_t room = (live->slot_bytes - FLOW_SLOT_PAYLOAD) / 4;
+
+	t->limit = is_special(t) ? NULL : t->base + room - SLACK_WORDS;
+	/* Whoever pauses says so first and clears the limit then. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (live->paused)
+		t->limit = NULL;
+}
+
+static void begin_chunk(struct flow_slot *t)
+{
+	struct flow_chunk *chunk = flow_slot_chunk(t);
+
+	chunk->start_ticks = t->last;
+	chunk->depth = min_of(t->depth, FLOW_STACK_MAX);
+	t->calls = 0;
+	t->extra = 0;
+	t->lost = 0;
+	t->noted = t->depth;
+	t->base = flow_slot_words(t);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->at = t->base;
+}
+
+/* The numbers in the header that are known only now. */
+static void finish_header(struct flow_slot *t, struct flow_chunk *chunk)
+{
+	uint64_t words = (uint64_t)(t->at - t->base);
+
+	chunk->bytes = (uint32_t)(words * 4);
+	chunk->end_ticks = t->last;
+	chunk->events = (uint32_t)(words - t->extra);
+	chunk->calls = (uint32_t)t->calls;
+	chunk->lost = t->lost;
+}
+
+/* Whoever's slot it is: what it holds goes to the trace. */
+static bool write_chunk(struct flow_slot *t)
+{
+	struct flow_chunk *chunk = flow_slot_chunk(t);
+
+	if (t->at == t->base)
+		return true;
+	finish_header(t, chunk);
+	return trace_file_append(chunk);
+}
+
+/*
+ * A record of the fourth form without looking at limits; the chunk has room for it. It is there when all of it is there: a
+ * signal handler may jump away from here for ever.
+ */
+static void put_other(struct flow_slot *t, uint64_t now, uint32_t head, const uint32_t *payload)
+{
+	uint32_t *at = t->at, words = 1 + (head >> 8 & 255);
+
+	at[0] = head;
+	flow_put_u64(at + 1, now > t->last ? now - t->last : 0);
+	if (words > 3)
+		memcpy(at + 3, payload, (words - 3) * sizeof(*payload));
+	if (now > t->last)
+		t->last = now;
+	t->extra += words - 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->at = at + words;
+}
+
+/* A mark tells about the trace, not about the program: it does not count as an event. */
+static void put_mark(struct flow_slot *t, uint64_t now, uint32_t head, const uint32_t *payload)
+{
+	t->extra++;
+	put_other(t, now, head, payload);
+}
+
+/* The counters again, from the words themselves: whoever kept them was interrupted for good. */
+static void count_again(struct flow_slot *t)
+{
+	uint64_t calls = 0, extra = 0;
+
+	for (const uint32_t *w = t->base; w < t->at; w++) {
+		uint32_t tag = *w & 3, kind = *w >> 2 & 63, more = *w >> 8 & 255;
+
+		calls += tag == FLOW_TAG_CALL || tag == FLOW_TAG_CALL_LONG;
+		if (tag == FLOW_TAG_CALL && *w & FLOW_MANY)
+			extra -= (*w & ~FLOW_MANY) >> 14;
+		else if (tag == FLOW_TAG_RETURN && *w & FLOW_MANY)
+			extra -= ((*w & ~FLOW_MANY) >> 2) - 1;
+		more = tag == FLOW_TAG_OTHER ? more : tag == FLOW_TAG_CALL_LONG;
+		extra += more;
+		if (tag == FLOW_TAG_OTHER && (kind == FLOW_O_TIME || kind == FLOW_O_LOST || kind == FLOW_O_STACK))
+			extra++;
+		w += more;
+	}
+	t->calls = calls;
+	t->extra = extra;
+}
+
+/* The calls that are open and recorded, outermost first. */
+static void put_stack(struct flow_slot *t)
+{
+	uint32_t depth = min_of(min_of(t->depth, live->max_depth), FLOW_STACK_MAX), at = 0;
+	void **stack = slot_stack(t);
+
+	do {
+		uint32_t n = min_of(depth - at, (uint32_t)FLOW_OTHER_WORDS_MAX);
+		uint32_t words[FLOW_OTHER_WORDS_MAX];
+
+		for (uint32_t i = 0; i < n; i++) {
+			const struct fn_entry *entry = fn_find(stack[at + i]);
+
+			words[i] = entry ? fn_id(entry) : 0;
+		}
+		put_mark(t, t->last, flow_word_other(FLOW_O_STACK, n, at > 0), words);
+		at += n;
+	} while (at < depth);
+}
+
+/* Where most events carry no time, returns are written when something else is. */
+static void put_returns(struct flow_slot *t)
+{
+	uint32_t noted = min_of(t->noted, min_of(live->max_depth, FLOW_STACK_MAX));
+
+	if (t->stamp_depth < FLOW_STACK_MAX && noted > t->depth) {
+		*t->at = FLOW_TAG_RETURN | (noted - t->depth) << 2 | FLOW_MANY;
+		t->extra -= noted - t->depth - 1;
+		t->at++;
+	}
+	t->noted = t->depth;
+}
+
+static void put_marks(struct flow_slot *t)
+{
+	/* A signal handler may add to it meanwhile. */
+	uint64_t unmarked = __atomic_exchange_n(&t->unmarked, 0, __ATOMIC_RELAXED);
+
+	if (unmarked || t->skipped) {
+		uint32_t why = unmarked ? t->why : FLOW_LOST_PAUSED, words[2];
+
+		flow_put_u64(words, unmarked ? unmarked : t->skipped);
+		put_mark(t, now_ticks(), flow_word_other(FLOW_O_LOST, 2, why), words);
+		t->lost += unmarked;
+	}
+	put_stack(t);
+	t->noted = t->depth;
+	t->skipped = 0;
+	t->resync = 0;
+}
+
+/* The chunk is full, or its thread ends: a new one begins. */
+static void turn_over(struct flow_slot *t)
+{
+	uint64_t events, blocked;
+
+	if (!t->resync && !t->unmarked)
+		put_returns(t);
+	events = (uint64_t)(t->at - t->base) - t->extra;
+	/* No handler may jump away between the two: the chunk would be written twice. */
+	blocked = sys_block_signals(~UINT64_C(0));
+	if (write_chunk(t)) {
+		flow_slot_chunk(t)->seq++;
+	} else {
+		__atomic_fetch_add(&t->unmarked, events + t->lost, __ATOMIC_RELAXED);
+		t->why = FLOW_LOST_FULL;
+		__atomic_fetch_add(&live->dropped, events, __ATOMIC_RELAXED);
+		t->resync = 1;
+	}
+	begin_chunk(t);
+	(void)sys_block_signals(blocked);
+}
+
+uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
+{
+	uint32_t room = (live->slot_bytes - FLOW_SLOT_PAYLOAD) / 4;
+
+	if (live->paused || t->muted) {
+		t->skipped++;
+		t->resync = 1;
+		return NULL;
+	}
+	if (t->resync || t->unmarked) {
+		uint32_t depth = min_of(t->depth, FLOW_STACK_MAX);
+
+		words += 8 + depth + 3 * (depth / FLOW_OTHER_WORDS_MAX + 1);
+	}
+	if ((uint32_t)(t->at - t->base) + words + SLACK_WORDS > room)
+		turn_over(t);
+	if (t->resync || t->unmarked)
+		put_marks(t);
+	else
+		put_returns(t);
+	return t->at;
+}
+
+bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void *payload)
+{
+	if (!slot_reserve(t, 1 + (head >> 8 & 255)))
+		return false;
+	put_other(t, now, head, payload);
+	return true;
+}
+
+/*
+ * An interrupted hook that was left by longjmp will not come back. A handler that interrupted it stands well below it on the
+ * stack, behind what the kernel saved there, or on a stack for signals alone.
+ */
+static bool is_abandoned(const struct flow_slot *t)
+{
+	uintptr_t sp = stack_address();
+	stack_t other;
+
+	return sp + 512 > t->busy && sp - t->busy + 512 < (64u << 20) &&
+	       (sigaltstack(NULL, &other) < 0 || !(other.ss_flags & SS_ONSTACK));
+}
+
+bool slot_enter(struct flow_slot *t)
+{
+	if (unlikely(t->busy)) {
+		if (is_abandoned(t)) {
+			t->busy = stack_address();
+			count_again(t);
+			t->resync = 1;
+			return true;
+		}
+		__atomic_fetch_add(&t->unmarked, 1, __ATOMIC_RELAXED);
+		t->why = FLOW_LOST_SIGNAL;
+		t->limit = NULL;
+		return false;
+	}
+	t->busy = stack_address();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return true;
+}
+
+void slot_leave(struct flow_slot *t)
+{
+	slot_settle(t);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->busy = 0;
+}
+
+/* --- taking and giving back --- */
+
+static bool owner_is_gone(const struct flow_slot *t)
+{
+	return syscall(SYS_tgkill, t->pid, t->tid, 0) < 0 && errno == ESRCH;
+}
+
+/* Claims a slot that is free, or whose owner is gone; it is not touched before it has blocks on the disk. */
+static struct flow_slot *try_slot(uint32_t index, bool reclaim)
+{
+	struct flow_slot *t = flow_slot_at(live, index);
+	uint32_t was = __atomic_load_n(&live->states[index], __ATOMIC_ACQUIRE);
+
+	if ((was & FLOW_SLOT_MASK) != (reclaim ? FLOW_SLOT_USED : FLOW_SLOT_FREE) || (reclaim && !owner_is_gone(t)))
+		return NULL;
+	if (!__atomic_compare_exchange_n(&live->states[index], &was, (was & ~FLOW_SLOT_MASK) | FLOW_SLOT_TAKEN, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return NULL;
+	if (!(was & FLOW_SLOT_BACKED) && !own_buffers_back((uintptr_t)t - (uintptr_t)live, live->slot_bytes)) {
+		__atomic_store_n(&live->states[index], was, __ATOMIC_RELEASE);
+		return NULL;
+	}
+	if (reclaim)
+		(void)write_chunk(t);
+	t->index = index;
+	return t;
+}
+
+static void set_state(const struct flow_slot *t, enum flow_slot_state state)
+{
+	__atomic_store_n(&live->states[t->index], state | FLOW_SLOT_BACKED, __ATOMIC_RELEASE);
+}
+
+static struct flow_slot *find_slot(void)
+{
+	uint32_t count = live->slot_count, start = __atomic_fetch_add(&live->slot_hint, 1, __ATOMIC_RELAXED);
+
+	for (int reclaim = 0; reclaim < 2; reclaim++)
+		for (uint32_t i = 0; i < count; i++) {
+			struct flow_slot *t = try_slot((start + i) % count, reclaim);
+
+			if (t)
+				return t;
+		}
+	return NULL;
+}
+
+static void fill_slot(struct flow_slot *t)
+{
+	struct flow_chunk *chunk = flow_slot_chunk(t);
+
+	*chunk = (struct flow_chunk){
+		.magic = FLOW_MAGIC,
+		.kind = FLOW_CHUNK_EVENTS,
+		.flags = live->stamp_depth < FLOW_STACK_MAX ? FLOW_UNTIMED : 0,
+		.thread = __atomic_add_fetch(&live->last_thread, 1, __ATOMIC_RELAXED),
+		.pid = (uint32_t)own_pid,
+		.tid = (uint32_t)syscall(SYS_gettid),
+	};
+	*t = (struct flow_slot){
+		.index = t->index,
+		.pid = chunk->pid,
+		.tid = chunk->tid,
+		.last = now_ticks(),
+		.stamp_depth = live->stamp_depth,
+	};
+	if (live->min_ticks) {
+		void *frames = mmap(NULL, FLOW_STACK_MAX * sizeof(struct flow_frame), PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		t->frames = frames == MAP_FAILED ? NULL : frames;
+	}
+	begin_chunk(t);
+}
+
+static struct flow_slot *take_slot(void)
+{
+	struct flow_slot *t = find_slot();
+	char name[16] __attribute__((aligned(4))) = "";
+
+	if (!t)
+		return NULL;
+	fill_slot(t);
+	(void)prctl(PR_GET_NAME, name);
+	put_other(t, t->last, flow_word_other(FLOW_O_START, 4, 0), (const uint32_t *)(const void *)name);
+	slot_settle(t);
+	set_state(t, FLOW_SLOT_USED);
+	return t;
+}
+
+COLD struct flow_slot *slot_get(void)
+{
+	struct flow_slot *t = current;
+	int saved = errno;
+
+	if (t || !live || taking)
+		return t;
+	taking = true;
+	t = take_slot();
+	if (!t)
+		__atomic_fetch_add(&live->lost, 1, __ATOMIC_RELAXED);
+	else if (end_key_made)
+		(void)pthread_setspecific(end_key, t);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	current = t;
+	taking = false;
+	errno = saved;
+	return t;
+}
+
+static void end_thread(void *data)
+{
+	struct flow_slot *t = data;
+	int saved = errno;
+
+	/* After a fork the value may be the parent's. */
+	if (!live || t != current || !slot_enter(t))
+		return;
+	t->muted = 0;
+	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_END, 0, 0), NULL);
+	turn_over(t);
+	/* What could not be marked in the thread's own trace is said at the end of the whole. */
+	__atomic_fetch_add(&live->lost, t->unmarked, __ATOMIC_RELAXED);
+	current = NULL;
+	if (t->frames)
+		munmap(t->frames, FLOW_STACK_MAX * sizeof(struct flow_frame));
+	t->at = t->base;
+	t->busy = 0;
+	set_state(t, FLOW_SLOT_FREE);
+	errno = saved;
+}
+
+static void add_process(struct flow_slot *t, enum flow_process what, uint32_t pid, uint32_t thread)
+{
+	uint32_t words[2] = {pid, thread};
+
+	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_PROCESS, 2, what), words);
+}
+
+/* --- fork --- */
+
+static void before_fork(void)
+{
+	struct flow_slot *t = current;
+
+	pthread_mutex_lock(&fork_lock);
+	fork_depth = t ? min_of(t->depth, FLOW_STACK_MAX) : 0;
+	fork_thread = t ? flow_slot_chunk(t)->thread : 0;
+	fork_pid = own_pid;
+	for (uint32_t i = 0; i < fork_depth; i++)
+		fork_stack[i] = slot_stack(t)[i];
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&fork_lock);
+}
+
+static void after_fork_child(void)
+{
+	struct flow_slot *t;
+
+	current = NULL;
+	own_pid = getpid();
+	pthread_mutex_init(&fork_lock, NULL);
+	t = slot_get();
+	if (!t || !slot_enter(t))
+		return;
+	add_process(t, FLOW_PROCESS_FORK, (uint32_t)fork_pid, fork_thread);
+	for (uint32_t i = 0; i < fork_depth; i++)
+		slot_stack(t)[i] = fork_stack[i];
+	t->depth = fork_depth;
+	flow_slot_chunk(t)->depth = 0;
+	t->resync = 1;
+	slot_leave(t);
+}
+
+/* Slots of this process that a program before an exec left. */
+static void reclaim_own(void)
+{
+	for (uint32_t i = 0; i < live->slot_count; i++) {
+		struct flow_slot *t = flow_slot_at(live, i);
+
+		if ((__atomic_load_n(&live->states[i], __ATOMIC_ACQUIRE) & FLOW_SLOT_MASK) != FLOW_SLOT_USED ||
+		    t->pid != (uint32_t)own_pid)
+			continue;
+		(void)write_chunk(t);
+		set_state(t, FLOW_SLOT_FREE);
+	}
+}
+
+void slots_begin(void)
+{
+	struct flow_slot *t;
+
+	own_pid = getpid();
+	reclaim_own();
+	end_key_made = pthread_key_create(&end_key, end_thread) == 0;
+	(void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	t = slot_get();
+	if (!t || !slot_enter(t))
+		return;
+	add_process(t, FLOW_PROCESS_EXEC, (uint32_t)getppid(), 0);
+	slot_leave(t);
+}
+
+/* The process ends in order. Other threads may still run: what is in their slots is the recorder's to take. */
+void slots_end(void)
+{
+	struct flow_slot *t = current;
+
+	if (!t || !slot_enter(t))
+		return;
+	add_process(t, FLOW_PROCESS_EXIT, 0, 0);
+	turn_over(t);
+	slot_leave(t);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * System calls without the C library around them: its functions are points where a thread may be cancelled, and a hook must not
+ * become one.
+ */
+#pragma once
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline int sys_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+static inline int sys_move(int fd, int floor)
+{
+	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, floor);
+}
+
+static inline ssize_t sys_write(int fd, const void *from, size_t n)
+{
+	return syscall(SYS_write, fd, from, n);
+}
+
+static inline ssize_t sys_pread(int fd, void *to, size_t n, uint64_t at)
+{
+	return syscall(SYS_pread64, fd, to, n, at);
+}
+
+static inline ssize_t sys_pwrite(int fd, const void *from, size_t n, uint64_t at)
+{
+	return syscall(SYS_pwrite64, fd, from, n, at);
+}
+
+/* Returns what was blocked before: the kernel's set has 64 signals. */
+static inline uint64_t sys_block_signals(uint64_t set)
+{
+	uint64_t old = 0;
+
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, &old, sizeof(old));
+	return old;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A program that behaves badly in a way that its first argument chooses, and prints what it did: the recorder's guest in
+ * tests/live/flow.t. Built there with -finstrument-functions.
+ */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+
+__attribute__((noinline)) static void leaf(unsigned long x)
+{
+	sink += x;
+}
+
+__attribute__((noinline)) static void work(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++)
+		leaf(i);
+}
+
+static void do_calls(unsigned long n)
+{
+	work(n);
+}
+
+/* --- threads --- */
+
+static void *thread_body(void *data)
+{
+	work((unsigned long)(uintptr_t)data);
+	return NULL;
+}
+
+static void do_threads(unsigned long n)
+{
+	pthread_attr_t attr;
+	static pthread_t threads[2000];
+	unsigned long made = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 16384 + 4096);
+	for (unsigned long i = 0; i < n && made < 2000; i++)
+		made += pthread_create(&threads[made], &attr, thread_body, (void *)(uintptr_t)100) == 0;
+	for (unsigned long i = 0; i < made; i++)
+		pthread_join(threads[i], NULL);
+	printf("threads %lu\n", made);
+}
+
+/* --- processes --- */
+
+static void do_fork(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			work(10);
+			exit(0);
+		}
+		work(1);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+static void do_exec(unsigned long n, char **argv)
+{
+	char count[20];
+
+	work(5);
+	if (n == 0)
+		return;
+	snprintf(count, sizeof(count), "%lu", n - 1);
+	execl(argv[0], argv[0], "exec", count, NULL);
+}
+
+static void do_vfork(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		pid_t pid = vfork();
+
+		if (pid == 0) {
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		waitpid(pid, NULL, 0);
+		work(1);
+	}
+}
+
+static void do_killed(unsigned long n)
+{
+	work(n);
+	kill(getpid(), SIGKILL);
+}
+
+static void do_crash(unsigned long n)
+{
+	work(n);
+	*(volatile int *)(uintptr_t)(n - n) = 1;
+}
+
+static void do_quick_exit(unsigned long n)
+{
+	work(n);
+	_exit(7);
+}
+
+/* --- jumps and signals --- */
+
+static jmp_buf place;
+
+__attribute__((noinline)) static void jump_from(unsigned depth)
+{
+	if (!depth)
+		longjmp(place, 1);
+	jump_from(depth - 1);
+	sink++;
+}
+
+static void do_longjmp(unsigned long n)
+{
+	for (volatile unsigned long i = 0; i < n; i++)
+		if (!setjmp(place))
+			jump_from(9);
+	work(3);
+}
+
+static volatile unsigned long handled;
+
+__attribute__((noinline)) static void in_handler(void)
+{
+	handled++;
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	in_handler();
+}
+
+static void do_signals(unsigned long n)
+{
+	struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+
+	signal(SIGALRM, on_signal);
+	setitimer(ITIMER_REAL, &often, NULL);
+	work(n);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("handled %lu\n", handled);
+}
+
+static sigjmp_buf signal_place;
+
+static void on_signal_jump(int number)
+{
+	(void)number;
+	handled++;
+	siglongjmp(signal_place, 1);
+}
+
+static void do_signal_jump(unsigned long n)
+{
+	signal(SIGALRM, on_signal_jump);
+	for (volatile unsigned long i = 0; i < n; i++)
+		if (!sigsetjmp(signal_place, 1)) {
+			struct itimerval once = {{0, 0}, {0, 500}};
+
+			setitimer(ITIMER_REAL, &once, NULL);
+			for (;;)
+				work(1000);
+		}
+	work(7);
+	printf("handled %lu\n", handled);
+}
+
+__attribute__((noinline)) static unsigned long deep(unsigned long n)
+{
+	return n ? deep(n - 1) + 1 : 0;
+}
+
+static void do_deep(unsigned long n)
+{
+	printf("deep %lu\n", deep(n));
+	work(5);
+}
+
+__attribute__((noinline)) static void jump_out(unsigned long n)
+{
+	if (!setjmp(place))
+		jump_from((unsigned)n);
+}
+
+static void do_deep_jump(unsigned long n)
+{
+	jump_out(n);
+	work(5);
+}
+
+/* --- libraries --- */
+
+static void do_dlopen(unsigned long n, char **argv)
+{
+	for (unsigned long i = 0; i < n; i++)
+		for (int which = 3; which < 5; which++) {
+			void *handle = dlopen(argv[which], RTLD_NOW);
+			void (*function)(void) = handle ? (void (*)(void))dlsym(handle, "plugin") : NULL;
+
+			if (!function) {
+				fprintf(stderr, "%s\n", dlerror());
+				exit(1);
+			}
+			function();
+			dlclose(handle);
+		}
+}
+
+/* --- descriptors --- */
+
+static void do_close_all(unsigned long n)
+{
+	for (int fd = 3; fd < 4096; fd++)
+		close(fd);
+	closefrom(3);
+	close_range(3, 2000, 0);
+	work(n);
+	/* Numbers that the recorder may have used belong to the program. */
+	for (int fd = 990; fd < 1010; fd++)
+		if (dup2(1, fd) != fd)
+			exit(1);
+	work(n);
+	for (int fd = 990; fd < 1010; fd++)
+		close(fd);
+}
+
+static void do_limit(unsigned long n)
+{
+	struct rlimit limit = {300000, 300000};
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+	work(n);
+	printf("survived\n");
+}
+
+static void do_user(unsigned long n)
+{
+	pthread_t thread;
+
+	if (chdir("/") < 0 || chroot("/proc") < 0 || setgid(65534) < 0 || setuid(65534) < 0)
+		exit(1);
+	clearenv();
+	pthread_create(&thread, NULL, thread_body, (void *)(uintptr_t)n);
+	pthread_join(thread, NULL);
+	work(n);
+	do_calls(n);
+}
+
+/* Works until it is told to end. */
+static void do_serve_signals(unsigned long n)
+{
+	printf("running\n");
+	fflush(stdout);
+	for (;;) {
+		work(n);
+		if (poll(NULL, 0, 1) < 0)
+			return;
+	}
+}
+
+/* --- a server and its clients, in one process --- */
+
+static unsigned long clients;
+static unsigned short port;
+
+static void *client_body(void *data)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = port, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	char text[100];
+
+	(void)data;
+	for (unsigned long i = 0; i < clients; i++) {
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+			exit(1);
+		memset(text, 'a', sizeof(text));
+		if (write(fd, text, 40) != 40 || read(fd, text, sizeof(text)) != 40)
+			exit(1);
+		close(fd);
+	}
+	return NULL;
+}
+
+__attribute__((noinline)) static void serve(int fd)
+{
+	char text[100];
+	ssize_t n = read(fd, text, sizeof(text));
+
+	if (n > 0)
+		n = send(fd, text, (size_t)n, 0);
+	close(fd);
+}
+
+static void do_sockets(unsigned long n)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), epoll = epoll_create1(0);
+	struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = 4711}};
+	pthread_t thread;
+
+	if (bind(listener, (struct sockaddr *)&address, length) < 0 || listen(listener, 100) < 0 ||
+	    getsockname(listener, (struct sockaddr *)&address, &length) < 0)
+		exit(1);
+	port = address.sin_port;
+	clients = n;
+	epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event);
+	pthread_create(&thread, NULL, client_body, NULL);
+	for (unsigned long i = 0; i < n; i++) {
+		if (epoll_wait(epoll, &event, 1, 10000) != 1)
+			exit(1);
+		serve(accept4(listener, NULL, NULL, 0));
+	}
+	pthread_join(thread, NULL);
+	printf("port %u\n", ntohs(port));
+}
+
+/* A descriptor is sent to another process, which reads from it. */
+static void do_pass(unsigned long n)
+{
+	int pair[2], through[2];
+	char control[CMSG_SPACE(sizeof(int))], text[10];
+	struct iovec part = {text, 1};
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	pid_t pid;
+
+	(void)n;
+	text[0] = 'x';
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	socketpair(AF_UNIX, SOCK_STREAM, 0, through);
+	pid = fork();
+	if (pid == 0) {
+		int fd;
+
+		close(pair[0]);
+		close(pair[1]);
+		if (recvmsg(through[1], &message, 0) != 1)
+			exit(1);
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+		exit(read(fd, text, 5) == 5 ? 0 : 1);
+	}
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &pair[1], sizeof(int));
+	if (sendmsg(through[0], &message, 0) != 1 || write(pair[0], "hello", 5) != 5)
+		exit(1);
+	waitpid(pid, NULL, 0);
+}
+
+static void do_slow(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		work(5);
+		usleep(2000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(unsigned long n);
+	} ways[] = {
+		{"calls", do_calls},
+		{"threads", do_threads},
+		{"fork", do_fork},
+		{"vfork", do_vfork},
+		{"killed", do_killed},
+		{"crash", do_crash},
+		{"quick-exit", do_quick_exit},
+		{"longjmp", do_longjmp},
+		{"signals", do_signals},
+		{"signal-jump", do_signal_jump},
+		{"deep", do_deep},
+		{"deep-jump", do_deep_jump},
+		{"close-all", do_close_all},
+		{"limit", do_limit},
+		{"user", do_user},
+		{"serve-signals", do_serve_signals},
+		{"sockets", do_sockets},
+		{"pass", do_pass},
+		{"slow", do_slow},
+	};
+	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+
+	if (argc > 1 && strcmp(argv[1], "exec") == 0) {
+		do_exec(n, argv);
+		return 0;
+	}
+	if (argc > 4 && strcmp(argv[1], "dlopen") == 0) {
+		do_dlopen(n, argv);
+		return 0;
+	}
+	for (size_t i = 0; argc > 1 && i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (strcmp(argv[1], ways[i].name) == 0) {
+			ways[i].run(n);
+			return 3;
+		}
+	return 1;
+}

@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# nest flow record on a program that behaves badly in many ways: it behaves as without the recorder, and the trace tells
+# exactly what it did.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd gcc python3 unshare
+
+target=$room/target
+trace=$room/x.trace
+ok 'the target is built' gcc -O1 -D_GNU_SOURCE -finstrument-functions -pthread -Wno-infinite-recursion \
+	-o "$target" "$live_dir/flow-target.c" -ldl || { finish; exit; }
+for which in one two; do
+	printf 'int %s_count; __attribute__((noinline)) void only_in_%s(void) { %s_count++; } void plugin(void) { only_in_%s(); }\n' \
+		$which $which $which $which >"$room/$which.c"
+	gcc -O1 -fPIC -shared -finstrument-functions -o "$room/$which.so" "$room/$which.c" || exit 1
+done
+
+# record [OPTIONS] -- ARGS: the target's output is in $room/out, its exit code in $code (of the program itself: 3 means that it got
+# to its end).
+record() {
+	local options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	rm -f "$trace" "$trace.live"
+	"$nest" flow record -o "$trace" "${options[@]}" -- "$target" "$@" >"$room/out" 2>"$room/err"
+	code=$?
+	look
+}
+
+# look: reads the trace once; what the functions below say comes from that.
+look() {
+	"$nest" flow info "$trace" --json >"$room/info.json"
+	"$nest" flow info "$trace" --check --json >"$room/check.json" 2>/dev/null
+	"$nest" flow info "$trace" --functions --csv >"$room/functions.csv"
+}
+
+# calls NAME: of that function in the trace.
+calls() {
+	awk -F, -v name="$1" '$1 == name { n += $3 } END { print n + 0 }' "$room/functions.csv"
+}
+
+# info FIELD, check FIELD: of nest flow info.
+info() {
+	sed -n "s/.*\"$1\":\([^,}]*\).*/\1/p" "$room/info.json"
+}
+check() {
+	sed -n "s/.*\"$1\":\([^,}]*\).*/\1/p" "$room/check.json"
+}
+sound() {
+	is "$(check well_formed) $(info complete) $(info lost)" 'true true 0' "$1: well-formed, complete, nothing lost"
+}
+
+record -- calls 100000
+is "$code $(cat "$room/out")" '0 ' 'calls: done'
+ok 'and says how the program ended' grep -q 'ended with code 3' "$room/err"
+is "$(calls leaf) $(calls work) $(calls main)" '100000 1 1' 'calls: every call is there'
+sound calls
+ok 'at most 8 bytes an event' python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 8)' "$(info bytes_per_event)"
+is "$(ls "$trace"*)" "$trace" 'no other file is left'
+
+record -S 3 -- calls 100000
+is "$(calls leaf) $(check returns) $(info untimed)" "100000 $(info calls) true" 'structure first: every call and return is there'
+sound 'structure first'
+record --depth 2 -- calls 1000
+is "$(calls leaf) $(calls do_calls) $(check max_depth)" '0 1 2' '--depth: deeper calls are left out'
+sound '--depth'
+record --func 'work' --func 'le*' --no-func '*f' -- calls 1000
+is "$(calls leaf) $(calls work) $(calls main)" '0 1 0' 'patterns: only what was asked for'
+sound patterns
+record --min 1ms -- slow 5
+is "$(calls leaf) $(calls do_slow) $(calls main)" '0 1 1' '--min: short calls are left out'
+sound '--min'
+record --max-size 200K -- calls 300000
+is "$(check well_formed)" true '--max-size: well-formed'
+ok 'and what was dropped is counted' python3 -c 'import sys; c, l = map(int, sys.argv[1:]); sys.exit(not (l > 0 and abs(c + l - 600006) <= 20))' \
+	"$(info events)" "$(info lost)"
+record --no-sockets -- sockets 3
+is "$(check operations)" 0 '--no-sockets: none'
+
+record -- threads 1000
+is "$(cat "$room/out") $(calls leaf)" 'threads 1000 100000' 'threads: all of 1,000'
+is "$(info threads)" 1001 'threads: each has its own'
+sound threads
+record -- fork 20
+is "$(calls leaf) $(info processes)" '220 21' 'fork: children and parent'
+sound fork
+record -- vfork 5
+is "$(calls leaf)" 5 'vfork: the parent goes on'
+is "$(check well_formed)" true 'vfork: well-formed'
+record -- exec 4
+is "$(calls leaf)" 25 'exec: every program of the chain'
+is "$(check well_formed) $(info complete)" 'true true' 'exec: well-formed'
+record -- killed 50000
+is "$(calls leaf)" 50000 'killed: nothing before the kill is lost'
+ok 'killed: said so' grep -q 'signal 9' "$room/err"
+sound killed
+record -- crash 50000
+is "$(calls leaf)" 50000 'crash: nothing before the crash is lost'
+ok 'crash: still one' grep -q 'signal 11' "$room/err"
+sound crash
+record -- quick-exit 1000
+is "$(calls leaf)" 1000 '_exit: nothing is lost'
+ok '_exit: its code' grep -q 'code 7' "$room/err"
+record -- longjmp 100
+is "$(calls jump_from) $(check unwound) $(calls leaf)" '1000 1000 3' 'longjmp: calls that never returned are known'
+sound longjmp
+record -- signals 3000000
+handled=$(sed -n 's/^handled //p' "$room/out")
+is "$(check well_formed) $(calls leaf)" 'true 3000000' 'signals: well-formed, no call of the program lost'
+ok 'signals: handlers are recorded, or their events counted' python3 -c '
+import sys
+recorded, lost, handled = map(int, sys.argv[1:])
+# Each handler makes four events: two calls, two returns.
+sys.exit(not (handled > 10 and recorded > 0 and recorded * 4 + lost == handled * 4))' "$(calls in_handler)" "$(check lost)" "$handled"
+record -- signal-jump 50
+is "$(check well_formed) $(tail -1 "$room/out")" 'true handled 50' 'jumping out of handlers: well-formed'
+ok 'jumping out of handlers: recording goes on' test "$(calls work)" -gt 50
+record -- deep 100000
+is "$(tail -1 "$room/out") $(calls leaf) $(check max_depth)" 'deep 100000 5 4096' 'deep recursion: 4,096 levels are recorded, the rest passes'
+sound 'deep recursion'
+record -- deep-jump 20000
+is "$(calls leaf)" 5 'a jump out of a deep recursion: recording goes on in its caller'
+sound 'a jump out of a deep recursion'
+record -- dlopen 20 "$room/one.so" "$room/two.so"
+is "$(calls only_in_one) $(calls only_in_two)" '20 20' 'libraries that come and go are told apart'
+sound 'libraries'
+record -- close-all 1000
+is "$code $(calls leaf)" '0 2000' 'a program that closes everything is recorded all the same'
+ok 'and gets to its end' grep -q 'code 3' "$room/err"
+record -- limit 3000000
+is "$(cat "$room/out")" survived 'a limit of the file size does not kill the program'
+is "$(check well_formed)" true 'and the trace is well-formed'
+ok 'and what was lost is counted' test "$(info lost)" -gt 0
+record -- user 1000
+is "$(calls leaf)" 3000 'another user, another root, no environment: still recorded, threads too'
+sound 'another user'
+
+# A disk of four megabytes: the trace and the buffers beside it.
+mkdir "$room/small"
+cat >"$room/full.sh" <<END
+mount -t tmpfs -o size=4m none "$room/small" || exit 9
+"$nest" flow record -o "$room/small/x.trace" -- "$target" calls 3000000
+echo "code \$?"
+"$nest" flow info "$room/small/x.trace" --check
+"$nest" flow info "$room/small/x.trace" --json
+END
+unshare -m bash "$room/full.sh" >"$room/full.out" 2>"$room/full.err"
+ok 'a full disk: the program gets to its end' grep -q 'code 3' "$room/full.err"
+# The chunk that did not fit may be there in part: it is passed over.
+ok 'a full disk: every return matches its call' grep -q 'damaged *0' "$room/full.out"
+ok 'a full disk: the loss is counted' python3 -c '
+import json, sys
+info = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+sys.exit(not (info["lost"] > 0 and info["events"] > 100000 and abs(info["lost"] + info["events"] - 6000006) < 20))' "$room/full.out"
+
+# --- sockets ---
+record -- sockets 200
+port=$(sed -n 's/^port //p' "$room/out")
+"$nest" flow info "$trace" --events >"$room/events"
+ok 'sockets: operations, bytes, endpoints of every session' python3 - "$room/events" "$port" <<'PYTHON'
+import collections, re, sys
+ops = collections.Counter()
+moved = collections.Counter()
+sockets = {}
+accepted = []
+for line in open(sys.argv[1]):
+    words = line.split()
+    keys = dict(w.split("=", 1) for w in words if "=" in w)
+    if len(words) > 2 and words[2] == "socket":
+        sockets[keys["socket"]] = keys
+    if len(words) > 2 and words[2].startswith("op-"):
+        op = words[2][3:]
+        ops[op] += 1
+        if op == "accept" and int(keys["result"]) >= 0:
+            accepted.append(keys["socket"])
+        if op in ("read", "write") and "socket" in keys:
+            moved[op, keys["socket"]] += max(0, int(keys["result"]))
+assert len(set(accepted)) == 200, len(accepted)
+ports = set()
+for socket in accepted:
+    assert sockets[socket]["local"] == "127.0.0.1:" + sys.argv[2], sockets[socket]
+    assert int(sockets[socket]["cookie"]) > 0
+    ports.add(sockets[socket]["remote"])
+    assert moved["read", socket] == 40 and moved["write", socket] == 40
+# The other ends, in the client's thread.
+others = [s for s in sockets.values() if s.get("remote") == "127.0.0.1:" + sys.argv[2]]
+assert {s["local"] for s in others} == ports, (len(others), len(ports))
+assert ops["connect"] == 200 and ops["close"] >= 400 and ops["wait"] == 200 and ops["watch"] == 1, ops
+PYTHON
+sound sockets
+record -- pass 1
+"$nest" flow info "$trace" --events >"$room/events"
+ok 'a descriptor that is passed is followed by its cookie' python3 - "$room/events" <<'PYTHON'
+import re, sys
+passed = taken = None
+cookies = {}
+for line in open(sys.argv[1]):
+    words = line.split()
+    keys = dict(w.split("=", 1) for w in words if "=" in w)
+    if len(words) > 2 and words[2] == "socket":
+        cookies[keys["socket"]] = keys.get("cookie")
+    if len(words) > 2 and words[2] == "op-pass":
+        passed = keys["socket"]
+    if len(words) > 2 and words[2] == "op-take":
+        taken = keys["socket"]
+assert passed and taken and passed != taken and cookies[passed] == cookies[taken] != None, (passed, taken, cookies)
+PYTHON
+
+# --- start and stop ---
+rm -f "$trace"
+"$nest" flow record --paused -o "$trace" -- "$target" serve-signals 10 >"$room/out" 2>"$room/err" &
+recorder=$!
+echo "$recorder" >>"$room/pids"
+wait_for 20 grep -q running "$room/out"
+pid=$(pgrep -P "$recorder")
+look
+is "$(calls leaf)" 0 'paused: nothing is recorded'
+ok 'start' "$nest" flow start "$pid"
+more_than() {
+	look
+	[ "$(info calls)" -gt "$1" ]
+}
+ok 'calls are recorded then' wait_for 20 more_than 1000
+pass 'a trace can be read while it is recorded'
+ok 'stop' "$nest" flow stop "$pid"
+look
+before=$(calls leaf)
+# Whatever it does now, it does without being recorded: several rounds of its loop.
+spent() { awk '{ print $14 + $15 }' "/proc/$pid/stat"; }
+was=$(spent)
+worked() { [ "$(spent)" -gt "$was" ]; }
+wait_for 20 worked
+look
+is "$(calls leaf)" "$before" 'stopped: nothing more is recorded'
+ok 'start again' "$nest" flow start "$pid"
+ok 'and more calls are recorded' wait_for 20 more_than $((before + 1000))
+kill -TERM "$recorder"
+wait "$recorder"
+look
+sound 'start and stop'
+"$nest" flow stop $$ 2>"$room/err"
+is $? 3 'a process that is not recorded is refused'
+
+# --- as a service ---
+rm -f "$trace"
+"$nest" flow record --prepare -o "$trace" >"$room/env"
+env $(cat "$room/env") "$target" calls 777
+is $? 3 'prepared: the program runs by itself'
+"$nest" flow record --finish -o "$trace" 2>"$room/err"
+code=$?
+look
+is "$code $(calls leaf)" '0 777' 'prepared: and is recorded'
+sound prepared
+finish
