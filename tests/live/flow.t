@@ -248,7 +248,8 @@ is $? 3 'a process that is not recorded is refused'
 # --- as a service ---
 rm -f "$trace"
 "$nest" flow record --prepare -o "$trace" >"$room/env"
-env $(cat "$room/env") "$target" calls 777
+mapfile -t environment <"$room/env"
+env "${environment[@]}" "$target" calls 777
 is $? 3 'prepared: the program runs by itself'
 "$nest" flow record --finish -o "$trace" 2>"$room/err"
 code=$?

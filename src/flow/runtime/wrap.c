@@ -20,7 +20,6 @@
 		uint32_t socket_ = 0;                                                                                  \
 		uint64_t start_;                                                                                       \
 		type result_;                                                                                          \
-                                                                                                                       \
 		if (!READY(name)) {                                                                                    \
 			errno = ENOSYS;                                                                                \
 			return -1;                                                                                     \
