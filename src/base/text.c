@@ -180,6 +180,32 @@ void text_add_json(struct buf *out, const char *s, size_t n)
 	}
 }
 
+void text_add_html(struct buf *out, const char *s, size_t n)
+{
+	while (n > 0) {
+		unsigned len = utf8_decode(s, n, NULL);
+
+		if (len == 0 || (len == 1 && (uint8_t)*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f) {
+			buf_add_text(out, "\xef\xbf\xbd");
+			len = max_of(len, 1u);
+		} else if (*s == '&') {
+			buf_add_text(out, "&amp;");
+		} else if (*s == '<') {
+			buf_add_text(out, "&lt;");
+		} else if (*s == '>') {
+			buf_add_text(out, "&gt;");
+		} else if (*s == '"') {
+			buf_add_text(out, "&quot;");
+		} else if (*s == '\'') {
+			buf_add_text(out, "&#39;");
+		} else {
+			buf_add(out, s, len);
+		}
+		s += len;
+		n -= len;
+	}
+}
+
 void text_add_csv(struct buf *out, const char *s, size_t n)
 {
 	bool formula = n > 0 && memchr("=+-@\t\r", s[0], 6);

@@ -117,6 +117,17 @@ static int look_often(struct run *run)
 	return r;
 }
 
+static int open_output(struct run *run)
+{
+	const struct look *look = run->look;
+	struct why why = {};
+	int r = output_open(look->output, look->shape, &run->output, &why);
+
+	if (r < 0)
+		log_error("%s: %s", look->command, why.text);
+	return r < 0 ? (r == -EINVAL ? EXIT_USAGE : EXIT_IO) : EXIT_DONE;
+}
+
 static int look_live(struct run *run)
 {
 	const struct look *look = run->look;
@@ -128,6 +139,9 @@ static int look_live(struct run *run)
 		log_error("%s: %s", look->command, why.text);
 		return r == -ENOENT || r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT_OBSERVE;
 	}
+	r = open_output(run);
+	if (r != EXIT_DONE)
+		return r;
 	run->request = (struct snapshot_request){
 		.namespaces = &namespaces,
 		.types = look->types,
@@ -186,6 +200,8 @@ static int look_recorded(struct run *run)
 
 	if (r == 0)
 		r = replay_open(recording, &range, look->types, &replay, &why);
+	if (r == 0 && open_output(run) != EXIT_DONE)
+		return EXIT_USAGE;
 	if (r == 0)
 		r = look->interval_ns ? replay_often(run, replay, &why) : replay_once(run, replay, &why);
 	if (replay)
@@ -201,18 +217,12 @@ int look_run(const struct look *look)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = NULL;
 	struct run run = {.look = look};
-	struct why why = {};
 	int r, code;
 
-	r = output_open(look->output, look->shape, &run.output, &why);
-	if (r < 0) {
-		log_error("%s: %s", look->command, why.text);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
 	snapshot = snapshot_new();
 	run.snapshot = snapshot;
 	code = look->options->input.file ? look_recorded(&run) : look_live(&run);
-	r = output_exit_code(output_close(run.output));
+	r = run.output ? output_exit_code(output_close(run.output)) : EXIT_DONE;
 	/* What could not even begin has nothing to count. */
 	if (run.done > 0)
 		log_info("%llu events, %llu lost", (unsigned long long)run.shown, (unsigned long long)run.lost);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "store/bundled.h"
 #include "store/reader_inside.h"
 
 /* Far above anything that nest writes. */
@@ -286,7 +287,7 @@ static int read_about(struct recording *recording, struct why *why)
 	return r < 0 ? r : 0;
 }
 
-static int open_file(struct recording *recording, struct why *why)
+static int open_path(struct recording *recording, struct why *why)
 {
 	_cleanup_free_ char *uri = NULL;
 	int code, r = 0;
@@ -295,12 +296,37 @@ static int open_file(struct recording *recording, struct why *why)
 		return r;
 	recording->has_log = find_log(recording);
 	uri = uri_of(recording);
-	recording->preparing = true;
 	code = sqlite3_open_v2(uri, &recording->db,
 			       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
 			       NULL);
-	if (code != SQLITE_OK)
-		return recording_fail(recording, code, why);
+	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
+}
+
+static int open_bundled(struct recording *recording, const struct bundled *bundled, struct why *why)
+{
+	int code, r = bundled_unpack(bundled, &recording->bytes);
+
+	if (r < 0)
+		return why_set(why, r, "%s cannot be unpacked", recording->path);
+	code = sqlite3_open_v2(":memory:", &recording->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_deserialize(recording->db, "main", (uint8_t *)recording->bytes.data,
+					   (sqlite3_int64)recording->bytes.len, (sqlite3_int64)recording->bytes.len,
+					   SQLITE_DESERIALIZE_READONLY);
+	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
+}
+
+static int open_file(struct recording *recording, struct why *why)
+{
+	const struct bundled *bundled = NULL;
+	int r;
+
+	if (strncmp(recording->path, BUNDLED_PREFIX, strlen(BUNDLED_PREFIX)) == 0)
+		bundled = bundled_find(recording->path + strlen(BUNDLED_PREFIX));
+	recording->preparing = true;
+	r = bundled ? open_bundled(recording, bundled, why) : open_path(recording, why);
+	if (r < 0)
+		return r;
 	sqlite3_busy_timeout(recording->db, 2000);
 	r = defend(recording, why);
 	recording_limit_time(recording, 60 * NSEC_PER_SEC);
@@ -321,6 +347,7 @@ int recording_open(const char *path, struct recording **ret_recording, struct wh
 	int r;
 
 	recording->path = xstrdup(path);
+	recording->bytes = BUF_INIT((size_t)64 << 20);
 	r = open_file(recording, why);
 	if (r < 0) {
 		recording_close(recording);
@@ -344,6 +371,7 @@ void recording_close(struct recording *recording)
 	column_free_cells(&recording_type, &recording->about);
 	column_free_cells(&host_type, &recording->host);
 	sqlite3_close(recording->db);
+	buf_done(&recording->bytes);
 	free(recording->path);
 	free(recording);
 }

@@ -8,6 +8,7 @@
 struct recording {
 	sqlite3 *db;
 	char *path;
+	struct buf bytes; /* of a bundled recording */
 	bool has_log;
 	bool preparing; /* nest's own questions; later ones are checked */
 	uint64_t deadline_ns;

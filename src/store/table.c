@@ -39,10 +39,10 @@ static void add_insert(struct buf *sql, const struct store_table *table)
 
 static void add_view(struct buf *sql, const struct store_table *table)
 {
-	struct view_columns columns = {};
+	struct readable_columns columns = {};
 
 	vec_each(&table->columns, column)
-		vec_push(&columns.items, (struct view_column){column->ref.field->name, column->ref.field});
+		vec_push(&columns.items, (struct readable_column){column->ref.field->name, column->ref.field});
 	view_add_sql(sql, table->name, table->states != NULL, false, &columns);
 	vec_done(&columns.items);
 }

@@ -6,7 +6,7 @@
 
 #define SQL_MAX ((size_t)1 << 20)
 
-static void add_column(struct buf *sql, const struct view_column *column)
+static void add_column(struct buf *sql, const struct readable_column *column)
 {
 	const struct field *field = column->field;
 
@@ -23,7 +23,8 @@ static void add_column(struct buf *sql, const struct view_column *column)
 	sql_add_name(sql, column->name);
 }
 
-void view_add_sql(struct buf *sql, const char *name, bool states, bool temporary, const struct view_columns *columns)
+void view_add_sql(struct buf *sql, const char *name, bool states, bool temporary,
+		  const struct readable_columns *columns)
 {
 	_cleanup_free_ char *view = xasprintf("v_%s", name);
 	bool comma = states;
@@ -72,13 +73,13 @@ const struct field *view_find_field(const char *table, const char *column)
 static int make_view(struct recording *recording, const struct recorded_table *table, struct why *why)
 {
 	_cleanup_buf_ struct buf sql = BUF_INIT(SQL_MAX);
-	struct view_columns columns = {};
+	struct readable_columns columns = {};
 	int code;
 
 	vec_each(&table->columns, name)
 		if (!table->states ||
 		    (strcmp(*name, "first") != 0 && strcmp(*name, "last") != 0 && strcmp(*name, "pos") != 0))
-			vec_push(&columns.items, (struct view_column){*name, view_find_field(table->name, *name)});
+			vec_push(&columns.items, (struct readable_column){*name, view_find_field(table->name, *name)});
 	view_add_sql(&sql, table->name, table->states, true, &columns);
 	vec_done(&columns.items);
 	code = sqlite3_exec(recording->db, buf_text(&sql), NULL, NULL, NULL);

@@ -6,20 +6,21 @@
 #include "record/field.h"
 #include "store/reader.h"
 
-struct view_column {
+struct readable_column {
 	const char *name;
 	const struct field *field; /* NULL: a column that this program does not know */
 };
 
-struct view_columns {
-	VEC(struct view_column) items;
+struct readable_columns {
+	VEC(struct readable_column) items;
 };
 
 /*
  * The statement that makes the view v_NAME: times, handles and flags as people read them; of states a row for every sample that
  * they hold in.
  */
-void view_add_sql(struct buf *sql, const char *name, bool states, bool temporary, const struct view_columns *columns);
+void view_add_sql(struct buf *sql, const char *name, bool states, bool temporary,
+		  const struct readable_columns *columns);
 /* Makes all views of the recording, in memory. Those in the file are never used. */
 int recording_make_views(struct recording *recording, struct why *why) _must_check_;
 /* The field behind a column of a table, or NULL. */

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A list of records as a table, where an output is already open. */
+#pragma once
+
+#include "base/out.h"
+#include "record/value.h"
+
+void list_print(struct out *out, const struct record_type *type, const struct list *list);
