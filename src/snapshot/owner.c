@@ -170,6 +170,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		put_owners(state, snapshot, &state->scan.lists[i]);
 	unowned = tell_sockets(state, snapshot);
 	/* Processes that may not be looked at matter only where a socket has nobody else. */
+	if (fresh && unowned && state->scan.use_bpf)
+		state->scan.hidden = owner_count_hidden();
 	if (fresh)
 		state->missing = state->scan.hidden && unowned && owner_really_missing(snapshot, request);
 	if (state->missing)

@@ -36,7 +36,10 @@ int owner_walk_begin(struct owner_walk *walk, struct why *why) _must_check_;
 /* Looks at the descriptors of as many of them as are left for this thread. */
 void owner_scan_proc(struct owner_walk *walk, struct owner_list *list);
 
-/* The same through the kernel's iterator over files, which needs BPF and sees all processes. */
+/* How many processes a scan of /proc could not look at. The kernel's iterator says nothing about those that it leaves out. */
+uint64_t owner_count_hidden(void);
+
+/* A scan through the kernel's iterator over files, which needs BPF. */
 struct owner_bpf;
 int owner_bpf_open(struct owner_bpf **ret_bpf, struct why *why) _must_check_;
 void owner_bpf_close(struct owner_bpf *bpf);

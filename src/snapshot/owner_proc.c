@@ -172,3 +172,37 @@ void owner_scan_proc(struct owner_walk *walk, struct owner_list *list)
 			__atomic_fetch_add(&walk->hidden, 1, __ATOMIC_RELAXED);
 	}
 }
+
+static bool is_hidden(uint32_t pid)
+{
+	char path[40];
+	struct dirent *entry;
+	struct statx stat;
+	bool hidden = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == EACCES || errno == EPERM;
+	do
+		entry = readdir(dir);
+	while (entry && entry->d_name[0] == '.');
+	if (entry)
+		hidden = statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE, &stat) < 0 && errno == EACCES;
+	closedir(dir);
+	return hidden;
+}
+
+uint64_t owner_count_hidden(void)
+{
+	struct owner_walk walk = {};
+	uint64_t count = 0;
+	struct why why;
+
+	if (owner_walk_begin(&walk, &why) == 0)
+		vec_each(&walk.pids, pid)
+			count += is_hidden(*pid);
+	vec_done(&walk.pids);
+	return count;
+}
