@@ -106,11 +106,10 @@ static __always_inline bool packet_read_v6(struct packet *packet, const unsigned
 	return true;
 }
 
-/* False when it is no IP packet, or its headers are not there (any more). Ports are zero where there are none. */
-static __always_inline bool packet_read(struct packet *packet, struct sk_buff *skb)
+/* With the IP header at that offset from skb->head: where a packet arrives, nobody has noted it yet. */
+static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff *skb, __u32 network)
 {
 	const unsigned char *head = skb->head;
-	__u32 network = skb->network_header;
 	__be16 ports[2];
 	bool found = false;
 
@@ -129,6 +128,12 @@ static __always_inline bool packet_read(struct packet *packet, struct sk_buff *s
 		packet->destination_port = bpf_ntohs(ports[1]);
 	}
 	return true;
+}
+
+/* False when it is no IP packet, or its headers are not there (any more). Ports are zero where there are none. */
+static __always_inline bool packet_read(struct packet *packet, struct sk_buff *skb)
+{
+	return packet_read_at(packet, skb, skb->network_header);
 }
 
 /* The TCP header of a packet that was read; false when it has none. */
@@ -170,4 +175,19 @@ static __always_inline void packet_set_endpoints(struct event_head *head, const 
 		head->lport = packet->destination_port;
 		head->rport = packet->source_port;
 	}
+}
+
+/*
+ * The socket that a packet came from, on its way out: as event_set_sock, but the helper that gives a socket its cookie does
+ * not take a packet's socket, so the cookie is known only when somebody has asked for it before.
+ */
+static __always_inline void packet_set_sock(const volatile struct event_config *config, struct event_head *head,
+					    struct sock *sk)
+{
+	event_set_owner(config, head, sk);
+	if (config->needs & EVENT_NEED_ENDPOINTS)
+		event_set_tuple(head, sk);
+	if (config->needs & EVENT_NEED_NETNS)
+		head->netns = sk->__sk_common.skc_net.net->ns.inum;
+	head->cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 }

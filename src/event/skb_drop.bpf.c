@@ -5,16 +5,9 @@
  */
 #include "event/skb_drop.h"
 #include "event/packet.bpf.h"
+#include "event/tcp.bpf.h"
 
 EVENT(skb_drop, struct skb_drop_event)
-
-/* States of a socket that is only a part of one: no owner, no memory of its own. */
-static __always_inline bool is_whole(struct sock *sk)
-{
-	__u8 state = sk->__sk_common.skc_state;
-
-	return state != SOCKET_TIME_WAIT && state != SOCKET_NEW_SYN_RECV;
-}
 
 static __always_inline void set_drop_sock(struct skb_drop_event *e, struct sock *sk)
 {

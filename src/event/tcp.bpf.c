@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of TCP connections. */
 #include "event/tcp.h"
-#include "event/event.bpf.h"
+#include "event/tcp.bpf.h"
 
+#define TCP_CA_RECOVERY 3
 #define TCP_CA_LOSS     4
 #define ICSK_TIME_PROBE 5
 #define SOCK_DONE       1 /* bit of skc_flags: the peer's FIN has come */
-#define NSEC_PER_USEC   1000ull
-
-static __always_inline bool is_tcp(struct sock *sk)
-{
-	return sk->sk_protocol == 6;
-}
-
-/* Kept by the kernel in eighths of a microsecond; zero until the first sample. */
-static __always_inline __u64 srtt_ns(const struct tcp_sock *tp)
-{
-	return (__u64)tp->srtt_us * NSEC_PER_USEC / 8;
-}
 
 /* --- tcp.state --- */
 
@@ -81,7 +70,7 @@ EVENT(tcp_close, struct tcp_close_event)
 struct tcp_life {
 	__u64 born_ns;
 	__u32 told;
-	__u32 unused;
+	__u32 role;
 };
 EVENT_SOCK_STORE(tcp_close, life, struct tcp_life);
 
@@ -95,11 +84,11 @@ static __always_inline void set_life(struct tcp_close *data, struct sock *sk)
 	/* The kernel counts a FIN as a byte. */
 	data->rx_bytes = tp->bytes_received - (sk->__sk_common.skc_flags >> SOCK_DONE & 1);
 	data->srtt_ns = srtt_ns(tp);
-	data->min_rtt_ns = tp->rtt_min.s[0].v == EVENT_UNKNOWN32 ? 0 : (__u64)tp->rtt_min.s[0].v * NSEC_PER_USEC;
+	data->min_rtt_ns = min_rtt_ns(tp);
 	data->retransmits = tp->total_retrans;
 }
 
-static __always_inline int tell_life(void *ctx, struct sock *sk, __u64 born_ns, int oldstate)
+static __always_inline int tell_life(void *ctx, struct sock *sk, const struct tcp_life *life, int oldstate)
 {
 	struct tcp_close_event *e = tcp_close_begin();
 
@@ -110,7 +99,11 @@ static __always_inline int tell_life(void *ctx, struct sock *sk, __u64 born_ns, 
 	e->data.rx_bytes = EVENT_UNKNOWN64;
 	e->data.retransmits = EVENT_UNKNOWN32;
 	set_life(&e->data, sk);
-	e->data.span_ns = born_ns ? bpf_ktime_get_boot_ns() - born_ns : EVENT_UNKNOWN64;
+	e->data.span_ns = EVENT_UNKNOWN64;
+	if (life && life->born_ns) {
+		e->data.span_ns = bpf_ktime_get_boot_ns() - life->born_ns;
+		e->data.role = (__u8)life->role;
+	}
 	e->data.state = (__u8)oldstate;
 	e->data.error = (__u32)sk->sk_err;
 	return tcp_close_end(ctx, e);
@@ -132,6 +125,7 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 		if (life) {
 			life->born_ns = bpf_ktime_get_boot_ns();
 			life->told = 0;
+			life->role = newstate == SOCKET_SYN_SENT ? TCP_ROLE_CLIENT : TCP_ROLE_SERVER;
 		}
 		return 0;
 	}
@@ -139,7 +133,7 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 		return 0;
 	if (life)
 		life->told = 1;
-	return tell_life(ctx, sk, life ? life->born_ns : 0, oldstate);
+	return tell_life(ctx, sk, life, oldstate);
 }
 
 SEC("tp_btf/inet_sock_set_state")
@@ -160,11 +154,16 @@ EVENT(tcp_retransmit, struct tcp_retransmit_event)
 
 static __always_inline __u8 retransmit_kind(const struct tcp_sock *tp, __u8 state)
 {
+	__u8 congestion = BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state);
+
 	if (state == SOCKET_SYN_SENT)
 		return TCP_RETRANSMIT_SYN;
-	if (tp->inet_conn.icsk_pending == ICSK_TIME_PROBE)
+	if (congestion == TCP_CA_LOSS)
+		return TCP_RETRANSMIT_TIMEOUT;
+	/* The timer of the probe may still run when acknowledgements show a loss; it is not set while losses are repaired. */
+	if (congestion != TCP_CA_RECOVERY && tp->inet_conn.icsk_pending == ICSK_TIME_PROBE)
 		return TCP_RETRANSMIT_PROBE;
-	return tp->inet_conn.icsk_ca_state == TCP_CA_LOSS ? TCP_RETRANSMIT_TIMEOUT : TCP_RETRANSMIT_FAST;
+	return TCP_RETRANSMIT_FAST;
 }
 
 SEC("tp_btf/tcp_retransmit_skb")
@@ -181,6 +180,7 @@ int BPF_PROG(tcp_retransmit_skb, struct sock *sk, struct sk_buff *skb)
 	e->data.bytes = skb->len;
 	segment = (struct tcp_skb_cb *)skb->cb;
 	e->data.seq = BPF_CORE_READ(segment, seq);
+	e->data.segs = BPF_CORE_READ(segment, tcp_gso_segs);
 	/* Newer kernels say whether it left. */
 	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___error, err))
 		e->data.error = (__u32) - (int)ctx[2];
@@ -207,6 +207,7 @@ int BPF_PROG(tcp_retransmit_synack, struct sock *listener, struct request_sock *
 	/* It is the listener's cookie: the connection has none yet. */
 	e->head.cookie = 0;
 	e->data.kind = TCP_RETRANSMIT_SYNACK;
+	e->data.segs = 1;
 	e->data.state = SOCKET_NEW_SYN_RECV;
 	return tcp_retransmit_end(ctx, e);
 }

@@ -20,12 +20,20 @@ static const struct event_role state_roles[] = {
 };
 EVENT_TYPE(tcp_state, "tcp.state", struct tcp_state, state_fields, state_roles, "a TCP socket changed its state");
 
+static const struct enum_name role_items[] = {
+	{TCP_ROLE_CLIENT, "client", "asked for the connection"},
+	{TCP_ROLE_SERVER, "server", "was asked for it"},
+};
+static struct enum_names role_names = {.items = role_items, .count = ARRAY_SIZE(role_items)};
+
 #define C struct tcp_close
 static const struct field close_fields[] = {
 	FIELD(C, tx_bytes, BYTES, "payload sent; what was sent again counts once"),
 	FIELD(C, rx_bytes, BYTES, "payload received in order"),
 	FIELD(C, span_ns, DURATION,
 	      "how long it lived, from its first SYN; unknown of connections that were there before"),
+	FIELD(C, role, ENUM, "which end this is; unknown of connections that were there before", .names = &role_names,
+	      .zero_is_unknown = true, .hidden = true),
 	FIELD(C, state, ENUM, "state before it closed: SYN_SENT means that it was never there",
 	      .names = &socket_state_names, .hidden = true),
 	FIELD(C, error, ENUM, "what ended it, where it did not end in order", .names = &errno_names,
@@ -60,6 +68,7 @@ static const struct field retransmit_fields[] = {
 	FIELD(R, state, ENUM, "state of the connection", .names = &socket_state_names),
 	FIELD(R, seq, ID, "sequence number of the segment", .zero_is_unknown = true, .hidden = true),
 	FIELD(R, bytes, BYTES, "payload of the segment"),
+	FIELD(R, segs, COUNT, "packets that it makes on the wire", .zero_is_unknown = true, .hidden = true),
 	FIELD(R, error, ENUM, "why the segment did not leave the host", .names = &errno_names, .zero_is_unknown = true,
 	      .hidden = true),
 	FIELD(R, cwnd, COUNT, "congestion window, segments", .zero_is_unknown = true, .hidden = true),

@@ -16,6 +16,9 @@ struct tcp_state_event {
 	struct tcp_state data;
 };
 
+/* Who asked for the connection. */
+enum tcp_role { TCP_ROLE_CLIENT = 1, TCP_ROLE_SERVER };
+
 struct tcp_close {
 	__u64 tx_bytes;
 	__u64 rx_bytes;
@@ -25,7 +28,8 @@ struct tcp_close {
 	__u32 retransmits;
 	__u32 error;
 	__u8 state; /* before it closed */
-	__u8 unused[7];
+	__u8 role;
+	__u8 unused[6];
 };
 
 struct tcp_close_event {
@@ -50,7 +54,8 @@ struct tcp_retransmit {
 	__u64 srtt_ns;
 	__u8 kind;
 	__u8 state;
-	__u8 unused[6];
+	__u16 segs;
+	__u8 unused[4];
 };
 
 struct tcp_retransmit_event {

@@ -294,6 +294,11 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
+/* How far the window in a segment is to be shifted: tcp.probe. */
+struct tcp_options_received {
+	u16 snd_wscale : 4;
+};
+
 /* The variables of a connection: tcp.probe, tcp.close, tcp.hold, tcp.retransmit, iter/tcp. */
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
@@ -322,6 +327,9 @@ struct tcp_sock {
 	u32 chrono_stat[3];
 	u32 write_seq;
 	u32 pushed_seq;
+	u32 snd_sml;
+	u64 tcp_wstamp_ns;
+	u64 tcp_clock_cache;
 	u32 lsndtime;
 	u8 ecn_flags;
 	u8 nonagle : 4;
@@ -335,6 +343,7 @@ struct tcp_sock {
 	u32 delivered_ce;
 	u32 app_limited;
 	u32 rcv_wnd;
+	struct tcp_options_received rx_opt;
 	u64 bytes_received;
 	u32 segs_in;
 	u32 data_segs_in;
@@ -366,6 +375,11 @@ struct tcp_sock___rto_counts {
 struct tcp_skb_cb {
 	__u32 seq;
 	__u32 end_seq;
+	union {
+		struct {
+			u16 tcp_gso_segs;
+		};
+	};
 };
 
 /* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */
@@ -498,6 +512,12 @@ struct trace_event_raw_kfree_skb___reason {
 
 struct trace_event_raw_kfree_skb___socket {
 	void *rx_sk;
+};
+
+enum sk_rst_reason { SK_RST_REASON_NOT_SPECIFIED = 0 };
+
+struct trace_event_raw_tcp_send_reset___reason {
+	enum sk_rst_reason reason;
 };
 
 /* What iterator programs get. The pointers are null once, at the end of the walk. */

@@ -14,6 +14,8 @@ const struct option_spec trace_option_table[] = {
 	OPTION(O, pid, UINT, "pid", 'p', "PID", "only this process, with all its threads", .min = 1, .max = UINT32_MAX),
 	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: the processes that it starts, too"),
 	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "only these ports, local or remote"),
+	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "only these local ports"),
+	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "only these remote ports"),
 	OPTION(O, netns, TEXT, "netns", 'N', "NETNS", "only this network namespace: name, path, pid, or all (default)"),
 	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "only this control group and those in it"),
 	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "only this interface"),
@@ -48,13 +50,19 @@ void where_add(struct buf *where, const char *format, ...)
 	buf_add_format(where, "%s(%s)", where->len ? " and " : "", text);
 }
 
-static void add_ports(const struct port_list *ports, struct buf *where)
+/* at: lport, rport, or NULL for either. */
+static void add_ports(const struct port_list *ports, const char *at, struct buf *where)
 {
 	_cleanup_buf_ struct buf list = BUF_INIT(4096);
 
+	if (ports->count == 0)
+		return;
 	for (size_t i = 0; i < ports->count; i++)
 		buf_add_format(&list, "%s%u", i ? ", " : "", ports->items[i]);
-	where_add(where, "lport in (%s) or rport in (%s)", buf_text(&list), buf_text(&list));
+	if (at)
+		where_add(where, "%s in (%s)", at, buf_text(&list));
+	else
+		where_add(where, "lport in (%s) or rport in (%s)", buf_text(&list), buf_text(&list));
 }
 
 static int add_netns(const char *spec, struct buf *where, struct why *why)
@@ -131,8 +139,9 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 
 	if (options->pid && !options->children)
 		where_add(where, "pid == %" PRIu64, options->pid);
-	if (options->ports.count)
-		add_ports(&options->ports, where);
+	add_ports(&options->ports, NULL, where);
+	add_ports(&options->local_ports, "lport", where);
+	add_ports(&options->remote_ports, "rport", where);
 	if (options->ipv4 != options->ipv6)
 		where_add(where, "family == %s", options->ipv4 ? "ipv4" : "ipv6");
 	if (options->input.file)

@@ -10,6 +10,8 @@ struct trace_options {
 	uint64_t pid;
 	bool children;
 	struct port_list ports;
+	struct port_list local_ports;
+	struct port_list remote_ports;
 	const char *netns;
 	const char *cgroup;
 	const char *iface;

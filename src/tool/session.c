@@ -260,15 +260,16 @@ static void choose_columns(const struct session *session, const struct shape *sh
 }
 
 /* What is shown must be filled in. */
-static void need_shown(struct session *session, const struct shape *shape, const struct columns *columns)
+static void need_shown(struct session *session, const struct output_options *output, const struct shape *shape,
+		       const struct columns *columns)
 {
-	const struct text_list *show = &session->options->output.show;
+	const struct text_list *show = &output->show;
 	uint32_t needs = session->options->kernel_stack ? EVENT_NEED_KSTACK : 0;
 	struct field_ref ref;
 
 	if (session->options->user_stack)
 		needs |= EVENT_NEED_USTACK | EVENT_NEED_OWNER;
-	if (output_shows_all(&session->options->output)) {
+	if (output_shows_all(output)) {
 		needs |= NEEDS_OF_ALL;
 		session->with_extra = true;
 	}
@@ -297,7 +298,7 @@ static int open_stream(struct session *session, const struct output_options *out
 		shape.types[EVENT_PART_DATA] = &session->joint_type;
 	}
 	choose_columns(session, &shape, &columns);
-	need_shown(session, &shape, &columns);
+	need_shown(session, output, &shape, &columns);
 	r = output_open_columns(output, &shape, columns.items.items, &session->output, why);
 	vec_done(&columns.items);
 	return r;

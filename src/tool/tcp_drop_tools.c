@@ -32,3 +32,31 @@ static const struct tool tcpdrop_tool = {
 	.columns = tcpdrop_columns,
 };
 TOOL(tcpdrop_tool);
+
+/* --- tcpreset --- */
+
+static const struct output_column tcpreset_columns[] = {
+	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},    {"laddr"}, {"lport"},
+	{"raddr"},           {"rport"}, {"state"}, {"reason"}, {},
+};
+
+static const char *const tcpreset_examples[] = {
+	"nest tcpreset",
+	"connections that are reset, by which end and why",
+	"nest tcpreset --where 'dir == rx'",
+	"only those that the peer reset",
+	NULL,
+};
+
+static const struct tool tcpreset_tool = {
+	.name = "tcpreset",
+	.layer = "tcp",
+	.summary = "connections that are reset, by which end and why",
+	.description = "DIR rx: the peer reset a connection of this host. DIR tx: this host did, with the kernel's "
+		       "reason (Linux 6.10 "
+		       "and later); where no connection is known, state and owner are unknown (-).",
+	.examples = tcpreset_examples,
+	.events = {"tcp.reset"},
+	.columns = tcpreset_columns,
+};
+TOOL(tcpreset_tool);

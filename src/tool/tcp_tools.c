@@ -22,8 +22,28 @@ static const char *const tcplife_examples[] = {
 	"every connection as it ends: whose it was, how much went each way, how long it lived",
 	"nest tcplife --where 'span > 1s and rx_bytes == 0'",
 	"those that waited for an answer that never came",
+	"nest tcplife --dot -d 60 | dot -Tsvg -o who.svg",
+	"a picture of who talked to whom in a minute",
 	NULL,
 };
+
+struct tcplife_config {
+	struct trace_options common;
+	bool dot;
+};
+
+static const struct option_spec tcplife_options[] = {
+	OPTION(struct tcplife_config, dot, FLAG, "dot", 0, NULL,
+	       "at the end, the graph of who talks to whom, for dot of Graphviz"),
+	OPTION_GROUP(struct tcplife_config, common, trace_option_table),
+	OPTION_END,
+};
+
+static void tcplife_plan(const void *config, struct trace_plan *plan)
+{
+	if (((const struct tcplife_config *)config)->dot)
+		plan->format = "dot";
+}
 
 static const struct tool tcplife_tool = {
 	.name = "tcplife",
@@ -35,6 +55,9 @@ static const struct tool tcplife_tool = {
 	.examples = tcplife_examples,
 	.events = {"tcp.close"},
 	.columns = tcplife_columns,
+	.options = tcplife_options,
+	.config_size = sizeof(struct tcplife_config),
+	.plan = tcplife_plan,
 };
 TOOL(tcplife_tool);
 

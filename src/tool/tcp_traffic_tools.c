@@ -165,3 +165,39 @@ static const struct tool tcpsubnet_tool = {
 	.plan = tcpsubnet_plan,
 };
 TOOL(tcpsubnet_tool);
+
+/* --- tcpsnoop --- */
+
+static const struct output_column tcpsnoop_columns[] = {
+	{"pid"},
+	{"comm"},
+	{"dir"},
+	{"laddr"},
+	{"lport"},
+	{"raddr"},
+	{"rport"},
+	{"flags"},
+	{"seq"},
+	{"ack"},
+	{"bytes", "BYTES", 1, 0},
+	{},
+};
+
+static const char *const tcpsnoop_examples[] = {
+	"nest tcpsnoop -P 443",
+	"every packet of port 443, with its process",
+	NULL,
+};
+
+static const struct tool tcpsnoop_tool = {
+	.name = "tcpsnoop",
+	.layer = "tcp",
+	.summary = "every TCP packet, with the process that it belongs to",
+	.description = "A row for each packet: on a busy host name a port, a process or an address. To learn who moves "
+		       "how much, tcptop "
+		       "costs far less. Packets that the host cuts up or puts together (GSO, GRO) count once.",
+	.examples = tcpsnoop_examples,
+	.events = {"tcp.packet"},
+	.columns = tcpsnoop_columns,
+};
+TOOL(tcpsnoop_tool);

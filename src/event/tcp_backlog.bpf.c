@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcp.backlog: how many connections wait at a listener, each time one more does. What finds the queue full leaves no
+ * trace but the listener's count of drops.
+ */
+#include "event/tcp_backlog.h"
+#include "event/packet.bpf.h"
+#include "event/tcp.bpf.h"
+
+EVENT(tcp_backlog, struct tcp_backlog_event)
+
+static __always_inline int queued(void *ctx, struct sock *sk, __u32 more)
+{
+	struct tcp_backlog_event *e;
+	struct tcp_sock *tp;
+
+	e = tcp_backlog_begin();
+	if (!e)
+		return 0;
+	event_set_sock(&tcp_backlog_config, &e->head, sk);
+	e->data.backlog = sk->sk_ack_backlog + more;
+	e->data.backlog_max = sk->sk_max_ack_backlog;
+	e->data.drops = (__u32)sk->sk_drops.counter;
+	e->data.syn_backlog = EVENT_UNKNOWN32;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (tp)
+		e->data.syn_backlog = (__u32)tp->inet_conn.icsk_accept_queue.qlen.counter;
+	return tcp_backlog_end(ctx, e);
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(tcp_backlog_ready, struct sock *sk)
+{
+	if (sk->__sk_common.skc_state != SOCKET_LISTEN || !is_tcp(sk))
+		return 0;
+	return queued(ctx, sk, 0);
+}
+
+/* Before 6.3: where the connection is made, and not yet in the queue. */
+SEC("fexit/tcp_v4_syn_recv_sock")
+int BPF_PROG(tcp_backlog_v4, struct sock *sk, struct sk_buff *skb, void *request, void *route, void *unhash, void *own,
+	     struct sock *child)
+{
+	return child ? queued(ctx, sk, 1) : 0;
+}
+
+SEC("fexit/tcp_v6_syn_recv_sock")
+int BPF_PROG(tcp_backlog_v6, struct sock *sk, struct sk_buff *skb, void *request, void *route, void *unhash, void *own,
+	     struct sock *child)
+{
+	/* A connection over IPv4 has been told by the other. */
+	return child && skb->protocol != bpf_htons(ETH_P_IP) ? queued(ctx, sk, 1) : 0;
+}
