@@ -36,7 +36,7 @@ for command in $("$build/nest" help | sed -n '/^Commands:/,/^$/{s/^  \([a-z]*\) 
 		"LC_ALL=C man --warnings=w -E UTF-8 -l '$share/man/man8/nest-$command.8' 2>&1 >/dev/null | grep . && exit 1 || exit 0"
 	check "nest-$command(8) names its options" bash -c \
 		"'$build/nest' $command --help | grep -oE -- '--[a-z-]+' | sort -u | while read -r option; do
-			LC_ALL=C man -l '$share/man/man8/nest-$command.8' 2>/dev/null | col -b | tr -d '\n' | tr -s ' ' | grep -qF -- \"\$option\" || { echo \"\$option\"; exit 1; }
+			LC_ALL=C MANWIDTH=1000 man -l '$share/man/man8/nest-$command.8' 2>/dev/null | col -b | tr -d '\n' | tr -s ' ' | grep -qF -- \"\$option\" || { echo \"\$option\"; exit 1; }
 		done"
 done
 check 'bash reads its completion' bash -n "$share/bash-completion/completions/nest"
