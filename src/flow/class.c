@@ -16,6 +16,8 @@
 #define NOISE_SESSIONS 8
 /* A shape is compared with so many others at most, the most frequent ones. */
 #define LEADERS_MAX 256
+/* Noise is looked for in so many shapes, the most frequent ones. */
+#define LEARN_MAX 1000
 
 static bool ends_twice(const struct forest_row *row, size_t n)
 {
@@ -40,12 +42,19 @@ static void add_once(struct forest_row *row, uint32_t node)
 		}
 }
 
+static bool is_noise(const struct flow_sessions *s, uint64_t caller, uint32_t fn)
+{
+	return s->noise.count && map_get(&s->noise, &(uint64_t){caller << 32 | fn});
+}
+
 /* Children have smaller numbers than their parents, so one pass from the front does it. */
 static uint32_t *summarise_all(struct flow_sessions *s)
 {
 	uint32_t *shape_of = xzalloc(s->forest.nodes.count * sizeof(*shape_of));
 	struct forest_row row = {};
 
+	forest_done(&s->shapes);
+	forest_init(&s->shapes, s->trace->function_count);
 	for (size_t i = 1; i < s->forest.nodes.count; i++) {
 		uint32_t fn = s->forest.nodes.items[i].fn;
 		struct forest_walk walk;
@@ -57,6 +66,8 @@ static uint32_t *summarise_all(struct flow_sessions *s)
 			uint32_t shape = shape_of[item.node];
 			const struct forest_node *n = &s->shapes.nodes.items[shape];
 
+			if (is_noise(s, fn, n->fn))
+				continue;
 			/* Recursion: what the inner call does is what the function does. */
 			if (n->fn != fn) {
 				add_once(&row, shape);
@@ -92,6 +103,7 @@ struct place {
 struct classifier {
 	struct flow_sessions *s;
 	const uint32_t *shape_of;
+	size_t shapes_max; /* so many of the most frequent ones are looked at */
 	VEC(struct places) all;
 };
 
@@ -138,8 +150,6 @@ static void find_places(const struct classifier *c, struct places *p)
 			uint32_t inner = shapes->nodes.items[items[i].node].fn;
 			struct place place = {hash_step(at.hash, inner), fn << 32 | inner};
 
-			if (map_get(&c->s->noise, &place.edge))
-				continue;
 			vec_reserve(&stack, stack.count + 1);
 			stack.items[stack.count].node = items[i].node;
 			stack.items[stack.count++].place = place;
@@ -214,13 +224,14 @@ static void collect(struct classifier *c)
 		if (is_new) {
 			*at = (uint32_t)c->all.count;
 			vec_push(&c->all, (struct places){.shape = session->shape, .first = (uint32_t)i});
-			find_places(c, &c->all.items[*at]);
 		}
 		c->all.items[*at].sessions++;
-		session->distinct = c->all.items[*at].count - (session->shape != 0);
 	}
 	map_done(&index);
 	vec_sort(&c->all, by_frequency);
+	c->all.count = min_of(c->all.count, c->shapes_max);
+	vec_each(&c->all, p)
+		find_places(c, p);
 }
 
 static uint32_t root_of(struct classifier *c, uint32_t at)
@@ -336,42 +347,52 @@ static void number(struct classifier *c)
 	struct flow_sessions *s = c->s;
 	uint32_t *class_of = xzalloc(s->shapes.nodes.count * sizeof(*class_of));
 	uint32_t *renumbered = xzalloc(max_of(s->classes.count, (size_t)1) * sizeof(*renumbered));
+	uint32_t *distinct = xzalloc(s->shapes.nodes.count * sizeof(*distinct));
 
 	vec_sort(&s->classes, by_size);
 	for (size_t i = 0; i < s->classes.count; i++) {
 		renumbered[s->classes.items[i].class] = (uint32_t)i + 1;
 		s->classes.items[i].class = (uint32_t)i + 1;
 	}
-	vec_each(&c->all, p)
+	vec_each(&c->all, p) {
 		class_of[p->shape] = renumbered[p->number];
-	vec_each(&s->list, session)
+		distinct[p->shape] = (uint32_t)p->count - 1;
+	}
+	vec_each(&s->list, session) {
 		session->class = class_of[session->shape];
+		session->distinct = distinct[session->shape];
+	}
+	free(distinct);
 	free(class_of);
 	free(renumbered);
 }
 
+/* Noise is learned from the shapes as they are, classes are made of shapes without it. */
 void flow_sessions_classify(struct flow_sessions *s)
 {
-	_cleanup_free_ uint32_t *shape_of = NULL;
-	struct classifier c = {.s = s};
+	struct classifier c = {.s = s, .shapes_max = LEARN_MAX};
+	uint32_t *shape_of;
 
 	s->noise = MAP_INIT(sizeof(uint64_t), 1, 0);
-	forest_init(&s->shapes, s->trace->function_count);
 	c.shape_of = shape_of = summarise_all(s);
 	collect(&c);
 	join(&c);
 	vec_each(&s->classes, class)
 		if (class->sessions >= NOISE_SESSIONS)
 			learn_noise(&c, class);
+	forget(&c);
 	if (s->noise.count) {
-		forget(&c);
-		collect(&c);
-		join(&c);
+		free(shape_of);
+		c.shape_of = shape_of = summarise_all(s);
 	}
+	c.shapes_max = SIZE_MAX;
+	collect(&c);
+	join(&c);
 	measure_distances(&c);
 	number(&c);
 	find_medians(s);
 	vec_each(&c.all, p)
 		free(p->items);
 	vec_done(&c.all);
+	free(shape_of);
 }

@@ -308,13 +308,16 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	const void *key;
 	void *value;
 
-	vec_each(&b->met, session)
-		if (session->start_ticks != UINT64_MAX)
-			vec_push(&s->list, *session);
-	vec_sort(&s->list, by_start);
+	s->list_index_count = b->met.count;
 	s->list_index = xrealloc_array(NULL, max_of(b->met.count, (size_t)1), sizeof(*s->list_index));
 	memset(s->list_index, 0xff, max_of(b->met.count, (size_t)1) * sizeof(*s->list_index));
-	s->list_index_count = b->met.count;
+	/* The list takes over what was gathered, in another order and without numbers that nothing was seen of. */
+	s->list.items = b->met.items;
+	s->list.room = b->met.room;
+	for (size_t i = 0; i < b->met.count; i++)
+		if (b->met.items[i].start_ticks != UINT64_MAX)
+			s->list.items[s->list.count++] = b->met.items[i];
+	vec_sort(&s->list, by_start);
 	for (size_t i = 0; i < s->list.count; i++) {
 		s->list.items[i].session = (uint32_t)i + 1;
 		s->list_index[s->list.items[i].id] = (uint32_t)i;
@@ -349,7 +352,6 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 	s->lost = trace->lost;
 	vec_done(&b.frames);
 	vec_done(&b.row.items);
-	vec_done(&b.met);
 	map_done(&b.rest);
 	free(b.strand_of);
 	flow_sessions_classify(s);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sessions, classes, and the comparison of two groups: time an event and memory beyond the mapped file, over traces of growing
+ * length, like those of an event-driven server (about 480 events a connection).
+ *
+ *	build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
+ */
+#include <inttypes.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "flow/compare.h"
+#include "flow/writer.h"
+
+#define FUNCTIONS 340
+
+struct model {
+	struct flow_writer *writer;
+	uint32_t thread, fns[FUNCTIONS];
+	uint64_t now, random, events;
+};
+
+static uint64_t next_random(struct model *m)
+{
+	m->random ^= m->random << 13;
+	m->random ^= m->random >> 7;
+	m->random ^= m->random << 17;
+	return m->random;
+}
+
+static void enter(struct model *m, unsigned fn)
+{
+	flow_writer_call(m->writer, m->thread, m->now += 40 + next_random(m) % 50, m->fns[fn % FUNCTIONS]);
+	m->events++;
+}
+
+static void leave(struct model *m)
+{
+	flow_writer_return(m->writer, m->thread, m->now += 40 + next_random(m) % 90);
+	m->events++;
+}
+
+/* The same calls each time for one function, but for the noise of a timer tree and an allocator. */
+static void tree(struct model *m, unsigned fn, unsigned depth)
+{
+	enter(m, fn);
+	for (unsigned i = 0; depth && i < 2 + fn % 3; i++)
+		tree(m, fn * 3 + 7 + i * 11, depth - 1);
+	if (fn % 113 == 0)
+		for (unsigned i = 0; i < next_random(m) % 4; i++) {
+			enter(m, 330 + i % 3);
+			leave(m);
+		}
+	leave(m);
+}
+
+static void operation(struct model *m, enum flow_op op, uint32_t socket, int result)
+{
+	flow_writer_operation(m->writer, m->thread,
+			      &(struct flow_operation){.op = op,
+						       .start_ticks = m->now + 10,
+						       .end_ticks = m->now + 900,
+						       .socket = socket,
+						       .fd = 9,
+						       .result = result});
+	m->now += 900;
+	m->events++;
+}
+
+static void connection(struct model *m, uint32_t number)
+{
+	struct flow_socket socket = {.socket = number, .fd = 9, .family = 2, .type = 1};
+
+	(void)!endpoint_parse("127.0.0.1:80", &socket.local);
+	(void)!endpoint_parse("127.0.0.1:1", &socket.remote);
+	socket.remote.port = (uint16_t)(1024 + number % 60000);
+	enter(m, 2);
+	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);
+	operation(m, FLOW_OP_ACCEPT, number, 9);
+	tree(m, 31, 2);
+	leave(m);
+	enter(m, 3);
+	operation(m, FLOW_OP_READ, number, 120);
+	tree(m, 40, 4);
+	if (number % 10 == 3)
+		tree(m, 200, 2);
+	tree(m, 58, 3);
+	operation(m, FLOW_OP_WRITE, number, 800);
+	operation(m, FLOW_OP_CLOSE, number, 0);
+	leave(m);
+}
+
+static void make(const char *path, uint64_t events)
+{
+	struct model m = {.random = 88172645463325252ull};
+	struct why why = {};
+	char name[16];
+
+	if (flow_writer_open(path, &(struct flow_writer_options){}, &m.writer, &why) < 0)
+		exit(1);
+	for (unsigned i = 0; i < FUNCTIONS; i++) {
+		snprintf(name, sizeof(name), "function_%u", i);
+		m.fns[i] = flow_writer_function(m.writer, 0, i * 16, name);
+	}
+	m.thread = flow_writer_thread(m.writer, 1, 1, "server");
+	enter(&m, 0);
+	operation(&m, FLOW_OP_LISTEN, 4000000000u, 0);
+	for (uint32_t i = 1; m.events < events; i += 3) {
+		enter(&m, 1);
+		for (uint32_t k = 0; k < 3; k++)
+			connection(&m, i + k);
+		leave(&m);
+	}
+	leave(&m);
+	if (flow_writer_close(m.writer) < 0)
+		exit(1);
+}
+
+/* Memory that is not the file's, in KiB. */
+static uint64_t anonymous_kib(void)
+{
+	char line[256];
+	uint64_t kib = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, "RssAnon:", 8) == 0)
+			kib = strtoull(line + 8, NULL, 10);
+	if (f)
+		(void)fclose(f);
+	return kib;
+}
+
+static void measure(const char *path, uint64_t million)
+{
+	double best[3] = {1e18, 1e18, 1e18};
+	uint64_t kib = 0, events = 0, sessions = 0, nodes = 0, before = anonymous_kib();
+
+	for (unsigned round = 0; round < (million > 50 ? 1 : 3); round++) {
+		struct flow_sessions *s = NULL;
+		struct comparison *c;
+		struct flow_trace *trace;
+		struct why why = {};
+		uint8_t *group_of;
+		uint64_t t[4];
+
+		t[0] = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		if (flow_trace_open(path, &trace, &why) < 0 ||
+		    flow_sessions_new(trace, &(struct demux_options){}, &s, &why) < 0)
+			exit(1);
+		t[1] = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		group_of = xzalloc(s->list.count);
+		for (size_t i = 0; i < s->list.count; i++)
+			group_of[i] = i % 10 == 2;
+		c = compare_groups(s, group_of, &(struct compare_options){});
+		t[2] = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		kib = max_of(kib, anonymous_kib());
+		events = trace->events;
+		sessions = s->list.count;
+		nodes = s->forest.nodes.count;
+		if (round == 0)
+			printf("  %s\n", c->answer);
+		best[0] = min_of(best[0], (double)(t[1] - t[0]));
+		best[1] = min_of(best[1], (double)(t[2] - t[1]));
+		best[2] = min_of(best[2], (double)(t[2] - t[0]));
+		comparison_free(c);
+		free(group_of);
+		flow_sessions_free(s);
+		flow_trace_close(trace);
+	}
+	printf("flow analysis: %.1f M events, %" PRIu64 " sessions, %" PRIu64
+	       " different trees: sessions %.3f s, compare %.3f s, all %.3f s (%.1f ns an event), %.1f MB beyond the "
+	       "file\n",
+	       (double)events / 1e6, sessions, nodes, best[0] / 1e9, best[1] / 1e9, best[2] / 1e9,
+	       best[2] / (double)events, (double)(kib - before) / 1024);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t sizes[8] = {2, 20};
+	int count = 2;
+
+	for (int i = 1; i < argc && i <= 8; i++) {
+		if (parse_u64(argv[i], 1, 1000, &sizes[i - 1]) < 0)
+			return 2;
+		count = i;
+	}
+	for (int i = 0; i < count; i++) {
+		char path[] = "/tmp/nest-bench-flow-XXXXXX";
+		int fd = mkstemp(path);
+
+		if (fd < 0)
+			return 1;
+		close(fd);
+		make(path, sizes[i] * 1000000);
+		measure(path, sizes[i]);
+		unlink(path);
+	}
+	return 0;
+}
