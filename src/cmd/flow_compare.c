@@ -112,20 +112,24 @@ static void show_text(const struct comparison *c, struct out *out)
 {
 	const struct divergence *d = c->divergence.items;
 
-	buf_add_format(&out->pending, "%s%s%s\n", out_style_on(out, OUT_BOLD), c->answer, out_style_off(out, OUT_BOLD));
-	if (c->how)
-		buf_add_format(&out->pending, "bad: %s\n", c->how);
+	buf_add_format(&out->pending, "%s%s%s", out_style_on(out, OUT_BOLD), c->answer, out_style_off(out, OUT_BOLD));
+	out_end_line(out);
+	if (c->how) {
+		buf_add_format(&out->pending, "bad: %s", c->how);
+		out_end_line(out);
+	}
 	if (c->divergence.count) {
 		const struct divergence_frame *path = d->path.items;
 
 		buf_add_text(&out->pending, "way:");
 		for (uint32_t i = 0; i < d->path.count; i++)
 			buf_add_format(&out->pending, "%s %s", i ? " >" : "", path[i].function);
-		buf_add_text(&out->pending, "\n");
+		out_end_line(out);
 	}
-	if (c->others.count)
-		buf_add_text(&out->pending, "\nAlso different:\n");
-	out_end_line(out);
+	if (c->others.count) {
+		buf_add_text(&out->pending, "\nAlso different:");
+		out_end_line(out);
+	}
 }
 
 static int show(const struct config *config, const struct comparison *c)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 
+#include "base/parse.h"
 #include "cmd/command.h"
 #include "cmd/flow_view.h"
+#include "flow/profile.h"
 
 const struct option_spec split_option_table[] = {
 	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT",
@@ -38,6 +40,31 @@ int flow_view_split(const struct split_options *options, const struct flow_trace
 		return EXIT_USAGE;
 	}
 	return EXIT_DONE;
+}
+
+int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of, struct why *why)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct shape shape = SHAPE_OF(&flow_session_type);
+	uint64_t number;
+	size_t count = 0;
+	int r;
+
+	if (parse_u64(what, 1, UINT32_MAX, &number) == 0) {
+		for (size_t i = 0; i < sessions->list.count; i++)
+			ret_group_of[i] = sessions->list.items[i].session == number ? 0 : PROFILE_GROUPS;
+		return number <= sessions->list.count
+			       ? 0
+			       : why_set(why, -ENODATA, "there is no session %s (of %zu)", what, sessions->list.count);
+	}
+	r = expr_parse(what, &shape, &expr, why);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < sessions->list.count; i++) {
+		ret_group_of[i] = expr_matches(expr, &RECORD_OF(&sessions->list.items[i])) ? 0 : PROFILE_GROUPS;
+		count += ret_group_of[i] == 0;
+	}
+	return count ? 0 : why_set(why, -ENODATA, "no session fits (of %zu)", sessions->list.count);
 }
 
 void flow_view_close(const struct flow_trace *trace)

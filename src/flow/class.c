@@ -394,5 +394,5 @@ void flow_sessions_classify(struct flow_sessions *s)
 	vec_each(&c.all, p)
 		free(p->items);
 	vec_done(&c.all);
-	free(shape_of);
+	s->shape_of = shape_of;
 }

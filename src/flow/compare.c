@@ -5,12 +5,11 @@
 #include "view/format.h"
 
 /* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
-#define SEPARATE 0.8
+#define SEPARATE 0.9
 /* What most of the additional time is: the search goes on into a call that has this share of it. */
 #define MOST 0.6
-/* False alarms over all places that are looked at: where the groups part clean, and where they do nearly. */
-#define CHANCE_CLEAN 0.05
-#define CHANCE_NEAR  0.001
+/* False alarms over all places that are looked at. */
+#define CHANCE 0.02
 /* Bad sessions are slower with at least this chance when one of each is drawn. */
 #define SURE 0.8
 /* A function that so many others call says little about where it was called from. */
@@ -82,17 +81,20 @@ static double excess_ns(const struct comparison *c, uint32_t place)
 
 struct presence {
 	uint32_t good, bad;         /* sessions at the place */
-	uint32_t all_good, all_bad; /* sessions that were looked at */
+	uint32_t all_good, all_bad; /* sessions that were where it is called from */
 	double good_share, bad_share;
 };
 
 static struct presence presence_of(const struct comparison *c, uint32_t place)
 {
+	uint32_t parent = c->profile->places.items[place].parent;
+	/* Dispatchers serve all sessions; of the others only those that came so far can go on. */
+	bool all = !parent || c->profile->places.items[parent].is_dispatcher;
 	struct presence p = {
 		.good = profile_seen(c->profile, place, 0),
 		.bad = profile_seen(c->profile, place, 1),
-		.all_good = c->profile->looked_at[0],
-		.all_bad = c->profile->looked_at[1],
+		.all_good = all ? c->profile->looked_at[0] : profile_seen(c->profile, parent, 0),
+		.all_bad = all ? c->profile->looked_at[1] : profile_seen(c->profile, parent, 1),
 	};
 
 	p.good_share = p.all_good ? (double)p.good / p.all_good : 0;
@@ -162,7 +164,7 @@ static double separates(const struct structure *s, uint32_t place, enum divergen
 	chance = extra ? compare_chance(p.bad, p.all_bad, p.good, p.all_good)
 		       : compare_chance(p.good, p.all_good, p.bad, p.all_bad);
 	chance = min_of(chance * s->tests, 1.0);
-	if (chance <= (fabs(p.bad_share - p.good_share) == 1 ? CHANCE_CLEAN : CHANCE_NEAR))
+	if (chance <= CHANCE)
 		return 1 - chance;
 	/* With few sessions nothing is sure; what varies among the others for no reason is left out then. */
 	if (min_of(p.all_good, p.all_bad) > 3 || (s->noise && map_get(s->noise, &edge)))

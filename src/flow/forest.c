@@ -196,3 +196,22 @@ bool forest_walk_next(struct forest_walk *walk, struct forest_item *ret_item)
 	}
 	return false;
 }
+
+/* Numbers grow from children to parents. */
+bool *forest_reached(const struct forest *forest, uint32_t node)
+{
+	bool *reached = xzalloc((size_t)node + 1);
+
+	reached[node] = true;
+	for (uint32_t i = node + 1; i-- > 1;) {
+		size_t count;
+		const struct forest_item *items;
+
+		if (!reached[i])
+			continue;
+		items = forest_items(forest, i, &count);
+		for (size_t k = 0; k < count; k++)
+			reached[items[k].node] = true;
+	}
+	return reached;
+}

@@ -87,10 +87,13 @@ struct forest_walk {
 		uint32_t node;
 		uint32_t item;  /* the next one */
 		uint32_t times; /* of the current item that are left */
-	} steps[16];
+	} steps[64];
 	unsigned depth;
 };
 
 void forest_walk_begin(struct forest_walk *walk, const struct forest *forest, uint32_t node);
 /* The next item: a node that is no block, and how often in a row. */
 bool forest_walk_next(struct forest_walk *walk, struct forest_item *ret_item);
+
+/* For each node up to this one whether it is part of it. The caller's to free. */
+bool *forest_reached(const struct forest *forest, uint32_t node);

@@ -374,5 +374,6 @@ void flow_sessions_free(struct flow_sessions *s)
 	vec_done(&s->classes);
 	map_done(&s->noise);
 	free(s->list_index);
+	free(s->shape_of);
 	free(s);
 }

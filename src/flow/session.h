@@ -74,6 +74,7 @@ struct flow_sessions {
 	const struct flow_trace *trace;
 	struct demux *demux;
 	struct forest forest;
+	uint32_t *shape_of;              /* node of the forest -> node of the shapes */
 	struct forest shapes;            /* summarised: loops and recursion once, noise left out */
 	VEC(struct flow_session) list;   /* in the order of their beginning */
 	VEC(struct flow_strand) strands; /* [0] is none */

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest flow summary: what sessions do, with everything that repeats written once. */
+#include <errno.h>
+
+#include "base/out.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/flow_view.h"
+#include "flow/coarsen.h"
+#include "flow/fold.h"
+#include "view/format.h"
+
+struct config {
+	const char *trace;
+	uint64_t session;
+	uint64_t class;
+	unsigned algorithm;
+	uint64_t window;
+	bool near;
+	bool json;
+	struct split_options split;
+	struct coarsen_options coarsen;
+};
+
+#define CLASSES_MAX 20
+#define INDENT      2
+
+static const struct option_spec options[] = {
+	OPTION(struct config, session, UINT, "session", 's', "N", "of this session", .min = 1, .max = UINT32_MAX),
+	OPTION(struct config, class, UINT, "class", 'c', "N", "of this class only", .min = 1, .max = UINT32_MAX),
+	OPTION(struct config, algorithm, CHOICE, "algorithm", 0, "NAME",
+	       "how repeats are found: linear (default), window (one size), search (all sizes)",
+	       .choices = fold_algorithm_names),
+	OPTION(struct config, window, UINT, "window", 0, "N", "calls in the window, or in the largest one", .min = 1,
+	       .max = 100000),
+	OPTION(struct config, near, FLAG, "near", 0, NULL,
+	       "calls of one shape count as equal: shorter, but no longer exact"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "JSON lines"),
+	OPTION_GROUP(struct config, split, split_option_table),
+	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to summarise", .required = true),
+	OPTION_END,
+};
+
+struct summary {
+	const struct config *config;
+	struct flow_sessions *s;
+	struct coarsen coarsen;
+	struct forest coarse, folded;
+	struct out *out;
+	uint64_t lines;
+};
+
+/* --- text --- */
+
+static void add_line(struct summary *m, unsigned depth, const char *text)
+{
+	buf_add_fill(&m->out->pending, ' ', (size_t)depth * INDENT);
+	buf_add_text(&m->out->pending, text);
+	out_end_line(m->out);
+	m->lines++;
+}
+
+static void show_node(struct summary *m, uint32_t node, uint32_t times, unsigned depth);
+
+static void show_items(struct summary *m, uint32_t node, unsigned depth)
+{
+	size_t count;
+	const struct forest_item *items = forest_items(&m->folded, node, &count);
+
+	for (size_t i = 0; i < count; i++)
+		show_node(m, items[i].node, items[i].times, depth);
+}
+
+static void show_node(struct summary *m, uint32_t node, uint32_t times, unsigned depth)
+{
+	_cleanup_buf_ struct buf line = BUF_INIT(8192);
+	uint32_t fn = m->folded.nodes.items[node].fn;
+	struct fold_recursion recursion;
+
+	if (times > 1)
+		buf_add_format(&line, "%u x ", times);
+	if (fn == FOREST_BLOCK) {
+		buf_add_text(&line, "(");
+		add_line(m, depth, buf_text(&line));
+		show_items(m, node, depth + 1);
+		add_line(m, depth, ")");
+		return;
+	}
+	recursion = fold_recursion(&m->folded, node);
+	text_add_terminal(&line, m->s->trace->functions[fn].name, strlen(m->s->trace->functions[fn].name));
+	if (recursion.levels > 1)
+		buf_add_format(&line, "  [calls itself, %u deep; the innermost:]", recursion.levels);
+	add_line(m, depth, buf_text(&line));
+	show_items(m, recursion.base, depth + 1);
+}
+
+/* --- JSON --- */
+
+static void json_node(const struct summary *m, struct buf *out, uint32_t node, uint32_t times);
+
+static void json_items(const struct summary *m, struct buf *out, uint32_t node)
+{
+	size_t count;
+	const struct forest_item *items = forest_items(&m->folded, node, &count);
+
+	buf_add_text(out, "[");
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			buf_add_text(out, ",");
+		json_node(m, out, items[i].node, items[i].times);
+	}
+	buf_add_text(out, "]");
+}
+
+static void json_node(const struct summary *m, struct buf *out, uint32_t node, uint32_t times)
+{
+	uint32_t fn = m->folded.nodes.items[node].fn;
+	struct fold_recursion recursion = fold_recursion(&m->folded, node);
+
+	buf_add_format(out, "{\"times\":%u", times);
+	if (fn != FOREST_BLOCK) {
+		const char *name = m->s->trace->functions[fn].name;
+
+		buf_add_text(out, ",\"function\":\"");
+		text_add_json(out, name, strlen(name));
+		buf_add_format(out, "\",\"levels\":%u", recursion.levels);
+	}
+	if (m->folded.nodes.items[recursion.base].count) {
+		buf_add_text(out, ",\"calls\":");
+		json_items(m, out, recursion.base);
+	}
+	buf_add_text(out, "}");
+}
+
+/* --- what is shown --- */
+
+static uint32_t summarise(struct summary *m, uint32_t tree)
+{
+	struct fold_options fold = {.algorithm = m->config->algorithm, .window = (uint32_t)m->config->window};
+	const struct forest *from = &m->s->forest;
+	_cleanup_free_ uint32_t *memo = NULL;
+
+	if (coarsen_wanted(&m->config->coarsen)) {
+		tree = coarsen_tree(&m->coarsen, &m->s->forest, tree, &m->coarse);
+		from = &m->coarse;
+	} else if (m->config->near) {
+		fold.alike = m->s->shape_of;
+	}
+	memo = xzalloc(((size_t)tree + 1) * sizeof(*memo));
+	return fold_tree(from, tree, &fold, &m->folded, memo);
+}
+
+static void show_session(struct summary *m, const struct flow_session *session, const struct flow_class *class)
+{
+	struct buf *out = &m->out->pending;
+	uint32_t node = session->tree ? summarise(m, session->tree) : 0;
+
+	if (m->config->json) {
+		buf_add_format(
+			out,
+			"{\"session\":%u,\"class\":%u,\"sessions\":%u,\"calls\":%llu,\"span_ns\":%llu,\"exact\":%s,"
+			"\"tree\":",
+			session->session, session->class, class ? class->sessions : 1,
+			(unsigned long long)session->calls, (unsigned long long)session->span_ns,
+			m->config->near || coarsen_wanted(&m->config->coarsen) ? "false" : "true");
+		json_items(m, out, node);
+		buf_add_text(out, "}");
+		out_end_line(m->out);
+		return;
+	}
+	if (class)
+		buf_add_format(out, "class %u: %u session%s, like session %u: ", class->class, class->sessions,
+			       class->sessions == 1 ? "" : "s", session->session);
+	else
+		buf_add_format(out, "session %u, class %u: ", session->session, session->class);
+	format_add_count(out, (int64_t)session->calls);
+	buf_add_text(out, " calls in ");
+	format_add_duration(out, (int64_t)session->span_ns);
+	out_end_line(m->out);
+	show_items(m, node, 1);
+	out_end_line(m->out);
+}
+
+static int show(struct summary *m)
+{
+	const struct config *config = m->config;
+	struct flow_sessions *s = m->s;
+
+	if (config->session > s->list.count || config->class > s->classes.count) {
+		log_error("flow summary: there are %zu sessions in %zu classes", s->list.count, s->classes.count);
+		return EXIT_USAGE;
+	}
+	if (config->session) {
+		show_session(m, &s->list.items[config->session - 1], NULL);
+		return EXIT_DONE;
+	}
+	for (size_t i = 0; i < s->classes.count; i++) {
+		const struct flow_class *class = &s->classes.items[i];
+
+		if (config->class ? config->class == class->class : i < CLASSES_MAX)
+			show_session(m, &s->list.items[class->example], class);
+	}
+	if (!config->class && s->classes.count > CLASSES_MAX)
+		log_info("%zu more classes are not shown; -c N shows one", s->classes.count - CLASSES_MAX);
+	return EXIT_DONE;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *sessions = NULL;
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct summary m = {.config = config};
+	struct out out;
+	int r;
+
+	r = flow_view_open(config->trace, &trace);
+	if (r == EXIT_DONE)
+		r = flow_view_split(&config->split, trace, &sessions);
+	if (r != EXIT_DONE)
+		return r;
+	out_init(&out, STDOUT_FILENO);
+	m.s = sessions;
+	m.out = &out;
+	coarsen_init(&m.coarsen, &config->coarsen, sessions);
+	forest_init(&m.coarse, trace->function_count);
+	forest_init(&m.folded, trace->function_count);
+	r = show(&m);
+	coarsen_done(&m.coarsen);
+	forest_done(&m.coarse);
+	forest_done(&m.folded);
+	if (out_done(&out) < 0)
+		return EXIT_IO;
+	if (m.coarsen.hidden_count)
+		log_info("%zu functions left out", m.coarsen.hidden_count);
+	flow_view_close(trace);
+	return r;
+}
+
+static const char *const examples[] = {
+	"nest flow summary server.trace",
+	"one session of each class, loops written once",
+	"nest flow summary server.trace -s 17 --depth 4",
+	"session 17, four levels of calls",
+	"nest flow summary server.trace --hide 'lib*!*,*alloc*'",
+	"without libraries and allocators",
+	NULL,
+};
+
+static const struct command summary_command = {
+	.name = "flow summary",
+	.summary = "what sessions do, with everything that repeats written once",
+	.description = "Repeated calls are written as N x ( ... ), functions that call themselves as one call and a "
+		       "depth. The "
+		       "summary is exact unless --near or an option that leaves functions out is given: written out, "
+		       "it is the "
+		       "session's calls, in order.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(summary_command);

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Summaries: unfolded they are what they were made of; loops and recursion are found; less detail is less and nothing else. */
+#include "base/clock.h"
+#include "flow/coarsen.h"
+#include "flow/fold.h"
+#include "flow_sample.h"
+
+static void unfold(const struct forest *forest, const struct forest_item *items, size_t count, struct buf *out)
+{
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t k = 0; k < items[i].times; k++) {
+			const struct forest_node *node = &forest->nodes.items[items[i].node];
+
+			if (node->fn != FOREST_BLOCK)
+				buf_add_format(out, "(%u", node->fn);
+			unfold(forest, forest->items.items + node->first, node->count, out);
+			if (node->fn != FOREST_BLOCK)
+				buf_add_text(out, ")");
+		}
+}
+
+/* Text in which each letter is a function: its row, folded, as text again. */
+static void fold_letters(const char *letters, const struct fold_options *options, struct buf *out)
+{
+	struct forest forest;
+	struct forest_row row = {};
+	_cleanup_buf_ struct buf before = BUF_INIT(BUF_CAP_DEFAULT), after = BUF_INIT(BUF_CAP_DEFAULT);
+
+	forest_init(&forest, 256);
+	for (const char *at = letters; *at; at++)
+		vec_push(&row.items, (struct forest_item){forest_leaf(&forest, (uint8_t)*at), 1});
+	unfold(&forest, row.items.items, row.items.count, &before);
+	fold_row(&forest, options, &row);
+	unfold(&forest, row.items.items, row.items.count, &after);
+	CHECK_EQ_TEXT(buf_text(&after), buf_text(&before));
+	for (size_t i = 0; i < row.items.count; i++) {
+		const struct forest_item *item = &row.items.items[i];
+		const struct forest_node *node = &forest.nodes.items[item->node];
+
+		if (item->times > 1)
+			buf_add_format(out, "%u", item->times);
+		if (node->fn != FOREST_BLOCK) {
+			buf_add_char(out, (char)node->fn);
+			continue;
+		}
+		buf_add_char(out, '(');
+		for (uint32_t k = 0; k < node->count; k++) {
+			const struct forest_item *inner = &forest.items.items[node->first + k];
+
+			if (inner->times > 1)
+				buf_add_format(out, "%u", inner->times);
+			buf_add_char(out, forest.nodes.items[inner->node].fn == FOREST_BLOCK
+						  ? '#'
+						  : (char)forest.nodes.items[inner->node].fn);
+		}
+		buf_add_char(out, ')');
+	}
+	vec_done(&row.items);
+	forest_done(&forest);
+}
+
+TEST(repeats_become_groups)
+{
+	static const struct {
+		enum fold_algorithm algorithm;
+		uint32_t window;
+		const char *from, *to;
+	} cases[] = {
+		{FOLD_LINEAR, 0, "aaaa", "4a"},
+		{FOLD_LINEAR, 0, "ababab", "3(ab)"},
+		{FOLD_LINEAR, 0, "xababy", "x2(ab)y"},
+		{FOLD_LINEAR, 0, "aabaabaab", "3(2ab)"},
+		{FOLD_LINEAR, 0, "abacabac", "2(abac)"},
+		{FOLD_LINEAR, 0, "abc", "abc"},
+		{FOLD_LINEAR, 0, "abababcabababc", "2(3#c)"},
+		{FOLD_SEARCH, 0, "abababcabababc", "2(3#c)"},
+		{FOLD_SEARCH, 0, "aabaabaab", "3(2ab)"},
+		{FOLD_SEARCH, 2, "abcabc", "abcabc"},
+		{FOLD_WINDOW, 2, "ababab", "3(ab)"},
+		{FOLD_WINDOW, 2, "abcabc", "abcabc"},
+		{FOLD_WINDOW, 3, "abcabc", "2(abc)"},
+		{FOLD_WINDOW, 3, "ababab", "ababab"},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_buf_ struct buf got = BUF_INIT(4096);
+		struct fold_options options = {.algorithm = cases[i].algorithm, .window = cases[i].window};
+
+		unit_note("%s with %s", cases[i].from, fold_algorithm_names[cases[i].algorithm]);
+		fold_letters(cases[i].from, &options, &got);
+		CHECK_EQ_TEXT(buf_text(&got), cases[i].to);
+	}
+}
+
+TEST(folding_loses_nothing)
+{
+	uint64_t random = 99;
+
+	for (unsigned round = 0; round < 300; round++) {
+		char letters[400];
+		size_t n = unit_random(&random) % (sizeof(letters) - 1), alphabet = 1 + unit_random(&random) % 4;
+		_cleanup_buf_ struct buf got = BUF_INIT(BUF_CAP_DEFAULT);
+
+		for (size_t i = 0; i < n; i++) {
+			size_t back = 1 + unit_random(&random) % 9;
+
+			/* Copies of what was just there, so that there is something to find. */
+			letters[i] = unit_random(&random) % 5 && i > back
+					     ? letters[i - back]
+					     : (char)('a' + unit_random(&random) % alphabet);
+		}
+		letters[n] = '\0';
+		for (enum fold_algorithm a = FOLD_LINEAR; a <= FOLD_SEARCH; a++)
+			fold_letters(letters, &(struct fold_options){.algorithm = a}, &got);
+	}
+}
+
+static struct flow_sessions *split(const struct flow_trace *trace)
+{
+	struct flow_sessions *s = NULL;
+	struct why why = {};
+
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){.by = DEMUX_THREAD}, &s, &why) == 0);
+	return s;
+}
+
+TEST(whole_sessions_unfold_to_what_they_were)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_random(seed, 2, 3000);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+
+		vec_each(&s->list, session)
+			for (enum fold_algorithm a = FOLD_LINEAR; a <= FOLD_SEARCH; a++) {
+				_cleanup_buf_ struct buf before = BUF_INIT(BUF_CAP_DEFAULT),
+							 after = BUF_INIT(BUF_CAP_DEFAULT);
+				_cleanup_free_ uint32_t *memo = xzalloc(s->forest.nodes.count * sizeof(*memo));
+				struct forest folded;
+				uint32_t node;
+
+				forest_init(&folded, trace->function_count);
+				node = fold_tree(&s->forest, session->tree, &(struct fold_options){.algorithm = a},
+						 &folded, memo);
+				unfold(&s->forest, &(struct forest_item){session->tree, 1}, 1, &before);
+				unfold(&folded, &(struct forest_item){node, 1}, 1, &after);
+				CHECK_EQ_TEXT(buf_text(&after), buf_text(&before));
+				CHECK_EQ_UINT(folded.nodes.items[node].calls, session->calls);
+				forest_done(&folded);
+			}
+	}
+}
+
+TEST(recursion_is_one_call_and_a_depth)
+{
+	struct forest forest;
+	struct forest_item row[3];
+	struct fold_recursion found;
+	uint32_t node, leaf;
+
+	forest_init(&forest, 16);
+	leaf = forest_leaf(&forest, 2);
+	node = forest_leaf(&forest, 1);
+	for (unsigned i = 0; i < 9; i++) {
+		row[0] = (struct forest_item){leaf, 2};
+		row[1] = (struct forest_item){node, 1};
+		row[2] = (struct forest_item){leaf, 1};
+		node = forest_cons(&forest, 1, row, 3);
+	}
+	found = fold_recursion(&forest, node);
+	CHECK_EQ_UINT(found.levels, 10);
+	CHECK_EQ_UINT(found.base, forest_leaf(&forest, 1));
+	CHECK_EQ_UINT(fold_recursion(&forest, leaf).levels, 1);
+	/* Other calls around one of the levels: it ends there. */
+	row[0].times = 5;
+	row[1].node = node;
+	node = forest_cons(&forest, 1, row, 3);
+	CHECK_EQ_UINT(fold_recursion(&forest, node).levels, 2);
+	forest_done(&forest);
+}
+
+/* Time to fold a row of n calls, twice as many should take about twice as long; four times is not linear any more. */
+TEST(the_linear_algorithm_is_linear)
+{
+	double took[2] = {1e18, 1e18};
+
+	for (unsigned round = 0; round < 5; round++)
+		for (unsigned size = 0; size < 2; size++) {
+			struct forest forest;
+			struct forest_row row = {};
+			uint64_t random = 5, start;
+
+			forest_init(&forest, 1000);
+			for (size_t i = 0; i < (size_t)100000 << size; i++) {
+				uint32_t fn = (uint32_t)(i % 700 < 500 ? i % 7 : unit_random(&random) % 900);
+
+				vec_push(&row.items, (struct forest_item){forest_leaf(&forest, fn), 1});
+			}
+			start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+			fold_row(&forest, &(struct fold_options){}, &row);
+			took[size] = min_of(took[size], (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start));
+			CHECK(row.items.count < (size_t)40000 << size);
+			vec_done(&row.items);
+			forest_done(&forest);
+		}
+	CHECK(took[1] < 4 * took[0]);
+}
+
+static uint64_t count_calls(const struct forest *forest, uint32_t node, uint32_t fn, unsigned depth, unsigned *deepest)
+{
+	struct forest_walk walk;
+	struct forest_item item;
+	uint64_t count = forest->nodes.items[node].fn == fn;
+
+	*deepest = max_of(*deepest, depth);
+	forest_walk_begin(&walk, forest, node);
+	while (forest_walk_next(&walk, &item))
+		count += item.times * count_calls(forest, item.node, fn, depth + 1, deepest);
+	return count;
+}
+
+TEST(hidden_functions_are_gone_and_the_others_are_all_there)
+{
+	char *hide[] = {(char *)"a", (char *)"x!e"};
+
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = sample_random(seed, 1, 2000);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+		uint32_t tree = s->list.items[0].tree, hidden, cut;
+		struct coarsen_options by_name = {.hide = {2, hide}}, by_depth = {.depth = 3};
+		struct coarsen c;
+		struct forest into;
+		unsigned deepest = 0, deepest_cut = 0;
+
+		forest_init(&into, trace->function_count);
+		coarsen_init(&c, &by_name, s);
+		hidden = coarsen_tree(&c, &s->forest, tree, &into);
+		for (uint32_t fn = 1; fn < trace->function_count; fn++) {
+			const char *name = trace->functions[fn].name;
+			uint64_t before = count_calls(&s->forest, tree, fn, 0, &deepest);
+
+			CHECK_EQ_UINT(count_calls(&into, hidden, fn, 0, &deepest),
+				      *name == 'a' || *name == 'e' ? 0 : before);
+		}
+		coarsen_done(&c);
+		coarsen_init(&c, &by_depth, s);
+		cut = coarsen_tree(&c, &s->forest, tree, &into);
+		(void)count_calls(&into, cut, 0, 0, &deepest_cut);
+		CHECK_EQ_UINT(deepest_cut, 3);
+		CHECK(deepest > 3);
+		coarsen_done(&c);
+		forest_done(&into);
+	}
+}
