@@ -177,9 +177,10 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 /* Whether it is the session's connection itself, not one that was made on its behalf. */
 static bool is_own_socket(const struct walk *walk, const struct flow_operation *op)
 {
-	uint32_t index = demux_socket_find(walk->demux, op->socket);
+	uint32_t own = walk->demux->sessions.items[walk->op_session].socket;
 
-	return index != DEMUX_NONE && walk->demux->sessions.items[walk->op_session].socket == index;
+	/* A session that is no connection's has all that it touches. */
+	return own == DEMUX_NONE || own == demux_socket_find(walk->demux, op->socket);
 }
 
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
@@ -193,7 +194,7 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	session->requests += walk->is_request;
 	session->start_ticks = min_of(session->start_ticks, op->start_ticks);
 	session->end_ticks = max_of(session->end_ticks, op->end_ticks);
-	if (demux_is_data(op))
+	if (demux_is_data(op) && is_own_socket(walk, op))
 		*(op->op == FLOW_OP_READ ? &session->rx_bytes : &session->tx_bytes) += (uint64_t)op->result;
 	session->errors +=
 		op->result < 0 && op->result != -EAGAIN && op->result != -EINTR && op->result != -EINPROGRESS;

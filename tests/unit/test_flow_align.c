@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Two programs on one time line: connections, messages and clocks are matched, and each has its share of the time. */
+#include "flow/align.h"
+#include "flow_sample.h"
+
+struct plan {
+	uint64_t proxy_ns, network_ns, server_ns; /* each way, where there are two */
+	int64_t offset_ns;                        /* of the server's clock */
+	double drift;
+	unsigned requests;
+	bool pieces; /* the request is sent in two writes and read in three */
+};
+
+static uint64_t server_time(const struct plan *p, uint64_t ns)
+{
+	return ns + (uint64_t)(p->offset_ns + (int64_t)(p->drift * (double)ns));
+}
+
+static void line(struct buf *out, uint64_t ns, const char *what, unsigned socket, unsigned bytes)
+{
+	buf_add_format(out, "1 %llu op-%s socket=%u fd=%u result=%u took=10\n", (unsigned long long)ns, what, socket,
+		       socket + 5, bytes);
+}
+
+static void write_request(const struct plan *p, struct buf *proxy, struct buf *server, uint64_t now)
+{
+	uint64_t sent = now + p->proxy_ns, there = sent + p->network_ns, answered = there + p->server_ns;
+	uint64_t back = answered + p->network_ns;
+
+	line(proxy, now - 10, "read", 1, 100);
+	if (p->pieces) {
+		line(proxy, sent - 500, "write", 2, 30);
+		line(proxy, sent, "write", 2, 70);
+		line(server, server_time(p, there - 400), "read", 1, 10);
+		line(server, server_time(p, there - 200), "read", 1, 50);
+		line(server, server_time(p, there - 10), "read", 1, 40);
+	} else {
+		line(proxy, sent, "write", 2, 100);
+		line(server, server_time(p, there - 10), "read", 1, 100);
+	}
+	line(server, server_time(p, answered), "write", 1, 900);
+	line(proxy, back - 10, "read", 2, 900);
+	line(proxy, back + p->proxy_ns, "write", 1, 900);
+}
+
+static struct align *run(const struct plan *p)
+{
+	_cleanup_buf_ struct buf proxy = BUF_INIT(BUF_CAP_DEFAULT), server = BUF_INIT(BUF_CAP_DEFAULT);
+	struct flow_trace *traces[2];
+	struct flow_sessions *sessions[2] = {};
+	struct align *align = NULL;
+	struct why why = {};
+	uint64_t now = 100000000;
+
+	buf_add_text(&proxy, "thread 1 pid=1 tid=1 name=p\n1 1000 call p!main\n"
+			     "1 1001 socket socket=1 fd=6 local=10.0.0.1:443 remote=10.0.0.9:999\n"
+			     "1 1002 op-accept socket=1 fd=6 result=6\n"
+			     "1 2000 call p!serve\n1 2001 op-read socket=1 fd=6 result=1\n"
+			     "1 2002 socket socket=2 fd=7 local=10.0.0.1:5555 remote=10.0.0.2:80\n"
+			     "1 2003 op-connect socket=2 fd=7\n");
+	buf_add_format(&server,
+		       "thread 1 pid=2 tid=2 name=s\n1 %llu call s!main\n"
+		       "1 %llu socket socket=1 fd=6 local=10.0.0.2:80 remote=10.0.0.1:5555\n"
+		       "1 %llu op-accept socket=1 fd=6 result=6\n",
+		       (unsigned long long)server_time(p, 3000), (unsigned long long)server_time(p, 3000),
+		       (unsigned long long)server_time(p, 3001));
+	for (unsigned i = 0; i < p->requests; i++, now += 50000000)
+		write_request(p, &proxy, &server, now);
+	traces[0] = sample_of_text(buf_text(&proxy));
+	traces[1] = sample_of_text(buf_text(&server));
+	for (unsigned i = 0; i < 2; i++)
+		REQUIRE(flow_sessions_new(traces[i], &(struct demux_options){}, &sessions[i], &why) == 0);
+	if (align_new(sessions[0], sessions[1], &align, &why) < 0)
+		fprintf(stderr, "# %s\n", why.text);
+	for (unsigned i = 0; i < 2; i++) {
+		flow_sessions_free(sessions[i]);
+		flow_trace_close(traces[i]);
+	}
+	return align;
+}
+
+/* Nothing arrives before it was sent. */
+static void check_order(const struct align *align)
+{
+	uint64_t last = 0;
+
+	vec_each(&align->list, x) {
+		CHECK(x->sent_ns <= x->received_ns);
+		CHECK(x->received_ns <= x->answered_ns);
+		CHECK(x->answered_ns <= x->returned_ns);
+		CHECK(x->sent_ns >= last);
+		last = x->sent_ns;
+	}
+}
+
+TEST(time_is_split_between_the_sides)
+{
+	static const struct {
+		struct plan plan;
+		enum align_side slowest;
+	} cases[] = {
+		{{.proxy_ns = 1000000, .network_ns = 20000, .server_ns = 50000, .requests = 10}, ALIGN_PROXY},
+		{{.proxy_ns = 10000, .network_ns = 20000, .server_ns = 5000000, .requests = 10}, ALIGN_SERVER},
+		{{.proxy_ns = 10000, .network_ns = 3000000, .server_ns = 50000, .requests = 10}, ALIGN_NETWORK},
+		{{.proxy_ns = 10000, .network_ns = 20000, .server_ns = 500000, .requests = 9, .pieces = true},
+		 ALIGN_SERVER},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct plan *p = &cases[i].plan;
+		_cleanup_(align_freep) struct align *align = run(p);
+
+		unit_note("case %u", i);
+		REQUIRE(align);
+		CHECK_EQ_UINT(align->exchanges, p->requests);
+		CHECK_EQ_UINT(align->matched, 1);
+		CHECK_EQ_INT(align->clock_offset_ns, 0);
+		CHECK_EQ_UINT(align->slowest, cases[i].slowest);
+		CHECK_NEAR((double)align->server_ns, (double)(p->server_ns * p->requests), 1000.0 * p->requests);
+		CHECK_NEAR((double)align->network_ns, (double)(p->network_ns * 2 * p->requests), 1000.0 * p->requests);
+		CHECK_NEAR((double)align->proxy_ns, (double)(p->proxy_ns * 2 * p->requests), 1000.0 * p->requests);
+		check_order(align);
+	}
+}
+
+TEST(clocks_that_differ_are_set_by_the_exchange)
+{
+	static const int64_t offsets[] = {5000000000, 77000000, 1234567890123};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(offsets); i++)
+		for (unsigned drifting = 0; drifting < 2; drifting++) {
+			struct plan p = {.proxy_ns = 10000,
+					 .network_ns = 30000,
+					 .server_ns = 400000,
+					 .requests = 40,
+					 .offset_ns = offsets[i],
+					 .drift = drifting ? 0.0005 : 0};
+			_cleanup_(align_freep) struct align *align = run(&p);
+
+			unit_note("offset %lld, drifting %u", (long long)offsets[i], drifting);
+			REQUIRE(align);
+			CHECK_EQ_UINT(align->exchanges, 40);
+			CHECK_EQ_UINT(align->slowest, ALIGN_SERVER);
+			check_order(align);
+			if (!drifting)
+				CHECK_NEAR((double)align->clock_offset_ns, (double)offsets[i], 40000.0);
+			else
+				CHECK_NEAR(align->clock_drift, p.drift, p.drift / 5);
+		}
+}
+
+TEST(strangers_do_not_match)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_random(3, 2, 500);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *one = NULL, *other = NULL;
+	struct align *align = NULL;
+	struct why why = {};
+
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &one, &why) == 0);
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &other, &why) == 0);
+	CHECK_ERR(align_new(one, other, &align, &why), -ENODATA);
+	CHECK_HAS_TEXT(why.text, "no request");
+}
