@@ -13,10 +13,13 @@
  */
 #pragma once
 
+#include "base/why.h"
 #include "event/head.h"
 #include "record/value.h"
 
-#define EVENT_PROGRAMS_MAX 4
+struct kernel_object;
+
+#define EVENT_PROGRAMS_MAX 8
 #define EVENT_HOOKS_MAX    4
 
 /* Programs that do a job together: all of them are attached, or the hook is not used. */
@@ -27,6 +30,8 @@ struct event_hook {
 	 * copy sees. They tell each other apart what was told already, and only what all of them missed is lost.
 	 */
 	bool twins;
+	/* For programs whose section does not say all of where they go (attach.h); NULL: it does. */
+	int (*attach)(struct kernel_object *object, const char *program, struct why *why);
 };
 
 /* Something that must be seen for the event to be told. */

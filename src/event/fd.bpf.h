@@ -7,19 +7,30 @@
 
 #include "event/event.bpf.h"
 
-/* The running process's socket with that descriptor. NULL for a descriptor that is not there; it must be a socket's. */
-static __always_inline struct sock *event_fd_sock(__u32 fd)
+#define S_IFMT   0170000
+#define S_IFSOCK 0140000
+
+/* What the running process has open under that number; NULL: nothing. */
+static __always_inline struct file *event_fd_file(__u32 fd)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files, *file = NULL;
-	struct socket *socket;
 
 	if (!table || fd >= BPF_CORE_READ(table, max_fds))
 		return NULL;
 	files = BPF_CORE_READ(table, fd);
 	bpf_probe_read_kernel(&file, sizeof(file), &files[fd]);
-	if (!file)
+	return file;
+}
+
+/* The running process's socket with that descriptor; NULL for one that is not there or is no socket. */
+static __always_inline struct sock *event_fd_sock(__u32 fd)
+{
+	struct file *file = event_fd_file(fd);
+	struct socket *socket;
+
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
 		return NULL;
 	socket = BPF_CORE_READ(file, private_data);
 	return socket ? BPF_CORE_READ(socket, sk) : NULL;

@@ -9,6 +9,8 @@
 #include "base/net_types.h"
 
 #define EVENT_COMM_LEN 16
+/* Room for the path of a UNIX socket, its end included. A power of two: the verifier understands masks. */
+#define EVENT_PATH_LEN 64
 
 struct event_head {
 	__u64 time_ns; /* since boot while it is in the kernel, CLOCK_REALTIME once the program has it */

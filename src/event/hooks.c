@@ -109,13 +109,13 @@ bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *r
 	return false;
 }
 
-int hook_plan_each(const struct hook_plan *plan, int (*fn)(const char *program, void *context), void *context)
+int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context)
 {
 	vec_each(&plan->choices, choice) {
 		const struct event_hook *hook = hook_choice_get(choice);
 
 		for (unsigned i = 0; hook && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++) {
-			int r = fn(hook->programs[i], context);
+			int r = fn(hook, hook->programs[i], context);
 
 			if (r < 0)
 				return r;

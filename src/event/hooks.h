@@ -41,4 +41,5 @@ static inline const struct event_hook *hook_choice_get(const struct hook_choice 
 }
 
 /* Calls fn for each program of the plan until one returns a negative errno. */
-int hook_plan_each(const struct hook_plan *plan, int (*fn)(const char *program, void *context), void *context);
+typedef int (*hook_program_fn)(const struct event_hook *hook, const char *program, void *context);
+int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context);

@@ -83,7 +83,7 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	return 0;
 }
 
-static int choose(const char *program, void *context)
+static int choose(const struct event_hook *hook _unused_, const char *program, void *context)
 {
 	struct live *live = context;
 
@@ -111,10 +111,11 @@ static int open_object(struct live *live, struct why *why)
 	return r;
 }
 
-static int attach(const char *program, void *context)
+static int attach(const struct event_hook *hook, const char *program, void *context)
 {
 	struct live *live = context;
-	int r = kernel_object_attach(live->object, program, &live->why);
+	int r = hook->attach ? hook->attach(live->object, program, &live->why)
+			     : kernel_object_attach(live->object, program, &live->why);
 
 	if (r < 0)
 		snprintf(live->failed, sizeof(live->failed), "%s", program);

@@ -15,15 +15,3 @@ struct sock_io_event {
 	struct event_head head;
 	struct sock_io data;
 };
-
-/* sock.connect: finished, one way or the other. */
-struct sock_connect {
-	__u64 lat_ns;
-	__u32 error;
-	__u32 unused;
-};
-
-struct sock_connect_event {
-	struct event_head head;
-	struct sock_connect data;
-};

@@ -105,6 +105,7 @@ struct css_set {
 
 /* Files: from a descriptor to its socket (accept, connect, task_file iterator). */
 struct inode {
+	unsigned short i_mode;
 	unsigned long i_ino;
 };
 
@@ -239,6 +240,17 @@ struct inet_sock {
 	__be32 inet_saddr;
 	__be16 inet_sport;
 	__u8 tos;
+};
+
+/* Options of a socket are bits of one word from 6.6 on, and fields of their own before. */
+struct inet_sock___flags {
+	unsigned long inet_flags;
+};
+
+struct inet_sock___bits {
+	__u8 freebind : 1;
+	__u8 transparent : 1;
+	__u8 bind_address_no_port : 1;
 };
 
 struct udp_sock {
@@ -493,9 +505,16 @@ struct skb_shared_info {
 	unsigned int gso_type;
 };
 
-/* Registers at a system call, as the kernel has them; one of the two numbers is there. */
+/* Registers at a system call, as the kernel has them: those of x86, then those of arm64. */
 struct pt_regs___kernel {
 	unsigned long orig_ax;
+	unsigned long di;
+	unsigned long si;
+	unsigned long dx;
+	unsigned long r10;
+	unsigned long r8;
+	u64 regs[31];
+	u64 orig_x0;
 	int syscallno;
 };
 

@@ -20,7 +20,7 @@ enum aggregate_kind {
 	AGGREGATE_TOP, /* a sum, largest first, the first rows only */
 };
 
-#define AGGREGATE_EVENTS_MAX 4
+#define AGGREGATE_EVENTS_MAX 8
 
 /* A key that is found from a field: the text that stands for its value (NULL: unknown), which lives as long as the run. */
 struct aggregate_label {
