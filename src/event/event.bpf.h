@@ -78,6 +78,10 @@ struct {
 /* What new groups begin with. */
 const volatile struct event_group event_no_group __weak = {};
 
+/* Numbers of stacks: none is known yet, and there is none. */
+#define EVENT_STACK_OPEN -1
+#define EVENT_STACK_NONE -2
+
 struct event_room {
 	__u64 taken;
 	char key[EVENT_KEYS_MAX * EVENT_KEY_ROOM];
@@ -165,19 +169,23 @@ static __always_inline void event_init(const volatile struct event_config *confi
 	head->event = config->id;
 	head->cpu = bpf_get_smp_processor_id();
 	head->uid = EVENT_UNKNOWN32;
-	head->kstack_id = -1;
-	head->ustack_id = -1;
+	head->kstack_id = EVENT_STACK_OPEN;
+	head->ustack_id = EVENT_STACK_OPEN;
 	if (config->needs & EVENT_NEED_TIME)
 		head->time_ns = bpf_ktime_get_boot_ns();
 }
 
+/* Programs of control groups may not ask for stacks: their files define EVENT_WITHOUT_STACKS before including this one. */
 static __always_inline void event_set_stacks(const volatile struct event_config *config, void *ctx,
 					     struct event_head *head)
 {
-	if (config->needs & EVENT_NEED_KSTACK)
+#ifndef EVENT_WITHOUT_STACKS
+	/* Where an event is told elsewhere than it began, the stacks of its beginning are set already. */
+	if (config->needs & EVENT_NEED_KSTACK && head->kstack_id == EVENT_STACK_OPEN)
 		head->kstack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, 0);
-	if (config->needs & EVENT_NEED_USTACK)
+	if (config->needs & EVENT_NEED_USTACK && head->ustack_id == EVENT_STACK_OPEN)
 		head->ustack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, BPF_F_USER_STACK);
+#endif
 }
 
 /* The process that runs: only where the kernel acts on its behalf (system calls), never in a softirq. */

@@ -22,6 +22,9 @@ EVENT(sock_connect, struct sock_connect_event)
 
 struct connecting {
 	__u64 began_ns; /* 0: nothing under way */
+	/* Who asked for it: the answer arrives while somebody else runs. */
+	__s32 kstack_id;
+	__s32 ustack_id;
 };
 EVENT_SOCK_STORE(sock_connect, began, struct connecting);
 
@@ -67,9 +70,21 @@ static __always_inline int connect_ended(void *ctx, struct sock *sk, struct conn
 	if (!e)
 		return 0;
 	event_set_sock(&sock_connect_config, &e->head, sk);
+	e->head.kstack_id = connecting->kstack_id;
+	e->head.ustack_id = connecting->ustack_id;
 	e->data.lat_ns = bpf_ktime_get_boot_ns() - began_ns;
 	e->data.error = error;
 	return sock_connect_end(ctx, e);
+}
+
+static __always_inline void connect_began(void *ctx, struct connecting *connecting)
+{
+	struct event_head head = {.kstack_id = EVENT_STACK_OPEN, .ustack_id = EVENT_STACK_OPEN};
+
+	event_set_stacks(&sock_connect_config, ctx, &head);
+	connecting->kstack_id = head.kstack_id < 0 ? EVENT_STACK_NONE : head.kstack_id;
+	connecting->ustack_id = head.ustack_id < 0 ? EVENT_STACK_NONE : head.ustack_id;
+	connecting->began_ns = bpf_ktime_get_boot_ns();
 }
 
 static __always_inline int connect_state(void *ctx, struct sock *sk, int oldstate, int newstate)
@@ -80,7 +95,7 @@ static __always_inline int connect_state(void *ctx, struct sock *sk, int oldstat
 	if (newstate == SOCKET_SYN_SENT) {
 		connecting = bpf_sk_storage_get(&sock_connect_began, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 		if (connecting)
-			connecting->began_ns = bpf_ktime_get_boot_ns();
+			connect_began(ctx, connecting);
 		bpf_map_delete_elem(&sock_connect_told, &address);
 		/* The owner's own program may run after this one. */
 		event_learn_owner(sk);
@@ -117,8 +132,8 @@ static __always_inline int call_began(void *ctx, struct pt_regs *regs)
 /* Results after which the state will tell, or which are about a connection that was told. */
 static __always_inline bool is_under_way(long result)
 {
-	return result == 0 || result == -EINPROGRESS || result == -EALREADY || result == -EISCONN ||
-	       result == -EINTR || result == -ERESTARTSYS;
+	return result == 0 || result == -EINPROGRESS || result == -EALREADY || result == -EISCONN || result == -EINTR ||
+	       result == -ERESTARTSYS;
 }
 
 static __always_inline bool was_told(struct sock *sk, long result)

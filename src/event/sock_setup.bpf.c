@@ -8,7 +8,7 @@
 #define INET_FLAGS_TRANSPARENT          15
 #define INET_FLAGS_BIND_ADDRESS_NO_PORT 18
 
-#define SOCK_TYPE_MASK 15
+#define SOCK_TYPE_MASK                  15
 
 static __always_inline __u32 error_of(long result)
 {

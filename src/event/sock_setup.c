@@ -53,8 +53,8 @@ static const struct event_role bind_roles[] = {
 		.hooks = {{.programs = {"sock_bind_exit"}}, {.programs = {"sock_bind_any_exit"}}},
 	},
 };
-EVENT_TYPE(sock_bind, "sock.bind", struct sock_bind, bind_fields, bind_roles,
-	   "an application gave a socket an address", .current = true);
+EVENT_TYPE(sock_bind, "sock.bind", struct sock_bind, bind_fields, bind_roles, "an application gave a socket an address",
+	   .current = true);
 
 #define L struct sock_listen
 static const struct field listen_fields[] = {

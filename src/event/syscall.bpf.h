@@ -69,7 +69,6 @@ static __always_inline unsigned long event_syscall_arg(struct pt_regs *regs, int
 
 #define AF_UNIX_PATH 2 /* where the path begins in the address */
 
-
 /* An address of the application's, as far as it is one of IP: which end of the head it is, the caller says. */
 static __always_inline void event_set_user_addr(struct event_head *head, const void *from, struct addr *addr,
 						__u16 *port)

@@ -109,9 +109,22 @@ struct inode {
 	unsigned long i_ino;
 };
 
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
 struct file {
 	void *private_data;
 	struct inode *f_inode;
+	struct path f_path;
 };
 
 struct fdtable {
@@ -519,6 +532,10 @@ struct pt_regs___kernel {
 };
 
 /* What a tracepoint has beyond what all kernels give: asked for by the record that tracefs would show. */
+struct trace_event_raw_udp_fail_queue_rcv_skb___packet {
+	__u16 family;
+};
+
 struct trace_event_raw_tcp_retransmit_skb___error {
 	int err;
 };
