@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of the socket layer. */
 #include "event/sock.h"
-#include "event/event.bpf.h"
+#include "event/syscall.bpf.h"
 
 #define MSG_PEEK 2
 
@@ -78,3 +78,24 @@ int BPF_PROG(sock_recv_inet6, struct socket *socket, void *message, __u64 size, 
 {
 	return received(ctx, socket->sk, result, flags);
 }
+
+/* What is spliced out of a socket passes none of the above. */
+static __always_inline int spliced(void *ctx, struct pt_regs *regs, long result)
+{
+	struct sock_io_event *e;
+	struct sock *sk;
+
+	if (result <= 0)
+		return 0;
+	sk = event_fd_sock((__u32)event_syscall_arg(regs, 0));
+	if (!sk)
+		return 0;
+	e = sock_recv_begin();
+	if (!e)
+		return 0;
+	event_set_found_sock(&sock_recv_config, &e->head, sk);
+	e->data.bytes = (__u64)result;
+	return sock_recv_end(ctx, e);
+}
+
+EVENT_SYSCALL(sock_recv_splice, splice, spliced)

@@ -24,6 +24,11 @@ static const struct event_role recv_roles[] = {
 		.name = "receives",
 		.hooks = {{.programs = {"sock_recv_length"}}, {.programs = {"sock_recv_inet", "sock_recv_inet6"}}},
 	},
+	{
+		.name = "calls of splice",
+		.without = "what is spliced out of a socket is not told",
+		.hooks = {{.programs = {"sock_recv_splice_exit"}}, {.programs = {"sock_recv_splice_any_exit"}}},
+	},
 };
 EVENT_TYPE(sock_recv, "sock.recv", struct sock_io, io_fields, recv_roles,
 	   "an application read from a socket; looking without taking (MSG_PEEK) is not told", .current = true);

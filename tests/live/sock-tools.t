@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The socket tools against programs that know what they did, and the kernel's own counters.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 unshare
+
+load=$live_dir/sock-load.py
+ns_make host
+
+# traced NAME EVENTS LOAD ...: what the load says is in $room/NAME.facts, the events in $room/NAME.json.
+traced() {
+	local name=$1 events=$2
+	shift 2
+	in_ns "$host" "$nest" trace "$events" -o "$room/$name.json" --json -- python3 "$load" "$@" >"$room/$name.facts" \
+		2>"$room/$name.err" || diag "$(cat "$room/$name.err")"
+}
+
+# check NAME PYTHON-EXPRESSION: of the events in r and what the load said in f.
+check() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1] + ".json")]
+f = json.load(open(sys.argv[1] + ".facts"))
+def of(event): return [e for e in r if e["event"] == event]
+print(eval(sys.argv[2]))' "$room/$1" "$2"
+}
+
+# --- making, binding, listening --------------------------------------------------------------------------------------
+
+# In every way in which the end of a system call can be seen.
+setup_checks() {
+	is "$(check setup '[(e["family"], e["proto"], e["type"], e["error"]) for e in of("sock.create")]')" \
+		"[('ipv4', 'tcp', 'stream', None), ('ipv6', 'udp', 'dgram', None), ('unix', None, 'stream', None), ('ipv4', 'tcp', 'stream', None), ('ipv4', '99', 'stream', 'EPROTONOSUPPORT')]" \
+		"sock.create: every call of socket$1"
+	is "$(check setup '[(e["laddr"], e["lport"], e["error"], e["path"]) for e in of("sock.bind")] ==
+		[("127.0.0.1", f["port"], None, None), ("::1", f["port6"], None, None), (None, None, None, f["unix"]),
+		 ("127.0.0.1", f["port"], f["in_use"], None), ("192.0.2.77", 4711, f["not_ours"], None)]')" True \
+		"sock.bind: the port that the kernel chose, and what was asked for in vain$1"
+	is "$(check setup '[f["in_use"], f["not_ours"], of("sock.bind")[0]["options"], of("sock.bind")[3]["options"]]')" \
+		"['EADDRINUSE', 'EADDRNOTAVAIL', ['reuseaddr'], None]" "sock.bind: errors and options$1"
+	is "$(check setup '[(e["lport"], e["asked"], e["backlog_max"]) for e in of("sock.listen")] ==
+		[(f["port"], 7, 7), (f["port"], 100000, f["most"]), (None, 3, 3)]')" True \
+		"sock.listen: what was asked for and what was granted$1"
+}
+traced setup sock.create,sock.bind,sock.listen setup
+setup_checks ''
+if unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
+	in_ns "$host" unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$0" "$@"' "$nest" trace \
+		sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- python3 "$load" setup >"$room/setup.facts" 2>"$room/setup.err"
+	setup_checks ', with tracefs'
+else
+	skip 'with tracefs' 'tracefs cannot be mounted here'
+fi
+
+# --- connecting ------------------------------------------------------------------------------------------------------
+
+traced connect sock.connect connect
+is "$(check connect '[[e["rport"], e["error"]] for e in r] == f and len(r) == 11')" True \
+	'sock.connect: every attempt once, in order, with the error that the program saw'
+is "$(check connect '[f[1][1], f[3][1], f[4][1], f[7][1], f[10][1]]')" \
+	"['ECONNREFUSED', 'ECONNREFUSED', 'ENETUNREACH', 'ENOENT', 'EADDRNOTAVAIL']" \
+	'refused, refused later, no route, no such file, no port left'
+is "$(check connect '[(e["family"], e["proto"], e["raddr"]) for e in r[5:7]]')" \
+	"[('ipv4', 'udp', '127.0.0.1'), ('ipv4', 'udp', '127.0.0.1')]" 'UDP too; a mapped address is an IPv4 address'
+is "$(check connect '[r[7]["path"], {e["comm"] for e in r}, all(e["lat_ns"] > 0 for e in r)]')" \
+	"['/nonexistent/nest', {'python3'}, True]" 'the path, the owner, a time'
+
+# --- the first byte --------------------------------------------------------------------------------------------------
+
+traced slow sock.firstbyte,sock.connect slow 150
+is "$(check slow '[(e["rport"] == f, 150e6 <= e["lat_ns"] < 3e9, e["bytes"]) for e in of("sock.firstbyte")]')" \
+	'[(True, True, 1)]' 'sock.firstbyte: once, with the time that the server took'
+is "$(check slow 'of("sock.connect")[0]["lat_ns"] < of("sock.firstbyte")[0]["lat_ns"]')" True 'the connection was there before'
+
+# --- lives -----------------------------------------------------------------------------------------------------------
+
+traced life sock.close,udp.close,sock.accept life
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["span_ns"] > 100e6) for e in of("sock.close") if e["lport"] == f["client"]]')" \
+	'[(7807, 7919, 37, True)]' 'sock.close: the client of a TCP session'
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["span_ns"] > 100e6) for e in of("sock.close") if e["rport"] == f["client"]]')" \
+	'[(7919, 7807, True)]' 'and its server'
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"], e["raddr"], e["rport"] == f["udp_to"]) for e in of("udp.close") if e["lport"] == f["udp_by"]]')" \
+	"[(4633, 0, 41, 0, '127.0.0.1', True)]" 'udp.close: 41 datagrams of 113 bytes out'
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"]) for e in of("udp.close") if e["lport"] == f["udp_to"]]')" \
+	'[(0, 4633, 0, 41)]' 'and in; looking at them first counts nothing'
+is "$(check life '[e["lport"] == f["server"] and e["rport"] == f["client"] for e in of("sock.accept")]')" '[True]' 'sock.accept: once'
+
+# A process that is killed closes, too.
+nest_bg trace sock.close -N "$host" --json
+wait_ready "$nest_err" || exit 1
+in_ns "$host" python3 -c 'import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("127.0.0.1", 4715))
+s.send(b"x" * 13)
+os.kill(os.getpid(), 9)' 2>/dev/null
+wait_for 5 grep -q '"rport":4715' "$nest_out"
+end_bg "$nest_pid"
+like "$(grep '"rport":4715' "$nest_out")" '"comm":"python3".*"tx_bytes":13,' 'sock.close: of a process that was killed'
+
+# --- descriptors handed over -----------------------------------------------------------------------------------------
+
+traced pass sock.pass pass
+is "$(check pass '[(e["action"], e["socket_fd"], e["fd"]) for e in r] ==
+	[("send", f["from"], fd) for fd in f["sent"]] + [("recv", f["to"], fd) for fd in f["received"]]')" True \
+	'sock.pass: each descriptor, as sender and receiver have it'
+is "$(check pass '[[e["file"] for e in r] == [f["file"], "pipe", "UNIX"] * 2, len(f["sent"])]')" '[True, 3]' 'with the names of what they are'
+
+# --- queues ----------------------------------------------------------------------------------------------------------
+
+nest_bg udpdrop -N "$host" --json
+wait_ready "$nest_err" || exit 1
+drop_out=$nest_out drop_pid=$nest_pid
+traced flood sock.overflow,sock.queued flood 157 997
+wait_for 5 test -s "$drop_out"
+end_bg "$drop_pid"
+cp "$drop_out" "$room/drop.json"
+cp "$room/flood.facts" "$room/drop.facts"
+compare "$(check flood 'f["lost"]')" -gt 50 'a socket that does not read loses datagrams'
+is "$(check drop 'len(r) == f["lost"]')" True 'udpdrop: as many as RcvbufErrors counts'
+is "$(check drop '{(e["comm"], e["laddr"], e["lport"] == f["port"], e["raddr"], e["rport"] == f["from"], e["bytes"], e["reason"], e["rcvbuf"] == f["rcvbuf"]) for e in r}')" \
+	"{('python3', '127.0.0.1', True, '127.0.0.1', True, 997, 'receive-queue', True)}" 'with both ends, the reader and the size'
+is "$(check flood '[len(of("sock.overflow")) == f["lost"], len(of("sock.queued")) == f["read"]]')" '[True, True]' \
+	'sock.overflow and sock.queued: what did not fit, what did'
+is "$(check flood '[sorted(e["recvq_bytes"] for e in of("sock.queued")) == [e["recvq_bytes"] for e in of("sock.queued")], of("sock.queued")[0]["full"] < of("sock.queued")[-1]["full"]]')" \
+	'[True, True]' 'sock.queued: the queue fills up'
+
+# --- bytes -----------------------------------------------------------------------------------------------------------
+
+traced bytes sock.send,sock.recv bytes
+python3 - "$room/bytes" >"$room/bytes.out" <<'PY'
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1] + ".json")]
+for way, port, sent, received in json.load(open(sys.argv[1] + ".facts")):
+    tx = sum(e["bytes"] for e in events if e["event"] == "sock.send" and e["lport"] == port)
+    rx = sum(e["bytes"] for e in events if e["event"] == "sock.recv" and e["rport"] == port)
+    print(way, tx == sent, rx == received == sent)
+PY
+compare "$(wc -l <"$room/bytes.out")" -ge 5 'five ways of reading or more'
+while read -r way tx rx; do
+	is "$tx $rx" 'True True' "$way: bytes of the calls"
+done <"$room/bytes.out"
+
+# --- the tools -------------------------------------------------------------------------------------------------------
+
+# tool ARGUMENT ... -- LOAD ...: the output of a tool over a load, as JSON lines in $room/tool.json.
+tool() {
+	local arguments=()
+	while [ "$1" != -- ]; do
+		arguments+=("$1")
+		shift
+	done
+	shift
+	in_ns "$host" "$nest" "${arguments[@]}" -o "$room/tool.json" --json -- python3 "$load" "$@" >"$room/tool.facts" 2>"$room/tool.err"
+}
+tool sockstat -- setup
+is "$(check tool 'sorted((e["event"], e["count"]) for e in r)')" "[('sock.bind', 5), ('sock.create', 5), ('sock.listen', 3)]" 'sockstat'
+tool sofamily -- life
+is "$(check tool 'sorted((e["event"], e["comm"], e["family"], e["count"]) for e in r)')" \
+	"[('sock.accept', 'python3', 'ipv4', 1), ('sock.connect', 'python3', 'ipv4', 2)]" 'sofamily'
+tool soprotocol -- life
+is "$(check tool 'sorted((e["event"], e["proto"], e["count"]) for e in r)')" \
+	"[('sock.accept', 'tcp', 1), ('sock.connect', 'tcp', 1), ('sock.connect', 'udp', 1)]" 'soprotocol'
+tool socksize --where 'proto == udp' -- life
+is "$(check tool 'sorted((e["event"], e["comm"], e["count"], [(s["lo"], s["count"]) for s in e["hist"] if s["count"]]) for e in r)')" \
+	"[('sock.recv', 'python3', 41, [(64, 41)]), ('sock.send', 'python3', 41, [(64, 41)])]" 'socksize'
+tool socketio --where 'proto == udp' -- life
+is "$(check tool 'sorted((e["event"], e["count"], e["sum"]) for e in r)')" "[('sock.recv', 41, 4633), ('sock.send', 41, 4633)]" 'socketio'
+tool udptop 60 -- life
+is "$(check tool 'sorted((e["lport"] == f["udp_by"], e["tx_bytes"], e["rx_bytes"]) for e in r)')" '[(False, 0, 4633), (True, 4633, 0)]' 'udptop'
+tool sormem --share -- flood 30 997
+is "$(check tool 'sum(s["count"] for e in r for s in e["hist"]) == f["read"]')" True 'sormem'
+tool so1stbyte -- slow 60
+is "$(check tool '[(e["comm"], e["count"]) for e in r]')" "[('python3', 1)]" 'so1stbyte'
+tool soconnlat -- connect
+is "$(check tool 'sorted((str(e["error"]), e["count"]) for e in r)')" \
+	"[('EADDRNOTAVAIL', 1), ('ECONNREFUSED', 2), ('ENETUNREACH', 1), ('None', 6)]" 'soconnlat: by outcome, of IP alone'
+tool soconnect -x -- connect
+is "$(check tool 'len(r)')" 5 'soconnect -x'
+tool udpconnect -- connect
+is "$(check tool '[e["rport"] for e in r]')" '[4713, 4714]' 'udpconnect'
+tool bindsnoop -- setup
+is "$(check tool '[e["proto"] for e in r]')" "['tcp', 'udp', 'tcp', 'tcp']" 'bindsnoop'
+tool tcpbind -x -- setup
+is "$(check tool '[e["error"] for e in r]')" "['EADDRINUSE', 'EADDRNOTAVAIL']" 'tcpbind -x'
+tool solisten -- setup
+is "$(check tool 'len(r)')" 3 'solisten'
+tool solife -- life
+is "$(check tool 'sorted(e["proto"] for e in r)')" "['tcp', 'tcp', 'udp']" 'solife'
+tool udplife -- life
+is "$(check tool 'sorted((e["tx_bytes"], e["rx_bytes"]) for e in r)')" '[(0, 4633), (4633, 0)]' 'udplife'
+tool sofdsnoop -- pass
+is "$(check tool 'len(r)')" 6 'sofdsnoop'
+
+finish
