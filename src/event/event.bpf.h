@@ -222,18 +222,21 @@ static __always_inline void event_set_owner(const volatile struct event_config *
 	__builtin_memcpy(head->comm, owner->comm, sizeof(head->comm));
 }
 
-/* The running process uses this socket: from now on it is the owner. */
-static __always_inline void event_learn_owner(struct sock *sk)
+static __always_inline void event_fill_owner(struct sock_owner *owner)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-
-	if (!owner || owner->pid_tgid == id)
-		return;
-	owner->pid_tgid = id;
+	owner->pid_tgid = bpf_get_current_pid_tgid();
 	owner->uid = (__u32)bpf_get_current_uid_gid();
 	owner->cgroup_id = bpf_get_current_cgroup_id();
 	bpf_get_current_comm(owner->comm, sizeof(owner->comm));
+}
+
+/* The running process uses this socket: from now on it is the owner. */
+static __always_inline void event_learn_owner(struct sock *sk)
+{
+	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (owner && owner->pid_tgid != bpf_get_current_pid_tgid())
+		event_fill_owner(owner);
 }
 
 static __always_inline void event_set_v4(struct addr *addr, __be32 four)

@@ -28,12 +28,15 @@ struct connecting {
 };
 EVENT_SOCK_STORE(sock_connect, began, struct connecting);
 
-/* Sockets whose failure was told by their state, until the call has returned. The end of a call has no socket storage. */
+/*
+ * Sockets whose failure was told by their state, until a call has returned it. The end of a call has no socket storage, so
+ * they are known by address; the cookie tells a new socket at an old one's address.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u64);
-	__type(value, __u8);
+	__type(value, __u64);
 } sock_connect_told SEC(".maps");
 
 /* When a thread began its call. */
@@ -51,7 +54,7 @@ static __always_inline int connect_ended(void *ctx, struct sock *sk, struct conn
 	struct sock_connect_event *e;
 	__u64 began_ns = connecting->began_ns, address = (__u64)sk;
 	__u32 error = newstate == SOCKET_CLOSE ? (__u32)sk->sk_err : 0;
-	__u8 yes = 1;
+	__u64 cookie;
 
 	/* Of two programs that see the same change, one speaks. */
 	connecting->began_ns = 0;
@@ -64,8 +67,10 @@ static __always_inline int connect_ended(void *ctx, struct sock *sk, struct conn
 		/* Closed without an error: the application did not wait for the answer. */
 		error = ECANCELED;
 	}
-	if (error)
-		bpf_map_update_elem(&sock_connect_told, &address, &yes, BPF_ANY);
+	if (error) {
+		cookie = bpf_get_socket_cookie(sk);
+		bpf_map_update_elem(&sock_connect_told, &address, &cookie, BPF_ANY);
+	}
 	e = sock_connect_begin();
 	if (!e)
 		return 0;
@@ -140,13 +145,14 @@ static __always_inline bool was_told(struct sock *sk, long result)
 {
 	__u16 protocol = sk ? BPF_CORE_READ(sk, sk_protocol) : 0;
 	__u16 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
-	__u64 address = (__u64)sk;
+	__u64 address = (__u64)sk, *cookie;
 
 	if ((family != AF_INET && family != AF_INET6) || (protocol != IPPROTO_TCP && protocol != IPPROTO_MPTCP))
 		return false;
 	if (is_under_way(result))
 		return true;
-	if (!bpf_map_lookup_elem(&sock_connect_told, &address))
+	cookie = bpf_map_lookup_elem(&sock_connect_told, &address);
+	if (!cookie || *cookie != (__u64)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter))
 		return false;
 	bpf_map_delete_elem(&sock_connect_told, &address);
 	return true;

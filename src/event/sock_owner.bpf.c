@@ -20,6 +20,17 @@ int BPF_PROG(sock_owner_state, struct sock *sk, int oldstate, int newstate)
 	return 0;
 }
 
+/* Who made it, until somebody uses it: a server that only waits has done nothing else that is seen. */
+SEC("cgroup/sock_create")
+int sock_owner_create(struct bpf_sock *ctx)
+{
+	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (owner)
+		event_fill_owner(owner);
+	return 1; /* It may be made. */
+}
+
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(sock_owner_send, struct sock *sk, int result, int flags)
 {

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How owners of sockets are learnt: no event of its own, but a part of most. */
 #include "event/sock_owner.h"
+#include "event/attach.h"
 
 const struct event_role sock_owner_roles[SOCK_OWNER_ROLES] = {
 	{
 		.name = "connect, listen, close",
 		.without = "owners of sockets are learnt when they are used only",
 		.hooks = {{.programs = {"sock_owner_state"}}},
+	},
+	{
+		.name = "sockets made",
+		.without = "sockets that wait for their first datagram have no owner yet",
+		.hooks = {{.programs = {"sock_owner_create"}, .attach = event_attach_cgroups}},
 	},
 	{
 		.name = "owners who send",

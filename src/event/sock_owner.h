@@ -4,7 +4,7 @@
 
 #include "event/event.h"
 
-#define SOCK_OWNER_ROLES 3
+#define SOCK_OWNER_ROLES 4
 extern const struct event_role sock_owner_roles[SOCK_OWNER_ROLES];
 /* How children of followed processes are found (tree.bpf.c). */
 extern const struct event_role event_tree_role;

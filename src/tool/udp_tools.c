@@ -68,11 +68,7 @@ TOOL(udplife_tool);
 /* --- udptop --- */
 
 static const char *const udptop_examples[] = {
-	"nest udptop",
-	"who moves most by UDP, every second",
-	"nest udptop 10 1",
-	"once, over ten seconds",
-	NULL,
+	"nest udptop", "who moves most by UDP, every second", "nest udptop 10 1", "once, over ten seconds", NULL,
 };
 
 static const struct tool udptop_tool = {
