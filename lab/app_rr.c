@@ -2,6 +2,8 @@
 /* Request and response: rr asks, chat talks at a human pace, rrd answers both. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -13,6 +15,7 @@ struct rr_config {
 	uint64_t resp;
 	uint64_t interval_ns;
 	uint64_t write2;
+	uint64_t cork;
 };
 
 struct chat_config {
@@ -112,6 +115,14 @@ static void idle_ready(struct conn *conn)
 		conn_lost(conn, EPROTO);
 }
 
+static void set_cork(struct conn *conn, struct exchange *x, bool wanted)
+{
+	int on = wanted;
+
+	if (x->is_corked != wanted && setsockopt(conn->fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)) == 0)
+		x->is_corked = wanted;
+}
+
 static void rr_next(struct conn *conn)
 {
 	const struct rr_config *config = conn->config;
@@ -119,6 +130,7 @@ static void rr_next(struct conn *conn)
 	int r;
 
 	x->in_two = config->write2;
+	set_cork(conn, x, config->cork);
 	/* Without an interval the next one follows at once, but the loop must breathe. */
 	for (unsigned int turn = 0; turn < 16; turn++) {
 		uint64_t spent_ns;
@@ -288,6 +300,8 @@ static const struct app_option rr_options[] = {
 	{"resp", OPTION_BYTES, MEMBER(struct rr_config, resp), "100", "length of a response, bytes", .max = RR_LEN_MAX},
 	{"interval_ms", OPTION_MS, MEMBER(struct rr_config, interval_ns), "0",
 	 "from one request to the next (0: no pause)", .is_live = true},
+	{"cork", OPTION_FLAG, MEMBER(struct rr_config, cork), "0", "hold back what is less than a segment (TCP_CORK)",
+	 .is_live = true},
 	{"write2", OPTION_FLAG, MEMBER(struct rr_config, write2), "0", "send each request in two writes",
 	 .is_live = true},
 };

@@ -18,7 +18,8 @@ struct exchange {
 	uint32_t got;
 	uint64_t began_ns;
 	bool is_running;
-	bool in_two; /* the request goes out in two writes */
+	bool in_two;    /* the request goes out in two writes */
+	bool is_corked; /* TCP_CORK is on */
 };
 
 /* Begins an exchange; size is at least RR_HEADER_LEN. */

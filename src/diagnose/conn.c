@@ -168,7 +168,8 @@ struct conn_track {
 	double lost_before[RECENT - 1], sent_before[RECENT - 1]; /* bytes, newest first */
 	uint64_t restart_cost_ns;
 	unsigned restart_window; /* when that was, counted from 1; 0: never */
-	uint8_t lossy;           /* a bit for each earlier window, newest lowest: something was lost, and it went on */
+	unsigned pauses;
+	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
 };
 
 struct conn_state {
@@ -239,9 +240,13 @@ static void note_restart(const struct window *window, struct conn_track *c, cons
 	uint32_t least = before->cwnd;
 	unsigned rounds = 0;
 
-	if (before->unacked > 0 || before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->unacked == 0 ||
-	    t->notsent_bytes == UINT32_MAX || t->notsent_bytes == 0 || t->ca_state != 0 ||
-	    t->total_retrans != before->total_retrans || idle_ns == UINT64_MAX || before->rto_ns == 0)
+	if (before->unacked > 0 || t->unacked == 0 || t->notsent_bytes == UINT32_MAX || t->notsent_bytes == 0 ||
+	    idle_ns == UINT64_MAX || before->rto_ns == 0 || idle_ns <= before->rto_ns)
+		return;
+	/* Every pause ends so; the price is worth a word when they are the rule. */
+	c->pauses++;
+	if (c->pauses < 2 || before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->ca_state != 0 ||
+	    t->total_retrans != before->total_retrans)
 		return;
 	for (; least > RESTART_CWND && idle_ns > before->rto_ns; idle_ns -= before->rto_ns, rounds++)
 		least /= 2;

@@ -7,8 +7,8 @@
 
 struct way_measures {
 	char dev[16];
-	bool link_up;
-	bool link_carrier;
+	uint8_t link_up; /* these three: all bits set when unknown */
+	uint8_t link_carrier;
 	uint64_t link_changes, link_changes_recent;
 	uint64_t link_mtu;
 	uint64_t link_rx_packets, link_tx_packets;
@@ -26,7 +26,7 @@ struct way_measures {
 	struct addr gateway;
 	uint64_t route_mtu;
 	uint16_t neigh_state;
-	bool neigh_failed;
+	uint8_t neigh_failed;
 	char tunnel_kind[16];
 	uint32_t tunnel_pid;
 	double tunnel_stopped_share;

@@ -238,7 +238,7 @@ static void unpoliced(struct scene *s, unsigned sample)
 
 TEST(a_policer_slows_what_loss_does_not)
 {
-	CHECK_EQ_TEXT(diagnose(policed), "path-policed");
+	CHECK_EQ_TEXT(diagnose(policed), "path-policed path-congestion");
 	CHECK_EQ_TEXT(diagnose(unpoliced), "path-loss");
 }
 
@@ -357,6 +357,26 @@ TEST(memory_of_tcp)
 {
 	CHECK_EQ_TEXT(diagnose(memory_short), "tcp-memory");
 	CHECK_EQ_TEXT(diagnose(memory_plenty), "");
+}
+
+/* Loss with packets that the interface received damaged, and with errors of long ago. */
+static void damaged(struct scene *s, unsigned sample)
+{
+	send_well(s);
+	s->tcp.bytes_retrans += 8688;
+	s->link.rx_errors = sample;
+}
+
+static void damaged_long_ago(struct scene *s, unsigned sample)
+{
+	damaged(s, sample);
+	s->link.rx_errors = 100;
+}
+
+TEST(errors_of_an_interface)
+{
+	CHECK_EQ_TEXT(diagnose(damaged), "interface-errors");
+	CHECK_EQ_TEXT(diagnose(damaged_long_ago), "path-loss");
 }
 
 /* The signal goes and comes back within the window, or went once. */
