@@ -93,14 +93,22 @@ struct event_config {
 	struct event_term terms[EVENT_TERMS_MAX];
 };
 
-/* A group of added-up events. How much of it there is depends on the mode. */
+/*
+ * A group of added-up events. How much of it there is depends on the mode. The extremes are kept so that the smallest
+ * number of each is what every value beats, and both grow: a group of zeroes is one without events.
+ */
 struct event_group {
 	__u64 count;
 	__s64 sum;
-	__s64 min;
-	__s64 max;
+	__u64 min; /* EVENT_GROUP_MIN of the smallest */
+	__u64 max; /* EVENT_GROUP_MAX of the largest */
 	__u64 slots[EVENT_SLOTS_MAX];
 };
+
+#define EVENT_GROUP_MAX(value)     ((__u64)(value) ^ 1ull << 63)
+#define EVENT_GROUP_MIN(value)     (~EVENT_GROUP_MAX(value))
+#define EVENT_GROUP_MAX_OF(stored) ((__s64)((stored) ^ 1ull << 63))
+#define EVENT_GROUP_MIN_OF(stored) EVENT_GROUP_MAX_OF(~(stored))
 
 /* Events that were not told, by the reason. */
 struct event_losses {

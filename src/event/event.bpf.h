@@ -24,8 +24,7 @@
 
 #include "kernel/types.bpf.h"
 
-#include "event/config.h"
-#include "event/head.h"
+#include "event/group.bpf.h"
 
 #ifndef __weak
 #define __weak __attribute__((weak))
@@ -314,117 +313,16 @@ static __always_inline void event_set_sock(const volatile struct event_config *c
 	event_set_socket(config, head, sk);
 }
 
-/* --- filtering ----------------------------------------------------------------------------------------------------- */
-
-/* A number of the event; false when it is unknown. */
-static __always_inline bool event_load(const char *at, __u8 form, __u8 flags, __s64 *value)
-{
-	__u64 raw, ones;
-
-	switch (form) {
-	case EVENT_U8:
-		raw = *(const __u8 *)at;
-		ones = 0xff;
-		break;
-	case EVENT_U16:
-		raw = *(const __u16 *)at;
-		ones = 0xffff;
-		break;
-	case EVENT_U32:
-		raw = *(const __u32 *)at;
-		ones = EVENT_UNKNOWN32;
-		break;
-	case EVENT_U64:
-		raw = *(const __u64 *)at;
-		ones = EVENT_UNKNOWN64;
-		break;
-	case EVENT_I32:
-		raw = (__u64)(__s64) * (const __s32 *)at;
-		ones = (__u64)(__s64)(-2147483647 - 1);
-		break;
-	case EVENT_I64:
-		raw = *(const __u64 *)at;
-		ones = 1ull << 63;
-		break;
-	default:
-		return false;
-	}
-	*value = (__s64)raw;
-	return !(raw == 0 && flags & EVENT_ZERO_UNKNOWN) && (raw != ones || flags & EVENT_ONES_KNOWN);
-}
-
-static __always_inline bool event_number_holds(const volatile struct event_term *term, const char *at)
-{
-	__s64 limit = (__s64)term->value[0], value = 0;
-
-	if (!event_load(at, term->form, term->flags, &value))
-		return false;
-	switch (term->op) {
-	case EVENT_EQ:
-		return value == limit;
-	case EVENT_NE:
-		return value != limit;
-	case EVENT_LT:
-		return value < limit;
-	case EVENT_LE:
-		return value <= limit;
-	case EVENT_GT:
-		return value > limit;
-	case EVENT_GE:
-		return value >= limit;
-	default:
-		return (value & limit) == limit;
-	}
-}
-
-static __always_inline bool event_words_hold(const volatile struct event_term *term, const char *at)
-{
-	const __u64 *words = (const __u64 *)at;
-	bool same = ((words[0] ^ term->value[0]) & term->mask[0]) == 0 &&
-		    ((words[1] ^ term->value[1]) & term->mask[1]) == 0;
-
-	if (term->form == EVENT_ADDR) {
-		__u8 family = *(const __u8 *)(at + 16);
-
-		if (family == 0)
-			return false;
-		same = same && family == term->family;
-	} else if (*at == 0) {
-		return false;
-	}
-	return same == (term->op == EVENT_EQ);
-}
+/* --- filtering, passing on and adding up --------------------------------------------------------------------------- */
 
 static __noinline __maybe_unused int event_passes(const volatile struct event_config *config, const char *event)
 {
-	bool holds = true;
-	__u8 clause = 255;
 	__u32 pid = ((const struct event_head *)event)->pid;
 
 	if (config->by_tree && !bpf_map_lookup_elem(&event_tree, &pid))
 		return 0;
-	for (__u32 i = 0; i < EVENT_TERMS_MAX; i++) {
-		const volatile struct event_term *term = &config->terms[i];
-
-		if (i >= config->term_count)
-			break;
-		if (term->clause != clause) {
-			if (!holds)
-				return 0;
-			holds = false;
-			clause = term->clause;
-		}
-		if (holds)
-			continue;
-		if (term->form >= EVENT_WORDS)
-			holds = event_words_hold(term, event + term->offset);
-		else
-			holds = event_number_holds(term, event + term->offset);
-	}
-	return holds;
+	return event_matches(config, event);
 }
-
-/* --- passing on and adding up -------------------------------------------------------------------------------------- */
 
 static __always_inline void event_send(void *event, __u64 size, struct event_losses *losses)
 {
@@ -432,92 +330,6 @@ static __always_inline void event_send(void *event, __u64 size, struct event_los
 
 	if (bpf_ringbuf_output(&event_ring, event, size, flags) < 0)
 		__sync_fetch_and_add(&losses->ring, 1);
-}
-
-static __always_inline void event_copy_key(char *to, const char *from, __u16 size)
-{
-	switch (size) {
-	case 1:
-		*(__u8 *)to = *(const __u8 *)from;
-		break;
-	case 2:
-		*(__u16 *)to = *(const __u16 *)from;
-		break;
-	case 4:
-		*(__u32 *)to = *(const __u32 *)from;
-		break;
-	case 17:
-		*(__u8 *)(to + 16) = *(const __u8 *)(from + 16);
-		/* fallthrough */
-	case 16:
-		*(__u64 *)(to + 8) = *(const __u64 *)(from + 8);
-		/* fallthrough */
-	case 8:
-		*(__u64 *)to = *(const __u64 *)from;
-		break;
-	default:
-		break;
-	}
-}
-
-/* 0 for none, 1 for 1, 2 for 2 and 3, 3 for 4 to 7 ... */
-static __always_inline __u32 event_log2_slot(__s64 value)
-{
-	__u64 rest = value > 0 ? (__u64)value : 0;
-	__u32 slot = 0;
-
-	if (rest >> 32) {
-		slot += 32;
-		rest >>= 32;
-	}
-	if (rest >> 16) {
-		slot += 16;
-		rest >>= 16;
-	}
-	if (rest >> 8) {
-		slot += 8;
-		rest >>= 8;
-	}
-	if (rest >> 4) {
-		slot += 4;
-		rest >>= 4;
-	}
-	if (rest >> 2) {
-		slot += 2;
-		rest >>= 2;
-	}
-	return slot + (__u32)(rest > 1 ? 2 : rest);
-}
-
-/* Slot 0 is what lies below, the last what lies above. */
-static __always_inline __u32 event_linear_slot(const volatile struct event_config *config, __s64 value)
-{
-	__u64 slot;
-
-	if (value < config->slot_first)
-		return 0;
-	slot = (__u64)(value - config->slot_first) / (__u64)config->slot_width + 1;
-	return slot > config->slot_count ? config->slot_count + 1 : (__u32)slot;
-}
-
-static __always_inline void event_group_add(const volatile struct event_config *config, struct event_group *group,
-					    __s64 value)
-{
-	__u32 slot;
-
-	if (config->mode != EVENT_COUNT) {
-		if (group->count == 0 || value < group->min)
-			group->min = value;
-		if (group->count == 0 || value > group->max)
-			group->max = value;
-		group->sum += value;
-	}
-	if (config->mode == EVENT_LOG2 || config->mode == EVENT_LINEAR) {
-		slot = config->mode == EVENT_LOG2 ? event_log2_slot(value) : event_linear_slot(config, value);
-		if (slot < EVENT_SLOTS_MAX)
-			group->slots[slot]++;
-	}
-	group->count++;
 }
 
 static __noinline __maybe_unused int event_add(const volatile struct event_config *config, void *groups, char *key,
@@ -534,11 +346,7 @@ static __noinline __maybe_unused int event_add(const volatile struct event_confi
 	map = bpf_map_lookup_elem(groups, &zero);
 	if (!map)
 		return 0;
-	for (__u32 i = 0; i < EVENT_KEYS_MAX; i++) {
-		if (i >= config->key_count)
-			break;
-		event_copy_key(key + i * EVENT_KEY_ROOM, event + config->keys[i].offset, config->keys[i].size);
-	}
+	event_make_key(config, event, key);
 	group = bpf_map_lookup_elem(map, key);
 	if (!group) {
 		bpf_map_update_elem(map, key, (const void *)&event_no_group, BPF_NOEXIST);

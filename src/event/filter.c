@@ -54,17 +54,18 @@ static int op_of(enum expr_op op)
 	}
 }
 
-/* Numbers are compared as signed ones of 64 bits. */
+/* A literal that the field's form cannot hold is left to the program. */
 static bool number_term(const struct field *field, const struct expr_literal *literal, struct event_term *term)
 {
-	term->form = (uint8_t)event_number_form(field);
+	enum event_form form = event_number_form(field);
+	bool has_sign = form == EVENT_I32 || form == EVENT_I64;
+
+	term->form = (uint8_t)form;
 	term->flags = event_number_flags(field);
-	if (term->form == EVENT_FORM_NONE || literal->integer > INT64_MAX || literal->integer < INT64_MIN)
+	if (form == EVENT_FORM_NONE || literal->integer < (has_sign ? INT64_MIN : 0) ||
+	    literal->integer > (has_sign ? (__int128)INT64_MAX : (__int128)UINT64_MAX))
 		return false;
-	/* A number of 64 bits beyond that would compare wrongly; only handles have such values, and they are not ordered. */
-	if (term->form == EVENT_U64 && field->kind == KIND_HEX && term->op != EVENT_EQ && term->op != EVENT_NE)
-		return false;
-	term->value[0] = (uint64_t)(int64_t)literal->integer;
+	term->value[0] = (uint64_t)literal->integer;
 	return true;
 }
 

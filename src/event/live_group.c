@@ -90,12 +90,8 @@ static struct event_group sum_up(const struct event_config *config, const char *
 		struct event_group group = {};
 
 		memcpy(&group, values + (size_t)cpu * stride, size);
-		if (group.count == 0)
-			continue;
-		if (total.count == 0 || group.min < total.min)
-			total.min = group.min;
-		if (total.count == 0 || group.max > total.max)
-			total.max = group.max;
+		total.min = max_of(total.min, group.min);
+		total.max = max_of(total.max, group.max);
 		total.count += group.count;
 		total.sum += group.sum;
 		for (unsigned i = 0; i < EVENT_SLOTS_MAX; i++)
@@ -104,9 +100,11 @@ static struct event_group sum_up(const struct event_config *config, const char *
 	return total;
 }
 
-/* The keys back in their places, everything else unknown. */
-static void fill_keys(const struct event_config *config, const char *key, char *event)
+void live_group_restore(const struct event_request *request, const char *key, char *event)
 {
+	const struct event_config *config = &request->config;
+
+	event_clear(request->event, event);
 	for (unsigned i = 0; i < config->key_count; i++)
 		memcpy(event + config->keys[i].offset, key + i * EVENT_KEY_ROOM, config->keys[i].size);
 }
@@ -131,8 +129,7 @@ static int hand_out(struct live *live, unsigned index, int fd)
 		total = sum_up(&request->config, values, processors);
 		if (total.count == 0)
 			continue;
-		event_clear(request->event, event);
-		fill_keys(&request->config, key, event);
+		live_group_restore(request, key, event);
 		record.parts[EVENT_PART_HEAD] = event;
 		record.parts[EVENT_PART_DATA] = event + sizeof(struct event_head);
 		live->sink.group(live->sink.context, index, &record, &total);

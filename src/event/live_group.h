@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/why.h"
+#include "event/source.h"
 
 struct live;
 
@@ -15,3 +16,5 @@ int live_group_prepare(struct live *live, unsigned request, struct why *why) _mu
 /* After loading, before anything is attached. */
 int live_group_begin(struct live *live, struct why *why) _must_check_;
 void live_group_done(struct live *live);
+/* An event with these keys in their places and everything else unknown. */
+void live_group_restore(const struct event_request *request, const char *key, char *event);

@@ -325,7 +325,9 @@ void aggregate_add(struct aggregate *aggregate, unsigned request, const struct r
 
 		if (value.class == VALUE_UNKNOWN)
 			return;
-		one.sum = one.min = one.max = value.class == VALUE_INT ? value.sint : (int64_t)value.uint;
+		one.sum = value.class == VALUE_INT ? value.sint : (int64_t)value.uint;
+		one.min = EVENT_GROUP_MIN(one.sum);
+		one.max = EVENT_GROUP_MAX(one.sum);
 		if (aggregate_mode(&aggregate->spec) >= EVENT_LOG2)
 			one.slots[slot_of(aggregate, one.sum)] = 1;
 	}
@@ -339,10 +341,8 @@ void aggregate_merge(struct aggregate *aggregate, unsigned request, const struct
 
 	if (!to || group->count == 0)
 		return;
-	if (to->count == 0 || group->min < to->min)
-		to->min = group->min;
-	if (to->count == 0 || group->max > to->max)
-		to->max = group->max;
+	to->min = max_of(to->min, group->min);
+	to->max = max_of(to->max, group->max);
 	to->count += group->count;
 	to->sum += group->sum;
 	/* Slots are of histograms only; else they hold the sums of single events. */
@@ -441,8 +441,8 @@ static void hand_out(struct aggregate *aggregate, const struct entry *entry, cha
 	*figures = (struct figures){
 		.count = group->count,
 		.sum = group->sum,
-		.min = group->min,
-		.max = group->max,
+		.min = EVENT_GROUP_MIN_OF(group->min),
+		.max = EVENT_GROUP_MAX_OF(group->max),
 		.avg = group->sum / (int64_t)group->count,
 		.avg_real = (double)group->sum / (double)group->count,
 		.time_ns = time_ns,

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The kernel filters and adds up with the lines of match.bpf.h and group.bpf.h, the program with the expression language
+ * and the aggregator. Both are run here on random events of every kind in the catalogue, with random conditions of every
+ * kind of field and every operator, and must agree.
+ */
+#include "base/vec.h"
+#include "event/filter.h"
+#include "event/group.bpf.h"
+#include "event/live_group.h"
+#include "record/expr.h"
+#include "tool/session.h"
+#include "unit.h"
+#include "view/format.h"
+
+#define EVENT_MAX 1024
+
+static uint64_t seed;
+
+static uint64_t choose(uint64_t n)
+{
+	return unit_random(&seed) % n;
+}
+
+/* --- random events --- */
+
+/* Values meet each other, the limits of their size and unknown more often than chance would have it. */
+static void fill_number(char *at, size_t size)
+{
+	static const uint64_t edges[] = {0,    1,      2,          6,          443,       0x7f,
+					 0xff, 0xffff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX};
+	uint64_t value = choose(3) ? edges[choose(ARRAY_SIZE(edges))] : unit_random(&seed);
+
+	memcpy(at, &value, size);
+}
+
+static void fill_addr(struct addr *addr)
+{
+	static const char *const addresses[] = {"10.0.0.1", "10.0.0.2", "127.0.0.1", "::1", "fe80::1", "::"};
+
+	*addr = (struct addr){};
+	if (choose(5))
+		REQUIRE(addr_parse(addresses[choose(ARRAY_SIZE(addresses))], addr) == 0);
+}
+
+static void fill_text(char *at, size_t size)
+{
+	static const char *const names[] = {"", "a", "ab", "nginx", "nginx-worker-12", "curl", "a*b", "we?rd\\"};
+
+	memset(at, 0, size);
+	snprintf(at, size, "%s", names[choose(ARRAY_SIZE(names))]);
+}
+
+static void fill_type(const struct record_type *type, char *part)
+{
+	for (uint32_t i = 0; i < type->field_count; i++) {
+		const struct field *field = &type->fields[i];
+
+		if (field->store == STORE_ADDR)
+			fill_addr((struct addr *)(part + field->offset));
+		else if (field->store == STORE_CHARS)
+			fill_text(part + field->offset, field->size);
+		else if (field->store <= STORE_I64)
+			fill_number(part + field->offset, field->size);
+	}
+}
+
+static struct record fill_event(const struct event *event, char *bytes)
+{
+	struct record record = {.parts = {[EVENT_PART_HEAD] = bytes}};
+
+	memset(bytes, 0, event_size(event));
+	fill_type(&event_head_type, bytes);
+	fill_type(event->type, bytes + sizeof(struct event_head));
+	record.parts[EVENT_PART_DATA] = bytes + sizeof(struct event_head);
+	return record;
+}
+
+/* --- random conditions --- */
+
+static void add_address(struct buf *text)
+{
+	static const char *const literals[] = {"10.0.0.1",  "10.0.0.0/8", "10.0.0.0/31", "127.0.0.0/8", "::1",
+					       "fe80::/10", "::/0",       "0.0.0.0/0",   "::",          "fe80::1"};
+
+	buf_add_text(text, literals[choose(ARRAY_SIZE(literals))]);
+}
+
+static void add_text_literal(struct buf *text, bool pattern)
+{
+	static const char *const names[] = {"a", "ab", "nginx", "nginx-worker-12", "much-longer-than-a-name"};
+	static const char *const patterns[] = {"a*", "*",    "nginx*",  "n?inx",
+					       "*x", "curl", "a\\\\*b", "nginx-worker-1*"};
+
+	buf_add_format(text, "\"%s\"",
+		       pattern ? patterns[choose(ARRAY_SIZE(patterns))] : names[choose(ARRAY_SIZE(names))]);
+}
+
+/* Mostly what some event has. */
+static void add_number(struct buf *text, const struct field *field)
+{
+	static const uint64_t edges[] = {0, 1, 2, 6, 443, 0x7f, 0xff, 0xffff, 0x7fffffff, 0xffffffff, INT64_MAX};
+
+	if (field->kind == KIND_BOOL)
+		buf_add_text(text, choose(2) ? "yes" : "no");
+	else
+		buf_add_format(text, "%" PRIu64, edges[choose(ARRAY_SIZE(edges))]);
+}
+
+static void add_literal(struct buf *text, const struct field *field, bool pattern)
+{
+	if (field->kind == KIND_ADDR)
+		add_address(text);
+	else if (field->kind == KIND_TEXT)
+		add_text_literal(text, pattern);
+	else
+		add_number(text, field);
+}
+
+static const char *choose_operator(const struct field *field)
+{
+	static const char *const ordered[] = {"==", "!=", "<", "<=", ">", ">="};
+
+	if (field->kind == KIND_TEXT && choose(2))
+		return "~";
+	if (field->kind == KIND_FLAGS)
+		return choose(2) ? "~" : ordered[choose(2)];
+	if (field->kind == KIND_ADDR || field->kind == KIND_TEXT || field->kind == KIND_ENUM ||
+	    field->kind == KIND_BOOL)
+		return ordered[choose(2)];
+	return ordered[choose(ARRAY_SIZE(ordered))];
+}
+
+static const struct field *choose_field(const struct event *event)
+{
+	const struct record_type *type = choose(2) ? &event_head_type : event->type;
+
+	return &type->fields[choose(type->field_count)];
+}
+
+static void add_comparison(struct buf *text, const struct event *event)
+{
+	const struct field *field = choose_field(event);
+	const char *op = choose_operator(field);
+
+	if (choose(6) == 0)
+		buf_add_text(text, "not ");
+	if (choose(5) == 0) {
+		buf_add_format(text, "%s in (", field->name);
+		add_literal(text, field, false);
+		buf_add_text(text, ", ");
+		add_literal(text, field, false);
+		buf_add_text(text, ")");
+		return;
+	}
+	buf_add_format(text, "%s %s ", field->name, op);
+	add_literal(text, field, op[0] == '~');
+}
+
+static void make_where(struct buf *text, const struct event *event)
+{
+	unsigned clauses = 1 + (unsigned)choose(4);
+
+	buf_clear(text);
+	for (unsigned i = 0; i < clauses; i++) {
+		unsigned terms = 1 + (unsigned)choose(3);
+
+		buf_add_text(text, i ? " and (" : "(");
+		for (unsigned j = 0; j < terms; j++) {
+			buf_add_text(text, j ? " or " : "");
+			add_comparison(text, event);
+		}
+		buf_add_text(text, ")");
+	}
+}
+
+struct tally {
+	unsigned conditions, complete, compared, passed, refused;
+};
+
+static void compare_filter(const struct event *event, const char *where, struct tally *tally)
+{
+	struct shape shape = event_shape(event);
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct event_config config = {};
+	struct why why = {};
+	uint64_t bytes[EVENT_MAX / 8];
+	bool complete;
+
+	unit_note("%s: %s", event->name, where);
+	if (expr_parse(where, &shape, &expr, &why) < 0) {
+		tally->refused++;
+		return;
+	}
+	complete = event_filter_add(&config, expr);
+	tally->conditions++;
+	tally->complete += complete;
+	for (unsigned i = 0; i < 50; i++) {
+		struct record record = fill_event(event, (char *)bytes);
+		bool here = expr_matches(expr, &record), there = event_matches(&config, (const char *)bytes);
+
+		/* What the kernel cannot decide it must let pass. */
+		if (complete || here)
+			CHECK_EQ_UINT(there, here);
+		tally->compared += complete;
+		tally->passed += complete && here;
+	}
+}
+
+TEST(the_kernel_and_the_program_filter_alike)
+{
+	_cleanup_buf_ struct buf where = BUF_INIT(4096);
+	struct tally tally = {};
+
+	seed = 20261115;
+	registry_each(event, event) {
+		REQUIRE(event_size(*event) <= EVENT_MAX);
+		for (unsigned i = 0; i < 300; i++) {
+			make_where(&where, *event);
+			compare_filter(*event, buf_text(&where), &tally);
+		}
+	}
+	unit_note("%u conditions, %u in the kernel alone, %u not understood; %u comparisons, %u true", tally.conditions,
+		  tally.complete, tally.refused, tally.compared, tally.passed);
+	/* The test looks at what it means to: many conditions run in the kernel alone, and both answers are frequent. */
+	CHECK(tally.complete * 4 > tally.conditions);
+	CHECK(tally.refused * 20 < tally.conditions);
+	CHECK(tally.passed * 50 > tally.compared && tally.passed * 2 < tally.compared);
+}
+
+/* --- adding up --- */
+
+struct kernel_group {
+	char key[EVENT_KEYS_MAX * EVENT_KEY_ROOM];
+	struct event_group group;
+};
+
+struct kernel_groups {
+	VEC(struct kernel_group) items;
+};
+
+static void add_as_kernel(const struct event_config *config, struct kernel_groups *groups, const char *event)
+{
+	struct kernel_group fresh = {};
+	int64_t value = 0;
+
+	if (!event_matches(config, event))
+		return;
+	if (config->mode != EVENT_COUNT) {
+		long long loaded = 0;
+
+		if (!event_load(event + config->value_offset, config->value_form, config->value_flags, &loaded))
+			return;
+		value = loaded;
+	}
+	event_make_key(config, event, fresh.key);
+	vec_each(&groups->items, one)
+		if (memcmp(one->key, fresh.key, sizeof(fresh.key)) == 0) {
+			event_group_add(config, &one->group, value);
+			return;
+		}
+	event_group_add(config, &fresh.group, value);
+	vec_push(&groups->items, fresh);
+}
+
+struct rows {
+	const struct aggregate *aggregate;
+	VEC(char *) items;
+};
+
+static void note_row(const void *row, void *context)
+{
+	struct rows *rows = context;
+	const struct record_type *type = aggregate_type(rows->aggregate);
+	_cleanup_buf_ struct buf text = BUF_INIT(65536);
+
+	for (uint32_t i = 0; i < type->field_count; i++) {
+		struct value value = field_get(&type->fields[i], row);
+
+		buf_add_format(&text, "%s=", type->fields[i].name);
+		if (type->fields[i].kind != KIND_LIST) {
+			format_add_value(&text, &type->fields[i], &value);
+		} else {
+			const struct list *slots = aggregate_hist(rows->aggregate, row);
+			const struct hist_slot *slot = slots->items;
+
+			for (uint32_t s = 0; s < slots->count; s++)
+				buf_add_format(&text, "%" PRIu64 ":%" PRIu64 ",", slot[s].lo, slot[s].count);
+		}
+		buf_add_text(&text, " ");
+	}
+	vec_push(&rows->items, xstrdup(buf_text(&text)));
+}
+
+static void rows_done(struct rows *rows)
+{
+	vec_each(&rows->items, row)
+		free(*row);
+	vec_done(&rows->items);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void take_rows(struct session *session, struct rows *rows)
+{
+	rows->aggregate = session->aggregate;
+	(void)aggregate_take(session->aggregate, 1, note_row, rows);
+	vec_sort(&rows->items, by_text);
+}
+
+/* The kernel's way and the program's over the same events; whether the kernel can do it alone. */
+static bool compare_groups(const struct event *event, const struct aggregate_spec *spec, const char *where)
+{
+	struct trace_plan plan = {.name = "test", .events = {event->name}, .aggregate = *spec, .where = BUF_INIT(4096)};
+	struct trace_options options = {.output = {.where = where}};
+	_cleanup_(rows_done) struct rows there = {}, here = {};
+	struct session session;
+	struct kernel_groups groups = {};
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	uint64_t bytes[EVENT_MAX / 8];
+	struct why why = {};
+	bool alone;
+
+	if (session_open(&session, &plan, &options, &why) < 0) {
+		unit_note("%s", why.text);
+		CHECK_EQ_INT(session_close(&session), 0);
+		return false;
+	}
+	alone = session.requests[0].config.mode != EVENT_STREAM;
+	REQUIRE(expr_parse(where, &session.shapes[0], &expr, &why) == 0);
+	for (unsigned i = 0; alone && i < 400; i++) {
+		struct record record = fill_event(event, (char *)bytes);
+
+		add_as_kernel(&session.requests[0].config, &groups, (const char *)bytes);
+		if (expr_matches(expr, &record))
+			aggregate_add(session.aggregate, 0, &record);
+	}
+	take_rows(&session, &here);
+	vec_each(&groups.items, one) {
+		struct record record = {.parts = {[EVENT_PART_HEAD] = bytes}};
+
+		live_group_restore(&session.requests[0], one->key, (char *)bytes);
+		record.parts[EVENT_PART_DATA] = (char *)bytes + sizeof(struct event_head);
+		aggregate_merge(session.aggregate, 0, &record, &one->group);
+	}
+	take_rows(&session, &there);
+	CHECK_EQ_UINT(there.items.count, here.items.count);
+	for (size_t i = 0; i < min_of(there.items.count, here.items.count); i++)
+		CHECK_EQ_TEXT(there.items.items[i], here.items.items[i]);
+	vec_done(&groups.items);
+	CHECK_EQ_INT(session_close(&session), 0);
+	return alone;
+}
+
+TEST(the_kernel_and_the_program_add_up_alike)
+{
+	static const enum aggregate_kind kinds[] = {AGGREGATE_COUNT, AGGREGATE_SUM, AGGREGATE_STATS, AGGREGATE_HIST,
+						    AGGREGATE_LHIST};
+	_cleanup_buf_ struct buf where = BUF_INIT(4096);
+	unsigned alone = 0, tried = 0;
+
+	seed = 7;
+	registry_each(event, event)
+		for (unsigned i = 0; i < 25; i++) {
+			const struct field *value = choose_field(*event);
+			char *by[3] = {};
+			struct aggregate_spec spec = {.kind = kinds[choose(ARRAY_SIZE(kinds))],
+						      .value = value->name,
+						      .first = choose(2) ? 0 : 100,
+						      .last = 1000,
+						      .step = 1 + (int64_t)choose(100) * 3};
+
+			if (event_number_form(value) == EVENT_FORM_NONE || value->kind == KIND_TIME)
+				spec.kind = AGGREGATE_COUNT;
+			spec.step = max_of(spec.step, 30);
+			spec.by.count = choose(4);
+			for (size_t k = 0; k < spec.by.count; k++)
+				by[k] = (char *)choose_field(*event)->name;
+			spec.by.items = by;
+			buf_clear(&where);
+			buf_add_text(&where, choose(2) ? "cpu >= 0" : "lport != 443 or comm ~ \"nginx*\"");
+			unit_note("%s, kind %d of %s by %s %s %s", (*event)->name, (int)spec.kind, value->name,
+				  by[0] ?: "", by[1] ?: "", by[2] ?: "");
+			tried++;
+			alone += compare_groups(*event, &spec, buf_text(&where));
+		}
+	CHECK(alone * 2 > tried);
+}
+
+TEST(groups_begin_with_nothing_and_take_every_number)
+{
+	static const int64_t values[] = {INT64_MIN + 1, -5, 0, 5, INT64_MAX};
+	struct event_config config = {.mode = EVENT_SUM};
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(values); j++) {
+			struct event_group group = {};
+
+			event_group_add(&config, &group, values[i]);
+			CHECK_EQ_INT(EVENT_GROUP_MIN_OF(group.min), values[i]);
+			CHECK_EQ_INT(EVENT_GROUP_MAX_OF(group.max), values[i]);
+			event_group_add(&config, &group, values[j]);
+			CHECK_EQ_INT(EVENT_GROUP_MIN_OF(group.min), min_of(values[i], values[j]));
+			CHECK_EQ_INT(EVENT_GROUP_MAX_OF(group.max), max_of(values[i], values[j]));
+			CHECK_EQ_UINT(group.count, 2);
+		}
+}
