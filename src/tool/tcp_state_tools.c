@@ -46,7 +46,7 @@ TOOL(tcpstates_tool);
 static const struct output_column tcpconnlat_columns[] = {
 	{"pid"},   {"comm"},  {"family", "IP"}, {"laddr"},
 	{"lport"}, {"raddr"}, {"rport"},        {"lat_ns", "LAT(ms)", 1000000, 3},
-	{},
+	{"error"}, {},
 };
 
 struct tcpconnlat_config {
@@ -83,10 +83,11 @@ static const struct tool tcpconnlat_tool = {
 	.summary = "how long TCP connections took to come about",
 	.description = "From the SYN to the answer: one round trip to the peer, and what its kernel needs. The "
 		       "application on the "
-		       "other side has no part in it. Connections that failed are shown by tcpconnect -x.",
+		       "other side has no part in it. A connection that failed has an error: the time is that until it "
+		       "was given up.",
 	.examples = tcpconnlat_examples,
 	.events = {"sock.connect"},
-	.where = "proto == tcp and not error",
+	.where = "proto == tcp",
 	.columns = tcpconnlat_columns,
 	.options = tcpconnlat_options,
 	.config_size = sizeof(struct tcpconnlat_config),

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The TCP tools beside a capture of the same traffic: the same packets, connections, retransmissions, resets, windows.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 tcpdump tshark nft ethtool
+
+load=$live_dir/tcp-load.py
+base=25000
+ns_make client
+ns_make server
+ns_link "$client" 10.88.0.1/24 "$server" 10.88.0.2/24
+ip -n "$client" addr add fd88::1/64 dev "$link_dev" nodad
+ip -n "$server" addr add fd88::2/64 dev "$link_dev" nodad
+# Packets are compared one by one: the host must not put them together.
+for ns in "$client" "$server"; do
+	in_ns "$ns" ethtool -K "$link_dev" tso off gso off gro off >/dev/null
+done
+# What is lost: some of the bulk, a first SYN, a first SYN/ACK, a last segment once (977 bytes of payload) or three times (983).
+in_ns "$server" nft -f - <<-END
+	table inet lossy {
+		counter dropped { }
+		chain in {
+			type filter hook prerouting priority -300;
+			tcp dport $((base + 1)) meta length > 200 numgen inc mod 41 == 17 counter name dropped drop
+			tcp dport $((base + 7)) tcp flags == syn numgen inc mod 2 == 0 counter name dropped drop
+			tcp dport $((base + 9)) meta length 1029 numgen inc mod 2 == 0 counter name dropped drop
+			tcp dport $((base + 10)) meta length 1035 numgen inc mod 4 < 3 counter name dropped drop
+		}
+		chain out {
+			type filter hook output priority 0;
+			tcp sport $((base + 8)) tcp flags == syn | ack numgen inc mod 2 == 0 drop
+		}
+	}
+END
+
+nsenter --net="/run/netns/$server" -- python3 "$load" serve 10.88.0.2 fd88::2 >"$room/server.out" 2>"$room/server.err" &
+server_pid=$!
+note_process "$server_pid"
+wait_for 10 grep -q ready "$room/server.out" || { diag "$(cat "$room/server.err")"; exit 1; }
+
+nsenter --net="/run/netns/$client" -- tcpdump -i "$link_dev" -s 128 -U --immediate-mode -w "$room/wire.pcap" tcp >/dev/null 2>"$room/tcpdump.err" &
+capture=$!
+note_process "$capture"
+wait_for 10 grep -q 'listening on' "$room/tcpdump.err" || exit 1
+
+# watch NAME NAMESPACE ARGUMENT ...: a tool in the background, its JSON in $room/NAME.json
+watched=()
+watch() {
+	local name=$1 ns=$2
+	shift 2
+	nest_bg "$@" --json -N "$ns"
+	ln -s "$nest_out" "$room/$name.json"
+	watched+=("$nest_pid $nest_err")
+}
+watch snoop "$client" tcpsnoop
+watch life "$client" tcplife
+watch life-server "$server" tcplife
+watch retrans "$client" tcpretrans
+watch retrans-server "$server" tcpretrans
+watch reset "$client" tcpreset
+watch reset-server "$server" tcpreset
+watch zero "$client" trace tcp.probe --where 'peer_wnd == 0' --count --by lport,rport
+watch rtt "$client" tcprtt -e
+watch segments "$client" trace tcp.probe --count --by lport
+watch win "$client" tcpwin
+watch cong "$client" tcpcong
+watch states "$client" tcpstates
+watch connlat "$client" tcpconnlat
+watch connect "$client" tcpconnect
+watch tracer "$client" tcptracer
+watch accept "$server" tcpaccept
+watch synbl "$server" trace tcp.backlog
+watch hold "$client" trace tcp.hold
+watch nagle "$client" tcpnagle
+watch pacing "$client" tcppacing
+watch pktlat "$server" tcppktlat
+watch drop "$server" tcpdrop
+watch top "$client" tcptop -d 60 -r 1000
+watch subnet "$client" tcpsubnet -s 10.88.0.0/24,fd88::/64 -d 60
+for one in "${watched[@]}"; do
+	nest_pid=${one%% *} wait_ready "${one#* }" || exit 1
+done
+
+before=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
+in_ns "$client" python3 "$load" ask 10.88.0.2 fd88::2 >"$room/done.json" 2>"$room/ask.err" || diag "$(cat "$room/ask.err")"
+after=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
+# The last acknowledgements are on their way; what the sockets still have to say comes with their end.
+wait_for 5 test "$(in_ns "$client" ss -Htn state established | wc -l)" -eq 0
+for one in "${watched[@]}"; do
+	end_bg "${one%% *}"
+done
+lost=0
+for one in "${watched[@]}"; do
+	grep -q ', 0 lost' "${one#* }" || { lost=$((lost + 1)); diag "$(tail -1 "${one#* }")"; }
+done
+is "$lost" 0 'no event was lost'
+end_bg "$capture" TERM
+tshark -r "$room/wire.pcap" -T fields -E separator=, -o tcp.relative_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE \
+	-e frame.time_epoch -e ip.src -e ipv6.src -e tcp.srcport -e tcp.dstport -e tcp.flags -e tcp.seq -e tcp.ack \
+	-e tcp.len -e tcp.window_size_value >"$room/wire.csv" 2>/dev/null
+compare "$(wc -l <"$room/wire.csv")" -gt 1000 'the capture has packets'
+dropped=$(in_ns "$server" nft -j list counter inet lossy dropped | grep -o '"packets": [0-9]*' | grep -o '[0-9]*')
+ok 'the comparison was made' python3 "$live_dir/tcp-check.py" "$room" "$server_pid" "$dropped" "$((after - before))" "$room/check.out"
+while IFS=$'\t' read -r name got want; do
+	is "$got" "$want" "$name"
+done <"$room/check.out"
+
+finish
