@@ -57,6 +57,34 @@ int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_va
 	return -ENOENT;
 }
 
+/* A file may hold anything; so many new names are none that a kernel has. */
+#define LEARN_MAX 1024
+#define NAME_MAX  64
+
+int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, uint64_t *ret_value)
+{
+	static unsigned learned;
+	struct enum_name *items;
+	uint64_t value = 0;
+
+	if (enum_value_find(names, name, ret_value) == 0)
+		return 0;
+	for (size_t i = 0; i < names->count; i++)
+		value = max_of(value, names->items[i].value + 1);
+	if (learned == LEARN_MAX || value > max || strnlen(name, NAME_MAX + 1) > NAME_MAX)
+		return -ENOSPC;
+	/* Names live as long as the program: records point at them. */
+	items = xrealloc_array(NULL, names->count + 1, sizeof(*items));
+	if (names->count)
+		memcpy(items, names->items, names->count * sizeof(*items));
+	items[names->count] = (struct enum_name){.value = value, .name = xstrdup(name)};
+	names->items = items;
+	names->count++;
+	learned++;
+	*ret_value = value;
+	return 0;
+}
+
 /* The C library knows them all; beyond 255 there are none. */
 static void load_errno_names(struct enum_names *names)
 {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 
+#include "base/parse.h"
 #include "record/field_set.h"
 #include "store/column.h"
 #include "view/json.h"
@@ -189,6 +190,20 @@ static int read_stack(const struct field *field, const char *text, size_t len, v
 	return r;
 }
 
+/* A name that this kernel does not have stays a name. A number without a name stands as text, too. */
+static int read_enum(const struct field *field, const char *text, void *data)
+{
+	/* One below the number that means unknown. */
+	uint64_t max = (UINT64_MAX >> (64 - 8 * field->size)) - 1, value;
+	int r = 0;
+
+	if (text[0] >= '0' && text[0] <= '9' && enum_value_find(field->names, text, &value) < 0)
+		r = parse_u64(text, 0, max, &value);
+	else
+		r = enum_value_learn(field->names, text, max, &value);
+	return r == 0 ? field_set_integer(field, data, value) : r;
+}
+
 static int read_text(const struct field *field, const char *text, size_t len, void *data)
 {
 	switch (field->kind) {
@@ -200,6 +215,8 @@ static int read_text(const struct field *field, const char *text, size_t len, vo
 	case KIND_HEX:
 	case KIND_FLAGS:
 		return -EINVAL;
+	case KIND_ENUM:
+		return read_enum(field, text, data);
 	default:
 		return field_set_text(field, data, text, len);
 	}

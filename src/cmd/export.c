@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest export: a recording in the formats of other programs. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/live_diagnosis.h"
+#include "store/export.h"
+
+static const char *const formats[] = {"csv", "jsonl", "pcapng", "perfetto", "folded", "dot", NULL};
+enum format { FORMAT_CSV, FORMAT_JSONL, FORMAT_PCAPNG, FORMAT_PERFETTO, FORMAT_FOLDED, FORMAT_DOT, FORMAT_NONE };
+
+struct config {
+	const char *file;
+	unsigned format;
+	const char *table;
+	const char *from;
+	const char *until;
+	const char *output;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, format, CHOICE, "to", 0, "FORMAT", "format to write", .choices = formats),
+	OPTION(struct config, table, TEXT, "table", 0, "TABLE", "only this table (csv needs one)"),
+	OPTION(struct config, from, TEXT, "from", 0, "TIME", "begin here (02:13, +10s after the beginning)"),
+	OPTION(struct config, until, TEXT, "until", 0, "TIME", "end here (-1m: before the end)"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	POSITIONAL(struct config, file, TEXT, "FILE", "the recording", .required = true),
+	OPTION_END,
+};
+
+/* --- the graph of modules --- */
+
+static bool is_accused(const struct diagnosis_record *record, const char *id)
+{
+	const struct finding_record *findings = record->findings.items;
+
+	for (uint32_t i = 0; i < record->findings.count; i++)
+		if (strcmp(findings[i].module, id) == 0)
+			return true;
+	return false;
+}
+
+static void add_quoted(struct buf *out, const char *text)
+{
+	_cleanup_buf_ struct buf plain = BUF_INIT(4096);
+
+	/* What the terminal's escaping leaves is printable; a backslash is doubled by it, as DOT wants it. */
+	text_add_terminal(&plain, text, strnlen(text, 500));
+	buf_add_char(out, '"');
+	for (const char *c = buf_text(&plain); *c; c++) {
+		if (*c == '"')
+			buf_add_char(out, '\\');
+		buf_add_char(out, *c);
+	}
+	buf_add_char(out, '"');
+}
+
+/* text_type of the diagnosis has one string. */
+static const char *text_item(const struct list *list, uint32_t i)
+{
+	return ((const char *const *)list->items)[i];
+}
+
+static void write_graph(const struct diagnosis_record *record, struct out *out)
+{
+	const struct module_record *modules = record->modules.items;
+
+	buf_add_text(&out->pending, "digraph nest {\n\trankdir=TB;\n\tnode [shape=box, style=rounded];");
+	out_end_line(out);
+	for (uint32_t i = 0; i < record->modules.count; i++) {
+		buf_add_char(&out->pending, '\t');
+		add_quoted(&out->pending, modules[i].id);
+		buf_add_text(&out->pending, " [tooltip=");
+		add_quoted(&out->pending, modules[i].state);
+		buf_add_text(&out->pending, is_accused(record, modules[i].id) ? ", color=red, penwidth=2];" : "];");
+		out_end_line(out);
+		for (uint32_t d = 0; d < modules[i].depends_on.count; d++) {
+			buf_add_char(&out->pending, '\t');
+			add_quoted(&out->pending, modules[i].id);
+			buf_add_text(&out->pending, " -> ");
+			add_quoted(&out->pending, text_item(&modules[i].depends_on, d));
+			buf_add_char(&out->pending, ';');
+			out_end_line(out);
+		}
+	}
+	buf_add_char(&out->pending, '}');
+	out_end_line(out);
+}
+
+static int report_graph(struct live_diagnosis *live, const struct live_view *view)
+{
+	if (live->last && !view->gone)
+		write_graph(diagnosis_get(view->diagnosis), &live->out);
+	return out_flush(&live->out);
+}
+
+/* The modules of the last window, as they lean on each other. */
+static int export_dot(const struct config *config)
+{
+	struct diagnosis_options options_of = {
+		.input = {.file = config->file, .from = config->from, .to = config->until}};
+	struct live_diagnosis live = {.options = &options_of, .report = report_graph};
+	int code = live_diagnosis_prepare(&live, "export", config->output);
+
+	if (code == EXIT_DONE)
+		code = live_diagnosis_exit_code(&live, "export", live_diagnosis_run(&live));
+	live_diagnosis_done(&live);
+	return code;
+}
+
+/* --- the others --- */
+
+static int export_file(const struct config *config, struct out *out, struct why *why)
+{
+	static int (*const exporters[])(const struct export_request *request, struct out *out, struct why *why) = {
+		[FORMAT_CSV] = export_csv,           [FORMAT_JSONL] = export_jsonl,   [FORMAT_PCAPNG] = export_pcapng,
+		[FORMAT_PERFETTO] = export_perfetto, [FORMAT_FOLDED] = export_folded,
+	};
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	struct input_options input = {.file = config->file, .from = config->from, .to = config->until};
+	struct export_request request = {.table = config->table};
+	int r = input_open(&input, &recording, &request.range, why);
+
+	request.recording = recording;
+	return r == 0 ? exporters[config->format](&request, out, why) : r;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct why why = {};
+	struct out out;
+	int r, written;
+
+	if (config->format == FORMAT_NONE) {
+		log_error("export: --to is missing: csv, jsonl, pcapng, perfetto, folded or dot");
+		return EXIT_USAGE;
+	}
+	if (config->format == FORMAT_DOT)
+		return export_dot(config);
+	r = out_open(&out, config->output);
+	if (r < 0) {
+		log_error("export: cannot write %s: %s", config->output, strerror(-r));
+		return EXIT_IO;
+	}
+	if (config->format == FORMAT_PCAPNG && out.is_terminal) {
+		log_error("export: a capture file is not for a terminal: -o FILE, or | tcpdump -r -");
+		(void)out_done(&out);
+		return EXIT_USAGE;
+	}
+	r = export_file(config, &out, &why);
+	written = out_done(&out);
+	if (r < 0 && r != -EPIPE) {
+		log_error("export: %s", why.text[0] ? why.text : strerror(-r));
+		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
+	}
+	if (written < 0 && written != -EPIPE) {
+		log_error("export: writing failed: %s", strerror(-written));
+		return EXIT_IO;
+	}
+	return EXIT_DONE;
+}
+
+static const char *const examples[] = {
+	"nest export day.nest --to jsonl --table finding",
+	"the findings as JSON lines",
+	"nest export day.nest --to perfetto -o day.json",
+	"for ui.perfetto.dev: findings, figures, events on one time line",
+	"nest export drops.nest --to pcapng | tshark -r -",
+	"packets that were dropped or sent again, with process and verdict as comments",
+	NULL,
+};
+
+static const struct config defaults = {.format = FORMAT_NONE};
+
+static const struct command export_command = {
+	.name = "export",
+	.summary = "write a recording in the formats of other programs",
+	.description = "csv and jsonl write tables as they stand in the recording; rows of snapshots say from which "
+		       "sample to which they "
+		       "held (first, last, in milliseconds since 1970). pcapng has the headers of packets that events "
+		       "tell of, "
+		       "perfetto findings, figures and events on a time line, folded the stacks of events, dot the "
+		       "modules of the "
+		       "last window of the diagnosis.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.defaults = &defaults,
+	.run = run,
+};
+COMMAND(export_command);
