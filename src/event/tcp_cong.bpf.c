@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * tcp.cong: congestion control goes from one state to another. The first state begins with the connection and the last one
- * ends with it, so all of them together make its life.
+ * ends with it, so all of them together make its life. Of connections that were open all the time nothing is told.
  */
 #include "event/tcp_cong.h"
 #include "event/tcp.bpf.h"
@@ -10,7 +10,7 @@ EVENT(tcp_cong, struct tcp_cong_event)
 
 struct cong_since {
 	__u64 since_ns;
-	__u32 over;
+	__u32 changed;
 	__u32 unused;
 };
 EVENT_SOCK_STORE(tcp_cong, since, struct cong_since);
@@ -48,6 +48,7 @@ int BPF_PROG(tcp_cong_change, struct sock *sk, __u8 next)
 	if (since) {
 		since_ns = since->since_ns;
 		since->since_ns = bpf_ktime_get_boot_ns();
+		since->changed = 1;
 	}
 	return tell_cong(ctx, sk, since_ns, next);
 }
@@ -67,10 +68,10 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 	if (newstate != SOCKET_CLOSE)
 		return 0;
 	since = bpf_sk_storage_get(&tcp_cong_since, sk, NULL, 0);
-	if (!since || since->over)
+	if (!since || !since->changed)
 		return 0;
 	/* The twin will find it told. */
-	since->over = 1;
+	since->changed = 0;
 	return tell_cong(ctx, sk, since->since_ns, TCP_CONG_UNKNOWN);
 }
 

@@ -153,7 +153,8 @@ static const struct tool tcpcong_tool = {
 	.layer = "tcp",
 	.summary = "how long connections were in which state of congestion control",
 	.description =
-		"A row for each connection and state: how long altogether, how often, and the longest time. A state is "
+		"A row for each state of each connection that went through more than one: how long altogether, how "
+		"often, and the longest time. A state is "
 		"counted "
 		"when it ends, the last one with the connection; a state that began before the run is not counted.",
 	.examples = tcpcong_examples,

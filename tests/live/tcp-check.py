@@ -10,7 +10,9 @@ known by the client's port.
 import collections
 import csv
 import json
+import re
 import sys
+import xml.etree.ElementTree
 
 BASE = 25000
 FULL, CLOSED = BASE + 5, BASE + 6
@@ -28,6 +30,11 @@ def told(name):
 
 def same(what, got, want):
     lines.append(f"{what}\t{got}\t{want}")
+
+
+def same_with_memory(what, got, want):
+    """What a host short of memory for TCP cannot show: its receivers throw packets away and close their windows."""
+    lines.append(f"{what}\t{got}\t{want}" if not short_of_memory else f"{what}\tSKIP\tthe host is short of memory for TCP")
 
 
 def holds(what, got, low, high):
@@ -51,6 +58,7 @@ def read_wire():
 wire = read_wire()
 with open(f"{room}/done.json", encoding="utf-8") as done_file:
     done = json.load(done_file)
+short_of_memory = any(e["reason"] == "PROTO_MEM" for e in told("drop"))
 port_of = {c["name"]: c["lport"] for c in done}
 name_of = {c["lport"]: c["name"] for c in done}
 
@@ -178,13 +186,13 @@ same("tcpretrans: as many as the kernel counts", sum(e["segs"] for e in retrans)
 kinds = collections.defaultdict(list)
 for event in retrans:
     kinds[name_of.get(event["lport"])].append(event["kind"])
-same("tcpretrans: a lost SYN", kinds["syn"], ["syn"])
-same("tcpretrans: a lost last segment is found by a probe", kinds["tail"], ["probe"])
-same("tcpretrans: and when that is lost, by the timer", kinds["timeout"], ["probe", "timeout", "timeout"])
-same("tcpretrans: losses amid the stream are repaired fast", "fast" in kinds["lossy"] and "fast" in kinds["lossy6"], True)
+same_with_memory("tcpretrans: a lost SYN", kinds["syn"], ["syn"])
+same_with_memory("tcpretrans: a lost last segment is found by a probe", kinds["tail"], ["probe"])
+same_with_memory("tcpretrans: and when that is lost, by the timer", kinds["timeout"], ["probe", "timeout", "timeout"])
+same_with_memory("tcpretrans: losses amid the stream are repaired fast", "fast" in kinds["lossy"] and "fast" in kinds["lossy6"], True)
 same("tcpretrans: a lost SYN/ACK", {(e["kind"], e["rport"]) for e in told("retrans-server") if e["lport"] == BASE + 8},
      {("synack", port_of["synack"])})
-same("tcpretrans: bytes of segments, not of headers", {e["bytes"] for e in retrans if e["lport"] == port_of["timeout"]}, {983})
+same_with_memory("tcpretrans: bytes of segments, not of headers", {e["bytes"] for e in retrans if e["lport"] == port_of["timeout"]}, {983})
 win = told("win")
 same("tcpwin: the same retransmissions", sorted((e["lport"], e["seq"]) for e in win if e["event"] == "tcp.retransmit" and not e["error"]),
      sorted((e["lport"], e["seq"]) for e in retrans))
@@ -219,13 +227,23 @@ same("tcp.probe: a sample for each packet of a connection that stays open",
 # --- waiting -------------------------------------------------------------------------------------------------------------------
 
 hold = told("hold")
-nagle = {e["seq"]: e for e in hold if e["lport"] == port_of["nagle"] and e["reason"] == "nagle"}
+nagle = {e["seq"]: e for e in hold if e["lport"] == port_of["nagle"]}
 seconds = [p for p in wire if p.lport == port_of["nagle"] and p.dir == "tx" and p.bytes == 11]
 written = next(c["written_ns"] for c in done if c["name"] == "nagle")
 # The first may have left at once: a new connection acknowledges at once, too.
 waited = [p.seq for p, w in zip(seconds, written) if p.time > w]
 same("tcp.hold: second writes that left after the write had returned", sorted(nagle), sorted(waited))
 holds("tcp.hold: most of them did", len(waited), ROUNDS - 4, ROUNDS)
+
+
+def granted(packet, before):
+    """Whether the receiver's window had room for it when it was written: a host short of memory may close windows."""
+    last = [q for q in wire if q.lport == packet.lport and q.dir == "rx" and q.time < before][-1]
+    return (last.ack + last.window - packet.seq - packet.bytes) & 0xffffffff < 1 << 31
+
+
+same("tcp.hold: the reason is Nagle's, unless the window was closed", [nagle[p.seq]["reason"] for p in seconds if p.seq in nagle],
+     ["nagle" if granted(p, w) else "window" for p, w in zip(seconds, written) if p.seq in nagle])
 gaps = [abs(nagle[p.seq]["lat_ns"] - (p.time - w)) // 1000 for p, w in zip(seconds, written) if p.seq in nagle]
 holds("tcp.hold: far from the time between write and capture, us", max(gaps), 0, 15000)
 same("tcp.hold: TCP_NODELAY waits for nobody", [e["reason"] for e in hold if e["lport"] == port_of["nodelay"] and e["reason"] == "nagle"], [])
@@ -257,12 +275,29 @@ v6 = sum(c["sent"] for c in done if c["name"].endswith("6"))
 same("tcpsubnet: bytes by subnet", {e["subnet"]: e["sum"] for e in told("subnet")},
      {"10.88.0.0/24": sum(c["sent"] for c in done) - v6, "fd88::/64": v6})
 cong = told("cong")
-same("tcpcong: a connection with losses went through recovery", {"open", "recovery"} <=
+same_with_memory("tcpcong: a connection with losses went through recovery", {"open", "recovery"} <=
      {e["old_congestion"] for e in cong if e["lport"] == port_of["lossy"]}, True)
 span = {e["lport"]: e["span_ns"] for e in life}
-worst = max(abs(span[p] - handshake(p) - sum(e["sum"] for e in cong if e["lport"] == p)) // 1000 for p in name_of)
+worst = max(abs(span[p] - handshake(p) - sum(e["sum"] for e in cong if e["lport"] == p)) // 1000 for p in {e["lport"] for e in cong})
+same("tcpcong: nothing of a connection without trouble", [e for e in cong if e["lport"] == port_of["late"]], [])
 holds("tcpcong: the states of each connection make its life, us apart", worst, 0, 20000)
 
-same("everything was compared", len(lines), 55)
+
+# --- pictures --------------------------------------------------------------------------------------------------------------------
+
+with open(f"{room}/who.dot", encoding="utf-8") as dot_file:
+    dot = dot_file.read()
+edges = {(client, server): int(count) for client, server, count in
+         re.findall(r'^\t"([^"]*)" -> "([^"]*)" \[label="(\d+) connections?\\n[^"]*"\];$', dot, re.MULTILINE)}
+same("tcplife --dot: an arrow for each server, with its connections", sorted(edges.items()),
+     sorted(collections.Counter(("python3\\n10.88.0.1", f"10.88.0.2:{e['rport']}") if e["family"] == "ipv4" else
+                              ("python3\\nfd88::1", f"[fd88::2]:{e['rport']}") for e in life).items()))
+same("tcplife --dot: nothing else but its frame", len(dot.splitlines()), len(edges) + 3)
+svg = xml.etree.ElementTree.parse(f"{room}/windows.svg").getroot()
+titles = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text") if " to " in text.text]
+same("tcpwin --plot: a connection with its retransmissions", [t for t in titles if f":{port_of['lossy']} to" in t],
+     [f"10.88.0.1:{port_of['lossy']} to 10.88.0.2:{BASE + 1}, segments; {sum(1 for e in retrans if e['lport'] == port_of['lossy'])} sent again"])
+
+same("everything was compared", len(lines), 60)
 with open(output, "w", encoding="utf-8") as out:
     out.write("".join(line + "\n" for line in lines))

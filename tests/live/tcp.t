@@ -44,40 +44,42 @@ capture=$!
 note_process "$capture"
 wait_for 10 grep -q 'listening on' "$room/tcpdump.err" || exit 1
 
-# watch NAME NAMESPACE ARGUMENT ...: a tool in the background, its JSON in $room/NAME.json
+# watch FILE NAMESPACE ARGUMENT ...: a tool in the background, its output in $room/FILE
 watched=()
 watch() {
-	local name=$1 ns=$2
+	local file=$1 ns=$2
 	shift 2
-	nest_bg "$@" --json -N "$ns"
-	ln -s "$nest_out" "$room/$name.json"
+	nest_bg "$@" -N "$ns"
+	ln -s "$nest_out" "$room/$file"
 	watched+=("$nest_pid $nest_err")
 }
-watch snoop "$client" tcpsnoop
-watch life "$client" tcplife
-watch life-server "$server" tcplife
-watch retrans "$client" tcpretrans
-watch retrans-server "$server" tcpretrans
-watch reset "$client" tcpreset
-watch reset-server "$server" tcpreset
-watch zero "$client" trace tcp.probe --where 'peer_wnd == 0' --count --by lport,rport
-watch rtt "$client" tcprtt -e
-watch segments "$client" trace tcp.probe --count --by lport
-watch win "$client" tcpwin
-watch cong "$client" tcpcong
-watch states "$client" tcpstates
-watch connlat "$client" tcpconnlat
-watch connect "$client" tcpconnect
-watch tracer "$client" tcptracer
-watch accept "$server" tcpaccept
-watch synbl "$server" trace tcp.backlog
-watch hold "$client" trace tcp.hold
-watch nagle "$client" tcpnagle
-watch pacing "$client" tcppacing
-watch pktlat "$server" tcppktlat
-watch drop "$server" tcpdrop
-watch top "$client" tcptop -d 60 -r 1000
-watch subnet "$client" tcpsubnet -s 10.88.0.0/24,fd88::/64 -d 60
+watch snoop.json "$client" tcpsnoop --json
+watch life.json "$client" tcplife --json
+watch life-server.json "$server" tcplife --json
+watch retrans.json "$client" tcpretrans --json
+watch retrans-server.json "$server" tcpretrans --json
+watch reset.json "$client" tcpreset --json
+watch reset-server.json "$server" tcpreset --json
+watch zero.json "$client" trace tcp.probe --where 'peer_wnd == 0' --count --by lport,rport --json
+watch rtt.json "$client" tcprtt -e --json
+watch segments.json "$client" trace tcp.probe --count --by lport --json
+watch win.json "$client" tcpwin --json
+watch cong.json "$client" tcpcong --json
+watch states.json "$client" tcpstates --json
+watch connlat.json "$client" tcpconnlat --json
+watch connect.json "$client" tcpconnect --json
+watch tracer.json "$client" tcptracer --json
+watch accept.json "$server" tcpaccept --json
+watch synbl.json "$server" trace tcp.backlog --json
+watch hold.json "$client" trace tcp.hold --json
+watch nagle.json "$client" tcpnagle --json
+watch pacing.json "$client" tcppacing --json
+watch pktlat.json "$server" tcppktlat --json
+watch drop.json "$server" tcpdrop --json
+watch top.json "$client" tcptop -d 60 -r 1000 --json
+watch subnet.json "$client" tcpsubnet -s 10.88.0.0/24,fd88::/64 -d 60 --json
+watch who.dot "$client" tcplife --dot
+watch windows.svg "$client" tcpwin --plot
 for one in "${watched[@]}"; do
 	nest_pid=${one%% *} wait_ready "${one#* }" || exit 1
 done
@@ -98,12 +100,16 @@ is "$lost" 0 'no event was lost'
 end_bg "$capture" TERM
 tshark -r "$room/wire.pcap" -T fields -E separator=, -o tcp.relative_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE \
 	-e frame.time_epoch -e ip.src -e ipv6.src -e tcp.srcport -e tcp.dstport -e tcp.flags -e tcp.seq -e tcp.ack \
-	-e tcp.len -e tcp.window_size_value >"$room/wire.csv" 2>/dev/null
+	-e tcp.len -e tcp.window_size >"$room/wire.csv" 2>/dev/null
 compare "$(wc -l <"$room/wire.csv")" -gt 1000 'the capture has packets'
 dropped=$(in_ns "$server" nft -j list counter inet lossy dropped | grep -o '"packets": [0-9]*' | grep -o '[0-9]*')
 ok 'the comparison was made' python3 "$live_dir/tcp-check.py" "$room" "$server_pid" "$dropped" "$((after - before))" "$room/check.out"
 while IFS=$'\t' read -r name got want; do
-	is "$got" "$want" "$name"
+	if [ "$got" = SKIP ]; then
+		skip "$name" "$want"
+	else
+		is "$got" "$want" "$name"
+	fi
 done <"$room/check.out"
 
 finish
