@@ -16,8 +16,8 @@
  *		return tcp_reset_end(ctx, e);
  *	}
  *
- * begin gives a zeroed event with time and processor, or NULL (counted as lost); end filters, adds up or passes on, and
- * must be called for every begin. Filter, keys and needed fields are read-only data (config.h): what a run does not ask
+ * begin gives a zeroed event with time and processor, or NULL (counted as lost); end filters, adds up or passes on.
+ * One of them or cancel, which tells nothing, must be called for every begin. Filter, keys and needed fields are read-only data (config.h): what a run does not ask
  * for is gone from the program that the kernel runs.
  */
 #pragma once
@@ -122,6 +122,11 @@ struct event_room {
 		__builtin_memset(&r->event, 0, sizeof(r->event));                                                      \
 		event_init(&name##_config, &r->event.head);                                                            \
 		return &r->event;                                                                                      \
+	}                                                                                                              \
+	static __always_inline __maybe_unused void name##_cancel(event_type *e)                                        \
+	{                                                                                                              \
+		struct name##_room *r = (void *)((char *)e - offsetof(struct name##_room, event));                     \
+		r->room.taken = 0;                                                                                     \
 	}                                                                                                              \
 	static __always_inline int name##_end(void *ctx, event_type *e)                                                \
 	{                                                                                                              \
