@@ -9,7 +9,7 @@ FUZZ_SOURCES  := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_PROGRAMS := $(FUZZ_SOURCES:%.c=$(BUILD)/%)
 # Programs that fail on purpose: what the harness must report.
 SELF_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/self/*.c))
-BENCH_SOURCES := $(wildcard tests/bench/*.c)
+BENCH_SOURCES := $(wildcard tests/bench/bench_*.c)
 BENCHES       := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 
 # Makes of other flavours of the same tree.

@@ -16,3 +16,8 @@ $(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)
 	$(Q)$(CC) -shared -Wl,-z,now,-z,relro,-soname,libnestflow.so -o $@ $^
 
 lint-objects: $(NESTFLOW_OBJECTS)
+
+.PHONY: bench-flow
+##> bench-flow   cost of recording calls, beside uftrace and XRay
+bench-flow: all
+	tests/bench/flow-record.py $(BUILD)

@@ -107,12 +107,15 @@ static int read_thread(struct reader *r, char *rest)
 
 	if (e < 0)
 		return e;
-	while ((word = next_word(&rest))) {
-		if ((value = value_of(word, "name")))
-			name = value;
-		else if ((value = value_of(word, "pid"))   ? parse_u64(value, 0, UINT32_MAX, &pid) < 0
-			 : (value = value_of(word, "tid")) ? parse_u64(value, 0, UINT32_MAX, &tid) < 0
-							   : true)
+	/* The name is the last, and may have blanks. */
+	while (!name && (rest += strspn(rest, " "), *rest)) {
+		name = value_of(rest, "name");
+		if (name)
+			break;
+		word = next_word(&rest);
+		if ((value = value_of(word, "pid"))   ? parse_u64(value, 0, UINT32_MAX, &pid) < 0
+		    : (value = value_of(word, "tid")) ? parse_u64(value, 0, UINT32_MAX, &tid) < 0
+						      : true)
 			return refuse(r, "a thread has pid=, tid= and name=");
 	}
 	number = map_put(&r->threads, &(uint32_t){(uint32_t)id}, &new);

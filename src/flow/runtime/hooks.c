@@ -152,10 +152,36 @@ static void exit_long(struct flow_slot *t, void *fn)
 	leave_one(t);
 }
 
+/* While recording is stopped, only which calls are open is kept. True when that was all there was to do. */
+static bool pass_by(struct flow_slot *t, void *fn, bool enter)
+{
+	const struct fn_entry *entry = &fn_cache[fn_hash(fn)];
+	uint32_t depth = t->depth;
+
+	if (!live->paused || entry->fn != fn)
+		return false;
+	if (enter && depth < FLOW_STACK_MAX && !fn_excluded(entry)) {
+		slot_stack(t)[depth] = fn;
+		t->depth = depth + 1;
+	} else if (!enter && depth - 1 < FLOW_STACK_MAX && slot_stack(t)[depth - 1] == fn) {
+		t->depth = depth - 1;
+	} else {
+		return false;
+	}
+	t->skipped++;
+	t->resync = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->busy = 0;
+	return true;
+}
+
 /* The short way found that it cannot go on; the slot is entered. */
 static COLD void late(struct flow_slot *t, void *fn, bool enter)
 {
 	int saved = errno;
+
+	if (pass_by(t, fn, enter))
+		return;
 
 	if (enter)
 		enter_long(t, fn);

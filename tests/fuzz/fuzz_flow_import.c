@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Any bytes as the input of an importer, which the first byte chooses: refused with a sentence, or read to the end. */
+#include "flow/import_map.h"
+#include "flow/text.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_free_ char *text = NULL;
+	struct import_result result = {};
+	struct flow_writer *writer;
+	struct why why = {};
+	int r;
+
+	if (!size)
+		return 0;
+	text = fuzz_text(data + 1, size - 1);
+	if (flow_writer_open("/dev/null", &(struct flow_writer_options){.chunk_bytes = 4096}, &writer, &why) < 0)
+		return 0;
+	switch (data[0] % 4) {
+	case 0:
+		r = import_xray((const uint8_t *)text, strlen(text), writer, &result, &why);
+		if (r == 0 || size < 2)
+			break;
+		why.text[0] = '\0';
+		r = import_xray(data + 1, size - 1, writer, &result, &why);
+		break;
+	case 1:
+		r = import_trace_event(text, strlen(text), writer, &result, &why);
+		break;
+	case 2:
+		r = import_function_graph(text, strlen(text), writer, &result, &why);
+		break;
+	default:
+		r = flow_text_import(text, strlen(text), writer, &why);
+	}
+	fuzz_require(r == 0 || why.text[0]);
+	fuzz_require(flow_writer_close(writer) == 0);
+	return 0;
+}
