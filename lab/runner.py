@@ -64,7 +64,8 @@ class Verdict:
 
     def __init__(self, lab, command, seconds):
         words = {"seconds": f"{max(1, round(seconds))}",
-                 "truth": os.path.join(lab.out, "truth.json")}
+                 "truth": os.path.join(lab.out, "truth.json"),
+                 "out": os.path.abspath(lab.out)}
         argv = [part.format_map(words) for part in shlex.split(command)]
         self.errors = open(os.path.join(lab.out, "verdict-stderr.txt"), "wb")
         self.file = open(os.path.join(lab.out, "verdict.jsonl"), "w")

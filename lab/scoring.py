@@ -106,12 +106,12 @@ def read_window(record, offset_ns, threshold):
                   record["arrived_ns"] / 1e9, blames, notes, modules)
 
 
-def read_run(path, threshold=DEFAULT_THRESHOLD):
+def read_run(path, threshold=DEFAULT_THRESHOLD, verdict="verdict.jsonl"):
     with open(os.path.join(path, "truth.json")) as file:
         truth = json.load(file)
     run = Run(path, truth, [])
     try:
-        with open(os.path.join(path, "verdict.jsonl")) as file:
+        with open(os.path.join(path, verdict)) as file:
             records = [json.loads(line) for line in file]
     except FileNotFoundError:
         records = []
