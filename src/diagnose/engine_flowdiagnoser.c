@@ -13,13 +13,12 @@
 struct judgement {
 	const struct layers *layers;
 	enum layer_direction direction;
-	struct map places; /* node -> index */
 	struct flow_diagnosis *diagnosis;
 };
 
 static enum flow_state *state_of(struct judgement *j, const struct layer_node *node)
 {
-	return &j->diagnosis[*(size_t *)map_get(&j->places, &node)].of[j->direction];
+	return &j->diagnosis[node->place].of[j->direction];
 }
 
 static bool is_silent(const struct judgement *j, const struct layer_node *node)
@@ -103,15 +102,11 @@ struct flow_diagnosis *flowdiagnoser_judge(const struct layers *layers)
 {
 	struct judgement j = {
 		.layers = layers,
-		.places = MAP_INIT(sizeof(struct layer_node *), sizeof(size_t), 0),
 		.diagnosis = xzalloc((layers->nodes.count + 1) * sizeof(*j.diagnosis)),
 	};
 
-	for (size_t i = 0; i < layers->nodes.count; i++)
-		*(size_t *)map_put(&j.places, &layers->nodes.items[i], NULL) = i;
 	for (j.direction = 0; j.direction < LAYER_DIRECTIONS; j.direction++)
 		judge_direction(&j);
-	map_done(&j.places);
 	return j.diagnosis;
 }
 

@@ -66,21 +66,15 @@ static enum seen activity_of(const struct layer_node *node, const struct layer_t
 	return o->above_waits ? SEEN_ANW : o->above_idle ? SEEN_IGN : SEEN_NONE;
 }
 
-static size_t index_of(const struct map *places, const struct layer_node *node)
-{
-	return *(const size_t *)map_get(places, &node);
-}
-
 /* From the top down: what is above a node has been looked at before it. */
-static void observe(const struct layer_node *node, enum layer_direction direction, const struct map *places,
-		    struct observation *all)
+static void observe(const struct layer_node *node, enum layer_direction direction, struct observation *all)
 {
 	const struct layer_traffic *traffic = &node->traffic[direction];
-	struct observation *o = &all[index_of(places, node)];
+	struct observation *o = &all[node->place];
 
 	o->above_idle = true;
 	vec_each(&node->above, above) {
-		const struct observation *upper = &all[index_of(places, *above)];
+		const struct observation *upper = &all[(*above)->place];
 
 		o->above_waits = o->above_waits || upper->above_waits || upper->seen[0] == SEEN_WAIT;
 		o->above_idle = o->above_idle && (upper->seen[0] == SEEN_IDLE || upper->seen[0] == SEEN_IGN);
@@ -117,7 +111,7 @@ static bool is_blocked(const struct observation *o)
 	return o->seen[0] == SEEN_WAIT || o->seen[0] == SEEN_ANW || o->seen[0] == SEEN_NONE;
 }
 
-static void absolve_co_parents(const struct layers *layers, const struct map *places, enum layer_direction direction,
+static void absolve_co_parents(const struct layers *layers, enum layer_direction direction,
 			       const struct observation *all, struct nest2011_certainty *certainty)
 {
 	for (size_t i = 0; i < layers->nodes.count; i++) {
@@ -127,9 +121,9 @@ static void absolve_co_parents(const struct layers *layers, const struct map *pl
 		if (!is_blocked(&all[i]))
 			continue;
 		vec_each(&node->above, above)
-			blocked += is_blocked(&all[index_of(places, *above)]);
+			blocked += is_blocked(&all[(*above)->place]);
 		vec_each(&node->above, above) {
-			size_t at = index_of(places, *above);
+			size_t at = (*above)->place;
 
 			for (unsigned other = 1; is_blocked(&all[at]) && other < blocked && other < CO_PARENTS_MAX;
 			     other++)
@@ -138,33 +132,29 @@ static void absolve_co_parents(const struct layers *layers, const struct map *pl
 	}
 }
 
-static void judge_direction(const struct layers *layers, const struct map *places, enum layer_direction direction,
+static void judge_direction(const struct layers *layers, enum layer_direction direction,
 			    struct nest2011_certainty *certainty)
 {
 	_cleanup_free_ struct observation *all = xzalloc((layers->nodes.count + 1) * sizeof(*all));
 
 	vec_each(&layers->nodes, node)
-		observe(*node, direction, places, all);
+		observe(*node, direction, all);
 	for (size_t i = 0; i < layers->nodes.count; i++)
 		vec_each(&layers->nodes.items[i]->below, below) {
-			size_t j = index_of(places, *below);
+			size_t j = (*below)->place;
 
 			judge_edge(&all[i], &all[j], direction, &certainty[i].of[direction],
 				   &certainty[j].of[direction]);
 		}
-	absolve_co_parents(layers, places, direction, all, certainty);
+	absolve_co_parents(layers, direction, all, certainty);
 }
 
 struct nest2011_certainty *nest2011_judge(const struct layers *layers)
 {
 	struct nest2011_certainty *certainty = xzalloc((layers->nodes.count + 1) * sizeof(*certainty));
-	struct map places = MAP_INIT(sizeof(struct layer_node *), sizeof(size_t), 0);
 
-	for (size_t i = 0; i < layers->nodes.count; i++)
-		*(size_t *)map_put(&places, &layers->nodes.items[i], NULL) = i;
 	for (unsigned direction = 0; direction < LAYER_DIRECTIONS; direction++)
-		judge_direction(layers, &places, (enum layer_direction)direction, certainty);
-	map_done(&places);
+		judge_direction(layers, (enum layer_direction)direction, certainty);
 	return certainty;
 }
 

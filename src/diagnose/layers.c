@@ -28,6 +28,7 @@ struct layer_node *layers_add(struct layers *layers, enum layer_kind layer, stru
 
 	node->layer = layer;
 	node->module = module;
+	node->place = layers->nodes.count;
 	vec_push(&layers->nodes, node);
 	return node;
 }
@@ -194,5 +195,7 @@ struct layers *layers_of_graph(const struct graph *graph)
 			add_connection(layers, &nodes, *module);
 	map_done(&nodes);
 	vec_sort(&layers->nodes, by_layer);
+	for (size_t i = 0; i < layers->nodes.count; i++)
+		layers->nodes.items[i]->place = i;
 	return layers;
 }

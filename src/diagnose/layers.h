@@ -21,6 +21,7 @@ struct layer_traffic {
 };
 
 struct layer_node {
+	size_t place; /* in the list of all */
 	enum layer_kind layer;
 	struct module *module; /* of the graph: application, connection (of both its layers), interface */
 	struct layer_traffic traffic[LAYER_DIRECTIONS];

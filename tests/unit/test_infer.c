@@ -3,20 +3,7 @@
 #include "unit.h"
 
 #include "diagnose/diagnosis.h"
-
-struct reading {
-	uint64_t level;
-	uint64_t other;
-};
-
-static const struct field reading_fields[] = {
-	FIELD(struct reading, level, COUNT, "a measure"),
-	FIELD(struct reading, other, COUNT, "another one"),
-};
-static const struct record_type reading_type = {.name = "reading",
-						.fields = reading_fields,
-						.field_count = ARRAY_SIZE(reading_fields),
-						.size = sizeof(struct reading)};
+#include "reading.h"
 
 /* Connections have a scope of their own in the program, so the tests speak about resolvers and tunnels. */
 static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .count = 1, .types = {&reading_type}};

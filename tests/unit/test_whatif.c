@@ -3,20 +3,8 @@
 #include "unit.h"
 
 #include "diagnose/whatif.h"
+#include "reading.h"
 
-struct reading {
-	uint64_t level;
-	uint64_t other;
-};
-
-static const struct field reading_fields[] = {
-	FIELD(struct reading, level, COUNT, "a measure"),
-	FIELD(struct reading, other, COUNT, "another one"),
-};
-static const struct record_type reading_type = {.name = "reading",
-						.fields = reading_fields,
-						.field_count = ARRAY_SIZE(reading_fields),
-						.size = sizeof(struct reading)};
 static const struct module_scope tunnel_scope = {.kind = MODULE_TUNNEL, .count = 1, .types = {&reading_type}};
 MODULE_SCOPE(tunnel_scope);
 
