@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest explain: the page about a cause, a rule, or a field. */
+/* nest explain: the page about a cause, a rule, an event, a tool, or a field. */
 #include "base/out.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "diagnose/page.h"
+#include "event/event.h"
+#include "tool/tool.h"
 #include "view/tree.h"
 
 struct config {
@@ -16,7 +18,7 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "the page of a cause as Markdown"),
 	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory"),
-	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, or a field"),
+	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, an event, a tool, or a field"),
 	OPTION_END,
 };
 
@@ -53,6 +55,32 @@ static void explain_rule(struct tree *tree, const struct rule *rule)
 			tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", at.field->name, at.field->help);
 }
 
+static void explain_event(struct tree *tree, const struct event *event)
+{
+	struct tree_node *node = tree_add(tree, NULL, OUT_BOLD, NULL, "event %s: %s", event->name, event->help);
+
+	for (uint32_t i = 0; i < event->type->field_count; i++)
+		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", event->type->fields[i].name,
+			 event->type->fields[i].help);
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest trace %s shows it; nest events says how this kernel gives it.",
+		 event->name);
+}
+
+static void explain_tool(struct tree *tree, const struct tool *tool)
+{
+	struct tree_node *node =
+		tree_add(tree, NULL, OUT_BOLD, NULL, "tool %s (%s): %s", tool->name, tool->layer, tool->summary);
+
+	if (tool->description)
+		tree_add(tree, node, OUT_PLAIN, NULL, "%s", tool->description);
+	for (size_t i = 0; i < TOOL_EVENTS_MAX && tool->events[i]; i++)
+		tree_add(tree, node, OUT_PLAIN, NULL, "event %s%s%s", tool->events[i], tool->where ? " where " : "",
+			 tool->where ?: "");
+	for (const char *const *example = tool->examples; example && example[0]; example += 2)
+		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", example[0], example[1]);
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest %s --help has its options.", tool->name);
+}
+
 /* Every record type that has the field. */
 static bool explain_field(struct tree *tree, const char *name)
 {
@@ -84,6 +112,10 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 		near_consider(&near, (*cause)->name);
 	vec_each(&knowledge->rules, rule)
 		near_consider(&near, (*rule)->name);
+	registry_each(event, event)
+		near_consider(&near, (*event)->name);
+	registry_each(tool, tool)
+		near_consider(&near, (*tool)->name);
 	registry_each(record_type, type)
 		for (uint32_t i = 0; i < (*type)->field_count; i++)
 			near_consider(&near, (*type)->fields[i].name);
@@ -128,6 +160,8 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 	const struct cause *cause = knowledge_find_cause(knowledge, config->name);
 	const struct rule *rule = knowledge_find_rule(knowledge, config->name);
+	const struct event *event = event_find(config->name);
+	const struct tool *tool = tool_find(config->name);
 	struct out out;
 
 	if (config->markdown && !cause) {
@@ -145,7 +179,11 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 		explain_cause(tree, knowledge, cause);
 	if (rule)
 		explain_rule(tree, rule);
-	if (!explain_field(tree, config->name) && !cause && !rule) {
+	if (event)
+		explain_event(tree, event);
+	if (tool)
+		explain_tool(tree, tool);
+	if (!explain_field(tree, config->name) && !cause && !rule && !event && !tool) {
 		(void)out_done(&out);
 		return not_found(knowledge, config->name);
 	}
@@ -167,7 +205,8 @@ static int run(const void *data)
 	if (config->pages)
 		return write_pages(config->pages, knowledge);
 	if (!config->name) {
-		log_error("explain: what? A cause, a rule or a field; nest rules lists rules and causes");
+		log_error("explain: what? A cause or a rule (nest rules), an event (nest events), a tool (nest tools), "
+			  "or a field");
 		return EXIT_USAGE;
 	}
 	return explain(config, knowledge);
@@ -183,7 +222,7 @@ static const char *const examples[] = {
 
 static const struct command explain_command = {
 	.name = "explain",
-	.summary = "what a cause, a rule or a field means",
+	.summary = "what a cause, a rule, an event, a tool or a field means",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -29,8 +29,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, tcp, FLAG, "tcp", 0, NULL, "TCP sockets only"),
 	OPTION(struct config, udp, FLAG, "udp", 0, NULL, "UDP sockets only"),
 	OPTION(struct config, listening, FLAG, "listening", 'l', NULL, "listeners only, with their queues"),
-	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "sockets that this process holds", .min = 1,
-	       .max = INT32_MAX),
+	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "sockets that this process holds, in its own namespace",
+	       .min = 1, .max = INT32_MAX),
 	OPTION(struct config, cgroup, TEXT, "cgroup", 'C', "CGROUP",
 	       "sockets of processes in this control group or below it (a path as in /proc/PID/cgroup)"),
 	OPTION(struct config, dev, TEXT, "interface", 'i', "IFACE",
@@ -165,13 +165,20 @@ static int run(const void *data)
 	static const struct shape shape = {.count = 3, .types = {&socket_type, &tcp_type, &holder_type}};
 	const struct config *config = data;
 	struct output_options output = config->output;
+	struct look_options where = config->look;
+	char pid[24];
 
+	/* A process is looked at where it lives, unless somebody knows better. */
+	if (config->pid && !where.netns) {
+		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)config->pid);
+		where.netns = pid;
+	}
 	if (config->listening && output.show.count == 0 && !output.json && !output.csv && !output.format &&
 	    !output.wide)
 		output.show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
 	return look_run(&(struct look){
 		.command = "sockets",
-		.options = &config->look,
+		.options = &where,
 		.output = &output,
 		.shape = &shape,
 		.types = config->dev ? types_with_ways : types,
