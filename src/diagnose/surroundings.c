@@ -189,8 +189,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	const struct cpu_measures *cpu_measures = measure_cpu(state, graph);
 	struct module *cpu, *memory;
 
-	cpu = graph_module(graph, MODULE_CPU, "cpu", "the processors");
-	memory = graph_module(graph, MODULE_MEMORY, "memory", "the memory of sockets");
+	cpu = graph_module(graph, MODULE_CPU, "cpu", "all");
+	memory = graph_module(graph, MODULE_MEMORY, "memory", "of all sockets");
 	cpu->measures.parts[0] = cpu_measures;
 	memory->measures.parts[0] = measure_memory(state, graph);
 	if (cpu_measures->cpu_busy_share > 0)
