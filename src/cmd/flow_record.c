@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "cmd/command.h"
+#include "cmd/flow_probe.h"
 #include "flow/live.h"
 #include "flow/recording.h"
 #include "flow/trace.h"
@@ -25,6 +26,8 @@ struct config {
 	uint64_t threads;
 	uint64_t sample;
 	uint64_t duration_ns;
+	uint64_t pid;
+	uint64_t args;
 	bool no_sockets;
 	bool paused;
 	bool prepare;
@@ -50,6 +53,9 @@ static const struct option_spec options[] = {
 	OPTION(struct config, buffer_bytes, SIZE, "buffer", 0, "SIZE", "memory of each thread (64K)"),
 	OPTION(struct config, threads, UINT, "threads", 0, "N", "room for so many threads at a time (4096)", .min = 1,
 	       .max = 1u << 20),
+	OPTION(struct config, pid, UINT, "pid", 'p', "PID",
+	       "probe a process that runs: the functions that --func names", .min = 1, .max = INT32_MAX),
+	OPTION(struct config, args, UINT, "args", 0, "N", "with -p: record so many arguments of each call", .max = 6),
 	OPTION(struct config, no_sockets, FLAG, "no-sockets", 0, NULL, "only calls, no socket operations"),
 	OPTION(struct config, paused, FLAG, "paused", 0, NULL, "begin when nest flow start says so"),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end the program after this time"),
@@ -242,12 +248,31 @@ static int record(const struct config *config, const char *path, const char *lib
 	return r == EXIT_DONE && WIFEXITED(status) && WEXITSTATUS(status) == 127 ? EXIT_CANNOT_OBSERVE : r;
 }
 
+static int probe(const struct config *config, const char *path)
+{
+	if (!config->only.count || config->command.argc) {
+		log_error(config->command.argc ? "flow record: either -p PID or a program"
+					       : "flow record: -p PID wants the functions to probe (--func PATTERN)");
+		return EXIT_USAGE;
+	}
+	return flow_probe_record(&(struct probe_options){
+		.pid = (uint32_t)config->pid,
+		.output = path,
+		.only = &config->only,
+		.without = &config->without,
+		.args = config->args,
+		.duration_ns = config->duration_ns,
+	});
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
 	_cleanup_free_ char *path = absolute(config->output ? config->output : "nest.trace");
 	_cleanup_free_ char *library = find_library();
 
+	if (config->pid)
+		return probe(config, path);
 	if (config->finish)
 		return report(path, 0);
 	if (!library) {
@@ -274,6 +299,8 @@ static const char *const examples[] = {
 	"a program built with -finstrument-functions, until it ends",
 	"nest flow record -S 6 -X '*rbtree*' -- nginx -g 'daemon off;'",
 	"calls and sockets, the clock only where it matters, without the tree of timers",
+	"nest flow record -p 4711 --func 'ngx_http_*' --args 1 -d 5",
+	"chosen functions of a running program, not built for it, with their first argument",
 	"nest flow record --prepare -o /var/log/server.trace",
 	"for a service: put the two lines that it prints into its environment; --finish ends the recording",
 	NULL,

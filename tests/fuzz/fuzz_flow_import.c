@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as the input of an importer, which the first byte chooses: refused with a sentence, or read to the end. */
 #include "flow/import_map.h"
+#include "flow/probe_text.h"
 #include "flow/text.h"
 #include "fuzz.h"
 
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = fuzz_text(data + 1, size - 1);
 	if (flow_writer_open("/dev/null", &(struct flow_writer_options){.chunk_bytes = 4096}, &writer, &why) < 0)
 		return 0;
-	switch (data[0] % 4) {
+	switch (data[0] % 5) {
 	case 0:
 		r = import_xray((const uint8_t *)text, strlen(text), writer, &result, &why);
 		if (r == 0 || size < 2)
@@ -31,6 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	case 2:
 		r = import_function_graph(text, strlen(text), writer, &result, &why);
 		break;
+	case 4: {
+		struct probe_line line;
+
+		r = 0;
+		if (probe_line_parse(text, &line))
+			fuzz_require(line.arg_count <= PROBE_ARGS_MAX && strnlen(line.comm, 17) < 17);
+		break;
+	}
 	default:
 		r = flow_text_import(text, strlen(text), writer, &why);
 	}

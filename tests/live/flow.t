@@ -245,6 +245,29 @@ sound 'start and stop'
 "$nest" flow stop $$ 2>"$room/err"
 is $? 3 'a process that is not recorded is refused'
 
+# --- a program that runs, and was not built for it ---
+gcc -O1 -D_GNU_SOURCE -pthread -Wno-infinite-recursion -o "$room/plain" "$live_dir/flow-target.c" -ldl || exit 1
+bg "$room/plain" serve-signals 10 >"$room/out"
+wait_for 20 grep -q running "$room/out"
+rm -f "$trace"
+"$nest" flow record -p "$bg_pid" --func work --func 'lea*' --args 1 -d 0.5 -o "$trace" 2>"$room/err"
+is $? 0 'probes: done'
+ok 'probes: ready was said' grep -q '^nest: ready' "$room/err"
+look
+ok 'probes: ten leaves for every call of their caller, but for the first and last' python3 -c '
+import sys
+leaves, works = map(int, sys.argv[1:])
+sys.exit(not (works > 2 and abs(leaves - 10 * works) <= 20))' "$(calls leaf)" "$(calls work)"
+is "$(check well_formed)" true 'probes: well-formed'
+"$nest" flow info "$trace" --events >"$room/events"
+is "$(grep -A1 'call plain!work' "$room/events" | sed -n 's/.* args //p' | sort -u)" 10 'probes: the argument of every call'
+end_bg "$bg_pid" TERM
+ok 'probes: none is left behind' unshare -m bash -c '
+mount -t tracefs none /sys/kernel/tracing 2>/dev/null
+! grep nest_flow /sys/kernel/tracing/uprobe_events && ! ls /sys/kernel/tracing/instances | grep nest_flow'
+"$nest" flow record -p $$ --func no_such_function -o "$trace" 2>"$room/err"
+is $? 2 'probes: a function that is not there is refused'
+
 # --- as a service ---
 rm -f "$trace"
 "$nest" flow record --prepare -o "$trace" >"$room/env"
