@@ -31,7 +31,7 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, spurious_share, RATIO, "share of the retransmitted that the peer had already",
 	      .unit = "%"),
 	FIELD(struct conn_measures, lossy_windows, COUNT,
-	      "of the last eight windows, those in which losses without a queue slowed it down, and it went on"),
+	      "of the last eight windows in which it moved, those in which losses without a queue slowed it down"),
 	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
 	FIELD(struct conn_measures, reorder_count, COUNT,
 	      "times that segments were seen out of order by the peer (reord_seen)"),
@@ -569,7 +569,9 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 	c->data_segs_base = max_of(c->data_segs_base, known_or_zero(m->data_segs_in));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
 	c->steady += received;
-	c->lossy = (uint8_t)(c->lossy << 1 | was_lossy(m));
+	/* While it stands still there is nothing to lose, and what was before stays remembered. */
+	if (received || known_or_zero(m->acked_bytes) > 0)
+		c->lossy = (uint8_t)(c->lossy << 1 | was_lossy(m));
 	if (m->rcv_rtt_ns != UINT64_MAX)
 		c->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->rcv_rtt_ns);
 }
