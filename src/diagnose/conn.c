@@ -113,6 +113,8 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
 	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
 	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
+	FIELD(struct conn_measures, rtt_floor_ratio, RATIO,
+	      "smallest smoothed round-trip time of the window's samples, of the smallest ever"),
 	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),
 	FIELD(struct conn_measures, cwnd_best, COUNT, "largest congestion window of earlier windows"),
 	FIELD(struct conn_measures, ssthresh, COUNT, "slow-start threshold in segments"),
@@ -157,6 +159,7 @@ struct conn_track {
 	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked, reply_wait;
 	unsigned held, cork, sacked;
 	struct spread send, receive;
+	uint64_t srtt_min_ns;
 	uint64_t sendq_min, sendq_max, recvq_min, recvq_max, snd_wnd_min, snd_wnd_max;
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
@@ -216,6 +219,8 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 	if (t->last_received_ns <= c->gap_ns && c->has_base)
 		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_ns);
 	c->gap_ns = t->last_received_ns;
+	if (t->srtt_ns > 0)
+		c->srtt_min_ns = min_of(c->srtt_min_ns, t->srtt_ns);
 	c->sendq_min = min_of(c->sendq_min, s->sendq_bytes);
 	c->sendq_max = max_of(c->sendq_max, s->sendq_bytes);
 	c->recvq_min = min_of(c->recvq_min, s->recvq_bytes);
@@ -282,6 +287,7 @@ static void begin_window(struct conn_track *c)
 	c->samples = 0;
 	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
 	c->send = c->receive = (struct spread){};
+	c->srtt_min_ns = UINT64_MAX;
 	c->recvq = c->unacked = c->reply_wait = c->held = c->cork = c->sacked = 0;
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
@@ -454,10 +460,11 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	/* The kernel's "none yet" is all bits set, in microseconds. */
 	m->min_rtt_ns = t->min_rtt_ns >= (uint64_t)UINT32_MAX * 1000 ? UINT64_MAX : t->min_rtt_ns;
 	m->rtt_excess_ns = UINT64_MAX;
-	m->rtt_ratio = NAN;
+	m->rtt_ratio = m->rtt_floor_ratio = NAN;
 	if (m->srtt_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0) {
 		m->rtt_excess_ns = m->srtt_ns > m->min_rtt_ns ? m->srtt_ns - m->min_rtt_ns : 0;
 		m->rtt_ratio = (double)m->srtt_ns / (double)m->min_rtt_ns;
+		m->rtt_floor_ratio = (double)min_of(c->srtt_min_ns, m->srtt_ns) / (double)m->min_rtt_ns;
 	}
 	m->rtt_base_ns = c->rtt_base_ns;
 	m->cwnd = t->cwnd;
