@@ -15,11 +15,12 @@
 #include "cmd/child.h"
 #include "snapshot/process.h"
 
-/* In the new process: waits for the gate, then becomes the command. */
-static _noreturn_ void become(int gate_fd, char **argv)
+/* In the new process: waits for the gate, then becomes the command, or tells through error_fd why not. */
+static _noreturn_ void become(int gate_fd, int error_fd, char **argv)
 {
 	sigset_t none;
 	char nothing;
+	int error;
 
 	while (read(gate_fd, &nothing, 1) < 0 && errno == EINTR)
 		;
@@ -28,23 +29,31 @@ static _noreturn_ void become(int gate_fd, char **argv)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], argv);
-	log_error("cannot run %s: %s", argv[0], strerror(errno));
+	error = errno;
+	log_error("cannot run %s: %s", argv[0], strerror(error));
+	(void)!write(error_fd, &error, sizeof(error));
 	_exit(127);
 }
 
 int child_prepare(struct child *child, const struct command_line *command, struct why *why)
 {
-	int gate[2];
+	int gate[2], error[2];
 
 	if (pipe2(gate, O_CLOEXEC) < 0)
 		return why_set(why, -errno, "cannot make a pipe: %s", strerror(errno));
+	child->gate_fd = gate[1];
+	if (pipe2(error, O_CLOEXEC | O_NONBLOCK) < 0) {
+		(void)close(gate[0]);
+		return why_set(why, -errno, "cannot make a pipe: %s", strerror(errno));
+	}
+	child->error_fd = error[0];
 	child->pid = fork();
 	if (child->pid == 0) {
 		(void)close(gate[1]);
-		become(gate[0], command->argv);
+		become(gate[0], error[1], command->argv);
 	}
 	(void)close(gate[0]);
-	child->gate_fd = gate[1];
+	(void)close(error[1]);
 	if (child->pid < 0) {
 		child->pid = 0;
 		return why_set(why, -errno, "cannot start a process: %s", strerror(errno));
@@ -74,6 +83,15 @@ int child_start(struct child *child, struct loop *loop, void (*on_end)(void *con
 	return 0;
 }
 
+int child_error(const struct child *child)
+{
+	int error;
+
+	if (child->error_fd < 0 || read(child->error_fd, &error, sizeof(error)) != (ssize_t)sizeof(error))
+		return 0;
+	return -error;
+}
+
 void child_done(struct child *child)
 {
 	/* One that still waits at the gate would run what nobody watches. */
@@ -81,6 +99,7 @@ void child_done(struct child *child)
 		(void)kill(child->pid, SIGKILL);
 	closep(&child->gate_fd);
 	closep(&child->ended_fd);
+	closep(&child->error_fd);
 	if (child->pid > 0)
 		(void)waitpid(child->pid, NULL, WNOHANG);
 }

@@ -10,6 +10,7 @@ struct child {
 	pid_t pid;    /* 0: none */
 	int gate_fd;  /* closed to let it run */
 	int ended_fd; /* readable when it has ended */
+	int error_fd; /* why it could not become the command; closed when it has */
 	void (*on_end)(void *context);
 	void *context;
 };
@@ -17,13 +18,15 @@ struct child {
 #define CHILD_INIT                                                                                                     \
 	(struct child)                                                                                                 \
 	{                                                                                                              \
-		.gate_fd = -1, .ended_fd = -1                                                                          \
+		.gate_fd = -1, .ended_fd = -1, .error_fd = -1                                                          \
 	}
 
 /* The process is there and waits. */
 int child_prepare(struct child *child, const struct command_line *command, struct why *why) _must_check_;
 /* It runs; on_end is called when it has ended. */
 int child_start(struct child *child, struct loop *loop, void (*on_end)(void *context), void *context) _must_check_;
+/* After its end: 0, or a negative errno when it could not be run, which has been told already. */
+int child_error(const struct child *child) _must_check_;
 /* Ends it when it has not been started yet; else leaves it alone. */
 void child_done(struct child *child);
 

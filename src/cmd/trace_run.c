@@ -300,6 +300,8 @@ static int exit_code_of(const struct run *run, int result, int written)
 		return run->options->input.file || run->options->save ? EXIT_IO : EXIT_CANNOT_OBSERVE;
 	if (written < 0)
 		return output_exit_code(written);
+	if (child_error(&run->child) < 0)
+		return EXIT_USAGE;
 	/* Ctrl-C is how a person ends a trace. */
 	if (run->ended_by && run->ended_by != SIGINT && run->ended_by != SIGTERM)
 		return EXIT_SIGNAL + run->ended_by;
@@ -366,7 +368,8 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	kept = close_store(&run);
 	written = session_close(&run.session);
 	live_close(run.live);
+	r = exit_code_of(&run, r, written);
 	child_done(&run.child);
 	loop_free(run.loop);
-	return exit_code_of(&run, r, written) ?: kept < 0 ? EXIT_IO : code;
+	return r ?: kept < 0 ? EXIT_IO : code;
 }

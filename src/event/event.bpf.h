@@ -56,6 +56,7 @@ struct sock_owner {
 	__u64 pid_tgid;
 	__u64 cgroup_id;
 	__u32 uid;
+	__u32 of_listener; /* of the listener, or inherited from it: nobody has used the connection yet */
 	char comm[EVENT_COMM_LEN];
 };
 
@@ -228,6 +229,7 @@ static __always_inline void event_set_owner(const volatile struct event_config *
 
 static __always_inline void event_fill_owner(struct sock_owner *owner)
 {
+	owner->of_listener = 0;
 	owner->pid_tgid = bpf_get_current_pid_tgid();
 	owner->uid = (__u32)bpf_get_current_uid_gid();
 	owner->cgroup_id = bpf_get_current_cgroup_id();
@@ -239,7 +241,7 @@ static __always_inline void event_learn_owner(struct sock *sk)
 {
 	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
-	if (owner && owner->pid_tgid != bpf_get_current_pid_tgid())
+	if (owner && (owner->pid_tgid != bpf_get_current_pid_tgid() || owner->of_listener))
 		event_fill_owner(owner);
 }
 

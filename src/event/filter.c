@@ -49,6 +49,10 @@ static int op_of(enum expr_op op)
 		return EVENT_GE;
 	case EXPR_MATCH:
 		return EVENT_ALL_BITS;
+	case EXPR_KNOWN:
+		return EVENT_KNOWN;
+	case EXPR_UNKNOWN:
+		return EVENT_UNKNOWN;
 	default:
 		return -1;
 	}
@@ -73,6 +77,10 @@ static bool addr_term(const struct expr_literal *literal, struct event_term *ter
 {
 	uint8_t mask[16] = {};
 
+	if (term->op >= EVENT_KNOWN) {
+		term->form = EVENT_ADDR;
+		return true;
+	}
 	if (term->op != EVENT_EQ && term->op != EVENT_NE)
 		return false;
 	for (unsigned i = 0; i < literal->prefix.bits; i++)
@@ -87,7 +95,7 @@ static bool addr_term(const struct expr_literal *literal, struct event_term *ter
 /* Names of 16 bytes, whole or up to a star at the end. */
 static bool text_term(const struct field *field, const char *text, bool pattern, struct event_term *term)
 {
-	size_t n = strlen(text), compared = sizeof(term->value);
+	size_t n = text ? strlen(text) : 0, compared = sizeof(term->value);
 	uint8_t mask[16] = {};
 
 	if (field->store != STORE_CHARS || field->size != sizeof(term->value))
@@ -101,12 +109,14 @@ static bool text_term(const struct field *field, const char *text, bool pattern,
 			n = compared = plain;
 		term->op = EVENT_EQ;
 	}
+	term->form = EVENT_WORDS;
+	if (term->op >= EVENT_KNOWN)
+		return true;
 	if ((term->op != EVENT_EQ && term->op != EVENT_NE) || n >= sizeof(term->value))
 		return false;
 	memset(mask, 0xff, compared);
 	memcpy(term->value, text, n);
 	memcpy(term->mask, mask, sizeof(mask));
-	term->form = EVENT_WORDS;
 	return true;
 }
 

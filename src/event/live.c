@@ -7,6 +7,7 @@
 
 #include "event/live_group.h"
 #include "event/live_private.h"
+#include "event/missing.h"
 #include "event/sock_owner.h"
 
 #define OBJECT         "events.bpf.o"
@@ -242,7 +243,9 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
 	for (unsigned i = 0; i < count; i++)
 		hook_plan_add(&live->plan, i, requests[i].event->roles, requests[i].event->role_count);
-	r = load(live, options->probe, why);
+	r = event_check_host(why);
+	if (r == 0)
+		r = load(live, options->probe, why);
 	if (r == 0)
 		r = share_state(live, why);
 	if (r == 0 && live->with_owner)

@@ -54,7 +54,7 @@ static __always_inline bool event_number_holds(const volatile struct event_term 
 	__s64 loaded = 0;
 
 	if (!event_load(at, term->form, term->flags, &loaded))
-		return false;
+		return term->op == EVENT_UNKNOWN;
 	value = (__u64)loaded ^ sign;
 	switch (term->op) {
 	case EVENT_EQ:
@@ -69,8 +69,10 @@ static __always_inline bool event_number_holds(const volatile struct event_term 
 		return value > limit;
 	case EVENT_GE:
 		return value >= limit;
-	default:
+	case EVENT_ALL_BITS:
 		return (value & limit) == limit;
+	default:
+		return term->op == EVENT_KNOWN;
 	}
 }
 
@@ -84,11 +86,13 @@ static __always_inline bool event_words_hold(const volatile struct event_term *t
 		__u8 family = *(const __u8 *)(at + 16);
 
 		if (family == 0)
-			return false;
+			return term->op == EVENT_UNKNOWN;
 		same = same && family == term->family;
 	} else if (*at == 0) {
-		return false;
+		return term->op == EVENT_UNKNOWN;
 	}
+	if (term->op >= EVENT_KNOWN)
+		return term->op == EVENT_KNOWN;
 	return same == (term->op == EVENT_EQ);
 }
 

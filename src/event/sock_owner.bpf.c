@@ -7,16 +7,39 @@
  */
 #include "event/event.bpf.h"
 
+#define PF_KTHREAD 0x00200000
+
+/* Connections inherit from here. */
+static __always_inline void mark_listener(struct sock *sk)
+{
+	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+
+	if (owner)
+		owner->of_listener = 1;
+}
+
+/*
+ * Whoever closes is the owner only when nobody has used the connection before: the process that accepted it, then, which
+ * may be another than the one that listens. The kernel closes some sockets in threads of its own.
+ */
+static __always_inline void learn_from_close(struct sock *sk)
+{
+	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
+
+	if ((!owner || owner->of_listener) && !(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+		event_learn_owner(sk);
+}
+
 /* These changes are made by system calls only: connect, listen, close and shutdown. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(sock_owner_state, struct sock *sk, int oldstate, int newstate)
 {
 	if (newstate == SOCKET_SYN_SENT || newstate == SOCKET_LISTEN)
 		event_learn_owner(sk);
-	/* Whoever closes is asked only when nobody has used the socket before. */
-	else if ((newstate == SOCKET_FIN_WAIT1 || newstate == SOCKET_LAST_ACK) &&
-		 !bpf_sk_storage_get(&event_owners, sk, NULL, 0))
-		event_learn_owner(sk);
+	if (newstate == SOCKET_LISTEN)
+		mark_listener(sk);
+	if (newstate == SOCKET_FIN_WAIT1 || newstate == SOCKET_LAST_ACK)
+		learn_from_close(sk);
 	return 0;
 }
 
@@ -96,6 +119,7 @@ int sock_owner_seed(struct bpf_iter__task_file *ctx)
 		return 0;
 	owner->pid_tgid = (__u64)task->tgid << 32 | (__u32)task->tgid;
 	owner->uid = sk->sk_uid.val;
+	owner->of_listener = sk->__sk_common.skc_state == SOCKET_LISTEN;
 	owner->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	BPF_CORE_READ_STR_INTO(&owner->comm, task, comm);
 	return 0;

@@ -6,6 +6,7 @@
  *	raddr in (10.0.0.0/8, ::1) or not state == ESTABLISHED
  *	recvq_bytes > rcvbuf            two fields of one kind
  *	error                           a field alone: known, and neither zero nor empty
+ *	error is unknown                whether there is a value at all: always yes or no
  *	dst 10.0.0.0/8 and sport = :22  as ss writes it
  *
  * Logic has three values, as in SQL: a comparison with an unknown field is unknown, and so is its negation; only what is
@@ -24,6 +25,8 @@ enum expr_op {
 	EXPR_OR,
 	EXPR_NOT,
 	EXPR_TRUTH, /* the field alone */
+	EXPR_KNOWN,
+	EXPR_UNKNOWN,
 	EXPR_EQ,
 	EXPR_NE,
 	EXPR_LT,
@@ -49,7 +52,7 @@ struct expr_literal {
 struct expr_term {
 	struct field_ref ref;
 	enum expr_op op;
-	const struct expr_literal *literals; /* one, or more for EXPR_IN */
+	const struct expr_literal *literals; /* one, or more for EXPR_IN; of no meaning for EXPR_KNOWN, EXPR_UNKNOWN */
 	size_t literal_count;
 	unsigned clause; /* terms with the same number are alternatives */
 };

@@ -155,6 +155,8 @@ static enum truth eval_comparison(const struct expr *expr, const struct expr_nod
 
 	if (node->op == EXPR_TRUTH)
 		return truth_of(&v);
+	if (node->op == EXPR_KNOWN || node->op == EXPR_UNKNOWN)
+		return (v.class == VALUE_UNKNOWN) == (node->op == EXPR_UNKNOWN) ? TRUTH_YES : TRUTH_NO;
 	if (node->other.field) {
 		struct value other = record_get(record, node->other);
 
@@ -216,16 +218,17 @@ static bool collect_clause(const struct expr *expr, uint32_t at, struct terms *t
 	static const struct expr_literal zero;
 	const struct expr_node *node = &expr->nodes.items[at];
 	bool is_truth = node->op == EXPR_TRUTH && expr_class_of(node->field.field) == CLASS_INTEGER;
+	bool is_bare = is_truth || node->op == EXPR_KNOWN || node->op == EXPR_UNKNOWN;
 
 	if (node->op == EXPR_OR)
 		return collect_clause(expr, node->left_node, terms) && collect_clause(expr, node->right_node, terms);
-	if ((node->op < EXPR_EQ && !is_truth) || node->other.field || terms->count == terms->max)
+	if ((node->op < EXPR_EQ && !is_bare) || node->other.field || terms->count == terms->max)
 		return false;
 	terms->items[terms->count++] = (struct expr_term){
 		.ref = node->field,
 		.op = is_truth ? EXPR_NE : node->op,
-		.literals = is_truth ? &zero : expr->literals.items + node->first_literal,
-		.literal_count = is_truth ? 1 : node->literal_count,
+		.literals = is_bare ? &zero : expr->literals.items + node->first_literal,
+		.literal_count = is_bare ? 1 : node->literal_count,
 		.clause = terms->clause,
 	};
 	return true;

@@ -47,9 +47,11 @@ struct parser {
 const char *expr_op_name(enum expr_op op)
 {
 	static const char *const names[] = {
-		[EXPR_AND] = "and", [EXPR_OR] = "or", [EXPR_NOT] = "not", [EXPR_TRUTH] = "",
-		[EXPR_EQ] = "==",   [EXPR_NE] = "!=", [EXPR_LT] = "<",    [EXPR_LE] = "<=",
-		[EXPR_GT] = ">",    [EXPR_GE] = ">=", [EXPR_MATCH] = "~", [EXPR_IN] = "in",
+		[EXPR_AND] = "and", [EXPR_OR] = "or",          [EXPR_NOT] = "not",
+		[EXPR_TRUTH] = "",  [EXPR_KNOWN] = "is known", [EXPR_UNKNOWN] = "is unknown",
+		[EXPR_EQ] = "==",   [EXPR_NE] = "!=",          [EXPR_LT] = "<",
+		[EXPR_LE] = "<=",   [EXPR_GT] = ">",           [EXPR_GE] = ">=",
+		[EXPR_MATCH] = "~", [EXPR_IN] = "in",
 	};
 
 	return names[op];
@@ -470,6 +472,24 @@ static int parse_operand(struct parser *p, struct expr_node *node)
 	return next(p);
 }
 
+static bool at_word(const struct parser *p, const char *word)
+{
+	return p->token == TOKEN_WORD && strcmp(buf_text(&p->word), word) == 0;
+}
+
+/* After "is". */
+static int parse_is(struct parser *p, struct expr_node *node)
+{
+	int r = next(p);
+
+	if (r < 0)
+		return r;
+	if (!at_word(p, "known") && !at_word(p, "unknown"))
+		return fail_at(p, p->at, p->end, "'known' or 'unknown' should stand here; == compares");
+	node->op = at_word(p, "known") ? EXPR_KNOWN : EXPR_UNKNOWN;
+	return next(p);
+}
+
 static int parse_comparison(struct parser *p, uint32_t *ret_node)
 {
 	struct expr_node node = {.op = EXPR_TRUTH};
@@ -488,6 +508,8 @@ static int parse_comparison(struct parser *p, uint32_t *ret_node)
 			r = next(p);
 		if (r == 0)
 			r = node.op == EXPR_IN ? parse_in(p, &node) : parse_operand(p, &node);
+	} else if (at_word(p, "is")) {
+		r = parse_is(p, &node);
 	} else if (p->token == TOKEN_WORD || p->token == TOKEN_QUOTED) {
 		/* As ss has it: state established, dst 10.0.0.0/8. */
 		node.op = EXPR_EQ;

@@ -389,6 +389,8 @@ static void fill_extra(struct session *session, unsigned request, const struct e
 		       struct event_extra *extra)
 {
 	const struct cgroup_known *cgroup = cgroups_find(&session->cgroups, head->cgroup_id);
+	/* First of all: the process may end while the names of the kernel are read. */
+	struct stack ustack = stacks_user(&session->stacks, head->pid, head->ustack_id);
 
 	*extra = (struct event_extra){
 		.elapsed_ns = head->time_ns > session->start_ns ? head->time_ns - session->start_ns : 0,
@@ -396,7 +398,7 @@ static void fill_extra(struct session *session, unsigned request, const struct e
 		.cgroup = cgroup ? cgroup->path : NULL,
 		.container = cgroup ? cgroup->container : NULL,
 		.kstack = stacks_kernel(&session->stacks, head->kstack_id),
-		.ustack = stacks_user(&session->stacks, head->pid, head->ustack_id),
+		.ustack = ustack,
 	};
 	if (head->time_ns == 0)
 		extra->elapsed_ns = UINT64_MAX;

@@ -4,6 +4,9 @@
 
     events-load.py serve PORT REPLY        answers each connection with REPLY bytes, prints "ready" first
     events-load.py ask PORT TIMES BYTES    so many connections, one after the other, each sending BYTES
+    events-load.py burst PORT TIMES        so many connections, opened and closed without data, both ends here
+    events-load.py named PORT NAME         one connection of a process with this name (escapes as in Python)
+    events-load.py family PORT FILE        a parent with a child; when FILE appears it makes another; each sends once
     events-load.py bytes PORT              sends and receives odd amounts by every way of doing it, prints them as JSON
 """
 import json
@@ -11,6 +14,7 @@ import os
 import socket
 import sys
 import threading
+import time
 
 
 def read_all(connection):
@@ -44,6 +48,54 @@ def ask(port, times, amount):
         connection.sendall(question)
         read_all(connection)
         connection.close()
+
+
+def burst(port, times):
+    listener = socket.create_server(("127.0.0.1", port), backlog=4096)
+    child = os.fork()
+    if child == 0:
+        for _ in range(times):
+            listener.accept()[0].close()
+        os._exit(0)
+    listener.close()
+    for i in range(times):
+        # More addresses than one: ports that were just used stay used for a while.
+        connection = socket.socket()
+        connection.bind(("127.0.0.%d" % (1 + i % 8), 0))
+        connection.connect(("127.0.0.1", port))
+        connection.close()
+    os.waitpid(child, 0)
+
+
+def named(port, name):
+    raw = name.encode().decode("unicode_escape").encode("latin-1")
+    with open("/proc/self/comm", "wb", 0) as comm:
+        comm.write(raw)
+    burst(port, 1)
+
+
+def family(port, path):
+    listener = socket.create_server(("127.0.0.1", port))
+
+    def child(amount):
+        pid = os.fork()
+        if pid == 0:
+            while not os.path.exists(path):
+                time.sleep(0.02)
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.sendall(b"c" * amount)
+            connection.close()
+            os._exit(0)
+        return pid
+
+    first = child(11)
+    print("ready", flush=True)
+    while not os.path.exists(path):
+        time.sleep(0.02)
+    second = child(22)
+    for pid in (first, second):
+        os.waitpid(pid, 0)
+        read_all(listener.accept()[0])
 
 
 # Each way moves an odd number of bytes from one end to the other.
@@ -88,5 +140,5 @@ def move_bytes(port):
 
 
 if __name__ == "__main__":
-    command, numbers = sys.argv[1], [int(word) for word in sys.argv[2:]]
-    {"serve": serve, "ask": ask, "bytes": move_bytes}[command](*numbers)
+    command, words = sys.argv[1], [int(word) if word.isdigit() else word for word in sys.argv[2:]]
+    {"serve": serve, "ask": ask, "burst": burst, "named": named, "family": family, "bytes": move_bytes}[command](*words)

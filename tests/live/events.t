@@ -194,6 +194,6 @@ like "$(cat "$room/err")" 'did you mean sock.send' 'with a suggestion'
 is "$?" 2 'so is a field that is not there'
 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$nest" tcplife -d 1 2>"$room/err" >/dev/null
 is "$?" 3 'without privilege nothing can be observed'
-like "$(cat "$room/err")" 'EPERM|not permitted' 'and that is said'
+like "$(cat "$room/err")" 'CAP_BPF and CAP_PERFMON' 'and that is said'
 
 finish

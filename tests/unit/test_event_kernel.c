@@ -145,6 +145,10 @@ static void add_comparison(struct buf *text, const struct event *event)
 
 	if (choose(6) == 0)
 		buf_add_text(text, "not ");
+	if (choose(8) == 0) {
+		buf_add_format(text, "%s is %s", field->name, choose(2) ? "known" : "unknown");
+		return;
+	}
 	if (choose(5) == 0) {
 		buf_add_format(text, "%s in (", field->name);
 		add_literal(text, field, false);

@@ -169,6 +169,22 @@ TEST(unknown_is_neither_true_nor_false)
 	CHECK_EQ_INT(eval("pid == lport", &s), TRUTH_UNKNOWN);
 }
 
+TEST(whether_something_is_known_is_always_known)
+{
+	struct sample s = sample_make();
+
+	CHECK_EQ_INT(eval("pid is known", &s), TRUTH_YES);
+	CHECK_EQ_INT(eval("pid is unknown", &s), TRUTH_NO);
+	CHECK_EQ_INT(eval("not pid is unknown and comm is known", &s), TRUTH_YES);
+	s.pid = 0;
+	CHECK_EQ_INT(eval("pid is known", &s), TRUTH_NO);
+	CHECK_EQ_INT(eval("pid is unknown", &s), TRUTH_YES);
+	CHECK_EQ_INT(eval("not pid is unknown", &s), TRUTH_NO);
+	CHECK_EQ_INT(eval("pid == 1 or pid is unknown", &s), TRUTH_YES);
+	/* A name that happens to be that word. */
+	CHECK_EQ_INT(eval("comm == is", &s), TRUTH_NO);
+}
+
 /* The three values of a, b and c in all combinations, against tables written out. */
 TEST(three_valued_tables)
 {
@@ -321,6 +337,7 @@ TEST(what_is_not_simple_is_left)
 		{"not pid == 1", 0, false},
 		{"pid == 1 and bytes > rcvbuf", 1, false},
 		{"error", 1, true},
+		{"error is unknown and comm is known", 2, true},
 		{"comm", 0, false},
 		{"pid in (1, 2) and comm ~ x*", 2, true},
 		{"pid == 1 and pid == 2 and pid == 3 and pid == 4 and pid == 5", 4, false},
