@@ -166,6 +166,17 @@ static int run(const void *data)
 	const struct config *config = data;
 	struct output_options output = config->output;
 	struct look_options where = config->look;
+	struct look look = {
+		.command = "sockets",
+		.options = &where,
+		.output = &output,
+		.shape = &shape,
+		.types = config->dev ? types_with_ways : types,
+		.interval_ns = config->interval_ns,
+		.count = config->count,
+		.show = show,
+		.context = (void *)config,
+	};
 	char pid[24];
 
 	/* A process is looked at where it lives, unless somebody knows better. */
@@ -176,17 +187,7 @@ static int run(const void *data)
 	if (config->listening && output.show.count == 0 && !output.json && !output.csv && !output.format &&
 	    !output.wide)
 		output.show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
-	return look_run(&(struct look){
-		.command = "sockets",
-		.options = &where,
-		.output = &output,
-		.shape = &shape,
-		.types = config->dev ? types_with_ways : types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
-		.show = show,
-		.context = (void *)config,
-	});
+	return look_run(&look);
 }
 
 static const char *const examples[] = {
