@@ -41,13 +41,13 @@ LDLIBS   += -lsqlite3 -lpcap -lmnl -lbpf -lelf -lz -ljansson -lm
 SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 
-# Files carried inside the program, BPF objects, diagnosis rules, recordings: found again by name through base/embed.h.
+# Files carried inside the program, BPF objects, diagnosis rules, recordings, pages: found again by name through base/embed.h.
 # Those of events are linked into one: it is opened and relocated once, and its parts share maps.
 BPF_SOURCES   := $(filter-out src/event/%,$(wildcard src/*/*.bpf.c))
 EVENT_OBJECTS := $(patsubst %.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard src/event/*.bpf.c))
 BPF_OBJECTS   := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o) $(EVENT_OBJECTS)
 EMBEDDED      := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) $(BUILD)/obj/src/event/events.bpf.embed.o \
-	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(wildcard src/*/rules/*.rules src/*/demo/*.gz))
+	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(wildcard src/*/rules/*.rules src/*/demo/*.gz src/*/page/*.html))
 
 # Everything but main: what tests, benches and laboratory programs link with.
 PARTS     := $(filter-out $(BUILD)/obj/src/main.o,$(OBJECTS)) $(EMBEDDED)

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest flow diagram: a session as a sequence diagram, or sessions as a flame graph. */
+#include <errno.h>
+
+#include "base/out.h"
+#include "cmd/command.h"
+#include "cmd/flow_view.h"
+#include "flow/coarsen.h"
+#include "flow/story.h"
+#include "view/flame.h"
+#include "view/format.h"
+
+struct config {
+	const char *trace;
+	const char *sessions;
+	const char *good;
+	const char *bad;
+	bool divergence;
+	bool flame;
+	unsigned format;
+	unsigned lines;
+	uint64_t max_lines;
+	const char *output;
+	struct split_options split;
+	struct coarsen_options coarsen;
+};
+
+/* On a page everything can be there: it begins folded. */
+#define PAGE_ITEMS 400000
+#define PAGE_LINES 60
+
+static const struct option_spec options[] = {
+	OPTION(struct config, sessions, TEXT, "session", 's', "N|EXPR",
+	       "this session, or the first that fits; default: the first of the largest class, or of the bad ones"),
+	OPTION(struct config, format, CHOICE, "format", 'F', "NAME", "text (default), svg, html, mermaid, plantuml",
+	       .choices = sequence_format_names),
+	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "life lines: functions (default), modules, threads",
+	       .choices = story_line_names),
+	OPTION(struct config, max_lines, UINT, "max-lines", 0, "N",
+	       "most life lines before calls are folded (default 16)", .min = 1, .max = 1000),
+	OPTION(struct config, divergence, FLAG, "divergence", 0, NULL,
+	       "find the sessions that stand out, draw one, box where it parts from the others"),
+	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "the same with given groups: sessions that behave"),
+	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "and those that do not"),
+	OPTION(struct config, flame, FLAG, "flame", 0, NULL,
+	       "a flame graph (svg, html); with --divergence, --good or --bad a differential one"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
+	OPTION_GROUP(struct config, split, split_option_table),
+	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to draw", .required = true),
+	OPTION_END,
+};
+
+struct drawing {
+	const struct config *config;
+	struct flow_trace *trace;
+	struct flow_sessions *sessions;
+	struct comparison *comparison;
+	uint8_t *group_of; /* 0 chosen or good, 1 bad */
+	struct out out;
+};
+
+static bool compares(const struct config *config)
+{
+	return config->divergence || config->good || config->bad;
+}
+
+static int compare(struct drawing *d)
+{
+	struct why why = {};
+	char *how = NULL;
+	int r = d->config->good || d->config->bad
+			? compare_label(d->sessions, d->config->good, d->config->bad, d->group_of, &why)
+			: compare_find_odd(d->sessions, d->group_of, &how, &why);
+
+	if (r < 0) {
+		log_error("flow diagram: %s", why.text);
+		return r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
+	}
+	d->comparison = compare_groups(d->sessions, d->group_of, &(struct compare_options){});
+	d->comparison->how_text = how;
+	return EXIT_DONE;
+}
+
+/* Index of the session to draw. */
+static int choose(struct drawing *d, uint32_t *ret_session)
+{
+	struct flow_sessions *s = d->sessions;
+	_cleanup_free_ uint8_t *chosen = xzalloc(s->list.count + 1);
+	struct why why = {};
+	uint8_t wanted = 0;
+
+	if (!s->list.count) {
+		log_error("flow diagram: the trace has no sessions (--by thread draws a thread)");
+		return EXIT_CANNOT_OBSERVE;
+	}
+	if (d->config->sessions) {
+		if (flow_view_choose(s, d->config->sessions, chosen, &why) < 0) {
+			log_error("flow diagram: %s", why.text);
+			return EXIT_USAGE;
+		}
+	} else if (d->comparison) {
+		memcpy(chosen, d->group_of, s->list.count);
+		wanted = 1;
+	} else {
+		*ret_session = s->classes.items[0].example;
+		return EXIT_DONE;
+	}
+	for (uint32_t i = 0; i < s->list.count; i++)
+		if (chosen[i] == wanted) {
+			*ret_session = i;
+			return EXIT_DONE;
+		}
+	return EXIT_CANNOT_OBSERVE;
+}
+
+static char *title_of(const struct drawing *d, const struct flow_session *session)
+{
+	_cleanup_buf_ struct buf title = BUF_INIT(1024);
+
+	buf_add_format(&title, "session %u", session->session);
+	if (session->rport) {
+		buf_add_text(&title, " of ");
+		endpoint_format(&(struct endpoint){session->raddr, session->rport}, &title);
+	}
+	buf_add_format(&title, ", class %u: %llu calls in ", session->class, (unsigned long long)session->calls);
+	format_add_duration(&title, (int64_t)session->span_ns);
+	(void)d;
+	return xstrdup(buf_text(&title));
+}
+
+static int draw_sequence(struct drawing *d)
+{
+	const struct divergence *where = d->comparison && d->comparison->all.count ? d->comparison->all.items : NULL;
+	bool page = d->config->format == SEQUENCE_AS_HTML;
+	_cleanup_(story_freep) struct story *story = NULL;
+	struct story_options o = {
+		.lines = d->config->lines,
+		.depth = d->config->coarsen.depth,
+		.max_lines = d->config->max_lines ? d->config->max_lines
+			     : page               ? PAGE_LINES
+						  : 0,
+		.max_items = page ? PAGE_ITEMS : 0,
+		.mark = where ? where->kind == DIVERGENCE_SLOWER ? "divergence: slower" : "divergence: extra" : NULL,
+	};
+	struct sequence sequence = {};
+	struct coarsen coarsen = {};
+	uint32_t session = 0;
+	int r = choose(d, &session);
+
+	if (r != EXIT_DONE)
+		return r;
+	coarsen_init(&coarsen, &d->config->coarsen, d->sessions);
+	o.is_hidden = coarsen.is_hidden;
+	story = story_new(d->sessions, session, where ? d->comparison->profile : NULL, where ? where->place : 0);
+	sequence.title = title_of(d, &d->sessions->list.items[session]);
+	sequence.note = d->comparison ? xstrdup(d->comparison->answer) : NULL;
+	story_draw(story, &o, &sequence);
+	sequence_write(&sequence, d->config->format, &d->out);
+	if (sequence.folded)
+		log_info("%llu calls are folded into those that are drawn (--depth, --max-lines)",
+			 (unsigned long long)sequence.folded);
+	sequence_done(&sequence);
+	coarsen_done(&coarsen);
+	return EXIT_DONE;
+}
+
+/* Boxes for every place; in a comparison the width is the bad group's time a session. */
+static void fill_flame(const struct drawing *d, const struct profile *profile, const struct profile_sums *sums,
+		       struct flame *flame)
+{
+	uint32_t *box_of = xzalloc(profile->places.count * sizeof(*box_of));
+	uint32_t sessions[2] = {1, 1};
+
+	for (unsigned g = 0; g < 2 && d->comparison; g++)
+		sessions[g] = max_of(d->comparison->group[g].sessions, 1u);
+	for (uint32_t i = 1; i < profile->places.count; i++) {
+		const struct profile_place *place = &profile->places.items[i];
+		struct flame_box box = {.name = d->trace->functions[place->fn].name, .count = place->group[0].calls};
+
+		if (d->comparison) {
+			box.value = sums->ticks[1][i] / sessions[1];
+			box.before = sums->ticks[0][i] / sessions[0];
+			box.count = place->group[1].calls;
+		} else {
+			box.value = flow_span_ns(d->trace, sums->ticks[0][i]);
+		}
+		box_of[i] = (uint32_t)flame->boxes.count;
+		box.parent = place->parent ? box_of[place->parent] : box_of[i];
+		vec_push(&flame->boxes, box);
+	}
+	free(box_of);
+}
+
+static int draw_flame(struct drawing *d)
+{
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	struct flame flame = {.title = "time by function", .is_time = true};
+	struct profile_sums sums = {};
+	struct why why = {};
+
+	if (d->comparison) {
+		flame.title = "time a bad session by function; red: more than in good ones, blue: less";
+		flame.note = d->comparison->answer;
+		flame.is_difference = true;
+		fill_flame(d, d->comparison->profile, &d->comparison->sums, &flame);
+	} else {
+		if (d->config->sessions && flow_view_choose(d->sessions, d->config->sessions, d->group_of, &why) < 0) {
+			log_error("flow diagram: %s", why.text);
+			return EXIT_USAGE;
+		}
+		profile = profile_new(d->sessions, d->group_of, 2);
+		profile_sum(profile, &sums);
+		fill_flame(d, profile, &sums, &flame);
+	}
+	(d->config->format == SEQUENCE_AS_HTML ? flame_write_html : flame_write_svg)(&flame, &d->out);
+	flame_done(&flame);
+	profile_sums_done(&sums);
+	return EXIT_DONE;
+}
+
+static int draw(struct drawing *d)
+{
+	int r = EXIT_DONE;
+
+	d->group_of = xzalloc(d->sessions->list.count + 1);
+	if (compares(d->config))
+		r = compare(d);
+	if (r == EXIT_DONE && out_open(&d->out, d->config->output) < 0) {
+		log_error("flow diagram: cannot write %s", d->config->output);
+		r = EXIT_IO;
+	} else if (r == EXIT_DONE) {
+		r = d->config->flame ? draw_flame(d) : draw_sequence(d);
+		if (out_done(&d->out) < 0)
+			r = EXIT_IO;
+	}
+	comparison_free(d->comparison);
+	free(d->group_of);
+	return r;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct drawing d = {.config = config};
+	int r;
+
+	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML) {
+		log_error("flow diagram: a flame graph is svg or html (-F)");
+		return EXIT_USAGE;
+	}
+	r = flow_view_open(config->trace, &d.trace);
+	if (r == EXIT_DONE)
+		r = flow_view_split(&config->split, d.trace, &d.sessions);
+	if (r == EXIT_DONE)
+		r = draw(&d);
+	if (r == EXIT_DONE)
+		flow_view_close(d.trace);
+	flow_sessions_free(d.sessions);
+	flow_trace_close(d.trace);
+	return r;
+}
+
+static const char *const examples[] = {
+	"nest flow diagram server.trace",
+	"a typical session in the terminal",
+	"nest flow diagram server.trace --divergence -F html -o odd.html",
+	"a session that stands out, with the place where it does boxed, as a page",
+	"nest flow diagram server.trace --flame --bad 'span > 1s' -F svg -o flame.svg",
+	"where long sessions spend more time than others",
+	NULL,
+};
+
+static const struct command diagram_command = {
+	.name = "flow diagram",
+	.summary = "draw a session: sequence diagram or flame graph",
+	.description = "Calls go from life line to life line, from top to bottom; what repeats is a frame with a "
+		       "count; a value that "
+		       "one thread pushes and another pops is a green arrow. Calls are drawn as deep as fits and "
+		       "folded below; "
+		       "nothing is cut off. The page (html) needs no network: it folds, zooms and searches by itself.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(diagram_command);

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest flow export: a trace for other programs. */
+#include <inttypes.h>
+
+#include "base/out.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/flow_view.h"
+#include "flow/profile.h"
+
+struct config {
+	const char *trace;
+	bool perfetto;
+	bool folded;
+	bool dot;
+	bool csv;
+	const char *sessions;
+	const char *output;
+	struct split_options split;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, perfetto, FLAG, "perfetto", 0, NULL,
+	       "every call as a JSON trace event, for Perfetto and Chrome"),
+	OPTION(struct config, folded, FLAG, "folded", 0, NULL,
+	       "stacks with their time in us, for flame graph programs"),
+	OPTION(struct config, dot, FLAG, "dot", 0, NULL, "the call graph, for Graphviz"),
+	OPTION(struct config, csv, FLAG, "csv", 0, NULL, "every call as a line"),
+	OPTION(struct config, sessions, TEXT, "sessions", 's', "N|EXPR", "of these sessions only"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
+	OPTION_GROUP(struct config, split, split_option_table),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to export", .required = true),
+	OPTION_END,
+};
+
+struct ended {
+	uint32_t fn, depth;
+	uint64_t start, ticks;
+};
+
+struct exporter {
+	const struct config *config;
+	struct flow_trace *trace;
+	struct flow_sessions *sessions;
+	uint8_t *group_of;
+	struct out out;
+	VEC(struct ended) ended; /* calls of the open segment: whose they are is known at its end */
+	uint64_t count;
+};
+
+/* --- call by call --- */
+
+static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+{
+	(void)context;
+	(void)walk;
+	(void)fn;
+	(void)ticks;
+}
+
+static void add_json_name(struct buf *out, const char *name)
+{
+	buf_add_char(out, '"');
+	text_add_json(out, name, strlen(name));
+	buf_add_char(out, '"');
+}
+
+static void add_event(struct exporter *e, const struct walk *walk, const struct ended *call, uint32_t session)
+{
+	const struct flow_thread *thread = &e->trace->threads[walk->thread];
+	const struct flow_function *function = &e->trace->functions[call->fn];
+	struct buf *out = &e->out.pending;
+
+	buf_add_text(out, e->count++ ? "," : "");
+	buf_add_text(out, "{\"ph\":\"X\",\"name\":");
+	add_json_name(out, function->name);
+	buf_add_text(out, ",\"cat\":");
+	add_json_name(out, e->trace->modules[function->module].name);
+	buf_add_format(out, ",\"pid\":%u,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f", thread->pid, thread->tid,
+		       (double)flow_span_ns(e->trace, call->start - e->trace->first_ticks) / 1000,
+		       (double)flow_span_ns(e->trace, call->ticks) / 1000);
+	if (session)
+		buf_add_format(out, ",\"args\":{\"session\":%u}", session);
+	buf_add_text(out, "}");
+	out_end_line(&e->out);
+}
+
+static void add_csv(struct exporter *e, const struct walk *walk, const struct ended *call, uint32_t session)
+{
+	const struct flow_thread *thread = &e->trace->threads[walk->thread];
+	const struct flow_function *function = &e->trace->functions[call->fn];
+	const char *module = e->trace->modules[function->module].name;
+	struct buf *out = &e->out.pending;
+
+	e->count++;
+	if (session)
+		buf_add_format(out, "%u", session);
+	buf_add_format(out, ",%u,%u,%" PRIu64 ",%" PRIu64 ",%u,", thread->pid, thread->tid,
+		       flow_ns(e->trace, call->start), flow_span_ns(e->trace, call->ticks), call->depth);
+	text_add_csv(out, module, strlen(module));
+	buf_add_char(out, ',');
+	text_add_csv(out, function->name, strlen(function->name));
+	out_end_line(&e->out);
+}
+
+static void flush(struct exporter *e, const struct walk *walk)
+{
+	uint32_t index = flow_sessions_find(e->sessions, walk->session);
+	bool wanted = e->config->sessions ? index != DEMUX_NONE && e->group_of[index] == 0 : true;
+	uint32_t session = index == DEMUX_NONE ? 0 : e->sessions->list.items[index].session;
+
+	for (size_t i = 0; wanted && i < e->ended.count; i++)
+		(e->config->csv ? add_csv : add_event)(e, walk, &e->ended.items[i], session);
+	e->ended.count = 0;
+}
+
+static void leave(void *context, const struct walk *walk, uint64_t ticks)
+{
+	struct exporter *e = context;
+	const struct walk_frame *frame = &walk->frames.items[walk->frames.count - 1];
+
+	vec_push(&e->ended,
+		 (struct ended){frame->fn, (uint32_t)walk->frames.count - 1, frame->ticks, ticks - frame->ticks});
+	if (walk->root == SIZE_MAX || walk_at_root(walk) || walk->session != DEMUX_NONE)
+		flush(e, walk);
+}
+
+static const struct walk_visitor visitor = {.enter = enter, .leave = leave};
+
+static void export_calls(struct exporter *e)
+{
+	_cleanup_walk_ struct walk walk = {};
+
+	buf_add_text(&e->out.pending, e->config->csv ? "session,pid,tid,time_ns,lat_ns,depth,module,function"
+						     : "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+	out_end_line(&e->out);
+	for (size_t i = 0; i < e->trace->thread_count && e->config->perfetto; i++) {
+		buf_add_format(&e->out.pending,
+			       "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
+			       e->count++ ? "," : "", e->trace->threads[i].pid, e->trace->threads[i].tid);
+		add_json_name(&e->out.pending, e->trace->threads[i].name);
+		buf_add_text(&e->out.pending, "}}");
+		out_end_line(&e->out);
+	}
+	walk_init(&walk, e->sessions->demux);
+	for (size_t i = 0; i < e->trace->thread_count; i++)
+		walk_thread(&walk, &visitor, e, i);
+	if (e->config->perfetto) {
+		buf_add_text(&e->out.pending, "]}");
+		out_end_line(&e->out);
+	}
+	vec_done(&e->ended);
+}
+
+/* --- place by place --- */
+
+static void add_stack(struct exporter *e, const struct profile *profile, uint32_t place)
+{
+	VEC(const char *) names = {};
+
+	for (uint32_t at = place; at; at = profile->places.items[at].parent)
+		vec_push(&names, e->trace->functions[profile->places.items[at].fn].name);
+	for (size_t i = names.count; i-- > 0;) {
+		text_add_terminal(&e->out.pending, names.items[i], strlen(names.items[i]));
+		buf_add_text(&e->out.pending, i ? ";" : "");
+	}
+	vec_done(&names);
+}
+
+/* Groups 0 and 1 are what is wanted: sessions, and what belongs to none when no session was asked for. */
+static void export_folded(struct exporter *e, const struct profile *profile)
+{
+	for (uint32_t i = 1; i < profile->places.count; i++) {
+		const struct profile_place *place = &profile->places.items[i];
+		uint64_t ns = flow_span_ns(e->trace, place->group[0].self_ticks + place->group[1].self_ticks +
+							     place->group[0].wait_ticks + place->group[1].wait_ticks);
+
+		if (!(place->group[0].calls + place->group[1].calls))
+			continue;
+		add_stack(e, profile, i);
+		buf_add_format(&e->out.pending, " %" PRIu64, ns / 1000);
+		out_end_line(&e->out);
+	}
+}
+
+static void add_dot_name(struct buf *out, const char *name)
+{
+	for (; *name; name++) {
+		if (*name == '"' || *name == '\\')
+			buf_add_char(out, '\\');
+		buf_add_char(out, (unsigned char)*name < ' ' ? ' ' : *name);
+	}
+}
+
+/* Functions and who calls whom, whatever the way there. */
+static void export_dot(struct exporter *e, const struct profile *profile)
+{
+	struct map edges = MAP_INIT(sizeof(uint64_t), sizeof(uint64_t), 0);
+	const void *key;
+	void *value;
+
+	for (uint32_t i = 1; i < profile->places.count; i++) {
+		const struct profile_place *place = &profile->places.items[i];
+		uint64_t edge = (uint64_t)profile->places.items[place->parent].fn << 32 | place->fn;
+
+		if (place->parent)
+			*(uint64_t *)map_put(&edges, &edge, NULL) += place->group[0].calls + place->group[1].calls;
+	}
+	buf_add_text(&e->out.pending, "digraph calls {\nrankdir=LR; node [shape=box, fontname=monospace];");
+	out_end_line(&e->out);
+	for (size_t at = 0; map_next(&edges, &at, &key, &value);) {
+		uint64_t edge, calls;
+
+		memcpy(&edge, key, sizeof(edge));
+		memcpy(&calls, value, sizeof(calls));
+		if (!calls)
+			continue;
+		buf_add_char(&e->out.pending, '"');
+		add_dot_name(&e->out.pending, e->trace->functions[edge >> 32].name);
+		buf_add_text(&e->out.pending, "\" -> \"");
+		add_dot_name(&e->out.pending, e->trace->functions[edge & UINT32_MAX].name);
+		buf_add_format(&e->out.pending, "\" [label=\"%" PRIu64 "\"];", calls);
+		out_end_line(&e->out);
+	}
+	buf_add_text(&e->out.pending, "}");
+	out_end_line(&e->out);
+	map_done(&edges);
+}
+
+static int export_trace(struct exporter *e)
+{
+	const struct config *config = e->config;
+	struct why why = {};
+
+	e->group_of = xzalloc(e->sessions->list.count + 1);
+	if (config->sessions && flow_view_choose(e->sessions, config->sessions, e->group_of, &why) < 0) {
+		log_error("flow export: %s", why.text);
+		return EXIT_USAGE;
+	}
+	if (out_open(&e->out, config->output) < 0) {
+		log_error("flow export: cannot write %s", config->output);
+		return EXIT_IO;
+	}
+	if (config->perfetto || config->csv) {
+		export_calls(e);
+	} else {
+		_cleanup_(profile_freep) struct profile *profile =
+			profile_new(e->sessions, e->group_of, config->sessions ? 2 : 1);
+
+		(config->folded ? export_folded : export_dot)(e, profile);
+	}
+	return out_done(&e->out) < 0 ? EXIT_IO : EXIT_DONE;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct exporter e = {.config = config};
+	int r;
+
+	if (config->perfetto + config->folded + config->dot + config->csv != 1) {
+		log_error("flow export: say which format: --perfetto, --folded, --dot or --csv");
+		return EXIT_USAGE;
+	}
+	r = flow_view_open(config->trace, &e.trace);
+	if (r == EXIT_DONE)
+		r = flow_view_split(&config->split, e.trace, &e.sessions);
+	if (r == EXIT_DONE)
+		r = export_trace(&e);
+	if (r == EXIT_DONE)
+		flow_view_close(e.trace);
+	free(e.group_of);
+	flow_sessions_free(e.sessions);
+	flow_trace_close(e.trace);
+	return r;
+}
+
+static const char *const examples[] = {
+	"nest flow export server.trace --perfetto -o server.json",
+	"to look at in Perfetto; every call knows its session",
+	"nest flow export server.trace --folded -s 'class == 2' | flamegraph.pl >odd.svg",
+	"a flame graph by another program",
+	NULL,
+};
+
+static const struct command export_command = {
+	.name = "flow export",
+	.summary = "a trace for other programs: Perfetto, flame graphs, Graphviz, CSV",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(export_command);

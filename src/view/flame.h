@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A flame graph: boxes as wide as what they stand for is large, on top of what called them. Differential when there is a
+ * second value: the width is the first one's, the colour says how much more (red) or less (blue) it is than the second.
+ */
+#pragma once
+
+#include "base/out.h"
+#include "base/vec.h"
+
+struct flame_box {
+	uint32_t parent; /* index of a box before it; itself: none */
+	const char *name;
+	uint64_t value;  /* with everything on top of it */
+	uint64_t before; /* of the other side, in the same unit */
+	uint64_t count;
+};
+
+struct flame {
+	const char *title;
+	const char *note;
+	bool is_time; /* values are nanoseconds */
+	bool is_difference;
+	VEC(struct flame_box) boxes; /* parents first */
+};
+
+void flame_done(struct flame *flame);
+void flame_write_svg(const struct flame *flame, struct out *out);
+void flame_write_html(const struct flame *flame, struct out *out);

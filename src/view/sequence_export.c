@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sequence diagrams for programs that draw them: Mermaid and PlantUML. */
+#include "view/format.h"
+#include "view/sequence.h"
+
+/* Both read line by line and give some characters a meaning; names in programs have few of them. */
+static void add_plain(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == ';' || *text == '#' || *text == '\\' || *text == '"')
+			buf_add_char(out, '_');
+		else
+			buf_add_char(out, *text);
+	}
+}
+
+static void add_label(struct buf *out, const struct sequence_item *item)
+{
+	if (item->times > 1)
+		buf_add_format(out, "%u x ", item->times);
+	add_plain(out, item->label ? item->label : "");
+	if (item->ns) {
+		buf_add_text(out, " ");
+		format_add_duration(out, (int64_t)item->ns);
+	}
+	if (item->folded)
+		buf_add_format(out, " (+%u calls)", item->folded);
+}
+
+static void add_mermaid(const struct sequence_item *item, struct buf *out)
+{
+	switch (item->kind) {
+	case SEQUENCE_CALL:
+		buf_add_format(out, "    L%u->>+L%u: ", item->from, item->to);
+		add_label(out, item);
+		break;
+	case SEQUENCE_RETURN:
+		buf_add_format(out, "    L%u-->>-L%u: return", item->from, item->to);
+		break;
+	case SEQUENCE_VALUE:
+		buf_add_format(out, "    L%u-)L%u: ", item->from, item->to);
+		add_label(out, item);
+		break;
+	case SEQUENCE_LOOP:
+		buf_add_format(out, "    loop %u times", item->times);
+		break;
+	case SEQUENCE_GAP:
+		buf_add_text(out, "    Note over L0: nothing for ");
+		format_add_duration(out, (int64_t)item->ns);
+		break;
+	case SEQUENCE_BOX:
+		buf_add_text(out, "    rect rgb(255, 225, 220)\n    Note over L0: ");
+		add_plain(out, item->label ? item->label : "");
+		break;
+	default:
+		buf_add_text(out, "    end");
+		break;
+	}
+}
+
+void sequence_write_mermaid(const struct sequence *s, struct out *out)
+{
+	buf_add_text(&out->pending, "sequenceDiagram");
+	out_end_line(out);
+	for (size_t i = 0; i < s->lines.count; i++) {
+		buf_add_format(&out->pending, "    participant L%zu as ", i);
+		add_plain(&out->pending, s->lines.items[i]);
+		out_end_line(out);
+	}
+	vec_each(&s->items, item) {
+		add_mermaid(item, &out->pending);
+		out_end_line(out);
+	}
+}
+
+static void add_plantuml(const struct sequence_item *item, struct buf *out)
+{
+	switch (item->kind) {
+	case SEQUENCE_CALL:
+		buf_add_format(out, "L%u -> L%u ++ : ", item->from, item->to);
+		add_label(out, item);
+		break;
+	case SEQUENCE_RETURN:
+		buf_add_format(out, "L%u --> L%u --", item->from, item->to);
+		break;
+	case SEQUENCE_VALUE:
+		buf_add_format(out, "L%u ->> L%u : ", item->from, item->to);
+		add_label(out, item);
+		break;
+	case SEQUENCE_LOOP:
+		buf_add_format(out, "loop %u times", item->times);
+		break;
+	case SEQUENCE_GAP:
+		buf_add_text(out, "... ");
+		format_add_duration(out, (int64_t)item->ns);
+		buf_add_text(out, " ...");
+		break;
+	case SEQUENCE_BOX:
+		buf_add_text(out, "group ");
+		add_plain(out, item->label ? item->label : "");
+		break;
+	default:
+		buf_add_text(out, "end");
+		break;
+	}
+}
+
+void sequence_write_plantuml(const struct sequence *s, struct out *out)
+{
+	buf_add_text(&out->pending, "@startuml");
+	out_end_line(out);
+	if (s->title) {
+		buf_add_text(&out->pending, "title ");
+		add_plain(&out->pending, s->title);
+		out_end_line(out);
+	}
+	for (size_t i = 0; i < s->lines.count; i++) {
+		buf_add_text(&out->pending, "participant \"");
+		add_plain(&out->pending, s->lines.items[i]);
+		buf_add_format(&out->pending, "\" as L%zu", i);
+		out_end_line(out);
+	}
+	vec_each(&s->items, item) {
+		add_plantuml(item, &out->pending);
+		out_end_line(out);
+	}
+	buf_add_text(&out->pending, "@enduml");
+	out_end_line(out);
+}
