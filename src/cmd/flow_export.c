@@ -23,7 +23,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, perfetto, FLAG, "perfetto", 0, NULL,
 	       "every call as a JSON trace event, for Perfetto and Chrome"),
 	OPTION(struct config, folded, FLAG, "folded", 0, NULL,
-	       "stacks with their time in us, for flame graph programs"),
+	       "stacks with their time in ns, for flame graph programs"),
 	OPTION(struct config, dot, FLAG, "dot", 0, NULL, "the call graph, for Graphviz"),
 	OPTION(struct config, csv, FLAG, "csv", 0, NULL, "every call as a line"),
 	OPTION(struct config, sessions, TEXT, "sessions", 's', "N|EXPR", "of these sessions only"),
@@ -178,7 +178,7 @@ static void export_folded(struct exporter *e, const struct profile *profile)
 		if (!(place->group[0].calls + place->group[1].calls))
 			continue;
 		add_stack(e, profile, i);
-		buf_add_format(&e->out.pending, " %" PRIu64, ns / 1000);
+		buf_add_format(&e->out.pending, " %" PRIu64, ns);
 		out_end_line(&e->out);
 	}
 }
@@ -192,39 +192,50 @@ static void add_dot_name(struct buf *out, const char *name)
 	}
 }
 
+struct edge {
+	uint32_t from, to;
+	uint64_t calls;
+};
+
+static int by_functions(const void *a, const void *b)
+{
+	const struct edge *one = a, *other = b;
+
+	if (one->from != other->from)
+		return one->from < other->from ? -1 : 1;
+	return one->to < other->to ? -1 : one->to > other->to;
+}
+
 /* Functions and who calls whom, whatever the way there. */
 static void export_dot(struct exporter *e, const struct profile *profile)
 {
-	struct map edges = MAP_INIT(sizeof(uint64_t), sizeof(uint64_t), 0);
-	const void *key;
-	void *value;
+	VEC(struct edge) edges = {};
 
 	for (uint32_t i = 1; i < profile->places.count; i++) {
 		const struct profile_place *place = &profile->places.items[i];
-		uint64_t edge = (uint64_t)profile->places.items[place->parent].fn << 32 | place->fn;
+		uint64_t calls = place->group[0].calls + place->group[1].calls;
 
-		if (place->parent)
-			*(uint64_t *)map_put(&edges, &edge, NULL) += place->group[0].calls + place->group[1].calls;
+		if (place->parent && calls)
+			vec_push(&edges, (struct edge){profile->places.items[place->parent].fn, place->fn, calls});
 	}
+	vec_sort(&edges, by_functions);
 	buf_add_text(&e->out.pending, "digraph calls {\nrankdir=LR; node [shape=box, fontname=monospace];");
 	out_end_line(&e->out);
-	for (size_t at = 0; map_next(&edges, &at, &key, &value);) {
-		uint64_t edge, calls;
+	for (size_t i = 0, next; i < edges.count; i = next) {
+		uint64_t calls = 0;
 
-		memcpy(&edge, key, sizeof(edge));
-		memcpy(&calls, value, sizeof(calls));
-		if (!calls)
-			continue;
+		for (next = i; next < edges.count && by_functions(&edges.items[i], &edges.items[next]) == 0; next++)
+			calls += edges.items[next].calls;
 		buf_add_char(&e->out.pending, '"');
-		add_dot_name(&e->out.pending, e->trace->functions[edge >> 32].name);
+		add_dot_name(&e->out.pending, e->trace->functions[edges.items[i].from].name);
 		buf_add_text(&e->out.pending, "\" -> \"");
-		add_dot_name(&e->out.pending, e->trace->functions[edge & UINT32_MAX].name);
+		add_dot_name(&e->out.pending, e->trace->functions[edges.items[i].to].name);
 		buf_add_format(&e->out.pending, "\" [label=\"%" PRIu64 "\"];", calls);
 		out_end_line(&e->out);
 	}
 	buf_add_text(&e->out.pending, "}");
 	out_end_line(&e->out);
-	map_done(&edges);
+	vec_done(&edges);
 }
 
 static int export_trace(struct exporter *e)

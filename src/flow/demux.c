@@ -68,6 +68,37 @@ uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_
 	return *index;
 }
 
+static int by_value_and_time(const void *a, const void *b)
+{
+	const struct demux_push *one = a, *other = b;
+
+	if (one->value != other->value)
+		return one->value < other->value ? -1 : 1;
+	return one->ticks < other->ticks ? -1 : one->ticks > other->ticks;
+}
+
+void demux_pushes_sort(struct demux *demux)
+{
+	vec_sort(&demux->pushes, by_value_and_time);
+}
+
+uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks)
+{
+	const struct demux_push key = {.value = value, .ticks = ticks};
+	size_t low = 0, high = demux->pushes.count;
+
+	/* The first that is later than this. */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (by_value_and_time(&demux->pushes.items[middle], &key) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && demux->pushes.items[low - 1].value == value ? demux->pushes.items[low - 1].session : DEMUX_NONE;
+}
+
 /* --- the first reading: what kind of socket each is --- */
 
 static void learn_socket(struct demux *demux, const struct flow_socket *seen)
@@ -129,6 +160,7 @@ static void learn_sockets(struct demux *demux)
 
 			if (likely(event.kind <= FLOW_RETURN))
 				continue;
+			demux->has_values |= event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_PUSH;
 			if (flow_event_operation(&event, &operation))
 				learn_operation(demux, &operation, i);
 			else if (flow_event_socket(&event, &seen))
@@ -358,6 +390,7 @@ void demux_free(struct demux *demux)
 	map_done(&demux->socket_index);
 	map_done(&demux->session_index);
 	vec_done(&demux->sessions);
+	vec_done(&demux->pushes);
 	free(demux->is_dispatcher);
 	expr_free(demux->signature);
 	free(demux);

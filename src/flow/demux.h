@@ -61,6 +61,13 @@ struct demux_options {
 	const char *key;       /* the argument that names the session ("arg0" ..), "tid"; NULL: each such call is one */
 };
 
+/* A value that was handed on for a session. */
+struct demux_push {
+	uint64_t value;
+	uint64_t ticks;
+	uint32_t session;
+};
+
 /* What a session is known by; which of these says something depends on demux.by. */
 struct demux_session {
 	uint32_t socket;  /* index of the connection, DEMUX_NONE */
@@ -79,7 +86,9 @@ struct demux {
 	bool has_key;
 	/* Sessions get their numbers when they are met first; the same in every walk over the trace. */
 	VEC(struct demux_session) sessions;
-	struct map session_index; /* key -> number */
+	struct map session_index;      /* key -> number */
+	bool has_values;               /* values are handed from thread to thread */
+	VEC(struct demux_push) pushes; /* by value, then time; demux_learn_pushes */
 };
 
 /* Reads the trace twice. -EINVAL with a sentence when the signature is wrong. */
@@ -91,6 +100,10 @@ static inline void demux_freep(struct demux **demux)
 {
 	demux_free(*demux);
 }
+
+/* Whose value this is, popped at that time: the last push before it; DEMUX_NONE. */
+uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks);
+void demux_pushes_sort(struct demux *demux);
 
 /* Index of a socket of the trace, or DEMUX_NONE. */
 uint32_t demux_socket_find(const struct demux *demux, uint32_t socket);

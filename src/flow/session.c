@@ -217,6 +217,44 @@ static void end(void *context, const struct walk *walk, uint64_t ticks)
 
 static const struct walk_visitor build_visitor = {.enter = enter, .leave = leave, .operation = operation, .end = end};
 
+/* --- values that are handed over: learned first, as who takes them may come first in the trace --- */
+
+static void pass_enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+{
+	(void)context;
+	(void)walk;
+	(void)fn;
+	(void)ticks;
+}
+
+static void pass_leave(void *context, const struct walk *walk, uint64_t ticks)
+{
+	(void)context;
+	(void)walk;
+	(void)ticks;
+}
+
+static void note_push(void *context, const struct walk *walk, const struct flow_event *event)
+{
+	struct demux *demux = context;
+	uint32_t session = walk_owner(walk);
+
+	if (event->arg == FLOW_VALUE_PUSH && session != DEMUX_NONE)
+		vec_push(&demux->pushes, (struct demux_push){event->value, event->ticks, session});
+}
+
+static const struct walk_visitor push_visitor = {.enter = pass_enter, .leave = pass_leave, .value = note_push};
+
+static void learn_pushes(struct demux *demux)
+{
+	_cleanup_walk_ struct walk walk = {};
+
+	walk_init(&walk, demux);
+	for (size_t i = 0; i < demux->trace->thread_count; i++)
+		walk_thread(&walk, &push_visitor, demux, i);
+	demux_pushes_sort(demux);
+}
+
 /* --- what a session is called, and the order --- */
 
 static int by_start(const void *a, const void *b)
@@ -341,6 +379,8 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 	r = demux_new(trace, options, &s->demux, why);
 	if (r < 0)
 		return r;
+	if (s->demux->has_values)
+		learn_pushes(s->demux);
 	forest_init(&s->forest, trace->function_count);
 	(void)vec_add(&s->strands);
 	walk_init(&walk, s->demux);

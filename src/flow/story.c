@@ -10,7 +10,9 @@ struct teller {
 	VEC(uint32_t) places;        /* of all open calls, in the profile; 0: not there */
 	size_t segment;              /* where the open segment's calls begin */
 	VEC(struct forest_item) row; /* of the open calls */
-	VEC(uint32_t) begins;        /* where each open call's row begins */
+	bool has_popped;             /* the session's value was taken up on this thread: what comes next is its */
+	uint64_t popped;
+	VEC(uint32_t) begins; /* where each open call's row begins */
 };
 
 static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
@@ -55,6 +57,19 @@ static void link_call(struct story *story, uint32_t at)
 	parent->size += call->size;
 }
 
+static void add_root(struct teller *t, uint32_t at)
+{
+	struct story_call *call = &t->story->calls.items[at];
+
+	vec_push(&t->story->roots, at);
+	if (t->has_popped && !call->has_value) {
+		call->has_value = true;
+		call->value_kind = FLOW_VALUE_POP;
+		call->value = t->popped;
+	}
+	t->has_popped = false;
+}
+
 static void leave(void *context, const struct walk *walk, uint64_t ticks)
 {
 	struct teller *t = context;
@@ -73,7 +88,7 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 	if (t->open.count)
 		vec_push(&t->row, (struct forest_item){t->story->calls.items[at].node, 1});
 	else if (walk->session == t->id)
-		vec_push(&t->story->roots, at);
+		add_root(t, at);
 	else
 		t->story->calls.count = t->segment;
 }
@@ -83,7 +98,10 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 	struct teller *t = context;
 	struct story_call *call;
 
-	(void)walk;
+	if (event->arg == FLOW_VALUE_POP && demux_push_find(walk->demux, event->value, event->ticks) == t->id) {
+		t->has_popped = true;
+		t->popped = event->value;
+	}
 	if (!t->open.count)
 		return;
 	call = &t->story->calls.items[t->open.items[t->open.count - 1]];
@@ -116,8 +134,10 @@ struct story *story_new(struct flow_sessions *s, uint32_t session, const struct 
 	t.id = story->session->id;
 	forest_init(&story->forest, s->trace->function_count);
 	walk_init(&walk, s->demux);
-	for (size_t i = 0; i < s->trace->thread_count; i++)
+	for (size_t i = 0; i < s->trace->thread_count; i++) {
+		t.has_popped = false;
 		walk_thread(&walk, &visitor, &t, i);
+	}
 	sorting = story->calls.items;
 	vec_sort(&story->roots, by_start);
 	vec_done(&t.open);

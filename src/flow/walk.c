@@ -12,6 +12,7 @@ static uint64_t key_of(enum key_kind kind, uint64_t high, uint64_t low)
 void walk_init(struct walk *walk, struct demux *demux)
 {
 	*walk = (struct walk){.demux = demux, .trace = demux->trace, .root = SIZE_MAX, .session = DEMUX_NONE};
+	walk->short_ticks = demux->trace->ticks_per_second / 100;
 	walk->sockets = xzalloc(max_of(demux->sockets.count, (size_t)1) * sizeof(*walk->sockets));
 }
 
@@ -244,6 +245,16 @@ static void take_stack(struct walk *walk, const struct walk_visitor *visitor, vo
 		leave_all(walk, visitor, context, event->ticks);
 	for (uint32_t i = 0; i < event->word_count; i++)
 		walk_enter(walk, visitor, context, flow_event_stack(walk->trace, event, i), event->ticks);
+}
+
+/* Whose a value is that is pushed now. */
+uint32_t walk_owner(const struct walk *walk)
+{
+	if (walk->root != SIZE_MAX && walk->session != DEMUX_NONE)
+		return walk->session;
+	return walk->root != SIZE_MAX && walk->root ? walk->frames.items[walk->root - 1].session
+	       : walk->frames.count                 ? walk->frames.items[walk->frames.count - 1].session
+						    : DEMUX_NONE;
 }
 
 void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *context, const struct flow_event *event)

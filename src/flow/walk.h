@@ -30,6 +30,7 @@ struct walk {
 	bool is_request;               /* of the operation: a request begins with it */
 
 	/* The walk's own. */
+	uint64_t short_ticks;
 	uint32_t thread_session; /* of demux_by DEMUX_THREAD, otherwise DEMUX_NONE */
 	struct walk_pending {
 		bool is_open; /* a signature is to be looked at once its arguments are known */
@@ -64,6 +65,9 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 void walk_signature(struct walk *walk, const struct flow_event *event);
 void walk_prepare_signature(struct walk *walk);
 
+/* The session that the program works for at this moment, as far as known; DEMUX_NONE. */
+uint32_t walk_owner(const struct walk *walk);
+
 /* Whether the innermost call is the outermost one of a segment. */
 static inline bool walk_at_root(const struct walk *walk)
 {
@@ -84,7 +88,10 @@ static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, 
 		walk_prepare_signature(walk);
 }
 
-/* A segment without an operation of its own belongs to whom its caller was just working for. */
+/*
+ * A segment without an operation of its own belongs to whom its caller was just working for, unless it takes long: then it waits for
+ * something, and that is likely to be the next one.
+ */
 static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, const struct walk_visitor *visitor,
 							     void *context, uint64_t ticks)
 {
@@ -93,7 +100,8 @@ static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, 
 	if (unlikely(!depth))
 		return;
 	if (walk_at_root(walk)) {
-		if (walk->session == DEMUX_NONE && depth > 1)
+		if (walk->session == DEMUX_NONE && depth > 1 &&
+		    ticks - walk->frames.items[depth - 1].ticks <= walk->short_ticks)
 			walk->session = walk->frames.items[depth - 2].session;
 		visitor->leave(context, walk, ticks);
 		walk->root = SIZE_MAX;
