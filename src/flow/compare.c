@@ -167,7 +167,8 @@ static double separates(const struct structure *s, uint32_t place, enum divergen
 	if (chance <= CHANCE)
 		return 1 - chance;
 	/* With few sessions nothing is sure; what varies among the others for no reason is left out then. */
-	if (min_of(p.all_good, p.all_bad) > 3 || (s->noise && map_get(s->noise, &edge)))
+	if (min_of(s->c->profile->looked_at[0], s->c->profile->looked_at[1]) > 3 || !p.all_good || !p.all_bad ||
+	    (s->noise && map_get(s->noise, &edge)))
 		return 0;
 	return max_of(1 - chance, 0.5);
 }
@@ -193,7 +194,11 @@ static void find_structure(struct structure *s)
 	const struct profile *profile = s->c->profile;
 	uint32_t at = profile->places.items[0].first_child;
 
-	s->tests = (uint32_t)profile->places.count;
+	for (uint32_t i = 1; i < profile->places.count; i++) {
+		struct presence p = presence_of(s->c, i);
+
+		s->tests += p.all_good && p.all_bad;
+	}
 	while (at) {
 		enum divergence_kind kind;
 		double confidence = separates(s, at, &kind);

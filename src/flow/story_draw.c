@@ -141,6 +141,9 @@ static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned dep
 	if (depth + 1 < d->depth) {
 		collect_inside(d, at, depth + 1, &inside);
 	} else {
+		/* What is handed over inside is handed over here. */
+		for (uint32_t i = 1; i < call->size; i++)
+			draw_value(d, &call[i], line, depth + 1);
 		d->out->items.items[index].folded = call->size - 1;
 		d->out->folded += call->size - 1;
 	}

@@ -1,25 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a trace: refused, or read to its end within bounds. */
 #include "flow/check.h"
-#include "flow/checksum.h"
-#include "fuzz.h"
-
-/* Whatever the fuzzer invents has a checksum that does not fit: it is put right, so that what is behind it is reached. */
-static void put_checksums_right(uint8_t *data, size_t size)
-{
-	size_t at = 0;
-
-	while (size - at >= sizeof(struct flow_chunk)) {
-		struct flow_chunk header;
-
-		memcpy(&header, data + at, sizeof(header));
-		if (header.magic != FLOW_MAGIC || header.bytes > size - at - sizeof(header))
-			return;
-		header.checksum = flow_chunk_checksum(&header, data + at + sizeof(header));
-		memcpy(data + at, &header, sizeof(header));
-		at += sizeof(header) + header.bytes;
-	}
-}
+#include "fuzz_flow.h"
 
 static void walk(const struct flow_trace *trace)
 {

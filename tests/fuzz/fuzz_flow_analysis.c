@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
+#include "flow/coarsen.h"
+#include "flow/fold.h"
+#include "flow/story.h"
+#include "fuzz_flow.h"
+
+static void draw(struct flow_sessions *s)
+{
+	struct sequence sequence = {};
+	struct story *story = story_new(s, 0, NULL, 0);
+	unsigned open = 0;
+
+	story_draw(story, &(struct story_options){.max_items = 200}, &sequence);
+	vec_each(&sequence.items, item) {
+		bool opens = item->kind == SEQUENCE_CALL || item->kind == SEQUENCE_LOOP || item->kind == SEQUENCE_BOX;
+		bool ends = item->kind == SEQUENCE_RETURN || item->kind == SEQUENCE_LOOP_END ||
+			    item->kind == SEQUENCE_BOX_END;
+
+		fuzz_require(item->kind == SEQUENCE_LOOP || item->kind == SEQUENCE_LOOP_END ||
+			     item->kind == SEQUENCE_GAP || item->to < sequence.lines.count);
+		fuzz_require(!ends || open);
+		open += opens;
+		open -= ends;
+	}
+	fuzz_require(!open);
+	sequence_done(&sequence);
+	story_free(story);
+}
+
+static void fold(struct flow_sessions *s)
+{
+	uint32_t tree = s->list.items[0].tree, *memo, folded;
+	struct forest into;
+
+	if (!tree)
+		return;
+	memo = xzalloc(s->forest.nodes.count * sizeof(*memo));
+	forest_init(&into, s->trace->function_count);
+	folded = fold_tree(&s->forest, tree, &(struct fold_options){}, &into, memo);
+	fuzz_require(into.nodes.items[folded].calls == s->forest.nodes.items[tree].calls);
+	forest_done(&into);
+	free(memo);
+}
+
+static void analyse(const struct flow_trace *trace, enum demux_by by)
+{
+	struct flow_sessions *s = NULL;
+	struct comparison *c;
+	struct why why = {};
+	uint64_t calls = 0;
+	uint8_t *group_of;
+
+	fuzz_require(flow_sessions_new(trace, &(struct demux_options){.by = by}, &s, &why) == 0);
+	vec_each(&s->list, session)
+		calls += session->calls;
+	fuzz_require(calls + s->rest_calls + s->dispatch_calls == s->calls);
+	group_of = xzalloc(s->list.count + 1);
+	for (size_t i = 0; i < s->list.count; i++)
+		group_of[i] = i % 2;
+	c = compare_groups(s, group_of, &(struct compare_options){});
+	fuzz_require(c->answer && c->answer[0]);
+	comparison_free(c);
+	if (s->list.count) {
+		fold(s);
+		draw(s);
+	}
+	free(group_of);
+	flow_sessions_free(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_free_ uint8_t *copy = xmalloc(max_of(size, (size_t)1));
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct why why = {};
+
+	memcpy(copy, data, size);
+	put_checksums_right(copy, size);
+	if (flow_trace_open_memory(copy, size, &trace, &why) < 0)
+		return 0;
+	for (enum demux_by by = DEMUX_CONNECTION; by <= DEMUX_THREAD; by++)
+		analyse(trace, by);
+	return 0;
+}
