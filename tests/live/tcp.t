@@ -94,9 +94,11 @@ for one in "${watched[@]}"; do
 done
 lost=0
 for one in "${watched[@]}"; do
-	grep -q ', 0 lost' "${one#* }" || { lost=$((lost + 1)); diag "$(tail -1 "${one#* }")"; }
+	# A program that came while it was running may have missed something, or nothing: what follows would show it.
+	grep -Eq ', 0 lost|lost; [0-9]+ at most, came while their program was running$' "${one#* }" ||
+		{ lost=$((lost + 1)); diag "$(tail -1 "${one#* }")"; }
 done
-is "$lost" 0 'no event was lost'
+is "$lost" 0 'no event was lost for sure'
 end_bg "$capture" TERM
 tshark -r "$room/wire.pcap" -T fields -E separator=, -o tcp.relative_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE \
 	-e frame.time_epoch -e ip.src -e ipv6.src -e tcp.srcport -e tcp.dstport -e tcp.flags -e tcp.seq -e tcp.ack \
