@@ -26,7 +26,7 @@ struct refusal_record {
 	uint32_t netns;
 	struct addr raddr;
 	uint16_t rport;
-	uint64_t refused; /* SYNs that were answered with a reset */
+	uint64_t refused; /* SYNs that were answered with a reset or an ICMP error */
 	uint64_t resets;  /* other resets */
 };
 
@@ -41,7 +41,7 @@ enum wire_kind {
 	WIRE_QUERY,       /* a question to a name server */
 	WIRE_ANSWER,      /* its answer */
 	WIRE_UNREACHABLE, /* an ICMP error about a question */
-	WIRE_REFUSED,     /* a reset that answers a SYN */
+	WIRE_REFUSED,     /* a reset that answers a SYN, or an ICMP error about a connection */
 	WIRE_RESET,       /* any other reset */
 };
 

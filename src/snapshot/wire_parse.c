@@ -89,23 +89,38 @@ static void parse_tcp(const struct cut *cut, const struct addr *from, struct wir
 	packet->lport = be16(cut->at + 2);
 }
 
+/* Port unreachable, or forbidden by somebody; that a host or network is not to be reached is no refusal. */
+static bool is_refusal(uint8_t type, uint8_t code)
+{
+	static const uint32_t codes = 1u << 3 | 1u << 9 | 1u << 10 | 1u << 13,
+			      codes6 = 1u << 1 | 1u << 4 | 1u << 5 | 1u << 6;
+
+	return code < 32 && ((type == 3 ? codes : codes6) >> code & 1);
+}
+
 /* An error message carries the beginning of the packet that it is about. */
 static void parse_error(struct cut cut, struct wire_packet *packet)
 {
 	struct addr from, to;
 	uint8_t protocol;
+	bool refuses;
 
 	if (cut.left < 8)
 		return;
+	refuses = is_refusal(cut.at[0], cut.at[1]);
 	cut.at += 8;
 	cut.left -= 8;
-	if (!open_ip(&cut, &from, &to, &protocol) || protocol != IPPROTO_UDP || cut.left < UDP_HEADER ||
-	    be16(cut.at + 2) != DNS_PORT)
+	if (!open_ip(&cut, &from, &to, &protocol) || cut.left < 8)
 		return;
-	packet->kind = WIRE_UNREACHABLE;
+	if (protocol == IPPROTO_UDP && be16(cut.at + 2) == DNS_PORT)
+		packet->kind = WIRE_UNREACHABLE;
+	else if (protocol == IPPROTO_TCP && refuses)
+		packet->kind = WIRE_REFUSED;
+	else
+		return;
 	packet->raddr = to;
 	packet->lport = be16(cut.at);
-	packet->rport = DNS_PORT;
+	packet->rport = be16(cut.at + 2);
 }
 
 void wire_parse(const uint8_t *bytes, size_t len, bool outgoing, struct wire_packet *ret_packet)

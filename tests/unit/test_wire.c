@@ -114,6 +114,16 @@ TEST(errors_about_lookups)
 	memcpy(icmp + 8, other.bytes, 28);
 	error = make(1, icmp, 8 + 28);
 	CHECK_EQ_INT(parse(&error, false).kind, WIRE_OTHER);
+	/* What a firewall on the way rejects; that a host is not to be reached is no refusal. */
+	struct packet syn = make_tcp(0x02, 1);
+
+	memcpy(icmp + 8, syn.bytes, 28);
+	error = make(1, icmp, 8 + 28);
+	CHECK_EQ_INT(parse(&error, false).kind, WIRE_REFUSED);
+	CHECK_EQ_UINT(parse(&error, false).rport, 40000);
+	icmp[1] = 1; /* host unreachable */
+	error = make(1, icmp, 8 + 28);
+	CHECK_EQ_INT(parse(&error, false).kind, WIRE_OTHER);
 	icmp[0] = 11;
 	memcpy(icmp + 8, query.bytes, 28);
 	error = make(1, icmp, 8 + 28);
