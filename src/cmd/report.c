@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/out.h"
+#include "base/parse.h"
 #include "cmd/command.h"
+#include "store/capture.h"
 #include "store/report.h"
 #include "view/json.h"
 
@@ -35,14 +37,28 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
+/* Times of a capture have a date: it does not say where it was made, nor when the day began there. */
+static int make_of_capture(const struct input_options *input, struct report **ret_report, struct why *why)
+{
+	struct time_range range = {.to_ns = UINT64_MAX};
+
+	if ((input->from && parse_time_ns(input->from, &range.from_ns) < 0) ||
+	    (input->to && parse_time_ns(input->to, &range.to_ns) < 0))
+		return why_set(why, -EINVAL, "times of a capture need a date: 2026-11-15T02:13:30");
+	return capture_report(input->file, &range, ret_report, why);
+}
+
 /* A report of a file, or of a part of it. */
 static int make(const char *file, const char *from, const char *to, struct report **ret_report, struct why *why)
 {
 	_cleanup_(recording_closep) struct recording *recording = NULL;
 	struct input_options input = {.file = file, .from = from, .to = to};
 	struct time_range range;
-	int r = input_open(&input, &recording, &range, why);
+	int r;
 
+	if (capture_recognize(file))
+		return make_of_capture(&input, ret_report, why);
+	r = input_open(&input, &recording, &range, why);
 	return r == 0 ? report_make(recording, &range, ret_report, why) : r;
 }
 
@@ -137,15 +153,19 @@ static const char *const examples[] = {
 	"what changed between the two",
 	"nest report incident.nest --html incident.html",
 	"a page with plots, to look at or to pass on",
+	"nest report capture.pcapng",
+	"what the packets of a capture tell",
 	NULL,
 };
 
 static const struct command report_command = {
 	.name = "report",
 	.summary = "sum a recording up: findings, talkers, retransmits, drops, latencies, changes",
-	.description = "Reads a recording of nest record or --save and shows when which finding was reported, who "
-		       "talked to whom, "
-		       "what was sent again and dropped, and how long things took.",
+	.description =
+		"Reads a recording of nest record or --save and shows when which finding was reported, who talked "
+		"to whom, what was sent again and dropped, and how long things took.\n\n"
+		"Of a capture file (tcpdump -w, pcap or pcapng) it shows connections, retransmissions, round-trip "
+		"times, resets and closed windows, and says what packets alone cannot tell.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "sample.h"
@@ -161,6 +162,76 @@ TEST(what_was_committed_survives_a_kill)
 	CHECK_EQ_UINT(got.bytes, sample.bytes);
 	rows_free_parts(&shape, (void *[]){&got});
 	CHECK_EQ_INT(rows_next(rows, (void *[]){&got}, &why), 0);
+}
+
+/* A recorder that writes numbered rows as fast as it can, until it is killed. */
+static _noreturn_ void write_until_killed(const struct room *room, int ready)
+{
+	struct shape shape = SHAPE_OF(&sample_type);
+	struct sample sample = sample_make();
+	struct store *store = NULL;
+	struct store_table *table;
+	struct why why = {};
+
+	if (store_create(room->path, "test", &store, &why) < 0 ||
+	    store_table_open(store, "event", &shape, &table) < 0 || store_commit(store) < 0 || write(ready, "", 1) != 1)
+		_exit(1);
+	for (sample.bytes = 0;; sample.bytes++) {
+		sample.time_ns = clock_real_ns();
+		if (store_add(table, &RECORD_OF(&sample)) < 0)
+			_exit(2);
+	}
+}
+
+static void kill_one(uint64_t *random)
+{
+	_cleanup_room_ struct room room;
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_(rows_closep) struct rows *rows = NULL;
+	struct shape shape = SHAPE_OF(&sample_type);
+	uint64_t expected = 0, last_ns = 0, killed_ns;
+	struct why why = {};
+	struct sample got;
+	int ready[2], r;
+	char byte;
+	pid_t pid;
+
+	room_make(&room);
+	REQUIRE(pipe(ready) == 0);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid == 0)
+		write_until_killed(&room, ready[1]);
+	(void)close(ready[1]);
+	REQUIRE(read(ready[0], &byte, 1) == 1);
+	(void)close(ready[0]);
+	last_ns = clock_real_ns();
+	(void)usleep((useconds_t)(unit_random(random) % 40000));
+	killed_ns = clock_real_ns();
+	REQUIRE(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	REQUIRE(recording_open(room.path, &recording, &why) == 0);
+	REQUIRE(rows_open(recording, &(struct rows_request){.name = "event", .shape = &shape}, &rows, &why) == 0);
+	while ((r = rows_next(rows, (void *[]){&got}, &why)) > 0) {
+		if (got.bytes != expected)
+			break;
+		expected++;
+		last_ns = got.time_ns;
+		rows_free_parts(&shape, (void *[]){&got});
+	}
+	CHECK_EQ_INT(r, 0);
+	CHECK(killed_ns < last_ns + NSEC_PER_SEC);
+}
+
+/* NEST_KILLS=1000 for the full number; they take a tenth of a second each. */
+TEST(a_kill_at_any_moment_loses_at_most_a_second)
+{
+	const char *wanted = getenv("NEST_KILLS");
+	uint64_t kills = wanted ? strtoull(wanted, NULL, 10) : 30, random = 42;
+
+	for (uint64_t i = 0; i < kills; i++) {
+		unit_note("kill %" PRIu64, i);
+		kill_one(&random);
+	}
 }
 
 /* --- states --- */
