@@ -11,8 +11,13 @@ static const struct event_role accept_roles[] = {
 	{
 		.name = "accepts",
 		.hooks = {{.programs = {"sock_accept_exit", "sock_accept4_exit"}},
-			  {.programs = {"sock_accept_any_exit"}}},
+			  {.programs = {"sock_accept_any_exit", "sock_accept4_any_exit"}}},
+	},
+	{
+		.name = "accepts through io_uring",
+		.without = "accepts through io_uring are not told",
+		.hooks = {{.programs = {"sock_accept_ring"}}},
 	},
 };
 EVENT_TYPE(sock_accept, "sock.accept", struct sock_accept, accept_fields, accept_roles,
-	   "an application accepted a connection; accepts through io_uring are not seen", .current = true);
+	   "an application accepted a connection", .current = true);

@@ -556,6 +556,16 @@ struct trace_event_raw_tcp_send_reset___reason {
 	enum sk_rst_reason reason;
 };
 
+/* A request of io_uring and its result: sock.accept. Since 5.19. */
+struct io_cqe {
+	__s32 res;
+};
+
+struct io_kiocb {
+	u8 opcode;
+	struct io_cqe cqe;
+};
+
 /* What iterator programs get. The pointers are null once, at the end of the walk. */
 struct seq_file;
 

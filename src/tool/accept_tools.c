@@ -16,7 +16,8 @@ static const struct tool soaccept_tool = {
 	.name = "soaccept",
 	.layer = "socket",
 	.summary = "connections that applications accept",
-	.description = "UNIX sockets included. Accepts through io_uring are not seen.",
+	.description = "UNIX sockets included, and accepts through io_uring. Calls that found nobody waiting (EAGAIN) "
+		       "are not told.",
 	.examples = soaccept_examples,
 	.events = {"sock.accept"},
 	.columns = soaccept_columns,
@@ -39,7 +40,7 @@ static const struct tool tcpaccept_tool = {
 	.summary = "TCP connections that applications accept",
 	.description = "A connection is told when the application takes it, not when the handshake ends: one that "
 		       "waits in the "
-		       "queue of its listener does not show yet. Accepts through io_uring are not seen.",
+		       "queue of its listener does not show yet.",
 	.examples = tcpaccept_examples,
 	.events = {"sock.accept"},
 	.where = "proto == tcp",

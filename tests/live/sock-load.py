@@ -9,6 +9,7 @@
     sock-load.py pass         hands descriptors over
     sock-load.py flood N SIZE N datagrams to a socket that does not read until all are sent
     sock-load.py bytes        reads by every way, looks without taking
+    sock-load.py ring         accepts through io_uring
 """
 import array
 import ctypes
@@ -172,7 +173,7 @@ def flood(count, size):
 
 class Ring:
     """Just enough of io_uring for one operation at a time."""
-    SEND, RECV = 26, 27
+    ACCEPT, SEND, RECV = 13, 26, 27
 
     def __init__(self):
         self.libc = ctypes.CDLL(None, use_errno=True)
@@ -192,11 +193,14 @@ class Ring:
     def word(self, at):
         return struct.unpack_from("I", self.rings, at)[0]
 
+    def accept(self, fd):
+        return self.run(Ring.ACCEPT, fd, None)
+
     def run(self, operation, fd, buffer, flags=0):
         tail = self.word(self.tail)
         index = tail & self.word(self.mask)
-        struct.pack_into("BBHiQQII", self.requests, index * 64, operation, 0, 0, fd, 0, ctypes.addressof(buffer),
-                         ctypes.sizeof(buffer), flags)
+        address, size = (ctypes.addressof(buffer), ctypes.sizeof(buffer)) if buffer else (0, 0)
+        struct.pack_into("BBHiQQII", self.requests, index * 64, operation, 0, 0, fd, 0, address, size, flags)
         struct.pack_into("I", self.rings, self.array + index * 4, index)
         struct.pack_into("I", self.rings, self.tail, tail + 1)
         if self.libc.syscall(426, self.fd, 1, 1, 1, None, 0) < 0:
@@ -212,6 +216,16 @@ def pair():
     client = socket.create_connection(server.getsockname())
     accepted, _ = server.accept()
     return client, accepted
+
+
+def ring_accept():
+    server = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(server.getsockname())
+    try:
+        fd = Ring().accept(server.fileno())
+    except OSError as error:
+        return {"port": None, "why": str(error)}
+    return {"port": client.getsockname()[1], "fd": fd, "server": server.getsockname()[1]}
 
 
 def all_of(read, size):
@@ -265,4 +279,4 @@ def bytes_moved():
 if __name__ == "__main__":
     command, numbers = sys.argv[1], [int(word) for word in sys.argv[2:]]
     print(json.dumps({"setup": setup, "connect": connect, "life": life, "slow": slow, "pass": hand_over,
-                      "flood": flood, "bytes": bytes_moved}[command](*numbers)))
+                      "flood": flood, "bytes": bytes_moved, "ring": ring_accept}[command](*numbers)))

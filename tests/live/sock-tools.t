@@ -85,6 +85,14 @@ is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"]) for
 	'[(0, 4633, 0, 41)]' 'and in; looking at them first counts nothing'
 is "$(check life '[e["lport"] == f["server"] and e["rport"] == f["client"] for e in of("sock.accept")]')" '[True]' 'sock.accept: once'
 
+traced ring sock.accept ring
+if [ "$(check ring 'f["port"]')" = None ]; then
+	skip 'sock.accept through io_uring' "$(check ring 'f["why"]')"
+else
+	is "$(check ring '[(e["rport"] == f["port"], e["lport"] == f["server"], e["fd"] == f["fd"], e["comm"]) for e in r]')" \
+		"[(True, True, True, 'python3')]" 'sock.accept: through io_uring'
+fi
+
 # A process that is killed closes, too.
 nest_bg trace sock.close -N "$host" --json
 wait_ready "$nest_err" || exit 1
