@@ -79,23 +79,23 @@ int BPF_PROG(sock_recv_inet6, struct socket *socket, void *message, __u64 size, 
 	return received(ctx, socket->sk, result, flags);
 }
 
-/* What is spliced out of a socket passes none of the above. */
+/* --- sock.splice: what leaves a socket by splice passes none of the above --- */
+
+EVENT(sock_splice, struct sock_io_event)
+
 static __always_inline int spliced(void *ctx, struct pt_regs *regs, long result)
 {
+	struct sock *sk = event_fd_sock((__u32)event_syscall_arg(regs, 0));
 	struct sock_io_event *e;
-	struct sock *sk;
 
-	if (result <= 0)
-		return 0;
-	sk = event_fd_sock((__u32)event_syscall_arg(regs, 0));
 	if (!sk)
 		return 0;
-	e = sock_recv_begin();
+	e = sock_splice_begin();
 	if (!e)
 		return 0;
-	event_set_found_sock(&sock_recv_config, &e->head, sk);
-	e->data.bytes = (__u64)result;
-	return sock_recv_end(ctx, e);
+	event_set_found_sock(&sock_splice_config, &e->head, sk);
+	set_result(&e->data, (int)result);
+	return sock_splice_end(ctx, e);
 }
 
-EVENT_SYSCALL(sock_recv_splice, splice, spliced)
+EVENT_SYSCALL(sock_splice, splice, spliced)

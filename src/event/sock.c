@@ -24,11 +24,16 @@ static const struct event_role recv_roles[] = {
 		.name = "receives",
 		.hooks = {{.programs = {"sock_recv_length"}}, {.programs = {"sock_recv_inet", "sock_recv_inet6"}}},
 	},
-	{
-		.name = "calls of splice",
-		.without = "what is spliced out of a socket is not told",
-		.hooks = {{.programs = {"sock_recv_splice_exit"}}, {.programs = {"sock_recv_splice_any_exit"}}},
-	},
 };
 EVENT_TYPE(sock_recv, "sock.recv", struct sock_io, io_fields, recv_roles,
 	   "an application read from a socket; looking without taking (MSG_PEEK) is not told", .current = true);
+
+/* An event of its own: looking at the ends of system calls costs all of them, and hardly a program splices. */
+static const struct event_role splice_roles[] = {
+	{
+		.name = "calls of splice",
+		.hooks = {{.programs = {"sock_splice_exit"}}, {.programs = {"sock_splice_any_exit"}}},
+	},
+};
+EVENT_TYPE(sock_splice, "sock.splice", struct sock_io, io_fields, splice_roles,
+	   "an application moved what a socket received elsewhere, without reading it", .current = true);

@@ -63,6 +63,24 @@ TOOL(soprotocol_tool);
 
 /* --- socketio, socksize --- */
 
+struct io_config {
+	struct trace_options common;
+	bool splice;
+};
+
+static const struct option_spec io_options[] = {
+	OPTION(struct io_config, splice, FLAG, "splice", 's', NULL,
+	       "what is spliced out of sockets, too; slows every system call down a little"),
+	OPTION_GROUP(struct io_config, common, trace_option_table),
+	OPTION_END,
+};
+
+static void io_plan(const void *config, struct trace_plan *plan)
+{
+	if (((const struct io_config *)config)->splice)
+		plan->events[2] = "sock.splice";
+}
+
 static const char *const socketio_examples[] = {
 	"nest socketio 1",
 	"who reads and writes how much, every second",
@@ -77,12 +95,17 @@ static const struct tool socketio_tool = {
 	.summary = "who sends and receives how much, in how many calls",
 	.description =
 		"One row for each process, direction, protocol and remote port: how many calls, how many bytes. It is "
-		"added up in the kernel, so it costs little on a busy host. Calls that failed are left out.",
+		"added up in the kernel, so it costs little on a busy host. Calls that failed are left out. A proxy "
+		"that "
+		"splices needs --splice.",
 	.examples = socketio_examples,
 	.events = {"sock.send", "sock.recv"},
 	.aggregate = AGGREGATE_SUM,
 	.value = "bytes",
 	.by = "event,pid,comm,proto,rport",
+	.options = io_options,
+	.config_size = sizeof(struct io_config),
+	.plan = io_plan,
 };
 TOOL(socketio_tool);
 
@@ -104,6 +127,9 @@ static const struct tool socksize_tool = {
 	.aggregate = AGGREGATE_HIST,
 	.value = "bytes",
 	.by = "event,comm",
+	.options = io_options,
+	.config_size = sizeof(struct io_config),
+	.plan = io_plan,
 };
 TOOL(socksize_tool);
 

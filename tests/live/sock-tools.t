@@ -134,13 +134,13 @@ is "$(check flood '[sorted(e["recvq_bytes"] for e in of("sock.queued")) == [e["r
 
 # --- bytes -----------------------------------------------------------------------------------------------------------
 
-traced bytes sock.send,sock.recv bytes
+traced bytes sock.send,sock.recv,sock.splice bytes
 python3 - "$room/bytes" >"$room/bytes.out" <<'PY'
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1] + ".json")]
 for way, port, sent, received in json.load(open(sys.argv[1] + ".facts")):
     tx = sum(e["bytes"] for e in events if e["event"] == "sock.send" and e["lport"] == port)
-    rx = sum(e["bytes"] for e in events if e["event"] == "sock.recv" and e["rport"] == port)
+    rx = sum(e["bytes"] for e in events if e["event"] in ("sock.recv", "sock.splice") and e["rport"] == port)
     print(way, tx == sent, rx == received == sent)
 PY
 compare "$(wc -l <"$room/bytes.out")" -ge 5 'five ways of reading or more'
@@ -173,6 +173,8 @@ is "$(check tool 'sorted((e["event"], e["comm"], e["count"], [(s["lo"], s["count
 	"[('sock.recv', 'python3', 41, [(64, 41)]), ('sock.send', 'python3', 41, [(64, 41)])]" 'socksize'
 tool socketio --where 'proto == udp' -- life
 is "$(check tool 'sorted((e["event"], e["count"], e["sum"]) for e in r)')" "[('sock.recv', 41, 4633), ('sock.send', 41, 4633)]" 'socketio'
+tool socketio --splice -- bytes
+is "$(check tool 'sum(e["sum"] for e in r if e["event"] != "sock.send") == sum(way[3] for way in f)')" True 'socketio --splice'
 tool udptop 60 -- life
 is "$(check tool 'sorted((e["lport"] == f["udp_by"], e["tx_bytes"], e["rx_bytes"]) for e in r)')" '[(False, 0, 4633), (True, 4633, 0)]' 'udptop'
 tool sormem --share -- flood 30 997
