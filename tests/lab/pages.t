@@ -44,5 +44,5 @@ pages, lab = named(), answered()
 tap.ok(len(pages) > 40, "pages name scenarios", len(pages))
 tap.ok(not pages - lab, "every one of them has that cause as an answer", sorted(pages - lab) or "")
 missing = {pair for pair in lab - pages if not re.match("C[0-9]", pair[1])}
-tap.ok(not missing, "no scenario is left out", sorted(missing) or "")
+tap.ok(not missing, "no scenario is left out (add it to the page's lab line)", sorted(missing) or "")
 tap.done()
