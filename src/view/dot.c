@@ -80,12 +80,17 @@ static const char *role_of(const struct state *state, const struct record *recor
 	return value.class == VALUE_UINT ? enum_name_find(state->refs[ROLE].field->names, value.uint) : NULL;
 }
 
+/* Control characters have a meaning of their own in what is built of it. */
 static void copy_comm(const struct state *state, const struct record *record, char *to, size_t size)
 {
 	struct value value = part_of(state, record, COMM);
 
-	if (value.class == VALUE_TEXT)
-		snprintf(to, size, "%.*s", (int)value.len, value.text);
+	if (value.class != VALUE_TEXT)
+		return;
+	snprintf(to, size, "%.*s", (int)value.len, value.text);
+	for (; *to; to++)
+		if ((unsigned char)*to < ' ' || *to == 0x7f)
+			*to = '?';
 }
 
 static void note(struct view *view, const struct record *record)
@@ -126,15 +131,12 @@ static void note(struct view *view, const struct record *record)
 static void add_quoted(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			buf_add_char(out, '\\');
 		if (*text == '\n')
 			buf_add_text(out, "\\n");
-		else if ((unsigned char)*text < ' ' || *text == 0x7f)
-			buf_add_char(out, '?');
-		else {
-			if (*text == '"' || *text == '\\')
-				buf_add_char(out, '\\');
+		else
 			buf_add_char(out, *text);
-		}
 	}
 }
 

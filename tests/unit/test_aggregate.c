@@ -112,6 +112,55 @@ TEST(counts_count_all)
 	CHECK_EQ_TEXT(rows.text.items[0], "count=2");
 }
 
+TEST(each_event_has_a_sum_of_its_own)
+{
+	struct shape shapes[] = {event_shape(event_find("sock.send")), event_shape(event_find("sock.recv"))};
+	char *keys[] = {(char *)"comm"};
+	struct aggregate_spec spec = {
+		.kind = AGGREGATE_TOP, .value = "bytes", .by = {1, keys}, .sums = {"tx_bytes", "rx_bytes"}};
+	_cleanup_(rows_done) struct rows rows = {};
+	struct event_group received = {.count = 3, .sum = 900, .min = 1, .max = 500};
+	struct sock_io_event event;
+	struct record record = {};
+	struct why why = {};
+
+	CHECK_EQ_INT(aggregate_open(&spec, shapes, 2, &rows.aggregate, &why), 0);
+	add(&rows, "a", 5);
+	add(&rows, "a", 7);
+	add(&rows, "b", 100);
+	event_clear(event_find("sock.recv"), &event);
+	event.head.comm[0] = 'a';
+	record.parts[EVENT_PART_HEAD] = &event.head;
+	record.parts[EVENT_PART_DATA] = &event.data;
+	aggregate_merge(rows.aggregate, 1, &record, &received);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 2);
+	CHECK_EQ_TEXT(rows.text.items[0], "comm=a count=5 tx_bytes=12 rx_bytes=900 sum=912");
+	CHECK_EQ_TEXT(rows.text.items[1], "comm=b count=1 tx_bytes=100 rx_bytes=0 sum=100");
+}
+
+static const char *first_letter(const void *context, const struct value *value)
+{
+	return value->class == VALUE_TEXT && value->text[0] == 'a' ? context : NULL;
+}
+
+TEST(a_key_may_be_a_label)
+{
+	static const struct aggregate_label label = {"letter", "comm", first_letter, "begins with a"};
+	struct shape shape = event_shape(event_find("sock.send"));
+	char *keys[] = {(char *)"letter"};
+	struct aggregate_spec spec = {.kind = AGGREGATE_SUM, .value = "bytes", .by = {1, keys}, .label = &label};
+	_cleanup_(rows_done) struct rows rows = {};
+	struct why why = {};
+
+	CHECK_EQ_INT(aggregate_open(&spec, &shape, 1, &rows.aggregate, &why), 0);
+	add(&rows, "ab", 5);
+	add(&rows, "ac", 7);
+	add(&rows, "ba", 1);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 2);
+	CHECK_EQ_TEXT(rows.text.items[0], "letter=begins with a count=2 sum=12");
+	CHECK_EQ_TEXT(rows.text.items[1], "letter=- count=1 sum=1");
+}
+
 static const struct aggregate *seen_by; /* the callback of a list has no room for it */
 
 static void see_slots(const void *row, void *context)
