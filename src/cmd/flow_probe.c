@@ -297,9 +297,13 @@ static int attach(struct session *s, struct why *why)
 		if (r < 0)
 			return why_set(why, r, "cannot probe %s: %s", s->targets.items[i].name, strerror(-r));
 	}
+	/* Probes are enabled one after the other: nothing is recorded before all are there. */
+	(void)instance_write(s, "tracing_on", "0");
 	r = watch_threads(s);
 	if (r == 0)
 		r = instance_write(s, enable, "1");
+	if (r == 0)
+		r = instance_write(s, "tracing_on", "1");
 	return r < 0 ? why_set(why, r, "cannot enable the probes: %s", strerror(-r)) : 0;
 }
 

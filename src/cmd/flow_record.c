@@ -26,6 +26,7 @@ struct config {
 	uint64_t threads;
 	uint64_t sample;
 	uint64_t duration_ns;
+	uint64_t toggle_signal;
 	uint64_t pid;
 	uint64_t args;
 	bool no_sockets;
@@ -58,6 +59,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, args, UINT, "args", 0, "N", "with -p: record so many arguments of each call", .max = 6),
 	OPTION(struct config, no_sockets, FLAG, "no-sockets", 0, NULL, "only calls, no socket operations"),
 	OPTION(struct config, paused, FLAG, "paused", 0, NULL, "begin when nest flow start says so"),
+	OPTION(struct config, toggle_signal, UINT, "signal", 0, "N",
+	       "this signal to the program pauses and resumes, too", .min = 1, .max = 64),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end the program after this time"),
 	OPTION(struct config, prepare, FLAG, "prepare", 0, NULL,
 	       "start nothing: make the files, print the environment for a service"),
@@ -123,6 +126,7 @@ static int begin(const struct config *config, const char *path)
 		.buffer_bytes = config->buffer_bytes,
 		.threads = config->threads,
 		.sample = config->sample,
+		.toggle_signal = config->toggle_signal,
 		.no_sockets = config->no_sockets,
 		.paused = config->paused,
 		.command = command,

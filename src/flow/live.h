@@ -45,7 +45,7 @@ struct flow_live {
 	uint64_t lost;          /* events of threads that found no slot */
 	uint64_t dropped;       /* events of chunks that could not be written */
 	uint32_t last_error;    /* errno of the last chunk that could not be written */
-	uint32_t reserved;
+	uint32_t toggle_signal; /* pauses and resumes; 0: none */
 	/* Names of functions to record or leave out: "+glob\0-glob\0...\0"; empty: all. */
 	char filters[FLOW_FILTER_BYTES];
 	/* Which number a function has: module and offset, in an open hash table. */

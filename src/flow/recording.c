@@ -151,6 +151,7 @@ static int fill_live(struct flow_live *live, const struct recording_options *opt
 	live->max_bytes = options->max_bytes;
 	live->sample = (uint32_t)min_of(options->sample, UINT32_MAX);
 	live->sockets_off = options->no_sockets;
+	live->toggle_signal = (uint32_t)options->toggle_signal;
 	if (options->min_ns)
 		live->min_ticks = (uint64_t)((double)options->min_ns * ticks_per_ns(live->clock));
 	r = add_filters(live, options->only, '+', &at, why);

@@ -18,6 +18,7 @@ struct recording_options {
 	uint64_t buffer_bytes; /* of a thread; 0: 64 KiB */
 	uint64_t threads;      /* room for so many at a time; 0: 4096 */
 	uint64_t sample;
+	uint64_t toggle_signal; /* that pauses and resumes; 0: none */
 	bool no_sockets;
 	bool paused;
 	const char *command;

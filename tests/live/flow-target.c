@@ -280,7 +280,7 @@ static void do_serve_signals(unsigned long n)
 	fflush(stdout);
 	for (;;) {
 		work(n);
-		if (poll(NULL, 0, 1) < 0)
+		if (poll(NULL, 0, 1) < 0 && errno != EINTR)
 			return;
 	}
 }

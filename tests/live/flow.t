@@ -210,9 +210,26 @@ for line in open(sys.argv[1]):
 assert passed and taken and passed != taken and cookies[passed] == cookies[taken] != None, (passed, taken, cookies)
 PYTHON
 
+record --sample 4 -- sockets 200
+"$nest" flow info "$trace" --events >"$room/events"
+ok 'one connection of four is recorded, whole' python3 - "$room/events" <<'PYTHON'
+import collections, sys
+accepted, moved = set(), collections.Counter()
+for line in open(sys.argv[1]):
+    words = line.split()
+    keys = dict(w.split("=", 1) for w in words if "=" in w)
+    if len(words) > 2 and words[2] == "op-accept":
+        accepted.add(keys["socket"])
+    if len(words) > 2 and words[2] in ("op-read", "op-write"):
+        moved[keys["socket"]] += int(keys["result"])
+assert 20 < len(accepted) < 90, len(accepted)
+assert all(moved[s] == 80 for s in accepted), [moved[s] for s in accepted]
+PYTHON
+is "$(check well_formed) $(info lost)" 'true 0' 'and what was left out is not lost'
+
 # --- start and stop ---
 rm -f "$trace"
-"$nest" flow record --paused -o "$trace" -- "$target" serve-signals 10 >"$room/out" 2>"$room/err" &
+"$nest" flow record --paused --signal 40 -o "$trace" -- "$target" serve-signals 10 >"$room/out" 2>"$room/err" &
 recorder=$!
 echo "$recorder" >>"$room/pids"
 wait_for 20 grep -q running "$room/out"
@@ -238,6 +255,17 @@ look
 is "$(calls leaf)" "$before" 'stopped: nothing more is recorded'
 ok 'start again' "$nest" flow start "$pid"
 ok 'and more calls are recorded' wait_for 20 more_than $((before + 1000))
+look
+before=$(info calls)
+kill -40 "$pid"
+look
+paused_at=$(info calls)
+was=$(spent)
+wait_for 20 worked
+look
+is "$(info calls)" "$paused_at" 'a signal pauses, too'
+kill -40 "$pid"
+ok 'and resumes' wait_for 20 more_than "$paused_at"
 kill -TERM "$recorder"
 wait "$recorder"
 look

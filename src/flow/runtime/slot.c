@@ -449,6 +449,27 @@ static void after_fork_child(void)
 	slot_leave(t);
 }
 
+/* Pauses or resumes all processes of the recording, as nest flow stop and start do. */
+static void on_toggle(int number)
+{
+	uint32_t paused = !__atomic_load_n(&live->paused, __ATOMIC_RELAXED);
+
+	(void)number;
+	__atomic_store_n(&live->paused, paused, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; paused && i < live->slot_count; i++)
+		if ((__atomic_load_n(&live->states[i], __ATOMIC_ACQUIRE) & FLOW_SLOT_MASK) == FLOW_SLOT_USED)
+			__atomic_store_n(&flow_slot_at(live, i)->limit, NULL, __ATOMIC_SEQ_CST);
+}
+
+/* A signal that the program has not taken for itself; when it does so later, it gets it. */
+static void take_signal(void)
+{
+	struct sigaction old, action = {.sa_handler = on_toggle, .sa_flags = SA_RESTART};
+
+	if (live->toggle_signal && sigaction((int)live->toggle_signal, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+		(void)sigaction((int)live->toggle_signal, &action, NULL);
+}
+
 /* Slots of this process that a program before an exec left. */
 static void reclaim_own(void)
 {
@@ -471,6 +492,7 @@ void slots_begin(void)
 	reclaim_own();
 	end_key_made = pthread_key_create(&end_key, end_thread) == 0;
 	(void)pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	take_signal();
 	t = slot_get();
 	if (!t || !slot_enter(t))
 		return;
