@@ -144,6 +144,15 @@ static void one_is_lost_for_ever(struct scene *s, unsigned sample)
 	s->tcp.sacked = sample >= 6 ? 25 : 0;
 }
 
+/* Nothing to that host moves any more: what it received before the outage is no news. */
+static void gaps_before_an_outage(struct scene *s, unsigned sample)
+{
+	one_is_lost_for_ever(s, sample);
+	s->has_other = true;
+	s->other = s->tcp;
+	s->other_socket.sendq_bytes = s->socket.sendq_bytes;
+}
+
 static void through_a_tunnel(struct scene *s, unsigned sample)
 {
 	large_ones_vanish(s, sample);
@@ -160,6 +169,7 @@ TEST(a_standstill_of_large_segments)
 {
 	CHECK_EQ_TEXT(diagnose(large_ones_vanish), "path-mtu");
 	CHECK_EQ_TEXT(diagnose(one_is_lost_for_ever), "path-loss");
+	CHECK_EQ_TEXT(diagnose(gaps_before_an_outage), "path-blackhole");
 	CHECK_EQ_TEXT(diagnose(through_a_tunnel), "tunnel-mtu");
 	CHECK_EQ_TEXT(diagnose(tunnel_alone), "path-blackhole");
 }
