@@ -139,6 +139,8 @@ static void add_item(struct forest *into, struct forest_row *row, uint32_t node,
 			vec_push(&row->items, (struct forest_item){node, times});
 		return;
 	}
+	if (!count)
+		return;
 	vec_reserve(&row->items, row->items.count + count);
 	memcpy(row->items.items + row->items.count, items, count * sizeof(*items));
 	row->items.count += count;
