@@ -82,6 +82,15 @@ static uint32_t add(struct forest *forest, uint32_t fn, uint32_t hash, const str
 	return id;
 }
 
+/* Rows are short, most of them: a call of memcmp costs more than the comparison. */
+static bool same_items(const struct forest_item *a, const struct forest_item *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (a[i].node != b[i].node || a[i].times != b[i].times)
+			return false;
+	return true;
+}
+
 uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
 {
 	uint32_t hash = hash_of(fn, items, count), id;
@@ -91,7 +100,7 @@ uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_ite
 		const struct forest_node *n = &forest->nodes.items[id];
 
 		if (n->hash == hash && n->fn == fn && n->count == count &&
-		    (!count || memcmp(forest->items.items + n->first, items, count * sizeof(*items)) == 0))
+		    same_items(forest->items.items + n->first, items, count))
 			return id;
 		at = (at + 1) & (forest->slot_count - 1);
 	}

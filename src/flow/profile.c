@@ -65,6 +65,7 @@ uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 
 struct timed_frame {
 	uint32_t place;
+	uint32_t last; /* place of the call before, in the same call; 0: none */
 	bool is_inner; /* the place is open further out: its time counts there */
 	uint64_t child_ticks;
 };
@@ -96,7 +97,10 @@ struct profiler {
 	bool is_known;                /* the open segment's session has been met */
 	uint8_t group;                /* of the open segment, once known */
 	struct session_state *states; /* by number in demux.sessions */
-	uint32_t *cache; /* the last place found from each place: most calls go where the one before went */
+	/* Where the call after this place's went, or the first inside it: most calls go where the one before went. */
+	struct guess {
+		uint32_t parent, fn, place;
+	} * guesses[2];
 	size_t cache_room;
 };
 
@@ -165,8 +169,10 @@ static void make_room(struct profiler *p)
 	struct profile *profile = p->profile;
 	size_t room = profile->places.count * 2 + 64, old = p->cache_room;
 
-	p->cache = xrealloc_array(p->cache, room, sizeof(*p->cache));
-	memset(p->cache + old, 0, (room - old) * sizeof(*p->cache));
+	for (unsigned i = 0; i < 2; i++) {
+		p->guesses[i] = xrealloc_array(p->guesses[i], room, sizeof(*p->guesses[i]));
+		memset(p->guesses[i] + old, 0, (room - old) * sizeof(*p->guesses[i]));
+	}
 	p->cache_room = room;
 	if (!p->with_seen)
 		return;
@@ -178,15 +184,18 @@ static void make_room(struct profiler *p)
 static inline void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
 {
 	struct profiler *p = context;
-	uint32_t parent = p->frames.count ? p->frames.items[p->frames.count - 1].place : 0;
-	uint32_t place = likely(parent < p->cache_room) ? p->cache[parent] : 0;
+	struct timed_frame *top = p->frames.count ? &p->frames.items[p->frames.count - 1] : NULL;
+	uint32_t parent = top ? top->place : 0, last = top ? top->last : 0, place;
+	struct guess *guess = last ? &p->guesses[0][last] : &p->guesses[1][parent];
 
 	(void)ticks;
-	if (!place || p->profile->places.items[place].fn != fn) {
+	if (likely(guess->fn == fn && guess->parent == parent && guess->place)) {
+		place = guess->place;
+	} else {
 		place = profile_place_at(p->profile, parent, fn);
 		if (p->profile->places.count > p->cache_room)
 			make_room(p);
-		p->cache[parent] = place;
+		p->guesses[!last][last ? last : parent] = (struct guess){parent, fn, place};
 	}
 	if (walk->root == SIZE_MAX)
 		p->profile->places.items[place].is_dispatcher = true;
@@ -233,8 +242,10 @@ static inline void leave(void *context, const struct walk *walk, uint64_t ticks)
 	if (walk->root != SIZE_MAX && walk_at_root(walk))
 		leave_segment(p, walk, ticks);
 	p->frames.count--;
-	if (p->frames.count)
+	if (p->frames.count) {
 		p->frames.items[p->frames.count - 1].child_ticks += took;
+		p->frames.items[p->frames.count - 1].last = frame.place;
+	}
 }
 
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
@@ -300,7 +311,8 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	vec_done(&p.frames);
 	vec_done(&p.held);
 	free(p.states);
-	free(p.cache);
+	free(p.guesses[0]);
+	free(p.guesses[1]);
 	free(p.bit_of);
 	return profile;
 }
