@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with records of 8 and
- * 16 bytes). Functions have numbers there; names come from the program's own map of them, when it is beside the log under
- * the name that the log's name holds, and are "xray#N" otherwise.
+ * 16 bytes). Functions have numbers there, and the log does not know their names: they become "xray#N".
  */
 #include <errno.h>
 
