@@ -25,6 +25,7 @@ struct draw {
 	uint64_t depth;   /* that is drawn */
 	uint64_t start_ticks;
 	bool with_threads;    /* several threads: their names are part of the life lines' */
+	bool *is_wanted;      /* by call: on the way to what the picture is about, or called there; NULL: all are */
 	struct forest forest; /* for folding rows */
 	VEC(struct handed) handed;
 };
@@ -108,17 +109,22 @@ static void draw_value(struct draw *d, const struct story_call *call, uint32_t l
 
 static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32_t caller, unsigned depth);
 
-/* The calls inside, those that are not drawn replaced by what they call. */
-static void collect_inside(const struct draw *d, uint32_t at, unsigned depth, struct forest_row *ret_calls)
+/* The calls inside, those that are not drawn replaced by what they call. Returns how many were left out. */
+static uint32_t collect_inside(const struct draw *d, uint32_t at, struct forest_row *ret_calls)
 {
+	uint32_t left_out = 0;
+
 	for (uint32_t c = d->story->calls.items[at].first; c != STORY_NONE; c = d->story->calls.items[c].next) {
 		const struct story_call *call = &d->story->calls.items[c];
 
-		if (d->options->is_hidden && d->options->is_hidden[call->fn])
-			collect_inside(d, c, depth, ret_calls);
+		if (d->is_wanted && !d->is_wanted[c])
+			left_out += call->size;
+		else if (d->options->is_hidden && d->options->is_hidden[call->fn])
+			left_out += collect_inside(d, c, ret_calls);
 		else
 			vec_push(&ret_calls->items, (struct forest_item){c, 1});
 	}
+	return left_out;
 }
 
 static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned depth, uint32_t times)
@@ -139,7 +145,10 @@ static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned dep
 	item->ns = ns_of(d, call->end_ticks - call->start_ticks);
 	draw_value(d, call, line, depth + 1);
 	if (depth + 1 < d->depth) {
-		collect_inside(d, at, depth + 1, &inside);
+		uint32_t left_out = collect_inside(d, at, &inside);
+
+		d->out->items.items[index].folded = left_out;
+		d->out->folded += left_out;
 	} else {
 		/* What is handed over inside is handed over here. */
 		for (uint32_t i = 1; i < call->size; i++)
@@ -281,6 +290,30 @@ static uint64_t depth_that_fits(const struct story *story, const struct story_op
 	return depth;
 }
 
+/* Too much around what the picture is about: only the way there is drawn, and what is called there. */
+static void focus(struct draw *d)
+{
+	const struct story *story = d->story;
+	size_t lines_max = d->options->max_lines ? d->options->max_lines : LINES_MAX, calls;
+	bool any = false;
+
+	vec_each(&story->calls, call)
+		any |= call->is_marked;
+	if (!any || d->options->depth || lines_at_depth(story, d->options, d->depth, &calls) <= lines_max)
+		return;
+	d->is_wanted = xzalloc(max_of(story->calls.count, (size_t)1));
+	for (size_t i = 0; i < story->roots.count; i++)
+		d->is_wanted[story->roots.items[i]] = true;
+	for (uint32_t i = 0; i < story->calls.count; i++) {
+		const struct story_call *call = &story->calls.items[i];
+
+		if (call->parent != STORY_NONE && story->calls.items[call->parent].is_marked)
+			d->is_wanted[i] = true;
+		for (uint32_t at = i; call->is_marked && at != STORY_NONE; at = story->calls.items[at].parent)
+			d->is_wanted[at] = true;
+	}
+}
+
 static void draw_segment(struct draw *d, uint32_t root, uint64_t *last_end, uint64_t least_gap)
 {
 	const struct story_call *call = &d->story->calls.items[root];
@@ -298,7 +331,7 @@ static void draw_segment(struct draw *d, uint32_t root, uint64_t *last_end, uint
 	} else {
 		struct forest_row inside = {};
 
-		collect_inside(d, root, 0, &inside);
+		(void)collect_inside(d, root, &inside);
 		for (size_t i = 0; i < inside.items.count; i++)
 			draw_call(d, inside.items.items[i].node, STORY_NONE, 0, 1);
 		vec_done(&inside.items);
@@ -317,6 +350,7 @@ void story_draw(const struct story *story, const struct story_options *options, 
 	};
 	uint64_t last_end = 0;
 
+	focus(&d);
 	forest_init(&d.forest, 0);
 	for (size_t i = 1; i < story->roots.count; i++)
 		d.with_threads |= story->calls.items[story->roots.items[i]].thread !=
@@ -329,4 +363,5 @@ void story_draw(const struct story *story, const struct story_options *options, 
 	forest_done(&d.forest);
 	map_done(&d.lines);
 	vec_done(&d.handed);
+	free(d.is_wanted);
 }
