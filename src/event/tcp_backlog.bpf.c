@@ -37,17 +37,22 @@ int BPF_PROG(tcp_backlog_ready, struct sock *sk)
 }
 
 /* Before 6.3: where the connection is made, and not yet in the queue. */
-SEC("fexit/tcp_v4_syn_recv_sock")
-int BPF_PROG(tcp_backlog_v4, struct sock *sk, struct sk_buff *skb, void *request, void *route, void *unhash, void *own,
-	     struct sock *child)
+static __always_inline bool was_made(void *ctx)
 {
-	return child ? queued(ctx, sk, 1) : 0;
+	__u64 child = 0;
+
+	return bpf_get_func_ret(ctx, &child) == 0 && child;
+}
+
+SEC("fexit/tcp_v4_syn_recv_sock")
+int BPF_PROG(tcp_backlog_v4, struct sock *sk)
+{
+	return was_made(ctx) ? queued(ctx, sk, 1) : 0;
 }
 
 SEC("fexit/tcp_v6_syn_recv_sock")
-int BPF_PROG(tcp_backlog_v6, struct sock *sk, struct sk_buff *skb, void *request, void *route, void *unhash, void *own,
-	     struct sock *child)
+int BPF_PROG(tcp_backlog_v6, struct sock *sk, struct sk_buff *skb)
 {
 	/* A connection over IPv4 has been told by the other. */
-	return child && skb->protocol != bpf_htons(ETH_P_IP) ? queued(ctx, sk, 1) : 0;
+	return skb->protocol != bpf_htons(ETH_P_IP) && was_made(ctx) ? queued(ctx, sk, 1) : 0;
 }

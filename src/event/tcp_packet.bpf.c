@@ -81,6 +81,7 @@ static __always_inline void recall_owner(struct event_head *head)
 /* Everything that the packet itself tells; NULL when it is no TCP packet. */
 static __always_inline struct tcp_packet_event *packet_begin(struct sk_buff *skb, __u32 network, __u8 dir)
 {
+	struct skb_shared_info *shared = (struct skb_shared_info *)(skb->head + skb->end);
 	struct net_device *dev = skb->dev;
 	struct tcp_packet_event *e;
 	struct packet packet;
@@ -98,6 +99,7 @@ static __always_inline struct tcp_packet_event *packet_begin(struct sk_buff *skb
 	e->data.ack = tcp.ack;
 	e->data.window = tcp.window;
 	e->data.flags = tcp.flags;
+	e->data.gso_bytes = BPF_CORE_READ(shared, gso_size);
 	if (dev) {
 		bpf_probe_read_kernel_str(e->data.dev, sizeof(e->data.dev), dev->name);
 		e->head.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);

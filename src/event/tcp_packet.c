@@ -12,6 +12,8 @@ static const struct field packet_fields[] = {
 	FIELD(P, ack, ID, "acknowledgement number", .hidden = true),
 	FIELD(P, window, COUNT, "window field of the header, not scaled", .hidden = true),
 	FIELD(P, bytes, BYTES, "payload; a packet that is cut up on its way counts once, whole"),
+	FIELD(P, gso_bytes, BYTES, "payload of each piece, when it is cut up on its way or was put together",
+	      .zero_is_unknown = true, .hidden = true),
 };
 #undef P
 

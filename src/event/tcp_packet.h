@@ -13,6 +13,8 @@ struct tcp_packet {
 	__u16 window;
 	__u8 dir;
 	__u8 flags;
+	__u16 gso_bytes; /* 0: it is not cut up */
+	__u16 unused[3];
 };
 
 struct tcp_packet_event {

@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "view/format.h"
-#include "view/view.h"
+#include "view/part.h"
 
 /* Beyond that, what comes is counted and not drawn. */
 #define CONNECTIONS_MAX 100000
@@ -54,15 +54,12 @@ static void begin(struct view *view)
 
 	state->connections = MAP_INIT(sizeof(struct connection), sizeof(struct seen), CONNECTIONS_MAX);
 	state->edges = MAP_INIT(0, sizeof(struct edge), EDGES_MAX);
-	vec_each(&view->columns, column)
-		for (unsigned i = 0; i < PARTS; i++)
-			if (strcmp(column->ref.field->name, names[i]) == 0)
-				state->refs[i] = column->ref;
+	view_find_parts(view, names, PARTS, state->refs);
 }
 
 static struct value part_of(const struct state *state, const struct record *record, enum part part)
 {
-	return state->refs[part].field ? record_get(record, state->refs[part]) : (struct value){.class = VALUE_UNKNOWN};
+	return view_part(record, state->refs[part]);
 }
 
 static uint64_t number_of(const struct state *state, const struct record *record, enum part part)

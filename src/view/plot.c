@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/map.h"
-#include "view/view.h"
+#include "view/part.h"
 
 /* Memory for as many; what comes later is counted. */
 #define POINTS_MAX      300000
@@ -73,15 +73,12 @@ static void begin(struct view *view)
 	struct state *state = view->state;
 
 	state->connections = MAP_INIT(sizeof(struct ends), sizeof(uint32_t), CONNECTIONS_MAX);
-	vec_each(&view->columns, column)
-		for (unsigned i = 0; i < PARTS; i++)
-			if (strcmp(column->ref.field->name, names[i]) == 0)
-				state->refs[i] = column->ref;
+	view_find_parts(view, names, PARTS, state->refs);
 }
 
 static struct value part_of(const struct state *state, const struct record *record, enum part part)
 {
-	return state->refs[part].field ? record_get(record, state->refs[part]) : (struct value){.class = VALUE_UNKNOWN};
+	return view_part(record, state->refs[part]);
 }
 
 static float number_of(const struct state *state, const struct record *record, enum part part)

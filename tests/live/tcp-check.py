@@ -82,10 +82,10 @@ PSH, FIN = 8, 1
 
 def cut(event):
     """What is told whole and cut up below: the packets that it makes. PSH and FIN are the last one's."""
-    mss = 1428 if event["family"] == "ipv6" else 1448
+    piece = event["gso_bytes"] if event["dir"] == "tx" and event["gso_bytes"] else 1 << 20
     flags, left, seq = flags_of(event["flags"]) & ~PSH, event["bytes"], event["seq"]
     while True:
-        part = min(left, mss) if event["dir"] == "tx" else left
+        part = min(left, piece)
         left -= part
         yield (event["dir"], event["lport"], event["rport"], flags & ~FIN if left else flags, seq, event["ack"], part)
         seq = (seq + part) & 0xffffffff

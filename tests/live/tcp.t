@@ -37,12 +37,12 @@ END
 nsenter --net="/run/netns/$server" -- python3 "$load" serve 10.88.0.2 fd88::2 >"$room/server.out" 2>"$room/server.err" &
 server_pid=$!
 note_process "$server_pid"
-wait_for 10 grep -q ready "$room/server.out" || { diag "$(cat "$room/server.err")"; exit 1; }
+wait_for 60 grep -q ready "$room/server.out" || { diag "$(cat "$room/server.err")"; exit 1; }
 
 nsenter --net="/run/netns/$client" -- tcpdump -i "$link_dev" -s 128 -U --immediate-mode -w "$room/wire.pcap" tcp >/dev/null 2>"$room/tcpdump.err" &
 capture=$!
 note_process "$capture"
-wait_for 10 grep -q 'listening on' "$room/tcpdump.err" || exit 1
+wait_for 60 grep -q "listening on" "$room/tcpdump.err" || exit 1
 
 # watch FILE NAMESPACE ARGUMENT ...: a tool in the background, its output in $room/FILE
 watched=()
@@ -81,14 +81,18 @@ watch subnet.json "$client" tcpsubnet -s 10.88.0.0/24,fd88::/64 -d 60 --json
 watch who.dot "$client" tcplife --dot
 watch windows.svg "$client" tcpwin --plot
 for one in "${watched[@]}"; do
-	nest_pid=${one%% *} wait_ready "${one#* }" || exit 1
+	nest_pid=${one%% *} wait_ready "${one#* }" 90 || exit 1
 done
 
 before=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
 in_ns "$client" python3 "$load" ask 10.88.0.2 fd88::2 >"$room/done.json" 2>"$room/ask.err" || diag "$(cat "$room/ask.err")"
 after=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
 # The last acknowledgements are on their way; what the sockets still have to say comes with their end.
-wait_for 5 test "$(in_ns "$client" ss -Htn state established | wc -l)" -eq 0
+# A socket whose peer never accepts stays in FIN-WAIT-2; the connection is over for this end.
+all_closed() {
+	[ "$(in_ns "$client" ss -Htan | grep -Ecv 'TIME-WAIT|FIN-WAIT-2')" -eq 0 ]
+}
+ok 'all connections of the client have ended' wait_for 20 all_closed
 for one in "${watched[@]}"; do
 	end_bg "${one%% *}"
 done
