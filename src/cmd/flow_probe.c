@@ -560,7 +560,8 @@ int flow_probe_record(const struct probe_options *options)
 	r = find_targets(&s);
 	if (r < 0 || !s.targets.count || s.targets.count > FUNCTIONS_MAX) {
 		if (r < 0)
-			log_error("flow record: process %u: %s", options->pid, strerror(-r));
+			log_error("flow record: process %u: %s", options->pid,
+				  r == -ENOENT ? "there is none" : strerror(-r));
 		else if (!s.targets.count)
 			log_error("flow record: process %u has no function of that name", options->pid);
 		else
