@@ -12,9 +12,9 @@
 #include "cmd/live_diagnosis.h"
 #include "cmd/record_events.h"
 
-/* How often the window is moved, and how much of it goes at once when the file is full. */
+/* How often the window is moved, and what stays of it even when the file is too large. */
 #define HOUSEKEEPING_NS (1 * NSEC_PER_SEC)
-#define SIZE_PART       10
+#define SIZE_KEEP_NS    (2 * NSEC_PER_SEC)
 
 struct config {
 	const char *file;
@@ -79,17 +79,24 @@ static int fail(struct recorder *recorder, int r)
 
 /* --- the moving window --- */
 
+/* A little at first, more when that does not do. The last seconds stay, however large they are. */
 static int keep_size(struct recorder *recorder, uint64_t now_ns)
 {
+	static const unsigned parts[] = {10, 4, 2, 2};
 	struct store *store = recorder->live->store;
-	uint64_t oldest_ns;
+	int r = 0;
 
-	if (!recorder->config->size || store_size(store) < recorder->config->size)
-		return 0;
-	oldest_ns = store_oldest_ns(store);
-	if (oldest_ns == 0 || oldest_ns >= now_ns)
-		return 0;
-	return store_trim(store, 0, oldest_ns + max_of((now_ns - oldest_ns) / SIZE_PART, HOUSEKEEPING_NS));
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
+		uint64_t oldest_ns;
+
+		if (!recorder->config->size || store_size(store) < recorder->config->size)
+			return 0;
+		oldest_ns = store_oldest_ns(store);
+		if (oldest_ns == 0 || oldest_ns + SIZE_KEEP_NS >= now_ns)
+			return 0;
+		r = store_trim(store, 0, oldest_ns + (now_ns - SIZE_KEEP_NS - oldest_ns) / parts[i] + 1);
+	}
+	return r;
 }
 
 static int keep_window(struct recorder *recorder)

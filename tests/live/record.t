@@ -40,6 +40,24 @@ is "$(sql "$room/window.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 4500 AS
 "$nest" snapshot -p 1 2>/dev/null
 is "$?" 3 'a process that does not record is left alone'
 
+# A window by size: a connection whose counters move all the time fills the file.
+cat >"$room/talk.py" <<'END'
+import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(9)
+pairs = []
+for i in range(200):
+    c = socket.create_connection(s.getsockname()); pairs.append((c, s.accept()[0]))
+end = time.time() + 9
+while time.time() < end:
+    for c, a in pairs: c.send(b"x" * 100); a.recv(100)
+    time.sleep(0.05)
+END
+"$nest" record -o "$room/size.nest" -N "$host" --size 2MB -- nsenter --net="/run/netns/$host" -- python3 "$room/talk.py" 2>/dev/null
+is "$?" 0 'a recording with a limit'
+ok 'is not much larger than that' test "$(stat -c %s "$room/size.nest")" -lt 3000000
+is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 8000 AS n FROM sample')" '{"n":1}' 'has forgotten its beginning'
+is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM socket WHERE last > 140000000000000')" '{"n":1}' 'and still knows what holds'
+
 # Around findings only: nothing is found here, so only the last moments stay.
 "$nest" record -o "$room/quiet.nest" -N "$host" -d 6 --on-finding 0.5 --before 2 2>/dev/null
 is "$?" 0 'a recording of findings'
@@ -52,7 +70,7 @@ nest=$nest room=$room host=$host unshare --mount bash -c '
 mount -t tmpfs -o size=600k none "$room/disk"
 "$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/err" -- sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
 code=$?
-rm "$room/disk/fill"
+rm -f "$room/disk/fill"
 cp "$room/disk/"r.nest* "$room/"
 exit "$code"'
 is "$?" 5 'a full disk ends the recording'
