@@ -206,7 +206,7 @@ static void find_client(struct align_exchange *x, struct stretch client)
 static void add_exchange(struct aligner *al, uint32_t proxy_socket, uint32_t server_socket,
 			 const struct message *last_read, const struct message *last_write)
 {
-	struct stretch up = stretch_of(&al->at_proxy, proxy_socket);
+	struct stretch up = stretch_of(&al->at_proxy, proxy_socket), client = {};
 	const struct message *sent = with_byte(up, false, last_read->to - 1);
 	const struct message *back = with_byte(up, true, last_write->to - 1);
 	uint32_t owner = al->proxy->demux->sockets.items[proxy_socket].owner;
@@ -225,7 +225,9 @@ static void add_exchange(struct aligner *al, uint32_t proxy_socket, uint32_t ser
 		.server_session = al->server_session[server_socket],
 		.proxy_session = al->proxy_session[owner],
 	};
-	find_client(x, owner == proxy_socket ? (struct stretch){} : stretch_of(&al->at_proxy, owner));
+	if (owner != proxy_socket)
+		client = stretch_of(&al->at_proxy, owner);
+	find_client(x, client);
 }
 
 static void pair_up(struct aligner *al, uint32_t proxy_socket, uint32_t server_socket)
