@@ -4,12 +4,11 @@
  * trace but the listener's count of drops.
  */
 #include "event/tcp_backlog.h"
-#include "event/packet.bpf.h"
 #include "event/tcp.bpf.h"
 
 EVENT(tcp_backlog, struct tcp_backlog_event)
 
-static __always_inline int queued(void *ctx, struct sock *sk, __u32 more)
+static __always_inline int queued(void *ctx, struct sock *sk)
 {
 	struct tcp_backlog_event *e;
 	struct tcp_sock *tp;
@@ -18,7 +17,7 @@ static __always_inline int queued(void *ctx, struct sock *sk, __u32 more)
 	if (!e)
 		return 0;
 	event_set_sock(&tcp_backlog_config, &e->head, sk);
-	e->data.backlog = sk->sk_ack_backlog + more;
+	e->data.backlog = sk->sk_ack_backlog;
 	e->data.backlog_max = sk->sk_max_ack_backlog;
 	e->data.drops = (__u32)sk->sk_drops.counter;
 	e->data.syn_backlog = EVENT_UNKNOWN32;
@@ -33,26 +32,17 @@ int BPF_PROG(tcp_backlog_ready, struct sock *sk)
 {
 	if (sk->__sk_common.skc_state != SOCKET_LISTEN || !is_tcp(sk))
 		return 0;
-	return queued(ctx, sk, 0);
+	return queued(ctx, sk);
 }
 
-/* Before 6.3: where the connection is made, and not yet in the queue. */
-static __always_inline bool was_made(void *ctx)
+/*
+ * Before 6.3: where a connection whose handshake is done joins the queue. Those that came by a SYN cookie or with data in
+ * their SYN join it elsewhere.
+ */
+SEC("fexit/inet_csk_complete_hashdance")
+int BPF_PROG(tcp_backlog_done, struct sock *sk)
 {
 	__u64 child = 0;
 
-	return bpf_get_func_ret(ctx, &child) == 0 && child;
-}
-
-SEC("fexit/tcp_v4_syn_recv_sock")
-int BPF_PROG(tcp_backlog_v4, struct sock *sk)
-{
-	return was_made(ctx) ? queued(ctx, sk, 1) : 0;
-}
-
-SEC("fexit/tcp_v6_syn_recv_sock")
-int BPF_PROG(tcp_backlog_v6, struct sock *sk, struct sk_buff *skb)
-{
-	/* A connection over IPv4 has been told by the other. */
-	return skb->protocol != bpf_htons(ETH_P_IP) && was_made(ctx) ? queued(ctx, sk, 1) : 0;
+	return bpf_get_func_ret(ctx, &child) == 0 && child && is_tcp(sk) ? queued(ctx, sk) : 0;
 }

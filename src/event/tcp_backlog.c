@@ -15,7 +15,7 @@ static const struct field backlog_fields[] = {
 static const struct event_role backlog_roles[] = {
 	{
 		.name = "connections that wait",
-		.hooks = {{.programs = {"tcp_backlog_ready"}}, {.programs = {"tcp_backlog_v4", "tcp_backlog_v6"}}},
+		.hooks = {{.programs = {"tcp_backlog_ready"}}, {.programs = {"tcp_backlog_done"}}},
 	},
 };
 EVENT_TYPE(tcp_backlog, "tcp.backlog", struct tcp_backlog, backlog_fields, backlog_roles,
