@@ -115,7 +115,7 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 	return p->group_of ? p->group_of[index] : 0;
 }
 
-static void count(struct profiler *p, uint8_t group, const struct held_call *call)
+static inline void count(struct profiler *p, uint8_t group, const struct held_call *call)
 {
 	struct profile_figures *f;
 	unsigned slot;
@@ -181,7 +181,8 @@ static void make_room(struct profiler *p)
 	profile->seen_room = room;
 }
 
-static inline void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+static inline __attribute__((always_inline)) void enter(void *context, const struct walk *walk, uint32_t fn,
+							uint64_t ticks)
 {
 	struct profiler *p = context;
 	struct timed_frame *top = p->frames.count ? &p->frames.items[p->frames.count - 1] : NULL;
@@ -222,7 +223,7 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 	p->bit = DEMUX_NONE;
 }
 
-static inline void leave(void *context, const struct walk *walk, uint64_t ticks)
+static inline __attribute__((always_inline)) void leave(void *context, const struct walk *walk, uint64_t ticks)
 {
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];

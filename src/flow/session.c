@@ -141,7 +141,8 @@ static void add_rest(struct builder *b, uint32_t node, uint64_t ticks)
 	b->s->rest_calls += b->s->forest.nodes.items[node].calls;
 }
 
-static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
+static inline __attribute__((always_inline)) void enter(void *context, const struct walk *walk, uint32_t fn,
+							uint64_t ticks)
 {
 	struct builder *b = context;
 
@@ -151,7 +152,7 @@ static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t 
 	vec_push(&b->frames, (struct built_frame){(uint32_t)b->row.items.count});
 }
 
-static void leave(void *context, const struct walk *walk, uint64_t ticks)
+static inline __attribute__((always_inline)) void leave(void *context, const struct walk *walk, uint64_t ticks)
 {
 	struct builder *b = context;
 	size_t begin = b->frames.items[--b->frames.count].begin, count = b->row.items.count - begin;
