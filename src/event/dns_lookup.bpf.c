@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* dns.lookup: from the call of a resolver function of the C library to its return, in the calling thread. */
 #include "event/dns.h"
-#include "event/event.bpf.h"
+#include "event/fd.bpf.h"
 
 EVENT(dns_lookup, struct dns_lookup_event)
 
@@ -43,11 +43,8 @@ int BPF_KRETPROBE(dns_lookup_return, long result)
 	e = dns_lookup_begin();
 	if (e) {
 		event_set_current(&dns_lookup_config, &e->head);
-		if (dns_lookup_config.needs & EVENT_NEED_NETNS) {
-			struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-
-			e->head.netns = BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
-		}
+		if (dns_lookup_config.needs & EVENT_NEED_NETNS)
+			e->head.netns = event_current_netns();
 		e->data.function = (__u8)bpf_get_attach_cookie(ctx);
 		e->data.lat_ns = bpf_ktime_get_boot_ns() - call->began_ns;
 		__builtin_memcpy(e->data.host, call->host, sizeof(e->data.host));

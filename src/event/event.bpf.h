@@ -260,6 +260,21 @@ static __always_inline void event_set_v6(struct addr *addr, const __u32 *words)
 	addr->family = words[0] == 0 && words[1] == 0 && words[2] == bpf_htonl(0xffff) ? ADDR_V4 : ADDR_V6;
 }
 
+static __always_inline bool event_is_any(const struct addr *addr)
+{
+	const __u32 *words = (const __u32 *)addr->bytes;
+
+	return words[0] == 0 && words[1] == 0 && words[3] == 0 && (words[2] == 0 || addr->family == ADDR_V4);
+}
+
+/* Once all is set: a socket without a peer has no remote address, rather than one of zeros. */
+static __always_inline void event_finish_endpoints(struct event_head *head)
+{
+	head->family = head->raddr.family;
+	if (head->rport == 0 && event_is_any(&head->raddr))
+		head->raddr = (struct addr){};
+}
+
 /* Both addresses and ports of a socket, or of what is not a socket yet; false when it is no IP socket. */
 static __always_inline bool event_set_endpoints(struct event_head *head, const struct sock_common *common)
 {
@@ -279,9 +294,9 @@ static __always_inline bool event_set_endpoints(struct event_head *head, const s
 		head->family = EVENT_FAMILY_OTHER + (__u8)common->skc_family;
 		return false;
 	}
-	head->family = head->raddr.family;
 	head->lport = common->skc_num;
 	head->rport = bpf_ntohs(common->skc_dport);
+	event_finish_endpoints(head);
 	return true;
 }
 

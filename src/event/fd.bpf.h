@@ -54,9 +54,17 @@ static __always_inline void event_set_found_tuple(struct event_head *head, struc
 		head->family = EVENT_FAMILY_OTHER + (__u8)family;
 		return;
 	}
-	head->family = head->raddr.family;
 	head->lport = BPF_CORE_READ(sk, __sk_common.skc_num);
 	head->rport = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	event_finish_endpoints(head);
+}
+
+/* Of the running process: where there is no socket to ask. */
+static __always_inline __u32 event_current_netns(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
 }
 
 /* As event_set_used_sock. A socket that nobody asked for its cookie yet has none. */
@@ -64,8 +72,10 @@ static __always_inline void event_set_found_sock(const volatile struct event_con
 						 struct sock *sk)
 {
 	event_set_current(config, head);
-	if (!sk)
+	if (!sk) {
+		head->netns = event_current_netns();
 		return;
+	}
 	if (config->needs & EVENT_NEED_ENDPOINTS)
 		event_set_found_tuple(head, sk);
 	if (config->needs & EVENT_NEED_NETNS)

@@ -69,6 +69,9 @@ static __always_inline void set_close(const volatile struct event_config *config
 	e->data.sends = EVENT_UNKNOWN64;
 	e->data.receives = EVENT_UNKNOWN64;
 	event_set_found_sock(config, &e->head, life ? (struct sock *)life->sk : NULL);
+	/* Who closes a socket may live elsewhere than it does. */
+	if (!life || !life->sk)
+		e->head.netns = 0;
 	e->head.proto = (__u8)ctx->protocol;
 	e->head.cookie = bpf_get_socket_cookie(ctx);
 	if (!e->head.family)

@@ -42,12 +42,11 @@ static __always_inline int created(void *ctx, struct pt_regs *regs, long result)
 	e->data.type = event_syscall_arg(regs, 1) & SOCK_TYPE_MASK;
 	e->data.error = error_of(result);
 	e->data.fd = result < 0 ? EVENT_UNKNOWN32 : (__u32)result;
+	e->head.netns = event_current_netns();
 	sk = result < 0 ? NULL : event_fd_sock((__u32)result);
-	if (sk) {
-		/* The caller may leave the protocol to the kernel. It has no addresses yet. */
+	/* The caller may leave the protocol to the kernel. It has no addresses yet. */
+	if (sk)
 		e->head.proto = (__u8)BPF_CORE_READ(sk, sk_protocol);
-		e->head.netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
-	}
 	return sock_create_end(ctx, e);
 }
 

@@ -150,55 +150,80 @@ done <"$room/bytes.out"
 
 # --- the tools -------------------------------------------------------------------------------------------------------
 
-# tool ARGUMENT ... -- LOAD ...: the output of a tool over a load, as JSON lines in $room/tool.json.
-tool() {
-	local arguments=()
-	while [ "$1" != -- ]; do
-		arguments+=("$1")
-		shift
-	done
+# begin NAME TOOL ...: starts a tool; all that were started see the same play. LOAD ...: then NAME.json and NAME.facts are there.
+begun=()
+begin() {
+	local name=$1
 	shift
-	in_ns "$host" "$nest" "${arguments[@]}" -o "$room/tool.json" --json -- python3 "$load" "$@" >"$room/tool.facts" 2>"$room/tool.err"
+	nest_bg "$@" -N "$host" --json
+	begun+=("$name $nest_pid $nest_out $nest_err")
 }
-tool sockstat -- setup
-is "$(check tool 'sorted((e["event"], e["count"]) for e in r)')" "[('sock.bind', 5), ('sock.create', 5), ('sock.listen', 3)]" 'sockstat'
-tool sofamily -- life
-is "$(check tool 'sorted((e["event"], e["comm"], e["family"], e["count"]) for e in r)')" \
+play() {
+	local name pid out err
+	for tool in "${begun[@]}"; do
+		read -r name nest_pid out err <<<"$tool"
+		wait_ready "$err" 60 || fail "$name"
+	done
+	in_ns "$host" python3 "$load" "$@" >"$room/play.facts"
+	for tool in "${begun[@]}"; do
+		read -r name pid out err <<<"$tool"
+		end_bg "$pid"
+		cp "$out" "$room/$name.json"
+		cp "$room/play.facts" "$room/$name.facts"
+	done
+	begun=()
+}
+
+begin sockstat sockstat 60
+begin bindsnoop bindsnoop
+begin tcpbind tcpbind -x
+begin solisten solisten
+play setup
+is "$(check sockstat 'sorted((e["event"], e["count"]) for e in r)')" "[('sock.bind', 5), ('sock.create', 5), ('sock.listen', 3)]" 'sockstat'
+is "$(check bindsnoop '[e["proto"] for e in r]')" "['tcp', 'udp', 'tcp', 'tcp']" 'bindsnoop'
+is "$(check tcpbind '[e["error"] for e in r]')" "['EADDRINUSE', 'EADDRNOTAVAIL']" 'tcpbind -x'
+is "$(check solisten 'len(r)')" 3 'solisten'
+
+begin sofamily sofamily
+begin soprotocol soprotocol
+begin socksize socksize --where 'proto == udp'
+begin socketio socketio --where 'proto == udp'
+begin udptop udptop 60
+begin solife solife
+begin udplife udplife
+play life
+is "$(check sofamily 'sorted((e["event"], e["comm"], e["family"], e["count"]) for e in r)')" \
 	"[('sock.accept', 'python3', 'ipv4', 1), ('sock.connect', 'python3', 'ipv4', 2)]" 'sofamily'
-tool soprotocol -- life
-is "$(check tool 'sorted((e["event"], e["proto"], e["count"]) for e in r)')" \
+is "$(check soprotocol 'sorted((e["event"], e["proto"], e["count"]) for e in r)')" \
 	"[('sock.accept', 'tcp', 1), ('sock.connect', 'tcp', 1), ('sock.connect', 'udp', 1)]" 'soprotocol'
-tool socksize --where 'proto == udp' -- life
-is "$(check tool 'sorted((e["event"], e["comm"], e["count"], [(s["lo"], s["count"]) for s in e["hist"] if s["count"]]) for e in r)')" \
+is "$(check socksize 'sorted((e["event"], e["comm"], e["count"], [(s["lo"], s["count"]) for s in e["hist"] if s["count"]]) for e in r)')" \
 	"[('sock.recv', 'python3', 41, [(64, 41)]), ('sock.send', 'python3', 41, [(64, 41)])]" 'socksize'
-tool socketio --where 'proto == udp' -- life
-is "$(check tool 'sorted((e["event"], e["count"], e["sum"]) for e in r)')" "[('sock.recv', 41, 4633), ('sock.send', 41, 4633)]" 'socketio'
-tool socketio --splice -- bytes
-is "$(check tool 'sum(e["sum"] for e in r if e["event"] != "sock.send") == sum(way[3] for way in f)')" True 'socketio --splice'
-tool udptop 60 -- life
-is "$(check tool 'sorted((e["lport"] == f["udp_by"], e["tx_bytes"], e["rx_bytes"]) for e in r)')" '[(False, 0, 4633), (True, 4633, 0)]' 'udptop'
-tool sormem --share -- flood 30 997
-is "$(check tool 'sum(s["count"] for e in r for s in e["hist"]) == f["read"]')" True 'sormem'
-tool so1stbyte -- slow 60
-is "$(check tool '[(e["comm"], e["count"]) for e in r]')" "[('python3', 1)]" 'so1stbyte'
-tool soconnlat -- connect
-is "$(check tool 'sorted((str(e["error"]), e["count"]) for e in r)')" \
+is "$(check socketio 'sorted((e["event"], e["count"], e["sum"]) for e in r)')" "[('sock.recv', 41, 4633), ('sock.send', 41, 4633)]" 'socketio'
+is "$(check udptop 'sorted((e["lport"] == f["udp_by"], e["tx_bytes"], e["rx_bytes"], e["raddr"]) for e in r)')" \
+	"[(False, 0, 4633, None), (True, 4633, 0, '127.0.0.1')]" 'udptop'
+is "$(check solife 'sorted(e["proto"] for e in r)')" "['tcp', 'tcp', 'udp']" 'solife'
+is "$(check udplife 'sorted((e["tx_bytes"], e["rx_bytes"]) for e in r)')" '[(0, 4633), (4633, 0)]' 'udplife'
+
+begin soconnlat soconnlat
+begin soconnect soconnect -x
+begin udpconnect udpconnect
+play connect
+is "$(check soconnlat 'sorted((str(e["error"]), e["count"]) for e in r)')" \
 	"[('EADDRNOTAVAIL', 1), ('ECONNREFUSED', 2), ('ENETUNREACH', 1), ('None', 6)]" 'soconnlat: by outcome, of IP alone'
-tool soconnect -x -- connect
-is "$(check tool 'len(r)')" 5 'soconnect -x'
-tool udpconnect -- connect
-is "$(check tool '[e["rport"] for e in r]')" '[4713, 4714]' 'udpconnect'
-tool bindsnoop -- setup
-is "$(check tool '[e["proto"] for e in r]')" "['tcp', 'udp', 'tcp', 'tcp']" 'bindsnoop'
-tool tcpbind -x -- setup
-is "$(check tool '[e["error"] for e in r]')" "['EADDRINUSE', 'EADDRNOTAVAIL']" 'tcpbind -x'
-tool solisten -- setup
-is "$(check tool 'len(r)')" 3 'solisten'
-tool solife -- life
-is "$(check tool 'sorted(e["proto"] for e in r)')" "['tcp', 'tcp', 'udp']" 'solife'
-tool udplife -- life
-is "$(check tool 'sorted((e["tx_bytes"], e["rx_bytes"]) for e in r)')" '[(0, 4633), (4633, 0)]' 'udplife'
-tool sofdsnoop -- pass
-is "$(check tool 'len(r)')" 6 'sofdsnoop'
+is "$(check soconnect 'len(r)')" 5 'soconnect -x'
+is "$(check udpconnect '[e["rport"] for e in r]')" '[4713, 4714]' 'udpconnect'
+
+begin splice socketio --splice
+play bytes
+is "$(check splice 'sum(e["sum"] for e in r if e["event"] != "sock.send") == sum(way[3] for way in f)')" True 'socketio --splice'
+begin sormem sormem --share
+play flood 30 997
+is "$(check sormem 'sum(s["count"] for e in r for s in e["hist"]) == f["read"] > 0')" True 'sormem'
+begin so1stbyte so1stbyte
+play slow 60
+is "$(check so1stbyte '[(e["comm"], e["count"]) for e in r]')" "[('python3', 1)]" 'so1stbyte'
+begin sofdsnoop sofdsnoop
+play pass
+is "$(check sofdsnoop 'len(r)')" 6 'sofdsnoop'
 
 finish
