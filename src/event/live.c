@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "event/decode.h"
 #include "event/live_group.h"
 #include "event/live_private.h"
 #include "event/missing.h"
@@ -285,18 +286,15 @@ int live_follow(struct live *live, uint32_t pid)
 static int on_event(void *context, void *data, size_t size)
 {
 	struct live *live = context;
-	struct event_head *head = data;
-	struct record record = {};
+	struct record record;
+	int request =
+		event_decode(live->requests, live->count, &(struct event_bytes){data, size}, &live->head, &record);
 
-	if (size < sizeof(*head) || head->event >= live->count || size != event_size(live->requests[head->event].event))
+	if (request < 0)
 		return 0;
-	/* The ring is read-only memory: what is changed is changed in a copy. */
-	memcpy(&live->head, head, sizeof(live->head));
 	if (live->head.time_ns)
 		live->head.time_ns += live->boot_to_real_ns;
-	record.parts[EVENT_PART_HEAD] = &live->head;
-	record.parts[EVENT_PART_DATA] = head + 1;
-	live->sink.event(live->sink.context, head->event, &record);
+	live->sink.event(live->sink.context, (unsigned)request, &record);
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
 }
 

@@ -67,6 +67,13 @@ int BPF_PROG(sock_send_inet6, struct socket *socket, void *message, __u64 size, 
 	return sent(ctx, socket->sk, result);
 }
 
+/* What sendfile and splice send there. */
+SEC("fexit/inet_sendpage")
+int BPF_PROG(sock_send_page, struct socket *socket, void *page, int offset, __u64 size, int flags, long result)
+{
+	return sent(ctx, socket->sk, (int)result);
+}
+
 SEC("fexit/inet_recvmsg")
 int BPF_PROG(sock_recv_inet, struct socket *socket, void *message, __u64 size, int flags, int result)
 {

@@ -13,7 +13,9 @@ static const struct field io_fields[] = {
 static const struct event_role send_roles[] = {
 	{
 		.name = "sends",
-		.hooks = {{.programs = {"sock_send_length"}}, {.programs = {"sock_send_inet", "sock_send_inet6"}}},
+		.hooks = {{.programs = {"sock_send_length"}},
+			  {.programs = {"sock_send_inet", "sock_send_inet6", "sock_send_page"}},
+			  {.programs = {"sock_send_inet", "sock_send_inet6"}}},
 	},
 };
 EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "an application wrote to a socket",

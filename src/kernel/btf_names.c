@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <linux/btf.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "kernel/btf_names.h"
@@ -10,21 +12,25 @@
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define BTF_NAMES_MAX ((size_t)64 << 20)
 
-int btf_names_load(struct btf_names *names)
+/* From Linux 6.16 on the file can be mapped, from its beginning; reading gives no more than a page at a time. */
+static bool map_text(struct btf_names *names, int fd, size_t begin, size_t size)
 {
-	_cleanup_close_ int fd = open(BTF_PATH, O_RDONLY | O_CLOEXEC);
-	struct btf_header header;
+	char *mapped = mmap(NULL, begin + size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (mapped == MAP_FAILED)
+		return false;
+	*names =
+		(struct btf_names){.text = mapped + begin, .size = size, .mapped = mapped, .mapped_size = begin + size};
+	return true;
+}
+
+static int read_text(struct btf_names *names, int fd, size_t begin, size_t size)
+{
+	char *text = xmalloc(size + 1);
 	size_t have = 0;
 
-	if (fd < 0)
-		return -errno;
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || header.magic != BTF_MAGIC ||
-	    header.str_len > BTF_NAMES_MAX)
-		return -EBADMSG;
-	names->text = xmalloc((size_t)header.str_len + 1);
-	while (have < header.str_len) {
-		ssize_t n = pread(fd, names->text + have, header.str_len - have,
-				  (off_t)header.hdr_len + header.str_off + (off_t)have);
+	while (have < size) {
+		ssize_t n = pread(fd, text + have, size - have, (off_t)(begin + have));
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -32,12 +38,30 @@ int btf_names_load(struct btf_names *names)
 			break;
 		have += (size_t)n;
 	}
-	if (have < header.str_len) {
-		btf_names_done(names);
-		return -EIO;
-	}
-	names->size = have;
-	return 0;
+	*names = (struct btf_names){.text = text, .size = have};
+	if (have == size)
+		return 0;
+	btf_names_done(names);
+	return -EIO;
+}
+
+int btf_names_load(struct btf_names *names)
+{
+	_cleanup_close_ int fd = open(BTF_PATH, O_RDONLY | O_CLOEXEC);
+	struct btf_header header;
+	struct stat file;
+	size_t begin;
+
+	if (fd < 0 || fstat(fd, &file) < 0)
+		return -errno;
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || header.magic != BTF_MAGIC ||
+	    header.str_len > BTF_NAMES_MAX)
+		return -EBADMSG;
+	begin = (size_t)header.hdr_len + header.str_off;
+	/* Memory behind the end of the file must not be touched. */
+	if (begin + header.str_len > (size_t)file.st_size)
+		return -EBADMSG;
+	return map_text(names, fd, begin, header.str_len) ? 0 : read_text(names, fd, begin, header.str_len);
 }
 
 bool btf_names_has(const struct btf_names *names, const char *name)
@@ -55,6 +79,9 @@ bool btf_names_has(const struct btf_names *names, const char *name)
 
 void btf_names_done(struct btf_names *names)
 {
-	free(names->text);
+	if (names->mapped)
+		(void)munmap(names->mapped, names->mapped_size);
+	else
+		free((char *)names->text);
 	*names = (struct btf_names){};
 }

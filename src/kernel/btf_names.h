@@ -9,8 +9,10 @@
 #include "base/macros.h"
 
 struct btf_names {
-	char *text; /* all strings, one NUL between; NULL: not readable */
+	const char *text; /* all strings, one NUL between; NULL: not readable */
 	size_t size;
+	void *mapped; /* NULL: the text is memory of its own */
+	size_t mapped_size;
 };
 
 /* -ENOENT when the kernel has no BTF. */

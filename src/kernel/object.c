@@ -170,6 +170,16 @@ static int fail(struct why *why, int error, const char *doing, const char *what)
 		       len > 0 ? ": " : "", (int)len, gist);
 }
 
+/* libbpf has copies of what it needs: the pages of this program's file need not stay in memory. */
+static void let_go(const struct embedded_file *file)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)file->begin + page - 1) / page * page;
+	uintptr_t end = (uintptr_t)file->end / page * page;
+
+	if (begin < end)
+		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
@@ -185,6 +195,7 @@ int kernel_object_open(const char *name, struct kernel_object **ret_object, stru
 	object->bpf = bpf_object__open_mem(file->begin, (size_t)(file->end - file->begin), &options);
 	if (!object->bpf)
 		return fail(why, -errno, "open", name);
+	let_go(file);
 	bpf_object__for_each_program(program, object->bpf) bpf_program__set_autoload(program, false);
 	*ret_object = take_ptr(object);
 	return 0;

@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events of this kernel: the right owner, the right bytes, nothing lost in silence, both ways of filtering the same.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 bpftool
 
 load=$live_dir/events-load.py
+# In a virtual machine everything takes a hundred times as long: less of everything.
+many=1000 burst=5000
+[ -z "${NEST_VM-}" ] || many=40 burst=100
 ns_make host
 port=18080
 
@@ -33,8 +37,10 @@ print(eval(sys.argv[2]))' "$1" "$2"
 "$nest" events --json >"$room/events.json" 2>"$room/events.err"
 is "$(rows "$room/events.json" 'sorted(e["event"] for e in r if not e["available"])')" '[]' 'every event works on this kernel'
 is "$(rows "$room/events.json" 'all(e["hook"] and "pid" in e["fields"] for e in r)')" True 'each names its hook and its fields'
-"$nest" tools --json >"$room/tools.json"
-is "$(rows "$room/tools.json" '[t["tool"] for t in r if not t["available"] or t["reason"]]')" '[]' 'every tool works on this kernel'
+if [ -z "${NEST_VM-}" ]; then
+	"$nest" tools --json >"$room/tools.json"
+	is "$(rows "$room/tools.json" '[t["tool"] for t in r if not t["available"] or t["reason"]]')" '[]' 'every tool works on this kernel'
+fi
 
 # --- owners and bytes ------------------------------------------------------------------------------------------------
 
@@ -42,11 +48,11 @@ is "$(rows "$room/tools.json" '[t["tool"] for t in r if not t["available"] or t[
 serve 1237
 nest_bg tcplife -N "$host" --json
 wait_ready "$nest_err" || exit 1
-ask 1000 333
-wait_for 10 test "$(wc -l <"$nest_out")" -ge 2000
+ask $many 333
+wait_for 10 test "$(wc -l <"$nest_out")" -ge $((2 * many))
 end_bg "$nest_pid"
 is "$end_status" 0 'Ctrl-C ends a trace in order'
-is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" 1000 'a row for each of 1,000 connections of the server'
+is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" $many "a row for each of $many connections of the server"
 is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port and e['pid'] != $server)")" 0 \
 	'none of them has another owner than the server'
 is "$(rows "$nest_out" "len({e['pid'] for e in r if e['rport'] == $port} - {$server})")" 1 'the clients have one owner, another'
@@ -56,7 +62,7 @@ is "$(rows "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['rport']
 	'bytes of the clients to the byte'
 is "$(rows "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" "[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" \
 	'a v4-mapped address is an IPv4 address'
-like "$(tail -1 "$nest_err")" '^nest: 2000 events, 0 lost$' 'the last line counts them'
+like "$(tail -1 "$nest_err")" "^nest: $((2 * many)) events, 0 lost\$" 'the last line counts them'
 
 nest_bg trace sock.send,tcp.close -N "$host" --json
 wait_ready "$nest_err" || exit 1
@@ -84,6 +90,7 @@ outs=()
 for where in 'rport == 18080' 'not rport != 18080' 'comm ~ "python*" and raddr in 127.0.0.0/8' \
 	'comm ~ "*ython3" and raddr in 127.0.0.0/8' 'lport == 18080 or rport == 18080' 'not (lport != 18080 and rport != 18080)'; do
 	for how in '--stats bytes' '--hist bytes' '--count'; do
+		[ -z "${NEST_VM-}" ] || [ "${#pids[@]}" -lt 6 ] || break
 		# shellcheck disable=SC2086 # an option and its argument
 		nest_bg trace sock.send $how --by comm,raddr,rport --where "($where) and netns == $(stat -Lc %i "/run/netns/$host")" --json
 		wait_ready "$nest_err" || exit 1
@@ -102,6 +109,7 @@ a, b = [sorted(json.dumps({k: v for k, v in json.loads(line).items() if k != "ti
 sys.exit(not a or a != b)' "$1" "$2"
 }
 for pair in 0 6 12; do
+	[ "$pair" -lt "${#pids[@]}" ] || break
 	for how in 0 1 2; do
 		a=$((pair + how)) b=$((pair + 3 + how))
 		ok "filter $((pair / 6)), figure $how: the kernel and the program agree" same "${outs[$a]}" "${outs[$b]}"
@@ -114,7 +122,7 @@ nest_bg tcplife -N "$host" --csv
 wait_ready "$nest_err" || exit 1
 before=$(in_ns "$host" awk '/^Tcp: [0-9]/ { print $6 + $7 }' /proc/net/snmp)
 for _ in 1 2; do
-	ask 5000 1 &
+	ask $burst 1 &
 	note_process "$!"
 	askers="${askers-} $!"
 done
@@ -123,7 +131,7 @@ wait $askers
 opened=$(($(in_ns "$host" awk '/^Tcp: [0-9]/ { print $6 + $7 }' /proc/net/snmp) - before))
 wait_for 10 test "$(wc -l <"$nest_out")" -gt "$opened"
 end_bg "$nest_pid"
-compare "$opened" -ge 20000 'a burst of 10,000 connections with two ends each'
+compare "$opened" -ge $((4 * burst)) "a burst of $((2 * burst)) connections with two ends each"
 lost=$(sed -n 's/^nest: [0-9]* events, \([0-9]*\) lost.*/\1/p' "$nest_err")
 is "$(($(wc -l <"$nest_out") - 1))" "$opened" 'every end has its row'
 is "$lost" 0 'none was lost'
