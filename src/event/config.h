@@ -29,7 +29,17 @@ enum event_form {
 	EVENT_ADDR
 };
 
-enum event_op { EVENT_EQ, EVENT_NE, EVENT_LT, EVENT_LE, EVENT_GT, EVENT_GE, EVENT_ALL_BITS, EVENT_KNOWN, EVENT_UNKNOWN };
+enum event_op {
+	EVENT_EQ,
+	EVENT_NE,
+	EVENT_LT,
+	EVENT_LE,
+	EVENT_GT,
+	EVENT_GE,
+	EVENT_ALL_BITS,
+	EVENT_KNOWN,
+	EVENT_UNKNOWN
+};
 
 #define EVENT_ZERO_UNKNOWN 1
 #define EVENT_ONES_KNOWN   2 /* all bits set is a value like others: ports */

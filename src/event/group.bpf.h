@@ -22,10 +22,10 @@ static __always_inline void event_copy_key(char *to, const char *from, __u16 siz
 		break;
 	case 17:
 		*(__u8 *)(to + 16) = *(const __u8 *)(from + 16);
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case 16:
 		*(__u64 *)(to + 8) = *(const __u64 *)(from + 8);
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case 8:
 		*(__u64 *)to = *(const __u64 *)from;
 		break;

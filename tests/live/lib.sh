@@ -180,9 +180,13 @@ start_guard() {
 
 # --- waiting ---------------------------------------------------------------------------------------------------------
 
+# All limits are longer in an emulated machine.
+slower=1
+[ -z "${NEST_VM-}" ] || slower=10
+
 # wait_for SECONDS COMMAND ...: until it succeeds; fails after SECONDS.
 wait_for() {
-	local limit=$((SECONDS + $1 + 1))
+	local limit=$((SECONDS + $1 * slower + 1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$limit" ] || return 1
@@ -192,7 +196,7 @@ wait_for() {
 
 # wait_ready FILE [SECONDS]: until nest has written "nest: ready" there. Fails when it ended before.
 wait_ready() {
-	local file=$1 limit=$((SECONDS + ${2:-20}))
+	local file=$1 limit=$((SECONDS + ${2:-20} * slower))
 	until grep -q '^nest: ready' "$file" 2>/dev/null; do
 		if [ "$SECONDS" -ge "$limit" ] || { [ -n "${nest_pid-}" ] && ! kill -0 "$nest_pid" 2>/dev/null; }; then
 			grep -q '^nest: ready' "$file" 2>/dev/null && return 0
@@ -261,7 +265,7 @@ nest_bg() {
 
 # end_bg PID [SIGNAL [SECONDS]]: ends it (INT unless told), with KILL after SECONDS (10); its status is in $end_status.
 end_bg() {
-	local limit=$((SECONDS + ${3:-10}))
+	local limit=$((SECONDS + ${3:-10} * slower))
 	kill "-${2:-INT}" "$1" 2>/dev/null
 	while kill -0 "$1" 2>/dev/null && [ "$SECONDS" -lt "$limit" ]; do
 		sleep 0.02
