@@ -334,9 +334,16 @@ static void measure_distances(struct classifier *c)
 
 		if (c->all.items[i].class != i)
 			continue;
-		for (size_t k = 0; k < min_of(i, (size_t)LEADERS_MAX); k++)
-			if (c->s->classes.items[c->all.items[k].number].sessions >= class->sessions)
-				best = max_of(best, alike(&c->all.items[i], &c->all.items[k]));
+		class->nearest = class->class;
+		for (size_t k = 0; k < min_of(i, (size_t)LEADERS_MAX); k++) {
+			uint32_t other = c->all.items[k].number;
+			double share = other == class->class ? 0 : alike(&c->all.items[i], &c->all.items[k]);
+
+			if (c->s->classes.items[other].sessions >= class->sessions && share > best) {
+				best = share;
+				class->nearest = other;
+			}
+		}
 		class->apart = 1 - best;
 	}
 }
@@ -354,6 +361,8 @@ static void number(struct classifier *c)
 		renumbered[s->classes.items[i].class] = (uint32_t)i + 1;
 		s->classes.items[i].class = (uint32_t)i + 1;
 	}
+	vec_each(&s->classes, class)
+		class->nearest = renumbered[class->nearest];
 	vec_each(&c->all, p) {
 		class_of[p->shape] = renumbered[p->number];
 		distinct[p->shape] = (uint32_t)p->count - 1;

@@ -64,28 +64,43 @@ static double oddness(const struct flow_class *class, uint64_t median)
 	return class->apart * log2(max_of(longer, 1.0));
 }
 
+/*
+ * Whether a class stands out as much as the one that does most; or is most like one that does, and takes as long: those
+ * who misbehave need not all do it in the same way.
+ */
+static void mark_odd(const struct flow_sessions *s, uint64_t median, double most, bool *ret_is_odd)
+{
+	for (size_t i = 1; i < s->classes.count; i++) {
+		const struct flow_class *class = &s->classes.items[i];
+		const struct flow_class *like = &s->classes.items[class->nearest - 1];
+
+		ret_is_odd[i] =
+			oddness(class, median) >= most * ODD_SHARE ||
+			(like < class && ret_is_odd[class->nearest - 1] && class->median_ns >= like->median_ns / 4);
+	}
+}
+
 /* By shape and time together: a class of its own that takes long. */
 static size_t odd_classes(const struct flow_sessions *s, uint8_t *group_of, struct buf *how)
 {
+	_cleanup_free_ bool *is_odd = xzalloc(s->classes.count + 1);
 	uint64_t median = median_span(s);
 	double most = 0;
 	size_t bad = 0;
 
-	vec_each(&s->classes, class)
-		if (class->class != 1)
-			most = max_of(most, oddness(class, median));
+	for (size_t i = 1; i < s->classes.count; i++)
+		most = max_of(most, oddness(&s->classes.items[i], median));
 	if (most < ODD_LEAST)
 		return 0;
+	mark_odd(s, median, most, is_odd);
 	for (size_t i = 0; i < s->list.count; i++) {
-		const struct flow_class *class = &s->classes.items[s->list.items[i].class - 1];
-
-		group_of[i] = class->class != 1 && oddness(class, median) >= most * ODD_SHARE;
+		group_of[i] = is_odd[s->list.items[i].class - 1];
 		bad += group_of[i];
 	}
 	buf_add_text(how, "sessions of class");
-	vec_each(&s->classes, class)
-		if (class->class != 1 && oddness(class, median) >= most * ODD_SHARE)
-			buf_add_format(how, " %u", class->class);
+	for (size_t i = 1; i < s->classes.count; i++)
+		if (is_odd[i])
+			buf_add_format(how, " %zu", i + 1);
 	buf_add_text(how, " have another shape and take longer than the rest");
 	return bad;
 }

@@ -67,7 +67,8 @@ struct flow_class {
 	uint32_t sessions;
 	uint32_t example;   /* index of its first session */
 	uint64_t median_ns; /* span */
-	double apart; /* from the class most like it among those that are larger: 0 the same, 1 nothing in common */
+	double apart;     /* from the class most like it among those that are larger: 0 the same, 1 nothing in common */
+	uint32_t nearest; /* that class; itself when there is none */
 };
 
 struct flow_sessions {
