@@ -78,7 +78,10 @@ int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, u
 	if (names->count)
 		memcpy(items, names->items, names->count * sizeof(*items));
 	items[names->count] = (struct enum_name){.value = value, .name = xstrdup(name)};
+	if (names->learned)
+		free((void *)names->items);
 	names->items = items;
+	names->learned = true;
 	names->count++;
 	learned++;
 	*ret_value = value;

@@ -85,6 +85,7 @@ struct enum_names {
 	const struct enum_name *items;
 	size_t count;
 	void (*load)(struct enum_names *names);
+	bool learned; /* the table was made by enum_value_learn */
 };
 
 struct field {

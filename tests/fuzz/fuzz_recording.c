@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader of recordings on files from anywhere: a bundled recording with bytes changed as the input says, or the input itself
+ * The reader of recordings on files from anywhere: a small recording with bytes changed as the input says, or the input itself
  * as a file. Whatever is in it, reading ends with rows or with a sentence.
  */
 #include "fuzz.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 
-#include "store/bundled.h"
-#include "store/replay.h"
+#include "snapshot/counter.h"
+#include "snapshot/socket.h"
 #include "store/report.h"
+#include "store/writer.h"
 
 #define CHANGES_MAX 64
 
@@ -22,10 +22,48 @@ static void remove_file(void)
 	(void)unlink(path);
 }
 
+/* Small, so that many are tried: two samples with a socket, its connection and a counter, and a finding. */
+static void make_small(void)
+{
+	struct snapshot *snapshot = snapshot_new();
+	struct finding_record finding = {
+		.cause = "path-loss", .layer = "path", .module = "path:10.0.0.2", .certainty = 0.7};
+	struct diagnosis_record diagnosis = {
+		.start_ns = UINT64_C(1800000000000000000), .window_ms = 3000, .findings = {&finding, 1}};
+	struct store *store = NULL;
+	struct why why = {};
+
+	fuzz_require(store_create(path, "fuzz", &store, &why) == 0);
+	for (unsigned i = 0; i < 2; i++) {
+		struct socket_record *socket;
+		struct tcp_record *tcp;
+		struct counter_record *counter;
+
+		snapshot_clear(snapshot);
+		snapshot->begin_time_ns = snapshot->end_time_ns = diagnosis.start_ns + i * UINT64_C(1000000000);
+		snapshot->begin_boot_ns = snapshot->end_boot_ns = (i + 1) * UINT64_C(1000000000);
+		socket = table_add(snapshot_table(snapshot, &socket_type));
+		socket->cookie = 7;
+		socket->state = SOCKET_ESTABLISHED;
+		socket->raddr = addr_from_v4("\12\0\0\2");
+		tcp = table_add(snapshot_table(snapshot, &tcp_type));
+		tcp->tcp_cookie = 7;
+		tcp->bytes_sent = 1000 * i;
+		counter = table_add(snapshot_table(snapshot, &counter_type));
+		counter->counter = "TcpExtListenDrops";
+		counter->value = i;
+		fuzz_require(store_add_snapshot(store, snapshot) == 0);
+	}
+	fuzz_require(store_add_findings(store, &diagnosis) == 0 && store_close(store, &why) == 0);
+	snapshot_free(snapshot);
+}
+
 static void prepare(void)
 {
 	snprintf(path, sizeof(path), "/tmp/nest-fuzz-%d.nest", (int)getpid());
-	fuzz_require(bundled_unpack(bundled_find("listener-overflow"), &original) == 0);
+	(void)unlink(path);
+	make_small();
+	fuzz_require(buf_read_file(&original, path) == 0);
 	(void)atexit(remove_file);
 }
 
