@@ -6,13 +6,15 @@ require_root
 require_cmd python3 unshare
 
 load=$live_dir/sock-load.py
+# The interpreter itself: a script in front of it would make calls of its own.
+python=$(python3 -c 'import sys; print(sys.executable)')
 ns_make host
 
 # traced NAME EVENTS LOAD ...: what the load says is in $room/NAME.facts, the events in $room/NAME.json.
 traced() {
 	local name=$1 events=$2
 	shift 2
-	in_ns "$host" "$nest" trace "$events" -o "$room/$name.json" --json -- python3 "$load" "$@" >"$room/$name.facts" \
+	in_ns "$host" "$nest" trace "$events" -o "$room/$name.json" --json -- "$python" "$load" "$@" >"$room/$name.facts" \
 		2>"$room/$name.err" || diag "$(cat "$room/$name.err")"
 }
 
@@ -46,7 +48,7 @@ traced setup sock.create,sock.bind,sock.listen setup
 setup_checks ''
 if unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
 	in_ns "$host" unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$0" "$@"' "$nest" trace \
-		sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- python3 "$load" setup >"$room/setup.facts" 2>"$room/setup.err"
+		sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- "$python" "$load" setup >"$room/setup.facts" 2>"$room/setup.err"
 	setup_checks ', with tracefs'
 else
 	skip 'with tracefs' 'tracefs cannot be mounted here'
@@ -164,7 +166,7 @@ play() {
 		read -r name nest_pid out err <<<"$tool"
 		wait_ready "$err" 60 || fail "$name"
 	done
-	in_ns "$host" python3 "$load" "$@" >"$room/play.facts"
+	in_ns "$host" "$python" "$load" "$@" >"$room/play.facts"
 	for tool in "${begun[@]}"; do
 		read -r name pid out err <<<"$tool"
 		end_bg "$pid"
