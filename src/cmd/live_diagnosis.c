@@ -8,6 +8,7 @@
 #include "base/why.h"
 #include "cmd/command.h"
 #include "cmd/live_diagnosis.h"
+#include "cmd/snapshot_view.h"
 #include "diagnose/window.h"
 #include "snapshot/slice.h"
 
@@ -192,6 +193,8 @@ static int see_snapshot(struct state *state)
 	for (size_t i = 0; i < state->snapshot->table_count; i++)
 		live->records += state->snapshot->tables[i].count;
 	live->lost += snapshot_refused(state->snapshot);
+	if (live->windows == 0 && state->samples_so_far == 0)
+		snapshot_tell_gaps(state->snapshot);
 	add_sample(state);
 	/* The first window's first sample only sets the base: a window spans so many intervals. */
 	if (state->samples_so_far < state->samples + (live->windows == 0))

@@ -29,8 +29,7 @@ struct run {
 	uint64_t lost;
 };
 
-/* Once each: a gap that repeats at every look says nothing new. */
-static void tell_gaps(const struct snapshot *snapshot)
+void snapshot_tell_gaps(const struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {
 		_cleanup_buf_ struct buf text = BUF_INIT(4096);
@@ -48,7 +47,7 @@ static void tell_gaps(const struct snapshot *snapshot)
 static int show_snapshot(struct run *run)
 {
 	if (run->done++ == 0)
-		tell_gaps(run->snapshot);
+		snapshot_tell_gaps(run->snapshot);
 	run->shown += run->look->show(run->snapshot, run->output, run->look->context);
 	run->lost += snapshot_refused(run->snapshot);
 	/* A reader that has gone is told at the end; looking on for nobody is pointless. */

@@ -34,6 +34,9 @@ struct look {
 	void *context;
 };
 
+/* What could not be seen, and why, as warnings. Once a run: a gap that repeats at every look says nothing new. */
+void snapshot_tell_gaps(const struct snapshot *snapshot);
+
 /* Returns the exit code. */
 int look_run(const struct look *look);
 
