@@ -40,6 +40,7 @@ struct talker_key {
 
 struct talker {
 	struct report_talker sums;
+	bool ended; /* worth telling even if nothing was sent */
 	VEC(uint64_t) srtts;
 };
 
@@ -155,30 +156,24 @@ static const char *owner_name(const struct snapshot *snapshot, const struct sock
 	return process ? process->comm : "";
 }
 
-static uint32_t find_talker(struct making *making, const struct snapshot *snapshot, const struct socket_record *socket)
+static uint32_t find_talker(struct making *making, const struct talker_key *key)
 {
-	struct talker_key key;
 	uint32_t *index;
 	bool is_new;
 
-	memset(&key, 0, sizeof(key));
-	key.raddr = socket->raddr;
-	key.from = map_get(&making->ports, &socket->lport) != NULL;
-	key.port = key.from ? socket->lport : socket->rport;
-	memcpy(key.comm, owner_name(snapshot, socket), strnlen(owner_name(snapshot, socket), sizeof(key.comm)));
-	index = map_put(&making->talkers, &key, &is_new);
+	index = map_put(&making->talkers, key, &is_new);
 	if (!index)
 		return UINT32_MAX;
 	if (is_new) {
 		struct talker *talker = vec_add(&making->sums);
 		char comm[17] = "";
 
-		memcpy(comm, key.comm, sizeof(key.comm));
+		memcpy(comm, key->comm, sizeof(key->comm));
 		*index = (uint32_t)making->sums.count - 1;
 		talker->sums = (struct report_talker){.comm = report_text(making->report, comm),
-						      .way = key.from ? "from" : "to",
-						      .raddr = key.raddr,
-						      .port = key.port,
+						      .way = key->from ? "from" : "to",
+						      .raddr = key->raddr,
+						      .port = key->port,
 						      .retrans_share = NAN,
 						      .srtt_ns = UINT64_MAX,
 						      .min_rtt_ns = UINT64_MAX,
@@ -186,6 +181,20 @@ static uint32_t find_talker(struct making *making, const struct snapshot *snapsh
 						      .zero_windows = UINT32_MAX};
 	}
 	return *index;
+}
+
+static uint32_t talker_of_socket(struct making *making, const struct snapshot *snapshot,
+				 const struct socket_record *socket)
+{
+	const char *comm = owner_name(snapshot, socket);
+	struct talker_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.raddr = socket->raddr;
+	key.from = map_get(&making->ports, &socket->lport) != NULL;
+	key.port = key.from ? socket->lport : socket->rport;
+	memcpy(key.comm, comm, strnlen(comm, sizeof(key.comm)));
+	return find_talker(making, &key);
 }
 
 /* The move of a counter; the first sight of a connection that was there before the recording is no move. */
@@ -209,7 +218,7 @@ static void see_connection(struct making *making, const struct snapshot *snapsho
 	if (!conn)
 		return;
 	if (is_new) {
-		*conn = (struct conn){.talker = find_talker(making, snapshot, socket)};
+		*conn = (struct conn){.talker = talker_of_socket(making, snapshot, socket)};
 		if (conn->talker != UINT32_MAX)
 			making->sums.items[conn->talker].sums.connections++;
 		if (making->first) {
@@ -406,9 +415,10 @@ static void add_sums(struct making *making)
 
 	vec_each(&making->sums, talker) {
 		talker->sums.srtt_ns = middle_of(talker->srtts.items, talker->srtts.count);
-		if (talker->sums.tx_bytes)
+		/* How many bytes were sent again is known from snapshots only. */
+		if (talker->sums.tx_bytes && !talker->ended)
 			talker->sums.retrans_share = (double)talker->sums.retrans_bytes / (double)talker->sums.tx_bytes;
-		if (talker->sums.tx_bytes + talker->sums.rx_bytes + talker->sums.retrans > 0)
+		if (talker->ended || talker->sums.tx_bytes + talker->sums.rx_bytes + talker->sums.retrans > 0)
 			report_add_talker(making->report, &talker->sums);
 	}
 	while (map_next(&making->counters, &at, &key, &value)) {
@@ -444,6 +454,12 @@ static void widen(struct making *making, int64_t time_ns)
 	head->end_ns = max_of(head->end_ns, (uint64_t)time_ns);
 }
 
+static void bind_range(const struct making *making, sqlite3_stmt *statement)
+{
+	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)min_of(making->range.from_ns, (uint64_t)INT64_MAX));
+	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)min_of(making->range.to_ns, (uint64_t)INT64_MAX));
+}
+
 /* Every table of events that has a latency gives a distribution. */
 static int read_latency(struct making *making, const struct recorded_table *table, struct why *why)
 {
@@ -458,8 +474,7 @@ static int read_latency(struct making *making, const struct recorded_table *tabl
 	r = recording_prepare(making->recording, buf_text(&sql), &statement, why);
 	if (r < 0)
 		return r;
-	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)min_of(making->range.from_ns, (uint64_t)INT64_MAX));
-	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)min_of(making->range.to_ns, (uint64_t)INT64_MAX));
+	bind_range(making, statement);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		sqlite3_int64 lat = sqlite3_column_int64(statement, 1);
 
@@ -485,17 +500,99 @@ static int read_drop_events(struct making *making, struct why *why)
 		&statement, why);
 	if (r < 0)
 		return r;
-	(void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)min_of(making->range.from_ns, (uint64_t)INT64_MAX));
-	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)min_of(making->range.to_ns, (uint64_t)INT64_MAX));
+	bind_range(making, statement);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW)
 		report_add_drop(making->report, "packet (event)", (const char *)sqlite3_column_text(statement, 0),
 				(uint64_t)sqlite3_column_int64(statement, 1));
 	return code == SQLITE_DONE ? 0 : recording_fail(making->recording, code, why);
 }
 
+/* Columns of the statement below. */
+enum close_column {
+	CLOSE_TIME,
+	CLOSE_COOKIE,
+	CLOSE_COMM,
+	CLOSE_RADDR,
+	CLOSE_LPORT,
+	CLOSE_RPORT,
+	CLOSE_ROLE,
+	CLOSE_TX,
+	CLOSE_RX,
+	CLOSE_RETRANSMITS,
+	CLOSE_SRTT,
+};
+
+/* A whole number that a column may hold; 0 for what is none. */
+static uint64_t number_of(sqlite3_stmt *statement, enum close_column column)
+{
+	sqlite3_int64 value = sqlite3_column_int64(statement, column);
+
+	return sqlite3_column_type(statement, column) == SQLITE_INTEGER && value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *text_of(sqlite3_stmt *statement, enum close_column column)
+{
+	return sqlite3_column_type(statement, column) == SQLITE_TEXT
+		       ? (const char *)sqlite3_column_text(statement, column)
+		       : "";
+}
+
+static void see_close(struct making *making, sqlite3_stmt *statement)
+{
+	uint64_t cookie = (uint64_t)sqlite3_column_int64(statement, CLOSE_COOKIE);
+	uint64_t srtt_ns = number_of(statement, CLOSE_SRTT);
+	const char *comm = text_of(statement, CLOSE_COMM);
+	struct talker_key key;
+	struct talker *talker;
+	uint32_t at;
+
+	widen(making, sqlite3_column_int64(statement, CLOSE_TIME));
+	memset(&key, 0, sizeof(key));
+	/* What the snapshots saw is counted already. */
+	if (map_get(&making->conns, &cookie) || addr_parse(text_of(statement, CLOSE_RADDR), &key.raddr) < 0)
+		return;
+	key.from = strcmp(text_of(statement, CLOSE_ROLE), "server") == 0;
+	key.port = (uint16_t)number_of(statement, key.from ? CLOSE_LPORT : CLOSE_RPORT);
+	memcpy(key.comm, comm, strnlen(comm, sizeof(key.comm)));
+	at = find_talker(making, &key);
+	if (at == UINT32_MAX)
+		return;
+	talker = &making->sums.items[at];
+	talker->ended = true;
+	talker->sums.connections++;
+	talker->sums.tx_bytes += number_of(statement, CLOSE_TX);
+	talker->sums.rx_bytes += number_of(statement, CLOSE_RX);
+	talker->sums.retrans += number_of(statement, CLOSE_RETRANSMITS);
+	if (srtt_ns)
+		vec_push(&talker->srtts, srtt_ns);
+}
+
+/* Connections that came and went between two looks are only known from their end. */
+static int read_closes(struct making *making, struct why *why)
+{
+	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	int code, r;
+
+	if (!recording_has(making->recording, "tcp.close"))
+		return 0;
+	r = recording_prepare(making->recording,
+			      "SELECT time_ns, cookie, comm, raddr, lport, rport, role, tx_bytes, rx_bytes, "
+			      "retransmits, srtt_ns FROM main.tcp_close WHERE time_ns BETWEEN ?1 AND ?2",
+			      &statement, why);
+	if (r < 0)
+		return r;
+	bind_range(making, statement);
+	while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+		see_close(making, statement);
+	return code == SQLITE_DONE ? 0 : recording_fail(making->recording, code, why);
+}
+
 static int read_events(struct making *making, struct why *why)
 {
 	int r = read_drop_events(making, why);
+
+	if (r == 0)
+		r = read_closes(making, why);
 
 	for (size_t i = 0; r == 0 && i < recording_table_count(making->recording); i++) {
 		const struct recorded_table *table = recording_table(making->recording, i);

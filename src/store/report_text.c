@@ -89,8 +89,8 @@ static void print_time_line(const struct report_record *report, struct out *out)
 	}
 }
 
-/* The figures of every second as a line of eight heights. */
-static void print_spark(const struct report_record *report, struct out *out, const char *what, size_t offset)
+/* The figures of every second as a line of eight heights; false where there is nothing to draw. */
+static bool print_spark(const struct report_record *report, struct out *out, const char *what, size_t offset)
 {
 	static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, *const plain[] = {
 												    " ", ".", ".",
@@ -109,7 +109,7 @@ static void print_spark(const struct report_record *report, struct out *out, con
 		most = fmax(most, sums[column]);
 	}
 	if (most <= 0)
-		return;
+		return false;
 	buf_add_char(&out->pending, '|');
 	for (unsigned i = 0; i < LINE_WIDTH; i++) {
 		/* Fewer seconds than columns: the height stays until the next one. */
@@ -126,18 +126,32 @@ static void print_spark(const struct report_record *report, struct out *out, con
 	else
 		format_add_count(&out->pending, (int64_t)most);
 	out_end_line(out);
+	return true;
 }
 
 static void print_series(const struct report_record *report, struct out *out)
 {
+	static const struct {
+		const char *what;
+		size_t offset;
+	} lines[] = {
+		{"bytes a second sent", offsetof(struct report_point, tx_rate)},
+		{"bytes a second received", offsetof(struct report_point, rx_rate)},
+		{"segments a second sent again", offsetof(struct report_point, retrans_rate)},
+		{"drops a second", offsetof(struct report_point, drop_rate)},
+	};
+	bool drawn = false;
+
 	if (report->series.count == 0)
 		return;
 	add_heading(out, "Time line");
 	print_time_line(report, out);
-	print_spark(report, out, "bytes a second sent", offsetof(struct report_point, tx_rate));
-	print_spark(report, out, "bytes a second received", offsetof(struct report_point, rx_rate));
-	print_spark(report, out, "segments a second sent again", offsetof(struct report_point, retrans_rate));
-	print_spark(report, out, "drops a second", offsetof(struct report_point, drop_rate));
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		drawn |= print_spark(report, out, lines[i].what, lines[i].offset);
+	if (!drawn && report->stalls.count == 0) {
+		buf_add_text(&out->pending, "Nothing moved while somebody looked.");
+		out_end_line(out);
+	}
 }
 
 static void print_latency(const struct report_record *report, struct out *out)

@@ -33,6 +33,11 @@ is "$(tail -n 1 "$room/again.err")" 'nest: 25 events, 0 lost' 'and the same coun
 work tcplife --save "$room/life.nest" >"$room/live" 2>/dev/null
 "$nest" tcplife -f "$room/life.nest" >"$room/again" 2>/dev/null
 ok 'a tool shows the same table' cmp "$room/live" "$room/again"
+is "$("$nest" report "$room/life.nest" --json 2>/dev/null | python3 -c '
+import json, sys
+for t in json.load(sys.stdin)["talkers"]:
+    if t["port"] == 5001 and t["way"] == "to":
+        print(t["comm"], t["connections"], t["tx_bytes"], t["retrans_share"])')" 'python3 20 190020 None' 'the report knows connections by their ends'
 work trace sock.connect --count --by error,comm --save "$room/count.nest" >"$room/live" 2>/dev/null
 "$nest" trace sock.connect --count --by error,comm -f "$room/count.nest" >"$room/again" 2>/dev/null
 ok 'what is added up is the same' cmp "$room/live" "$room/again"
