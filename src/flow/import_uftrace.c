@@ -31,7 +31,8 @@ struct uftrace {
 	const char *dir;
 	struct import_maps maps;
 	VEC(struct module) modules;
-	uint64_t lost, unmatched, unread;
+	uint64_t unmatched; /* returns */
+	uint64_t unread;    /* bytes */
 };
 
 static bool hex_of(const char *text, size_t n, uint64_t *ret_value)
@@ -163,7 +164,6 @@ static void take_record(struct uftrace *u, struct import_thread *thread, uint64_
 			u->unmatched++;
 		break;
 	case 2:
-		u->lost += data >> 16;
 		thread->depth = 0;
 		flow_writer_lost(u->maps.writer, thread->thread, max_of(time, thread->last), data >> 16);
 		break;
@@ -261,6 +261,18 @@ static int read_all(struct uftrace *u, struct why *why)
 	return r;
 }
 
+static void tell(const struct uftrace *u, char *note, size_t n)
+{
+	int written = 0;
+
+	if (u->unread)
+		written = snprintf(note, n, "%llu bytes hold arguments or are no records: left out",
+				   (unsigned long long)u->unread);
+	if (u->unmatched)
+		snprintf(note + written, n - (size_t)written, "%s%llu returns of calls that began before are left out",
+			 written ? "; " : "", (unsigned long long)u->unmatched);
+}
+
 static int read_dir(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
 {
 	struct uftrace u = {.dir = path};
@@ -268,9 +280,7 @@ static int read_dir(const char *path, struct flow_writer *writer, struct import_
 
 	import_maps_init(&u.maps, writer);
 	r = read_all(&u, why);
-	if (u.unread)
-		snprintf(result->note, sizeof(result->note), "%llu bytes hold arguments or are no records: left out",
-			 (unsigned long long)u.unread);
+	tell(&u, result->note, sizeof(result->note));
 	vec_each(&u.modules, module) {
 		vec_each(&module->symbols, symbol)
 			free(symbol->name);
