@@ -63,6 +63,27 @@ is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM socket WHERE last >
 is "$?" 0 'a recording of findings'
 is "$(sql "$room/quiet.nest" 'SELECT max(id) - min(id) < 3500 AS n FROM sample')" '{"n":1}' 'forgets what nobody asked about'
 
+# And where something is found: the moments around it stay, the quiet before and after does not.
+cat >"$room/stall.py" <<'END'
+import socket, time
+time.sleep(5)
+s = socket.create_server(("127.0.0.1", 5077)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
+c.settimeout(4)
+try:
+    while True: c.sendall(b"x" * 65536)
+except socket.timeout: pass
+c.close(); a.close(); time.sleep(6)
+END
+"$nest" record -o "$room/stall.nest" -N "$host" --on-finding 0.5 --before 1 --after 1 2>/dev/null -- \
+	nsenter --net="/run/netns/$host" python3 "$room/stall.py"
+is "$?" 0 'a recording of a stall'
+like "$(sql "$room/stall.nest" 'SELECT DISTINCT cause FROM finding')" app-not-reading 'holds the finding'
+sample='SELECT id, (SELECT min(time_ns) / 1000000 FROM finding) AS begin, (SELECT max(time_ns) / 1000000 FROM finding) AS end FROM sample'
+is "$(sql "$room/stall.nest" "SELECT sum(id BETWEEN begin - 1000 AND begin) > 2 AS before, sum(id BETWEEN begin AND end) > 4 AS during, sum(id BETWEEN end AND end + 1000) > 2 AS after FROM ($sample)")" \
+	'{"before":1,"during":1,"after":1}' 'and the moments around it'
+is "$(sql "$room/stall.nest" "SELECT sum(id < begin - 2500) AS before, sum(id > end + 2500 AND id < (SELECT max(id) FROM sample) - 2500) AS after FROM ($sample)")" \
+	'{"before":0,"after":0}' 'and not the quiet before and after'
+
 # A full disk, which is gone with the mount namespace.
 mkdir "$room/disk"
 # shellcheck disable=SC2016
