@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tools of queues and of packets that are thrown away, beside what tc and the firewall count.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 nft tc ping
+
+ns_make client
+ns_make server
+ns_link "$client" 10.89.0.1/24 "$server" 10.89.0.2/24
+in_ns "$client" ping -c 1 -W 5 -q 10.89.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
+in_ns "$client" tc qdisc add dev "$link_dev" root handle 7: tbf rate 20mbit burst 5000 limit 3000000 || exit 1
+in_ns "$server" nft -f - <<-END
+	table inet lossy {
+		counter dropped { }
+		chain in {
+			type filter hook prerouting priority -300;
+			udp dport 27001 counter name dropped drop
+		}
+	}
+END
+
+nest_bg trace qdisc.wait -N "$client" --json
+wait_out=$nest_out wait_err=$nest_err wait_pid=$nest_pid
+nest_bg qdisc-tbf -N "$client" --json
+hist_out=$nest_out hist_err=$nest_err hist_pid=$nest_pid
+nest_bg qdisc-fq -N "$client" --json
+fq_out=$nest_out fq_err=$nest_err fq_pid=$nest_pid
+nest_bg skbdrop -N "$server" --json
+drop_out=$nest_out drop_err=$nest_err drop_pid=$nest_pid
+nest_pid=$wait_pid wait_ready "$wait_err" 60 || exit 1
+nest_pid=$hist_pid wait_ready "$hist_err" 60 || exit 1
+nest_pid=$fq_pid wait_ready "$fq_err" 60 || exit 1
+nest_pid=$drop_pid wait_ready "$drop_err" 60 || exit 1
+
+# packets: bytes and packets that the queue of the link has let go.
+packets() {
+	in_ns "$client" tc -s -j qdisc show dev "$link_dev" |
+		python3 -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["kind"] == "tbf"][0]; print(q["bytes"], q["packets"])'
+}
+read -r bytes_before packets_before < <(packets)
+# 37 datagrams of 1000 bytes at once wait for each other; large writes of TCP are cut up by the queue.
+in_ns "$client" python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(37):
+    s.sendto(b"x" * 1000, ("10.89.0.2", 27001))
+'
+in_ns "$server" python3 -c '
+import socket
+s = socket.create_server(("10.89.0.2", 27002))
+print("ready", flush=True)
+c, _ = s.accept()
+while c.recv(65536):
+    pass
+' >"$room/sink" &
+sink=$!
+note_process "$sink"
+wait_for 20 grep -q ready "$room/sink" || exit 1
+in_ns "$client" python3 -c '
+import socket
+s = socket.create_connection(("10.89.0.2", 27002))
+s.sendall(b"x" * 300000)
+s.shutdown(socket.SHUT_WR)
+s.recv(1)
+'
+wait "$sink"
+read -r bytes_after packets_after < <(packets)
+for pid in "$wait_pid" "$hist_pid" "$fq_pid" "$drop_pid"; do
+	end_bg "$pid"
+done
+
+# figures FILE EXPRESSION: of the records in r.
+figures() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
+}
+tcp='[e for e in r if e["proto"] == "tcp"]'
+udp='[e for e in r if e["rport"] == 27001]'
+# tc counts a large packet that stays whole as those that it will be, each with 66 bytes of headers.
+is "$(figures "$wait_out" 'sum(e["segs"] for e in r)')" "$((packets_after - packets_before))" 'as many packets as tc counts'
+is "$(figures "$wait_out" 'sum(e["bytes"] + (e["segs"] - 1) * 66 for e in r)')" "$((bytes_after - bytes_before))" 'as many bytes as tc counts'
+is "$(figures "$wait_out" '{(e["kind"], e["dev"]) for e in r}')" "{('tbf', '$link_dev')}" 'kind and interface'
+is "$(figures "$wait_out" "len($udp), {e['bytes'] for e in $udp}, {e['comm'] for e in $udp}")" "(37, {1042}, {'python3'})" 'every datagram, its size and whose it is'
+# 20 Mbit/s: 37 datagrams of 1042 bytes less the burst of 5000 bytes take 13.4 ms.
+is "$(figures "$wait_out" "0.010 < max(e['lat_ns'] for e in $udp) / 1e9 < 0.5")" True 'the last datagram waits as long as the rate says'
+is "$(figures "$wait_out" "len([e for e in $tcp if e['split']]) > 50")" True 'large packets are cut up by the queue'
+is "$(figures "$wait_out" "len([e for e in $tcp if e['lat_ns'] is None])")" 0 'the wait of every piece is known'
+is "$(figures "$hist_out" 'sum(b["count"] for e in r for b in e["hist"])')" "$(wc -l <"$wait_out")" 'qdisc-tbf: as many in the histogram'
+is "$(wc -l <"$fq_out")" 0 'qdisc-fq: another kind is not shown'
+
+dropped=$(in_ns "$server" nft -j list counter inet lossy dropped | grep -o '"packets": [0-9]*' | grep -o '[0-9]*')
+is "$dropped" 37 'the firewall has dropped them all'
+is "$(figures "$drop_out" 'len([e for e in r if e["reason"] == "NETFILTER_DROP" and e["lport"] == 27001])')" "$dropped" 'skbdrop: as many as the firewall counts'
+is "$(figures "$drop_out" '{(e["dir"], e["raddr"], e["laddr"], e["proto"], e["dev"]) for e in r if e["lport"] == 27001}')" \
+	"{('rx', '10.89.0.1', '10.89.0.2', 'udp', '$link_dev')}" 'skbdrop: which way, from whom, by which interface'
+for err in "$wait_err" "$hist_err" "$fq_err" "$drop_err"; do
+	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
+done
+finish
