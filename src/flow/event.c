@@ -15,6 +15,14 @@ const char *flow_op_name(enum flow_op op)
 	return (unsigned)op < FLOW_OP_COUNT ? op_names[op] : "?";
 }
 
+const char *flow_lost_name(uint32_t why)
+{
+	static const char *const names[FLOW_LOST_COUNT] = {
+		[FLOW_LOST_FULL] = "full", [FLOW_LOST_SIGNAL] = "signal", [FLOW_LOST_PAUSED] = "paused"};
+
+	return why < FLOW_LOST_COUNT ? names[why] : NULL;
+}
+
 bool flow_event_operation(const struct flow_event *event, struct flow_operation *ret_operation)
 {
 	struct flow_op_words words;

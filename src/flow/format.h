@@ -93,6 +93,7 @@ enum flow_lost {
 	FLOW_LOST_FULL = 1,   /* the file may not or cannot grow */
 	FLOW_LOST_SIGNAL = 2, /* a signal handler ran while the recorder itself was at work */
 	FLOW_LOST_PAUSED = 3, /* recording was stopped, on purpose */
+	FLOW_LOST_COUNT,
 };
 
 #define FLOW_OPS(x)                                                                                                    \

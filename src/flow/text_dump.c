@@ -94,6 +94,8 @@ static void add_event(struct buf *out, const struct flow_trace *trace, const str
 		break;
 	case FLOW_LOST:
 		buf_add_format(out, "lost %" PRIu64, event->value);
+		if (flow_lost_name(event->arg))
+			buf_add_format(out, " %s", flow_lost_name(event->arg));
 		break;
 	case FLOW_STACK:
 		add_stack(out, trace, event);

@@ -287,6 +287,19 @@ static int read_args(struct reader *r, uint32_t thread, char *rest)
 	return 0;
 }
 
+/* Behind the count may stand why. */
+static int read_lost(struct reader *r, uint32_t thread, uint64_t time, uint64_t count, char *rest)
+{
+	const char *word = next_word(&rest);
+	uint32_t why = FLOW_LOST_OTHER;
+
+	while (word && (!flow_lost_name(why) || strcmp(flow_lost_name(why), word) != 0))
+		if (++why == FLOW_LOST_COUNT)
+			return refuse(r, "events are lost for one of: full, signal, paused");
+	flow_writer_lost_why(r->writer, thread, time, count, why);
+	return 0;
+}
+
 /* Events with a number behind them. */
 static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const char *what, char *rest)
 {
@@ -302,8 +315,8 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 			return 0;
 		}
 	if (strcmp(what, "lost") == 0)
-		flow_writer_lost(r->writer, thread, time, number);
-	else if (strcmp(what, "unwind") == 0 && number <= UINT32_MAX)
+		return read_lost(r, thread, time, number, rest);
+	if (strcmp(what, "unwind") == 0 && number <= UINT32_MAX)
 		flow_writer_unwind(r->writer, thread, time, (uint32_t)number);
 	else
 		return refuse(r, "there is no such event");

@@ -229,3 +229,5 @@ bool flow_event_argument(const struct flow_event *event, uint32_t at, uint64_t *
 bool flow_operation_ready(const struct flow_operation *operation, uint32_t at, struct flow_ready *ret_ready);
 /* "read", "accept" ... */
 const char *flow_op_name(enum flow_op op);
+/* Why events were lost (enum flow_lost) as text has it; NULL when that is not known. */
+const char *flow_lost_name(uint32_t why);

@@ -327,12 +327,13 @@ void flow_writer_unwind(struct flow_writer *writer, uint32_t thread, uint64_t ti
 	t->depth -= min_of(t->depth, count);
 }
 
-void flow_writer_lost(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count)
+void flow_writer_lost_why(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count,
+			  enum flow_lost why)
 {
 	struct pending *t;
 
 	begin_clock(writer, thread, ticks);
-	flow_put_u64(add_other(writer, thread, ticks, flow_word_other(FLOW_O_LOST, 2, 0)), count);
+	flow_put_u64(add_other(writer, thread, ticks, flow_word_other(FLOW_O_LOST, 2, why)), count);
 	t = thread_at(writer, thread);
 	t->header.lost += count;
 	t->header.events--; /* a mark is no event */

@@ -37,7 +37,13 @@ uint32_t flow_writer_thread(struct flow_writer *writer, uint32_t pid, uint32_t t
 void flow_writer_call(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint32_t fn);
 void flow_writer_return(struct flow_writer *writer, uint32_t thread, uint64_t ticks);
 void flow_writer_unwind(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint32_t count);
-void flow_writer_lost(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count);
+void flow_writer_lost_why(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count,
+			  enum flow_lost why);
+
+static inline void flow_writer_lost(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count)
+{
+	flow_writer_lost_why(writer, thread, ticks, count, FLOW_LOST_OTHER);
+}
 void flow_writer_end(struct flow_writer *writer, uint32_t thread, uint64_t ticks);
 void flow_writer_value(struct flow_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,
 		       uint64_t value);

@@ -130,7 +130,7 @@ static const char *const sample =
 	"1 2000000900 op-wait fd=9 result=2 took=50 aux=1000 ready=5:1 ready=6:4\n"
 	"1 2000001900 unwind 1\n"
 	"1 2000002900 return\n"
-	"1 2000003900 lost 17\n"
+	"1 2000003900 lost 17 signal\n"
 	"1 2000004900 stack srv!main; srv!accept_loop\n"
 	"1 2000005900 return\n";
 
@@ -182,6 +182,7 @@ TEST(text_that_makes_no_sense_is_refused_with_its_line)
 		{"thread 1\nthread 1\n", "line 2: this thread is there already"},
 		{"thread 1\n1 5 op-fly\n", "line 2: there is no such operation"},
 		{"thread 1\n1 5 op-read foo=1\n", "line 2: this word is not known"},
+		{"thread 1\n1 5 lost 3 bored\n", "line 2: events are lost for one of"},
 		{"hello\n", "line 1: a line begins with"},
 	};
 
