@@ -463,8 +463,13 @@ struct neigh_table {
 	unsigned int key_len;
 };
 
+struct neigh_parms {
+	int data[14]; /* by NEIGH_VAR_* */
+};
+
 struct neighbour {
 	struct neigh_table *tbl;
+	struct neigh_parms *parms;
 	atomic_t probes;
 	u8 nud_state;
 	struct net_device *dev;
