@@ -148,6 +148,8 @@ static int report(struct run *run)
 	add_reason(&where, all.groups + groups, "found no room for another group");
 	add_reason(&where, all.rooms, "came while too many others were being written");
 	add_reason(&where, all.missed, "at most, came while their program was running");
+	/* It ends what is on the screen. */
+	(void)output_flush(run->session.output);
 	log_info("%" PRIu64 " events, %" PRIu64 " lost%s", run->session.seen, lost, buf_text(&where));
 	if (!run->options->max_loss || parse_decimal(run->options->max_loss, 0, UINT64_MAX, &allowed) < 0)
 		return EXIT_DONE;
@@ -272,8 +274,10 @@ static int run_recorded(struct run *run)
 		r = recorded_open(recording, &range, run->session.requests, run->session.count, &recorded, &run->why);
 	if (r == 0)
 		r = tell_events(run, recorded);
-	if (r == 0)
+	if (r == 0) {
+		(void)output_flush(run->session.output);
 		log_info("%" PRIu64 " events, %" PRIu64 " lost", run->session.seen, recorded_lost(recorded));
+	}
 	return r;
 }
 
