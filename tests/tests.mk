@@ -61,9 +61,9 @@ test:
 
 .PHONY: asan-programs fuzz-build
 asan-programs:
-	@$(MAKE_ASAN) $(if $(wildcard src/main.c),all) unit-programs
+	+@$(MAKE_ASAN) $(if $(wildcard src/main.c),all) unit-programs
 fuzz-build:
-	@$(MAKE_FUZZ) fuzz-programs
+	+@$(MAKE_FUZZ) fuzz-programs
 
 ##> test-unit    unit tests; one file: tests/run tests/unit/test_x.c
 test-unit:
