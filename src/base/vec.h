@@ -44,6 +44,9 @@
 		&(v)->items[(v)->count++];                                                                             \
 	})
 
+/* From that place on; an empty vector has no address to count from. */
+#define vec_from(v, at) ((v)->items ? (v)->items + (at) : NULL)
+
 /* The count is asked first: an empty vector has no items to count from. */
 #define vec_each(v, item)                                                                                              \
 	for (typeof(*(v)->items) *item = (v)->items; (v)->count && item < (v)->items + (v)->count; item++)

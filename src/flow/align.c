@@ -129,7 +129,7 @@ static struct stretch stretch_of(const messages *all, uint32_t socket)
 		else
 			high = middle;
 	}
-	found.items = all->items + low;
+	found.items = vec_from(all, low);
 	while (low + found.count < all->count && all->items[low + found.count].socket == socket)
 		found.count++;
 	return found;
@@ -138,11 +138,9 @@ static struct stretch stretch_of(const messages *all, uint32_t socket)
 /* The message of that direction that has the byte; NULL when it was not seen. */
 static const struct message *with_byte(struct stretch s, bool is_read, uint64_t byte)
 {
-	const struct message *end = s.items + s.count;
-
-	for (const struct message *m = s.items; m < end; m++)
-		if (m->is_read == is_read && m->from <= byte && byte < m->to)
-			return m;
+	for (size_t i = 0; i < s.count; i++)
+		if (s.items[i].is_read == is_read && s.items[i].from <= byte && byte < s.items[i].to)
+			return &s.items[i];
 	return NULL;
 }
 

@@ -438,7 +438,7 @@ static void finish(struct comparison *c, const struct map *noise, const struct c
 	c->divergence = (struct list){c->all.items, c->all.count ? 1 : 0};
 	if (!c->all.items)
 		vec_reserve(&c->all, 1);
-	c->others = (struct list){c->all.items + min_of(c->all.count, (size_t)1),
+	c->others = (struct list){vec_from(&c->all, min_of(c->all.count, (size_t)1)),
 				  (uint32_t)min_of(c->all.count - (c->all.count > 0), (size_t)OTHERS_MAX)};
 }
 

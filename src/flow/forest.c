@@ -100,7 +100,7 @@ uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_ite
 		const struct forest_node *n = &forest->nodes.items[id];
 
 		if (n->hash == hash && n->fn == fn && n->count == count &&
-		    same_items(forest->items.items + n->first, items, count))
+		    same_items(vec_from(&forest->items, n->first), items, count))
 			return id;
 		at = (at + 1) & (forest->slot_count - 1);
 	}
@@ -138,6 +138,8 @@ static void make_blocks(struct forest *forest, struct forest_row *row, size_t be
 	struct forest_item *items = row->items.items;
 	size_t end = row->items.count, to = begin, from = begin;
 
+	if (begin == end)
+		return;
 	for (size_t n; (n = block_end(items + from, end - from)); from += n) {
 		uint32_t block = forest_cons(forest, FOREST_BLOCK, items + from, n);
 

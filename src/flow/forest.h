@@ -77,7 +77,7 @@ static inline const struct forest_item *forest_items(const struct forest *forest
 	const struct forest_node *n = &forest->nodes.items[node];
 
 	*ret_count = n->count;
-	return forest->items.items + n->first;
+	return vec_from(&forest->items, n->first);
 }
 
 /* The calls of a node one after the other, blocks taken apart; false when there are no more. */

@@ -164,7 +164,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 		b->s->dispatch_calls++;
 		return;
 	}
-	node = count ? forest_cons(&b->s->forest, frame->fn, b->row.items.items + begin, count)
+	node = count ? forest_cons(&b->s->forest, frame->fn, vec_from(&b->row.items, begin), count)
 		     : forest_leaf(&b->s->forest, frame->fn);
 	b->row.items.count = begin;
 	if (walk->frames.count > walk->root + 1)

@@ -82,7 +82,7 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 	begin = t->begins.items[--t->begins.count];
 	t->story->calls.items[at].end_ticks = ticks;
 	t->story->calls.items[at].node = forest_cons(&t->story->forest, t->story->calls.items[at].fn,
-						     t->row.items + begin, t->row.count - begin);
+						     vec_from(&t->row, begin), t->row.count - begin);
 	t->row.count = begin;
 	link_call(t->story, at);
 	if (t->open.count)

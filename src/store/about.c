@@ -30,6 +30,8 @@ static const struct field sample_fields[] = {
 	FIELD(struct sample_record, end_time_ns, TIME, "when it ended"),
 	FIELD(struct sample_record, begin_boot_ns, DURATION, "the same in time since boot"),
 	FIELD(struct sample_record, end_boot_ns, DURATION, "the same in time since boot"),
+	FIELD(struct sample_record, sockets_boot_ns, DURATION, "when the sockets were read, in time since boot",
+	      .zero_is_unknown = true),
 	FIELD(struct sample_record, refused, COUNT, "records that were lost because a table was full"),
 };
 RECORD_TYPE(recorded_sample_type, "sample", struct sample_record, sample_fields, "one look at the host");

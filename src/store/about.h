@@ -31,6 +31,7 @@ struct sample_record {
 	uint64_t end_time_ns;
 	uint64_t begin_boot_ns;
 	uint64_t end_boot_ns;
+	uint64_t sockets_boot_ns;
 	uint64_t refused;
 };
 

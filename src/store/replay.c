@@ -136,6 +136,8 @@ static void begin_snapshot(struct snapshot *snapshot, const struct sample_record
 	snapshot->end_time_ns = sample->end_time_ns;
 	snapshot->begin_boot_ns = sample->begin_boot_ns;
 	snapshot->end_boot_ns = sample->end_boot_ns;
+	/* Recordings of before do not know it. */
+	snapshot->sockets_boot_ns = sample->sockets_boot_ns == UINT64_MAX ? 0 : sample->sockets_boot_ns;
 	/* What was lost then is lost now; which table it belonged to makes no difference. */
 	if (sample->refused != UINT64_MAX)
 		snapshot->tables[0].refused = sample->refused;

@@ -46,6 +46,7 @@ int store_add_snapshot(struct store *store, const struct snapshot *snapshot)
 				       .end_time_ns = snapshot->end_time_ns,
 				       .begin_boot_ns = snapshot->begin_boot_ns,
 				       .end_boot_ns = snapshot->end_boot_ns,
+				       .sockets_boot_ns = snapshot->sockets_boot_ns,
 				       .refused = snapshot_refused(snapshot)};
 	struct store_table *table;
 	int r = store_begin(store);

@@ -344,7 +344,8 @@ void aggregate_merge(struct aggregate *aggregate, unsigned request, const struct
 	to->min = max_of(to->min, group->min);
 	to->max = max_of(to->max, group->max);
 	to->count += group->count;
-	to->sum += group->sum;
+	/* Wraps round as it does in the kernel. */
+	to->sum = (int64_t)((uint64_t)to->sum + (uint64_t)group->sum);
 	/* Slots are of histograms only; else they hold the sums of single events. */
 	if (aggregate->spec.sums[0])
 		to->slots[request] += (uint64_t)group->sum;
