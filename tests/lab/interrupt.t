@@ -86,8 +86,10 @@ def interrupt(tap, number, name, path):
     out = tempfile.mkdtemp()
     moment = MOMENTS[name][0]
     try:
+        # Whoever runs the tests in the background of a script has SIGINT ignored, and so would what they start.
         process = subprocess.Popen([RUN, path, "--out", out], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         moment(process, out)
         prefix = f"nestlab-{process.pid}-"
         there = left_of(prefix)
