@@ -138,9 +138,11 @@ static struct stretch stretch_of(const messages *all, uint32_t socket)
 /* The message of that direction that has the byte; NULL when it was not seen. */
 static const struct message *with_byte(struct stretch s, bool is_read, uint64_t byte)
 {
-	for (size_t i = 0; i < s.count; i++)
-		if (s.items[i].is_read == is_read && s.items[i].from <= byte && byte < s.items[i].to)
-			return &s.items[i];
+	const struct message *m = s.items;
+
+	for (size_t left = s.count; left > 0; left--, m++)
+		if (m->is_read == is_read && m->from <= byte && byte < m->to)
+			return m;
 	return NULL;
 }
 
