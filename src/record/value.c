@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "record/value.h"
@@ -200,4 +201,12 @@ void field_set_unknown(const struct field *field, void *data)
 	default:
 		memset(at, 0, field->size);
 	}
+}
+
+void stack_done(struct stack *stack)
+{
+	for (uint32_t i = 0; i < stack->count; i++)
+		free((char *)stack->frames[i]);
+	free((void *)stack->frames);
+	*stack = (struct stack){};
 }

@@ -83,5 +83,8 @@ static inline struct value record_get(const struct record *record, struct field_
 	return data ? field_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
 }
 
+/* Frees frames that are the stack's own, each allocated by itself. */
+void stack_done(struct stack *stack);
+
 /* For writing records from text: the value that means unknown. */
 void field_set_unknown(const struct field *field, void *data);

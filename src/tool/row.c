@@ -13,13 +13,6 @@ void row_layout_init(struct row_layout *layout)
 				      .stacks = MAP_INIT(0, sizeof(struct stack), TEXTS_MAX)};
 }
 
-static void free_stack(struct stack *stack)
-{
-	for (uint32_t i = 0; i < stack->count; i++)
-		free((char *)stack->frames[i]);
-	free((void *)stack->frames);
-}
-
 void row_layout_done(struct row_layout *layout)
 {
 	const void *key;
@@ -30,7 +23,7 @@ void row_layout_done(struct row_layout *layout)
 		free(*(char **)value);
 	at = 0;
 	while (map_next(&layout->stacks, &at, &key, &value))
-		free_stack(value);
+		stack_done(value);
 	map_done(&layout->texts);
 	map_done(&layout->stacks);
 	vec_done(&layout->fields);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "kernel/symbols.h"
+#include "record/value.h"
 #include "tool/stacks.h"
 
 #define FRAMES_MAX 127
@@ -15,13 +16,6 @@ struct known {
 	int32_t id;
 };
 
-static void free_stack(struct stack *stack)
-{
-	for (uint32_t i = 0; i < stack->count; i++)
-		free((char *)stack->frames[i]);
-	free((void *)stack->frames);
-}
-
 void stacks_done(struct stacks *stacks)
 {
 	const void *key;
@@ -29,7 +23,7 @@ void stacks_done(struct stacks *stacks)
 	size_t at = 0;
 
 	while (map_next(&stacks->known, &at, &key, &value))
-		free_stack(value);
+		stack_done(value);
 	map_done(&stacks->known);
 	kernel_symbols_free(stacks->kernel);
 	user_symbols_free(stacks->user);

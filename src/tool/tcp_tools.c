@@ -83,10 +83,8 @@ static void tcpconnect_plan(const void *config, struct trace_plan *plan)
 {
 	static char *by[] = {(char *)"pid", (char *)"comm", (char *)"raddr", (char *)"rport"};
 
-	if (!((const struct tcpconnect_config *)config)->count)
-		return;
-	plan->aggregate = (struct aggregate_spec){.kind = AGGREGATE_COUNT, .by = {ARRAY_SIZE(by), by}};
-	plan->columns = NULL;
+	if (((const struct tcpconnect_config *)config)->count)
+		trace_plan_count(plan, by, ARRAY_SIZE(by));
 }
 
 static const char *const tcpconnect_examples[] = {
@@ -150,10 +148,8 @@ static void tcpretrans_plan(const void *data, struct trace_plan *plan)
 		where_add(&plan->where, "kind != probe");
 	if (config->sequence)
 		plan->columns = tcpretrans_seq_columns;
-	if (config->count) {
-		plan->aggregate = (struct aggregate_spec){.kind = AGGREGATE_COUNT, .by = {ARRAY_SIZE(by), by}};
-		plan->columns = NULL;
-	}
+	if (config->count)
+		trace_plan_count(plan, by, ARRAY_SIZE(by));
 }
 
 static const char *const tcpretrans_examples[] = {

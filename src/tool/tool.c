@@ -61,6 +61,12 @@ void tool_plan(const struct tool *tool, const void *config, struct trace_plan *r
 		tool->plan(config, ret_plan);
 }
 
+void trace_plan_count(struct trace_plan *plan, char **by, size_t count)
+{
+	plan->aggregate = (struct aggregate_spec){.kind = AGGREGATE_COUNT, .by = {count, by}};
+	plan->columns = NULL;
+}
+
 void trace_plan_done(struct trace_plan *plan)
 {
 	for (size_t i = 0; i < plan->own_by.count; i++)

@@ -74,4 +74,6 @@ const struct tool *tool_find(const char *name);
  * plan's own.
  */
 void tool_plan(const struct tool *tool, const void *config, struct trace_plan *ret_plan);
+/* For the option -c of tools that else show events one by one: how many by these fields. */
+void trace_plan_count(struct trace_plan *plan, char **by, size_t count);
 void trace_plan_done(struct trace_plan *plan);

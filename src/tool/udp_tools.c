@@ -111,10 +111,8 @@ static void udpdrop_plan(const void *config, struct trace_plan *plan)
 {
 	static char *by[] = {(char *)"pid", (char *)"comm", (char *)"laddr", (char *)"lport", (char *)"reason"};
 
-	if (!((const struct udpdrop_config *)config)->count)
-		return;
-	plan->aggregate = (struct aggregate_spec){.kind = AGGREGATE_COUNT, .by = {ARRAY_SIZE(by), by}};
-	plan->columns = NULL;
+	if (((const struct udpdrop_config *)config)->count)
+		trace_plan_count(plan, by, ARRAY_SIZE(by));
 }
 
 static const char *const udpdrop_examples[] = {
