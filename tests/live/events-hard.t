@@ -98,9 +98,13 @@ done
 told=$(rows "$count_out" 'r[0]["count"]')
 compare "$told" -ge 39600 'a burst of 20,000 connections has 40,000 ends, nearly all told by the kernel'
 is "$(($(wc -l <"$stream_out") - 1))" "$told" 'each that was told has its row, with the buffer as it is'
-like "$(tail -1 "$stream_err")" ' 0 lost' 'none was lost'
+like "$(tail -1 "$stream_err")" ' 0 lost| at most, came while their program was running$' 'none was lost for sure'
 compare "$(lost)" -gt 0 'a map of groups that is too small loses events'
-is "$(($(rows "$nest_out" 'sum(e["count"] for e in r)') + $(lost)))" "$told" 'what was added up and what was lost make all'
+# A loss that is only possible (the program was running when the event came) counts as one: up to a few too many.
+added=$(rows "$nest_out" 'sum(e["count"] for e in r)')
+compare "$added" -lt "$told" 'what was added up is less than was told'
+compare $((added + $(lost))) -ge "$told" 'with what was lost it is all'
+compare $((added + $(lost))) -le $((told + 400)) 'and hardly more'
 like "$(tail -1 "$nest_err")" 'found no room for another group' 'and the reason is told'
 
 # --- names -----------------------------------------------------------------------------------------------------------

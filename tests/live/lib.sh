@@ -21,6 +21,10 @@ root_dir=$(cd "$live_dir/../.." && pwd)
 : "${NEST_BUILD:=$root_dir/build}"
 nest=$NEST_BUILD/nest
 export LC_ALL=C.UTF-8 TZ=UTC
+# The interpreter itself, not a script that looks for it: what such a script does would be traced, too.
+if interpreter=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null); then
+	export PATH="${interpreter%/*}:$PATH"
+fi
 
 . "$live_dir/undo.sh"
 
@@ -232,6 +236,15 @@ in_ns() {
 }
 
 link_count=0
+
+# ns_quiet NAMESPACE DEVICE ADDRESS PEER-NAMESPACE: no packet but those of the test will leave the device: it has no IPv6 of
+# its own, and knows the neighbour with the address for good.
+ns_quiet() {
+	local mac
+	mac=$(ip -n "$4" -br link show dev "$2" | awk '{ print $3 }') &&
+		in_ns "$1" sh -c "echo 1 >/proc/sys/net/ipv6/conf/$2/disable_ipv6" &&
+		ip -n "$1" neigh replace "$3" lladdr "$mac" dev "$2" nud permanent || { diag "cannot quieten $2"; exit 1; }
+}
 
 # ns_link A ADDRESS-A B ADDRESS-B: joins two namespaces by a veth pair; $link_dev is its name on both sides.
 ns_link() {

@@ -8,6 +8,8 @@ require_cmd python3 nft tc ping
 ns_make client
 ns_make server
 ns_link "$client" 10.89.0.1/24 "$server" 10.89.0.2/24
+ns_quiet "$client" "$link_dev" 10.89.0.2 "$server"
+ns_quiet "$server" "$link_dev" 10.89.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.89.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
 in_ns "$client" tc qdisc add dev "$link_dev" root handle 7: tbf rate 20mbit burst 5000 limit 3000000 || exit 1
 in_ns "$server" nft -f - <<-END
