@@ -75,6 +75,8 @@ struct shape event_shape(const struct event *event)
 
 int event_field_offset(struct field_ref ref)
 {
+	if (ref.field->made)
+		return -1;
 	switch (ref.part) {
 	case EVENT_PART_HEAD:
 		return (int)ref.field->offset;

@@ -49,6 +49,8 @@ struct event {
 	const struct event_role *roles;
 	uint32_t role_count;
 	bool current; /* happens in process context: the owner need not be remembered */
+	/* Makes the fields that are .made, once the event has come out of the kernel; NULL: there are none. */
+	void (*complete)(const struct event_head *head, void *data);
 };
 
 REGISTRY(event, struct event);

@@ -226,6 +226,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	      struct live **ret_live, struct why *why)
 {
 	_cleanup_(live_closep) struct live *live = xzalloc(sizeof(*live));
+	uint32_t largest = 8;
 	int r;
 
 	live->count = count;
@@ -233,8 +234,11 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	memcpy(live->requests, requests, count * sizeof(*requests));
 	live->losses = xzalloc(count * sizeof(*live->losses));
 	live->groups = xzalloc(count * sizeof(*live->groups));
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
 		live->groups[i].fd = -1;
+		largest = max_of(largest, requests[i].event->type->size);
+	}
+	live->data = xzalloc(largest);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->with_owner = needs_owner(live);
@@ -268,6 +272,7 @@ void live_close(struct live *live)
 	free(live->requests);
 	free(live->losses);
 	free(live->groups);
+	free(live->data);
 	free(live);
 }
 
@@ -283,6 +288,16 @@ int live_follow(struct live *live, uint32_t pid)
 
 /* --- reading ------------------------------------------------------------------------------------------------------- */
 
+/* The buffer is read-only memory: what the program adds needs a copy. */
+static void complete(struct live *live, const struct event *event, struct record *record)
+{
+	if (!event->complete)
+		return;
+	memcpy(live->data, record->parts[EVENT_PART_DATA], event->type->size);
+	event->complete(&live->head, live->data);
+	record->parts[EVENT_PART_DATA] = live->data;
+}
+
 static int on_event(void *context, void *data, size_t size)
 {
 	struct live *live = context;
@@ -294,6 +309,7 @@ static int on_event(void *context, void *data, size_t size)
 		return 0;
 	if (live->head.time_ns)
 		live->head.time_ns += live->boot_to_real_ns;
+	complete(live, live->requests[request].event, &record);
 	live->sink.event(live->sink.context, (unsigned)request, &record);
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
 }

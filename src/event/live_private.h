@@ -33,4 +33,5 @@ struct live {
 	unsigned batch;
 	uint64_t boot_to_real_ns;
 	struct event_head head;
+	void *data; /* a copy of what follows it, for events that the program completes */
 };

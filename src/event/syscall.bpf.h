@@ -58,8 +58,10 @@ static __always_inline unsigned long event_syscall_arg(struct pt_regs *regs, int
 		return BPF_CORE_READ(kernel, dx);
 	case 3:
 		return BPF_CORE_READ(kernel, r10);
-	default:
+	case 4:
 		return BPF_CORE_READ(kernel, r8);
+	default:
+		return BPF_CORE_READ(kernel, r9);
 	}
 #else
 	/* The first argument's register carries the result in the end. */

@@ -531,6 +531,7 @@ struct pt_regs___kernel {
 	unsigned long dx;
 	unsigned long r10;
 	unsigned long r8;
+	unsigned long r9;
 	u64 regs[31];
 	u64 orig_x0;
 	int syscallno;

@@ -88,17 +88,27 @@ int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, u
 	return 0;
 }
 
-/* The C library knows them all; beyond 255 there are none. */
+#define ERRNO_MAX 255
+
+/* The C library knows them all, but for those with which a system call asks the kernel to begin it again. */
 static void load_errno_names(struct enum_names *names)
 {
-	static struct enum_name items[256];
+	static const struct enum_name again[] = {
+		{512, "ERESTARTSYS", NULL},
+		{513, "ERESTARTNOINTR", NULL},
+		{514, "ERESTARTNOHAND", NULL},
+		{516, "ERESTART_RESTARTBLOCK", NULL},
+	};
+	static struct enum_name items[ERRNO_MAX + ARRAY_SIZE(again)];
 
-	for (int i = 1; i < (int)ARRAY_SIZE(items); i++) {
+	for (int i = 1; i <= ERRNO_MAX; i++) {
 		const char *name = strerrorname_np(i);
 
 		if (name)
 			items[names->count++] = (struct enum_name){.value = (uint64_t)i, .name = name};
 	}
+	memcpy(&items[names->count], again, sizeof(again));
+	names->count += ARRAY_SIZE(again);
 	names->items = items;
 }
 

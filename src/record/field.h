@@ -100,7 +100,8 @@ struct field {
 	const char *unit;                  /* after the number, where the kind does not say it: "B/s", "packets" */
 	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS */
 	const struct record_type *element; /* of KIND_LIST */
-	bool single;                       /* of KIND_LIST: there is at most one, and it is written without brackets */
+	bool made;   /* by the program, from the rest of an event: the kernel neither filters nor groups by it */
+	bool single; /* of KIND_LIST: there is at most one, and it is written without brackets */
 };
 
 struct record_type {

@@ -186,7 +186,7 @@ static bool add_keys(const struct session *session, unsigned request, struct eve
 		if (ref.part == EVENT_PART_EXTRA)
 			fits = add_extra_key(config, ref.field->offset);
 		else
-			fits = ref.field->kind != KIND_TIME &&
+			fits = ref.field->kind != KIND_TIME && event_field_offset(ref) >= 0 &&
 			       add_key(config, (uint32_t)event_field_offset(ref), ref.field->size);
 		if (!fits)
 			return false;
