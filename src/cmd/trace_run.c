@@ -222,6 +222,7 @@ static int attach(struct run *run)
 	run->session.stacks.read = live_read_stack;
 	run->session.stacks.source = run->live;
 	tell_gaps(run);
+	run->session.shown_ns = clock_real_ns();
 	log_info("ready");
 	return 0;
 }
@@ -268,7 +269,10 @@ static int run_recorded(struct run *run)
 	_cleanup_(recording_closep) struct recording *recording = NULL;
 	_cleanup_(recorded_closep) struct recorded *recorded = NULL;
 	struct time_range range;
-	int r = input_open(&run->options->input, &recording, &range, &run->why);
+	int r;
+
+	run->session.span_ns = run->interval_ns;
+	r = input_open(&run->options->input, &recording, &range, &run->why);
 
 	if (r == 0)
 		r = recorded_open(recording, &range, run->session.requests, run->session.count, &recorded, &run->why);

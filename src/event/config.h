@@ -13,6 +13,8 @@
 /* Room for one key: an address with its family, rounded up. */
 #define EVENT_KEY_ROOM  24
 #define EVENT_SLOTS_MAX 66
+/* Further fields that are added up. */
+#define EVENT_ADDS_MAX 4
 /* Rooms for events under construction on one processor: a process, a softirq, an interrupt, and one to spare. */
 #define EVENT_ROOMS 4
 
@@ -65,6 +67,13 @@ struct event_key {
 	__u16 size; /* 1, 2, 4, 8, 16 or 17 */
 };
 
+/* A number that is added up besides the first one. */
+struct event_added {
+	__u16 offset;
+	__u8 form;
+	__u8 flags;
+};
+
 enum event_mode {
 	EVENT_STREAM, /* every event to the program */
 	EVENT_COUNT,
@@ -100,6 +109,8 @@ struct event_config {
 	__u32 slot_count; /* of a linear histogram, without the two ends */
 	__s64 slot_first;
 	__s64 slot_width;
+	__u32 add_count; /* only without slots, in whose place their sums are */
+	struct event_added adds[EVENT_ADDS_MAX];
 	struct event_term terms[EVENT_TERMS_MAX];
 };
 

@@ -374,9 +374,11 @@ static __noinline __maybe_unused int event_add(const volatile struct event_confi
 		bpf_map_update_elem(map, key, (const void *)&event_no_group, BPF_NOEXIST);
 		group = bpf_map_lookup_elem(map, key);
 	}
-	if (group)
+	if (group) {
 		event_group_add(config, group, value);
-	else
+		event_group_add_fields(config, group, event);
+	} else {
 		__sync_fetch_and_add(&losses->groups, 1);
+	}
 	return 0;
 }

@@ -97,6 +97,20 @@ static __always_inline void event_raise(__u64 *at, __u64 value)
 	}
 }
 
+/* Fields besides the first; an unknown one adds nothing. */
+static __always_inline void event_group_add_fields(const volatile struct event_config *config,
+						   struct event_group *group, const char *event)
+{
+	for (__u32 i = 0; i < EVENT_ADDS_MAX; i++) {
+		__s64 value = 0;
+
+		if (i >= config->add_count)
+			break;
+		if (event_load(event + config->adds[i].offset, config->adds[i].form, config->adds[i].flags, &value))
+			__sync_fetch_and_add(&group->slots[i], value);
+	}
+}
+
 /*
  * Programs of one event may interrupt each other in the middle of this. What is added is added in one step, and the
  * extremes are kept so that both of them only grow from zero, which is what a group begins with.

@@ -18,7 +18,7 @@ static uint32_t value_size(const struct event_config *config)
 	case EVENT_COUNT:
 		return sizeof(uint64_t);
 	case EVENT_SUM:
-		return offsetof(struct event_group, slots);
+		return offsetof(struct event_group, slots) + config->add_count * (uint32_t)sizeof(uint64_t);
 	default:
 		return sizeof(struct event_group);
 	}

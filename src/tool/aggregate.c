@@ -19,12 +19,17 @@ struct figures {
 	double avg_real;
 	struct list hist;
 	uint64_t time_ns;
-	int64_t sums[AGGREGATE_EVENTS_MAX];
+	int64_t sums[AGGREGATE_EVENTS_MAX]; /* of single events, or of further fields */
+	uint64_t count_rate;
+	uint64_t sum_rate;
+	double share;
+	uint64_t classes[AGGREGATE_CLASSES_MAX];
 };
 
 struct refs {
 	struct field_ref value;
 	struct field_ref keys[EVENT_KEYS_MAX];
+	struct field_ref adds[EVENT_ADDS_MAX];
 };
 
 struct aggregate {
@@ -37,6 +42,7 @@ struct aggregate {
 	struct field value_field; /* of the first event that has it */
 	struct map groups;        /* keys -> struct event_group */
 	uint64_t lost;
+	uint64_t span_ns;
 	VEC(struct hist_slot) slots; /* of the rows that are being handed out */
 };
 
@@ -96,6 +102,56 @@ static void add_average(struct aggregate *aggregate)
 		add_figure(aggregate, "avg", "sum divided by count", offsetof(struct figures, avg));
 }
 
+static void add_sums(struct aggregate *aggregate)
+{
+	const struct aggregate_table *table = aggregate->spec.table;
+
+	for (unsigned i = 0; i < AGGREGATE_EVENTS_MAX; i++)
+		if (aggregate->spec.sums[i])
+			add_figure(aggregate, aggregate->spec.sums[i], "of one kind of event",
+				   offsetof(struct figures, sums) + i * (uint32_t)sizeof(int64_t));
+	for (unsigned i = 0; table && i < EVENT_ADDS_MAX && table->adds[i]; i++) {
+		struct field field = *aggregate->refs[0].adds[i].field;
+
+		field.store = STORE_I64;
+		field.size = sizeof(int64_t);
+		field.offset = offsetof(struct figures, sums) + i * (uint32_t)sizeof(int64_t);
+		field.hidden = field.zero_is_unknown = false;
+		row_layout_add_after(&aggregate->layout, &field, aggregate->key_size);
+	}
+}
+
+/* What a table shows besides. */
+static void add_table(struct aggregate *aggregate)
+{
+	static const struct field rate = FIELD(struct figures, count_rate, COUNT, "how many a second", .unit = "/s");
+	static const struct field share = FIELD(struct figures, share, RATIO, "of the count of the rows beside it");
+	const struct aggregate_table *table = aggregate->spec.table;
+
+	if (table->rates) {
+		row_layout_add_after(&aggregate->layout, &rate, aggregate->key_size);
+		if (aggregate->spec.kind != AGGREGATE_COUNT) {
+			struct field field = figure_field(aggregate, "sum_rate", "all together, a second",
+							  offsetof(struct figures, sum_rate));
+
+			field.store = STORE_U64;
+			row_layout_add_after(&aggregate->layout, &field, aggregate->key_size);
+		}
+	}
+	if (table->share_keys)
+		row_layout_add_after(&aggregate->layout, &share, aggregate->key_size);
+	for (unsigned i = 0; table->classes && i < AGGREGATE_CLASSES_MAX && table->classes[i].name; i++)
+		row_layout_add_after(
+			&aggregate->layout,
+			&(struct field){.name = table->classes[i].name,
+					.help = "how many of this size",
+					.kind = KIND_COUNT,
+					.store = STORE_U64,
+					.offset = offsetof(struct figures, classes) + i * (uint32_t)sizeof(uint64_t),
+					.size = sizeof(uint64_t)},
+			aggregate->key_size);
+}
+
 static void make_type(struct aggregate *aggregate)
 {
 	static const struct field count = FIELD(struct figures, count, COUNT, "how many");
@@ -106,10 +162,7 @@ static void make_type(struct aggregate *aggregate)
 
 	aggregate->key_size = (aggregate->layout.size + 7) / 8 * 8;
 	row_layout_add_after(&aggregate->layout, &count, aggregate->key_size);
-	for (unsigned i = 0; i < AGGREGATE_EVENTS_MAX; i++)
-		if (aggregate->spec.sums[i])
-			add_figure(aggregate, aggregate->spec.sums[i], "of one kind of event",
-				   offsetof(struct figures, sums) + i * (uint32_t)sizeof(int64_t));
+	add_sums(aggregate);
 	if (kind != AGGREGATE_COUNT)
 		add_figure(aggregate, "sum", "all together", offsetof(struct figures, sum));
 	if (kind == AGGREGATE_STATS || kind == AGGREGATE_HIST || kind == AGGREGATE_LHIST) {
@@ -119,6 +172,8 @@ static void make_type(struct aggregate *aggregate)
 	}
 	if (kind == AGGREGATE_HIST || kind == AGGREGATE_LHIST)
 		row_layout_add_after(&aggregate->layout, &hist, aggregate->key_size);
+	if (aggregate->spec.table)
+		add_table(aggregate);
 	row_layout_add_after(&aggregate->layout, &time, aggregate->key_size);
 	aggregate->type = (struct record_type){.name = "aggregate",
 					       .help = "events added up",
@@ -221,6 +276,23 @@ static int find_value(struct aggregate *aggregate, const struct shape *shapes, u
 	return 0;
 }
 
+static int find_added(struct aggregate *aggregate, const struct shape *shapes, unsigned count, struct why *why)
+{
+	const struct aggregate_table *table = aggregate->spec.table;
+
+	for (unsigned i = 0; table && i < EVENT_ADDS_MAX && table->adds[i]; i++) {
+		int r = find_in_all("field to add up", table->adds[i], shapes, count, &aggregate->refs[0].adds[i],
+				    sizeof(struct refs), why);
+
+		if (r < 0)
+			return r;
+		if (!aggregate->refs[0].adds[i].field ||
+		    event_number_form(aggregate->refs[0].adds[i].field) == EVENT_FORM_NONE)
+			return why_set(why, -EINVAL, "%s is not a number that can be added up", table->adds[i]);
+	}
+	return 0;
+}
+
 static void aggregate_closep(struct aggregate **aggregate)
 {
 	aggregate_close(*aggregate);
@@ -242,6 +314,8 @@ int aggregate_open(const struct aggregate_spec *spec, const struct shape *shapes
 	r = find_keys(aggregate, shapes, count, why);
 	if (r == 0)
 		r = find_value(aggregate, shapes, count, why);
+	if (r == 0)
+		r = find_added(aggregate, shapes, count, why);
 	if (r < 0)
 		return r;
 	make_type(aggregate);
@@ -269,6 +343,16 @@ struct field_ref aggregate_value(const struct aggregate *aggregate, unsigned req
 struct field_ref aggregate_key(const struct aggregate *aggregate, unsigned request, size_t key)
 {
 	return aggregate->refs[request].keys[key];
+}
+
+struct field_ref aggregate_added(const struct aggregate *aggregate, unsigned request, unsigned index)
+{
+	return aggregate->refs[request].adds[index];
+}
+
+void aggregate_set_span(struct aggregate *aggregate, uint64_t span_ns)
+{
+	aggregate->span_ns = span_ns;
 }
 
 /* --- adding -------------------------------------------------------------------------------------------------------- */
@@ -315,6 +399,20 @@ static unsigned slot_of(const struct aggregate *aggregate, int64_t value)
 	return slot > count ? count + 1 : (unsigned)slot;
 }
 
+static void add_fields(const struct aggregate *aggregate, unsigned request, const struct record *record,
+		       struct event_group *one)
+{
+	const struct aggregate_table *table = aggregate->spec.table;
+
+	for (unsigned i = 0; table && i < EVENT_ADDS_MAX && table->adds[i]; i++) {
+		struct field_ref ref = aggregate->refs[request].adds[i];
+		struct value value = ref.field ? record_get(record, ref) : (struct value){.class = VALUE_UNKNOWN};
+
+		if (value.class != VALUE_UNKNOWN)
+			one->slots[i] = value.class == VALUE_INT ? (uint64_t)value.sint : value.uint;
+	}
+}
+
 void aggregate_add(struct aggregate *aggregate, unsigned request, const struct record *record)
 {
 	struct event_group one = {.count = 1};
@@ -331,6 +429,7 @@ void aggregate_add(struct aggregate *aggregate, unsigned request, const struct r
 		if (aggregate_mode(&aggregate->spec) >= EVENT_LOG2)
 			one.slots[slot_of(aggregate, one.sum)] = 1;
 	}
+	add_fields(aggregate, request, record, &one);
 	aggregate_merge(aggregate, request, record, &one);
 }
 
@@ -417,20 +516,82 @@ static void add_slots(struct aggregate *aggregate, const struct event_group *gro
 struct entry {
 	const void *key;
 	const struct event_group *group;
-	bool by_sum;
-	uint32_t key_size;
+	const struct aggregate *aggregate;
+	uint64_t beside; /* count of all rows with the same first keys */
 };
+
+static int compare_keys(const struct entry *x, const struct entry *y, size_t count)
+{
+	const struct field *fields = x->aggregate->layout.fields.items;
+
+	for (size_t i = 0; i < count; i++) {
+		struct value a = field_get(&fields[i], x->key), b = field_get(&fields[i], y->key);
+		int order = (int)a.class - (int)b.class;
+
+		if (order == 0 && a.class == VALUE_UINT)
+			order = a.uint < b.uint ? -1 : a.uint > b.uint;
+		else if (order == 0 && a.class == VALUE_TEXT)
+			order = memcmp(a.text, b.text, min_of(a.len, b.len)) ?: (int)a.len - (int)b.len;
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+static int by_keys(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return compare_keys(x, y, x->aggregate->key_count)
+		       ?: memcmp(x->key, y->key, max_of(x->aggregate->key_size, 8u));
+}
 
 /* Largest first; rows that are equal keep an order of their own. */
 static int by_size(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int64_t of_x = x->by_sum ? x->group->sum : (int64_t)x->group->count;
-	int64_t of_y = y->by_sum ? y->group->sum : (int64_t)y->group->count;
+	enum aggregate_kind kind = x->aggregate->spec.kind;
+	bool by_sum = kind == AGGREGATE_SUM || kind == AGGREGATE_TOP;
+	int64_t of_x = by_sum ? x->group->sum : (int64_t)x->group->count;
+	int64_t of_y = by_sum ? y->group->sum : (int64_t)y->group->count;
 
 	if (of_x != of_y)
 		return of_x < of_y ? 1 : -1;
-	return memcmp(x->key, y->key, x->key_size);
+	return memcmp(x->key, y->key, max_of(x->aggregate->key_size, 8u));
+}
+
+/* Rows with the same first keys stand together. */
+static void count_beside(struct entry *entries, size_t count, unsigned keys)
+{
+	for (size_t i = 0, end; i < count; i = end) {
+		uint64_t sum = 0;
+
+		for (end = i; end < count && compare_keys(&entries[i], &entries[end], keys) == 0; end++)
+			sum += entries[end].group->count;
+		for (size_t k = i; k < end; k++)
+			entries[k].beside = sum;
+	}
+}
+
+static uint64_t a_second(int64_t value, uint64_t span_ns)
+{
+	return span_ns ? (uint64_t)((double)value * 1e9 / (double)span_ns + 0.5) : UINT64_MAX;
+}
+
+static void fill_table(const struct aggregate *aggregate, const struct entry *entry, struct figures *figures)
+{
+	const struct aggregate_table *table = aggregate->spec.table;
+	unsigned slot = 0;
+
+	figures->count_rate = a_second((int64_t)entry->group->count, aggregate->span_ns);
+	figures->sum_rate = a_second(entry->group->sum, aggregate->span_ns);
+	if (table->share_keys)
+		figures->share = (double)entry->group->count / (double)entry->beside;
+	for (unsigned i = 0; i < EVENT_ADDS_MAX && table->adds[i]; i++)
+		figures->sums[i] = (int64_t)entry->group->slots[i];
+	for (unsigned i = 0; table->classes && i < AGGREGATE_CLASSES_MAX && table->classes[i].name; i++)
+		for (; slot < EVENT_SLOTS_MAX && hist_log2_slot(slot).lo < table->classes[i].below; slot++)
+			figures->classes[i] += entry->group->slots[slot];
 }
 
 static void hand_out(struct aggregate *aggregate, const struct entry *entry, char *row, uint64_t time_ns)
@@ -452,21 +613,25 @@ static void hand_out(struct aggregate *aggregate, const struct entry *entry, cha
 		figures->sums[i] = (int64_t)group->slots[i];
 	if (aggregate_mode(&aggregate->spec) >= EVENT_LOG2)
 		add_slots(aggregate, group, &figures->hist);
+	if (aggregate->spec.table)
+		fill_table(aggregate, entry, figures);
 }
 
 size_t aggregate_take(struct aggregate *aggregate, uint64_t time_ns, void (*fn)(const void *row, void *context),
 		      void *context)
 {
 	_cleanup_free_ char *row = xzalloc(aggregate->type.size);
-	bool by_sum = aggregate->spec.kind == AGGREGATE_SUM || aggregate->spec.kind == AGGREGATE_TOP;
+	const struct aggregate_table *table = aggregate->spec.table;
 	VEC(struct entry) entries = {};
 	const void *key;
 	size_t at = 0, shown;
 	void *value;
 
 	while (map_next(&aggregate->groups, &at, &key, &value))
-		vec_push(&entries, (struct entry){key, value, by_sum, max_of(aggregate->key_size, 8u)});
-	vec_sort(&entries, by_size);
+		vec_push(&entries, (struct entry){.key = key, .group = value, .aggregate = aggregate});
+	vec_sort(&entries, table ? by_keys : by_size);
+	if (table)
+		count_beside(entries.items, entries.count, table->share_keys);
 	shown = aggregate->spec.rows ? min_of(entries.count, (size_t)aggregate->spec.rows) : entries.count;
 	for (size_t i = 0; i < shown; i++) {
 		hand_out(aggregate, &entries.items[i], row, time_ns);

@@ -30,6 +30,22 @@ struct aggregate_label {
 	const void *context;
 };
 
+/* Values below a power of two, from the class before on. */
+struct aggregate_class {
+	const char *name;
+	uint64_t below;
+};
+
+#define AGGREGATE_CLASSES_MAX 6
+
+/* Rows as a table, in the order of their keys, with figures besides those of the kind. */
+struct aggregate_table {
+	const char *adds[EVENT_ADDS_MAX]; /* further fields that are added up (of AGGREGATE_SUM and _STATS) */
+	bool rates;                       /* count and sum for a second: count_rate, sum_rate */
+	unsigned share_keys;              /* share of the count of all rows that have the same first so many keys */
+	const struct aggregate_class *classes; /* of AGGREGATE_HIST: columns instead of bars; the last has no name */
+};
+
 struct aggregate_spec {
 	enum aggregate_kind kind;
 	const char *value; /* field; NULL for counts */
@@ -39,6 +55,7 @@ struct aggregate_spec {
 	const struct aggregate_label *label; /* NULL: all keys are fields */
 	int64_t first, last, step;           /* of a linear histogram */
 	uint64_t rows;                       /* the first so many; 0: all */
+	const struct aggregate_table *table; /* NULL: only what the kind has */
 };
 
 struct aggregate;
@@ -51,6 +68,8 @@ void aggregate_close(struct aggregate *aggregate);
 /* The field of a request's events that is added up, or which is a key; .field is NULL when they have none. */
 struct field_ref aggregate_value(const struct aggregate *aggregate, unsigned request);
 struct field_ref aggregate_key(const struct aggregate *aggregate, unsigned request, size_t key);
+/* A further field that is added up. */
+struct field_ref aggregate_added(const struct aggregate *aggregate, unsigned request, unsigned index);
 /* How the kernel is to do it. */
 enum event_mode aggregate_mode(const struct aggregate_spec *spec);
 unsigned aggregate_slot_count(const struct aggregate_spec *spec);
@@ -65,6 +84,8 @@ uint64_t aggregate_lost(const struct aggregate *aggregate);
 
 /* The type of the rows: keys, then figures. */
 const struct record_type *aggregate_type(const struct aggregate *aggregate);
+/* How long the events were added up that will be taken next, for rates; 0 is unknown. */
+void aggregate_set_span(struct aggregate *aggregate, uint64_t span_ns);
 /* Calls fn for every row in order, then forgets them; returns how many. */
 size_t aggregate_take(struct aggregate *aggregate, uint64_t time_ns, void (*fn)(const void *row, void *context),
 		      void *context);

@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "event/filter.h"
 #include "record/expr.h"
+#include "tool/draw.h"
 #include "tool/session.h"
-#include "view/format.h"
 
 #define NEEDS_OF_ALL (~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK))
 
@@ -222,6 +222,15 @@ static void make_aggregation(struct session *session, unsigned request)
 		trial.value_offset = (uint16_t)event_field_offset(value);
 		trial.value_form = (uint8_t)event_number_form(value.field);
 		trial.value_flags = event_number_flags(value.field);
+	}
+	for (unsigned i = 0; spec->table && i < EVENT_ADDS_MAX && spec->table->adds[i]; i++) {
+		struct field_ref added = aggregate_added(session->aggregate, request, i);
+
+		if (!added.field || event_field_offset(added) < 0)
+			return;
+		trial.adds[trial.add_count++] = (struct event_added){.offset = (uint16_t)event_field_offset(added),
+								     .form = (uint8_t)event_number_form(added.field),
+								     .flags = event_number_flags(added.field)};
 	}
 	trial.slot_count = aggregate_slot_count(spec);
 	trial.slot_first = spec->first;
@@ -442,51 +451,26 @@ void session_group(void *context, unsigned request, struct record *record, const
 
 /* --- groups -------------------------------------------------------------------------------------------------------- */
 
-/* "comm nginx, rport 443", above a histogram. */
-static void add_keys_text(const struct session *session, const void *row, struct buf *out)
-{
-	const struct record_type *type = aggregate_type(session->aggregate);
-
-	for (size_t i = 0; i < aggregate_key_count(session->aggregate); i++) {
-		struct value value = field_get(&type->fields[i], row);
-
-		buf_add_format(out, "%s%s ", i ? ", " : "", type->fields[i].name);
-		format_add_value(out, &type->fields[i], &value);
-	}
-}
-
-static void draw_hist(struct session *session, const void *row)
-{
-	struct out *out = output_out(session->output);
-	const struct list *hist = aggregate_hist(session->aggregate, row);
-
-	if (aggregate_key_count(session->aggregate)) {
-		add_keys_text(session, row, &out->pending);
-		out_end_line(out);
-	}
-	hist_print(out, aggregate_hist_field(session->aggregate), hist->items, hist->count);
-	out_end_line(out);
-}
-
 static void show_row(const void *row, void *context)
 {
 	struct session *session = context;
 	const struct output_options *output = &session->options->output;
-	bool is_hist = aggregate_mode(&session->plan->aggregate) >= EVENT_LOG2;
+	bool is_text = !output->json && !output->csv && !output->format && !session->plan->aggregate.table;
+	struct record record = RECORD_OF(row);
 
-	if (is_hist && !output->json && !output->csv && !output->format) {
-		draw_hist(session, row);
-	} else {
-		struct record record = RECORD_OF(row);
-
+	if (is_text && aggregate_mode(&session->plan->aggregate) >= EVENT_LOG2)
+		draw_hist(session->aggregate, row, output_out(session->output));
+	else if (is_text && draw_has_stack(session->aggregate))
+		draw_stack(session->aggregate, row, output_out(session->output));
+	else
 		(void)output_record(session->output, &record);
-	}
 }
 
 void session_show_groups(struct session *session)
 {
 	const struct output_options *output = &session->options->output;
 	bool is_text = !output->json && !output->csv && !output->format;
+	uint64_t now = clock_real_ns();
 
 	if (!session->aggregate)
 		return;
@@ -495,5 +479,8 @@ void session_show_groups(struct session *session)
 		(void)output_flush(session->output);
 		out_end_line(output_out(session->output));
 	}
-	(void)aggregate_take(session->aggregate, clock_real_ns(), show_row, session);
+	aggregate_set_span(session->aggregate, session->shown_ns ? now - session->shown_ns : session->span_ns);
+	if (session->shown_ns)
+		session->shown_ns = now;
+	(void)aggregate_take(session->aggregate, now, show_row, session);
 }

@@ -30,6 +30,8 @@ struct session {
 	struct cgroups cgroups;
 	struct stacks stacks;
 	uint64_t intervals;  /* shown so far */
+	uint64_t shown_ns;   /* when adding up began, or the last interval was shown; 0 of a recording */
+	uint64_t span_ns;    /* of a recording: its intervals */
 	struct store *store; /* where events are kept as well; NULL: nowhere */
 	struct store_table *tables[TOOL_EVENTS_MAX];
 	int kept; /* what keeping them came to */

@@ -55,6 +55,7 @@ struct tool {
 	uint64_t rows;
 	uint64_t interval_ns;                   /* shown this often when the user does not say */
 	const char *sums[AGGREGATE_EVENTS_MAX]; /* a figure for each event, see aggregate.h */
+	const struct aggregate_table *table;    /* further figures */
 	/* Options of its own; all NULL or 0 when it has none. */
 	const struct option_spec *options;
 	size_t config_size;

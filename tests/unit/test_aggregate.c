@@ -161,6 +161,70 @@ TEST(a_key_may_be_a_label)
 	CHECK_EQ_TEXT(rows.text.items[1], "letter=- count=1 sum=1");
 }
 
+TEST(a_table_has_rates_shares_and_classes_in_the_order_of_its_keys)
+{
+	static const struct aggregate_class classes[] = {{"small", 64}, {"large", 1 << 20}, {}};
+	static const struct aggregate_table table = {.rates = true, .share_keys = 1, .classes = classes};
+	struct shape shape = event_shape(event_find("sock.send"));
+	char *keys[] = {(char *)"comm", (char *)"cpu"};
+	struct aggregate_spec spec = {.kind = AGGREGATE_HIST, .value = "bytes", .by = {1, keys}, .table = &table};
+	_cleanup_(rows_done) struct rows rows = {};
+	struct why why = {};
+
+	CHECK_EQ_INT(aggregate_open(&spec, &shape, 1, &rows.aggregate, &why), 0);
+	for (unsigned i = 0; i < 4; i++)
+		add(&rows, "b", 64);
+	add(&rows, "a", 63);
+	add(&rows, "a", 0);
+	add(&rows, "a", 6000);
+	aggregate_set_span(rows.aggregate, 2000000000);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 2);
+	CHECK_EQ_TEXT(rows.text.items[0], "comm=a count=3 sum=6063 min=0 max=6000 avg=2021 count_rate=2 sum_rate=3032 "
+					  "share=- small=2 large=1");
+	CHECK_EQ_TEXT(rows.text.items[1], "comm=b count=4 sum=256 min=64 max=64 avg=64 count_rate=2 sum_rate=128 "
+					  "share=- small=0 large=4");
+	/* Nobody said how long it took. */
+	aggregate_set_span(rows.aggregate, 0);
+	add(&rows, "a", 1);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 1);
+	CHECK_EQ_TEXT(rows.text.items[2], "comm=a count=1 sum=1 min=1 max=1 avg=1 count_rate=- sum_rate=- share=- "
+					  "small=1 large=0");
+}
+
+static void see_share(const void *row, void *context)
+{
+	const struct record_type *type = aggregate_type(((struct rows *)context)->aggregate);
+
+	for (uint32_t i = 0; i < type->field_count; i++)
+		if (strcmp(type->fields[i].name, "share") == 0)
+			vec_push(&((struct rows *)context)->text,
+				 xasprintf("%.2f", field_get(&type->fields[i], row).real));
+}
+
+TEST(a_share_is_of_the_rows_with_the_same_first_keys)
+{
+	static const struct aggregate_table table = {.share_keys = 1, .adds = {"bytes"}};
+	struct shape shape = event_shape(event_find("sock.send"));
+	char *keys[] = {(char *)"proto", (char *)"comm"};
+	struct aggregate_spec spec = {.kind = AGGREGATE_STATS, .value = "bytes", .by = {2, keys}, .table = &table};
+	static const char *const wanted[] = {"0.25", "0.75"};
+	_cleanup_(rows_done) struct rows rows = {};
+	struct why why = {};
+
+	CHECK_EQ_INT(aggregate_open(&spec, &shape, 1, &rows.aggregate, &why), 0);
+	add(&rows, "b", 3);
+	add(&rows, "a", 5);
+	add(&rows, "b", 7);
+	add(&rows, "b", 7);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see_share, &rows), 2);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		CHECK_EQ_TEXT(rows.text.items[i], wanted[i]);
+	add(&rows, "b", 3);
+	add(&rows, "b", 7);
+	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 1);
+	CHECK_EQ_TEXT(rows.text.items[2], "proto=- comm=b count=2 bytes=10 sum=10 min=3 max=7 avg=5 share=-");
+}
+
 static const struct aggregate *seen_by; /* the callback of a list has no room for it */
 
 static void see_slots(const void *row, void *context)

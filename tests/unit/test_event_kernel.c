@@ -261,9 +261,11 @@ static void add_as_kernel(const struct event_config *config, struct kernel_group
 	vec_each(&groups->items, one)
 		if (memcmp(one->key, fresh.key, sizeof(fresh.key)) == 0) {
 			event_group_add(config, &one->group, value);
+			event_group_add_fields(config, &one->group, event);
 			return;
 		}
 	event_group_add(config, &fresh.group, value);
+	event_group_add_fields(config, &fresh.group, event);
 	vec_push(&groups->items, fresh);
 }
 
@@ -359,6 +361,22 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	return alone;
 }
 
+/* Two further fields that can be added up, where sums are wanted and the event has such. */
+static void choose_added(const struct event *event, struct aggregate_spec *spec, struct aggregate_table *table)
+{
+	unsigned count = 0;
+
+	if (spec->kind != AGGREGATE_SUM && spec->kind != AGGREGATE_STATS)
+		return;
+	for (unsigned i = 0; i < 10 && count < 2; i++) {
+		const struct field *field = choose_field(event);
+
+		if (event_number_form(field) != EVENT_FORM_NONE && field->kind != KIND_TIME)
+			table->adds[count++] = field->name;
+	}
+	spec->table = count ? table : NULL;
+}
+
 TEST(the_kernel_and_the_program_add_up_alike)
 {
 	static const enum aggregate_kind kinds[] = {AGGREGATE_COUNT, AGGREGATE_SUM, AGGREGATE_STATS, AGGREGATE_HIST,
@@ -371,6 +389,7 @@ TEST(the_kernel_and_the_program_add_up_alike)
 		for (unsigned i = 0; i < 25; i++) {
 			const struct field *value = choose_field(*event);
 			char *by[3] = {};
+			struct aggregate_table table = {};
 			struct aggregate_spec spec = {.kind = kinds[choose(ARRAY_SIZE(kinds))],
 						      .value = value->name,
 						      .first = choose(2) ? 0 : 100,
@@ -384,6 +403,8 @@ TEST(the_kernel_and_the_program_add_up_alike)
 			for (size_t k = 0; k < spec.by.count; k++)
 				by[k] = (char *)choose_field(*event)->name;
 			spec.by.items = by;
+			if (choose(2))
+				choose_added(*event, &spec, &table);
 			buf_clear(&where);
 			buf_add_text(&where, choose(2) ? "cpu >= 0" : "lport != 443 or comm ~ \"nginx*\"");
 			unit_note("%s, kind %d of %s by %s %s %s", (*event)->name, (int)spec.kind, value->name,
