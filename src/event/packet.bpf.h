@@ -15,10 +15,14 @@
 #define ETH_P_IP   0x0800
 #define ETH_P_IPV6 0x86dd
 
-/* Extension headers of IPv6 that are stepped over, and how many of them. */
+/* skb->pkt_type of what is for this host. */
+#define PACKET_HOST 0
+
+/* Of IPv6: extension headers that are stepped over, how many of them, and its ICMP. */
 #define IPPROTO_HOPOPTS       0
 #define IPPROTO_ROUTING       43
 #define IPPROTO_FRAGMENT      44
+#define IPPROTO_ICMPV6        58
 #define IPPROTO_DSTOPTS       60
 #define PACKET_EXTENSIONS_MAX 4
 
@@ -134,6 +138,40 @@ static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff
 static __always_inline bool packet_read(struct packet *packet, struct sk_buff *skb)
 {
 	return packet_read_at(packet, skb, skb->network_header);
+}
+
+/*
+ * Whether an arriving packet is of that protocol, or of the other for IPv6, without reading more than needed: programs that
+ * see every packet begin with it. data is the IP header here.
+ */
+static __always_inline bool packet_arrives_with(struct sk_buff *skb, __u8 proto, __u8 proto6)
+{
+	__be16 family = skb->protocol;
+	__u8 next = 0;
+
+	if (family == bpf_htons(ETH_P_IP)) {
+		bpf_probe_read_kernel(&next, sizeof(next), skb->data + 9);
+		return next == proto;
+	}
+	if (family == bpf_htons(ETH_P_IPV6)) {
+		bpf_probe_read_kernel(&next, sizeof(next), skb->data + 6);
+		return next == proto6;
+	}
+	return false;
+}
+
+/* Where the part of a packet ends that lies at skb->head, as an offset from there. */
+static __always_inline __u32 packet_linear_end(struct sk_buff *skb)
+{
+	return (__u32)(skb->data - skb->head) + skb->len - skb->data_len;
+}
+
+static __always_inline void packet_set_dev(struct event_head *head, char *name, struct net_device *dev)
+{
+	if (!dev)
+		return;
+	bpf_probe_read_kernel_str(name, PACKET_DEV_LEN, dev->name);
+	head->netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
 }
 
 /* The TCP header of a packet that was read; false when it has none. */

@@ -21,8 +21,9 @@ static const struct enum_name state_names[] = {
 struct enum_names socket_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
 
 static const struct enum_name proto_names[] = {
-	{IPPROTO_TCP, "tcp", NULL},   {IPPROTO_UDP, "udp", NULL},   {IPPROTO_UDPLITE, "udplite", NULL},
-	{IPPROTO_SCTP, "sctp", NULL}, {IPPROTO_DCCP, "dccp", NULL},
+	{IPPROTO_TCP, "tcp", NULL},       {IPPROTO_UDP, "udp", NULL},   {IPPROTO_UDPLITE, "udplite", NULL},
+	{IPPROTO_SCTP, "sctp", NULL},     {IPPROTO_DCCP, "dccp", NULL}, {IPPROTO_ICMP, "icmp", NULL},
+	{IPPROTO_ICMPV6, "icmpv6", NULL},
 };
 struct enum_names socket_proto_names = {proto_names, ARRAY_SIZE(proto_names), NULL};
 
