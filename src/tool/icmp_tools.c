@@ -5,8 +5,21 @@
 /* --- icmpsnoop --- */
 
 static const struct output_column icmpsnoop_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},   {"kind"}, {"sender"}, {"proto"},
-	{"laddr"},           {"lport"}, {"raddr"}, {"rport"}, {"mtu"},  {"error"},  {},
+	{"time_ns", "TIME"},
+	{"pid"},
+	{"comm"},
+	{"dir"},
+	{"kind"},
+	{"sender"},
+	{"proto"},
+	{"laddr"},
+	{"lport"},
+	{"raddr"},
+	{"rport"},
+	{"mtu"},
+	{"error"},
+	{"soft_error", "NOTED"},
+	{},
 };
 
 static const char *const icmpsnoop_examples[] = {
@@ -24,9 +37,9 @@ static const struct tool icmpsnoop_tool = {
 	.layer = "icmp",
 	.summary = "messages by ICMP that packets could not be delivered, and the sockets they hit",
 	.description =
-		"The addresses are those of the packet that the message is about. ERROR is what the socket was told; "
-		"a socket of UDP that is not connected, and a connection of TCP that is established, are mostly not "
-		"told.",
+		"The addresses are those of the packet that the message is about. ERROR is what the socket was told, "
+		"NOTED what a connection keeps for connect() or for its end. A socket of UDP that is not connected "
+		"hears nothing.",
 	.examples = icmpsnoop_examples,
 	.events = {"icmp.error"},
 	.columns = icmpsnoop_columns,
