@@ -3,12 +3,12 @@
 
 SERVERS ?= $(BUILD)/servers
 
-.PHONY: servers servers-nginx servers-apache test-servers
-##> servers      nginx and Apache httpd from Debian's sources, with and without hooks (minutes, once)
+.PHONY: servers servers-nginx servers-apache servers-stunnel test-servers
+##> servers      nginx, Apache httpd and stunnel from Debian's sources, with and without hooks (minutes, once)
 servers:
 	@scripts/setup servers
 	@lab/servers/build $(SERVERS) all
-servers-nginx servers-apache: servers-%:
+servers-nginx servers-apache servers-stunnel: servers-%:
 	@scripts/setup servers
 	@lab/servers/build $(SERVERS) $*
 

@@ -44,6 +44,7 @@ struct exporter {
 	struct flow_sessions *sessions;
 	uint8_t *group_of;
 	struct out out;
+	VEC(uint64_t) starts;    /* of the open calls */
 	VEC(struct ended) ended; /* calls of the open segment: whose they are is known at its end */
 	uint64_t count;
 };
@@ -52,10 +53,11 @@ struct exporter {
 
 static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
 {
-	(void)context;
+	struct exporter *e = context;
+
 	(void)walk;
 	(void)fn;
-	(void)ticks;
+	vec_push(&e->starts, ticks);
 }
 
 static void add_json_name(struct buf *out, const char *name)
@@ -118,9 +120,9 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 {
 	struct exporter *e = context;
 	const struct walk_frame *frame = &walk->frames.items[walk->frames.count - 1];
+	uint64_t start = e->starts.items[--e->starts.count];
 
-	vec_push(&e->ended,
-		 (struct ended){frame->fn, (uint32_t)walk->frames.count - 1, frame->ticks, ticks - frame->ticks});
+	vec_push(&e->ended, (struct ended){frame->fn, (uint32_t)walk->frames.count - 1, start, ticks - start});
 	if (walk->root == SIZE_MAX || walk_at_root(walk) || walk->session != DEMUX_NONE)
 		flush(e, walk);
 }
@@ -150,6 +152,7 @@ static void export_calls(struct exporter *e)
 		out_end_line(&e->out);
 	}
 	vec_done(&e->ended);
+	vec_done(&e->starts);
 }
 
 /* --- place by place --- */

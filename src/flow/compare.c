@@ -8,6 +8,8 @@
 #define SEPARATE 0.9
 /* What most of the additional time is: the search goes on into a call that has this share of it. */
 #define MOST 0.6
+/* And what has at least this share is told beside it. */
+#define ALSO 0.2
 /* False alarms over all places that are looked at. */
 #define CHANCE 0.02
 /* Bad sessions are slower with at least this chance when one of each is drawn. */
@@ -235,7 +237,8 @@ static uint32_t follow_time(const struct comparison *c, uint32_t place)
 	for (;;) {
 		uint32_t next = largest_child(c, place);
 
-		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) &&
+		/* Between the threads' outermost functions, and between those that go from session to session, the largest. */
+		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) && !(!place && excess_ns(c, next) > 0) &&
 			      !(c->profile->places.items[place].is_dispatcher && excess_ns(c, next) > 0)))
 			return place;
 		place = next;
@@ -324,8 +327,12 @@ static void find_time(struct comparison *c, const struct compare_options *option
 	double factor = options->ratio > 0 ? options->ratio : 2;
 	double least = options->min_ns ? (double)options->min_ns : 1e6;
 	uint32_t inner, extra, place;
+	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
+	/* With few sessions nothing is sure; with more, it must not be chance that these ones took longer. */
+	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > CHANCE)
+		return;
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
 		return;
 	inner = follow_time(c, 0);
@@ -345,6 +352,28 @@ static void find_time(struct comparison *c, const struct compare_options *option
 	}
 	c->all.items[0].waits_in = waits_in;
 	c->all.items[0].confidence = max_of(c->all.items[0].confidence, sure);
+}
+
+/* A session that several threads worked for may have lost time with each of them. */
+static void find_more_time(struct comparison *c, double sure)
+{
+	const struct profile_place *places = c->profile->places.items;
+	uint32_t first = c->all.count && c->all.items[0].kind == DIVERGENCE_SLOWER ? c->all.items[0].place : 0,
+		 top = first;
+
+	while (top && places[top].parent && !places[places[top].parent].is_dispatcher)
+		top = places[top].parent;
+	for (uint32_t i = 1; first && i < c->profile->places.count; i++) {
+		uint32_t place;
+
+		if (i == top || places[i].is_dispatcher ||
+		    (places[i].parent && !places[places[i].parent].is_dispatcher) ||
+		    excess_ns(c, i) < ALSO * excess_ns(c, 0))
+			continue;
+		place = telling_place(c, follow_time(c, i));
+		if (index_of(c, place) == c->all.count && mean_ns(c, place, 0) > 0)
+			add_divergence(c, DIVERGENCE_SLOWER, place, sure);
+	}
 }
 
 /* --- the answer --- */
@@ -431,6 +460,7 @@ static void finish(struct comparison *c, const struct map *noise, const struct c
 	if (c->group[0].sessions && c->group[1].sessions) {
 		find_structure(&structure);
 		find_time(c, options, sure);
+		find_more_time(c, sure);
 	}
 	answer(c);
 	c->answer = c->answer_text;

@@ -93,5 +93,7 @@ int compare_find_odd(const struct flow_sessions *sessions, uint8_t *ret_group_of
 uint64_t compare_median(uint64_t *values, size_t count);
 /* Chance that a value of b is larger than one of a, ties half. Sorts both. */
 double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count);
+/* Chance of such a superiority or a larger one between samples of one and the same (Mann and Whitney, by the normal curve). */
+double compare_rank_chance(double superiority, size_t a_count, size_t b_count);
 /* Chance of so many or more of the bad among those that have it, if it had nothing to do with being bad (Fisher). */
 double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good);

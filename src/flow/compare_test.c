@@ -37,6 +37,15 @@ double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_co
 	return wins / (double)a_count / (double)b_count;
 }
 
+double compare_rank_chance(double superiority, size_t a_count, size_t b_count)
+{
+	double pairs = (double)a_count * (double)b_count;
+	double z = pairs > 0 ? ((superiority - 0.5) * pairs - 0.5) / sqrt(pairs * (double)(a_count + b_count + 1) / 12)
+			     : 0;
+
+	return erfc(z / sqrt(2)) / 2;
+}
+
 static double log_choose(double n, double k)
 {
 	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);

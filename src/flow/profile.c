@@ -83,6 +83,14 @@ struct session_state {
 	uint64_t end_ticks; /* of its last segment */
 };
 
+/* A segment of a session that several threads work for. Threads are read one after the other: only in the end is it known which
+ * segment came next. */
+struct shared_segment {
+	uint32_t index; /* of the session in the list */
+	uint32_t place; /* of its last operation */
+	uint64_t start_ticks, end_ticks;
+};
+
 struct profiler {
 	struct profile *profile;
 	struct flow_sessions *s;
@@ -97,6 +105,7 @@ struct profiler {
 	bool is_known;                /* the open segment's session has been met */
 	uint8_t group;                /* of the open segment, once known */
 	struct session_state *states; /* by number in demux.sessions */
+	VEC(struct shared_segment) shared;
 	/* Where the call after this place's went, or the first inside it: most calls go where the one before went. */
 	struct guess {
 		uint32_t parent, fn, place;
@@ -155,7 +164,7 @@ static void settle(struct profiler *p, const struct walk *walk)
 	for (size_t i = 0; i < p->held.count; i++)
 		count(p, p->group, &p->held.items[i]);
 	p->held.count = 0;
-	if (index != DEMUX_NONE) {
+	if (index != DEMUX_NONE && p->s->list.items[index].threads == 1) {
 		struct session_state *state = &p->states[walk->session];
 
 		if (state->end_ticks && state->thread == walk->thread)
@@ -209,14 +218,20 @@ static inline __attribute__((always_inline)) void enter(void *context, const str
 
 static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t ticks)
 {
+	uint32_t index;
+
 	if (!p->is_known)
 		settle(p, walk);
-	if (flow_sessions_find(p->s, walk->session) != DEMUX_NONE) {
+	index = flow_sessions_find(p->s, walk->session);
+	if (index != DEMUX_NONE) {
 		struct session_state *state = &p->states[walk->session];
 
 		state->thread = (uint32_t)walk->thread;
 		state->place = p->op_place ? p->op_place : p->frames.items[p->frames.count - 1].place;
 		state->end_ticks = ticks;
+		if (p->s->list.items[index].threads > 1)
+			vec_push(&p->shared, (struct shared_segment){index, state->place,
+								     walk->frames.items[walk->root].ticks, ticks});
 	}
 	p->op_place = 0;
 	p->is_known = false;
@@ -258,7 +273,47 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 		p->op_place = p->frames.items[p->frames.count - 1].place;
 }
 
-static const struct walk_visitor visitor = {.enter = enter, .leave = leave, .operation = operation};
+/* What is handed to another thread waits there for its turn. */
+static void value(void *context, const struct walk *walk, const struct flow_event *event)
+{
+	struct profiler *p = context;
+
+	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX)
+		p->op_place = p->frames.items[p->frames.count - 1].place;
+}
+
+static const struct walk_visitor visitor = {.enter = enter, .leave = leave, .operation = operation, .value = value};
+
+static int by_session_and_start(const void *a, const void *b)
+{
+	const struct shared_segment *one = a, *other = b;
+
+	if (one->index != other->index)
+		return one->index < other->index ? -1 : 1;
+	return one->start_ticks < other->start_ticks ? -1 : one->start_ticks > other->start_ticks;
+}
+
+/* Nobody worked for the session between two of its segments: it lay in a queue, or waited for its client. */
+static void count_shared_waits(struct profiler *p)
+{
+	const struct shared_segment *last = NULL;
+
+	vec_sort(&p->shared, by_session_and_start);
+	for (size_t i = 0; i < p->shared.count; i++) {
+		const struct shared_segment *segment = &p->shared.items[i];
+		uint32_t id = p->s->list.items[segment->index].id;
+
+		if (last && last->index == segment->index)
+			count_wait(p, p->group_of ? p->group_of[segment->index] : 0,
+				   &(struct session_state){.place = last->place, .end_ticks = last->end_ticks},
+				   segment->start_ticks);
+		if (!last || last->index != segment->index || segment->end_ticks >= last->end_ticks)
+			last = segment;
+		p->states[id].place = last->place;
+		p->states[id].end_ticks = last->end_ticks;
+	}
+	vec_done(&p->shared);
+}
 
 /* A connection that is still there waits until the recording ends. */
 static void count_last_waits(struct profiler *p)
@@ -308,6 +363,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	walk_init(&walk, sessions->demux);
 	for (size_t i = 0; i < sessions->trace->thread_count; i++)
 		walk_thread(&walk, &visitor, &p, i);
+	count_shared_waits(&p);
 	count_last_waits(&p);
 	vec_done(&p.frames);
 	vec_done(&p.held);

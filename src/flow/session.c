@@ -193,7 +193,11 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 		return;
 	session = session_at(b, walk->op_session);
 	session->requests += walk->is_request;
-	session->start_ticks = min_of(session->start_ticks, op->start_ticks);
+	/* A connection was there when it was accepted, not when somebody began to wait for it. */
+	if (op->op != FLOW_OP_ACCEPT)
+		session->start_ticks = min_of(session->start_ticks, op->start_ticks);
+	else
+		session->start_ticks = min_of(session->start_ticks, op->end_ticks);
 	session->end_ticks = max_of(session->end_ticks, op->end_ticks);
 	if (demux_is_data(op) && is_own_socket(walk, op))
 		*(op->op == FLOW_OP_READ ? &session->rx_bytes : &session->tx_bytes) += (uint64_t)op->result;
@@ -322,6 +326,12 @@ static void describe(struct flow_sessions *s, struct flow_session *session)
 		session->request = s->demux->by == DEMUX_REQUEST ? known->request + 1 : 0;
 	}
 	session->tree = tree_of(s, session);
+	/* Between the segments of different threads it waited, too: in a queue. Where they overlap there is no telling. */
+	if (session->threads > 1) {
+		uint64_t span = session->end_ticks - session->start_ticks;
+
+		session->wait_ns = span - min_of(span, session->busy_ns);
+	}
 	/* A connection that nobody closed was there until the end, and since its last call nothing was done for it. */
 	session->is_open = s->demux->by == DEMUX_CONNECTION && !session->is_closed;
 	if (session->is_open) {

@@ -23,7 +23,7 @@ struct flow_session {
 	uint64_t start_ns;
 	uint64_t span_ns;
 	uint64_t busy_ns; /* inside its calls */
-	uint64_t wait_ns; /* between them, on the thread that served it */
+	uint64_t wait_ns; /* between them: nobody worked for it */
 	uint64_t calls;
 	uint64_t distinct; /* functions in its shape, once each place */
 	uint64_t segments;

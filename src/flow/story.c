@@ -80,6 +80,8 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 		return;
 	at = t->open.items[--t->open.count];
 	begin = t->begins.items[--t->begins.count];
+	/* Not when it was entered: where it accepted the connection it begins when that came. */
+	t->story->calls.items[at].start_ticks = walk->frames.items[walk->frames.count - 1].ticks;
 	t->story->calls.items[at].end_ticks = ticks;
 	t->story->calls.items[at].node = forest_cons(&t->story->forest, t->story->calls.items[at].fn,
 						     vec_from(&t->row, begin), t->row.count - begin);
@@ -132,6 +134,9 @@ struct story *story_new(struct flow_sessions *s, uint32_t session, const struct 
 	story->trace = s->trace;
 	story->session = &s->list.items[session];
 	t.id = story->session->id;
+	story->fd = -1;
+	if (s->demux->sessions.items[t.id].socket != DEMUX_NONE)
+		story->fd = s->demux->sockets.items[s->demux->sessions.items[t.id].socket].fd;
 	forest_init(&story->forest, s->trace->function_count);
 	walk_init(&walk, s->demux);
 	for (size_t i = 0; i < s->trace->thread_count; i++) {

@@ -25,6 +25,7 @@ struct draw {
 	uint64_t depth;   /* that is drawn */
 	uint64_t start_ticks;
 	bool with_threads;    /* several threads: their names are part of the life lines' */
+	bool with_tids;       /* and their names do not tell them apart */
 	bool *is_wanted;      /* by call: on the way to what the picture is about, or called there; NULL: all are */
 	struct forest forest; /* for folding rows */
 	VEC(struct handed) handed;
@@ -37,6 +38,22 @@ static const char *thread_name(const struct draw *d, uint32_t thread)
 	return t->name[0] ? t->name : "thread";
 }
 
+static void name_threads(struct draw *d)
+{
+	const struct story *story = d->story;
+	struct map names = MAP_INIT(0, sizeof(uint32_t), 0); /* -> thread, plus 1 */
+
+	for (size_t i = 0; i < story->roots.count; i++) {
+		uint32_t thread = story->calls.items[story->roots.items[i]].thread;
+		uint32_t *known = map_put(&names, thread_name(d, thread), NULL);
+
+		d->with_threads |= thread != story->calls.items[story->roots.items[0]].thread;
+		d->with_tids |= *known && *known != thread + 1;
+		*known = thread + 1;
+	}
+	map_done(&names);
+}
+
 static void add_line_name(const struct draw *d, const struct story_call *call, struct buf *out)
 {
 	const struct flow_function *function = &d->story->trace->functions[call->fn];
@@ -46,7 +63,9 @@ static void add_line_name(const struct draw *d, const struct story_call *call, s
 		buf_add_format(out, "%s (%u)", thread_name(d, call->thread), tid);
 		return;
 	}
-	if (d->with_threads)
+	if (d->with_tids)
+		buf_add_format(out, "%s %u: ", thread_name(d, call->thread), tid);
+	else if (d->with_threads)
 		buf_add_format(out, "%s: ", thread_name(d, call->thread));
 	buf_add_text(out, d->options->lines == STORY_MODULES ? d->story->trace->modules[function->module].name
 							     : function->name);
@@ -105,6 +124,27 @@ static void draw_value(struct draw *d, const struct story_call *call, uint32_t l
 			item->start_ns = ns_of(d, call->start_ticks - d->start_ticks);
 			return;
 		}
+}
+
+/*
+ * The connection goes on in another thread, and the program did not say what it handed over: then it was the connection. The
+ * way there is drawn from the last call of the segment before, to the first of this one.
+ */
+static void draw_passing(struct draw *d, uint32_t last_root, uint32_t root)
+{
+	const struct story_call *from = &d->story->calls.items[last_root], *to = &d->story->calls.items[root];
+	struct sequence_item *item;
+	char text[40];
+
+	if (d->story->fd < 0 || from->thread == to->thread)
+		return;
+	for (uint32_t i = 0; i < to->size; i++)
+		if (to[i].has_value && to[i].value_kind == FLOW_VALUE_POP)
+			return;
+	item = add(d, SEQUENCE_VALUE, line_of(d, from), line_of(d, to), 0);
+	snprintf(text, sizeof(text), "descriptor %d", d->story->fd);
+	item->label = sequence_text(d->out, text);
+	item->start_ns = ns_of(d, to->start_ticks - d->start_ticks);
 }
 
 static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32_t caller, unsigned depth);
@@ -254,6 +294,7 @@ static size_t lines_at_depth(const struct story *story, const struct story_optio
 	size_t count;
 
 	d.out = &scratch;
+	name_threads(&d);
 	*ret_calls = 0;
 	for (size_t i = 0; i < story->calls.count; i++) {
 		const struct story_call *call = &story->calls.items[i];
@@ -352,12 +393,13 @@ void story_draw(const struct story *story, const struct story_options *options, 
 
 	focus(&d);
 	forest_init(&d.forest, 0);
-	for (size_t i = 1; i < story->roots.count; i++)
-		d.with_threads |= story->calls.items[story->roots.items[i]].thread !=
-				  story->calls.items[story->roots.items[0]].thread;
-	for (size_t i = 0; i < story->roots.count; i++)
+	name_threads(&d);
+	for (size_t i = 0; i < story->roots.count; i++) {
+		if (i)
+			draw_passing(&d, story->roots.items[i - 1], story->roots.items[i]);
 		draw_segment(&d, story->roots.items[i], &last_end,
 			     (uint64_t)(GAP_SHARE * (double)(story->session->end_ticks - story->session->start_ticks)));
+	}
 	if (story->session->is_open && last_end && story->session->end_ticks > last_end)
 		add(&d, SEQUENCE_GAP, 0, 0, 0)->ns = ns_of(&d, story->session->end_ticks - last_end);
 	forest_done(&d.forest);

@@ -191,6 +191,20 @@ static void adopt(struct walk *walk, uint32_t index)
 		s->owner = walk->demux->sessions.items[session].socket;
 }
 
+/*
+ * A segment that waited for its connection to come begins when it came: who comes after a long pause is not slow. What it did
+ * before was not for that connection; the few microseconds of an accept that did not wait are left where they are.
+ */
+static void begin_at_arrival(struct walk *walk, uint64_t arrival)
+{
+	const struct walk_frame *inner = &walk->frames.items[walk->frames.count - 1];
+
+	if (arrival - inner->ticks <= walk->trace->ticks_per_second / 20000)
+		return;
+	for (size_t i = walk->root; i < walk->frames.count; i++)
+		walk->frames.items[i].ticks = max_of(walk->frames.items[i].ticks, arrival);
+}
+
 static uint32_t operation_session(struct walk *walk, uint32_t index, const struct flow_operation *operation)
 {
 	const struct demux_socket *s;
@@ -231,6 +245,8 @@ static void attribute(struct walk *walk, const struct walk_visitor *visitor, voi
 			walk->frames.items[walk->frames.count - 1].session = walk->op_session;
 		return;
 	}
+	if (walk->session == DEMUX_NONE && operation->op == FLOW_OP_ACCEPT && operation->result >= 0)
+		begin_at_arrival(walk, operation->end_ticks);
 	if (walk->is_request && walk->has_data && walk->session != walk->op_session)
 		cut_segment(walk, visitor, context, operation->end_ticks);
 	else if (walk->session == DEMUX_NONE || (walk->is_request && !walk->has_data))

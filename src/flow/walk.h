@@ -15,7 +15,7 @@ struct walk_frame {
 	uint32_t fn;
 	uint32_t session; /* of a dispatcher: whose operation was the last one in this very function */
 	uint32_t after;   /* function called before, 0: none */
-	uint64_t ticks;   /* when it was entered */
+	uint64_t ticks;   /* when it was entered; where it waited for its segment's connection: when that came */
 };
 
 struct walk {

@@ -214,4 +214,9 @@ TEST(statistics_are_what_the_books_say)
 	CHECK_NEAR(compare_chance(4, 4, 0, 4), 1.0 / 70, 1e-9);
 	CHECK_NEAR(compare_chance(3, 4, 1, 4), 17.0 / 70, 1e-9);
 	CHECK_NEAR(compare_chance(0, 5, 40, 40), 1.0, 1e-9);
+	/* The normal curve is near what counting gives: 1 of 70, 7 of 70, one half. */
+	CHECK_NEAR(compare_rank_chance(1.0, 4, 4), 1.0 / 70, 2e-3);
+	CHECK_NEAR(compare_rank_chance(13.0 / 16, 4, 4), 7.0 / 70, 5e-3);
+	CHECK(compare_rank_chance(0.5, 20, 20) > 0.5);
+	CHECK(compare_rank_chance(1.0, 40, 5) < 1e-3);
 }
