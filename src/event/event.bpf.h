@@ -180,14 +180,19 @@ static __always_inline void event_init(const volatile struct event_config *confi
 		head->time_ns = bpf_ktime_get_boot_ns();
 }
 
-/* Programs of control groups may not ask for stacks: their files define EVENT_WITHOUT_STACKS before including this one. */
+/*
+ * Programs of control groups may not ask for stacks: their files define EVENT_WITHOUT_STACKS before including this one. Those
+ * whose events bring the kernel's stack along (frames_at) define EVENT_BRINGS_STACK.
+ */
 static __always_inline void event_set_stacks(const volatile struct event_config *config, void *ctx,
 					     struct event_head *head)
 {
 #ifndef EVENT_WITHOUT_STACKS
 	/* Where an event is told elsewhere than it began, the stacks of its beginning are set already. */
+#ifndef EVENT_BRINGS_STACK
 	if (config->needs & EVENT_NEED_KSTACK && head->kstack_id == EVENT_STACK_OPEN)
 		head->kstack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, 0);
+#endif
 	if (config->needs & EVENT_NEED_USTACK && head->ustack_id == EVENT_STACK_OPEN)
 		head->ustack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, BPF_F_USER_STACK);
 #endif

@@ -51,6 +51,7 @@ struct event {
 	bool current; /* happens in process context: the owner need not be remembered */
 	/* Makes the fields that are .made, once the event has come out of the kernel; NULL: there are none. */
 	void (*complete)(const struct event_head *head, void *data);
+	uint32_t frames_at; /* where in the data struct event_frames is: its stack; 0: it is in the kernel's map */
 };
 
 REGISTRY(event, struct event);

@@ -35,6 +35,14 @@ struct event_head {
 
 _Static_assert(sizeof(struct event_head) == 112, "no holes");
 
+/* A stack that an event brings along, innermost first; behind the last one are zeros. */
+#define EVENT_FRAMES_MAX 62
+struct event_frames {
+	__u32 count;
+	__u32 unused;
+	__u64 addresses[EVENT_FRAMES_MAX];
+};
+
 /* enum addr_family for IP; any other family is its AF_ number from here on. */
 #define EVENT_FAMILY_OTHER 64
 

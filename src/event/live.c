@@ -30,9 +30,12 @@ static bool needs_owner(const struct live *live)
 
 static bool needs_stacks(const struct live *live)
 {
-	for (unsigned i = 0; i < live->count; i++)
-		if (live->requests[i].config.needs & (EVENT_NEED_KSTACK | EVENT_NEED_USTACK))
+	for (unsigned i = 0; i < live->count; i++) {
+		uint32_t kernel = live->requests[i].event->frames_at ? 0 : EVENT_NEED_KSTACK;
+
+		if (live->requests[i].config.needs & (kernel | EVENT_NEED_USTACK))
 			return true;
+	}
 	return false;
 }
 
@@ -239,6 +242,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		largest = max_of(largest, requests[i].event->type->size);
 	}
 	live->data = xzalloc(largest);
+	live_stacks_init(&live->stacks);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->with_owner = needs_owner(live);
@@ -273,6 +277,7 @@ void live_close(struct live *live)
 	free(live->losses);
 	free(live->groups);
 	free(live->data);
+	live_stacks_done(&live->stacks);
 	free(live);
 }
 
@@ -298,6 +303,16 @@ static void complete(struct live *live, const struct event *event, struct record
 	record->parts[EVENT_PART_DATA] = live->data;
 }
 
+/* False: its stack could not be kept, and with that the event is lost. */
+static bool take_frames(struct live *live, const struct event *event, const struct record *record)
+{
+	if (!event->frames_at)
+		return true;
+	live->head.kstack_id = live_stacks_put(
+		&live->stacks, (const void *)((const char *)record->parts[EVENT_PART_DATA] + event->frames_at));
+	return live->head.kstack_id != -ENOSPC;
+}
+
 static int on_event(void *context, void *data, size_t size)
 {
 	struct live *live = context;
@@ -309,6 +324,8 @@ static int on_event(void *context, void *data, size_t size)
 		return 0;
 	if (live->head.time_ns)
 		live->head.time_ns += live->boot_to_real_ns;
+	if (!take_frames(live, live->requests[request].event, &record))
+		return 0;
 	complete(live, live->requests[request].event, &record);
 	live->sink.event(live->sink.context, (unsigned)request, &record);
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
@@ -404,6 +421,8 @@ struct event_loss live_loss(const struct live *live, unsigned request)
 		if (choice->request == request && hook)
 			loss.missed += hook_misses(live, hook);
 	}
+	if (live->requests[request].event->frames_at)
+		loss.groups += live->stacks.lost;
 	return loss;
 }
 
@@ -415,10 +434,15 @@ const struct hook_plan *live_hooks(const struct live *live)
 unsigned live_read_stack(const void *source, int32_t id, uint64_t *addresses, unsigned max)
 {
 	const struct live *live = source;
-	int fd = kernel_object_map_fd(live->object, "event_stacks");
+	const struct event_frames *own = live_stacks_get(&live->stacks, id);
+	int fd = own ? -1 : kernel_object_map_fd(live->object, "event_stacks");
 	uint64_t frames[127] = {};
 	unsigned count = 0;
 
+	for (; own && count < min_of(max, own->count); count++)
+		addresses[count] = own->addresses[count];
+	if (own)
+		return count;
 	if (id < 0 || fd < 0 || bpf_map_lookup_elem(fd, &id, frames) < 0)
 		return 0;
 	while (count < min_of(max, (unsigned)ARRAY_SIZE(frames)) && frames[count]) {

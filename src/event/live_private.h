@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "event/live.h"
+#include "event/live_stack.h"
 
 struct live_group_map {
 	int fd; /* the map that is being filled; -1: none */
@@ -33,5 +34,6 @@ struct live {
 	unsigned batch;
 	uint64_t boot_to_real_ns;
 	struct event_head head;
+	struct live_stacks stacks;
 	void *data; /* a copy of what follows it, for events that the program completes */
 };

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "event/event.h"
 #include "store/export.h"
+#include "view/folded.h"
 
 #define STACKS_MAX 1000000
 
@@ -14,22 +15,6 @@ struct folding {
 	struct map counts; /* the line -> uint64_t */
 	uint64_t without;
 };
-
-/* Semicolons and line ends separate; they cannot be part of a name. */
-static void add_frame(struct buf *line, const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		buf_add_char(line, text[i] == ';' || (uint8_t)text[i] < 0x20 ? '_' : text[i]);
-}
-
-static void add_stack(struct buf *line, const struct stack *stack, const char *mark)
-{
-	for (uint32_t i = stack->count; stack->frames && i-- > 0;) {
-		buf_add_char(line, ';');
-		add_frame(line, stack->frames[i], strlen(stack->frames[i]));
-		buf_add_text(line, mark);
-	}
-}
 
 static int fold(void *context, const char *event, const struct shape *shape _unused_, const struct record *record)
 {
@@ -44,10 +29,11 @@ static int fold(void *context, const char *event, const struct shape *shape _unu
 		return 0;
 	}
 	buf_add_format(&line, "%s;", event);
-	add_frame(&line, head->comm[0] ? head->comm : "-", head->comm[0] ? strnlen(head->comm, sizeof(head->comm)) : 1);
-	add_stack(&line, &extra->ustack, "");
+	folded_add_frame(&line, head->comm[0] ? head->comm : "-",
+			 head->comm[0] ? strnlen(head->comm, sizeof(head->comm)) : 1);
+	folded_add_stack(&line, &extra->ustack, "");
 	/* The kernel's functions are marked as perf marks them. */
-	add_stack(&line, &extra->kstack, "_[k]");
+	folded_add_stack(&line, &extra->kstack, "_[k]");
 	count = map_put(&folding->counts, buf_text(&line), NULL);
 	if (count)
 		(*count)++;

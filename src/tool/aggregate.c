@@ -138,7 +138,7 @@ static void add_table(struct aggregate *aggregate)
 			row_layout_add_after(&aggregate->layout, &field, aggregate->key_size);
 		}
 	}
-	if (table->share_keys)
+	if (table->share || table->share_keys)
 		row_layout_add_after(&aggregate->layout, &share, aggregate->key_size);
 	for (unsigned i = 0; table->classes && i < AGGREGATE_CLASSES_MAX && table->classes[i].name; i++)
 		row_layout_add_after(
@@ -585,7 +585,7 @@ static void fill_table(const struct aggregate *aggregate, const struct entry *en
 
 	figures->count_rate = a_second((int64_t)entry->group->count, aggregate->span_ns);
 	figures->sum_rate = a_second(entry->group->sum, aggregate->span_ns);
-	if (table->share_keys)
+	if (table->share || table->share_keys)
 		figures->share = (double)entry->group->count / (double)entry->beside;
 	for (unsigned i = 0; i < EVENT_ADDS_MAX && table->adds[i]; i++)
 		figures->sums[i] = (int64_t)entry->group->slots[i];
@@ -629,9 +629,9 @@ size_t aggregate_take(struct aggregate *aggregate, uint64_t time_ns, void (*fn)(
 
 	while (map_next(&aggregate->groups, &at, &key, &value))
 		vec_push(&entries, (struct entry){.key = key, .group = value, .aggregate = aggregate});
-	vec_sort(&entries, table ? by_keys : by_size);
+	vec_sort(&entries, table && !table->share ? by_keys : by_size);
 	if (table)
-		count_beside(entries.items, entries.count, table->share_keys);
+		count_beside(entries.items, entries.count, table->share ? 0 : table->share_keys);
 	shown = aggregate->spec.rows ? min_of(entries.count, (size_t)aggregate->spec.rows) : entries.count;
 	for (size_t i = 0; i < shown; i++) {
 		hand_out(aggregate, &entries.items[i], row, time_ns);

@@ -42,6 +42,7 @@ struct aggregate_class {
 struct aggregate_table {
 	const char *adds[EVENT_ADDS_MAX]; /* further fields that are added up (of AGGREGATE_SUM and _STATS) */
 	bool rates;                       /* count and sum for a second: count_rate, sum_rate */
+	bool share;                       /* share of the count of all rows; these come largest first */
 	unsigned share_keys;              /* share of the count of all rows that have the same first so many keys */
 	const struct aggregate_class *classes; /* of AGGREGATE_HIST: columns instead of bars; the last has no name */
 };

@@ -211,8 +211,8 @@ static void make_aggregation(struct session *session, unsigned request)
 	if (value.field)
 		config->needs |= event_field_needs(value);
 	trial = *config;
-	/* What is kept comes one by one, and so does what was. */
-	if (is_recorded(session) || session->options->save)
+	/* What is kept comes one by one, and so does what was, and what brings its stack along. */
+	if (is_recorded(session) || session->options->save || session->requests[request].event->frames_at)
 		return;
 	if (session->where[request] || !add_keys(session, request, &trial) ||
 	    (spec->kind != AGGREGATE_COUNT && (!value.field || event_field_offset(value) < 0)))
