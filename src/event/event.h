@@ -38,6 +38,8 @@ struct event_hook {
 struct event_role {
 	const char *name;
 	const char *without; /* what is lost when no hook works; NULL: then there is no event at all */
+	bool costly;         /* slows the whole host down: not taken where the request wants it cheap */
+	uint32_t tag;        /* for whoever knows the event: which part of it this role is for */
 	struct event_hook hooks[EVENT_HOOKS_MAX];
 };
 
@@ -52,6 +54,11 @@ struct event {
 	/* Makes the fields that are .made, once the event has come out of the kernel; NULL: there are none. */
 	void (*complete)(const struct event_head *head, void *data);
 	uint32_t frames_at; /* where in the data struct event_frames is: its stack; 0: it is in the kernel's map */
+	/*
+	 * Names of fields that are known before the event is: what of the filter is about them alone goes into the
+	 * configuration x_early as well. NULL: the event has none.
+	 */
+	const char *const *early;
 };
 
 REGISTRY(event, struct event);

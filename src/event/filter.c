@@ -177,3 +177,30 @@ bool event_filter_add(struct event_config *config, const struct expr *expr)
 	}
 	return complete;
 }
+
+static bool is_early(const struct event *event, uint16_t offset)
+{
+	struct shape shape = event_shape(event);
+	struct field_ref ref;
+
+	for (const char *const *name = event->early; *name; name++)
+		if (shape_find(&shape, *name, &ref) == 0 && event_field_offset(ref) == (int)offset)
+			return true;
+	return false;
+}
+
+void event_filter_early(const struct event *event, const struct event_config *config, struct event_config *ret_early)
+{
+	*ret_early = (struct event_config){.id = config->id};
+	for (uint32_t i = 0; i < config->term_count;) {
+		uint8_t clause = config->terms[i].clause;
+		uint32_t end = i;
+		bool all = true;
+
+		for (; end < config->term_count && config->terms[end].clause == clause; end++)
+			all = all && is_early(event, config->terms[end].offset);
+		for (; i < end; i++)
+			if (all)
+				ret_early->terms[ret_early->term_count++] = config->terms[i];
+	}
+}

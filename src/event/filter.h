@@ -12,6 +12,9 @@
  */
 bool event_filter_add(struct event_config *config, const struct expr *expr);
 
+/* Of a filter, the clauses that are about the event's early fields alone (struct event). */
+void event_filter_early(const struct event *event, const struct event_config *config, struct event_config *ret_early);
+
 /* How a field lies in the event, as a number; EVENT_FORM_NONE when it is none. */
 enum event_form event_number_form(const struct field *field);
 uint8_t event_number_flags(const struct field *field);

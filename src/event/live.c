@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 
 #include "event/decode.h"
+#include "event/filter.h"
 #include "event/live_group.h"
 #include "event/live_private.h"
 #include "event/missing.h"
@@ -73,6 +74,18 @@ static bool is_unwanted(const char *map, void *context)
 	return true;
 }
 
+static int set_early(struct live *live, const struct event_request *request, struct why *why)
+{
+	_cleanup_free_ char *name = xasprintf("%s_early", request->event->bpf);
+	void *address;
+	int r = kernel_object_variable(live->object, name, sizeof(struct event_config), &address);
+
+	if (r < 0)
+		return why_set(why, r, "%s: its BPF source has no configuration %s", request->event->name, name);
+	event_filter_early(request->event, &request->config, address);
+	return 0;
+}
+
 static int set_config(struct live *live, unsigned index, struct why *why)
 {
 	struct event_request *request = &live->requests[index];
@@ -85,7 +98,7 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	if (r < 0)
 		return why_set(why, r, "%s: its BPF source has no configuration %s", request->event->name, name);
 	memcpy(address, &request->config, sizeof(request->config));
-	return 0;
+	return request->event->early ? set_early(live, request, why) : 0;
 }
 
 static int choose(const struct event_hook *hook _unused_, const char *program, void *context)
@@ -225,6 +238,15 @@ static int share_state(struct live *live, struct why *why)
 	return r < 0 ? why_set(why, r, "the BPF object lacks a variable") : 0;
 }
 
+static void add_roles(struct live *live, unsigned index)
+{
+	const struct event_request *request = &live->requests[index];
+
+	for (uint32_t i = 0; i < request->event->role_count; i++)
+		if (!request->cheap || !request->event->roles[i].costly)
+			hook_plan_add(&live->plan, index, &request->event->roles[i], 1);
+}
+
 int live_open(const struct event_request *requests, unsigned count, const struct live_options *options,
 	      struct live **ret_live, struct why *why)
 {
@@ -251,7 +273,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	if (needs_tree(live))
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
 	for (unsigned i = 0; i < count; i++)
-		hook_plan_add(&live->plan, i, requests[i].event->roles, requests[i].event->role_count);
+		add_roles(live, i);
 	r = event_check_host(why);
 	if (r == 0)
 		r = load(live, options->probe, why);
@@ -394,6 +416,11 @@ int live_finish(struct live *live, struct why *why)
 	while (live->ring && read_ring(live) >= READ_BATCH)
 		;
 	return live_collect(live, why);
+}
+
+int live_variable(const struct live *live, const char *name, size_t size, void **ret_address)
+{
+	return kernel_object_variable(live->object, name, size, ret_address);
 }
 
 /* --- what was lost ------------------------------------------------------------------------------------------------- */

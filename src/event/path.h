@@ -40,7 +40,8 @@ enum path_end {
 
 enum path_context { PATH_HARDIRQ = 1, PATH_SOFT, PATH_PROCESS };
 
-#define PATH_STEPS_MAX 12
+/* A power of two: the verifier understands masks. */
+#define PATH_STEPS_MAX 16
 /* Of path_step.note: nothing is known. */
 #define PATH_NO_NOTE 0xffffffffu
 
@@ -72,3 +73,13 @@ struct path_event {
 	struct event_head head; /* time_ns: when the journey began */
 	struct path_journey data;
 };
+
+/* How many packets went where, one of these per processor (and direction). */
+struct path_counts {
+	__u64 begun;
+	__u64 ended[PATH_UNFINISHED + 1]; /* by enum path_end */
+	__u64 merged;
+	__u64 clamped;
+};
+
+#define PATH_CPUS_MAX 256

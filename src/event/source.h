@@ -21,6 +21,7 @@ struct event_sink {
 struct event_request {
 	const struct event *event;
 	struct event_config config;
+	bool cheap; /* without roles that are costly */
 };
 
 /* What was not told, by the reason. */

@@ -153,6 +153,23 @@ struct task_struct {
 	struct css_set *cgroups;
 };
 
+/* How many tasks a processor could run: where groups of tasks are scheduled, a task knows its queue. */
+struct rq___group {
+	unsigned int nr_running;
+};
+
+struct cfs_rq___group {
+	struct rq___group *rq;
+};
+
+struct sched_entity___group {
+	struct cfs_rq___group *cfs_rq;
+};
+
+struct task_struct___group {
+	struct sched_entity___group se;
+};
+
 /* Sockets: the tuple, the state, the cookie. Both address families lie here. */
 struct sock_common {
 	union {
@@ -197,6 +214,9 @@ struct sock {
 		atomic_t rmem_alloc;
 		int len;
 	} sk_backlog;
+	struct {
+		int owned;
+	} sk_lock;
 	int sk_rcvbuf;
 	int sk_sndbuf;
 	int sk_err;

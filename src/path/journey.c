@@ -3,7 +3,6 @@
 #include "event/packet.h"
 #include "event/packet_names.h"
 #include "event/tcp_hold.h"
-#include "kernel/btf_enum.h"
 #include "record/net_names.h"
 #include "view/format.h"
 
@@ -75,26 +74,12 @@ static void load_hidden(struct enum_names *names)
 }
 struct enum_names path_hidden_names = {.load = load_hidden};
 
-static const struct enum_name ends[] = {
-	{PATH_DELIVERED, "delivered", "read by a process, or sent and, of TCP, acknowledged"},
-	{PATH_DROPPED, "dropped", "thrown away: see reason"},
-	{PATH_FORWARDED, "forwarded", "sent on to another host or namespace"},
-	{PATH_UNFINISHED, "unfinished", "on its way when the run ended, or lost sight of"},
-};
-struct enum_names path_end_names = {ends, ARRAY_SIZE(ends), NULL};
-
 static const struct enum_name contexts[] = {
 	{PATH_HARDIRQ, "irq", "in a hard interrupt"},
 	{PATH_SOFT, "softirq", "in a softirq"},
 	{PATH_PROCESS, "process", "on behalf of a process"},
 };
 struct enum_names path_context_names = {contexts, ARRAY_SIZE(contexts), NULL};
-
-static void load_reasons(struct enum_names *names)
-{
-	btf_enum_load(names, "skb_drop_reason", "SKB_DROP_REASON_");
-}
-struct enum_names path_reason_names = {.load = load_reasons};
 
 #define J struct journey
 static const struct field journey_fields[] = {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "event/packet.h"
 #include "event/path.h"
+#include "event/path_names.h"
 #include "record/field.h"
 
 #define JOURNEY_STAGES_MAX 24
@@ -64,9 +65,7 @@ struct path_stage_info {
 extern const struct path_stage_info path_stages[PATH_STAGES];
 
 extern struct enum_names path_stage_names;
-extern struct enum_names path_end_names;
 extern struct enum_names path_context_names;
-extern struct enum_names path_reason_names;
 extern struct enum_names path_hidden_names; /* of the bits of hidden */
 
 /* The journey without its stages, and a stage, as records: fields, JSON, columns and filters come from these. */

@@ -39,6 +39,9 @@ struct path_account {
 	double cpu;          /* share of a processor that following cost lately; NAN: not measured */
 };
 
+/* As the kernel tells it. */
+void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *ret_journey);
+
 struct path_source;
 typedef void (*path_journey_fn)(void *context, const struct journey *journey);
 

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The reader's half of path.rx: when the thread that reads was woken, when it came to run, when it copied, when its system
+ * call ended. Of threads that have read before, every wait for a processor is noted, whatever woke them.
+ */
+#pragma once
+
+#include "event/path_rx.bpf.h"
+
+#define MSG_PEEK     2
+#define PF_KTHREAD   0x00200000
+#define PF_IO_WORKER 0x00000010
+/* Where ends of system calls are not seen: who copies this soon after it was woken had waited for the data itself. */
+#define AT_ONCE_NS 50000
+
+/* How many tasks the processor could run beside this one. */
+static __always_inline __u32 tasks_beside(struct task_struct *task)
+{
+	struct task_struct___group *group = (void *)task;
+	__u32 running;
+
+	if (!bpf_core_field_exists(group->se.cfs_rq))
+		return PATH_NO_NOTE;
+	running = BPF_CORE_READ(group, se.cfs_rq, rq, nr_running);
+	return running ? running - 1 : 0;
+}
+
+static __always_inline struct rx_task *task_claim(__u32 tid)
+{
+	struct rx_task *task = rx_task_at(tid);
+
+	if (task && task->tid != tid) {
+		__builtin_memset(task, 0, sizeof(*task));
+		task->tid = tid;
+	}
+	return task;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(path_rx_waking, struct task_struct *woken)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	__u32 tid = (__u32)woken->pid;
+	struct rx_task *task;
+	__u64 cause, now;
+
+	if (!cpu)
+		return 0;
+	cause = cpu->wake_sk;
+	task = rx_task_at(tid);
+	if (!task || (!cause && (task->tid != tid || !task->reader)))
+		return 0;
+	now = bpf_ktime_get_boot_ns();
+	if (cause && now - cpu->wake_ns > RX_WAKE_NS)
+		cause = 0;
+	if (!cause && (task->tid != tid || !task->reader))
+		return 0;
+	task = task_claim(tid);
+	if (!task || task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)
+		return 0;
+	task->cause = cause;
+	task->waking_ns = now;
+	task->state = RX_TASK_WAKING;
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(path_rx_wakeup, struct task_struct *woken)
+{
+	__u32 tid = (__u32)woken->pid;
+	struct rx_task *task = rx_task_at(tid);
+
+	if (!task || task->tid != tid || task->state != RX_TASK_WAKING)
+		return 0;
+	task->wakeup_ns = bpf_ktime_get_boot_ns();
+	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
+	task->ahead = tasks_beside(woken);
+	task->state = RX_TASK_WOKEN;
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 out = (__u32)prev->pid, in = (__u32)next->pid;
+	struct rx_task *task = rx_task_at(in);
+
+	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
+		task->switch_ns = bpf_ktime_get_boot_ns();
+		task->switch_cpu = (__u16)bpf_get_smp_processor_id();
+		if (task->state == RX_TASK_WAKING) {
+			task->wakeup_ns = task->switch_ns;
+			task->wakeup_cpu = task->switch_cpu;
+		}
+		task->state = RX_TASK_RUNS;
+	}
+	task = rx_task_at(out);
+	/* Put off the processor though it could go on: it waits for one again. */
+	if (task && task->tid == out && task->reader && prev->__state == 0) {
+		task->waking_ns = task->wakeup_ns = bpf_ktime_get_boot_ns();
+		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
+		task->cause = 0;
+		task->ahead = tasks_beside(prev);
+		task->state = RX_TASK_WOKEN;
+	}
+	return 0;
+}
+
+SEC("tp_btf/skb_copy_datagram_iovec")
+int BPF_PROG(path_rx_copy)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct rx_task *task = rx_task_at(tid);
+
+	if (task && task->tid == tid && !task->copy_ns)
+		task->copy_ns = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+/* --- the data is read ---------------------------------------------------------------------------------------------- */
+
+struct rx_read {
+	void *ctx;
+	struct rx_queue *queue;
+	struct rx_task *task;
+	__u64 sk;
+	__u64 cookie;
+	struct path_mark now;
+	__u32 copied; /* of TCP: everything before this number has been read */
+	__u32 at;
+	__u8 is_tcp;
+	__u8 done;  /* of datagrams, one a call */
+	__u8 waits; /* something stays in the queue */
+};
+
+/* A stage up to a mark of the reader's, if it is later than what is known already. */
+static __always_inline void step_up_to(struct path_way *way, __u8 stage, struct path_mark *mark, __u64 ns)
+{
+	mark->ns = ns;
+	if (ns > way->last_ns)
+		path_step(way, stage, mark, rx_counts());
+}
+
+/* From the data's arrival in the socket to the moment in which its reader ran; true when it had to be woken for it. */
+static __always_inline bool step_wake(struct path_way *way, const struct rx_read *read, struct path_mark *mark)
+{
+	struct rx_task *task = read->task;
+
+	if (task->state != RX_TASK_RUNS || task->switch_ns <= way->last_ns)
+		return false;
+	mark->cpu = task->wakeup_cpu;
+	mark->context = PATH_SOFT;
+	if (task->cause != read->sk)
+		step_up_to(way, PATH_SOCKET, mark, task->waking_ns);
+	step_up_to(way, PATH_WAKEUP, mark, task->wakeup_ns);
+	mark->cpu = task->switch_cpu;
+	mark->context = PATH_PROCESS;
+	mark->note = task->ahead;
+	step_up_to(way, PATH_SCHED, mark, task->switch_ns);
+	mark->note = PATH_NO_NOTE;
+	return true;
+}
+
+static __always_inline bool had_waited(const struct rx_task *task, __u64 copy_ns)
+{
+	if (*(volatile __u32 *)&path_rx_sees_calls)
+		return task->exit_ns < task->switch_ns;
+	return copy_ns - task->switch_ns < AT_ONCE_NS;
+}
+
+/* Steps of the reader, up to the end of copying. */
+static __always_inline void step_read(struct path_way *way, const struct rx_read *read)
+{
+	struct path_mark mark = read->now;
+	__u64 copy_ns = read->task->copy_ns;
+	bool woken = step_wake(way, read, &mark);
+
+	mark.cpu = read->now.cpu;
+	mark.context = PATH_PROCESS;
+	if (!woken || !had_waited(read->task, copy_ns ? copy_ns : read->now.ns)) {
+		/* It had other things to do, in another call or outside. */
+		if (!copy_ns)
+			way->event.data.hidden |= 1u << PATH_COPY;
+		step_up_to(way, PATH_SOCKET, &mark, copy_ns ? copy_ns : read->now.ns);
+	}
+	if (copy_ns || woken)
+		step_up_to(way, PATH_COPY, &mark, read->now.ns);
+}
+
+/* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */
+static __always_inline bool keep_for_return(struct rx_task *task, const struct path_way *way)
+{
+	__u32 place = task->tid & ((1 << RX_STASH_BITS) - 1);
+	struct rx_stash *stash;
+
+	if (!*(volatile __u32 *)&path_rx_sees_calls || bpf_get_current_task_btf()->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return false;
+	stash = bpf_map_lookup_elem(&path_rx_stash, &place);
+	if (!stash)
+		return false;
+	if (!task->stashed) {
+		if (stash->count)
+			return false;
+		stash->tid = task->tid;
+	}
+	if (stash->tid != task->tid || stash->count >= RX_STASH_MAX)
+		return false;
+	__builtin_memcpy(&stash->ways[stash->count & (RX_STASH_MAX - 1)], way, sizeof(*way));
+	stash->count++;
+	task->stashed = 1;
+	return true;
+}
+
+static long read_one(__u32 index, struct rx_read *read)
+{
+	struct path_way *way = &read->queue->ways[read->at++ & (RX_QUEUE_MAX - 1)];
+
+	if (way->state != PATH_WAY_WAITING)
+		return 0;
+	if (read->done || (read->is_tcp && (__s32)(read->copied - way->event.data.end_seq) < 0)) {
+		read->waits = 1;
+		return 0;
+	}
+	if (__sync_lock_test_and_set(&way->state, PATH_WAY_NONE) != PATH_WAY_WAITING)
+		return 0;
+	read->done = !read->is_tcp;
+	step_read(way, read);
+	event_set_current(&path_rx_config, &way->event.head);
+	way->event.head.cpu = read->now.cpu;
+	way->event.data.reader = read->task->tid;
+	if (!keep_for_return(read->task, way)) {
+		way->event.data.hidden |= 1u << PATH_RETURN;
+		rx_tell(read->ctx, way, PATH_DELIVERED);
+	}
+	if (!read->waits)
+		read->queue->head = read->at;
+	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
+{
+	struct rx_queue *queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
+	struct rx_read read = {.ctx = ctx, .queue = queue, .sk = (__u64)sk};
+	struct tcp_sock *tp;
+	__u32 count;
+
+	if (!queue)
+		return 0;
+	read.task = task_claim((__u32)bpf_get_current_pid_tgid());
+	if (!read.task)
+		return 0;
+	read.task->reader = 1;
+	count = queue->tail - queue->head;
+	if (result >= 0 && !(flags & MSG_PEEK) && count) {
+		read.is_tcp = sk->sk_protocol == IPPROTO_TCP;
+		if (read.is_tcp) {
+			tp = bpf_skc_to_tcp_sock(sk);
+			if (!tp)
+				return 0;
+			read.copied = tp->copied_seq;
+		}
+		read.now = path_now(PATH_PROCESS);
+		if (count > RX_QUEUE_MAX)
+			count = RX_QUEUE_MAX;
+		read.at = queue->tail - count;
+		bpf_loop(count, read_one, &read, 0);
+	}
+	read.task->copy_ns = 0;
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(path_rx_return)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), place = tid & ((1 << RX_STASH_BITS) - 1);
+	struct rx_task *task = rx_task_at(tid);
+	struct path_mark now;
+	struct rx_stash *stash;
+
+	if (!path_rx_sees_calls)
+		path_rx_sees_calls = 1;
+	if (!task || task->tid != tid || !task->reader)
+		return 0;
+	now = path_now(PATH_PROCESS);
+	task->exit_ns = now.ns;
+	if (!task->stashed)
+		return 0;
+	task->stashed = 0;
+	stash = bpf_map_lookup_elem(&path_rx_stash, &place);
+	if (!stash || stash->tid != tid)
+		return 0;
+	for (__u32 i = 0; i < RX_STASH_MAX; i++) {
+		if (i >= stash->count)
+			break;
+		path_step(&stash->ways[i], PATH_RETURN, &now, rx_counts());
+		rx_tell(ctx, &stash->ways[i], PATH_DELIVERED);
+	}
+	stash->count = 0;
+	return 0;
+}

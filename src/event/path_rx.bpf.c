@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * path.rx: a packet's way from its arrival to whoever reads it. From the moment in which the stack takes a packet up until
+ * its data is in a socket, one processor does nothing else: that part is kept per processor. What something puts aside
+ * in between (a filter, a tunnel, a socket in use) is kept by the packet's address until it comes up again. Data in a
+ * socket is kept with the socket and found again by its sequence numbers, since packets are merged there.
+ */
+#include "event/path_rx.bpf.h"
+#include "event/path_reader.bpf.h"
+
+#define NET_RX_SOFTIRQ 3
+/* What of a held packet is older than this was lost sight of: its address belongs to another packet. */
+#define HELD_MAX_NS         1000000000ull
+
+#define HIDDEN_BEFORE_STACK (1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG)
+
+/* --- arriving ------------------------------------------------------------------------------------------------------ */
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(path_rx_irq)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+
+	if (cpu)
+		cpu->irq_ns = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(path_rx_irq_done)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+
+	if (cpu)
+		cpu->irq_ns = 0;
+	return 0;
+}
+
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(path_rx_raise, unsigned int vector)
+{
+	struct rx_cpu *cpu;
+
+	if (vector != NET_RX_SOFTIRQ)
+		return 0;
+	cpu = rx_this_cpu();
+	/* The first one counts. */
+	if (cpu && cpu->raise_ns <= cpu->soft_ns) {
+		cpu->raise_ns = bpf_ktime_get_boot_ns();
+		cpu->raise_irq_ns = cpu->irq_ns;
+	}
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(path_rx_softirq, unsigned int vector)
+{
+	struct rx_cpu *cpu;
+
+	if (vector != NET_RX_SOFTIRQ)
+		return 0;
+	cpu = rx_this_cpu();
+	if (cpu)
+		cpu->soft_ns = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind)
+{
+	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
+
+	if (!arrival)
+		return;
+	arrival->ns = bpf_ktime_get_boot_ns();
+	arrival->gro_ns = 0;
+	arrival->cpu = (__u16)bpf_get_smp_processor_id();
+	arrival->kind = kind;
+	arrival->skb = path_id(skb);
+}
+
+/* Loopback and virtual links hand a packet over like this. */
+SEC("tp_btf/netif_rx")
+int BPF_PROG(path_rx_netif_rx, struct sk_buff *skb)
+{
+	note_arrival(skb, RX_NETIF_RX);
+	return 0;
+}
+
+/* Virtual links with a poll of their own take the packet from the sender as it is. */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(path_rx_xmit, struct sk_buff *skb)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+	struct path_mark now;
+
+	if (way && way->state == PATH_WAY_SENDING) {
+		now = path_now(PATH_SOFT);
+		path_step(way, PATH_QDISC, &now, rx_counts());
+	}
+	note_arrival(skb, RX_XMIT);
+	return 0;
+}
+
+/* The filter, as far as the packet alone decides it. */
+static __always_inline bool passes_early(struct path_way *way)
+{
+	return event_matches(&path_rx_early, (const char *)&way->event);
+}
+
+static __always_inline bool begin_way(struct path_way *way, struct sk_buff *skb, const struct packet *packet)
+{
+	struct packet_tcp tcp;
+
+	path_begin(way, &path_rx_config, packet, PACKET_RX);
+	way->skb = path_id(skb);
+	path_set_dev(way, skb->dev);
+	way->event.data.bytes = skb->len;
+	if (packet_read_tcp(&tcp, packet, skb)) {
+		way->event.data.seq = tcp.seq;
+		way->event.data.end_seq = tcp.seq + tcp.bytes;
+	}
+	return passes_early(way);
+}
+
+static __always_inline bool reads_as_packet(struct packet *packet, struct sk_buff *skb)
+{
+	return packet_read_at(packet, skb, (__u32)(skb->data - skb->head)) && path_is_chosen(packet);
+}
+
+static __always_inline int into_gro(struct sk_buff *skb)
+{
+	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
+	struct rx_cpu *cpu = rx_this_cpu();
+	__u64 now = bpf_ktime_get_boot_ns();
+
+	if (!arrival || !cpu)
+		return 0;
+	if (arrival->skb != path_id(skb) || arrival->kind != RX_XMIT) {
+		arrival->kind = RX_POLLED;
+		arrival->ns = 0;
+		arrival->skb = path_id(skb);
+	}
+	arrival->gro_ns = now;
+	arrival->gro_cpu = (__u16)bpf_get_smp_processor_id();
+	return 0;
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(path_rx_gro, struct sk_buff *skb)
+{
+	return into_gro(skb);
+}
+
+SEC("tp_btf/napi_gro_frags_entry")
+int BPF_PROG(path_rx_gro_frags, struct sk_buff *skb)
+{
+	return into_gro(skb);
+}
+
+/* --- the stack takes it up ----------------------------------------------------------------------------------------- */
+
+/* A driver polled it: it came with an interrupt, or nobody knows when. */
+static __always_inline void came_by_poll(struct path_way *way, const struct rx_cpu *cpu,
+					 const struct rx_arrival *arrival, struct path_mark *mark)
+{
+	struct path_counts *counts = rx_counts();
+	__u64 end = mark->ns, begin = arrival->gro_ns;
+	bool here = arrival->gro_cpu == mark->cpu;
+	bool raised = here && cpu->raise_ns && cpu->raise_ns <= cpu->soft_ns && cpu->soft_ns <= begin;
+
+	if (raised)
+		begin = cpu->raise_irq_ns ? cpu->raise_irq_ns : cpu->raise_ns;
+	else
+		way->event.data.hidden |= 1u << PATH_IRQ | 1u << PATH_SOFTIRQ;
+	way->event.head.time_ns = way->last_ns = begin;
+	if (raised && cpu->raise_irq_ns) {
+		mark->ns = cpu->raise_ns;
+		mark->context = PATH_HARDIRQ;
+		path_step(way, PATH_IRQ, mark, counts);
+		mark->context = PATH_SOFT;
+	}
+	if (raised) {
+		mark->ns = cpu->soft_ns;
+		path_step(way, PATH_SOFTIRQ, mark, counts);
+	}
+	mark->ns = end;
+	path_step(way, here ? PATH_GRO : PATH_BACKLOG, mark, counts);
+}
+
+/* Everything before the stack takes the packet up. */
+static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cpu, struct path_mark *mark)
+{
+	struct rx_arrival *arrival = rx_arrival_at(way->skb);
+	struct path_counts *counts = rx_counts();
+	__u64 end = mark->ns;
+
+	__sync_fetch_and_add(&counts->begun, 1);
+	way->event.head.time_ns = way->last_ns = end;
+	if (!arrival || arrival->skb != way->skb || (arrival->kind == RX_XMIT && !arrival->gro_ns)) {
+		way->event.data.hidden |= HIDDEN_BEFORE_STACK;
+		return;
+	}
+	arrival->skb = 0;
+	if (arrival->kind == RX_POLLED) {
+		came_by_poll(way, cpu, arrival, mark);
+		return;
+	}
+	way->event.head.time_ns = way->last_ns = arrival->ns;
+	if (cpu->soft_ns > arrival->ns && cpu->soft_ns <= end) {
+		mark->ns = cpu->soft_ns;
+		path_step(way, PATH_SOFTIRQ, mark, counts);
+	}
+	mark->ns = end;
+	path_step(way, arrival->kind == RX_XMIT ? PATH_GRO : PATH_BACKLOG, mark, counts);
+}
+
+static __always_inline bool is_tunnel(const struct packet *packet)
+{
+	return packet->proto == IPPROTO_UDP && (packet->destination_port == 4789 || packet->destination_port == 8472 ||
+						packet->destination_port == 6081);
+}
+
+/* A packet that was put aside comes up again, out of a tunnel or with a filter's leave. */
+static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb, const struct path_mark *now)
+{
+	struct path_way *held = rx_held_find(path_id(skb));
+	struct rx_arrival *arrival;
+	struct packet packet;
+
+	if (!held || held->state != PATH_WAY_OPEN)
+		return false;
+	arrival = rx_arrival_at(path_id(skb));
+	if (now->ns - held->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
+		/* Another packet at the same address. */
+		held->state = PATH_WAY_NONE;
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+		return false;
+	}
+	if (arrival && arrival->skb == path_id(skb))
+		arrival->skb = 0;
+	__builtin_memcpy(&cpu->way, held, sizeof(cpu->way));
+	held->state = PATH_WAY_NONE;
+	path_step(&cpu->way, PATH_BACKLOG, now, rx_counts());
+	if (packet_read_at(&packet, skb, (__u32)(skb->data - skb->head))) {
+		struct packet_tcp tcp;
+
+		packet_set_endpoints(&cpu->way.event.head, &packet, PACKET_RX);
+		if (packet_read_tcp(&tcp, &packet, skb)) {
+			cpu->way.event.data.seq = tcp.seq;
+			cpu->way.event.data.end_seq = tcp.seq + tcp.bytes;
+		}
+	}
+	/* Now it shows what is inside. */
+	if (cpu->way.tentative && !passes_early(&cpu->way)) {
+		cpu->way.state = PATH_WAY_NONE;
+		__sync_fetch_and_add(&rx_counts()->begun, -1);
+	}
+	cpu->way.tentative = 0;
+	return true;
+}
+
+static __always_inline void hold(const struct path_way *way)
+{
+	struct path_way *held = rx_held_at(way->skb);
+
+	if (!held)
+		return;
+	if (held->state != PATH_WAY_NONE)
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+	__builtin_memcpy(held, way, sizeof(*held));
+}
+
+/* The stack has left the packet without saying what became of it. */
+static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
+{
+	struct path_mark now = path_now(PATH_SOFT);
+	struct path_way *way = &cpu->way;
+	const struct path_event *e = &way->event;
+
+	path_step(way, PATH_IP, &now, rx_counts());
+	/* Without data for anybody it was for the kernel itself: a handshake, an echo. */
+	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq)
+		rx_tell(ctx, way, PATH_DELIVERED);
+	else
+		hold(way);
+	way->state = PATH_WAY_NONE;
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(path_rx_receive, struct sk_buff *skb)
+{
+	struct path_mark now = path_now(PATH_SOFT);
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct packet packet;
+
+	if (!cpu)
+		return 0;
+	cpu->wake_sk = 0;
+	cpu->queued_sk = 0;
+	if (cpu->way.state == PATH_WAY_OPEN) {
+		/* From a bridge's port to the bridge: the same packet. */
+		if (cpu->way.skb == path_id(skb))
+			return 0;
+		put_aside(ctx, cpu);
+	}
+	if (comes_again(cpu, skb, &now) || !reads_as_packet(&packet, skb))
+		return 0;
+	if (!begin_way(&cpu->way, skb, &packet)) {
+		if (!is_tunnel(&packet)) {
+			cpu->way.state = PATH_WAY_NONE;
+			return 0;
+		}
+		cpu->way.tentative = 1;
+	}
+	arrive(&cpu->way, cpu, &now);
+	return 0;
+}
+
+SEC("tp_btf/napi_poll")
+int BPF_PROG(path_rx_poll)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+
+	if (!cpu)
+		return 0;
+	cpu->wake_sk = 0;
+	cpu->queued_sk = 0;
+	if (cpu->way.state == PATH_WAY_OPEN)
+		put_aside(ctx, cpu);
+	return 0;
+}
+
+/* --- into the socket ----------------------------------------------------------------------------------------------- */
+
+/* The data waits for a reader from now on. */
+static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
+{
+	struct rx_queue *queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct path_way *slot;
+	__u32 at;
+
+	if (!queue) {
+		rx_tell(ctx, way, PATH_UNFINISHED);
+		return;
+	}
+	at = __sync_fetch_and_add(&queue->tail, 1) & (RX_QUEUE_MAX - 1);
+	slot = &queue->ways[at];
+	/* More than is kept wait already: of the oldest it is not known how long. */
+	if (__sync_lock_test_and_set(&slot->state, PATH_WAY_NONE) == PATH_WAY_WAITING)
+		rx_tell(ctx, slot, PATH_UNFINISHED);
+	way->state = PATH_WAY_NONE;
+	__builtin_memcpy(slot, way, sizeof(*slot));
+	slot->state = PATH_WAY_WAITING;
+	cpu->queued_sk = (__u64)sk;
+	cpu->queued_skb = way->skb;
+	cpu->queued_at = at;
+}
+
+/* What the socket knows better than the packet: addresses were rewritten on the way. */
+static __always_inline void set_socket(struct path_way *way, struct sock *sk)
+{
+	if (sk->__sk_common.skc_dport)
+		event_set_tuple(&way->event.head, sk);
+	way->event.head.cookie = bpf_get_socket_cookie(sk);
+}
+
+static __always_inline bool is_for(const struct path_way *way, const struct sock *sk)
+{
+	const struct event_head *head = &way->event.head;
+
+	if (way->state != PATH_WAY_OPEN || sk->sk_protocol != head->proto)
+		return false;
+	return path_id(sk->sk_receive_queue.prev) == way->skb || head->lport == sk->__sk_common.skc_num ||
+	       (!head->lport && !head->rport);
+}
+
+/* TCP begins with a packet of a connection. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(path_rx_tcp, struct sock *sk, struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_way *way;
+	struct path_mark now;
+	struct tcp_sock *tp;
+
+	if (!cpu)
+		return 0;
+	way = &cpu->way;
+	if (way->state == PATH_WAY_OPEN && (way->skb == path_id(skb) || is_for(way, sk))) {
+		now = path_now(PATH_SOFT);
+		path_step(way, PATH_IP, &now, rx_counts());
+	} else {
+		way = rx_held_find(path_id(skb));
+		if (!way || way->state != PATH_WAY_OPEN)
+			return 0;
+		now = path_now(PATH_PROCESS);
+		now.note = sk->sk_lock.owned ? 1 : PATH_NO_NOTE;
+		path_step(way, sk->sk_lock.owned ? PATH_TRANSPORT : PATH_FILTER, &now, rx_counts());
+	}
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	set_socket(way, sk);
+	if (way->event.data.seq == way->event.data.end_seq) {
+		event_set_owner(&path_rx_config, &way->event.head, sk);
+		rx_tell(ctx, way, PATH_DELIVERED);
+		return 0;
+	}
+	tp = bpf_skc_to_tcp_sock(sk);
+	/* Known already: TCP throws it away. */
+	if (tp && (__s32)(way->event.data.end_seq - tp->rcv_nxt) <= 0)
+		return 0;
+	enqueue(ctx, cpu, sk, way);
+	return 0;
+}
+
+/* A datagram, or what comes with a handshake: known when its socket announces it. */
+static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct sock *sk, struct path_mark *now)
+{
+	struct path_way *way = &cpu->way;
+
+	if (is_for(way, sk)) {
+		path_step(way, PATH_IP, now, rx_counts());
+		return way;
+	}
+	if (sk->sk_protocol == IPPROTO_TCP)
+		return NULL;
+	way = rx_held_find(path_id(sk->sk_receive_queue.prev));
+	if (!way || way->state != PATH_WAY_OPEN)
+		return NULL;
+	now->context = PATH_PROCESS;
+	path_step(way, PATH_FILTER, now, rx_counts());
+	return way;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(path_rx_ready, struct sock *sk)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_mark now;
+	struct rx_queue *queue;
+	struct path_way *way;
+
+	if (!cpu || (cpu->way.state != PATH_WAY_OPEN && cpu->queued_sk != (__u64)sk && sk->sk_protocol != IPPROTO_UDP))
+		return 0;
+	now = path_now(PATH_SOFT);
+	if (cpu->queued_sk == (__u64)sk) {
+		queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
+		if (!queue)
+			return 0;
+		way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
+		cpu->queued_sk = 0;
+		if (way->skb != cpu->queued_skb || way->state != PATH_WAY_WAITING)
+			return 0;
+		path_step(way, PATH_TRANSPORT, &now, rx_counts());
+		way->ready_ns = now.ns;
+	} else {
+		way = announced(cpu, sk, &now);
+		if (!way)
+			return 0;
+		set_socket(way, sk);
+		way->event.data.hidden |= 1u << PATH_TRANSPORT | 1u << PATH_FILTER;
+		/* A connection for whoever accepts. */
+		if (sk->__sk_common.skc_state == SOCKET_LISTEN) {
+			rx_tell(ctx, way, PATH_DELIVERED);
+			return 0;
+		}
+		way->ready_ns = now.ns;
+		enqueue(ctx, cpu, sk, way);
+		cpu->queued_sk = 0;
+	}
+	cpu->wake_sk = (__u64)sk;
+	cpu->wake_ns = now.ns;
+	return 0;
+}
+
+/* --- ends on the way ----------------------------------------------------------------------------------------------- */
+
+/* It left the stack of this processor: what becomes of it is a matter of another interface. */
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(path_rx_forward, struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_mark now;
+
+	if (!cpu || cpu->way.state != PATH_WAY_OPEN || cpu->way.skb != path_id(skb))
+		return 0;
+	now = path_now(PATH_SOFT);
+	path_step(&cpu->way, PATH_IP, &now, rx_counts());
+	cpu->way.event.data.hidden |= 1u << PATH_FILTER;
+	cpu->way.state = PATH_WAY_SENDING;
+	hold(&cpu->way);
+	cpu->way.state = PATH_WAY_NONE;
+	return 0;
+}
+
+SEC("tp_btf/net_dev_xmit")
+int BPF_PROG(path_rx_forwarded, struct sk_buff *skb, int result)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+	struct path_mark now;
+
+	/* A driver that is busy is asked again. */
+	if (!way || way->state != PATH_WAY_SENDING || result != 0)
+		return 0;
+	now = path_now(PATH_SOFT);
+	path_step(way, PATH_DRIVER, &now, rx_counts());
+	rx_tell(ctx, way, PATH_FORWARDED);
+	return 0;
+}
+
+/* The packet is gone, wherever it was. */
+static __always_inline struct path_way *gone(struct rx_cpu *cpu, __u64 skb)
+{
+	struct rx_arrival *arrival = rx_arrival_at(skb);
+	struct path_way *way = &cpu->way;
+	struct path_mark now;
+
+	if (arrival && arrival->skb == skb)
+		arrival->skb = 0;
+	if (way->state == PATH_WAY_OPEN && way->skb == skb) {
+		now = path_now(PATH_SOFT);
+		path_step(way, PATH_IP, &now, rx_counts());
+		return way;
+	}
+	way = rx_held_find(skb);
+	if (!way)
+		return NULL;
+	now = path_now(PATH_PROCESS);
+	path_step(way, way->state == PATH_WAY_SENDING ? PATH_QDISC : PATH_FILTER, &now, rx_counts());
+	return way;
+}
+
+SEC("tp_btf/consume_skb")
+int BPF_PROG(path_rx_consume, struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_way *way = cpu ? gone(cpu, path_id(skb)) : NULL;
+
+	if (way)
+		rx_tell(ctx, way, way->state == PATH_WAY_SENDING ? PATH_FORWARDED : PATH_DELIVERED);
+	return 0;
+}
+
+/* TCP had taken it, then found no use for it. */
+static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_buff *skb, struct sock *sk)
+{
+	struct rx_queue *queue;
+	struct path_way *way;
+
+	if (!sk || cpu->queued_skb != path_id(skb) || cpu->queued_sk != (__u64)sk)
+		return NULL;
+	queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
+	if (!queue)
+		return NULL;
+	way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
+	cpu->queued_sk = 0;
+	return way->skb == path_id(skb) && __sync_lock_test_and_set(&way->state, PATH_WAY_NONE) == PATH_WAY_WAITING
+		       ? way
+		       : NULL;
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_rx_drop, struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_way *way;
+
+	if (!cpu)
+		return 0;
+	way = gone(cpu, path_id(skb));
+	if (!way && bpf_core_field_exists(struct trace_event_raw_kfree_skb___socket, rx_sk)) {
+		way = unqueue(cpu, skb, (struct sock *)ctx[3]);
+		if (way) {
+			struct path_mark now = path_now(PATH_SOFT);
+
+			path_step(way, PATH_TRANSPORT, &now, rx_counts());
+		}
+	}
+	if (!way)
+		return 0;
+	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
+		way->event.data.reason = (__u32)ctx[2];
+	rx_tell(ctx, way, PATH_DROPPED);
+	return 0;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the two halves of path.rx share: the packet's way to the socket, and the reader's way to the data. */
+#pragma once
+
+#include "event/path.bpf.h"
+#include "event/tcp.bpf.h"
+
+#define RX_QUEUE_MAX     16
+#define RX_ARRIVALS_BITS 16
+#define RX_HELD_BITS     12
+#define RX_TASKS_BITS    14
+#define RX_STASH_BITS    10
+#define RX_STASH_MAX     4
+
+/* A wake-up belongs to the data that was announced on the same processor this long before, at most. */
+#define RX_WAKE_NS 100000
+
+/* How a packet came to this host, by its address until the stack takes it up. */
+enum rx_arrival_kind { RX_POLLED, RX_NETIF_RX, RX_XMIT };
+
+struct rx_arrival {
+	__u64 skb;
+	__u64 ns;     /* of RX_POLLED: nobody knows */
+	__u64 gro_ns; /* 0: not through GRO */
+	__u16 cpu;
+	__u16 gro_cpu;
+	__u32 kind;
+};
+
+struct rx_cpu {
+	__u64 irq_ns;       /* entry of the handler that runs; 0: none */
+	__u64 raise_ns;     /* a softirq was asked for */
+	__u64 raise_irq_ns; /* in the handler that began then; 0: in none */
+	__u64 soft_ns;      /* it began */
+	__u64 queued_sk;    /* for this socket the last packet was queued */
+	__u64 queued_skb;
+	__u32 queued_at;  /* its place in the socket's queue */
+	__u32 gro_passes; /* the packet in GRO's hands is one that was asked for */
+	__u64 wake_sk;    /* readers of this socket are being told */
+	__u64 wake_ns;
+	struct path_way way; /* of the packet that the stack is busy with */
+};
+
+/* Packets whose data waits in a socket. */
+struct rx_queue {
+	__u32 head; /* nothing waits before it */
+	__u32 tail;
+	struct path_way ways[RX_QUEUE_MAX];
+};
+
+enum rx_task_state { RX_TASK_NONE, RX_TASK_WAKING, RX_TASK_WOKEN, RX_TASK_RUNS };
+
+/* A thread that reads: when it was woken, when it came to run, when it began to copy. */
+struct rx_task {
+	__u32 tid;
+	__u8 state;
+	__u8 reader;  /* has read from a socket that is followed */
+	__u8 stashed; /* journeys that wait for the end of its system call */
+	__u8 unused;
+	__u64 cause; /* socket whose data woke it */
+	__u64 waking_ns;
+	__u64 wakeup_ns;
+	__u64 switch_ns;
+	__u64 copy_ns;
+	__u64 exit_ns;
+	__u32 ahead;
+	__u16 wakeup_cpu;
+	__u16 switch_cpu;
+};
+
+struct rx_stash {
+	__u32 tid;
+	__u32 count;
+	struct path_way ways[RX_STASH_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rx_cpu);
+} path_rx_cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_ARRIVALS_BITS);
+	__type(key, __u32);
+	__type(value, struct rx_arrival);
+} path_rx_arrivals SEC(".maps");
+
+/* Packets that something has put aside: a filter, a tunnel, a socket in use, a queue to another interface. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_HELD_BITS);
+	__type(key, __u32);
+	__type(value, struct path_way);
+} path_rx_held SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_TASKS_BITS);
+	__type(key, __u32);
+	__type(value, struct rx_task);
+} path_rx_tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_STASH_BITS);
+	__type(key, __u32);
+	__type(value, struct rx_stash);
+} path_rx_stash SEC(".maps");
+
+EVENT(path_rx, struct path_event)
+EVENT_SOCK_STORE(path_rx, queue, struct rx_queue);
+
+/* What of the filter can be decided when a packet arrives. */
+const volatile struct event_config path_rx_early = {};
+struct path_counts path_rx_counts[PATH_CPUS_MAX] = {};
+/* Set by the program that sees system calls end: without it nobody need wait for them. */
+__u32 path_rx_sees_calls = 0;
+
+static __always_inline struct rx_cpu *rx_this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&path_rx_cpus, &zero);
+}
+
+static __always_inline struct path_counts *rx_counts(void)
+{
+	return &path_rx_counts[bpf_get_smp_processor_id() & (PATH_CPUS_MAX - 1)];
+}
+
+static __always_inline struct rx_arrival *rx_arrival_at(__u64 skb)
+{
+	__u32 place = path_place(skb, RX_ARRIVALS_BITS);
+
+	return bpf_map_lookup_elem(&path_rx_arrivals, &place);
+}
+
+static __always_inline struct path_way *rx_held_at(__u64 skb)
+{
+	__u32 place = path_place(skb, RX_HELD_BITS);
+
+	return bpf_map_lookup_elem(&path_rx_held, &place);
+}
+
+/* The packet's way, if it was put aside. */
+static __always_inline struct path_way *rx_held_find(__u64 skb)
+{
+	struct path_way *way = rx_held_at(skb);
+
+	return way && way->skb == skb && way->state != PATH_WAY_NONE ? way : NULL;
+}
+
+static __always_inline struct rx_task *rx_task_at(__u32 tid)
+{
+	__u32 place = tid & ((1 << RX_TASKS_BITS) - 1);
+
+	return bpf_map_lookup_elem(&path_rx_tasks, &place);
+}
+
+/* The journey is over. */
+static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
+{
+	struct path_event *e;
+
+	path_finish(way, end, rx_counts());
+	way->state = PATH_WAY_NONE;
+	if (path_rx_config.mode == EVENT_STREAM) {
+		if (event_passes(&path_rx_config, (const char *)&way->event))
+			event_send(&way->event, sizeof(way->event), &path_rx_losses);
+		return;
+	}
+	e = path_rx_begin();
+	if (!e)
+		return;
+	__builtin_memcpy(e, &way->event, sizeof(*e));
+	(void)path_rx_end(ctx, e);
+}

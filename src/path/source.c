@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "event/filter.h"
+#include "event/live.h"
+#include "path/source.h"
+#include "record/expr.h"
+
+#define DIRECTIONS 2
+
+struct direction {
+	const struct event *event;
+	struct expr *where; /* what must be evaluated here; NULL: nothing */
+	const struct path_counts *counts;
+};
+
+struct path_source {
+	struct path_options options;
+	unsigned count;
+	struct direction directions[DIRECTIONS];
+	struct event_request requests[DIRECTIONS];
+	struct live *live;
+	uint32_t *sample;
+	path_journey_fn journey;
+	void *context;
+	uint64_t told;
+};
+
+struct shape path_shape(void)
+{
+	return event_shape(event_find("path.rx"));
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------------- */
+
+static int add_direction(struct path_source *source, const char *name, struct why *why)
+{
+	struct direction *direction = &source->directions[source->count];
+	struct event_request *request = &source->requests[source->count];
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct shape shape;
+	int r;
+
+	direction->event = request->event = event_find(name);
+	if (!direction->event)
+		return why_set(why, -ENOTSUP, "there is no event %s", name);
+	source->count++;
+	request->cheap = source->options.sample > 1 || source->options.max_cpu > 0;
+	request->config.needs = ~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK);
+	request->config.by_tree = source->options.by_tree;
+	if (!source->options.where)
+		return 0;
+	shape = event_shape(direction->event);
+	r = expr_parse(source->options.where, &shape, &expr, why);
+	if (r == 0 && !event_filter_add(&request->config, expr))
+		direction->where = take_ptr(expr);
+	return r;
+}
+
+static int share(struct path_source *source, struct why *why)
+{
+	void *address;
+	int r = live_variable(source->live, "path_sample", sizeof(uint32_t), &address);
+
+	if (r == 0) {
+		source->sample = address;
+		__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
+	}
+	for (unsigned i = 0; r == 0 && i < source->count; i++) {
+		_cleanup_free_ char *name = xasprintf("%s_counts", source->directions[i].event->bpf);
+
+		r = live_variable(source->live, name, sizeof(struct path_counts) * PATH_CPUS_MAX, &address);
+		source->directions[i].counts = address;
+	}
+	return r < 0 ? why_set(why, r, "the BPF object lacks a variable") : 0;
+}
+
+int path_open(const struct path_options *options, struct path_source **ret_source, struct why *why)
+{
+	_cleanup_(path_closep) struct path_source *source = xzalloc(sizeof(*source));
+	struct live_options live = {.buffer_bytes = options->buffer_bytes};
+	bool both = options->rx == options->tx;
+	int r = 0;
+
+	source->options = *options;
+	if (both || options->rx)
+		r = add_direction(source, "path.rx", why);
+	if (r == 0 && (options->tx || (both && event_find("path.tx"))))
+		r = add_direction(source, "path.tx", why);
+	if (r == 0)
+		r = live_open(source->requests, source->count, &live, &source->live, why);
+	if (r == 0)
+		r = share(source, why);
+	if (r < 0)
+		return r;
+	*ret_source = take_ptr(source);
+	return 0;
+}
+
+void path_close(struct path_source *source)
+{
+	if (!source)
+		return;
+	live_close(source->live);
+	for (unsigned i = 0; i < source->count; i++)
+		expr_free(source->directions[i].where);
+	free(source);
+}
+
+/* --- from an event to a journey ------------------------------------------------------------------------------------ */
+
+static void set_stages(struct journey *journey, const struct path_journey *data)
+{
+	uint64_t at = journey->time_ns;
+
+	journey->stage_count = min_of(data->step_count, PATH_STEPS_MAX);
+	for (uint32_t i = 0; i < journey->stage_count; i++) {
+		const struct path_step *step = &data->steps[i];
+
+		journey->stages[i] = (struct journey_stage){.start_ns = at,
+							    .ns = step->ns,
+							    .note = step->note,
+							    .cpu = step->cpu,
+							    .stage = step->stage,
+							    .context = step->context};
+		at += step->ns;
+	}
+}
+
+void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *journey)
+{
+	*journey = (struct journey){
+		.time_ns = head->time_ns,
+		.total_ns = data->total_ns,
+		.cookie = head->cookie,
+		.cgroup_id = head->cgroup_id,
+		.laddr = head->laddr,
+		.raddr = head->raddr,
+		.lport = head->lport,
+		.rport = head->rport,
+		.dir = data->dir,
+		.end = data->end,
+		.family = head->family,
+		.proto = head->proto,
+		.pid = head->pid,
+		.tid = head->tid,
+		.uid = head->uid,
+		.netns = head->netns,
+		.bytes = data->bytes,
+		.seq = data->seq,
+		.end_seq = data->end_seq,
+		.reason = data->end == PATH_DROPPED ? data->reason : 0,
+		.hidden = data->hidden,
+	};
+	memcpy(journey->comm, head->comm, sizeof(journey->comm));
+	memcpy(journey->dev, data->dev, sizeof(journey->dev));
+	set_stages(journey, data);
+}
+
+static void on_event(void *context, unsigned request, struct record *record)
+{
+	struct path_source *source = context;
+	const struct direction *direction = &source->directions[request];
+	struct journey journey;
+
+	if (direction->where && !expr_matches(direction->where, record))
+		return;
+	journey_from_event(record->parts[EVENT_PART_HEAD], record->parts[EVENT_PART_DATA], &journey);
+	source->told++;
+	source->journey(source->context, &journey);
+}
+
+int path_start(struct path_source *source, struct loop *loop, path_journey_fn journey, void *context, struct why *why)
+{
+	struct event_sink sink = {.event = on_event, .context = source};
+
+	source->journey = journey;
+	source->context = context;
+	return live_start(source->live, loop, &sink, why);
+}
+
+int path_follow(struct path_source *source, uint32_t pid)
+{
+	return live_follow(source->live, pid);
+}
+
+int path_finish(struct path_source *source, struct why *why)
+{
+	return live_finish(source->live, why);
+}
+
+/* --- what became of packets ---------------------------------------------------------------------------------------- */
+
+struct path_account path_account(const struct path_source *source)
+{
+	struct path_account account = {.told = source->told,
+				       .sample = max_of(__atomic_load_n(source->sample, __ATOMIC_RELAXED), 1u),
+				       .cpu = NAN};
+
+	for (unsigned i = 0; i < source->count; i++)
+		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++) {
+			const struct path_counts *counts = &source->directions[i].counts[cpu];
+
+			account.packets += counts->begun;
+			account.delivered += counts->ended[PATH_DELIVERED];
+			account.dropped += counts->ended[PATH_DROPPED];
+			account.forwarded += counts->ended[PATH_FORWARDED];
+			account.merged += counts->merged;
+			account.clamped += counts->clamped;
+		}
+	/* Whatever has not ended is on its way, or nobody knows where. */
+	account.unfinished = account.packets - account.delivered - account.dropped - account.forwarded;
+	return account;
+}
+
+struct event_loss path_loss(const struct path_source *source)
+{
+	struct event_loss sum = {};
+
+	for (unsigned i = 0; i < source->count; i++) {
+		struct event_loss loss = live_loss(source->live, i);
+
+		sum.ring += loss.ring;
+		sum.groups += loss.groups;
+		sum.rooms += loss.rooms;
+		sum.missed += loss.missed;
+	}
+	return sum;
+}
+
+const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
+{
+	vec_each(&live_hooks(source->live)->choices, choice) {
+		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
+			return choice->reason;
+	}
+	for (unsigned i = 0; i < source->count; i++)
+		for (uint32_t j = 0; j < source->directions[i].event->role_count; j++) {
+			const struct event_role *role = &source->directions[i].event->roles[j];
+
+			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
+				return "to see it costs every system call of the host a little: left out where few "
+				       "flows "
+				       "are followed";
+		}
+	if (stage == PATH_FILTER)
+		return "nothing lies between IP and its filters that could be looked at: seen only where a filter puts "
+		       "the "
+		       "packet aside";
+	return NULL;
+}
