@@ -448,6 +448,34 @@ struct netdev_queue {
 struct napi_struct {
 	int weight;
 	struct net_device *dev;
+	unsigned int napi_id;
+};
+
+/* What a processor has to do for interfaces: softirq. */
+struct softnet_data {
+	struct sk_buff_head process_queue;
+	unsigned int processed;
+	unsigned int time_squeeze;
+	struct sk_buff_head input_pkt_queue;
+	struct napi_struct backlog;
+};
+
+/* What was dropped because there was no room: a number, since 6.10 one that is counted in one step, since 6.18 two. */
+struct softnet_data___plain_drops {
+	unsigned int dropped;
+};
+
+struct softnet_data___atomic_drops {
+	atomic_t dropped;
+};
+
+struct softnet_data___split_drops {
+	struct numa_drop_counters___split drop_counters;
+};
+
+/* Whose interrupt it is: irq. */
+struct irqaction {
+	const char *name;
 };
 
 struct Qdisc_ops {
