@@ -438,11 +438,26 @@ struct net_device {
 	char name[16];
 	struct Qdisc *qdisc;
 	unsigned int tx_queue_len;
+	struct netdev_queue *_tx;
+	unsigned int num_tx_queues;
+};
+
+/* How much of a queue the hardware may have at once: dev.hold. */
+struct dql {
+	unsigned int num_queued;
+	unsigned int limit;
+	unsigned int num_completed;
 };
 
 struct netdev_queue {
 	struct net_device *dev;
 	struct Qdisc *qdisc;
+	unsigned long state;
+};
+
+/* Only of kernels with byte queue limits, which nearly all have. */
+struct netdev_queue___bql {
+	struct dql dql;
 };
 
 struct napi_struct {

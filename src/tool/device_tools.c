@@ -132,3 +132,51 @@ static const struct tool txstack_tool = {
 	.by = "kstack",
 };
 TOOL(txstack_tool);
+
+/* --- bqllat --- */
+
+struct bqllat_config {
+	struct trace_options common;
+	bool all;
+};
+
+static const struct option_spec bqllat_options[] = {
+	OPTION(struct bqllat_config, all, FLAG, "all", 'a', NULL, "queues that their driver stopped, too"),
+	OPTION_GROUP(struct bqllat_config, common, trace_option_table),
+	OPTION_END,
+};
+
+static void bqllat_plan(const void *config, struct trace_plan *plan)
+{
+	if (!((const struct bqllat_config *)config)->all)
+		where_add(&plan->where, "by in (bql, both)");
+}
+
+static const char *const bqllat_examples[] = {
+	"nest bqllat -i eth0",
+	"how long packets are held back by the byte queue limits of eth0",
+	"nest bqllat -a",
+	"and by drivers that have no room",
+	"nest trace dev.hold --show time_ns,dev,queue,by,inflight,limit,lat_ns",
+	"each time that a queue was stopped",
+	NULL,
+};
+
+static const struct tool bqllat_tool = {
+	.name = "bqllat",
+	.layer = "device",
+	.summary = "how long queues of interfaces are stopped by their byte queue limit",
+	.description =
+		"The limit keeps the driver's queue short, so that packets wait where they can still be chosen "
+		"from (the qdisc). Long waits mean that the link is full, or that the driver tells late what was "
+		"sent. Virtual interfaces have no such limit.",
+	.examples = bqllat_examples,
+	.events = {"dev.hold"},
+	.aggregate = AGGREGATE_HIST,
+	.value = "lat_ns",
+	.by = "dev,queue,by",
+	.options = bqllat_options,
+	.config_size = sizeof(struct bqllat_config),
+	.plan = bqllat_plan,
+};
+TOOL(bqllat_tool);
