@@ -104,6 +104,12 @@ struct option_spec {
 		.kind = OPT_GROUP, .offset = offsetof(type, member), .group = (table)                                  \
 	}
 
+/* Another table of the same struct. */
+#define OPTION_TABLE(table)                                                                                            \
+	{                                                                                                              \
+		.kind = OPT_GROUP, .group = (table)                                                                    \
+	}
+
 #define OPTION_END                                                                                                     \
 	{                                                                                                              \
 		.kind = OPT_END                                                                                        \

@@ -121,7 +121,7 @@ static void read_parent(const char *name, struct parent *ret_parent)
 		*ret_parent = (struct parent){stat.pid, stat.ppid};
 }
 
-int child_follow_tree(struct live *live, uint32_t pid)
+int child_follow_tree(uint32_t pid, int (*follow)(void *context, uint32_t pid), void *context)
 {
 	VEC(struct parent) all = {};
 	VEC(uint32_t) found = {};
@@ -138,7 +138,7 @@ int child_follow_tree(struct live *live, uint32_t pid)
 	vec_push(&found, pid);
 	/* Those found are searched for children of theirs in turn. */
 	for (size_t i = 0; r == 0 && i < found.count; i++) {
-		r = live_follow(live, found.items[i]);
+		r = follow(context, found.items[i]);
 		vec_each(&all, one)
 			if (one->pid && one->ppid == found.items[i] && found.count < all.count + 1)
 				vec_push(&found, one->pid);

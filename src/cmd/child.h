@@ -4,7 +4,6 @@
 
 #include "base/loop.h"
 #include "base/option.h"
-#include "event/live.h"
 
 struct child {
 	pid_t pid;    /* 0: none */
@@ -30,5 +29,5 @@ int child_error(const struct child *child) _must_check_;
 /* Ends it when it has not been started yet; else leaves it alone. */
 void child_done(struct child *child);
 
-/* Follows a process and the children that it has already. */
-int child_follow_tree(struct live *live, uint32_t pid) _must_check_;
+/* Calls follow for a process and the children that it has already, until it returns an error. */
+int child_follow_tree(uint32_t pid, int (*follow)(void *context, uint32_t pid), void *context) _must_check_;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "cmd/child.h"
+#include "cmd/run_until.h"
 #include "cmd/trace_run.h"
 #include "event/live.h"
 #include "tool/keep.h"
@@ -18,13 +17,11 @@
 struct run {
 	const struct trace_options *options;
 	struct session session;
-	struct loop *loop;
+	struct run_until until;
 	struct live *live;
-	struct child child;
 	struct why why;
 	uint64_t interval_ns;
 	uint64_t intervals;
-	int ended_by; /* signal, or 0 */
 	struct store *store;
 };
 
@@ -33,36 +30,18 @@ struct run {
 
 /* --- the end ------------------------------------------------------------------------------------------------------- */
 
-static void on_signal(void *context, int number)
-{
-	struct run *run = context;
-
-	run->ended_by = number;
-	loop_stop(run->loop, 0);
-}
-
-static void on_time_over(void *context, uint64_t expirations _unused_)
-{
-	loop_stop(((struct run *)context)->loop, 0);
-}
-
-static void on_child_end(void *context)
-{
-	loop_stop(((struct run *)context)->loop, 0);
-}
-
 static void on_interval(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
 	int r = live_collect(run->live, &run->why);
 
 	if (r < 0) {
-		loop_stop(run->loop, r);
+		loop_stop(run->until.loop, r);
 		return;
 	}
 	session_show_groups(&run->session);
 	if (output_flush(run->session.output) < 0 || ++run->intervals == run->options->count)
-		loop_stop(run->loop, 0);
+		loop_stop(run->until.loop, 0);
 }
 
 static void on_idle(void *context)
@@ -70,7 +49,7 @@ static void on_idle(void *context)
 	struct run *run = context;
 
 	if (output_flush(run->session.output) < 0)
-		loop_stop(run->loop, 0);
+		loop_stop(run->until.loop, 0);
 }
 
 /* --- keeping events -------------------------------------------------------------------------------------------------- */
@@ -90,7 +69,7 @@ static void on_keep(void *context, uint64_t expirations _unused_)
 	int r = check_kept(run);
 
 	if (r < 0)
-		loop_stop(run->loop, r);
+		loop_stop(run->until.loop, r);
 }
 
 static int open_store(struct run *run, const char *name)
@@ -100,7 +79,7 @@ static int open_store(struct run *run, const char *name)
 	if (r == 0 && run->store)
 		r = session_keep(&run->session, run->store);
 	if (r == 0 && run->store)
-		r = loop_add_timer(run->loop, KEEP_NS, KEEP_NS, on_keep, run, NULL);
+		r = loop_add_timer(run->until.loop, KEEP_NS, KEEP_NS, on_keep, run, NULL);
 	return r;
 }
 
@@ -166,44 +145,28 @@ static void tell_gaps(const struct run *run)
 
 /* --- the run ------------------------------------------------------------------------------------------------------- */
 
-static int add_timers(struct run *run)
+static int prepare(struct run *run)
 {
-	const struct trace_options *options = run->options;
-	int r = 0;
+	int r = run_until_prepare(&run->until, &run->options->command, &run->why);
 
-	if (options->duration_ns)
-		r = loop_add_timer(run->loop, options->duration_ns, 0, on_time_over, run, NULL);
-	if (r == 0 && run->interval_ns)
-		r = loop_add_timer(run->loop, run->interval_ns, run->interval_ns, on_interval, run, NULL);
+	if (r == 0)
+		loop_on_idle(run->until.loop, on_idle, run);
 	return r;
 }
 
-static int prepare(struct run *run)
+static int follow_one(void *live, uint32_t pid)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	int r = loop_new(&run->loop);
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(signals); i++)
-		r = loop_add_signal(run->loop, signals[i], on_signal, run);
-	if (r < 0)
-		return why_set(&run->why, r, "cannot wait for events: %s", strerror(-r));
-	loop_on_idle(run->loop, on_idle, run);
-	if (run->options->command.argc) {
-		r = child_prepare(&run->child, &run->options->command, &run->why);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return live_follow(live, pid);
 }
 
 static int follow(struct run *run)
 {
 	int r = 0;
 
-	if (run->child.pid > 0)
-		r = live_follow(run->live, (uint32_t)run->child.pid);
+	if (run->until.child.pid > 0)
+		r = live_follow(run->live, (uint32_t)run->until.child.pid);
 	else if (run->options->children)
-		r = child_follow_tree(run->live, (uint32_t)run->options->pid);
+		r = child_follow_tree((uint32_t)run->options->pid, follow_one, run->live);
 	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
 }
 
@@ -216,7 +179,7 @@ static int attach(struct run *run)
 	if (r == 0)
 		r = follow(run);
 	if (r == 0)
-		r = live_start(run->live, run->loop, &sink, &run->why);
+		r = live_start(run->live, run->until.loop, &sink, &run->why);
 	if (r < 0)
 		return r;
 	run->session.stacks.read = live_read_stack;
@@ -288,13 +251,13 @@ static int run_recorded(struct run *run)
 /* From ready to the last event; a negative errno with the sentence, else 0. */
 static int watch(struct run *run)
 {
-	int r = add_timers(run), finished;
+	int r = 0, finished;
 
-	if (r == 0 && run->child.pid > 0)
-		r = child_start(&run->child, run->loop, on_child_end, run);
+	if (run->interval_ns)
+		r = loop_add_timer(run->until.loop, run->interval_ns, run->interval_ns, on_interval, run, NULL);
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
-	r = loop_run(run->loop);
+	r = run_until_end(&run->until, run->options->duration_ns, &run->why);
 	finished = live_finish(run->live, &run->why);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options->count)
@@ -308,12 +271,7 @@ static int exit_code_of(const struct run *run, int result, int written)
 		return run->options->input.file || run->options->save ? EXIT_IO : EXIT_CANNOT_OBSERVE;
 	if (written < 0)
 		return output_exit_code(written);
-	if (child_error(&run->child) < 0)
-		return EXIT_USAGE;
-	/* Ctrl-C is how a person ends a trace. */
-	if (run->ended_by && run->ended_by != SIGINT && run->ended_by != SIGTERM)
-		return EXIT_SIGNAL + run->ended_by;
-	return EXIT_DONE;
+	return run_until_exit_code(&run->until);
 }
 
 static int check_options(const struct trace_plan *plan, const struct trace_options *options, struct why *why)
@@ -360,7 +318,8 @@ static uint64_t choose_interval(const struct trace_plan *plan, const struct trac
 
 int trace_run(const struct trace_plan *plan, const struct trace_options *options)
 {
-	struct run run = {.options = options, .child = CHILD_INIT, .interval_ns = choose_interval(plan, options)};
+	struct run run = {
+		.options = options, .until = {.child = CHILD_INIT}, .interval_ns = choose_interval(plan, options)};
 	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written, kept;
 
 	if (r == 0)
@@ -377,7 +336,6 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	written = session_close(&run.session);
 	live_close(run.live);
 	r = exit_code_of(&run, r, written);
-	child_done(&run.child);
-	loop_free(run.loop);
+	run_until_done(&run.until);
 	return r ?: kept < 0 ? EXIT_IO : code;
 }

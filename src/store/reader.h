@@ -79,3 +79,6 @@ static inline void rows_closep(struct rows **rows)
 {
 	rows_close(*rows);
 }
+
+/* How many records of that source (an event's name, a table's) were lost while recording; added to what is there. */
+int recording_lost(struct recording *recording, const char *source, uint64_t *lost, struct why *why) _must_check_;

@@ -156,3 +156,20 @@ void rows_close(struct rows *rows)
 	vec_done(&rows->sources);
 	free(rows);
 }
+
+int recording_lost(struct recording *recording, const char *source, uint64_t *lost, struct why *why)
+{
+	_cleanup_(rows_closep) struct rows *rows = NULL;
+	struct shape shape = SHAPE_OF(&loss_type);
+	struct rows_request request = {.name = loss_type.name, .shape = &shape};
+	struct loss_record loss;
+	int r = rows_open(recording, &request, &rows, why);
+
+	while (r == 0 && (r = rows_next(rows, (void *[]){&loss}, why)) > 0) {
+		if (loss.source && loss.count != UINT64_MAX && strcmp(loss.source, source) == 0)
+			*lost += loss.count;
+		rows_free_parts(&shape, (void *[]){&loss});
+		r = 0;
+	}
+	return r;
+}

@@ -10,7 +10,7 @@
 #include "tool/options.h"
 
 #define O struct trace_options
-const struct option_spec trace_option_table[] = {
+const struct option_spec trace_select_table[] = {
 	OPTION(O, pid, UINT, "pid", 'p', "PID", "only this process, with all its threads", .min = 1, .max = UINT32_MAX),
 	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: the processes that it starts, too"),
 	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "only these ports, local or remote"),
@@ -21,17 +21,27 @@ const struct option_spec trace_option_table[] = {
 	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "only this interface"),
 	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "only IPv4"),
 	OPTION(O, ipv6, FLAG, "ipv6", '6', NULL, "only IPv6"),
-	OPTION(O, failures, FLAG, "failures", 'x', NULL, "only what failed"),
-	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
-	OPTION(O, time_since, FLAG, "elapsed", 'T', NULL, "show the time since the start"),
-	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show which functions of the kernel led there"),
-	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show which functions of the program led there"),
+	OPTION_END,
+};
+
+const struct option_spec trace_run_table[] = {
 	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
 	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program (4MiB)"),
 	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 when more events than this were lost"),
 	OPTION(O, save, TEXT, "save", 0, "FILE", "keep the events in this recording, too, to be read with -f"),
 	OPTION_GROUP(O, input, input_option_table),
 	OPTION_GROUP(O, output, output_option_table),
+	OPTION_END,
+};
+
+const struct option_spec trace_option_table[] = {
+	OPTION_TABLE(trace_select_table),
+	OPTION(O, failures, FLAG, "failures", 'x', NULL, "only what failed"),
+	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
+	OPTION(O, time_since, FLAG, "elapsed", 'T', NULL, "show the time since the start"),
+	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show which functions of the kernel led there"),
+	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show which functions of the program led there"),
+	OPTION_TABLE(trace_run_table),
 	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "what is added up is shown every so many seconds"),
 	POSITIONAL(O, count, UINT, "COUNT", "stop after so many intervals"),
 	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run it, show what it and its children do, stop when it ends"),

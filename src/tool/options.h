@@ -35,6 +35,9 @@ struct trace_options {
 
 /* For OPTION_GROUP. */
 extern const struct option_spec trace_option_table[];
+/* Parts of it, for commands that are no tools: which events, and how a run goes on and where its records go. */
+extern const struct option_spec trace_select_table[];
+extern const struct option_spec trace_run_table[];
 
 /*
  * Appends the conditions that the options stand for, in the language of --where, joined by `and`. -EINVAL, -ENOENT with a

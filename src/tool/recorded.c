@@ -53,26 +53,6 @@ static int open_stream(struct recorded *recorded, const struct event *event, con
 	return r == 0 ? advance(stream, why) : r;
 }
 
-/* What was lost of all events of the recording: a loss is not told apart by event. */
-static int read_losses(struct recorded *recorded, struct why *why)
-{
-	_cleanup_(rows_closep) struct rows *rows = NULL;
-	struct shape shape = SHAPE_OF(&loss_type);
-	struct loss_record loss;
-	int r = rows_open(recorded->recording, &(struct rows_request){.name = loss_type.name, .shape = &shape}, &rows,
-			  why);
-
-	while (r == 0 && (r = rows_next(rows, (void *[]){&loss}, why)) > 0) {
-		vec_each(&recorded->streams, stream)
-			if (loss.source && loss.count != UINT64_MAX &&
-			    strcmp(loss.source, stream->shape.types[EVENT_PART_DATA]->name) == 0)
-				recorded->lost += loss.count;
-		rows_free_parts(&shape, (void *[]){&loss});
-		r = 0;
-	}
-	return r;
-}
-
 int recorded_open(struct recording *recording, const struct time_range *range, const struct event_request *requests,
 		  unsigned count, struct recorded **ret_recorded, struct why *why)
 {
@@ -83,8 +63,8 @@ int recorded_open(struct recording *recording, const struct time_range *range, c
 	vec_reserve(&recorded->streams, count);
 	for (unsigned i = 0; r == 0 && i < count; i++)
 		r = open_stream(recorded, requests[i].event, range, why);
-	if (r == 0)
-		r = read_losses(recorded, why);
+	for (unsigned i = 0; r == 0 && i < count; i++)
+		r = recording_lost(recording, requests[i].event->name, &recorded->lost, why);
 	if (r == 0)
 		*ret_recorded = take_ptr(recorded);
 	return r;

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest path: where inside this host packets spend their time. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/parse.h"
+#include "cmd/command.h"
+#include "cmd/path_show.h"
+#include "cmd/run_until.h"
+#include "path/source.h"
+#include "record/expr.h"
+
+#define C struct path_config
+static const struct option_spec options[] = {
+	OPTION(C, slowest, UINT, "slowest", 0, "N", "the slowest journeys as waterfalls, so many (5)", .min = 1,
+	       .max = SLOWEST_MAX),
+	OPTION(C, hist, FLAG, "hist", 0, NULL, "how the time at each stage is spread, and which stage owns the tail"),
+	OPTION(C, by, NAMES, "by", 0, "FIELD,..", "each with these fields apart: comm, laddr, dev, cpu, or any other"),
+	OPTION(C, rx, FLAG, "rx", 0, NULL, "only packets that arrive"),
+	OPTION(C, tx, FLAG, "tx", 0, NULL, "only packets that leave"),
+	OPTION(C, svg, TEXT, "svg", 0, "FILE", "draw waterfalls and a heat map of each stage"),
+	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a page that needs nothing but itself"),
+	OPTION(C, trace, TEXT, "trace", 0, "FILE", "trace-event JSON for ui.perfetto.dev: a track for each processor"),
+	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
+	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE", "follow fewer flows when this costs more of a processor (5%)"),
+	OPTION_GROUP(C, common, trace_select_table),
+	OPTION_GROUP(C, common, trace_run_table),
+	OPTION(C, common.command, COMMAND, NULL, 0, "COMMAND", "run it, follow its packets, stop when it ends"),
+	OPTION_END,
+};
+#undef C
+
+struct run {
+	const struct path_config *config;
+	struct path_show show;
+	struct buf where; /* what all options together ask for */
+	struct run_until until;
+	struct path_source *source;
+	struct store *store;
+	struct why why;
+	uint64_t begin_ns;
+	uint64_t lost; /* when it was recorded */
+	bool progress; /* a line on the terminal tells how far it is */
+};
+
+/* How often a recording may end its batch, and how often a person is told. */
+#define KEEP_NS     (NSEC_PER_SEC / 4)
+#define PROGRESS_NS (NSEC_PER_SEC / 2)
+#define ERASE_LINE  "\r\033[K"
+
+/* --- what is asked for ----------------------------------------------------------------------------------------------- */
+
+/* 1/64, or 64. */
+static int parse_sample(const char *text, uint32_t *ret_sample, struct why *why)
+{
+	uint64_t number = 1;
+
+	if (text && parse_decimal(strncmp(text, "1/", 2) == 0 ? text + 2 : text, 1, UINT32_MAX, &number) < 0)
+		return why_set(why, -EINVAL, "--sample wants 1/N: one flow in N");
+	*ret_sample = (uint32_t)number;
+	return 0;
+}
+
+static int make_where(struct run *run, const struct shape *shape)
+{
+	const struct path_config *config = run->config;
+	int r = trace_options_where(&config->common, shape, &run->where, &run->why);
+
+	if (r == 0 && config->common.output.where)
+		where_add(&run->where, "%s", config->common.output.where);
+	/* Of a recording both are there. */
+	if (r == 0 && config->common.input.file && config->rx != config->tx)
+		where_add(&run->where, "dir == %s", config->rx ? "rx" : "tx");
+	return r;
+}
+
+/* The user's own filter first: what is wrong with it is told with his own words. */
+static int check_where(struct run *run, const struct shape *shape)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	const char *where = run->config->common.output.where;
+	struct why why = {};
+
+	if (where && expr_parse(where, shape, &expr, &why) < 0)
+		return why_set(&run->why, -EINVAL, "--where: %s", why.text);
+	return make_where(run, shape);
+}
+
+/* --- the kernel ------------------------------------------------------------------------------------------------------ */
+
+static void on_idle(void *context)
+{
+	struct run *run = context;
+
+	if (path_show_flush(&run->show) < 0)
+		loop_stop(run->until.loop, 0);
+}
+
+static int check_kept(struct run *run)
+{
+	int r = run->show.kept;
+
+	if (r == 0 && run->store)
+		r = store_tick(run->store);
+	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : 0;
+}
+
+static void on_keep(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	int r = check_kept(run);
+
+	if (r < 0)
+		loop_stop(run->until.loop, r);
+}
+
+static void on_progress(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	struct path_account account = path_account(run->source);
+	uint64_t seconds = (clock_monotonic_ns() - run->begin_ns) / NSEC_PER_SEC;
+
+	fprintf(stderr, ERASE_LINE "%" PRIu64 " s: %" PRIu64 " journeys", seconds, run->show.journeys);
+	if (account.sample > 1)
+		fprintf(stderr, ", one flow in %u", account.sample);
+	fputs("; Ctrl-C shows them", stderr);
+}
+
+static int open_store(struct run *run)
+{
+	int r;
+
+	if (!run->config->common.save)
+		return 0;
+	r = store_create(run->config->common.save, "path", &run->store, &run->why);
+	if (r < 0)
+		return r;
+	r = path_show_keep(&run->show, run->store);
+	if (r == 0)
+		r = loop_add_timer(run->until.loop, KEEP_NS, KEEP_NS, on_keep, run, NULL);
+	return r < 0 ? why_set(&run->why, r, "cannot record: %s", strerror(-r)) : 0;
+}
+
+static int prepare(struct run *run)
+{
+	int r = run_until_prepare(&run->until, &run->config->common.command, &run->why);
+
+	if (r == 0)
+		loop_on_idle(run->until.loop, on_idle, run);
+	return r;
+}
+
+static int follow_one(void *source, uint32_t pid)
+{
+	return path_follow(source, pid);
+}
+
+static int follow(struct run *run)
+{
+	int r = 0;
+
+	if (run->until.child.pid > 0)
+		r = path_follow(run->source, (uint32_t)run->until.child.pid);
+	else if (run->config->common.children)
+		r = child_follow_tree((uint32_t)run->config->common.pid, follow_one, run->source);
+	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
+}
+
+/* Stages that nobody will see in this run, with the reason; those with the same reason together. */
+static void tell_hidden(const struct run *run)
+{
+	const char *reasons[PATH_STAGES] = {};
+
+	for (unsigned i = 1; i < PATH_STAGES; i++)
+		reasons[i] = path_hidden_reason(run->source, (enum path_stage)i);
+	for (unsigned i = 1; i < PATH_STAGES; i++) {
+		_cleanup_buf_ struct buf names = BUF_INIT(1024);
+		const char *reason = reasons[i];
+
+		if (!reason)
+			continue;
+		for (unsigned j = i; j < PATH_STAGES; j++)
+			if (reasons[j] && strcmp(reasons[j], reason) == 0) {
+				buf_add_format(&names, "%s%s", names.len ? ", " : "", path_stages[j].name);
+				if (j > i)
+					reasons[j] = NULL;
+			}
+		log_warn("not visible: %s: %s", buf_text(&names), reason);
+	}
+}
+
+static int attach(struct run *run)
+{
+	const struct path_config *config = run->config;
+	struct path_options wanted = {.where = run->where.len ? buf_text(&run->where) : NULL,
+				      .rx = config->rx,
+				      .tx = config->tx,
+				      .by_tree = config->common.children || config->common.command.argc,
+				      .max_cpu = config->max_cpu,
+				      .buffer_bytes = config->common.buffer_bytes};
+	int r = parse_sample(config->sample, &wanted.sample, &run->why);
+
+	if (r == 0)
+		r = path_open(&wanted, &run->source, &run->why);
+	if (r == 0)
+		r = follow(run);
+	if (r == 0)
+		r = path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
+	if (r < 0)
+		return r;
+	tell_hidden(run);
+	log_info("ready");
+	run->begin_ns = clock_monotonic_ns();
+	return 0;
+}
+
+static int watch(struct run *run)
+{
+	int r = 0, finished;
+
+	if (run->progress)
+		r = loop_add_timer(run->until.loop, PROGRESS_NS, PROGRESS_NS, on_progress, run, NULL);
+	if (r < 0)
+		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
+	r = run_until_end(&run->until, run->config->common.duration_ns, &run->why);
+	finished = path_finish(run->source, &run->why);
+	if (run->progress)
+		fputs(ERASE_LINE, stderr);
+	return r < 0 ? r : finished < 0 ? finished : check_kept(run);
+}
+
+/* --- recordings ------------------------------------------------------------------------------------------------------ */
+
+static int tell_recorded(struct run *run, struct journey_replay *replay)
+{
+	_cleanup_(expr_freep) struct expr *where = NULL;
+	uint64_t limit_ns = run->config->common.duration_ns, begin_ns = 0;
+	struct journey journey;
+	int r = 0;
+
+	if (run->where.len)
+		r = expr_parse(buf_text(&run->where), &SHAPE_OF(&journey_type), &where, &run->why);
+	while (r == 0 && (r = journey_replay_next(replay, &journey, &run->why)) > 0) {
+		begin_ns = begin_ns ?: journey.time_ns;
+		if (limit_ns && journey.time_ns > begin_ns + limit_ns)
+			return 0;
+		if (!where || expr_matches(where, &RECORD_OF(&journey)))
+			path_show_journey(&run->show, &journey);
+		/* A reader that has gone needs no more. */
+		if (run->show.output && output_out(run->show.output)->error < 0)
+			return 0;
+		r = 0;
+	}
+	return r;
+}
+
+static int run_recorded(struct run *run)
+{
+	_cleanup_(recording_closep) struct recording *recording = NULL;
+	_cleanup_(journey_replay_closep) struct journey_replay *replay = NULL;
+	struct time_range range;
+	int r = input_open(&run->config->common.input, &recording, &range, &run->why);
+
+	if (r == 0)
+		r = journey_replay_open(recording, &range, &replay, &run->why);
+	if (r == 0)
+		r = tell_recorded(run, replay);
+	if (r == 0)
+		run->lost = journey_replay_lost(replay);
+	return r;
+}
+
+/* --- the end --------------------------------------------------------------------------------------------------------- */
+
+/* What was looked at, in a sentence, for pictures. */
+static void add_note(const struct run *run, struct buf *note)
+{
+	buf_add_format(note, "%" PRIu64 " journeys", run->show.journeys);
+	if (run->config->common.output.where)
+		buf_add_format(note, " where %s", run->config->common.output.where);
+	if (run->lost)
+		buf_add_format(note, "; %" PRIu64 " were lost", run->lost);
+}
+
+static void add_account(const struct run *run, struct buf *text)
+{
+	struct path_account account = path_account(run->source);
+	const uint64_t ends[PATH_UNFINISHED + 1] = {[PATH_DELIVERED] = account.delivered,
+						    [PATH_DROPPED] = account.dropped,
+						    [PATH_FORWARDED] = account.forwarded,
+						    [PATH_UNFINISHED] = account.unfinished};
+
+	buf_add_format(text, "; %" PRIu64 " packets followed", account.packets);
+	if (account.packets) {
+		buf_add_text(text, ": ");
+		summary_add_ends(ends, text);
+	}
+	if (account.merged)
+		buf_add_format(text, ", %" PRIu64 " merged into others", account.merged);
+	if (account.clamped)
+		buf_add_format(text, "; %" PRIu64 " stages shortened to 0 by clocks that differ", account.clamped);
+	if (account.sample > 1)
+		buf_add_format(text, "; one flow in %u", account.sample);
+	if (!isnan(account.cpu))
+		buf_add_format(text, "; cost %.1f%% of a processor", 100 * account.cpu);
+}
+
+/* The line that ends every run, and what it means for the exit code. */
+static int report(struct run *run)
+{
+	_cleanup_buf_ struct buf more = BUF_INIT(1024);
+	uint64_t allowed;
+
+	if (run->source)
+		add_account(run, &more);
+	(void)path_show_flush(&run->show);
+	log_info("%" PRIu64 " events, %" PRIu64 " lost%s", run->show.journeys, run->lost, buf_text(&more));
+	if (!run->config->common.max_loss || parse_decimal(run->config->common.max_loss, 0, UINT64_MAX, &allowed) < 0)
+		return EXIT_DONE;
+	return run->lost > allowed ? EXIT_LOSS : EXIT_DONE;
+}
+
+static int run_live(struct run *run)
+{
+	int r = prepare(run);
+
+	if (r == 0)
+		r = open_store(run);
+	if (r == 0)
+		r = attach(run);
+	if (r == 0)
+		r = watch(run);
+	if (run->source) {
+		struct event_loss loss = path_loss(run->source);
+
+		run->lost = event_loss_total(&loss);
+	}
+	return r;
+}
+
+static int close_store(struct run *run)
+{
+	struct why why = {};
+	int r = 0;
+
+	if (!run->store)
+		return 0;
+	if (run->lost)
+		r = store_add_loss(run->store, journey_type.name, run->lost);
+	r = store_close(run->store, &why) ?: r;
+	if (r < 0)
+		log_error("path: %s", why.text[0] ? why.text : strerror(-r));
+	return r;
+}
+
+/* Everything is open; shows it and returns an exit code. */
+static int carry_out(struct run *run)
+{
+	_cleanup_buf_ struct buf note = BUF_INIT(65536);
+	const struct trace_options *common = &run->config->common;
+	int r = common->input.file ? run_recorded(run) : run_live(run), code = EXIT_DONE;
+
+	if (r == 0) {
+		add_note(run, &note);
+		r = path_show_end(&run->show, buf_text(&note), &run->why);
+		code = r < 0 ? EXIT_IO : report(run);
+	} else {
+		code = common->input.file || run->show.kept < 0 || (common->save && !run->store) ? EXIT_IO
+												 : EXIT_CANNOT_OBSERVE;
+	}
+	if (r < 0)
+		log_error("path: %s", run->why.text);
+	return close_store(run) < 0 ? EXIT_IO : code;
+}
+
+static int check_options(struct run *run)
+{
+	const struct trace_options *common = &run->config->common;
+	struct shape shape = common->input.file ? SHAPE_OF(&journey_type) : path_shape();
+	uint64_t number;
+	uint32_t sample;
+	int r = path_show_open(&run->show, run->config, &run->why);
+
+	if (r == 0)
+		r = check_where(run, &shape);
+	if (r == 0)
+		r = parse_sample(run->config->sample, &sample, &run->why);
+	if (r == 0 && common->max_loss && parse_decimal(common->max_loss, 0, UINT64_MAX, &number) < 0)
+		r = why_set(&run->why, -EINVAL, "--max-loss wants a whole number");
+	return r;
+}
+
+static int run_path(const void *data)
+{
+	struct run run = {.config = data,
+			  .until = {.child = CHILD_INIT},
+			  .where = BUF_INIT(65536),
+			  .progress = isatty(STDERR_FILENO) == 1};
+	int r = check_options(&run), code, written;
+
+	run.progress = run.progress && !run.show.as_they_come;
+	if (r < 0) {
+		log_error("path: %s (nest path --help)", run.why.text);
+		code = EXIT_USAGE;
+	} else {
+		code = carry_out(&run);
+	}
+	written = path_show_close(&run.show);
+	path_close(run.source);
+	if (code == EXIT_DONE)
+		code = written < 0 ? output_exit_code(written) : run_until_exit_code(&run.until);
+	run_until_done(&run.until);
+	buf_done(&run.where);
+	return code;
+}
+
+static const char *const examples[] = {
+	"nest path -d 10",
+	"ten seconds of this host: the slowest five packets stage by stage, and where the time went",
+	"nest path --where 'rport == 443 and pid == 4711' --slowest 5",
+	"the slowest journeys of one process's connections to port 443",
+	"nest path --rx --hist --by comm -d 30",
+	"for each program: how long packets that arrive spend at each stage, and which stage owns the tail",
+	"nest path -i eth0 --html path.html --trace path.json -d 10",
+	"a page to look at, and a trace for ui.perfetto.dev",
+	"nest path --sample 1/64 --max-cpu 5% --save busy.nest",
+	"on a busy host: one flow in 64, fewer when it costs more than a twentieth of a processor; nest path -f reads "
+	"it",
+	NULL,
+};
+
+static const struct command path_command = {
+	.name = "path",
+	.summary = "where inside this host packets spend their time",
+	.description =
+		"Follows packets from the interrupt to the application that reads them, and from the system call that "
+		"sends them to the acknowledgement. Without options it runs until Ctrl-C or -d, then shows the slowest "
+		"five journeys as waterfalls (one line a stage) and how the time at each stage is spread.\n\n"
+		"The times of a journey's stages add up to the whole. A stage that could not be seen is listed as not "
+		"visible, and its time is part of the stage after it; docs/path.md says what each stage means and "
+		"where "
+		"it is blind.\n\n"
+		"As records (--json, --csv, --show) journeys come as they end, with --hist the figures of each stage, "
+		"with "
+		"--slowest the slowest ones at the end.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct path_config),
+	.run = run_path,
+};
+COMMAND(path_command);

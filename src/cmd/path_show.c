@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/path_show.h"
+#include "path/journey_record.h"
+#include "path/waterfall.h"
+#include "view/output.h"
+
+#define SLOWEST_DEFAULT 5
+/* So many in a picture, unless the user says otherwise. */
+#define SLOWEST_DRAWN 10
+
+static bool draws(const struct path_config *config)
+{
+	return config->svg || config->html;
+}
+
+/* Records for programs: JSON and the like, or columns that the user chose. */
+static bool wants_records(const struct output_options *output)
+{
+	return output->json || output->csv || output->format || output->show.count;
+}
+
+static void choose(struct path_show *show)
+{
+	const struct path_config *config = show->config;
+	bool records = wants_records(&config->common.output), files = draws(config) || config->trace;
+
+	show->as_they_come = records && !config->hist && !config->slowest;
+	show->with_slowest = config->slowest || (!config->hist && !records && !files);
+	show->with_summary = config->hist || (!config->slowest && !records && !files);
+	if (show->with_slowest)
+		show->slowest.limit = config->slowest ?: SLOWEST_DEFAULT;
+	else if (draws(config))
+		show->slowest.limit = SLOWEST_DRAWN;
+}
+
+static int check(const struct path_config *config, struct why *why)
+{
+	if (config->by.count && !config->hist && !draws(config) &&
+	    (config->slowest || wants_records(&config->common.output)))
+		return why_set(why, -EINVAL, "--by is for what is added up: --hist");
+	if (config->hist && config->slowest && wants_records(&config->common.output))
+		return why_set(why, -EINVAL, "as records, either --hist or --slowest");
+	if (config->common.children && !config->common.pid)
+		return why_set(why, -EINVAL, "--children needs -p");
+	if (config->common.pid && config->common.command.argc)
+		return why_set(why, -EINVAL, "either -p or a command");
+	if (config->common.input.file && (config->common.save || config->common.command.argc ||
+					  config->common.children || config->sample || config->max_cpu > 0))
+		return why_set(why, -EINVAL,
+			       "-f goes neither with --save nor with a command, --children, --sample or --max-cpu");
+	return 0;
+}
+
+int path_show_open(struct path_show *show, const struct path_config *config, struct why *why)
+{
+	struct output_options output = config->common.output;
+	struct shape shape;
+	int r;
+
+	*show = (struct path_show){.config = config, .heat = HEAT_INIT(PATH_LAYERS)};
+	choose(show);
+	r = summary_init(&show->summary, &config->by, why);
+	if (r == 0)
+		r = check(config, why);
+	if (r < 0)
+		return r;
+	if (!show->as_they_come && !show->with_slowest && !show->with_summary)
+		return 0;
+	/* The filter has been at work before a journey gets here. */
+	output.where = NULL;
+	shape = config->hist ? summary_shape(&show->summary) : *journey_record_shape();
+	return output_open(&output, &shape, &show->output, why);
+}
+
+int path_show_keep(struct path_show *show, struct store *store)
+{
+	show->store = store;
+	return journey_keeper_open(&show->keeper, store);
+}
+
+static void put_record(struct path_show *show, const struct journey *journey)
+{
+	struct journey_record record;
+
+	journey_record_fill(&record, journey);
+	(void)output_record(show->output, &record.record);
+}
+
+void path_show_journey(void *context, const struct journey *journey)
+{
+	struct path_show *show = context;
+
+	show->journeys++;
+	if (show->store && show->kept == 0)
+		show->kept = journey_keep(&show->keeper, journey);
+	if (show->as_they_come)
+		put_record(show, journey);
+	if (show->slowest.limit)
+		slowest_add(&show->slowest, journey);
+	if (show->with_summary || draws(show->config))
+		summary_add(&show->summary, journey);
+	if (draws(show->config))
+		path_heat_add(&show->heat, journey);
+	if (show->config->trace)
+		trace_events_add(&show->trace, journey);
+}
+
+/* --- the end --------------------------------------------------------------------------------------------------------- */
+
+static void put_rows(struct path_show *show)
+{
+	vec_each(&show->summary.groups, group) {
+		struct stage_rows rows;
+
+		summary_rows(*group, output_out(show->output)->utf8, &rows);
+		vec_each(&rows.rows, row)
+			(void)output_record(show->output, &(struct record){.parts = {(*group)->key, row}});
+		stage_rows_done(&rows);
+	}
+}
+
+static void print_text(struct path_show *show)
+{
+	struct out *out = output_out(show->output);
+
+	if (show->journeys == 0) {
+		buf_add_text(&out->pending, "no journey was seen");
+		out_end_line(out);
+		return;
+	}
+	if (show->with_slowest)
+		vec_each(&show->slowest.journeys, journey) {
+			if (journey > show->slowest.journeys.items)
+				out_end_line(out);
+			waterfall_print(journey, out);
+		}
+	if (show->with_slowest && show->with_summary)
+		out_end_line(out);
+	if (show->with_summary)
+		summary_print(&show->summary, out);
+}
+
+static int write_file(const char *path, void (*write)(const void *what, struct out *out), const void *what,
+		      struct why *why)
+{
+	struct out out;
+	int r;
+
+	if (!path)
+		return 0;
+	r = out_open(&out, path);
+	if (r == 0) {
+		write(what, &out);
+		r = out_done(&out);
+	}
+	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
+static void write_svg(const void *what, struct out *out)
+{
+	picture_write_svg(what, out);
+}
+
+static void write_page(const void *what, struct out *out)
+{
+	picture_write_page(what, out);
+}
+
+static void write_trace(const void *what, struct out *out)
+{
+	trace_events_write(what, out);
+}
+
+int path_show_end(struct path_show *show, const char *note, struct why *why)
+{
+	struct path_picture picture = {
+		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .note = note};
+	bool records = wants_records(&show->config->common.output);
+	int r;
+
+	summary_sort(&show->summary);
+	if (records && show->with_summary)
+		put_rows(show);
+	else if (records && show->with_slowest)
+		vec_each(&show->slowest.journeys, journey)
+			put_record(show, journey);
+	else if (show->with_slowest || show->with_summary)
+		print_text(show);
+	r = write_file(show->config->svg, write_svg, &picture, why);
+	if (r == 0)
+		r = write_file(show->config->html, write_page, &picture, why);
+	if (r == 0)
+		r = write_file(show->config->trace, write_trace, &show->trace, why);
+	if (r == 0 && show->trace.left_out)
+		log_warn("path: %" PRIu64 " journeys are not in %s: it holds the first %d", show->trace.left_out,
+			 show->config->trace, TRACE_JOURNEYS_MAX);
+	return r;
+}
+
+int path_show_flush(struct path_show *show)
+{
+	return show->output ? output_flush(show->output) : 0;
+}
+
+int path_show_close(struct path_show *show)
+{
+	int r = show->output ? output_close(show->output) : 0;
+
+	slowest_done(&show->slowest);
+	summary_done(&show->summary);
+	heat_done(&show->heat);
+	trace_events_done(&show->trace);
+	return r;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <signal.h>
+#include <string.h>
+
+#include "base/exit_code.h"
+#include "cmd/run_until.h"
+
+static void on_signal(void *context, int number)
+{
+	struct run_until *until = context;
+
+	until->ended_by = number;
+	loop_stop(until->loop, 0);
+}
+
+static void on_time_over(void *context, uint64_t expirations _unused_)
+{
+	loop_stop(((struct run_until *)context)->loop, 0);
+}
+
+static void on_child_end(void *context)
+{
+	loop_stop(((struct run_until *)context)->loop, 0);
+}
+
+int run_until_prepare(struct run_until *until, const struct command_line *command, struct why *why)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	int r;
+
+	*until = (struct run_until){.child = CHILD_INIT};
+	r = loop_new(&until->loop);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(signals); i++)
+		r = loop_add_signal(until->loop, signals[i], on_signal, until);
+	if (r < 0)
+		return why_set(why, r, "cannot wait for events: %s", strerror(-r));
+	return command->argc ? child_prepare(&until->child, command, why) : 0;
+}
+
+int run_until_end(struct run_until *until, uint64_t duration_ns, struct why *why)
+{
+	int r = duration_ns ? loop_add_timer(until->loop, duration_ns, 0, on_time_over, until, NULL) : 0;
+
+	if (r == 0 && until->child.pid > 0)
+		r = child_start(&until->child, until->loop, on_child_end, until);
+	if (r < 0)
+		return why_set(why, r, "cannot begin: %s", strerror(-r));
+	return loop_run(until->loop);
+}
+
+int run_until_exit_code(const struct run_until *until)
+{
+	if (child_error(&until->child) < 0)
+		return EXIT_USAGE;
+	/* Ctrl-C is how a person ends a trace. */
+	if (until->ended_by && until->ended_by != SIGINT && until->ended_by != SIGTERM)
+		return EXIT_SIGNAL + until->ended_by;
+	return EXIT_DONE;
+}
+
+void run_until_done(struct run_until *until)
+{
+	child_done(&until->child);
+	loop_free(until->loop);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A summary as records and as tables. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "event/packet_names.h"
+#include "path/summary.h"
+#include "view/format.h"
+#include "view/list.h"
+
+static struct enum_name stage_items[PATH_STAGES];
+
+static void load_stages(struct enum_names *names)
+{
+	stage_items[0] = (struct enum_name){0, "total", "the whole journey"};
+	for (unsigned i = 1; i < PATH_STAGES; i++)
+		stage_items[i] = (struct enum_name){i, path_stages[i].name, path_stages[i].help};
+	names->items = stage_items;
+	names->count = ARRAY_SIZE(stage_items);
+}
+static struct enum_names row_stage_names = {.load = load_stages};
+
+#define R struct stage_row
+#define STAGE_FIELDS                                                                                                   \
+	FIELD(R, stage, ENUM, "what was passed; total: the whole journey", .names = &row_stage_names),                 \
+		FIELD(R, count, COUNT, "journeys that passed it"),                                                     \
+		FIELD(R, share, RATIO, "share of the time of all these journeys", .unit = "%"),                        \
+		FIELD(R, p50_ns, DURATION, "half of them were quicker"),                                               \
+		FIELD(R, p90_ns, DURATION, "nine of ten were quicker"),                                                \
+		FIELD(R, p99_ns, DURATION, "99 of 100 were quicker"), FIELD(R, max_ns, DURATION, "the slowest"),       \
+		FIELD(R, tail_share, RATIO,                                                                            \
+		      "share of what the slowest hundredth of the journeys takes longer than the faster half",         \
+		      .unit = "%")
+
+static const struct field table_fields[] = {
+	STAGE_FIELDS,
+	FIELD(R, spread, TEXT, "little histogram, each column twice as long as the one before"),
+};
+static RECORD_TYPE(table_type, "stage_table", struct stage_row, table_fields, "a stage of many journeys");
+
+static const struct field row_fields[] = {
+	STAGE_FIELDS,
+	FIELD(R, sum_ns, DURATION, "time of all of them together"),
+	FIELD(R, hist, LIST, "distribution, by powers of two", .element = &hist_slot_type),
+};
+static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "a stage of many journeys");
+#undef R
+
+/* --- rows ------------------------------------------------------------------------------------------------------------ */
+
+/* Digits that mean nothing are not shown, nor a zero below zero. */
+static double to_figures(double share, double parts)
+{
+	return round(share * parts) / parts + 0.0;
+}
+
+static void fill_row(struct stage_row *row, const struct spread *spread, const struct summary_group *group)
+{
+	row->count = spread->count;
+	row->sum_ns = spread->sum;
+	row->share = group->total.sum ? to_figures((double)spread->sum / (double)group->total.sum, 1e4) : NAN;
+	row->p50_ns = spread_quantile(spread, 0.5);
+	row->p90_ns = spread_quantile(spread, 0.9);
+	row->p99_ns = spread_quantile(spread, 0.99);
+	row->max_ns = spread->max;
+	row->tail_share = NAN;
+}
+
+static void fill_unseen(struct stage_row *row)
+{
+	*row = (struct stage_row){.stage = row->stage,
+				  .count = UINT64_MAX,
+				  .share = NAN,
+				  .sum_ns = UINT64_MAX,
+				  .p50_ns = UINT64_MAX,
+				  .p90_ns = UINT64_MAX,
+				  .p99_ns = UINT64_MAX,
+				  .max_ns = UINT64_MAX,
+				  .tail_share = NAN};
+}
+
+static const struct spread *spread_of(const struct summary_group *group, uint8_t stage)
+{
+	return stage ? &group->stages[stage] : &group->total;
+}
+
+/* One letter a power of two; what occurred at all is seen. */
+static void draw_spread(struct stage_row *row, const struct hist_slot *slots, const struct stage_rows *rows, bool utf8)
+{
+	static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char *const letters[] = {" ", ".", ".", ":", ":", "+", "+", "#", "#"};
+	uint64_t most = 1;
+	char *at = row->spread;
+
+	for (unsigned i = rows->first_octave; i < rows->end_octave; i++)
+		most = max_of(most, slots[i].count);
+	for (unsigned i = rows->first_octave; i < rows->end_octave; i++) {
+		double level = (double)slots[i].count * 8 / (double)most;
+		unsigned step = slots[i].count ? max_of((unsigned)(level + 0.5), 1u) : 0;
+		const char *mark = (utf8 ? blocks : letters)[step];
+
+		memcpy(at, mark, strlen(mark));
+		at += strlen(mark);
+	}
+	while (at > row->spread && at[-1] == ' ')
+		*--at = '\0';
+}
+
+static void draw_spreads(const struct summary_group *group, bool utf8, struct stage_rows *rows)
+{
+	struct hist_slot slots[SPREAD_OCTAVES];
+
+	vec_each(&rows->rows, row) {
+		if (row->count == UINT64_MAX)
+			continue;
+		(void)spread_octaves(spread_of(group, row->stage), slots);
+		draw_spread(row, slots, rows, utf8);
+		/* Where they are for now; the vector may still move. */
+		row->hist = (struct list){NULL, rows->end_octave - rows->first_octave};
+		for (unsigned i = rows->first_octave; i < rows->end_octave; i++)
+			vec_push(&rows->slots, slots[i]);
+	}
+}
+
+static void add_row(const struct summary_group *group, uint8_t stage, struct stage_rows *rows)
+{
+	const struct spread *spread = spread_of(group, stage);
+	struct stage_row row = {.stage = stage};
+
+	if (spread->count) {
+		fill_row(&row, spread, group);
+		rows->first_octave = min_of(rows->first_octave, hist_log2_index(spread->min));
+		rows->end_octave = max_of(rows->end_octave, hist_log2_index(spread->max) + 1);
+	} else if (group->hidden[stage]) {
+		fill_unseen(&row);
+	} else {
+		return;
+	}
+	vec_push(&rows->rows, row);
+}
+
+void summary_rows(const struct summary_group *group, bool utf8, struct stage_rows *ret_rows)
+{
+	struct stage_rows rows = {.first_octave = SPREAD_OCTAVES};
+	struct tail_verdict verdict;
+	size_t at = 0;
+
+	for (uint8_t stage = 1; stage < PATH_STAGES; stage++)
+		add_row(group, stage, &rows);
+	add_row(group, 0, &rows);
+	if (tail_judge(&group->tail, &verdict))
+		vec_each(&rows.rows, row)
+			if (row->stage && row->count != UINT64_MAX)
+				row->tail_share = to_figures(verdict.shares[row->stage], 1e3);
+	draw_spreads(group, utf8, &rows);
+	vec_each(&rows.rows, row)
+		if (row->hist.count) {
+			row->hist.items = rows.slots.items + at;
+			at += row->hist.count;
+		}
+	*ret_rows = rows;
+}
+
+void stage_rows_done(struct stage_rows *rows)
+{
+	vec_done(&rows->rows);
+	vec_done(&rows->slots);
+}
+
+struct shape summary_shape(const struct summary *summary)
+{
+	static struct record_type keys;
+
+	keys = (struct record_type){.name = "path_group",
+				    .help = "what groups of journeys are told apart by",
+				    .fields = summary->keys.fields.items,
+				    .field_count = (uint32_t)summary->keys.fields.count,
+				    .size = summary->keys.size};
+	return (struct shape){.count = 2, .types = {&keys, &row_type}};
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------------ */
+
+void summary_add_ends(const uint64_t *ends, struct buf *out)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i <= PATH_UNFINISHED; i++) {
+		const char *name = enum_name_find(&path_end_names, i);
+
+		if (ends[i] == 0)
+			continue;
+		buf_add_format(out, "%s%" PRIu64 " %s", any ? ", " : "", ends[i], name ?: "without a known end");
+		any = true;
+	}
+}
+
+void summary_add_title(const struct summary *summary, const struct summary_group *group, struct buf *out)
+{
+	for (size_t i = 0; i < summary->keys.fields.count; i++) {
+		const struct field *field = &summary->keys.fields.items[i];
+		struct value value = field_get(field, group->key);
+
+		if (i == 0 && value.class == VALUE_UINT) {
+			buf_add_text(out, value.uint == PACKET_TX ? "transmit" : "receive");
+			continue;
+		}
+		buf_add_format(out, ", %s ", field->name);
+		format_add_value(out, field, &value);
+	}
+}
+
+static void print_line(struct out *out, enum out_style style, const char *text)
+{
+	buf_add_text(&out->pending, out_style_on(out, style));
+	buf_add_text(&out->pending, text);
+	buf_add_text(&out->pending, out_style_off(out, style));
+	out_end_line(out);
+}
+
+/* Stages that some journeys passed unseen, while others showed them or not. */
+static void add_unseen(const struct summary_group *group, struct buf *out)
+{
+	for (unsigned i = 1; i < PATH_STAGES; i++)
+		if (group->hidden[i])
+			buf_add_format(out, "%s%s (%" PRIu64 ")", out->len ? ", " : "", path_stages[i].name,
+				       group->hidden[i]);
+}
+
+static void print_group(const struct summary *summary, const struct summary_group *group, struct out *out)
+{
+	_cleanup_buf_ struct buf title = BUF_INIT(4096), words = BUF_INIT(4096), unseen = BUF_INIT(4096);
+	struct stage_rows rows;
+
+	summary_add_title(summary, group, &title);
+	buf_add_format(&title, ": %" PRIu64 " journey%s (", group->total.count, group->total.count == 1 ? "" : "s");
+	summary_add_ends(group->ends, &title);
+	buf_add_text(&title, ")");
+	print_line(out, OUT_BOLD, buf_text(&title));
+	tail_add_words(&words, &group->tail);
+	print_line(out, OUT_YELLOW, buf_text(&words));
+	summary_rows(group, out->utf8, &rows);
+	list_print(out, &table_type, &(struct list){rows.rows.items, (uint32_t)rows.rows.count});
+	buf_clear(&words);
+	buf_add_text(&words, "spread: from ");
+	format_add_duration(&words, (int64_t)hist_log2_slot(rows.first_octave).lo);
+	buf_add_text(&words, " to ");
+	format_add_duration(&words, (int64_t)hist_log2_slot(rows.end_octave - 1).hi);
+	buf_add_text(&words, ", each column twice the one before");
+	print_line(out, OUT_DIM, buf_text(&words));
+	add_unseen(group, &unseen);
+	if (unseen.len) {
+		buf_clear(&words);
+		buf_add_format(&words, "not visible (in so many journeys): %s", buf_text(&unseen));
+		print_line(out, OUT_DIM, buf_text(&words));
+	}
+	stage_rows_done(&rows);
+}
+
+void summary_print(const struct summary *summary, struct out *out)
+{
+	_cleanup_buf_ struct buf words = BUF_INIT(256);
+
+	vec_each(&summary->groups, group) {
+		if (group != summary->groups.items)
+			out_end_line(out);
+		print_group(summary, *group, out);
+	}
+	if (summary->ungrouped) {
+		buf_add_format(&words, "%" PRIu64 " journeys of further groups are not shown: there is room for %d",
+			       summary->ungrouped, SUMMARY_GROUPS_MAX);
+		print_line(out, OUT_RED, buf_text(&words));
+	}
+}

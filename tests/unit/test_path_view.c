@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Waterfalls, figures of stages, tails, and journeys as JSON. */
+#include "journeys.h"
+#include "path/heat.h"
+#include "path/journey_record.h"
+#include "path/slowest.h"
+#include "path/spread.h"
+#include "path/summary.h"
+#include "path/waterfall.h"
+#include "view/json.h"
+
+static char *draw(const struct journey *journey, bool utf8, unsigned width)
+{
+	struct out out = journey_out(utf8, width);
+
+	waterfall_print(journey, &out);
+	return journey_out_text(&out);
+}
+
+TEST(waterfall_has_a_line_for_each_stage_and_says_what_was_widest)
+{
+	struct journey journey = journey_received(4100000);
+	_cleanup_free_ char *text = draw(&journey, false, 80);
+
+	CHECK_EQ_TEXT(text, "4.11ms receive tcp 10.0.0.1:80 from 10.0.0.2:40000, 566B, nginx (4711), eth0, delivered, "
+			    "02:13:07.000000\n"
+			    "   reader waited 4.10ms for a CPU: 3 runnable tasks ahead\n"
+			    "   STAGE           AT    TOOK CPU CONTEXT\n"
+			    "   softirq        0ns  2.00us   0 softirq  .\n"
+			    "   ip          2.00us  3.00us   0 softirq  #\n"
+			    "   transport   5.00us  1.50us   0 softirq  #\n"
+			    "   wakeup      6.50us   800ns   0 softirq  .\n"
+			    "   sched       7.30us  4.10ms   1 process  ....................................\n"
+			    "   copy        4.11ms  1.20us   1 process                                      #\n"
+			    "   return      4.11ms   400ns   1 process                                      #\n"
+			    "   not visible: irq, filter\n");
+}
+
+TEST(waterfall_of_what_is_not_known)
+{
+	struct journey journey = {.time_ns = JOURNEY_TIME, .dir = PACKET_TX, .end = PATH_DROPPED, .bytes = 60};
+	_cleanup_free_ char *text = NULL;
+
+	text = draw(&journey, false, 80);
+	CHECK_EQ_TEXT(text, "0ns transmit - to -, 60B, dropped, 02:13:07.000000\n");
+	journey_add(&journey, PATH_DRIVER, 0, UINT16_MAX, 0);
+	free(text);
+	text = draw(&journey, true, 80);
+	CHECK_HAS_TEXT(text, "   driver         0ns     0ns   - -        █\n");
+}
+
+TEST(waterfall_bars_stay_within_the_line)
+{
+	uint64_t state = 7;
+
+	for (int i = 0; i < 300; i++) {
+		struct journey journey = journey_random(&state, JOURNEY_STAGES_MAX);
+		unsigned width = 64 + (unsigned)(unit_random(&state) % 80);
+		_cleanup_free_ char *text = draw(&journey, false, width);
+		uint32_t lines = 0;
+
+		for (char *line = text, *next; line && *line; line = next) {
+			next = strchr(line, '\n');
+			if (next)
+				*next++ = '\0';
+			/* The title is as long as it is; what stands below it keeps to the width. */
+			lines += strncmp(line, "   ", 3) == 0 && strncmp(line, "   not visible", 14) != 0;
+			if (strchr("#.", line[strlen(line) - 1]))
+				CHECK(strlen(line) <= width);
+		}
+		CHECK_EQ_UINT(lines, journey.stage_count ? journey.stage_count + 2 : 0);
+	}
+}
+
+TEST(hostile_names_do_not_reach_the_terminal)
+{
+	struct journey journey = journey_received(1000);
+	_cleanup_free_ char *text = NULL;
+
+	memcpy(journey.comm, "\033[31m<b>\"&\n\xff\xfe'z", 16);
+	memcpy(journey.dev, "\r\x01<script>", 11);
+	text = draw(&journey, false, 80);
+	CHECK(!strchr(text, '\033'));
+	CHECK(!strchr(text, '\r'));
+	CHECK(!strchr(text, '\x01'));
+	CHECK_HAS_TEXT(text, "\\x1b[31m");
+}
+
+/* --- JSON --- */
+
+static char *json_of(const struct journey *journey)
+{
+	const struct shape *shape = journey_record_shape();
+	struct journey_record record;
+	struct buf out = BUF_INIT(65536);
+	struct field_ref at = {};
+
+	journey_record_fill(&record, journey);
+	while (shape_next(shape, &at)) {
+		struct value value = record_get(&record.record, at);
+
+		buf_add_format(&out, "%s\"%s\":", out.len ? "," : "{", at.field->name);
+		json_add_value(&out, at.field, &value);
+	}
+	buf_add_char(&out, '}');
+	return out.data;
+}
+
+TEST(json_has_the_promised_members)
+{
+	struct journey journey = journey_received(4100000);
+	_cleanup_free_ char *text = json_of(&journey);
+
+	CHECK_HAS_TEXT(text,
+		       "{\"dir\":\"rx\",\"time_ns\":1794708787000000000,\"laddr\":\"10.0.0.1\",\"lport\":80,\"raddr\":"
+		       "\"10.0.0.2\",\"rport\":40000,");
+	CHECK_HAS_TEXT(text, "\"pid\":4711,");
+	CHECK_HAS_TEXT(text, "\"comm\":\"nginx\",");
+	CHECK_HAS_TEXT(text, "\"bytes\":566,");
+	CHECK_HAS_TEXT(text, "\"total_ns\":4108900,");
+	CHECK_HAS_TEXT(text, "\"end\":\"delivered\",");
+	CHECK_HAS_TEXT(text,
+		       "{\"stage\":\"sched\",\"start_ns\":1794708787000007300,\"ns\":4100000,\"cpu\":1,\"context\":"
+		       "\"process\",\"note\":3}");
+	CHECK_HAS_TEXT(text, "\"hidden\":[\"irq\",\"filter\"]}");
+	/* What is not known is null, not zero. */
+	CHECK_HAS_TEXT(text, "\"reason\":null");
+	CHECK_HAS_TEXT(text, "\"note\":null");
+}
+
+TEST(json_of_an_empty_journey)
+{
+	struct journey journey = {.time_ns = 1, .dir = PACKET_RX, .end = PATH_UNFINISHED};
+	_cleanup_free_ char *text = json_of(&journey);
+
+	CHECK_HAS_TEXT(text, "\"stages\":[],\"hidden\":[]}");
+	CHECK_HAS_TEXT(text, "\"laddr\":null,\"lport\":null");
+}
+
+/* --- figures --- */
+
+TEST(slots_of_a_spread_lie_side_by_side)
+{
+	CHECK_EQ_UINT(spread_slot_first(0), 0);
+	for (unsigned i = 0; i + 1 < SPREAD_SLOTS; i++) {
+		uint64_t first = spread_slot_first(i), last = spread_slot_last(i);
+
+		unit_note("slot %u", i);
+		CHECK_EQ_UINT(last + 1, spread_slot_first(i + 1));
+		CHECK_EQ_UINT(spread_slot(first), i);
+		CHECK_EQ_UINT(spread_slot(last), i);
+	}
+	CHECK_EQ_UINT(spread_slot(UINT64_MAX), SPREAD_SLOTS - 1);
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+TEST(quantiles_are_near_the_exact_ones)
+{
+	static const double shares[] = {0.01, 0.5, 0.9, 0.99, 1};
+	uint64_t state = 3, values[1000];
+	struct spread spread = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		values[i] = unit_random(&state) >> (20 + unit_random(&state) % 40);
+		spread_add(&spread, values[i]);
+	}
+	qsort(values, ARRAY_SIZE(values), sizeof(values[0]), compare_numbers);
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		double exact = (double)values[(size_t)(shares[i] * (double)ARRAY_SIZE(values)) - 1];
+
+		unit_note("share %g", shares[i]);
+		CHECK_NEAR((double)spread_quantile(&spread, shares[i]), exact, exact / 28 + 1);
+	}
+	CHECK_EQ_UINT(spread.max, values[ARRAY_SIZE(values) - 1]);
+	CHECK_EQ_UINT(spread.min, values[0]);
+	spread_done(&spread);
+}
+
+TEST(octaves_hold_every_value_once)
+{
+	struct hist_slot slots[SPREAD_OCTAVES];
+	struct spread spread = {};
+	uint64_t state = 11, counted = 0;
+	unsigned end;
+
+	for (int i = 0; i < 5000; i++)
+		spread_add(&spread, unit_random(&state) >> unit_random(&state) % 64);
+	end = spread_octaves(&spread, slots);
+	for (unsigned i = 0; i < end; i++)
+		counted += slots[i].count;
+	CHECK_EQ_UINT(counted, 5000);
+	CHECK_EQ_UINT(slots[end - 1].count > 0, 1);
+	spread_done(&spread);
+}
+
+TEST(slowest_keeps_the_slowest_in_order)
+{
+	struct slowest slowest = {.limit = 5};
+	uint64_t state = 5;
+
+	for (int i = 0; i < 200; i++) {
+		struct journey journey = journey_received(1 + unit_random(&state) % 1000000);
+
+		slowest_add(&slowest, &journey);
+	}
+	for (uint64_t i = 0; i < 7; i++) {
+		struct journey journey = journey_received(2000000 + i % 2);
+
+		journey.seq = (uint32_t)i;
+		slowest_add(&slowest, &journey);
+	}
+	REQUIRE(slowest.journeys.count == 5);
+	/* Of those that took as long, the first ones. */
+	CHECK_EQ_UINT(slowest.journeys.items[0].seq, 1);
+	CHECK_EQ_UINT(slowest.journeys.items[1].seq, 3);
+	CHECK_EQ_UINT(slowest.journeys.items[2].seq, 5);
+	CHECK_EQ_UINT(slowest.journeys.items[3].seq, 0);
+	CHECK_EQ_UINT(slowest.journeys.items[4].seq, 2);
+	slowest_done(&slowest);
+	slowest_add(&(struct slowest){}, &(struct journey){.total_ns = 9});
+}
+
+/* --- tails --- */
+
+TEST(the_stage_that_makes_the_slow_ones_slow_owns_the_tail)
+{
+	struct tail tail = {};
+	struct tail_verdict verdict;
+	_cleanup_buf_ struct buf words = BUF_INIT(4096);
+	double sum = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		struct journey journey = journey_received(i % 100 == 50 ? 5000000 : 4000);
+
+		tail_add(&tail, &journey);
+	}
+	REQUIRE(tail_judge(&tail, &verdict));
+	CHECK_EQ_UINT(verdict.owner, PATH_SCHED);
+	CHECK_EQ_UINT(verdict.slow, 10);
+	for (unsigned i = 0; i < PATH_STAGES; i++)
+		sum += verdict.shares[i];
+	CHECK_NEAR(sum, 1, 1e-9);
+	tail_add_words(&words, &tail);
+	CHECK_EQ_TEXT(buf_text(&words),
+		      "the slowest 10 of 1000 take 5.01ms, the faster half 12.9us: sched owns the tail, 100% "
+		      "of what they take longer");
+	tail_done(&tail);
+}
+
+TEST(shares_of_a_tail_add_up_whatever_the_journeys)
+{
+	uint64_t state = 23;
+
+	for (int round = 0; round < 50; round++) {
+		struct tail tail = {};
+		struct tail_verdict verdict = {};
+		double sum = 0;
+
+		for (int i = 0; i < 200; i++) {
+			struct journey journey = journey_random(&state, 12);
+
+			tail_add(&tail, &journey);
+		}
+		REQUIRE(tail_judge(&tail, &verdict));
+		for (unsigned i = 0; i < PATH_STAGES; i++)
+			sum += verdict.shares[i];
+		CHECK_NEAR(sum, 1, 1e-6);
+		CHECK(verdict.slow >= 2);
+		CHECK(verdict.slow_ns >= verdict.usual_ns);
+		tail_done(&tail);
+	}
+}
+
+TEST(where_there_is_no_tail_none_is_named)
+{
+	struct tail tail = {};
+	_cleanup_buf_ struct buf few = BUF_INIT(4096), same = BUF_INIT(4096), near = BUF_INIT(4096);
+	struct journey journey = journey_received(4000);
+
+	tail_add_words(&few, &tail);
+	CHECK_EQ_TEXT(buf_text(&few), "too few journeys to tell slow ones from usual ones");
+	for (int i = 0; i < 100; i++)
+		tail_add(&tail, &journey);
+	tail_add_words(&same, &tail);
+	CHECK_EQ_TEXT(buf_text(&same), "all take about as long: no tail to speak of");
+	journey = journey_received(7000);
+	tail_add(&tail, &journey);
+	tail_add_words(&near, &tail);
+	CHECK_HAS_TEXT(buf_text(&near), "no tail to speak of");
+	tail_done(&tail);
+}
+
+/* --- summaries --- */
+
+TEST(figures_count_every_journey_once)
+{
+	char *names[] = {(char *)"comm", (char *)"cpu"};
+	struct text_list by = {.count = 2, .items = names};
+	struct summary summary;
+	uint64_t state = 99, journeys = 0, ends = 0, ns = 0, all_ns = 0;
+
+	REQUIRE(summary_init(&summary, &by, NULL) == 0);
+	for (int i = 0; i < 2000; i++) {
+		struct journey journey = journey_random(&state, 20);
+
+		snprintf(journey.comm, sizeof(journey.comm), "p%d", i % 5);
+		all_ns += journey.total_ns;
+		summary_add(&summary, &journey);
+	}
+	vec_each(&summary.groups, item) {
+		const struct summary_group *group = *item;
+
+		journeys += group->total.count;
+		for (unsigned i = 0; i <= PATH_UNFINISHED; i++)
+			ends += group->ends[i];
+		for (unsigned i = 1; i < PATH_STAGES; i++) {
+			ns += group->stages[i].sum;
+			CHECK(group->stages[i].count + group->hidden[i] <= group->total.count);
+		}
+	}
+	CHECK_EQ_UINT(journeys, 2000);
+	CHECK_EQ_UINT(ends, 2000);
+	CHECK_EQ_UINT(ns, all_ns);
+	CHECK_EQ_UINT(summary.ungrouped, 0);
+	/* Five programs, two directions, four processors and those without a stage. */
+	CHECK_EQ_UINT(summary.groups.count, 50);
+	summary_done(&summary);
+}
+
+TEST(rows_add_up_to_their_group)
+{
+	struct summary summary;
+	uint64_t state = 41;
+
+	REQUIRE(summary_init(&summary, NULL, NULL) == 0);
+	for (int i = 0; i < 500; i++) {
+		struct journey journey = journey_random(&state, 10);
+
+		summary_add(&summary, &journey);
+	}
+	summary_sort(&summary);
+	REQUIRE(summary.groups.count == 2);
+	vec_each(&summary.groups, group) {
+		struct stage_rows rows;
+		double share = 0;
+
+		summary_rows(*group, true, &rows);
+		vec_each(&rows.rows, row) {
+			const struct hist_slot *slots = row->hist.items;
+			uint64_t counted = 0;
+
+			for (uint32_t i = 0; i < row->hist.count; i++)
+				counted += slots[i].count;
+			CHECK_EQ_UINT(counted, row->count == UINT64_MAX ? 0 : row->count);
+			CHECK(row->p50_ns <= row->p90_ns && row->p90_ns <= row->p99_ns && row->p99_ns <= row->max_ns);
+			share += row->stage && row->count != UINT64_MAX ? row->share : 0;
+		}
+		CHECK_NEAR(share, 1, 1e-3);
+		stage_rows_done(&rows);
+	}
+	summary_done(&summary);
+}
+
+TEST(figures_as_a_table)
+{
+	struct summary summary;
+	struct out out = journey_out(false, 0);
+	_cleanup_free_ char *text = NULL;
+
+	REQUIRE(summary_init(&summary, NULL, NULL) == 0);
+	for (int i = 0; i < 100; i++) {
+		struct journey received = journey_received(i == 50 ? 5000000 : 4000), sent = journey_sent(20000);
+
+		received.end = i == 50 ? PATH_UNFINISHED : PATH_DELIVERED;
+		summary_add(&summary, &received);
+		if (i < 4)
+			summary_add(&summary, &sent);
+	}
+	summary_sort(&summary);
+	summary_print(&summary, &out);
+	text = journey_out_text(&out);
+	CHECK_EQ_TEXT(
+		text,
+		"receive: 100 journeys (99 delivered, 1 unfinished)\n"
+		"the slowest 1 of 100 take 5.01ms, the faster half 12.9us: sched owns the tail, 100% of what they take "
+		"longer\n"
+		"STAGE     COUNT SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
+		"irq           -     -      -      -      -      -          - -\n"
+		"softirq     100 3.18% 2.00us 2.00us 2.00us 2.00us         0%   #\n"
+		"filter        -     -      -      -      -      -          - -\n"
+		"ip          100 4.77% 3.00us 3.00us 3.00us 3.00us         0%    #\n"
+		"transport   100 2.39% 1.50us 1.50us 1.50us 1.50us         0%   #\n"
+		"wakeup      100 1.27%  800ns  800ns  800ns  800ns         0%  #\n"
+		"sched       100 85.8% 4.03us 4.03us 4.03us 5.00ms       100%    #          .\n"
+		"copy        100 1.91% 1.20us 1.20us 1.20us 1.20us         0%   #\n"
+		"return      100 0.64%  400ns  400ns  400ns  400ns         0% #\n"
+		"total       100  100% 13.1us 13.1us 13.1us 5.01ms          -      #        .\n"
+		"spread: from 256ns to 8.39ms, each column twice the one before\n"
+		"not visible (in so many journeys): irq (100), filter (100)\n"
+		"\n"
+		"transmit: 4 journeys (4 delivered)\n"
+		"too few journeys to tell slow ones from usual ones\n"
+		"STAGE  COUNT  SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
+		"sndbuf     4 0.18%  500ns  500ns  500ns  500ns          - #\n"
+		"tcp        4 0.91% 2.50us 2.50us 2.50us 2.50us          -    #\n"
+		"qdisc      4   7.3% 20.0us 20.0us 20.0us 20.0us          -       #\n"
+		"driver     4 0.33%  900ns  900ns  900ns  900ns          -  #\n"
+		"ack        4  91.3%  250us  250us  250us  250us          -          #\n"
+		"total      4   100%  274us  274us  274us  274us          -           #\n"
+		"spread: from 256ns to 524us, each column twice the one before\n");
+	summary_done(&summary);
+}
+
+TEST(groups_have_a_limit_and_say_so)
+{
+	char *names[] = {(char *)"rport"};
+	struct text_list by = {.count = 1, .items = names};
+	struct out out = journey_out(true, 0);
+	_cleanup_free_ char *text = NULL;
+	struct summary summary;
+
+	REQUIRE(summary_init(&summary, &by, NULL) == 0);
+	for (int i = 0; i < SUMMARY_GROUPS_MAX + 10; i++) {
+		struct journey journey = journey_received(1000);
+
+		journey.rport = (uint16_t)(i + 1);
+		summary_add(&summary, &journey);
+	}
+	CHECK_EQ_UINT(summary.ungrouped, 10);
+	summary_print(&summary, &out);
+	text = journey_out_text(&out);
+	CHECK_HAS_TEXT(text, "10 journeys of further groups are not shown: there is room for 256\n");
+	summary_done(&summary);
+}
+
+TEST(a_field_that_is_not_there_cannot_group)
+{
+	char *names[] = {(char *)"com"};
+	struct text_list by = {.count = 1, .items = names};
+	struct summary summary;
+	struct why why;
+
+	CHECK_ERR(summary_init(&summary, &by, &why), -EINVAL);
+	CHECK_EQ_TEXT(why.text, "--by: there is no field 'com'; did you mean comm?");
+	summary_done(&summary);
+}
+
+/* --- heat maps --- */
+
+TEST(heat_keeps_every_value_and_the_order_does_not_matter)
+{
+	uint64_t state = 77, times[400], values[400];
+	struct heat forward = HEAT_INIT(2), backward = HEAT_INIT(2);
+	uint64_t counted = 0;
+
+	for (int i = 0; i < 400; i++) {
+		times[i] = JOURNEY_TIME + (unit_random(&state) >> 28);
+		values[i] = unit_random(&state) >> unit_random(&state) % 64;
+	}
+	for (int i = 0; i < 400; i++) {
+		heat_add(&forward, (unsigned)i % 2, times[i], values[i]);
+		heat_add(&backward, (unsigned)(399 - i) % 2, times[399 - i], values[399 - i]);
+	}
+	CHECK_EQ_UINT(forward.shift, backward.shift);
+	CHECK_EQ_UINT(forward.first, backward.first);
+	REQUIRE(heat_columns(&forward) == heat_columns(&backward));
+	CHECK(heat_columns(&forward) > HEAT_COLUMNS / 2 - 1 && heat_columns(&forward) <= HEAT_COLUMNS);
+	for (unsigned layer = 0; layer < 2; layer++)
+		for (unsigned column = 0; column < heat_columns(&forward); column++)
+			for (unsigned row = 0; row < HEAT_ROWS; row++) {
+				counted += heat_get(&forward, layer, column, row);
+				CHECK_EQ_UINT(heat_get(&forward, layer, column, row),
+					      heat_get(&backward, layer, column, row));
+			}
+	CHECK_EQ_UINT(counted, 400);
+	heat_done(&forward);
+	heat_done(&backward);
+}
+
+TEST(heat_takes_any_time)
+{
+	struct heat heat = HEAT_INIT(1);
+
+	CHECK_EQ_UINT(heat_columns(&heat), 0);
+	heat_add(&heat, 0, UINT64_MAX, 1);
+	heat_add(&heat, 0, 0, UINT64_MAX);
+	heat_add(&heat, 0, JOURNEY_TIME, 0);
+	CHECK(heat_columns(&heat) <= HEAT_COLUMNS);
+	CHECK_EQ_UINT(heat.count, 3);
+	CHECK_EQ_UINT(heat_get(&heat, 0, 0, HEAT_ROWS - 1), 1);
+	CHECK_EQ_UINT(heat_most(&heat, 0), 1);
+	heat_done(&heat);
+}
