@@ -49,11 +49,14 @@ uint64_t stage_offset(const struct journey *journey, const struct journey_stage 
 static void add_end(struct buf *out, const struct addr *addr, uint16_t port)
 {
 	const struct endpoint end = {.addr = *addr, .port = port};
+	char text[ADDR_TEXT_MAX];
 
 	if (addr->family == ADDR_UNKNOWN)
 		buf_add_char(out, '-');
-	else
+	else if (port)
 		endpoint_format(&end, out);
+	else
+		buf_add(out, text, addr_format(addr, text));
 }
 
 /* Of a name in a field that may be full. */

@@ -406,13 +406,13 @@ TEST(figures_as_a_table)
 		"\n"
 		"transmit: 4 journeys (4 delivered)\n"
 		"too few journeys to tell slow ones from usual ones\n"
-		"STAGE  COUNT  SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
+		"STAGE  COUNT SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
 		"sndbuf     4 0.18%  500ns  500ns  500ns  500ns          - #\n"
 		"tcp        4 0.91% 2.50us 2.50us 2.50us 2.50us          -    #\n"
-		"qdisc      4   7.3% 20.0us 20.0us 20.0us 20.0us          -       #\n"
+		"qdisc      4  7.3% 20.0us 20.0us 20.0us 20.0us          -       #\n"
 		"driver     4 0.33%  900ns  900ns  900ns  900ns          -  #\n"
-		"ack        4  91.3%  250us  250us  250us  250us          -          #\n"
-		"total      4   100%  274us  274us  274us  274us          -           #\n"
+		"ack        4 91.3%  250us  250us  250us  250us          -          #\n"
+		"total      4  100%  274us  274us  274us  274us          -           #\n"
 		"spread: from 256ns to 524us, each column twice the one before\n");
 	summary_done(&summary);
 }
