@@ -166,6 +166,12 @@ static __always_inline __u32 packet_linear_end(struct sk_buff *skb)
 	return (__u32)(skb->data - skb->head) + skb->len - skb->data_len;
 }
 
+/* Length from the IP header at that offset on, whichever headers skb->data has before or behind it. */
+static __always_inline __u32 packet_bytes_from(struct sk_buff *skb, __u32 network)
+{
+	return (__u32)(skb->data - skb->head) + skb->len - network;
+}
+
 static __always_inline void packet_set_dev(struct event_head *head, char *name, struct net_device *dev)
 {
 	if (!dev)

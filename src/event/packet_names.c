@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "event/packet_names.h"
 #include "event/packet.h"
+#include "kernel/btf_enum.h"
 
 static const struct enum_name dirs[] = {
 	{PACKET_RX, "rx", "arrived at this host"},
@@ -19,3 +20,10 @@ static const struct enum_name flags[] = {
 	{0x80, "CWR", "has slowed down"},
 };
 struct enum_names tcp_flag_names = {flags, ARRAY_SIZE(flags), NULL};
+
+static void load_reasons(struct enum_names *names)
+{
+	btf_enum_load(names, "skb_drop_reason", "SKB_DROP_REASON_");
+}
+
+struct enum_names drop_reason_names = {.load = load_reasons};

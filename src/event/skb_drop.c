@@ -2,22 +2,14 @@
 #include "event/skb_drop.h"
 #include "event/event.h"
 #include "event/packet_names.h"
-#include "kernel/btf_enum.h"
 #include "record/net_names.h"
-
-static void load_reasons(struct enum_names *names)
-{
-	btf_enum_load(names, "skb_drop_reason", "SKB_DROP_REASON_");
-}
-
-static struct enum_names reason_names = {.load = load_reasons};
 
 #define D struct skb_drop
 static const struct field drop_fields[] = {
 	FIELD(D, dir, ENUM, "whether it arrived here or was to leave", .names = &packet_dir_names),
 	FIELD(D, dev, TEXT, "interface"),
 	FIELD(D, reason, ENUM, "why, in the kernel's words; NOT_SPECIFIED where it does not say",
-	      .names = &reason_names, .zero_is_unknown = true),
+	      .names = &drop_reason_names, .zero_is_unknown = true),
 	FIELD(D, state, ENUM, "state of the socket that it was for or came from", .names = &socket_state_names,
 	      .zero_is_unknown = true),
 	FIELD(D, flags, FLAGS, "of the TCP header", .names = &tcp_flag_names, .zero_is_unknown = true, .hidden = true),

@@ -74,6 +74,20 @@ struct in6_addr {
 	} in6_u;
 };
 
+/* Fragments that wait for the rest of their packet, and how much memory they may take: ip.frag. */
+struct fqdir {
+	long high_thresh;
+	atomic64_t mem;
+};
+
+struct netns_ipv4 {
+	struct fqdir *fqdir;
+};
+
+struct netns_ipv6 {
+	struct fqdir *fqdir;
+};
+
 /* Namespaces: the number that people see in /proc/PID/ns/net, and the cookie that is never reused. */
 struct ns_common {
 	unsigned int inum;
@@ -82,6 +96,8 @@ struct ns_common {
 struct net {
 	struct ns_common ns;
 	u64 net_cookie;
+	struct netns_ipv4 ipv4;
+	struct netns_ipv6 ipv6;
 };
 
 struct nsproxy {
@@ -610,6 +626,9 @@ struct trace_event_raw_tcp_retransmit_skb___error {
 };
 
 enum skb_drop_reason { SKB_NOT_DROPPED_YET = 0 };
+
+/* Their numbers change with the kernel: asked for by bpf_core_enum_value. */
+enum skb_drop_reason___frag { SKB_DROP_REASON_FRAG_REASM_TIMEOUT___frag = 1 };
 
 struct trace_event_raw_kfree_skb___reason {
 	enum skb_drop_reason reason;

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The tools of IP beside what the kernel counts: marks of congestion, fragments that become whole or do not.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 nft nstat ping
+
+ns_make client
+ns_make server
+ns_link "$client" 10.94.0.1/24 "$server" 10.94.0.2/24
+ip -n "$client" addr add fd94::1/64 dev "$link_dev" nodad
+ip -n "$server" addr add fd94::2/64 dev "$link_dev" nodad
+for ns in "$client" "$server"; do
+	in_ns "$ns" sh -c 'echo 1 >/proc/sys/net/ipv4/tcp_ecn'
+done
+in_ns "$server" sh -c 'echo 2 >/proc/sys/net/ipv4/ipfrag_time; echo 2 >/proc/sys/net/ipv6/ip6frag_time'
+# A hop that is congested: whatever can be marked of one connection is marked as it leaves.
+in_ns "$client" nft -f - <<-END || exit 1
+	table ip hop {
+		chain out {
+			type filter hook postrouting priority 0;
+			tcp dport 29021 ip ecn ect0 ip ecn set ce
+		}
+	}
+END
+in_ns "$client" ping -c 1 -W 5 -q 10.94.0.2 >/dev/null && in_ns "$client" ping -c 1 -W 5 -q fd94::2 >/dev/null || exit 1
+
+nest_bg ipecn -a -N "$client" --json
+sent_out=$nest_out sent_err=$nest_err sent_pid=$nest_pid
+nest_bg ipecn -a -N "$server" --json
+got_out=$nest_out got_err=$nest_err got_pid=$nest_pid
+nest_bg ipecn -N "$server" --json
+marked_out=$nest_out marked_err=$nest_err marked_pid=$nest_pid
+nest_bg ipfrag -N "$client" --json
+cut_out=$nest_out cut_err=$nest_err cut_pid=$nest_pid
+nest_bg ipfrag -N "$server" --json
+frag_out=$nest_out frag_err=$nest_err frag_pid=$nest_pid
+for tool in sent got marked cut frag; do
+	pid=${tool}_pid err=${tool}_err
+	nest_pid=${!pid} wait_ready "${!err}" 60 || exit 1
+done
+
+# counters NAMESPACE NAME ...: their values, one a line.
+counters() {
+	local ns=$1 name
+	shift
+	for name; do
+		in_ns "$ns" nstat -asz "$name" | awk 'NR > 1 { print $2 }'
+	done
+}
+ecn_names='IpExtInCEPkts IpExtInECT0Pkts IpExtInECT1Pkts Ip6InCEPkts Ip6InECT0Pkts Ip6InECT1Pkts'
+cut_names='IpFragCreates Ip6FragCreates'
+frag_names='IpReasmReqds IpReasmOKs IpReasmTimeout IpReasmFails Ip6ReasmReqds Ip6ReasmOKs Ip6ReasmTimeout Ip6ReasmFails'
+all() {
+	# shellcheck disable=SC2086 # names
+	{
+		counters "$server" $ecn_names $frag_names
+		counters "$client" $cut_names
+	}
+}
+all >"$room/before"
+mkfifo "$room/hold"
+nsenter --net="/run/netns/$server" -- python3 "$live_dir/ip-load.py" sink <"$room/hold" >"$room/sink" &
+note_process "$!"
+sink=$!
+exec {hold}>"$room/hold"
+wait_for 20 grep -q ready "$room/sink" || exit 1
+load() {
+	nsenter --net="/run/netns/$client" -- timeout 60 python3 "$live_dir/ip-load.py" "$@"
+}
+ok 'packets with marks' load marks
+ok 'a connection that is marked' load bulk
+ok 'packets in fragments' load large
+ok 'that come whole' wait_for 20 grep -q all "$room/sink"
+ok 'fragments without the rest' load parts 4 100 5
+ok 'and by IPv6' load parts 6 200 5
+late() {
+	[ "$(grep -c '"error":"ETIMEDOUT"' "$frag_out")" -ge 10 ]
+}
+ok 'they wait in vain' wait_for 30 late
+# Room for a few fragments only.
+in_ns "$server" sh -c 'echo 60 >/proc/sys/net/ipv4/ipfrag_time; echo 1 >/proc/sys/net/ipv4/ipfrag_low_thresh; echo 10000 >/proc/sys/net/ipv4/ipfrag_high_thresh'
+ok 'more fragments than there is room for' load parts 4 300 23
+full() {
+	[ "$(grep -c '"error":"ENOMEM"' "$frag_out")" -ge 5 ]
+}
+ok 'are refused' wait_for 20 full
+all >"$room/after"
+exec {hold}>&-
+wait "$sink"
+for tool in sent got marked cut frag; do
+	pid=${tool}_pid
+	end_bg "${!pid}"
+done
+# moved NAME: by how much.
+# shellcheck disable=SC2086 # names
+printf '%s\n' $ecn_names $frag_names $cut_names | paste -d ' ' - "$room/before" "$room/after" >"$room/moved"
+moved() {
+	awk -v name="$1" '$1 == name { print $3 - $2 }' "$room/moved"
+}
+# figures FILE EXPRESSION: of the records in r.
+figures() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
+}
+
+for mark in CE ECT0 ECT1; do
+	for version in 4 6; do
+		name=IpExtIn${mark}Pkts
+		[ "$version" = 4 ] || name=Ip6In${mark}Pkts
+		is "$(figures "$got_out" "sum(e['segs'] for e in r if e['dir'] == 'rx' and e['ecn'] == '$mark' and e['family'] == 'ipv$version')")" "$(moved "$name")" "ipecn: $name"
+		case $mark in CE) want=37 ;; ECT0) want=19 ;; ECT1) want=11 ;; esac
+		is "$(figures "$sent_out" "len([e for e in r if (e['dir'], e['ecn'], e['family'], e['rport'], e['comm'], e['dscp'], e['bytes']) == ('tx', '$mark', 'ipv$version', 29020, 'python3', 8, $((version == 4 ? 107 : 127)))])")" "$want" \
+			"ipecn: IPv$version with $mark as they leave, and whose"
+	done
+done
+is "$(figures "$marked_out" "{e['ecn'] for e in r}, len(r) == $(figures "$got_out" "len([e for e in r if e['ecn'] == 'CE'])")")" "({'CE'}, True)" 'ipecn: without -a only what was marked'
+# Those that come before the connection has answered are nobody's yet.
+is "$(figures "$marked_out" "sum(e['segs'] for e in r if e['lport'] == 29021 and e['dir'] == 'rx') > 1, {(e['pid'], e['comm']) for e in r if e['lport'] == 29021 and e['dir'] == 'rx'} - {(None, None)}")" \
+	"(True, {($sink, 'python3')})" 'ipecn: whose connection gets marked packets'
+
+for version in 4 6; do
+	family="e['family'] == 'ipv$version'"
+	p=Ip
+	[ "$version" = 4 ] || p=Ip6
+	is "$(figures "$cut_out" "len([e for e in r if e['what'] == 'tx' and $family and not e['raddr'] is None and e['comm'] == 'python3' and e['bytes'] != 1008])")" "$(moved ${p}FragCreates)" "ipfrag: ${p}FragCreates"
+	is "$(figures "$frag_out" "len([e for e in r if e['what'] == 'rx' and $family])")" "$(moved ${p}ReasmReqds)" "ipfrag: ${p}ReasmReqds"
+	is "$(figures "$frag_out" "len([e for e in r if e['whole'] and $family])")" "$(moved ${p}ReasmOKs)" "ipfrag: ${p}ReasmOKs"
+	is "$(figures "$frag_out" "len([e for e in r if e['error'] == 'ETIMEDOUT' and $family])")" "$(moved ${p}ReasmTimeout)" "ipfrag: ${p}ReasmTimeout"
+	is "$(figures "$frag_out" "len([e for e in r if e['what'] == 'lost' and $family])")" "$(moved ${p}ReasmFails)" "ipfrag: ${p}ReasmFails"
+	is "$(moved ${p}ReasmOKs)" 7 "ipfrag: IPv$version, the kernel made seven packets whole"
+	is "$(figures "$frag_out" "{sum(e['bytes'] for e in r if e['id'] == i and $family) for i in {e['id'] for e in r if e['whole'] and $family}}")" "{7927}" "ipfrag: IPv$version, bytes of each with the header of UDP"
+	is "$(figures "$frag_out" "sorted((int(e['id'], 16), e['bytes'], e['offset'], 1.5e9 < e['lat_ns'] < 20e9) for e in r if e['error'] == 'ETIMEDOUT' and $family)")" \
+		"$(python3 -c "print([(i, 1008, 0, True) for i in range(${version} * 50 - 100, ${version} * 50 - 95)])")" "ipfrag: IPv$version, which ones, and when they were given up"
+done
+is "$(figures "$frag_out" "{(e['mem_limit'], e['mem_bytes'] > 10000, int(e['id'], 16) >= 300) for e in r if e['error'] == 'ENOMEM'}")" '{(10000, True, True)}' 'ipfrag: the limit that was hit'
+finish
