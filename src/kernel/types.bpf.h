@@ -86,6 +86,7 @@ struct netns_ipv4 {
 
 struct netns_ipv6 {
 	struct fqdir *fqdir;
+	struct fib6_info *fib6_null_entry;
 };
 
 /* Namespaces: the number that people see in /proc/PID/ns/net, and the cookie that is never reused. */
@@ -553,6 +554,48 @@ struct neighbour {
 	u8 nud_state;
 	struct net_device *dev;
 	u8 primary_key[0];
+};
+
+/* Routes: what is asked for and what is found: ip.route. */
+struct flowi_common {
+	int flowic_oif;
+	int flowic_iif;
+	__u8 flowic_proto;
+};
+
+struct flowi4 {
+	struct flowi_common __fl_common;
+	__be32 saddr;
+	__be32 daddr;
+};
+
+struct flowi6 {
+	struct flowi_common __fl_common;
+	struct in6_addr daddr;
+	struct in6_addr saddr;
+};
+
+struct fib_nh_common {
+	struct net_device *nhc_dev;
+	u8 nhc_gw_family;
+	union {
+		__be32 ipv4;
+		struct in6_addr ipv6;
+	} nhc_gw;
+};
+
+struct fib6_nh {
+	struct fib_nh_common nh_common;
+};
+
+struct fib6_table {
+	u32 tb6_id;
+};
+
+struct fib6_result {
+	struct fib6_nh *nh;
+	struct fib6_info *f6i;
+	u8 fib6_type;
 };
 
 /* Packets: headers by offset from head, the owner on the way out, the pieces of a segmented one. */

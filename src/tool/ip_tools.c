@@ -101,3 +101,44 @@ static const struct tool ipfrag_tool = {
 	.columns = ipfrag_columns,
 };
 TOOL(ipfrag_tool);
+
+/* --- routelat --- */
+
+static const struct output_column routelat_columns[] = {
+	{"time_ns", "TIME"},
+	{"table"},
+	{"proto"},
+	{"laddr", "FROM"},
+	{"raddr", "TO"},
+	{"gateway"},
+	{"dev"},
+	{"lat_ns", "LAT(us)", 1000, 3},
+	{"lat_most_ns", "ATMOST(us)", 1000, 3},
+	{"error"},
+	{},
+};
+
+static const char *const routelat_examples[] = {
+	"nest routelat",
+	"every look-up of a route: which table, what was found, how long it took",
+	"nest routelat --hist lat_most --by table 10",
+	"how long look-ups for packets that arrive take at most, every ten seconds",
+	"nest routelat --where 'error and error != EAGAIN'",
+	"destinations that a route forbids or throws away",
+	NULL,
+};
+
+static const struct tool routelat_tool = {
+	.name = "routelat",
+	.layer = "ip",
+	.summary = "look-ups of routes: what was found, and how long they took",
+	.description = "With tracepoints alone only the end of a look-up is told: LAT is then known of the main table "
+		       "where the "
+		       "local one was asked before it, as with IPv6, and of all where functions can be watched "
+		       "(fentry). ATMOST is the "
+		       "time since the packet arrived: the look-up took no longer. What this host sends has none.",
+	.examples = routelat_examples,
+	.events = {"ip.route"},
+	.columns = routelat_columns,
+};
+TOOL(routelat_tool);

@@ -23,6 +23,11 @@ in_ns "$client" nft -f - <<-END || exit 1
 		}
 	}
 END
+ip -n "$client" route add 10.95.1.0/24 via 10.94.0.2
+ip -n "$client" route add unreachable 10.95.2.0/24
+ip -n "$client" route add prohibit 10.95.3.0/24
+ip -n "$client" -6 route add fd95:1::/64 via fd94::2
+ip -n "$client" -6 route add prohibit fd95:3::/64
 in_ns "$client" ping -c 1 -W 5 -q 10.94.0.2 >/dev/null && in_ns "$client" ping -c 1 -W 5 -q fd94::2 >/dev/null || exit 1
 
 nest_bg ipecn -a -N "$client" --json
@@ -35,7 +40,9 @@ nest_bg ipfrag -N "$client" --json
 cut_out=$nest_out cut_err=$nest_err cut_pid=$nest_pid
 nest_bg ipfrag -N "$server" --json
 frag_out=$nest_out frag_err=$nest_err frag_pid=$nest_pid
-for tool in sent got marked cut frag; do
+nest_bg routelat --where 'raddr in (10.95.0.0/16, fd95::/16)' --json
+route_out=$nest_out route_err=$nest_err route_pid=$nest_pid
+for tool in sent got marked cut frag route; do
 	pid=${tool}_pid err=${tool}_err
 	nest_pid=${!pid} wait_ready "${!err}" 60 || exit 1
 done
@@ -85,10 +92,24 @@ full() {
 	[ "$(grep -c '"error":"ENOMEM"' "$frag_out")" -ge 5 ]
 }
 ok 'are refused' wait_for 20 full
+# Each of them asks the tables once.
+for _ in {1..7}; do
+	in_ns "$client" ip route get 10.95.1.9
+	in_ns "$client" ip -6 route get fd95:1::9
+done >"$room/routes"
+for forbidden in 10.95.2.9 10.95.3.9 fd95:3::9; do
+	in_ns "$client" ip route get "$forbidden"
+done >/dev/null 2>"$room/forbidden"
+# A packet that comes by an interface.
+in_ns "$server" sh -c 'ip route add 10.95.1.0/24 via 10.94.0.1; ip -6 route add fd95:1::/64 via fd94::1; ping -c 1 -W 1 -q 10.95.1.7; ping -c 1 -W 1 -q fd95:1::7' >/dev/null
+routed() {
+	grep -q 10.95.1.7 "$route_out" && grep -q fd95:1::7 "$route_out"
+}
+ok 'routes are looked up' wait_for 20 routed
 all >"$room/after"
 exec {hold}>&-
 wait "$sink"
-for tool in sent got marked cut frag; do
+for tool in sent got marked cut frag route; do
 	pid=${tool}_pid
 	end_bg "${!pid}"
 done
@@ -135,4 +156,15 @@ for version in 4 6; do
 		"$(python3 -c "print([(i, 1008, 0, True) for i in range(${version} * 50 - 100, ${version} * 50 - 95)])")" "ipfrag: IPv$version, which ones, and when they were given up"
 done
 is "$(figures "$frag_out" "{(e['mem_limit'], e['mem_bytes'] > 10000, int(e['id'], 16) >= 300) for e in r if e['error'] == 'ENOMEM'}")" '{(10000, True, True)}' 'ipfrag: the limit that was hit'
+# What ip says: "10.95.1.9 via 10.94.0.2 dev v1 src ...".
+is "$(sort -u "$room/routes" | grep -o '10.95.1.9 via .* dev [^ ]*')" "10.95.1.9 via 10.94.0.2 dev $link_dev" 'ip knows the route'
+is "$(figures "$route_out" "[(e['table'], e['gateway'], e['dev'], e['error']) for e in r if e['raddr'] == '10.95.1.9']")" \
+	"$(python3 -c "print([('main', '10.94.0.2', '$link_dev', None)] * 7)")" 'routelat: each look-up once, with what ip says'
+main6="[e for e in r if e['raddr'] == 'fd95:1::9' and e['table'] == 'main']"
+is "$(figures "$route_out" "[(e['gateway'], e['dev'], e['error']) for e in $main6]")" \
+	"$(python3 -c "print([('fd94::2', '$link_dev', None)] * 7)")" 'routelat: and by IPv6'
+# Another look-up may interrupt between the two tables: then it is not known.
+is "$(figures "$route_out" "len([e for e in $main6 if e['lat_ns'] is not None]) >= 3, [e for e in $main6 if e['lat_ns'] is not None and not 0 < e['lat_ns'] < 1e7]")" '(True, [])' 'routelat: the time that the main table took'
+is "$(figures "$route_out" "{(e['raddr'], e['error']) for e in r if e['error'] not in (None, 'EAGAIN')} == {('10.95.2.9', 'EHOSTUNREACH'), ('10.95.3.9', 'EACCES'), ('fd95:3::9', 'EACCES')}")" True 'routelat: what routes forbid'
+is "$(figures "$route_out" "len([e for e in r if e['raddr'] == '10.95.1.7' and e['lat_most_ns'] is not None and 0 < e['lat_most_ns'] < 1e8 and e['laddr'] == '10.94.0.2']) >= 1")" True 'routelat: a packet that arrives, at most since then'
 finish
