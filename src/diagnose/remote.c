@@ -31,6 +31,7 @@ static const struct field peer_fields[] = {
 	FIELD(struct peer_measures, rport, ID, "remote port", .zero_is_unknown = true),
 	FIELD(struct peer_measures, peer_refused, COUNT, "connections that it refused"),
 	FIELD(struct peer_measures, peer_resets, COUNT, "other resets that it sent"),
+	FIELD(struct peer_measures, refused_here, COUNT, "connections that this host itself refused in its name"),
 };
 RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_fields,
 	    "measures of a remote service in a window");
@@ -176,8 +177,9 @@ static void add_peers(const struct window *window, struct state *state, struct g
 			.rport = peer->last.rport,
 			.peer_refused = counter_delta(peer->base.refused, peer->last.refused),
 			.peer_resets = counter_delta(peer->base.resets, peer->last.resets),
+			.refused_here = counter_delta(peer->base.here, peer->last.here),
 		};
-		if (m->peer_refused == 0 && m->peer_resets == 0)
+		if (m->peer_refused == 0 && m->peer_resets == 0 && m->refused_here == 0)
 			continue;
 		buf_add_text(&id, "peer:");
 		endpoint_format(key, &id);

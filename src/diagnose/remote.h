@@ -22,7 +22,7 @@ struct resolver_measures {
 struct peer_measures {
 	struct addr raddr;
 	uint16_t rport;
-	uint64_t peer_refused, peer_resets;
+	uint64_t peer_refused, peer_resets, refused_here;
 };
 
 extern const struct record_type resolver_measures_type, peer_measures_type;

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "snapshot/counter.h"
 #include "snapshot/delta.h"
+#include "snapshot/link.h"
 #include "snapshot/socket.h"
 #include "snapshot/wire_tap.h"
 
@@ -32,6 +33,7 @@ static const struct field refusal_fields[] = {
 	FIELD(struct refusal_record, rport, ID, "remote port", .zero_is_unknown = true),
 	FIELD(struct refusal_record, refused, COUNT, "connections that it refused"),
 	FIELD(struct refusal_record, resets, COUNT, "other resets that it sent"),
+	FIELD(struct refusal_record, here, COUNT, "connections that this host itself refused in its name"),
 };
 RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
 	    "who refused or reset connections, as seen on the wire");
@@ -66,6 +68,7 @@ struct peer_key {
 /* What has been seen in one namespace. */
 struct wire {
 	uint32_t netns;
+	const struct snapshot *snapshot; /* while the tap is read */
 	int fd;                                     /* -1: closed */
 	uint64_t resets_until_ns, lookups_until_ns; /* how long to look, CLOCK_MONOTONIC; 0: not at all */
 	bool has_counters;
@@ -225,6 +228,15 @@ static void take_unreachable(struct wire *wire, const struct wire_packet *packet
 	}
 }
 
+/* An address of this host itself. */
+static bool is_local(const struct wire *wire, const struct addr *addr)
+{
+	snapshot_each(wire->snapshot, address_type, struct address_record, own)
+		if (own->netns == wire->netns && addr_equal(&own->laddr, addr))
+			return true;
+	return addr->family == ADDR_V4 && addr->bytes[12] == 127;
+}
+
 static void take_reset(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
 {
 	/* The ports of this host's clients are all different and mean nothing. */
@@ -246,7 +258,11 @@ static void take_reset(struct wire *wire, const struct wire_packet *packet, uint
 	peer->heard_ns = time_ns;
 	peer->record.raddr = key.raddr;
 	peer->record.rport = key.rport;
-	peer->record.refused += packet->kind == WIRE_REFUSED;
+	/* What speaks for another host and never came in from outside was made here, by a rule that rejects. */
+	if (packet->kind == WIRE_REFUSED && packet->via_loopback && !is_local(wire, &packet->raddr))
+		peer->record.here++;
+	else
+		peer->record.refused += packet->kind == WIRE_REFUSED;
 	peer->record.resets += packet->kind == WIRE_RESET;
 }
 
@@ -358,6 +374,7 @@ static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
 {
 	wire_tap_set_outgoing(wire->fd, lookups);
 	note_listeners(snapshot, wire);
+	wire->snapshot = snapshot;
 	wire->lost += wire_tap_read(wire->fd, take, wire);
 	count_pending(wire, clock_real_ns());
 	if (wire->lost > 0)
@@ -406,7 +423,7 @@ static void release(void *data)
 }
 
 static const struct record_type *const types[] = {&lookup_type, &refusal_type, NULL};
-static const struct record_type *const needs[] = {&counter_type, &socket_type, NULL};
+static const struct record_type *const needs[] = {&counter_type, &socket_type, &address_type, NULL};
 
 static const struct snapshot_source wire_source = {
 	.name = "wire",

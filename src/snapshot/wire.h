@@ -28,6 +28,7 @@ struct refusal_record {
 	uint16_t rport;
 	uint64_t refused; /* SYNs that were answered with a reset or an ICMP error */
 	uint64_t resets;  /* other resets */
+	uint64_t here;    /* SYNs that were answered in its name by this host itself */
 };
 
 extern const struct record_type lookup_type;
@@ -49,8 +50,9 @@ struct wire_packet {
 	enum wire_kind kind;
 	struct addr raddr; /* the name server; who sent the reset */
 	uint16_t lport, rport;
-	uint16_t id;   /* of a lookup */
-	uint8_t rcode; /* of an answer */
+	uint16_t id;       /* of a lookup */
+	uint8_t rcode;     /* of an answer */
+	bool via_loopback; /* it did not come from outside */
 };
 
 /* An IP packet, from its header on, perhaps cut short. Outgoing: sent by this host. */

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -123,6 +124,7 @@ uint64_t wire_tap_read(int fd, wire_packet_fn *take, void *context)
 		if (n < 0)
 			break;
 		wire_parse(bytes, (size_t)n, from.sll_pkttype == PACKET_OUTGOING, &packet);
+		packet.via_loopback = from.sll_hatype == ARPHRD_LOOPBACK;
 		if (packet.kind != WIRE_OTHER)
 			take(&packet, time_of(&message), context);
 	}
