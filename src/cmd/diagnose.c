@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/live_diagnosis.h"
 #include "diagnose/present.h"
+#include "flow/spent.h"
 #include "view/json.h"
 
 struct config {
@@ -18,6 +19,7 @@ struct config {
 	const char *file;
 	const char *measures;
 	const char *save;
+	const char *flow;
 };
 
 static const struct option_spec options[] = {
@@ -34,6 +36,10 @@ static const struct option_spec options[] = {
 	       "write all that was measured there, a JSON line a module and window"),
 	OPTION(struct config, save, TEXT, "save", 0, "FILE",
 	       "keep what was seen in this recording, to be read with -f"),
+	OPTION(struct config, flow, TEXT, "flow", 0, "TRACE",
+	       "a function trace of the application (nest flow record), even while it is written: a finding that "
+	       "blames it "
+	       "says in which function it was"),
 	OPTION_END,
 };
 
@@ -41,7 +47,72 @@ struct report {
 	const struct config *config;
 	struct out measures;
 	double worst; /* highest certainty of any finding */
+	struct witness witness;
+	/* Of the last question that the trace answered. */
+	struct flow_trace *trace;
+	struct spent spent;
+	struct buf sentence;
+	struct why silence; /* why it could not */
 };
+
+/* --- the function trace as a witness --- */
+
+static void forget_answer(struct report *context)
+{
+	spent_done(&context->spent);
+	context->spent = (struct spent){};
+	flow_trace_close(context->trace);
+	context->trace = NULL;
+	buf_clear(&context->sentence);
+}
+
+/* Opened anew for each question: it grows while its program runs. */
+static bool ask_trace(void *data, const struct witness_question *question, struct witness_answer *ret_answer)
+{
+	struct report *context = data;
+	struct spent_question q = {
+		.pid = question->pid,
+		.local = question->local,
+		.remote = question->remote,
+		.start_ns = question->start_ns,
+		.end_ns = question->end_ns,
+	};
+
+	forget_answer(context);
+	if (flow_trace_open(context->config->flow, &context->trace, &context->silence) < 0 ||
+	    spent_find(context->trace, &q, &context->spent, &context->silence) < 0)
+		return false;
+	context->silence = (struct why){};
+	spent_tell(&context->spent, &context->sentence);
+	*ret_answer = (struct witness_answer){
+		.function = context->spent.function,
+		.module = context->spent.module,
+		.share = context->spent.share,
+		.tid = context->spent.tid,
+		.way = context->spent.way.items,
+		.way_count = context->spent.way.count,
+		.text = buf_text(&context->sentence),
+	};
+	return true;
+}
+
+/* What is no trace is told before anybody looks for seconds. */
+static int prepare_witness(struct report *context)
+{
+	struct why why = {};
+
+	context->sentence = (struct buf)BUF_INIT(65536);
+	if (!context->config->flow)
+		return EXIT_DONE;
+	if (flow_trace_open(context->config->flow, &context->trace, &why) < 0) {
+		log_error("diagnose: %s", why.text);
+		return EXIT_IO;
+	}
+	context->witness = (struct witness){.ask = ask_trace, .context = context};
+	return EXIT_DONE;
+}
+
+/* --- the report --- */
 
 /* For those who write rules: what the conditions saw. */
 static void write_measures(const struct graph *graph, struct out *out)
@@ -84,9 +155,13 @@ static void report_text(struct live_diagnosis *live, const struct live_view *vie
 static int report(struct live_diagnosis *live, const struct live_view *view)
 {
 	struct report *context = live->context;
-	const struct diagnosis_record *record = view->gone ? NULL : diagnosis_get(view->diagnosis);
+	const struct diagnosis_record *record;
 	const struct finding_record *findings;
 
+	/* In text only the last look is told: who is not heard need not be asked. */
+	if (context->witness.ask && (context->config->json || live->last))
+		diagnosis_set_witness(view->diagnosis, &context->witness);
+	record = view->gone ? NULL : diagnosis_get(view->diagnosis);
 	if (!record)
 		return 0;
 	findings = record->findings.items;
@@ -111,6 +186,8 @@ static int run(const void *data)
 		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &context};
 	int code = live_diagnosis_prepare(&live, "diagnose", config->file);
 
+	if (code == EXIT_DONE)
+		code = prepare_witness(&context);
 	/* A recording is gone through to its end. */
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
@@ -126,6 +203,10 @@ static int run(const void *data)
 	if (config->measures && out_done(&context.measures) < 0 && code == EXIT_DONE)
 		code = EXIT_IO;
 	live_diagnosis_done(&live);
+	if (code == EXIT_DONE && context.silence.text[0])
+		log_info("%s: %s", config->flow, context.silence.text);
+	forget_answer(&context);
+	buf_done(&context.sentence);
 	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;
 	return code;
@@ -142,6 +223,8 @@ static const char *const examples[] = {
 	"every network namespace of this host, each by itself",
 	"nest diagnose --fail-on 0.8",
 	"for scripts: exit code 1 when something is clearly wrong",
+	"nest diagnose -p 4711 --flow server.trace",
+	"and in which function it is while its clients wait",
 	"nest diagnose --save incident.nest; nest diagnose -f incident.nest",
 	"keep what was seen, and diagnose it again, anywhere",
 	NULL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <math.h>
 
+#include "diagnose/app.h"
 #include "diagnose/conn.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/engine.h"
@@ -27,6 +28,18 @@ static const struct enum_name severity_items[] = {
 	{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
 static struct enum_names severity_names = {.items = severity_items, .count = ARRAY_SIZE(severity_items)};
 
+static const struct field spent_fields[] = {
+	FIELD(struct spent_record, function, TEXT, "function in which most of the time was spent"),
+	FIELD(struct spent_record, module, TEXT, "program or library it is in"),
+	FIELD(struct spent_record, share, RATIO, "of the window", .unit = "%"),
+	FIELD(struct spent_record, tid, ID, "thread that serves the connection"),
+	FIELD(struct spent_record, path, LIST, "functions on the way there, the outermost first",
+	      .element = &text_type),
+	FIELD(struct spent_record, text, TEXT, "in one sentence"),
+};
+static RECORD_TYPE(spent_type, "spent", struct spent_record, spent_fields,
+		   "what an application did instead, from a function trace");
+
 static const struct field finding_fields[] = {
 	FIELD(struct finding_record, cause, TEXT, "what is wrong (nest explain CAUSE)"),
 	FIELD(struct finding_record, layer, TEXT, "layer of the module to blame"),
@@ -38,6 +51,8 @@ static const struct field finding_fields[] = {
 	FIELD_AS(struct finding_record, against_evidence, "against", LIST, "evidence against it",
 		 .element = &evidence_type),
 	FIELD(struct finding_record, because, TEXT, "the reason in one sentence"),
+	FIELD(struct finding_record, spent_in, LIST, "what the application did instead (--flow)",
+	      .element = &spent_type, .single = true),
 	FIELD(struct finding_record, advice, TEXT, "what to do"),
 	FIELD(struct finding_record, next, LIST, "commands that dig further", .element = &text_type),
 	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well",
@@ -109,6 +124,7 @@ struct diagnosis {
 	const struct knowledge *knowledge;
 	const struct engine *engine;
 	const struct selection *selection; /* NULL: everything */
+	const struct witness *witness;     /* NULL: none */
 	size_t selected;                   /* sockets of the last window */
 	char *netns_name;
 	struct graph *graph;
@@ -152,6 +168,11 @@ void diagnosis_set_engine(struct diagnosis *d, const struct engine *engine)
 void diagnosis_set_selection(struct diagnosis *d, const struct selection *selection)
 {
 	d->selection = selection && !selection_is_empty(selection) ? selection : NULL;
+}
+
+void diagnosis_set_witness(struct diagnosis *d, const struct witness *witness)
+{
+	d->witness = witness;
 }
 
 void diagnosis_set_netns_name(struct diagnosis *d, const char *name)
@@ -391,6 +412,59 @@ static struct list change_sentences(struct diagnosis *d, const struct hypothesis
 	return list_of(items, count);
 }
 
+static const char *keep_text(struct diagnosis *d, const char *text)
+{
+	char *copy = xstrdup(text);
+
+	vec_push(&d->memory, copy);
+	return copy;
+}
+
+/* The connection at which it was seen that an application does not do its part. */
+static const struct module *waiting_connection(const struct hypothesis *h)
+{
+	if (h->accused->kind != MODULE_APP)
+		return NULL;
+	vec_each(&h->evidence, evidence)
+		if (evidence->factor > 0 && evidence->seen_at->kind == MODULE_CONN)
+			return evidence->seen_at;
+	return NULL;
+}
+
+static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
+{
+	const struct module *at = d->witness ? waiting_connection(h) : NULL;
+	const struct conn_measures *conn = at ? conn_measures(at) : NULL;
+	const struct app_measures *app = at ? at->measures.parts[CONN_PART_APP] : NULL;
+	struct witness_answer answer = {};
+	struct spent_record *item;
+	struct text_item *way;
+
+	if (!conn || !d->witness->ask(d->witness->context,
+				      &(struct witness_question){
+					      .pid = app ? app->pid : 0,
+					      .local = {conn->laddr, conn->lport},
+					      .remote = {conn->raddr, conn->rport},
+					      .start_ns = d->starts[d->windows - 1],
+					      .end_ns = d->graph->start_ns + d->graph->window_ns,
+				      },
+				      &answer))
+		return list_of(NULL, 0);
+	item = keep(d, 1, sizeof(*item));
+	way = keep(d, answer.way_count, sizeof(*way));
+	for (size_t i = 0; i < answer.way_count; i++)
+		way[i].text = keep_text(d, answer.way[i]);
+	*item = (struct spent_record){
+		.function = keep_text(d, answer.function),
+		.module = keep_text(d, answer.module),
+		.share = answer.share,
+		.tid = answer.tid,
+		.path = list_of(way, answer.way_count),
+		.text = keep_text(d, answer.text),
+	};
+	return list_of(item, 1);
+}
+
 static struct finding_record make_finding(struct diagnosis *d, const struct hypothesis *h)
 {
 	return (struct finding_record){
@@ -403,6 +477,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.for_evidence = evidence_list(d, h, true),
 		.against_evidence = evidence_list(d, h, false),
 		.because = reason(h),
+		.spent_in = spent_in(d, h),
 		.advice = h->cause->advice,
 		.next = next_commands(d, h),
 		.ambiguous_with = rival_names(d, h),

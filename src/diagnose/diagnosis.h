@@ -8,6 +8,7 @@
 
 #include "diagnose/engine.h"
 #include "diagnose/select.h"
+#include "diagnose/witness.h"
 
 #define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
 
@@ -30,10 +31,21 @@ struct finding_record {
 	struct list for_evidence; /* evidence_record */
 	struct list against_evidence;
 	const char *because;
+	struct list spent_in; /* at most one spent_record */
 	const char *advice;
 	struct list next;           /* text */
 	struct list ambiguous_with; /* text */
 	struct list would_change;   /* text */
+};
+
+/* What the accused application did instead, where somebody knows (witness.h). */
+struct spent_record {
+	const char *function;
+	const char *module;
+	double share;
+	uint32_t tid;
+	struct list path; /* text */
+	const char *text;
 };
 
 /* What held a connection back, as shares of the window; they add up to one. */
@@ -85,6 +97,8 @@ void diagnosis_set_engine(struct diagnosis *diagnosis, const struct engine *engi
 void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection *selection);
 /* The name of the namespace that the windows are of, for people; NULL: it has none. */
 void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
+/* Who is asked what an application did instead; NULL: nobody. Stays the caller's. */
+void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *witness);
 /* Sockets of the last window that the selection let through. */
 size_t diagnosis_selected(const struct diagnosis *diagnosis);
 /* The name of the host that the snapshots come from, where it is not this one. */

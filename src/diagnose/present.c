@@ -42,6 +42,11 @@ static void add_finding(struct tree *tree, const struct hypothesis *h, const str
 	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f)",
 					  h->accused->name, h->cause->summary, f->because, f->certainty);
 
+	if (f->spent_in.count) {
+		const struct spent_record *spent = f->spent_in.items;
+
+		tree_add(tree, node, OUT_BOLD, "inside", "%s", spent->text);
+	}
 	print_evidence(tree, node, &f->for_evidence, "for", f->because);
 	print_evidence(tree, node, &f->against_evidence, "against", NULL);
 	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)

@@ -2,6 +2,7 @@
 /* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
 #include "flow/coarsen.h"
 #include "flow/fold.h"
+#include "flow/spent.h"
 #include "flow/story.h"
 #include "fuzz_flow.h"
 
@@ -43,6 +44,31 @@ static void fold(struct flow_sessions *s)
 	free(memo);
 }
 
+/* Of the first socket that is described: any stretch of time has an answer or none, and shares are shares. */
+static void ask(const struct flow_trace *trace)
+{
+	struct spent_question q = {.start_ns = flow_ns(trace, trace->first_ticks),
+				   .end_ns = flow_ns(trace, trace->last_ticks)};
+	struct spent spent = {};
+	struct why why = {};
+
+	for (size_t i = 0; i < trace->thread_count; i++) {
+		struct flow_cursor cursor;
+		struct flow_event event;
+		struct flow_socket seen;
+
+		flow_cursor_begin(&cursor, trace, i);
+		while (flow_cursor_next(&cursor, &event))
+			if (flow_event_socket(&event, &seen)) {
+				q.local = seen.local;
+				q.remote = seen.remote;
+			}
+	}
+	if (spent_find(trace, &q, &spent, &why) == 0)
+		fuzz_require(spent.share > 0.49 && spent.share < 1.01 && spent.way.count);
+	spent_done(&spent);
+}
+
 static void analyse(const struct flow_trace *trace, enum demux_by by)
 {
 	struct flow_sessions *s = NULL;
@@ -81,5 +107,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (enum demux_by by = DEMUX_CONNECTION; by <= DEMUX_THREAD; by++)
 		analyse(trace, by);
+	ask(trace);
 	return 0;
 }

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Somebody who knows what a program did inside while others waited for it. The diagnosis asks about findings that accuse an
+ * application; who answers (a function trace) is not its business.
+ */
+#pragma once
+
+#include "base/addr.h"
+
+struct witness_question {
+	uint32_t pid;
+	struct endpoint local, remote; /* the connection that waits */
+	uint64_t start_ns, end_ns;     /* CLOCK_REALTIME */
+};
+
+/* The function in which the program spent that time. Texts stay the witness' own and are good until the next question. */
+struct witness_answer {
+	const char *function;
+	const char *module; /* program or library */
+	double share;       /* of the time asked about */
+	uint32_t tid;
+	const char *const *way; /* from the outermost function to this one */
+	size_t way_count;
+	const char *text; /* all that in a sentence */
+};
+
+struct witness {
+	/* False when it knows nothing. */
+	bool (*ask)(void *context, const struct witness_question *question, struct witness_answer *ret_answer);
+	void *context;
+};
