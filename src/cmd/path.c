@@ -343,15 +343,16 @@ static int run_live(struct run *run)
 static int close_store(struct run *run)
 {
 	struct why why = {};
-	int r = 0;
+	int r;
 
 	if (!run->store)
 		return 0;
+	/* An error stays with the store: closing tells it. */
 	if (run->lost)
-		r = store_add_loss(run->store, journey_type.name, run->lost);
-	r = store_close(run->store, &why) ?: r;
+		(void)!store_add_loss(run->store, journey_type.name, run->lost);
+	r = store_close(run->store, &why);
 	if (r < 0)
-		log_error("path: %s", why.text[0] ? why.text : strerror(-r));
+		log_error("path: %s", why.text);
 	return r;
 }
 

@@ -56,6 +56,34 @@ static int check(const struct path_config *config, struct why *why)
 	return 0;
 }
 
+/* At the beginning: a file that cannot be written is not found out after an hour. */
+static int open_file(struct path_file *file, const char *path, struct why *why)
+{
+	int r = path ? out_open(&file->out, path) : 0;
+
+	if (r < 0)
+		return why_set(why, r, "cannot write %s: %s", path, strerror(-r));
+	file->path = path;
+	return 0;
+}
+
+static int open_files(struct path_show *show, struct why *why)
+{
+	int r = open_file(&show->svg, show->config->svg, why);
+
+	if (r == 0)
+		r = open_file(&show->html, show->config->html, why);
+	return r == 0 ? open_file(&show->trace_file, show->config->trace, why) : r;
+}
+
+static int close_file(struct path_file *file)
+{
+	int r = file->path ? out_done(&file->out) : 0;
+
+	file->path = NULL;
+	return r;
+}
+
 int path_show_open(struct path_show *show, const struct path_config *config, struct why *why)
 {
 	struct output_options output = config->common.output;
@@ -67,10 +95,17 @@ int path_show_open(struct path_show *show, const struct path_config *config, str
 	r = summary_init(&show->summary, &config->by, why);
 	if (r == 0)
 		r = check(config, why);
+	if (r == 0)
+		r = open_files(show, why);
 	if (r < 0)
 		return r;
 	if (!show->as_they_come && !show->with_slowest && !show->with_summary)
 		return 0;
+	if (!wants_records(&output)) {
+		r = out_open(&show->text, output.file);
+		show->has_text = r == 0;
+		return r < 0 ? why_set(why, r, "cannot write %s: %s", output.file, strerror(-r)) : 0;
+	}
 	/* The filter has been at work before a journey gets here. */
 	output.where = NULL;
 	shape = config->hist ? summary_shape(&show->summary) : *journey_record_shape();
@@ -117,7 +152,7 @@ static void put_rows(struct path_show *show)
 	vec_each(&show->summary.groups, group) {
 		struct stage_rows rows;
 
-		summary_rows(*group, output_out(show->output)->utf8, &rows);
+		summary_rows(*group, true, &rows);
 		vec_each(&rows.rows, row)
 			(void)output_record(show->output, &(struct record){.parts = {(*group)->key, row}});
 		stage_rows_done(&rows);
@@ -126,7 +161,7 @@ static void put_rows(struct path_show *show)
 
 static void print_text(struct path_show *show)
 {
-	struct out *out = output_out(show->output);
+	struct out *out = &show->text;
 
 	if (show->journeys == 0) {
 		buf_add_text(&out->pending, "no journey was seen");
@@ -145,43 +180,35 @@ static void print_text(struct path_show *show)
 		summary_print(&show->summary, out);
 }
 
-static int write_file(const char *path, void (*write)(const void *what, struct out *out), const void *what,
-		      struct why *why)
+static int finish_file(struct path_file *file, struct why *why)
 {
-	struct out out;
-	int r;
+	const char *path = file->path;
+	int r = close_file(file);
 
-	if (!path)
-		return 0;
-	r = out_open(&out, path);
-	if (r == 0) {
-		write(what, &out);
-		r = out_done(&out);
-	}
 	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
-static void write_svg(const void *what, struct out *out)
+static int write_files(struct path_show *show, const char *note, struct why *why)
 {
-	picture_write_svg(what, out);
-}
+	struct path_picture picture = {
+		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .note = note};
+	int r;
 
-static void write_page(const void *what, struct out *out)
-{
-	picture_write_page(what, out);
-}
-
-static void write_trace(const void *what, struct out *out)
-{
-	trace_events_write(what, out);
+	if (show->svg.path)
+		picture_write_svg(&picture, &show->svg.out);
+	if (show->html.path)
+		picture_write_page(&picture, &show->html.out);
+	if (show->trace_file.path)
+		trace_events_write(&show->trace, &show->trace_file.out);
+	r = finish_file(&show->svg, why);
+	if (r == 0)
+		r = finish_file(&show->html, why);
+	return r == 0 ? finish_file(&show->trace_file, why) : r;
 }
 
 int path_show_end(struct path_show *show, const char *note, struct why *why)
 {
-	struct path_picture picture = {
-		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .note = note};
 	bool records = wants_records(&show->config->common.output);
-	int r;
 
 	summary_sort(&show->summary);
 	if (records && show->with_summary)
@@ -189,28 +216,26 @@ int path_show_end(struct path_show *show, const char *note, struct why *why)
 	else if (records && show->with_slowest)
 		vec_each(&show->slowest.journeys, journey)
 			put_record(show, journey);
-	else if (show->with_slowest || show->with_summary)
+	else if (show->has_text)
 		print_text(show);
-	r = write_file(show->config->svg, write_svg, &picture, why);
-	if (r == 0)
-		r = write_file(show->config->html, write_page, &picture, why);
-	if (r == 0)
-		r = write_file(show->config->trace, write_trace, &show->trace, why);
-	if (r == 0 && show->trace.left_out)
+	if (show->trace.left_out)
 		log_warn("path: %" PRIu64 " journeys are not in %s: it holds the first %d", show->trace.left_out,
 			 show->config->trace, TRACE_JOURNEYS_MAX);
-	return r;
+	return write_files(show, note, why);
 }
 
 int path_show_flush(struct path_show *show)
 {
-	return show->output ? output_flush(show->output) : 0;
+	return show->output ? output_flush(show->output) : show->has_text ? out_flush(&show->text) : 0;
 }
 
 int path_show_close(struct path_show *show)
 {
-	int r = show->output ? output_close(show->output) : 0;
+	int r = show->output ? output_close(show->output) : show->has_text ? out_done(&show->text) : 0;
 
+	(void)close_file(&show->svg);
+	(void)close_file(&show->html);
+	(void)close_file(&show->trace_file);
 	slowest_done(&show->slowest);
 	summary_done(&show->summary);
 	heat_done(&show->heat);

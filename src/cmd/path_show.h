@@ -22,7 +22,13 @@ struct path_config {
 
 struct path_show {
 	const struct path_config *config;
-	struct output *output; /* NULL: only files are written */
+	struct output *output; /* of records, else NULL */
+	struct out text;       /* of waterfalls and tables of stages */
+	bool has_text;
+	struct path_file {
+		const char *path; /* NULL: not asked for */
+		struct out out;
+	} svg, html, trace_file;
 	bool as_they_come; /* journeys are records of the output; else something is shown at the end */
 	bool with_slowest, with_summary;
 	struct slowest slowest;

@@ -3,6 +3,7 @@
 # The pages that nest flow diagram writes, in a real browser: no error, and search, fold and zoom do what they should, also with
 # 100,000 calls on the page.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/browser.sh"
 require_cmd python3 chromium
 
 model=$root_dir/tests/golden/input/flow-model
@@ -25,43 +26,27 @@ done
 "$nest" flow diagram "$room/large.trace" --by thread --max-lines 200 -F html -o "$room/large.html" 2>/dev/null
 "$nest" flow diagram "$room/small.trace" --divergence --flame -F html -o "$room/flame.html" 2>/dev/null
 
-# try PAGE SCRIPT: runs the script on the page; what it returns, and every error, is in $got.
-try() {
-	python3 - "$1" "$2" >"$room/page.html" <<'PYTHON'
-import sys
-page = open(sys.argv[1]).read()
-catcher = '<script>window.faults=[];window.onerror=(m)=>{faults.push(m)};</script>'
-probe = ('<script>window.addEventListener("load",()=>{let r;try{r=(()=>{' + sys.argv[2] + '})()}catch(e){r="fault: "+e}'
-         'const p=document.createElement("pre");p.id="answer";p.textContent=[r].concat(faults).join(" ");document.body.append(p)});</script>')
-print(page.replace('<head>', '<head>' + catcher, 1).replace('</body>', probe + '</body>'))
-PYTHON
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-		--disable-component-update --disable-sync --user-data-dir="$room/browser" --window-size=1200,800 --dump-dom \
-		"file://$room/page.html" >"$room/dom" 2>"$room/browser.log"
-	got=$(sed -n 's/.*<pre id="answer">\([^<]*\)<.*/\1/p' "$room/dom")
-}
-
-try "$room/small.html" 'return document.querySelectorAll("#picture .row").length > 10 && document.title.includes("session")'
+page_try "$room/small.html" 'return document.querySelectorAll("#picture .row").length > 10 && document.title.includes("session")'
 is "$got" true 'the page draws the session without an error'
-try "$room/small.html" 'const i=document.getElementById("search");i.value="read_more";i.dispatchEvent(new Event("input"));
+page_try "$room/small.html" 'const i=document.getElementById("search");i.value="read_more";i.dispatchEvent(new Event("input"));
 	return document.getElementById("hits").textContent + "; " + document.querySelectorAll(".now").length'
 like "$got" '^1 of [0-9]+; 1$' 'search finds a function and goes to it'
-try "$room/small.html" 'const before=+document.body.dataset.rows;document.getElementById("fold").click();const folded=+document.body.dataset.rows;
+page_try "$room/small.html" 'const before=+document.body.dataset.rows;document.getElementById("fold").click();const folded=+document.body.dataset.rows;
 	document.getElementById("unfold").click();return folded < before/3 && +document.body.dataset.rows === before'
 is "$got" true 'fold and unfold'
-try "$room/small.html" 'document.getElementById("unfold").click();const before=+document.body.dataset.rows;
+page_try "$room/small.html" 'document.getElementById("unfold").click();const before=+document.body.dataset.rows;
 	const row=[...document.querySelectorAll(".row")].find(r=>r.textContent.includes("wait_request"))||document.querySelector(".row");
 	row.querySelector(".hit").dispatchEvent(new MouseEvent("click",{bubbles:true}));return +document.body.dataset.rows <= before'
 is "$got" true 'a click folds one call'
-try "$room/small.html" 'const h=document.getElementById("space").style.height;document.getElementById("larger").click();
+page_try "$room/small.html" 'const h=document.getElementById("space").style.height;document.getElementById("larger").click();
 	return parseInt(document.getElementById("space").style.height) > parseInt(h)'
 is "$got" true 'zoom'
-try "$room/large.html" 'const a=performance.now();document.getElementById("unfold").click();const rows=+document.body.dataset.rows;
+page_try "$room/large.html" 'const a=performance.now();document.getElementById("unfold").click();const rows=+document.body.dataset.rows;
 	const v=document.getElementById("view");v.scrollTop=1e6;draw();const i=document.getElementById("search");i.value="inner_3";
 	i.dispatchEvent(new Event("input"));const took=performance.now()-a;
 	return (rows > 100000) + " " + (document.querySelectorAll("#picture .row").length < 200) + " " + (took < 5000) + " " + hits.length'
 like "$got" '^true true true 71[0-9][0-9]$' '100,000 calls: all there, few drawn at a time, quick'
-try "$room/flame.html" 'const i=document.getElementById("search");i.value="recv";i.dispatchEvent(new Event("input"));
+page_try "$room/flame.html" 'const i=document.getElementById("search");i.value="recv";i.dispatchEvent(new Event("input"));
 	return +document.body.dataset.boxes > 5 && +document.body.dataset.hits > 1'
 is "$got" true 'the flame graph draws and searches'
 finish
