@@ -23,9 +23,11 @@ static const struct field echo_fields[] = {
 static const struct event_role echo_roles[] = {
 	{.name = "requests", .hooks = {{.programs = {"icmp_echo_sent"}}}},
 	{.name = "answers", .hooks = {{.programs = {"icmp_echo_answered"}}}},
+	{.name = "answers that reach the socket",
+	 .hooks = {{.programs = {"icmp_echo_ready", "icmp_echo_ready_twin"}, .twins = true},
+		   {.programs = {"icmp_echo_ready_function"}}}},
 	{.name = "the program that reads",
-	 .hooks = {{.programs = {"icmp_echo_ready", "icmp_echo_read"}},
-		   {.programs = {"icmp_echo_ready_function", "icmp_echo_read_inet", "icmp_echo_read_inet6"}}}},
+	 .hooks = {{.programs = {"icmp_echo_read"}}, {.programs = {"icmp_echo_read_inet", "icmp_echo_read_inet6"}}}},
 	{.name = "sockets released",
 	 .without = "requests that are never answered are told late or not at all",
 	 .hooks = {{.programs = {"icmp_echo_closed"}, .attach = event_attach_cgroups}}},

@@ -230,15 +230,15 @@ int BPF_PROG(icmp_error_received, struct sk_buff *skb)
 	struct packet inner;
 	struct in_hand *hand;
 
-	if (!packet_arrives_with(skb, IPPROTO_ICMP, IPPROTO_ICMPV6) ||
-	    BPF_CORE_READ_BITFIELD(skb, pkt_type) != PACKET_HOST)
-		return 0;
 	hand = in_hand();
 	if (!hand)
 		return 0;
-	/* One that was queued for somebody on its way, and freed elsewhere. */
+	/* One that was queued for somebody on its way and freed elsewhere, or whose end was not seen. */
 	if (hand->skb)
 		put_down(ctx, hand);
+	if (!packet_arrives_with(skb, IPPROTO_ICMP, IPPROTO_ICMPV6) ||
+	    BPF_CORE_READ_BITFIELD(skb, pkt_type) != PACKET_HOST)
+		return 0;
 	e = message_begin(skb, (__u32)(skb->data - skb->head), PACKET_RX, &inner);
 	if (!e)
 		return 0;

@@ -246,8 +246,7 @@ static __always_inline void set_reason(struct ip_frag *data, __u32 reason)
 		data->error = ENOMEM;
 }
 
-SEC("tp_btf/kfree_skb")
-int BPF_PROG(ip_frag_lost, struct sk_buff *skb)
+static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 {
 	__u64 address = (__u64)skb;
 	struct arrival *arrival = bpf_map_lookup_elem(&ip_frag_arrivals, &address), from;
@@ -282,4 +281,17 @@ int BPF_PROG(ip_frag_lost, struct sk_buff *skb)
 	if (++whole->lost >= whole->fragments)
 		bpf_map_delete_elem(&ip_frag_wholes, &key);
 	return ip_frag_end(ctx, e);
+}
+
+/* Timers give up many at once, and may interrupt this very program: its copy is there for that. The first takes the note. */
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(ip_frag_lost, struct sk_buff *skb)
+{
+	return lost(ctx, skb);
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(ip_frag_lost_twin, struct sk_buff *skb)
+{
+	return lost(ctx, skb);
 }

@@ -34,7 +34,8 @@ static const struct field frag_fields[] = {
 static const struct event_role frag_roles[] = {
 	{.name = "fragments that arrive", .hooks = {{.programs = {"ip_frag_received"}}}},
 	{.name = "fragments that leave", .hooks = {{.programs = {"ip_frag_sent"}}}},
-	{.name = "fragments that are thrown away", .hooks = {{.programs = {"ip_frag_lost"}}}},
+	{.name = "fragments that are thrown away",
+	 .hooks = {{.programs = {"ip_frag_lost", "ip_frag_lost_twin"}, .twins = true}}},
 };
 EVENT_TYPE(ip_frag, "ip.frag", struct ip_frag, frag_fields, frag_roles,
 	   "a fragment of a packet came, left, or was thrown away while it waited");
