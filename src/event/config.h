@@ -10,8 +10,8 @@
 
 #define EVENT_TERMS_MAX 16
 #define EVENT_KEYS_MAX  6
-/* Room for one key: an address with its family, rounded up. */
-#define EVENT_KEY_ROOM  24
+/* Room for all of them: six addresses with their families. */
+#define EVENT_KEY_WORDS 18
 #define EVENT_SLOTS_MAX 66
 /* Further fields that are added up. */
 #define EVENT_ADDS_MAX 4
@@ -62,9 +62,14 @@ struct event_term {
 	__u64 mask[2];
 };
 
-struct event_key {
-	__u16 offset;
-	__u16 size; /* 1, 2, 4, 8, 16 or 17 */
+/*
+ * What events are kept apart by: words of the event, with what does not belong to a key masked out. Fields that lie in one
+ * word share it, so a key is short, and the kernel's hash of it cheap.
+ */
+struct event_key_word {
+	__u64 mask;
+	__u16 offset; /* a multiple of 8 */
+	__u16 unused[3];
 };
 
 /* A number that is added up besides the first one. */
@@ -100,9 +105,12 @@ struct event_config {
 	__u32 needs;
 	__u32 mode;
 	__u32 term_count;
-	__u32 key_count;
+	__u32 key_words;
 	__u32 by_tree; /* only processes that are followed */
-	struct event_key keys[EVENT_KEYS_MAX];
+	/* A bit for each word behind the head that somebody will look at: the program need not fill in the others. */
+	__u64 wanted;
+	__u32 comm_is_padded; /* names of tasks end with zeroes (from Linux 5.17 on): they can be read as they are */
+	struct event_key_word key[EVENT_KEY_WORDS];
 	__u16 value_offset;
 	__u8 value_form;
 	__u8 value_flags;
@@ -125,6 +133,28 @@ struct event_group {
 	__u64 max; /* EVENT_GROUP_MAX of the largest */
 	__u64 slots[EVENT_SLOTS_MAX];
 };
+
+/*
+ * Asking the kernel's hash for a group costs more than all the rest of an event. So each processor has a table of its own
+ * in front of it: where a key falls, the first that comes stays until the interval ends, and whoever finds another one
+ * there goes to the hash. The key's words follow, then the group.
+ */
+#define EVENT_FRONT_BITS  6
+#define EVENT_FRONT_SLOTS (1 << EVENT_FRONT_BITS)
+
+struct event_front {
+	__u64 state;
+	__u64 key[];
+};
+
+enum event_front_state {
+	EVENT_FRONT_FREE,
+	EVENT_FRONT_TAKEN, /* the key is being written */
+	EVENT_FRONT_READY
+};
+
+/* Words of a key as it lies in maps: without keys there is one group, and one word of nothing. */
+#define EVENT_KEY_STORED(config)   ((config)->key_words ? (config)->key_words : 1)
 
 #define EVENT_GROUP_MAX(value)     ((__u64)(value) ^ 1ull << 63)
 #define EVENT_GROUP_MIN(value)     (~EVENT_GROUP_MAX(value))

@@ -19,6 +19,9 @@
  * begin gives a zeroed event with time and processor, or NULL (counted as lost); end filters, adds up or passes on.
  * One of them or cancel, which tells nothing, must be called for every begin. Filter, keys and needed fields are read-only data (config.h): what a run does not ask
  * for is gone from the program that the kernel runs.
+ *
+ * A file whose events come so often that nanoseconds count, and whose programs never read what they have not set, defines
+ * EVENT_IS_FREQUENT before including this one: adding up is not called but put in place, and only what it looks at is zeroed.
  */
 #pragma once
 
@@ -84,7 +87,6 @@ const volatile struct event_group event_no_group __weak = {};
 
 struct event_room {
 	__u64 taken;
-	char key[EVENT_KEYS_MAX * EVENT_KEY_ROOM];
 };
 
 /* Memory of one socket for one event, gone with the socket: EVENT_SOCK_STORE(tcp_close, life, struct tcp_life). */
@@ -114,13 +116,13 @@ struct event_room {
 		__uint(max_entries, 1);                                                                                \
 		__uint(key_size, sizeof(__u32));                                                                       \
 		__uint(value_size, sizeof(__u32));                                                                     \
-	} name##_groups SEC(".maps");                                                                                  \
+	} name##_groups SEC(".maps"), name##_fronts SEC(".maps");                                                      \
 	static __always_inline event_type *name##_begin(void)                                                          \
 	{                                                                                                              \
 		struct name##_room *r = event_take_room(&name##_rooms, &name##_losses);                                \
 		if (!r)                                                                                                \
 			return NULL;                                                                                   \
-		__builtin_memset(&r->event, 0, sizeof(r->event));                                                      \
+		event_clear(&name##_config, &r->event, sizeof(r->event));                                              \
 		event_init(&name##_config, &r->event.head);                                                            \
 		return &r->event;                                                                                      \
 	}                                                                                                              \
@@ -137,7 +139,7 @@ struct event_room {
 			if (name##_config.mode == EVENT_STREAM)                                                        \
 				event_send(e, sizeof(*e), &name##_losses);                                             \
 			else                                                                                           \
-				event_add(&name##_config, &name##_groups, r->room.key, (const char *)e,                \
+				event_add(&name##_config, &name##_fronts, &name##_groups, (const char *)e,             \
 					  &name##_losses);                                                             \
 		}                                                                                                      \
 		r->room.taken = 0;                                                                                     \
@@ -169,6 +171,17 @@ static __always_inline void *event_take_room(void *rooms, struct event_losses *l
 	return NULL;
 }
 
+static __always_inline void event_clear(const volatile struct event_config *config, void *event, __u64 size)
+{
+#ifdef EVENT_IS_FREQUENT
+	if (config->mode != EVENT_STREAM) {
+		event_clear_used(config, event);
+		return;
+	}
+#endif
+	__builtin_memset(event, 0, size);
+}
+
 static __always_inline void event_init(const volatile struct event_config *config, struct event_head *head)
 {
 	head->event = config->id;
@@ -198,8 +211,8 @@ static __always_inline void event_set_stacks(const volatile struct event_config 
 #endif
 }
 
-/* The process that runs: only where the kernel acts on its behalf (system calls), never in a softirq. */
-static __always_inline void event_set_current(const volatile struct event_config *config, struct event_head *head)
+#ifdef EVENT_WITHOUT_STACKS
+static __always_inline void event_set_process(const volatile struct event_config *config, struct event_head *head)
 {
 	if (config->needs & EVENT_NEED_OWNER) {
 		__u64 id = bpf_get_current_pid_tgid();
@@ -210,6 +223,36 @@ static __always_inline void event_set_current(const volatile struct event_config
 	}
 	if (config->needs & EVENT_NEED_COMM)
 		bpf_get_current_comm(head->comm, sizeof(head->comm));
+}
+#else
+/* What costs is calling the kernel's functions: one call, and the rest is read. */
+static __always_inline void event_set_process(const volatile struct event_config *config, struct event_head *head)
+{
+	const struct task_struct *task;
+
+	if (!(config->needs & (EVENT_NEED_OWNER | EVENT_NEED_COMM)))
+		return;
+	task = bpf_get_current_task_btf();
+	if (config->needs & EVENT_NEED_OWNER) {
+		head->pid = (__u32)task->tgid;
+		head->tid = (__u32)task->pid;
+		head->uid = task->cred->uid.val;
+	}
+	if (!(config->needs & EVENT_NEED_COMM))
+		return;
+	if (config->comm_is_padded) {
+		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
+		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+	} else {
+		bpf_get_current_comm(head->comm, sizeof(head->comm));
+	}
+}
+#endif
+
+/* The process that runs: only where the kernel acts on its behalf (system calls), never in a softirq. */
+static __always_inline void event_set_current(const volatile struct event_config *config, struct event_head *head)
+{
+	event_set_process(config, head);
 	if (config->needs & EVENT_NEED_CGROUP)
 		head->cgroup_id = bpf_get_current_cgroup_id();
 }
@@ -325,6 +368,17 @@ static __always_inline void event_set_socket(const volatile struct event_config 
 		head->cookie = bpf_get_socket_cookie(sk);
 }
 
+/* Whether anybody will look at a field of an event that behind the head is a TYPE. */
+#define EVENT_WANTS(config, type, member) event_wants(config, offsetof(type, member), sizeof(((type *)0)->member))
+
+static __always_inline __maybe_unused bool event_wants(const volatile struct event_config *config, __u64 offset,
+						       __u64 size)
+{
+	__u64 first = offset / 8, words = (offset + size + 7) / 8 - first;
+
+	return first + words > 64 || config->wanted & ((1ull << words) - 1) << first;
+}
+
 /* The usual two: of a socket that the running process uses, and of a socket in any context. */
 static __always_inline void event_set_used_sock(const volatile struct event_config *config, struct event_head *head,
 						struct sock *sk)
@@ -342,13 +396,19 @@ static __always_inline void event_set_sock(const volatile struct event_config *c
 
 /* --- filtering, passing on and adding up --------------------------------------------------------------------------- */
 
-static __noinline __maybe_unused int event_passes(const volatile struct event_config *config, const char *event)
+static __noinline __maybe_unused int event_filter(const volatile struct event_config *config, const char *event)
 {
 	__u32 pid = ((const struct event_head *)event)->pid;
 
 	if (config->by_tree && !bpf_map_lookup_elem(&event_tree, &pid))
 		return 0;
 	return event_matches(config, event);
+}
+
+/* A run without a filter does not even call it. */
+static __always_inline bool event_passes(const volatile struct event_config *config, const char *event)
+{
+	return (!config->by_tree && config->term_count == 0) || event_filter(config, event);
 }
 
 static __always_inline void event_send(void *event, __u64 size, struct event_losses *losses)
@@ -359,26 +419,55 @@ static __always_inline void event_send(void *event, __u64 size, struct event_los
 		__sync_fetch_and_add(&losses->ring, 1);
 }
 
-static __noinline __maybe_unused int event_add(const volatile struct event_config *config, void *groups, char *key,
-					       const char *event, struct event_losses *losses)
+static __always_inline struct event_group *event_find_front(const volatile struct event_config *config, void *fronts,
+							    const __u64 *key)
+{
+	__u32 zero = 0, place = event_key_place(config, key);
+	void *map = bpf_map_lookup_elem(fronts, &zero), *front;
+
+	if (!map)
+		return NULL;
+	front = bpf_map_lookup_elem(map, &place);
+	return front ? event_front_group(config, front, key) : NULL;
+}
+
+static __always_inline struct event_group *event_find_group(void *groups, const __u64 *key)
 {
 	struct event_group *group;
 	__u32 zero = 0;
-	__s64 value = 0;
-	void *map;
+	void *map = bpf_map_lookup_elem(groups, &zero);
 
-	if (config->mode != EVENT_COUNT &&
-	    !event_load(event + config->value_offset, config->value_form, config->value_flags, &value))
-		return 0;
-	map = bpf_map_lookup_elem(groups, &zero);
 	if (!map)
-		return 0;
-	event_make_key(config, event, key);
+		return NULL;
 	group = bpf_map_lookup_elem(map, key);
 	if (!group) {
 		bpf_map_update_elem(map, key, (const void *)&event_no_group, BPF_NOEXIST);
 		group = bpf_map_lookup_elem(map, key);
 	}
+	return group;
+}
+
+/* Events that come often pay for the size of their programs rather than for a call. */
+#ifdef EVENT_IS_FREQUENT
+static __always_inline
+#else
+static __noinline __maybe_unused
+#endif
+	int
+	event_add(const volatile struct event_config *config, void *fronts, void *groups, const char *event,
+		  struct event_losses *losses)
+{
+	__u64 key[EVENT_KEY_WORDS];
+	struct event_group *group;
+	__s64 value = 0;
+
+	if (config->mode != EVENT_COUNT &&
+	    !event_load(event + config->value_offset, config->value_form, config->value_flags, &value))
+		return 0;
+	event_make_key(config, event, key);
+	group = event_find_front(config, fronts, key);
+	if (!group)
+		group = event_find_group(groups, key);
 	if (group) {
 		event_group_add(config, group, value);
 		event_group_add_fields(config, group, event);

@@ -8,32 +8,6 @@
 
 #include "event/match.bpf.h"
 
-static __always_inline void event_copy_key(char *to, const char *from, __u16 size)
-{
-	switch (size) {
-	case 1:
-		*(__u8 *)to = *(const __u8 *)from;
-		break;
-	case 2:
-		*(__u16 *)to = *(const __u16 *)from;
-		break;
-	case 4:
-		*(__u32 *)to = *(const __u32 *)from;
-		break;
-	case 17:
-		*(__u8 *)(to + 16) = *(const __u8 *)(from + 16);
-		__attribute__((fallthrough));
-	case 16:
-		*(__u64 *)(to + 8) = *(const __u64 *)(from + 8);
-		__attribute__((fallthrough));
-	case 8:
-		*(__u64 *)to = *(const __u64 *)from;
-		break;
-	default:
-		break;
-	}
-}
-
 /* 0 for none, 1 for 1, 2 for 2 and 3, 3 for 4 to 7 ... */
 static __always_inline __u32 event_log2_slot(__s64 value)
 {
@@ -74,13 +48,89 @@ static __always_inline __u32 event_linear_slot(const volatile struct event_confi
 	return slot > config->slot_count ? config->slot_count + 1 : (__u32)slot;
 }
 
-static __always_inline void event_make_key(const volatile struct event_config *config, const char *event, char *key)
+static __always_inline void event_make_key(const volatile struct event_config *config, const char *event, __u64 *key)
 {
-	for (__u32 i = 0; i < EVENT_KEYS_MAX; i++) {
-		if (i >= config->key_count)
+	/* Without keys there is one group. */
+	key[0] = 0;
+	for (__u32 i = 0; i < EVENT_KEY_WORDS; i++) {
+		if (i >= config->key_words)
 			break;
-		event_copy_key(key + i * EVENT_KEY_ROOM, event + config->keys[i].offset, config->keys[i].size);
+		key[i] = *(const __u64 *)(event + config->key[i].offset) & config->key[i].mask;
 	}
+}
+
+/*
+ * Zeroes what filter, key and figures will look at, which is less than all. Only for programs that never look at a field
+ * that they have not set.
+ */
+static __always_inline void event_clear_used(const volatile struct event_config *config, char *event)
+{
+	*(__u64 *)(event + (config->value_offset & ~7u)) = 0;
+	if (config->by_tree)
+		((struct event_head *)event)->pid = 0;
+	for (__u32 i = 0; i < EVENT_KEY_WORDS; i++) {
+		if (i >= config->key_words)
+			break;
+		*(__u64 *)(event + config->key[i].offset) = 0;
+	}
+	for (__u32 i = 0; i < EVENT_ADDS_MAX; i++) {
+		if (i >= config->add_count)
+			break;
+		*(__u64 *)(event + (config->adds[i].offset & ~7u)) = 0;
+	}
+	for (__u32 i = 0; i < EVENT_TERMS_MAX; i++) {
+		__u64 *at = (__u64 *)(event + (config->terms[i].offset & ~7u));
+
+		if (i >= config->term_count)
+			break;
+		at[0] = 0;
+		if (config->terms[i].form >= EVENT_WORDS)
+			at[1] = 0;
+		if (config->terms[i].form >= EVENT_WORDS &&
+		    (config->terms[i].form == EVENT_ADDR || config->terms[i].offset & 7))
+			at[2] = 0;
+	}
+}
+
+/* In which place of a processor's table a key falls. */
+static __always_inline __u32 event_key_place(const volatile struct event_config *config, const __u64 *key)
+{
+	__u64 hash = 0;
+
+	for (__u32 i = 0; i < EVENT_KEY_WORDS; i++) {
+		if (i >= config->key_words)
+			break;
+		hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15ull;
+	}
+	return (__u32)(hash >> (64 - EVENT_FRONT_BITS));
+}
+
+/*
+ * The group of this key if the place is its own, or was free; otherwise NULL. Only programs on the same processor come
+ * here: one that interrupts another while it writes the key finds the place taken.
+ */
+static __always_inline struct event_group *event_front_group(const volatile struct event_config *config,
+							     struct event_front *front, const __u64 *key)
+{
+	if (front->state == EVENT_FRONT_FREE &&
+	    __sync_val_compare_and_swap(&front->state, EVENT_FRONT_FREE, EVENT_FRONT_TAKEN) == EVENT_FRONT_FREE) {
+		front->key[0] = key[0];
+		for (__u32 i = 1; i < EVENT_KEY_WORDS; i++) {
+			if (i >= config->key_words)
+				break;
+			front->key[i] = key[i];
+		}
+		__sync_lock_test_and_set(&front->state, EVENT_FRONT_READY);
+	}
+	if (*(volatile __u64 *)&front->state != EVENT_FRONT_READY)
+		return NULL;
+	for (__u32 i = 0; i < EVENT_KEY_WORDS; i++) {
+		if (i >= config->key_words)
+			break;
+		if (front->key[i] != key[i])
+			return NULL;
+	}
+	return (struct event_group *)&front->key[EVENT_KEY_STORED(config)];
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/utsname.h>
 
 #include "event/decode.h"
 #include "event/filter.h"
@@ -11,6 +12,7 @@
 #include "event/live_private.h"
 #include "event/missing.h"
 #include "event/sock_owner.h"
+#include "kernel/proctext.h"
 
 #define OBJECT         "events.bpf.o"
 #define NEEDS_OF_OWNER (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
@@ -70,7 +72,9 @@ static bool is_unwanted(const char *map, void *context)
 		return false;
 	for (unsigned i = 0; i < live->count; i++)
 		if (live->requests[i].event == longest)
-			return live->requests[i].config.mode == EVENT_STREAM && strstr(map, "_groups");
+			return live->requests[i].config.mode == EVENT_STREAM &&
+			       (strcmp(map + strlen(longest->bpf), "_groups") == 0 ||
+				strcmp(map + strlen(longest->bpf), "_fronts") == 0);
 	return true;
 }
 
@@ -86,6 +90,37 @@ static int set_early(struct live *live, const struct event_request *request, str
 	return 0;
 }
 
+/* The words behind the head between two places of the event. */
+static uint64_t words_of(unsigned begin, unsigned end)
+{
+	uint64_t words = 0;
+
+	for (unsigned word = max_of(begin, (unsigned)sizeof(struct event_head)) / 8; word < (end + 7) / 8; word++) {
+		unsigned bit = word - (unsigned)sizeof(struct event_head) / 8;
+
+		words |= bit < 64 ? UINT64_C(1) << bit : 0;
+	}
+	return words;
+}
+
+/* What is passed on is looked at whole; what is added up is gone but for keys and figures. */
+static uint64_t wanted_words(const struct event_config *config)
+{
+	uint64_t words = words_of(config->value_offset, config->value_offset + 8u);
+
+	if (config->mode == EVENT_STREAM)
+		return UINT64_MAX;
+	for (unsigned i = 0; i < config->key_words; i++)
+		words |= words_of(config->key[i].offset, config->key[i].offset + 8u);
+	for (unsigned i = 0; i < config->add_count; i++)
+		words |= words_of(config->adds[i].offset, config->adds[i].offset + 8u);
+	for (unsigned i = 0; i < config->term_count; i++)
+		words |= words_of(config->terms[i].offset,
+				  config->terms[i].offset +
+					  (config->terms[i].form >= EVENT_WORDS ? (unsigned)sizeof(struct addr) : 8u));
+	return words;
+}
+
 static int set_config(struct live *live, unsigned index, struct why *why)
 {
 	struct event_request *request = &live->requests[index];
@@ -94,6 +129,8 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	int r;
 
 	request->config.id = index;
+	request->config.comm_is_padded = live->comm_is_padded;
+	request->config.wanted = wanted_words(&request->config);
 	r = kernel_object_variable(live->object, name, sizeof(request->config), &address);
 	if (r < 0)
 		return why_set(why, r, "%s: its BPF source has no configuration %s", request->event->name, name);
@@ -214,6 +251,13 @@ static int seed_owners(struct live *live, struct why *why)
 	return 0;
 }
 
+static bool comm_is_padded(void)
+{
+	struct utsname host;
+
+	return uname(&host) == 0 && proctext_release(host.release) >= 5017;
+}
+
 static uint32_t ring_size(uint64_t wanted)
 {
 	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -259,14 +303,14 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	memcpy(live->requests, requests, count * sizeof(*requests));
 	live->losses = xzalloc(count * sizeof(*live->losses));
 	live->groups = xzalloc(count * sizeof(*live->groups));
-	for (unsigned i = 0; i < count; i++) {
-		live->groups[i].fd = -1;
+	live_group_init(live);
+	for (unsigned i = 0; i < count; i++)
 		largest = max_of(largest, requests[i].event->type->size);
-	}
 	live->data = xzalloc(largest);
 	live_stacks_init(&live->stacks);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
+	live->comm_is_padded = comm_is_padded();
 	live->with_owner = needs_owner(live);
 	if (live->with_owner)
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, sock_owner_roles, SOCK_OWNER_ROLES);

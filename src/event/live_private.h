@@ -6,8 +6,10 @@
 #include "event/live.h"
 #include "event/live_stack.h"
 
-struct live_group_map {
-	int fd; /* the map that is being filled; -1: none */
+/* The maps that are being filled; -1: none. */
+struct live_group_maps {
+	int groups;
+	int fronts; /* the tables in front of it */
 };
 
 struct live {
@@ -16,9 +18,10 @@ struct live {
 	struct kernel_object *object;
 	struct hook_plan plan;
 	bool with_owner;
+	bool comm_is_padded;
 	uint32_t ring_bytes;
 	uint32_t groups_max;
-	struct live_group_map *groups;
+	struct live_group_maps *groups;
 	/* Why an attempt failed, and with which program. */
 	struct why why;
 	char failed[64];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of the socket layer. */
+#define EVENT_IS_FREQUENT
 #include "event/sock.h"
 #include "event/syscall.bpf.h"
 

@@ -154,6 +154,10 @@ struct files_struct {
 };
 
 /* Tasks: who a socket belongs to, who was woken, who ran. */
+struct cred {
+	kuid_t uid;
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -165,6 +169,7 @@ struct task_struct {
 	u64 start_time;
 	u64 start_boottime;
 	char comm[16];
+	const struct cred *cred;
 	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;

@@ -142,17 +142,30 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 
 /* --- adding up in the kernel --------------------------------------------------------------------------------------- */
 
+/* The word of the key at this place of the event, a new one if need be; NULL when there is no room. */
+static struct event_key_word *key_word(struct event_config *config, uint32_t offset)
+{
+	for (uint32_t i = 0; i < config->key_words; i++)
+		if (config->key[i].offset == offset)
+			return &config->key[i];
+	if (config->key_words == EVENT_KEY_WORDS)
+		return NULL;
+	config->key[config->key_words] = (struct event_key_word){.offset = (uint16_t)offset};
+	return &config->key[config->key_words++];
+}
+
 /* What the kernel must group by for a key; several keys may need the same. */
 static bool add_key(struct event_config *config, uint32_t offset, uint32_t size)
 {
-	if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16 && size != 17)
+	if (size > sizeof(struct addr))
 		return false;
-	for (uint32_t i = 0; i < config->key_count; i++)
-		if (config->keys[i].offset == offset)
-			return true;
-	if (config->key_count == EVENT_KEYS_MAX)
-		return false;
-	config->keys[config->key_count++] = (struct event_key){(uint16_t)offset, (uint16_t)size};
+	for (uint32_t at = offset; at < offset + size; at++) {
+		struct event_key_word *word = key_word(config, at / 8 * 8);
+
+		if (!word)
+			return false;
+		((uint8_t *)&word->mask)[at % 8] = 0xff;
+	}
 	return true;
 }
 
