@@ -546,7 +546,7 @@ static int by_keys(const void *a, const void *b)
 		       ?: memcmp(x->key, y->key, max_of(x->aggregate->key_size, 8u));
 }
 
-/* Largest first; rows that are equal keep an order of their own. */
+/* Largest first; rows that are equal stand in the order of their keys. */
 static int by_size(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -557,7 +557,7 @@ static int by_size(const void *a, const void *b)
 
 	if (of_x != of_y)
 		return of_x < of_y ? 1 : -1;
-	return memcmp(x->key, y->key, max_of(x->aggregate->key_size, 8u));
+	return by_keys(a, b);
 }
 
 /* Rows with the same first keys stand together. */
