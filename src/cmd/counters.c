@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest counters: the protocols' counters, and how fast they move. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "cmd/counter_history.h"
 #include "cmd/snapshot_view.h"
 #include "snapshot/counter.h"
+#include "snapshot/counter_meaning.h"
 #include "snapshot/delta.h"
 
 struct config {
 	struct look_options look;
 	struct output_options output;
 	bool all;
+	bool last;
 	uint64_t interval_ns;
 	uint64_t count;
 };
 
 static const struct option_spec options[] = {
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "those that do not move, too"),
+	OPTION(struct config, last, FLAG, "last", 'l', NULL,
+	       "what moved since the last look with --last (kept in ~/.local/state/nest; nstat's history is left "
+	       "alone)"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "show what moved, every so many seconds"),
@@ -28,25 +35,28 @@ static const struct option_spec options[] = {
 struct move {
 	uint64_t delta;
 	double rate;
+	const char *meaning;
 };
 
 static const struct field move_fields[] = {
 	FIELD(struct move, delta, COUNT, "how far it moved since the look before; unknown when it was reset"),
 	FIELD(struct move, rate, RATIO, "the same, a second", .unit = "/s"),
+	FIELD(struct move, meaning, TEXT, "what it counts"),
 };
 RECORD_TYPE(move_type, "move", struct move, move_fields, "how far a counter moved");
 
 struct run {
 	const struct config *config;
-	struct map before; /* "NETNS NAME" -> value */
+	struct map before; /* "NETNS NAME" -> struct counter_seen */
 	uint64_t looks;
 	uint64_t time_ns;
 };
 
-static struct move move_of(struct run *run, const struct counter_record *counter, uint64_t span_ns)
+static struct move move_of(struct run *run, const struct counter_record *counter, uint64_t now_ns)
 {
-	struct move move = {.delta = UINT64_MAX, .rate = __builtin_nan("")};
-	uint64_t *before;
+	struct move move = {
+		.delta = UINT64_MAX, .rate = __builtin_nan(""), .meaning = counter_meaning(counter->counter)};
+	struct counter_seen *before;
 	char key[160];
 	bool new;
 
@@ -55,11 +65,11 @@ static struct move move_of(struct run *run, const struct counter_record *counter
 	if (!before)
 		return move;
 	/* A state that goes down has not been reset; it has no rate. */
-	if (!new && run->looks > 0 && !counter->gauge) {
-		move.delta = counter_delta(*before, counter->value);
-		move.rate = counter_rate(move.delta, span_ns);
+	if (!new && !counter->gauge) {
+		move.delta = counter_delta(before->value, counter->value);
+		move.rate = counter_rate(move.delta, now_ns - before->boot_ns);
 	}
-	*before = counter->value;
+	*before = (struct counter_seen){counter->value, now_ns};
 	return move;
 }
 
@@ -75,27 +85,27 @@ static bool moved(const struct run *run, const struct counter_record *counter, c
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
 {
 	struct run *run = context;
-	uint64_t span = snapshot->begin_boot_ns - run->time_ns, shown = 0;
+	uint64_t now_ns = snapshot->begin_boot_ns, shown = 0;
 	bool baseline = run->config->interval_ns && run->looks == 0;
 
 	snapshot_each(snapshot, counter_type, const struct counter_record, counter) {
-		struct move move = move_of(run, counter, span);
+		struct move move = move_of(run, counter, now_ns);
 
 		if (!baseline && moved(run, counter, &move))
 			shown += output_record(output, &(struct record){.parts = {counter, &move}});
 	}
-	run->time_ns = snapshot->begin_boot_ns;
+	run->time_ns = now_ns;
 	run->looks++;
 	return shown;
 }
 
-static int run(const void *data)
+static int look(struct run *state)
 {
 	static const struct record_type *const types[] = {&counter_type, NULL};
 	static const struct shape shape = {.count = 2, .types = {&counter_type, &move_type}};
-	const struct config *config = data;
-	struct run state = {.config = config, .before = MAP_INIT(0, sizeof(uint64_t), 1 << 20)};
-	int code = look_run(&(struct look){
+	const struct config *config = state->config;
+
+	return look_run(&(struct look){
 		.command = "counters",
 		.options = &config->look,
 		.output = &config->output,
@@ -105,9 +115,41 @@ static int run(const void *data)
 		/* The first look is what the others are compared with. */
 		.count = config->count ? config->count + 1 : 0,
 		.show = show,
-		.context = &state,
+		.context = state,
 	});
+}
 
+static int look_since_last(struct run *state)
+{
+	_cleanup_free_ char *path = counter_history_path();
+	struct why why = {};
+	int r = path ? counter_history_load(path, &state->before, &why)
+		     : why_set(&why, -ENOENT, "neither HOME nor XDG_STATE_HOME says where the last look is kept");
+	int code = EXIT_IO;
+
+	/* A host that was never looked at shows what is there since its start. */
+	if (r == 0 && state->before.count)
+		state->looks = 1;
+	if (r == 0)
+		code = look(state);
+	if (r == 0 && code == EXIT_DONE)
+		r = counter_history_save(path, &state->before, state->time_ns, &why);
+	if (r < 0)
+		log_error("counters: %s", why.text);
+	return r < 0 ? EXIT_IO : code;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct run state = {.config = config, .before = MAP_INIT(0, sizeof(struct counter_seen), 1 << 20)};
+	int code;
+
+	if (config->last && (config->interval_ns || config->look.input.file)) {
+		log_error("counters: --last goes neither with an interval nor with a recording");
+		return EXIT_USAGE;
+	}
+	code = config->last ? look_since_last(&state) : look(&state);
 	map_done(&state.before);
 	return code;
 }
@@ -115,6 +157,8 @@ static int run(const void *data)
 static const char *const examples[] = {
 	"nest counters 1",
 	"what moved, every second",
+	"nest counters --last",
+	"what moved since the last time that this was asked, as nstat shows it",
 	"nest counters --where 'counter ~ \"*Drop*\"'",
 	"everything that was ever dropped",
 	NULL,

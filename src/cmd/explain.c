@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest explain: the page about a cause, a rule, an event, a tool, or a field. */
+/* nest explain: the page about a cause, a rule, an event, a tool, a counter, or a field. */
 #include "base/out.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/files.h"
 #include "diagnose/page.h"
 #include "event/event.h"
+#include "snapshot/counter_meaning.h"
 #include "tool/tool.h"
 #include "view/tree.h"
 
@@ -18,7 +19,7 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "the page of a cause as Markdown"),
 	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory"),
-	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, an event, a tool, or a field"),
+	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, an event, a tool, a counter, or a field"),
 	OPTION_END,
 };
 
@@ -162,6 +163,7 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	const struct rule *rule = knowledge_find_rule(knowledge, config->name);
 	const struct event *event = event_find(config->name);
 	const struct tool *tool = tool_find(config->name);
+	const char *meaning = counter_meaning(config->name);
 	struct out out;
 
 	if (config->markdown && !cause) {
@@ -183,7 +185,9 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 		explain_event(tree, event);
 	if (tool)
 		explain_tool(tree, tool);
-	if (!explain_field(tree, config->name) && !cause && !rule && !event && !tool) {
+	if (meaning)
+		tree_add(tree, NULL, OUT_BOLD, NULL, "counter %s: %s", config->name, meaning);
+	if (!explain_field(tree, config->name) && !cause && !rule && !event && !tool && !meaning) {
 		(void)out_done(&out);
 		return not_found(knowledge, config->name);
 	}
@@ -222,7 +226,7 @@ static const char *const examples[] = {
 
 static const struct command explain_command = {
 	.name = "explain",
-	.summary = "what a cause, a rule, an event, a tool or a field means",
+	.summary = "what a cause, a rule, an event, a tool, a counter or a field means",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

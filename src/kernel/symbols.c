@@ -103,3 +103,10 @@ const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t a
 	}
 	return low ? symbols->text.data + symbols->items.items[low - 1].name : NULL;
 }
+
+void kernel_symbols_each(const struct kernel_symbols *symbols,
+			 void (*fn)(const char *name, uint64_t address, void *context), void *context)
+{
+	vec_each(&symbols->items, symbol)
+		fn(symbols->text.data + symbol->name, symbol->address, context);
+}

@@ -11,6 +11,9 @@ int kernel_symbols_load(struct kernel_symbols **ret_symbols, struct why *why) _m
 void kernel_symbols_free(struct kernel_symbols *symbols);
 /* The function that the address is in; NULL when none is known. */
 const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address);
+/* Calls fn for every function in the order of their addresses. */
+void kernel_symbols_each(const struct kernel_symbols *symbols,
+			 void (*fn)(const char *name, uint64_t address, void *context), void *context);
 
 struct user_symbols;
 
