@@ -10,28 +10,10 @@
 #pragma once
 
 #include "event/packet.bpf.h"
-#include "event/path.h"
+#include "event/path_steps.h"
 
 /* One flow in so many is followed; 0 and 1: all. The program may change it at any time. */
 __u32 path_sample __weak;
-
-enum path_state { PATH_WAY_NONE, PATH_WAY_OPEN, PATH_WAY_WAITING, PATH_WAY_SENDING };
-
-struct path_way {
-	__u64 skb;
-	__u64 last_ns;   /* up to when the steps reach */
-	__u64 ready_ns;  /* when the reader was told; 0: not yet */
-	__u32 state;     /* enum path_state */
-	__u32 tentative; /* the filter is asked again when more is known */
-	struct path_event event;
-};
-
-struct path_mark {
-	__u64 ns;
-	__u32 note;
-	__u16 cpu;
-	__u8 context;
-};
 
 static __always_inline struct path_mark path_now(__u8 context)
 {
@@ -57,39 +39,6 @@ static __always_inline __u64 path_id(const struct sk_buff *skb)
 static __always_inline __u32 path_place(__u64 key, __u32 bits)
 {
 	return (__u32)(key * 0x9e3779b97f4a7c15ull >> (64 - bits));
-}
-
-/* A stage ended at this mark. */
-static __always_inline void path_step(struct path_way *way, __u8 stage, const struct path_mark *mark,
-				      struct path_counts *counts)
-{
-	struct path_journey *journey = &way->event.data;
-	__u32 n = journey->step_count & (PATH_STEPS_MAX - 1);
-	struct path_step *step = &journey->steps[n];
-	__s64 ns = (__s64)(mark->ns - way->last_ns);
-
-	/* Clocks of two processors may differ by a little. */
-	if (ns < 0) {
-		__sync_fetch_and_add(&counts->clamped, 1);
-		ns = 0;
-	} else {
-		way->last_ns = mark->ns;
-	}
-	step->ns = (__u64)ns;
-	step->note = mark->note;
-	step->cpu = mark->cpu;
-	step->stage = stage;
-	step->context = mark->context;
-	/* The last place is used over and over; no way that is known is that long. */
-	if (n < PATH_STEPS_MAX - 1)
-		journey->step_count = (__u8)(n + 1);
-}
-
-static __always_inline void path_finish(struct path_way *way, __u8 end, struct path_counts *counts)
-{
-	way->event.data.end = end;
-	way->event.data.total_ns = way->last_ns - way->event.head.time_ns;
-	__sync_fetch_and_add(&counts->ended[end], 1);
 }
 
 /* The same for both directions of a flow. */
@@ -129,7 +78,6 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 	packet_set_endpoints(head, packet, dir);
 	way->event.data.dir = dir;
 	way->ready_ns = 0;
-	way->tentative = 0;
 	way->state = PATH_WAY_OPEN;
 }
 

@@ -123,69 +123,11 @@ struct rx_read {
 	void *ctx;
 	struct rx_queue *queue;
 	struct rx_task *task;
-	__u64 sk;
-	__u64 cookie;
-	struct path_mark now;
-	__u32 copied; /* of TCP: everything before this number has been read */
+	struct path_read info;
 	__u32 at;
-	__u8 is_tcp;
 	__u8 done;  /* of datagrams, one a call */
 	__u8 waits; /* something stays in the queue */
 };
-
-/* A stage up to a mark of the reader's, if it is later than what is known already. */
-static __always_inline void step_up_to(struct path_way *way, __u8 stage, struct path_mark *mark, __u64 ns)
-{
-	mark->ns = ns;
-	if (ns > way->last_ns)
-		path_step(way, stage, mark, rx_counts());
-}
-
-/* From the data's arrival in the socket to the moment in which its reader ran; true when it had to be woken for it. */
-static __always_inline bool step_wake(struct path_way *way, const struct rx_read *read, struct path_mark *mark)
-{
-	struct rx_task *task = read->task;
-
-	if (task->state != RX_TASK_RUNS || task->switch_ns <= way->last_ns)
-		return false;
-	mark->cpu = task->wakeup_cpu;
-	mark->context = PATH_SOFT;
-	if (task->cause != read->sk)
-		step_up_to(way, PATH_SOCKET, mark, task->waking_ns);
-	step_up_to(way, PATH_WAKEUP, mark, task->wakeup_ns);
-	mark->cpu = task->switch_cpu;
-	mark->context = PATH_PROCESS;
-	mark->note = task->ahead;
-	step_up_to(way, PATH_SCHED, mark, task->switch_ns);
-	mark->note = PATH_NO_NOTE;
-	return true;
-}
-
-static __always_inline bool had_waited(const struct rx_task *task, __u64 copy_ns)
-{
-	if (*(volatile __u32 *)&path_rx_sees_calls)
-		return task->exit_ns < task->switch_ns;
-	return copy_ns - task->switch_ns < AT_ONCE_NS;
-}
-
-/* Steps of the reader, up to the end of copying. */
-static __always_inline void step_read(struct path_way *way, const struct rx_read *read)
-{
-	struct path_mark mark = read->now;
-	__u64 copy_ns = read->task->copy_ns;
-	bool woken = step_wake(way, read, &mark);
-
-	mark.cpu = read->now.cpu;
-	mark.context = PATH_PROCESS;
-	if (!woken || !had_waited(read->task, copy_ns ? copy_ns : read->now.ns)) {
-		/* It had other things to do, in another call or outside. */
-		if (!copy_ns)
-			way->event.data.hidden |= 1u << PATH_COPY;
-		step_up_to(way, PATH_SOCKET, &mark, copy_ns ? copy_ns : read->now.ns);
-	}
-	if (copy_ns || woken)
-		step_up_to(way, PATH_COPY, &mark, read->now.ns);
-}
 
 /* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */
 static __always_inline bool keep_for_return(struct rx_task *task, const struct path_way *way)
@@ -217,33 +159,73 @@ static long read_one(__u32 index, struct rx_read *read)
 
 	if (way->state != PATH_WAY_WAITING)
 		return 0;
-	if (read->done || (read->is_tcp && (__s32)(read->copied - way->event.data.end_seq) < 0)) {
+	if (read->done || !path_was_read(way, &read->info)) {
 		read->waits = 1;
 		return 0;
 	}
-	if (__sync_lock_test_and_set(&way->state, PATH_WAY_NONE) != PATH_WAY_WAITING)
+	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_WAITING, PATH_WAY_READING) != PATH_WAY_WAITING)
 		return 0;
-	read->done = !read->is_tcp;
-	step_read(way, read);
+	read->done = !read->info.is_tcp;
+	path_step_read(way, &read->info, rx_counts());
 	event_set_current(&path_rx_config, &way->event.head);
-	way->event.head.cpu = read->now.cpu;
+	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;
 	if (!keep_for_return(read->task, way)) {
 		way->event.data.hidden |= 1u << PATH_RETURN;
 		rx_tell(read->ctx, way, PATH_DELIVERED);
 	}
+	way->state = PATH_WAY_NONE;
 	if (!read->waits)
 		read->queue->head = read->at;
 	return 0;
+}
+
+/* The program keeps journeys of this socket: it is told what was read, and by whom. */
+static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
+{
+	struct path_read_event *e = bpf_ringbuf_reserve(&event_ring, sizeof(*e), 0);
+
+	if (!e) {
+		__sync_fetch_and_add(&path_rx_losses.ring, 1);
+		return;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->head.event = path_rx_config.id;
+	event_set_current(&path_rx_config, &e->head);
+	e->head.cookie = cookie;
+	e->head.cpu = read->info.now.cpu;
+	e->end = PATH_READ;
+	e->info = read->info;
+	bpf_ringbuf_submit(e, *(volatile __u32 *)&event_reader_awake ? BPF_RB_NO_WAKEUP : 0);
+}
+
+static __always_inline void read_all(struct rx_read *read, struct sock *sk)
+{
+	struct rx_queue *queue = read->queue;
+	__u32 count = queue->tail - queue->head;
+
+	read->info.now = path_now(PATH_PROCESS);
+	read->info.task = *read->task;
+	read->info.for_sock = read->task->cause == (__u64)sk;
+	read->info.sees_calls = *(volatile __u32 *)&path_rx_sees_calls;
+	if (count > RX_QUEUE_MAX)
+		count = RX_QUEUE_MAX;
+	read->at = queue->tail - count;
+	if (count)
+		bpf_loop(count, read_one, read, 0);
+	if (queue->spilled && !read->done) {
+		tell_read(read, bpf_get_socket_cookie(sk));
+		if (!read->info.is_tcp)
+			__sync_fetch_and_add(&queue->spilled, -1);
+	}
 }
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
 {
 	struct rx_queue *queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
-	struct rx_read read = {.ctx = ctx, .queue = queue, .sk = (__u64)sk};
+	struct rx_read read = {.ctx = ctx, .queue = queue};
 	struct tcp_sock *tp;
-	__u32 count;
 
 	if (!queue)
 		return 0;
@@ -251,20 +233,19 @@ int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
 	if (!read.task)
 		return 0;
 	read.task->reader = 1;
-	count = queue->tail - queue->head;
-	if (result >= 0 && !(flags & MSG_PEEK) && count) {
-		read.is_tcp = sk->sk_protocol == IPPROTO_TCP;
-		if (read.is_tcp) {
+	if (result >= 0 && !(flags & MSG_PEEK) && (queue->tail != queue->head || queue->spilled)) {
+		read.info.is_tcp = sk->sk_protocol == IPPROTO_TCP;
+		if (read.info.is_tcp) {
 			tp = bpf_skc_to_tcp_sock(sk);
 			if (!tp)
 				return 0;
-			read.copied = tp->copied_seq;
+			read.info.copied = tp->copied_seq;
+			read_all(&read, sk);
+			if (tp->copied_seq == tp->rcv_nxt)
+				queue->spilled = 0;
+		} else {
+			read_all(&read, sk);
 		}
-		read.now = path_now(PATH_PROCESS);
-		if (count > RX_QUEUE_MAX)
-			count = RX_QUEUE_MAX;
-		read.at = queue->tail - count;
-		bpf_loop(count, read_one, &read, 0);
 	}
 	read.task->copy_ns = 0;
 	return 0;

@@ -78,14 +78,6 @@ static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind)
 	arrival->skb = path_id(skb);
 }
 
-/* Loopback and virtual links hand a packet over like this. */
-SEC("tp_btf/netif_rx")
-int BPF_PROG(path_rx_netif_rx, struct sk_buff *skb)
-{
-	note_arrival(skb, RX_NETIF_RX);
-	return 0;
-}
-
 /* Virtual links with a poll of their own take the packet from the sender as it is. */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(path_rx_xmit, struct sk_buff *skb)
@@ -227,7 +219,7 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb,
 	struct rx_arrival *arrival;
 	struct packet packet;
 
-	if (!held || held->state != PATH_WAY_OPEN)
+	if (!held || held->state != PATH_WAY_OPEN || !held->tunnel)
 		return false;
 	arrival = rx_arrival_at(path_id(skb));
 	if (now->ns - held->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
@@ -286,12 +278,26 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 	way->state = PATH_WAY_NONE;
 }
 
+/* Loopback and virtual links hand a packet over like this, and so does a tunnel with what it has unpacked. */
+SEC("tp_btf/netif_rx")
+int BPF_PROG(path_rx_netif_rx, struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+
+	if (cpu && cpu->way.state == PATH_WAY_OPEN && cpu->way.skb == path_id(skb))
+		put_aside(ctx, cpu);
+	else
+		note_arrival(skb, RX_NETIF_RX);
+	return 0;
+}
+
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 {
 	struct path_mark now = path_now(PATH_SOFT);
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct packet packet;
+	bool passes;
 
 	if (!cpu)
 		return 0;
@@ -305,12 +311,12 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	}
 	if (comes_again(cpu, skb, &now) || !reads_as_packet(&packet, skb))
 		return 0;
-	if (!begin_way(&cpu->way, skb, &packet)) {
-		if (!is_tunnel(&packet)) {
-			cpu->way.state = PATH_WAY_NONE;
-			return 0;
-		}
-		cpu->way.tentative = 1;
+	passes = begin_way(&cpu->way, skb, &packet);
+	cpu->way.tunnel = is_tunnel(&packet);
+	cpu->way.tentative = !passes;
+	if (!passes && !cpu->way.tunnel) {
+		cpu->way.state = PATH_WAY_NONE;
+		return 0;
 	}
 	arrive(&cpu->way, cpu, &now);
 	return 0;
@@ -330,7 +336,38 @@ int BPF_PROG(path_rx_poll)
 	return 0;
 }
 
+/*
+ * Whether this is still the packet that was put aside: some are merged with others without a word, and their address is
+ * used again.
+ */
+static __always_inline bool is_same(const struct path_way *way, struct sk_buff *skb)
+{
+	struct packet_tcp tcp;
+	struct packet packet;
+
+	if (!packet_read(&packet, skb) || packet.proto != way->event.head.proto)
+		return false;
+	return packet_read_tcp(&tcp, &packet, skb) ? tcp.seq == way->event.data.seq
+						   : packet.source_port == way->event.head.rport;
+}
+
 /* --- into the socket ----------------------------------------------------------------------------------------------- */
+
+/* No room is left in the socket's queue: the program takes over. */
+static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path_way *way)
+{
+	if (!*(volatile __u32 *)&path_rx_spills) {
+		rx_tell(ctx, way, PATH_UNFINISHED);
+		return;
+	}
+	way->state = PATH_WAY_NONE;
+	if (way->event.head.proto == IPPROTO_TCP)
+		way->event.data.hidden |= 1u << PATH_TRANSPORT;
+	way->event.data.end = PATH_SPILLED;
+	way->event.data.total_ns = way->last_ns;
+	__sync_fetch_and_add(&queue->spilled, 1);
+	event_send(&way->event, sizeof(way->event), &path_rx_losses);
+}
 
 /* The data waits for a reader from now on. */
 static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
@@ -343,13 +380,21 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 		rx_tell(ctx, way, PATH_UNFINISHED);
 		return;
 	}
-	at = __sync_fetch_and_add(&queue->tail, 1) & (RX_QUEUE_MAX - 1);
-	slot = &queue->ways[at];
-	/* More than is kept wait already: of the oldest it is not known how long. */
-	if (__sync_lock_test_and_set(&slot->state, PATH_WAY_NONE) == PATH_WAY_WAITING)
-		rx_tell(ctx, slot, PATH_UNFINISHED);
-	way->state = PATH_WAY_NONE;
+	/* Datagrams must stay in their order. */
+	if (queue->spilled && sk->sk_protocol != IPPROTO_TCP) {
+		spill(ctx, queue, way);
+		return;
+	}
+	at = queue->tail;
+	slot = &queue->ways[at & (RX_QUEUE_MAX - 1)];
+	if (__sync_val_compare_and_swap(&slot->state, PATH_WAY_NONE, PATH_WAY_FILLING) != PATH_WAY_NONE) {
+		spill(ctx, queue, way);
+		return;
+	}
+	way->state = PATH_WAY_FILLING;
 	__builtin_memcpy(slot, way, sizeof(*slot));
+	way->state = PATH_WAY_NONE;
+	queue->tail = at + 1;
 	slot->state = PATH_WAY_WAITING;
 	cpu->queued_sk = (__u64)sk;
 	cpu->queued_skb = way->skb;
@@ -391,7 +436,7 @@ int BPF_PROG(path_rx_tcp, struct sock *sk, struct sk_buff *skb)
 		path_step(way, PATH_IP, &now, rx_counts());
 	} else {
 		way = rx_held_find(path_id(skb));
-		if (!way || way->state != PATH_WAY_OPEN)
+		if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
 			return 0;
 		now = path_now(PATH_PROCESS);
 		now.note = sk->sk_lock.owned ? 1 : PATH_NO_NOTE;
@@ -479,16 +524,26 @@ SEC("tp_btf/net_dev_queue")
 int BPF_PROG(path_rx_forward, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_way *way;
 	struct path_mark now;
 
-	if (!cpu || cpu->way.state != PATH_WAY_OPEN || cpu->way.skb != path_id(skb))
+	if (!cpu)
 		return 0;
+	way = &cpu->way;
+	if (way->state != PATH_WAY_OPEN || way->skb != path_id(skb)) {
+		/* It had to wait for its neighbour's address, or for a filter. What was made here did not arrive. */
+		way = skb->skb_iif ? rx_held_find(path_id(skb)) : NULL;
+		if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
+			return 0;
+	}
 	now = path_now(PATH_SOFT);
-	path_step(&cpu->way, PATH_IP, &now, rx_counts());
-	cpu->way.event.data.hidden |= 1u << PATH_FILTER;
-	cpu->way.state = PATH_WAY_SENDING;
-	hold(&cpu->way);
-	cpu->way.state = PATH_WAY_NONE;
+	path_step(way, PATH_IP, &now, rx_counts());
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	way->state = PATH_WAY_SENDING;
+	if (way == &cpu->way) {
+		hold(way);
+		way->state = PATH_WAY_NONE;
+	}
 	return 0;
 }
 
@@ -508,33 +563,60 @@ int BPF_PROG(path_rx_forwarded, struct sk_buff *skb, int result)
 }
 
 /* The packet is gone, wherever it was. */
-static __always_inline struct path_way *gone(struct rx_cpu *cpu, __u64 skb)
+static __always_inline struct path_way *gone(struct rx_cpu *cpu, struct sk_buff *skb)
 {
-	struct rx_arrival *arrival = rx_arrival_at(skb);
 	struct path_way *way = &cpu->way;
+	__u64 id = path_id(skb);
 	struct path_mark now;
 
-	if (arrival && arrival->skb == skb)
-		arrival->skb = 0;
-	if (way->state == PATH_WAY_OPEN && way->skb == skb) {
+	if (way->state == PATH_WAY_OPEN && way->skb == id) {
 		now = path_now(PATH_SOFT);
 		path_step(way, PATH_IP, &now, rx_counts());
 		return way;
 	}
-	way = rx_held_find(skb);
+	way = rx_held_find(id);
 	if (!way)
 		return NULL;
+	if (way->state != PATH_WAY_SENDING && !is_same(way, skb)) {
+		way->state = PATH_WAY_NONE;
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+		return NULL;
+	}
 	now = path_now(PATH_PROCESS);
 	path_step(way, way->state == PATH_WAY_SENDING ? PATH_QDISC : PATH_FILTER, &now, rx_counts());
 	return way;
+}
+
+/* It was thrown away before the stack could take it up: no room in the processor's backlog. */
+static __always_inline struct path_way *never_taken(struct rx_cpu *cpu, struct sk_buff *skb)
+{
+	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
+	struct path_mark now;
+	struct packet packet;
+
+	if (!arrival || arrival->skb != path_id(skb))
+		return NULL;
+	if (arrival->kind != RX_NETIF_RX || !reads_as_packet(&packet, skb) || !begin_way(&cpu->spare, skb, &packet)) {
+		arrival->skb = 0;
+		return NULL;
+	}
+	now = path_now(PATH_SOFT);
+	cpu->spare.event.head.time_ns = cpu->spare.last_ns = arrival->ns;
+	arrival->skb = 0;
+	__sync_fetch_and_add(&rx_counts()->begun, 1);
+	path_step(&cpu->spare, PATH_BACKLOG, &now, rx_counts());
+	return &cpu->spare;
 }
 
 SEC("tp_btf/consume_skb")
 int BPF_PROG(path_rx_consume, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
-	struct path_way *way = cpu ? gone(cpu, path_id(skb)) : NULL;
+	struct path_way *way = cpu ? gone(cpu, skb) : NULL;
+	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
 
+	if (arrival && arrival->skb == path_id(skb))
+		arrival->skb = 0;
 	if (way)
 		rx_tell(ctx, way, way->state == PATH_WAY_SENDING ? PATH_FORWARDED : PATH_DELIVERED);
 	return 0;
@@ -553,7 +635,8 @@ static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_bu
 		return NULL;
 	way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
 	cpu->queued_sk = 0;
-	return way->skb == path_id(skb) && __sync_lock_test_and_set(&way->state, PATH_WAY_NONE) == PATH_WAY_WAITING
+	return way->skb == path_id(skb) && __sync_val_compare_and_swap(&way->state, PATH_WAY_WAITING, PATH_WAY_NONE) ==
+						   PATH_WAY_WAITING
 		       ? way
 		       : NULL;
 }
@@ -566,7 +649,9 @@ int BPF_PROG(path_rx_drop, struct sk_buff *skb)
 
 	if (!cpu)
 		return 0;
-	way = gone(cpu, path_id(skb));
+	way = gone(cpu, skb);
+	if (!way)
+		way = never_taken(cpu, skb);
 	if (!way && bpf_core_field_exists(struct trace_event_raw_kfree_skb___socket, rx_sk)) {
 		way = unqueue(cpu, skb, (struct sock *)ctx[3]);
 		if (way) {

@@ -5,7 +5,7 @@
 #include "event/path.bpf.h"
 #include "event/tcp.bpf.h"
 
-#define RX_QUEUE_MAX     16
+#define RX_QUEUE_MAX     8
 #define RX_ARRIVALS_BITS 16
 #define RX_HELD_BITS     12
 #define RX_TASKS_BITS    14
@@ -38,34 +38,17 @@ struct rx_cpu {
 	__u32 gro_passes; /* the packet in GRO's hands is one that was asked for */
 	__u64 wake_sk;    /* readers of this socket are being told */
 	__u64 wake_ns;
-	struct path_way way; /* of the packet that the stack is busy with */
+	struct path_way way;   /* of the packet that the stack is busy with */
+	struct path_way spare; /* of one that ends before the stack takes it up */
 };
 
 /* Packets whose data waits in a socket. */
 struct rx_queue {
 	__u32 head; /* nothing waits before it */
 	__u32 tail;
+	__u32 spilled; /* journeys that the program keeps, since there was no room */
+	__u32 unused;
 	struct path_way ways[RX_QUEUE_MAX];
-};
-
-enum rx_task_state { RX_TASK_NONE, RX_TASK_WAKING, RX_TASK_WOKEN, RX_TASK_RUNS };
-
-/* A thread that reads: when it was woken, when it came to run, when it began to copy. */
-struct rx_task {
-	__u32 tid;
-	__u8 state;
-	__u8 reader;  /* has read from a socket that is followed */
-	__u8 stashed; /* journeys that wait for the end of its system call */
-	__u8 unused;
-	__u64 cause; /* socket whose data woke it */
-	__u64 waking_ns;
-	__u64 wakeup_ns;
-	__u64 switch_ns;
-	__u64 copy_ns;
-	__u64 exit_ns;
-	__u32 ahead;
-	__u16 wakeup_cpu;
-	__u16 switch_cpu;
 };
 
 struct rx_stash {
@@ -116,6 +99,8 @@ EVENT_SOCK_STORE(path_rx, queue, struct rx_queue);
 /* What of the filter can be decided when a packet arrives. */
 const volatile struct event_config path_rx_early = {};
 struct path_counts path_rx_counts[PATH_CPUS_MAX] = {};
+/* Set where the program keeps journeys that find no room in their socket's queue. */
+__u32 path_rx_spills = 0;
 /* Set by the program that sees system calls end: without it nobody need wait for them. */
 __u32 path_rx_sees_calls = 0;
 
@@ -165,7 +150,7 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
 
-	path_finish(way, end, rx_counts());
+	path_way_finish(way, end, rx_counts());
 	way->state = PATH_WAY_NONE;
 	if (path_rx_config.mode == EVENT_STREAM) {
 		if (event_passes(&path_rx_config, (const char *)&way->event))

@@ -6,13 +6,15 @@
 #include "event/filter.h"
 #include "event/live.h"
 #include "path/source.h"
+#include "path/waiting.h"
 #include "record/expr.h"
 
 #define DIRECTIONS 2
 
 struct direction {
 	const struct event *event;
-	struct expr *where; /* what must be evaluated here; NULL: nothing */
+	struct expr *where; /* NULL: everything */
+	bool decided;       /* the kernel has evaluated all of it, but for what waits */
 	const struct path_counts *counts;
 };
 
@@ -26,6 +28,8 @@ struct path_source {
 	path_journey_fn journey;
 	void *context;
 	uint64_t told;
+	struct waiting waiting;
+	unsigned request; /* of the event at hand */
 };
 
 struct shape path_shape(void)
@@ -54,9 +58,11 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 		return 0;
 	shape = event_shape(direction->event);
 	r = expr_parse(source->options.where, &shape, &expr, why);
-	if (r == 0 && !event_filter_add(&request->config, expr))
-		direction->where = take_ptr(expr);
-	return r;
+	if (r < 0)
+		return r;
+	direction->decided = event_filter_add(&request->config, expr);
+	direction->where = take_ptr(expr);
+	return 0;
 }
 
 static int share(struct path_source *source, struct why *why)
@@ -68,6 +74,8 @@ static int share(struct path_source *source, struct why *why)
 		source->sample = address;
 		__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
 	}
+	if (r == 0 && (r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address)) == 0)
+		*(uint32_t *)address = 1;
 	for (unsigned i = 0; r == 0 && i < source->count; i++) {
 		_cleanup_free_ char *name = xasprintf("%s_counts", source->directions[i].event->bpf);
 
@@ -85,6 +93,7 @@ int path_open(const struct path_options *options, struct path_source **ret_sourc
 	int r = 0;
 
 	source->options = *options;
+	waiting_init(&source->waiting);
 	if (both || options->rx)
 		r = add_direction(source, "path.rx", why);
 	if (r == 0 && (options->tx || (both && event_find("path.tx"))))
@@ -104,6 +113,7 @@ void path_close(struct path_source *source)
 	if (!source)
 		return;
 	live_close(source->live);
+	waiting_done(&source->waiting);
 	for (unsigned i = 0; i < source->count; i++)
 		expr_free(source->directions[i].where);
 	free(source);
@@ -126,6 +136,9 @@ static void set_stages(struct journey *journey, const struct path_journey *data)
 							    .stage = step->stage,
 							    .context = step->context};
 		at += step->ns;
+		/* Held back somewhere for once, it was seen after all. */
+		if (step->stage < PATH_STAGES)
+			journey->hidden &= ~(1u << step->stage);
 	}
 }
 
@@ -159,17 +172,43 @@ void journey_from_event(const struct event_head *head, const struct path_journey
 	set_stages(journey, data);
 }
 
+static void tell(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	struct journey journey;
+
+	journey_from_event(head, data, &journey);
+	source->told++;
+	source->journey(source->context, &journey);
+}
+
+/* What waited has not been through the kernel's filter. */
+static void on_waited(void *context, const struct event_head *head, const struct path_journey *data)
+{
+	struct path_source *source = context;
+	const struct expr *where = source->directions[source->request].where;
+	struct record record = {.parts = {[EVENT_PART_HEAD] = head, [EVENT_PART_DATA] = data}};
+
+	if (!where || expr_matches(where, &record))
+		tell(source, head, data);
+}
+
 static void on_event(void *context, unsigned request, struct record *record)
 {
 	struct path_source *source = context;
 	const struct direction *direction = &source->directions[request];
-	struct journey journey;
+	const struct path_journey *data = record->parts[EVENT_PART_DATA];
+	const struct event_head *head = record->parts[EVENT_PART_HEAD];
 
-	if (direction->where && !expr_matches(direction->where, record))
-		return;
-	journey_from_event(record->parts[EVENT_PART_HEAD], record->parts[EVENT_PART_DATA], &journey);
-	source->told++;
-	source->journey(source->context, &journey);
+	source->request = request;
+	if (data->end == PATH_SPILLED) {
+		waiting_add(&source->waiting, head, data);
+	} else if (data->end == PATH_READ) {
+		struct path_read_event read = {.head = *head, .as_journey = *data};
+
+		waiting_read(&source->waiting, &read, on_waited, source);
+	} else if (direction->decided || !direction->where || expr_matches(direction->where, record)) {
+		tell(source, head, data);
+	}
 }
 
 int path_start(struct path_source *source, struct loop *loop, path_journey_fn journey, void *context, struct why *why)
@@ -188,10 +227,23 @@ int path_follow(struct path_source *source, uint32_t pid)
 
 int path_finish(struct path_source *source, struct why *why)
 {
-	return live_finish(source->live, why);
+	int r = live_finish(source->live, why);
+
+	waiting_end(&source->waiting, on_waited, source);
+	return r;
 }
 
 /* --- what became of packets ---------------------------------------------------------------------------------------- */
+
+static void add_counts(struct path_account *account, const struct path_counts *counts)
+{
+	account->packets += counts->begun;
+	account->delivered += counts->ended[PATH_DELIVERED];
+	account->dropped += counts->ended[PATH_DROPPED];
+	account->forwarded += counts->ended[PATH_FORWARDED];
+	account->merged += counts->merged;
+	account->clamped += counts->clamped;
+}
 
 struct path_account path_account(const struct path_source *source)
 {
@@ -200,16 +252,9 @@ struct path_account path_account(const struct path_source *source)
 				       .cpu = NAN};
 
 	for (unsigned i = 0; i < source->count; i++)
-		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++) {
-			const struct path_counts *counts = &source->directions[i].counts[cpu];
-
-			account.packets += counts->begun;
-			account.delivered += counts->ended[PATH_DELIVERED];
-			account.dropped += counts->ended[PATH_DROPPED];
-			account.forwarded += counts->ended[PATH_FORWARDED];
-			account.merged += counts->merged;
-			account.clamped += counts->clamped;
-		}
+		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++)
+			add_counts(&account, &source->directions[i].counts[cpu]);
+	add_counts(&account, &source->waiting.counts);
 	/* Whatever has not ended is on its way, or nobody knows where. */
 	account.unfinished = account.packets - account.delivered - account.dropped - account.forwarded;
 	return account;

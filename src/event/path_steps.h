@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * How steps are put together, the same in the kernel and in the program: of a socket in which more waits than the kernel
+ * keeps, the program finishes the journeys.
+ */
+#pragma once
+
+#include "event/path.h"
+
+/*
+ * Of a place for a journey. One that waits in a socket is taken out by whoever reads; until that is done nobody else may use
+ * its place.
+ */
+enum path_state {
+	PATH_WAY_NONE,
+	PATH_WAY_OPEN,
+	PATH_WAY_SENDING,
+	PATH_WAY_FILLING,
+	PATH_WAY_WAITING,
+	PATH_WAY_READING
+};
+
+struct path_way {
+	__u64 skb;
+	__u64 last_ns;  /* up to when the steps reach */
+	__u64 ready_ns; /* when the reader was told; 0: not yet */
+	__u32 state;    /* enum path_state */
+	__u8 tunnel;    /* there is another packet in it */
+	__u8 tentative; /* the filter is asked again when that comes out */
+	__u8 passed_on; /* of one that leaves: its receiver is on this host and has it */
+	__u8 unused;
+	struct path_event event;
+};
+
+struct path_mark {
+	__u64 ns;
+	__u32 note;
+	__u16 cpu;
+	__u8 context;
+};
+
+enum rx_task_state { RX_TASK_NONE, RX_TASK_WAKING, RX_TASK_WOKEN, RX_TASK_RUNS };
+
+/* A thread that reads: when it was woken, when it came to run, when it began to copy. */
+struct rx_task {
+	__u32 tid;
+	__u8 state;
+	__u8 reader;  /* has read from a socket that is followed */
+	__u8 stashed; /* journeys that wait for the end of its system call */
+	__u8 unused;
+	__u64 cause; /* socket whose data woke it */
+	__u64 waking_ns;
+	__u64 wakeup_ns;
+	__u64 switch_ns;
+	__u64 copy_ns;
+	__u64 exit_ns;
+	__u32 ahead;
+	__u16 wakeup_cpu;
+	__u16 switch_cpu;
+};
+
+/* Data was read: what is known about it. */
+struct path_read {
+	struct path_mark now; /* the end of copying */
+	struct rx_task task;  /* the reader */
+	__u32 copied;         /* of TCP: everything before this number has been read */
+	__u8 is_tcp;
+	__u8 for_sock; /* the socket's own data woke the reader */
+	__u8 sees_calls;
+	__u8 unused;
+};
+
+/* Ends that are none, for the program alone. */
+enum path_message {
+	PATH_SPILLED = 16, /* a journey that waits in a socket; the program keeps it */
+	PATH_READ,         /* struct path_read_event */
+};
+
+struct path_read_event {
+	struct event_head head;
+	union {
+		struct path_journey as_journey; /* the same size and place of the end */
+		struct {
+			__u8 before_end[__builtin_offsetof(struct path_journey, end)];
+			__u8 end;
+			__u8 after_end[7];
+			struct path_read info;
+		};
+	};
+};
+
+/* Where ends of system calls are not seen: who copies this soon after it was woken had waited for the data itself. */
+#define PATH_AT_ONCE_NS 50000
+
+/* A stage ended at this mark. */
+static __always_inline void path_step(struct path_way *way, __u8 stage, const struct path_mark *mark,
+				      struct path_counts *counts)
+{
+	struct path_journey *journey = &way->event.data;
+	__u32 n = journey->step_count & (PATH_STEPS_MAX - 1);
+	struct path_step *step = &journey->steps[n];
+	__s64 ns = (__s64)(mark->ns - way->last_ns);
+
+	/* Clocks of two processors may differ by a little. */
+	if (ns < 0) {
+		__sync_fetch_and_add(&counts->clamped, 1);
+		ns = 0;
+	} else {
+		way->last_ns = mark->ns;
+	}
+	step->ns = (__u64)ns;
+	step->note = mark->note;
+	step->cpu = mark->cpu;
+	step->stage = stage;
+	step->context = mark->context;
+	/* The last place is used over and over; no way that is known is that long. */
+	if (n < PATH_STEPS_MAX - 1)
+		journey->step_count = (__u8)(n + 1);
+}
+
+static __always_inline void path_way_finish(struct path_way *way, __u8 end, struct path_counts *counts)
+{
+	way->event.data.end = end;
+	way->event.data.total_ns = way->last_ns - way->event.head.time_ns;
+	__sync_fetch_and_add(&counts->ended[end], 1);
+}
+
+/* Of TCP, what lies before the reader; of datagrams, the next one. */
+static __always_inline bool path_was_read(const struct path_way *way, const struct path_read *read)
+{
+	return !read->is_tcp || (__s32)(read->copied - way->event.data.end_seq) >= 0;
+}
+
+/* A stage up to a mark of the reader's, if it is later than what is known already. */
+static __always_inline void path_step_up_to(struct path_way *way, __u8 stage, const struct path_mark *mark,
+					    struct path_counts *counts)
+{
+	if (mark->ns > way->last_ns)
+		path_step(way, stage, mark, counts);
+}
+
+/* From the data's arrival in the socket to the moment in which its reader ran; true when it had to be woken for it. */
+static __always_inline bool path_step_wake(struct path_way *way, const struct path_read *read,
+					   struct path_counts *counts)
+{
+	const struct rx_task *task = &read->task;
+	struct path_mark mark = {
+		.ns = task->waking_ns, .note = PATH_NO_NOTE, .cpu = task->wakeup_cpu, .context = PATH_SOFT};
+
+	if (task->state != RX_TASK_RUNS || task->switch_ns <= way->last_ns)
+		return false;
+	if (!read->for_sock)
+		path_step_up_to(way, PATH_SOCKET, &mark, counts);
+	mark.ns = task->wakeup_ns;
+	path_step_up_to(way, PATH_WAKEUP, &mark, counts);
+	mark.ns = task->switch_ns;
+	mark.cpu = task->switch_cpu;
+	mark.context = PATH_PROCESS;
+	mark.note = task->ahead;
+	path_step_up_to(way, PATH_SCHED, &mark, counts);
+	return true;
+}
+
+/* The reader waited in the very call that reads, rather than elsewhere. */
+static __always_inline bool path_had_waited(const struct path_read *read, __u64 copy_ns)
+{
+	if (read->sees_calls)
+		return read->task.exit_ns < read->task.switch_ns;
+	return copy_ns - read->task.switch_ns < PATH_AT_ONCE_NS;
+}
+
+/* Steps of the reader, up to the end of copying. */
+static __always_inline void path_step_read(struct path_way *way, const struct path_read *read,
+					   struct path_counts *counts)
+{
+	struct path_mark mark = read->now;
+	__u64 copy_ns = read->task.copy_ns;
+	bool woken = path_step_wake(way, read, counts);
+
+	mark.ns = copy_ns ? copy_ns : read->now.ns;
+	if (!woken || !path_had_waited(read, mark.ns)) {
+		/* It had other things to do, in another call or outside. */
+		if (!copy_ns)
+			way->event.data.hidden |= 1u << PATH_COPY;
+		path_step_up_to(way, PATH_SOCKET, &mark, counts);
+	}
+	if (copy_ns || woken)
+		path_step_up_to(way, PATH_COPY, &read->now, counts);
+}
