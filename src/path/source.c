@@ -74,7 +74,9 @@ static int share(struct path_source *source, struct why *why)
 		source->sample = address;
 		__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
 	}
-	if (r == 0 && (r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address)) == 0)
+	if (r == 0)
+		r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address);
+	if (r == 0)
 		*(uint32_t *)address = 1;
 	for (unsigned i = 0; r == 0 && i < source->count; i++) {
 		_cleanup_free_ char *name = xasprintf("%s_counts", source->directions[i].event->bpf);
@@ -96,7 +98,7 @@ int path_open(const struct path_options *options, struct path_source **ret_sourc
 	waiting_init(&source->waiting);
 	if (both || options->rx)
 		r = add_direction(source, "path.rx", why);
-	if (r == 0 && (options->tx || (both && event_find("path.tx"))))
+	if (r == 0 && (both || options->tx))
 		r = add_direction(source, "path.tx", why);
 	if (r == 0)
 		r = live_open(source->requests, source->count, &live, &source->live, why);

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * path.tx: a packet's way from the write to the interface and, of TCP, to the acknowledgement. With the socket is kept when
+ * which bytes were written; a segment finds its beginning there when it leaves TCP. Journeys lie in one pool, taken
+ * round and round: by a packet's address one finds those that are on their way to the interface, in the socket those
+ * that wait for an acknowledgement.
+ */
+#include "event/path.bpf.h"
+#include "event/tcp_hold.bpf.h"
+
+#define TX_POOL_MAX    8192
+#define TX_PACKET_BITS 14
+#define TX_WRITES_MAX  16
+#define TX_FLYING_MAX  128
+
+EVENT(path_tx, struct path_event)
+
+/* A journey by its number in the pool; the pool's place may have been given to another since. */
+struct tx_packet {
+	__u64 skb;
+	__u64 number;
+};
+
+/* Bytes from this number on were written by a call that began then, and had room in the send buffer then. */
+struct tx_write {
+	__u32 seq;
+	__u32 unused;
+	__u64 call_ns;
+	__u64 room_ns;
+};
+
+struct tx_flying {
+	__u64 number;
+	__u32 end_seq;
+	__u32 unused;
+};
+
+struct tx_sock {
+	__u64 call_ns; /* a write runs since then; 0: none */
+	__u32 write_count;
+	__u32 hold_seq; /* from here on TCP holds back, and why */
+	__u32 hold_reason;
+	__u32 head; /* of those that fly */
+	__u32 tail;
+	__u32 unused;
+	struct tx_write writes[TX_WRITES_MAX];
+	struct tx_flying flying[TX_FLYING_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, TX_POOL_MAX);
+	__type(key, __u32);
+	__type(value, struct path_way);
+} path_tx_pool SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << TX_PACKET_BITS);
+	__type(key, __u32);
+	__type(value, struct tx_packet);
+} path_tx_packets SEC(".maps");
+
+EVENT_SOCK_STORE(path_tx, sock, struct tx_sock);
+
+const volatile struct event_config path_tx_early = {};
+struct path_counts path_tx_counts[PATH_CPUS_MAX] = {};
+__u64 path_tx_next = 1;
+
+static __always_inline struct path_counts *tx_counts(void)
+{
+	return &path_tx_counts[bpf_get_smp_processor_id() & (PATH_CPUS_MAX - 1)];
+}
+
+/* --- the pool ------------------------------------------------------------------------------------------------------ */
+
+/* The number stands where a packet's address stands on the way in. */
+static __always_inline struct path_way *way_find(__u64 number)
+{
+	__u32 place = (__u32)number & (TX_POOL_MAX - 1);
+	struct path_way *way = bpf_map_lookup_elem(&path_tx_pool, &place);
+
+	return way && way->skb == number && way->state != PATH_WAY_NONE ? way : NULL;
+}
+
+static __always_inline struct path_way *way_take(__u64 *ret_number)
+{
+	__u64 number = __sync_fetch_and_add(&path_tx_next, 1);
+	__u32 place = (__u32)number & (TX_POOL_MAX - 1);
+
+	*ret_number = number;
+	return bpf_map_lookup_elem(&path_tx_pool, &place);
+}
+
+static __always_inline struct tx_packet *packet_at(__u64 skb)
+{
+	__u32 place = path_place(skb, TX_PACKET_BITS);
+
+	return bpf_map_lookup_elem(&path_tx_packets, &place);
+}
+
+static __always_inline struct path_way *packet_find(__u64 skb)
+{
+	struct tx_packet *packet = packet_at(skb);
+
+	return packet && packet->skb == skb ? way_find(packet->number) : NULL;
+}
+
+/* The packet's address means nothing any more. */
+static __always_inline void packet_forget(__u64 skb)
+{
+	struct tx_packet *packet = packet_at(skb);
+
+	if (packet && packet->skb == skb)
+		packet->skb = 0;
+}
+
+static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
+{
+	struct path_event *e;
+
+	path_way_finish(way, end, tx_counts());
+	way->state = PATH_WAY_NONE;
+	if (path_tx_config.mode == EVENT_STREAM) {
+		if (event_passes(&path_tx_config, (const char *)&way->event))
+			event_send(&way->event, sizeof(way->event), &path_tx_losses);
+		return;
+	}
+	e = path_tx_begin();
+	if (!e)
+		return;
+	__builtin_memcpy(e, &way->event, sizeof(*e));
+	(void)path_tx_end(ctx, e);
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------- */
+
+/* A write goes on, before it looks for room: again, when it had to wait for some. */
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(path_tx_write, struct sock *sk)
+{
+	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	__u64 now = bpf_ktime_get_boot_ns();
+	struct tx_write *write;
+	__u32 count;
+
+	if (!own || !tp)
+		return 0;
+	if (!own->call_ns)
+		own->call_ns = now;
+	count = own->write_count;
+	write = &own->writes[(count - 1) & (TX_WRITES_MAX - 1)];
+	if (!count || write->seq != tp->write_seq || write->call_ns != own->call_ns) {
+		write = &own->writes[count & (TX_WRITES_MAX - 1)];
+		write->seq = tp->write_seq;
+		write->call_ns = own->call_ns;
+		own->write_count = count + 1;
+	}
+	write->room_ns = now;
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(path_tx_written, struct sock *sk)
+{
+	struct tx_sock *own;
+	struct tcp_sock *tp;
+
+	if (!is_tcp(sk))
+		return 0;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	if (!own)
+		return 0;
+	own->call_ns = 0;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (tp && tp->write_seq != tp->snd_nxt && own->hold_seq != tp->snd_nxt) {
+		own->hold_seq = tp->snd_nxt;
+		own->hold_reason = write_reason(sk, tp);
+	}
+	return 0;
+}
+
+/* --- leaving TCP --------------------------------------------------------------------------------------------------- */
+
+struct tx_search {
+	const struct tx_sock *own;
+	__u32 seq;
+	__u32 at;
+	__u64 call_ns;
+	__u64 room_ns;
+};
+
+/* From the latest write back to the one that the byte belongs to. */
+static long search_write(__u32 index, struct tx_search *search)
+{
+	const struct tx_write *write = &search->own->writes[--search->at & (TX_WRITES_MAX - 1)];
+
+	if ((__s32)(search->seq - write->seq) < 0)
+		return 0;
+	search->call_ns = write->call_ns;
+	search->room_ns = write->room_ns;
+	return 1;
+}
+
+/* Stages of data before it left TCP. */
+static __always_inline void step_tcp(struct path_way *way, struct sock *sk, struct tx_sock *own, struct path_mark *now)
+{
+	struct tx_search search = {.own = own, .seq = way->event.data.seq, .at = own->write_count};
+	struct path_mark room = *now;
+
+	if (own->write_count)
+		bpf_loop(own->write_count < TX_WRITES_MAX ? own->write_count : TX_WRITES_MAX, search_write, &search, 0);
+	if (!search.call_ns) {
+		way->event.data.hidden |= 1u << PATH_SNDBUF | 1u << PATH_TCP;
+		return;
+	}
+	way->event.head.time_ns = way->last_ns = search.call_ns;
+	room.ns = search.room_ns;
+	room.context = PATH_PROCESS;
+	path_step(way, PATH_SNDBUF, &room, tx_counts());
+	if (own->hold_reason && (__s32)(own->hold_seq - way->event.data.end_seq) < 0)
+		now->note = own->hold_reason;
+	path_step(way, PATH_TCP, now, tx_counts());
+	now->note = PATH_NO_NOTE;
+}
+
+/* What stays behind when this segment leaves, and why. */
+static __always_inline void note_hold(struct sock *sk, struct tx_sock *own, const struct segment *segment)
+{
+	__u32 end = segment->seq + segment->bytes, unsent = READ(sk, write_seq) - end;
+
+	if (!unsent) {
+		own->hold_reason = 0;
+		return;
+	}
+	own->hold_seq = end;
+	own->hold_reason = next_reason(sk, segment, unsent);
+}
+
+static __always_inline void fly(void *ctx, struct tx_sock *own, const struct path_way *way)
+{
+	struct tx_flying *flying;
+	struct path_way *oldest;
+
+	/* More is on its way than is kept: of the oldest, the acknowledgement will not be seen. */
+	if (own->tail - own->head >= TX_FLYING_MAX) {
+		oldest = way_find(own->flying[own->head & (TX_FLYING_MAX - 1)].number);
+		own->head++;
+		if (oldest) {
+			oldest->event.data.hidden |= 1u << PATH_ACK;
+			tx_tell(ctx, oldest, PATH_UNFINISHED);
+		}
+	}
+	flying = &own->flying[own->tail & (TX_FLYING_MAX - 1)];
+	flying->number = way->skb;
+	flying->end_seq = way->event.data.end_seq;
+	own->tail++;
+}
+
+static __always_inline void begin_data(void *ctx, struct path_way *way, struct sock *sk, struct path_mark *now)
+{
+	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct segment segment = {.seq = way->event.data.seq, .bytes = way->event.data.end_seq - way->event.data.seq};
+	bool again = (__s32)(way->event.data.end_seq - READ(sk, snd_nxt)) <= 0;
+
+	if (!own)
+		return;
+	now->context = own->call_ns ? PATH_PROCESS : PATH_SOFT;
+	/* Sent again: what was before has been told with the first one. */
+	if (again) {
+		way->event.data.hidden |= 1u << PATH_SNDBUF | 1u << PATH_TCP;
+	} else {
+		step_tcp(way, sk, own, now);
+		note_hold(sk, own, &segment);
+	}
+	fly(ctx, own, way);
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(path_tx_queue, struct sk_buff *skb)
+{
+	struct path_mark now;
+	struct sock *sk = skb->sk;
+	struct tx_packet *place;
+	struct packet packet;
+	struct packet_tcp tcp;
+	struct path_way *way;
+	__u64 number;
+
+	/* What was forwarded did not begin here; what another interface of this host has had already goes on. */
+	if (!sk || skb->skb_iif || !is_whole(sk) || !packet_read(&packet, skb) || !path_is_chosen(&packet) ||
+	    packet_find(path_id(skb)))
+		return 0;
+	way = way_take(&number);
+	place = packet_at(path_id(skb));
+	if (!way || !place)
+		return 0;
+	path_begin(way, &path_tx_config, &packet, PACKET_TX);
+	way->skb = number;
+	way->passed_on = 0;
+	path_set_dev(way, skb->dev);
+	way->event.data.bytes = skb->len - (__u32)(skb->network_header - (__u16)(skb->data - skb->head));
+	if (!event_matches(&path_tx_early, (const char *)&way->event)) {
+		way->state = PATH_WAY_NONE;
+		return 0;
+	}
+	now = path_now(PATH_PROCESS);
+	way->event.head.time_ns = way->last_ns = now.ns;
+	way->event.head.cpu = now.cpu;
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	event_set_owner(&path_tx_config, &way->event.head, sk);
+	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
+	__sync_fetch_and_add(&tx_counts()->begun, 1);
+	if (packet_read_tcp(&tcp, &packet, skb)) {
+		way->event.data.seq = tcp.seq;
+		way->event.data.end_seq = tcp.seq + tcp.bytes;
+		if (tcp.bytes)
+			begin_data(ctx, way, sk, &now);
+	}
+	place->number = number;
+	place->skb = path_id(skb);
+	return 0;
+}
+
+/* --- to the interface ---------------------------------------------------------------------------------------------- */
+
+SEC("tp_btf/qdisc_enqueue")
+int BPF_PROG(path_tx_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
+{
+	struct path_way *way = packet_find(path_id(skb));
+
+	/* Kept until the packet leaves the queue. */
+	if (way)
+		way->ready_ns = (__u64)qdisc->q.qlen + 1;
+	return 0;
+}
+
+/* A queue may have cut a large packet up: its last piece carries the end of the data. */
+static __always_inline struct path_way *find_piece(struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+	struct segment segment;
+	struct tx_sock *own;
+	struct path_way *way;
+
+	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !read_segment(&segment, skb))
+		return NULL;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	if (!own)
+		return NULL;
+	for (__u32 i = 1; i <= 8; i++) {
+		const struct tx_flying *flying = &own->flying[(own->tail - i) & (TX_FLYING_MAX - 1)];
+
+		if (flying->end_seq != segment.seq + segment.bytes)
+			continue;
+		way = way_find(flying->number);
+		return way && way->state == PATH_WAY_OPEN ? way : NULL;
+	}
+	return NULL;
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(path_tx_xmit, struct sk_buff *skb)
+{
+	struct path_way *way = packet_find(path_id(skb));
+	struct tx_packet *place;
+	struct path_mark now;
+
+	if (!way) {
+		way = find_piece(skb);
+		place = packet_at(path_id(skb));
+		if (!way || !place)
+			return 0;
+		place->number = way->skb;
+		place->skb = path_id(skb);
+	}
+	/* A driver that was busy is asked again. */
+	if (way->state != PATH_WAY_OPEN)
+		return 0;
+	now = path_now(PATH_SOFT);
+	if (way->ready_ns)
+		now.note = (__u32)way->ready_ns - 1;
+	way->ready_ns = 0;
+	path_step(way, PATH_QDISC, &now, tx_counts());
+	way->state = PATH_WAY_SENDING;
+	return 0;
+}
+
+/* The receiver is on this host: nobody will say that the packet was sent. */
+static __always_inline int taken(void *ctx, struct sk_buff *skb)
+{
+	struct path_way *way = packet_find(path_id(skb));
+
+	if (!way)
+		return 0;
+	way->passed_on = 1;
+	/* Its sender is through with it, and need not wait for an answer. */
+	if (way->state == PATH_WAY_SENT && way->event.data.seq == way->event.data.end_seq)
+		tx_tell(ctx, way, PATH_DELIVERED);
+	return 0;
+}
+
+SEC("tp_btf/netif_rx")
+int BPF_PROG(path_tx_taken, struct sk_buff *skb)
+{
+	return taken(ctx, skb);
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(path_tx_polled, struct sk_buff *skb)
+{
+	(void)taken(ctx, skb);
+	packet_forget(path_id(skb));
+	return 0;
+}
+
+/* The driver has it, or has refused it. */
+SEC("tp_btf/net_dev_xmit")
+int BPF_PROG(path_tx_xmitted, struct sk_buff *skb, int result)
+{
+	struct path_way *way = packet_find(path_id(skb));
+	struct path_mark now;
+
+	if (!way || way->state != PATH_WAY_SENDING)
+		return 0;
+	if (result != 0) {
+		way->state = PATH_WAY_OPEN;
+		return 0;
+	}
+	now = path_now(PATH_SOFT);
+	path_step(way, PATH_DRIVER, &now, tx_counts());
+	/* From here on the driver owns it. */
+	way->state = PATH_WAY_SENT;
+	if (way->passed_on) {
+		packet_forget(path_id(skb));
+		way->event.data.hidden |= 1u << PATH_COMPLETION;
+		if (way->event.data.seq == way->event.data.end_seq)
+			tx_tell(ctx, way, PATH_DELIVERED);
+	}
+	return 0;
+}
+
+/* --- ends ---------------------------------------------------------------------------------------------------------- */
+
+SEC("tp_btf/consume_skb")
+int BPF_PROG(path_tx_consume, struct sk_buff *skb)
+{
+	struct path_way *way = packet_find(path_id(skb));
+	struct path_mark now;
+
+	if (!way)
+		return 0;
+	packet_forget(path_id(skb));
+	/* Cut up in a queue: its pieces go on. */
+	if (way->state != PATH_WAY_SENT)
+		return 0;
+	now = path_now(PATH_SOFT);
+	path_step(way, PATH_COMPLETION, &now, tx_counts());
+	if (way->event.data.seq == way->event.data.end_seq)
+		tx_tell(ctx, way, PATH_DELIVERED);
+	return 0;
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_tx_drop, struct sk_buff *skb)
+{
+	struct path_way *way = packet_find(path_id(skb));
+	struct path_mark now;
+
+	if (!way)
+		return 0;
+	packet_forget(path_id(skb));
+	now = path_now(PATH_SOFT);
+	path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
+	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
+		way->event.data.reason = (__u32)ctx[2];
+	tx_tell(ctx, way, PATH_DROPPED);
+	return 0;
+}
+
+struct tx_acked {
+	void *ctx;
+	struct tx_sock *own;
+	struct path_mark now;
+	__u32 ack;
+};
+
+static long ack_one(__u32 index, struct tx_acked *acked)
+{
+	struct tx_flying *flying = &acked->own->flying[acked->own->head & (TX_FLYING_MAX - 1)];
+	struct path_way *way;
+
+	if ((__s32)(acked->ack - flying->end_seq) < 0)
+		return 1;
+	acked->own->head++;
+	way = way_find(flying->number);
+	if (!way)
+		return 0;
+	path_step(way, PATH_ACK, &acked->now, tx_counts());
+	tx_tell(acked->ctx, way, PATH_DELIVERED);
+	return 0;
+}
+
+/* An acknowledgement comes in, before TCP has looked at it. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(path_tx_ack, struct sock *sk, struct sk_buff *skb)
+{
+	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	struct tx_acked acked = {.ctx = ctx, .own = own};
+	__be32 ack;
+	__u32 count;
+
+	if (!own || own->head == own->tail ||
+	    bpf_probe_read_kernel(&ack, sizeof(ack), skb->head + skb->transport_header + 8) < 0)
+		return 0;
+	acked.ack = bpf_ntohl(ack);
+	acked.now = path_now(PATH_SOFT);
+	count = own->tail - own->head;
+	bpf_loop(count < TX_FLYING_MAX ? count : TX_FLYING_MAX, ack_one, &acked, 0);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "event/event.h"
+#include "event/path.h"
+#include "event/path_names.h"
+
+/* tag: stages that are not seen without it. */
+static const struct event_role tx_roles[] = {
+	{.name = "packets that leave the stack", .hooks = {{.programs = {"path_tx_queue"}}}},
+	{.name = "packets that drivers take", .hooks = {{.programs = {"path_tx_xmit", "path_tx_xmitted"}}}},
+	{.name = "packets that are let go",
+	 .without = "drops and what devices have sent are not told",
+	 .tag = 1u << PATH_COMPLETION,
+	 .hooks = {{.programs = {"path_tx_drop", "path_tx_consume"}}}},
+	{.name = "packets for this host",
+	 .without = "what stays on the host looks as if a device had to send it",
+	 .hooks = {{.programs = {"path_tx_taken", "path_tx_polled"}}, {.programs = {"path_tx_taken"}}}},
+	{.name = "writes",
+	 .without = "waiting for room in the send buffer and in TCP is not seen (Linux 6.16 and later)",
+	 .tag = 1u << PATH_SNDBUF | 1u << PATH_TCP,
+	 .hooks = {{.programs = {"path_tx_write", "path_tx_written"}}}},
+	{.name = "queues of interfaces",
+	 .without = "how many packets were in the queue is not known (Linux 5.15 and later)",
+	 .hooks = {{.programs = {"path_tx_enqueue"}}}},
+	{.name = "acknowledgements",
+	 .without = "acknowledgements are not seen",
+	 .tag = 1u << PATH_ACK,
+	 .hooks = {{.programs = {"path_tx_ack"}}}},
+};
+EVENT_TYPE(path_tx, "path.tx", struct path_journey, path_fields, tx_roles,
+	   "a packet of this host has come to the end of its way out of it", .early = path_early);
