@@ -336,6 +336,7 @@ static int run_live(struct run *run)
 		struct event_loss loss = path_loss(run->source);
 
 		run->lost = event_loss_total(&loss);
+		run->show.followed = path_account(run->source).packets;
 	}
 	return r;
 }

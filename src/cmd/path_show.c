@@ -165,6 +165,9 @@ static void print_text(struct path_show *show)
 
 	if (show->journeys == 0) {
 		buf_add_text(&out->pending, "no journey was seen");
+		if (show->followed)
+			buf_add_format(&out->pending, ": %" PRIu64 " packets were followed, none of them was asked for",
+				       show->followed);
 		out_end_line(out);
 		return;
 	}

@@ -39,6 +39,7 @@ struct path_show {
 	struct store *store; /* NULL: nothing is recorded */
 	int kept;            /* what recording came to */
 	uint64_t journeys;
+	uint64_t followed; /* packets, whether or not the filter let their journeys through; 0: not known */
 };
 
 /* -EINVAL with a sentence when options do not fit together. */

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 
+#include "path/journey_store.h"
 #include "snapshot/counter.h"
 #include "snapshot/socket.h"
 #include "store/report.h"
@@ -22,7 +23,22 @@ static void remove_file(void)
 	(void)unlink(path);
 }
 
-/* Small, so that many are tried: two samples with a socket, its connection and a counter, and a finding. */
+static void add_journey(struct store *store)
+{
+	struct journey_keeper keeper = {};
+	struct journey journey = {.time_ns = UINT64_C(1800000000000000000),
+				  .total_ns = 300,
+				  .dir = PACKET_RX,
+				  .end = PATH_DELIVERED,
+				  .stage_count = 2,
+				  .stages = {{.stage = PATH_IP, .ns = 100}, {.stage = PATH_COPY, .ns = 200}}};
+
+	journey.stages[0].start_ns = journey.time_ns;
+	journey.stages[1].start_ns = journey.time_ns + 100;
+	fuzz_require(journey_keeper_open(&keeper, store) == 0 && journey_keep(&keeper, &journey) == 0);
+}
+
+/* Small, so that many are tried: two samples with a socket, its connection and a counter, a finding, and a packet's journey. */
 static void make_small(void)
 {
 	struct snapshot *snapshot = snapshot_new();
@@ -54,6 +70,7 @@ static void make_small(void)
 		counter->value = i;
 		fuzz_require(store_add_snapshot(store, snapshot) == 0);
 	}
+	add_journey(store);
 	fuzz_require(store_add_findings(store, &diagnosis) == 0 && store_close(store, &why) == 0);
 	snapshot_free(snapshot);
 }
@@ -79,6 +96,20 @@ static void write_changed(int fd, const uint8_t *data, size_t size)
 	}
 }
 
+/* What comes back adds up, or does not come back. */
+static int read_journeys(struct recording *recording, const struct time_range *range, struct why *why)
+{
+	_cleanup_(journey_replay_closep) struct journey_replay *replay = NULL;
+	struct journey journey;
+	int r = journey_replay_open(recording, range, &replay, why);
+
+	while (r == 0 && (r = journey_replay_next(replay, &journey, why)) > 0) {
+		fuzz_require(journey_adds_up(&journey));
+		r = 0;
+	}
+	return r;
+}
+
 static void read_all(void)
 {
 	struct recording *recording = NULL;
@@ -89,6 +120,8 @@ static void read_all(void)
 
 	if (r == 0)
 		r = report_make(recording, &all, &report, &why);
+	if (r == 0)
+		r = read_journeys(recording, &all, &why);
 	fuzz_require(r >= 0 || why.text[0]);
 	fuzz_require(r >= 0 || !fuzz_has_control(why.text, strlen(why.text)));
 	report_free(report);
