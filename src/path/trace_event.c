@@ -179,35 +179,47 @@ static void add_name_event(struct writer *w, const char *what, unsigned pid, uns
 	end_event(w);
 }
 
+static void add_cpu_tracks(struct writer *w, uint16_t cpu, const struct lanes *lanes)
+{
+	for (unsigned lane = 0; lane < lanes->used; lane++) {
+		_cleanup_buf_ struct buf name = BUF_INIT(64);
+		unsigned tid = track_of(&(struct slice){.cpu = cpu, .lane = (uint16_t)lane});
+		struct buf *line;
+
+		if (cpu == NO_CPU)
+			buf_add_text(&name, "CPU not known");
+		else
+			buf_add_format(&name, "CPU %u", cpu);
+		if (lane)
+			buf_add_format(&name, " (at the same time, %u)", lane + 1);
+		add_name_event(w, "thread_name", CPUS_PID, tid, buf_text(&name));
+		line = begin_event(w, 'M', CPUS_PID, tid);
+		buf_add_format(line, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}", tid);
+		end_event(w);
+	}
+}
+
+static int compare_cpus(const void *left, const void *right)
+{
+	return (int)*(const uint16_t *)left - (int)*(const uint16_t *)right;
+}
+
 static void add_tracks(struct writer *w)
 {
+	VEC(uint16_t) cpus = {};
 	const void *key;
 	void *value;
 	size_t at = 0;
 
 	add_name_event(w, "process_name", CPUS_PID, 0, "processors");
 	add_name_event(w, "process_name", WAITS_PID, 0, "packets waiting");
-	while (map_next(&w->cpus, &at, &key, &value)) {
-		uint16_t cpu = *(const uint16_t *)key;
-		const struct lanes *lanes = *(struct lanes **)value;
-
-		for (unsigned lane = 0; lane < lanes->used; lane++) {
-			_cleanup_buf_ struct buf name = BUF_INIT(64);
-			unsigned tid = track_of(&(struct slice){.cpu = cpu, .lane = (uint16_t)lane});
-			struct buf *line;
-
-			if (cpu == NO_CPU)
-				buf_add_text(&name, "CPU not known");
-			else
-				buf_add_format(&name, "CPU %u", cpu);
-			if (lane)
-				buf_add_format(&name, " (at the same time, %u)", lane + 1);
-			add_name_event(w, "thread_name", CPUS_PID, tid, buf_text(&name));
-			line = begin_event(w, 'M', CPUS_PID, tid);
-			buf_add_format(line, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}", tid);
-			end_event(w);
-		}
-	}
+	while (map_next(&w->cpus, &at, &key, &value))
+		vec_push(&cpus, *(const uint16_t *)key);
+	/* The map has an order of its own in each process. */
+	vec_sort(&cpus, compare_cpus);
+	vec_each(&cpus, cpu)
+		add_cpu_tracks(w, *cpu, *(struct lanes **)map_get(&w->cpus, cpu));
+	vec_done(&cpus);
 }
 
 static void add_text_member(struct buf *line, const char *name, const struct buf *text)

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What nest path shows of packets that really travel: the options, recordings and files; which stage took how long is another test's.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 ip nsenter
+
+ns_make server
+ns_make client
+ns_link "$server" 10.71.0.1/24 "$client" 10.71.0.2/24
+
+cat >"$room/echo.py" <<'PYTHON'
+import os, socket
+listener = socket.create_server(('10.71.0.1', 7311))
+print('listening', os.getpid(), flush=True)
+while True:
+    peer = listener.accept()[0]
+    while data := peer.recv(4096):
+        peer.sendall(data)
+    peer.close()
+PYTHON
+cat >"$room/ask.py" <<'PYTHON'
+import socket, sys
+peer = socket.create_connection(('10.71.0.1', 7311))
+peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for i in range(int(sys.argv[1])):
+    peer.sendall(b'q' * 100)
+    got = 0
+    while got < 100:
+        got += len(peer.recv(4096))
+PYTHON
+bg in_ns "$server" python3 "$room/echo.py" >"$room/echo.out"
+wait_for 20 grep -q listening "$room/echo.out" || { diag 'the server does not listen'; exit 1; }
+# Its own word: what is started may be a wrapper.
+read -r _ server_pid <"$room/echo.out"
+mine=(-N "$server" --rx --where 'lport == 7311 and bytes > 100')
+ask() { in_ns "$client" python3 "$room/ask.py" "$1"; }
+
+# --- a run, and the recording of it ---
+
+nest_bg path "${mine[@]}" --save "$room/run.nest" --svg "$room/run.svg" --html "$room/run.html" --trace "$room/run.json" --hist --slowest 3 --by comm
+wait_ready "$nest_err"
+ask 200
+end_bg "$nest_pid"
+is "$end_status" 0 'Ctrl-C ends a run well'
+like "$(tail -1 "$nest_err")" '^nest: [0-9]+ events, 0 lost; [0-9]+ packets followed: ' 'the last line counts'
+like "$(cat "$nest_out")" $'\nreceive, comm python3: 200 journeys \\(200 delivered\\)\n' 'every request has a journey'
+is "$(grep -c '^   STAGE  ' "$nest_out")" 3 'the slowest three are drawn'
+"$nest" path -f "$room/run.nest" --hist --slowest 3 --by comm >"$room/again" 2>"$room/again.err"
+ok 'the recording says the same, byte for byte' cmp "$nest_out" "$room/again"
+like "$(cat "$room/again.err")" '^nest: 200 events, 0 lost$' 'and counts the same'
+"$nest" path -f "$room/run.nest" --svg "$room/again.svg" --html "$room/again.html" --trace "$room/again.json" 2>/dev/null
+ok 'so does the trace' cmp "$room/run.json" "$room/again.json"
+like "$(head -c 300 "$room/run.svg")" '^<svg ' 'the picture is one'
+like "$(grep -c '<rect class="cell"' "$room/run.svg")" '^[1-9]' 'with heat maps'
+like "$(tail -1 "$room/run.html")" '^</html>' 'the page is whole'
+
+# --- as records ---
+
+"$nest" path -f "$room/run.nest" --json 2>/dev/null >"$room/run.jsonl"
+ok 'stages follow each other and add up; what was not seen is named, not zero' python3 - "$room/run.jsonl" "$server_pid" <<'PYTHON'
+import json, sys
+known = 'irq softirq gro backlog filter ip transport socket wakeup sched copy return'.split()
+journeys = [json.loads(line) for line in open(sys.argv[1])]
+assert len(journeys) == 200
+for j in journeys:
+    assert j['dir'] == 'rx' and j['end'] == 'delivered' and j['laddr'] == '10.71.0.1' and j['lport'] == 7311, j
+    assert j['pid'] == int(sys.argv[2]) and j['comm'] == 'python3', j
+    at = j['time_ns']
+    for s in j['stages']:
+        assert s['stage'] in known and s['start_ns'] == at and s['ns'] >= 0, j
+        at += s['ns']
+    assert at - j['time_ns'] == j['total_ns'] == sum(s['ns'] for s in j['stages']), j
+    assert not {s['stage'] for s in j['stages']} & set(j['hidden']), j
+    assert {'ip', 'transport', 'copy'} <= {s['stage'] for s in j['stages']} | set(j['hidden']), j
+PYTHON
+ok 'the trace is JSON of the documented form' python3 - "$room/run.json" <<'PYTHON'
+import json, sys
+trace = json.load(open(sys.argv[1]))
+arrows = {}
+for e in trace['traceEvents']:
+    assert e['ph'] in 'XMbestf' and 'pid' in e and 'tid' in e, e
+    assert e['ph'] == 'M' or e['ts'] >= 0, e
+    if e['ph'] in 'stf':
+        arrows.setdefault(e['id'], []).append(e['ph'])
+assert len(arrows) == 200 and all(a[0] == 's' and a[-1] == 'f' for a in arrows.values()), arrows
+names = {e['args']['name'] for e in trace['traceEvents'] if e['name'] == 'thread_name'}
+assert any(n.startswith('CPU ') for n in names), names
+PYTHON
+
+# --- the packets of a command ---
+
+"$nest" path --rx --json --where 'rport == 7311' -- nsenter --net="/run/netns/$client" python3 "$room/ask.py" 20 >"$room/own" 2>/dev/null
+is "$(grep -c '"bytes":15[0-9]' "$room/own")" 20 'of a command, what it receives'
+is "$(grep -c '"laddr":"10.71.0.1"' "$room/own")" 0 'and nothing of its server'
+
+# --- nothing, and what cannot be ---
+
+"$nest" path "${mine[@]}" -d 0.3 >"$room/none" 2>/dev/null
+is "$(cat "$room/none")" 'no journey was seen' 'nothing seen is said'
+"$nest" path --where 'lat > 1s' >"$room/none" 2>&1
+is "$?" 2 'a field that is not there is refused'
+finish
