@@ -88,12 +88,11 @@ static void collect(const struct flow_sessions *s, messages *ret_all)
 		struct flow_event event;
 
 		flow_cursor_begin(&cursor, s->trace, i);
-		while (flow_cursor_next(&cursor, &event)) {
+		while (flow_cursor_next_notable(&cursor, &event)) {
 			struct flow_operation op;
 			uint32_t index;
 
-			if (likely(event.kind <= FLOW_RETURN) || !flow_event_operation(&event, &op) ||
-			    !demux_is_data(&op))
+			if (!flow_event_operation(&event, &op) || !demux_is_data(&op))
 				continue;
 			index = demux_socket_find(s->demux, op.socket);
 			if (index != DEMUX_NONE)

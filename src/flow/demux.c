@@ -6,6 +6,8 @@
 
 /* More sockets than any trace of sense holds: beyond that they are not told apart. */
 #define SOCKETS_MAX ((size_t)1 << 24)
+/* The recorder counts them from 1. */
+#define SMALL_NUMBER ((uint32_t)1 << 22)
 
 const char *const demux_by_names[] = {"connection", "request", "thread", NULL};
 
@@ -25,32 +27,47 @@ static const struct field call_fields[] = {
 RECORD_TYPE(demux_call_type, "flow_call", struct demux_call, call_fields,
 	    "a call of a function, as a signature sees it");
 
-uint32_t demux_socket_find(const struct demux *demux, uint32_t socket)
+uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket)
 {
 	const uint32_t *index = socket ? map_get(&demux->socket_index, &socket) : NULL;
 
-	return index ? *index : DEMUX_NONE;
+	return index ? *index - 1 : DEMUX_NONE;
+}
+
+/* Where the index of this socket is kept, plus 1; NULL when there are too many. */
+static uint32_t *index_of(struct demux *demux, uint32_t socket)
+{
+	size_t old = demux->sockets_by_number.count;
+
+	if (socket >= SMALL_NUMBER)
+		return map_put(&demux->socket_index, &socket, NULL);
+	if (socket >= old) {
+		vec_reserve(&demux->sockets_by_number, (size_t)socket + 1);
+		demux->sockets_by_number.count = demux->sockets_by_number.room;
+		memset(demux->sockets_by_number.items + old, 0,
+		       (demux->sockets_by_number.count - old) * sizeof(*demux->sockets_by_number.items));
+	}
+	return &demux->sockets_by_number.items[socket];
 }
 
 /* NULL for no socket, and when there are too many. */
 static struct demux_socket *socket_of(struct demux *demux, uint32_t socket)
 {
+	uint32_t *index = socket ? index_of(demux, socket) : NULL;
 	struct demux_socket *s;
-	uint32_t *index;
-	bool is_new;
 
-	index = socket ? map_put(&demux->socket_index, &socket, &is_new) : NULL;
 	if (!index)
 		return NULL;
-	if (is_new) {
-		*index = (uint32_t)demux->sockets.count;
+	if (!*index) {
 		s = vec_add(&demux->sockets);
+		*index = (uint32_t)demux->sockets.count;
 		s->socket = socket;
 		s->fd = -1;
-		s->owner = *index;
+		s->owner = *index - 1;
 		s->thread = DEMUX_NONE;
+		s->session = DEMUX_NONE;
 	}
-	return &demux->sockets.items[*index];
+	return &demux->sockets.items[*index - 1];
 }
 
 uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_session *session)
@@ -154,12 +171,10 @@ static void learn_sockets(struct demux *demux)
 		struct flow_event event;
 
 		flow_cursor_begin(&cursor, demux->trace, i);
-		while (flow_cursor_next(&cursor, &event)) {
+		while (flow_cursor_next_notable(&cursor, &event)) {
 			struct flow_operation operation;
 			struct flow_socket seen;
 
-			if (likely(event.kind <= FLOW_RETURN))
-				continue;
 			demux->has_values |= event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_PUSH;
 			if (flow_event_operation(&event, &operation))
 				learn_operation(demux, &operation, i);
@@ -222,12 +237,11 @@ static void learn_requests(struct demux *demux)
 		struct flow_event event;
 
 		flow_cursor_begin(&cursor, demux->trace, i);
-		while (flow_cursor_next(&cursor, &event)) {
+		while (flow_cursor_next_notable(&cursor, &event)) {
 			struct flow_operation op;
 			uint32_t index;
 
-			if (likely(event.kind <= FLOW_RETURN) || !flow_event_operation(&event, &op) ||
-			    !demux_is_data(&op))
+			if (!flow_event_operation(&event, &op) || !demux_is_data(&op))
 				continue;
 			index = demux_socket_find(demux, op.socket);
 			if (index != DEMUX_NONE && demux->sockets.items[index].many_threads)
@@ -246,10 +260,10 @@ static void learn_requests(struct demux *demux)
 /* --- the second reading: which functions go from one connection to the next --- */
 
 struct open_call {
-	uint32_t fn;
-	uint32_t touched; /* index of the socket it worked for last, DEMUX_NONE */
 	uint64_t ticks;
-	bool waited; /* for something to happen, before it touched any socket */
+	uint32_t touched; /* index of the socket it worked for last, DEMUX_NONE */
+	uint32_t fn : 31;
+	bool waited : 1; /* for something to happen, before it touched any socket */
 };
 
 struct learner {
@@ -308,6 +322,34 @@ static void see_stack(struct learner *l, const struct flow_event *event)
 				   });
 }
 
+/* Calls and returns, as long as nothing else comes; all that is needed stays in registers. */
+static void learn_calls(struct learner *l, struct flow_cursor *cursor)
+{
+	const uint32_t *at = cursor->at, *end = cursor->end;
+	uint64_t ticks = cursor->ticks;
+	size_t depth = l->open.count;
+
+	for (; at != end && !(*at & FLOW_WORD_NOT_SHORT); at++) {
+		ticks += flow_word_ticks(*at);
+		if ((*at & 3) == FLOW_TAG_RETURN) {
+			depth -= depth > 0;
+			continue;
+		}
+		if (unlikely(depth == l->open.room)) {
+			l->open.count = depth;
+			vec_reserve(&l->open, depth + 1);
+		}
+		l->open.items[depth++] = (struct open_call){
+			.fn = cursor->fn_index[*at >> 2 & (FLOW_SHORT_FN - 1)],
+			.touched = DEMUX_NONE,
+			.ticks = ticks,
+		};
+	}
+	l->open.count = depth;
+	cursor->at = at;
+	cursor->ticks = ticks;
+}
+
 static void learn_thread(struct learner *l, size_t thread)
 {
 	struct flow_cursor cursor;
@@ -315,7 +357,10 @@ static void learn_thread(struct learner *l, size_t thread)
 
 	l->open.count = 0;
 	flow_cursor_begin(&cursor, l->demux->trace, thread);
-	while (flow_cursor_next(&cursor, &event)) {
+	for (;;) {
+		learn_calls(l, &cursor);
+		if (!flow_cursor_next(&cursor, &event))
+			break;
 		if (event.kind == FLOW_CALL)
 			vec_push(&l->open,
 				 (struct open_call){.fn = event.fn, .touched = DEMUX_NONE, .ticks = event.ticks});
@@ -387,6 +432,7 @@ void demux_free(struct demux *demux)
 	vec_each(&demux->sockets, s)
 		free(s->requests);
 	vec_done(&demux->sockets);
+	vec_done(&demux->sockets_by_number);
 	map_done(&demux->socket_index);
 	map_done(&demux->session_index);
 	vec_done(&demux->sessions);

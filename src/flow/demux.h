@@ -36,6 +36,7 @@ struct demux_socket {
 	uint32_t owner;       /* index of the socket whose session this one belongs to: itself, or its client's */
 	uint32_t thread;      /* the first that exchanged data on it; DEMUX_NONE: none did */
 	bool many_threads;    /* and there was another one */
+	uint32_t session;     /* number of its first session, DEMUX_NONE: not met */
 	/* Ends of the reads that begin a request; kept only where several threads served the connection. */
 	size_t request_count;
 	uint64_t *requests;
@@ -79,8 +80,9 @@ struct demux {
 	const struct flow_trace *trace;
 	enum demux_by by;
 	VEC(struct demux_socket) sockets;
-	struct map socket_index; /* number in the trace -> index */
-	bool *is_dispatcher;     /* by function */
+	struct map socket_index;         /* number in the trace -> index, where it is large */
+	VEC(uint32_t) sockets_by_number; /* the same where it is small, as most are: index plus 1 */
+	bool *is_dispatcher;             /* by function */
 	struct expr *signature;
 	struct field_ref key;
 	bool has_key;
@@ -105,8 +107,15 @@ static inline void demux_freep(struct demux **demux)
 uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks);
 void demux_pushes_sort(struct demux *demux);
 
+uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket);
+
 /* Index of a socket of the trace, or DEMUX_NONE. */
-uint32_t demux_socket_find(const struct demux *demux, uint32_t socket);
+static inline uint32_t demux_socket_find(const struct demux *demux, uint32_t socket)
+{
+	if (likely(socket < demux->sockets_by_number.count))
+		return demux->sockets_by_number.items[socket] - 1;
+	return demux_socket_find_large(demux, socket);
+}
 
 /* The number of the session with this key, a new one with that description when it was not met before. */
 uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_session *session);

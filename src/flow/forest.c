@@ -13,6 +13,7 @@ void forest_init(struct forest *forest, size_t function_count)
 	*forest = (struct forest){.slot_count = SLOTS_FIRST, .leaf_count = function_count};
 	forest->slots = xzalloc(SLOTS_FIRST * sizeof(*forest->slots));
 	forest->leaves = xzalloc(max_of(function_count, (size_t)1) * sizeof(*forest->leaves));
+	forest->recent = xzalloc(max_of(function_count, (size_t)1) * sizeof(*forest->recent));
 	(void)vec_add(&forest->nodes);
 }
 
@@ -22,6 +23,7 @@ void forest_done(struct forest *forest)
 	vec_done(&forest->items);
 	free(forest->slots);
 	free(forest->leaves);
+	free(forest->recent);
 	*forest = (struct forest){};
 }
 
@@ -91,7 +93,7 @@ static bool same_items(const struct forest_item *a, const struct forest_item *b,
 	return true;
 }
 
-uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
+static uint32_t find_or_add(struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
 {
 	uint32_t hash = hash_of(fn, items, count), id;
 	size_t at = hash & (forest->slot_count - 1);
@@ -109,6 +111,19 @@ uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_ite
 	if (forest->nodes.count * 2 > forest->slot_count)
 		grow(forest);
 	return id;
+}
+
+uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
+{
+	const struct forest_node *recent;
+
+	if (unlikely(fn >= forest->leaf_count))
+		return find_or_add(forest, fn, items, count);
+	recent = &forest->nodes.items[forest->recent[fn]];
+	if (likely(forest->recent[fn] && recent->count == count) &&
+	    same_items(vec_from(&forest->items, recent->first), items, count))
+		return forest->recent[fn];
+	return forest->recent[fn] = find_or_add(forest, fn, items, count);
 }
 
 /* Where a block that begins at the first item ends: after an item that says so, wherever it stands; 0: not here. */

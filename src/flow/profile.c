@@ -126,20 +126,20 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 
 static inline void count(struct profiler *p, uint8_t group, const struct held_call *call)
 {
+	struct profile_place *place = &p->profile->places.items[call->place];
 	struct profile_figures *f;
-	unsigned slot;
 
 	if (group >= PROFILE_GROUPS)
 		return;
-	if (p->bit != DEMUX_NONE)
+	f = &place->group[group];
+	if (p->bit != DEMUX_NONE && place->last_bit != p->bit + 1) {
 		p->profile->seen[call->place * SEEN_WORDS + p->bit / 64] |= UINT64_C(1) << p->bit % 64;
-	f = &p->profile->places.items[call->place].group[group];
-	slot = call->ticks ? 64 - (unsigned)__builtin_clzll(call->ticks) : 0;
+		place->last_bit = p->bit + 1;
+	}
 	f->calls++;
 	f->self_ticks += call->self_ticks;
 	f->ticks += call->is_inner ? 0 : call->ticks;
 	f->max_ticks = max_of(f->max_ticks, call->ticks);
-	f->hist[min_of(slot, PROFILE_SLOTS - 1u)]++;
 }
 
 static void count_wait(struct profiler *p, uint8_t group, const struct session_state *state, uint64_t until)
@@ -190,15 +190,13 @@ static void make_room(struct profiler *p)
 	profile->seen_room = room;
 }
 
-static inline __attribute__((always_inline)) void enter(void *context, const struct walk *walk, uint32_t fn,
-							uint64_t ticks)
+/* Where a call of this function in the innermost open call belongs. */
+static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *p, uint32_t fn, bool *ret_is_inner)
 {
-	struct profiler *p = context;
 	struct timed_frame *top = p->frames.count ? &p->frames.items[p->frames.count - 1] : NULL;
 	uint32_t parent = top ? top->place : 0, last = top ? top->last : 0, place;
 	struct guess *guess = last ? &p->guesses[0][last] : &p->guesses[1][parent];
 
-	(void)ticks;
 	if (likely(guess->fn == fn && guess->parent == parent && guess->place)) {
 		place = guess->place;
 	} else {
@@ -207,13 +205,50 @@ static inline __attribute__((always_inline)) void enter(void *context, const str
 			make_room(p);
 		p->guesses[!last][last ? last : parent] = (struct guess){parent, fn, place};
 	}
+	*ret_is_inner = p->profile->places.items[place].depth <= p->profile->places.items[parent].depth;
+	return place;
+}
+
+static inline __attribute__((always_inline)) void enter(void *context, const struct walk *walk, uint32_t fn,
+							uint64_t ticks)
+{
+	struct profiler *p = context;
+	struct timed_frame frame = {};
+
+	(void)ticks;
+	frame.place = place_of(p, fn, &frame.is_inner);
 	if (walk->root == SIZE_MAX)
-		p->profile->places.items[place].is_dispatcher = true;
-	vec_push(&p->frames,
-		 (struct timed_frame){
-			 .place = place,
-			 .is_inner = p->profile->places.items[place].depth <= p->profile->places.items[parent].depth,
-		 });
+		p->profile->places.items[frame.place].is_dispatcher = true;
+	vec_push(&p->frames, frame);
+}
+
+/* A call inside a segment has ended: it counts for whom the segment is, as soon as that is known. */
+static inline __attribute__((always_inline)) void count_in_segment(struct profiler *p, const struct walk *walk,
+								   const struct held_call *call)
+{
+	if (likely(p->is_known)) {
+		count(p, p->group, call);
+	} else if (walk->session != DEMUX_NONE) {
+		settle(p, walk);
+		count(p, p->group, call);
+	} else {
+		vec_push(&p->held, *call);
+	}
+}
+
+static inline __attribute__((always_inline)) void leaf(void *context, const struct walk *walk, uint32_t fn,
+						       uint64_t start_ticks, uint64_t end_ticks)
+{
+	struct profiler *p = context;
+	uint64_t took = end_ticks - start_ticks;
+	struct held_call call = {.ticks = took, .self_ticks = took};
+	struct timed_frame *top;
+
+	call.place = place_of(p, fn, &call.is_inner);
+	count_in_segment(p, walk, &call);
+	top = &p->frames.items[p->frames.count - 1];
+	top->child_ticks += took;
+	top->last = call.place;
 }
 
 static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t ticks)
@@ -245,16 +280,10 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
 	struct held_call call = {frame.place, frame.is_inner, took, took - min_of(took, frame.child_ticks)};
 
-	if (walk->root == SIZE_MAX) {
+	if (walk->root == SIZE_MAX)
 		count(p, p->rest_group, &call);
-	} else if (p->is_known) {
-		count(p, p->group, &call);
-	} else if (walk->session != DEMUX_NONE) {
-		settle(p, walk);
-		count(p, p->group, &call);
-	} else {
-		vec_push(&p->held, call);
-	}
+	else
+		count_in_segment(p, walk, &call);
 	if (walk->root != SIZE_MAX && walk_at_root(walk))
 		leave_segment(p, walk, ticks);
 	p->frames.count--;
@@ -282,7 +311,8 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 		p->op_place = p->frames.items[p->frames.count - 1].place;
 }
 
-static const struct walk_visitor visitor = {.enter = enter, .leave = leave, .operation = operation, .value = value};
+static const struct walk_visitor visitor = {
+	.enter = enter, .leave = leave, .leaf = leaf, .operation = operation, .value = value};
 
 static int by_session_and_start(const void *a, const void *b)
 {
@@ -392,8 +422,6 @@ static void merge_figures(struct profile_figures *into, const struct profile_fig
 	into->wait_ticks += (uint64_t)((double)from->wait_ticks * scale);
 	into->waits += from->waits;
 	into->max_ticks = max_of(into->max_ticks, (uint64_t)((double)from->max_ticks * scale));
-	for (unsigned i = 0; i < PROFILE_SLOTS; i++)
-		into->hist[i] += from->hist[i];
 }
 
 static void merge_seen(struct profile *profile, const struct profile *other, const uint32_t *place_of)

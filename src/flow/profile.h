@@ -12,7 +12,6 @@
 #include "flow/session.h"
 
 #define PROFILE_GROUPS 3 /* two that are compared, and the rest */
-#define PROFILE_SLOTS  40
 #define PROFILE_SEEN   4096
 
 struct profile_figures {
@@ -22,7 +21,6 @@ struct profile_figures {
 	uint64_t wait_ticks; /* of sessions that had their last operation here */
 	uint64_t waits;
 	uint64_t max_ticks;
-	uint32_t hist[PROFILE_SLOTS]; /* of calls, by the binary logarithm of their ticks */
 };
 
 struct profile_place {
@@ -31,6 +29,7 @@ struct profile_place {
 	uint32_t depth;
 	uint32_t first_child, last_child, next; /* in the order in which they were met */
 	bool is_dispatcher;
+	uint32_t last_bit; /* in profile.seen, plus 1: of the session that came here last */
 	struct profile_figures group[PROFILE_GROUPS];
 };
 

@@ -175,6 +175,18 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 		add_segment(b, walk, node, ticks);
 }
 
+static inline __attribute__((always_inline)) void leaf(void *context, const struct walk *walk, uint32_t fn,
+						       uint64_t start_ticks, uint64_t end_ticks)
+{
+	struct builder *b = context;
+
+	(void)walk;
+	(void)start_ticks;
+	(void)end_ticks;
+	forest_row_add(&b->s->forest, &b->row, b->frames.items[b->frames.count - 1].begin,
+		       forest_leaf(&b->s->forest, fn));
+}
+
 /* Whether it is the session's connection itself, not one that was made on its behalf. */
 static bool is_own_socket(const struct walk *walk, const struct flow_operation *op)
 {
@@ -220,7 +232,8 @@ static void end(void *context, const struct walk *walk, uint64_t ticks)
 		seal(b, (uint32_t)i);
 }
 
-static const struct walk_visitor build_visitor = {.enter = enter, .leave = leave, .operation = operation, .end = end};
+static const struct walk_visitor build_visitor = {
+	.enter = enter, .leave = leave, .leaf = leaf, .operation = operation, .end = end};
 
 /* --- values that are handed over: learned first, as who takes them may come first in the trace --- */
 

@@ -35,9 +35,9 @@ static uint32_t find_socket(const struct flow_trace *trace, const struct spent_q
 		struct flow_socket seen;
 
 		flow_cursor_begin(&cursor, trace, i);
-		while (flow_cursor_next(&cursor, &event))
-			if (unlikely(event.kind == FLOW_SOCKET) && flow_event_socket(&event, &seen) &&
-			    is_end(&seen.local, &q->local) && is_end(&seen.remote, &q->remote) && event.ticks >= last) {
+		while (flow_cursor_next_notable(&cursor, &event))
+			if (flow_event_socket(&event, &seen) && is_end(&seen.local, &q->local) &&
+			    is_end(&seen.remote, &q->remote) && event.ticks >= last) {
 				found = seen.socket;
 				last = event.ticks;
 			}
@@ -55,9 +55,8 @@ static void find_thread(const struct flow_trace *trace, uint32_t pid, uint64_t e
 		if (pid && trace->threads[i].pid != pid)
 			continue;
 		flow_cursor_begin(&cursor, trace, i);
-		while (flow_cursor_next(&cursor, &event)) {
-			if (likely(event.kind != FLOW_OPERATION) || !flow_event_operation(&event, &op) ||
-			    op.socket != served->socket || op.start_ticks > end ||
+		while (flow_cursor_next_notable(&cursor, &event)) {
+			if (!flow_event_operation(&event, &op) || op.socket != served->socket || op.start_ticks > end ||
 			    (served->found && op.end_ticks < served->last_ticks))
 				continue;
 			served->found = true;
@@ -205,9 +204,8 @@ static void add_operation(const struct watcher *w, const struct served *served, 
 		struct flow_socket seen;
 
 		flow_cursor_begin(&cursor, w->trace, i);
-		while (flow_cursor_next(&cursor, &event))
-			if (unlikely(event.kind == FLOW_SOCKET) && flow_event_socket(&event, &seen) &&
-			    seen.socket == w->longest.socket)
+		while (flow_cursor_next_notable(&cursor, &event))
+			if (flow_event_socket(&event, &seen) && seen.socket == w->longest.socket)
 				spent->other = seen.remote;
 	}
 }

@@ -15,7 +15,7 @@
  *	}
  *	flow_trace_close(trace);
  *
- * A chunk is verified when a cursor comes to it. What is damaged or missing shows as an event of kind FLOW_LOST, never as
+ * A chunk is verified when the first cursor comes to it. What is damaged or missing shows as an event of kind FLOW_LOST, never as
  * silence. All threads in the order of time: flow_merge_next.
  */
 #pragma once
@@ -104,7 +104,7 @@ struct flow_chunk_ref {
 	struct flow_chunk header;
 	const uint32_t *words;
 	uint32_t word_count;
-	bool verified; /* nothing to check: it came from the live buffers */
+	bool verified; /* nothing to check: it came from the live buffers, or a cursor has done so */
 };
 
 struct flow_thread {
@@ -207,6 +207,31 @@ static inline bool flow_cursor_next(struct flow_cursor *cursor, struct flow_even
 	}
 	ret_event->ticks = cursor->ticks;
 	cursor->at++;
+	return true;
+}
+
+/* Calls and returns in the short form have none of these bits. */
+#define FLOW_WORD_NOT_SHORT (FLOW_MANY | 2u)
+
+static inline uint64_t flow_word_ticks(uint32_t word)
+{
+	return word >> (word & 1 ? 2 : 14);
+}
+
+/* The next event that is neither a call nor a return: for those who look at sockets alone. */
+static inline bool flow_cursor_next_notable(struct flow_cursor *cursor, struct flow_event *ret_event)
+{
+	do {
+		const uint32_t *at = cursor->at, *end = cursor->end;
+		uint64_t ticks = cursor->ticks;
+
+		for (; at != end && !(*at & FLOW_WORD_NOT_SHORT); at++)
+			ticks += flow_word_ticks(*at);
+		cursor->at = at;
+		cursor->ticks = ticks;
+		if (!flow_cursor_next(cursor, ret_event))
+			return false;
+	} while (ret_event->kind <= FLOW_RETURN);
 	return true;
 }
 

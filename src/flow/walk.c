@@ -152,11 +152,18 @@ static uint32_t socket_session(struct walk *walk, uint32_t socket)
 {
 	struct demux *demux = walk->demux;
 	struct demux_session session = {.socket = socket, .thread = (uint32_t)walk->thread};
+	struct demux_socket *s = &demux->sockets.items[socket];
 	uint32_t requests = walk->sockets[socket].requests;
 
-	if (demux->by == DEMUX_REQUEST)
-		session.request = requests ? requests - 1 : 0;
-	return demux_session_of(demux, key_of(KEY_SOCKET, socket, session.request), &session);
+	if (demux->by == DEMUX_REQUEST && requests > 1) {
+		session.request = requests - 1;
+		return demux_session_of(demux, key_of(KEY_SOCKET, socket, session.request), &session);
+	}
+	if (unlikely(s->session == DEMUX_NONE)) {
+		s->session = (uint32_t)demux->sessions.count;
+		vec_push(&demux->sessions, session);
+	}
+	return s->session;
 }
 
 /* Another request of the same connection begins inside the open segment: one segment ends, another one begins. */

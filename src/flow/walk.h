@@ -49,6 +49,8 @@ struct walk_visitor {
 	/* The innermost call ends; it is still in walk->frames. */
 	void (*leave)(void *context, const struct walk *walk, uint64_t ticks);
 	/* These may be NULL. */
+	/* Instead of both, for a call inside a segment that calls nothing; walk->frames has its caller innermost. */
+	void (*leaf)(void *context, const struct walk *walk, uint32_t fn, uint64_t start_ticks, uint64_t end_ticks);
 	void (*operation)(void *context, const struct walk *walk, const struct flow_operation *operation);
 	void (*value)(void *context, const struct walk *walk, const struct flow_event *event);
 	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* of the thread */
@@ -114,6 +116,37 @@ static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, 
 	walk->frames.count--;
 }
 
+/* Calls and returns in the short form, which nearly all have, up to anything else. */
+static inline __attribute__((always_inline)) void walk_short(struct walk *walk, const struct walk_visitor *visitor,
+							     void *context, struct flow_cursor *cursor)
+{
+	const uint32_t *at = cursor->at, *end = cursor->end;
+	uint64_t ticks = cursor->ticks;
+
+	while (at != end && !(*at & FLOW_WORD_NOT_SHORT) && likely(!walk->pending.is_open)) {
+		uint32_t word = *at++, fn;
+
+		ticks += flow_word_ticks(word);
+		if ((word & 3) == FLOW_TAG_RETURN) {
+			walk_leave(walk, visitor, context, ticks);
+			continue;
+		}
+		fn = cursor->fn_index[word >> 2 & (FLOW_SHORT_FN - 1)];
+		if (visitor->leaf && walk->root != SIZE_MAX && at != end &&
+		    (*at & (FLOW_WORD_NOT_SHORT | 3)) == FLOW_TAG_RETURN) {
+			uint64_t start = ticks;
+
+			ticks += flow_word_ticks(*at++);
+			visitor->leaf(context, walk, fn, start, ticks);
+			walk->frames.items[walk->frames.count - 1].after = fn;
+		} else {
+			walk_enter(walk, visitor, context, fn, ticks);
+		}
+	}
+	cursor->at = at;
+	cursor->ticks = ticks;
+}
+
 /* The whole thread; give a constant visitor, and its functions become part of the loop. */
 static inline __attribute__((always_inline)) void walk_thread(struct walk *walk, const struct walk_visitor *visitor,
 							      void *context, size_t thread)
@@ -123,7 +156,10 @@ static inline __attribute__((always_inline)) void walk_thread(struct walk *walk,
 
 	walk_begin_thread(walk, thread);
 	flow_cursor_begin(&cursor, walk->trace, thread);
-	while (flow_cursor_next(&cursor, &event)) {
+	for (;;) {
+		walk_short(walk, visitor, context, &cursor);
+		if (!flow_cursor_next(&cursor, &event))
+			break;
 		if (unlikely(walk->pending.is_open))
 			walk_signature(walk, &event);
 		if (event.kind == FLOW_CALL)
