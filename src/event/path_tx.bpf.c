@@ -161,6 +161,15 @@ int BPF_PROG(path_tx_write, struct sock *sk)
 	return 0;
 }
 
+/* TCP asks for pacing first, but that is over soon: what stands in the way after it is what the data waits for. */
+static __always_inline __u32 lasting_reason(struct sock *sk, __u32 seq, __u32 unsent, __u32 sent)
+{
+	__u32 mss = READ(sk, mss_cache), segments = sent && mss ? (sent + mss - 1) / mss : 0;
+	__u32 reason = hold_reason(sk, seq, unsent, segments);
+
+	return !reason && is_paced(sk) ? TCP_HOLD_PACING : reason;
+}
+
 SEC("tp_btf/sock_send_length")
 int BPF_PROG(path_tx_written, struct sock *sk)
 {
@@ -176,7 +185,9 @@ int BPF_PROG(path_tx_written, struct sock *sk)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp && tp->write_seq != tp->snd_nxt && own->hold_seq != tp->snd_nxt) {
 		own->hold_seq = tp->snd_nxt;
-		own->hold_reason = write_reason(sk, tp);
+		own->hold_reason = lasting_reason(sk, tp->snd_nxt, tp->write_seq - tp->snd_nxt, 0);
+		if (!own->hold_reason)
+			own->hold_reason = write_reason(sk, tp);
 	}
 	return 0;
 }
@@ -235,7 +246,7 @@ static __always_inline void note_hold(struct sock *sk, struct tx_sock *own, cons
 		return;
 	}
 	own->hold_seq = end;
-	own->hold_reason = next_reason(sk, segment, unsent);
+	own->hold_reason = lasting_reason(sk, end, unsent, segment->bytes);
 }
 
 static __always_inline void fly(void *ctx, struct tx_sock *own, const struct path_way *way)

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Delays that are put into one place of the stack on purpose: nest path finds them there, in at least 95 of a hundred
+# journeys, give or take a fifth.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 ethtool tc iptables chrt taskset
+
+load=$live_dir/path-load.py
+check=$live_dir/path-check.py
+port=7300
+ns_make client
+ns_make server
+ns_link "$client" 10.98.0.1/24 "$server" 10.98.0.2/24
+
+# follow OPTION ...: nest path with these; journeys go to $nest_out.
+follow() {
+	nest_bg path --json "$@"
+	wait_ready "$nest_err" || exit 1
+}
+
+# Ends what follows; its journeys are in $journeys.
+followed() {
+	end_bg "$nest_pid"
+	journeys=$nest_out
+}
+
+# serve COMMAND ...: a server of path-load.py in the server's namespace, on a port of its own. Its timing must hold on a busy
+# host: it runs before all else.
+serve() {
+	: >"$room/server"
+	bg in_ns "$server" "${urgent[@]}" "$load" "$@" >"$room/server"
+	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
+}
+urgent=(chrt -f 20)
+
+ask() {
+	in_ns "$client" chrt -f 20 timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
+}
+
+# in_stage STAGE SECONDS WHICH NAME
+in_stage() {
+	local share
+	share=$("$check" "$journeys" share "$1" "$2" "$3")
+	compare "${share/none/0}" -ge 95 "$4" || diag "$(head -3 "$journeys")"
+	is "$("$check" "$journeys" sums)" good "$4: stages add up"
+}
+
+# The reader sleeps before it reads: the data waits for the application.
+port=$((port + 1))
+follow --rx -N "$server" -P $port
+serve echo tcp 10.98.0.2 $port sleep 0.03
+ask ask tcp 10.98.0.2 $port 50
+followed
+in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that sleeps: socket'
+
+# The same after an event loop has told it.
+port=$((port + 1))
+follow --rx -N "$server" -P $port
+serve echo tcp 10.98.0.2 $port epoll 0.03
+ask ask tcp 10.98.0.2 $port 50
+followed
+in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that works between epoll and read: socket'
+
+# The reader shares its processor with two that never rest.
+port=$((port + 1))
+follow --rx -N "$server" -P $port
+urgent=(chrt -b 0 taskset -c 1)
+serve echo tcp 10.98.0.2 $port
+hogs=()
+for i in 1 2; do
+	: >"$room/hog-$i"
+	bg taskset -c 1 "$load" hog >"$room/hog-$i"
+	hogs+=("$bg_pid")
+	wait_for 20 grep -q up "$room/hog-$i" || diag 'no hog'
+done
+in_ns "$client" taskset -c 0 timeout 50 "$load" ask tcp 10.98.0.2 $port 150
+followed
+urgent=(chrt -f 20)
+share=$("$check" "$journeys" part sched 80 "bytes > 100 and lport == $port and n > 30")
+compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' || diag "$(head -3 "$journeys")"
+compare "$("$check" "$journeys" count "any(s['stage'] == 'sched' and (s['note'] or 0) >= 2 for s in stages)")" -ge 100 \
+	'and how many could run is told'
+for pid in "${hogs[@]}"; do
+	end_bg "$pid" KILL
+done
+
+# A filter holds packets.
+port=$((port + 1))
+follow --rx -N "$server" -P $port
+: >"$room/queue"
+bg in_ns "$server" chrt -f 30 "$load" hold 7 0.03 >"$room/queue"
+queue_pid=$bg_pid
+wait_for 20 grep -q up "$room/queue" || diag 'no queue'
+in_ns "$server" iptables -A INPUT -p tcp --dport $port -j NFQUEUE --queue-num 7
+serve echo tcp 10.98.0.2 $port
+ask ask tcp 10.98.0.2 $port 40
+followed
+in_ns "$server" iptables -F
+end_bg "$queue_pid" KILL
+in_stage filter 0.03 "bytes > 100 and lport == $port" 'a queue of the packet filter: filter'
+
+# Interrupts are put off.
+port=$((port + 1))
+in_ns "$client" ethtool -K "$link_dev" tso off >/dev/null
+in_ns "$server" ethtool -K "$link_dev" gro on >/dev/null
+ip netns exec "$server" sh -c "echo 50000000 >/sys/class/net/$link_dev/gro_flush_timeout &&
+	echo 1000000 >/sys/class/net/$link_dev/napi_defer_hard_irqs" || diag 'cannot put interrupts off'
+follow --rx -N "$server" -P $port
+serve echo udp 10.98.0.2 $port
+ask ask udp 10.98.0.2 $port 40
+followed
+in_stage softirq 0.05 "bytes > 90 and lport == $port and n > 1" 'interrupts put off: softirq'
+ip netns exec "$server" sh -c "echo 0 >/sys/class/net/$link_dev/gro_flush_timeout
+	echo 0 >/sys/class/net/$link_dev/napi_defer_hard_irqs"
+in_ns "$server" ethtool -K "$link_dev" gro off >/dev/null
+
+# The peer's window is small, and it is late to read: the end of every message waits in TCP.
+port=$((port + 1))
+follow --tx -N "$client" -P $port
+serve late 10.98.0.2 $port 16384 0.03 4096
+ask push 10.98.0.2 $port 16384 30
+followed
+first=$("$check" "$journeys" first)
+in_stage tcp 0.03 "seq != end_seq and (end_seq - $first) % 16384 == 0" "the peer's window: tcp"
+compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 3 for s in stages)")" -ge 20 \
+	'and that it was the window'
+
+# The send buffer is small: the end of every message waits in the system call.
+port=$((port + 1))
+follow --tx -N "$client" -P $port
+serve late 10.98.0.2 $port 200000 0.03 40000
+ask push 10.98.0.2 $port 200000 30 20000
+followed
+first=$("$check" "$journeys" first)
+in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf'
+
+# A small segment waits for the acknowledgement of another, which the peer puts off for 40 ms.
+port=$((port + 1))
+follow --tx -N "$client" -P $port
+serve slow 10.98.0.2 $port
+ask pair 10.98.0.2 $port 40
+followed
+first=$("$check" "$journeys" first)
+in_stage tcp 0.04 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp"
+compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 5 for s in stages)")" -ge 25 \
+	"and that it was Nagle's"
+
+# A shaper: the second of two datagrams waits for 25 ms at 400 kbit/s.
+port=$((port + 1))
+in_ns "$client" tc qdisc add dev "$link_dev" root tbf rate 400kbit burst 1260 limit 100000
+serve sink 10.98.0.2 $port
+follow --tx -N "$client" -P $port
+ask burst 10.98.0.2 $port 2 1208 0.07 30
+followed
+in_ns "$client" tc qdisc del dev "$link_dev" root
+in_stage qdisc 0.025 "proto == 'udp' and n % 2 == 1" 'a shaper: qdisc'
+finish
