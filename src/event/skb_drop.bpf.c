@@ -4,6 +4,7 @@
  * (6.11 and later) and the reason (5.17 and later).
  */
 #include "event/skb_drop.h"
+#include "event/drop_counter.bpf.h"
 #include "event/packet.bpf.h"
 #include "event/tcp.bpf.h"
 
@@ -73,5 +74,7 @@ int BPF_PROG(skb_drop_free, struct sk_buff *skb, void *location)
 		if (packet_read_tcp(&tcp, &packet, skb))
 			e->data.flags = tcp.flags;
 	}
+	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
+		e->data.counter = drop_counter(e->data.reason, skb->protocol, e->head.proto, e->data.flags);
 	return skb_drop_end(ctx, e);
 }

@@ -46,8 +46,8 @@ QDISC_KIND(qdisc_tbf, "tbf");
 /* --- skbdrop --- */
 
 static const struct output_column skbdrop_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},    {"dev"},   {"proto"}, {"laddr"},
-	{"lport"},           {"raddr"}, {"rport"}, {"reason"}, {"bytes"}, {},
+	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},    {"dev"},     {"proto"}, {"laddr"},
+	{"lport"},           {"raddr"}, {"rport"}, {"reason"}, {"counter"}, {"bytes"}, {},
 };
 
 static const char *const skbdrop_examples[] = {
@@ -55,6 +55,8 @@ static const char *const skbdrop_examples[] = {
 	"packets that the kernel throws away: whose, which and why",
 	"nest skbdrop --count --by reason,dev 10",
 	"how many for which reason, every ten seconds",
+	"nest skbdrop --where 'counter == UdpRcvbufErrors'",
+	"nstat says that UdpRcvbufErrors grows: which packets, whose socket",
 	"nest skbdrop --stack",
 	"and the functions that did it",
 	NULL,
@@ -64,7 +66,9 @@ static const struct tool skbdrop_tool = {
 	.name = "skbdrop",
 	.layer = "device",
 	.summary = "packets that the kernel throws away, and why",
-	.description = "Of any protocol. REASON is the kernel's own word; NOT_SPECIFIED where it has none.",
+	.description =
+		"Of any protocol. REASON is the kernel's own word; NOT_SPECIFIED where it has none. COUNTER is the "
+		"one of nstat that moved with it, where one does for sure.",
 	.examples = skbdrop_examples,
 	.events = {"skb.drop"},
 	/* What is left of a FIN once its data was read has no bytes: nothing is lost with it. */
