@@ -51,10 +51,10 @@ static const char *const examples[] = {
 static const struct command limits_command = {
 	.name = "limits",
 	.summary = "what can run out: memory, ports, files, queues, tables",
-	.description = "Figures of the host and of each namespace are always shown; processes (descriptors), listeners "
-		       "(connections that wait "
-		       "to be accepted) and remote addresses (local ports) when at least half is used. -w names the "
-		       "setting behind each.",
+	.description =
+		"Figures of the host and of each namespace are always shown; processes (descriptors), listeners "
+		"(connections that wait to be accepted) and remote addresses (local ports) when at least half is "
+		"used, and always the one that is nearest to its limit. -w names the setting behind each.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -2,7 +2,10 @@
 /* nest links: interfaces and their counters; with -q the queues in front of them. */
 #include <string.h>
 
+#include "base/map.h"
 #include "cmd/snapshot_view.h"
+#include "snapshot/delta.h"
+#include "snapshot/ethtool.h"
 #include "snapshot/link.h"
 #include "snapshot/qdisc.h"
 
@@ -12,6 +15,7 @@ struct config {
 	const char *dev;
 	bool queues;
 	bool addresses;
+	bool details;
 	uint64_t interval_ns;
 	uint64_t count;
 };
@@ -21,6 +25,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, queues, FLAG, "queues", 'q', NULL,
 	       "the queues in front of interfaces (qdiscs and classes)"),
 	OPTION(struct config, addresses, FLAG, "addresses", 'a', NULL, "the addresses of interfaces"),
+	OPTION(struct config, details, FLAG, "details", 'e', NULL,
+	       "what the driver tells: driver, rings, queues, coalescing, offloads, its own counters (as ethtool)"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
@@ -28,20 +34,108 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
+/* What an interface did between two looks: a second part beside its record. */
+struct link_move {
+	double rx_rate, tx_rate;
+	double rx_packet_rate, tx_packet_rate;
+	double util;
+	double saturation;
+	double error_rate;
+};
+
+static const struct field link_move_fields[] = {
+	FIELD(struct link_move, rx_rate, RATIO, "bytes received, a second", .unit = "B/s"),
+	FIELD(struct link_move, tx_rate, RATIO, "bytes sent, a second", .unit = "B/s"),
+	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received, a second", .unit = "/s"),
+	FIELD(struct link_move, tx_packet_rate, RATIO, "packets sent, a second", .unit = "/s"),
+	FIELD(struct link_move, util, RATIO,
+	      "used part of the speed, of the busier direction; unknown without a speed"),
+	FIELD(struct link_move, saturation, RATIO, "packets a second for which there was no room (drops, overruns)",
+	      .unit = "/s"),
+	FIELD(struct link_move, error_rate, RATIO, "faults a second, of both directions", .unit = "/s"),
+};
+RECORD_TYPE(link_move_type, "link_move", struct link_move, link_move_fields, "what an interface did");
+
+struct run {
+	const struct config *config;
+	struct map before; /* struct place -> struct link_record */
+	uint64_t time_ns;
+	uint64_t now_ns;
+};
+
+struct place {
+	uint32_t netns;
+	uint32_t ifindex;
+};
+
+/* The share of the link; where both directions share it, of both together. */
+static double used_share(const struct link_record *link, double rx_rate, double tx_rate)
+{
+	double rate = link->duplex == 0 ? rx_rate + tx_rate : max_of(rx_rate, tx_rate);
+
+	return link->speed == UINT64_MAX || link->speed == 0 ? __builtin_nan("") : rate * 8 / (double)link->speed;
+}
+
+static struct link_move move_of(struct run *run, const struct link_record *link)
+{
+	struct place place = {link->netns, link->ifindex};
+	uint64_t span = run->now_ns - run->time_ns;
+	struct link_record *before;
+	struct link_move move;
+	bool is_new;
+
+	for (uint32_t i = 0; i < link_move_type.field_count; i++)
+		field_set_unknown(&link_move_fields[i], &move);
+	before = map_put(&run->before, &place, &is_new);
+	if (!before)
+		return move;
+#define RATE(member) counter_rate(counter_delta(before->member, link->member), span)
+	if (!is_new && run->time_ns) {
+		move.rx_rate = RATE(rx_bytes);
+		move.tx_rate = RATE(tx_bytes);
+		move.rx_packet_rate = RATE(rx_packets);
+		move.tx_packet_rate = RATE(tx_packets);
+		move.util = used_share(link, move.rx_rate, move.tx_rate);
+		move.saturation = RATE(rx_dropped) + RATE(tx_dropped) + RATE(rx_missed_errors) + RATE(rx_fifo_errors) +
+				  RATE(tx_fifo_errors);
+		move.error_rate = RATE(rx_errors) + RATE(tx_errors) + RATE(collisions);
+	}
+#undef RATE
+	*before = *link;
+	return move;
+}
+
 static uint64_t show_links(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = context;
+	struct run *run = context;
+	const struct config *config = run->config;
 	uint64_t shown = 0;
 
-	snapshot_each(snapshot, link_type, const struct link_record, link)
+	run->now_ns = snapshot->begin_boot_ns;
+	snapshot_each(snapshot, link_type, const struct link_record, link) {
+		struct link_move move = move_of(run, link);
+
 		if (!config->dev || strcmp(config->dev, link->dev) == 0)
-			shown += output_record(output, &RECORD_OF(link));
+			shown += output_record(output, &(struct record){.parts = {link, &move}});
+	}
+	run->time_ns = run->now_ns;
+	return shown;
+}
+
+static uint64_t show_details(const struct snapshot *snapshot, struct output *output, void *context)
+{
+	const struct config *config = ((struct run *)context)->config;
+	uint64_t shown = 0;
+
+	snapshot_each(snapshot, link_detail_type, const struct link_detail_record, detail)
+		if (!config->dev || strcmp(config->dev, detail->dev) == 0)
+			shown += output_record(output, &RECORD_OF(detail));
 	return shown;
 }
 
 static uint64_t show_addresses(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = context;
+	const struct config *config = ((struct run *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, address_type, const struct address_record, address)
@@ -53,7 +147,7 @@ static uint64_t show_addresses(const struct snapshot *snapshot, struct output *o
 /* The classes of an interface below its queues. */
 static uint64_t show_queues(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = context;
+	const struct config *config = ((struct run *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, qdisc_type, const struct qdisc_record, qdisc)
@@ -65,45 +159,65 @@ static uint64_t show_queues(const struct snapshot *snapshot, struct output *outp
 	return shown;
 }
 
+/* What is shown, by the option that asked for it. */
+struct kind {
+	const struct record_type *types[3];
+	struct shape shape;
+	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
+};
+
+static struct kind choose(const struct config *config)
+{
+	if (config->queues)
+		return (struct kind){{&qdisc_type, &class_type}, {1, {&qdisc_type}}, show_queues};
+	if (config->addresses)
+		return (struct kind){{&address_type}, {1, {&address_type}}, show_addresses};
+	if (config->details)
+		return (struct kind){{&link_detail_type}, {1, {&link_detail_type}}, show_details};
+	/* One look has no rates. */
+	return (struct kind){{&link_type}, {config->interval_ns ? 2 : 1, {&link_type, &link_move_type}}, show_links};
+}
+
 static int run(const void *data)
 {
-	static const struct record_type *const link_types[] = {&link_type, NULL};
-	static const struct record_type *const address_types[] = {&address_type, NULL};
-	static const struct record_type *const queue_types[] = {&qdisc_type, &class_type, NULL};
-	static const struct shape link_shape = {1, {&link_type}}, queue_shape = {1, {&qdisc_type}};
-	static const struct shape address_shape = {1, {&address_type}};
+	static const char *const rate_columns[] = {"dev",       "speed",          "rx_rate", "rx_packet_rate",
+						   "tx_rate",   "tx_packet_rate", "util",    "saturation",
+						   "error_rate"};
 	const struct config *config = data;
-	struct look look = {
-		.command = "links",
-		.options = &config->look,
-		.output = &config->output,
-		.shape = &link_shape,
-		.types = link_types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
-		.show = show_links,
-		.context = (void *)config,
-	};
+	struct run state = {.config = config,
+			    .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
+	struct output_options output = config->output;
+	struct kind kind = choose(config);
+	int code;
 
-	if (config->queues && config->addresses) {
-		log_error("links: only one of --queues and --addresses");
+	if (config->queues + config->addresses + config->details > 1) {
+		log_error("links: only one of --queues, --addresses and --details");
 		return EXIT_USAGE;
 	}
-	if (config->queues) {
-		look.shape = &queue_shape;
-		look.types = queue_types;
-		look.show = show_queues;
-	} else if (config->addresses) {
-		look.shape = &address_shape;
-		look.types = address_types;
-		look.show = show_addresses;
-	}
-	return look_run(&look);
+	if (kind.shape.count > 1 && !output_shows_all(&output) && !output.format && output.show.count == 0)
+		output.show = (struct text_list){ARRAY_SIZE(rate_columns), (char **)rate_columns};
+	code = look_run(&(struct look){
+		.command = "links",
+		.options = &config->look,
+		.output = &output,
+		.shape = &kind.shape,
+		.types = kind.types,
+		.interval_ns = config->interval_ns,
+		.count = config->count,
+		.show = kind.show,
+		.context = &state,
+	});
+	map_done(&state.before);
+	return code;
 }
 
 static const char *const examples[] = {
 	"nest links --where 'rx_dropped > 0 or tx_dropped > 0'",
 	"interfaces that ever dropped a packet",
+	"nest links 1",
+	"rates, utilisation, saturation and errors of each interface, every second",
+	"nest links -e -i eth0 --where 'part == ring or part == driver'",
+	"driver, rings and queues of an interface, as ethtool shows them",
 	"nest links -q --where 'qlen > 0' 1",
 	"queues in which packets wait, every second",
 	NULL,
@@ -112,9 +226,12 @@ static const char *const examples[] = {
 static const struct command links_command = {
 	.name = "links",
 	.summary = "interfaces, their queues and addresses, with all counters",
-	.description = "One row an interface; the counters are those since it came into being. With -q one row a queue "
-		       "or class "
-		       "instead: what waits in it, what it dropped, and the limits that it was given.",
+	.description =
+		"One row an interface; the counters are those since it came into being. With an interval: how fast "
+		"they "
+		"move, and how near the interface is to its speed.\n\n"
+		"With -q one row a queue or class instead: what waits in it, what it dropped, and the limits that it "
+		"was given. With -e one row for each thing that the driver tells.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -5,13 +5,14 @@
 
 #include "base/map.h"
 #include "snapshot/conntrack.h"
+#include "snapshot/host.h"
 #include "snapshot/limit.h"
 #include "snapshot/memory.h"
 #include "snapshot/process.h"
 #include "snapshot/scan.h"
 #include "snapshot/socket.h"
 
-/* Rows that can be many (a process, a listener, a destination) are shown from this share on. */
+/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each kind. */
 #define NOTABLE          0.5
 #define DESTINATIONS_MAX 65536
 
@@ -45,6 +46,24 @@ static void add(struct snapshot *snapshot, const struct host_limit_record *limit
 static uint64_t wide(uint32_t value)
 {
 	return value == UINT32_MAX ? UINT64_MAX : value;
+}
+
+/* The fullest of its kind so far; what is notable has a row of its own. */
+struct fullest {
+	double share;
+	const void *record;
+};
+
+/* Whether this one is notable; else it may be the fullest. */
+static bool weigh(struct fullest *fullest, uint64_t used, uint64_t max, const void *record)
+{
+	double share = max ? (double)used / (double)max : 0;
+
+	if (max == 0 || used == UINT64_MAX || max == UINT64_MAX)
+		return false;
+	if (!fullest->record || share > fullest->share)
+		*fullest = (struct fullest){share, record};
+	return share >= NOTABLE;
 }
 
 static void add_memory(struct snapshot *snapshot)
@@ -84,8 +103,21 @@ static void add_memory(struct snapshot *snapshot)
 							  .raise = "net.netfilter.nf_conntrack_max"});
 }
 
+static void add_process(struct snapshot *snapshot, const struct process_record *p)
+{
+	char of[64];
+	int n = snprintf(of, sizeof(of), "%.16s (%u)", p->comm, p->pid);
+
+	add(snapshot, &(struct host_limit_record){.limit = "process-files",
+						  .of = snapshot_text(snapshot, of, (size_t)n),
+						  .used = p->fds,
+						  .max = p->fd_max,
+						  .raise = "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)"});
+}
+
 static void add_files(struct snapshot *snapshot)
 {
+	struct fullest fullest = {};
 	const char *text;
 	uint64_t used, max;
 
@@ -95,36 +127,138 @@ static void add_files(struct snapshot *snapshot)
 			add(snapshot, &(struct host_limit_record){
 					      .limit = "open-files", .used = used, .max = max, .raise = "fs.file-max"});
 	}
-	snapshot_each(snapshot, process_type, const struct process_record, p) {
-		char of[64];
-		int n;
+	snapshot_each(snapshot, process_type, const struct process_record, p)
+		if (weigh(&fullest, wide(p->fds), wide(p->fd_max), p))
+			add_process(snapshot, p);
+	if (fullest.record && fullest.share < NOTABLE)
+		add_process(snapshot, fullest.record);
+}
 
-		if (p->fds == UINT32_MAX || p->fd_max == UINT32_MAX || (double)p->fds < NOTABLE * (double)p->fd_max)
-			continue;
-		n = snprintf(of, sizeof(of), "%.16s (%u)", p->comm, p->pid);
-		add(snapshot, &(struct host_limit_record){.limit = "process-files",
-							  .of = snapshot_text(snapshot, of, (size_t)n),
-							  .used = p->fds,
-							  .max = p->fd_max,
-							  .raise = "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)"});
-	}
+static void add_listener(struct snapshot *snapshot, const struct socket_record *s)
+{
+	_cleanup_buf_ struct buf of = BUF_INIT(128);
+
+	endpoint_format(&(struct endpoint){s->laddr, s->lport}, &of);
+	add(snapshot, &(struct host_limit_record){.netns = s->netns,
+						  .limit = "accept-queue",
+						  .of = snapshot_text(snapshot, buf_text(&of), of.len),
+						  .used = s->backlog,
+						  .max = s->backlog_max,
+						  .raise = "listen() and net.core.somaxconn"});
 }
 
 static void add_listeners(struct snapshot *snapshot)
 {
-	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
-		_cleanup_buf_ struct buf of = BUF_INIT(128);
+	struct fullest fullest = {};
 
-		if (s->state != SOCKET_LISTEN || s->backlog == UINT32_MAX ||
-		    (double)s->backlog < NOTABLE * (double)s->backlog_max)
+	snapshot_each(snapshot, socket_type, const struct socket_record, s)
+		if (s->state == SOCKET_LISTEN && weigh(&fullest, wide(s->backlog), wide(s->backlog_max), s))
+			add_listener(snapshot, s);
+	if (fullest.record && fullest.share < NOTABLE)
+		add_listener(snapshot, fullest.record);
+}
+
+/* A number out of a file, and nothing else in it. */
+static uint64_t read_number(struct snapshot *snapshot, const char *path)
+{
+	const char *text;
+	uint64_t value;
+
+	if (snapshot_read(snapshot, path) < 0)
+		return UINT64_MAX;
+	text = buf_text(&snapshot->text);
+	return scan_u64(&text, &value) ? value : UINT64_MAX;
+}
+
+/* Entries are counted for the whole host, and only the first namespace tells of them: names, then columns, hexadecimal. */
+static uint64_t read_entries(struct snapshot *snapshot, const char *path)
+{
+	const char *text;
+	uint64_t value;
+
+	if (snapshot_read(snapshot, path) < 0)
+		return UINT64_MAX;
+	text = buf_text(&snapshot->text);
+	return scan_next_line(&text) && scan_hex(&text, &value) ? value : UINT64_MAX;
+}
+
+static void add_neighbours(struct snapshot *snapshot)
+{
+	static const struct {
+		struct host_limit_record row;
+		const char *stat, *path;
+	} tables[] = {
+		{{.limit = "neighbours-ipv4", .raise = "net.ipv4.neigh.default.gc_thresh3"},
+		 "/proc/thread-self/net/stat/arp_cache",
+		 "/proc/sys/net/ipv4/neigh/default/gc_thresh3"},
+		{{.limit = "neighbours-ipv6", .raise = "net.ipv6.neigh.default.gc_thresh3"},
+		 "/proc/thread-self/net/stat/ndisc_cache",
+		 "/proc/sys/net/ipv6/neigh/default/gc_thresh3"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		struct host_limit_record row = tables[i].row;
+
+		row.used = read_entries(snapshot, tables[i].stat);
+		row.max = read_number(snapshot, tables[i].path);
+		add(snapshot, &row);
+	}
+}
+
+/* The fullest of the queues between the interrupt and the protocols. */
+static void add_backlog(struct snapshot *snapshot)
+{
+	uint64_t max = read_number(snapshot, "/proc/sys/net/core/netdev_max_backlog"), used = UINT64_MAX;
+	uint32_t cpu = 0;
+	char of[24];
+	int n;
+
+	snapshot_each(snapshot, softnet_type, const struct softnet_record, softnet)
+		if (softnet->backlog != UINT32_MAX && (used == UINT64_MAX || softnet->backlog > used)) {
+			used = softnet->backlog;
+			cpu = softnet->cpu;
+		}
+	n = snprintf(of, sizeof(of), "cpu %u", cpu);
+	add(snapshot, &(struct host_limit_record){.limit = "receive-backlog",
+						  .of = snapshot_text(snapshot, of, (size_t)n),
+						  .used = used,
+						  .max = max,
+						  .raise = "net.core.netdev_max_backlog"});
+}
+
+/* Memory of fragments that wait for the rest of their packet; both settings are the namespace's own. */
+static void add_fragments(struct snapshot *snapshot)
+{
+	static const struct {
+		struct host_limit_record row;
+		const char *stat, *word, *path;
+	} kinds[] = {
+		{{.limit = "fragments-ipv4", .raise = "net.ipv4.ipfrag_high_thresh"},
+		 "/proc/thread-self/net/sockstat",
+		 "FRAG:",
+		 "/proc/sys/net/ipv4/ipfrag_high_thresh"},
+		{{.limit = "fragments-ipv6", .raise = "net.ipv6.ip6frag_high_thresh"},
+		 "/proc/thread-self/net/sockstat6",
+		 "FRAG6:",
+		 "/proc/sys/net/ipv6/ip6frag_high_thresh"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct host_limit_record row = kinds[i].row;
+		const char *line;
+
+		row.netns = snapshot->netns;
+		row.used = UINT64_MAX;
+		row.max = read_number(snapshot, kinds[i].path);
+		if (snapshot_read(snapshot, kinds[i].stat) < 0)
 			continue;
-		endpoint_format(&(struct endpoint){s->laddr, s->lport}, &of);
-		add(snapshot, &(struct host_limit_record){.netns = s->netns,
-							  .limit = "accept-queue",
-							  .of = snapshot_text(snapshot, buf_text(&of), of.len),
-							  .used = s->backlog,
-							  .max = s->backlog_max,
-							  .raise = "listen() and net.core.somaxconn"});
+		line = strstr(buf_text(&snapshot->text), kinds[i].word);
+		line = line ? strstr(line, "memory ") : NULL;
+		if (line)
+			line += strlen("memory ");
+		if (!line || !scan_u64(&line, &row.used))
+			row.used = UINT64_MAX;
+		add(snapshot, &row);
 	}
 }
 
@@ -136,20 +270,21 @@ struct target {
 	uint32_t netns;
 };
 
-static void add_ports(struct snapshot *snapshot)
+static void add_target(struct snapshot *snapshot, const struct target *target, uint64_t used, uint64_t max)
 {
-	_cleanup_(map_done) struct map used = MAP_INIT(sizeof(struct target), sizeof(uint64_t), DESTINATIONS_MAX);
-	const char *text;
-	uint64_t low, high;
-	const void *key;
-	size_t at = 0;
-	void *value;
+	_cleanup_buf_ struct buf of = BUF_INIT(128);
 
-	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") < 0)
-		return;
-	text = buf_text(&snapshot->text);
-	if (!scan_u64(&text, &low) || !scan_u64(&text, &high) || high < low)
-		return;
+	endpoint_format(&(struct endpoint){target->raddr, target->rport}, &of);
+	add(snapshot, &(struct host_limit_record){.netns = target->netns,
+						  .limit = "local-ports",
+						  .of = snapshot_text(snapshot, buf_text(&of), of.len),
+						  .used = used,
+						  .max = max,
+						  .raise = "net.ipv4.ip_local_port_range"});
+}
+
+static void count_targets(const struct snapshot *snapshot, uint64_t low, uint64_t high, struct map *used)
+{
 	snapshot_each(snapshot, socket_type, const struct socket_record, s) {
 		struct target target;
 		uint64_t *count;
@@ -162,25 +297,34 @@ static void add_ports(struct snapshot *snapshot)
 		target.rport = s->rport;
 		target.proto = s->proto;
 		target.netns = s->netns;
-		count = map_put(&used, &target, NULL);
+		count = map_put(used, &target, NULL);
 		if (count)
 			(*count)++;
 	}
-	while (map_next(&used, &at, &key, &value)) {
-		const struct target *target = key;
-		_cleanup_buf_ struct buf of = BUF_INIT(128);
-		uint64_t count = *(uint64_t *)value;
+}
 
-		if ((double)count < NOTABLE * (double)(high - low + 1))
-			continue;
-		endpoint_format(&(struct endpoint){target->raddr, target->rport}, &of);
-		add(snapshot, &(struct host_limit_record){.netns = target->netns,
-							  .limit = "local-ports",
-							  .of = snapshot_text(snapshot, buf_text(&of), of.len),
-							  .used = count,
-							  .max = high - low + 1,
-							  .raise = "net.ipv4.ip_local_port_range"});
-	}
+static void add_ports(struct snapshot *snapshot)
+{
+	_cleanup_(map_done) struct map used = MAP_INIT(sizeof(struct target), sizeof(uint64_t), DESTINATIONS_MAX);
+	struct fullest fullest = {};
+	const char *text;
+	uint64_t low, high, max;
+	const void *key;
+	size_t at = 0;
+	void *value;
+
+	if (snapshot_read(snapshot, "/proc/sys/net/ipv4/ip_local_port_range") < 0)
+		return;
+	text = buf_text(&snapshot->text);
+	if (!scan_u64(&text, &low) || !scan_u64(&text, &high) || high < low)
+		return;
+	max = high - low + 1;
+	count_targets(snapshot, low, high, &used);
+	while (map_next(&used, &at, &key, &value))
+		if (weigh(&fullest, *(uint64_t *)value, max, key))
+			add_target(snapshot, key, *(uint64_t *)value, max);
+	if (fullest.record && fullest.share < NOTABLE)
+		add_target(snapshot, fullest.record, *(uint64_t *)map_get(&used, fullest.record), max);
 }
 
 static int collect_host(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
@@ -190,19 +334,23 @@ static int collect_host(struct snapshot *snapshot, const struct snapshot_request
 	add_memory(snapshot);
 	add_files(snapshot);
 	add_listeners(snapshot);
+	add_neighbours(snapshot);
+	add_backlog(snapshot);
 	return 0;
 }
 
-/* The range of ports is the namespace's own, and so must be read inside it. */
+/* These settings are the namespace's own, and so must be read inside it. */
 static int collect_ports(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	(void)request;
 	(void)why;
 	add_ports(snapshot);
+	add_fragments(snapshot);
 	return 0;
 }
 
-static const struct record_type *const needs[] = {&socket_type, &process_type, &memory_type, &conntrack_type, NULL};
+static const struct record_type *const needs[] = {&socket_type,    &process_type, &memory_type,
+						  &conntrack_type, &softnet_type, NULL};
 static const struct record_type *const types[] = {&host_limit_type, NULL};
 
 static const struct snapshot_source limit_source = {
@@ -217,7 +365,7 @@ SNAPSHOT_SOURCE(limit_source);
 
 static const struct snapshot_source limit_ports_source = {
 	.name = "limit-ports",
-	.lost = "whether local ports run out",
+	.lost = "whether local ports and the memory for fragments run out",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/map.h"
 #include "snapshot/link.h"
 
 static const struct enum_name flag_items[] = {
@@ -244,6 +245,51 @@ static void ask_speed(int fd, struct link_record *link)
 		link->duplex = settings->duplex;
 }
 
+/* What a driver said. It does not change while the link stays up, and so is asked once. */
+struct known_key {
+	uint32_t netns;
+	uint32_t ifindex;
+};
+
+struct known_speed {
+	uint64_t speed;
+	uint32_t carrier_changes;
+	uint8_t duplex;
+	char dev[16];
+};
+
+struct link_state {
+	struct map speeds;
+};
+
+static void release_links(void *state)
+{
+	map_done(&((struct link_state *)state)->speeds);
+}
+
+static void find_speed(struct link_state *state, int fd, struct link_record *link)
+{
+	struct known_key key = {link->netns, link->ifindex};
+	struct known_speed *known;
+	bool is_new;
+
+	if (!state->speeds.key_size)
+		state->speeds = MAP_INIT(sizeof(struct known_key), sizeof(struct known_speed), 65536);
+	known = map_put(&state->speeds, &key, &is_new);
+	if (known && !is_new && known->carrier_changes == link->carrier_changes &&
+	    memcmp(known->dev, link->dev, sizeof(link->dev)) == 0) {
+		link->speed = known->speed;
+		link->duplex = known->duplex;
+		return;
+	}
+	ask_speed(fd, link);
+	if (!known)
+		return;
+	*known = (struct known_speed){
+		.speed = link->speed, .carrier_changes = link->carrier_changes, .duplex = link->duplex};
+	memcpy(known->dev, link->dev, sizeof(link->dev));
+}
+
 static int collect_links(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &link_type);
@@ -255,13 +301,13 @@ static int collect_links(struct snapshot *snapshot, const struct snapshot_reques
 	_cleanup_close_ int fd = -1;
 	int r;
 
+	(void)request;
 	r = nl_ask(snapshot, &question, why);
-	/* The speed of a link does not change between one sample and the next. */
-	if (r < 0 || request->repeated)
+	if (r < 0)
 		return r;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	for (size_t i = from; fd >= 0 && i < table->count; i++)
-		ask_speed(fd, (struct link_record *)table->items + i);
+		find_speed(snapshot_state(snapshot), fd, (struct link_record *)table->items + i);
 	return 0;
 }
 
@@ -294,7 +340,9 @@ static const struct snapshot_source link_source = {
 	.types = link_types,
 	.stage = STAGE_COUNTERS,
 	.per_netns = true,
+	.state_size = sizeof(struct link_state),
 	.collect = collect_links,
+	.release = release_links,
 };
 SNAPSHOT_SOURCE(link_source);
 
