@@ -54,7 +54,9 @@ struct stage_row {
 
 struct stage_rows {
 	VEC(struct stage_row) rows;
-	unsigned first_octave, end_octave; /* of the little histograms: the same for all rows */
+	/* Slots of the little histograms, the same for all rows: those from first to end, and before them zero if there was one. */
+	unsigned first_octave, end_octave;
+	bool with_zero;
 	VEC(struct hist_slot) slots;
 };
 

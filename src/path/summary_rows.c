@@ -84,17 +84,29 @@ static const struct spread *spread_of(const struct summary_group *group, uint8_t
 	return stage ? &group->stages[stage] : &group->total;
 }
 
-/* One letter a power of two; what occurred at all is seen. */
-static void draw_spread(struct stage_row *row, const struct hist_slot *slots, const struct stage_rows *rows, bool utf8)
+/* Which octaves the columns of the little histograms are; returns how many. */
+static unsigned choose_octaves(const struct stage_rows *rows, unsigned *octaves)
+{
+	unsigned count = 0;
+
+	if (rows->with_zero)
+		octaves[count++] = 0;
+	for (unsigned i = rows->first_octave; i < rows->end_octave; i++)
+		octaves[count++] = i;
+	return count;
+}
+
+/* One letter a column; what occurred at all is seen. */
+static void draw_spread(struct stage_row *row, const struct hist_slot *slots, unsigned count, bool utf8)
 {
 	static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char *const letters[] = {" ", ".", ".", ":", ":", "+", "+", "#", "#"};
 	uint64_t most = 1;
 	char *at = row->spread;
 
-	for (unsigned i = rows->first_octave; i < rows->end_octave; i++)
+	for (unsigned i = 0; i < count; i++)
 		most = max_of(most, slots[i].count);
-	for (unsigned i = rows->first_octave; i < rows->end_octave; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		double level = (double)slots[i].count * 8 / (double)most;
 		unsigned step = slots[i].count ? max_of((unsigned)(level + 0.5), 1u) : 0;
 		const char *mark = (utf8 ? blocks : letters)[step];
@@ -109,17 +121,35 @@ static void draw_spread(struct stage_row *row, const struct hist_slot *slots, co
 static void draw_spreads(const struct summary_group *group, bool utf8, struct stage_rows *rows)
 {
 	struct hist_slot slots[SPREAD_OCTAVES];
+	unsigned octaves[SPREAD_OCTAVES], count = choose_octaves(rows, octaves);
 
 	vec_each(&rows->rows, row) {
 		if (row->count == UINT64_MAX)
 			continue;
 		(void)spread_octaves(spread_of(group, row->stage), slots);
-		draw_spread(row, slots, rows, utf8);
+		for (unsigned i = 0; i < count; i++)
+			slots[i] = slots[octaves[i]];
+		draw_spread(row, slots, count, utf8);
 		/* Where they are for now; the vector may still move. */
-		row->hist = (struct list){NULL, rows->end_octave - rows->first_octave};
-		for (unsigned i = rows->first_octave; i < rows->end_octave; i++)
+		row->hist = (struct list){NULL, count};
+		for (unsigned i = 0; i < count; i++)
 			vec_push(&rows->slots, slots[i]);
 	}
+}
+
+/* A stage that took no time at all must not push the others to the right. */
+static void widen(struct stage_rows *rows, const struct spread *spread)
+{
+	struct hist_slot slots[SPREAD_OCTAVES];
+	unsigned end = spread_octaves(spread, slots), first = 1;
+
+	rows->with_zero |= slots[0].count > 0;
+	while (first < end && slots[first].count == 0)
+		first++;
+	if (first >= end)
+		return;
+	rows->first_octave = min_of(rows->first_octave, first);
+	rows->end_octave = max_of(rows->end_octave, end);
 }
 
 static void add_row(const struct summary_group *group, uint8_t stage, struct stage_rows *rows)
@@ -129,8 +159,7 @@ static void add_row(const struct summary_group *group, uint8_t stage, struct sta
 
 	if (spread->count) {
 		fill_row(&row, spread, group);
-		rows->first_octave = min_of(rows->first_octave, hist_log2_index(spread->min));
-		rows->end_octave = max_of(rows->end_octave, hist_log2_index(spread->max) + 1);
+		widen(rows, spread);
 	} else if (group->hidden[stage]) {
 		fill_unseen(&row);
 	} else {
@@ -227,6 +256,20 @@ static void add_unseen(const struct summary_group *group, struct buf *out)
 				       group->hidden[i]);
 }
 
+static void add_legend(const struct stage_rows *rows, struct buf *out)
+{
+	bool any = rows->end_octave > rows->first_octave;
+
+	buf_add_text(out, rows->with_zero ? "spread: zero" : "spread:");
+	if (!any)
+		return;
+	buf_add_text(out, rows->with_zero ? ", then from " : " from ");
+	format_add_duration(out, (int64_t)hist_log2_slot(rows->first_octave).lo);
+	buf_add_text(out, " to ");
+	format_add_duration(out, (int64_t)hist_log2_slot(rows->end_octave - 1).hi);
+	buf_add_text(out, ", each column twice the one before");
+}
+
 static void print_group(const struct summary *summary, const struct summary_group *group, struct out *out)
 {
 	_cleanup_buf_ struct buf title = BUF_INIT(4096), words = BUF_INIT(4096), unseen = BUF_INIT(4096);
@@ -242,11 +285,7 @@ static void print_group(const struct summary *summary, const struct summary_grou
 	summary_rows(group, out->utf8, &rows);
 	list_print(out, &table_type, &(struct list){rows.rows.items, (uint32_t)rows.rows.count});
 	buf_clear(&words);
-	buf_add_text(&words, "spread: from ");
-	format_add_duration(&words, (int64_t)hist_log2_slot(rows.first_octave).lo);
-	buf_add_text(&words, " to ");
-	format_add_duration(&words, (int64_t)hist_log2_slot(rows.end_octave - 1).hi);
-	buf_add_text(&words, ", each column twice the one before");
+	add_legend(&rows, &words);
 	print_line(out, OUT_DIM, buf_text(&words));
 	add_unseen(group, &unseen);
 	if (unseen.len) {

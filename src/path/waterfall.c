@@ -164,12 +164,14 @@ static void add_bar(const struct drawing *d, const struct journey_stage *stage)
 {
 	static const enum out_style styles[] = {OUT_YELLOW, OUT_RED, OUT_CYAN, OUT_GREEN};
 	uint64_t at = stage_offset(d->journey, stage);
-	/* A stage that took next to no time is seen, too. */
+	/* A stage that took little time is seen, too; one that took none is not. */
 	unsigned from = min_of(place(d, at), d->bar - 1),
 		 to = min_of(max_of(place(d, at + stage->ns), from + 1), d->bar);
 	bool waits = stage_kind(stage) == STAGE_WAITS;
 	struct buf *line = &d->out->pending;
 
+	if (stage->ns == 0)
+		return;
 	buf_add_fill(line, ' ', from);
 	buf_add_text(line, out_style_on(d->out, styles[stage_kind(stage)]));
 	for (unsigned i = from; i < to; i++)
@@ -194,6 +196,8 @@ static void print_stage(const struct drawing *d, const struct journey_stage *sta
 	buf_add_text(line, widest ? out_style_off(d->out, OUT_BOLD) : "");
 	buf_add_text(line, " ");
 	add_bar(d, stage);
+	while (line->len && line->data[line->len - 1] == ' ')
+		line->data[--line->len] = '\0';
 	out_end_line(d->out);
 }
 

@@ -46,7 +46,11 @@ TEST(waterfall_of_what_is_not_known)
 	journey_add(&journey, PATH_DRIVER, 0, UINT16_MAX, 0);
 	free(text);
 	text = draw(&journey, true, 80);
-	CHECK_HAS_TEXT(text, "   driver         0ns     0ns   - -        █\n");
+	CHECK_HAS_TEXT(text, "   driver         0ns     0ns   - -\n");
+	journey_add(&journey, PATH_COMPLETION, 1, 0, PATH_SOFT);
+	free(text);
+	text = draw(&journey, true, 80);
+	CHECK_HAS_TEXT(text, "   completion     0ns     1ns   0 softirq  ░");
 }
 
 TEST(waterfall_bars_stay_within_the_line)
@@ -414,6 +418,34 @@ TEST(figures_as_a_table)
 		"ack        4 91.3%  250us  250us  250us  250us          -          #\n"
 		"total      4  100%  274us  274us  274us  274us          -           #\n"
 		"spread: from 256ns to 524us, each column twice the one before\n");
+	summary_done(&summary);
+}
+
+TEST(zero_has_a_column_of_its_own)
+{
+	struct summary summary;
+	struct stage_rows rows;
+
+	REQUIRE(summary_init(&summary, NULL, NULL) == 0);
+	for (int i = 0; i < 4; i++) {
+		struct journey journey = journey_received(i < 2 ? 0 : 5000);
+
+		summary_add(&summary, &journey);
+	}
+	summary_rows(summary.groups.items[0], false, &rows);
+	CHECK(rows.with_zero);
+	CHECK_EQ_UINT(hist_log2_slot(rows.first_octave).lo, 256);
+	vec_each(&rows.rows, row) {
+		const struct hist_slot *slots = row->hist.items;
+
+		if (row->stage != PATH_SCHED)
+			continue;
+		CHECK_EQ_TEXT(row->spread, "#    #");
+		CHECK_EQ_UINT(slots[0].hi, 0);
+		CHECK_EQ_UINT(slots[0].count, 2);
+		CHECK_EQ_UINT(slots[5].count, 2);
+	}
+	stage_rows_done(&rows);
 	summary_done(&summary);
 }
 
