@@ -7,10 +7,14 @@ path-check.py FILE share STAGE SECONDS WHICH  of the journeys for which the Pyth
                                               is the journey, n its number from 0), how many of a hundred spent that time,
                                               give or take a fifth, at the stage; "none" when there are fewer than 20
 path-check.py FILE part STAGE PERCENT WHICH   the same, for those that spent at least that part of their time at the stage
+path-check.py FILE times STAGE WHICH          how long they spent there, in us, and in all
 path-check.py FILE count WHICH                how many there are
 path-check.py FILE first                      number of the first byte that was sent
+path-check.py FILE flows                      how many different remote ports there are, and how many journeys each has; 0 when
+                                              they have not the same number
 path-check.py FILE stages WHICH               stages that at least nine of ten have
 """
+import collections
 import json
 import sys
 
@@ -57,10 +61,15 @@ def main(name, what, *rest):
     elif what == "part":
         stage, part, whole = rest[0], float(rest[1]) / 100, chosen(journeys, rest[2])
         percent([j for j in whole if spent(j, stage) >= part * j["total_ns"]], whole)
+    elif what == "times":
+        print(*[f"{spent(j, rest[0]) // 1000}/{j['total_ns'] // 1000}" for j in chosen(journeys, rest[1])])
     elif what == "count":
         print(len(chosen(journeys, rest[0])))
     elif what == "first":
         print(min(journeys, key=lambda j: j["time_ns"])["seq"] + 1)
+    elif what == "flows":
+        flows = collections.Counter(j["rport"] for j in journeys)
+        print(len(flows), max(flows.values()) if len(set(flows.values())) == 1 else 0)
     elif what == "stages":
         whole = chosen(journeys, rest[0])
         seen = [[s["stage"] for s in j["stages"]] for j in whole]

@@ -29,7 +29,7 @@ followed() {
 # host: it runs before all else.
 serve() {
 	: >"$room/server"
-	bg in_ns "$server" "${urgent[@]}" "$load" "$@" >"$room/server"
+	bg nsenter --net="/run/netns/$server" -- "${urgent[@]}" "$load" "$@" >"$room/server"
 	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
 }
 urgent=(chrt -f 20)
@@ -42,7 +42,7 @@ ask() {
 in_stage() {
 	local share
 	share=$("$check" "$journeys" share "$1" "$2" "$3")
-	compare "${share/none/0}" -ge 95 "$4" || diag "$(head -3 "$journeys")"
+	compare "${share/none/0}" -ge 95 "$4" || diag "$("$check" "$journeys" times "$1" "$3")"
 	is "$("$check" "$journeys" sums)" good "$4: stages add up"
 }
 
@@ -77,9 +77,11 @@ done
 in_ns "$client" taskset -c 0 timeout 50 "$load" ask tcp 10.98.0.2 $port 150
 followed
 urgent=(chrt -f 20)
-share=$("$check" "$journeys" part sched 80 "bytes > 100 and lport == $port and n > 30")
-compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' || diag "$(head -3 "$journeys")"
-compare "$("$check" "$journeys" count "any(s['stage'] == 'sched' and (s['note'] or 0) >= 2 for s in stages)")" -ge 100 \
+# Now and then it need not wait; what is slow is slow for that reason.
+share=$("$check" "$journeys" part sched 80 "bytes > 100 and lport == $port and total_ns > 1e6")
+compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' ||
+	diag "$("$check" "$journeys" times sched "bytes > 100")"
+compare "$("$check" "$journeys" count "any(s['stage'] == 'sched' and (s['note'] or 0) >= 2 for s in stages)")" -ge 50 \
 	'and how many could run is told'
 for pid in "${hogs[@]}"; do
 	end_bg "$pid" KILL
@@ -89,7 +91,7 @@ done
 port=$((port + 1))
 follow --rx -N "$server" -P $port
 : >"$room/queue"
-bg in_ns "$server" chrt -f 30 "$load" hold 7 0.03 >"$room/queue"
+bg nsenter --net="/run/netns/$server" -- chrt -f 30 "$load" hold 7 0.03 >"$room/queue"
 queue_pid=$bg_pid
 wait_for 20 grep -q up "$room/queue" || diag 'no queue'
 in_ns "$server" iptables -A INPUT -p tcp --dport $port -j NFQUEUE --queue-num 7
@@ -135,14 +137,15 @@ followed
 first=$("$check" "$journeys" first)
 in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf'
 
-# A small segment waits for the acknowledgement of another, which the peer puts off for 40 ms.
+# A small segment waits for the acknowledgement of another, which the peer puts off for 40 ms and what its timer adds: at
+# 250 ticks a second, 4 to 8 ms.
 port=$((port + 1))
 follow --tx -N "$client" -P $port
 serve slow 10.98.0.2 $port
 ask pair 10.98.0.2 $port 40
 followed
 first=$("$check" "$journeys" first)
-in_stage tcp 0.04 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp"
+in_stage tcp 0.045 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp"
 compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 5 for s in stages)")" -ge 25 \
 	"and that it was Nagle's"
 
@@ -151,8 +154,8 @@ port=$((port + 1))
 in_ns "$client" tc qdisc add dev "$link_dev" root tbf rate 400kbit burst 1260 limit 100000
 serve sink 10.98.0.2 $port
 follow --tx -N "$client" -P $port
-ask burst 10.98.0.2 $port 2 1208 0.07 30
+ask burst 10.98.0.2 $port 1208,1207 0.07 30
 followed
 in_ns "$client" tc qdisc del dev "$link_dev" root
-in_stage qdisc 0.025 "proto == 'udp' and n % 2 == 1" 'a shaper: qdisc'
+in_stage qdisc 0.025 "proto == 'udp' and bytes == 1235" 'a shaper: qdisc'
 finish

@@ -9,7 +9,7 @@ path-load.py late ADDR PORT BYTES SECONDS [RCVBUF]    TCP: waits after a message
 path-load.py push ADDR PORT BYTES COUNT [SNDBUF]      TCP: sends messages, each in one call, waits for the answer's byte
 path-load.py slow ADDR PORT                           TCP: answers every two bytes with two, acknowledges late
 path-load.py pair ADDR PORT COUNT                     TCP: writes two bytes one by one, waits for the answer
-path-load.py burst ADDR PORT COUNT BYTES SECONDS ROUNDS  UDP: so many datagrams at once, so many seconds apart
+path-load.py burst ADDR PORT BYTES,.. SECONDS ROUNDS  UDP: datagrams of these sizes at once, so many seconds apart
 path-load.py sink ADDR PORT                           UDP: reads and says nothing
 path-load.py hog                                      uses a processor
 Servers say `up` when they listen; all end by themselves after a minute.
@@ -162,10 +162,10 @@ def pair(addr, port, count):
             left -= len(sock.recv(left))
 
 
-def burst(addr, port, count, size, seconds, rounds):
+def burst(addr, port, sizes, seconds, rounds):
     sock = connect("udp", addr, int(port))
     for _ in range(int(rounds)):
-        for _ in range(int(count)):
+        for size in sizes.split(","):
             sock.send(b"x" * int(size))
         time.sleep(float(seconds))
 
