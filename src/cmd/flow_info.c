@@ -54,6 +54,8 @@ struct info {
 	uint64_t damaged_bytes;
 	bool complete;
 	bool untimed;
+	bool summarised;
+	uint64_t cut;
 };
 
 static const struct field info_fields[] = {
@@ -75,6 +77,8 @@ static const struct field info_fields[] = {
 	FIELD(struct info, damaged_bytes, BYTES, "of the file that are no part of a trace"),
 	FIELD(struct info, complete, BOOL, "the recording was ended in order and all of it is here"),
 	FIELD(struct info, untimed, BOOL, "only some events carry the time"),
+	FIELD(struct info, summarised, BOOL, "while the program ran: kinds of sessions are here, not events"),
+	FIELD(struct info, cut, COUNT, "calls that the summary had no room for: counted, and in no tree"),
 };
 static RECORD_TYPE(info_type, "flow_info", struct info, info_fields, "a function trace");
 
@@ -197,7 +201,7 @@ static struct info info_of(const struct config *config, const struct flow_trace 
 		.span_ns = flow_span_ns(trace, trace->last_ticks - trace->first_ticks),
 		.events = trace->events,
 		.calls = trace->calls,
-		.threads = trace->thread_count,
+		.threads = trace->summarised ? trace->recorded_threads : trace->thread_count,
 		.processes = process_count(trace),
 		.functions = trace->function_count - 1,
 		.modules = trace->module_count - 1,
@@ -207,6 +211,8 @@ static struct info info_of(const struct config *config, const struct flow_trace 
 		.damaged_bytes = trace->damaged_bytes,
 		.complete = trace->complete,
 		.untimed = trace->untimed,
+		.summarised = trace->summarised,
+		.cut = trace->cut,
 	};
 }
 

@@ -14,6 +14,9 @@
 #include "flow/recording.h"
 #include "flow/trace.h"
 
+/* Where a summary has times if nothing else is said: servers have their handlers so deep. */
+#define SUMMARY_DEPTH 6
+
 struct config {
 	const char *output;
 	struct text_list only;
@@ -31,6 +34,7 @@ struct config {
 	uint64_t args;
 	bool no_sockets;
 	bool paused;
+	bool summary;
 	bool prepare;
 	bool finish;
 	struct command_line command;
@@ -47,6 +51,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, structure, UINT, "structure", 'S', "N",
 	       "read the clock only at sockets and at calls nested at most so deep: much cheaper", .min = 1,
 	       .max = FLOW_STACK_MAX),
+	OPTION(struct config, summary, FLAG, "summary", 0, NULL,
+	       "summarise sessions while the program runs: kinds of sessions and how many, a few megabytes at most"),
 	OPTION(struct config, sample, UINT, "sample", 0, "N", "record one connection of so many", .min = 1,
 	       .max = UINT32_MAX),
 	OPTION(struct config, max_bytes, SIZE, "max-size", 0, "SIZE",
@@ -121,7 +127,10 @@ static int begin(const struct config *config, const char *path)
 		.only = &config->only,
 		.without = &config->without,
 		.max_depth = config->depth,
-		.stamp_depth = config->structure,
+		/* Folding calls that carry the time costs more than writing them. */
+		.stamp_depth = config->structure ? config->structure
+			       : config->summary ? SUMMARY_DEPTH
+						 : 0,
 		.min_ns = config->min_ns,
 		.max_bytes = config->max_bytes,
 		.buffer_bytes = config->buffer_bytes,
@@ -130,6 +139,7 @@ static int begin(const struct config *config, const char *path)
 		.toggle_signal = config->toggle_signal,
 		.no_sockets = config->no_sockets,
 		.paused = config->paused,
+		.summary = config->summary,
 		.command = command,
 	};
 	struct why why = {};
@@ -218,7 +228,9 @@ static int report(const char *path, int status)
 	if (!trace->calls)
 		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions?");
 	log_info("%llu events, %llu lost; %zu threads, %.1f MB in %s", (unsigned long long)trace->events,
-		 (unsigned long long)trace->lost, trace->thread_count, (double)trace->bytes / 1e6, path);
+		 (unsigned long long)trace->lost,
+		 trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count, (double)trace->bytes / 1e6,
+		 path);
 	return r < 0 ? EXIT_IO : EXIT_DONE;
 }
 
@@ -285,8 +297,9 @@ static int run(const void *data)
 			  "names it)");
 		return EXIT_CANNOT_OBSERVE;
 	}
-	if (config->min_ns && config->structure) {
-		log_error("flow record: --min needs the time of every call, and --structure does without it");
+	if (config->min_ns && (config->structure || config->summary)) {
+		log_error(
+			"flow record: --min needs the time of every call, and --structure and --summary do without it");
 		return EXIT_USAGE;
 	}
 	if (config->prepare) {
@@ -308,6 +321,8 @@ static const char *const examples[] = {
 	"a program built with -finstrument-functions, until it ends",
 	"nest flow record -S 6 -X '*rbtree*' -- nginx -g 'daemon off;'",
 	"calls and sockets, the clock only where it matters, without the tree of timers",
+	"nest flow record --summary -o day.trace -- ./server",
+	"no events: kinds of sessions, how many of each and what they called; megabytes after a day",
 	"nest flow record -p 4711 --func 'ngx_http_*' --args 1 -d 5",
 	"chosen functions of a running program, not built for it, with their first argument",
 	"nest flow record --prepare -o /var/log/server.trace",

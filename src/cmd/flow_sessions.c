@@ -67,10 +67,26 @@ static const struct field rest_fields[] = {
 static RECORD_TYPE(rest_type, "flow_rest", struct rest_row, rest_fields,
 		   "calls of a function trace that belong to no session");
 
+/* Of a summary: how many each one stands for comes first. */
+static const struct output_column summary_columns[] = {
+	{.field = "session"},  {.field = "count"},    {.field = "lport"}, {.field = "span_ns"},
+	{.field = "busy_ns"},  {.field = "wait_ns"},  {.field = "calls"}, {.field = "requests"},
+	{.field = "tx_bytes"}, {.field = "rx_bytes"}, {.field = "class"}, {},
+};
+
 static void show_sessions(const struct flow_sessions *s, struct output *output)
 {
 	vec_each(&s->list, session)
 		(void)output_record(output, &RECORD_OF(session));
+}
+
+static uint64_t session_count(const struct flow_sessions *s)
+{
+	uint64_t count = 0;
+
+	vec_each(&s->list, session)
+		count += session->count;
+	return count;
 }
 
 static void show_classes(const struct flow_sessions *s, struct output *output)
@@ -80,7 +96,7 @@ static void show_classes(const struct flow_sessions *s, struct output *output)
 		struct class_row row = {
 			.class = class->class,
 			.sessions = class->sessions,
-			.share = (double)class->sessions / (double)s->list.count,
+			.share = (double)class->sessions / (double)session_count(s),
 			.span_ns = class->median_ns,
 			.calls = example->calls,
 			.distinct = example->distinct,
@@ -117,23 +133,28 @@ static int run(const void *data)
 	struct shape shape = SHAPE_OF(config->classes ? &class_type : config->rest ? &rest_type : &flow_session_type);
 	struct output *output;
 	struct why why = {};
+	bool is_summary;
 	int r;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
+	r = flow_view_open(config->trace, &trace);
+	if (r != EXIT_DONE)
+		return r;
+	is_summary = trace->summarised && !config->classes && !config->rest;
+	if (output_open_columns(&config->output, &shape, is_summary ? summary_columns : NULL, &output, &why) < 0) {
 		log_error("flow sessions: %s", why.text);
 		return EXIT_USAGE;
 	}
-	r = flow_view_open(config->trace, &trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, trace, &sessions);
+	r = flow_view_split(&config->split, trace, &sessions);
 	if (r != EXIT_DONE)
 		return output_close(output) < 0 ? EXIT_IO : r;
 	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
 	r = output_exit_code(output_close(output));
-	log_info("%zu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are of functions that "
-		 "go from one to the next",
-		 sessions->list.count, sessions->classes.count, (unsigned long long)sessions->calls,
-		 (unsigned long long)sessions->rest_calls, (unsigned long long)sessions->dispatch_calls);
+	log_info(
+		"%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are of functions that "
+		"go from one to the next",
+		(unsigned long long)session_count(sessions), sessions->classes.count,
+		(unsigned long long)sessions->calls, (unsigned long long)sessions->rest_calls,
+		(unsigned long long)sessions->dispatch_calls);
 	flow_view_close(trace);
 	return r;
 }

@@ -71,4 +71,6 @@ void flow_view_close(const struct flow_trace *trace)
 {
 	log_info("%llu events, %llu lost%s", (unsigned long long)trace->events, (unsigned long long)trace->lost,
 		 trace->damaged_bytes ? "; part of the file is damaged" : "");
+	if (trace->cut)
+		log_info("%llu calls are in no tree: the summary had no room for them", (unsigned long long)trace->cut);
 }

@@ -114,13 +114,6 @@ static int by_hash(const void *a, const void *b)
 	return one->hash < other->hash ? -1 : one->hash > other->hash;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *one = a, *other = b;
-
-	return *one < *other ? -1 : *one > *other;
-}
-
 static uint64_t hash_step(uint64_t hash, uint32_t fn)
 {
 	hash = (hash ^ fn) * UINT64_C(0xd6e8feb86659fd93);
@@ -225,7 +218,7 @@ static void collect(struct classifier *c)
 			*at = (uint32_t)c->all.count;
 			vec_push(&c->all, (struct places){.shape = session->shape, .first = (uint32_t)i});
 		}
-		c->all.items[*at].sessions++;
+		c->all.items[*at].sessions += (uint32_t)min_of(session->count, (uint64_t)(UINT32_MAX >> 8));
 	}
 	map_done(&index);
 	vec_sort(&c->all, by_frequency);
@@ -312,15 +305,14 @@ static void learn_noise(struct classifier *c, const struct flow_class *class)
 
 static void find_medians(struct flow_sessions *s)
 {
-	VEC(uint64_t) spans = {};
+	VEC(struct flow_weighed) spans = {};
 
 	vec_each(&s->classes, class) {
 		spans.count = 0;
 		vec_each(&s->list, session)
 			if (session->class == class->class)
-				vec_push(&spans, session->span_ns);
-		vec_sort(&spans, by_number);
-		class->median_ns = spans.count ? spans.items[spans.count / 2] : 0;
+				vec_push(&spans, (struct flow_weighed){session->span_ns, session->count});
+		class->median_ns = flow_median(spans.items, spans.count);
 	}
 	vec_done(&spans);
 }

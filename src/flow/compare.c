@@ -433,14 +433,18 @@ static void answer(struct comparison *c)
 static void describe_group(struct compared_group *group, const char *name, const struct flow_sessions *s,
 			   const uint8_t *group_of, uint8_t number)
 {
-	VEC(uint64_t) spans = {};
+	VEC(struct flow_weighed) spans = {};
 
 	*group = (struct compared_group){.name = name};
-	for (size_t i = 0; i < s->list.count; i++)
-		if (group_of[i] == number)
-			vec_push(&spans, s->list.items[i].span_ns);
-	group->sessions = (uint32_t)spans.count;
-	group->median_ns = compare_median(spans.items, spans.count);
+	for (size_t i = 0; i < s->list.count; i++) {
+		const struct flow_session *session = &s->list.items[i];
+
+		if (group_of[i] != number)
+			continue;
+		vec_push(&spans, (struct flow_weighed){session->span_ns, session->count});
+		group->sessions += (uint32_t)min_of(session->count, (uint64_t)(UINT32_MAX - group->sessions));
+	}
+	group->median_ns = flow_median(spans.items, spans.count);
 	vec_done(&spans);
 }
 

@@ -47,12 +47,12 @@ int compare_label(const struct flow_sessions *s, const char *good, const char *b
 /* Half of all sessions took no longer than this. */
 static uint64_t median_span(const struct flow_sessions *s)
 {
-	VEC(uint64_t) spans = {};
+	VEC(struct flow_weighed) spans = {};
 	uint64_t median;
 
 	vec_each(&s->list, session)
-		vec_push(&spans, session->span_ns);
-	median = compare_median(spans.items, spans.count);
+		vec_push(&spans, (struct flow_weighed){session->span_ns, session->count});
+	median = flow_median(spans.items, spans.count);
 	vec_done(&spans);
 	return median;
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "flow/digest.h"
 #include "flow/format.h"
 
 #define FLOW_LIVE_MAGIC   UINT64_C(0x3130455649464e00) /* "\0NFIVE01" */
@@ -40,6 +41,7 @@ struct flow_live {
 	uint64_t max_bytes;   /* of the trace; 0: as large as it takes */
 	uint32_t sample;      /* of so many sockets one is recorded; 0, 1: all */
 	uint32_t sockets_off;
+	uint64_t digest_at; /* where the digest begins: chunks are folded into it, not written; 0: there is none */
 	/* Figures. */
 	uint64_t written_bytes; /* of chunks of events */
 	uint64_t lost;          /* events of threads that found no slot */
@@ -111,6 +113,19 @@ static inline struct flow_slot *flow_slot_at(const struct flow_live *live, uint3
 static inline struct flow_chunk *flow_slot_chunk(const struct flow_slot *slot)
 {
 	return (struct flow_chunk *)((uintptr_t)slot + FLOW_SLOT_CHUNK);
+}
+
+/* Words of a chunk that a slot has room for. What a thread has to remember for the digest stands behind them. */
+static inline uint32_t flow_slot_room(const struct flow_live *live)
+{
+	size_t digest = live->digest_at ? sizeof(struct digest_thread) : 0;
+
+	return (uint32_t)((live->slot_bytes - FLOW_SLOT_PAYLOAD - digest) / sizeof(uint32_t));
+}
+
+static inline uint64_t flow_slot_digest_offset(const struct flow_live *live)
+{
+	return live->slot_bytes - sizeof(struct digest_thread);
 }
 
 static inline uint32_t *flow_slot_words(const struct flow_slot *slot)

@@ -21,7 +21,9 @@ static bool makes_sense(const struct flow_live *live, uint64_t bytes)
 	       live->header_bytes % 4096 == 0 &&
 	       live->header_bytes >= sizeof(*live) + (uint64_t)live->slot_count * sizeof(live->states[0]) &&
 	       live->slot_bytes % 4096 == 0 &&
-	       live->header_bytes + (uint64_t)live->slot_bytes * live->slot_count <= bytes;
+	       live->header_bytes + (uint64_t)live->slot_bytes * live->slot_count <= bytes &&
+	       (!live->digest_at || (live->slot_bytes > FLOW_SLOT_PAYLOAD + sizeof(struct digest_thread) &&
+				     live->digest_at < bytes && bytes - live->digest_at >= sizeof(struct digest)));
 }
 
 int flow_live_map(const char *path, bool writable, struct flow_live_map *ret_map)
@@ -85,7 +87,7 @@ static int read_chunk(const struct flow_live_map *map, uint32_t index, struct fl
 /* The owner may be at work: the words are good if it has not begun another chunk meanwhile. */
 int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_chunk *ret_chunk, uint32_t **ret_words)
 {
-	size_t room = map->live->slot_bytes - FLOW_SLOT_PAYLOAD, bytes;
+	size_t room = (size_t)flow_slot_room(map->live) * sizeof(uint32_t), bytes;
 	_cleanup_free_ uint32_t *words = NULL;
 	struct flow_chunk header, after;
 	struct flow_slot slot;
@@ -118,6 +120,59 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	return 0;
 }
 
+/* What a thread of a program that is no more had not folded yet. */
+static void fold_slot(const struct flow_live_map *map, uint32_t index, struct digest *digest)
+{
+	_cleanup_free_ struct digest_thread *thread = xmalloc(sizeof(*thread));
+	_cleanup_free_ uint32_t *words = NULL;
+	struct flow_chunk chunk;
+
+	if (!flow_live_is_used(map, index) ||
+	    pread(map->fd, thread, sizeof(*thread),
+		  (off_t)(slot_offset(map, index) + flow_slot_digest_offset(map->live))) != sizeof(*thread) ||
+	    !digest_thread_check(digest, thread))
+		return;
+	if (flow_live_take(map, index, &chunk, &words) == 0)
+		digest_fold(digest, thread, &chunk, words);
+	digest_thread_end(digest, thread, digest->head.last);
+}
+
+int flow_live_digest(const struct flow_live_map *map, bool with_slots, void **ret_payload, uint32_t *ret_bytes)
+{
+	_cleanup_free_ struct digest *digest = NULL;
+	size_t nodes, rows;
+	uint8_t *payload;
+
+	if (!map->live->digest_at)
+		return -ENOENT;
+	digest = xmalloc(sizeof(*digest));
+	if (pread(map->fd, digest, sizeof(*digest), (off_t)map->live->digest_at) != sizeof(*digest) ||
+	    !digest_check(digest))
+		return -EBADMSG;
+	for (uint32_t i = 0; with_slots && i < map->live->slot_count; i++)
+		fold_slot(map, i, digest);
+	digest_end(digest, digest->head.last);
+	digest->head.threads = map->live->last_thread;
+	nodes = digest->head.node_count * sizeof(digest->nodes[0]);
+	rows = digest->head.row_count * sizeof(digest->rows[0]);
+	payload = xmalloc(sizeof(digest->head) + nodes + rows);
+	memcpy(payload, &digest->head, sizeof(digest->head));
+	memcpy(payload + sizeof(digest->head), digest->nodes, nodes);
+	memcpy(payload + sizeof(digest->head) + nodes, digest->rows, rows);
+	*ret_payload = payload;
+	*ret_bytes = (uint32_t)(sizeof(digest->head) + nodes + rows);
+	return 0;
+}
+
+static void take_live_digest(struct flow_trace_file *file, const struct flow_live_map *map)
+{
+	_cleanup_free_ void *payload = NULL;
+	uint32_t bytes;
+
+	if (flow_live_digest(map, false, &payload, &bytes) == 0)
+		trace_take_summary(file, payload, bytes);
+}
+
 void trace_take_live(struct flow_trace_file *file)
 {
 	_cleanup_free_ char *path = xasprintf("%s%s", file->path, FLOW_LIVE_SUFFIX);
@@ -125,7 +180,8 @@ void trace_take_live(struct flow_trace_file *file)
 
 	if (flow_live_map(path, false, &map) < 0)
 		return;
-	for (uint32_t i = 0; i < map.live->slot_count; i++) {
+	take_live_digest(file, &map);
+	for (uint32_t i = 0; !map.live->digest_at && i < map.live->slot_count; i++) {
 		struct flow_chunk_ref chunk = {.verified = true};
 		uint32_t *words;
 

@@ -23,3 +23,10 @@ int flow_live_call(const struct flow_live_map *map, uint32_t slot);
 /* The chunk that a slot's thread is filling, with its words copied out; -EAGAIN when there is none. *ret_words is the caller's to free. */
 int flow_live_take(const struct flow_live_map *map, uint32_t slot, struct flow_chunk *ret_chunk,
 		   uint32_t **ret_words) _must_check_;
+
+/*
+ * What was summarised instead of being written: the payload of a chunk of kind SUMMARY, the caller's to free. With the buffers
+ * of threads that are no more, or without them while the program runs. -ENOENT when nothing is summarised.
+ */
+int flow_live_digest(const struct flow_live_map *map, bool with_slots, void **ret_payload,
+		     uint32_t *ret_bytes) _must_check_;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/profile.h"
 
+#include "flow/digest.h"
+
 #define PLACES_MAX ((size_t)1 << 18)
 
 static uint64_t key_of(uint32_t parent, uint32_t fn)
@@ -99,6 +101,7 @@ struct profiler {
 	bool with_seen;
 	uint32_t *bit_of; /* by index in the list: its bit in profile.seen, DEMUX_NONE */
 	uint32_t bit;     /* of the open segment's session */
+	uint64_t weight;  /* sessions that the thread at hand stands for */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
 	uint32_t op_place;            /* of the last operation in the open segment, 0: none */
@@ -136,9 +139,9 @@ static inline void count(struct profiler *p, uint8_t group, const struct held_ca
 		p->profile->seen[call->place * SEEN_WORDS + p->bit / 64] |= UINT64_C(1) << p->bit % 64;
 		place->last_bit = p->bit + 1;
 	}
-	f->calls++;
-	f->self_ticks += call->self_ticks;
-	f->ticks += call->is_inner ? 0 : call->ticks;
+	f->calls += p->weight;
+	f->self_ticks += call->self_ticks * p->weight;
+	f->ticks += call->is_inner ? 0 : call->ticks * p->weight;
 	f->max_ticks = max_of(f->max_ticks, call->ticks);
 }
 
@@ -149,8 +152,8 @@ static void count_wait(struct profiler *p, uint8_t group, const struct session_s
 	if (group >= PROFILE_GROUPS || !state->place || until <= state->end_ticks)
 		return;
 	f = &p->profile->places.items[state->place].group[group];
-	f->wait_ticks += until - state->end_ticks;
-	f->waits++;
+	f->wait_ticks += (until - state->end_ticks) * p->weight;
+	f->waits += p->weight;
 }
 
 /* The segment's session is known now: what it did before goes to its group, and so does the time since its last segment. */
@@ -333,6 +336,7 @@ static void count_shared_waits(struct profiler *p)
 		const struct shared_segment *segment = &p->shared.items[i];
 		uint32_t id = p->s->list.items[segment->index].id;
 
+		p->weight = p->s->list.items[segment->index].count;
 		if (last && last->index == segment->index)
 			count_wait(p, p->group_of ? p->group_of[segment->index] : 0,
 				   &(struct session_state){.place = last->place, .end_ticks = last->end_ticks},
@@ -351,6 +355,7 @@ static void count_last_waits(struct profiler *p)
 	for (size_t i = 0; i < p->s->list.count; i++) {
 		const struct flow_session *session = &p->s->list.items[i];
 
+		p->weight = session->count;
 		if (session->is_open)
 			count_wait(p, p->group_of ? p->group_of[i] : 0, &p->states[session->id],
 				   p->s->trace->last_ticks);
@@ -359,13 +364,22 @@ static void count_last_waits(struct profiler *p)
 
 static void give_bits(struct profiler *p)
 {
+	uint32_t used[2] = {};
+
 	p->bit_of = xrealloc_array(NULL, max_of(p->s->list.count, (size_t)1), sizeof(*p->bit_of));
+	if (p->s->trace->summarised)
+		p->profile->weights = xzalloc((size_t)2 * PROFILE_SEEN * sizeof(*p->profile->weights));
 	for (size_t i = 0; i < p->s->list.count; i++) {
+		uint32_t count = (uint32_t)min_of(p->s->list.items[i].count, (uint64_t)(UINT32_MAX >> 13));
 		uint8_t group = p->group_of ? p->group_of[i] : 0;
 
 		p->bit_of[i] = DEMUX_NONE;
-		if (group < 2 && p->profile->looked_at[group] < PROFILE_SEEN)
-			p->bit_of[i] = group * PROFILE_SEEN + p->profile->looked_at[group]++;
+		if (group >= 2 || used[group] >= PROFILE_SEEN)
+			continue;
+		p->bit_of[i] = group * PROFILE_SEEN + used[group]++;
+		p->profile->looked_at[group] += count;
+		if (p->profile->weights)
+			p->profile->weights[p->bit_of[i]] = count;
 	}
 }
 
@@ -391,8 +405,12 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 		give_bits(&p);
 	make_room(&p);
 	walk_init(&walk, sessions->demux);
-	for (size_t i = 0; i < sessions->trace->thread_count; i++)
+	for (size_t i = 0; i < sessions->trace->thread_count; i++) {
+		const struct digest_row *summary = sessions->trace->threads[i].summary;
+
+		p.weight = summary ? summary->count : 1;
 		walk_thread(&walk, &visitor, &p, i);
+	}
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	vec_done(&p.frames);
@@ -441,6 +459,21 @@ static void merge_seen(struct profile *profile, const struct profile *other, con
 			profile->seen[place_of[i] * SEEN_WORDS + k] |= other->seen[i * SEEN_WORDS + k];
 }
 
+/* Each group has its bits from one of the two. */
+static void merge_weights(struct profile *profile, const struct profile *other)
+{
+	if (!profile->weights && !other->weights)
+		return;
+	if (!profile->weights) {
+		profile->weights = xzalloc((size_t)2 * PROFILE_SEEN * sizeof(*profile->weights));
+		for (size_t i = 0; i < (size_t)2 * PROFILE_SEEN; i++)
+			profile->weights[i] = 1;
+	}
+	for (size_t i = 0; i < (size_t)2 * PROFILE_SEEN; i++)
+		if (other->looked_at[i / PROFILE_SEEN])
+			profile->weights[i] = other->weights ? other->weights[i] : 1;
+}
+
 void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of)
 {
 	_cleanup_free_ uint32_t *place_of = xzalloc(other->places.count * sizeof(*place_of));
@@ -458,17 +491,24 @@ void profile_merge(struct profile *profile, const struct profile *other, const u
 			merge_figures(&into->group[g], &from->group[g], scale);
 	}
 	merge_seen(profile, other, place_of);
+	merge_weights(profile, other);
 	for (unsigned g = 0; g < 2; g++)
 		profile->looked_at[g] += other->looked_at[g];
 }
 
 uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group)
 {
-	const uint64_t *bits = profile->seen + (size_t)place * SEEN_WORDS + (size_t)group * PROFILE_SEEN / 64;
+	const uint64_t *bits;
 	uint32_t count = 0;
 
-	for (size_t i = 0; profile->seen && place < profile->seen_room && i < PROFILE_SEEN / 64; i++)
+	if (!profile->seen || place >= profile->seen_room)
+		return 0;
+	bits = profile->seen + (size_t)place * SEEN_WORDS + (size_t)group * PROFILE_SEEN / 64;
+	for (size_t i = 0; !profile->weights && i < PROFILE_SEEN / 64; i++)
 		count += (uint32_t)__builtin_popcountll(bits[i]);
+	for (size_t i = 0; profile->weights && i < PROFILE_SEEN; i++)
+		if (bits[i / 64] >> i % 64 & 1)
+			count += profile->weights[group * PROFILE_SEEN + i];
 	return count;
 }
 
@@ -479,6 +519,7 @@ void profile_free(struct profile *profile)
 	vec_done(&profile->places);
 	map_done(&profile->index);
 	free(profile->seen);
+	free(profile->weights);
 	free(profile);
 }
 

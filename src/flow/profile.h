@@ -41,6 +41,7 @@ struct profile {
 	uint64_t *seen;
 	size_t seen_room;      /* places */
 	uint32_t looked_at[2]; /* sessions of the groups that have a bit */
+	uint32_t *weights;     /* sessions that a bit stands for; NULL: one each */
 	bool is_full;          /* there were more places than are kept: deeper calls are counted in their callers */
 };
 

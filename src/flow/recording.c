@@ -108,6 +108,8 @@ static int write_file_chunk(int fd, enum flow_clock clock, const struct recordin
 
 	buf_add_format(&text, "format nest-flow\nversion %d\nsource nest flow record\nrecorder nest %s\n", FLOW_VERSION,
 		       NEST_VERSION);
+	if (options->summary)
+		buf_add_text(&text, "options summary\n");
 	if (clock == FLOW_CLOCK_NS)
 		buf_add_text(&text, "ticks_per_second 1000000000\n");
 	if (uname(&host) == 0) {
@@ -158,6 +160,24 @@ static int fill_live(struct flow_live *live, const struct recording_options *opt
 	return r < 0 ? r : add_filters(live, options->without, '-', &at, why);
 }
 
+/* A call outside of all sessions that takes longer than this waits for something: it is not the last session's. */
+#define SHORT_NS 10000000.0
+
+/* All of it has blocks on the disk: the program must not fail for want of them. */
+static int make_digest(int fd, uint64_t at)
+{
+	struct digest *digest;
+
+	if (fallocate(fd, 0, (off_t)at, sizeof(*digest)) < 0 && errno != EOPNOTSUPP)
+		return -errno;
+	digest = mmap(NULL, sizeof(*digest), PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+	if (digest == MAP_FAILED)
+		return -errno;
+	digest_begin(digest, (uint64_t)(SHORT_NS * ticks_per_ns(choose_clock())));
+	munmap(digest, sizeof(*digest));
+	return 0;
+}
+
 static int make_live(const char *path, const struct recording_options *options, enum flow_clock *ret_clock,
 		     struct why *why)
 {
@@ -165,8 +185,9 @@ static int make_live(const char *path, const struct recording_options *options, 
 	uint64_t slots = options->threads ? options->threads : SLOTS_DEFAULT;
 	uint64_t buffer = options->buffer_bytes ? options->buffer_bytes : BUFFER_DEFAULT;
 	uint32_t header = (uint32_t)((sizeof(struct flow_live) + slots * sizeof(uint32_t) + 4095) & ~UINT64_C(4095));
-	uint32_t slot = (uint32_t)((FLOW_SLOT_PAYLOAD + buffer + 4095) & ~UINT64_C(4095));
-	uint64_t bytes = header + slots * slot;
+	uint64_t digest = options->summary ? sizeof(struct digest_thread) : 0;
+	uint32_t slot = (uint32_t)((FLOW_SLOT_PAYLOAD + buffer + digest + 4095) & ~UINT64_C(4095));
+	uint64_t bytes = header + slots * slot + (digest ? sizeof(struct digest) : 0);
 	struct flow_live *live;
 	int r;
 
@@ -175,12 +196,16 @@ static int make_live(const char *path, const struct recording_options *options, 
 	if (fallocate(fd, 0, 0, (off_t)(header + (uint64_t)slot * min_of(slots, SLOTS_BACKED))) < 0 &&
 	    errno != EOPNOTSUPP)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
+	r = digest ? make_digest(fd, header + slots * slot) : 0;
+	if (r < 0)
+		return why_set(why, r, "%s: %s", path, strerror(-r));
 	live = mmap(NULL, header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (live == MAP_FAILED)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	live->header_bytes = header;
 	live->slot_bytes = slot;
 	live->slot_count = (uint32_t)slots;
+	live->digest_at = digest ? header + slots * slot : 0;
 	for (uint32_t i = 0; i < min_of(slots, SLOTS_BACKED); i++)
 		live->states[i] = FLOW_SLOT_BACKED;
 	r = fill_live(live, options, why);
@@ -259,6 +284,18 @@ static int write_left(int fd, enum flow_clock clock, struct left_list *list, str
 	return error;
 }
 
+/* Sessions that were summarised, if they were. */
+static int write_digest(int fd, const struct flow_live_map *map)
+{
+	struct flow_chunk chunk = {.kind = FLOW_CHUNK_SUMMARY};
+	_cleanup_free_ void *payload = NULL;
+	int r = flow_live_digest(map, true, &payload, &chunk.bytes);
+
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : append(fd, map->live->clock, &chunk, payload);
+}
+
 int recording_finish(const char *path, struct recording_end *ret_end, struct why *why)
 {
 	_cleanup_free_ char *live_path = xasprintf("%s%s", path, FLOW_LIVE_SUFFIX);
@@ -267,7 +304,7 @@ int recording_finish(const char *path, struct recording_end *ret_end, struct why
 	struct left_list list = {};
 	struct flow_live_map map;
 	enum flow_clock clock;
-	int r, end_r;
+	int r, digest_r, end_r;
 
 	*ret_end = (struct recording_end){};
 	if (fd < 0)
@@ -278,14 +315,15 @@ int recording_finish(const char *path, struct recording_end *ret_end, struct why
 	ret_end->dropped = map.live->dropped;
 	ret_end->error = (int)map.live->last_error;
 	clock = map.live->clock;
-	chunk.lost = take_slots(&map, &list);
+	chunk.lost = map.live->digest_at ? map.live->lost : take_slots(&map, &list);
+	digest_r = write_digest(fd, &map);
 	/* Its blocks may be all that is left on the disk. */
 	flow_live_unmap(&map);
 	(void)unlink(live_path);
 	r = write_left(fd, clock, &list, ret_end, &chunk.lost);
 	end_r = append(fd, clock, &chunk, "");
 	if (r == 0)
-		r = end_r;
+		r = digest_r < 0 ? digest_r : end_r;
 	return r < 0 ? why_set(why, r, "%s: %s", path, strerror(-r)) : 0;
 }
 

@@ -21,6 +21,7 @@ struct recording_options {
 	uint64_t toggle_signal; /* that pauses and resumes; 0: none */
 	bool no_sockets;
 	bool paused;
+	bool summary; /* sessions are summarised while the program runs, nothing else is written */
 	const char *command;
 };
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "flow/digest.h"
 #include "flow/session.h"
 
 static const struct field session_fields[] = {
@@ -32,6 +33,8 @@ static const struct field session_fields[] = {
 	FIELD_AS(struct flow_session, is_open, "open", BOOL, "it had not ended when the recording did", .hidden = true),
 	FIELD(struct flow_session, function, TEXT, "function that begins it", .hidden = true),
 	FIELD(struct flow_session, class, ID, "sessions of one class have the same summarised shape"),
+	FIELD(struct flow_session, count, COUNT,
+	      "sessions that this one stands for, where they were summarised while the program ran", .hidden = true),
 };
 RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fields,
 	    "a session that a program served, from a function trace");
@@ -111,7 +114,7 @@ static void add_segment(struct builder *b, const struct walk *walk, uint32_t nod
 
 	if (strand->end_ticks && root->ticks > strand->end_ticks)
 		session->wait_ns += root->ticks - strand->end_ticks;
-	if (root->ticks < session->start_ticks)
+	if (!session->function || root->ticks < session->start_ticks)
 		session->function = walk->trace->functions[root->fn].name;
 	strand->start_ticks = min_of(strand->start_ticks, root->ticks);
 	strand->end_ticks = max_of(strand->end_ticks, ticks);
@@ -131,14 +134,16 @@ static void add_segment(struct builder *b, const struct walk *walk, uint32_t nod
 		seal(b, walk->session);
 }
 
-static void add_rest(struct builder *b, uint32_t node, uint64_t ticks)
+static void add_rest(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
 {
+	const struct digest_row *summary = walk->trace->threads[walk->thread].summary;
 	struct flow_rest *rest = map_put(&b->rest, &node, NULL);
+	uint64_t count = summary ? summary->count : 1;
 
 	rest->node = node;
-	rest->count++;
-	rest->ticks += ticks;
-	b->s->rest_calls += b->s->forest.nodes.items[node].calls;
+	rest->count += count;
+	rest->ticks += ticks * count;
+	b->s->rest_calls += b->s->forest.nodes.items[node].calls * count;
 }
 
 static inline __attribute__((always_inline)) void enter(void *context, const struct walk *walk, uint32_t fn,
@@ -170,7 +175,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	if (walk->frames.count > walk->root + 1)
 		forest_row_add(&b->s->forest, &b->row, b->frames.items[b->frames.count - 1].begin, node);
 	else if (walk->session == DEMUX_NONE)
-		add_rest(b, node, ticks - frame->ticks);
+		add_rest(b, walk, node, ticks - frame->ticks);
 	else
 		add_segment(b, walk, node, ticks);
 }
@@ -323,11 +328,47 @@ static uint32_t tree_of(struct flow_sessions *s, struct flow_session *session)
 	return tree;
 }
 
+/* One that stands for many: all of it is on average. */
+static void describe_summarised(struct flow_sessions *s, struct flow_session *session, const struct digest_row *row)
+{
+	struct flow_event event = {
+		.kind = FLOW_SOCKET, .words = row->described, .word_count = ARRAY_SIZE(row->described)};
+	const struct flow_trace *trace = s->trace;
+	struct flow_socket socket = {};
+
+	if (flow_event_socket(&event, &socket)) {
+		session->laddr = socket.local.addr;
+		session->lport = socket.local.port;
+		session->raddr = socket.remote.addr;
+		session->rport = socket.remote.port;
+		session->cookie = socket.cookie;
+	}
+	session->count = row->count;
+	session->tree = tree_of(s, session);
+	session->is_open = row->open == row->count;
+	session->start_ticks = row->first;
+	session->end_ticks = row->first + row->span / row->count;
+	session->start_ns = flow_ns(trace, row->first);
+	session->span_ns = flow_span_ns(trace, row->span / row->count);
+	session->busy_ns = flow_span_ns(trace, row->busy / row->count);
+	session->wait_ns = flow_span_ns(trace, row->wait / row->count);
+	session->segments = row->segments / row->count;
+	session->requests = row->requests / row->count;
+	session->tx_bytes = row->tx / row->count;
+	session->rx_bytes = row->rx / row->count;
+	session->errors = row->errors / row->count;
+}
+
 static void describe(struct flow_sessions *s, struct flow_session *session)
 {
 	const struct demux_session *known = &s->demux->sessions.items[session->id];
 	const struct flow_trace *trace = s->trace;
 
+	session->count = 1;
+	if (trace->threads[known->thread].summary) {
+		describe_summarised(s, session, trace->threads[known->thread].summary);
+		return;
+	}
 	if (known->socket != DEMUX_NONE) {
 		const struct demux_socket *socket = &s->demux->sockets.items[known->socket];
 
@@ -355,6 +396,29 @@ static void describe(struct flow_sessions *s, struct flow_session *session)
 	session->span_ns = flow_span_ns(trace, session->end_ticks - session->start_ticks);
 	session->busy_ns = flow_span_ns(trace, session->busy_ns);
 	session->wait_ns = flow_span_ns(trace, session->wait_ns);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const struct flow_weighed *one = a, *other = b;
+
+	return one->value < other->value ? -1 : one->value > other->value;
+}
+
+uint64_t flow_median(struct flow_weighed *items, size_t count)
+{
+	uint64_t all = 0, below = 0;
+
+	if (count)
+		qsort(items, count, sizeof(*items), by_value);
+	for (size_t i = 0; i < count; i++)
+		all += items[i].count;
+	for (size_t i = 0; i < count; i++) {
+		below += items[i].count;
+		if (below > all / 2)
+			return items[i].value;
+	}
+	return 0;
 }
 
 static int rest_by_count(const void *a, const void *b)
@@ -411,8 +475,9 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 	for (size_t i = 0; i < trace->thread_count; i++)
 		walk_thread(&walk, &build_visitor, &b, i);
 	finish(s, &b);
+	s->dispatch_calls += trace->dispatched;
 	vec_each(&s->list, session)
-		s->calls += session->calls;
+		s->calls += session->calls * session->count;
 	s->calls += s->rest_calls + s->dispatch_calls;
 	s->lost = trace->lost;
 	vec_done(&b.frames);

@@ -33,6 +33,7 @@ struct flow_session {
 	uint64_t rx_bytes;
 	uint64_t errors; /* operations that failed, waiting for more not counted */
 	uint32_t class;  /* from 1, the most frequent first */
+	uint64_t count;  /* sessions that it stands for: more than 1 when they were summarised while the program ran */
 
 	/* Not shown. */
 	bool is_closed; /* its socket was closed */
@@ -104,6 +105,15 @@ static inline uint32_t flow_sessions_find(const struct flow_sessions *sessions, 
 {
 	return id < sessions->list_index_count ? sessions->list_index[id] : DEMUX_NONE;
 }
+
+/* A number that so many sessions have. */
+struct flow_weighed {
+	uint64_t value;
+	uint64_t count;
+};
+
+/* Of all sessions; sorts them. 0 when there are none. */
+uint64_t flow_median(struct flow_weighed *items, size_t count);
 
 /* Gives every session its shape and its class (class.c); part of flow_sessions_new. */
 void flow_sessions_classify(struct flow_sessions *sessions);

@@ -164,6 +164,7 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 	case FLOW_CHUNK_FILE:
 	case FLOW_CHUNK_META:
 	case FLOW_CHUNK_END:
+	case FLOW_CHUNK_SUMMARY:
 		if (!checksum_fits(file, at, header)) {
 			file->trace.damaged_bytes += sizeof(*header) + header->bytes;
 			return 0;
@@ -175,6 +176,8 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 			file->trace.lost += header->lost;
 		if (header->kind == FLOW_CHUNK_META)
 			trace_take_meta(file, file->data + payload, header->bytes);
+		if (header->kind == FLOW_CHUNK_SUMMARY)
+			trace_take_summary(file, file->data + payload, header->bytes);
 		return 0;
 	default:
 		return 0;

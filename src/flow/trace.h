@@ -107,6 +107,8 @@ struct flow_chunk_ref {
 	bool verified; /* nothing to check: it came from the live buffers, or a cursor has done so */
 };
 
+struct digest_row;
+
 struct flow_thread {
 	uint32_t id; /* number in this trace */
 	uint32_t pid, tid;
@@ -116,6 +118,8 @@ struct flow_thread {
 	uint64_t lost;
 	size_t chunk_count;
 	struct flow_chunk_ref *chunks;
+	/* Not a thread, but a session that stands for many (flow/digest.h); NULL: a thread. */
+	const struct digest_row *summary;
 };
 
 struct flow_trace {
@@ -132,6 +136,10 @@ struct flow_trace {
 	uint64_t ticks_per_second; /* 1,000,000,000 when ticks are nanoseconds */
 	bool complete;             /* the recording was ended in order and nothing of the file is damaged */
 	bool untimed;              /* some chunks carry the time at few events only */
+	bool summarised;           /* while the program ran: what is here are kinds of sessions, with average times */
+	uint64_t cut;              /* calls that a summary had no room for; they are counted, and in no tree */
+	uint64_t dispatched;       /* calls of a summary that go from session to session: in no tree either */
+	uint64_t recorded_threads; /* all of them, when they are not listed one by one */
 
 	/* The rest is the reader's own. */
 	struct flow_trace_file *file;

@@ -50,6 +50,9 @@ void trace_file_free(struct flow_trace_file *file);
 /* What TRACE.live holds beyond the trace, if it is there. */
 void trace_take_live(struct flow_trace_file *file);
 
+/* The sessions of a summary, each kind of them as a thread that serves one (digest_read.c). */
+void trace_take_summary(struct flow_trace_file *file, const uint8_t *data, size_t size);
+
 /* Functions, modules, properties. */
 void trace_begin_functions(struct flow_trace_file *file);
 void trace_take_properties(struct flow_trace_file *file, const uint8_t *text, size_t size);

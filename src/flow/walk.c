@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/walk.h"
 
+#include "flow/digest.h"
+
 /* Keys of sessions: what they are known by, and what kind of thing that is. */
 enum key_kind { KEY_SOCKET = 1, KEY_THREAD, KEY_CALL, KEY_ARGUMENT };
 
@@ -25,6 +27,8 @@ void walk_done(struct walk *walk)
 
 void walk_begin_thread(struct walk *walk, size_t thread)
 {
+	const struct digest_row *summary = walk->trace->threads[thread].summary;
+
 	walk->thread = thread;
 	walk->frames.count = 0;
 	walk->root = SIZE_MAX;
@@ -32,7 +36,8 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->pending.is_open = false;
 	walk->signature_count = 0;
 	walk->thread_session = DEMUX_NONE;
-	if (walk->demux->by == DEMUX_THREAD)
+	/* A session that was summarised looks like a thread that serves it. */
+	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
 		walk->thread_session =
 			demux_session_of(walk->demux, key_of(KEY_THREAD, thread, 0),
 					 &(struct demux_session){.socket = DEMUX_NONE, .thread = (uint32_t)thread});

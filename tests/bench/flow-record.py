@@ -67,6 +67,8 @@ def main():
             "hooks of the C library (empty)": ([programs["hooks"]], None, REQUESTS),
             "nest, every event timed": (record + ["--", programs["hooks"]], "out", REQUESTS),
             "nest, structure first (-S 2)": (record + ["-S", "2", "--", programs["hooks"]], "out", REQUESTS),
+            "nest, summary (-S 2)": (record + ["--summary", "-S", "2", "--", programs["hooks"]], "out", REQUESTS),
+            "nest, summary, every event timed": (record + ["--summary", "-S", "4096", "--", programs["hooks"]], "out", REQUESTS),
             "nest, paused": (record + ["--paused", "--", programs["hooks"]], None, REQUESTS),
         }
         if shutil.which("uftrace"):

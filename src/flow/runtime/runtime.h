@@ -126,6 +126,16 @@ void slot_settle(struct flow_slot *t);
 void slots_begin(void);
 void slots_end(void);
 
+/* --- summaries instead of a trace (fold.c) --- */
+
+static inline struct digest_thread *slot_digest(struct flow_slot *t)
+{
+	return (struct digest_thread *)((uintptr_t)t + flow_slot_digest_offset(live));
+}
+
+/* Folds the slot's chunk, or, when its thread is gone, ends the calls that are still open. */
+void digest_take(struct flow_slot *t, bool gone);
+
 /* --- the trace and its live file (file.c) --- */
 
 bool own_files_open(const char *path);

@@ -33,7 +33,7 @@ static bool is_special(const struct flow_slot *t)
 
 void slot_settle(struct flow_slot *t)
 {
-	uint32_t room = (live->slot_bytes - FLOW_SLOT_PAYLOAD) / 4;
+	uint32_t room = flow_slot_room(live);
 
 	t->limit = is_special(t) ? NULL : t->base + room - SLACK_WORDS;
 	/* Whoever pauses says so first and clears the limit then. */
@@ -69,7 +69,7 @@ static void finish_header(struct flow_slot *t, struct flow_chunk *chunk)
 	chunk->lost = t->lost;
 }
 
-/* Whoever's slot it is: what it holds goes to the trace. */
+/* Whoever's slot it is: what it holds goes to the trace, or into the digest. */
 static bool write_chunk(struct flow_slot *t)
 {
 	struct flow_chunk *chunk = flow_slot_chunk(t);
@@ -77,7 +77,10 @@ static bool write_chunk(struct flow_slot *t)
 	if (t->at == t->base)
 		return true;
 	finish_header(t, chunk);
-	return trace_file_append(chunk);
+	if (!live->digest_at)
+		return trace_file_append(chunk);
+	digest_take(t, false);
+	return true;
 }
 
 /*
@@ -204,7 +207,7 @@ static void turn_over(struct flow_slot *t)
 
 uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
 {
-	uint32_t room = (live->slot_bytes - FLOW_SLOT_PAYLOAD) / 4;
+	uint32_t room = flow_slot_room(live);
 
 	if (live->paused || t->muted) {
 		t->skipped++;
@@ -279,6 +282,14 @@ static bool owner_is_gone(const struct flow_slot *t)
 	return syscall(SYS_tgkill, t->pid, t->tid, 0) < 0 && errno == ESRCH;
 }
 
+/* The thread that it was for will not come back. */
+static void give_up_chunk(struct flow_slot *t)
+{
+	(void)write_chunk(t);
+	if (live->digest_at)
+		digest_take(t, true);
+}
+
 /* Claims a slot that is free, or whose owner is gone; it is not touched before it has blocks on the disk. */
 static struct flow_slot *try_slot(uint32_t index, bool reclaim)
 {
@@ -295,7 +306,7 @@ static struct flow_slot *try_slot(uint32_t index, bool reclaim)
 		return NULL;
 	}
 	if (reclaim)
-		(void)write_chunk(t);
+		give_up_chunk(t);
 	t->index = index;
 	return t;
 }
@@ -344,6 +355,8 @@ static void fill_slot(struct flow_slot *t)
 
 		t->frames = frames == MAP_FAILED ? NULL : frames;
 	}
+	if (live->digest_at)
+		digest_thread_begin(slot_digest(t), chunk);
 	begin_chunk(t);
 }
 
@@ -479,7 +492,7 @@ static void reclaim_own(void)
 		if ((__atomic_load_n(&live->states[i], __ATOMIC_ACQUIRE) & FLOW_SLOT_MASK) != FLOW_SLOT_USED ||
 		    t->pid != (uint32_t)own_pid)
 			continue;
-		(void)write_chunk(t);
+		give_up_chunk(t);
 		set_state(t, FLOW_SLOT_FREE);
 	}
 }
