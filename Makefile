@@ -34,9 +34,9 @@ LDFLAGS  += -fsanitize=$(SANITIZE)
 else
 CPPFLAGS += -D_FORTIFY_SOURCE=2
 CFLAGS   += -fstack-protector-strong -fPIE
-LDFLAGS  += -pie -Wl,-z,relro,-z,now
+LDFLAGS  += -pie -Wl,-z,relro,-z,now,-z,pack-relative-relocs
 endif
-LDLIBS   += -lsqlite3 -lpcap -lmnl -lbpf -lelf -lz -ljansson -lm
+LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -lm
 
 SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
@@ -90,7 +90,7 @@ $(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(shell uname -m)) -Isrc -O2 -g -Wall -Wextra \
 		-Wno-unused-parameter $(if $(WERROR),-Werror) -isystem /usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
-	$(Q)$(LLVM_STRIP) -g $@
+	$(Q)$(LLVM_STRIP) -g -w -N 'LBB*' $@
 
 $(BUILD)/bpf/src/event/events.bpf.o: $(EVENT_OBJECTS) $(BUILD)/.objects
 	$(call say,BPF)

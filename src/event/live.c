@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/utsname.h>
@@ -147,7 +148,7 @@ static int choose(const struct event_hook *hook _unused_, const char *program, v
 
 static int open_object(struct live *live, struct why *why)
 {
-	int r = kernel_object_open(OBJECT, &live->object, why);
+	int r = kernel_object_find(OBJECT, &live->object, why);
 
 	if (r < 0)
 		return r;
@@ -155,9 +156,12 @@ static int open_object(struct live *live, struct why *why)
 	r = hook_plan_each(&live->plan, choose, live);
 	if (r == 0 && live->with_owner)
 		r = kernel_object_choose(live->object, SOCK_OWNER_SEED, why);
-	kernel_object_omit_maps(live->object, is_unwanted, live);
 	if (r == 0)
-		r = kernel_object_size_map(live->object, "event_ring", live->ring_bytes);
+		r = kernel_object_open_chosen(live->object, why);
+	if (r < 0)
+		return r;
+	kernel_object_omit_maps(live->object, is_unwanted, live);
+	r = kernel_object_size_map(live->object, "event_ring", live->ring_bytes);
 	for (unsigned i = 0; r == 0 && i < live->count; i++) {
 		r = set_config(live, i, why);
 		if (r == 0)
@@ -258,6 +262,15 @@ static bool comm_is_padded(void)
 	return uname(&host) == 0 && proctext_release(host.release) >= 5017;
 }
 
+/*
+ * The kernel's types are read three times on the way, megabytes each. Unless told otherwise, malloc learns from the first
+ * that such sizes are usual and keeps them from then on.
+ */
+static void give_back_memory(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+
 static uint32_t ring_size(uint64_t wanted)
 {
 	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -318,6 +331,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
 	for (unsigned i = 0; i < count; i++)
 		add_roles(live, i);
+	give_back_memory();
 	r = event_check_host(why);
 	if (r == 0)
 		r = load(live, options->probe, why);

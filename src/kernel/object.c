@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "kernel/object.h"
+#include "kernel/slim.h"
 
 /* Sections with global variables, in the order in which they are searched. */
 static const char *const data_sections[] = {".rodata", ".data", ".bss"};
@@ -24,7 +25,9 @@ struct mapping {
 
 struct kernel_object {
 	const char *name;
-	struct bpf_object *bpf;
+	const struct embedded_file *file;
+	VEC(const char *) chosen; /* until it is opened */
+	struct bpf_object *bpf;   /* NULL: not opened yet */
 	VEC(struct bpf_link *) links;
 	bool is_loaded;
 	struct mapping mappings[ARRAY_SIZE(data_sections)];
@@ -180,25 +183,67 @@ static void let_go(const struct embedded_file *file)
 		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
-int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why)
+int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
 	const struct embedded_file *file = embed_find(name);
-	_cleanup_object_ struct kernel_object *object = NULL;
-	struct bpf_program *program;
+	struct kernel_object *object;
 
 	if (!file)
 		return why_set(why, -ENOENT, "no BPF object %s was built into this program", name);
-	libbpf_words_begin();
 	object = xzalloc(sizeof(*object));
 	object->name = file->name;
-	object->bpf = bpf_object__open_mem(file->begin, (size_t)(file->end - file->begin), &options);
+	object->file = file;
+	*ret_object = object;
+	return 0;
+}
+
+static int open_memory(struct kernel_object *object, const void *data, size_t size, struct why *why)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = object->name);
+	struct bpf_program *program;
+
+	libbpf_words_begin();
+	object->bpf = bpf_object__open_mem(data, size, &options);
+	let_go(object->file);
 	if (!object->bpf)
-		return fail(why, -errno, "open", name);
-	let_go(file);
+		return fail(why, -errno, "open", object->name);
 	bpf_object__for_each_program(program, object->bpf) bpf_program__set_autoload(program, false);
+	return 0;
+}
+
+int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why)
+{
+	_cleanup_object_ struct kernel_object *object = NULL;
+	int r = kernel_object_find(name, &object, why);
+
+	if (r == 0)
+		r = open_memory(object, object->file->begin, (size_t)(object->file->end - object->file->begin), why);
+	if (r < 0)
+		return r;
 	*ret_object = take_ptr(object);
 	return 0;
+}
+
+static bool is_chosen(const char *program, void *context)
+{
+	const struct kernel_object *object = context;
+
+	vec_each(&object->chosen, chosen)
+		if (strcmp(*chosen, program) == 0)
+			return true;
+	return false;
+}
+
+int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
+{
+	size_t size;
+	_cleanup_free_ void *data = slim_copy(object->file, is_chosen, object, &size);
+	int r = open_memory(object, data, size, why);
+
+	vec_each(&object->chosen, program)
+		if (r == 0)
+			r = kernel_object_choose(object, *program, why);
+	return r;
 }
 
 void kernel_object_detach(struct kernel_object *object)
@@ -217,6 +262,7 @@ void kernel_object_close(struct kernel_object *object)
 		if (object->mappings[i].data)
 			(void)munmap(object->mappings[i].data, object->mappings[i].size);
 	bpf_object__close(object->bpf);
+	vec_done(&object->chosen);
 	free(object);
 }
 
@@ -237,8 +283,13 @@ static int find_program(const struct kernel_object *object, const char *name, st
 int kernel_object_choose(struct kernel_object *object, const char *program, struct why *why)
 {
 	struct bpf_program *found;
-	int r = find_program(object, program, &found, why);
+	int r;
 
+	if (!object->bpf) {
+		vec_push(&object->chosen, program);
+		return 0;
+	}
+	r = find_program(object, program, &found, why);
 	if (r < 0)
 		return r;
 	bpf_program__set_autoload(found, true);
@@ -276,8 +327,11 @@ int kernel_object_inner_map(struct kernel_object *object, const char *map, int i
 
 const char *kernel_object_section(const struct kernel_object *object, const char *program)
 {
-	const struct bpf_program *found = kernel_object_program(object, program);
+	const struct bpf_program *found;
 
+	if (!object->bpf)
+		return slim_section_of(object->file, program);
+	found = kernel_object_program(object, program);
 	return found ? bpf_program__section_name(found) : NULL;
 }
 

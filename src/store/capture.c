@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pcap/pcap.h>
@@ -24,6 +25,36 @@ bool capture_recognize(const char *path)
 		if (memcmp(head, heads[i], sizeof(head)) == 0)
 			return true;
 	return false;
+}
+
+/*
+ * libpcap brings eight more libraries with it, the message bus and cryptography among them: a megabyte for every run of
+ * the program, so it is not there before a capture is read.
+ */
+#define PCAP_LIBRARY "libpcap.so.0.8"
+
+static struct {
+	typeof(pcap_open_offline_with_tstamp_precision) *open;
+	typeof(pcap_datalink) *link_type;
+	typeof(pcap_next_ex) *next;
+	typeof(pcap_geterr) *error;
+	typeof(pcap_close) *close;
+} libpcap;
+
+static int load_libpcap(struct why *why)
+{
+	void *library = dlopen(PCAP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return why_set(why, -ENOENT, "captures are read with libpcap, which is not there: %s", dlerror());
+	*(void **)&libpcap.open = dlsym(library, "pcap_open_offline_with_tstamp_precision");
+	*(void **)&libpcap.link_type = dlsym(library, "pcap_datalink");
+	*(void **)&libpcap.next = dlsym(library, "pcap_next_ex");
+	*(void **)&libpcap.error = dlsym(library, "pcap_geterr");
+	*(void **)&libpcap.close = dlsym(library, "pcap_close");
+	if (!libpcap.open || !libpcap.link_type || !libpcap.next || !libpcap.error || !libpcap.close)
+		return why_set(why, -ENOENT, "%s is not what it should be", PCAP_LIBRARY);
+	return 0;
 }
 
 struct reading {
@@ -83,12 +114,12 @@ static int read_packets(struct reading *reading, pcap_t *pcap, const char *path,
 	const uint8_t *bytes;
 	int r;
 
-	reading->link_type = pcap_datalink(pcap);
-	while ((r = pcap_next_ex(pcap, &header, &bytes)) == 1)
+	reading->link_type = libpcap.link_type(pcap);
+	while ((r = libpcap.next(pcap, &header, &bytes)) == 1)
 		see_packet(reading, header, bytes);
 	if (r == PCAP_ERROR_BREAK)
 		return 0;
-	text_add_terminal(&shown, pcap_geterr(pcap), strlen(pcap_geterr(pcap)));
+	text_add_terminal(&shown, libpcap.error(pcap), strlen(libpcap.error(pcap)));
 	/* A file that ends in the middle of a packet still has those before it. */
 	if (report_head(reading->report)->samples == 0)
 		return why_set(why, -EINVAL, "%s: %s", path, buf_text(&shown));
@@ -104,9 +135,12 @@ int capture_report(const char *path, const struct time_range *range, struct repo
 	_cleanup_buf_ struct buf shown = BUF_INIT(600);
 	char error[PCAP_ERRBUF_SIZE] = "";
 	struct reading reading = {.report = report, .range = *range};
-	pcap_t *pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, error);
-	int r;
+	int r = load_libpcap(why);
+	pcap_t *pcap;
 
+	if (r < 0)
+		return r;
+	pcap = libpcap.open(path, PCAP_TSTAMP_PRECISION_NANO, error);
 	if (!pcap) {
 		text_add_terminal(&shown, error, strlen(error));
 		return why_set(why, -EINVAL, "cannot read the capture: %s", buf_text(&shown));
@@ -121,6 +155,6 @@ int capture_report(const char *path, const struct time_range *range, struct repo
 		*ret_report = take_ptr(report);
 	}
 	conversations_free(reading.conversations);
-	pcap_close(pcap);
+	libpcap.close(pcap);
 	return r;
 }

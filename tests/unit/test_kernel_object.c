@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/embed.h"
+#include "event/config.h"
 #include "kernel/capability.h"
 #include "kernel/object.h"
 #include "kernel/probe_kind.h"
@@ -138,6 +139,46 @@ TEST(object_opened)
 	CHECK_OK(kernel_object_variable(object, "probe_tgid", sizeof(*tgid), (void **)&tgid));
 	CHECK_ERR(kernel_object_variable(object, "probe_tgid", sizeof(uint64_t), (void **)&tgid), -EINVAL);
 	CHECK_ERR(kernel_object_variable(object, "nosuch", 4, (void **)&tgid), -ENOENT);
+}
+
+/* What was chosen is the same as in the whole object; what was not is gone, unless it shares a section. */
+TEST(object_opened_with_what_was_chosen)
+{
+	_cleanup_object_ struct kernel_object *whole = NULL, *part = NULL;
+	struct bpf_program *in_whole, *in_part;
+	struct why why;
+	void *config;
+
+	REQUIRE(kernel_object_open("events.bpf.o", &whole, &why) == 0);
+	REQUIRE(kernel_object_find("events.bpf.o", &part, &why) == 0);
+	CHECK_EQ_TEXT(kernel_object_section(part, "sock_send_length"), "tp_btf/sock_send_length");
+	CHECK(!kernel_object_section(part, "nosuch"));
+	CHECK_OK(kernel_object_choose(part, "sock_send_length", &why));
+	REQUIRE(kernel_object_open_chosen(part, &why) == 0);
+	in_whole = kernel_object_program(whole, "sock_send_length");
+	in_part = kernel_object_program(part, "sock_send_length");
+	REQUIRE(in_whole && in_part);
+	CHECK(bpf_program__autoload(in_part));
+	CHECK(!bpf_program__autoload(in_whole));
+	REQUIRE(bpf_program__insn_cnt(in_part) == bpf_program__insn_cnt(in_whole));
+	CHECK(memcmp(bpf_program__insns(in_part), bpf_program__insns(in_whole),
+		     bpf_program__insn_cnt(in_part) * sizeof(struct bpf_insn)) == 0);
+	CHECK(kernel_object_program(part, "sock_owner_send"));
+	CHECK(!bpf_program__autoload(kernel_object_program(part, "sock_owner_send")));
+	CHECK(kernel_object_program(whole, "sock_recv_length"));
+	CHECK(!kernel_object_program(part, "sock_recv_length"));
+	CHECK_OK(kernel_object_variable(part, "sock_send_config", sizeof(struct event_config), &config));
+}
+
+TEST(choosing_what_is_not_there_is_told_when_it_is_opened)
+{
+	_cleanup_object_ struct kernel_object *object = NULL;
+	struct why why;
+
+	REQUIRE(kernel_object_find("events.bpf.o", &object, &why) == 0);
+	CHECK_OK(kernel_object_choose(object, "nosuch", &why));
+	CHECK_ERR(kernel_object_open_chosen(object, &why), -ENOENT);
+	CHECK_HAS_TEXT(why.text, "nosuch");
 }
 
 /* A probe whose program is not in its object would look like a kernel that lacks it. */

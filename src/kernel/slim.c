@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <elf.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "kernel/slim.h"
+
+struct elf {
+	const unsigned char *data;
+	const Elf64_Ehdr *header;
+	const Elf64_Shdr *sections;
+	const char *names;
+	const Elf64_Sym *symbols;
+	size_t symbol_count;
+	const char *symbol_names;
+};
+
+/* What .BTF.ext begins with; offsets count from its end. */
+struct btf_ext_head {
+	uint16_t magic;
+	uint8_t version;
+	uint8_t flags;
+	uint32_t head_len;
+	uint32_t func_off, func_len;
+	uint32_t line_off, line_len;
+	uint32_t relo_off, relo_len;
+};
+
+static struct elf elf_of(const struct embedded_file *file)
+{
+	struct elf elf = {.data = file->begin, .header = (const void *)file->begin};
+
+	elf.sections = (const void *)(elf.data + elf.header->e_shoff);
+	elf.names = (const char *)elf.data + elf.sections[elf.header->e_shstrndx].sh_offset;
+	for (unsigned i = 0; i < elf.header->e_shnum; i++)
+		if (elf.sections[i].sh_type == SHT_SYMTAB) {
+			elf.symbols = (const void *)(elf.data + elf.sections[i].sh_offset);
+			elf.symbol_count = elf.sections[i].sh_size / sizeof(Elf64_Sym);
+			elf.symbol_names = (const char *)elf.data + elf.sections[elf.sections[i].sh_link].sh_offset;
+		}
+	return elf;
+}
+
+static const char *section_name(const struct elf *elf, unsigned section)
+{
+	return elf->names + elf->sections[section].sh_name;
+}
+
+/* Functions without a section of their own are parts of programs. */
+static bool is_program(const struct elf *elf, const Elf64_Sym *symbol)
+{
+	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx < elf->header->e_shnum &&
+	       strcmp(section_name(elf, symbol->st_shndx), ".text") != 0;
+}
+
+const char *slim_section_of(const struct embedded_file *file, const char *program)
+{
+	struct elf elf = elf_of(file);
+
+	for (size_t i = 0; i < elf.symbol_count; i++)
+		if (is_program(&elf, &elf.symbols[i]) &&
+		    strcmp(elf.symbol_names + elf.symbols[i].st_name, program) == 0)
+			return section_name(&elf, elf.symbols[i].st_shndx);
+	return NULL;
+}
+
+/* Sections stay in their places, so that the numbers by which others speak of them stay right; unwanted ones are empty. */
+static void mark_unwanted(const struct elf *elf, bool (*wants)(const char *program, void *context), void *context,
+			  bool *empty)
+{
+	for (unsigned i = 0; i < elf->header->e_shnum; i++)
+		empty[i] = elf->sections[i].sh_flags & SHF_EXECINSTR && strcmp(section_name(elf, i), ".text") != 0;
+	for (size_t i = 0; i < elf->symbol_count; i++)
+		if (is_program(elf, &elf->symbols[i]) && wants(elf->symbol_names + elf->symbols[i].st_name, context))
+			empty[elf->symbols[i].st_shndx] = false;
+	for (unsigned i = 0; i < elf->header->e_shnum; i++)
+		if (elf->sections[i].sh_type == SHT_REL)
+			empty[i] = empty[elf->sections[i].sh_info];
+}
+
+/* Functions and relocations of fields stay, line numbers go; how much is left. */
+static size_t copy_btf_ext(const unsigned char *from, unsigned char *to)
+{
+	const struct btf_ext_head *head = (const void *)from;
+	struct btf_ext_head slim = *head;
+	unsigned char *at = to + head->head_len;
+
+	slim.func_off = 0;
+	slim.line_off = slim.relo_off = head->func_len;
+	slim.line_len = 0;
+	memcpy(to, from, head->head_len);
+	memcpy(to, &slim, sizeof(slim));
+	memcpy(at, from + head->head_len + head->func_off, head->func_len);
+	memcpy(at + head->func_len, from + head->head_len + head->relo_off, head->relo_len);
+	return head->head_len + head->func_len + head->relo_len;
+}
+
+void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *program, void *context), void *context,
+		size_t *ret_size)
+{
+	struct elf elf = elf_of(file);
+	unsigned count = elf.header->e_shnum;
+	_cleanup_free_ bool *empty = xzalloc(count * sizeof(*empty));
+	size_t at = sizeof(Elf64_Ehdr) + count * sizeof(Elf64_Shdr);
+	/* At most as large; what is not written costs nothing. */
+	unsigned char *copy = xzalloc((size_t)(file->end - file->begin) + at);
+	Elf64_Ehdr *header = (Elf64_Ehdr *)copy;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(header + 1);
+
+	mark_unwanted(&elf, wants, context, empty);
+	*header = *elf.header;
+	header->e_shoff = sizeof(*header);
+	memcpy(sections, elf.sections, count * sizeof(*sections));
+	for (unsigned i = 0; i < count; i++) {
+		const unsigned char *from = elf.data + elf.sections[i].sh_offset;
+
+		at = (at + 7) / 8 * 8;
+		sections[i].sh_offset = at;
+		if (empty[i]) {
+			sections[i].sh_type = SHT_PROGBITS;
+			sections[i].sh_size = 0;
+		} else if (strcmp(section_name(&elf, i), ".BTF.ext") == 0) {
+			sections[i].sh_size = copy_btf_ext(from, copy + at);
+			at += sections[i].sh_size;
+		} else if (sections[i].sh_type != SHT_NOBITS && sections[i].sh_type != SHT_NULL) {
+			memcpy(copy + at, from, sections[i].sh_size);
+			at += sections[i].sh_size;
+		}
+	}
+	*ret_size = at;
+	return copy;
+}
