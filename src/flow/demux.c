@@ -261,10 +261,12 @@ static void learn_requests(struct demux *demux)
 
 struct open_call {
 	uint64_t ticks;
-	uint32_t touched; /* index of the socket it worked for last, DEMUX_NONE */
-	uint32_t fn : 31;
-	bool waited : 1; /* for something to happen, before it touched any socket */
+	uint32_t touched; /* index of the socket it worked for last; DEMUX_NONE, WAITED: none so far */
+	uint32_t fn;
 };
+
+/* For something to happen, before it touched any socket. */
+#define WAITED (DEMUX_NONE - 1)
 
 struct learner {
 	struct demux *demux;
@@ -285,7 +287,7 @@ static void touch(struct learner *l, uint32_t index, const struct flow_operation
 
 		if (call->touched == index)
 			return;
-		if (call->touched != DEMUX_NONE || (call->ticks < s->birth_ticks && (!accepts || call->waited)))
+		if (call->touched < WAITED || (call->ticks < s->birth_ticks && (!accepts || call->touched == WAITED)))
 			l->demux->is_dispatcher[call->fn] = true;
 		call->touched = index;
 	}
@@ -299,8 +301,9 @@ static void see_operation(struct learner *l, const struct flow_event *event)
 	if (!flow_event_operation(event, &operation))
 		return;
 	if (operation.op == FLOW_OP_WAIT) {
-		for (size_t i = l->open.count; i-- > 0 && !l->open.items[i].waited;)
-			l->open.items[i].waited = l->open.items[i].touched == DEMUX_NONE;
+		for (size_t i = l->open.count; i-- > 0 && l->open.items[i].touched != WAITED;)
+			if (l->open.items[i].touched == DEMUX_NONE)
+				l->open.items[i].touched = WAITED;
 		return;
 	}
 	index = demux_socket_find(l->demux, operation.socket);
@@ -330,11 +333,12 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 	size_t depth = l->open.count;
 
 	for (; at != end && !(*at & FLOW_WORD_NOT_SHORT); at++) {
-		ticks += flow_word_ticks(*at);
 		if ((*at & 3) == FLOW_TAG_RETURN) {
+			ticks += *at >> 2;
 			depth -= depth > 0;
 			continue;
 		}
+		ticks += *at >> 14;
 		if (unlikely(depth == l->open.room)) {
 			l->open.count = depth;
 			vec_reserve(&l->open, depth + 1);

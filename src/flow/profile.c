@@ -112,6 +112,7 @@ struct profiler {
 	/* Where the call after this place's went, or the first inside it: most calls go where the one before went. */
 	struct guess {
 		uint32_t parent, fn, place;
+		bool is_inner;
 	} * guesses[2];
 	size_t cache_room;
 };
@@ -202,13 +203,14 @@ static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *
 
 	if (likely(guess->fn == fn && guess->parent == parent && guess->place)) {
 		place = guess->place;
+		*ret_is_inner = guess->is_inner;
 	} else {
 		place = profile_place_at(p->profile, parent, fn);
 		if (p->profile->places.count > p->cache_room)
 			make_room(p);
-		p->guesses[!last][last ? last : parent] = (struct guess){parent, fn, place};
+		*ret_is_inner = p->profile->places.items[place].depth <= p->profile->places.items[parent].depth;
+		p->guesses[!last][last ? last : parent] = (struct guess){parent, fn, place, *ret_is_inner};
 	}
-	*ret_is_inner = p->profile->places.items[place].depth <= p->profile->places.items[parent].depth;
 	return place;
 }
 

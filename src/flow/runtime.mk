@@ -19,10 +19,13 @@ $(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)
 
 lint-objects: $(NESTFLOW_OBJECTS)
 
-.PHONY: bench-flow bench-flow-rate
+.PHONY: bench-flow bench-flow-rate bench-flow-report
 ##> bench-flow   cost of recording calls, beside uftrace and XRay
 bench-flow: all
 	tests/bench/flow-record.py $(BUILD)
+##> bench-flow-report  reading 20 million events: nest flow compare beside uftrace report
+bench-flow-report: all bench-programs
+	tests/bench/flow-report.py $(BUILD)
 ##> bench-flow-rate  all processors at full rate for 10 s: nothing lost that is not counted (4 GB of disk)
 bench-flow-rate: all
 	tests/bench/flow-rate.py $(BUILD)

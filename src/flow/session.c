@@ -280,13 +280,49 @@ static void learn_pushes(struct demux *demux)
 
 /* --- what a session is called, and the order --- */
 
-static int by_start(const void *a, const void *b)
-{
-	const struct flow_session *one = a, *other = b;
+struct begin {
+	uint64_t ticks;
+	uint32_t id;
+	uint32_t index;
+};
 
-	if (one->start_ticks != other->start_ticks)
-		return one->start_ticks < other->start_ticks ? -1 : 1;
+static int by_begin(const void *a, const void *b)
+{
+	const struct begin *one = a, *other = b;
+
+	if (one->ticks != other->ticks)
+		return one->ticks < other->ticks ? -1 : 1;
 	return one->id < other->id ? -1 : one->id > other->id;
+}
+
+/* Sessions are large, and there may be millions: their beginnings are sorted, and they are moved in place. */
+static void sort_sessions(struct flow_sessions *s)
+{
+	VEC(struct begin) order = {};
+	bool sorted = true;
+
+	for (size_t i = 0; i < s->list.count; i++) {
+		const struct flow_session *session = &s->list.items[i];
+
+		vec_push(&order, (struct begin){session->start_ticks, session->id, (uint32_t)i});
+		sorted &= !i || by_begin(&order.items[i - 1], &order.items[i]) < 0;
+	}
+	if (!sorted)
+		vec_sort(&order, by_begin);
+	for (size_t i = 0; !sorted && i < order.count; i++) {
+		struct flow_session first = s->list.items[i];
+		size_t to = i, from;
+
+		/* Round the circle that this place is part of; places that are done lead to themselves. */
+		while ((from = order.items[to].index) != i) {
+			s->list.items[to] = s->list.items[from];
+			order.items[to].index = (uint32_t)to;
+			to = from;
+		}
+		s->list.items[to] = first;
+		order.items[to].index = (uint32_t)to;
+	}
+	vec_done(&order);
 }
 
 static int strands_by_start(const void *a, const void *b)
@@ -444,7 +480,7 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	for (size_t i = 0; i < b->met.count; i++)
 		if (b->met.items[i].start_ticks != UINT64_MAX)
 			s->list.items[s->list.count++] = b->met.items[i];
-	vec_sort(&s->list, by_start);
+	sort_sessions(s);
 	for (size_t i = 0; i < s->list.count; i++) {
 		s->list.items[i].session = (uint32_t)i + 1;
 		s->list_index[s->list.items[i].id] = (uint32_t)i;
@@ -453,6 +489,10 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	for (size_t at = 0; map_next(&b->rest, &at, &key, &value);)
 		vec_push(&s->rest, *(struct flow_rest *)value);
 	vec_sort(&s->rest, rest_by_count);
+	/* The sessions have their trees now. */
+	vec_each(&s->strands, strand)
+		vec_done(&strand->row.items);
+	vec_done(&s->strands);
 }
 
 int flow_sessions_new(const struct flow_trace *trace, const struct demux_options *options,

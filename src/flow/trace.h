@@ -221,11 +221,6 @@ static inline bool flow_cursor_next(struct flow_cursor *cursor, struct flow_even
 /* Calls and returns in the short form have none of these bits. */
 #define FLOW_WORD_NOT_SHORT (FLOW_MANY | 2u)
 
-static inline uint64_t flow_word_ticks(uint32_t word)
-{
-	return word >> (word & 1 ? 2 : 14);
-}
-
 /* The next event that is neither a call nor a return: for those who look at sockets alone. */
 static inline bool flow_cursor_next_notable(struct flow_cursor *cursor, struct flow_event *ret_event)
 {
@@ -234,7 +229,7 @@ static inline bool flow_cursor_next_notable(struct flow_cursor *cursor, struct f
 		uint64_t ticks = cursor->ticks;
 
 		for (; at != end && !(*at & FLOW_WORD_NOT_SHORT); at++)
-			ticks += flow_word_ticks(*at);
+			ticks += *at >> (*at & FLOW_TAG_RETURN ? 2 : 14);
 		cursor->at = at;
 		cursor->ticks = ticks;
 		if (!flow_cursor_next(cursor, ret_event))

@@ -126,17 +126,18 @@ static inline __attribute__((always_inline)) void walk_short(struct walk *walk, 
 	while (at != end && !(*at & FLOW_WORD_NOT_SHORT) && likely(!walk->pending.is_open)) {
 		uint32_t word = *at++, fn;
 
-		ticks += flow_word_ticks(word);
 		if ((word & 3) == FLOW_TAG_RETURN) {
+			ticks += word >> 2;
 			walk_leave(walk, visitor, context, ticks);
 			continue;
 		}
+		ticks += word >> 14;
 		fn = cursor->fn_index[word >> 2 & (FLOW_SHORT_FN - 1)];
 		if (visitor->leaf && walk->root != SIZE_MAX && at != end &&
 		    (*at & (FLOW_WORD_NOT_SHORT | 3)) == FLOW_TAG_RETURN) {
 			uint64_t start = ticks;
 
-			ticks += flow_word_ticks(*at++);
+			ticks += *at++ >> 2;
 			visitor->leaf(context, walk, fn, start, ticks);
 			walk->frames.items[walk->frames.count - 1].after = fn;
 		} else {

@@ -4,6 +4,10 @@
  * length, like those of an event-driven server (about 480 events a connection).
  *
  *	build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
+ *	build/tests/bench/bench_flow_analysis make TRACE UFTRACE-DAT ADDRESSES MILLION-EVENTS
+ *
+ * The second form only writes such a trace, and the same calls as uftrace would have recorded them; ADDRESSES has those of the
+ * functions, one a line (flow-report.py).
  */
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -19,7 +23,19 @@ struct model {
 	struct flow_writer *writer;
 	uint32_t thread, fns[FUNCTIONS];
 	uint64_t now, random, events;
+	FILE *uftrace; /* the same calls in its form; NULL: not wanted */
+	uint64_t addresses[FUNCTIONS];
+	unsigned open[64], depth;
 };
+
+/* Time; then from the lowest bit type (0 call, 1 return), 1 bit, a magic number, depth, address. */
+static void put_uftrace(struct model *m, unsigned type, unsigned fn)
+{
+	uint64_t record[2] = {m->now, type | 5u << 3 | (uint64_t)m->depth << 6 | m->addresses[fn] << 16};
+
+	if (fwrite(record, sizeof(record), 1, m->uftrace) != 1)
+		exit(1);
+}
 
 static uint64_t next_random(struct model *m)
 {
@@ -33,12 +49,18 @@ static void enter(struct model *m, unsigned fn)
 {
 	flow_writer_call(m->writer, m->thread, m->now += 40 + next_random(m) % 50, m->fns[fn % FUNCTIONS]);
 	m->events++;
+	if (m->uftrace)
+		put_uftrace(m, 0, m->open[m->depth] = fn % FUNCTIONS);
+	m->depth++;
 }
 
 static void leave(struct model *m)
 {
 	flow_writer_return(m->writer, m->thread, m->now += 40 + next_random(m) % 90);
 	m->events++;
+	m->depth--;
+	if (m->uftrace)
+		put_uftrace(m, 1, m->open[m->depth]);
 }
 
 /* The same calls each time for one function, but for the noise of a timer tree and an allocator. */
@@ -68,7 +90,7 @@ static void operation(struct model *m, enum flow_op op, uint32_t socket, int res
 	m->events++;
 }
 
-static void connection(struct model *m, uint32_t number)
+static void connection_begin(struct model *m, uint32_t number)
 {
 	struct flow_socket socket = {.socket = number, .fd = 9, .family = 2, .type = 1};
 
@@ -82,39 +104,105 @@ static void connection(struct model *m, uint32_t number)
 	leave(m);
 	enter(m, 3);
 	operation(m, FLOW_OP_READ, number, 120);
-	tree(m, 40, 4);
-	if (number % 10 == 3)
-		tree(m, 200, 2);
-	tree(m, 58, 3);
+}
+
+static void connection_end(struct model *m, uint32_t number)
+{
 	operation(m, FLOW_OP_WRITE, number, 800);
 	operation(m, FLOW_OP_CLOSE, number, 0);
 	leave(m);
 }
 
-static void make(const char *path, uint64_t events)
+static void connection(struct model *m, uint32_t number)
 {
-	struct model m = {.random = 88172645463325252ull};
+	connection_begin(m, number);
+	tree(m, 40, 4);
+	if (number % 10 == 3)
+		tree(m, 200, 2);
+	tree(m, 58, 3);
+	connection_end(m, number);
+}
+
+static void begin(struct model *m, const char *path)
+{
 	struct why why = {};
 	char name[16];
 
-	if (flow_writer_open(path, &(struct flow_writer_options){}, &m.writer, &why) < 0)
+	m->random = 88172645463325252ull;
+	if (flow_writer_open(path, &(struct flow_writer_options){}, &m->writer, &why) < 0)
 		exit(1);
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
 		snprintf(name, sizeof(name), "function_%u", i);
-		m.fns[i] = flow_writer_function(m.writer, 0, i * 16, name);
+		m->fns[i] = flow_writer_function(m->writer, 0, i * 16, name);
 	}
-	m.thread = flow_writer_thread(m.writer, 1, 1, "server");
+	m->thread = flow_writer_thread(m->writer, 1, 1, "server");
+}
+
+static void fill(struct model *m, uint64_t events)
+{
+	enter(m, 0);
+	operation(m, FLOW_OP_LISTEN, 4000000000u, 0);
+	for (uint32_t i = 1; m->events < events; i += 3) {
+		enter(m, 1);
+		for (uint32_t k = 0; k < 3; k++)
+			connection(m, i + k);
+		leave(m);
+	}
+	leave(m);
+	if (flow_writer_close(m->writer) < 0)
+		exit(1);
+}
+
+static void make(const char *path, uint64_t events)
+{
+	struct model m = {};
+
+	begin(&m, path);
+	fill(&m, events);
+}
+
+/* A few sessions of many calls each: what is compared is 1,000 calls long. */
+static void make_long(const char *path, uint32_t sessions)
+{
+	struct model m = {};
+
+	begin(&m, path);
 	enter(&m, 0);
 	operation(&m, FLOW_OP_LISTEN, 4000000000u, 0);
-	for (uint32_t i = 1; m.events < events; i += 3) {
-		enter(&m, 1);
-		for (uint32_t k = 0; k < 3; k++)
-			connection(&m, i + k);
-		leave(&m);
+	for (uint32_t number = 1; number <= sessions; number++) {
+		uint64_t before = m.events;
+
+		connection_begin(&m, number);
+		while (m.events - before < 2000)
+			tree(&m, 40 + (unsigned)(next_random(&m) % 3), 2 + number % 3);
+		if (number % 10 == 3)
+			tree(&m, 200, 2);
+		connection_end(&m, number);
 	}
 	leave(&m);
 	if (flow_writer_close(m.writer) < 0)
 		exit(1);
+}
+
+static int make_both(char **argv)
+{
+	struct model m = {};
+	FILE *addresses = fopen(argv[2], "re");
+	uint64_t million;
+	char line[64];
+
+	m.uftrace = fopen(argv[1], "we");
+	if (!addresses || !m.uftrace || parse_u64(argv[3], 1, 1000, &million) < 0)
+		return 2;
+	for (unsigned i = 0; i < FUNCTIONS && fgets(line, sizeof(line), addresses); i++) {
+		line[strcspn(line, "\n")] = '\0';
+		if (parse_u64(line, 0, UINT64_MAX >> 16, &m.addresses[i]) < 0)
+			return 2;
+	}
+	(void)fclose(addresses);
+	begin(&m, argv[0]);
+	fill(&m, million * 1000000);
+	return fclose(m.uftrace) ? 1 : 0;
 }
 
 /* Memory that is not the file's, in KiB. */
@@ -132,7 +220,7 @@ static uint64_t anonymous_kib(void)
 	return kib;
 }
 
-static void measure(const char *path, uint64_t million)
+static void measure(const char *path, uint64_t million, const char *what)
 {
 	double best[3] = {1e18, 1e18, 1e18};
 	uint64_t kib = 0, events = 0, sessions = 0, nodes = 0, before = anonymous_kib();
@@ -169,33 +257,36 @@ static void measure(const char *path, uint64_t million)
 		flow_sessions_free(s);
 		flow_trace_close(trace);
 	}
-	printf("flow analysis: %.1f M events, %" PRIu64 " sessions, %" PRIu64
+	printf("flow analysis%s: %.1f M events, %" PRIu64 " sessions, %" PRIu64
 	       " different trees: sessions %.3f s, compare %.3f s, all %.3f s (%.1f ns an event), %.1f MB beyond the "
 	       "file\n",
-	       (double)events / 1e6, sessions, nodes, best[0] / 1e9, best[1] / 1e9, best[2] / 1e9,
+	       what, (double)events / 1e6, sessions, nodes, best[0] / 1e9, best[1] / 1e9, best[2] / 1e9,
 	       best[2] / (double)events, (double)(kib - before) / 1024);
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t sizes[8] = {2, 20};
-	int count = 2;
+	uint64_t sizes[8] = {2, 20, 200};
+	char path[] = "/tmp/nest-bench-flow-XXXXXX";
+	int count = 3, fd;
 
+	if (argc == 6 && strcmp(argv[1], "make") == 0)
+		return make_both(argv + 2);
 	for (int i = 1; i < argc && i <= 8; i++) {
 		if (parse_u64(argv[i], 1, 1000, &sizes[i - 1]) < 0)
 			return 2;
 		count = i;
 	}
+	fd = mkstemp(path);
+	if (fd < 0)
+		return 1;
+	close(fd);
 	for (int i = 0; i < count; i++) {
-		char path[] = "/tmp/nest-bench-flow-XXXXXX";
-		int fd = mkstemp(path);
-
-		if (fd < 0)
-			return 1;
-		close(fd);
 		make(path, sizes[i] * 1000000);
-		measure(path, sizes[i]);
-		unlink(path);
+		measure(path, sizes[i], "");
 	}
+	make_long(path, 10000);
+	measure(path, 20, ", 1,000 calls a session");
+	unlink(path);
 	return 0;
 }
