@@ -143,10 +143,10 @@ static int choose(const struct event_hook *hook _unused_, const char *program, v
 {
 	struct live *live = context;
 
-	return kernel_object_choose(live->object, program, NULL);
+	return live_probe_wants(live, program) ? kernel_object_choose(live->object, program, NULL) : 0;
 }
 
-static int open_object(struct live *live, struct why *why)
+int live_open_object(struct live *live, struct why *why)
 {
 	int r = kernel_object_find(OBJECT, &live->object, why);
 
@@ -170,7 +170,7 @@ static int open_object(struct live *live, struct why *why)
 	return r;
 }
 
-static int attach(const struct event_hook *hook, const char *program, void *context)
+int live_attach(const struct event_hook *hook, const char *program, void *context)
 {
 	struct live *live = context;
 	int r = hook->attach ? hook->attach(live->object, program, &live->why)
@@ -184,7 +184,7 @@ static int attach(const struct event_hook *hook, const char *program, void *cont
 /* One attempt: 0, or -EAGAIN when another hook may do, or what cannot be helped. */
 static int try_once(struct live *live, struct why *why)
 {
-	int r = open_object(live, why);
+	int r = live_open_object(live, why);
 
 	if (r < 0)
 		return r;
@@ -195,7 +195,7 @@ static int try_once(struct live *live, struct why *why)
 		r = live_group_begin(live, why);
 		if (r < 0)
 			return r;
-		r = hook_plan_each(&live->plan, attach, live);
+		r = hook_plan_each(&live->plan, live_attach, live);
 		if (r == 0)
 			return 0;
 	}
@@ -216,7 +216,7 @@ static int check_roles(const struct live *live, struct why *why)
 	return 0;
 }
 
-static int load(struct live *live, bool probe, struct why *why)
+static int load(struct live *live, struct why *why)
 {
 	/* Each failure uses up a hook. */
 	size_t attempts = live->plan.choices.count * EVENT_HOOKS_MAX + 1;
@@ -225,11 +225,11 @@ static int load(struct live *live, bool probe, struct why *why)
 		int r = try_once(live, why);
 
 		if (r == 0)
-			return probe ? 0 : check_roles(live, why);
+			return check_roles(live, why);
 		if (r != -EAGAIN)
 			return r;
 		/* No use in trying further what cannot succeed any more. */
-		r = probe ? 0 : check_roles(live, why);
+		r = check_roles(live, why);
 		if (r < 0)
 			return r;
 	}
@@ -334,10 +334,10 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	give_back_memory();
 	r = event_check_host(why);
 	if (r == 0)
-		r = load(live, options->probe, why);
+		r = options->probe ? live_probe(live, why) : load(live, why);
 	if (r == 0)
 		r = share_state(live, why);
-	if (r == 0 && live->with_owner)
+	if (r == 0 && live->with_owner && !options->probe)
 		r = seed_owners(live, why);
 	if (r < 0)
 		return r;
@@ -353,6 +353,7 @@ void live_close(struct live *live)
 	live_group_done(live);
 	kernel_object_close(live->object);
 	hook_plan_done(&live->plan);
+	vec_done(&live->probed);
 	free(live->requests);
 	free(live->losses);
 	free(live->groups);

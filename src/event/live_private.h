@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the live source: shared by its two files only. */
+/* Inside of the live source: shared by its files only. */
 #pragma once
 
 #include "base/clock.h"
@@ -10,6 +10,17 @@
 struct live_group_maps {
 	int groups;
 	int fronts; /* the tables in front of it */
+};
+
+enum live_probe_state {
+	LIVE_PROBE_OPEN,
+	LIVE_PROBE_LOADED, /* the kernel takes it, but it was not attached yet */
+	LIVE_PROBE_ATTACHED
+};
+
+struct live_probed {
+	const char *program;
+	enum live_probe_state state;
 };
 
 struct live {
@@ -25,6 +36,10 @@ struct live {
 	/* Why an attempt failed, and with which program. */
 	struct why why;
 	char failed[64];
+	/* When only to see what works: what was seen, and the programs of which state are tried now. */
+	bool probing;
+	enum live_probe_state probing_state;
+	VEC(struct live_probed) probed;
 	/* Memory shared with the programs. */
 	uint32_t *reader_awake;
 	const struct event_losses **losses;
@@ -40,3 +55,13 @@ struct live {
 	struct live_stacks stacks;
 	void *data; /* a copy of what follows it, for events that the program completes */
 };
+
+/* Chooses hooks, and opens and configures the object with their programs. */
+int live_open_object(struct live *live, struct why *why) _must_check_;
+/* A hook_program_fn; the reason is in live->why. */
+int live_attach(const struct event_hook *hook, const char *program, void *live);
+
+/* Settles which hooks work; the object is that of the last attempt. */
+int live_probe(struct live *live, struct why *why) _must_check_;
+/* Whether a program is to be loaded in this attempt. */
+bool live_probe_wants(struct live *live, const char *program);

@@ -346,6 +346,20 @@ uint64_t kernel_object_misses(const struct kernel_object *object, const char *pr
 	return info.recursion_misses;
 }
 
+bool kernel_object_comes_before(const struct kernel_object *object, const char *program, const char *other)
+{
+	struct bpf_program *at;
+
+	bpf_object__for_each_program(at, object->bpf)
+	{
+		if (strcmp(bpf_program__name(at), other) == 0)
+			return false;
+		if (strcmp(bpf_program__name(at), program) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *kernel_object_blamed(void)
 {
 	static char name[64];

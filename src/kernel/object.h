@@ -62,6 +62,9 @@ uint64_t kernel_object_misses(const struct kernel_object *object, const char *pr
 /* Which program libbpf named last in what it said, after a load failed; an empty string when none. */
 const char *kernel_object_blamed(void);
 
+/* Whether libbpf loads the first of two programs before the second. */
+bool kernel_object_comes_before(const struct kernel_object *object, const char *program, const char *other);
+
 /* For what this header does not offer; NULL when there is no program of that name. */
 struct bpf_program *kernel_object_program(const struct kernel_object *object, const char *program);
 /* -ENOENT, or -EBADF before loading. */
