@@ -6,7 +6,9 @@
 
 #include "base/macros.h"
 
-#define NSEC_PER_SEC UINT64_C(1000000000)
+#define NSEC_PER_USEC UINT64_C(1000)
+#define NSEC_PER_MSEC UINT64_C(1000000)
+#define NSEC_PER_SEC  UINT64_C(1000000000)
 
 static inline uint64_t clock_ns(clockid_t id)
 {

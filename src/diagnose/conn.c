@@ -124,6 +124,7 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, receive_rate, BYTES, "received per second", .unit = "/s"),
 	FIELD(struct conn_measures, best_rate, BYTES, "fastest earlier window, either direction", .unit = "/s"),
 	FIELD(struct conn_measures, acked_ever_bytes, BYTES, "data acknowledged since the connection began"),
+	FIELD(struct conn_measures, received_ever_bytes, BYTES, "data received since the connection began"),
 	FIELD(struct conn_measures, past_rate, BYTES,
 	      "rate of what was last delivered, however long ago; unknown below 64 KiB in all", .unit = "/s"),
 	FIELD(struct conn_measures, age_windows, COUNT, "windows since it was first seen"),
@@ -490,7 +491,9 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->lossy_windows = (uint64_t)__builtin_popcount(c->lossy);
 	/* The SYN counts as one. */
 	m->acked_ever_bytes = t->bytes_acked == UINT64_MAX || t->bytes_acked == 0 ? t->bytes_acked : t->bytes_acked - 1;
-	m->past_rate = m->acked_ever_bytes == UINT64_MAX || m->acked_ever_bytes < PAST_BYTES ? UINT64_MAX : t->delivery_rate;
+	m->received_ever_bytes = t->bytes_received;
+	m->past_rate =
+		m->acked_ever_bytes == UINT64_MAX || m->acked_ever_bytes < PAST_BYTES ? UINT64_MAX : t->delivery_rate;
 	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;

@@ -59,7 +59,7 @@ struct conn_measures {
 	double send_variation, receive_variation;
 	uint64_t best_rate, best_receive_rate;
 	/* From before the first window, as the kernel remembers it. */
-	uint64_t acked_ever_bytes, past_rate;
+	uint64_t acked_ever_bytes, received_ever_bytes, past_rate;
 	uint64_t steady_windows;
 	double slowdown;
 	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;

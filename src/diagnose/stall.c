@@ -8,6 +8,7 @@
 #include "diagnose/stall.h"
 #include "diagnose/conn.h"
 #include "diagnose/window.h"
+#include "snapshot/arrival.h"
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
 #include "snapshot/delta.h"
@@ -22,6 +23,8 @@ static const struct field stall_fields[] = {
 	      "packets that connection tracking has called invalid since then, and not before"),
 	FIELD(S, stall_rp_filter, COUNT,
 	      "packets refused since then because their source would be answered elsewhere, and not before"),
+	FIELD(S, stall_undelivered, COUNT,
+	      "segments that have arrived at an interface since it fell silent, and did not reach it"),
 };
 #undef S
 RECORD_TYPE(stall_measures_type, "measure.stall", struct stall_measures, stall_fields,
@@ -46,7 +49,25 @@ struct state {
 	bool begun;                 /* a sample has been seen: a rule that is new now began at zero */
 	uint64_t ended_ns[WINDOWS]; /* last samples of the windows, newest first */
 	struct map series;
+	struct map arrivals; /* struct flow -> segments that were not delivered */
 };
+
+/* A connection as far as what arrives for it tells. */
+struct flow {
+	struct addr raddr;
+	uint16_t lport, rport;
+};
+
+static struct flow flow_of(const struct addr *raddr, uint16_t lport, uint16_t rport)
+{
+	struct flow flow;
+
+	memset(&flow, 0, sizeof(flow));
+	flow.raddr = *raddr;
+	flow.lport = lport;
+	flow.rport = rport;
+	return flow;
+}
 
 static void follow(struct window *window, struct state *state, const char *key, enum refusal kind, uint64_t value)
 {
@@ -74,8 +95,10 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct state *state = data;
 
-	if (state->series.value_size == 0)
+	if (state->series.value_size == 0) {
 		state->series = MAP_INIT(0, sizeof(struct series), 20000);
+		state->arrivals = MAP_INIT(sizeof(struct flow), sizeof(uint64_t), 20000);
+	}
 	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
 		char key[256];
 
@@ -90,6 +113,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, counter_type, struct counter_record, counter)
 		if (strcmp(counter->counter, "TcpExtIPReversePathFilter") == 0)
 			follow(window, state, "rp-filter", REFUSAL_RP_FILTER, counter->value);
+	snapshot_each(snapshot, arrival_type, struct arrival_record, arrival) {
+		struct flow flow = flow_of(&arrival->raddr, arrival->lport, arrival->rport);
+		uint64_t *undelivered = map_put(&state->arrivals, &flow, NULL);
+
+		if (undelivered)
+			*undelivered = arrival->undelivered;
+	}
 	state->begun = true;
 	state->ended_ns[0] = snapshot->begin_boot_ns;
 }
@@ -144,6 +174,14 @@ static void measure(const struct state *state, struct stall_measures *m)
 	}
 }
 
+static uint64_t undelivered(const struct state *state, const struct conn_measures *own)
+{
+	struct flow flow = flow_of(&own->raddr, own->lport, own->rport);
+	const uint64_t *known = map_get(&state->arrivals, &flow);
+
+	return known ? *known : 0;
+}
+
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
@@ -160,8 +198,11 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m = graph_alloc(graph, sizeof(*m));
 		m->stalled_ns = stalled_for(own);
 		measure(state, m);
+		m->stall_undelivered = undelivered(state, own);
 		(*module)->measures.parts[CONN_PART_STALL] = m;
 	}
+	/* What is still true is told again by the next sample. */
+	map_done(&state->arrivals);
 	memmove(&state->ended_ns[1], &state->ended_ns[0], sizeof(state->ended_ns) - sizeof(state->ended_ns[0]));
 	track_forget(window, &state->series, NULL);
 	while (map_next(&state->series, &at, &key, &value)) {
@@ -175,9 +216,11 @@ static void finish(struct window *window, void *data, struct graph *graph)
 static void release(void *data)
 {
 	map_done(&((struct state *)data)->series);
+	map_done(&((struct state *)data)->arrivals);
 }
 
-static const struct record_type *const needs[] = {&firewall_rule_type, &conntrack_type, &counter_type, NULL};
+static const struct record_type *const needs[] = {&firewall_rule_type, &conntrack_type, &counter_type, &arrival_type,
+						  NULL};
 
 static const struct measurer stall_measurer = {
 	.name = "stall",

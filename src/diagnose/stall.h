@@ -9,6 +9,7 @@ struct stall_measures {
 	uint64_t stall_firewall_drops;
 	uint64_t stall_invalid;
 	uint64_t stall_rp_filter;
+	uint64_t stall_undelivered;
 };
 
 extern const struct record_type stall_measures_type;

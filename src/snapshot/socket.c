@@ -8,8 +8,6 @@
 #include "base/clock.h"
 #include "snapshot/socket.h"
 
-#define NSEC_PER_USEC UINT64_C(1000)
-#define NSEC_PER_MSEC UINT64_C(1000000)
 
 static const struct enum_name timer_names[] = {
 	{SOCKET_TIMER_OFF, "off", "no timer runs"},

@@ -68,7 +68,7 @@ struct peer_key {
 /* What has been seen in one namespace. */
 struct wire {
 	uint32_t netns;
-	const struct snapshot *snapshot; /* while the tap is read */
+	const struct snapshot *snapshot;            /* while the tap is read */
 	int fd;                                     /* -1: closed */
 	uint64_t resets_until_ns, lookups_until_ns; /* how long to look, CLOCK_MONOTONIC; 0: not at all */
 	bool has_counters;
@@ -284,6 +284,7 @@ static void take(const struct wire_packet *packet, uint64_t time_ns, void *conte
 	case WIRE_RESET:
 		take_reset(wire, packet, time_ns);
 		break;
+	case WIRE_SEGMENT:
 	case WIRE_OTHER:
 		break;
 	}

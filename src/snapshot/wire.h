@@ -44,11 +44,12 @@ enum wire_kind {
 	WIRE_UNREACHABLE, /* an ICMP error about a question */
 	WIRE_REFUSED,     /* a reset that answers a SYN, or an ICMP error about a connection */
 	WIRE_RESET,       /* any other reset */
+	WIRE_SEGMENT,     /* any other segment that arrives */
 };
 
 struct wire_packet {
 	enum wire_kind kind;
-	struct addr raddr; /* the name server; who sent the reset */
+	struct addr raddr; /* the name server; who sent the segment */
 	uint16_t lport, rport;
 	uint16_t id;       /* of a lookup */
 	uint8_t rcode;     /* of an answer */

@@ -80,10 +80,10 @@ static void parse_tcp(const struct cut *cut, const struct addr *from, struct wir
 	if (cut->left <= TCP_FLAGS)
 		return;
 	flags = cut->at[TCP_FLAGS];
-	if (!(flags & 4))
-		return;
+	packet->kind = WIRE_SEGMENT;
 	/* What answers a SYN has no number of its own to give: it is zero, and the acknowledgement says what it is about. */
-	packet->kind = (flags & 16) && memcmp(cut->at + 4, zero, sizeof(zero)) == 0 ? WIRE_REFUSED : WIRE_RESET;
+	if (flags & 4)
+		packet->kind = (flags & 16) && memcmp(cut->at + 4, zero, sizeof(zero)) == 0 ? WIRE_REFUSED : WIRE_RESET;
 	packet->raddr = *from;
 	packet->rport = be16(cut->at);
 	packet->lport = be16(cut->at + 2);

@@ -21,26 +21,25 @@
 #define PACKET_IGNORE_OUTGOING 23
 #endif
 
-/* Lines of the filter that others jump to. */
+/* Lines of the filters that others jump to. */
 enum { LINE_V6 = 8, LINE_PROTOCOL = 10, LINE_TCP = 18, LINE_TAKE = 20, LINE_LEAVE = 21 };
+enum { LINE_FLOWS = 12, FLOW_LINE_LEAVE = LINE_FLOWS + WIRE_FLOWS_MAX, FLOW_LINE_TAKE };
 
 #define LOAD(size, mode, k) BPF_STMT(BPF_LD | BPF_##size | BPF_##mode, (uint32_t)(k))
 #define IF(line, test, k, target, other)                                                                               \
 	BPF_JUMP(BPF_JMP | BPF_##test | BPF_K, (k), (target) - (line)-1, (other) - (line)-1)
 #define GO(line, target) BPF_STMT(BPF_JMP | BPF_JA, (target) - (line)-1)
 
-/* X holds the length of the IP header from line 5 or 8 on. */
-static const struct sock_filter filter[] = {
-	LOAD(W, ABS, SKF_AD_OFF + SKF_AD_PROTOCOL),
-	IF(1, JEQ, ETH_P_IPV6, LINE_V6, 2),
-	IF(2, JEQ, ETH_P_IP, 3, LINE_LEAVE),
-	LOAD(H, ABS, 6),
-	IF(4, JSET, 0x1fff, LINE_LEAVE, 5), /* a later part of a packet has no ports */
-	BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0),
-	LOAD(B, ABS, 9),
-	GO(7, LINE_PROTOCOL),
-	BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 40),
-	LOAD(B, ABS, 6),
+/* The first lines of a filter: A holds the protocol of an IP packet after them, X the length of its header. */
+#define TO_PROTOCOL(leave)                                                                                             \
+	LOAD(W, ABS, SKF_AD_OFF + SKF_AD_PROTOCOL), IF(1, JEQ, ETH_P_IPV6, LINE_V6, 2),                                \
+		IF(2, JEQ, ETH_P_IP, 3, leave), LOAD(H, ABS, 6),                                                       \
+		IF(4, JSET, 0x1fff, leave, 5), /* a later part of a packet has no ports */                             \
+		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), LOAD(B, ABS, 9), GO(7, LINE_PROTOCOL),                         \
+		BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 40), LOAD(B, ABS, 6)
+
+static const struct sock_filter news[] = {
+	TO_PROTOCOL(LINE_LEAVE),
 	IF(10, JEQ, IPPROTO_TCP, LINE_TCP, 11),
 	IF(11, JEQ, IPPROTO_ICMP, LINE_TAKE, 12),
 	IF(12, JEQ, IPPROTO_ICMPV6, LINE_TAKE, 13),
@@ -55,9 +54,35 @@ static const struct sock_filter filter[] = {
 	BPF_STMT(BPF_RET | BPF_K, 0),
 };
 
+static int attach(int fd, const struct sock_filter *filter, size_t len)
+{
+	const struct sock_fprog program = {.len = (unsigned short)len, .filter = (struct sock_filter *)filter};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ? -errno : 0;
+}
+
+int wire_tap_set_flows(int fd, const struct wire_flow *flows, unsigned count)
+{
+	struct sock_filter filter[] = {
+		TO_PROTOCOL(FLOW_LINE_LEAVE),
+		IF(10, JEQ, IPPROTO_TCP, 11, FLOW_LINE_LEAVE),
+		LOAD(W, IND, 0), /* both ports */
+		[FLOW_LINE_LEAVE] = BPF_STMT(BPF_RET | BPF_K, 0),
+		[FLOW_LINE_TAKE] = BPF_STMT(BPF_RET | BPF_K, WIRE_PACKET_MAX),
+	};
+
+	for (unsigned i = 0; i < WIRE_FLOWS_MAX; i++) {
+		unsigned line = LINE_FLOWS + i;
+		uint32_t ports = i < count ? (uint32_t)flows[i].rport << 16 | flows[i].lport : 0;
+
+		filter[line] = i < count ? (struct sock_filter)IF(line, JEQ, ports, FLOW_LINE_TAKE, line + 1)
+					 : (struct sock_filter)GO(line, FLOW_LINE_LEAVE);
+	}
+	return attach(fd, filter, ARRAY_SIZE(filter));
+}
+
 int wire_tap_open(struct why *why)
 {
-	const struct sock_fprog program = {.len = ARRAY_SIZE(filter), .filter = (struct sock_filter *)filter};
 	/* Bound to no protocol yet: nothing arrives before the filter is in place. */
 	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
@@ -66,8 +91,7 @@ int wire_tap_open(struct why *why)
 	if (fd < 0)
 		return why_set(why, -errno, "cannot open a packet socket: %s%s", strerror(errno),
 			       errno == EPERM ? " (needs CAP_NET_RAW)" : "");
-	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0)
+	if (attach(fd, news, ARRAY_SIZE(news)) < 0 || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0)
 		return why_set(why, -errno, "cannot set up a packet socket: %s", strerror(errno));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));

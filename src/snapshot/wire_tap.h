@@ -6,6 +6,16 @@
 
 /* In the namespace that the caller is in; the descriptor, or a negative errno. */
 int wire_tap_open(struct why *why) _must_check_;
+
+#define WIRE_FLOWS_MAX 16
+
+/* A connection by its ports, which differ from any other's most of the time: the addresses are looked at later. */
+struct wire_flow {
+	uint16_t lport, rport;
+};
+
+/* From now on all segments of these connections are received, and nothing else. */
+int wire_tap_set_flows(int fd, const struct wire_flow *flows, unsigned count) _must_check_;
 /* Lookups leave this host: what it sends costs a little more to look at, so it is left out when there are none. */
 void wire_tap_set_outgoing(int fd, bool wanted);
 

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "store/reader_inside.h"
 
-#define SQL_MAX       ((size_t)1 << 20)
-#define NSEC_PER_MSEC UINT64_C(1000000)
+#define SQL_MAX ((size_t)1 << 20)
 
 /* Which field a column of the statement belongs to. */
 struct source {

@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "store/writer_inside.h"
-
-#define NSEC_PER_MSEC UINT64_C(1000000)
 
 static struct store_table *find_states(const struct store *store, const struct record_type *type)
 {

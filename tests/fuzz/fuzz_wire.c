@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (int outgoing = 0; outgoing < 2; outgoing++) {
 		wire_parse(data, size, outgoing, &packet);
-		fuzz_require(packet.kind <= WIRE_RESET);
+		fuzz_require(packet.kind <= WIRE_SEGMENT);
 		fuzz_require(packet.kind == WIRE_OTHER || packet.raddr.family != ADDR_UNKNOWN);
 		fuzz_require(!outgoing || packet.kind == WIRE_OTHER || packet.kind == WIRE_QUERY);
 		fuzz_require(packet.rcode < 16);

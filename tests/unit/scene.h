@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/window.h"
+#include "snapshot/arrival.h"
 #include "snapshot/cgroup.h"
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
@@ -39,13 +40,14 @@ struct scene {
 	struct destination_record destination;
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
-	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_protocol, has_tunnel;
+	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel;
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
 	struct firewall_rule_record rule;
 	struct conntrack_record conntrack;
 	struct lookup_record lookup;
 	struct refusal_record refusal;
+	struct arrival_record arrival;
 	struct protocol_record protocol;
 	struct tunnel_record tunnel;
 	/* Protocol counters, by name; the last has none. */
@@ -123,6 +125,9 @@ static void scene_begin(struct scene *s)
 	memcpy(s->tunnel.kind, "wireguard", 10);
 	s->lookup.raddr = s->refusal.raddr = s->socket.raddr;
 	s->refusal.rport = 5001;
+	s->arrival.raddr = s->socket.raddr;
+	s->arrival.lport = s->socket.lport;
+	s->arrival.rport = s->socket.rport;
 	memcpy(s->protocol.protocol, "TCP", 4);
 	s->other_socket = s->socket;
 	s->other_socket.lport = 40001;
@@ -168,6 +173,8 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &conntrack_type, &s->conntrack);
 	if (s->has_lookup)
 		put(snapshot, &lookup_type, &s->lookup);
+	if (s->has_arrival)
+		put(snapshot, &arrival_type, &s->arrival);
 	if (s->has_refusal)
 		put(snapshot, &refusal_type, &s->refusal);
 	if (s->has_protocol)

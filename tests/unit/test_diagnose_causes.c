@@ -44,6 +44,45 @@ TEST(what_the_firewall_drops_of_a_stuck_connection)
 	CHECK_EQ_TEXT(diagnose(dropped_and_invalid), "conntrack-invalid");
 }
 
+/* What is sent again after the connection stopped: it arrives and is lost on this host, or it reaches the connection. */
+static void arrives_in_vain(struct scene *s, unsigned sample)
+{
+	stop_moving(s, sample);
+	s->has_arrival = true;
+	s->arrival.arrived = s->arrival.undelivered = sample >= 7 ? sample - 6 : 0;
+}
+
+static void arrives(struct scene *s, unsigned sample)
+{
+	arrives_in_vain(s, sample);
+	s->arrival.undelivered = 0;
+}
+
+/* Nothing is under way, and the kernel tries again with the window open. */
+static void is_not_sent(struct scene *s, unsigned sample)
+{
+	stop_moving(s, sample);
+	if (sample < 6)
+		return;
+	s->tcp.unacked = 0;
+	s->tcp.notsent_bytes = s->socket.sendq_bytes;
+	s->socket.timer = SOCKET_TIMER_PERSIST;
+}
+
+static void is_not_sent_without_signal(struct scene *s, unsigned sample)
+{
+	is_not_sent(s, sample);
+	s->link.carrier = sample < 6;
+}
+
+TEST(what_the_firewall_drops_without_counting)
+{
+	CHECK_EQ_TEXT(diagnose(arrives_in_vain), "firewall-drop");
+	CHECK_EQ_TEXT(diagnose(arrives), "path-blackhole");
+	CHECK_EQ_TEXT(diagnose(is_not_sent), "firewall-drop");
+	CHECK_EQ_TEXT(diagnose(is_not_sent_without_signal), "no-carrier");
+}
+
 static void refused_source(struct scene *s, unsigned sample)
 {
 	stop_moving(s, sample);
@@ -340,8 +379,16 @@ static void resets_of_nothing(struct scene *s, unsigned sample)
 	s->counters[0].value = 1;
 }
 
+static void refused_here(struct scene *s, unsigned sample)
+{
+	send_well(s);
+	s->has_refusal = true;
+	s->refusal.here = sample;
+}
+
 TEST(refusals_and_resets)
 {
+	CHECK_EQ_TEXT(diagnose(refused_here), "firewall-reject");
 	CHECK_EQ_TEXT(diagnose(refuses), "peer-refused");
 	CHECK_EQ_TEXT(diagnose(refused_long_ago), "");
 	CHECK_EQ_TEXT(diagnose(rejected_at_home), "firewall-reject");

@@ -72,7 +72,8 @@ TEST(resets)
 	CHECK_EQ_INT(parse(&reset, false).kind, WIRE_RESET);
 	/* Without an acknowledgement it cannot be about a SYN. */
 	CHECK_EQ_INT(parse(&answer, false).kind, WIRE_RESET);
-	CHECK_EQ_INT(parse(&data, false).kind, WIRE_OTHER);
+	CHECK_EQ_INT(parse(&data, false).kind, WIRE_SEGMENT);
+	CHECK_EQ_INT(parse(&data, true).kind, WIRE_OTHER);
 	/* What this host sends itself is no news. */
 	CHECK_EQ_INT(parse(&refused, true).kind, WIRE_OTHER);
 }

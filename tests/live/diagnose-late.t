@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A look that begins when the fault is already there, on small networks that share nothing: what the kernel remembers and what
+# arrives must do, since there is no better time to compare with. The firewalls have no counters.
+# timeout: 120
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 nft
+
+cat >"$room/load.py" <<'END'
+import socket, sys, time
+role, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if role == "sink":
+    s = socket.create_server((address, port))
+    print("ready", flush=True)
+    c, _ = s.accept()
+    while c.recv(65536):
+        pass
+elif role == "source":
+    s = socket.create_connection((address, port))
+    print("ready", flush=True)
+    while True:
+        s.sendall(b"x" * 5000)
+        time.sleep(0.005)
+else:
+    print("ready", flush=True)
+    while True:
+        try:
+            socket.create_connection((address, port), 2)
+        except OSError:
+            time.sleep(0.2)
+END
+
+# network NAME: $here and $there, joined by a link; NAME is their third octet.
+network() {
+	ns_make here
+	ns_make there
+	ns_link "$here" "10.95.$1.1/24" "$there" "10.95.$1.2/24"
+	link_dev_of[$1]=$link_dev here_of[$1]=$here there_of[$1]=$there
+}
+
+# load NAMESPACE ROLE ADDRESS PORT: in the background, ready; $bg_pid.
+load() {
+	nsenter --net="/run/netns/$1" -- python3 "$room/load.py" "$2" "$3" "$4" >"$room/$2-$4" 2>/dev/null </dev/null &
+	bg_pid=$!
+	note_process "$bg_pid"
+	wait_for 20 grep -q ready "$room/$2-$4" || { diag "$2 on port $4 does not start"; exit 1; }
+}
+
+# The reports of the last two windows, by cause, that the look at a network has made.
+causes() {
+	python3 - "$room/verdict-$1" <<-'END'
+		import json, sys
+		said = [json.loads(line) for line in open(sys.argv[1])]
+		print(" ".join(sorted({w["findings"][0]["cause"] if w["findings"] else "nothing" for w in said[-2:]})))
+	END
+}
+
+declare -A here_of there_of link_dev_of
+for n in 1 2 3 4 5 6; do
+	network $n
+done
+
+# 1: what arrives is dropped on its way in. 2: what is sent is dropped on its way out. 6: nothing is wrong.
+load "${here_of[1]}" sink 10.95.1.1 5001
+load "${there_of[1]}" source 10.95.1.1 5001
+load "${there_of[2]}" sink 10.95.2.2 5002
+load "${here_of[2]}" source 10.95.2.2 5002
+load "${there_of[6]}" sink 10.95.6.2 5006
+load "${here_of[6]}" source 10.95.6.2 5006
+# 3: connections are rejected here, in the name of the other.
+in_ns "${here_of[3]}" nft -f - <<END
+table inet f {
+	chain out {
+		type filter hook output priority 0;
+		tcp dport 5003 reject with tcp reset
+	}
+}
+END
+load "${here_of[3]}" knock 10.95.3.2 5003
+# 4: the sender is stopped in the middle of its transfer.
+load "${there_of[4]}" sink 10.95.4.2 5004
+load "${here_of[4]}" source 10.95.4.2 5004
+stopped=$bg_pid
+# 5: large packets vanish on the way from the beginning, and nobody says so: the other side takes none.
+in_ns "${there_of[5]}" nft -f - <<END
+table inet f {
+	chain in {
+		type filter hook prerouting priority -300;
+		ip length > 1300 drop
+	}
+}
+END
+load "${there_of[5]}" sink 10.95.5.2 5005
+load "${here_of[5]}" source 10.95.5.2 5005
+
+sleep 2
+in_ns "${here_of[1]}" nft 'add table inet f; add chain inet f in { type filter hook input priority 0; }; add rule inet f in tcp dport 5001 drop'
+in_ns "${here_of[2]}" nft 'add table inet f; add chain inet f out { type filter hook output priority 0; }; add rule inet f out tcp dport 5002 drop'
+# The process itself: nsenter runs it in its own place.
+kill -STOP "$stopped"
+sleep 1.2
+for n in 1 2 3 4 5 6; do
+	"$nest" diagnose -N "${here_of[$n]}" -d 5 --json >"$room/verdict-$n" 2>"$room/verdict-$n.err" &
+	looks[n]=$!
+	note_process "$!"
+done
+wait "${looks[@]}"
+
+is "$(causes 1)" firewall-drop 'a rule without a counter that takes away what arrives'
+like "$(cat "$room/verdict-1")" 'have arrived at this host' 'with what arrived and was not delivered'
+is "$(causes 2)" firewall-drop 'a rule without a counter that takes away what is sent'
+is "$(causes 3)" firewall-reject 'a reset made on this host is not blamed on the peer'
+is "$(causes 4)" app-not-sending 'a sender that was stopped before the first look'
+is "$(causes 5)" path-mtu 'a path on which no large segment ever passed'
+is "$(causes 6)" nothing 'and a healthy transfer has no culprit'
+finish
