@@ -45,8 +45,7 @@ struct run {
 	bool progress; /* a line on the terminal tells how far it is */
 };
 
-/* How often a recording may end its batch, and how often a person is told. */
-#define KEEP_NS     (NSEC_PER_SEC / 4)
+/* How often a person is told. */
 #define PROGRESS_NS (NSEC_PER_SEC / 2)
 #define ERASE_LINE  "\r\033[K"
 
@@ -98,24 +97,6 @@ static void on_idle(void *context)
 		loop_stop(run->until.loop, 0);
 }
 
-static int check_kept(struct run *run)
-{
-	int r = run->show.kept;
-
-	if (r == 0 && run->store)
-		r = store_tick(run->store);
-	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : 0;
-}
-
-static void on_keep(void *context, uint64_t expirations _unused_)
-{
-	struct run *run = context;
-	int r = check_kept(run);
-
-	if (r < 0)
-		loop_stop(run->until.loop, r);
-}
-
 static void on_progress(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
@@ -139,7 +120,7 @@ static int open_store(struct run *run)
 		return r;
 	r = path_show_keep(&run->show, run->store);
 	if (r == 0)
-		r = loop_add_timer(run->until.loop, KEEP_NS, KEEP_NS, on_keep, run, NULL);
+		r = run_until_keep(&run->until, run->store);
 	return r < 0 ? why_set(&run->why, r, "cannot record: %s", strerror(-r)) : 0;
 }
 
@@ -228,7 +209,7 @@ static int watch(struct run *run)
 	finished = path_finish(run->source, &run->why);
 	if (run->progress)
 		fputs(ERASE_LINE, stderr);
-	return r < 0 ? r : finished < 0 ? finished : check_kept(run);
+	return r < 0 ? r : finished < 0 ? finished : run_until_kept(&run->until, &run->why);
 }
 
 /* --- recordings ------------------------------------------------------------------------------------------------------ */
@@ -352,7 +333,8 @@ static int close_store(struct run *run)
 	if (run->lost)
 		(void)!store_add_loss(run->store, journey_type.name, run->lost);
 	r = store_close(run->store, &why);
-	if (r < 0)
+	/* One that failed before has been told of. */
+	if (r < 0 && run->show.kept == 0)
 		log_error("path: %s", why.text);
 	return r;
 }
@@ -362,19 +344,24 @@ static int carry_out(struct run *run)
 {
 	_cleanup_buf_ struct buf note = BUF_INIT(65536);
 	const struct trace_options *common = &run->config->common;
-	int r = common->input.file ? run_recorded(run) : run_live(run), code = EXIT_DONE;
+	int r = common->input.file ? run_recorded(run) : run_live(run), code = EXIT_DONE, shown = 0, counted;
 
-	if (r == 0) {
-		add_note(run, &note);
-		r = path_show_end(&run->show, buf_text(&note), &run->why);
-		code = r < 0 ? EXIT_IO : report(run);
-	} else {
-		code = common->input.file || run->show.kept < 0 || (common->save && !run->store) ? EXIT_IO
-												 : EXIT_CANNOT_OBSERVE;
-	}
-	if (r < 0)
+	if (r < 0) {
 		log_error("path: %s", run->why.text);
-	return close_store(run) < 0 ? EXIT_IO : code;
+		code = common->input.file || common->save ? EXIT_IO : EXIT_CANNOT_OBSERVE;
+	}
+	/* A recording that failed has not spoiled what was seen. */
+	if (r == 0 || run->begin_ns) {
+		add_note(run, &note);
+		shown = path_show_end(&run->show, buf_text(&note), &run->why);
+		if (shown < 0)
+			log_error("path: %s", run->why.text);
+		counted = report(run);
+		code = code ?: counted;
+	}
+	if (close_store(run) < 0 || shown < 0)
+		code = EXIT_IO;
+	return code;
 }
 
 static int check_options(struct run *run)

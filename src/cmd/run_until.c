@@ -2,8 +2,12 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/exit_code.h"
 #include "cmd/run_until.h"
+
+/* How often a recording is given the chance to end its batch. */
+#define KEEP_NS (NSEC_PER_SEC / 4)
 
 static void on_signal(void *context, int number)
 {
@@ -37,15 +41,39 @@ int run_until_prepare(struct run_until *until, const struct command_line *comman
 	return command->argc ? child_prepare(&until->child, command, why) : 0;
 }
 
+static void on_keep(void *context, uint64_t expirations _unused_)
+{
+	struct run_until *until = context;
+	int r = store_tick(until->store);
+
+	if (r < 0)
+		loop_stop(until->loop, r);
+}
+
+int run_until_keep(struct run_until *until, struct store *store)
+{
+	until->store = store;
+	return loop_add_timer(until->loop, KEEP_NS, KEEP_NS, on_keep, until, NULL);
+}
+
+int run_until_kept(const struct run_until *until, struct why *why)
+{
+	int r = until->store ? store_tick(until->store) : 0;
+
+	return r < 0 ? why_set(why, r, "%s", store_why(until->store)) : 0;
+}
+
 int run_until_end(struct run_until *until, uint64_t duration_ns, struct why *why)
 {
-	int r = duration_ns ? loop_add_timer(until->loop, duration_ns, 0, on_time_over, until, NULL) : 0;
+	int r = duration_ns ? loop_add_timer(until->loop, duration_ns, 0, on_time_over, until, NULL) : 0, kept;
 
 	if (r == 0 && until->child.pid > 0)
 		r = child_start(&until->child, until->loop, on_child_end, until);
 	if (r < 0)
 		return why_set(why, r, "cannot begin: %s", strerror(-r));
-	return loop_run(until->loop);
+	r = loop_run(until->loop);
+	kept = run_until_kept(until, why);
+	return r < 0 ? r : kept;
 }
 
 int run_until_exit_code(const struct run_until *until)

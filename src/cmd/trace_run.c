@@ -25,9 +25,6 @@ struct run {
 	struct store *store;
 };
 
-/* How often a recording is given the chance to end its batch. */
-#define KEEP_NS (NSEC_PER_SEC / 4)
-
 /* --- the end ------------------------------------------------------------------------------------------------------- */
 
 static void on_interval(void *context, uint64_t expirations _unused_)
@@ -54,24 +51,6 @@ static void on_idle(void *context)
 
 /* --- keeping events -------------------------------------------------------------------------------------------------- */
 
-static int check_kept(struct run *run)
-{
-	int r = run->session.kept;
-
-	if (r == 0 && run->store)
-		r = store_tick(run->store);
-	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : 0;
-}
-
-static void on_keep(void *context, uint64_t expirations _unused_)
-{
-	struct run *run = context;
-	int r = check_kept(run);
-
-	if (r < 0)
-		loop_stop(run->until.loop, r);
-}
-
 static int open_store(struct run *run, const char *name)
 {
 	int r = run->options->save ? store_create(run->options->save, name, &run->store, &run->why) : 0;
@@ -79,7 +58,7 @@ static int open_store(struct run *run, const char *name)
 	if (r == 0 && run->store)
 		r = session_keep(&run->session, run->store);
 	if (r == 0 && run->store)
-		r = loop_add_timer(run->until.loop, KEEP_NS, KEEP_NS, on_keep, run, NULL);
+		r = run_until_keep(&run->until, run->store);
 	return r;
 }
 
@@ -304,7 +283,7 @@ static int run_live(struct run *run, int *ret_code)
 		*ret_code = report(run);
 	}
 	if (r == 0)
-		r = check_kept(run);
+		r = run_until_kept(&run->until, &run->why);
 	return r;
 }
 

@@ -84,7 +84,8 @@ static void add_stage(struct drawing *d, const struct journey *journey, const st
 	_cleanup_buf_ struct buf cpu = BUF_INIT(16);
 	double total = journey->total_ns ? (double)journey->total_ns : 1, room = WIDTH - MARGIN - LABELS;
 	double x = LABELS + (double)stage_offset(journey, stage) / total * room;
-	double width = fmax((double)stage->ns / total * room, 1.5);
+	/* What took no time has no bar, what took little can be seen. */
+	double width = stage->ns ? fmax((double)stage->ns / total * room, 1.5) : 0;
 
 	buf_add_format(d->svg, "<g><rect class=\"back\" x=\"%d\" y=\"%.1f\" width=\"%.0f\" height=\"%d\"/>", LABELS,
 		       d->y + 1, room, ROW - 2);

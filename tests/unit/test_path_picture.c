@@ -63,17 +63,6 @@ static char *gallery_text(const struct gallery *gallery, enum form form)
 	return journey_out_text(&out);
 }
 
-static size_t occurrences(const char *text, const char *word)
-{
-	size_t count = 0;
-
-	while ((text = strstr(text, word))) {
-		count++;
-		text += strlen(word);
-	}
-	return count;
-}
-
 /* Tags that open also close, in the right order; attributes are quoted; & begins an entity. Enough of XML to catch a name that got out. */
 static bool is_well_formed(const char *text)
 {
@@ -143,10 +132,10 @@ TEST(svg_is_well_formed_and_shows_every_stage)
 	CHECK_HAS_TEXT(text, "reader waited 4.10ms for a CPU: 3 runnable tasks ahead");
 	CHECK_HAS_TEXT(text, "not visible: irq, filter");
 	/* One slow packet that arrived, four that left. */
-	CHECK_EQ_UINT(occurrences(text, "rx=\"2\"/><title>"), 7 + 4 * 5);
+	CHECK_EQ_UINT(unit_occurrences(text, "rx=\"2\"/><title>"), 7 + 4 * 5);
 	CHECK_HAS_TEXT(text, ">rx sched</text>");
 	CHECK_HAS_TEXT(text, ">tx qdisc</text>");
-	CHECK(occurrences(text, "class=\"cell\"") >= 40);
+	CHECK(unit_occurrences(text, "class=\"cell\"") >= 40);
 	gallery_done(&gallery);
 }
 
@@ -177,9 +166,9 @@ TEST(page_is_one_script_with_its_data)
 	fill(&gallery);
 	text = gallery_text(&gallery, FORM_PAGE);
 	/* No name ends the script, and nothing is fetched. */
-	CHECK_EQ_UINT(occurrences(text, "</script"), 1);
-	CHECK_EQ_UINT(occurrences(text, "http"), 0);
-	CHECK_EQ_UINT(occurrences(text, " src="), 0);
+	CHECK_EQ_UINT(unit_occurrences(text, "</script"), 1);
+	CHECK_EQ_UINT(unit_occurrences(text, "http"), 0);
+	CHECK_EQ_UINT(unit_occurrences(text, " src="), 0);
 	data = strstr(text, "const data = ");
 	REQUIRE(data);
 	data += strlen("const data = ");

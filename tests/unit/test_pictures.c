@@ -76,17 +76,6 @@ static struct sample connection(const char *from, uint16_t lport, const char *to
 	return sample;
 }
 
-static size_t occurrences(const char *text, const char *word)
-{
-	size_t count = 0;
-
-	while ((text = strstr(text, word))) {
-		count++;
-		text += strlen(word);
-	}
-	return count;
-}
-
 TEST(both_ends_of_a_connection_are_one_arrow)
 {
 	struct sample samples[3] = {connection("10.0.0.1", 40000, "10.0.0.2", 80),
@@ -106,7 +95,7 @@ TEST(both_ends_of_a_connection_are_one_arrow)
 		text,
 		"\"curl\\n10.0.0.1\" -> \"nginx\\n10.0.0.2:80\" [label=\"1 connection\\n70B there, 5000B back\"];"));
 	CHECK(strstr(text, "\"curl\\n10.0.0.1\" -> \"10.0.0.2:80\" [label=\"1 connection\\n70B there, 5000B back\"];"));
-	CHECK_EQ_UINT(occurrences(text, "->"), 2);
+	CHECK_EQ_UINT(unit_occurrences(text, "->"), 2);
 }
 
 TEST(names_cannot_leave_their_quotes)
@@ -128,7 +117,7 @@ TEST(a_graph_of_nothing_is_a_graph)
 
 	CHECK(strncmp(text, "digraph nest {\n", 15) == 0);
 	CHECK(strcmp(text + strlen(text) - 2, "}\n") == 0);
-	CHECK_EQ_UINT(occurrences(text, "->"), 0);
+	CHECK_EQ_UINT(unit_occurrences(text, "->"), 0);
 }
 
 TEST(windows_have_a_line_each_and_retransmissions_a_mark)
@@ -147,9 +136,9 @@ TEST(windows_have_a_line_each_and_retransmissions_a_mark)
 	}
 	text = draw("plot", samples, ARRAY_SIZE(samples));
 	CHECK(strstr(text, "10.0.0.1:40000 to 10.0.0.2:80, segments; 2 sent again"));
-	CHECK_EQ_UINT(occurrences(text, "v-8\"/>"), 2);
+	CHECK_EQ_UINT(unit_occurrences(text, "v-8\"/>"), 2);
 	/* Three lines: no threshold is known. */
-	CHECK_EQ_UINT(occurrences(text, "<path fill=\"none\" stroke=\"#"), 3);
+	CHECK_EQ_UINT(unit_occurrences(text, "<path fill=\"none\" stroke=\"#"), 3);
 	CHECK(strstr(text, "d=\"M60.0 "));
 	CHECK(strstr(text, "H940.0"));
 	CHECK(strstr(text, ">0.9 s</text>"));
@@ -168,5 +157,5 @@ TEST(what_cannot_be_drawn_is_counted)
 	}
 	text = draw("plot", samples, ARRAY_SIZE(samples));
 	CHECK(strstr(text, "not drawn: 2 connections, 1 records"));
-	CHECK_EQ_UINT(occurrences(text, " to 10.0.0.2:80"), 8);
+	CHECK_EQ_UINT(unit_occurrences(text, " to 10.0.0.2:80"), 8);
 }

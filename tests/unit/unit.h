@@ -107,3 +107,15 @@ static inline uint64_t unit_random(uint64_t *state)
 	*state ^= *state << 17;
 	return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
+
+/* How often a word is in a text. */
+static inline size_t unit_occurrences(const char *text, const char *word)
+{
+	size_t count = 0;
+
+	while ((text = strstr(text, word))) {
+		count++;
+		text += strlen(word);
+	}
+	return count;
+}
