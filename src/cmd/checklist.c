@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run next. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cmd/checklist_steps.h"
+#include "cmd/command.h"
+#include "cmd/live_diagnosis.h"
+#include "snapshot/counter.h"
+#include "snapshot/link.h"
+#include "snapshot/netns.h"
+#include "view/json.h"
+#include "view/tree.h"
+
+struct config {
+	struct diagnosis_options live;
+	uint64_t duration_ns;
+	bool json;
+	const char *file;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
+	       "look for this long (3; a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object a step"),
+	OPTION_GROUP(struct config, live, diagnosis_option_table),
+	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
+	OPTION_END,
+};
+
+/* --- the record of a step ------------------------------------------------------------------------------------------ */
+
+enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE };
+
+struct text_item {
+	const char *text;
+};
+
+struct step_record {
+	uint8_t step;
+	const char *title;
+	uint8_t state;
+	const char *found;
+	struct list findings; /* finding_record */
+	struct list next;     /* text_item */
+};
+
+static const struct enum_name state_items[] = {
+	{STEP_FINE, "fine", "nothing is wrong as far as the diagnosis sees"},
+	{STEP_FINDING, "finding", "the diagnosis found something that belongs here"},
+	{STEP_NOT_DONE, "not-done", "this is left to a person"},
+};
+static struct enum_names state_names = {.items = state_items, .count = ARRAY_SIZE(state_items)};
+
+static const struct field text_fields[] = {FIELD(struct text_item, text, TEXT, "a command")};
+static const struct record_type text_type = {.name = "checklist_text",
+					     .fields = text_fields,
+					     .field_count = 1,
+					     .size = sizeof(struct text_item),
+					     .bare = true};
+
+#define S struct step_record
+static const struct field step_fields[] = {
+	FIELD(S, step, ID, "number of the step"),
+	FIELD(S, title, TEXT, "what it looks at"),
+	FIELD(S, state, ENUM, "what came of it", .names = &state_names, .zero_is_unknown = true),
+	FIELD(S, found, TEXT, "what is there, in a sentence"),
+	FIELD(S, findings, LIST, "findings of the diagnosis that belong here", .element = &finding_type),
+	FIELD(S, next, LIST, "what to run next", .element = &text_type),
+};
+#undef S
+RECORD_TYPE(step_type, "checklist_step", struct step_record, step_fields, "a step of the checklist");
+
+/* --- one look ------------------------------------------------------------------------------------------------------ */
+
+struct run {
+	const struct config *config;
+	struct netns_list namespaces;
+	struct snapshot *before;
+	struct snapshot *after;
+};
+
+/* What is needed to say how fast things move. */
+static int count(struct run *run, struct snapshot *snapshot, struct why *why)
+{
+	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
+
+	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = &run->namespaces}, why);
+}
+
+struct step_content {
+	struct buf found;
+	VEC(struct finding_record) findings;
+	VEC(struct text_item) next;
+};
+
+static void add_next(struct step_content *content, const char *command)
+{
+	vec_each(&content->next, known)
+		if (strcmp(known->text, command) == 0)
+			return;
+	vec_push(&content->next, (struct text_item){command});
+}
+
+/* The commands of the findings go first: they know of what. */
+static void fill_step(struct step_content *content, const struct checklist_view *view, unsigned number,
+		      const struct diagnosis_record *diagnosis)
+{
+	const struct finding_record *findings = diagnosis->findings.items;
+
+	for (uint32_t i = 0; i < diagnosis->findings.count; i++) {
+		const struct text_item *commands = findings[i].next.items;
+		bool here = checklist_step_of(&findings[i]) == number;
+
+		if (here)
+			vec_push(&content->findings, findings[i]);
+		/* The step of the tools has the tools of all findings. */
+		for (uint32_t k = 0; (here || number == 7) && k < findings[i].next.count; k++)
+			add_next(content, commands[k].text);
+	}
+	for (const char *const *next = checklist_steps[number].next; *next; next++)
+		add_next(content, *next);
+	checklist_steps[number].tell(view, &content->found);
+}
+
+static void draw_step(const struct step_record *step, struct out *out)
+{
+	static const char *const marks[] = {[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--"};
+	_cleanup_(tree_freep) struct tree *tree = tree_new();
+	const struct finding_record *findings = step->findings.items;
+	const struct text_item *next = step->next.items;
+	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %s", step->step, step->title);
+
+	tree_add(tree, root, OUT_PLAIN, NULL, "%s", step->found);
+	for (uint32_t i = 0; i < step->findings.count; i++)
+		tree_add(tree, root, OUT_BOLD, findings[i].cause, "%s: %s (certainty %.2f)", findings[i].module,
+			 findings[i].because, findings[i].certainty);
+	for (uint32_t i = 0; i < step->next.count; i++)
+		tree_add(tree, root, OUT_PLAIN, "next", "%s", next[i].text);
+	tree_print(tree, out);
+}
+
+static void tell_step(const struct config *config, const struct checklist_view *view, unsigned number,
+		      const struct diagnosis_record *diagnosis, struct out *out)
+{
+	struct step_content content = {.found = BUF_INIT(4096)};
+	struct step_record step = {.step = (uint8_t)(number + 1), .title = checklist_steps[number].title};
+
+	fill_step(&content, view, number, diagnosis);
+	step.found = buf_text(&content.found);
+	/* None is known to be none. */
+	step.findings = (struct list){content.findings.items ?: (void *)&step, (uint32_t)content.findings.count};
+	step.next = (struct list){content.next.items, (uint32_t)content.next.count};
+	step.state = content.findings.count ? STEP_FINDING : checklist_steps[number].open ? STEP_NOT_DONE : STEP_FINE;
+	if (config->json) {
+		json_add_object(&out->pending, &step_type, &step);
+		out_end_line(out);
+	} else {
+		draw_step(&step, out);
+	}
+	vec_done(&content.findings);
+	vec_done(&content.next);
+	buf_done(&content.found);
+}
+
+static int report(struct live_diagnosis *live, const struct live_view *view)
+{
+	struct run *run = live->context;
+	const struct diagnosis_record *diagnosis;
+	struct checklist_view seen = {};
+	int r = 0;
+
+	if (!live->last || view->gone)
+		return 0;
+	diagnosis = diagnosis_get(view->diagnosis);
+	seen.graph = diagnosis_graph(view->diagnosis);
+	if (!diagnosis || !seen.graph)
+		return 0;
+	if (run->before)
+		r = count(run, run->after, &live->why);
+	if (r < 0)
+		return r;
+	seen.before = run->before;
+	seen.after = run->after;
+	for (unsigned i = 0; i < CHECKLIST_STEPS; i++)
+		tell_step(run->config, &seen, i, diagnosis, &live->out);
+	return out_flush(&live->out);
+}
+
+/* A recording has no kernel behind it that could be asked. */
+static int begin(struct run *run, struct live_diagnosis *live)
+{
+	int r;
+
+	if (run->config->live.input.file)
+		return EXIT_DONE;
+	r = netns_find(run->config->live.netns, &run->namespaces, &live->why);
+	if (r == 0) {
+		run->before = snapshot_new();
+		run->after = snapshot_new();
+		r = count(run, run->before, &live->why);
+	}
+	if (r < 0)
+		log_error("checklist: %s", live->why.text);
+	return r < 0 ? EXIT_CANNOT_OBSERVE : EXIT_DONE;
+}
+
+static int run(const void *data)
+{
+	const struct config *config = data;
+	struct run state = {.config = config};
+	struct live_diagnosis live = {
+		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &state};
+	int code;
+
+	if (config->live.netns && strcmp(config->live.netns, "all") == 0) {
+		log_error("checklist: one namespace at a time (nest diagnose -N all looks at all)");
+		return EXIT_USAGE;
+	}
+	code = live_diagnosis_prepare(&live, "checklist", config->file);
+	if (!live.duration_ns && !config->live.input.file)
+		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
+	if (code == EXIT_DONE)
+		code = begin(&state, &live);
+	if (code == EXIT_DONE)
+		code = live_diagnosis_exit_code(&live, "checklist", live_diagnosis_run(&live));
+	live_diagnosis_done(&live);
+	snapshot_free(state.before);
+	snapshot_free(state.after);
+	netns_list_done(&state.namespaces);
+	return code;
+}
+
+static const char *const examples[] = {
+	"nest checklist",
+	"where to begin when nobody knows what is wrong",
+	"nest checklist -N web --json",
+	"of the namespace web, for a program",
+	NULL,
+};
+
+static const struct command checklist_command = {
+	.name = "checklist",
+	.summary = "ten steps of looking at a network, what was found at each, what to run next",
+	.description = "Looks for three seconds and goes through the steps in order: the usual figures, new "
+		       "connections, interfaces, "
+		       "unusual events, names, latency, load, tools, processor time, the inside of the stack. What is "
+		       "wrong the "
+		       "diagnosis says (nest diagnose), under the step that it belongs to. Load is never made.",
+	.examples = examples,
+	.options = options,
+	.config_size = sizeof(struct config),
+	.run = run,
+};
+COMMAND(checklist_command);
