@@ -36,7 +36,7 @@ CPPFLAGS += -D_FORTIFY_SOURCE=2
 CFLAGS   += -fstack-protector-strong -fPIE
 LDFLAGS  += -pie -Wl,-z,relro,-z,now,-z,pack-relative-relocs
 endif
-LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -lm
+LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -liberty -lm
 
 SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)

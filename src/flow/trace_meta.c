@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a trace says about itself: properties, modules, functions. Different numbers for one function become one here. */
+#include "flow/demangle.h"
 #include "flow/trace_file.h"
 
 /* Functions beyond that number are shown as unknown: a hostile number must not cost memory. */
@@ -123,6 +124,16 @@ static uint32_t *find_function(struct flow_trace_file *file, const struct flow_f
 	return map_put(&file->fn_names, function->name, ret_new);
 }
 
+static const char *readable_name(struct flow_trace_file *file, const char *symbol)
+{
+	char *name = flow_demangle(symbol);
+
+	if (!name)
+		return symbol;
+	vec_push(&file->copies, (void *)name);
+	return name;
+}
+
 static void take_function(struct flow_trace_file *file, const uint8_t *body, size_t size)
 {
 	struct flow_function function = {};
@@ -154,9 +165,11 @@ static void take_function(struct flow_trace_file *file, const uint8_t *body, siz
 	}
 	if (fixed.file_bytes)
 		function.file = keep_text(file, body + fixed.name_bytes, fixed.file_bytes);
+	/* By its symbol: overloaded functions are different ones. */
 	index = find_function(file, &function, &new);
 	if (!index)
 		return;
+	function.name = readable_name(file, function.name);
 	if (new) {
 		*index = (uint32_t)file->functions.count;
 		vec_push(&file->functions, function);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a trace: refused, or read to its end within bounds. */
 #include "flow/check.h"
+#include "flow/demangle.h"
 #include "fuzz_flow.h"
 
 static void walk(const struct flow_trace *trace)
@@ -31,12 +32,21 @@ static void walk(const struct flow_trace *trace)
 	fuzz_require(check.events == count);
 }
 
+static void fuzz_name(const uint8_t *data, size_t size)
+{
+	_cleanup_free_ char *symbol = xasprintf("_Z%.*s", (int)min_of(size, (size_t)5000), (const char *)data);
+	_cleanup_free_ char *name = flow_demangle(symbol);
+
+	fuzz_require(!name || strlen(name) < 1024);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ uint8_t *copy = xmalloc(max_of(size, (size_t)1));
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct why why = {};
 
+	fuzz_name(data, size);
 	memcpy(copy, data, size);
 	if (size && data[0] == 'N')
 		put_checksums_right(copy, size);

@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/out.h"
 #include "flow/check.h"
 #include "flow/checksum.h"
+#include "flow/demangle.h"
 #include "flow/text.h"
 #include "unit.h"
 
@@ -350,4 +352,52 @@ TEST(ticks_become_time)
 	trace = open_trace();
 	CHECK_NEAR((double)(flow_ns(trace, 2800000000) - UINT64_C(1700000001) * NSEC_PER_SEC), 0.0, 2.0);
 	CHECK_NEAR((double)flow_span_ns(trace, UINT64_C(2800000000) * 86400), 86400e9, 1000.0);
+}
+
+TEST(names_of_cpp_functions_are_readable)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct flow_writer *writer = new_writer(&(struct flow_writer_options){});
+	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
+	uint32_t thread = flow_writer_thread(writer, 1, 1, "t"), one, other;
+
+	one = flow_writer_function(writer, module, 0x10, "_ZN6Server6handleEi");
+	other = flow_writer_function(writer, module, 0x20, "_ZN6Server6handleEPKc");
+	flow_writer_call(writer, thread, 1, one);
+	flow_writer_call(writer, thread, 2, other);
+	flow_writer_return(writer, thread, 3);
+	flow_writer_return(writer, thread, 4);
+	REQUIRE(flow_writer_close(writer) == 0);
+	trace = open_trace();
+	REQUIRE(trace->function_count == 3);
+	CHECK_EQ_TEXT(trace->functions[1].name, "Server::handle");
+	CHECK_EQ_TEXT(trace->functions[2].name, "Server::handle");
+}
+
+TEST(names_that_are_traps_stay_as_they_are)
+{
+	_cleanup_free_ char *deep = xmalloc(100001), *bomb = NULL, *name = NULL;
+	struct buf text = BUF_INIT(65536);
+
+	CHECK(!flow_demangle("main"));
+	CHECK(!flow_demangle("_Z"));
+	CHECK(!flow_demangle("_Z9"));
+	CHECK(!flow_demangle("_ZN"));
+	memset(deep, 'P', 100000);
+	deep[100000] = '\0';
+	memcpy(deep, "_Z1fI", 5);
+	CHECK(!flow_demangle(deep));
+	deep[4000] = '\0';
+	CHECK(!flow_demangle(deep));
+	/* Each part is all of the parts before it, twice. */
+	buf_add_text(&text, "_Z1fI1AIiiE");
+	for (unsigned i = 0; i < 26; i++) {
+		char before = "0123456789ABCDEFGHIJKLMNOP"[i];
+
+		buf_add_format(&text, "1%cIS%c_S%c_E", (char)('a' + i), before, before);
+	}
+	buf_add_text(&text, "Evv");
+	bomb = text.data;
+	name = flow_demangle(bomb);
+	CHECK(!name || strlen(name) < 1024);
 }
