@@ -10,11 +10,14 @@ struct config {
 	const char *input;
 	const char *output;
 	const char *from;
+	const char *program;
 };
 
 static const struct option_spec options[] = {
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write"),
 	OPTION(struct config, from, TEXT, "from", 0, "FORMAT", "what the input is; found out when not given"),
+	OPTION(struct config, program, TEXT, "program", 0, "FILE",
+	       "the program that was traced: XRay logs have no names"),
 	POSITIONAL(struct config, input, TEXT, "FILE", "the file or directory to read", .required = true),
 	OPTION_END,
 };
@@ -22,7 +25,7 @@ static const struct option_spec options[] = {
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct import_result result = {};
+	struct import_result result = {.program = config->program};
 	struct why why = {};
 	int r;
 
@@ -45,6 +48,8 @@ static int run(const void *data)
 static const char *const examples[] = {
 	"nest flow import trace.txt -o server.trace",
 	"a trace written as text",
+	"nest flow import xray-log.server.x -o server.trace --program ./server",
+	"a log of LLVM XRay, with the names of the program's functions",
 	NULL,
 };
 

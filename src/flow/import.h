@@ -9,6 +9,7 @@
 #include "flow/writer.h"
 
 struct import_result {
+	const char *program; /* set before: what was traced, for those formats that have no names; may be NULL */
 	const char *format;
 	uint64_t events;
 	uint64_t lost;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with records of 8 and
- * 16 bytes). Functions have numbers there, and the log does not know their names: they become "xray#N".
+ * 16 bytes). Functions have numbers there: the program knows their names; without it they become "xray#N".
  */
 #include <errno.h>
 
 #include "flow/import_map.h"
+#include "flow/xray_names.h"
 
 #define HEADER_BYTES 32
 
@@ -25,6 +26,7 @@ enum {
 struct xray {
 	struct import_maps maps;
 	struct import_result *result;
+	struct xray_names names;
 	uint64_t unmatched;
 };
 
@@ -38,10 +40,11 @@ static uint64_t load(const uint8_t *at, unsigned bytes)
 
 static uint32_t function_of(struct xray *x, uint32_t id)
 {
+	const char *known = xray_name(&x->names, id);
 	char name[24];
 
 	snprintf(name, sizeof(name), "xray#%u", id);
-	return import_function(&x->maps, name);
+	return import_function(&x->maps, known ? known : name);
 }
 
 static void take(struct xray *x, struct import_thread *thread, unsigned kind, uint32_t id, uint64_t ticks)
@@ -116,6 +119,7 @@ int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, st
 {
 	struct xray x = {.result = result};
 	unsigned version, type;
+	int r = 0;
 
 	if (size < HEADER_BYTES)
 		return why_set(why, -EBADMSG, "too short for an XRay log");
@@ -124,6 +128,12 @@ int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, st
 	if (version < 1 || version > 5 || type > 1 || (type == 1 && version < 3))
 		return why_set(why, -EBADMSG, "not an XRay log that is understood (version %u, type %u)", version,
 			       type);
+	if (result->program)
+		r = xray_names_read(result->program, &x.names, why);
+	if (r < 0) {
+		xray_names_done(&x.names);
+		return r;
+	}
 	import_maps_init(&x.maps, writer);
 	if (type == 0)
 		read_basic(&x, data + HEADER_BYTES, data + size);
@@ -134,6 +144,7 @@ int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, st
 			 "%llu returns of calls that began before the log are left out",
 			 (unsigned long long)x.unmatched);
 	import_maps_done(&x.maps);
+	xray_names_done(&x.names);
 	return 0;
 }
 
