@@ -10,6 +10,7 @@
 #include "cmd/run_until.h"
 #include "cmd/trace_run.h"
 #include "event/live.h"
+#include "path/settle.h"
 #include "tool/keep.h"
 #include "tool/recorded.h"
 #include "tool/session.h"
@@ -19,6 +20,7 @@ struct run {
 	struct session session;
 	struct run_until until;
 	struct live *live;
+	struct path_settle settle;
 	struct why why;
 	uint64_t interval_ns;
 	uint64_t intervals;
@@ -151,10 +153,13 @@ static int follow(struct run *run)
 
 static int attach(struct run *run)
 {
-	struct event_sink sink = {.event = session_event, .group = session_group, .context = &run->session};
+	const struct event_sink session = {.event = session_event, .group = session_group, .context = &run->session};
 	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
+	struct event_sink sink = path_settle_sink(&run->settle, &session);
 	int r = live_open(run->session.requests, run->session.count, &options, &run->live, &run->why);
 
+	if (r == 0)
+		r = path_settle_begin(&run->settle, run->live, run->session.requests, run->session.count, &run->why);
 	if (r == 0)
 		r = follow(run);
 	if (r == 0)
@@ -238,6 +243,7 @@ static int watch(struct run *run)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->options->duration_ns, &run->why);
 	finished = live_finish(run->live, &run->why);
+	path_settle_end(&run->settle);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options->count)
 		session_show_groups(&run->session);

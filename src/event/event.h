@@ -50,6 +50,11 @@ struct event {
 	const struct record_type *type; /* of what follows the head */
 	const struct event_role *roles;
 	uint32_t role_count;
+	/*
+	 * A variable of the BPF side, set to 1 when somebody finishes what the kernel has no room for (path/settle.h): it then
+	 * comes past the kernel's filter and cannot be added up there. NULL: there is no such thing.
+	 */
+	const char *spills;
 	bool current; /* happens in process context: the owner need not be remembered */
 	/* Makes the fields that are .made, once the event has come out of the kernel; NULL: there are none. */
 	void (*complete)(const struct event_head *head, void *data);

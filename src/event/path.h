@@ -66,6 +66,16 @@ struct path_journey {
 	__u8 step_count;
 	__u8 unused[5];
 	char dev[16];
+	/* Of the steps, what is waiting, added up by stage: for filters and figures (path_wait). 0: it did not wait there. */
+	__u64 sndbuf_ns;
+	__u64 tcp_ns;
+	__u64 qdisc_ns;
+	__u64 driver_ns;
+	__u64 ack_ns;
+	__u64 backlog_ns;
+	__u64 socket_ns;
+	__u64 wakeup_ns;
+	__u64 sched_ns;
 	struct path_step steps[PATH_STEPS_MAX];
 };
 

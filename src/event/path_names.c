@@ -29,6 +29,21 @@ const struct field path_fields[PATH_FIELDS] = {
 	FIELD(P, reader, ID, "thread that read it", .zero_is_unknown = true, .hidden = true),
 	FIELD(P, seq, ID, "of TCP: number of the first byte", .hidden = true),
 	FIELD(P, end_seq, ID, "of TCP: number after the last byte", .hidden = true),
+	FIELD(P, sndbuf_ns, DURATION, "waited: until there was room in the send buffer", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(P, tcp_ns, DURATION, "waited: until TCP let it go: window, congestion, pacing, Nagle",
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(P, qdisc_ns, DURATION, "waited: in the queue of the interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(P, driver_ns, DURATION, "waited: until the driver had taken it", .zero_is_unknown = true, .hidden = true),
+	FIELD(P, ack_ns, DURATION, "waited: until the peer had acknowledged it", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(P, backlog_ns, DURATION, "waited: until a processor took it up that had arrived", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(P, socket_ns, DURATION, "waited: in the receive queue, while the reader was busy elsewhere",
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(P, wakeup_ns, DURATION, "waited: until the reader was woken", .zero_is_unknown = true, .hidden = true),
+	FIELD(P, sched_ns, DURATION, "waited: until the reader, woken, had a processor", .zero_is_unknown = true,
+	      .hidden = true),
 };
 #undef P
 

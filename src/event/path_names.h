@@ -7,7 +7,7 @@
 extern struct enum_names path_end_names;
 extern struct enum_names path_reason_names;
 
-#define PATH_FIELDS 9
+#define PATH_FIELDS 18
 extern const struct field path_fields[PATH_FIELDS];
 /* What a packet tells when it is first seen. */
 extern const char *const path_early[];

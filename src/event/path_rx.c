@@ -46,4 +46,5 @@ static const struct event_role rx_roles[] = {
 	 .hooks = {{.programs = {"path_rx_return"}}}},
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
-	   "a packet that arrived has come to the end of its way through this host", .early = path_early);
+	   "a packet that arrived has come to the end of its way through this host", .early = path_early,
+	   .spills = "path_rx_spills");

@@ -93,6 +93,41 @@ struct path_read_event {
 /* Where ends of system calls are not seen: who copies this soon after it was woken had waited for the data itself. */
 #define PATH_AT_ONCE_NS 50000
 
+static __always_inline void path_wait(struct path_journey *journey, __u8 stage, __u64 ns)
+{
+	switch (stage) {
+	case PATH_SNDBUF:
+		journey->sndbuf_ns += ns;
+		break;
+	case PATH_TCP:
+		journey->tcp_ns += ns;
+		break;
+	case PATH_QDISC:
+		journey->qdisc_ns += ns;
+		break;
+	case PATH_DRIVER:
+		journey->driver_ns += ns;
+		break;
+	case PATH_ACK:
+		journey->ack_ns += ns;
+		break;
+	case PATH_BACKLOG:
+		journey->backlog_ns += ns;
+		break;
+	case PATH_SOCKET:
+		journey->socket_ns += ns;
+		break;
+	case PATH_WAKEUP:
+		journey->wakeup_ns += ns;
+		break;
+	case PATH_SCHED:
+		journey->sched_ns += ns;
+		break;
+	default:
+		break;
+	}
+}
+
 /* A stage ended at this mark. */
 static __always_inline void path_step(struct path_way *way, __u8 stage, const struct path_mark *mark,
 				      struct path_counts *counts)
@@ -110,6 +145,7 @@ static __always_inline void path_step(struct path_way *way, __u8 stage, const st
 		way->last_ns = mark->ns;
 	}
 	step->ns = (__u64)ns;
+	path_wait(journey, stage, (__u64)ns);
 	step->note = mark->note;
 	step->cpu = mark->cpu;
 	step->stage = stage;

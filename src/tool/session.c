@@ -135,7 +135,7 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 		if (expr_uses(expr, at))
 			config->needs |= event_field_needs(at);
 	/* There is no kernel behind a recording. */
-	if (is_recorded(session) || !event_filter_add(config, expr))
+	if (is_recorded(session) || !event_filter_add(config, expr) || session->requests[request].event->spills)
 		session->where[request] = take_ptr(expr);
 	return 0;
 }
@@ -225,7 +225,8 @@ static void make_aggregation(struct session *session, unsigned request)
 		config->needs |= event_field_needs(value);
 	trial = *config;
 	/* What is kept comes one by one, and so does what was, and what brings its stack along. */
-	if (is_recorded(session) || session->options->save || session->requests[request].event->frames_at)
+	if (is_recorded(session) || session->options->save || session->requests[request].event->frames_at ||
+	    session->requests[request].event->spills)
 		return;
 	if (session->where[request] || !add_keys(session, request, &trial) ||
 	    (spec->kind != AGGREGATE_COUNT && (!value.field || event_field_offset(value) < 0)))
