@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/flow_view.h"
 #include "flow/coarsen.h"
+#include "flow/pair.h"
 #include "flow/story.h"
 #include "view/flame.h"
 #include "view/format.h"
@@ -20,6 +21,7 @@ struct config {
 	unsigned format;
 	unsigned lines;
 	uint64_t max_lines;
+	const char *with;
 	const char *output;
 	struct split_options split;
 	struct coarsen_options coarsen;
@@ -44,6 +46,8 @@ static const struct option_spec options[] = {
 	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "and those that do not"),
 	OPTION(struct config, flame, FLAG, "flame", 0, NULL,
 	       "a flame graph (svg, html); with --divergence, --good or --bad a differential one"),
+	OPTION(struct config, with, TEXT, "with", 0, "TRACE",
+	       "the trace of the server behind this proxy: both on one time line, with what goes between them"),
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
@@ -129,6 +133,14 @@ static char *title_of(const struct drawing *d, const struct flow_session *sessio
 	return xstrdup(buf_text(&title));
 }
 
+static void write_sequence(struct drawing *d, const struct sequence *sequence)
+{
+	sequence_write(sequence, d->config->format, &d->out);
+	if (sequence->folded)
+		log_info("%llu calls are folded into those that are drawn (--depth, --max-lines)",
+			 (unsigned long long)sequence->folded);
+}
+
 static int draw_sequence(struct drawing *d)
 {
 	const struct divergence *where = d->comparison && d->comparison->all.count ? d->comparison->all.items : NULL;
@@ -156,13 +168,48 @@ static int draw_sequence(struct drawing *d)
 	sequence.title = title_of(d, &d->sessions->list.items[session]);
 	sequence.note = d->comparison ? xstrdup(d->comparison->answer) : NULL;
 	story_draw(story, &o, &sequence);
-	sequence_write(&sequence, d->config->format, &d->out);
-	if (sequence.folded)
-		log_info("%llu calls are folded into those that are drawn (--depth, --max-lines)",
-			 (unsigned long long)sequence.folded);
+	write_sequence(d, &sequence);
 	sequence_done(&sequence);
 	coarsen_done(&coarsen);
 	return EXIT_DONE;
+}
+
+/* The proxy's session that was asked for, 0: the one with the slowest request. */
+static int draw_pair(struct drawing *d)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *behind = NULL;
+	_cleanup_(align_freep) struct align *align = NULL;
+	struct pair pair = {.proxy = d->sessions};
+	struct story_options o = {
+		.lines = d->config->lines, .depth = d->config->coarsen.depth, .max_lines = d->config->max_lines};
+	struct sequence sequence = {};
+	struct why why = {};
+	uint32_t session = 0;
+	int r = flow_view_open(d->config->with, &trace);
+
+	if (r == EXIT_DONE)
+		r = flow_view_split(&d->config->split, trace, &behind);
+	if (r == EXIT_DONE && d->config->sessions) {
+		r = choose(d, &session);
+		pair.session = session + 1;
+	}
+	if (r != EXIT_DONE)
+		return r;
+	pair.server = behind;
+	r = align_new(d->sessions, behind, &align, &why);
+	pair.align = align;
+	if (r < 0 || pair_draw(&pair, &o, &sequence, &why) < 0) {
+		log_error("flow diagram: %s", why.text);
+		r = EXIT_CANNOT_OBSERVE;
+	} else {
+		sequence.title = xstrdup("a proxy and the server behind it");
+		sequence.note = xstrdup(align->answer);
+		r = EXIT_DONE;
+		write_sequence(d, &sequence);
+	}
+	sequence_done(&sequence);
+	return r;
 }
 
 /* Boxes for every place; in a comparison the width is the bad group's time a session. */
@@ -230,7 +277,7 @@ static int draw(struct drawing *d)
 		log_error("flow diagram: cannot write %s", d->config->output);
 		r = EXIT_IO;
 	} else if (r == EXIT_DONE) {
-		r = d->config->flame ? draw_flame(d) : draw_sequence(d);
+		r = d->config->flame ? draw_flame(d) : d->config->with ? draw_pair(d) : draw_sequence(d);
 		if (out_done(&d->out) < 0)
 			r = EXIT_IO;
 	}
@@ -268,6 +315,8 @@ static const char *const examples[] = {
 	"a session that stands out, with the place where it does boxed, as a page",
 	"nest flow diagram server.trace --flame --bad 'span > 1s' -F svg -o flame.svg",
 	"where long sessions spend more time than others",
+	"nest flow diagram haproxy.trace --with server.trace -F svg -o both.svg",
+	"the slowest request through a proxy and its server, on one time line",
 	NULL,
 };
 

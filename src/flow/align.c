@@ -326,9 +326,9 @@ static void fit_clocks(struct align *a)
 	a->clock_offset_ns = (int64_t)((so - a->clock_drift * st) / n);
 }
 
-static uint64_t to_proxy_clock(const struct align *a, uint64_t ns)
+uint64_t align_proxy_ns(const struct align *a, uint64_t server_ns)
 {
-	uint64_t about = ns - (uint64_t)a->clock_offset_ns;
+	uint64_t about = server_ns - (uint64_t)a->clock_offset_ns;
 
 	return about - (uint64_t)(int64_t)(a->clock_drift * ((double)about - (double)a->list.items[0].sent_ns));
 }
@@ -338,10 +338,10 @@ static void set_clocks(struct align *a)
 {
 	fit_clocks(a);
 	vec_each(&a->list, x) {
-		x->received_ns = max_of(to_proxy_clock(a, x->received_ns), x->sent_ns);
+		x->received_ns = max_of(align_proxy_ns(a, x->received_ns), x->sent_ns);
 		x->received_ns = min_of(x->received_ns, x->returned_ns);
-		x->read_start_ns = to_proxy_clock(a, x->read_start_ns);
-		x->answered_ns = max_of(to_proxy_clock(a, x->answered_ns), x->received_ns);
+		x->read_start_ns = align_proxy_ns(a, x->read_start_ns);
+		x->answered_ns = max_of(align_proxy_ns(a, x->answered_ns), x->received_ns);
 		x->answered_ns = min_of(x->answered_ns, x->returned_ns);
 	}
 }

@@ -52,6 +52,8 @@ extern const struct record_type align_type;
 /* -ENODATA with a sentence when no connection of the proxy is in the server's trace. */
 int align_new(struct flow_sessions *proxy, struct flow_sessions *server, struct align **ret_align,
 	      struct why *why) _must_check_;
+/* A moment of the server's clock by the proxy's. */
+uint64_t align_proxy_ns(const struct align *align, uint64_t server_ns);
 void align_free(struct align *align);
 
 static inline void align_freep(struct align **align)

@@ -55,6 +55,9 @@ struct story_options {
 	uint64_t max_items; /* rows; 0: 4000 */
 	bool *is_hidden;    /* by function: folded into their callers; NULL: none */
 	const char *mark;   /* what to write at the marked place */
+	double least_share; /* calls that take less of the session are folded, segments not; 0: none are */
+	bool is_unfolded;   /* what repeats is drawn as often as it was there, unless that is very often */
+	const char *prefix; /* of the life lines' names; NULL: none */
 };
 
 void story_draw(const struct story *story, const struct story_options *options, struct sequence *ret_sequence);

@@ -6,6 +6,8 @@
 
 #define LINES_MAX 16
 #define ITEMS_MAX 4000
+/* Longer rows of calls are folded whatever is asked for. */
+#define UNFOLDED_MAX 100
 /* Shorter pauses between two calls of a session are not worth a row. */
 #define GAP_SHARE 0.02
 
@@ -59,14 +61,21 @@ static void add_line_name(const struct draw *d, const struct story_call *call, s
 	const struct flow_function *function = &d->story->trace->functions[call->fn];
 	uint32_t tid = d->story->trace->threads[call->thread].tid;
 
-	if (d->options->lines == STORY_THREADS) {
+	if (d->options->prefix) {
+		buf_add_text(out, d->options->prefix);
+		if (d->with_threads || d->options->lines == STORY_THREADS)
+			buf_add_format(out, " %u", tid);
+		if (d->options->lines == STORY_THREADS)
+			return;
+		buf_add_text(out, ": ");
+	} else if (d->options->lines == STORY_THREADS) {
 		buf_add_format(out, "%s (%u)", thread_name(d, call->thread), tid);
 		return;
-	}
-	if (d->with_tids)
+	} else if (d->with_tids) {
 		buf_add_format(out, "%s %u: ", thread_name(d, call->thread), tid);
-	else if (d->with_threads)
+	} else if (d->with_threads) {
 		buf_add_format(out, "%s: ", thread_name(d, call->thread));
+	}
 	buf_add_text(out, d->options->lines == STORY_MODULES ? d->story->trace->modules[function->module].name
 							     : function->name);
 }
@@ -89,6 +98,16 @@ static uint32_t line_of(struct draw *d, const struct story_call *call)
 static bool is_drawn(const struct draw *d, const struct story_call *call, unsigned depth)
 {
 	return depth < d->depth && !(d->options->is_hidden && d->options->is_hidden[call->fn]);
+}
+
+/* Whether the call takes too little of the session to be drawn. What it calls takes less. */
+static bool is_short(const struct draw *d, const struct story_call *call)
+{
+	const struct flow_session *session = d->story->session;
+
+	return call->parent != STORY_NONE &&
+	       (double)(call->end_ticks - call->start_ticks) <
+		       d->options->least_share * (double)(session->end_ticks - session->start_ticks);
 }
 
 static uint64_t ns_of(const struct draw *d, uint64_t ticks)
@@ -157,7 +176,7 @@ static uint32_t collect_inside(const struct draw *d, uint32_t at, struct forest_
 	for (uint32_t c = d->story->calls.items[at].first; c != STORY_NONE; c = d->story->calls.items[c].next) {
 		const struct story_call *call = &d->story->calls.items[c];
 
-		if (d->is_wanted && !d->is_wanted[c])
+		if ((d->is_wanted && !d->is_wanted[c]) || is_short(d, call))
 			left_out += call->size;
 		else if (d->options->is_hidden && d->options->is_hidden[call->fn])
 			left_out += collect_inside(d, c, ret_calls);
@@ -276,6 +295,11 @@ static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32
 {
 	struct forest_row row = {};
 
+	if (d->options->is_unfolded && count <= UNFOLDED_MAX) {
+		for (size_t i = 0; i < count; i++)
+			draw_call(d, calls[i], caller, depth, 1);
+		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		vec_push(&row.items,
 			 (struct forest_item){forest_cons(&d->forest, symbol_of(d, calls[i], true), NULL, 0), 1});
@@ -299,7 +323,7 @@ static size_t lines_at_depth(const struct story *story, const struct story_optio
 	for (size_t i = 0; i < story->calls.count; i++) {
 		const struct story_call *call = &story->calls.items[i];
 
-		if (!is_drawn(&d, call, call->depth))
+		if (!is_drawn(&d, call, call->depth) || is_short(&d, call))
 			continue;
 		(void)line_of(&d, call);
 		++*ret_calls;

@@ -140,6 +140,19 @@ static void add_gap(const struct picture *p, const struct sequence_item *item, s
 	buf_add_text(p->out, " without a call</text>\n");
 }
 
+/* The innermost open call of that life line, which ends: two programs in one picture return each for itself. */
+static size_t take_call(const struct picture *p, size_t *open, size_t *count, uint32_t line)
+{
+	size_t at = *count - 1, found;
+
+	while (at && p->s->items.items[open[at]].to != line)
+		at--;
+	found = open[at];
+	memmove(open + at, open + at + 1, (*count - at - 1) * sizeof(*open));
+	--*count;
+	return found;
+}
+
 /* Bars on the life lines, from a call to its return. */
 static void add_bars(const struct picture *p)
 {
@@ -152,7 +165,7 @@ static void add_bars(const struct picture *p)
 			vec_push(&open, i);
 			p->open[item->to]++;
 		} else if (item->kind == SEQUENCE_RETURN && open.count) {
-			size_t begin = open.items[--open.count];
+			size_t begin = take_call(p, open.items, &open.count, item->from);
 			uint32_t line = p->s->items.items[begin].to;
 
 			p->open[line]--;
