@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
 unsigned utf8_decode(const char *text, size_t n, uint32_t *ret_code)
 {
 	const uint8_t *s = (const uint8_t *)text;
@@ -186,7 +188,7 @@ void text_add_html(struct buf *out, const char *s, size_t n)
 		unsigned len = utf8_decode(s, n, NULL);
 
 		if (len == 0 || (len == 1 && (uint8_t)*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f) {
-			buf_add_text(out, "\xef\xbf\xbd");
+			buf_add_text(out, REPLACEMENT);
 			len = max_of(len, 1u);
 		} else if (*s == '&') {
 			buf_add_text(out, "&amp;");
@@ -206,6 +208,12 @@ void text_add_html(struct buf *out, const char *s, size_t n)
 	}
 }
 
+/* Tables are shown on terminals, too. Lines and tabs are part of the format. */
+static bool is_csv_control(char c)
+{
+	return ((uint8_t)c < 0x20 && !memchr("\t\r\n", c, 3)) || c == 0x7f;
+}
+
 void text_add_csv(struct buf *out, const char *s, size_t n)
 {
 	bool formula = n > 0 && memchr("=+-@\t\r", s[0], 6);
@@ -220,7 +228,10 @@ void text_add_csv(struct buf *out, const char *s, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (s[i] == '"')
 			buf_add_char(out, '"');
-		buf_add_char(out, s[i]);
+		if (is_csv_control(s[i]))
+			buf_add_text(out, REPLACEMENT);
+		else
+			buf_add_char(out, s[i]);
 	}
 	if (quote)
 		buf_add_char(out, '"');

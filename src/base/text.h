@@ -18,7 +18,10 @@ void text_add_terminal(struct buf *out, const char *s, size_t n);
 void text_add_json(struct buf *out, const char *s, size_t n);
 /* Text or an attribute of HTML and SVG; control characters and invalid bytes become U+FFFD. */
 void text_add_html(struct buf *out, const char *s, size_t n);
-/* One RFC 4180 cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe. */
+/*
+ * One RFC 4180 cell. A cell that a spreadsheet would run as a formula gets a leading apostrophe; control characters but
+ * tabs and ends of lines become U+FFFD.
+ */
 void text_add_csv(struct buf *out, const char *s, size_t n);
 
 /* Shell-like pattern over the whole text: * any run, ? one character, \ quotes. Linear, no recursion. */

@@ -25,6 +25,7 @@ struct run {
 	uint64_t interval_ns;
 	uint64_t intervals;
 	struct store *store;
+	bool began; /* it was attached, or the recording opened */
 };
 
 /* --- the end ------------------------------------------------------------------------------------------------------- */
@@ -109,7 +110,7 @@ static int report(struct run *run)
 	add_reason(&where, all.rooms, "came while too many others were being written");
 	add_reason(&where, all.missed, "at most, came while their program was running");
 	/* It ends what is on the screen. */
-	(void)output_flush(run->session.output);
+	(void)output_end(run->session.output);
 	log_info("%" PRIu64 " events, %" PRIu64 " lost%s", run->session.seen, lost, buf_text(&where));
 	if (!run->options->max_loss || parse_decimal(run->options->max_loss, 0, UINT64_MAX, &allowed) < 0)
 		return EXIT_DONE;
@@ -223,10 +224,11 @@ static int run_recorded(struct run *run)
 
 	if (r == 0)
 		r = recorded_open(recording, &range, run->session.requests, run->session.count, &recorded, &run->why);
+	run->began = r == 0;
 	if (r == 0)
 		r = tell_events(run, recorded);
 	if (r == 0) {
-		(void)output_flush(run->session.output);
+		(void)output_end(run->session.output);
 		log_info("%" PRIu64 " events, %" PRIu64 " lost", run->session.seen, recorded_lost(recorded));
 	}
 	return r;
@@ -284,6 +286,7 @@ static int run_live(struct run *run, int *ret_code)
 		r = open_store(run, run->session.plan->name);
 	if (r == 0)
 		r = attach(run);
+	run->began = r == 0;
 	if (r == 0) {
 		r = watch(run);
 		*ret_code = report(run);
@@ -317,6 +320,8 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	r = options->input.file ? run_recorded(&run) : run_live(&run, &code);
 	if (r < 0)
 		log_error("%s: %s", plan->name, run.why.text);
+	if (!run.began)
+		output_drop(run.session.output);
 	kept = close_store(&run);
 	written = session_close(&run.session);
 	live_close(run.live);

@@ -4,6 +4,7 @@
 
 #include "event/hooks.h"
 #include "kernel/btf_names.h"
+#include "kernel/tracefs.h"
 
 void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count)
 {
@@ -22,20 +23,6 @@ static void pass_over(struct hook_choice *choice, const char *reason)
 	choice->hook++;
 }
 
-/* Where tracefs would show a tracepoint of a system. */
-static bool in_tracefs(const char *event)
-{
-	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	char path[192];
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, sizeof(path), "%s/events/%s/id", places[i], event);
-		if (access(path, F_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Whether the kernel has what the section names; fills the reason when not. */
 static bool target_exists(const struct btf_names *names, const char *section, char *reason, size_t size)
 {
@@ -47,7 +34,7 @@ static bool target_exists(const struct btf_names *names, const char *section, ch
 	target++;
 	if (strncmp(section, "tracepoint/", 11) == 0 || strncmp(section, "tp/", 3) == 0) {
 		snprintf(reason, size, "tracefs does not show the tracepoint %s", target);
-		return in_tracefs(target);
+		return tracefs_has(target) > 0;
 	}
 	if (!names->text)
 		return true;

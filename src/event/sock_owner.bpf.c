@@ -68,33 +68,19 @@ int BPF_PROG(sock_owner_recv, struct sock *sk, int result, int flags)
 	return 0;
 }
 
-SEC("fentry/inet_sendmsg")
-int BPF_PROG(sock_owner_send_inet, struct socket *socket)
-{
-	event_learn_owner(socket->sk);
-	return 0;
-}
+/* Before 6.3, where there are no such tracepoints. */
+#define LEARN_AT(program, function)                                                                                    \
+	SEC("fentry/" #function)                                                                                       \
+	int BPF_PROG(program, struct socket *socket)                                                                   \
+	{                                                                                                              \
+		event_learn_owner(socket->sk);                                                                         \
+		return 0;                                                                                              \
+	}
 
-SEC("fentry/inet6_sendmsg")
-int BPF_PROG(sock_owner_send_inet6, struct socket *socket)
-{
-	event_learn_owner(socket->sk);
-	return 0;
-}
-
-SEC("fentry/inet_recvmsg")
-int BPF_PROG(sock_owner_recv_inet, struct socket *socket)
-{
-	event_learn_owner(socket->sk);
-	return 0;
-}
-
-SEC("fentry/inet6_recvmsg")
-int BPF_PROG(sock_owner_recv_inet6, struct socket *socket)
-{
-	event_learn_owner(socket->sk);
-	return 0;
-}
+LEARN_AT(sock_owner_send_inet, inet_sendmsg)
+LEARN_AT(sock_owner_send_inet6, inet6_sendmsg)
+LEARN_AT(sock_owner_recv_inet, inet_recvmsg)
+LEARN_AT(sock_owner_recv_inet6, inet6_recvmsg)
 
 /* Sockets that were there before: whoever holds a descriptor. What was learnt in the meantime is better. */
 SEC("iter/task_file")

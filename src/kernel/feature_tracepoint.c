@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "kernel/feature.h"
 #include "kernel/object.h"
+#include "kernel/tracefs.h"
 
 static const struct {
 	const char *name;
@@ -72,22 +73,6 @@ static const struct {
 	{"sys_exit", "raw_syscalls", "results of system calls are seen one by one through tracefs only"},
 };
 
-/* Whether tracefs shows it: 1, 0, or negative errno when tracefs cannot be read. */
-static int in_tracefs(const char *system, const char *name)
-{
-	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	char path[160];
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, sizeof(path), "%s/events/sched", places[i]);
-		if (access(path, X_OK) < 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/events/%s/%s", places[i], system, name);
-		return access(path, F_OK) == 0;
-	}
-	return -ENOENT;
-}
-
 /* All names at once: asking libbpf for one would walk all types each time. */
 static void collect_names(const struct btf *btf, struct map *names)
 {
@@ -109,9 +94,13 @@ static void collect_names(const struct btf *btf, struct map *names)
 static void look_one(struct feature_context *context, size_t index, const struct map *names)
 {
 	struct check *check = check_add(context->list, "tracepoints", tracepoints[index].name);
-	int shown =
-		tracepoints[index].system ? in_tracefs(tracepoints[index].system, tracepoints[index].name) : -ENOENT;
+	char event[96];
+	int shown = -ENOENT;
 
+	if (tracepoints[index].system) {
+		snprintf(event, sizeof(event), "%s/%s", tracepoints[index].system, tracepoints[index].name);
+		shown = tracefs_has(event);
+	}
 	if (names && map_get(names, tracepoints[index].name))
 		check_result(check, CHECK_OK, "in the kernel's BTF");
 	else if (shown > 0)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "tool/tool.h"
+#include "view/view.h"
 
 /* --- tcpstates --- */
 
@@ -97,9 +98,21 @@ TOOL(tcpconnlat_tool);
 
 /* --- tcptracer --- */
 
+static const struct view_word tcptracer_letters[] = {
+	{"sock.connect", "C"}, {"sock.accept", "A"}, {"tcp.close", "X"}, {}};
+
 static const struct output_column tcptracer_columns[] = {
-	{"event", "T"}, {"pid"},   {"comm"},  {"family", "IP"}, {"laddr"}, {"lport"},
-	{"raddr"},      {"rport"}, {"netns"}, {"error"},        {},
+	{"event", "T", .words = tcptracer_letters},
+	{"pid"},
+	{"comm"},
+	{"family", "IP"},
+	{"laddr"},
+	{"lport"},
+	{"raddr"},
+	{"rport"},
+	{"netns"},
+	{"error"},
+	{},
 };
 
 static const char *const tcptracer_examples[] = {
@@ -112,9 +125,8 @@ static const struct tool tcptracer_tool = {
 	.name = "tcptracer",
 	.layer = "tcp",
 	.summary = "connections that are made, accepted and closed",
-	.description =
-		"T tells which: sock.connect, sock.accept or tcp.close. A connection that failed has an error and no "
-		"close.",
+	.description = "T tells which: C was made (sock.connect), A accepted (sock.accept), X closed (tcp.close). A "
+		       "connection that failed has an error and no X.",
 	.examples = tcptracer_examples,
 	.events = {"sock.connect", "sock.accept", "tcp.close"},
 	.where = "proto == tcp",

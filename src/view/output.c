@@ -27,6 +27,7 @@ struct output {
 	struct expr *where;
 	bool has_records;
 	bool lent; /* to a command that may write text of its own */
+	bool ended;
 };
 
 const struct view_class *view_class_find(const char *name)
@@ -84,6 +85,7 @@ static int add_own_columns(struct view *view, const struct shape *shape, const s
 		added->heading = column->heading;
 		added->unit = column->unit;
 		added->decimals = column->decimals;
+		added->words = column->words;
 	}
 	return 0;
 }
@@ -194,14 +196,33 @@ int output_flush(struct output *output)
 	return out_flush(&output->out);
 }
 
-int output_close(struct output *output)
+static void end_view(struct output *output)
 {
 	bool has_text = output->lent && (output->out.wrote || output->out.pending.len > 0);
-	int r;
 
 	/* The head of an empty table says that nothing was found; below a tree it says nothing. */
-	if (output->view.class->end && (output->has_records || !has_text))
+	if (!output->ended && output->view.class->end && (output->has_records || !has_text))
 		output->view.class->end(&output->view);
+	output->ended = true;
+}
+
+int output_end(struct output *output)
+{
+	end_view(output);
+	return out_flush(&output->out);
+}
+
+void output_drop(struct output *output)
+{
+	end_view(output);
+	buf_clear(&output->out.pending);
+}
+
+int output_close(struct output *output)
+{
+	int r;
+
+	end_view(output);
 	r = out_done(&output->out);
 	output_free(output);
 	return r;

@@ -28,6 +28,7 @@ struct output_column {
 	const char *heading;
 	uint64_t unit; /* numbers are divided by this and stand without a unit */
 	unsigned decimals;
+	const struct view_word *words;
 };
 
 struct output;
@@ -47,6 +48,10 @@ struct out *output_out(struct output *output);
 /* Whether the format is a table for people, or all of every record is wanted. */
 bool output_shows_all(const struct output_options *options);
 int output_flush(struct output *output);
+/* No more records will come: what the format says at the end goes out, before whatever else is told to a person. */
+int output_end(struct output *output);
+/* Nothing could be observed: what was held back, a heading perhaps, is not shown. */
+void output_drop(struct output *output);
 /* Frees it too; the first error that writing met. */
 int output_close(struct output *output) _must_check_;
 /* Exit code for the result of output_close, with a message where one is due. */

@@ -193,6 +193,16 @@ static void flush(struct view *view)
 	state->held = 0;
 }
 
+static void add_word(struct buf *out, const struct view_column *column, const struct value *value)
+{
+	for (const struct view_word *word = column->words; word->text; word++)
+		if (strlen(word->text) == value->len && memcmp(word->text, value->text, value->len) == 0) {
+			buf_add_text(out, word->shown);
+			return;
+		}
+	format_add_value(out, column->ref.field, value);
+}
+
 /* As the field's kind says, or as a plain number in the unit that the heading names. */
 static void add_value(struct buf *out, const struct view_column *column, const struct value *value)
 {
@@ -200,6 +210,8 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 		buf_add_format(out, "%.*f", (int)column->decimals, (double)value->uint / (double)column->unit);
 	else if (column->unit && value->class == VALUE_INT)
 		buf_add_format(out, "%.*f", (int)column->decimals, (double)value->sint / (double)column->unit);
+	else if (column->words && value->class == VALUE_TEXT)
+		add_word(out, column, value);
 	else
 		format_add_value(out, column->ref.field, value);
 }

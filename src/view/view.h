@@ -26,12 +26,19 @@ REGISTRY(view_class, struct view_class);
 
 #define VIEW_CLASS(object) REGISTER(view_class, struct view_class, object)
 
+/* For tables: what stands for a text; an array of them ends with one of NULLs. */
+struct view_word {
+	const char *text;
+	const char *shown;
+};
+
 struct view_column {
 	struct field_ref ref;
 	/* For tables: another heading than the field's name, and the unit that its numbers count (0: scaled, with unit). */
 	const char *heading;
 	uint64_t unit;
 	unsigned decimals;
+	const struct view_word *words; /* NULL: texts stand for themselves */
 };
 
 struct view {

@@ -177,6 +177,7 @@ TEST(csv)
 	CHECK_CSV("say \"x\"", "\"say \"\"x\"\"\"");
 	CHECK_CSV("two\nlines", "\"two\nlines\"");
 	CHECK_CSV("a\rb", "\"a\rb\"");
+	CHECK_CSV("a\x1b[2Jb\x7f", "a\xef\xbf\xbd[2Jb\xef\xbf\xbd");
 	CHECK_CSV("=1+1", "'=1+1");
 	CHECK_CSV("+x", "'+x");
 	CHECK_CSV("-x", "'-x");
