@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Rows of docs/coverage.md that no other test runs: soaccept, tcpsynbl, qdisclat with its kinds, and the processors that receive.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 tc ping
+
+ns_make a
+ns_make b
+ns_link "$a" 10.66.7.1/24 "$b" 10.66.7.2/24
+
+# rows FILE PYTHON-EXPRESSION: of the JSON lines in r.
+rows() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
+}
+
+# watch NAME ARGUMENT ...: nest in the background; its output will be in $room/NAME.
+watched=()
+watch() {
+	local name=$1
+	shift
+	nest_bg "$@"
+	watched+=("$name $nest_pid $nest_out")
+	wait_ready "$nest_err" 60 || diag "$name is not ready"
+}
+
+# unwatch: ends them all.
+unwatch() {
+	local name pid out
+	for entry in "${watched[@]}"; do
+		read -r name pid out <<<"$entry"
+		end_bg "$pid"
+		cp "$out" "$room/$name"
+	done
+	watched=()
+}
+
+# --- sockets ---------------------------------------------------------------------------------------------------------
+
+watch accept soaccept -N "$a" --json
+watch backlog tcpsynbl -N "$a" --json
+watch receive trace dev.receive -i "$link_dev" -N "$a" --lhist cpu,0,128,2 --by dev --json
+in_ns "$a" python3 -c '
+import socket
+s = socket.create_server(("127.0.0.1", 4711), backlog=53)
+# 37 wait at the same time before the first is taken.
+c = [socket.create_connection(("127.0.0.1", 4711)) for _ in range(37)]
+for _ in range(37):
+    s.accept()[0].close()'
+in_ns "$a" ping -q -c 29 -i 0.01 10.66.7.2 >/dev/null
+unwatch
+is "$(rows "$room/accept" '(len(r), {(e["comm"][:6], e["lport"], e["error"]) for e in r})')" "(37, {('python', 4711, None)})" \
+	'soaccept: every connection that was taken' || diag "$(head -3 "$room/accept")"
+is "$(rows "$room/backlog" '[(sum(h["count"] for h in e["hist"]), e["backlog_max"]) for e in r if e["backlog_max"] == 53]')" '[(37, 53)]' \
+	'tcpsynbl: how many waited whenever another came' || diag "$(cat "$room/backlog")"
+is "$(rows "$room/backlog" '[e["max"] for e in r if e["backlog_max"] == 53][0] in (36, 37)')" True 'up to all of them'
+# 29 answers, and whatever neighbours said.
+compare "$(rows "$room/receive" 'sum(h["count"] for e in r for h in e["hist"])')" -ge 29 'dev.receive by processor: every answer' ||
+	diag "$(cat "$room/receive")"
+is "$(rows "$room/receive" "{e['dev'] for e in r} == {'$link_dev'} and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True \
+	'on processors that there are'
+
+# --- queues ----------------------------------------------------------------------------------------------------------
+
+# sent: packets that the queue of the link has let go.
+sent() {
+	in_ns "$a" tc -s -j qdisc show dev "$link_dev" |
+		python3 -c 'import json, sys; print(max([q["packets"] for q in json.load(sys.stdin) if q.get("root")] + [0]))'
+}
+
+# kind NAME ARGUMENT ...: packets through a queue of that kind, seen by its own tool and by the one for all.
+kind() {
+	local name=$1 before after
+	shift
+	if ! in_ns "$a" tc qdisc replace dev "$link_dev" root handle 7: "$name" "$@" 2>"$room/tc.err"; then
+		skip "qdisc-$name" 'this kernel has no such queue'
+		return
+	fi
+	[ "$name" != htb ] || in_ns "$a" tc class add dev "$link_dev" parent 7: classid 7:1 htb rate 1gbit quantum 1500
+	before=$(sent)
+	watch "kind" "qdisc-$name" -N "$a" -i "$link_dev" --json
+	watch "all" qdisclat -N "$a" -i "$link_dev" --json
+	in_ns "$a" ping -q -c 23 -i 0.01 10.66.7.2 >/dev/null
+	after=$(sent)
+	unwatch
+	is "$(rows "$room/kind" "[(e['kind'], e['handle']) for e in r]")" "[('$name', '0x70000')]" "qdisc-$name: packets that waited in it"
+	# What is let go at once is not counted by tools of some kinds (a queue that is empty is passed by).
+	is "$(rows "$room/kind" "23 <= sum(h['count'] for e in r for h in e['hist']) <= $after - $before + 3")" True "as many as tc counts ($name)" ||
+		diag "$before $after $(cat "$room/kind")"
+	is "$(rows "$room/all" "[e['count'] for e in r if e['handle'] == '0x70000'] == [$(rows "$room/kind" 'r[0]["count"]')]")" True "qdisclat: the same ($name)" ||
+		diag "$(cat "$room/all")"
+	in_ns "$a" tc qdisc del dev "$link_dev" root
+}
+
+kind htb default 1
+kind fq
+kind fq_codel
+kind codel
+kind red limit 400000 min 30000 max 90000 avpkt 1000 burst 55 probability 0.02
+kind cake
+kind cbs
+kind cbq avpkt 1000 bandwidth 1gbit
+# Where there is no queue of a kind, its tool says nothing rather than something wrong.
+in_ns "$a" tc qdisc add dev "$link_dev" root handle 7: tbf rate 100mbit burst 10000 limit 100000
+watch "kind" qdisc-cake -N "$a" -i "$link_dev" --json
+in_ns "$a" ping -q -c 3 -i 0.01 10.66.7.2 >/dev/null
+unwatch
+is "$(cat "$room/kind")" '' 'packets in a queue of another kind are not those of cake'
+
+finish
