@@ -482,6 +482,27 @@ int live_variable(const struct live *live, const char *name, size_t size, void *
 	return kernel_object_variable(live->object, name, size, ret_address);
 }
 
+struct run_sum {
+	const struct kernel_object *object;
+	uint64_t ns;
+};
+
+static int add_run(const struct event_hook *hook _unused_, const char *program, void *context)
+{
+	struct run_sum *sum = context;
+
+	sum->ns += kernel_object_run_ns(sum->object, program);
+	return 0;
+}
+
+uint64_t live_run_ns(const struct live *live)
+{
+	struct run_sum sum = {.object = live->object};
+
+	(void)hook_plan_each(&live->plan, add_run, &sum);
+	return sum.ns;
+}
+
 /* --- what was lost ------------------------------------------------------------------------------------------------- */
 
 static uint64_t hook_misses(const struct live *live, const struct event_hook *hook)

@@ -41,6 +41,9 @@ int live_finish(struct live *live, struct why *why) _must_check_;
 /* Memory that is shared with the programs, by the variable's name. */
 int live_variable(const struct live *live, const char *name, size_t size, void **ret_address) _must_check_;
 
+/* How long all programs have run so far, while the kernel counts that (bpf_enable_stats). */
+uint64_t live_run_ns(const struct live *live);
+
 /* Of one request, up to now. */
 struct event_loss live_loss(const struct live *live, unsigned request);
 /* Which hooks are in use. */

@@ -211,7 +211,9 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	if (count > RX_QUEUE_MAX)
 		count = RX_QUEUE_MAX;
 	read->at = queue->tail - count;
-	if (count)
+	if (count == 1)
+		(void)read_one(0, read);
+	else if (count)
 		bpf_loop(count, read_one, read, 0);
 	if (queue->spilled && !read->done) {
 		tell_read(read, bpf_get_socket_cookie(sk));

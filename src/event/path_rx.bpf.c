@@ -32,23 +32,7 @@ int BPF_PROG(path_rx_irq_done)
 	struct rx_cpu *cpu = rx_this_cpu();
 
 	if (cpu)
-		cpu->irq_ns = 0;
-	return 0;
-}
-
-SEC("tp_btf/softirq_raise")
-int BPF_PROG(path_rx_raise, unsigned int vector)
-{
-	struct rx_cpu *cpu;
-
-	if (vector != NET_RX_SOFTIRQ)
-		return 0;
-	cpu = rx_this_cpu();
-	/* The first one counts. */
-	if (cpu && cpu->raise_ns <= cpu->soft_ns) {
-		cpu->raise_ns = bpf_ktime_get_boot_ns();
-		cpu->raise_irq_ns = cpu->irq_ns;
-	}
+		cpu->irq_done_ns = bpf_ktime_get_boot_ns();
 	return 0;
 }
 
@@ -99,24 +83,21 @@ static __always_inline bool passes_early(struct path_way *way)
 	return event_matches(&path_rx_early, (const char *)&way->event);
 }
 
-static __always_inline bool begin_way(struct path_way *way, struct sk_buff *skb, const struct packet *packet)
+static __always_inline bool begin_way(struct path_way *way, struct sk_buff *skb, const struct packet *packet,
+				      const struct packet_tcp *tcp)
 {
-	struct packet_tcp tcp;
-
 	path_begin(way, &path_rx_config, packet, PACKET_RX);
 	way->skb = path_id(skb);
 	path_set_dev(way, skb->dev);
 	way->event.data.bytes = skb->len;
-	if (packet_read_tcp(&tcp, packet, skb)) {
-		way->event.data.seq = tcp.seq;
-		way->event.data.end_seq = tcp.seq + tcp.bytes;
-	}
+	way->event.data.seq = tcp->seq;
+	way->event.data.end_seq = tcp->seq + tcp->bytes;
 	return passes_early(way);
 }
 
-static __always_inline bool reads_as_packet(struct packet *packet, struct sk_buff *skb)
+static __always_inline bool reads_as_packet(struct packet *packet, struct packet_tcp *tcp, struct sk_buff *skb)
 {
-	return packet_read_at(packet, skb, (__u32)(skb->data - skb->head)) && path_is_chosen(packet);
+	return path_read_headers(packet, tcp, skb, (__u32)(skb->data - skb->head)) && path_is_chosen(packet);
 }
 
 static __always_inline int into_gro(struct sk_buff *skb)
@@ -151,32 +132,28 @@ int BPF_PROG(path_rx_gro_frags, struct sk_buff *skb)
 
 /* --- the stack takes it up ----------------------------------------------------------------------------------------- */
 
-/* A driver polled it: it came with an interrupt, or nobody knows when. */
+/* A driver polled it: it came with the interrupt before the softirq, or nobody knows when. */
 static __always_inline void came_by_poll(struct path_way *way, const struct rx_cpu *cpu,
 					 const struct rx_arrival *arrival, struct path_mark *mark)
 {
 	struct path_counts *counts = rx_counts();
-	__u64 end = mark->ns, begin = arrival->gro_ns;
-	bool here = arrival->gro_cpu == mark->cpu;
-	bool raised = here && cpu->raise_ns && cpu->raise_ns <= cpu->soft_ns && cpu->soft_ns <= begin;
+	__u64 end = mark->ns, soft = cpu->soft_ns;
+	bool here = arrival->gro_cpu == mark->cpu && soft && soft <= arrival->gro_ns;
+	bool by_irq = here && cpu->irq_done_ns <= soft && soft - cpu->irq_done_ns < RX_IRQ_NS;
 
-	if (raised)
-		begin = cpu->raise_irq_ns ? cpu->raise_irq_ns : cpu->raise_ns;
-	else
-		way->event.data.hidden |= 1u << PATH_IRQ | 1u << PATH_SOFTIRQ;
-	way->event.head.time_ns = way->last_ns = begin;
-	if (raised && cpu->raise_irq_ns) {
-		mark->ns = cpu->raise_ns;
+	way->event.head.time_ns = way->last_ns = by_irq ? cpu->irq_ns : here ? soft : arrival->gro_ns;
+	if (by_irq) {
+		mark->ns = cpu->irq_done_ns;
 		mark->context = PATH_HARDIRQ;
 		path_step(way, PATH_IRQ, mark, counts);
+		mark->ns = soft;
 		mark->context = PATH_SOFT;
-	}
-	if (raised) {
-		mark->ns = cpu->soft_ns;
 		path_step(way, PATH_SOFTIRQ, mark, counts);
+	} else {
+		way->event.data.hidden |= 1u << PATH_IRQ | 1u << PATH_SOFTIRQ;
 	}
 	mark->ns = end;
-	path_step(way, here ? PATH_GRO : PATH_BACKLOG, mark, counts);
+	path_step(way, arrival->gro_cpu == mark->cpu ? PATH_GRO : PATH_BACKLOG, mark, counts);
 }
 
 /* Everything before the stack takes the packet up. */
@@ -213,16 +190,19 @@ static __always_inline bool is_tunnel(const struct packet *packet)
 }
 
 /* A packet that was put aside comes up again, out of a tunnel or with a filter's leave. */
-static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb, const struct path_mark *now)
+static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct path_way *held = rx_held_find(path_id(skb));
 	struct rx_arrival *arrival;
+	struct packet_tcp tcp;
 	struct packet packet;
+	struct path_mark now;
 
 	if (!held || held->state != PATH_WAY_OPEN || !held->tunnel)
 		return false;
+	now = path_now(PATH_SOFT);
 	arrival = rx_arrival_at(path_id(skb));
-	if (now->ns - held->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
+	if (now.ns - held->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
 		/* Another packet at the same address. */
 		held->state = PATH_WAY_NONE;
 		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
@@ -232,15 +212,11 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb,
 		arrival->skb = 0;
 	__builtin_memcpy(&cpu->way, held, sizeof(cpu->way));
 	held->state = PATH_WAY_NONE;
-	path_step(&cpu->way, PATH_BACKLOG, now, rx_counts());
-	if (packet_read_at(&packet, skb, (__u32)(skb->data - skb->head))) {
-		struct packet_tcp tcp;
-
+	path_step(&cpu->way, PATH_BACKLOG, &now, rx_counts());
+	if (path_read_headers(&packet, &tcp, skb, (__u32)(skb->data - skb->head))) {
 		packet_set_endpoints(&cpu->way.event.head, &packet, PACKET_RX);
-		if (packet_read_tcp(&tcp, &packet, skb)) {
-			cpu->way.event.data.seq = tcp.seq;
-			cpu->way.event.data.end_seq = tcp.seq + tcp.bytes;
-		}
+		cpu->way.event.data.seq = tcp.seq;
+		cpu->way.event.data.end_seq = tcp.seq + tcp.bytes;
 	}
 	/* Now it shows what is inside. */
 	if (cpu->way.tentative && !passes_early(&cpu->way)) {
@@ -249,17 +225,6 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb,
 	}
 	cpu->way.tentative = 0;
 	return true;
-}
-
-static __always_inline void hold(const struct path_way *way)
-{
-	struct path_way *held = rx_held_at(way->skb);
-
-	if (!held)
-		return;
-	if (held->state != PATH_WAY_NONE)
-		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
-	__builtin_memcpy(held, way, sizeof(*held));
 }
 
 /* The stack has left the packet without saying what became of it. */
@@ -274,7 +239,7 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq)
 		rx_tell(ctx, way, PATH_DELIVERED);
 	else
-		hold(way);
+		rx_hold(way);
 	way->state = PATH_WAY_NONE;
 }
 
@@ -294,9 +259,10 @@ int BPF_PROG(path_rx_netif_rx, struct sk_buff *skb)
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 {
-	struct path_mark now = path_now(PATH_SOFT);
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct packet packet;
+	struct packet_tcp tcp;
+	struct path_mark now;
 	bool passes;
 
 	if (!cpu)
@@ -309,15 +275,16 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 			return 0;
 		put_aside(ctx, cpu);
 	}
-	if (comes_again(cpu, skb, &now) || !reads_as_packet(&packet, skb))
+	if (comes_again(cpu, skb) || !reads_as_packet(&packet, &tcp, skb))
 		return 0;
-	passes = begin_way(&cpu->way, skb, &packet);
+	passes = begin_way(&cpu->way, skb, &packet, &tcp);
 	cpu->way.tunnel = is_tunnel(&packet);
 	cpu->way.tentative = !passes;
 	if (!passes && !cpu->way.tunnel) {
 		cpu->way.state = PATH_WAY_NONE;
 		return 0;
 	}
+	now = path_now(PATH_SOFT);
 	arrive(&cpu->way, cpu, &now);
 	return 0;
 }
@@ -385,6 +352,9 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 		spill(ctx, queue, way);
 		return;
 	}
+	/* The first place again, which is in the cache, rather than the next one. */
+	if (queue->head == queue->tail)
+		queue->head = queue->tail = 0;
 	at = queue->tail;
 	slot = &queue->ways[at & (RX_QUEUE_MAX - 1)];
 	if (__sync_val_compare_and_swap(&slot->state, PATH_WAY_NONE, PATH_WAY_FILLING) != PATH_WAY_NONE) {
@@ -541,7 +511,7 @@ int BPF_PROG(path_rx_forward, struct sk_buff *skb)
 	way->event.data.hidden |= 1u << PATH_FILTER;
 	way->state = PATH_WAY_SENDING;
 	if (way == &cpu->way) {
-		hold(way);
+		rx_hold(way);
 		way->state = PATH_WAY_NONE;
 	}
 	return 0;
@@ -591,12 +561,14 @@ static __always_inline struct path_way *gone(struct rx_cpu *cpu, struct sk_buff 
 static __always_inline struct path_way *never_taken(struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
+	struct packet_tcp tcp;
 	struct path_mark now;
 	struct packet packet;
 
 	if (!arrival || arrival->skb != path_id(skb))
 		return NULL;
-	if (arrival->kind != RX_NETIF_RX || !reads_as_packet(&packet, skb) || !begin_way(&cpu->spare, skb, &packet)) {
+	if (arrival->kind != RX_NETIF_RX || !reads_as_packet(&packet, &tcp, skb) ||
+	    !begin_way(&cpu->spare, skb, &packet, &tcp)) {
 		arrival->skb = 0;
 		return NULL;
 	}

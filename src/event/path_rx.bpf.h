@@ -6,7 +6,7 @@
 #include "event/tcp.bpf.h"
 
 #define RX_QUEUE_MAX     8
-#define RX_ARRIVALS_BITS 16
+#define RX_ARRIVALS_BITS 13
 #define RX_HELD_BITS     12
 #define RX_TASKS_BITS    14
 #define RX_STASH_BITS    10
@@ -14,6 +14,8 @@
 
 /* A wake-up belongs to the data that was announced on the same processor this long before, at most. */
 #define RX_WAKE_NS 100000
+/* A softirq belongs to the interrupt that ended this long before, at most. */
+#define RX_IRQ_NS 10000000
 
 /* How a packet came to this host, by its address until the stack takes it up. */
 enum rx_arrival_kind { RX_POLLED, RX_NETIF_RX, RX_XMIT };
@@ -28,15 +30,14 @@ struct rx_arrival {
 };
 
 struct rx_cpu {
-	__u64 irq_ns;       /* entry of the handler that runs; 0: none */
-	__u64 raise_ns;     /* a softirq was asked for */
-	__u64 raise_irq_ns; /* in the handler that began then; 0: in none */
-	__u64 soft_ns;      /* it began */
-	__u64 queued_sk;    /* for this socket the last packet was queued */
+	__u64 irq_ns; /* the last interrupt of a device */
+	__u64 irq_done_ns;
+	__u64 soft_ns;   /* the last softirq for packets that arrive */
+	__u64 queued_sk; /* for this socket the last packet was queued */
 	__u64 queued_skb;
-	__u32 queued_at;  /* its place in the socket's queue */
-	__u32 gro_passes; /* the packet in GRO's hands is one that was asked for */
-	__u64 wake_sk;    /* readers of this socket are being told */
+	__u32 queued_at; /* its place in the socket's queue */
+	__u32 unused;
+	__u64 wake_sk; /* readers of this socket are being told */
 	__u64 wake_ns;
 	struct path_way way;   /* of the packet that the stack is busy with */
 	struct path_way spare; /* of one that ends before the stack takes it up */
@@ -70,6 +71,17 @@ struct {
 	__type(key, __u32);
 	__type(value, struct rx_arrival);
 } path_rx_arrivals SEC(".maps");
+
+/*
+ * Whether a packet was put aside is asked of every packet and seldom true: the answer lies in a table of its own, small
+ * enough to stay in the processor's cache.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_HELD_BITS);
+	__type(key, __u32);
+	__type(value, __u64);
+} path_rx_held_ids SEC(".maps");
 
 /* Packets that something has put aside: a filter, a tunnel, a socket in use, a queue to another interface. */
 struct {
@@ -123,19 +135,31 @@ static __always_inline struct rx_arrival *rx_arrival_at(__u64 skb)
 	return bpf_map_lookup_elem(&path_rx_arrivals, &place);
 }
 
-static __always_inline struct path_way *rx_held_at(__u64 skb)
-{
-	__u32 place = path_place(skb, RX_HELD_BITS);
-
-	return bpf_map_lookup_elem(&path_rx_held, &place);
-}
-
 /* The packet's way, if it was put aside. */
 static __always_inline struct path_way *rx_held_find(__u64 skb)
 {
-	struct path_way *way = rx_held_at(skb);
+	__u32 place = path_place(skb, RX_HELD_BITS);
+	__u64 *id = bpf_map_lookup_elem(&path_rx_held_ids, &place);
+	struct path_way *way;
 
+	if (!id || *id != skb)
+		return NULL;
+	way = bpf_map_lookup_elem(&path_rx_held, &place);
 	return way && way->skb == skb && way->state != PATH_WAY_NONE ? way : NULL;
+}
+
+static __always_inline void rx_hold(const struct path_way *way)
+{
+	__u32 place = path_place(way->skb, RX_HELD_BITS);
+	__u64 *id = bpf_map_lookup_elem(&path_rx_held_ids, &place);
+	struct path_way *held = bpf_map_lookup_elem(&path_rx_held, &place);
+
+	if (!held || !id)
+		return;
+	if (held->state != PATH_WAY_NONE)
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+	__builtin_memcpy(held, way, sizeof(*held));
+	*id = way->skb;
 }
 
 static __always_inline struct rx_task *rx_task_at(__u32 tid)

@@ -26,7 +26,7 @@ static const struct event_role rx_roles[] = {
 	{.name = "softirqs",
 	 .without = "the wait for a softirq is not seen",
 	 .tag = 1u << PATH_SOFTIRQ,
-	 .hooks = {{.programs = {"path_rx_raise", "path_rx_softirq"}}}},
+	 .hooks = {{.programs = {"path_rx_softirq"}}}},
 	{.name = "interrupts",
 	 .without = "interrupts of devices are not seen",
 	 .tag = 1u << PATH_IRQ,

@@ -9,7 +9,8 @@
 #include "event/tcp_hold.bpf.h"
 
 #define TX_POOL_MAX    8192
-#define TX_PACKET_BITS 14
+#define TX_PACKET_BITS 12
+#define TX_FREE_MAX    64
 #define TX_WRITES_MAX  16
 #define TX_FLYING_MAX  128
 
@@ -61,11 +62,24 @@ struct {
 	__type(value, struct tx_packet);
 } path_tx_packets SEC(".maps");
 
+/* Places that were just given back on this processor: they are in its cache. */
+struct tx_free {
+	__u32 count;
+	__u32 places[TX_FREE_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tx_free);
+} path_tx_free SEC(".maps");
+
 EVENT_SOCK_STORE(path_tx, sock, struct tx_sock);
 
 const volatile struct event_config path_tx_early = {};
 struct path_counts path_tx_counts[PATH_CPUS_MAX] = {};
-__u64 path_tx_next = 1;
+__u32 path_tx_next = 0;
 
 static __always_inline struct path_counts *tx_counts(void)
 {
@@ -83,13 +97,31 @@ static __always_inline struct path_way *way_find(__u64 number)
 	return way && way->skb == number && way->state != PATH_WAY_NONE ? way : NULL;
 }
 
-static __always_inline struct path_way *way_take(__u64 *ret_number)
+/* Its number is one that nobody has had; whoever remembers the last one at this place does not find it any more. */
+static __always_inline struct path_way *way_take(void)
 {
-	__u64 number = __sync_fetch_and_add(&path_tx_next, 1);
-	__u32 place = (__u32)number & (TX_POOL_MAX - 1);
+	__u32 zero = 0, place;
+	struct tx_free *free = bpf_map_lookup_elem(&path_tx_free, &zero);
+	struct path_way *way;
 
-	*ret_number = number;
-	return bpf_map_lookup_elem(&path_tx_pool, &place);
+	if (free && free->count)
+		place = free->places[--free->count & (TX_FREE_MAX - 1)];
+	else
+		place = __sync_fetch_and_add(&path_tx_next, 1) & (TX_POOL_MAX - 1);
+	way = bpf_map_lookup_elem(&path_tx_pool, &place);
+	if (way)
+		way->skb = way->skb ? way->skb + TX_POOL_MAX : TX_POOL_MAX + place;
+	return way;
+}
+
+static __always_inline void way_give_back(struct path_way *way)
+{
+	__u32 zero = 0;
+	struct tx_free *free = bpf_map_lookup_elem(&path_tx_free, &zero);
+
+	way->state = PATH_WAY_NONE;
+	if (free && free->count < TX_FREE_MAX)
+		free->places[free->count++ & (TX_FREE_MAX - 1)] = (__u32)way->skb & (TX_POOL_MAX - 1);
 }
 
 static __always_inline struct tx_packet *packet_at(__u64 skb)
@@ -120,33 +152,49 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 	struct path_event *e;
 
 	path_way_finish(way, end, tx_counts());
-	way->state = PATH_WAY_NONE;
 	if (path_tx_config.mode == EVENT_STREAM) {
 		if (event_passes(&path_tx_config, (const char *)&way->event))
 			event_send(&way->event, sizeof(way->event), &path_tx_losses);
-		return;
+	} else {
+		e = path_tx_begin();
+		if (e) {
+			__builtin_memcpy(e, &way->event, sizeof(*e));
+			(void)path_tx_end(ctx, e);
+		}
 	}
-	e = path_tx_begin();
-	if (!e)
-		return;
-	__builtin_memcpy(e, &way->event, sizeof(*e));
-	(void)path_tx_end(ctx, e);
+	way_give_back(way);
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------- */
+
+static __always_inline bool is_sock_chosen(struct sock *sk)
+{
+	__u32 sample = *(volatile __u32 *)&path_sample;
+	struct event_head ends = {};
+
+	if (sample <= 1)
+		return true;
+	(void)event_set_endpoints(&ends, &sk->__sk_common);
+	return path_hash(&ends.laddr, &ends.raddr, ends.lport, ends.rport) % sample == 0;
+}
 
 /* A write goes on, before it looks for room: again, when it had to wait for some. */
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(path_tx_write, struct sock *sk)
 {
-	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	__u64 now = bpf_ktime_get_boot_ns();
 	struct tx_write *write;
+	struct tx_sock *own;
+	struct tcp_sock *tp;
 	__u32 count;
+	__u64 now;
 
+	if (!is_sock_chosen(sk))
+		return 0;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	tp = bpf_skc_to_tcp_sock(sk);
 	if (!own || !tp)
 		return 0;
+	now = bpf_ktime_get_boot_ns();
 	if (!own->call_ns)
 		own->call_ns = now;
 	count = own->write_count;
@@ -220,7 +268,8 @@ static __always_inline void step_tcp(struct path_way *way, struct sock *sk, stru
 	struct tx_search search = {.own = own, .seq = way->event.data.seq, .at = own->write_count};
 	struct path_mark room = *now;
 
-	if (own->write_count)
+	/* The latest one is it, mostly. */
+	if (own->write_count && search_write(0, &search) == 0)
 		bpf_loop(own->write_count < TX_WRITES_MAX ? own->write_count : TX_WRITES_MAX, search_write, &search, 0);
 	if (!search.call_ns) {
 		way->event.data.hidden |= 1u << PATH_SNDBUF | 1u << PATH_TCP;
@@ -297,23 +346,21 @@ int BPF_PROG(path_tx_queue, struct sk_buff *skb)
 	struct packet packet;
 	struct packet_tcp tcp;
 	struct path_way *way;
-	__u64 number;
 
 	/* What was forwarded did not begin here; what another interface of this host has had already goes on. */
-	if (!sk || skb->skb_iif || !is_whole(sk) || !packet_read(&packet, skb) || !path_is_chosen(&packet) ||
-	    packet_find(path_id(skb)))
+	if (!sk || skb->skb_iif || !is_whole(sk) || !path_read_headers(&packet, &tcp, skb, skb->network_header) ||
+	    !path_is_chosen(&packet) || packet_find(path_id(skb)))
 		return 0;
-	way = way_take(&number);
+	way = way_take();
 	place = packet_at(path_id(skb));
 	if (!way || !place)
 		return 0;
 	path_begin(way, &path_tx_config, &packet, PACKET_TX);
-	way->skb = number;
 	way->passed_on = 0;
 	path_set_dev(way, skb->dev);
 	way->event.data.bytes = skb->len - (__u32)(skb->network_header - (__u16)(skb->data - skb->head));
 	if (!event_matches(&path_tx_early, (const char *)&way->event)) {
-		way->state = PATH_WAY_NONE;
+		way_give_back(way);
 		return 0;
 	}
 	now = path_now(PATH_PROCESS);
@@ -323,13 +370,11 @@ int BPF_PROG(path_tx_queue, struct sk_buff *skb)
 	event_set_owner(&path_tx_config, &way->event.head, sk);
 	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 	__sync_fetch_and_add(&tx_counts()->begun, 1);
-	if (packet_read_tcp(&tcp, &packet, skb)) {
-		way->event.data.seq = tcp.seq;
-		way->event.data.end_seq = tcp.seq + tcp.bytes;
-		if (tcp.bytes)
-			begin_data(ctx, way, sk, &now);
-	}
-	place->number = number;
+	way->event.data.seq = tcp.seq;
+	way->event.data.end_seq = tcp.seq + tcp.bytes;
+	if (tcp.bytes)
+		begin_data(ctx, way, sk, &now);
+	place->number = way->skb;
 	place->skb = path_id(skb);
 	return 0;
 }
@@ -528,6 +573,7 @@ int BPF_PROG(path_tx_ack, struct sock *sk, struct sk_buff *skb)
 	acked.ack = bpf_ntohl(ack);
 	acked.now = path_now(PATH_SOFT);
 	count = own->tail - own->head;
-	bpf_loop(count < TX_FLYING_MAX ? count : TX_FLYING_MAX, ack_one, &acked, 0);
+	if (ack_one(0, &acked) == 0 && count > 1)
+		bpf_loop(count < TX_FLYING_MAX ? count : TX_FLYING_MAX, ack_one, &acked, 0);
 	return 0;
 }

@@ -19,6 +19,7 @@ static const struct event_role tx_roles[] = {
 	 .tag = 1u << PATH_SNDBUF | 1u << PATH_TCP,
 	 .hooks = {{.programs = {"path_tx_write", "path_tx_written"}}}},
 	{.name = "queues of interfaces",
+	 .costly = true,
 	 .without = "how many packets were in the queue is not known (Linux 5.15 and later)",
 	 .hooks = {{.programs = {"path_tx_enqueue"}}}},
 	{.name = "acknowledgements",

@@ -335,15 +335,25 @@ const char *kernel_object_section(const struct kernel_object *object, const char
 	return found ? bpf_program__section_name(found) : NULL;
 }
 
-uint64_t kernel_object_misses(const struct kernel_object *object, const char *program)
+static struct bpf_prog_info program_info(const struct kernel_object *object, const char *program)
 {
 	const struct bpf_program *found = kernel_object_program(object, program);
 	struct bpf_prog_info info = {};
 	uint32_t size = sizeof(info);
 
 	if (!found || bpf_obj_get_info_by_fd(bpf_program__fd(found), &info, &size) < 0)
-		return 0;
-	return info.recursion_misses;
+		return (struct bpf_prog_info){};
+	return info;
+}
+
+uint64_t kernel_object_misses(const struct kernel_object *object, const char *program)
+{
+	return program_info(object, program).recursion_misses;
+}
+
+uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *program)
+{
+	return program_info(object, program).run_time_ns;
 }
 
 bool kernel_object_comes_before(const struct kernel_object *object, const char *program, const char *other)

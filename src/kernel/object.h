@@ -55,6 +55,8 @@ void kernel_object_detach(struct kernel_object *object);
 int kernel_object_keep_link(struct kernel_object *object, const char *program, struct bpf_link *link,
 			    struct why *why) _must_check_;
 
+/* How long a program has run so far, while the kernel counts that (bpf_enable_stats); 0: unknown. */
+uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *program);
 /* What a program attaches to, as its source says ("tp_btf/sched_switch"); NULL when there is no such program. */
 const char *kernel_object_section(const struct kernel_object *object, const char *program);
 /* How often a loaded program was not run because it was running already; 0 where the kernel does not count that. */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "event/filter.h"
 #include "event/live.h"
+#include "path/limit.h"
 #include "path/source.h"
 #include "path/waiting.h"
 #include "record/expr.h"
@@ -29,6 +30,7 @@ struct path_source {
 	void *context;
 	uint64_t told;
 	struct waiting waiting;
+	struct path_limit limit;
 	unsigned request; /* of the event at hand */
 };
 
@@ -96,6 +98,7 @@ int path_open(const struct path_options *options, struct path_source **ret_sourc
 
 	source->options = *options;
 	waiting_init(&source->waiting);
+	path_limit_init(&source->limit);
 	if (both || options->rx)
 		r = add_direction(source, "path.rx", why);
 	if (r == 0 && (both || options->tx))
@@ -114,6 +117,7 @@ void path_close(struct path_source *source)
 {
 	if (!source)
 		return;
+	path_limit_done(&source->limit);
 	live_close(source->live);
 	waiting_done(&source->waiting);
 	for (unsigned i = 0; i < source->count; i++)
@@ -216,10 +220,18 @@ static void on_event(void *context, unsigned request, struct record *record)
 int path_start(struct path_source *source, struct loop *loop, path_journey_fn journey, void *context, struct why *why)
 {
 	struct event_sink sink = {.event = on_event, .context = source};
+	int r;
 
 	source->journey = journey;
 	source->context = context;
-	return live_start(source->live, loop, &sink, why);
+	source->limit.live = source->live;
+	source->limit.max = source->options.max_cpu;
+	source->limit.sample = source->sample;
+	source->limit.least = source->options.sample;
+	r = live_start(source->live, loop, &sink, why);
+	if (r == 0 && path_limit_start(&source->limit, loop) < 0)
+		r = why_set(why, -ENOMEM, "cannot measure what following costs");
+	return r;
 }
 
 int path_follow(struct path_source *source, uint32_t pid)
@@ -251,7 +263,7 @@ struct path_account path_account(const struct path_source *source)
 {
 	struct path_account account = {.told = source->told,
 				       .sample = max_of(__atomic_load_n(source->sample, __ATOMIC_RELAXED), 1u),
-				       .cpu = NAN};
+				       .cpu = source->limit.cpu};
 
 	for (unsigned i = 0; i < source->count; i++)
 		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++)

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Journeys that wait in sockets, and how many flows are followed: what the program does itself. */
+#include <string.h>
+
+#include "path/limit.h"
+#include "path/source.h"
+#include "path/waiting.h"
+#include "unit.h"
+
+#define START_NS 1000000
+
+struct told {
+	unsigned count;
+	struct path_event last;
+};
+
+static void tell(void *context, const struct event_head *head, const struct path_journey *journey)
+{
+	struct told *told = context;
+
+	told->count++;
+	told->last = (struct path_event){.head = *head, .data = *journey};
+}
+
+/* A journey of 500 ns up to its socket. */
+static void add(struct waiting *waiting, uint64_t cookie, uint32_t end_seq)
+{
+	struct event_head head = {.cookie = cookie, .time_ns = 77};
+	struct path_journey journey = {.end = PATH_SPILLED,
+				       .end_seq = end_seq,
+				       .total_ns = START_NS + 500,
+				       .step_count = 1,
+				       .steps = {{.ns = 500, .stage = PATH_IP}}};
+
+	waiting_add(waiting, &head, &journey);
+}
+
+static uint64_t spent(const struct told *told, enum path_stage stage)
+{
+	uint64_t ns = 0;
+
+	for (unsigned i = 0; i < told->last.data.step_count; i++)
+		if (told->last.data.steps[i].stage == stage)
+			ns += told->last.data.steps[i].ns;
+	return ns;
+}
+
+static struct path_read_event read_at(uint64_t cookie, uint64_t ns, uint32_t copied)
+{
+	struct path_read_event read = {.head = {.cookie = cookie, .pid = 4711, .comm = "reader"}};
+
+	read.info = (struct path_read){.now = {.ns = ns, .note = PATH_NO_NOTE, .context = PATH_PROCESS},
+				       .task = {.tid = 4712},
+				       .copied = copied,
+				       .is_tcp = copied != 0,
+				       .sees_calls = 1};
+	return read;
+}
+
+TEST(tcp_is_read_by_its_numbers)
+{
+	struct path_read_event read = read_at(5, START_NS + 9000, 200);
+	struct told told = {};
+	struct waiting waiting;
+
+	waiting_init(&waiting);
+	/* Numbers go round. */
+	add(&waiting, 5, 0xfffffff0);
+	add(&waiting, 5, 200);
+	add(&waiting, 5, 201);
+	add(&waiting, 6, 100);
+	read.info.task.copy_ns = START_NS + 8000;
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(told.count, 2);
+	CHECK_EQ_UINT(told.last.data.end, PATH_DELIVERED);
+	CHECK_EQ_UINT(told.last.head.pid, 4711);
+	CHECK_EQ_TEXT(told.last.head.comm, "reader");
+	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 7500);
+	CHECK_EQ_UINT(spent(&told, PATH_COPY), 1000);
+	CHECK(told.last.data.hidden & 1u << PATH_RETURN);
+	waiting_end(&waiting, tell, &told);
+	CHECK_EQ_UINT(told.count, 4);
+	CHECK_EQ_UINT(told.last.data.end, PATH_UNFINISHED);
+	CHECK_EQ_UINT(told.last.data.total_ns, 500);
+	CHECK_EQ_UINT(waiting.count, 0);
+	waiting_done(&waiting);
+}
+
+TEST(datagrams_are_read_in_their_order)
+{
+	struct path_read_event read = read_at(5, START_NS + 9000, 0);
+	struct told told = {};
+	struct waiting waiting;
+
+	waiting_init(&waiting);
+	add(&waiting, 5, 1);
+	add(&waiting, 5, 2);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(told.count, 1);
+	CHECK_EQ_UINT(told.last.data.end_seq, 1);
+	/* Nobody saw when copying began. */
+	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 8500);
+	CHECK(told.last.data.hidden & 1u << PATH_COPY);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(told.last.data.end_seq, 2);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(told.count, 2);
+	waiting_done(&waiting);
+}
+
+TEST(a_reader_that_was_woken_waits_for_a_processor)
+{
+	struct path_read_event read = read_at(5, START_NS + 9000, 0);
+	struct told told = {};
+	struct waiting waiting;
+
+	read.info.task.state = RX_TASK_RUNS;
+	read.info.task.waking_ns = START_NS + 600;
+	read.info.task.wakeup_ns = START_NS + 700;
+	read.info.task.switch_ns = START_NS + 5700;
+	read.info.task.ahead = 3;
+	read.info.for_sock = 1;
+	waiting_init(&waiting);
+	add(&waiting, 5, 1);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 200);
+	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 5000);
+	CHECK_EQ_UINT(spent(&told, PATH_COPY), 3300);
+	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 0);
+	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	/* Out of another call, which it had to leave first: the data waited for it. */
+	read.info.task.exit_ns = START_NS + 6000;
+	read.info.for_sock = 0;
+	add(&waiting, 5, 1);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 100 + 3300);
+	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 100);
+	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 5000);
+	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	waiting_done(&waiting);
+}
+
+TEST(clocks_that_differ_make_no_stage_negative)
+{
+	struct path_counts counts = {};
+	struct path_way way = {.last_ns = 1000};
+
+	path_step(&way, PATH_IP, &(struct path_mark){.ns = 900}, &counts);
+	path_step(&way, PATH_TRANSPORT, &(struct path_mark){.ns = 1100}, &counts);
+	CHECK_EQ_UINT(way.event.data.steps[0].ns, 0);
+	CHECK_EQ_UINT(way.event.data.steps[1].ns, 100);
+	CHECK_EQ_UINT(counts.clamped, 1);
+	for (unsigned i = 0; i < 3 * PATH_STEPS_MAX; i++)
+		path_step(&way, PATH_IP, &(struct path_mark){.ns = 1100}, &counts);
+	CHECK(way.event.data.step_count < PATH_STEPS_MAX);
+}
+
+TEST(stages_of_a_journey_follow_each_other)
+{
+	struct path_journey data = {.end = PATH_DROPPED,
+				    .reason = 7,
+				    .total_ns = 30,
+				    .hidden = 1u << PATH_FILTER | 1u << PATH_RETURN,
+				    .step_count = 2,
+				    .steps = {{.ns = 10, .stage = PATH_IP}, {.ns = 20, .stage = PATH_FILTER}}};
+	struct event_head head = {.time_ns = 1000};
+	struct journey journey;
+
+	journey_from_event(&head, &data, &journey);
+	CHECK_EQ_UINT(journey.stage_count, 2);
+	CHECK_EQ_UINT(journey.stages[0].start_ns, 1000);
+	CHECK_EQ_UINT(journey.stages[1].start_ns, 1010);
+	CHECK_EQ_UINT(journey.reason, 7);
+	/* What was seen is not hidden. */
+	CHECK_EQ_UINT(journey.hidden, 1u << PATH_RETURN);
+	data.step_count = 255;
+	journey_from_event(&head, &data, &journey);
+	CHECK_EQ_UINT(journey.stage_count, PATH_STEPS_MAX);
+}
+
+TEST(fewer_flows_when_it_costs_too_much)
+{
+	CHECK_EQ_UINT(path_limit_next(0, 0, 0.10, 0.05), 2);
+	CHECK_EQ_UINT(path_limit_next(2, 0, 0.10, 0.05), 4);
+	CHECK_EQ_UINT(path_limit_next(4, 0, 0.04, 0.05), 4);
+	CHECK_EQ_UINT(path_limit_next(4, 0, 0.01, 0.05), 2);
+	CHECK_EQ_UINT(path_limit_next(1, 0, 0.01, 0.05), 1);
+	/* Never more than was asked for. */
+	CHECK_EQ_UINT(path_limit_next(64, 64, 0.001, 0.05), 64);
+	CHECK_EQ_UINT(path_limit_next(65536, 0, 0.9, 0.05), 65536);
+}
