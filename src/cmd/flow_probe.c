@@ -19,6 +19,7 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "cmd/flow_probe_sockets.h"
 #include "flow/probe_text.h"
 #include "flow/writer.h"
 
@@ -49,6 +50,8 @@ struct session {
 	bool cycles; /* the trace's clock counts cycles */
 	char group[32];
 	char *instance;
+	struct probe_sockets sockets;
+	bool has_sockets;
 	VEC(struct target) targets;
 };
 
@@ -273,6 +276,18 @@ static int watch_threads(const struct session *s)
 	return instance_write(s, "set_event_pid", buf_text(&text));
 }
 
+/* System calls on sockets; without these tracepoints there are only calls. */
+static void enable_sockets(struct session *s)
+{
+	for (size_t i = 0; !s->options->no_sockets && probe_socket_events[i]; i++) {
+		_cleanup_free_ char *path = xasprintf("events/%s/enable", probe_socket_events[i]);
+
+		s->has_sockets |= instance_write(s, path, "1") == 0;
+	}
+	if (!s->options->no_sockets && !s->has_sockets)
+		log_warn("flow record: this kernel has no tracepoints for system calls: sockets are not seen");
+}
+
 static int attach(struct session *s, struct why *why)
 {
 	_cleanup_free_ char *enable = xasprintf("events/%s/enable", s->group);
@@ -302,8 +317,11 @@ static int attach(struct session *s, struct why *why)
 	r = watch_threads(s);
 	if (r == 0)
 		r = instance_write(s, enable, "1");
+	enable_sockets(s);
+	probe_sockets_look(&s->sockets);
 	if (r == 0)
 		r = instance_write(s, "tracing_on", "1");
+	probe_sockets_look(&s->sockets);
 	return r < 0 ? why_set(why, r, "cannot enable the probes: %s", strerror(-r)) : 0;
 }
 
@@ -366,6 +384,7 @@ static void take_lost(struct session *s, uint64_t count)
 	void *value;
 
 	s->lost += count;
+	probe_sockets_lost(&s->sockets);
 	/* Whose they were is not known: the first thread gets the number, all get the mark. */
 	while (map_next(&s->threads, &at, &key, &value)) {
 		struct thread *thread = *(struct thread **)value;
@@ -385,6 +404,12 @@ static void take_line(struct session *s, const char *text)
 		return;
 	if (line.lost) {
 		take_lost(s, line.lost);
+		return;
+	}
+	if (line.what != PROBE_FUNCTION) {
+		thread = thread_of(s, &line);
+		if (thread)
+			probe_sockets_take(&s->sockets, thread->number, &line);
 		return;
 	}
 	thread = line.probe < s->targets.count ? thread_of(s, &line) : NULL;
@@ -500,8 +525,10 @@ static int run_session(struct session *s, struct why *why)
 		r = open_trace(s, why);
 	if (r < 0)
 		return r;
+	s->sockets.writer = s->writer;
 	log_info("ready");
 	r = follow(s, why);
+	probe_sockets_end(&s->sockets);
 	closed = flow_writer_close(s->writer);
 	return r == 0 && closed < 0 ? why_set(why, closed, "%s: %s", s->options->output, strerror(-closed)) : r;
 }
@@ -526,6 +553,7 @@ static void end_session(struct session *s)
 	void *value;
 
 	detach(s);
+	probe_sockets_done(&s->sockets);
 	while (map_next(&s->threads, &at, &key, &value))
 		free(*(struct thread **)value);
 	map_done(&s->threads);
@@ -557,6 +585,7 @@ int flow_probe_record(const struct probe_options *options)
 	int r;
 
 	snprintf(s.group, sizeof(s.group), "nest_flow_%d", (int)getpid());
+	probe_sockets_init(&s.sockets, options->pid);
 	r = find_targets(&s);
 	if (r < 0 || !s.targets.count || s.targets.count > FUNCTIONS_MAX) {
 		if (r < 0)

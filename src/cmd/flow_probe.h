@@ -10,7 +10,8 @@ struct probe_options {
 	const struct text_list *only;    /* patterns of functions; at least one */
 	const struct text_list *without; /* and of those to leave out */
 	uint64_t args;                   /* so many arguments of each call are recorded, as they are in registers */
-	uint64_t duration_ns;            /* 0: until a signal comes or the process ends */
+	bool no_sockets;
+	uint64_t duration_ns; /* 0: until a signal comes or the process ends */
 };
 
 /* Returns an exit code; has said what was to be said. */

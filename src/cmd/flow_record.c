@@ -278,6 +278,7 @@ static int probe(const struct config *config, const char *path)
 		.only = &config->only,
 		.without = &config->without,
 		.args = config->args,
+		.no_sockets = config->no_sockets,
 		.duration_ns = config->duration_ns,
 	});
 }
@@ -339,7 +340,7 @@ static const struct command record_command = {
 		"programs that it starts are recorded, too. The recording ends when all of them have ended.\n\n"
 		"A program that crashes or is killed leaves a trace that is whole up to that moment.\n\n"
 		"With -p, chosen functions of a program that runs already are probed by the kernel (root): about a "
-		"microsecond a call, ten where the function does not begin with a push. Sockets are not seen then.",
+		"microsecond a call, ten where the function does not begin with a push. Its system calls tell about sockets.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A line is "   comm-123   [001] .....  456.789012: e12: (0x401126) a1=0x7f a2=0x1", where the time is a plain number with a clock
- * that counts cycles, or "CPU:1 [LOST 12 EVENTS]".
+ * that counts cycles, or "CPU:1 [LOST 12 EVENTS]". After the time there may also be "sys_read(fd: 8, buf: 0x7f00, count: 0x400)",
+ * "sys_read -> 0x10", and "inet_sock_set_state: family=AF_INET ... sport=80 dport=4567 ... saddrv6=::ffff:10.0.0.1 daddrv6=...".
  */
 #include "flow/probe_text.h"
 
@@ -54,6 +55,76 @@ static void take_args(const char *text, struct probe_line *line)
 	}
 }
 
+/* Numbers of system calls are hexadecimal, with or without a sign that they are. */
+static bool take_hex(const char *text, uint64_t *ret_value)
+{
+	char number[24] = "0x";
+	size_t n;
+
+	text += strncmp(text, "0x", 2) == 0 ? 2 : 0;
+	n = strspn(text, "0123456789abcdef");
+	if (!n || n > 16)
+		return false;
+	memcpy(number + 2, text, n);
+	number[n + 2] = '\0';
+	return parse_u64(number, 0, UINT64_MAX, ret_value) == 0;
+}
+
+static bool take_syscall(const char *text, struct probe_line *line)
+{
+	size_t n = strcspn(text, "( ");
+	uint64_t value;
+
+	if (!n || n >= sizeof(line->syscall))
+		return false;
+	memcpy(line->syscall, text, n);
+	line->syscall[n] = '\0';
+	text += n;
+	if (strncmp(text, " -> ", 4) == 0) {
+		line->what = PROBE_SYSCALL_END;
+		if (!take_hex(text + 4, &value))
+			return false;
+		line->result = (int64_t)value;
+		return true;
+	}
+	line->what = PROBE_SYSCALL;
+	while (line->arg_count < PROBE_ARGS_MAX && (text = strstr(text, ": "))) {
+		if (!take_hex(text + 2, &line->args[line->arg_count]))
+			break;
+		line->arg_count++;
+		text += 2;
+	}
+	return true;
+}
+
+static bool take_key(const char *text, const char *key, char *ret_value, size_t room)
+{
+	const char *at = strstr(text, key);
+	size_t n;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	n = strcspn(at, " ");
+	if (!n || n >= room)
+		return false;
+	memcpy(ret_value, at, n);
+	ret_value[n] = '\0';
+	return true;
+}
+
+static bool take_end(const char *text, const char *port_key, const char *addr_key, struct endpoint *ret_end)
+{
+	char word[64];
+	uint64_t port;
+
+	if (!take_key(text, port_key, word, sizeof(word)) || parse_u64(word, 0, 65535, &port) < 0 ||
+	    !take_key(text, addr_key, word, sizeof(word)) || addr_parse(word, &ret_end->addr) < 0)
+		return false;
+	ret_end->port = (uint16_t)port;
+	return true;
+}
+
 /* "comm-123 [": the number after the last dash before the processor. */
 static bool take_task(const char *text, const char *bracket, struct probe_line *line)
 {
@@ -97,11 +168,21 @@ bool probe_line_parse(const char *text, struct probe_line *ret_line)
 		return false;
 	/* Flags of the moment, then the time. */
 	rest += 1 + strspn(rest + 1, " ");
+	line.in_interrupt = strcspn(rest, " ") >= 3 && rest[2] != '.';
 	rest += strcspn(rest, " ");
 	rest += strspn(rest, " ");
 	if (!take_time(rest, &line.ticks, &rest))
 		return false;
 	rest += 1 + strspn(rest + 1, " ");
+	if (strncmp(rest, "sys_", 4) == 0 || strncmp(rest, "inet_sock_set_state: ", 21) == 0) {
+		line.what = PROBE_STATE;
+		if (*rest == 's' ? !take_syscall(rest + 4, &line)
+				 : !take_end(rest, " sport=", " saddrv6=", &line.local) ||
+					   !take_end(rest, " dport=", " daddrv6=", &line.remote))
+			return false;
+		*ret_line = line;
+		return true;
+	}
 	if (*rest != 'e' && *rest != 'r')
 		return false;
 	line.enter = *rest == 'e';

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of tracefs' trace_pipe that our probes made. */
+/* Lines of tracefs' trace_pipe that our probes made, and the kernel's own at system calls and changes of a connection's state. */
 #pragma once
 
+#include "base/addr.h"
 #include "base/macros.h"
 
 #define PROBE_ARGS_MAX 6
 
+enum probe_what {
+	PROBE_FUNCTION,    /* enter, probe, args */
+	PROBE_SYSCALL,     /* syscall, args: those in registers, in order */
+	PROBE_SYSCALL_END, /* syscall, result */
+	PROBE_STATE, /* local, remote: of the connection whose state the thread changes, or an interrupt that came */
+};
+
 struct probe_line {
+	enum probe_what what;
 	uint32_t tid;
 	char comm[17];
 	uint64_t ticks; /* nanoseconds when the clock counts seconds, otherwise as it is */
@@ -14,6 +23,10 @@ struct probe_line {
 	uint32_t probe; /* its number */
 	unsigned arg_count;
 	uint64_t args[PROBE_ARGS_MAX];
+	char syscall[24]; /* name without sys_ */
+	int64_t result;
+	bool in_interrupt;
+	struct endpoint local, remote;
 	uint64_t lost; /* not an event: so many are missing here */
 };
 
