@@ -328,7 +328,9 @@ static void fit_clocks(struct align *a)
 
 uint64_t align_proxy_ns(const struct align *a, uint64_t server_ns)
 {
-	uint64_t about = server_ns - (uint64_t)a->clock_offset_ns;
+	/* Not before the beginning of time. */
+	bool early = a->clock_offset_ns > 0 && (uint64_t)a->clock_offset_ns > server_ns;
+	uint64_t about = early ? 0 : server_ns - (uint64_t)a->clock_offset_ns;
 
 	return about - (uint64_t)(int64_t)(a->clock_drift * ((double)about - (double)a->list.items[0].sent_ns));
 }

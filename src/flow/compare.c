@@ -12,6 +12,8 @@
 #define ALSO 0.2
 /* False alarms over all places that are looked at. */
 #define CHANCE 0.02
+/* Times vary more than calls do, on a busy machine most of all. */
+#define TIME_CHANCE 0.002
 /* Bad sessions are slower with at least this chance when one of each is drawn. */
 #define SURE 0.8
 /* A function that so many others call says little about where it was called from. */
@@ -271,11 +273,17 @@ static uint32_t telling_place(const struct comparison *c, uint32_t place)
 	}
 }
 
-static double superiority(const struct flow_sessions *good, const uint8_t *good_group, const struct flow_sessions *bad,
-			  const uint8_t *bad_group)
+/* How much longer bad sessions take than good ones, as a whole. */
+struct slowness {
+	double sure;  /* chance that a bad session takes longer when one of each is drawn */
+	double least; /* the shortest bad one against the longest good one */
+};
+
+static struct slowness slowness_of(const struct flow_sessions *good, const uint8_t *good_group,
+				   const struct flow_sessions *bad, const uint8_t *bad_group)
 {
 	VEC(uint64_t) a = {}, b = {};
-	double result;
+	struct slowness result = {};
 
 	for (size_t i = 0; i < good->list.count; i++)
 		if (good_group[i] == 0)
@@ -283,7 +291,10 @@ static double superiority(const struct flow_sessions *good, const uint8_t *good_
 	for (size_t i = 0; i < bad->list.count; i++)
 		if (bad_group[i] == 1)
 			vec_push(&b, bad->list.items[i].busy_ns + bad->list.items[i].wait_ns);
-	result = compare_superiority(a.items, a.count, b.items, b.count);
+	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
+	/* They are sorted now. */
+	if (a.count && b.count)
+		result.least = (double)b.items[0] / (double)max_of(a.items[a.count - 1], (uint64_t)1);
 	vec_done(&a);
 	vec_done(&b);
 	return result;
@@ -322,16 +333,17 @@ static size_t index_of(const struct comparison *c, uint32_t place)
  * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not make, the
  * function that both are in is slower because of that call, unless it is the dispatcher itself.
  */
-static void find_time(struct comparison *c, const struct compare_options *options, double sure)
+static void find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
+	double sure = slowness->sure;
 	double factor = options->ratio > 0 ? options->ratio : 2;
 	double least = options->min_ns ? (double)options->min_ns : 1e6;
 	uint32_t inner, extra, place;
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
-	/* With few sessions nothing is sure; with more, it must not be chance that these ones took longer. */
-	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > CHANCE)
+	/* With few sessions nothing is sure; with more, it must not be chance that these ones took longer, unless they all did by far. */
+	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return;
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
 		return;
@@ -455,7 +467,8 @@ static void to_ns(struct comparison *c)
 			c->sums.ticks[g][i] = flow_span_ns(c->profile->trace, c->sums.ticks[g][i]);
 }
 
-static void finish(struct comparison *c, const struct map *noise, const struct compare_options *options, double sure)
+static void finish(struct comparison *c, const struct map *noise, const struct compare_options *options,
+		   struct slowness slowness)
 {
 	struct structure structure = {.c = c, .noise = noise};
 
@@ -463,8 +476,8 @@ static void finish(struct comparison *c, const struct map *noise, const struct c
 	to_ns(c);
 	if (c->group[0].sessions && c->group[1].sessions) {
 		find_structure(&structure);
-		find_time(c, options, sure);
-		find_more_time(c, sure);
+		find_time(c, options, &slowness);
+		find_more_time(c, slowness.sure);
 	}
 	answer(c);
 	c->answer = c->answer_text;
@@ -496,7 +509,7 @@ struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_
 	describe_group(&c->group[0], "good", s, group_of, 0);
 	describe_group(&c->group[1], "bad", s, group_of, 1);
 	c->profile = profile_new_seen(s, group_of, 2);
-	finish(c, &s->noise, options, superiority(s, group_of, s, group_of));
+	finish(c, &s->noise, options, slowness_of(s, group_of, s, group_of));
 	return c;
 }
 
@@ -543,7 +556,7 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	c->profile = profile_new_seen(good, zeros, 2);
 	second = profile_new_seen(bad, ones, 2);
 	profile_merge(c->profile, second, fn_of);
-	finish(c, NULL, options, superiority(good, zeros, bad, ones));
+	finish(c, NULL, options, slowness_of(good, zeros, bad, ones));
 	free(zeros);
 	free(ones);
 	free(fn_of);

@@ -2,6 +2,7 @@
 /* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
 #include "flow/coarsen.h"
 #include "flow/fold.h"
+#include "flow/pair.h"
 #include "flow/spent.h"
 #include "flow/story.h"
 #include "fuzz_flow.h"
@@ -69,6 +70,23 @@ static void ask(const struct flow_trace *trace)
 	spent_done(&spent);
 }
 
+/* A trace as the proxy of itself: if any request matches, a picture has lines for all that is in it. */
+static void pair_up(struct flow_sessions *s)
+{
+	struct align *align = NULL;
+	struct sequence sequence = {};
+	struct why why = {};
+
+	if (align_new(s, s, &align, &why) < 0)
+		return;
+	if (pair_draw(&(struct pair){.align = align, .proxy = s, .server = s}, &(struct story_options){}, &sequence,
+		      &why) == 0)
+		vec_each(&sequence.items, item)
+			fuzz_require(item->from < sequence.lines.count && item->to < sequence.lines.count);
+	sequence_done(&sequence);
+	align_free(align);
+}
+
 static void analyse(const struct flow_trace *trace, enum demux_by by)
 {
 	struct flow_sessions *s = NULL;
@@ -91,6 +109,7 @@ static void analyse(const struct flow_trace *trace, enum demux_by by)
 		fold(s);
 		draw(s);
 	}
+	pair_up(s);
 	free(group_of);
 	flow_sessions_free(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two programs on one time line: connections, messages and clocks are matched, and each has its share of the time. */
 #include "flow/align.h"
+#include "flow/pair.h"
 #include "flow_sample.h"
 
 struct plan {
@@ -43,6 +44,32 @@ static void write_request(const struct plan *p, struct buf *proxy, struct buf *s
 	line(proxy, back + p->proxy_ns, "write", 1, 900);
 }
 
+/* Both on one time line: calls return, time does not go back, and everything that was sent is drawn. */
+static void check_picture(const struct align *align, struct flow_sessions *proxy, struct flow_sessions *server)
+{
+	struct pair pair = {.align = align, .proxy = proxy, .server = server};
+	unsigned calls = 0, returns = 0, messages = 0;
+	struct sequence sequence = {};
+	struct why why = {};
+	uint64_t last = 0;
+
+	REQUIRE(pair_draw(&pair, &(struct story_options){}, &sequence, &why) == 0);
+	vec_each(&sequence.items, item) {
+		calls += item->kind == SEQUENCE_CALL;
+		returns += item->kind == SEQUENCE_RETURN;
+		messages += item->kind == SEQUENCE_VALUE;
+		CHECK(item->from < sequence.lines.count && item->to < sequence.lines.count);
+		CHECK(item->start_ns >= last);
+		last = item->start_ns;
+	}
+	CHECK(calls > 0 && calls == returns);
+	CHECK_EQ_UINT(messages, 2 * align->exchanges);
+	sequence_done(&sequence);
+	pair.session = 1000000;
+	CHECK_ERR(pair_draw(&pair, &(struct story_options){}, &sequence, &why), -ENODATA);
+	sequence_done(&sequence);
+}
+
 static struct align *run(const struct plan *p)
 {
 	_cleanup_buf_ struct buf proxy = BUF_INIT(BUF_CAP_DEFAULT), server = BUF_INIT(BUF_CAP_DEFAULT);
@@ -72,6 +99,8 @@ static struct align *run(const struct plan *p)
 		REQUIRE(flow_sessions_new(traces[i], &(struct demux_options){}, &sessions[i], &why) == 0);
 	if (align_new(sessions[0], sessions[1], &align, &why) < 0)
 		fprintf(stderr, "# %s\n", why.text);
+	else
+		check_picture(align, sessions[0], sessions[1]);
 	for (unsigned i = 0; i < 2; i++) {
 		flow_sessions_free(sessions[i]);
 		flow_trace_close(traces[i]);

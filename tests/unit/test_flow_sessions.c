@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sessions of a trace: every call is in one of them, in the rest, or a dispatcher's; trees come back as they were. */
+#include "flow/profile.h"
 #include "flow/session.h"
 #include "flow_sample.h"
 
@@ -280,4 +281,53 @@ TEST(a_signature_tells_sessions_by_an_argument)
 	CHECK_HAS_TEXT(why.text, "nonsense");
 	options = (struct demux_options){.signature = "function =="};
 	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
+}
+
+/* Two clients of a server that waits in accept, hands connections to a thread, and that thread is late for the second one. */
+static const char staged[] =
+	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=back\n"
+	"1 1000 call s!main\n1 1001 op-listen socket=9 fd=3\n"
+	"1 2000 call s!take\n"
+	"1 3000 op-accept socket=1 fd=4 result=4 aux=9 took=90000000\n"
+	"1 90004000 call s!push\n1 90004100 push 77\n1 90005000 return\n1 90006000 return\n"
+	"1 90007000 call s!take\n"
+	"1 90008000 op-accept socket=2 fd=5 result=5 aux=9 took=500000\n"
+	"1 90509000 call s!push\n1 90509100 push 77\n1 90510000 return\n1 90511000 return\n"
+	"2 1500 call s!loop\n"
+	"2 90010000 pop 77\n2 90010100 call s!serve\n2 90010200 op-read socket=1 fd=4 result=9\n"
+	"2 90020000 op-close socket=1 fd=4\n2 90021000 return\n"
+	"2 190000000 pop 77\n2 190000100 call s!serve\n2 190000200 op-read socket=2 fd=5 result=9\n"
+	"2 190020000 op-close socket=2 fd=5\n2 190021000 return\n";
+
+TEST(a_session_begins_when_its_client_comes_and_waits_in_queues)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(staged);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	struct why why = {};
+
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
+	REQUIRE(s->list.count == 2);
+	/* 90 ms in accept are nobody's. */
+	CHECK(s->list.items[0].span_ns < 1000000);
+	CHECK_EQ_UINT(s->list.items[0].threads, 2);
+	/* 99.5 ms in the queue are the second one's. */
+	CHECK_NEAR((double)s->list.items[1].wait_ns, 99489000.0, 20000.0);
+	CHECK(s->list.items[1].busy_ns < 100000);
+}
+
+TEST(time_in_a_queue_counts_for_the_call_that_handed_over)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(staged);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_(profile_freep) struct profile *profile = NULL;
+	uint64_t wait = 0, elsewhere = 0;
+	struct why why = {};
+
+	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
+	profile = profile_new(s, (const uint8_t[]){PROFILE_GROUPS, 0}, PROFILE_GROUPS);
+	vec_each(&profile->places, place)
+		*(place->fn && strcmp(trace->functions[place->fn].name, "push") == 0 ? &wait : &elsewhere) +=
+			place->group[0].wait_ticks;
+	CHECK_NEAR((double)flow_span_ns(trace, wait), 99489000.0, 20000.0);
+	CHECK_EQ_UINT(elsewhere, 0);
 }
