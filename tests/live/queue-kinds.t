@@ -1,0 +1,168 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# qdisclat on every kind of queue that this kernel has, and bqllat, irqlat and nettxlat on hardware, beside what tc, ip and
+# /proc/interrupts count. Most kinds and an interface that is not virtual are only in the emulated machine (scripts/vm).
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 tc modprobe
+
+ns_make client
+ns_make server
+for name in "$client" "$server"; do
+	in_ns "$name" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1 || exit 1
+done
+ns_link "$client" 10.93.0.1/24 "$server" 10.93.0.2/24
+link=$link_dev
+in_ns "$client" ping -c 1 -W 5 -q 10.93.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
+
+# send ADDRESS COUNT [PRIORITY]: so many datagrams of 1000 bytes at once.
+send() {
+	in_ns "$client" python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4000000)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, int(sys.argv[3], 16))
+for _ in range(int(sys.argv[2])):
+    s.sendto(b"x" * 1000, (sys.argv[1], 27001))
+' "$1" "$2" "${3:-0}"
+}
+# let_go DEVICE: packets and bytes that the queue with the number 7 has let go, as tc counts them, and packets in it.
+let_go() {
+	in_ns "$client" tc -s -j qdisc show dev "$1" |
+		python3 -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["handle"] == "7:"][0]; print(q["packets"], q["bytes"], q["qlen"])'
+}
+is_empty() {
+	[ "$(let_go "$1" | cut -d' ' -f3)" = 0 ]
+}
+figures() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
+}
+
+# shaped KIND [OPTION ...]: a queue that lets 4 Mbit/s go, so that the last of 37 datagrams waits about 70 ms.
+shaped() {
+	local kind=$1 dev=$link packets bytes rest
+	shift
+	if ! in_ns "$client" tc qdisc replace dev "$dev" root handle 7: "$kind" "$@" 2>"$room/tc.err"; then
+		skip "qdisclat: $kind" "this kernel has no such queue: $(head -1 "$room/tc.err")"
+		return
+	fi
+	case $kind in
+	htb) in_ns "$client" tc class replace dev "$dev" parent 7: classid 7:1 htb rate 4mbit burst 2000 cburst 2000 ;;
+	cbq) in_ns "$client" tc class replace dev "$dev" parent 7: classid 7:1 cbq bandwidth 1gbit rate 4mbit allot 1514 avpkt 1000 maxburst 2 bounded ;;
+	esac || { fail "a class of $kind"; return; }
+	nest_bg "qdisc-$kind" -N "$client" --json
+	[ "$kind" != netem ] || end_netem
+	wait_ready "$nest_err" 60 || exit 1
+	send 10.93.0.2 37 70001
+	wait_for 30 is_empty "$dev"
+	read -r packets bytes rest < <(let_go "$dev")
+	end_bg "$nest_pid"
+	is "$(figures "$nest_out" 'sum(e["count"] for e in r), {(e["dev"], e["kind"], e["handle"]) for e in r}')" \
+		"($packets, {('$dev', '$kind', '0x70000')})" "qdisclat: $kind: as many packets as tc counts"
+	is "$(figures "$nest_out" '[0.035 < e["max"] / 1e9 < 10 for e in r]')" '[True]' "qdisclat: $kind: the last of them waits as long as the rate says"
+	in_ns "$client" tc qdisc del dev "$dev" root
+}
+# It has no tool of its own name: the one for all kinds sees it.
+end_netem() {
+	end_bg "$nest_pid"
+	nest_bg qdisclat -N "$client" --json
+}
+
+shaped tbf rate 4mbit burst 3000 limit 100000
+shaped htb default 1
+shaped fq maxrate 4mbit
+shaped cake bandwidth 4mbit
+shaped cbs idleslope 4000 sendslope -96000 hicredit 30 locredit -1470 offload 0
+shaped cbq bandwidth 1gbit avpkt 1000
+shaped netem delay 50ms
+
+# --- an interface with interrupts and byte queue limits ------------------------------------------------------------------
+
+hardware() {
+	local driver
+	modprobe e1000 2>/dev/null
+	for driver in /sys/class/net/*/device/driver; do
+		[ "$(basename "$(readlink "$driver")")" != e1000 ] || basename "$(dirname "$(dirname "$driver")")"
+	done | head -1
+}
+nic=
+[ -z "${NEST_VM-}" ] || nic=$(hardware)
+if [ -z "$nic" ]; then
+	skip 'queues that pass packets on at once, and the tools of hardware' 'only in the emulated machine'
+	finish
+fi
+limits=/sys/class/net/$nic/queues/tx-0/byte_queue_limits
+echo 2000 >"$limits/limit_max"
+ip link set "$nic" netns "$client" || exit 1
+ip -n "$client" addr add 10.93.7.1/24 dev "$nic"
+ip -n "$client" link set "$nic" up || exit 1
+has_carrier() {
+	ip -n "$client" link show dev "$nic" | grep -q LOWER_UP
+}
+wait_for 10 has_carrier
+ip -n "$client" neigh replace 10.93.7.2 lladdr 02:00:00:00:00:07 dev "$nic" nud permanent || exit 1
+
+# A full link is what such queues are for: with 2000 bytes under way at most each packet waits for the one before.
+for kind in codel fq_codel red sfq pie pfifo; do
+	case $kind in
+	red) options='limit 1000000 min 300000 max 600000 avpkt 1000 burst 301' ;;
+	pfifo) options='limit 1000' ;;
+	*) options= ;;
+	esac
+	# shellcheck disable=SC2086 # several words
+	if ! in_ns "$client" tc qdisc replace dev "$nic" root handle 7: $kind $options 2>"$room/tc.err"; then
+		skip "qdisclat: $kind" "this kernel has no such queue: $(head -1 "$room/tc.err")"
+		continue
+	fi
+	nest_bg qdisclat -i "$nic" -N "$client" --json
+	wait_ready "$nest_err" 60 || exit 1
+	send 10.93.7.2 100
+	wait_for 30 is_empty "$nic"
+	read -r packets bytes rest < <(let_go "$nic")
+	end_bg "$nest_pid"
+	# A packet that finds the queue empty passes it by.
+	is "$(figures "$nest_out" "[(e['kind'], 10 < e['count'] <= $packets, e['max'] > 0) for e in r]")" "[('$kind', True, True)]" "qdisclat: $kind"
+done
+
+running=() errors=()
+start() {
+	nest_bg "$@" -j
+	printf -v "$1_out" %s "$nest_out"
+	running+=("$nest_pid")
+	errors+=("$nest_err")
+}
+# interrupts: how many the interface had.
+interrupts() {
+	awk -v name="$nic" '$NF == name { for (i = 2; i < NF && $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts
+}
+sent() {
+	ip -n "$client" -s -j link show dev "$nic" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["tx"]["packets"])'
+}
+irqs_before=$(interrupts) sent_before=$(sent)
+start irqlat
+start bqllat -N "$client"
+start nettxlat -N "$client"
+start napilat -i "$nic"
+for i in "${!running[@]}"; do
+	nest_pid=${running[i]} wait_ready "${errors[i]}" 60 || exit 1
+done
+irqs_ready=$(interrupts) sent_ready=$(sent)
+send 10.93.7.2 370
+wait_for 30 is_empty "$nic"
+all_sent() {
+	[ "$(sent)" -ge $((sent_ready + 370)) ]
+}
+wait_for 30 all_sent
+irqs_done=$(interrupts)
+for pid in "${running[@]}"; do
+	end_bg "$pid"
+done
+irqs_after=$(interrupts)
+is "$sent_ready" "$sent_before" 'nobody else sends'
+is "$(figures "$irqlat_out" "[($irqs_done - $irqs_ready) * 0.9 - 2 <= e['count'] <= $irqs_after - $irqs_before for e in r if e['name'] == '$nic']")" '[True]' 'irqlat: as many interrupts as /proc/interrupts counts'
+is "$(figures "$nettxlat_out" "[(e['dev'], e['queue'], e['end'], 365 <= e['count'] <= 370, e['min'] > 0) for e in r]")" "[('$nic', 0, 'sent', True, True)]" 'nettxlat: every packet until the hardware has sent it'
+is "$(figures "$bqllat_out" "[(e['dev'], e['queue'], 10 < e['count'] <= 370, e['min'] > 0) for e in r]")" "[('$nic', 0, True, True)]" 'bqllat: the limit stops the queue again and again'
+is "$(figures "$napilat_out" "[(e['dev'], e['count'] > 0) for e in r]")" "[('$nic', True)]" 'napilat: the interface asks, and waits'
+finish
