@@ -63,6 +63,23 @@ struct {
 	__type(value, struct in_hand);
 } qdisc_wait_in_hand SEC(".maps");
 
+/*
+ * What is read of a packet that leaves: too much for the stack of older kernels. Queues are asked with softirqs off, so a
+ * processor is never at it twice.
+ */
+struct scratch {
+	struct packet packet;
+	struct packet_tcp tcp;
+	struct flow flow;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} qdisc_wait_scratch SEC(".maps");
+
 static const volatile struct splits no_splits = {};
 
 static __always_inline void set_flow(struct flow *flow, const struct packet *packet, struct net_device *dev)
@@ -131,24 +148,22 @@ int BPF_PROG(qdisc_wait_enter, struct Qdisc *qdisc, const struct netdev_queue *t
 }
 
 /* When the packet came that this is a piece of; 0 when it is not known. */
-static __always_inline __u64 split_since(struct sk_buff *skb, const struct packet *packet)
+static __always_inline __u64 split_since(struct sk_buff *skb, struct scratch *of)
 {
-	struct packet_tcp tcp;
 	struct splits *splits;
-	struct flow flow;
 	__u64 since = 0;
 
-	if (!packet_read_tcp(&tcp, packet, skb) || !tcp.bytes)
+	if (!packet_read_tcp(&of->tcp, &of->packet, skb) || !of->tcp.bytes)
 		return 0;
-	set_flow(&flow, packet, skb->dev);
-	splits = bpf_map_lookup_elem(&qdisc_wait_splits, &flow);
+	set_flow(&of->flow, &of->packet, skb->dev);
+	splits = bpf_map_lookup_elem(&qdisc_wait_splits, &of->flow);
 	if (!splits)
 		return 0;
 	for (int i = 0; i < SPLITS_MAX; i++) {
 		struct split *split = &splits->of[i];
 
 		/* Sent again, it is there twice: the earlier one has left already. */
-		if (tcp.seq - split->seq < split->bytes && split->since_ns > since)
+		if (of->tcp.seq - split->seq < split->bytes && split->since_ns > since)
 			since = split->since_ns;
 	}
 	return since;
@@ -161,11 +176,13 @@ static __always_inline void tell(void *ctx, struct Qdisc *qdisc, struct sk_buff 
 	struct qdisc_wait_event *e = qdisc_wait_begin();
 	struct net_device *dev = skb->dev;
 	struct skb_shared_info *shared;
-	struct packet packet;
+	struct scratch *of;
+	__u32 zero = 0;
 	__u16 segs;
 
 	if (!e)
 		return;
+	of = bpf_map_lookup_elem(&qdisc_wait_scratch, &zero);
 	shared = (struct skb_shared_info *)(skb->head + skb->end);
 	segs = BPF_CORE_READ(shared, gso_segs);
 	e->data.segs = segs ? segs : 1;
@@ -176,10 +193,10 @@ static __always_inline void tell(void *ctx, struct Qdisc *qdisc, struct sk_buff 
 		e->head.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
 	}
 	since = bpf_map_lookup_elem(&qdisc_wait_since, &key);
-	if (packet_read(&packet, skb)) {
-		packet_set_endpoints(&e->head, &packet, PACKET_TX);
+	if (of && packet_read(&of->packet, skb)) {
+		packet_set_endpoints(&e->head, &of->packet, PACKET_TX);
 		if (!since)
-			split = split_since(skb, &packet);
+			split = split_since(skb, of);
 	}
 	e->data.split = split != 0;
 	e->data.lat_ns = EVENT_UNKNOWN64;
