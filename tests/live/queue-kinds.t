@@ -13,6 +13,9 @@ for name in "$client" "$server"; do
 done
 ns_link "$client" 10.93.0.1/24 "$server" 10.93.0.2/24
 link=$link_dev
+# A neighbour that must be asked for would hold packets back before they come to the queue.
+ip -n "$client" neigh replace 10.93.0.2 lladdr "$(ip -n "$server" -j link show dev "$link" | grep -o '"address":"[^"]*' | cut -d'"' -f4)" \
+	dev "$link" nud permanent || exit 1
 in_ns "$client" ping -c 1 -W 5 -q 10.93.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
 
 # send ADDRESS COUNT [PRIORITY]: so many datagrams of 1000 bytes at once.
@@ -26,50 +29,47 @@ for _ in range(int(sys.argv[2])):
     s.sendto(b"x" * 1000, (sys.argv[1], 27001))
 ' "$1" "$2" "${3:-0}"
 }
-# let_go DEVICE: packets and bytes that the queue with the number 7 has let go, as tc counts them, and packets in it.
+# let_go DEVICE: packets that the queue with the number 7 has let go, as tc counts them, and those in it.
 let_go() {
-	in_ns "$client" tc -s -j qdisc show dev "$1" |
-		python3 -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["handle"] == "7:"][0]; print(q["packets"], q["bytes"], q["qlen"])'
+	in_ns "$client" tc -s qdisc show dev "$1" | awk '/^qdisc/ { ours = $3 == "7:" } ours && /Sent/ { sent = $4 } ours && /backlog/ { print sent, $3 + 0 }'
 }
-is_empty() {
-	[ "$(let_go "$1" | cut -d' ' -f3)" = 0 ]
+# is_done DEVICE COUNT: so many have left it, and none is left.
+is_done() {
+	local packets waiting
+	read -r packets waiting <<<"$(let_go "$1")"
+	[ "$waiting" = 0 ] && [ "$packets" -ge "$2" ]
 }
 figures() {
 	python3 -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1])]
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
+# queue DEVICE KIND [OPTION ...]: gives the interface such a queue; false, with the reason told, when the kernel has none.
+queue() {
+	local dev=$1 kind=$2
+	shift 2
+	in_ns "$client" tc qdisc replace dev "$dev" root handle 7: "$kind" "$@" 2>"$room/tc.err" && return
+	skip "qdisclat: $kind" "this kernel has no such queue: $(head -1 "$room/tc.err")"
+	return 1
+}
 
 # shaped KIND [OPTION ...]: a queue that lets 4 Mbit/s go, so that the last of 37 datagrams waits about 70 ms.
 shaped() {
-	local kind=$1 dev=$link packets bytes rest
-	shift
-	if ! in_ns "$client" tc qdisc replace dev "$dev" root handle 7: "$kind" "$@" 2>"$room/tc.err"; then
-		skip "qdisclat: $kind" "this kernel has no such queue: $(head -1 "$room/tc.err")"
-		return
-	fi
+	local kind=$1
+	queue "$link" "$@" || return
 	case $kind in
-	htb) in_ns "$client" tc class replace dev "$dev" parent 7: classid 7:1 htb rate 4mbit burst 2000 cburst 2000 ;;
-	cbq) in_ns "$client" tc class replace dev "$dev" parent 7: classid 7:1 cbq bandwidth 1gbit rate 4mbit allot 1514 avpkt 1000 maxburst 2 bounded ;;
+	htb) in_ns "$client" tc class replace dev "$link" parent 7: classid 7:1 htb rate 4mbit burst 2000 cburst 2000 ;;
+	cbq) in_ns "$client" tc class replace dev "$link" parent 7: classid 7:1 cbq bandwidth 1gbit rate 4mbit allot 1514 avpkt 1000 maxburst 2 bounded ;;
 	esac || { fail "a class of $kind"; return; }
-	nest_bg "qdisc-$kind" -N "$client" --json
-	[ "$kind" != netem ] || end_netem
-	wait_ready "$nest_err" 60 || exit 1
 	send 10.93.0.2 37 70001
-	wait_for 30 is_empty "$dev"
-	read -r packets bytes rest < <(let_go "$dev")
-	end_bg "$nest_pid"
-	is "$(figures "$nest_out" 'sum(e["count"] for e in r), {(e["dev"], e["kind"], e["handle"]) for e in r}')" \
-		"($packets, {('$dev', '$kind', '0x70000')})" "qdisclat: $kind: as many packets as tc counts"
-	is "$(figures "$nest_out" '[0.035 < e["max"] / 1e9 < 10 for e in r]')" '[True]' "qdisclat: $kind: the last of them waits as long as the rate says"
-	in_ns "$client" tc qdisc del dev "$dev" root
-}
-# It has no tool of its own name: the one for all kinds sees it.
-end_netem() {
-	end_bg "$nest_pid"
-	nest_bg qdisclat -N "$client" --json
+	wait_for 30 is_done "$link" 37
+	printf '%s %s\n' "$kind" "$(let_go "$link")" >>"$room/shaped"
+	in_ns "$client" tc qdisc del dev "$link" root
 }
 
+: >"$room/shaped"
+nest_bg qdisclat -N "$client" --json
+wait_ready "$nest_err" 60 || exit 1
 shaped tbf rate 4mbit burst 3000 limit 100000
 shaped htb default 1
 shaped fq maxrate 4mbit
@@ -77,6 +77,11 @@ shaped cake bandwidth 4mbit
 shaped cbs idleslope 4000 sendslope -96000 hicredit 30 locredit -1470 offload 0
 shaped cbq bandwidth 1gbit avpkt 1000
 shaped netem delay 50ms
+end_bg "$nest_pid"
+figures "$nest_out" '"\n".join(" ".join(map(str, (e["kind"], e["dev"], e["handle"], e["count"], 0.035 < e["max"] / 1e9 < 10))) for e in r)' >"$room/rows"
+while read -r kind packets _; do
+	is "$(grep "^$kind " "$room/rows")" "$kind $link 0x70000 $packets True" "qdisclat: $kind: as many packets as tc counts, and the last waits as long as the rate says"
+done <"$room/shaped"
 
 # --- an interface with interrupts and byte queue limits ------------------------------------------------------------------
 
@@ -105,26 +110,30 @@ wait_for 10 has_carrier
 ip -n "$client" neigh replace 10.93.7.2 lladdr 02:00:00:00:00:07 dev "$nic" nud permanent || exit 1
 
 # A full link is what such queues are for: with 2000 bytes under way at most each packet waits for the one before.
-for kind in codel fq_codel red sfq pie pfifo; do
-	case $kind in
-	red) options='limit 1000000 min 300000 max 600000 avpkt 1000 burst 301' ;;
-	pfifo) options='limit 1000' ;;
-	*) options= ;;
-	esac
-	# shellcheck disable=SC2086 # several words
-	if ! in_ns "$client" tc qdisc replace dev "$nic" root handle 7: $kind $options 2>"$room/tc.err"; then
-		skip "qdisclat: $kind" "this kernel has no such queue: $(head -1 "$room/tc.err")"
-		continue
-	fi
-	nest_bg qdisclat -i "$nic" -N "$client" --json
-	wait_ready "$nest_err" 60 || exit 1
+: >"$room/full"
+nest_bg qdisclat -i "$nic" -N "$client" --json
+wait_ready "$nest_err" 60 || exit 1
+full() {
+	local kind=$1
+	queue "$nic" "$@" || return
 	send 10.93.7.2 100
-	wait_for 30 is_empty "$nic"
-	read -r packets bytes rest < <(let_go "$nic")
-	end_bg "$nest_pid"
+	wait_for 30 is_done "$nic" 100
+	printf '%s %s\n' "$kind" "$(let_go "$nic")" >>"$room/full"
+}
+full codel
+full fq_codel
+full red limit 1000000 min 300000 max 600000 avpkt 1000 burst 301
+full sfq
+full pie
+full pfifo limit 1000
+end_bg "$nest_pid"
+figures "$nest_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["max"] > 0))) for e in r)' >"$room/rows"
+while read -r kind packets _; do
+	read -r _ counted known <<<"$(grep "^$kind " "$room/rows")"
+	diag "$kind: tc counts $packets, $counted of them waited"
 	# A packet that finds the queue empty passes it by.
-	is "$(figures "$nest_out" "[(e['kind'], 10 < e['count'] <= $packets, e['max'] > 0) for e in r]")" "[('$kind', True, True)]" "qdisclat: $kind"
-done
+	is "$((counted > 10 && counted <= packets)) $known" '1 True' "qdisclat: $kind"
+done <"$room/full"
 
 running=() errors=()
 start() {
@@ -150,7 +159,7 @@ for i in "${!running[@]}"; do
 done
 irqs_ready=$(interrupts) sent_ready=$(sent)
 send 10.93.7.2 370
-wait_for 30 is_empty "$nic"
+wait_for 30 is_done "$nic" 370
 all_sent() {
 	[ "$(sent)" -ge $((sent_ready + 370)) ]
 }
