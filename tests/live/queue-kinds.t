@@ -13,9 +13,13 @@ for name in "$client" "$server"; do
 done
 ns_link "$client" 10.93.0.1/24 "$server" 10.93.0.2/24
 link=$link_dev
-# A neighbour that must be asked for would hold packets back before they come to the queue.
-ip -n "$client" neigh replace 10.93.0.2 lladdr "$(ip -n "$server" -j link show dev "$link" | grep -o '"address":"[^"]*' | cut -d'"' -f4)" \
-	dev "$link" nud permanent || exit 1
+# Neighbours that must be asked for would hold packets back before they come to the queue, and questions are packets, too.
+# lladdr NAMESPACE: of its end of the link.
+lladdr() {
+	ip -n "$1" -o link show dev "$link" | grep -o 'link/ether [^ ]*' | cut -d' ' -f2
+}
+ip -n "$client" neigh replace 10.93.0.2 lladdr "$(lladdr "$server")" dev "$link" nud permanent || exit 1
+ip -n "$server" neigh replace 10.93.0.1 lladdr "$(lladdr "$client")" dev "$link" nud permanent || exit 1
 in_ns "$client" ping -c 1 -W 5 -q 10.93.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
 
 # send ADDRESS COUNT [PRIORITY]: so many datagrams of 1000 bytes at once.
@@ -31,7 +35,7 @@ for _ in range(int(sys.argv[2])):
 }
 # let_go DEVICE: packets that the queue with the number 7 has let go, as tc counts them, and those in it.
 let_go() {
-	in_ns "$client" tc -s qdisc show dev "$1" | awk '/^qdisc/ { ours = $3 == "7:" } ours && /Sent/ { sent = $4 } ours && /backlog/ { print sent, $3 + 0 }'
+	in_ns "$client" tc -s qdisc show dev "$1" | awk '/^qdisc/ { ours = $3 == "7:" } ours && /Sent/ { sent = $4 } ours && /backlog/ { print sent, $3 + 0; exit }'
 }
 # is_done DEVICE COUNT: so many have left it, and none is left.
 is_done() {
@@ -74,7 +78,7 @@ shaped tbf rate 4mbit burst 3000 limit 100000
 shaped htb default 1
 shaped fq maxrate 4mbit
 shaped cake bandwidth 4mbit
-shaped cbs idleslope 4000 sendslope -96000 hicredit 30 locredit -1470 offload 0
+shaped cbs idleslope 4000 sendslope -9996000 hicredit 1 locredit -1514 offload 0
 shaped cbq bandwidth 1gbit avpkt 1000
 shaped netem delay 50ms
 end_bg "$nest_pid"
@@ -119,6 +123,7 @@ full() {
 	send 10.93.7.2 100
 	wait_for 30 is_done "$nic" 100
 	printf '%s %s\n' "$kind" "$(let_go "$nic")" >>"$room/full"
+	in_ns "$client" tc qdisc del dev "$nic" root
 }
 full codel
 full fq_codel
@@ -135,6 +140,7 @@ while read -r kind packets _; do
 	is "$((counted > 10 && counted <= packets)) $known" '1 True' "qdisclat: $kind"
 done <"$room/full"
 
+queue "$nic" pfifo limit 1000 || exit 1
 running=() errors=()
 start() {
 	nest_bg "$@" -j
