@@ -33,15 +33,15 @@ for _ in range(int(sys.argv[2])):
     s.sendto(b"x" * 1000, (sys.argv[1], 27001))
 ' "$1" "$2" "${3:-0}"
 }
-# let_go DEVICE: packets that the queue with the number 7 has let go, as tc counts them, and those in it.
+# let_go DEVICE: packets that the queue with the number 7 has let go, as tc counts them, those in it, and those it dropped.
 let_go() {
-	in_ns "$client" tc -s qdisc show dev "$1" | awk '/^qdisc/ { ours = $3 == "7:" } ours && /Sent/ { sent = $4 } ours && /backlog/ { print sent, $3 + 0; exit }'
+	in_ns "$client" tc -s qdisc show dev "$1" | awk '/^qdisc/ { ours = $3 == "7:" } ours && /Sent/ { sent = $4; dropped = $7 + 0 } ours && /backlog/ { print sent, $3 + 0, dropped; exit }'
 }
 # is_done DEVICE COUNT: so many have left it, and none is left.
 is_done() {
-	local packets waiting
-	read -r packets waiting <<<"$(let_go "$1")"
-	[ "$waiting" = 0 ] && [ "$packets" -ge "$2" ]
+	local packets waiting dropped
+	read -r packets waiting dropped <<<"$(let_go "$1")"
+	[ "$waiting" = 0 ] && [ $((packets + dropped)) -ge "$2" ]
 }
 figures() {
 	python3 -c 'import json, sys
