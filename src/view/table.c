@@ -212,6 +212,8 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 		buf_add_format(out, "%.*f", (int)column->decimals, (double)value->sint / (double)column->unit);
 	else if (column->words && value->class == VALUE_TEXT)
 		add_word(out, column, value);
+	else if (column->unit && value->class == VALUE_REAL)
+		buf_add_format(out, "%.*f", (int)column->decimals, value->real / (double)column->unit);
 	else
 		format_add_value(out, column->ref.field, value);
 }
