@@ -8,24 +8,21 @@ require_cmd python3 tc ethtool
 
 ns_make client
 ns_make server
-# Quiet but for the test: no neighbour is looked for, and nobody speaks IPv6.
-for name in "$client" "$server"; do
-	in_ns "$name" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1 || exit 1
-done
-ip -n "$client" link add v1 address 02:00:00:00:00:01 numtxqueues 4 numrxqueues 4 type veth \
-	peer name v1 address 02:00:00:00:00:02 netns "$server" numtxqueues 4 numrxqueues 4 || exit 1
+ip -n "$client" link add v1 numtxqueues 4 numrxqueues 4 type veth \
+	peer name v1 netns "$server" numtxqueues 4 numrxqueues 4 || exit 1
 ip -n "$client" addr add 10.91.0.1/24 dev v1
 ip -n "$server" addr add 10.91.0.2/24 dev v1
 ip -n "$client" link set v1 up
 ip -n "$server" link set v1 up
-ip -n "$client" neigh replace 10.91.0.2 lladdr 02:00:00:00:00:02 dev v1 nud permanent || exit 1
-ip -n "$server" neigh replace 10.91.0.1 lladdr 02:00:00:00:00:01 dev v1 nud permanent || exit 1
+ns_quiet "$client" v1 10.91.0.2 "$server"
+ns_quiet "$server" v1 10.91.0.1 "$client"
 in_ns "$client" tc qdisc replace dev v1 root handle 8: mq || exit 1
 # The kernel cuts large packets up before the driver gets them, and the receiver puts them together again.
 in_ns "$client" ethtool -K v1 tso off || exit 1
 in_ns "$server" ethtool -K v1 gro on || exit 1
 # A tap interface is done with a packet when its program has read it.
 ip -n "$client" tuntap add dev tap9 mode tap || exit 1
+in_ns "$client" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/tap9/disable_ipv6' || exit 1
 ip -n "$client" addr add 10.91.9.1/24 dev tap9
 
 start() {

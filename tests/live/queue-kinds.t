@@ -8,18 +8,11 @@ require_cmd python3 tc modprobe
 
 ns_make client
 ns_make server
-for name in "$client" "$server"; do
-	in_ns "$name" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1 || exit 1
-done
 ns_link "$client" 10.93.0.1/24 "$server" 10.93.0.2/24
 link=$link_dev
 # Neighbours that must be asked for would hold packets back before they come to the queue, and questions are packets, too.
-# lladdr NAMESPACE: of its end of the link.
-lladdr() {
-	ip -n "$1" -o link show dev "$link" | grep -o 'link/ether [^ ]*' | cut -d' ' -f2
-}
-ip -n "$client" neigh replace 10.93.0.2 lladdr "$(lladdr "$server")" dev "$link" nud permanent || exit 1
-ip -n "$server" neigh replace 10.93.0.1 lladdr "$(lladdr "$client")" dev "$link" nud permanent || exit 1
+ns_quiet "$client" "$link" 10.93.0.2 "$server"
+ns_quiet "$server" "$link" 10.93.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.93.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
 
 # send ADDRESS COUNT [PRIORITY]: so many datagrams of 1000 bytes at once.

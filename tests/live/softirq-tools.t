@@ -8,9 +8,6 @@ require_cmd python3 ethtool taskset
 
 ns_make client
 ns_make server
-for name in "$client" "$server"; do
-	in_ns "$name" sysctl -qw net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.disable_ipv6=1 || exit 1
-done
 ns_link "$client" 10.92.0.1/24 "$server" 10.92.0.2/24
 plain=$link_dev
 # Threads of the kernel are named after it: no other test has one of that name.
