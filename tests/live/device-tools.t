@@ -21,6 +21,7 @@ in_ns "$client" tc qdisc replace dev v1 root handle 8: mq || exit 1
 in_ns "$client" ethtool -K v1 tso off || exit 1
 in_ns "$server" ethtool -K v1 gro on || exit 1
 # A tap interface is done with a packet when its program has read it.
+[ -e /dev/net/tun ] || modprobe tun
 ip -n "$client" tuntap add dev tap9 mode tap || exit 1
 in_ns "$client" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/tap9/disable_ipv6' || exit 1
 ip -n "$client" addr add 10.91.9.1/24 dev tap9
