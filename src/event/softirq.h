@@ -25,7 +25,7 @@ struct softirq_event {
 	struct softirq data;
 };
 
-#define IRQ_NAME_LEN 32
+#define IRQ_NAME_LEN 24
 
 struct irq {
 	__u64 lat_ns;

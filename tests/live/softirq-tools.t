@@ -108,7 +108,7 @@ print(eval("(" + sys.argv[2] + ")"))' "$1" "$2" "$room"
 is "$(figures "$softirqlat" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" '[True]' 'softirqlat: as many runs as /proc/softirqs counts'
 is "$(figures "$softirqlat" "{e['vec'] for e in r} <= {'NET_RX', 'NET_TX'}")" True 'softirqlat: only work of the network'
 is "$(figures "$waits" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" '[True]' 'softirqlat: how long each of them waited is known'
-is "$(figures "$irqlat" "{within(e['count'], 'interrupts', str(e['irq'])) for e in r}")" '{True}' 'irqlat: as many interrupts as /proc/interrupts counts'
+is "$(figures "$irqlat" "{within(sum(e['count'] for e in r if e['irq'] == irq), 'interrupts', str(irq)) for irq in {e['irq'] for e in r}}")" '{True}' 'irqlat: as many interrupts as /proc/interrupts counts'
 is "$(figures "$irqlat" "{e['name'] in open(room + '/interrupts.done').read() for e in r}")" '{True}' 'irqlat: with their names'
 
 is "$(figures "$softnet" "[737 <= e['packets'] <= (line('softnet', 'after', 0) - line('softnet', 'before', 0)) % 2**32 for e in r if e['cpu'] == 0]")" '[True]' 'softnet: the packets are those of the processor'
