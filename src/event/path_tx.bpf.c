@@ -553,6 +553,9 @@ static long ack_one(__u32 index, struct tx_acked *acked)
 	way = way_find(flying->number);
 	if (!way)
 		return 0;
+	/* Cut up, and the piece was not recognised: the time in the queue is part of what follows. */
+	if (way->state == PATH_WAY_OPEN)
+		way->event.data.hidden |= 1u << PATH_QDISC | 1u << PATH_DRIVER;
 	path_step(way, PATH_ACK, &acked->now, tx_counts());
 	tx_tell(acked->ctx, way, PATH_DELIVERED);
 	return 0;
