@@ -47,10 +47,7 @@ void tool_plan(const struct tool *tool, const void *config, struct trace_plan *r
 		.name = tool->name,
 		.where = BUF_INIT(65536),
 		.columns = tool->columns,
-		.aggregate = {.kind = tool->aggregate,
-			      .value = tool->value,
-			      .rows = tool->rows,
-			      .table = tool->table},
+		.aggregate = {.kind = tool->aggregate, .value = tool->value, .rows = tool->rows, .table = tool->table},
 		.interval_ns = tool->interval_ns,
 	};
 	memcpy(ret_plan->events, tool->events, sizeof(ret_plan->events));

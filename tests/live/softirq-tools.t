@@ -80,7 +80,7 @@ polled_all() {
 	[ "$(received "$polled")" -ge $((polled_before + 300)) ] && [ "$(received "$plain")" -ge $((plain_before + 737)) ]
 }
 ok 'all of them arrive' wait_for 20 polled_all
-look done
+look over
 plain_packets=$(($(received "$plain") - plain_before)) polled_packets=$(($(received "$polled") - polled_before))
 for pid in "${running[@]}"; do
 	end_bg "$pid"
@@ -99,17 +99,17 @@ def line(name, look, key):
         if l.strip().startswith(key + ":"):
             return sum(int(n) for n in l.split(":")[1].split()[:cpus] if n.isdigit())
 def within(count, name, key):
-    before, ready, done, after = (line(name, look, key) for look in ("before", "ready", "done", "after"))
+    before, ready, over, after = (line(name, look, key) for look in ("before", "ready", "over", "after"))
     # What is under way at either end is counted at its beginning there and at its end here.
-    good = (done - ready) * 0.98 - 2 * cpus <= count <= (after - before) % 2**32 + 2 * cpus
-    return True if good else (before, ready, done, after, count)
+    good = (over - ready) * 0.98 - 2 * cpus <= count <= (after - before) % 2**32 + 2 * cpus
+    return True if good else (before, ready, over, after, count)
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2" "$room"
 }
 is "$(figures "$softirqlat" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" '[True]' 'softirqlat: as many runs as /proc/softirqs counts'
 is "$(figures "$softirqlat" "{e['vec'] for e in r} <= {'NET_RX', 'NET_TX'}")" True 'softirqlat: only work of the network'
 is "$(figures "$waits" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" '[True]' 'softirqlat: how long each of them waited is known'
 is "$(figures "$irqlat" "{within(sum(e['count'] for e in r if e['irq'] == irq), 'interrupts', str(irq)) for irq in {e['irq'] for e in r}}")" '{True}' 'irqlat: as many interrupts as /proc/interrupts counts'
-is "$(figures "$irqlat" "{e['name'] in open(room + '/interrupts.done').read() for e in r}")" '{True}' 'irqlat: with their names'
+is "$(figures "$irqlat" "{e['name'] in open(room + '/interrupts.over').read() for e in r}")" '{True}' 'irqlat: with their names'
 
 is "$(figures "$softnet" "[737 <= e['packets'] <= (line('softnet', 'after', 0) - line('softnet', 'before', 0)) % 2**32 for e in r if e['cpu'] == 0]")" '[True]' 'softnet: the packets are those of the processor'
 is "$(figures "$softnet" "{e['count'] > 0 and e['run_ns'] > 0 and e['max'] >= e['min'] >= 0 for e in r}")" '{True}' 'softnet: runs, time and backlog'
@@ -147,9 +147,9 @@ for _ in range(3):
     s.sendto(b"x" * 37000, ("10.92.0.2", 27001))
 '
 	in_ns "$client" ping -c 1 -W 5 -q 10.92.0.2 >/dev/null
-	look done
+	look over
 	end_bg "$nest_pid"
-	dropped=$(moved 1 "$room/softnet.ready" "$room/softnet.done") squeezed=$(moved 2 "$room/softnet.ready" "$room/softnet.done")
+	dropped=$(moved 1 "$room/softnet.ready" "$room/softnet.over") squeezed=$(moved 2 "$room/softnet.ready" "$room/softnet.over")
 	compare "$dropped" -gt 20 'the processor drops'
 	is "$(figures "$nest_out" 'sum(e["dropped"] for e in r)')" "$dropped" 'softnet: as many drops as the kernel counts'
 	compare "$squeezed" -gt 3 'and leaves work for later'
