@@ -222,8 +222,7 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	}
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
+static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
 {
 	struct rx_queue *queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
 	struct rx_read read = {.ctx = ctx, .queue = queue};
@@ -251,6 +250,29 @@ int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
 	}
 	read.task->copy_ns = 0;
 	return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
+{
+	return was_read(ctx, sk, result, flags);
+}
+
+/* Before Linux 6.3. */
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(path_rx_read_inet, struct socket *socket, void *message, unsigned long size, int flags, int result)
+{
+	struct sock *sk = socket->sk;
+
+	return sk ? was_read(ctx, sk, result, flags) : 0;
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(path_rx_read_inet6, struct socket *socket, void *message, unsigned long size, int flags, int result)
+{
+	struct sock *sk = socket->sk;
+
+	return sk ? was_read(ctx, sk, result, flags) : 0;
 }
 
 SEC("tp_btf/sys_exit")

@@ -9,6 +9,8 @@
 #include "event/path_reader.bpf.h"
 
 #define NET_RX_SOFTIRQ 3
+/* Of enum gro_result: both it and what comes before it are merged. */
+#define GRO_MERGED_FREE 1
 /* What of a held packet is older than this was lost sight of: its address belongs to another packet. */
 #define HELD_MAX_NS         1000000000ull
 
@@ -100,22 +102,59 @@ static __always_inline bool reads_as_packet(struct packet *packet, struct packet
 	return path_read_headers(packet, tcp, skb, (__u32)(skb->data - skb->head)) && path_is_chosen(packet);
 }
 
+/* Whether a packet that may be merged with another is one that was asked for. */
+static __always_inline bool is_asked_for(struct rx_cpu *cpu, struct sk_buff *skb)
+{
+	struct packet_tcp tcp;
+	struct packet packet;
+
+	if (!path_rx_early.term_count && *(volatile __u32 *)&path_sample <= 1)
+		return true;
+	return reads_as_packet(&packet, &tcp, skb) && begin_way(&cpu->spare, skb, &packet, &tcp);
+}
+
 static __always_inline int into_gro(struct sk_buff *skb)
 {
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
 	struct rx_cpu *cpu = rx_this_cpu();
-	__u64 now = bpf_ktime_get_boot_ns();
 
 	if (!arrival || !cpu)
 		return 0;
+	cpu->gro_skb = is_asked_for(cpu, skb) ? path_id(skb) : 0;
 	if (arrival->skb != path_id(skb) || arrival->kind != RX_XMIT) {
 		arrival->kind = RX_POLLED;
 		arrival->ns = 0;
 		arrival->skb = path_id(skb);
 	}
-	arrival->gro_ns = now;
+	arrival->gro_ns = bpf_ktime_get_boot_ns();
 	arrival->gro_cpu = (__u16)bpf_get_smp_processor_id();
 	return 0;
+}
+
+static __always_inline int out_of_gro(int result)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct rx_arrival *arrival;
+
+	if (!cpu || !cpu->gro_skb || result > GRO_MERGED_FREE)
+		return 0;
+	__sync_fetch_and_add(&rx_counts()->merged, 1);
+	arrival = rx_arrival_at(cpu->gro_skb);
+	if (arrival && arrival->skb == cpu->gro_skb)
+		arrival->skb = 0;
+	return 0;
+}
+
+SEC("tp_btf/napi_gro_receive_exit")
+int BPF_PROG(path_rx_gro_done, int result)
+{
+	return out_of_gro(result);
+}
+
+SEC("tp_btf/napi_gro_frags_exit")
+int BPF_PROG(path_rx_gro_frags_done, int result)
+{
+	return out_of_gro(result);
 }
 
 SEC("tp_btf/napi_gro_receive_entry")
@@ -446,8 +485,7 @@ static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct soc
 	return way;
 }
 
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(path_rx_ready, struct sock *sk)
+static __always_inline int announce(void *ctx, struct sock *sk)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_mark now;
@@ -485,6 +523,19 @@ int BPF_PROG(path_rx_ready, struct sock *sk)
 	cpu->wake_sk = (__u64)sk;
 	cpu->wake_ns = now.ns;
 	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(path_rx_ready, struct sock *sk)
+{
+	return announce(ctx, sk);
+}
+
+/* Before Linux 6.3. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(path_rx_ready_call, struct sock *sk)
+{
+	return announce(ctx, sk);
 }
 
 /* --- ends on the way ----------------------------------------------------------------------------------------------- */

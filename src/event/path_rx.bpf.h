@@ -37,6 +37,7 @@ struct rx_cpu {
 	__u64 queued_skb;
 	__u32 queued_at; /* its place in the socket's queue */
 	__u32 unused;
+	__u64 gro_skb; /* the packet in GRO's hands, if it was asked for */
 	__u64 wake_sk; /* readers of this socket are being told */
 	__u64 wake_ns;
 	struct path_way way;   /* of the packet that the stack is busy with */

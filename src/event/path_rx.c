@@ -6,8 +6,10 @@
 /* tag: stages that are not seen without it. */
 static const struct event_role rx_roles[] = {
 	{.name = "packets that the stack takes up", .hooks = {{.programs = {"path_rx_receive", "path_rx_poll"}}}},
-	{.name = "data that is read", .hooks = {{.programs = {"path_rx_read"}}}},
-	{.name = "data that is announced", .hooks = {{.programs = {"path_rx_ready"}}}},
+	{.name = "data that is read",
+	 .hooks = {{.programs = {"path_rx_read"}}, {.programs = {"path_rx_read_inet", "path_rx_read_inet6"}}}},
+	{.name = "data that is announced",
+	 .hooks = {{.programs = {"path_rx_ready"}}, {.programs = {"path_rx_ready_call"}}}},
 	{.name = "packets of TCP", .hooks = {{.programs = {"path_rx_tcp"}}}},
 	{.name = "packets that are let go",
 	 .without = "drops are not told",
@@ -22,7 +24,7 @@ static const struct event_role rx_roles[] = {
 	{.name = "packets in GRO",
 	 .without = "the time in the driver's poll is not seen",
 	 .tag = 1u << PATH_GRO,
-	 .hooks = {{.programs = {"path_rx_gro", "path_rx_gro_frags"}}, {.programs = {"path_rx_gro"}}}},
+	 .hooks = {{.programs = {"path_rx_gro", "path_rx_gro_done", "path_rx_gro_frags", "path_rx_gro_frags_done"}}}},
 	{.name = "softirqs",
 	 .without = "the wait for a softirq is not seen",
 	 .tag = 1u << PATH_SOFTIRQ,

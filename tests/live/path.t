@@ -3,7 +3,7 @@
 # nest path: every packet of a known load is accounted for, over all kinds of ways through a host.
 . "$(dirname "$0")/lib.sh"
 require_root
-require_cmd python3 iptables
+require_cmd python3 iptables ethtool
 
 load=$live_dir/path-load.py
 check=$live_dir/path-check.py
@@ -76,6 +76,24 @@ is "$("$check" "$journeys" count True)" "$packets" 'each of them is told'
 compare "$("$check" "$journeys" count "end == 'unfinished'")" -eq 0 'and has come to an end'
 compare "$("$check" "$journeys" count "dir == 'rx' and pid == $server_pid")" -eq 200 'whose process is known'
 compare "$("$check" "$journeys" count "end == 'dropped' and reason")" -ge 1 'a datagram for nobody was dropped, with the reason'
+
+# Packets that are merged on arrival are part of another one's journey, and counted.
+in_ns "$client" ethtool -K "$direct" tso off gso off >/dev/null
+in_ns "$server" ethtool -K "$direct" gro on >/dev/null
+port=$((port + 1))
+rx=$(counted "$server" "$direct" rx)
+follow --rx -N "$server" -i "$direct"
+serve "$server" late 10.97.0.2 $port 300000 0
+ask push 10.97.0.2 $port 300000 3
+followed 'merged packets'
+got_rx=$(($(counted "$server" "$direct" rx) - rx))
+packets=$(sed -n 's/.*; \([0-9]*\) packets followed.*/\1/p' <<<"$account")
+merged=$(sed -n 's/.*packets followed.* \([0-9]*\) merged.*/\1/p' <<<"$account")
+compare "${merged:-0}" -ge 50 'merged packets: they are counted'
+compare $((packets + ${merged:-0})) -ge $((got_rx - 4)) 'merged packets: all packets of the interface are there'
+compare $((packets + ${merged:-0})) -le $((got_rx)) 'merged packets: and no more'
+in_ns "$client" ethtool -K "$direct" tso on gso on >/dev/null
+in_ns "$server" ethtool -K "$direct" gro off >/dev/null
 
 # --- stages of the usual ways --------------------------------------------------------------------------------------------
 
