@@ -42,6 +42,8 @@ static const struct field conn_fields[] = {
 	      "how much the acknowledged rate varied between samples (standard deviation by mean)", .unit = "%"),
 	FIELD(struct conn_measures, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
 	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
+	FIELD(struct conn_measures, clean_slowdown, RATIO,
+	      "rate, beside the fastest earlier window in which nothing was lost", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
 	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest round-trip time known before, either way"),
@@ -170,7 +172,7 @@ struct conn_track {
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
 	/* Of earlier windows. */
-	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, data_segs_base, gap_base_ns;
+	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, clean_rate, data_segs_base, gap_base_ns;
 	unsigned steady;
 	uint32_t cwnd_best;
 	uint64_t gap_ns;                                         /* age of what was last received, in the last sample */
@@ -495,6 +497,7 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->past_rate =
 		m->acked_ever_bytes == UINT64_MAX || m->acked_ever_bytes < PAST_BYTES ? UINT64_MAX : t->delivery_rate;
 	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
+	m->clean_slowdown = c->clean_rate > 0 ? (double)rate / (double)c->clean_rate : NAN;
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
 	/* The handshake measured the path while it was empty, whatever came later. */
@@ -579,10 +582,13 @@ static void add_up_losses(struct conn_track *c, struct conn_measures *m)
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
 	bool received = known_or_zero(m->received_bytes) > 0;
+	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
 
 	if (m->srtt_ns != UINT64_MAX && known_or_zero(m->segs_in) > 0)
 		c->rtt_base_ns = min_of(c->rtt_base_ns, m->srtt_ns);
-	c->best_rate = max_of(c->best_rate, max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate)));
+	c->best_rate = max_of(c->best_rate, rate);
+	if (m->retrans_bytes == 0 && m->ooo_count == 0)
+		c->clean_rate = max_of(c->clean_rate, rate);
 	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
 	c->data_segs_base = max_of(c->data_segs_base, known_or_zero(m->data_segs_in));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);

@@ -61,7 +61,7 @@ struct conn_measures {
 	/* From before the first window, as the kernel remembers it. */
 	uint64_t acked_ever_bytes, received_ever_bytes, past_rate;
 	uint64_t steady_windows;
-	double slowdown;
+	double slowdown, clean_slowdown;
 	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;
 	double rcv_wnd_use, rcv_rtt_ratio;
 	uint64_t age_windows;

@@ -465,6 +465,21 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 	return list_of(item, 1);
 }
 
+/*
+ * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses, say.
+ * Without such a time to compare with, the worst is assumed.
+ */
+static enum severity severity_of(const struct hypothesis *h)
+{
+	vec_each(&h->affects, module) {
+		const struct conn_measures *m = conn_measures(*module);
+
+		if (!m || m->stuck || !(m->clean_slowdown >= 0.9))
+			return h->cause->severity;
+	}
+	return h->affects.count > 0 ? SEVERITY_LOW : h->cause->severity;
+}
+
 static struct finding_record make_finding(struct diagnosis *d, const struct hypothesis *h)
 {
 	return (struct finding_record){
@@ -472,7 +487,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.layer = h->cause->layer,
 		.module = h->accused->id,
 		.certainty = h->certainty,
-		.severity = (uint8_t)h->cause->severity,
+		.severity = (uint8_t)severity_of(h),
 		.affects = module_ids(d, h->affects.items, h->affects.count),
 		.for_evidence = evidence_list(d, h, true),
 		.against_evidence = evidence_list(d, h, false),

@@ -209,6 +209,9 @@ static void fill(struct snapshot *snapshot, struct scene *s, unsigned sample)
 	fill_more(snapshot, s);
 }
 
+/* How much what was found first mattered in the last scene that was diagnosed. */
+static _unused_ int diagnosed_severity;
+
 /* The causes that four windows end with, strongest first, joined by blanks. */
 static _unused_ const char *diagnose(scene_fn *step)
 {
@@ -239,6 +242,7 @@ static _unused_ const char *diagnose(scene_fn *step)
 	said[0] = '\0';
 	for (uint32_t i = 0; i < record->findings.count; i++)
 		snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s", i ? " " : "", findings[i].cause);
+	diagnosed_severity = record->findings.count > 0 ? findings[0].severity : -1;
 	CHECK_EQ_INT(record->healthy, record->findings.count == 0);
 	diagnosis_free(diagnosis);
 	return said;

@@ -147,6 +147,35 @@ static void dropped_here(struct scene *s, unsigned sample)
 	s->qdisc.drops += 6;
 }
 
+/* Nothing was lost in the first window, and it was as fast, or twice as fast. */
+static void lossy_without_harm(struct scene *s, unsigned sample)
+{
+	if (sample <= 5)
+		send_well(s);
+	else
+		lossy(s, sample);
+}
+
+static void lossy_and_slower(struct scene *s, unsigned sample)
+{
+	uint64_t before = s->tcp.bytes_acked;
+
+	lossy_without_harm(s, sample);
+	if (sample <= 5)
+		s->tcp.bytes_acked += s->tcp.bytes_acked - before;
+}
+
+TEST(what_slows_nobody_down_matters_little)
+{
+	CHECK_EQ_TEXT(diagnose(lossy_without_harm), "path-loss");
+	CHECK_EQ_INT(diagnosed_severity, SEVERITY_LOW);
+	CHECK_EQ_TEXT(diagnose(lossy_and_slower), "path-loss");
+	CHECK_EQ_INT(diagnosed_severity, SEVERITY_HIGH);
+	/* Without a better time to compare with. */
+	CHECK_EQ_TEXT(diagnose(lossy), "path-loss");
+	CHECK_EQ_INT(diagnosed_severity, SEVERITY_HIGH);
+}
+
 TEST(loss_on_the_path_and_elsewhere)
 {
 	CHECK_EQ_TEXT(diagnose(lossy), "path-loss");
