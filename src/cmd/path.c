@@ -24,7 +24,8 @@ static const struct option_spec options[] = {
 	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a page that needs nothing but itself"),
 	OPTION(C, trace, TEXT, "trace", 0, "FILE", "trace-event JSON for ui.perfetto.dev: a track for each processor"),
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
-	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE", "follow fewer flows when this costs more of a processor (5%)"),
+	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE",
+	       "follow fewer flows when this costs more than such a share of a processor: 5%"),
 	OPTION_GROUP(C, common, trace_select_table),
 	OPTION_GROUP(C, common, trace_run_table),
 	OPTION(C, common.command, COMMAND, NULL, 0, "COMMAND", "run it, follow its packets, stop when it ends"),
@@ -41,7 +42,7 @@ struct run {
 	struct store *store;
 	struct why why;
 	uint64_t begin_ns;
-	uint64_t lost; /* when it was recorded */
+	uint64_t lost; /* now, or when it was recorded */
 	bool progress; /* a line on the terminal tells how far it is */
 };
 
@@ -75,16 +76,18 @@ static int make_where(struct run *run, const struct shape *shape)
 	return r;
 }
 
-/* The user's own filter first: what is wrong with it is told with his own words. */
+/* The user's own filter first: what is wrong with it is told in the user's own words. */
 static int check_where(struct run *run, const struct shape *shape)
 {
-	_cleanup_(expr_freep) struct expr *expr = NULL;
+	_cleanup_(expr_freep) struct expr *own = NULL, *all = NULL;
 	const char *where = run->config->common.output.where;
 	struct why why = {};
+	int r;
 
-	if (where && expr_parse(where, shape, &expr, &why) < 0)
+	if (where && expr_parse(where, shape, &own, &why) < 0)
 		return why_set(&run->why, -EINVAL, "--where: %s", why.text);
-	return make_where(run, shape);
+	r = make_where(run, shape);
+	return r == 0 && run->where.len ? expr_parse(buf_text(&run->where), shape, &all, &run->why) : r;
 }
 
 /* --- the kernel ------------------------------------------------------------------------------------------------------ */

@@ -53,6 +53,10 @@ static int check(const struct path_config *config, struct why *why)
 					  config->common.children || config->sample || config->max_cpu > 0))
 		return why_set(why, -EINVAL,
 			       "-f goes neither with --save nor with a command, --children, --sample or --max-cpu");
+	if (config->common.input.file && config->common.cgroup)
+		return why_set(why, -EINVAL,
+			       "-C: recorded journeys have the number of their control group: --where "
+			       "'cgroup_id == N'");
 	return 0;
 }
 
