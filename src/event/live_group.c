@@ -105,7 +105,7 @@ static int set_map(const struct live *live, unsigned request, const char *which,
 	return bpf_map_update_elem(outer, &zero, &fd, BPF_ANY) < 0 ? -errno : 0;
 }
 
-/* Between the two an event may be in neither place of before, but it is in one of now: nothing is lost or twice. */
+/* What comes between the two is added to a new table or to the old hash, which is read afterwards: once in any case. */
 static int set_maps(const struct live *live, unsigned request, const struct live_group_maps *maps)
 {
 	int r = set_map(live, request, "fronts", maps->fronts);
