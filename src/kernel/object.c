@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <link.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -173,14 +174,27 @@ static int fail(struct why *why, int error, const char *doing, const char *what)
 		       len > 0 ? ": " : "", (int)len, gist);
 }
 
-/* libbpf has copies of what it needs: the pages of this program's file need not stay in memory. */
-static void let_go(const struct embedded_file *file)
+/* Pages of this program's file that nobody writes to: they are read again when they are needed. */
+static void let_go(const void *from, const void *to)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)file->begin + page - 1) / page * page;
-	uintptr_t end = (uintptr_t)file->end / page * page;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)from + page - 1) / page * page;
+	uintptr_t end = (uintptr_t)to / page * page;
 
 	if (begin < end)
 		(void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+/* What is neither code nor ever written to, of this program or a library. */
+static int let_go_of_constants(struct dl_phdr_info *info, size_t size _unused_, void *context _unused_)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		const char *begin = (const char *)(info->dlpi_addr + part->p_vaddr);
+
+		if (part->p_type == PT_LOAD && part->p_flags == PF_R)
+			let_go(begin, begin + part->p_memsz);
+	}
+	return 0;
 }
 
 int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why)
@@ -204,7 +218,8 @@ static int open_memory(struct kernel_object *object, const void *data, size_t si
 
 	libbpf_words_begin();
 	object->bpf = bpf_object__open_mem(data, size, &options);
-	let_go(object->file);
+	/* libbpf has copies of what it needs. */
+	let_go(object->file->begin, object->file->end);
 	if (!object->bpf)
 		return fail(why, -errno, "open", object->name);
 	bpf_object__for_each_program(program, object->bpf) bpf_program__set_autoload(program, false);
@@ -413,6 +428,8 @@ int kernel_object_load(struct kernel_object *object, struct why *why)
 	int r;
 
 	libbpf_words_begin();
+	/* Now the memory has its peak, and most of them had their turn at the start. */
+	(void)dl_iterate_phdr(let_go_of_constants, NULL);
 	r = bpf_object__load(object->bpf);
 	if (r < 0)
 		return fail(why, r, "load", object->name);
