@@ -2,7 +2,6 @@
 #include "event/path_names.h"
 #include "event/packet_names.h"
 #include "event/path.h"
-#include "kernel/btf_enum.h"
 
 static const struct enum_name ends[] = {
 	{PATH_DELIVERED, "delivered", "read by a process, or sent and, of TCP, acknowledged"},
@@ -12,12 +11,6 @@ static const struct enum_name ends[] = {
 };
 struct enum_names path_end_names = {ends, ARRAY_SIZE(ends), NULL};
 
-static void load_reasons(struct enum_names *names)
-{
-	btf_enum_load(names, "skb_drop_reason", "SKB_DROP_REASON_");
-}
-struct enum_names path_reason_names = {.load = load_reasons};
-
 #define P struct path_journey
 const struct field path_fields[PATH_FIELDS] = {
 	FIELD(P, dir, ENUM, "whether it arrived here or leaves", .names = &packet_dir_names),
@@ -25,7 +18,7 @@ const struct field path_fields[PATH_FIELDS] = {
 	FIELD(P, bytes, BYTES, "length of the packet, from its IP header on"),
 	FIELD(P, total_ns, DURATION, "from the first to the last stage; nest path tells the stages"),
 	FIELD(P, end, ENUM, "how it ended", .names = &path_end_names),
-	FIELD(P, reason, ENUM, "why it was dropped", .names = &path_reason_names, .zero_is_unknown = true),
+	FIELD(P, reason, ENUM, "why it was dropped", .names = &drop_reason_names, .zero_is_unknown = true),
 	FIELD(P, reader, ID, "thread that read it", .zero_is_unknown = true, .hidden = true),
 	FIELD(P, seq, ID, "of TCP: number of the first byte", .hidden = true),
 	FIELD(P, end_seq, ID, "of TCP: number after the last byte", .hidden = true),

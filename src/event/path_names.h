@@ -5,7 +5,6 @@
 #include "record/field.h"
 
 extern struct enum_names path_end_names;
-extern struct enum_names path_reason_names;
 
 #define PATH_FIELDS 18
 extern const struct field path_fields[PATH_FIELDS];

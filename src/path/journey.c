@@ -96,7 +96,7 @@ static const struct field journey_fields[] = {
 	FIELD(J, bytes, BYTES, "length of the packet, with its headers"),
 	FIELD(J, total_ns, DURATION, "from the first to the last stage"),
 	FIELD(J, end, ENUM, "how it ended", .names = &path_end_names),
-	FIELD(J, reason, ENUM, "why it was dropped", .names = &path_reason_names, .zero_is_unknown = true),
+	FIELD(J, reason, ENUM, "why it was dropped", .names = &drop_reason_names, .zero_is_unknown = true),
 	FIELD(J, dev, TEXT, "interface"),
 	FIELD(J, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(J, family, ENUM, "address family", .names = &event_family_names, .zero_is_unknown = true, .hidden = true),

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "event/packet_names.h"
 #include "path/waterfall.h"
 #include "record/net_names.h"
 #include "view/format.h"
@@ -96,7 +97,7 @@ void journey_add_title(struct buf *out, const struct journey *journey)
 		add_name(out, journey->dev, sizeof(journey->dev));
 	}
 	buf_add_format(out, ", %s", end ?: "end not known");
-	reason = journey->reason ? enum_name_find(&path_reason_names, journey->reason) : NULL;
+	reason = journey->reason ? enum_name_find(&drop_reason_names, journey->reason) : NULL;
 	if (journey->end == PATH_DROPPED && reason)
 		buf_add_format(out, ": %s", reason);
 }
