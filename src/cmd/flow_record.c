@@ -340,7 +340,8 @@ static const struct command record_command = {
 		"programs that it starts are recorded, too. The recording ends when all of them have ended.\n\n"
 		"A program that crashes or is killed leaves a trace that is whole up to that moment.\n\n"
 		"With -p, chosen functions of a program that runs already are probed by the kernel (root): about a "
-		"microsecond a call, ten where the function does not begin with a push. Its system calls tell about sockets.",
+		"microsecond a call, ten where the function does not begin with a push. Its system calls tell about "
+		"sockets.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
