@@ -189,15 +189,16 @@ static inline void take_call(struct digest *d, struct digest_thread *t, struct p
 static COLD void learn_known(struct digest *d, const struct digest_frame *f, const struct place *p, uint32_t returns)
 {
 	struct digest_memo *memo = &d->memos[f->fn];
+	uint32_t count = p->at - f->at;
 
 	/* What is known is given up only when it often does not fit. */
 	if (memo->count && ++memo->misses < 8)
 		return;
 	memo->misses = 0;
 	memo->node = run_end(d, &f->run);
-	memo->count = p->at - f->at;
+	memo->count = count;
 	memo->returns = returns;
-	memcpy(memo->words, p->words + f->at, memo->count * sizeof(*memo->words));
+	memcpy(memo->words, p->words + f->at, count * sizeof(*memo->words));
 }
 
 /* Returns that are counted in one word, and perhaps a call after them. */

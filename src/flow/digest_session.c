@@ -15,7 +15,7 @@ static uint32_t rows_for(uint16_t bucket)
 
 static struct digest_row *row_at(struct digest *d, uint32_t tree, uint16_t bucket, uint16_t lport)
 {
-	uint32_t at = digest_hash(tree, bucket, lport);
+	uint32_t at = digest_hash(tree, bucket, lport), id;
 
 	for (uint32_t i = 0; i < PROBES; i++) {
 		uint32_t *slot = &d->row_slots[(at + i) & (DIGEST_ROWS * 2 - 1)];
@@ -25,11 +25,13 @@ static struct digest_row *row_at(struct digest *d, uint32_t tree, uint16_t bucke
 			return row;
 		if (*slot)
 			continue;
-		if (d->head.row_count >= rows_for(bucket))
+		id = d->head.row_count;
+		if (id >= rows_for(bucket))
 			break;
-		row = &d->rows[d->head.row_count];
+		row = &d->rows[id];
 		*row = (struct digest_row){.tree = tree, .bucket = bucket, .lport = lport, .first = UINT64_MAX};
-		*slot = d->head.row_count++;
+		d->head.row_count = id + 1;
+		*slot = id;
 		return row;
 	}
 	return &d->rows[DIGEST_OTHERS];

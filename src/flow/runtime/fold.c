@@ -6,37 +6,64 @@
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
 
-/* Waiting in turns of this many; then it is looked at whether whoever has the lock still lives. */
-#define PATIENCE 1000u
+/* So long a thread waits for another one to fold its chunk, in nanoseconds; its own is lost then, and counted. */
+#define PATIENCE UINT64_C(2000000000)
 
 static struct digest *the_digest(void)
 {
 	return (struct digest *)((uintptr_t)live + live->digest_at);
 }
 
-/* A thread that was killed with the lock leaves it to the next: the digest makes sense after each of its steps. */
-static void lock(struct digest *digest, uint32_t self)
+static uint64_t now_ns(void)
 {
-	for (uint32_t turn = 1;; turn++) {
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * A thread that was killed with the lock leaves it to the next: the digest makes sense after each of its steps. One that is
+ * stopped, or that only looks alive because its number is somebody else's now, must not hold the program up again and again.
+ */
+static bool lock(struct digest *digest, uint32_t self)
+{
+	static uint32_t stuck;
+	uint64_t until = 0;
+
+	for (;;) {
 		uint32_t owner = 0;
 
 		if (__atomic_compare_exchange_n(&digest->lock, &owner, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return;
+			break;
+		if (!until)
+			until = now_ns() + PATIENCE;
+		if (owner == __atomic_load_n(&stuck, __ATOMIC_RELAXED) || now_ns() > until) {
+			if (syscall(SYS_tkill, owner, 0) < 0 && errno == ESRCH &&
+			    __atomic_compare_exchange_n(&digest->lock, &owner, self, false, __ATOMIC_ACQUIRE,
+							__ATOMIC_RELAXED))
+				break;
+			__atomic_store_n(&stuck, owner, __ATOMIC_RELAXED);
+			return false;
+		}
 		sched_yield();
-		if (turn % PATIENCE == 0 && syscall(SYS_tkill, owner, 0) < 0 && errno == ESRCH &&
-		    __atomic_compare_exchange_n(&digest->lock, &owner, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return;
 	}
+	__atomic_store_n(&stuck, 0, __ATOMIC_RELAXED);
+	return true;
 }
 
-void digest_take(struct flow_slot *t, bool gone)
+bool digest_take(struct flow_slot *t, bool gone)
 {
 	struct digest *digest = the_digest();
 
-	lock(digest, (uint32_t)syscall(SYS_gettid));
+	if (!lock(digest, (uint32_t)syscall(SYS_gettid))) {
+		live->last_error = EBUSY;
+		return false;
+	}
 	if (gone)
 		digest_thread_end(digest, slot_digest(t), t->last);
 	else
 		digest_fold(digest, slot_digest(t), flow_slot_chunk(t), flow_slot_words(t));
 	__atomic_store_n(&digest->lock, 0, __ATOMIC_RELEASE);
+	return true;
 }

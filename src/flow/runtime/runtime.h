@@ -133,8 +133,8 @@ static inline struct digest_thread *slot_digest(struct flow_slot *t)
 	return (struct digest_thread *)((uintptr_t)t + flow_slot_digest_offset(live));
 }
 
-/* Folds the slot's chunk, or, when its thread is gone, ends the calls that are still open. */
-void digest_take(struct flow_slot *t, bool gone);
+/* Folds the slot's chunk, or, when its thread is gone, ends the calls that are still open; false when its turn did not come. */
+bool digest_take(struct flow_slot *t, bool gone);
 
 /* --- the trace and its live file (file.c) --- */
 

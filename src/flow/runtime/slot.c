@@ -77,10 +77,7 @@ static bool write_chunk(struct flow_slot *t)
 	if (t->at == t->base)
 		return true;
 	finish_header(t, chunk);
-	if (!live->digest_at)
-		return trace_file_append(chunk);
-	digest_take(t, false);
-	return true;
+	return live->digest_at ? digest_take(t, false) : trace_file_append(chunk);
 }
 
 /*
@@ -287,7 +284,7 @@ static void give_up_chunk(struct flow_slot *t)
 {
 	(void)write_chunk(t);
 	if (live->digest_at)
-		digest_take(t, true);
+		(void)digest_take(t, true);
 }
 
 /* Claims a slot that is free, or whose owner is gone; it is not touched before it has blocks on the disk. */
