@@ -19,23 +19,15 @@ static uint64_t span_ns(const struct checklist_view *view)
 	return view->before ? view->after->begin_boot_ns - view->before->begin_boot_ns : 0;
 }
 
-static uint64_t value_of(const struct snapshot *snapshot, const char *name)
-{
-	uint64_t value = UINT64_MAX;
-
-	snapshot_each(snapshot, counter_type, const struct counter_record, counter)
-		if (strcmp(counter->counter, name) == 0)
-			value = counter->value;
-	return value;
-}
-
 /* How far counters moved together; NaN when none is known. */
 static double moved(const struct checklist_view *view, const char *const *names)
 {
 	double sum = NAN;
 
 	for (; view->before && *names; names++) {
-		uint64_t delta = counter_delta(value_of(view->before, *names), value_of(view->after, *names));
+		uint32_t netns = (uint32_t)view->graph->netns;
+		uint64_t delta = counter_delta(counter_find(view->before, netns, *names),
+					       counter_find(view->after, netns, *names));
 
 		if (delta != UINT64_MAX)
 			sum = (isnan(sum) ? 0 : sum) + (double)delta;
@@ -152,6 +144,14 @@ static void tell_connections(const struct checklist_view *view, struct buf *foun
 	add_number(found, MOVED(view, "TcpEstabResets"), "were reset");
 }
 
+/* What is not known does not count. */
+static double known_delta(uint64_t before, uint64_t after)
+{
+	uint64_t delta = counter_delta(before, after);
+
+	return delta == UINT64_MAX ? 0 : (double)delta;
+}
+
 /* The busiest interface, and what all of them threw away. */
 static void tell_interfaces(const struct checklist_view *view, struct buf *found)
 {
@@ -170,9 +170,10 @@ static void tell_interfaces(const struct checklist_view *view, struct buf *found
 				continue;
 			rx = counter_rate(counter_delta(before->rx_bytes, after->rx_bytes), span_ns(view));
 			tx = counter_rate(counter_delta(before->tx_bytes, after->tx_bytes), span_ns(view));
-			dropped += (double)(after->rx_dropped + after->tx_dropped - before->rx_dropped -
-					    before->tx_dropped);
-			errors += (double)(after->rx_errors + after->tx_errors - before->rx_errors - before->tx_errors);
+			dropped += known_delta(before->rx_dropped, after->rx_dropped) +
+				   known_delta(before->tx_dropped, after->tx_dropped);
+			errors += known_delta(before->rx_errors, after->rx_errors) +
+				  known_delta(before->tx_errors, after->tx_errors);
 			if (!(fmax(rx, tx) > most))
 				continue;
 			most = fmax(rx, tx);

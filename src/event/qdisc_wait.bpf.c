@@ -169,8 +169,8 @@ static __always_inline __u64 split_since(struct sk_buff *skb, struct scratch *of
 	return since;
 }
 
-/* sk: the packet's socket, where the owner may be asked for. */
-static __always_inline void tell(void *ctx, struct Qdisc *qdisc, struct sk_buff *skb, struct sock *sk)
+/* sk: the packet's socket, where the owner may be asked for. Once for both callers: twice it would not fit on a stack of 6.1. */
+static __noinline void tell(void *ctx, struct Qdisc *qdisc, struct sk_buff *skb, struct sock *sk)
 {
 	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns(), *since, split = 0;
 	struct qdisc_wait_event *e = qdisc_wait_begin();
