@@ -380,7 +380,7 @@ static __always_inline __maybe_unused bool event_wants(const volatile struct eve
 {
 	__u64 first = offset / 8, words = (offset + size + 7) / 8 - first;
 
-	return first + words > 64 || config->wanted & ((1ull << words) - 1) << first;
+	return first + words >= 64 || config->wanted & ((1ull << words) - 1) << first;
 }
 
 /* The usual two: of a socket that the running process uses, and of a socket in any context. */

@@ -334,8 +334,7 @@ static void add_args(struct buf *out, const struct sock_call *call)
 		add_option_args(out, call);
 		break;
 	case SOCK_CALL_sendfile:
-		buf_add_format(out, ", %d, %s, %llu", (int)call->raw[1], call->raw[2] ? "..." : "NULL",
-			       call->raw[3]);
+		buf_add_format(out, ", %d, %s, %llu", (int)call->raw[1], call->raw[2] ? "..." : "NULL", call->raw[3]);
 		break;
 	case SOCK_CALL_sendto:
 	case SOCK_CALL_recvfrom:

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "snapshot/socket.h"
 
-
 static const struct enum_name timer_names[] = {
 	{SOCKET_TIMER_OFF, "off", "no timer runs"},
 	{SOCKET_TIMER_RETRANSMIT, "on", "data is not acknowledged: retransmission or loss probe"},
