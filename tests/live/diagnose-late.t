@@ -36,7 +36,7 @@ network() {
 	ns_make here
 	ns_make there
 	ns_link "$here" "10.95.$1.1/24" "$there" "10.95.$1.2/24"
-	link_dev_of[$1]=$link_dev here_of[$1]=$here there_of[$1]=$there
+	here_of[$1]=$here there_of[$1]=$there
 }
 
 # load NAMESPACE ROLE ADDRESS PORT: in the background, ready; $bg_pid.
@@ -56,7 +56,7 @@ causes() {
 	END
 }
 
-declare -A here_of there_of link_dev_of
+declare -A here_of there_of
 for n in 1 2 3 4 5 6; do
 	network $n
 done
