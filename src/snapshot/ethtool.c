@@ -154,19 +154,24 @@ static void ask_interrupts(const struct asked *asked)
 /* The names of a set of the driver's; NULL when it has none. The caller frees them. */
 static struct ethtool_gstrings *ask_names(const struct asked *asked, uint32_t set, uint32_t most)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t count;
-	} size = {.info = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = UINT64_C(1) << set}};
+	/* The number of names stands behind it. */
+	_Alignas(8) uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)] = {};
+	struct ethtool_sset_info *info = (struct ethtool_sset_info *)room;
 	struct ethtool_gstrings *names;
+	uint32_t count;
 
-	if (!ask(asked, &size) || !size.info.sset_mask || size.count == 0 || size.count > most)
+	info->cmd = ETHTOOL_GSSET_INFO;
+	info->sset_mask = UINT64_C(1) << set;
+	if (!ask(asked, info) || !info->sset_mask)
 		return NULL;
-	names = xzalloc(sizeof(*names) + (size_t)size.count * ETH_GSTRING_LEN);
+	count = info->data[0];
+	if (count == 0 || count > most)
+		return NULL;
+	names = xzalloc(sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
 	names->cmd = ETHTOOL_GSTRINGS;
 	names->string_set = set;
-	names->len = size.count;
-	if (ask(asked, names) && names->len <= size.count)
+	names->len = count;
+	if (ask(asked, names) && names->len <= count)
 		return names;
 	free(names);
 	return NULL;
