@@ -129,8 +129,8 @@ r = [json.loads(line) for line in open(sys.argv[1])]
 def of(stage, field): return sum(e[field] for e in r if e["dev"] == "v1" and e["stage"] == stage)
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
-# complete: whether every place saw every packet. While others attach to or leave a tracepoint the kernel now and then passes
-# it by: then it is measured again.
+# complete: whether every place saw every packet. On a busy machine the kernel now and then does not tell of one
+# (docs/events.md): then it is measured again.
 complete() {
 	# With GRO the interface counts bytes without the 14 of the link's header.
 	packets=$((sent - sent_before)) bytes=$((sent_bytes - sent_bytes_before + 14 * (sent - sent_before)))

@@ -79,7 +79,7 @@ figures "$nest_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["dev"
 while read -r kind packets _; do
 	read -r _ counted rest <<<"$(grep "^$kind " "$room/rows")"
 	diag "$kind: tc counts $packets, $counted of them waited"
-	# While others attach to or leave a tracepoint the kernel now and then passes it by.
+	# On a busy machine the kernel now and then does not tell of a packet (docs/events.md).
 	is "$((counted * 100 >= packets * 80 && counted <= packets)) $rest" "1 $link 0x70000 True" "qdisclat: $kind: as many packets as tc counts, and the last waits as long as the rate says"
 done <"$room/shaped"
 

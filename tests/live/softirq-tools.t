@@ -101,8 +101,8 @@ def line(name, look, key):
             return sum(int(n) for n in l.split(":")[1].split()[:cpus] if n.isdigit())
 def within(count, name, key):
     before, ready, over, after = (line(name, look, key) for look in ("before", "ready", "over", "after"))
-    # What is under way at either end is counted at its beginning there and at its end here, and while others attach to or
-    # leave a tracepoint the kernel now and then passes it by.
+    # What is under way at either end is counted at its beginning there and at its end here, and on a busy machine the
+    # kernel now and then does not tell of a run (docs/events.md).
     good = (over - ready) * 0.8 - 2 * cpus <= count <= (after - before) % 2**32 + 2 * cpus
     return True if good else (before, ready, over, after, count)
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2" "$room"
