@@ -20,7 +20,7 @@ struct path_limit {
 };
 
 void path_limit_init(struct path_limit *limit);
-/* max 0: only measures nothing. */
+/* Of max 0: there is no limit, and nothing is measured. */
 int path_limit_start(struct path_limit *limit, struct loop *loop) _must_check_;
 void path_limit_done(struct path_limit *limit);
 /* What is followed after a measurement: one flow in so many. */
