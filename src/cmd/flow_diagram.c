@@ -180,6 +180,7 @@ static int draw_pair(struct drawing *d)
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	_cleanup_(flow_sessions_freep) struct flow_sessions *behind = NULL;
 	_cleanup_(align_freep) struct align *align = NULL;
+	struct coarsen in_front = {}, at_back = {};
 	struct pair pair = {.proxy = d->sessions};
 	struct story_options o = {
 		.lines = d->config->lines, .depth = d->config->coarsen.depth, .max_lines = d->config->max_lines};
@@ -197,6 +198,10 @@ static int draw_pair(struct drawing *d)
 	if (r != EXIT_DONE)
 		return r;
 	pair.server = behind;
+	coarsen_init(&in_front, &d->config->coarsen, d->sessions);
+	coarsen_init(&at_back, &d->config->coarsen, behind);
+	pair.proxy_hides = in_front.is_hidden;
+	pair.server_hides = at_back.is_hidden;
 	r = align_new(d->sessions, behind, &align, &why);
 	pair.align = align;
 	if (r < 0 || pair_draw(&pair, &o, &sequence, &why) < 0) {
@@ -209,6 +214,8 @@ static int draw_pair(struct drawing *d)
 		write_sequence(d, &sequence);
 	}
 	sequence_done(&sequence);
+	coarsen_done(&in_front);
+	coarsen_done(&at_back);
 	return r;
 }
 
@@ -294,6 +301,10 @@ static int run(const void *data)
 
 	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML) {
 		log_error("flow diagram: a flame graph is svg or html (-F)");
+		return EXIT_USAGE;
+	}
+	if (config->with && (config->flame || compares(config))) {
+		log_error("flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
 		return EXIT_USAGE;
 	}
 	r = flow_view_open(config->trace, &d.trace);

@@ -119,6 +119,7 @@ static void add_side(struct picture *p, const struct story_options *options, uin
 	own.least_share = options->depth ? 0 : LEAST_SHARE;
 	/* Between two rounds of a loop the other side may have its turn. */
 	own.is_unfolded = !options->depth;
+	own.is_hidden = is_server ? p->pair->server_hides : p->pair->proxy_hides;
 	own.prefix = is_server ? "server" : "proxy";
 	own.max_lines = max_of(max / 2, (size_t)1);
 	side->is_server = is_server;

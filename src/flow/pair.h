@@ -8,7 +8,8 @@
 struct pair {
 	const struct align *align;
 	struct flow_sessions *proxy, *server;
-	uint32_t session; /* of the proxy; 0: that of the request that took longest */
+	bool *proxy_hides, *server_hides; /* by function, as in story_options */
+	uint32_t session;                 /* of the proxy; 0: that of the request that took longest */
 };
 
 /* -ENODATA with a sentence when no request of that session was matched. */

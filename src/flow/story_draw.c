@@ -155,7 +155,7 @@ static void draw_passing(struct draw *d, uint32_t last_root, uint32_t root)
 	struct sequence_item *item;
 	char text[40];
 
-	if (d->story->fd < 0 || from->thread == to->thread)
+	if (d->story->fd < 0 || from->thread == to->thread || !is_drawn(d, from, 0) || !is_drawn(d, to, 0))
 		return;
 	for (uint32_t i = 0; i < to->size; i++)
 		if (to[i].has_value && to[i].value_kind == FLOW_VALUE_POP)
