@@ -118,6 +118,7 @@ const char *diagnosis_layer(enum module_kind kind)
 /* The certainty of one hypothesis in the last windows, newest first; 0 where it was not thought of. */
 struct trace {
 	double certainty[DIAGNOSIS_WINDOWS];
+	bool was_confirmed; /* since it was first thought of */
 };
 
 struct diagnosis {
@@ -245,14 +246,28 @@ static bool is_asked_about(const struct hypothesis *h)
 	return false;
 }
 
+/*
+ * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again: it
+ * has not ended.
+ */
+static double before(const struct trace *trace)
+{
+	if (trace->certainty[1] < INFER_THRESHOLD && trace->was_confirmed)
+		return trace->certainty[2];
+	return trace->certainty[1];
+}
+
 /* Confirmed when the newest window and the one before agree. */
 static bool confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
 	_cleanup_free_ char *key = trace_key(h);
-	const struct trace *trace = map_get(&d->traces, key);
+	struct trace *trace = map_get(&d->traces, key);
 
-	return trace && trace->certainty[1] >= INFER_THRESHOLD && is_asked_about(h);
+	if (!trace || before(trace) < INFER_THRESHOLD)
+		return false;
+	trace->was_confirmed = true;
+	return is_asked_about(h);
 }
 
 /* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
@@ -262,7 +277,7 @@ static void claim(struct diagnosis *d)
 		_cleanup_free_ char *key = trace_key(*h);
 		const struct trace *trace = map_get(&d->traces, key);
 
-		(*h)->certainty = trace ? fmin((*h)->certainty, trace->certainty[1]) : (*h)->certainty;
+		(*h)->certainty = trace ? fmin((*h)->certainty, before(trace)) : (*h)->certainty;
 	}
 	verdict_sort(d->verdict);
 }

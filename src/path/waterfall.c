@@ -230,7 +230,8 @@ void waterfall_print(const struct journey *journey, struct out *out)
 	journey_add_widest(&gap, journey);
 	print_text(out, INDENT, OUT_YELLOW, &gap);
 	if (journey->stage_count) {
-		buf_add_text(&out->pending, INDENT "STAGE           AT    TOOK CPU CONTEXT");
+		buf_add_text(&out->pending, INDENT "STAGE           AT    TOOK CPU CONTEXT  ");
+		buf_add_text(&out->pending, out->utf8 ? "░ WAITS █ WORKS" : ". WAITS # WORKS");
 		out_end_line(out);
 	}
 	for (uint32_t i = 0; i < journey->stage_count; i++)

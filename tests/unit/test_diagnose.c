@@ -165,6 +165,29 @@ static void lossy_and_slower(struct scene *s, unsigned sample)
 		s->tcp.bytes_acked += s->tcp.bytes_acked - before;
 }
 
+/* Lost in the first two windows and in the last, or in the first and in the last. */
+static void lossy_but_for_one_window(struct scene *s, unsigned sample)
+{
+	if (sample > 10 && sample <= 15)
+		send_well(s);
+	else
+		lossy(s, sample);
+}
+
+static void lossy_now_and_then(struct scene *s, unsigned sample)
+{
+	if (sample > 5 && sample <= 15)
+		send_well(s);
+	else
+		lossy(s, sample);
+}
+
+TEST(what_was_confirmed_may_miss_a_window)
+{
+	CHECK_EQ_TEXT(diagnose(lossy_but_for_one_window), "path-loss");
+	CHECK_EQ_TEXT(diagnose(lossy_now_and_then), "");
+}
+
 TEST(what_slows_nobody_down_matters_little)
 {
 	CHECK_EQ_TEXT(diagnose(lossy_without_harm), "path-loss");

@@ -25,7 +25,7 @@ TEST(waterfall_has_a_line_for_each_stage_and_says_what_was_widest)
 	CHECK_EQ_TEXT(text, "4.11ms receive tcp 10.0.0.1:80 from 10.0.0.2:40000, 566B, nginx (4711), eth0, delivered, "
 			    "02:13:07.000000\n"
 			    "   reader waited 4.10ms for a CPU: 3 runnable tasks ahead\n"
-			    "   STAGE           AT    TOOK CPU CONTEXT\n"
+			    "   STAGE           AT    TOOK CPU CONTEXT  . WAITS # WORKS\n"
 			    "   softirq        0ns  2.00us   0 softirq  .\n"
 			    "   ip          2.00us  3.00us   0 softirq  #\n"
 			    "   transport   5.00us  1.50us   0 softirq  #\n"
