@@ -262,12 +262,39 @@ static bool confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
 	_cleanup_free_ char *key = trace_key(h);
-	struct trace *trace = map_get(&d->traces, key);
+	const struct trace *trace = map_get(&d->traces, key);
 
-	if (!trace || before(trace) < INFER_THRESHOLD)
-		return false;
-	trace->was_confirmed = true;
-	return is_asked_about(h);
+	return trace && before(trace) >= INFER_THRESHOLD && is_asked_about(h);
+}
+
+/* For everybody who suffers from it, something that is reported explains it much better. */
+static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
+{
+	vec_each(&h->affects, module) {
+		bool better = false;
+
+		vec_each(&verdict->hypotheses, winner)
+			better |= hypothesis_affects(*winner, *module) &&
+				  (*winner)->certainty >= h->certainty + INFER_MARGIN;
+		if (!better)
+			return false;
+	}
+	return h->affects.count > 0;
+}
+
+/*
+ * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a silence, a
+ * queue that drains) would be blamed on somebody else at once.
+ */
+static void forget_beaten(struct diagnosis *d)
+{
+	vec_each(&d->verdict->losers, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		struct trace *trace = map_get(&d->traces, key);
+
+		if (trace && is_beaten(d->verdict, *h))
+			trace->certainty[0] = 0;
+	}
 }
 
 /* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
@@ -275,9 +302,12 @@ static void claim(struct diagnosis *d)
 {
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
-		const struct trace *trace = map_get(&d->traces, key);
+		struct trace *trace = map_get(&d->traces, key);
 
-		(*h)->certainty = trace ? fmin((*h)->certainty, before(trace)) : (*h)->certainty;
+		if (!trace)
+			continue;
+		(*h)->certainty = fmin((*h)->certainty, before(trace));
+		trace->was_confirmed = true;
 	}
 	verdict_sort(d->verdict);
 }
@@ -300,6 +330,7 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 			trace->certainty[0] = (*h)->certainty;
 	}
 	verdict_compete(d->verdict, confirmed, d);
+	forget_beaten(d);
 	claim(d);
 	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
 	d->starts[0] = graph->start_ns;
