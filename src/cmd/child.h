@@ -30,4 +30,5 @@ int child_error(const struct child *child) _must_check_;
 void child_done(struct child *child);
 
 /* Calls follow for a process and the children that it has already, until it returns an error. */
-int child_follow_tree(uint32_t pid, int (*follow)(void *context, uint32_t pid), void *context) _must_check_;
+typedef int follow_fn(void *context, uint32_t pid);
+int child_follow_tree(uint32_t pid, follow_fn *follow, void *context) _must_check_;

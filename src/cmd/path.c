@@ -143,13 +143,9 @@ static int follow_one(void *source, uint32_t pid)
 
 static int follow(struct run *run)
 {
-	int r = 0;
+	uint64_t parent = run->config->common.children ? run->config->common.pid : 0;
 
-	if (run->until.child.pid > 0)
-		r = path_follow(run->source, (uint32_t)run->until.child.pid);
-	else if (run->config->common.children)
-		r = child_follow_tree((uint32_t)run->config->common.pid, follow_one, run->source);
-	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
+	return run_until_follow(&run->until, parent, follow_one, run->source, &run->why);
 }
 
 /* Stages that nobody will see in this run, with the reason; those with the same reason together. */

@@ -41,6 +41,17 @@ int run_until_prepare(struct run_until *until, const struct command_line *comman
 	return command->argc ? child_prepare(&until->child, command, why) : 0;
 }
 
+int run_until_follow(struct run_until *until, uint64_t parent, follow_fn *follow, void *context, struct why *why)
+{
+	int r = 0;
+
+	if (until->child.pid > 0)
+		r = follow(context, (uint32_t)until->child.pid);
+	else if (parent)
+		r = child_follow_tree((uint32_t)parent, follow, context);
+	return r < 0 ? why_set(why, r, "cannot follow the process: %s", strerror(-r)) : 0;
+}
+
 static void on_keep(void *context, uint64_t expirations _unused_)
 {
 	struct run_until *until = context;

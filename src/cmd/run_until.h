@@ -17,6 +17,9 @@ struct run_until {
 
 /* The loop, what ends it, and the process that is to become the command. */
 int run_until_prepare(struct run_until *until, const struct command_line *command, struct why *why) _must_check_;
+/* Follows the command, or else a process with the children that it has; parent 0: nobody. */
+int run_until_follow(struct run_until *until, uint64_t parent, follow_fn *follow, void *context,
+		     struct why *why) _must_check_;
 /* From now on the recording ends its batches in time, and a recording that fails ends the run. */
 int run_until_keep(struct run_until *until, struct store *store) _must_check_;
 /* Lets the command go and runs the loop until the end; duration 0: as long as it takes. */

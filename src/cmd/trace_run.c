@@ -143,13 +143,9 @@ static int follow_one(void *live, uint32_t pid)
 
 static int follow(struct run *run)
 {
-	int r = 0;
+	uint64_t parent = run->options->children ? run->options->pid : 0;
 
-	if (run->until.child.pid > 0)
-		r = live_follow(run->live, (uint32_t)run->until.child.pid);
-	else if (run->options->children)
-		r = child_follow_tree((uint32_t)run->options->pid, follow_one, run->live);
-	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
+	return run_until_follow(&run->until, parent, follow_one, run->live, &run->why);
 }
 
 static int attach(struct run *run)
