@@ -17,7 +17,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write"),
 	OPTION(struct config, from, TEXT, "from", 0, "FORMAT", "what the input is; found out when not given"),
 	OPTION(struct config, program, TEXT, "program", 0, "FILE",
-	       "the program that was traced: XRay logs have no names"),
+	       "the program that was traced: XRay logs have no names, and LTTng's name the file where it was"),
 	POSITIONAL(struct config, input, TEXT, "FILE", "the file or directory to read", .required = true),
 	OPTION_END,
 };
@@ -50,6 +50,8 @@ static const char *const examples[] = {
 	"a trace written as text",
 	"nest flow import xray-log.server.x -o server.trace --program ./server",
 	"a log of LLVM XRay, with the names of the program's functions",
+	"nest flow import ~/lttng-traces/session-20240917-101500 -o server.trace",
+	"a recording of LTTng's function events",
 	NULL,
 };
 

@@ -44,3 +44,6 @@ int import_trace_event(const char *data, size_t size, struct flow_writer *writer
 		       struct why *why);
 int import_function_graph(const char *data, size_t size, struct flow_writer *writer, struct import_result *result,
 			  struct why *why);
+/* What ctf_read.h sends. */
+int import_ctf_records(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
+		       struct why *why);

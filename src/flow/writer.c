@@ -228,10 +228,16 @@ uint32_t flow_writer_module(struct flow_writer *writer, const struct flow_module
 	return fixed.module;
 }
 
-uint32_t flow_writer_function(struct flow_writer *writer, uint32_t module, uint64_t offset, const char *name)
+uint32_t flow_writer_function_number(struct flow_writer *writer)
+{
+	return ++writer->functions;
+}
+
+void flow_writer_function_is(struct flow_writer *writer, uint32_t fn, uint32_t module, uint64_t offset,
+			     const char *name)
 {
 	struct flow_meta_function fixed = {
-		.fn = ++writer->functions,
+		.fn = fn,
 		.module = module,
 		.offset = offset,
 		.name_bytes = (uint16_t)(name ? min_of(strlen(name), (size_t)UINT16_MAX) : 0),
@@ -241,7 +247,14 @@ uint32_t flow_writer_function(struct flow_writer *writer, uint32_t module, uint6
 	buf_add(&writer->meta, &fixed, sizeof(fixed));
 	buf_add(&writer->meta, name, fixed.name_bytes);
 	pad(&writer->meta, 8);
-	return fixed.fn;
+}
+
+uint32_t flow_writer_function(struct flow_writer *writer, uint32_t module, uint64_t offset, const char *name)
+{
+	uint32_t fn = flow_writer_function_number(writer);
+
+	flow_writer_function_is(writer, fn, module, offset, name);
+	return fn;
 }
 
 uint32_t flow_writer_thread(struct flow_writer *writer, uint32_t pid, uint32_t tid, const char *name)

@@ -31,6 +31,10 @@ void flow_writer_property(struct flow_writer *writer, const char *key, const cha
 uint32_t flow_writer_module(struct flow_writer *writer, const struct flow_module *module);
 /* name may be NULL: only the address is known. */
 uint32_t flow_writer_function(struct flow_writer *writer, uint32_t module, uint64_t offset, const char *name);
+/* The same in two steps, for a function that is called before it is known which one it is. */
+uint32_t flow_writer_function_number(struct flow_writer *writer);
+void flow_writer_function_is(struct flow_writer *writer, uint32_t fn, uint32_t module, uint64_t offset,
+			     const char *name);
 /* Returns the thread's number, for the calls below. */
 uint32_t flow_writer_thread(struct flow_writer *writer, uint32_t pid, uint32_t tid, const char *name);
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gelf.h>
 
+#include "flow/elf_names.h"
+
 #define ENTRY_BYTES    32
 #define ENTRY_FUNCTION 8
 #define ENTRY_VERSION  18
@@ -12,50 +14,12 @@
 #define VERSION_DISTANCE 2
 #define FUNCTIONS_MAX    ((size_t)1 << 20)
 
-struct symbol {
-	uint64_t value;
-	const char *name; /* in the file */
-};
-
 struct reader {
 	Elf *elf;
 	size_t names_section;
-	VEC(struct symbol) symbols;
+	struct elf_names symbols;
 	struct xray_names *names;
 };
-
-static int by_value(const void *a, const void *b)
-{
-	const struct symbol *one = a, *other = b;
-
-	return one->value < other->value ? -1 : one->value > other->value;
-}
-
-static void read_symbols(struct reader *r, Elf_Scn *section, const GElf_Shdr *header)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
-
-	for (size_t i = 0; data && i < min_of(count, FUNCTIONS_MAX * 4); i++) {
-		GElf_Sym symbol;
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, &symbol))
-			return;
-		name = elf_strptr(r->elf, header->sh_link, symbol.st_name);
-		if (name && *name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value)
-			vec_push(&r->symbols, (struct symbol){symbol.st_value, name});
-	}
-}
-
-static char *name_of(const struct reader *r, uint64_t address)
-{
-	const struct symbol key = {.value = address}, *found = NULL;
-
-	if (r->symbols.count)
-		found = bsearch(&key, r->symbols.items, r->symbols.count, sizeof(key), by_value);
-	return found ? xstrdup(found->name) : NULL;
-}
 
 /* Functions are numbered in the order in which they stand there; each has several entries in a row. */
 static void read_map(struct reader *r, Elf_Scn *section, const GElf_Shdr *header)
@@ -66,6 +30,7 @@ static void read_map(struct reader *r, Elf_Scn *section, const GElf_Shdr *header
 
 	for (size_t i = 0; i < count && r->names->items.count < FUNCTIONS_MAX; i++) {
 		const uint8_t *entry = (const uint8_t *)data->d_buf + i * ENTRY_BYTES;
+		const char *name;
 		uint64_t function;
 
 		memcpy(&function, entry + ENTRY_FUNCTION, sizeof(function));
@@ -74,11 +39,12 @@ static void read_map(struct reader *r, Elf_Scn *section, const GElf_Shdr *header
 		if (i && function == last)
 			continue;
 		last = function;
-		vec_push(&r->names->items, name_of(r, function));
+		name = elf_names_find(&r->symbols, function);
+		vec_push(&r->names->items, name ? xstrdup(name) : NULL);
 	}
 }
 
-static void each_section(struct reader *r, bool is_map)
+static void find_map(struct reader *r)
 {
 	Elf_Scn *section = NULL;
 
@@ -89,9 +55,7 @@ static void each_section(struct reader *r, bool is_map)
 		if (!gelf_getshdr(section, &header))
 			continue;
 		name = elf_strptr(r->elf, r->names_section, header.sh_name);
-		if (!is_map && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-			read_symbols(r, section, &header);
-		if (is_map && name && strcmp(name, "xray_instr_map") == 0)
+		if (name && strcmp(name, "xray_instr_map") == 0)
 			read_map(r, section, &header);
 	}
 }
@@ -110,13 +74,12 @@ int xray_names_read(const char *program, struct xray_names *ret_names, struct wh
 	if (!r.elf || elf_kind(r.elf) != ELF_K_ELF || elf_getshdrstrndx(r.elf, &r.names_section) < 0) {
 		result = why_set(why, -EBADMSG, "%s: no program", program);
 	} else {
-		each_section(&r, false);
-		vec_sort(&r.symbols, by_value);
-		each_section(&r, true);
+		elf_names_take(r.elf, &r.symbols);
+		find_map(&r);
 		if (!ret_names->items.count)
 			result = why_set(why, -EBADMSG, "%s: it was not built with -fxray-instrument", program);
 	}
-	vec_done(&r.symbols);
+	elf_names_done(&r.symbols);
 	elf_end(r.elf);
 	return result;
 }

@@ -5,6 +5,8 @@
 #include "flow/text.h"
 #include "fuzz.h"
 
+#define CTF_RECORDS 250
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ char *text = NULL;
@@ -18,7 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = fuzz_text(data + 1, size - 1);
 	if (flow_writer_open("/dev/null", &(struct flow_writer_options){.chunk_bytes = 4096}, &writer, &why) < 0)
 		return 0;
-	switch (data[0] % 5) {
+	switch (data[0] == CTF_RECORDS ? CTF_RECORDS : data[0] % 5) {
+	case CTF_RECORDS:
+		r = import_ctf_records(data + 1, size - 1, writer, &result, &why);
+		break;
 	case 0:
 		r = import_xray((const uint8_t *)text, strlen(text), writer, &result, &why);
 		if (r == 0 || size < 2)
