@@ -5,13 +5,13 @@
  * that goes to another corner of its tree, an allocator that needs a new block, the clock that is read once a second. Such noise
  * is a small part of a session; what a client really does differently changes much of it.
  */
+#include "flow/places.h"
 #include "flow/session.h"
 
 /* Longest loop body that is looked for, in calls. */
 #define LOOP_MAX 8
 /* Two shapes with this share of their places in common are of one class. */
 #define CLASS_ALIKE 0.9
-#define PLACES_MAX  20000
 /* A class must have so many sessions before what varies in it is called noise. */
 #define NOISE_SESSIONS 8
 /* A shape is compared with so many others at most, the most frequent ones. */
@@ -82,21 +82,15 @@ static uint32_t *summarise_all(struct flow_sessions *s)
 	return shape_of;
 }
 
-/* --- places: a function at the end of a path of callers --- */
+/* --- shapes --- */
 
-struct places {
+struct shape_use {
 	uint32_t shape;
 	uint32_t sessions;
 	uint32_t first;  /* session */
 	uint32_t class;  /* another shape of the same class, or itself */
 	uint32_t number; /* of the class */
-	size_t count;
-	struct place *items; /* sorted by hash, each once */
-};
-
-struct place {
-	uint64_t hash; /* of the path */
-	uint64_t edge; /* caller and function at its end */
+	struct place_set places;
 };
 
 /* Shapes of one trace, and the edges that say nothing about a session. */
@@ -104,82 +98,29 @@ struct classifier {
 	struct flow_sessions *s;
 	const uint32_t *shape_of;
 	size_t shapes_max; /* so many of the most frequent ones are looked at */
-	VEC(struct places) all;
+	struct places places;
+	VEC(struct shape_use) all;
 };
 
-static int by_hash(const void *a, const void *b)
+/* The share of places that they have in common; of the marked shape and another one. */
+static double alike(const struct classifier *c, const struct place_set *marked, const struct place_set *other)
 {
-	const struct place *one = a, *other = b;
+	uint32_t common = places_common(&c->places, other), all = marked->count + other->count - common;
 
-	return one->hash < other->hash ? -1 : one->hash > other->hash;
-}
-
-static uint64_t hash_step(uint64_t hash, uint32_t fn)
-{
-	hash = (hash ^ fn) * UINT64_C(0xd6e8feb86659fd93);
-	return hash ^ hash >> 32;
-}
-
-static void find_places(const struct classifier *c, struct places *p)
-{
-	const struct forest *shapes = &c->s->shapes;
-	VEC(struct {
-		uint32_t node;
-		struct place place;
-	})
-	stack = {};
-	VEC(struct place) found = {};
-
-	vec_add(&stack)->node = p->shape;
-	while (stack.count && found.count < PLACES_MAX) {
-		struct place at = stack.items[stack.count - 1].place;
-		uint32_t node = stack.items[--stack.count].node;
-		uint64_t fn = shapes->nodes.items[node].fn;
-		size_t count;
-		const struct forest_item *items = forest_items(shapes, node, &count);
-
-		vec_push(&found, at);
-		for (size_t i = 0; i < count; i++) {
-			uint32_t inner = shapes->nodes.items[items[i].node].fn;
-			struct place place = {hash_step(at.hash, inner), fn << 32 | inner};
-
-			vec_reserve(&stack, stack.count + 1);
-			stack.items[stack.count].node = items[i].node;
-			stack.items[stack.count++].place = place;
-		}
-	}
-	vec_done(&stack);
-	vec_sort(&found, by_hash);
-	for (size_t i = 0; i < found.count; i++)
-		if (!p->count || found.items[p->count - 1].hash != found.items[i].hash)
-			found.items[p->count++] = found.items[i];
-	p->items = xrealloc_array(found.items, max_of(p->count, (size_t)1), sizeof(*found.items));
-}
-
-static double alike(const struct places *a, const struct places *b)
-{
-	size_t common = 0, all;
-
-	for (size_t i = 0, j = 0; i < a->count && j < b->count;) {
-		if (a->items[i].hash == b->items[j].hash) {
-			common++;
-			i++;
-			j++;
-		} else if (a->items[i].hash < b->items[j].hash) {
-			i++;
-		} else {
-			j++;
-		}
-	}
-	all = a->count + b->count - common;
 	return all ? (double)common / (double)all : 1;
+}
+
+/* No more can be in common than the smaller one has. */
+static bool may_be_alike(const struct place_set *a, const struct place_set *b)
+{
+	return min_of(a->count, b->count) >= CLASS_ALIKE * max_of(a->count, b->count);
 }
 
 /* --- classes --- */
 
 static int by_frequency(const void *a, const void *b)
 {
-	const struct places *one = a, *other = b;
+	const struct shape_use *one = a, *other = b;
 
 	if (one->sessions != other->sessions)
 		return one->sessions > other->sessions ? -1 : 1;
@@ -197,10 +138,10 @@ static int by_size(const void *a, const void *b)
 
 static void forget(struct classifier *c)
 {
-	vec_each(&c->all, p)
-		free(p->items);
+	vec_each(&c->all, u)
+		free(u->places.items);
 	vec_done(&c->all);
-	vec_done(&c->s->classes);
+	places_done(&c->places);
 }
 
 static void collect(struct classifier *c)
@@ -216,20 +157,21 @@ static void collect(struct classifier *c)
 		at = map_put(&index, &session->shape, &is_new);
 		if (is_new) {
 			*at = (uint32_t)c->all.count;
-			vec_push(&c->all, (struct places){.shape = session->shape, .first = (uint32_t)i});
+			vec_push(&c->all, (struct shape_use){.shape = session->shape, .first = (uint32_t)i});
 		}
 		c->all.items[*at].sessions += (uint32_t)min_of(session->count, (uint64_t)(UINT32_MAX >> 8));
 	}
 	map_done(&index);
 	vec_sort(&c->all, by_frequency);
 	c->all.count = min_of(c->all.count, c->shapes_max);
-	vec_each(&c->all, p)
-		find_places(c, p);
+	places_init(&c->places, &c->s->shapes);
+	vec_each(&c->all, u)
+		u->places = places_of(&c->places, u->shape);
 }
 
 static uint32_t root_of(struct classifier *c, uint32_t at)
 {
-	struct places *all = c->all.items;
+	struct shape_use *all = c->all.items;
 
 	while (all[at].class != at) {
 		all[at].class = all[all[at].class].class;
@@ -244,17 +186,20 @@ static uint32_t root_of(struct classifier *c, uint32_t at)
  */
 static void join(struct classifier *c)
 {
-	struct places *all = c->all.items;
+	struct shape_use *all = c->all.items;
 
 	for (size_t i = 0; i < c->all.count; i++)
 		all[i].class = (uint32_t)i;
-	for (size_t i = 1; i < c->all.count; i++)
+	for (size_t i = 1; i < c->all.count; i++) {
+		places_mark(&c->places, &all[i].places);
 		for (size_t k = 0; k < min_of(i, (size_t)LEADERS_MAX); k++) {
 			uint32_t one = root_of(c, (uint32_t)i), other = root_of(c, (uint32_t)k);
 
-			if (one != other && alike(&all[i], &all[k]) >= CLASS_ALIKE)
+			if (one != other && may_be_alike(&all[i].places, &all[k].places) &&
+			    alike(c, &all[i].places, &all[k].places) >= CLASS_ALIKE)
 				all[max_of(one, other)].class = min_of(one, other);
 		}
+	}
 	/* The root of a class is its most frequent shape, which comes first. */
 	for (size_t i = 0; i < c->all.count; i++) {
 		uint32_t root = root_of(c, (uint32_t)i);
@@ -276,44 +221,46 @@ static void join(struct classifier *c)
 /* What comes and goes within one class is noise, there and in the others. */
 static void learn_noise(struct classifier *c, const struct flow_class *class)
 {
-	struct map seen = MAP_INIT(sizeof(uint64_t), sizeof(struct {
-					   uint64_t edge;
-					   uint64_t sessions;
-				   }),
-				   0);
-	struct {
-		uint64_t edge;
-		uint64_t sessions;
-	} * one;
-	size_t at = 0;
-	const void *key;
-	void *value;
+	_cleanup_free_ uint64_t *sessions = xzalloc(c->places.edges.count * sizeof(*sessions));
 
-	vec_each(&c->all, p)
-		for (size_t i = 0; p->number == class->class && i < p->count; i++) {
-			one = map_put(&seen, &p->items[i].hash, NULL);
-			one->edge = p->items[i].edge;
-			one->sessions += p->sessions;
-		}
-	while (map_next(&seen, &at, &key, &value)) {
-		one = value;
-		if (one->sessions < class->sessions)
-			(void)map_put(&c->s->noise, &one->edge, NULL);
-	}
-	map_done(&seen);
+	vec_each(&c->all, u)
+		for (size_t i = 0; u->number == class->class && i < u->places.count; i++)
+			sessions[u->places.items[i]] += u->sessions;
+	for (size_t i = 0; i < c->places.edges.count; i++)
+		if (sessions[i] && sessions[i] < class->sessions)
+			(void)map_put(&c->s->noise, &c->places.edges.items[i], NULL);
+}
+
+struct classed_span {
+	uint32_t class;
+	struct flow_weighed span;
+};
+
+static int spans_by_class(const void *a, const void *b)
+{
+	const struct classed_span *one = a, *other = b;
+
+	return one->class < other->class ? -1 : one->class > other->class;
 }
 
 static void find_medians(struct flow_sessions *s)
 {
+	VEC(struct classed_span) all = {};
 	VEC(struct flow_weighed) spans = {};
 
-	vec_each(&s->classes, class) {
+	vec_each(&s->list, session)
+		vec_push(&all, (struct classed_span){session->class, {session->span_ns, session->count}});
+	vec_sort(&all, spans_by_class);
+	for (size_t i = 0; i < all.count;) {
+		uint32_t class = all.items[i].class;
+
 		spans.count = 0;
-		vec_each(&s->list, session)
-			if (session->class == class->class)
-				vec_push(&spans, (struct flow_weighed){session->span_ns, session->count});
-		class->median_ns = flow_median(spans.items, spans.count);
+		for (; i < all.count && all.items[i].class == class; i++)
+			vec_push(&spans, all.items[i].span);
+		if (class)
+			s->classes.items[class - 1].median_ns = flow_median(spans.items, spans.count);
 	}
+	vec_done(&all);
 	vec_done(&spans);
 }
 
@@ -327,9 +274,11 @@ static void measure_distances(struct classifier *c)
 		if (c->all.items[i].class != i)
 			continue;
 		class->nearest = class->class;
+		places_mark(&c->places, &c->all.items[i].places);
 		for (size_t k = 0; k < min_of(i, (size_t)LEADERS_MAX); k++) {
 			uint32_t other = c->all.items[k].number;
-			double share = other == class->class ? 0 : alike(&c->all.items[i], &c->all.items[k]);
+			double share =
+				other == class->class ? 0 : alike(c, &c->all.items[i].places, &c->all.items[k].places);
 
 			if (c->s->classes.items[other].sessions >= class->sessions && share > best) {
 				best = share;
@@ -355,9 +304,9 @@ static void number(struct classifier *c)
 	}
 	vec_each(&s->classes, class)
 		class->nearest = renumbered[class->nearest];
-	vec_each(&c->all, p) {
-		class_of[p->shape] = renumbered[p->number];
-		distinct[p->shape] = (uint32_t)p->count - 1;
+	vec_each(&c->all, u) {
+		class_of[u->shape] = renumbered[u->number];
+		distinct[u->shape] = u->places.count - 1;
 	}
 	vec_each(&s->list, session) {
 		session->class = class_of[session->shape];
@@ -382,6 +331,7 @@ void flow_sessions_classify(struct flow_sessions *s)
 		if (class->sessions >= NOISE_SESSIONS)
 			learn_noise(&c, class);
 	forget(&c);
+	vec_done(&s->classes);
 	if (s->noise.count) {
 		free(shape_of);
 		c.shape_of = shape_of = summarise_all(s);
@@ -392,8 +342,6 @@ void flow_sessions_classify(struct flow_sessions *s)
 	measure_distances(&c);
 	number(&c);
 	find_medians(s);
-	vec_each(&c.all, p)
-		free(p->items);
-	vec_done(&c.all);
+	forget(&c);
 	s->shape_of = shape_of;
 }

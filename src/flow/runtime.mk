@@ -23,9 +23,9 @@ lint-objects: $(NESTFLOW_OBJECTS)
 ##> bench-flow   cost of recording calls, beside uftrace and XRay
 bench-flow: all
 	tests/bench/flow-record.py $(BUILD)
-##> bench-flow-report  reading 20 million events: nest flow compare beside uftrace report
+##> bench-flow-report  reading 20 million events of nginx (SERVERS=DIRECTORY): nest flow compare beside uftrace report
 bench-flow-report: all bench-programs
-	tests/bench/flow-report.py $(BUILD)
+	tests/bench/flow-report.py $(BUILD) $(SERVERS)
 ##> bench-flow-rate  all processors at full rate for 10 s: nothing lost that is not counted (4 GB of disk)
 bench-flow-rate: all
 	tests/bench/flow-rate.py $(BUILD)

@@ -4,10 +4,10 @@
  * length, like those of an event-driven server (about 480 events a connection).
  *
  *	build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
- *	build/tests/bench/bench_flow_analysis make TRACE UFTRACE-DAT ADDRESSES MILLION-EVENTS
+ *	build/tests/bench/bench_flow_analysis convert TRACE UFTRACE-DAT BASE
  *
- * The second form only writes such a trace, and the same calls as uftrace would have recorded them; ADDRESSES has those of the
- * functions, one a line (flow-report.py).
+ * The second form writes the calls of a trace of one thread as uftrace would have recorded them; BASE is where the program is in
+ * memory (flow-report.py).
  */
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -23,19 +23,7 @@ struct model {
 	struct flow_writer *writer;
 	uint32_t thread, fns[FUNCTIONS];
 	uint64_t now, random, events;
-	FILE *uftrace; /* the same calls in its form; NULL: not wanted */
-	uint64_t addresses[FUNCTIONS];
-	unsigned open[64], depth;
 };
-
-/* Time; then from the lowest bit type (0 call, 1 return), 1 bit, a magic number, depth, address. */
-static void put_uftrace(struct model *m, unsigned type, unsigned fn)
-{
-	uint64_t record[2] = {m->now, type | 5u << 3 | (uint64_t)m->depth << 6 | m->addresses[fn] << 16};
-
-	if (fwrite(record, sizeof(record), 1, m->uftrace) != 1)
-		exit(1);
-}
 
 static uint64_t next_random(struct model *m)
 {
@@ -49,18 +37,12 @@ static void enter(struct model *m, unsigned fn)
 {
 	flow_writer_call(m->writer, m->thread, m->now += 40 + next_random(m) % 50, m->fns[fn % FUNCTIONS]);
 	m->events++;
-	if (m->uftrace)
-		put_uftrace(m, 0, m->open[m->depth] = fn % FUNCTIONS);
-	m->depth++;
 }
 
 static void leave(struct model *m)
 {
 	flow_writer_return(m->writer, m->thread, m->now += 40 + next_random(m) % 90);
 	m->events++;
-	m->depth--;
-	if (m->uftrace)
-		put_uftrace(m, 1, m->open[m->depth]);
 }
 
 /* The same calls each time for one function, but for the noise of a timer tree and an allocator. */
@@ -184,25 +166,59 @@ static void make_long(const char *path, uint32_t sessions)
 		exit(1);
 }
 
-static int make_both(char **argv)
-{
-	struct model m = {};
-	FILE *addresses = fopen(argv[2], "re");
-	uint64_t million;
-	char line[64];
+/* --- as uftrace would have it --- */
 
-	m.uftrace = fopen(argv[1], "we");
-	if (!addresses || !m.uftrace || parse_u64(argv[3], 1, 1000, &million) < 0)
-		return 2;
-	for (unsigned i = 0; i < FUNCTIONS && fgets(line, sizeof(line), addresses); i++) {
-		line[strcspn(line, "\n")] = '\0';
-		if (parse_u64(line, 0, UINT64_MAX >> 16, &m.addresses[i]) < 0)
-			return 2;
+struct converter {
+	const struct flow_trace *trace;
+	FILE *out;
+	uint64_t base;
+	VEC(uint32_t) open; /* functions */
+};
+
+/* Time; then from the lowest bit type (0 call, 1 return), 1 bit, a magic number, depth, address. */
+static void put_uftrace(const struct converter *c, unsigned type, uint32_t fn, uint64_t ticks)
+{
+	uint64_t address = c->base + c->trace->functions[fn].offset;
+	uint64_t record[2] = {1000000000 + flow_span_ns(c->trace, ticks - c->trace->first_ticks),
+			      type | 5u << 3 | (uint64_t)c->open.count << 6 | address << 16};
+
+	if (fwrite(record, sizeof(record), 1, c->out) != 1)
+		exit(1);
+}
+
+static void convert_event(struct converter *c, const struct flow_event *event)
+{
+	if (event->kind == FLOW_CALL) {
+		put_uftrace(c, 0, event->fn, event->ticks);
+		vec_push(&c->open, event->fn);
+	} else if (event->kind == FLOW_RETURN && c->open.count) {
+		uint32_t fn = c->open.items[--c->open.count];
+
+		put_uftrace(c, 1, fn, event->ticks);
+	} else if (event->kind == FLOW_UNWIND || event->kind == FLOW_LOST || event->kind == FLOW_STACK) {
+		(void)fputs("convert: the trace has gaps, which uftrace does not know\n", stderr);
+		exit(1);
 	}
-	(void)fclose(addresses);
-	begin(&m, argv[0]);
-	fill(&m, million * 1000000);
-	return fclose(m.uftrace) ? 1 : 0;
+}
+
+static int convert(char **argv)
+{
+	struct converter c = {.out = fopen(argv[1], "we")};
+	struct flow_cursor cursor;
+	struct flow_event event;
+	struct flow_trace *trace;
+	struct why why = {};
+
+	if (!c.out || parse_u64(argv[2], 0, UINT64_MAX >> 16, &c.base) < 0 ||
+	    flow_trace_open(argv[0], &trace, &why) < 0 || trace->thread_count != 1)
+		return 2;
+	c.trace = trace;
+	flow_cursor_begin(&cursor, trace, 0);
+	while (flow_cursor_next(&cursor, &event))
+		convert_event(&c, &event);
+	vec_done(&c.open);
+	flow_trace_close(trace);
+	return fclose(c.out) ? 1 : 0;
 }
 
 /* Memory that is not the file's, in KiB. */
@@ -270,8 +286,8 @@ int main(int argc, char **argv)
 	char path[] = "/tmp/nest-bench-flow-XXXXXX";
 	int count = 3, fd;
 
-	if (argc == 6 && strcmp(argv[1], "make") == 0)
-		return make_both(argv + 2);
+	if (argc == 5 && strcmp(argv[1], "convert") == 0)
+		return convert(argv + 2);
 	for (int i = 1; i < argc && i <= 8; i++) {
 		if (parse_u64(argv[i], 1, 1000, &sizes[i - 1]) < 0)
 			return 2;
