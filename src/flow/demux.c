@@ -9,6 +9,9 @@
 /* The recorder counts them from 1. */
 #define SMALL_NUMBER ((uint32_t)1 << 22)
 
+/* Chunks of a thread in which its dispatchers show, nearly always. */
+#define BEGINNING 4
+
 const char *const demux_by_names[] = {"connection", "request", "thread", NULL};
 
 static const struct field call_fields[] = {
@@ -257,60 +260,54 @@ static void learn_requests(struct demux *demux)
 	vec_done(&exchanges);
 }
 
-/* --- the second reading: which functions go from one connection to the next --- */
-
-struct open_call {
-	uint64_t ticks;
-	uint32_t touched; /* index of the socket it worked for last; DEMUX_NONE, WAITED: none so far */
-	uint32_t fn;
-};
-
-/* For something to happen, before it touched any socket. */
-#define WAITED (DEMUX_NONE - 1)
+/* --- which functions go from one connection to the next --- */
 
 struct learner {
 	struct demux *demux;
-	VEC(struct open_call) open;
+	VEC(struct walk_frame) open;
 };
 
 /*
  * A call belongs to a connection if it touches no other one, was not already running when the connection came (unless it is
  * what accepted it), and did not wait for it to come.
  */
-static void touch(struct learner *l, uint32_t index, const struct flow_operation *operation)
+static bool touch(struct demux *demux, struct walk_frame *frames, size_t count, uint32_t index, enum flow_op op)
 {
-	const struct demux_socket *s = &l->demux->sockets.items[index];
-	bool accepts = operation->op == FLOW_OP_ACCEPT || operation->op == FLOW_OP_CONNECT;
+	const struct demux_socket *s = &demux->sockets.items[index];
+	bool accepts = op == FLOW_OP_ACCEPT || op == FLOW_OP_CONNECT, is_new = false;
 
-	for (size_t i = l->open.count; i-- > 0;) {
-		struct open_call *call = &l->open.items[i];
+	for (size_t i = count; i-- > 0;) {
+		struct walk_frame *call = &frames[i];
 
 		if (call->touched == index)
-			return;
-		if (call->touched < WAITED || (call->ticks < s->birth_ticks && (!accepts || call->touched == WAITED)))
-			l->demux->is_dispatcher[call->fn] = true;
+			return is_new;
+		if (call->touched < DEMUX_WAITED ||
+		    (call->ticks < s->birth_ticks && (!accepts || call->touched == DEMUX_WAITED))) {
+			is_new |= !demux->is_dispatcher[call->fn];
+			demux->is_dispatcher[call->fn] = true;
+		}
 		call->touched = index;
 	}
+	return is_new;
 }
 
-static void see_operation(struct learner *l, const struct flow_event *event)
+bool demux_see_operation(struct demux *demux, struct walk_frame *frames, size_t count,
+			 const struct flow_operation *operation)
 {
-	struct flow_operation operation;
 	uint32_t index;
 
-	if (!flow_event_operation(event, &operation))
-		return;
-	if (operation.op == FLOW_OP_WAIT) {
-		for (size_t i = l->open.count; i-- > 0 && l->open.items[i].touched != WAITED;)
-			if (l->open.items[i].touched == DEMUX_NONE)
-				l->open.items[i].touched = WAITED;
-		return;
+	if (operation->op == FLOW_OP_WAIT) {
+		for (size_t i = count; i-- > 0 && frames[i].touched != DEMUX_WAITED;)
+			if (frames[i].touched == DEMUX_NONE)
+				frames[i].touched = DEMUX_WAITED;
+		return false;
 	}
-	index = demux_socket_find(l->demux, operation.socket);
+	index = demux_socket_find(demux, operation->socket);
 	if (index == DEMUX_NONE)
-		return;
-	if (l->demux->sockets.items[index].role == DEMUX_SERVED || operation.op == FLOW_OP_LISTEN)
-		touch(l, index, &operation);
+		return false;
+	if (demux->sockets.items[index].role != DEMUX_SERVED && operation->op != FLOW_OP_LISTEN)
+		return false;
+	return touch(demux, frames, count, index, operation->op);
 }
 
 static void see_stack(struct learner *l, const struct flow_event *event)
@@ -318,7 +315,7 @@ static void see_stack(struct learner *l, const struct flow_event *event)
 	if (event->arg != 1)
 		l->open.count = 0;
 	for (uint32_t i = 0; i < event->word_count; i++)
-		vec_push(&l->open, (struct open_call){
+		vec_push(&l->open, (struct walk_frame){
 					   .fn = flow_event_stack(l->demux->trace, event, i),
 					   .touched = DEMUX_NONE,
 					   .ticks = event->ticks,
@@ -343,7 +340,7 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 			l->open.count = depth;
 			vec_reserve(&l->open, depth + 1);
 		}
-		l->open.items[depth++] = (struct open_call){
+		l->open.items[depth++] = (struct walk_frame){
 			.fn = cursor->fn_index[*at >> 2 & (FLOW_SHORT_FN - 1)],
 			.touched = DEMUX_NONE,
 			.ticks = ticks,
@@ -354,8 +351,10 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 	cursor->ticks = ticks;
 }
 
-static void learn_thread(struct learner *l, size_t thread)
+/* So many of its chunks. */
+static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 {
+	struct flow_operation operation;
 	struct flow_cursor cursor;
 	struct flow_event event;
 
@@ -363,15 +362,15 @@ static void learn_thread(struct learner *l, size_t thread)
 	flow_cursor_begin(&cursor, l->demux->trace, thread);
 	for (;;) {
 		learn_calls(l, &cursor);
-		if (!flow_cursor_next(&cursor, &event))
+		if (!flow_cursor_next(&cursor, &event) || cursor.chunk > chunks)
 			break;
 		if (event.kind == FLOW_CALL)
 			vec_push(&l->open,
-				 (struct open_call){.fn = event.fn, .touched = DEMUX_NONE, .ticks = event.ticks});
+				 (struct walk_frame){.fn = event.fn, .touched = DEMUX_NONE, .ticks = event.ticks});
 		else if (event.kind == FLOW_RETURN)
 			l->open.count -= l->open.count > 0;
-		else if (event.kind == FLOW_OPERATION)
-			see_operation(l, &event);
+		else if (flow_event_operation(&event, &operation))
+			(void)demux_see_operation(l->demux, l->open.items, l->open.count, &operation);
 		else if (event.kind == FLOW_UNWIND)
 			l->open.count -= min_of(event.value, l->open.count);
 		else if (event.kind == FLOW_LOST)
@@ -381,13 +380,26 @@ static void learn_thread(struct learner *l, size_t thread)
 	}
 }
 
-static void learn_dispatchers(struct demux *demux)
+static void learn_dispatchers(struct demux *demux, size_t chunks)
 {
 	struct learner l = {.demux = demux};
 
 	for (size_t i = 0; i < demux->trace->thread_count; i++)
-		learn_thread(&l, i);
+		learn_thread(&l, i, chunks);
 	vec_done(&l.open);
+}
+
+/* What a walk left behind that has to begin again is forgotten. */
+void demux_learn_all(struct demux *demux)
+{
+	learn_dispatchers(demux, SIZE_MAX);
+	demux->is_sure = true;
+	demux->sessions.count = 0;
+	map_done(&demux->session_index);
+	for (size_t i = 0; i < demux->sockets.count; i++) {
+		demux->sockets.items[i].owner = (uint32_t)i;
+		demux->sockets.items[i].session = DEMUX_NONE;
+	}
 }
 
 static int take_signature(struct demux *demux, const struct demux_options *options, struct why *why)
@@ -423,8 +435,11 @@ int demux_new(const struct flow_trace *trace, const struct demux_options *option
 	learn_sockets(demux);
 	learn_perspective(demux);
 	learn_requests(demux);
-	if (demux->by == DEMUX_CONNECTION || demux->by == DEMUX_REQUEST)
-		learn_dispatchers(demux);
+	demux->is_sure = demux->by != DEMUX_CONNECTION && demux->by != DEMUX_REQUEST;
+	if (demux->has_values && !demux->is_sure)
+		demux_learn_all(demux);
+	else if (!demux->is_sure)
+		learn_dispatchers(demux, BEGINNING);
 	*ret_demux = take_ptr(demux);
 	return 0;
 }

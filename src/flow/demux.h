@@ -62,6 +62,18 @@ struct demux_options {
 	const char *key;       /* the argument that names the session ("arg0" ..), "tid"; NULL: each such call is one */
 };
 
+/* An open call, as a walk over a thread's events sees it. */
+struct walk_frame {
+	uint32_t fn;
+	uint32_t session; /* of a dispatcher: whose operation was the last one in this very function */
+	uint32_t after;   /* function called before, 0: none */
+	uint32_t touched; /* index of the socket it worked for last; DEMUX_NONE, DEMUX_WAITED: none so far */
+	uint64_t ticks;   /* when it was entered; where it waited for its segment's connection: when that came */
+};
+
+/* For something to happen, before it touched any socket. */
+#define DEMUX_WAITED (DEMUX_NONE - 1)
+
 /* A value that was handed on for a session. */
 struct demux_push {
 	uint64_t value;
@@ -83,6 +95,7 @@ struct demux {
 	struct map socket_index;         /* number in the trace -> index, where it is large */
 	VEC(uint32_t) sockets_by_number; /* the same where it is small, as most are: index plus 1 */
 	bool *is_dispatcher;             /* by function */
+	bool is_sure;                    /* the whole trace was looked at for them, not only its beginning */
 	struct expr *signature;
 	struct field_ref key;
 	bool has_key;
@@ -93,10 +106,19 @@ struct demux {
 	VEC(struct demux_push) pushes; /* by value, then time; demux_learn_pushes */
 };
 
-/* Reads the trace twice. -EINVAL with a sentence when the signature is wrong. */
+/*
+ * Reads the trace once for its sockets, and its beginning for dispatchers: they are found there, nearly always. Unless it
+ * is_sure, whoever walks over the trace first shows each operation to demux_see_operation; when a function turns out to be a
+ * dispatcher that was not known, demux_learn_all looks at the whole trace, and the walk has to begin again. -EINVAL with a sentence
+ * when the signature is wrong.
+ */
 int demux_new(const struct flow_trace *trace, const struct demux_options *options, struct demux **ret_demux,
 	      struct why *why) _must_check_;
 void demux_free(struct demux *demux);
+void demux_learn_all(struct demux *demux);
+/* True when a function became a dispatcher by this operation in these open calls. */
+bool demux_see_operation(struct demux *demux, struct walk_frame *frames, size_t count,
+			 const struct flow_operation *operation);
 
 static inline void demux_freep(struct demux **demux)
 {

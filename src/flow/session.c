@@ -466,6 +466,13 @@ static int rest_by_count(const void *a, const void *b)
 	return one->node < other->node ? -1 : one->node > other->node;
 }
 
+static void strands_done(struct flow_sessions *s)
+{
+	vec_each(&s->strands, strand)
+		vec_done(&strand->row.items);
+	vec_done(&s->strands);
+}
+
 static void finish(struct flow_sessions *s, struct builder *b)
 {
 	const void *key;
@@ -490,17 +497,45 @@ static void finish(struct flow_sessions *s, struct builder *b)
 		vec_push(&s->rest, *(struct flow_rest *)value);
 	vec_sort(&s->rest, rest_by_count);
 	/* The sessions have their trees now. */
-	vec_each(&s->strands, strand)
-		vec_done(&strand->row.items);
-	vec_done(&s->strands);
+	strands_done(s);
+}
+
+static void builder_done(struct builder *b)
+{
+	vec_done(&b->frames);
+	vec_done(&b->row.items);
+	map_done(&b->rest);
+	free(b->strand_of);
+}
+
+/* False when a dispatcher turned up that was not known: then everything is as before. */
+static bool build_all(struct flow_sessions *s)
+{
+	struct builder b = {.s = s, .rest = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_rest), 0)};
+	_cleanup_walk_ struct walk walk = {};
+
+	forest_init(&s->forest, s->trace->function_count);
+	(void)vec_add(&s->strands);
+	walk_init(&walk, s->demux);
+	walk.learns = !s->demux->is_sure;
+	for (size_t i = 0; i < s->trace->thread_count && !walk.has_learned; i++)
+		walk_thread(&walk, &build_visitor, &b, i);
+	if (!walk.has_learned) {
+		finish(s, &b);
+	} else {
+		vec_done(&b.met);
+		strands_done(s);
+		forest_done(&s->forest);
+		s->rest_calls = s->dispatch_calls = 0;
+	}
+	builder_done(&b);
+	return !walk.has_learned;
 }
 
 int flow_sessions_new(const struct flow_trace *trace, const struct demux_options *options,
 		      struct flow_sessions **ret_sessions, struct why *why)
 {
 	_cleanup_(flow_sessions_freep) struct flow_sessions *s = xzalloc(sizeof(*s));
-	struct builder b = {.s = s, .rest = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_rest), 0)};
-	_cleanup_walk_ struct walk walk = {};
 	int r;
 
 	s->trace = trace;
@@ -509,21 +544,16 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 		return r;
 	if (s->demux->has_values)
 		learn_pushes(s->demux);
-	forest_init(&s->forest, trace->function_count);
-	(void)vec_add(&s->strands);
-	walk_init(&walk, s->demux);
-	for (size_t i = 0; i < trace->thread_count; i++)
-		walk_thread(&walk, &build_visitor, &b, i);
-	finish(s, &b);
+	if (!build_all(s)) {
+		demux_learn_all(s->demux);
+		(void)build_all(s);
+	}
+	s->demux->is_sure = true;
 	s->dispatch_calls += trace->dispatched;
 	vec_each(&s->list, session)
 		s->calls += session->calls * session->count;
 	s->calls += s->rest_calls + s->dispatch_calls;
 	s->lost = trace->lost;
-	vec_done(&b.frames);
-	vec_done(&b.row.items);
-	map_done(&b.rest);
-	free(b.strand_of);
 	flow_sessions_classify(s);
 	*ret_sessions = take_ptr(s);
 	return 0;
@@ -533,13 +563,11 @@ void flow_sessions_free(struct flow_sessions *s)
 {
 	if (!s)
 		return;
-	vec_each(&s->strands, strand)
-		vec_done(&strand->row.items);
+	strands_done(s);
 	demux_free(s->demux);
 	forest_done(&s->forest);
 	forest_done(&s->shapes);
 	vec_done(&s->list);
-	vec_done(&s->strands);
 	vec_done(&s->rest);
 	vec_done(&s->classes);
 	map_done(&s->noise);

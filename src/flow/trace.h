@@ -221,6 +221,27 @@ static inline bool flow_cursor_next(struct flow_cursor *cursor, struct flow_even
 /* Calls and returns in the short form have none of these bits. */
 #define FLOW_WORD_NOT_SHORT (FLOW_MANY | 2u)
 
+/* As many words at once as fit, which may stand anywhere. */
+typedef uint32_t flow_words __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Ticks of that many calls and returns in the short form, all added up; false: one of the words is something else. */
+static inline bool flow_skim(const uint32_t *at, uint64_t *ticks)
+{
+	const flow_words *w = (const flow_words *)at;
+	flow_words any = w[0] | w[1] | w[2] | w[3], sum = {};
+
+	if (((any[0] | any[1] | any[2] | any[3]) & FLOW_WORD_NOT_SHORT))
+		return false;
+	for (unsigned i = 0; i < 4; i++) {
+		flow_words is_return = -(w[i] & FLOW_TAG_RETURN);
+
+		/* Four times 29 bits at most. */
+		sum += (w[i] >> 2 & is_return) | (w[i] >> 14 & ~is_return);
+	}
+	*ticks += (uint64_t)sum[0] + sum[1] + sum[2] + sum[3];
+	return true;
+}
+
 /* The next event that is neither a call nor a return: for those who look at sockets alone. */
 static inline bool flow_cursor_next_notable(struct flow_cursor *cursor, struct flow_event *ret_event)
 {
@@ -228,6 +249,8 @@ static inline bool flow_cursor_next_notable(struct flow_cursor *cursor, struct f
 		const uint32_t *at = cursor->at, *end = cursor->end;
 		uint64_t ticks = cursor->ticks;
 
+		while (end - at >= 16 && flow_skim(at, &ticks))
+			at += 16;
 		for (; at != end && !(*at & FLOW_WORD_NOT_SHORT); at++)
 			ticks += *at >> (*at & FLOW_TAG_RETURN ? 2 : 14);
 		cursor->at = at;

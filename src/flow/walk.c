@@ -290,6 +290,9 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 	struct flow_operation operation;
 
 	if (flow_event_operation(event, &operation)) {
+		if (walk->learns)
+			walk->has_learned |=
+				demux_see_operation(walk->demux, walk->frames.items, walk->frames.count, &operation);
 		if (operation.op == FLOW_OP_WAIT && walk->root == SIZE_MAX && walk->frames.count)
 			walk->frames.items[walk->frames.count - 1].session = DEMUX_NONE;
 		attribute(walk, visitor, context, &operation);

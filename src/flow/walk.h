@@ -11,13 +11,6 @@
 
 #include "flow/demux.h"
 
-struct walk_frame {
-	uint32_t fn;
-	uint32_t session; /* of a dispatcher: whose operation was the last one in this very function */
-	uint32_t after;   /* function called before, 0: none */
-	uint64_t ticks;   /* when it was entered; where it waited for its segment's connection: when that came */
-};
-
 struct walk {
 	struct demux *demux;
 	const struct flow_trace *trace;
@@ -28,6 +21,9 @@ struct walk {
 	uint32_t op_session;           /* of the operation that a visitor is shown, DEMUX_NONE */
 	bool is_cut;                   /* leaving: not a return; the call goes on, or its end is not known */
 	bool is_request;               /* of the operation: a request begins with it */
+
+	/* Dispatchers are not all known for sure (demux_new): look for more, and stop at the first. */
+	bool learns, has_learned;
 
 	/* The walk's own. */
 	uint64_t short_ticks;
@@ -84,7 +80,8 @@ static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, 
 		walk->has_data = false;
 		walk->session = walk->thread_session;
 	}
-	vec_push(&walk->frames, (struct walk_frame){.fn = fn, .session = DEMUX_NONE, .after = 0, .ticks = ticks});
+	vec_push(&walk->frames,
+		 (struct walk_frame){.fn = fn, .session = DEMUX_NONE, .touched = DEMUX_NONE, .ticks = ticks});
 	visitor->enter(context, walk, fn, ticks);
 	if (unlikely(walk->demux->by == DEMUX_SIGNATURE) && walk->root == SIZE_MAX)
 		walk_prepare_signature(walk);
@@ -159,7 +156,7 @@ static inline __attribute__((always_inline)) void walk_thread(struct walk *walk,
 	flow_cursor_begin(&cursor, walk->trace, thread);
 	for (;;) {
 		walk_short(walk, visitor, context, &cursor);
-		if (!flow_cursor_next(&cursor, &event))
+		if (!flow_cursor_next(&cursor, &event) || unlikely(walk->has_learned))
 			break;
 		if (unlikely(walk->pending.is_open))
 			walk_signature(walk, &event);
