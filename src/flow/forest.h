@@ -17,6 +17,8 @@ struct forest_item {
 	uint32_t times;
 };
 
+_Static_assert(sizeof(struct forest_item) == sizeof(uint64_t), "compared as one word");
+
 struct forest_node {
 	uint32_t fn;
 	uint32_t first; /* item */

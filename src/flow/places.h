@@ -6,24 +6,22 @@
 #pragma once
 
 #include "flow/forest.h"
+#include "flow/links.h"
 
 #define PLACES_MAX 20000 /* of one shape */
 
-/* Pairs of numbers and what they lead to; no pair is 0, 0. */
-struct place_table {
-	uint64_t *keys;
-	uint32_t *values;
-	size_t room; /* a power of two */
-	size_t count;
+struct place_visit {
+	uint32_t place;
+	uint32_t node;
 };
 
 struct places {
 	const struct forest *shapes;
-	VEC(uint64_t) edges;        /* by place: caller << 32 | function at its end; [0] is the shape itself */
-	struct place_table index;   /* place and function -> place */
-	struct place_table visited; /* place and node, of the shape at hand */
-	VEC(uint64_t) stack;        /* the same, still to be looked at */
-	VEC(uint32_t) marks;        /* by place: the set that was marked last */
+	VEC(uint64_t) edges;           /* by place: caller << 32 | function at its end; [0] is the shape itself */
+	struct links index;            /* place and function -> place */
+	struct links visited;          /* place and node, of the shape at hand */
+	VEC(struct place_visit) stack; /* still to be looked at */
+	VEC(uint32_t) marks;           /* by place: the set that was marked last */
 	uint32_t mark;
 };
 

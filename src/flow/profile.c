@@ -5,16 +5,9 @@
 
 #define PLACES_MAX ((size_t)1 << 18)
 
-static uint64_t key_of(uint32_t parent, uint32_t fn)
-{
-	return (uint64_t)parent << 32 | fn;
-}
-
 uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn)
 {
-	const uint32_t *place = map_get(&profile->index, &(uint64_t){key_of(parent, fn)});
-
-	return place ? *place : 0;
+	return links_get(&profile->index, parent, fn);
 }
 
 /* Recursion leads back to where the function is open already. */
@@ -44,18 +37,15 @@ static uint32_t make_place(struct profile *profile, uint32_t parent, uint32_t fn
 
 uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 {
-	uint64_t key = key_of(parent, fn);
-	uint32_t *slot, place;
-	bool is_new;
+	uint32_t *slot, place = links_get(&profile->index, parent, fn);
 
+	if (likely(place))
+		return place;
 	if (profile->places.count >= PLACES_MAX) {
 		profile->is_full = true;
-		slot = map_get(&profile->index, &key);
-		return slot ? *slot : parent;
+		return parent;
 	}
-	slot = map_put(&profile->index, &key, &is_new);
-	if (!is_new)
-		return *slot;
+	slot = links_at(&profile->index, parent, fn);
 	place = open_place(profile, parent, fn);
 	if (!place)
 		place = make_place(profile, parent, fn);
@@ -68,15 +58,19 @@ uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 struct timed_frame {
 	uint32_t place;
 	uint32_t last; /* place of the call before, in the same call; 0: none */
-	bool is_inner; /* the place is open further out: its time counts there */
 	uint64_t child_ticks;
 };
 
 /* A call whose session is not known yet. */
 struct held_call {
 	uint32_t place;
-	bool is_inner;
 	uint64_t ticks, self_ticks;
+};
+
+/* Figures of a place and a group that grow with every call, apart from the rest: those of a session's calls fit into a cache. */
+struct hot_figures {
+	uint64_t calls, self_ticks, max_ticks;
+	uint32_t last_bit; /* in profile.seen, plus 1: of the session that came here last */
 };
 
 struct session_state {
@@ -112,12 +106,10 @@ struct profiler {
 	/* Where the call after this place's went, or the first inside it: most calls go where the one before went. */
 	struct guess {
 		uint32_t parent, fn, place;
-		bool is_inner;
 	} * guesses[2];
-	size_t cache_room;
+	struct hot_figures *hot[PROFILE_GROUPS]; /* by place */
+	size_t room;                             /* places, of both */
 };
-
-#define SEEN_WORDS ((size_t)2 * PROFILE_SEEN / 64)
 
 static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 {
@@ -130,19 +122,17 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 
 static inline void count(struct profiler *p, uint8_t group, const struct held_call *call)
 {
-	struct profile_place *place = &p->profile->places.items[call->place];
-	struct profile_figures *f;
+	struct hot_figures *f;
 
 	if (group >= PROFILE_GROUPS)
 		return;
-	f = &place->group[group];
-	if (p->bit != DEMUX_NONE && place->last_bit != p->bit + 1) {
-		p->profile->seen[call->place * SEEN_WORDS + p->bit / 64] |= UINT64_C(1) << p->bit % 64;
-		place->last_bit = p->bit + 1;
+	f = &p->hot[group][call->place];
+	if (p->bit != DEMUX_NONE && f->last_bit != p->bit + 1) {
+		p->profile->seen[p->bit / 64][call->place] |= UINT64_C(1) << p->bit % 64;
+		f->last_bit = p->bit + 1;
 	}
 	f->calls += p->weight;
 	f->self_ticks += call->self_ticks * p->weight;
-	f->ticks += call->is_inner ? 0 : call->ticks * p->weight;
 	f->max_ticks = max_of(f->max_ticks, call->ticks);
 }
 
@@ -176,41 +166,61 @@ static void settle(struct profiler *p, const struct walk *walk)
 	}
 }
 
-/* A place that was not known: what is kept by place grows. */
-static void make_room(struct profiler *p)
+static void *grown(void *items, size_t old, size_t room, size_t size)
 {
-	struct profile *profile = p->profile;
-	size_t room = profile->places.count * 2 + 64, old = p->cache_room;
+	char *more = xrealloc_array(items, room, size);
 
-	for (unsigned i = 0; i < 2; i++) {
-		p->guesses[i] = xrealloc_array(p->guesses[i], room, sizeof(*p->guesses[i]));
-		memset(p->guesses[i] + old, 0, (room - old) * sizeof(*p->guesses[i]));
-	}
-	p->cache_room = room;
-	if (!p->with_seen)
-		return;
-	profile->seen = xrealloc_array(profile->seen, room, SEEN_WORDS * sizeof(*profile->seen));
-	memset(profile->seen + old * SEEN_WORDS, 0, (room - old) * SEEN_WORDS * sizeof(*profile->seen));
+	memset(more + old * size, 0, (room - old) * size);
+	return more;
+}
+
+static void make_seen_room(struct profile *profile, size_t room)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(profile->seen); i++)
+		if (profile->seen[i])
+			profile->seen[i] = grown(profile->seen[i], profile->seen_room, room, sizeof(uint64_t));
 	profile->seen_room = room;
 }
 
+/* A place that was not known: what is kept by place grows. */
+static void make_room(struct profiler *p)
+{
+	size_t room = p->profile->places.count * 2 + 64;
+
+	for (unsigned i = 0; i < 2; i++)
+		p->guesses[i] = grown(p->guesses[i], p->room, room, sizeof(*p->guesses[i]));
+	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
+		p->hot[i] = grown(p->hot[i], p->room, room, sizeof(*p->hot[i]));
+	p->room = room;
+	make_seen_room(p->profile, room);
+}
+
+/* The figures are complete. */
+static void cool(struct profiler *p)
+{
+	for (unsigned g = 0; g < PROFILE_GROUPS; g++)
+		for (size_t i = 0; i < p->profile->places.count; i++) {
+			struct profile_figures *f = &p->profile->places.items[i].group[g];
+
+			f->calls = p->hot[g][i].calls;
+			f->self_ticks = p->hot[g][i].self_ticks;
+			f->max_ticks = p->hot[g][i].max_ticks;
+		}
+}
+
 /* Where a call of this function in the innermost open call belongs. */
-static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *p, uint32_t fn, bool *ret_is_inner)
+static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *p, uint32_t fn)
 {
 	struct timed_frame *top = p->frames.count ? &p->frames.items[p->frames.count - 1] : NULL;
 	uint32_t parent = top ? top->place : 0, last = top ? top->last : 0, place;
 	struct guess *guess = last ? &p->guesses[0][last] : &p->guesses[1][parent];
 
-	if (likely(guess->fn == fn && guess->parent == parent && guess->place)) {
-		place = guess->place;
-		*ret_is_inner = guess->is_inner;
-	} else {
-		place = profile_place_at(p->profile, parent, fn);
-		if (p->profile->places.count > p->cache_room)
-			make_room(p);
-		*ret_is_inner = p->profile->places.items[place].depth <= p->profile->places.items[parent].depth;
-		p->guesses[!last][last ? last : parent] = (struct guess){parent, fn, place, *ret_is_inner};
-	}
+	if (likely(guess->fn == fn && guess->parent == parent && guess->place))
+		return guess->place;
+	place = profile_place_at(p->profile, parent, fn);
+	if (unlikely(p->profile->places.count > p->room))
+		make_room(p);
+	p->guesses[!last][last ? last : parent] = (struct guess){parent, fn, place};
 	return place;
 }
 
@@ -221,7 +231,7 @@ static inline __attribute__((always_inline)) void enter(void *context, const str
 	struct timed_frame frame = {};
 
 	(void)ticks;
-	frame.place = place_of(p, fn, &frame.is_inner);
+	frame.place = place_of(p, fn);
 	if (walk->root == SIZE_MAX)
 		p->profile->places.items[frame.place].is_dispatcher = true;
 	vec_push(&p->frames, frame);
@@ -249,7 +259,7 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	struct held_call call = {.ticks = took, .self_ticks = took};
 	struct timed_frame *top;
 
-	call.place = place_of(p, fn, &call.is_inner);
+	call.place = place_of(p, fn);
 	count_in_segment(p, walk, &call);
 	top = &p->frames.items[p->frames.count - 1];
 	top->child_ticks += took;
@@ -283,7 +293,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	struct profiler *p = context;
 	struct timed_frame frame = p->frames.items[p->frames.count - 1];
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
-	struct held_call call = {frame.place, frame.is_inner, took, took - min_of(took, frame.child_ticks)};
+	struct held_call call = {frame.place, took, took - min_of(took, frame.child_ticks)};
 
 	if (walk->root == SIZE_MAX)
 		count(p, p->rest_group, &call);
@@ -379,6 +389,8 @@ static void give_bits(struct profiler *p)
 		if (group >= 2 || used[group] >= PROFILE_SEEN)
 			continue;
 		p->bit_of[i] = group * PROFILE_SEEN + used[group]++;
+		if (!p->profile->seen[p->bit_of[i] / 64])
+			p->profile->seen[p->bit_of[i] / 64] = xzalloc(sizeof(uint64_t));
 		p->profile->looked_at[group] += count;
 		if (p->profile->weights)
 			p->profile->weights[p->bit_of[i]] = count;
@@ -400,8 +412,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	_cleanup_walk_ struct walk walk = {};
 
 	profile->trace = sessions->trace;
-	profile->index = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), 0);
-	(void)vec_add(&profile->places);
+	profile_init(profile);
 	p.states = xzalloc(max_of(sessions->demux->sessions.count, (size_t)1) * sizeof(*p.states));
 	if (with_seen)
 		give_bits(&p);
@@ -413,13 +424,16 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 		p.weight = summary ? summary->count : 1;
 		walk_thread(&walk, &visitor, &p, i);
 	}
+	cool(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	vec_done(&p.frames);
 	vec_done(&p.held);
 	free(p.states);
-	free(p.guesses[0]);
-	free(p.guesses[1]);
+	for (unsigned i = 0; i < 2; i++)
+		free(p.guesses[i]);
+	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
+		free(p.hot[i]);
 	free(p.bit_of);
 	return profile;
 }
@@ -437,7 +451,6 @@ struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *
 static void merge_figures(struct profile_figures *into, const struct profile_figures *from, double scale)
 {
 	into->calls += from->calls;
-	into->ticks += (uint64_t)((double)from->ticks * scale);
 	into->self_ticks += (uint64_t)((double)from->self_ticks * scale);
 	into->wait_ticks += (uint64_t)((double)from->wait_ticks * scale);
 	into->waits += from->waits;
@@ -448,17 +461,14 @@ static void merge_seen(struct profile *profile, const struct profile *other, con
 {
 	size_t room = profile->places.count;
 
-	if (!profile->seen || !other->seen)
-		return;
-	if (room > profile->seen_room) {
-		profile->seen = xrealloc_array(profile->seen, room, SEEN_WORDS * sizeof(*profile->seen));
-		memset(profile->seen + profile->seen_room * SEEN_WORDS, 0,
-		       (room - profile->seen_room) * SEEN_WORDS * sizeof(*profile->seen));
-		profile->seen_room = room;
-	}
-	for (size_t i = 1; i < other->places.count; i++)
-		for (size_t k = 0; k < SEEN_WORDS; k++)
-			profile->seen[place_of[i] * SEEN_WORDS + k] |= other->seen[i * SEEN_WORDS + k];
+	for (size_t k = 0; k < ARRAY_SIZE(profile->seen); k++)
+		if (other->seen[k] && !profile->seen[k])
+			profile->seen[k] = xzalloc(max_of(profile->seen_room, (size_t)1) * sizeof(uint64_t));
+	if (room > profile->seen_room)
+		make_seen_room(profile, room);
+	for (size_t k = 0; k < ARRAY_SIZE(profile->seen); k++)
+		for (size_t i = 1; other->seen[k] && i < other->places.count; i++)
+			profile->seen[k][place_of[i]] |= other->seen[k][i];
 }
 
 /* Each group has its bits from one of the two. */
@@ -500,28 +510,42 @@ void profile_merge(struct profile *profile, const struct profile *other, const u
 
 uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group)
 {
-	const uint64_t *bits;
+	size_t first = (size_t)group * PROFILE_SEEN / 64;
 	uint32_t count = 0;
 
-	if (!profile->seen || place >= profile->seen_room)
+	if (place >= profile->seen_room)
 		return 0;
-	bits = profile->seen + (size_t)place * SEEN_WORDS + (size_t)group * PROFILE_SEEN / 64;
-	for (size_t i = 0; !profile->weights && i < PROFILE_SEEN / 64; i++)
-		count += (uint32_t)__builtin_popcountll(bits[i]);
-	for (size_t i = 0; profile->weights && i < PROFILE_SEEN; i++)
-		if (bits[i / 64] >> i % 64 & 1)
-			count += profile->weights[group * PROFILE_SEEN + i];
+	for (size_t k = first; k < first + PROFILE_SEEN / 64 && profile->seen[k]; k++) {
+		uint64_t bits = profile->seen[k][place];
+
+		if (!profile->weights)
+			count += (uint32_t)__builtin_popcountll(bits);
+		for (; profile->weights && bits; bits &= bits - 1)
+			count += profile->weights[k * 64 + (size_t)__builtin_ctzll(bits)];
+	}
 	return count;
+}
+
+void profile_init(struct profile *profile)
+{
+	links_init(&profile->index);
+	(void)vec_add(&profile->places);
+}
+
+void profile_done(struct profile *profile)
+{
+	vec_done(&profile->places);
+	links_done(&profile->index);
+	for (size_t i = 0; i < ARRAY_SIZE(profile->seen); i++)
+		free(profile->seen[i]);
+	free(profile->weights);
 }
 
 void profile_free(struct profile *profile)
 {
 	if (!profile)
 		return;
-	vec_done(&profile->places);
-	map_done(&profile->index);
-	free(profile->seen);
-	free(profile->weights);
+	profile_done(profile);
 	free(profile);
 }
 

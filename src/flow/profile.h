@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "flow/links.h"
 #include "flow/session.h"
 
 #define PROFILE_GROUPS 3 /* two that are compared, and the rest */
@@ -16,11 +17,10 @@
 
 struct profile_figures {
 	uint64_t calls;
-	uint64_t ticks;      /* inside, callees included; calls inside calls of the same place count once */
 	uint64_t self_ticks; /* callees left out */
 	uint64_t wait_ticks; /* of sessions that had their last operation here */
 	uint64_t waits;
-	uint64_t max_ticks;
+	uint64_t max_ticks; /* of a call, callees included */
 };
 
 struct profile_place {
@@ -29,16 +29,18 @@ struct profile_place {
 	uint32_t depth;
 	uint32_t first_child, last_child, next; /* in the order in which they were met */
 	bool is_dispatcher;
-	uint32_t last_bit; /* in profile.seen, plus 1: of the session that came here last */
 	struct profile_figures group[PROFILE_GROUPS];
 };
 
 struct profile {
 	const struct flow_trace *trace;
 	VEC(struct profile_place) places; /* [0] is the bottom of all stacks */
-	struct map index;                 /* parent and function -> place */
-	/* Which of the first sessions of each group were at a place: PROFILE_SEEN bits for each of the two that are compared. */
-	uint64_t *seen;
+	struct links index;               /* parent and function -> place */
+	/*
+	 * Which of the first sessions of each group were at a place: a row of words by place for every 64 sessions, so that what one
+	 * session does stays close together. The first half of the rows is group 0's; a row is NULL when it has no sessions.
+	 */
+	uint64_t *seen[2 * PROFILE_SEEN / 64];
 	size_t seen_room;      /* places */
 	uint32_t looked_at[2]; /* sessions of the groups that have a bit */
 	uint32_t *weights;     /* sessions that a bit stands for; NULL: one each */
@@ -53,6 +55,9 @@ struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group
 /* The same, and which sessions of the groups 0 and 1 were at which place. */
 struct profile *profile_new_seen(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
 void profile_free(struct profile *profile);
+/* One without places, to be filled by hand. */
+void profile_init(struct profile *profile);
+void profile_done(struct profile *profile);
 
 static inline void profile_freep(struct profile **profile)
 {

@@ -153,9 +153,8 @@ static void watch(struct watcher *w, size_t thread)
 	struct flow_event event;
 	bool begun = false;
 
-	w->profile.index = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), 0);
+	profile_init(&w->profile);
 	w->profile.trace = w->trace;
-	(void)vec_add(&w->profile.places);
 	flow_cursor_begin(&cursor, w->trace, thread);
 	while (flow_cursor_next(&cursor, &event)) {
 		if (event.ticks > w->end)
@@ -268,8 +267,7 @@ int spent_find(const struct flow_trace *trace, const struct spent_question *q, s
 	if (place)
 		conclude(&w, &served, place, inside, ret_spent);
 	profile_sums_done(&sums);
-	vec_done(&w.profile.places);
-	map_done(&w.profile.index);
+	profile_done(&w.profile);
 	return place ? 0
 		     : why_set(why, -ENODATA, "no function of thread %u has most of that time",
 			       trace->threads[served.thread].tid);

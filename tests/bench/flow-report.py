@@ -50,12 +50,13 @@ def record(build, servers, room, events):
     with open(f'{room}/load.lua', 'w', encoding='ascii') as f:
         f.write(LOAD)
     with study.Recorded(build, room, 'nginx', server(servers, room, port), port) as recorded:
+        load = subprocess.Popen(['wrk', '-t1', '-c8', '-d120s', '-s', f'{room}/load.lua', f'http://127.0.0.1:{port}/index.html'],
+                                stdout=subprocess.DEVNULL)
         # Somewhat more than four bytes an event.
-        for _ in range(120):
-            if os.path.getsize(recorded.trace) >= events * 4.4:
-                break
-            subprocess.run(['wrk', '-t1', '-c8', '-d1s', '-s', f'{room}/load.lua', f'http://127.0.0.1:{port}/index.html'],
-                           check=True, stdout=subprocess.DEVNULL)
+        while load.poll() is None and os.path.getsize(recorded.trace) < events * 4.3:
+            time.sleep(0.01)
+        load.send_signal(signal.SIGINT)
+        load.wait(30)
     return recorded.trace
 
 
