@@ -94,7 +94,7 @@ def cpu(command):
 def anonymous(command):
     """Memory that is not the file's, in MB, at its most."""
     most = 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None:
             try:
                 with open(f'/proc/{process.pid}/status', encoding='utf-8') as f:
