@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest flow compare: where two groups of sessions part. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/parse.h"
 #include "cmd/command.h"
@@ -74,6 +75,10 @@ static int label(const struct config *config, const struct flow_sessions *sessio
 		for (unsigned i = 0; i < 2; i++)
 			if (parse_u64(config->what.items[i], 1, UINT32_MAX, &numbers[i]) < 0) {
 				log_error("flow compare: '%s' is no session's number", config->what.items[i]);
+				return EXIT_USAGE;
+			} else if (numbers[i] > sessions->list.count) {
+				log_error("flow compare: there is no session %s (of %zu)", config->what.items[i],
+					  sessions->list.count);
 				return EXIT_USAGE;
 			}
 		snprintf(good, sizeof(good), "session == %llu", (unsigned long long)numbers[0]);
@@ -159,15 +164,24 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	_cleanup_(subject_done) struct subject s = {};
+	uint64_t number;
 	int r;
 
 	if (config->what.count > 2 || (config->what.count && (config->good || config->bad))) {
 		log_error("flow compare: either two traces, or a trace and two sessions, or --good and --bad");
 		return EXIT_USAGE;
 	}
+	if (config->what.count == 1 && parse_u64(config->what.items[0], 0, UINT64_MAX, &number) == 0 &&
+	    access(config->what.items[0], F_OK) < 0) {
+		log_error("flow compare: session %s with which? Two numbers are wanted, or another trace",
+			  config->what.items[0]);
+		return EXIT_USAGE;
+	}
 	r = flow_view_open(config->trace, &s.trace[0]);
 	if (r == EXIT_DONE)
 		r = flow_view_split(&config->split, s.trace[0], &s.sessions[0]);
+	if (r == EXIT_DONE)
+		flow_view_tell_none(s.sessions[0]);
 	if (r == EXIT_DONE)
 		r = config->what.count == 1 ? compare_two_traces(config, &s) : compare_in_trace(config, &s);
 	if (r == EXIT_DONE)

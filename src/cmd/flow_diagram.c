@@ -141,6 +141,23 @@ static void write_sequence(struct drawing *d, const struct sequence *sequence)
 			 (unsigned long long)sequence->folded);
 }
 
+/* What is not called cannot be boxed: its caller is. */
+static uint32_t marked_place(const struct comparison *c, const struct divergence *where)
+{
+	return where->kind == DIVERGENCE_MISSING ? c->profile->places.items[where->place].parent : where->place;
+}
+
+static const char *mark_of(const struct divergence *where, struct buf *text)
+{
+	if (!where)
+		return NULL;
+	if (where->kind == DIVERGENCE_MISSING)
+		buf_add_format(text, "divergence: %s is not called", where->function);
+	else
+		buf_add_text(text, where->kind == DIVERGENCE_SLOWER ? "divergence: slower" : "divergence: extra");
+	return buf_text(text);
+}
+
 static int draw_sequence(struct drawing *d)
 {
 	const struct divergence *where = d->comparison && d->comparison->all.count ? d->comparison->all.items : NULL;
@@ -153,8 +170,8 @@ static int draw_sequence(struct drawing *d)
 			     : page               ? PAGE_LINES
 						  : 0,
 		.max_items = page ? PAGE_ITEMS : 0,
-		.mark = where ? where->kind == DIVERGENCE_SLOWER ? "divergence: slower" : "divergence: extra" : NULL,
 	};
+	_cleanup_buf_ struct buf mark = BUF_INIT(1024);
 	struct sequence sequence = {};
 	struct coarsen coarsen = {};
 	uint32_t session = 0;
@@ -163,8 +180,13 @@ static int draw_sequence(struct drawing *d)
 	if (r != EXIT_DONE)
 		return r;
 	coarsen_init(&coarsen, &d->config->coarsen, d->sessions);
+	coarsen_tell(&coarsen);
 	o.is_hidden = coarsen.is_hidden;
-	story = story_new(d->sessions, session, where ? d->comparison->profile : NULL, where ? where->place : 0);
+	o.mark = mark_of(where, &mark);
+	story = story_new(d->sessions, session, where ? d->comparison->profile : NULL,
+			  where ? marked_place(d->comparison, where) : 0);
+	if (where && where->kind == DIVERGENCE_SLOWER)
+		story_mark_long(story);
 	sequence.title = title_of(d, &d->sessions->list.items[session]);
 	sequence.note = d->comparison ? xstrdup(d->comparison->answer) : NULL;
 	story_draw(story, &o, &sequence);

@@ -273,7 +273,7 @@ static int run(const void *data)
 	int r;
 
 	if (config->perfetto + config->folded + config->dot + config->csv != 1) {
-		log_error("flow export: say which format: --perfetto, --folded, --dot or --csv");
+		log_error("flow export: one format is wanted: --perfetto, --folded, --dot or --csv");
 		return EXIT_USAGE;
 	}
 	r = flow_view_open(config->trace, &e.trace);

@@ -139,22 +139,23 @@ static int run(const void *data)
 	r = flow_view_open(config->trace, &trace);
 	if (r != EXIT_DONE)
 		return r;
+	r = flow_view_split(&config->split, trace, &sessions);
+	if (r != EXIT_DONE)
+		return r;
 	is_summary = trace->summarised && !config->classes && !config->rest;
 	if (output_open_columns(&config->output, &shape, is_summary ? summary_columns : NULL, &output, &why) < 0) {
 		log_error("flow sessions: %s", why.text);
 		return EXIT_USAGE;
 	}
-	r = flow_view_split(&config->split, trace, &sessions);
-	if (r != EXIT_DONE)
-		return output_close(output) < 0 ? EXIT_IO : r;
 	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
 	r = output_exit_code(output_close(output));
-	log_info(
-		"%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are of functions that "
-		"go from one to the next",
-		(unsigned long long)session_count(sessions), sessions->classes.count,
-		(unsigned long long)sessions->calls, (unsigned long long)sessions->rest_calls,
-		(unsigned long long)sessions->dispatch_calls);
+	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",
+		 (unsigned long long)session_count(sessions), sessions->classes.count,
+		 (unsigned long long)sessions->calls, (unsigned long long)sessions->rest_calls,
+		 (unsigned long long)sessions->dispatch_calls,
+		 sessions->demux->by == DEMUX_SIGNATURE ? "outside of those that fit --at"
+							: "of functions that go from one to the next");
+	flow_view_tell_none(sessions);
 	flow_view_close(trace);
 	return r;
 }

@@ -188,9 +188,13 @@ static int show(struct summary *m)
 	struct flow_sessions *s = m->s;
 
 	if (config->session > s->list.count || config->class > s->classes.count) {
-		log_error("flow summary: there are %zu sessions in %zu classes", s->list.count, s->classes.count);
+		log_error("flow summary: there is no %s %llu (of %zu)",
+			  config->session > s->list.count ? "session" : "class",
+			  (unsigned long long)(config->session > s->list.count ? config->session : config->class),
+			  config->session > s->list.count ? s->list.count : s->classes.count);
 		return EXIT_USAGE;
 	}
+	flow_view_tell_none(s);
 	if (config->session) {
 		show_session(m, &s->list.items[config->session - 1], NULL);
 		return EXIT_DONE;
@@ -224,6 +228,7 @@ static int run(const void *data)
 	m.s = sessions;
 	m.out = &out;
 	coarsen_init(&m.coarsen, &config->coarsen, sessions);
+	coarsen_tell(&m.coarsen);
 	forest_init(&m.coarse, trace->function_count);
 	forest_init(&m.folded, trace->function_count);
 	r = show(&m);

@@ -50,10 +50,10 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 	size_t count = 0;
 	int r;
 
-	if (parse_u64(what, 1, UINT32_MAX, &number) == 0) {
+	if (parse_u64(what, 0, UINT64_MAX, &number) == 0) {
 		for (size_t i = 0; i < sessions->list.count; i++)
 			ret_group_of[i] = sessions->list.items[i].session == number ? 0 : PROFILE_GROUPS;
-		return number <= sessions->list.count
+		return number && number <= sessions->list.count
 			       ? 0
 			       : why_set(why, -ENODATA, "there is no session %s (of %zu)", what, sessions->list.count);
 	}
@@ -65,6 +65,16 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 		count += ret_group_of[i] == 0;
 	}
 	return count ? 0 : why_set(why, -ENODATA, "no session fits (of %zu)", sessions->list.count);
+}
+
+void flow_view_tell_none(const struct flow_sessions *sessions)
+{
+	if (sessions->list.count)
+		return;
+	if (sessions->demux->by == DEMUX_SIGNATURE)
+		log_info("no call fits --at (nest flow info TRACE --functions lists what was called)");
+	else
+		log_info("the trace has no connections: --by thread or --at EXPR make sessions of something else");
 }
 
 void flow_view_close(const struct flow_trace *trace)

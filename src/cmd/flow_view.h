@@ -21,5 +21,7 @@ int flow_view_split(const struct split_options *options, const struct flow_trace
 /* Group 0 for the sessions that are meant (a number or an expression), PROFILE_GROUPS for the others; -EINVAL, -ENODATA. */
 int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of,
 		     struct why *why) _must_check_;
+/* What could be done, if there are no sessions. */
+void flow_view_tell_none(const struct flow_sessions *sessions);
 /* The line that every run ends with. */
 void flow_view_close(const struct flow_trace *trace);

@@ -455,6 +455,9 @@ int align_new(struct flow_sessions *proxy, struct flow_sessions *server, struct 
 	free(al.server_session);
 	vec_done(&al.at_proxy);
 	vec_done(&al.at_server);
+	if (!a->list.count && !a->connections)
+		return why_set(why, -ENODATA,
+			       "the program of the first trace made no connections: the proxy's is wanted first");
 	if (!a->list.count)
 		return why_set(why, -ENODATA,
 			       "no request is in both traces: %u of the %u connections of the first are in the second",

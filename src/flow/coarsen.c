@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/coarsen.h"
+#include "base/log.h"
 #include "base/text.h"
 
 const struct option_spec coarsen_option_table[] = {
@@ -120,6 +121,13 @@ void coarsen_init(struct coarsen *c, const struct coarsen_options *options, stru
 		hide_by_figures(c, sessions);
 	for (size_t i = 0; i < sessions->trace->function_count; i++)
 		c->hidden_count += c->is_hidden[i];
+}
+
+/* [0] is no function. */
+void coarsen_tell(const struct coarsen *c)
+{
+	if (c->options->only.count && c->hidden_count + 1 >= c->trace->function_count)
+		log_warn("no function fits --only (nest flow info TRACE --functions lists what was called)");
 }
 
 void coarsen_done(struct coarsen *c)

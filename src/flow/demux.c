@@ -408,7 +408,7 @@ static int take_signature(struct demux *demux, const struct demux_options *optio
 	int r;
 
 	if (options->key && !options->signature)
-		return why_set(why, -EINVAL, "a key needs a signature that it belongs to");
+		return why_set(why, -EINVAL, "a key (--key) needs a signature that it belongs to (--at)");
 	if (options->key) {
 		r = shape_find(&shape, options->key, &demux->key);
 		if (r < 0)

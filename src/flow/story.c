@@ -152,6 +152,20 @@ struct story *story_new(struct flow_sessions *s, uint32_t session, const struct 
 	return story;
 }
 
+void story_mark_long(struct story *story)
+{
+	uint64_t longest = 0, span = story->session->end_ticks - story->session->start_ticks;
+
+	vec_each(&story->calls, call)
+		if (call->is_marked)
+			longest = max_of(longest, call->end_ticks - call->start_ticks);
+	/* Where the time passes between calls, all of them are as good. */
+	if (longest < span / 10)
+		return;
+	vec_each(&story->calls, call)
+		call->is_marked &= call->end_ticks - call->start_ticks >= longest / 10;
+}
+
 void story_free(struct story *story)
 {
 	if (!story)

@@ -37,6 +37,8 @@ struct story {
 /* marked: a place of the comparison's profile that is to be marked, with that profile; NULL: none. */
 struct story *story_new(struct flow_sessions *sessions, uint32_t session, const struct profile *profile,
 			uint32_t marked);
+/* Of the marked calls only those stay marked that take the time, if calls do: a place may be passed in no time as well. */
+void story_mark_long(struct story *story);
 void story_free(struct story *story);
 
 static inline void story_freep(struct story **story)

@@ -53,8 +53,10 @@ static void place(const struct flame *f, struct layout *l)
 			below->used += spot->width;
 			spot->depth = below->depth + 1;
 		}
-		l->depth = max_of(l->depth, spot->depth);
-		l->hidden += spot->width < NARROW;
+		if (spot->width >= NARROW)
+			l->depth = max_of(l->depth, spot->depth);
+		else
+			l->hidden++;
 	}
 }
 
@@ -98,8 +100,11 @@ static void add_box(const struct flame *f, const struct layout *l, size_t i, str
 		buf_add_text(out, ", the others ");
 		add_value(f, box->before, out);
 	}
-	buf_add_format(out, ", %llu calls</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"",
-		       (unsigned long long)box->count, spot->x, y, spot->width, ROW - 1);
+	/* What goes from session to session is called for none of them. */
+	if (box->count)
+		buf_add_format(out, ", %llu call%s", (unsigned long long)box->count, box->count == 1 ? "" : "s");
+	buf_add_format(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"", spot->x, y,
+		       spot->width, ROW - 1);
 	add_color(f, box, out);
 	buf_add_text(out, "\"/>");
 	if (room >= 3) {

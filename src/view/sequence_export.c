@@ -24,7 +24,7 @@ static void add_label(struct buf *out, const struct sequence_item *item)
 		format_add_duration(out, (int64_t)item->ns);
 	}
 	if (item->folded)
-		buf_add_format(out, " (+%u calls)", item->folded);
+		buf_add_format(out, " (+%u call%s)", item->folded, item->folded == 1 ? "" : "s");
 }
 
 static void add_mermaid(const struct sequence_item *item, struct buf *out)
@@ -49,7 +49,7 @@ static void add_mermaid(const struct sequence_item *item, struct buf *out)
 		format_add_duration(out, (int64_t)item->ns);
 		break;
 	case SEQUENCE_BOX:
-		buf_add_text(out, "    rect rgb(255, 225, 220)\n    Note over L0: ");
+		buf_add_format(out, "    rect rgb(255, 225, 220)\n    Note over L%u: ", item->to);
 		add_plain(out, item->label ? item->label : "");
 		break;
 	default:

@@ -68,7 +68,7 @@ static void add_label(struct buf *out, const struct sequence_item *item)
 		buf_add_format(out, "%u × ", item->times);
 	xml_add_text(out, item->label ? item->label : "");
 	if (item->folded)
-		buf_add_format(out, " (+%u calls)", item->folded);
+		buf_add_format(out, " (+%u call%s)", item->folded, item->folded == 1 ? "" : "s");
 	if (item->ns) {
 		buf_add_text(out, "<tspan class=\"time\" dx=\"6\">");
 		format_add_duration(out, (int64_t)item->ns);
@@ -101,22 +101,27 @@ static void add_arrow(const struct picture *p, const struct sequence_item *item,
 	buf_add_text(p->out, "</text>\n");
 }
 
-/* Frames are drawn when they end; where they began is kept here. */
+/* A frame is as wide as what is in it; it is drawn when it ends, and where it began is kept here. */
 struct frame {
 	size_t row;
 	const struct sequence_item *item;
+	uint32_t first, last; /* life lines */
+	unsigned right;       /* end of the longest label */
 };
 
-static void add_frame(const struct picture *p, const struct frame *frame, size_t row)
+static void add_frame(const struct picture *p, const struct frame *frame, size_t row, unsigned level)
 {
 	bool box = frame->item->kind == SEQUENCE_BOX;
-	unsigned inset = min_of(frame->item->depth, 20u) * 3, top = y_of(frame->row) - ROW / 2 + 2;
+	unsigned inset = min_of(level, 8u) * 4, top = y_of(frame->row) - ROW / 2 + 2;
+	unsigned left = x_of(p, frame->first) - p->pitch / 2 + 2 + inset;
+	unsigned right = max_of(x_of(p, frame->last) + p->pitch / 2, frame->right + 8);
 
+	right = min_of(right, p->width - LEFT / 2) - inset;
 	buf_add_format(p->out,
 		       "<rect class=\"%s\" x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" rx=\"3\"/>"
 		       "<text class=\"%s-name\" x=\"%u\" y=\"%u\">",
-		       box ? "box" : "loop", LEFT / 2 + inset, top, p->width - LEFT - inset * 2, y_of(row) - top + 4,
-		       box ? "box" : "loop", LEFT / 2 + inset + 6, top + 13);
+		       box ? "box" : "loop", left, top, right - left, y_of(row) - top + 4, box ? "box" : "loop",
+		       left + 6, top + 13);
 	if (box) {
 		xml_add_text(p->out, frame->item->label ? frame->item->label : "");
 	} else {
@@ -128,6 +133,47 @@ static void add_frame(const struct picture *p, const struct frame *frame, size_t
 		}
 	}
 	buf_add_text(p->out, "</text>\n");
+}
+
+static unsigned label_end(const struct picture *p, const struct sequence_item *item)
+{
+	unsigned letters =
+		(unsigned)(item->label ? strlen(item->label) : 0) + (item->folded ? 14 : 0) + (item->ns ? 8 : 0);
+	unsigned begin = item->from == item->to ? x_of(p, item->from) + 22 : x_of(p, min_of(item->from, item->to)) + 8;
+
+	return item->kind == SEQUENCE_RETURN ? 0 : begin + letters * LETTER;
+}
+
+static void widen(struct frame *frame, uint32_t first, uint32_t last, unsigned right)
+{
+	frame->first = min_of(frame->first, first);
+	frame->last = max_of(frame->last, last);
+	frame->right = max_of(frame->right, right);
+}
+
+/* Those of one kind; boxes are filled, and drawn before everything else. */
+static void add_frames(const struct picture *p, enum sequence_kind kind)
+{
+	VEC(struct frame) open = {};
+
+	for (size_t i = 0; i < p->s->items.count; i++) {
+		const struct sequence_item *item = &p->s->items.items[i];
+
+		if (item->kind == SEQUENCE_LOOP || item->kind == SEQUENCE_BOX) {
+			vec_push(&open, (struct frame){.row = i, .item = item, .first = UINT32_MAX});
+		} else if ((item->kind == SEQUENCE_LOOP_END || item->kind == SEQUENCE_BOX_END) && open.count) {
+			struct frame frame = open.items[--open.count];
+
+			if (frame.item->kind == kind && frame.first != UINT32_MAX)
+				add_frame(p, &frame, i, (unsigned)open.count);
+			if (open.count)
+				widen(&open.items[open.count - 1], frame.first, frame.last, frame.right);
+		} else if (open.count && item->kind != SEQUENCE_GAP) {
+			widen(&open.items[open.count - 1], min_of(item->from, item->to), max_of(item->from, item->to),
+			      label_end(p, item));
+		}
+	}
+	vec_done(&open);
 }
 
 static void add_gap(const struct picture *p, const struct sequence_item *item, size_t row)
@@ -179,23 +225,14 @@ static void add_bars(const struct picture *p)
 
 static void add_items(const struct picture *p)
 {
-	VEC(struct frame) frames = {};
-
 	for (size_t i = 0; i < p->s->items.count; i++) {
 		const struct sequence_item *item = &p->s->items.items[i];
 
-		if (item->kind == SEQUENCE_BOX || item->kind == SEQUENCE_BOX_END)
-			continue;
-		if (item->kind == SEQUENCE_LOOP)
-			vec_push(&frames, (struct frame){i, item});
-		else if (item->kind == SEQUENCE_LOOP_END && frames.count)
-			add_frame(p, &frames.items[--frames.count], i);
-		else if (item->kind == SEQUENCE_GAP)
+		if (item->kind == SEQUENCE_GAP)
 			add_gap(p, item, i);
-		else
+		else if (item->kind == SEQUENCE_CALL || item->kind == SEQUENCE_RETURN || item->kind == SEQUENCE_VALUE)
 			add_arrow(p, item, i);
 	}
-	vec_done(&frames);
 }
 
 static const char *const style =
@@ -217,22 +254,6 @@ static const char *const style =
 	"d=\"M0 0L8 4L0 8z\" fill=\"#0a7d2c\"/></marker>"
 	"</defs>\n";
 
-/* Boxes are filled: they are drawn before everything else. */
-static void add_boxes(const struct picture *p)
-{
-	VEC(struct frame) frames = {};
-
-	for (size_t i = 0; i < p->s->items.count; i++) {
-		const struct sequence_item *item = &p->s->items.items[i];
-
-		if (item->kind == SEQUENCE_BOX)
-			vec_push(&frames, (struct frame){i, item});
-		else if (item->kind == SEQUENCE_BOX_END && frames.count)
-			add_frame(p, &frames.items[--frames.count], i);
-	}
-	vec_done(&frames);
-}
-
 void sequence_write_svg(const struct sequence *s, struct out *out)
 {
 	struct picture p = {.s = s, .out = &out->pending, .pitch = LINE_MIN};
@@ -250,13 +271,14 @@ void sequence_write_svg(const struct sequence *s, struct out *out)
 		       p.width, p.height, p.width, p.height);
 	buf_add_text(p.out, style);
 	buf_add_format(p.out, "<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n", p.width, p.height);
-	add_boxes(&p);
+	add_frames(&p, SEQUENCE_BOX);
 	if (s->title)
 		add_title(&p, s->title, 22, "title");
 	if (s->note)
 		add_title(&p, s->note, 42, "note");
 	add_life_lines(&p);
 	add_bars(&p);
+	add_frames(&p, SEQUENCE_LOOP);
 	add_items(&p);
 	buf_add_text(p.out, "</svg>");
 	out_end_line(out);

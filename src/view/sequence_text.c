@@ -103,7 +103,7 @@ static void add_label(struct buf *out, const struct sequence_item *item)
 		format_add_duration(out, (int64_t)item->ns);
 	}
 	if (item->folded)
-		buf_add_format(out, " (+%u calls inside)", item->folded);
+		buf_add_format(out, " (+%u call%s inside)", item->folded, item->folded == 1 ? "" : "s");
 }
 
 static void draw_item(struct canvas *c, const struct sequence_item *item)

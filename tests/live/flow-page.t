@@ -41,6 +41,13 @@ is "$got" true 'a click folds one call'
 page_try "$room/small.html" 'const h=document.getElementById("space").style.height;document.getElementById("larger").click();
 	return parseInt(document.getElementById("space").style.height) > parseInt(h)'
 is "$got" true 'zoom'
+page_try "$room/small.html" 'document.getElementById("unfold").click();
+	const ends=i=>[Math.min(x(from(i)),x(to(i))),Math.max(x(from(i)),x(to(i)))];
+	const call=rows.filter(i=>kind(i)===CALL).sort((p,q)=>ends(q)[1]-ends(q)[0]-ends(p)[1]+ends(p)[0])[0];
+	const edge=ends(call)[0]+50, box=rows.find(i=>kind(i)===BOX);
+	return [ends(call)[1]-ends(call)[0]>300, textAt(call,0)<edge, textAt(call,edge)>edge, textAt(call,edge)<ends(call)[1],
+		frameRight(box)-frameLeft(box)<width()-40]'
+is "$got" true,true,true,true,true 'a call that goes on to the left says its name; a frame is as wide as what is in it'
 page_try "$room/large.html" 'const a=performance.now();document.getElementById("unfold").click();const rows=+document.body.dataset.rows;
 	const v=document.getElementById("view");v.scrollTop=1e6;draw();const i=document.getElementById("search");i.value="inner_3";
 	i.dispatchEvent(new Event("input"));const took=performance.now()-a;
