@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "kernel/layout.h"
 
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"
@@ -17,6 +18,7 @@ struct types {
 	const char *first, *end; /* of the types */
 	const char *texts;
 	size_t texts_len; /* ends with a NUL */
+	VEC(const char *) starts;
 };
 
 /* What follows a type's first three words; -1 for a kind that nobody knows yet. */
@@ -72,18 +74,24 @@ static const struct btf_type *next_type(const struct types *types, const char **
 	return type;
 }
 
-static const struct btf_type *type_by_id(const struct types *types, uint32_t id)
+/* Where each type begins; number 0 is void and not in the list. */
+static void index_types(struct types *types)
 {
-	const struct btf_type *type = NULL;
 	const char *at = types->first;
 
-	/* Number 0 is void and not in the list. */
-	for (uint32_t i = 0; i < id; i++) {
-		type = next_type(types, &at);
-		if (!type)
-			return NULL;
-	}
-	return type;
+	do
+		vec_push(&types->starts, at);
+	while (next_type(types, &at));
+}
+
+static const struct btf_type *type_by_id(const struct types *types, uint32_t id)
+{
+	const char *at;
+
+	if (id == 0 || id > types->starts.count)
+		return NULL;
+	at = types->starts.items[id - 1];
+	return next_type(types, &at);
 }
 
 static const char *text_at(const struct types *types, uint32_t offset)
@@ -91,21 +99,46 @@ static const char *text_at(const struct types *types, uint32_t offset)
 	return offset < types->texts_len ? types->texts + offset : "";
 }
 
-static bool find_member(const struct types *types, const struct btf_type *type, const char *name, unsigned depth,
-			uint32_t *offset)
+/* What a member is made of, without the names that it goes by; of an array, an element. */
+static const struct btf_type *bare_type(const struct types *types, uint32_t id)
 {
+	const struct btf_type *type = type_by_id(types, id);
+
+	for (unsigned depth = 0; type && depth < DEPTH_MAX; depth++) {
+		if (btf_is_array(type))
+			type = type_by_id(types, btf_array(type)->type);
+		else if (btf_is_mod(type) || btf_is_typedef(type))
+			type = type_by_id(types, type->type);
+		else
+			return type;
+	}
+	return NULL;
+}
+
+static bool find_member(const struct types *types, const struct btf_type *type, const char *path, unsigned depth,
+			struct layout_question *place)
+{
+	size_t len = strcspn(path, ".");
+
 	if (!type || !btf_is_composite(type) || depth == DEPTH_MAX)
 		return false;
 	for (unsigned i = 0; i < btf_vlen(type); i++) {
 		const struct btf_member *member = &btf_members(type)[i];
 		const char *text = text_at(types, member->name_off);
-		uint32_t inner = *offset + btf_member_bit_offset(type, i) / 8;
+		struct layout_question inner = *place;
+		uint32_t bits = btf_member_bit_offset(type, i);
+		bool same = strncmp(text, path, len) == 0 && text[len] == '\0';
 
-		if (strcmp(text, name) == 0 ||
-		    (text[0] == '\0' && find_member(types, type_by_id(types, member->type), name, depth + 1, &inner))) {
-			*offset = inner;
-			return true;
+		inner.answer += bits / 8;
+		if (same && path[len] == '\0') {
+			inner.shift = (uint8_t)(bits % 8);
+			inner.width = (uint8_t)btf_member_bitfield_size(type, i);
+		} else if (!(same || text[0] == '\0') || !find_member(types, bare_type(types, member->type),
+								     same ? path + len + 1 : path, depth + 1, &inner)) {
+			continue;
 		}
+		*place = inner;
+		return true;
 	}
 	return false;
 }
@@ -114,22 +147,23 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 static bool answer(const struct types *types, const struct btf_type *type, uint32_t id,
 		   struct layout_question *question)
 {
-	uint32_t offset = 0;
+	struct layout_question place = *question;
 
 	if (question->answer != LAYOUT_NONE || (question->member ? !btf_is_struct(type) : !btf_is_func(type)) ||
 	    strcmp(text_at(types, type->name_off), question->type) != 0)
 		return false;
-	if (!question->member)
+	place.answer = 0;
+	if (!question->member || question->member[0] == '\0')
 		question->answer = id;
-	else if (find_member(types, type, question->member, 0, &offset))
-		question->answer = offset;
+	else if (find_member(types, type, question->member, 0, &place))
+		*question = place;
 	return question->answer != LAYOUT_NONE;
 }
 
 static int open_types(const void *bytes, size_t len, struct types *ret_types)
 {
 	const struct btf_header *header = bytes;
-	struct types types;
+	struct types types = {};
 	size_t room;
 
 	if (len < sizeof(*header) || header->magic != BTF_MAGIC || header->hdr_len < sizeof(*header) ||
@@ -150,23 +184,37 @@ static int open_types(const void *bytes, size_t len, struct types *ret_types)
 	return 0;
 }
 
+/* Types whose names begin otherwise than all that are asked about need not be looked at. */
+static void answer_all(const struct types *types, struct layout_question *questions, size_t count)
+{
+	bool first[UINT8_MAX + 1] = {};
+
+	for (size_t i = 0; i < count; i++) {
+		questions[i].answer = LAYOUT_NONE;
+		first[(uint8_t)questions[i].type[0]] = true;
+	}
+	for (uint32_t id = 1; id <= types->starts.count; id++) {
+		const struct btf_type *type = type_by_id(types, id);
+
+		if (!type || (!btf_is_struct(type) && !btf_is_func(type)) ||
+		    !first[(uint8_t)*text_at(types, type->name_off)])
+			continue;
+		for (size_t i = 0; i < count; i++)
+			(void)answer(types, type, id, &questions[i]);
+	}
+}
+
 int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count, struct why *why)
 {
-	const struct btf_type *type;
 	struct types types;
-	size_t left = count;
-	const char *at;
 
 	if (open_types(bytes, len, &types) < 0)
 		return why_set(why, -EBADMSG, "%s: not the type information of a kernel", TYPES_FILE);
+	index_types(&types);
+	answer_all(&types, questions, count);
+	vec_done(&types.starts);
 	for (size_t i = 0; i < count; i++)
-		questions[i].answer = LAYOUT_NONE;
-	at = types.first;
-	for (uint32_t id = 1; left > 0 && (type = next_type(&types, &at)); id++)
-		for (size_t i = 0; i < count && (btf_is_struct(type) || btf_is_func(type)); i++)
-			left -= answer(&types, type, id, &questions[i]);
-	for (size_t i = 0; i < count; i++)
-		if (questions[i].answer == LAYOUT_NONE)
+		if (questions[i].answer == LAYOUT_NONE && !questions[i].optional)
 			return why_set(why, -ENOENT, "the kernel has no %s%s%s", questions[i].type,
 				       questions[i].member ? "." : "", questions[i].member ?: "");
 	return 0;

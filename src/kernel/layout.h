@@ -12,8 +12,12 @@
 
 struct layout_question {
 	const char *type;   /* a structure; or a function, when there is no member */
-	const char *member; /* also inside structures and unions without a name */
-	uint32_t answer;    /* offset in bytes, or the function's number; LAYOUT_NONE: there is none */
+	const char *member; /* also inside structures and unions without a name; "a.b": inside the member a; "": none,
+			       the structure's number is asked for */
+	bool optional;      /* not every kernel has it */
+	uint32_t answer;    /* offset in bytes, or the number; LAYOUT_NONE: there is none */
+	uint8_t shift;      /* of a bit field: bits of that byte that come before it */
+	uint8_t width;      /* of a bit field: its bits; else 0 */
 };
 
 /* All of them, or -ENOENT and which one is missing; -EBADMSG for what is no type information. */

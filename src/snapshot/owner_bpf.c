@@ -8,9 +8,9 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <string.h>
 
+#include "kernel/insn.h"
 #include "kernel/layout.h"
 #include "snapshot/owner.h"
 
@@ -20,22 +20,6 @@
 struct owner_bpf {
 	int link_fd; /* which holds the program */
 };
-
-enum { R0, R1, R2, R3, R6 = 6, R7, R8, STACK = 10 };
-
-static struct bpf_insn step(unsigned code, unsigned to, unsigned from, int offset, int value)
-{
-	return (struct bpf_insn){(uint8_t)code, to & 0xf, from & 0xf, (int16_t)offset, value};
-}
-
-#define LOAD(size, to, from, offset)  step(BPF_LDX | BPF_MEM | (size), to, from, (int)(offset), 0)
-#define STORE(size, to, offset, from) step(BPF_STX | BPF_MEM | (size), to, from, offset, 0)
-#define COPY(to, from)                step(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
-#define SET(to, value)                step(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value)
-#define ADD(to, value)                step(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value)
-#define SKIP_IF_NULL(what, count)     step(BPF_JMP | BPF_JEQ | BPF_K, what, 0, count, 0)
-#define CALL(helper)                  step(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
-#define RETURN                        step(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
 /* What the program is given: struct bpf_iter__task_file, and at its beginning struct bpf_iter_meta. */
 #define CONTEXT_META 0

@@ -8,15 +8,14 @@
 
 #include "base/clock.h"
 #include "snapshot/scan.h"
-#include "snapshot/sock_watch.h"
-#include "snapshot/table_share.h"
+#include "snapshot/sock_fast.h"
+#include "snapshot/socket_share.h"
 #include "snapshot/worker.h"
 
-#define EXT(attr) (1u << ((attr)-1))
-#define EXT_TCP   (EXT(INET_DIAG_INFO) | EXT(INET_DIAG_SKMEMINFO) | EXT(INET_DIAG_CONG) | EXT(INET_DIAG_VEGASINFO))
-#define EXT_UDP   EXT(INET_DIAG_SKMEMINFO)
+#define EXT_TCP SOCK_ASK_TCP
+#define EXT_UDP SOCK_EXT(INET_DIAG_SKMEMINFO)
 /* Costs a fourteenth of a dump and is seldom looked at: not asked of very many. */
-#define EXT_SERVICE (EXT(INET_DIAG_TOS) | EXT(INET_DIAG_TCLASS))
+#define EXT_SERVICE (SOCK_EXT(INET_DIAG_TOS) | SOCK_EXT(INET_DIAG_TCLASS))
 #define ALL_STATES  ((1u << SOCKET_STATES) - 2)
 /* What reading a socket costs, about; and the share of a dump beyond which the rest is not worth a walk of its own. */
 #define SOCKET_NS     1300
@@ -30,7 +29,6 @@ static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL}
 struct part {
 	struct snapshot *snapshot;
 	struct socket_parse context;
-	struct snapshot_table sockets, tcps; /* of a divided dump: views of the tables */
 	uint16_t dividing_port;              /* 0: not divided */
 	bool second;                         /* of the two */
 	uint8_t ext;
@@ -43,6 +41,7 @@ struct part {
 struct state {
 	struct snapshot *other;         /* what the second thread works with; its tables stay empty */
 	VEC(struct sock_watch) watches; /* one a namespace */
+	struct sock_fast fast;
 };
 
 /*
@@ -167,44 +166,6 @@ static struct part part_of(struct snapshot *snapshot)
 	};
 }
 
-/* Parts that were moved have other numbers now. They were the last ones, so their sockets are most likely near the end. */
-static void follow_moved(struct snapshot_table *sockets, size_t from, const struct table_move *move)
-{
-	size_t left = move->count;
-
-	for (size_t i = sockets->count; left > 0 && i-- > from;) {
-		struct socket_record *socket = (struct socket_record *)sockets->items + i;
-
-		if (socket->tcp == SOCKET_NONE || socket->tcp < move->from)
-			continue;
-		socket->tcp = (uint32_t)(socket->tcp - move->from + move->to);
-		left--;
-	}
-}
-
-static int join_parts(struct snapshot *snapshot, const struct part *first, const struct part *second)
-{
-	struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type),
-			      *tcps = snapshot_table(snapshot, &tcp_type);
-	size_t from = sockets->count, parts = tcps->count;
-	struct table_move moved;
-	int r = first->result < 0 ? first->result : second->result;
-
-	if (r == 0)
-		r = table_share_end(sockets, &first->sockets, &second->sockets, &moved);
-	if (r == 0)
-		r = table_share_end(tcps, &first->tcps, &second->tcps, &moved);
-	if (r < 0) {
-		sockets->count = from;
-		tcps->count = parts;
-		return r;
-	}
-	follow_moved(sockets, from, &moved);
-	snapshot_each(second->snapshot, gap_type, const struct gap_record, gap)
-		snapshot_gap(snapshot, gap->lost, "%s", gap->why);
-	return 0;
-}
-
 /*
  * The port that divides the sockets so that both threads are ready at the same time: the second one may have something else
  * to do first. 0 when dividing, which makes both walk through the whole table of the kernel, does not pay.
@@ -231,37 +192,73 @@ static uint16_t dividing_port(struct snapshot *snapshot, uint64_t expected)
 static int collect_divided(struct snapshot *snapshot, const struct part *whole, size_t expected)
 {
 	struct state *state = snapshot_state(snapshot);
-	struct table_share socket_share, tcp_share;
+	struct socket_share share;
 	struct part parts[2];
+	int r;
 
 	if (!state->other)
 		state->other = snapshot_new();
 	snapshot_clear(state->other);
 	state->other->netns = snapshot->netns;
 	state->other->source = snapshot->source;
-	table_share_begin(&socket_share, whole->context.sockets, expected);
-	table_share_begin(&tcp_share, whole->context.tcps, expected);
+	socket_share_begin(&share, &whole->context, expected);
 	for (unsigned i = 0; i < 2; i++) {
 		parts[i] = *whole;
 		parts[i].snapshot = i ? state->other : snapshot;
 		parts[i].second = i;
-		parts[i].sockets = table_share_view(&socket_share, whole->context.sockets);
-		parts[i].tcps = table_share_view(&tcp_share, whole->context.tcps);
-		parts[i].context.sockets = &parts[i].sockets;
-		parts[i].context.tcps = &parts[i].tcps;
+		parts[i].context = share.sides[i].context;
 	}
 	worker_start(&parts[1].worker, ask_tcp, &parts[1], expected * SOCKET_NS / 2);
 	ask_tcp(&parts[0]);
 	worker_join(&parts[1].worker);
-	return join_parts(snapshot, &parts[0], &parts[1]);
+	r = parts[0].result < 0 ? parts[0].result : parts[1].result;
+	if (r == 0)
+		r = socket_share_end(&share);
+	if (r < 0)
+		return r;
+	snapshot_each(state->other, gap_type, const struct gap_record, gap)
+		snapshot_gap(snapshot, gap->lost, "%s", gap->why);
+	return 0;
 }
 
-static int collect_tcp(struct snapshot *snapshot, struct part *whole)
+/* Straight out of the kernel's table, where that can be done; then what is left. */
+static int collect_fast(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request,
+			size_t expected)
+{
+	struct state *state = snapshot_state(snapshot);
+	struct sock_fast_request wanted = {
+		.context = &whole->context,
+		.states = whole->states,
+		.expected = expected,
+		.with_tcp = request->active_only || snapshot_wants(snapshot, &tcp_type),
+	};
+	size_t sockets = whole->context.sockets->count, tcps = whole->context.tcps->count;
+	uint32_t states = whole->states;
+	int r;
+
+	if (request->no_bpf)
+		return -EOPNOTSUPP;
+	r = sock_fast_collect(&state->fast, snapshot, &wanted, &whole->why);
+	if (r < 0 || !wanted.rest)
+		return r;
+	whole->states = wanted.rest;
+	ask_tcp(whole);
+	whole->states = states;
+	if (whole->result < 0) {
+		whole->context.sockets->count = sockets;
+		whole->context.tcps->count = tcps;
+	}
+	return whole->result;
+}
+
+static int collect_tcp(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
 	uint64_t expected = count_tcp(snapshot);
 
 	if (expected >= WORKER_WORTH) {
 		whole->ext = EXT_TCP;
+		if (collect_fast(snapshot, whole, request, expected) == 0)
+			return 0;
 		whole->dividing_port = dividing_port(snapshot, expected);
 		/* Where dividing does not work out, one thread does it all. */
 		if (whole->dividing_port && collect_divided(snapshot, whole, expected) == 0)
@@ -287,7 +284,7 @@ static struct sock_watch *watch_of(struct state *state, uint32_t netns)
 }
 
 /* Those on which something happens: all are read when it is time, else the ones that are known, and the listeners. */
-static int collect_active(struct snapshot *snapshot, struct part *whole)
+static int collect_active(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
 	struct sock_watch *watch = watch_of(snapshot_state(snapshot), snapshot->netns);
 	size_t from = whole->context.sockets->count;
@@ -296,14 +293,14 @@ static int collect_active(struct snapshot *snapshot, struct part *whole)
 
 	if (sock_watch_due(watch)) {
 		whole->states = ACTIVE_STATES;
-		r = collect_tcp(snapshot, whole);
+		r = collect_tcp(snapshot, whole, request);
 		if (r < 0)
 			return r;
 		sock_watch_remember(watch, snapshot, from, EXT_TCP);
 		watch->ended_ns = clock_monotonic_ns();
 		watch->took_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began;
 	} else {
-		r = sock_watch_again(watch, snapshot, &whole->context, &whole->why);
+		r = sock_ask(&watch->active, snapshot, &whole->context, &whole->why);
 		if (r < 0)
 			return r;
 		whole->states = 1u << SOCKET_LISTEN;
@@ -321,9 +318,9 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 
 	snapshot->sockets_boot_ns = clock_ns(CLOCK_BOOTTIME);
 	if (request->active_only && request->repeated)
-		r = collect_active(snapshot, &whole);
+		r = collect_active(snapshot, &whole, request);
 	else
-		r = collect_tcp(snapshot, &whole);
+		r = collect_tcp(snapshot, &whole, request);
 	if (r == 0) {
 		ask_udp(&whole);
 		r = whole.result;
@@ -340,6 +337,7 @@ static void release(void *data)
 	vec_each(&state->watches, watch)
 		vec_done(&watch->active);
 	vec_done(&state->watches);
+	sock_fast_done(&state->fast);
 }
 
 static const struct snapshot_source sock_diag_source = {

@@ -6,10 +6,7 @@
  */
 #pragma once
 
-#include <linux/inet_diag.h>
-
-#include "base/vec.h"
-#include "snapshot/socket.h"
+#include "snapshot/sock_ask.h"
 
 /* Something moved on a connection within this time, or it is idle. */
 #define SOCK_ACTIVE_NS (2 * UINT64_C(1000000000))
@@ -18,7 +15,7 @@ struct sock_watch {
 	uint32_t netns;
 	uint64_t ended_ns; /* of the last full reading, CLOCK_MONOTONIC */
 	uint64_t took_ns;  /* of processor time, both threads' where it was divided */
-	VEC(struct inet_diag_req_v2) active;
+	struct sock_questions active;
 };
 
 bool socket_is_active(const struct socket_record *socket, const struct tcp_record *tcp);
@@ -27,9 +24,3 @@ bool socket_is_active(const struct socket_record *socket, const struct tcp_recor
 bool sock_watch_due(const struct sock_watch *watch);
 /* After a full reading that added the sockets from index `from` on: keeps the active ones. ext: what to ask about them. */
 void sock_watch_remember(struct sock_watch *watch, struct snapshot *snapshot, size_t from, uint8_t ext);
-/* Asks about the active ones again. Those that have gone are forgotten. */
-int sock_watch_again(struct sock_watch *watch, struct snapshot *snapshot, struct socket_parse *context,
-		     struct why *why) _must_check_;
-
-/* What to ask for a socket alone. */
-struct inet_diag_req_v2 sock_watch_question(const struct socket_record *socket, uint8_t ext);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The field tables of sockets, and the parser of the kernel's answers. */
-#include <linux/inet_diag.h>
-#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "snapshot/socket.h"
+#include "snapshot/socket_answer.h"
 
 static const struct enum_name timer_names[] = {
 	{SOCKET_TIMER_OFF, "off", "no timer runs"},
@@ -152,19 +150,6 @@ static const struct field tcp_fields[] = {
 #undef T
 RECORD_TYPE(tcp_type, "tcp", struct tcp_record, tcp_fields, "what TCP knows about a connection");
 
-/* The kernel's struct tcp_info has grown at its end since the header that this is built with. */
-struct tcp_info_wire {
-	struct tcp_info base;
-	uint32_t rcv_wnd;
-	uint32_t rehash;
-	uint16_t total_rto;
-	uint16_t total_rto_recoveries;
-	uint32_t total_rto_time;
-};
-/* Where Linux 5.15 ended. A header of that age or later has exactly this much, or the later members by their own names.
- */
-#define TCP_INFO_BASE (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
-
 /* "Infinite" of the kernel: no loss has set a threshold yet. */
 #define SSTHRESH_NONE 0x7fffffffu
 
@@ -253,6 +238,15 @@ static void fill_later(struct tcp_record *tcp, const uint8_t *bytes, size_t n)
 	tcp->total_rto_ns = later.total_rto_time * NSEC_PER_MSEC;
 }
 
+static void fill_bbr(struct tcp_record *tcp, const struct tcp_bbr_info *bbr)
+{
+	tcp->bbr_bw = (uint64_t)bbr->bbr_bw_hi << 32 | bbr->bbr_bw_lo;
+	if (bbr->bbr_min_rtt != UINT32_MAX)
+		tcp->bbr_min_rtt_ns = bbr->bbr_min_rtt * NSEC_PER_USEC;
+	tcp->bbr_pacing_gain = bbr->bbr_pacing_gain / 256.0;
+	tcp->bbr_cwnd_gain = bbr->bbr_cwnd_gain / 256.0;
+}
+
 static void fill_congestion(struct tcp_record *tcp, const struct nlattr **attrs)
 {
 	struct tcp_bbr_info bbr;
@@ -260,46 +254,47 @@ static void fill_congestion(struct tcp_record *tcp, const struct nlattr **attrs)
 	struct tcpvegas_info vegas;
 
 	nl_get_chars(attrs[INET_DIAG_CONG], tcp->cc, sizeof(tcp->cc));
-	if (nl_get_bytes(attrs[INET_DIAG_BBRINFO], &bbr, sizeof(bbr)) == sizeof(bbr)) {
-		tcp->bbr_bw = (uint64_t)bbr.bbr_bw_hi << 32 | bbr.bbr_bw_lo;
-		if (bbr.bbr_min_rtt != UINT32_MAX)
-			tcp->bbr_min_rtt_ns = bbr.bbr_min_rtt * NSEC_PER_USEC;
-		tcp->bbr_pacing_gain = bbr.bbr_pacing_gain / 256.0;
-		tcp->bbr_cwnd_gain = bbr.bbr_cwnd_gain / 256.0;
-	}
+	if (nl_get_bytes(attrs[INET_DIAG_BBRINFO], &bbr, sizeof(bbr)) == sizeof(bbr))
+		fill_bbr(tcp, &bbr);
 	if (nl_get_bytes(attrs[INET_DIAG_DCTCPINFO], &dctcp, sizeof(dctcp)) == sizeof(dctcp) && dctcp.dctcp_enabled)
 		tcp->dctcp_alpha = dctcp.dctcp_alpha / 1024.0;
 	if (nl_get_bytes(attrs[INET_DIAG_VEGASINFO], &vegas, sizeof(vegas)) == sizeof(vegas) && vegas.tcpv_enabled)
 		tcp->vegas_rtt_ns = vegas.tcpv_rtt * NSEC_PER_USEC;
 }
 
-static void parse_tcp(const struct socket_parse *context, struct socket_record *socket, const struct nlattr **attrs)
+/* n bytes of struct tcp_info_wire. NULL when the socket has no second part. */
+static struct tcp_record *add_tcp(const struct socket_parse *context, struct socket_record *socket,
+				  const struct tcp_info_wire *info, size_t n)
 {
-	_Alignas(8) uint8_t bytes[sizeof(struct tcp_info_wire)];
-	size_t n = nl_get_bytes(attrs[INET_DIAG_INFO], bytes, sizeof(bytes));
 	struct tcp_record *tcp;
 
 	/* A listener's figures are those of its queue, which the socket already has. */
 	if (n < TCP_INFO_BASE || socket->state == SOCKET_LISTEN)
-		return;
+		return NULL;
 	tcp = table_add(context->tcps);
 	if (!tcp)
-		return;
+		return NULL;
 	socket->tcp = (uint32_t)(context->tcps->count - 1);
 	tcp->tcp_cookie = socket->cookie;
-	fill_start(tcp, (const struct tcp_info *)bytes);
-	fill_counters(tcp, (const struct tcp_info *)bytes);
-	fill_later(tcp, bytes, n);
-	fill_congestion(tcp, attrs);
+	fill_start(tcp, &info->base);
+	fill_counters(tcp, &info->base);
+	fill_later(tcp, (const uint8_t *)info, n);
+	return tcp;
 }
 
-/* SK_MEMINFO_* of linux/sock_diag.h, in their order; each kernel has them all, later ones may have more. */
-static void parse_memory(struct socket_record *socket, const struct nlattr *attr)
+static void parse_tcp(const struct socket_parse *context, struct socket_record *socket, const struct nlattr **attrs)
 {
-	uint32_t mem[9];
+	struct tcp_info_wire info;
+	struct tcp_record *tcp =
+		add_tcp(context, socket, &info, nl_get_bytes(attrs[INET_DIAG_INFO], &info, sizeof(info)));
 
-	if (nl_get_bytes(attr, mem, sizeof(mem)) != sizeof(mem))
-		return;
+	if (tcp)
+		fill_congestion(tcp, attrs);
+}
+
+/* SK_MEMINFO_* in their order; each kernel has them all, later ones may have more. */
+static void fill_memory(struct socket_record *socket, const uint32_t mem[SOCKET_MEMORY_WORDS])
+{
 	socket->rmem_bytes = mem[0];
 	socket->rcvbuf = mem[1];
 	socket->wmem_bytes = mem[2];
@@ -309,6 +304,14 @@ static void parse_memory(struct socket_record *socket, const struct nlattr *attr
 	socket->option_bytes = mem[6];
 	socket->rx_backlog_bytes = mem[7];
 	socket->drops = mem[8];
+}
+
+static void parse_memory(struct socket_record *socket, const struct nlattr *attr)
+{
+	uint32_t mem[SOCKET_MEMORY_WORDS];
+
+	if (nl_get_bytes(attr, mem, sizeof(mem)) == sizeof(mem))
+		fill_memory(socket, mem);
 }
 
 static void parse_address(uint8_t family, const uint32_t words[4], struct addr *addr)
@@ -349,6 +352,19 @@ static void parse_head(struct socket_record *socket, const struct inet_diag_msg 
 	socket->sendq_bytes = msg->idiag_wqueue;
 }
 
+static struct socket_record *add_socket(const struct snapshot *snapshot, const struct socket_parse *context)
+{
+	struct socket_record *socket = table_add(context->sockets);
+
+	if (!socket)
+		return NULL;
+	socket->netns = snapshot->netns;
+	socket->proto = context->proto;
+	socket->tcp = SOCKET_NONE;
+	socket->owner = SOCKET_NONE;
+	return socket;
+}
+
 void socket_parse_message(struct snapshot *snapshot, const struct nlmsghdr *message, void *context_data)
 {
 	const struct socket_parse *context = context_data;
@@ -358,14 +374,10 @@ void socket_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mess
 
 	if (nl_payload_len(message) < sizeof(*msg) || (msg->idiag_family != AF_INET && msg->idiag_family != AF_INET6))
 		return;
-	socket = table_add(context->sockets);
+	socket = add_socket(snapshot, context);
 	if (!socket)
 		return;
 	nl_attrs(message, sizeof(*msg), attrs, INET_DIAG_MAX);
-	socket->netns = snapshot->netns;
-	socket->proto = context->proto;
-	socket->tcp = SOCKET_NONE;
-	socket->owner = SOCKET_NONE;
 	nl_get_u8(attrs[INET_DIAG_PROTOCOL], &socket->proto);
 	parse_head(socket, msg);
 	parse_memory(socket, attrs[INET_DIAG_SKMEMINFO]);
@@ -376,6 +388,27 @@ void socket_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mess
 	nl_get_u8(attrs[INET_DIAG_SHUTDOWN], &socket->shutdown);
 	if (context->proto == IPPROTO_TCP)
 		parse_tcp(context, socket, attrs);
+}
+
+void socket_add_answer(const struct snapshot *snapshot, const struct socket_parse *context,
+		       const struct socket_answer *answer)
+{
+	struct socket_record *socket = add_socket(snapshot, context);
+	struct tcp_record *tcp;
+
+	if (!socket)
+		return;
+	parse_head(socket, &answer->msg);
+	fill_memory(socket, answer->memory);
+	socket->mark = answer->mark;
+	socket->cgroup_id = answer->cgroup_id;
+	socket->shutdown = answer->shutdown;
+	tcp = add_tcp(context, socket, &answer->info, answer->info_len);
+	if (!tcp)
+		return;
+	memcpy(tcp->cc, answer->cc, sizeof(tcp->cc));
+	if (answer->has_bbr)
+		fill_bbr(tcp, &answer->bbr);
 }
 
 const struct tcp_record *socket_tcp(const struct snapshot *snapshot, const struct socket_record *socket)

@@ -8,7 +8,7 @@
 #include "snapshot/neighbour.h"
 #include "snapshot/qdisc.h"
 #include "snapshot/route.h"
-#include "snapshot/sock_watch.h"
+#include "snapshot/sock_ask.h"
 #include "snapshot/tunnel.h"
 #include "view/json.h"
 
@@ -30,7 +30,7 @@ static void check_records(const struct snapshot *snapshot)
 
 		fuzz_require(!tcp || tcp->tcp_cookie == socket->cookie);
 		(void)socket_is_active(socket, tcp);
-		(void)sock_watch_question(socket, 0);
+		(void)sock_question(socket, 0);
 	}
 }
 

@@ -20,7 +20,7 @@
 #include "snapshot/neighbour.h"
 #include "snapshot/qdisc.h"
 #include "snapshot/route.h"
-#include "snapshot/sock_watch.h"
+#include "snapshot/sock_ask.h"
 #include "snapshot/socket.h"
 #include "snapshot/tunnel.h"
 #include "unit.h"
@@ -259,7 +259,7 @@ TEST(mapped_addresses_and_the_question_about_one_socket)
 	CHECK_EQ_UINT(parse_sockets(snapshot, m.bytes, m.header->nlmsg_len), 1);
 	addr_format(&((struct socket_record *)snapshot_first(snapshot, &socket_type))->laddr, text);
 	CHECK_EQ_TEXT(text, "10.0.0.1");
-	req = sock_watch_question(snapshot_first(snapshot, &socket_type), 5);
+	req = sock_question(snapshot_first(snapshot, &socket_type), 5);
 	CHECK_EQ_UINT(req.sdiag_family, AF_INET6);
 	CHECK_EQ_UINT(req.idiag_ext, 5);
 	CHECK_EQ_MEM(&req.id, &msg->id, sizeof(req.id));
@@ -267,7 +267,7 @@ TEST(mapped_addresses_and_the_question_about_one_socket)
 	build_socket(&m, 0);
 	snapshot_clear(snapshot);
 	CHECK_EQ_UINT(parse_sockets(snapshot, m.bytes, m.header->nlmsg_len), 1);
-	req = sock_watch_question(snapshot_first(snapshot, &socket_type), 0);
+	req = sock_question(snapshot_first(snapshot, &socket_type), 0);
 	CHECK_EQ_UINT(req.sdiag_family, AF_INET);
 	CHECK_EQ_MEM(&req.id, &((struct inet_diag_msg *)m.body)->id, sizeof(req.id));
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instructions of BPF programs that are put together while nest runs: where what libbpf does to load a program (13 ms) would take
+ * longer than what the program is for.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+
+#include "base/macros.h"
+
+/* R0 is what calls return, R1 to R5 are their arguments and do not survive them, R6 to R9 do. */
+enum { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, STACK };
+
+static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, int offset, int value)
+{
+	return (struct bpf_insn){(uint8_t)code, to & 0xf, from & 0xf, (int16_t)offset, value};
+}
+
+#define LOAD(size, to, from, offset)   insn(BPF_LDX | BPF_MEM | (size), to, from, (int)(offset), 0)
+#define STORE(size, to, offset, from)  insn(BPF_STX | BPF_MEM | (size), to, from, (int)(offset), 0)
+#define COPY(to, from)                 insn(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define SET(to, value)                 insn(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, (int)(value))
+#define ADD(to, value)                 insn(BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, (int)(value))
+#define CALCULATE(op, to, from)        insn(BPF_ALU64 | (op) | BPF_X, to, from, 0, 0)
+#define CALCULATE_BY(op, to, value)    insn(BPF_ALU64 | (op) | BPF_K, to, 0, 0, (int)(value))
+#define SKIP(count)                    insn(BPF_JMP | BPF_JA, 0, 0, count, 0)
+#define SKIP_IF(test, a, b, count)     insn(BPF_JMP | (test) | BPF_X, a, b, count, 0)
+#define SKIP_IF_BY(test, a, by, count) insn(BPF_JMP | (test) | BPF_K, a, 0, count, (int)(by))
+#define SKIP_IF_NULL(what, count)      SKIP_IF_BY(BPF_JEQ, what, 0, count)
+#define CALL(helper)                   insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
+#define RETURN                         insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+/* Takes two instructions: the address of a map's value (BPF_PSEUDO_MAP_VALUE) or of a function (BPF_PSEUDO_FUNC). */
+#define ADDRESS(kind, to, of)          insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)
