@@ -143,7 +143,9 @@ static int look_live(struct run *run)
 		return r;
 	run->request = (struct snapshot_request){
 		.namespaces = &namespaces,
-		.types = look->types,
+		.types = look->fewer_types && !output_uses(run->output, look->shape, look->fewer_part)
+				 ? look->fewer_types
+				 : look->types,
 		.no_bpf = look->options->no_bpf,
 		.repeated = look->interval_ns > 0,
 	};

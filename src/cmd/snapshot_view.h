@@ -27,6 +27,9 @@ struct look {
 	const struct output_options *output;
 	const struct shape *shape;
 	const struct record_type *const *types;
+	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
+	const struct record_type *const *fewer_types;
+	unsigned fewer_part;
 	uint64_t interval_ns; /* 0: a single look */
 	uint64_t count;       /* 0: without end */
 	/* Shows the records of a snapshot and returns how many were shown. */

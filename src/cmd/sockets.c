@@ -65,22 +65,29 @@ static const struct field holder_fields[] = {
 };
 RECORD_TYPE(holder_type, "holder", struct holder, holder_fields, "the process that holds a socket");
 
-static void find_holder(const struct snapshot *snapshot, const struct socket_record *socket, struct holder *holder)
-{
-	const struct owner_record *owner =
-		(const struct owner_record *)snapshot_first(snapshot, &owner_type) + socket->owner;
-	const struct process_record *process = process_find(snapshot, owner->pid);
+/* What is looked up for every socket; found once. */
+struct tables {
+	const struct snapshot *snapshot;
+	const struct owner_record *owners;
+	const struct process_record *process; /* the last one: neighbours often have the same */
+};
 
+static void find_holder(struct tables *tables, const struct socket_record *socket, struct holder *holder)
+{
+	const struct owner_record *owner = &tables->owners[socket->owner];
+
+	if (!tables->process || tables->process->pid != owner->pid)
+		tables->process = process_find(tables->snapshot, owner->pid);
 	memset(holder, 0, sizeof(*holder));
 	holder->pid = owner->pid;
 	holder->fd = owner->fd;
 	holder->owners = socket->owners;
-	if (!process)
+	if (!tables->process)
 		return;
-	memcpy(holder->comm, process->comm, sizeof(holder->comm));
-	holder->cgroup = process->cgroup;
-	holder->container = process->container;
-	holder->unit = process->unit;
+	memcpy(holder->comm, tables->process->comm, sizeof(holder->comm));
+	holder->cgroup = tables->process->cgroup;
+	holder->container = tables->process->container;
+	holder->unit = tables->process->unit;
 }
 
 static bool has_port(const struct port_list *ports, const struct socket_record *socket)
@@ -134,18 +141,22 @@ static bool leaves_through(const struct snapshot *snapshot, const struct socket_
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
 {
 	const struct config *config = context;
+	struct tables tables = {.snapshot = snapshot, .owners = snapshot_first(snapshot, &owner_type)};
+	const struct snapshot_table *tcps = snapshot_table(snapshot, &tcp_type);
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
 		struct holder holder;
-		struct record record = {.parts = {socket, socket_tcp(snapshot, socket), NULL}};
+		struct record record = {.parts = {socket, NULL, NULL}};
 
 		if (!wanted(config, socket) || (config->pid && !held_by(snapshot, socket, (uint32_t)config->pid)))
 			continue;
 		if (config->dev && !leaves_through(snapshot, socket, config->dev))
 			continue;
+		if (socket->tcp < tcps->count)
+			record.parts[1] = (const struct tcp_record *)tcps->items + socket->tcp;
 		if (socket->owner != SOCKET_NONE) {
-			find_holder(snapshot, socket, &holder);
+			find_holder(&tables, socket, &holder);
 			record.parts[2] = &holder;
 		}
 		if (config->cgroup && !(record.parts[2] && cgroup_path_is_below(holder.cgroup, config->cgroup)))
@@ -158,6 +169,7 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, &process_type, NULL};
+	static const struct record_type *const types_without_tcp[] = {&socket_type, &owner_type, &process_type, NULL};
 	static const struct record_type *const types_with_ways[] = {
 		&socket_type, &tcp_type, &owner_type, &process_type, &link_type, &destination_type, NULL};
 	static const char *const listener_columns[] = {"proto", "state", "backlog", "backlog_max",
@@ -172,6 +184,8 @@ static int run(const void *data)
 		.output = &output,
 		.shape = &shape,
 		.types = config->dev ? types_with_ways : types,
+		.fewer_types = config->dev ? NULL : types_without_tcp,
+		.fewer_part = 1,
 		.interval_ns = config->interval_ns,
 		.count = config->count,
 		.show = show,

@@ -31,4 +31,4 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 #define CALL(helper)                   insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
 #define RETURN                         insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 /* Takes two instructions: the address of a map's value (BPF_PSEUDO_MAP_VALUE) or of a function (BPF_PSEUDO_FUNC). */
-#define ADDRESS(kind, to, of)          insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)
+#define ADDRESS(kind, to, of) insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)

@@ -13,85 +13,75 @@
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"
 #define TYPES_MAX  ((size_t)256 << 20)
 #define DEPTH_MAX  8
+#define STRIDE     16
 
 struct types {
 	const char *first, *end; /* of the types */
 	const char *texts;
-	size_t texts_len; /* ends with a NUL */
-	VEC(const char *) starts;
+	size_t texts_len;         /* ends with a NUL */
+	VEC(const char *) starts; /* where every STRIDE-th type begins */
 };
 
-/* What follows a type's first three words; -1 for a kind that nobody knows yet. */
-static int64_t rest_size(const struct btf_type *type)
-{
-	size_t vlen = btf_vlen(type);
+/* What follows a type's first three words: so much, and so much for each of its parts. */
+static const struct {
+	uint8_t fixed, each;
+	bool known;
+} rests[BTF_KIND_ENUM64 + 1] = {
+	[BTF_KIND_INT] = {sizeof(uint32_t), 0, true},
+	[BTF_KIND_PTR] = {0, 0, true},
+	[BTF_KIND_ARRAY] = {sizeof(struct btf_array), 0, true},
+	[BTF_KIND_STRUCT] = {0, sizeof(struct btf_member), true},
+	[BTF_KIND_UNION] = {0, sizeof(struct btf_member), true},
+	[BTF_KIND_ENUM] = {0, sizeof(struct btf_enum), true},
+	[BTF_KIND_FWD] = {0, 0, true},
+	[BTF_KIND_TYPEDEF] = {0, 0, true},
+	[BTF_KIND_VOLATILE] = {0, 0, true},
+	[BTF_KIND_CONST] = {0, 0, true},
+	[BTF_KIND_RESTRICT] = {0, 0, true},
+	[BTF_KIND_FUNC] = {0, 0, true},
+	[BTF_KIND_FUNC_PROTO] = {0, sizeof(struct btf_param), true},
+	[BTF_KIND_VAR] = {sizeof(uint32_t), 0, true},
+	[BTF_KIND_DATASEC] = {0, sizeof(struct btf_var_secinfo), true},
+	[BTF_KIND_FLOAT] = {0, 0, true},
+	[BTF_KIND_DECL_TAG] = {sizeof(uint32_t), 0, true},
+	[BTF_KIND_TYPE_TAG] = {0, 0, true},
+	[BTF_KIND_ENUM64] = {0, sizeof(struct btf_enum64), true},
+};
 
-	switch (btf_kind(type)) {
-	case BTF_KIND_PTR:
-	case BTF_KIND_FWD:
-	case BTF_KIND_TYPEDEF:
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_CONST:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_FUNC:
-	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG:
-		return 0;
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return sizeof(uint32_t);
-	case BTF_KIND_ARRAY:
-		return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-		return (int64_t)(vlen * sizeof(struct btf_member));
-	case BTF_KIND_ENUM:
-		return (int64_t)(vlen * sizeof(struct btf_enum));
-	case BTF_KIND_ENUM64:
-		return (int64_t)(vlen * sizeof(struct btf_enum64));
-	case BTF_KIND_FUNC_PROTO:
-		return (int64_t)(vlen * sizeof(struct btf_param));
-	case BTF_KIND_DATASEC:
-		return (int64_t)(vlen * sizeof(struct btf_var_secinfo));
-	default:
-		return -1;
-	}
-}
-
-/* The type at *at, which moves on to the next; NULL at the end, or at something that is not whole. */
-static const struct btf_type *next_type(const struct types *types, const char **at)
+/* The type at *at, which moves on to the next; NULL at the end, or at something that is not whole, or of a kind that is new. */
+static inline const struct btf_type *next_type(const struct types *types, const char **at)
 {
 	const struct btf_type *type = (const struct btf_type *)*at;
-	int64_t rest;
+	size_t room = (size_t)(types->end - *at), size;
+	unsigned kind;
 
-	if (types->end - *at < (ptrdiff_t)sizeof(*type))
+	if (room < sizeof(*type))
 		return NULL;
-	rest = rest_size(type);
-	if (rest < 0 || types->end - *at - (ptrdiff_t)sizeof(*type) < rest)
+	kind = btf_kind(type);
+	if (kind >= ARRAY_SIZE(rests) || !rests[kind].known)
 		return NULL;
-	*at += sizeof(*type) + (size_t)rest;
+	size = sizeof(*type) + rests[kind].fixed + (size_t)btf_vlen(type) * rests[kind].each;
+	if (size > room)
+		return NULL;
+	*at += size;
 	return type;
 }
 
-/* Where each type begins; number 0 is void and not in the list. */
-static void index_types(struct types *types)
-{
-	const char *at = types->first;
-
-	do
-		vec_push(&types->starts, at);
-	while (next_type(types, &at));
-}
-
+/* Number 0 is void and not in the list. */
 static const struct btf_type *type_by_id(const struct types *types, uint32_t id)
 {
+	const struct btf_type *type = NULL;
 	const char *at;
 
-	if (id == 0 || id > types->starts.count)
+	if (id == 0 || (id - 1) / STRIDE >= types->starts.count)
 		return NULL;
-	at = types->starts.items[id - 1];
-	return next_type(types, &at);
+	at = types->starts.items[(id - 1) / STRIDE];
+	for (uint32_t i = (id - 1) / STRIDE * STRIDE; i < id; i++) {
+		type = next_type(types, &at);
+		if (!type)
+			return NULL;
+	}
+	return type;
 }
 
 static const char *text_at(const struct types *types, uint32_t offset)
@@ -133,8 +123,9 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 		if (same && path[len] == '\0') {
 			inner.shift = (uint8_t)(bits % 8);
 			inner.width = (uint8_t)btf_member_bitfield_size(type, i);
-		} else if (!(same || text[0] == '\0') || !find_member(types, bare_type(types, member->type),
-								     same ? path + len + 1 : path, depth + 1, &inner)) {
+		} else if (!(same || text[0] == '\0') ||
+			   !find_member(types, bare_type(types, member->type), same ? path + len + 1 : path, depth + 1,
+					&inner)) {
 			continue;
 		}
 		*place = inner;
@@ -143,21 +134,20 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 	return false;
 }
 
-/* Whether the question was about this type and is answered now. */
-static bool answer(const struct types *types, const struct btf_type *type, uint32_t id,
+/* Where the question is about this type. */
+static void answer(const struct types *types, const struct btf_type *type, uint32_t id,
 		   struct layout_question *question)
 {
 	struct layout_question place = *question;
 
 	if (question->answer != LAYOUT_NONE || (question->member ? !btf_is_struct(type) : !btf_is_func(type)) ||
 	    strcmp(text_at(types, type->name_off), question->type) != 0)
-		return false;
+		return;
 	place.answer = 0;
 	if (!question->member || question->member[0] == '\0')
 		question->answer = id;
 	else if (find_member(types, type, question->member, 0, &place))
 		*question = place;
-	return question->answer != LAYOUT_NONE;
 }
 
 static int open_types(const void *bytes, size_t len, struct types *ret_types)
@@ -184,24 +174,40 @@ static int open_types(const void *bytes, size_t len, struct types *ret_types)
 	return 0;
 }
 
-/* Types whose names begin otherwise than all that are asked about need not be looked at. */
-static void answer_all(const struct types *types, struct layout_question *questions, size_t count)
+/* Of the beginning of a name, for a table of names that are asked about. */
+static inline uint8_t mark_of(const char *text)
 {
-	bool first[UINT8_MAX + 1] = {};
+	return text[0] ? (uint8_t)(text[0] * 31 + text[1] * 7 + (text[1] ? text[2] : 0)) : 0;
+}
+
+struct candidate {
+	const struct btf_type *type;
+	uint32_t id;
+};
+
+/* All structures and functions whose names may be asked about, in one walk; what is inside of one is found in a second. */
+static void answer_all(struct types *types, struct layout_question *questions, size_t count)
+{
+	VEC(struct candidate) found = {};
+	bool marks[UINT8_MAX + 1] = {};
+	const struct btf_type *type;
+	const char *at = types->first;
 
 	for (size_t i = 0; i < count; i++) {
 		questions[i].answer = LAYOUT_NONE;
-		first[(uint8_t)questions[i].type[0]] = true;
+		marks[mark_of(questions[i].type)] = true;
 	}
-	for (uint32_t id = 1; id <= types->starts.count; id++) {
-		const struct btf_type *type = type_by_id(types, id);
-
-		if (!type || (!btf_is_struct(type) && !btf_is_func(type)) ||
-		    !first[(uint8_t)*text_at(types, type->name_off)])
-			continue;
+	vec_push(&types->starts, at);
+	for (uint32_t id = 1; (type = next_type(types, &at)); id++) {
+		if (id % STRIDE == 0)
+			vec_push(&types->starts, at);
+		if ((btf_is_struct(type) || btf_is_func(type)) && marks[mark_of(text_at(types, type->name_off))])
+			vec_push(&found, (struct candidate){type, id});
+	}
+	vec_each(&found, candidate)
 		for (size_t i = 0; i < count; i++)
-			(void)answer(types, type, id, &questions[i]);
-	}
+			answer(types, candidate->type, candidate->id, &questions[i]);
+	vec_done(&found);
 }
 
 int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count, struct why *why)
@@ -210,7 +216,6 @@ int layout_find_in(const void *bytes, size_t len, struct layout_question *questi
 
 	if (open_types(bytes, len, &types) < 0)
 		return why_set(why, -EBADMSG, "%s: not the type information of a kernel", TYPES_FILE);
-	index_types(&types);
 	answer_all(&types, questions, count);
 	vec_done(&types.starts);
 	for (size_t i = 0; i < count; i++)

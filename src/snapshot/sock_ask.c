@@ -48,7 +48,8 @@ void sock_ask_about(struct sock_questions *questions, const struct inet_diag_msg
 }
 
 /* How many of the answers the buffer holds; those that are errors mark their question as gone. */
-static size_t take_answers(struct sock_questions *questions, struct snapshot *snapshot, struct socket_parse *context, ssize_t n)
+static size_t take_answers(struct sock_questions *questions, struct snapshot *snapshot, struct socket_parse *context,
+			   ssize_t n)
 {
 	const struct nlmsghdr *message = (const void *)snapshot->message;
 	int left = (int)n;

@@ -21,7 +21,8 @@ enum { CHRONO_BUSY = 1, CHRONO_RWND, CHRONO_SNDBUF };
 #define USEC_PER_SEC     UINT64_C(1000000)
 
 /* Congestion controls that have nothing to tell beyond their name. */
-static const char *const plain_controls[] = {"reno", "cubic", "bic", "htcp", "highspeed", "hybla", "scalable", "lp", "cdg"};
+static const char *const plain_controls[] = {"reno",  "cubic",    "bic", "htcp", "highspeed",
+					     "hybla", "scalable", "lp",  "cdg"};
 
 struct source {
 	const struct sock_walk *walk;
@@ -75,7 +76,8 @@ bool sock_decode_is_whole(const struct sock_decode *decode, const uint8_t *recor
 	uint64_t bucket;
 
 	memcpy(&bucket, record, sizeof(bucket));
-	return (GET32(HASH) & (uint32_t)decode->walk->lanes[decode->lane].area->mask) == bucket && GET32(REFERENCES) != 0;
+	return (GET32(HASH) & (uint32_t)decode->walk->lanes[decode->lane].area->mask) == bucket &&
+	       GET32(REFERENCES) != 0;
 }
 
 uint8_t sock_decode_state(const struct sock_decode *decode, const uint8_t *record)
@@ -323,9 +325,8 @@ static void decode_bbr(const struct source *source, struct tcp_bbr_info *bbr)
 {
 	const uint8_t *private = source->record + source->walk->fields[WALK_CA_PRIVATE].at;
 	const struct walk_position *places = source->walk->places;
-	uint64_t bw = bits_at(private, &places[bits_at(private, &places[WALK_BBR_USE_LONG], 4) ? WALK_BBR_LONG_BW
-											       : WALK_BBR_BW],
-			      4);
+	uint64_t bw = bits_at(
+		private, &places[bits_at(private, &places[WALK_BBR_USE_LONG], 4) ? WALK_BBR_LONG_BW : WALK_BBR_BW], 4);
 
 	bw = bw * GET32(MSS_CACHE) * USEC_PER_SEC >> BBR_SCALE;
 	bbr->bbr_bw_lo = (uint32_t)bw;
@@ -345,8 +346,9 @@ static void decode_tcp(struct sock_decode *decode, const struct source *source, 
 	decode_counters(source, &answer->info.base);
 	answer->info_len = decode_later(decode, source, &answer->info);
 	memcpy(answer->cc, control->name, sizeof(answer->cc));
-	answer->has_bbr = control->bbr;
-	if (control->bbr)
+	/* The kernel asks the congestion control only until the connection is being taken down. */
+	answer->has_bbr = control->bbr && GET8(STATE) < SOCKET_TIME_WAIT;
+	if (answer->has_bbr)
 		decode_bbr(source, &answer->bbr);
 }
 

@@ -13,7 +13,8 @@
 #include "snapshot/worker.h"
 
 #define EXT_TCP SOCK_ASK_TCP
-#define EXT_UDP SOCK_EXT(INET_DIAG_SKMEMINFO)
+/* Of UDP, and of TCP where nobody wants the second part. */
+#define EXT_PLAIN SOCK_EXT(INET_DIAG_SKMEMINFO)
 /* Costs a fourteenth of a dump and is seldom looked at: not asked of very many. */
 #define EXT_SERVICE (SOCK_EXT(INET_DIAG_TOS) | SOCK_EXT(INET_DIAG_TCLASS))
 #define ALL_STATES  ((1u << SOCKET_STATES) - 2)
@@ -29,8 +30,8 @@ static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL}
 struct part {
 	struct snapshot *snapshot;
 	struct socket_parse context;
-	uint16_t dividing_port;              /* 0: not divided */
-	bool second;                         /* of the two */
+	uint16_t dividing_port; /* 0: not divided */
+	bool second;            /* of the two */
 	uint8_t ext;
 	uint32_t states;
 	int result;
@@ -123,7 +124,7 @@ static void ask_udp(struct part *part)
 	int r6;
 
 	part->context.proto = IPPROTO_UDP;
-	part->ext = EXT_UDP | EXT_SERVICE;
+	part->ext = EXT_PLAIN | EXT_SERVICE;
 	part->result = ask_family(part, AF_INET);
 	r6 = ask_family(part, AF_INET6);
 	/* A kernel without IPv6 has no such sockets: nothing is lost. */
@@ -151,8 +152,10 @@ static uint64_t count_tcp(struct snapshot *snapshot)
 	return waiting + allocated;
 }
 
-static struct part part_of(struct snapshot *snapshot)
+static struct part part_of(struct snapshot *snapshot, const struct snapshot_request *request)
 {
+	bool with_tcp = request->active_only || snapshot_wants(snapshot, &tcp_type);
+
 	return (struct part){
 		.snapshot = snapshot,
 		.context =
@@ -161,7 +164,7 @@ static struct part part_of(struct snapshot *snapshot)
 				.sockets = snapshot_table(snapshot, &socket_type),
 				.tcps = snapshot_table(snapshot, &tcp_type),
 			},
-		.ext = EXT_TCP | EXT_SERVICE,
+		.ext = (with_tcp ? EXT_TCP : EXT_PLAIN) | EXT_SERVICE,
 		.states = ALL_STATES,
 	};
 }
@@ -230,7 +233,7 @@ static int collect_fast(struct snapshot *snapshot, struct part *whole, const str
 		.context = &whole->context,
 		.states = whole->states,
 		.expected = expected,
-		.with_tcp = request->active_only || snapshot_wants(snapshot, &tcp_type),
+		.with_tcp = whole->ext & SOCK_EXT(INET_DIAG_INFO),
 	};
 	size_t sockets = whole->context.sockets->count, tcps = whole->context.tcps->count;
 	uint32_t states = whole->states;
@@ -256,7 +259,7 @@ static int collect_tcp(struct snapshot *snapshot, struct part *whole, const stru
 	uint64_t expected = count_tcp(snapshot);
 
 	if (expected >= WORKER_WORTH) {
-		whole->ext = EXT_TCP;
+		whole->ext &= (uint8_t)~EXT_SERVICE;
 		if (collect_fast(snapshot, whole, request, expected) == 0)
 			return 0;
 		whole->dividing_port = dividing_port(snapshot, expected);
@@ -313,7 +316,7 @@ static int collect_active(struct snapshot *snapshot, struct part *whole, const s
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct part whole = part_of(snapshot);
+	struct part whole = part_of(snapshot, request);
 	int r;
 
 	snapshot->sockets_boot_ns = clock_ns(CLOCK_BOOTTIME);

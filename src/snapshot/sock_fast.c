@@ -198,7 +198,8 @@ static bool agrees(const struct snapshot *kernel, const struct sample *sample)
 }
 
 /* Asks the kernel itself about some of what was computed. */
-static int check(struct sock_fast *fast, struct snapshot *snapshot, const struct lane lanes[WALK_LANES], struct why *why)
+static int check(struct sock_fast *fast, struct snapshot *snapshot, const struct lane lanes[WALK_LANES],
+		 struct why *why)
 {
 	struct socket_parse context = {.proto = IPPROTO_TCP};
 	struct sock_questions questions = {};

@@ -16,7 +16,7 @@
 #define GAP_MAX  24
 #define STEP_MAX (1 << 20)
 /* Waits to become a connection: no whole socket. */
-#define REQUEST  12
+#define REQUEST 12
 
 struct range {
 	uint32_t from, to; /* in the kernel's structure, multiples of 8 */
@@ -152,7 +152,7 @@ static int find_places(struct sock_walk *walk, struct plan *plan, struct why *wh
 	return 0;
 }
 
-#define AREA(member)      ((int)offsetof(struct walk_area, member))
+#define AREA(member) ((int)offsetof(struct walk_area, member))
 
 /* A program under construction. Forward jumps are set right when the place that they lead to is reached. */
 struct code {
@@ -253,7 +253,8 @@ static void put_cast(struct code *code, const struct plan *plan)
 {
 	if (plan->questions[CAST].answer != LAYOUT_NONE)
 		PUT(code, COPY(R1, R8), SET(R2, plan->questions[ARRAY].answer),
-		    insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int)plan->questions[CAST].answer), COPY(R7, R0));
+		    insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int)plan->questions[CAST].answer),
+		    COPY(R7, R0));
 }
 
 /* One step of the walk: a connection, or the next bucket. R7 is the node, R8 the connection, R9 its record. */
@@ -294,8 +295,8 @@ static void put_step(struct code *code, const struct sock_walk *walk, const stru
 	PUT(code, SET(R0, 0), RETURN);
 	land(code, waiting);
 	land(code, request);
-	PUT(code, SET(R2, 1), CALCULATE(BPF_LSH, R2, R1), LOAD(BPF_DW, R3, R6, AREA(others)),
-	    CALCULATE(BPF_OR, R3, R2), STORE(BPF_DW, R6, AREA(others), R3), SET(R0, 0), RETURN);
+	PUT(code, SET(R2, 1), CALCULATE(BPF_LSH, R2, R1), LOAD(BPF_DW, R3, R6, AREA(others)), CALCULATE(BPF_OR, R3, R2),
+	    STORE(BPF_DW, R6, AREA(others), R3), SET(R0, 0), RETURN);
 	land(code, full);
 	PUT(code, SET(R1, 1), STORE(BPF_DW, R6, AREA(full), R1), SET(R0, 1), RETURN);
 }
@@ -349,8 +350,8 @@ static int open_lane(struct sock_walk *walk, struct walk_lane *lane, const struc
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 	size_t size = sizeof(struct walk_area) + WALK_RECORDS * walk->record_size, page = (size_t)sysconf(_SC_PAGESIZE);
-	_cleanup_close_ int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "nest_sockets", sizeof(uint32_t), (uint32_t)size, 1,
-						 &options);
+	_cleanup_close_ int map =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nest_sockets", sizeof(uint32_t), (uint32_t)size, 1, &options);
 	void *area;
 
 	if (map < 0)

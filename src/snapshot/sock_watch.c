@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "base/clock.h"
 #include "snapshot/sock_watch.h"
+#include "base/clock.h"
 
 /* Full readings take at most this part of the time. */
 #define PAUSE_FACTOR 50

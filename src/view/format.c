@@ -60,8 +60,11 @@ void format_add_bytes(struct buf *out, int64_t bytes)
 		{1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"},
 	};
 
-	/* Up to here every byte counts: an MTU is 1500, not 1.50k. */
-	add_scaled(out, (double)bytes, scales, ARRAY_SIZE(scales));
+	/* Up to here every byte counts: an MTU is 1500, not 1.50k. Most of a table is zeros. */
+	if (bytes == 0)
+		buf_add(out, "0B", 2);
+	else
+		add_scaled(out, (double)bytes, scales, ARRAY_SIZE(scales));
 }
 
 void format_add_count(struct buf *out, int64_t count)

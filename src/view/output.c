@@ -183,6 +183,19 @@ bool output_record(struct output *output, const struct record *record)
 	return true;
 }
 
+bool output_uses(const struct output *output, const struct shape *shape, unsigned part)
+{
+	struct field_ref at = {};
+
+	vec_each(&output->view.columns, column)
+		if (column->ref.part == part)
+			return true;
+	while (output->where && shape_next(shape, &at))
+		if (at.part == part && expr_uses(output->where, at))
+			return true;
+	return false;
+}
+
 struct out *output_out(struct output *output)
 {
 	output->lent = true;

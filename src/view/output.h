@@ -43,6 +43,8 @@ int output_open_columns(const struct output_options *options, const struct shape
 bool output_record(struct output *output, const struct record *record);
 /* Whether the filter would let it through. */
 bool output_wants(const struct output *output, const struct record *record);
+/* Whether a column or the filter looks at this part of the records. */
+bool output_uses(const struct output *output, const struct shape *shape, unsigned part);
 /* Where text that is no table goes (histograms, trees). */
 struct out *output_out(struct output *output);
 /* Whether the format is a table for people, or all of every record is wanted. */

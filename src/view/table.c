@@ -99,7 +99,8 @@ static void add_cell(struct view *view, size_t column, const char *text, size_t 
 		text = buf_text(&state->cut);
 		n = state->cut.len;
 	}
-	wide = text_columns(text, n);
+	/* Numbers and addresses are as wide as they are long. */
+	wide = to_the_right(field) || field->kind == KIND_ADDR ? n : text_columns(text, n);
 	pad = wide < width ? width - wide : 0;
 	if (column)
 		buf_add_char(out, ' ');

@@ -8,7 +8,7 @@
 #include "snapshot/neighbour.h"
 #include "snapshot/qdisc.h"
 #include "snapshot/route.h"
-#include "snapshot/sock_ask.h"
+#include "snapshot/sock_watch.h"
 #include "snapshot/tunnel.h"
 #include "view/json.h"
 

@@ -118,7 +118,7 @@ static void take(struct snapshot *snapshot, const struct snapshot_request *reque
 
 TEST(all_of_many_are_there_once)
 {
-	static const struct record_type *const types[] = {&socket_type, &owner_type, NULL};
+	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, NULL};
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	pid_t pids[HOLDERS];
 	size_t all = 2 * HOLDERS * CONNECTIONS;
@@ -137,7 +137,7 @@ TEST(all_of_many_are_there_once)
 
 TEST(watching_shows_those_on_which_something_happens)
 {
-	static const struct record_type *const types[] = {&socket_type, &owner_type, NULL};
+	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, NULL};
 	static const struct snapshot_request request = {.types = types, .repeated = true, .active_only = true};
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	pid_t pids[HOLDERS];

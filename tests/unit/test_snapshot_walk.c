@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is read out of the kernel's table of connections, beside what the kernel's socket diagnosis tells about the same ones. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+
+#include "base/vec.h"
+#include "snapshot/sock_fast.h"
+#include "unit.h"
+
+#define PAIRS 40
+#define PORT  7311
+
+static void private_network(void)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	_cleanup_close_ int fd = -1;
+
+	if (unshare(CLONE_NEWNET) < 0)
+		SKIP("needs a network namespace of its own (root)");
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	REQUIRE(fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0);
+}
+
+struct pair {
+	int client, server;
+};
+
+static struct pair make_pair(int listener, const struct sockaddr_in6 *to, const char *control)
+{
+	struct pair pair = {.client = socket(to->sin6_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+
+	REQUIRE(pair.client >= 0);
+	REQUIRE(setsockopt(pair.client, IPPROTO_TCP, TCP_CONGESTION, control, (socklen_t)strlen(control)) == 0);
+	REQUIRE(connect(pair.client, (const struct sockaddr *)to, sizeof(*to)) == 0);
+	pair.server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	REQUIRE(pair.server >= 0);
+	return pair;
+}
+
+/* Connections of every kind that idles: of both families, with data on the way, half closed, with timers and options. */
+static void make_connections(struct pair pairs[PAIRS])
+{
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(PORT), .sin6_addr = in6addr_loopback};
+	struct sockaddr_in6 mapped = to;
+	int listener = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1, small = 4096;
+	static const char bytes[200000];
+
+	mapped.sin6_addr = (struct in6_addr){{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}};
+	to.sin6_addr = in6addr_any;
+	REQUIRE(bind(listener, (struct sockaddr *)&to, sizeof(to)) == 0 && listen(listener, 16) == 0);
+	to.sin6_addr = in6addr_loopback;
+	for (unsigned i = 0; i < PAIRS; i++) {
+		struct pair *pair = &pairs[i];
+
+		*pair = make_pair(listener, i % 3 ? &to : &mapped, i % 2 ? "cubic" : "reno");
+		if (i % 4 == 0)
+			REQUIRE(write(pair->client, bytes, 1000 + i) > 0);
+		if (i % 4 == 1) {
+			REQUIRE(write(pair->server, bytes, 70) > 0);
+			REQUIRE(recv(pair->client, (char[100]){}, 100, 0) > 0);
+		}
+		if (i % 5 == 2)
+			REQUIRE(setsockopt(pair->client, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)) == 0);
+		if (i % 7 == 3)
+			REQUIRE(setsockopt(pair->server, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)) == 0);
+		if (i % 8 == 5)
+			REQUIRE(setsockopt(pair->client, SOL_SOCKET, SO_MARK, &i, sizeof(i)) == 0);
+		if (i % 10 == 9)
+			REQUIRE(shutdown(pair->client, SHUT_WR) == 0);
+	}
+	/* A reader that reads nothing: the window closes, and the sender asks again and again. */
+	REQUIRE(setsockopt(pairs[0].client, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){.tv_usec = 100000},
+			   sizeof(struct timeval)) == 0);
+	for (unsigned i = 0; i < 100 && write(pairs[0].client, bytes, sizeof(bytes)) > 0; i++)
+		;
+}
+
+static const struct socket_record *find(const struct snapshot *snapshot, uint64_t cookie)
+{
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
+		if (socket->cookie == cookie)
+			return socket;
+	return NULL;
+}
+
+/* Times pass between the two looks, and a timer may have fired. */
+static bool moves(const struct field *field)
+{
+	static const char *const names[] = {"last_sent_ns", "last_received_ns", "last_ack_ns", "timer_ns",
+					    "tos",          "tclass",           "busy_ns",     "rwnd_limited_ns"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(field->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool near(uint64_t a, uint64_t b, uint64_t most)
+{
+	return a > b ? a - b <= most : b - a <= most;
+}
+
+static void compare(const struct record_type *type, const void *read, const void *told)
+{
+	for (uint32_t i = 0; i < type->field_count; i++) {
+		const struct field *field = &type->fields[i];
+		struct value a = field_get(field, read), b = field_get(field, told);
+
+		unit_note("%s.%s", type->name, field->name);
+		if (moves(field)) {
+			/* Both looks happen within seconds. */
+			if (a.class == VALUE_UINT && b.class == VALUE_UINT)
+				CHECK(near(a.uint, b.uint, UINT64_C(5000000000)));
+			continue;
+		}
+		CHECK_EQ_UINT(a.class, b.class);
+		if (a.class == VALUE_UINT)
+			CHECK_EQ_UINT(a.uint, b.uint);
+		else if (a.class == VALUE_TEXT)
+			CHECK(a.len == b.len && memcmp(a.text, b.text, a.len) == 0);
+		else if (a.class == VALUE_ADDR)
+			CHECK(memcmp(a.addr, b.addr, sizeof(*a.addr)) == 0);
+	}
+}
+
+static void look(struct sock_fast *fast, struct snapshot *snapshot, struct sock_fast_request *request)
+{
+	struct why why = {};
+	int r;
+
+	snapshot_clear(snapshot);
+	r = sock_fast_collect(fast, snapshot, request, &why);
+	if (r == -EPERM || r == -ENOENT)
+		SKIP("%s", why.text);
+	CHECK_OK(r);
+}
+
+TEST(what_is_read_is_what_the_kernel_tells)
+{
+	static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
+	_cleanup_snapshot_ struct snapshot *read = snapshot_new(), *told = snapshot_new();
+	struct socket_parse context = {.proto = IPPROTO_TCP};
+	struct sock_fast_request request = {
+		.context = &context, .states = (1u << SOCKET_STATES) - 2, .expected = 2 * PAIRS + 1, .with_tcp = true};
+	struct sock_fast fast = {};
+	struct pair pairs[PAIRS];
+	struct why why = {};
+	unsigned compared = 0, rest = 0;
+
+	private_network();
+	make_connections(pairs);
+	context.sockets = snapshot_table(read, &socket_type);
+	context.tcps = snapshot_table(read, &tcp_type);
+	/* At first none of them has a cookie: they are asked for one by one. The second time they are read. */
+	look(&fast, read, &request);
+	CHECK(context.sockets->count >= 2 * PAIRS - PAIRS / 10);
+	look(&fast, read, &request);
+	CHECK(request.rest & 1u << SOCKET_LISTEN);
+	REQUIRE(snapshot_take(told, &(struct snapshot_request){.types = types, .no_bpf = true}, &why) == 0);
+	snapshot_each(told, socket_type, struct socket_record, socket) {
+		const struct socket_record *same = find(read, socket->cookie);
+
+		unit_note("lport %u rport %u state %u", socket->lport, socket->rport, socket->state);
+		if (socket->proto != IPPROTO_TCP || request.rest & 1u << socket->state) {
+			CHECK(!same);
+			rest++;
+			continue;
+		}
+		REQUIRE(same);
+		socket->netns = same->netns; /* nobody told the first one where it is */
+		compare(&socket_type, same, socket);
+		REQUIRE(socket_tcp(read, same) && socket_tcp(told, socket));
+		compare(&tcp_type, socket_tcp(read, same), socket_tcp(told, socket));
+		compared++;
+	}
+	CHECK_EQ_UINT(compared, context.sockets->count);
+	CHECK_EQ_UINT(compared + rest, snapshot_table(told, &socket_type)->count);
+	CHECK(compared >= 2 * PAIRS - 2 * (PAIRS / 10));
+	sock_fast_done(&fast);
+}
