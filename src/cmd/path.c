@@ -11,6 +11,7 @@
 #include "cmd/run_until.h"
 #include "path/source.h"
 #include "record/expr.h"
+#include "tool/cgroups.h"
 
 #define C struct path_config
 static const struct option_spec options[] = {
@@ -180,8 +181,12 @@ static int attach(struct run *run)
 				      .by_tree = config->common.children || config->common.command.argc,
 				      .max_cpu = config->max_cpu,
 				      .buffer_bytes = config->common.buffer_bytes};
+	_cleanup_free_ char *cgroup = NULL;
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 
+	if (r == 0 && config->common.cgroup)
+		r = cgroups_find_directory(config->common.cgroup, &cgroup, &run->why);
+	wanted.cgroup = cgroup;
 	if (r == 0)
 		r = path_open(&wanted, &run->source, &run->why);
 	if (r == 0)

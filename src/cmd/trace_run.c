@@ -11,6 +11,7 @@
 #include "cmd/trace_run.h"
 #include "event/live.h"
 #include "path/settle.h"
+#include "tool/cgroups.h"
 #include "tool/keep.h"
 #include "tool/recorded.h"
 #include "tool/session.h"
@@ -153,8 +154,12 @@ static int attach(struct run *run)
 	const struct event_sink session = {.event = session_event, .group = session_group, .context = &run->session};
 	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
 	struct event_sink sink = path_settle_sink(&run->settle, &session);
-	int r = live_open(run->session.requests, run->session.count, &options, &run->live, &run->why);
+	_cleanup_free_ char *cgroup = NULL;
+	int r = run->options->cgroup ? cgroups_find_directory(run->options->cgroup, &cgroup, &run->why) : 0;
 
+	options.cgroup = cgroup;
+	if (r == 0)
+		r = live_open(run->session.requests, run->session.count, &options, &run->live, &run->why);
 	if (r == 0)
 		r = path_settle_begin(&run->settle, run->live, run->session.requests, run->session.count, &run->why);
 	if (r == 0)

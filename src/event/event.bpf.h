@@ -79,6 +79,14 @@ struct {
 	__type(value, __u8);
 } event_tree SEC(".maps") __weak;
 
+/* Control groups that are followed (cgroup_tree.bpf.c), by number. Sockets may outlive their owner's group, so they stay. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} event_cgroups SEC(".maps") __weak;
+
 /* What new groups begin with. */
 const volatile struct event_group event_no_group __weak = {};
 
@@ -402,9 +410,13 @@ static __always_inline void event_set_sock(const volatile struct event_config *c
 
 static __noinline __maybe_unused int event_filter(const volatile struct event_config *config, const char *event)
 {
-	__u32 pid = ((const struct event_head *)event)->pid;
+	const struct event_head *head = (const struct event_head *)event;
+	__u64 cgroup = head->cgroup_id;
+	__u32 pid = head->pid;
 
 	if (config->by_tree && !bpf_map_lookup_elem(&event_tree, &pid))
+		return 0;
+	if (config->by_cgroup && !bpf_map_lookup_elem(&event_cgroups, &cgroup))
 		return 0;
 	return event_matches(config, event);
 }
@@ -412,7 +424,7 @@ static __noinline __maybe_unused int event_filter(const volatile struct event_co
 /* A run without a filter does not even call it. */
 static __always_inline bool event_passes(const volatile struct event_config *config, const char *event)
 {
-	return (!config->by_tree && config->term_count == 0) || event_filter(config, event);
+	return (!config->by_tree && !config->by_cgroup && config->term_count == 0) || event_filter(config, event);
 }
 
 static __always_inline void event_send(void *event, __u64 size, struct event_losses *losses)

@@ -68,6 +68,8 @@ static __always_inline void event_clear_used(const volatile struct event_config 
 	*(__u64 *)(event + (config->value_offset & ~7u)) = 0;
 	if (config->by_tree)
 		((struct event_head *)event)->pid = 0;
+	if (config->by_cgroup)
+		((struct event_head *)event)->cgroup_id = 0;
 	for (__u32 i = 0; i < EVENT_KEY_WORDS; i++) {
 		if (i >= config->key_words)
 			break;

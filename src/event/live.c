@@ -51,6 +51,14 @@ static bool needs_tree(const struct live *live)
 	return false;
 }
 
+static bool needs_cgroups(const struct live *live)
+{
+	for (unsigned i = 0; i < live->count; i++)
+		if (live->requests[i].config.by_cgroup)
+			return true;
+	return false;
+}
+
 /* --- loading ------------------------------------------------------------------------------------------------------- */
 
 /* Maps of events that nobody asked for are not made; those without an event's name belong to all. */
@@ -63,6 +71,8 @@ static bool is_unwanted(const char *map, void *context)
 		return !needs_stacks(live);
 	if (strcmp(map, "event_tree") == 0)
 		return !needs_tree(live);
+	if (strcmp(map, "event_cgroups") == 0)
+		return !needs_cgroups(live);
 	registry_each(event, event) {
 		size_t n = strlen((*event)->bpf);
 
@@ -329,6 +339,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, sock_owner_roles, SOCK_OWNER_ROLES);
 	if (needs_tree(live))
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
+	if (needs_cgroups(live))
+		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_cgroup_role, 1);
 	for (unsigned i = 0; i < count; i++)
 		add_roles(live, i);
 	give_back_memory();
@@ -339,6 +351,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		r = share_state(live, why);
 	if (r == 0 && live->with_owner && !options->probe)
 		r = seed_owners(live, why);
+	if (r == 0 && options->cgroup)
+		r = live_cgroup_seed(live, options->cgroup, why);
 	if (r < 0)
 		return r;
 	*ret_live = take_ptr(live);

@@ -61,6 +61,9 @@ int live_open_object(struct live *live, struct why *why) _must_check_;
 /* A hook_program_fn; the reason is in live->why. */
 int live_attach(const struct event_hook *hook, const char *program, void *live);
 
+/* Of requests with by_cgroup: this group, those below it, and those that will be made there. */
+int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;
+
 /* Settles which hooks work; the object is that of the last attempt. */
 int live_probe(struct live *live, struct why *why) _must_check_;
 /* Whether a program is to be loaded in this attempt. */

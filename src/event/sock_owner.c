@@ -33,3 +33,9 @@ const struct event_role event_tree_role = {
 	.without = "processes that a followed one starts are not followed",
 	.hooks = {{.programs = {"event_tree_fork"}}},
 };
+
+const struct event_role event_cgroup_role = {
+	.name = "new control groups",
+	.without = "control groups that are made later are not followed",
+	.hooks = {{.programs = {"event_cgroup_made"}}},
+};

@@ -111,9 +111,21 @@ struct kernfs_node {
 	u64 id;
 };
 
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+/* The hierarchy; that of cgroup2 has the number 0. */
+struct cgroup_root {
+	int hierarchy_id;
+};
+
 struct cgroup {
+	struct cgroup_subsys_state self;
 	int level;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct css_set {

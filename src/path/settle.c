@@ -52,8 +52,8 @@ int path_settle_begin(struct path_settle *settle, struct live *live, const struc
 		void *address;
 		int r;
 
-		/* Whether a process is followed only the kernel knows. */
-		if (!requests[i].event->spills || requests[i].config.by_tree)
+		/* Whether a process or its group is followed only the kernel knows. */
+		if (!requests[i].event->spills || requests[i].config.by_tree || requests[i].config.by_cgroup)
 			continue;
 		r = live_variable(live, requests[i].event->spills, sizeof(uint32_t), &address);
 		if (r < 0)

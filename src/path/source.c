@@ -56,6 +56,7 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 	request->cheap = source->options.sample > 1 || source->options.max_cpu > 0;
 	request->config.needs = ~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK);
 	request->config.by_tree = source->options.by_tree;
+	request->config.by_cgroup = source->options.cgroup != NULL;
 	if (!source->options.where)
 		return 0;
 	shape = event_shape(direction->event);
@@ -78,8 +79,9 @@ static int share(struct path_source *source, struct why *why)
 	}
 	if (r == 0)
 		r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address);
+	/* What is finished here does not pass the kernel, which alone knows who is followed. */
 	if (r == 0)
-		*(uint32_t *)address = 1;
+		*(uint32_t *)address = !source->options.by_tree && !source->options.cgroup;
 	for (unsigned i = 0; r == 0 && i < source->count; i++) {
 		_cleanup_free_ char *name = xasprintf("%s_counts", source->directions[i].event->bpf);
 
@@ -92,7 +94,7 @@ static int share(struct path_source *source, struct why *why)
 int path_open(const struct path_options *options, struct path_source **ret_source, struct why *why)
 {
 	_cleanup_(path_closep) struct path_source *source = xzalloc(sizeof(*source));
-	struct live_options live = {.buffer_bytes = options->buffer_bytes};
+	struct live_options live = {.buffer_bytes = options->buffer_bytes, .cgroup = options->cgroup};
 	bool both = options->rx == options->tx;
 	int r = 0;
 

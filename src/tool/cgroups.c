@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
-#include <inttypes.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,13 +94,11 @@ const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id)
 	return known->path ? known : NULL;
 }
 
-int cgroups_list_below(const char *path, struct buf *list, struct why *why)
+int cgroups_find_directory(const char *path, char **ret_directory, struct why *why)
 {
 	const char *mount = unified_mount();
 	_cleanup_free_ char *full = NULL;
 	struct stat st;
-	FTSENT *entry;
-	FTS *tree;
 
 	if (!mount)
 		return why_set(why, -ENOENT, "-C: the unified hierarchy of control groups is not mounted");
@@ -110,12 +106,6 @@ int cgroups_list_below(const char *path, struct buf *list, struct why *why)
 							: xasprintf("%s%s%s", mount, path[0] == '/' ? "" : "/", path);
 	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
 		return why_set(why, -ENOENT, "-C: there is no control group %s", full);
-	tree = fts_open((char *[]){full, NULL}, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-	if (!tree)
-		return why_set(why, -errno, "-C: cannot read %s: %s", full, strerror(errno));
-	while ((entry = fts_read(tree)))
-		if (entry->fts_info == FTS_D)
-			buf_add_format(list, "%s%" PRIu64, list->len ? ", " : "", (uint64_t)entry->fts_statp->st_ino);
-	(void)fts_close(tree);
-	return list->over ? why_set(why, -E2BIG, "-C: too many control groups below %s", full) : 0;
+	*ret_directory = take_ptr(full);
+	return 0;
 }

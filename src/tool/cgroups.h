@@ -27,5 +27,5 @@ void cgroups_done(struct cgroups *cgroups);
 /* NULL when it is not known, or has gone before anybody asked. */
 const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id);
 
-/* The numbers of a group and all below it, separated by commas. path as in /proc/PID/cgroup, or in the file system. */
-int cgroups_list_below(const char *path, struct buf *list, struct why *why) _must_check_;
+/* The directory of a group; path as in /proc/PID/cgroup, or in the file system. */
+int cgroups_find_directory(const char *path, char **ret_directory, struct why *why) _must_check_;

@@ -110,17 +110,6 @@ static int add_recorded(const struct trace_options *options, struct buf *where, 
 	return 0;
 }
 
-static int add_cgroup(const char *path, struct buf *where, struct why *why)
-{
-	_cleanup_buf_ struct buf list = BUF_INIT(60000);
-	int r = cgroups_list_below(path, &list, why);
-
-	if (r < 0)
-		return r;
-	where_add(where, "cgroup_id in (%s)", buf_text(&list));
-	return 0;
-}
-
 /* Conditions on fields that not every event has. */
 static int add_special(const struct trace_options *options, const struct shape *shape, struct buf *where,
 		       struct why *why)
@@ -158,8 +147,12 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 		r = add_recorded(options, where, why);
 	else if (options->netns)
 		r = add_netns(options->netns, where, why);
-	if (r == 0 && options->cgroup && !options->input.file)
-		r = add_cgroup(options->cgroup, where, why);
+	/* The kernel knows which groups are in it, those of later included. */
+	if (r == 0 && options->cgroup && !options->input.file) {
+		_cleanup_free_ char *directory = NULL;
+
+		r = cgroups_find_directory(options->cgroup, &directory, why);
+	}
 	if (r == 0)
 		r = add_special(options, shape, where, why);
 	return r;

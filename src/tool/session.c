@@ -126,6 +126,9 @@ static int make_filter(struct session *session, unsigned request, struct why *wh
 	config->by_tree = session->options->children || session->options->command.argc > 0;
 	if (config->by_tree)
 		config->needs |= EVENT_NEED_OWNER;
+	config->by_cgroup = session->options->cgroup && !is_recorded(session);
+	if (config->by_cgroup)
+		config->needs |= EVENT_NEED_CGROUP;
 	if (text.len == 0)
 		return 0;
 	r = expr_parse(buf_text(&text), &session->shapes[request], &expr, why);

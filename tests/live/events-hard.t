@@ -178,11 +178,19 @@ if [ -n "$unified" ] && mkdir "$group" 2>/dev/null; then
 	nest_bg trace sock.send --sum bytes --by cgroup -C "${group#"$unified"}" -N "$host" --json
 	wait_ready "$nest_err" || exit 1
 	in_ns "$host" python3 "$load" bytes 18740 >/dev/null
-	is "$(in_ns "$host" sh -c "echo \$\$ >$group/inner/cgroup.procs && exec python3 $load bytes 18750" |
-		python3 -c 'import json, sys; print(sum(w["sent"] for w in json.load(sys.stdin)))')" \
-		"$(end_bg "$nest_pid" && rows "$nest_out" 'sum(e["sum"] for e in r)')" '-C: the bytes of a group, and no others'
-	is "$(rows "$nest_out" '{e["cgroup"] for e in r}')" "{'${group#"$unified"}/inner'}" 'with the name of the inner group'
-	rmdir "$group/inner" "$group"
+	# One group was there before; of the others, none was, and the last one is made by nobody whom the trace has seen.
+	mkdir "$group/later" && mkdir "$group/later/innermost"
+	: >"$room/groups"
+	for inside in inner later later/innermost; do
+		in_ns "$host" sh -c "echo \$\$ >$group/$inside/cgroup.procs && exec python3 $load bytes 18750" |
+			python3 -c 'import json, sys; print(sys.argv[1], sum(w["sent"] for w in json.load(sys.stdin)))' \
+				"${group#"$unified"}/$inside" >>"$room/groups"
+	done
+	end_bg "$nest_pid"
+	compare "$(wc -l <"$room/groups")" -eq 3 'something was sent in three control groups'
+	is "$(rows "$nest_out" '"\n".join(sorted(e["cgroup"] + " " + str(e["sum"]) for e in r))')" "$(sort "$room/groups")" \
+		'-C: the bytes of a group by those inside it, of those that are made later, too, and no others'
+	rmdir "$group/later/innermost" "$group/later" "$group/inner" "$group"
 else
 	skip '-C' 'no control group can be made here'
 fi
