@@ -10,6 +10,9 @@ require_cmd python3 curl cc unshare
 load=$live_dir/events-load.py
 ns_make host
 port=18080
+# In a virtual machine everything takes a hundred times as long: less of everything.
+asked=250 burst=20000
+[ -z "${NEST_VM-}" ] || asked=10 burst=400
 
 # rows FILE PYTHON-EXPRESSION: of the JSON lines in r.
 rows() {
@@ -41,7 +44,7 @@ bg_in_ns() {
 # --- owners: 1,000 requests of curl ----------------------------------------------------------------------------------
 
 # Each server divides its work in another way and writes down who answered which connection.
-for _ in {1..250}; do
+for ((i = 0; i < asked; i++)); do
 	echo "url = \"http://127.0.0.1:$port/\""
 	echo 'output = "/dev/null"'
 done >"$room/curl.conf"
@@ -51,7 +54,7 @@ for mode in threads fork prefork pass; do
 	nest_bg tcplife -N "$host" --json
 	wait_ready "$nest_err" || exit 1
 	in_ns "$host" curl -s -H 'Connection: close' -K "$room/curl.conf" 2>"$room/curl.err"
-	wait_for 10 eval "[ \$(wc -l <\"$nest_out\") -ge 500 ]"
+	wait_for 10 eval "[ \$(wc -l <\"$nest_out\") -ge $((2 * asked)) ]"
 	end_bg "$nest_pid"
 	kill -TERM "$server"
 	for pid in $(ip netns pids "$host"); do
@@ -66,7 +69,7 @@ server = [e for e in rows if e["lport"] == int(sys.argv[3])]
 wrong = [e for e in server if e["pid"] != int(true[str(e["rport"])])]
 print(len(true), len(server), len(wrong), len({e["pid"] for e in rows if e["rport"] == int(sys.argv[3])}))
 PY
-)" '250 250 0 1' "$mode: 250 requests of curl, 250 rows of the server's sockets, 0 with a wrong owner, one client"
+)" "$asked $asked 0 1" "$mode: $asked requests of curl, $asked rows of the server's sockets, 0 with a wrong owner, one client"
 done
 
 # Nobody sends or receives: whoever accepts and closes is the owner, not the one who listened.
@@ -80,8 +83,11 @@ is "$(rows "$nest_out" "len({e['pid'] for e in r})")" 2 'and they are two'
 
 # --- 20,000 connections, and a map that is too small -----------------------------------------------------------------
 
-# A third run counts without keys: now and then the kernel itself passes over a change of state in such a burst, so what it
-# told is the measure. Cookies are twice as many as the map has room for, and more.
+# A third run counts without keys: where the kernel does not run the programs, that is the measure for the others. Cookies are
+# twice as many as the map has room for, and more.
+# The kernel's tracer knows no namespaces: a port that nobody else is likely to have.
+own=$((20000 + $$ % 10000))
+unseen_begin sock/inet_sock_set_state "newstate == 7 && oldstate != 10 && (sport == $own || dport == $own)"
 nest_bg tcplife -N "$host" --csv
 wait_ready "$nest_err" || exit 1
 stream_pid=$nest_pid stream_out=$nest_out stream_err=$nest_err
@@ -90,22 +96,28 @@ wait_ready "$nest_err" || exit 1
 count_pid=$nest_pid count_out=$nest_out
 nest_bg trace tcp.close --count --by cookie -N "$host" --json
 wait_ready "$nest_err" || exit 1
-in_ns "$host" python3 "$load" burst 18600 20000
+groups_max=10240
+in_ns "$host" python3 "$load" burst $own $burst
 wait_for 10 all_closed
 for pid in "$stream_pid" "$count_pid" "$nest_pid"; do
 	end_bg "$pid"
 done
 told=$(rows "$count_out" 'r[0]["count"]')
-compare "$told" -ge 39600 'a burst of 20,000 connections has 40,000 ends, nearly all told by the kernel'
+unseen=$(unseen)
+[ "$unseen" -eq 0 ] || diag "$unseen ends came while no program is run"
+is "$((told + (told < 2 * burst ? unseen : 0)))" $((2 * burst)) "a burst of $burst connections has $((2 * burst)) ends, all of which are told"
 is "$(($(wc -l <"$stream_out") - 1))" "$told" 'each that was told has its row, with the buffer as it is'
 like "$(tail -1 "$stream_err")" ' 0 lost| at most, came while their program was running$' 'none was lost for sure'
-compare "$(lost)" -gt 0 'a map of groups that is too small loses events'
-# A loss that is only possible (the program was running when the event came) counts as one: up to a few too many.
 added=$(rows "$nest_out" 'sum(e["count"] for e in r)')
-compare "$added" -lt "$told" 'what was added up is less than was told'
-compare $((added + $(lost))) -ge "$told" 'with what was lost it is all'
-compare $((added + $(lost))) -le $((told + 400)) 'and hardly more'
-like "$(tail -1 "$nest_err")" 'found no room for another group' 'and the reason is told'
+if [ $((2 * burst)) -lt $((2 * groups_max)) ]; then
+	is "$added" "$told" 'a group for each'
+	skip 'a map of groups that is too small' 'to fill it takes minutes in an emulated machine'
+else
+	compare "$(lost)" -gt 0 'a map of groups that is too small loses events'
+	compare "$added" -lt "$told" 'what was added up is less than was told'
+	is $((added + $(lost))) "$told" 'with what was lost it is all, and no more'
+	like "$(tail -1 "$nest_err")" 'found no room for another group' 'and the reason is told'
+fi
 
 # --- names -----------------------------------------------------------------------------------------------------------
 
@@ -204,19 +216,25 @@ like "$(cat "$room/err")" 'cannot run .*no-such-command' 'and it is named'
 # --- stacks ----------------------------------------------------------------------------------------------------------
 
 cat >"$room/stack.c" <<'C'
+#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 __attribute__((noinline)) long innermost_call(int fd) { return send(fd, "abc", 3, 0) + 0; }
 __attribute__((noinline)) long outer_call(int fd) { return innermost_call(fd) + 1; }
-int main(void) { int fd[2]; return socketpair(AF_UNIX, SOCK_STREAM, 0, fd) || outer_call(fd[0]) != 4 || usleep(300000); }
+int main(void)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(18799), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	return connect(fd, (void *)&to, sizeof(to)) || outer_call(fd) != 4 || usleep(300000);
+}
 C
 ok 'a program with frame pointers is built' cc -O0 -fno-omit-frame-pointer -o "$room/stack" "$room/stack.c"
-"$nest" trace sock.send --stack --ustack --json -o "$room/stack.json" -- "$room/stack" 2>"$room/err"
-like "$(rows "$room/stack.json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'unix_stream_sendmsg|sock_sendmsg|sys_sendto' \
+in_ns "$host" "$nest" trace sock.send --stack --ustack --json -o "$room/stack.json" -- "$room/stack" 2>"$room/err"
+like "$(rows "$room/stack.json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'udp_sendmsg|inet_sendmsg|sys_sendto' \
 	'functions of the kernel, by name'
 unlike "$(rows "$room/stack.json" 'r[0]["kstack"][0]')" '^(bpf_|__bpf)' 'without those of the instrumentation'
 like "$(rows "$room/stack.json" '[f.split("+")[0] for f in r[0]["ustack"]]')" "outer_call', 'main'" 'functions of the program, in order'
-"$nest" trace sock.send --stack --ustack -o "$room/stack.txt" -- "$room/stack" 2>"$room/err"
+in_ns "$host" "$nest" trace sock.send --stack --ustack -o "$room/stack.txt" -- "$room/stack" 2>"$room/err"
 like "$(cat "$room/stack.txt")" 'outer_call' 'and in the table'
 
 # --- what is missing -------------------------------------------------------------------------------------------------

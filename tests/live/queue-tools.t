@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft tc ping
+exact
 
 ns_make client
 ns_make server
@@ -11,7 +12,9 @@ ns_link "$client" 10.89.0.1/24 "$server" 10.89.0.2/24
 ns_quiet "$client" "$link_dev" 10.89.0.2 "$server"
 ns_quiet "$server" "$link_dev" 10.89.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.89.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
-in_ns "$client" tc qdisc add dev "$link_dev" root handle 7: tbf rate 20mbit burst 5000 limit 3000000 || exit 1
+# A number that no other queue of the host is likely to have.
+handle=$(printf %x $((0x1000 + $$ % 0x7000)))
+in_ns "$client" tc qdisc add dev "$link_dev" root handle "$handle": tbf rate 20mbit burst 5000 limit 3000000 || exit 1
 in_ns "$server" nft -f - <<-END
 	table inet lossy {
 		counter dropped { }
@@ -35,6 +38,7 @@ nest_pid=$hist_pid wait_ready "$hist_err" 60 || exit 1
 nest_pid=$fq_pid wait_ready "$fq_err" 60 || exit 1
 nest_pid=$drop_pid wait_ready "$drop_err" 60 || exit 1
 
+unseen_begin net/net_dev_queue "name == \"$link_dev\"" qdisc/qdisc_dequeue "handle == 0x${handle}0000"
 # packets: bytes and packets that the queue of the link has let go.
 packets() {
 	in_ns "$client" tc -s -j qdisc show dev "$link_dev" |

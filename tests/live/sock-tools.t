@@ -44,11 +44,18 @@ setup_checks() {
 		[(f["port"], 7, 7), (f["port"], 100000, f["most"]), (None, 3, 3)]')" True \
 		"sock.listen: what was asked for and what was granted$1"
 }
-traced setup sock.create,sock.bind,sock.listen setup
-setup_checks ''
-if unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
-	in_ns "$host" unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$0" "$@"' "$nest" trace \
-		sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- "$python" "$load" setup >"$room/setup.facts" 2>"$room/setup.err"
+# setup SCRIPT: after the script has prepared what is mounted.
+setup() {
+	in_ns "$host" unshare -m sh -c "$1 exec \"\$@\"" sh "$nest" trace sock.create,sock.bind,sock.listen -o "$room/setup.json" \
+		--json -- "$python" "$load" setup >"$room/setup.facts" 2>"$room/setup.err"
+}
+setup 'umount -l /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing 2>/dev/null;'
+setup_checks ', without tracefs'
+if grep -q ' /sys/kernel/tracing tracefs ' /proc/mounts; then
+	setup ''
+	setup_checks ', with tracefs'
+elif unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
+	setup 'mount -t tracefs nodev /sys/kernel/tracing &&'
 	setup_checks ', with tracefs'
 else
 	skip 'with tracefs' 'tracefs cannot be mounted here'

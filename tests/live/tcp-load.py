@@ -11,9 +11,10 @@ Each connection of the client has a name; the server's port says what is done:
     3 reset    reads, then resets        4 answer  answers what came after two writes
     5 full     never accepts, queue of 2 6 closed  nobody listens
     7 syn, 8 synack, 9 tail, 10 timeout            sinks; the test drops some of their packets
-    11 paced   a sink for a client with a rate     12 late   reads after 300 ms
+    11 paced   a sink for a client with a rate     12 late   reads 300 ms after something came
 """
 import json
+import select
 import socket
 import struct
 import sys
@@ -39,6 +40,7 @@ def serve_one(port, connection):
         if port == SLOW:
             time.sleep(0.7)
         if port == LATE:
+            select.select([connection], [], [])
             time.sleep(0.3)
         if port == RESET:
             connection.recv(65536)

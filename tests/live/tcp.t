@@ -1,21 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The TCP tools beside a capture of the same traffic: the same packets, connections, retransmissions, resets, windows.
-# Every packet of a capture is asked for, and now and then the kernel passes over a program (docs/events.md says what is known
-# of it): the whole is tried up to three times, and must be right once.
-if [ -z "${NEST_TRY-}" ]; then
-	said=$(mktemp) || exit 1
-	for try in 1 2 3; do
-		NEST_TRY=$try bash "$0" >"$said" && break
-		grep '^not ok' "$said" | sed "s/^/# try $try: /"
-	done
-	cat "$said"
-	rm -f "$said"
-	exit
-fi
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tcpdump tshark nft ethtool
+exact
 
 load=$live_dir/tcp-load.py
 base=25000
@@ -96,6 +85,9 @@ for one in "${watched[@]}"; do
 	nest_pid=${one%% *} wait_ready "${one#* }" 90 || exit 1
 done
 
+ours="(sport > $base && sport < $((base + 20))) || (dport > $base && dport < $((base + 20)))"
+unseen_begin net/net_dev_queue "name == \"$link_dev\"" net/netif_receive_skb "name == \"$link_dev\"" \
+	sock/inet_sock_set_state "$ours" tcp/tcp_retransmit_skb "$ours" tcp/tcp_retransmit_synack "$ours" tcp/tcp_probe "$ours"
 before=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
 in_ns "$client" python3 "$load" ask 10.88.0.2 fd88::2 >"$room/done.json" 2>"$room/ask.err" || diag "$(cat "$room/ask.err")"
 after=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)

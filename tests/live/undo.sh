@@ -45,5 +45,7 @@ undo_all() {
 		done
 		ip netns del "$name" 2>/dev/null
 	done <"$room/namespaces"
-	rm -rf "$room"
+	rmdir "$room/tracing/instances/nest-${room##*/}" 2>/dev/null
+	umount -l "$room/tracing" 2>/dev/null
+	rm -rf --one-file-system "$room"
 }
