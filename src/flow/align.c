@@ -269,10 +269,11 @@ static void match(struct aligner *al)
 	next = xzalloc(max_of(server_count, 1u) * sizeof(*next));
 	for (uint32_t i = server_count; i-- > 0;) {
 		const struct demux_socket *s = &al->server->demux->sockets.items[i];
-		struct ends ends = ends_of(&s->local, &s->remote);
+		struct endpoint local = demux_local(al->server->demux, s), remote = demux_remote(al->server->demux, s);
+		struct ends ends = ends_of(&local, &remote);
 		uint32_t *first;
 
-		if (s->role != DEMUX_SERVED || !s->remote.port)
+		if (s->role != DEMUX_SERVED || !s->rport)
 			continue;
 		first = map_put(&open, &ends, NULL);
 		next[i] = *first;
@@ -280,7 +281,8 @@ static void match(struct aligner *al)
 	}
 	for (uint32_t i = 0; i < al->proxy->demux->sockets.count; i++) {
 		const struct demux_socket *s = &al->proxy->demux->sockets.items[i];
-		struct ends ends = ends_of(&s->remote, &s->local);
+		struct endpoint local = demux_local(al->proxy->demux, s), remote = demux_remote(al->proxy->demux, s);
+		struct ends ends = ends_of(&remote, &local);
 		uint32_t *first = map_get(&open, &ends);
 
 		al->a->connections += s->role == DEMUX_MADE;

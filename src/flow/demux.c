@@ -121,6 +121,20 @@ uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t tic
 
 /* --- the first reading: what kind of socket each is --- */
 
+/* Many connections have few addresses. */
+static uint32_t addr_of(struct demux *demux, const struct addr *addr)
+{
+	uint32_t *index;
+	bool is_new;
+
+	index = map_put(&demux->addr_index, addr, &is_new);
+	if (is_new) {
+		*index = (uint32_t)demux->addrs.count;
+		vec_push(&demux->addrs, *addr);
+	}
+	return *index;
+}
+
 static void learn_socket(struct demux *demux, const struct flow_socket *seen)
 {
 	struct demux_socket *s = socket_of(demux, seen->socket);
@@ -129,10 +143,14 @@ static void learn_socket(struct demux *demux, const struct flow_socket *seen)
 		return;
 	s->fd = seen->fd;
 	s->cookie = seen->cookie ? seen->cookie : s->cookie;
-	if (seen->local.addr.family)
-		s->local = seen->local;
-	if (seen->remote.addr.family)
-		s->remote = seen->remote;
+	if (seen->local.addr.family) {
+		s->laddr = addr_of(demux, &seen->local.addr);
+		s->lport = seen->local.port;
+	}
+	if (seen->remote.addr.family) {
+		s->raddr = addr_of(demux, &seen->remote.addr);
+		s->rport = seen->remote.port;
+	}
 	/* A stream with somebody at the other end that was there before the recording: a client, until a connect is seen. */
 	if (s->role == DEMUX_OTHER && seen->type == SOCK_STREAM && seen->remote.addr.family && seen->remote.port)
 		s->role = DEMUX_SERVED;
@@ -217,15 +235,16 @@ static int by_socket_and_time(const void *a, const void *b)
 
 static void keep_requests(struct demux *demux, const struct exchange *exchanges, size_t count)
 {
-	struct demux_socket *s = &demux->sockets.items[exchanges[0].socket];
+	struct demux_requests requests = {.ticks = xrealloc_array(NULL, count, sizeof(*requests.ticks))};
 	bool is_answered = true;
 
-	s->requests = xrealloc_array(NULL, count, sizeof(*s->requests));
 	for (size_t i = 0; i < count; i++) {
 		if (exchanges[i].is_read && is_answered)
-			s->requests[s->request_count++] = exchanges[i].ticks;
+			requests.ticks[requests.count++] = exchanges[i].ticks;
 		is_answered = !exchanges[i].is_read;
 	}
+	demux->sockets.items[exchanges[0].socket].requests = (uint32_t)demux->requests.count;
+	vec_push(&demux->requests, requests);
 }
 
 static void learn_requests(struct demux *demux)
@@ -428,6 +447,9 @@ int demux_new(const struct flow_trace *trace, const struct demux_options *option
 	demux->by = options->signature ? DEMUX_SIGNATURE : options->by;
 	demux->socket_index = MAP_INIT(sizeof(uint32_t), sizeof(uint32_t), SOCKETS_MAX);
 	demux->session_index = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), SOCKETS_MAX);
+	demux->addr_index = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 0);
+	(void)vec_add(&demux->addrs);
+	(void)vec_add(&demux->requests);
 	demux->is_dispatcher = xzalloc(max_of(trace->function_count, (size_t)1));
 	r = take_signature(demux, options, why);
 	if (r < 0)
@@ -448,9 +470,12 @@ void demux_free(struct demux *demux)
 {
 	if (!demux)
 		return;
-	vec_each(&demux->sockets, s)
-		free(s->requests);
+	vec_each(&demux->requests, r)
+		free(r->ticks);
+	vec_done(&demux->requests);
 	vec_done(&demux->sockets);
+	vec_done(&demux->addrs);
+	map_done(&demux->addr_index);
 	vec_done(&demux->sockets_by_number);
 	map_done(&demux->socket_index);
 	map_done(&demux->session_index);

@@ -26,20 +26,27 @@ enum demux_role {
 
 #define DEMUX_NONE UINT32_MAX
 
+/* There is one for every connection of the trace: kept small. */
 struct demux_socket {
-	uint32_t socket; /* number in the trace */
-	enum demux_role role;
-	int32_t fd;
 	uint64_t cookie;
-	struct endpoint local, remote;
 	uint64_t birth_ticks; /* when it was accepted or connected; 0: before the recording */
-	uint32_t owner;       /* index of the socket whose session this one belongs to: itself, or its client's */
-	uint32_t thread;      /* the first that exchanged data on it; DEMUX_NONE: none did */
-	bool many_threads;    /* and there was another one */
-	uint32_t session;     /* number of its first session, DEMUX_NONE: not met */
-	/* Ends of the reads that begin a request; kept only where several threads served the connection. */
-	size_t request_count;
-	uint64_t *requests;
+	uint32_t socket;      /* number in the trace */
+	int32_t fd;
+	uint32_t laddr, raddr; /* in demux.addrs: demux_local, demux_remote */
+	uint16_t lport, rport;
+	uint32_t owner;   /* index of the socket whose session this one belongs to: itself, or its client's */
+	uint32_t thread;  /* the first that exchanged data on it; DEMUX_NONE: none did */
+	uint32_t session; /* number of its first session, DEMUX_NONE: not met */
+	uint32_t
+		requests; /* index in demux.requests; kept only where several threads served the connection, otherwise 0 */
+	uint8_t role;     /* enum demux_role */
+	bool many_threads; /* that exchanged data on it */
+};
+
+/* Ends of the reads that begin a request. */
+struct demux_requests {
+	size_t count;
+	uint64_t *ticks;
 };
 
 /* What a session begins at, given by the user: a call that matches. Fields: demux_call_type. */
@@ -92,6 +99,9 @@ struct demux {
 	const struct flow_trace *trace;
 	enum demux_by by;
 	VEC(struct demux_socket) sockets;
+	VEC(struct demux_requests) requests; /* [0]: none */
+	VEC(struct addr) addrs;              /* each once; [0] is not known */
+	struct map addr_index;
 	struct map socket_index;         /* number in the trace -> index, where it is large */
 	VEC(uint32_t) sockets_by_number; /* the same where it is small, as most are: index plus 1 */
 	bool *is_dispatcher;             /* by function */
@@ -130,6 +140,16 @@ uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t tic
 void demux_pushes_sort(struct demux *demux);
 
 uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket);
+
+static inline struct endpoint demux_local(const struct demux *demux, const struct demux_socket *socket)
+{
+	return (struct endpoint){.addr = demux->addrs.items[socket->laddr], .port = socket->lport};
+}
+
+static inline struct endpoint demux_remote(const struct demux *demux, const struct demux_socket *socket)
+{
+	return (struct endpoint){.addr = demux->addrs.items[socket->raddr], .port = socket->rport};
+}
 
 /* Index of a socket of the trace, or DEMUX_NONE. */
 static inline uint32_t demux_socket_find(const struct demux *demux, uint32_t socket)

@@ -408,10 +408,10 @@ static void describe(struct flow_sessions *s, struct flow_session *session)
 	if (known->socket != DEMUX_NONE) {
 		const struct demux_socket *socket = &s->demux->sockets.items[known->socket];
 
-		session->laddr = socket->local.addr;
-		session->lport = socket->local.port;
-		session->raddr = socket->remote.addr;
-		session->rport = socket->remote.port;
+		session->laddr = s->demux->addrs.items[socket->laddr];
+		session->lport = socket->lport;
+		session->raddr = s->demux->addrs.items[socket->raddr];
+		session->rport = socket->rport;
 		session->cookie = socket->cookie;
 		session->request = s->demux->by == DEMUX_REQUEST ? known->request + 1 : 0;
 	}

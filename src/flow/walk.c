@@ -125,6 +125,7 @@ void walk_signature(struct walk *walk, const struct flow_event *event)
 static bool is_request_begin(struct walk *walk, uint32_t socket, const struct flow_operation *operation)
 {
 	const struct demux_socket *s = &walk->demux->sockets.items[socket];
+	const struct demux_requests *requests = &walk->demux->requests.items[s->requests];
 	struct walk_socket *state = &walk->sockets[socket];
 	bool is_read = operation->op == FLOW_OP_READ, begins;
 
@@ -139,11 +140,11 @@ static bool is_request_begin(struct walk *walk, uint32_t socket, const struct fl
 	/* In the order of time: how many began up to now. */
 	state->requests = 0;
 	begins = false;
-	for (size_t low = 0, high = s->request_count; low < high;) {
+	for (size_t low = 0, high = requests->count; low < high;) {
 		size_t middle = (low + high) / 2;
 
-		if (s->requests[middle] <= operation->end_ticks) {
-			begins = is_read && s->requests[middle] == operation->end_ticks;
+		if (requests->ticks[middle] <= operation->end_ticks) {
+			begins = is_read && requests->ticks[middle] == operation->end_ticks;
 			state->requests = (uint32_t)middle + 1;
 			low = middle + 1;
 		} else {

@@ -35,8 +35,8 @@ struct walk {
 	bool has_data;            /* the open segment exchanged data */
 	uint32_t signature_count; /* of this thread */
 	struct walk_socket {
-		bool is_answered_not; /* the last data was a request's */
-		uint32_t requests;
+		uint32_t is_answered_not : 1; /* the last data was a request's */
+		uint32_t requests : 31;
 	} * sockets;
 };
 
