@@ -118,7 +118,7 @@ static int choose(struct drawing *d, uint32_t *ret_session)
 	return EXIT_CANNOT_OBSERVE;
 }
 
-static char *title_of(const struct drawing *d, const struct flow_session *session)
+static char *title_of(const struct flow_session *session)
 {
 	_cleanup_buf_ struct buf title = BUF_INIT(1024);
 
@@ -129,7 +129,6 @@ static char *title_of(const struct drawing *d, const struct flow_session *sessio
 	}
 	buf_add_format(&title, ", class %u: %llu calls in ", session->class, (unsigned long long)session->calls);
 	format_add_duration(&title, (int64_t)session->span_ns);
-	(void)d;
 	return xstrdup(buf_text(&title));
 }
 
@@ -174,6 +173,7 @@ static int draw_sequence(struct drawing *d)
 	_cleanup_buf_ struct buf mark = BUF_INIT(1024);
 	struct sequence sequence = {};
 	struct coarsen coarsen = {};
+	struct flow_session about;
 	uint32_t session = 0;
 	int r = choose(d, &session);
 
@@ -187,7 +187,8 @@ static int draw_sequence(struct drawing *d)
 			  where ? marked_place(d->comparison, where) : 0);
 	if (where && where->kind == DIVERGENCE_SLOWER)
 		story_mark_long(story);
-	sequence.title = title_of(d, &d->sessions->list.items[session]);
+	about = flow_session_at(d->sessions, session);
+	sequence.title = title_of(&about);
 	sequence.note = d->comparison ? xstrdup(d->comparison->answer) : NULL;
 	story_draw(story, &o, &sequence);
 	write_sequence(d, &sequence);

@@ -109,7 +109,7 @@ static void flush(struct exporter *e, const struct walk *walk)
 {
 	uint32_t index = flow_sessions_find(e->sessions, walk->session);
 	bool wanted = e->config->sessions ? index != DEMUX_NONE && e->group_of[index] == 0 : true;
-	uint32_t session = index == DEMUX_NONE ? 0 : e->sessions->list.items[index].session;
+	uint32_t session = index == DEMUX_NONE ? 0 : index + 1;
 
 	for (size_t i = 0; wanted && i < e->ended.count; i++)
 		(e->config->csv ? add_csv : add_event)(e, walk, &e->ended.items[i], session);

@@ -76,32 +76,35 @@ static const struct output_column summary_columns[] = {
 
 static void show_sessions(const struct flow_sessions *s, struct output *output)
 {
-	vec_each(&s->list, session)
-		(void)output_record(output, &RECORD_OF(session));
+	for (size_t i = 0; i < s->list.count; i++) {
+		struct flow_session session = flow_session_at(s, i);
+
+		(void)output_record(output, &RECORD_OF(&session));
+	}
 }
 
 static uint64_t session_count(const struct flow_sessions *s)
 {
 	uint64_t count = 0;
 
-	vec_each(&s->list, session)
-		count += session->count;
+	vec_each(&s->list, row)
+		count += flow_row_count(s, row);
 	return count;
 }
 
 static void show_classes(const struct flow_sessions *s, struct output *output)
 {
 	vec_each(&s->classes, class) {
-		const struct flow_session *example = &s->list.items[class->example];
+		struct flow_session example = flow_session_at(s, class->example);
 		struct class_row row = {
 			.class = class->class,
 			.sessions = class->sessions,
 			.share = (double)class->sessions / (double)session_count(s),
 			.span_ns = class->median_ns,
-			.calls = example->calls,
-			.distinct = example->distinct,
-			.example = example->session,
-			.function = example->function,
+			.calls = example.calls,
+			.distinct = example.distinct,
+			.example = example.session,
+			.function = example.function,
 		};
 
 		(void)output_record(output, &RECORD_OF(&row));

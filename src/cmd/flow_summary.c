@@ -151,10 +151,11 @@ static uint32_t summarise(struct summary *m, uint32_t tree)
 	return fold_tree(from, tree, &fold, &m->folded, memo);
 }
 
-static void show_session(struct summary *m, const struct flow_session *session, const struct flow_class *class)
+static void show_session(struct summary *m, size_t index, const struct flow_class *class)
 {
+	struct flow_session about = flow_session_at(m->s, index), *session = &about;
+	uint32_t tree = m->s->list.items[index].tree, node = tree ? summarise(m, tree) : 0;
 	struct buf *out = &m->out->pending;
-	uint32_t node = session->tree ? summarise(m, session->tree) : 0;
 
 	if (m->config->json) {
 		buf_add_format(
@@ -196,14 +197,14 @@ static int show(struct summary *m)
 	}
 	flow_view_tell_none(s);
 	if (config->session) {
-		show_session(m, &s->list.items[config->session - 1], NULL);
+		show_session(m, config->session - 1, NULL);
 		return EXIT_DONE;
 	}
 	for (size_t i = 0; i < s->classes.count; i++) {
 		const struct flow_class *class = &s->classes.items[i];
 
 		if (config->class ? config->class == class->class : i < CLASSES_MAX)
-			show_session(m, &s->list.items[class->example], class);
+			show_session(m, class->example, class);
 	}
 	if (!config->class && s->classes.count > CLASSES_MAX)
 		log_info("%zu more classes are not shown; -c N shows one", s->classes.count - CLASSES_MAX);

@@ -52,7 +52,7 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 
 	if (parse_u64(what, 0, UINT64_MAX, &number) == 0) {
 		for (size_t i = 0; i < sessions->list.count; i++)
-			ret_group_of[i] = sessions->list.items[i].session == number ? 0 : PROFILE_GROUPS;
+			ret_group_of[i] = i + 1 == number ? 0 : PROFILE_GROUPS;
 		return number && number <= sessions->list.count
 			       ? 0
 			       : why_set(why, -ENODATA, "there is no session %s (of %zu)", what, sessions->list.count);
@@ -61,7 +61,9 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < sessions->list.count; i++) {
-		ret_group_of[i] = expr_matches(expr, &RECORD_OF(&sessions->list.items[i])) ? 0 : PROFILE_GROUPS;
+		struct flow_session session = flow_session_at(sessions, i);
+
+		ret_group_of[i] = expr_matches(expr, &RECORD_OF(&session)) ? 0 : PROFILE_GROUPS;
 		count += ret_group_of[i] == 0;
 	}
 	return count ? 0 : why_set(why, -ENODATA, "no session fits (of %zu)", sessions->list.count);

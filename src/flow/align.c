@@ -176,11 +176,11 @@ static uint32_t *sessions_by_socket(const struct flow_sessions *s)
 {
 	uint32_t *of = xzalloc(max_of(s->demux->sockets.count, (size_t)1) * sizeof(*of));
 
-	vec_each(&s->list, session) {
-		uint32_t socket = s->demux->sessions.items[session->id].socket;
+	for (size_t i = 0; i < s->list.count; i++) {
+		uint32_t socket = s->demux->sessions.items[s->list.items[i].id].socket;
 
 		if (socket != DEMUX_NONE)
-			of[socket] = session->session;
+			of[socket] = (uint32_t)i + 1;
 	}
 	return of;
 }

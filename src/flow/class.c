@@ -149,17 +149,16 @@ static void collect(struct classifier *c)
 	struct map index = MAP_INIT(sizeof(uint32_t), sizeof(uint32_t), 0);
 
 	for (size_t i = 0; i < c->s->list.count; i++) {
-		struct flow_session *session = &c->s->list.items[i];
-		uint32_t *at;
+		const struct flow_row *row = &c->s->list.items[i];
+		uint32_t shape = row->tree ? c->shape_of[row->tree] : 0, *at;
 		bool is_new;
 
-		session->shape = session->tree ? c->shape_of[session->tree] : 0;
-		at = map_put(&index, &session->shape, &is_new);
+		at = map_put(&index, &shape, &is_new);
 		if (is_new) {
 			*at = (uint32_t)c->all.count;
-			vec_push(&c->all, (struct shape_use){.shape = session->shape, .first = (uint32_t)i});
+			vec_push(&c->all, (struct shape_use){.shape = shape, .first = (uint32_t)i});
 		}
-		c->all.items[*at].sessions += (uint32_t)min_of(session->count, (uint64_t)(UINT32_MAX >> 8));
+		c->all.items[*at].sessions += (uint32_t)min_of(flow_row_count(c->s, row), (uint64_t)(UINT32_MAX >> 8));
 	}
 	map_done(&index);
 	vec_sort(&c->all, by_frequency);
@@ -231,37 +230,31 @@ static void learn_noise(struct classifier *c, const struct flow_class *class)
 			(void)map_put(&c->s->noise, &c->places.edges.items[i], NULL);
 }
 
-struct classed_span {
-	uint32_t class;
-	struct flow_weighed span;
-};
-
-static int spans_by_class(const void *a, const void *b)
-{
-	const struct classed_span *one = a, *other = b;
-
-	return one->class < other->class ? -1 : one->class > other->class;
-}
-
+/* Class by class, in one array that is as long as the largest class. */
 static void find_medians(struct flow_sessions *s)
 {
-	VEC(struct classed_span) all = {};
 	VEC(struct flow_weighed) spans = {};
+	uint32_t *next = xrealloc_array(NULL, max_of(s->list.count, (size_t)1), sizeof(*next));
+	uint32_t *first = xrealloc_array(NULL, s->classes.count + 1, sizeof(*first));
 
-	vec_each(&s->list, session)
-		vec_push(&all, (struct classed_span){session->class, {session->span_ns, session->count}});
-	vec_sort(&all, spans_by_class);
-	for (size_t i = 0; i < all.count;) {
-		uint32_t class = all.items[i].class;
-
-		spans.count = 0;
-		for (; i < all.count && all.items[i].class == class; i++)
-			vec_push(&spans, all.items[i].span);
-		if (class)
-			s->classes.items[class - 1].median_ns = flow_median(spans.items, spans.count);
+	/* A chain through the sessions of each class. */
+	memset(first, 0xff, (s->classes.count + 1) * sizeof(*first));
+	for (size_t i = 0; i < s->list.count; i++) {
+		next[i] = first[s->list.items[i].class];
+		first[s->list.items[i].class] = (uint32_t)i;
 	}
-	vec_done(&all);
+	vec_each(&s->classes, class) {
+		spans.count = 0;
+		for (uint32_t i = first[class->class]; i != UINT32_MAX; i = next[i]) {
+			const struct flow_row *row = &s->list.items[i];
+
+			vec_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), flow_row_count(s, row)});
+		}
+		class->median_ns = flow_median(spans.items, spans.count);
+	}
 	vec_done(&spans);
+	free(next);
+	free(first);
 }
 
 /* The first shape of a class is its most frequent one, and classes were numbered in that order. */
@@ -295,8 +288,8 @@ static void number(struct classifier *c)
 	struct flow_sessions *s = c->s;
 	uint32_t *class_of = xzalloc(s->shapes.nodes.count * sizeof(*class_of));
 	uint32_t *renumbered = xzalloc(max_of(s->classes.count, (size_t)1) * sizeof(*renumbered));
-	uint32_t *distinct = xzalloc(s->shapes.nodes.count * sizeof(*distinct));
 
+	s->distinct_of = xzalloc(s->shapes.nodes.count * sizeof(*s->distinct_of));
 	vec_sort(&s->classes, by_size);
 	for (size_t i = 0; i < s->classes.count; i++) {
 		renumbered[s->classes.items[i].class] = (uint32_t)i + 1;
@@ -306,13 +299,10 @@ static void number(struct classifier *c)
 		class->nearest = renumbered[class->nearest];
 	vec_each(&c->all, u) {
 		class_of[u->shape] = renumbered[u->number];
-		distinct[u->shape] = u->places.count - 1;
+		s->distinct_of[u->shape] = u->places.count - 1;
 	}
-	vec_each(&s->list, session) {
-		session->class = class_of[session->shape];
-		session->distinct = distinct[session->shape];
-	}
-	free(distinct);
+	vec_each(&s->list, row)
+		row->class = class_of[row->tree ? c->shape_of[row->tree] : 0];
 	free(class_of);
 	free(renumbered);
 }

@@ -280,6 +280,11 @@ struct slowness {
 	double least; /* the shortest bad one against the longest good one */
 };
 
+static uint64_t time_of(const struct flow_sessions *s, size_t index)
+{
+	return flow_span_ns(s->trace, s->list.items[index].busy_ticks + s->list.items[index].wait_ticks);
+}
+
 static struct slowness slowness_of(const struct flow_sessions *good, const uint8_t *good_group,
 				   const struct flow_sessions *bad, const uint8_t *bad_group)
 {
@@ -288,10 +293,10 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 
 	for (size_t i = 0; i < good->list.count; i++)
 		if (good_group[i] == 0)
-			vec_push(&a, good->list.items[i].busy_ns + good->list.items[i].wait_ns);
+			vec_push(&a, time_of(good, i));
 	for (size_t i = 0; i < bad->list.count; i++)
 		if (bad_group[i] == 1)
-			vec_push(&b, bad->list.items[i].busy_ns + bad->list.items[i].wait_ns);
+			vec_push(&b, time_of(bad, i));
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* They are sorted now. */
 	if (a.count && b.count)
@@ -450,12 +455,13 @@ static void describe_group(struct compared_group *group, const char *name, const
 
 	*group = (struct compared_group){.name = name};
 	for (size_t i = 0; i < s->list.count; i++) {
-		const struct flow_session *session = &s->list.items[i];
+		const struct flow_row *row = &s->list.items[i];
+		uint64_t count = flow_row_count(s, row);
 
 		if (group_of[i] != number)
 			continue;
-		vec_push(&spans, (struct flow_weighed){session->span_ns, session->count});
-		group->sessions += (uint32_t)min_of(session->count, (uint64_t)(UINT32_MAX - group->sessions));
+		vec_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), count});
+		group->sessions += (uint32_t)min_of(count, (uint64_t)(UINT32_MAX - group->sessions));
 	}
 	group->median_ns = flow_median(spans.items, spans.count);
 	vec_done(&spans);

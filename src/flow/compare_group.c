@@ -30,7 +30,8 @@ int compare_label(const struct flow_sessions *s, const char *good, const char *b
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < s->list.count; i++) {
-		struct record record = RECORD_OF(&s->list.items[i]);
+		struct flow_session session = flow_session_at(s, i);
+		struct record record = RECORD_OF(&session);
 		bool matches_good = is_good ? expr_matches(is_good, &record) : !expr_matches(is_bad, &record);
 		bool matches_bad = is_bad ? expr_matches(is_bad, &record) : !matches_good;
 
@@ -50,8 +51,8 @@ static uint64_t median_span(const struct flow_sessions *s)
 	VEC(struct flow_weighed) spans = {};
 	uint64_t median;
 
-	vec_each(&s->list, session)
-		vec_push(&spans, (struct flow_weighed){session->span_ns, session->count});
+	vec_each(&s->list, row)
+		vec_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), flow_row_count(s, row)});
 	median = flow_median(spans.items, spans.count);
 	vec_done(&spans);
 	return median;
@@ -113,8 +114,8 @@ static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, st
 	double widest = 4;
 	size_t bad = 0;
 
-	vec_each(&s->list, session)
-		vec_push(&spans, session->span_ns);
+	vec_each(&s->list, row)
+		vec_push(&spans, flow_row_span_ns(s, row));
 	(void)compare_median(spans.items, spans.count);
 	for (size_t i = spans.count / 2; i + 1 < spans.count; i++) {
 		double step = (double)spans.items[i + 1] / (double)max_of(spans.items[i], (uint64_t)1000);
@@ -126,7 +127,7 @@ static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, st
 	}
 	vec_done(&spans);
 	for (size_t i = 0; limit && i < s->list.count; i++) {
-		group_of[i] = s->list.items[i].span_ns >= limit;
+		group_of[i] = flow_row_span_ns(s, &s->list.items[i]) >= limit;
 		bad += group_of[i];
 	}
 	if (limit) {

@@ -47,7 +47,7 @@ struct picture {
 };
 
 static uint64_t by_proxy_clock(const struct picture *p, const struct side *side, const struct flow_trace *trace,
-			       const struct flow_session *session, uint64_t since)
+			       const struct flow_row *session, uint64_t since)
 {
 	uint64_t ns = flow_ns(trace, session->start_ticks) + since;
 
@@ -78,7 +78,7 @@ static uint64_t loop_start(const struct sequence *s, size_t at, size_t count)
 }
 
 static void take_steps(struct picture *p, struct side *side, const struct flow_trace *trace,
-		       const struct flow_session *session)
+		       const struct flow_row *session)
 {
 	const struct sequence *s = &side->drawn;
 	VEC(size_t) open = {};

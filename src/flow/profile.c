@@ -348,7 +348,7 @@ static void count_shared_waits(struct profiler *p)
 		const struct shared_segment *segment = &p->shared.items[i];
 		uint32_t id = p->s->list.items[segment->index].id;
 
-		p->weight = p->s->list.items[segment->index].count;
+		p->weight = flow_row_count(p->s, &p->s->list.items[segment->index]);
 		if (last && last->index == segment->index)
 			count_wait(p, p->group_of ? p->group_of[segment->index] : 0,
 				   &(struct session_state){.place = last->place, .end_ticks = last->end_ticks},
@@ -365,9 +365,9 @@ static void count_shared_waits(struct profiler *p)
 static void count_last_waits(struct profiler *p)
 {
 	for (size_t i = 0; i < p->s->list.count; i++) {
-		const struct flow_session *session = &p->s->list.items[i];
+		const struct flow_row *session = &p->s->list.items[i];
 
-		p->weight = session->count;
+		p->weight = flow_row_count(p->s, session);
 		if (session->is_open)
 			count_wait(p, p->group_of ? p->group_of[i] : 0, &p->states[session->id],
 				   p->s->trace->last_ticks);
@@ -382,7 +382,8 @@ static void give_bits(struct profiler *p)
 	if (p->s->trace->summarised)
 		p->profile->weights = xzalloc((size_t)2 * PROFILE_SEEN * sizeof(*p->profile->weights));
 	for (size_t i = 0; i < p->s->list.count; i++) {
-		uint32_t count = (uint32_t)min_of(p->s->list.items[i].count, (uint64_t)(UINT32_MAX >> 13));
+		uint32_t count =
+			(uint32_t)min_of(flow_row_count(p->s, &p->s->list.items[i]), (uint64_t)(UINT32_MAX >> 13));
 		uint8_t group = p->group_of ? p->group_of[i] : 0;
 
 		p->bit_of[i] = DEMUX_NONE;

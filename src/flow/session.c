@@ -45,31 +45,40 @@ struct built_frame {
 	uint32_t begin; /* its row, in builder.row */
 };
 
+/* What the thread at hand has done for a session that may go on. */
+struct open_strand {
+	uint64_t start_ticks, end_ticks;
+	struct forest_row row;
+};
+
 struct builder {
 	struct flow_sessions *s;
 	VEC(struct built_frame) frames;
 	struct forest_row row;
 	struct map rest;              /* node -> struct flow_rest */
-	VEC(struct flow_session) met; /* by number in demux.sessions */
-	uint32_t *strand_of;          /* of the current thread, by number: 0 none */
+	VEC(struct flow_row) met;     /* by number in demux.sessions */
+	VEC(struct open_strand) open; /* [0] is none */
+	VEC(uint32_t) free;           /* of these, not used */
+	uint32_t *strand_of;          /* of the current thread, by number: in open, 0 none */
 	size_t strand_room;
 };
 
-static struct flow_session *session_at(struct builder *b, uint32_t id)
+static struct flow_row *session_at(struct builder *b, uint32_t id)
 {
 	while (b->met.count <= id) {
-		struct flow_session *session = vec_add(&b->met);
+		struct flow_row *session = vec_add(&b->met);
 
 		session->id = (uint32_t)b->met.count - 1;
 		session->start_ticks = UINT64_MAX;
+		session->thread = DEMUX_NONE;
+		session->function = FLOW_NO_FUNCTION;
 	}
 	return &b->met.items[id];
 }
 
-static struct flow_strand *strand_at(struct builder *b, const struct walk *walk, uint32_t id)
+static struct open_strand *strand_at(struct builder *b, uint32_t id)
 {
-	struct flow_session *session = session_at(b, id);
-	struct flow_strand *strand;
+	uint32_t at;
 
 	if (id >= b->strand_room) {
 		size_t room = max_of((size_t)id + 1, b->strand_room * 2 + 64);
@@ -78,60 +87,65 @@ static struct flow_strand *strand_at(struct builder *b, const struct walk *walk,
 		memset(b->strand_of + b->strand_room, 0, (room - b->strand_room) * sizeof(*b->strand_of));
 		b->strand_room = room;
 	}
-	if (!b->strand_of[id]) {
-		b->strand_of[id] = (uint32_t)b->s->strands.count;
-		strand = vec_add(&b->s->strands);
-		*strand = (struct flow_strand){
-			.session = id,
-			.thread = (uint32_t)walk->thread,
-			.next = session->strand,
-			.start_ticks = UINT64_MAX,
-		};
-		session->strand = b->strand_of[id];
+	if (b->strand_of[id])
+		return &b->open.items[b->strand_of[id]];
+	if (b->free.count) {
+		at = b->free.items[--b->free.count];
+	} else {
+		at = (uint32_t)max_of(b->open.count, (size_t)1);
+		while (b->open.count <= at)
+			(void)vec_add(&b->open);
 	}
-	return &b->s->strands.items[b->strand_of[id]];
+	b->strand_of[id] = at;
+	b->open.items[at] = (struct open_strand){.start_ticks = UINT64_MAX};
+	return &b->open.items[at];
 }
 
 /* A session is not heard of again soon: its row becomes a node, its memory is free. */
-static void seal(struct builder *b, uint32_t id)
+static void seal(struct builder *b, uint32_t thread, uint32_t id)
 {
-	struct flow_strand *strand;
+	struct open_strand *open;
+	struct flow_strand strand;
 
 	if (id >= b->strand_room || !b->strand_of[id])
 		return;
-	strand = &b->s->strands.items[b->strand_of[id]];
-	strand->node = forest_cons(&b->s->forest, FOREST_BLOCK, strand->row.items.items, strand->row.items.count);
-	vec_done(&strand->row.items);
+	open = &b->open.items[b->strand_of[id]];
+	strand = (struct flow_strand){
+		.start_ticks = open->start_ticks,
+		.thread = thread,
+		.next = b->met.items[id].strand,
+		.node = forest_cons(&b->s->forest, FOREST_BLOCK, open->row.items.items, open->row.items.count),
+	};
+	b->met.items[id].strand = (uint32_t)b->s->strands.count;
+	vec_push(&b->s->strands, strand);
+	vec_done(&open->row.items);
+	vec_push(&b->free, b->strand_of[id]);
 	b->strand_of[id] = 0;
 }
 
 static void add_segment(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
 {
 	const struct walk_frame *root = &walk->frames.items[walk->frames.count - 1];
-	uint64_t calls = b->s->forest.nodes.items[node].calls;
-	struct flow_strand *strand = strand_at(b, walk, walk->session);
-	struct flow_session *session = session_at(b, walk->session);
+	uint32_t calls = (uint32_t)min_of(b->s->forest.nodes.items[node].calls, (uint64_t)UINT32_MAX);
+	struct open_strand *strand = strand_at(b, walk->session);
+	struct flow_row *session = session_at(b, walk->session);
 
 	if (strand->end_ticks && root->ticks > strand->end_ticks)
-		session->wait_ns += root->ticks - strand->end_ticks;
-	if (!session->function || root->ticks < session->start_ticks)
-		session->function = walk->trace->functions[root->fn].name;
+		session->wait_ticks += root->ticks - strand->end_ticks;
+	if (session->function == FLOW_NO_FUNCTION || root->ticks < session->start_ticks)
+		session->function = root->fn;
 	strand->start_ticks = min_of(strand->start_ticks, root->ticks);
 	strand->end_ticks = max_of(strand->end_ticks, ticks);
 	session->start_ticks = min_of(session->start_ticks, root->ticks);
 	session->end_ticks = max_of(session->end_ticks, ticks);
-	session->busy_ns += ticks - root->ticks;
-	session->calls += calls;
-	session->segments++;
-	if (calls > session->tid_calls) {
-		session->tid_calls = calls;
-		session->tid = walk->trace->threads[walk->thread].tid;
-		session->pid = walk->trace->threads[walk->thread].pid;
-		memcpy(session->comm, walk->trace->threads[walk->thread].name, sizeof(session->comm));
+	session->busy_ticks += ticks - root->ticks;
+	if (calls > session->most_calls) {
+		session->most_calls = calls;
+		session->thread = (uint32_t)walk->thread;
 	}
 	forest_row_add(&b->s->forest, &strand->row, 0, node);
 	if (session->is_closed)
-		seal(b, walk->session);
+		seal(b, (uint32_t)walk->thread, walk->session);
 }
 
 static void add_rest(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
@@ -204,7 +218,7 @@ static bool is_own_socket(const struct walk *walk, const struct flow_operation *
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
 {
 	struct builder *b = context;
-	struct flow_session *session;
+	struct flow_row *session;
 
 	if (walk->op_session == DEMUX_NONE)
 		return;
@@ -221,20 +235,17 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	session->errors +=
 		op->result < 0 && op->result != -EAGAIN && op->result != -EINTR && op->result != -EINPROGRESS;
 	session->is_closed |= op->op == FLOW_OP_CLOSE && is_own_socket(walk, op);
-	if (!session->tid) {
-		session->tid = walk->trace->threads[walk->thread].tid;
-		session->pid = walk->trace->threads[walk->thread].pid;
-	}
+	if (session->thread == DEMUX_NONE)
+		session->thread = (uint32_t)walk->thread;
 }
 
 static void end(void *context, const struct walk *walk, uint64_t ticks)
 {
 	struct builder *b = context;
 
-	(void)walk;
 	(void)ticks;
 	for (size_t i = 0; i < b->strand_room; i++)
-		seal(b, (uint32_t)i);
+		seal(b, (uint32_t)walk->thread, (uint32_t)i);
 }
 
 static const struct walk_visitor build_visitor = {
@@ -295,22 +306,22 @@ static int by_begin(const void *a, const void *b)
 	return one->id < other->id ? -1 : one->id > other->id;
 }
 
-/* Sessions are large, and there may be millions: their beginnings are sorted, and they are moved in place. */
+/* There may be millions: their beginnings are sorted, and they are moved in place. Most often they are in order. */
 static void sort_sessions(struct flow_sessions *s)
 {
 	VEC(struct begin) order = {};
-	bool sorted = true;
+	size_t in_order = 1;
 
-	for (size_t i = 0; i < s->list.count; i++) {
-		const struct flow_session *session = &s->list.items[i];
-
-		vec_push(&order, (struct begin){session->start_ticks, session->id, (uint32_t)i});
-		sorted &= !i || by_begin(&order.items[i - 1], &order.items[i]) < 0;
-	}
-	if (!sorted)
-		vec_sort(&order, by_begin);
-	for (size_t i = 0; !sorted && i < order.count; i++) {
-		struct flow_session first = s->list.items[i];
+	while (in_order < s->list.count &&
+	       s->list.items[in_order - 1].start_ticks <= s->list.items[in_order].start_ticks)
+		in_order++;
+	if (in_order >= s->list.count)
+		return;
+	for (size_t i = 0; i < s->list.count; i++)
+		vec_push(&order, (struct begin){s->list.items[i].start_ticks, s->list.items[i].id, (uint32_t)i});
+	vec_sort(&order, by_begin);
+	for (size_t i = 0; i < order.count; i++) {
+		struct flow_row first = s->list.items[i];
 		size_t to = i, from;
 
 		/* Round the circle that this place is part of; places that are done lead to themselves. */
@@ -335,7 +346,7 @@ static int strands_by_start(const void *a, const void *b)
 }
 
 /* All strands of a session, in the order of their beginning, as one row. */
-static uint32_t tree_of(struct flow_sessions *s, struct flow_session *session)
+static uint32_t tree_of(struct flow_sessions *s, struct flow_row *session)
 {
 	VEC(const struct flow_strand *) strands = {};
 	struct forest_row row = {};
@@ -353,7 +364,7 @@ static uint32_t tree_of(struct flow_sessions *s, struct flow_session *session)
 	for (size_t i = 0; i < strands.count; i++) {
 		const struct forest_node *n = &s->forest.nodes.items[strands.items[i]->node];
 
-		session->threads += strands.items[i]->thread != last;
+		session->threads += session->threads < UINT16_MAX && strands.items[i]->thread != last;
 		last = strands.items[i]->thread;
 		for (uint32_t k = 0; k < n->count; k++)
 			vec_push(&row.items, s->forest.items.items[n->first + k]);
@@ -364,74 +375,132 @@ static uint32_t tree_of(struct flow_sessions *s, struct flow_session *session)
 	return tree;
 }
 
-/* One that stands for many: all of it is on average. */
-static void describe_summarised(struct flow_sessions *s, struct flow_session *session, const struct digest_row *row)
+static const struct digest_row *summary_of(const struct flow_sessions *s, const struct flow_row *row)
 {
-	struct flow_event event = {
-		.kind = FLOW_SOCKET, .words = row->described, .word_count = ARRAY_SIZE(row->described)};
-	const struct flow_trace *trace = s->trace;
-	struct flow_socket socket = {};
-
-	if (flow_event_socket(&event, &socket)) {
-		session->laddr = socket.local.addr;
-		session->lport = socket.local.port;
-		session->raddr = socket.remote.addr;
-		session->rport = socket.remote.port;
-		session->cookie = socket.cookie;
-	}
-	session->count = row->count;
-	session->tree = tree_of(s, session);
-	session->is_open = row->open == row->count;
-	session->start_ticks = row->first;
-	session->end_ticks = row->first + row->span / row->count;
-	session->start_ns = flow_ns(trace, row->first);
-	session->span_ns = flow_span_ns(trace, row->span / row->count);
-	session->busy_ns = flow_span_ns(trace, row->busy / row->count);
-	session->wait_ns = flow_span_ns(trace, row->wait / row->count);
-	session->segments = row->segments / row->count;
-	session->requests = row->requests / row->count;
-	session->tx_bytes = row->tx / row->count;
-	session->rx_bytes = row->rx / row->count;
-	session->errors = row->errors / row->count;
+	return s->trace->threads[s->demux->sessions.items[row->id].thread].summary;
 }
 
-static void describe(struct flow_sessions *s, struct flow_session *session)
+uint64_t flow_row_count(const struct flow_sessions *s, const struct flow_row *row)
 {
-	const struct demux_session *known = &s->demux->sessions.items[session->id];
-	const struct flow_trace *trace = s->trace;
+	const struct digest_row *summary = s->trace->summarised ? summary_of(s, row) : NULL;
 
-	session->count = 1;
-	if (trace->threads[known->thread].summary) {
-		describe_summarised(s, session, trace->threads[known->thread].summary);
+	return summary ? summary->count : 1;
+}
+
+/* One that stands for many: all of it is on average. */
+static void complete_summarised(struct flow_row *row, const struct digest_row *summary)
+{
+	row->is_open = summary->open == summary->count;
+	row->start_ticks = summary->first;
+	row->end_ticks = summary->first + summary->span / summary->count;
+	row->busy_ticks = summary->busy / summary->count;
+	row->wait_ticks = summary->wait / summary->count;
+	row->requests = (uint32_t)min_of(summary->requests / summary->count, (uint64_t)UINT32_MAX);
+	row->tx_bytes = summary->tx / summary->count;
+	row->rx_bytes = summary->rx / summary->count;
+	row->errors = (uint32_t)min_of(summary->errors / summary->count, (uint64_t)UINT32_MAX);
+}
+
+/* All threads have been read. */
+static void complete(struct flow_sessions *s, struct flow_row *row)
+{
+	const struct digest_row *summary = summary_of(s, row);
+
+	row->tree = tree_of(s, row);
+	row->class = 0;
+	if (summary) {
+		complete_summarised(row, summary);
 		return;
 	}
-	if (known->socket != DEMUX_NONE) {
+	/* Between the segments of different threads it waited, too: in a queue. Where they overlap there is no telling. */
+	if (row->threads > 1) {
+		uint64_t span = row->end_ticks - row->start_ticks;
+
+		row->wait_ticks = span - min_of(span, row->busy_ticks);
+	}
+	/* A connection that nobody closed was there until the end, and since its last call nothing was done for it. */
+	row->is_open = s->demux->by == DEMUX_CONNECTION && !row->is_closed;
+	if (row->is_open) {
+		row->wait_ticks += s->trace->last_ticks - row->end_ticks;
+		row->end_ticks = s->trace->last_ticks;
+	}
+}
+
+static void describe_ends(const struct flow_sessions *s, const struct flow_row *row, struct flow_session *session)
+{
+	const struct demux_session *known = &s->demux->sessions.items[row->id];
+	const struct digest_row *summary = summary_of(s, row);
+	struct endpoint local = {}, remote = {};
+
+	if (summary) {
+		struct flow_event event = {
+			.kind = FLOW_SOCKET, .words = summary->described, .word_count = ARRAY_SIZE(summary->described)};
+		struct flow_socket socket = {};
+
+		if (flow_event_socket(&event, &socket)) {
+			local = socket.local;
+			remote = socket.remote;
+			session->cookie = socket.cookie;
+		}
+	} else if (known->socket != DEMUX_NONE) {
 		const struct demux_socket *socket = &s->demux->sockets.items[known->socket];
 
-		session->laddr = s->demux->addrs.items[socket->laddr];
-		session->lport = socket->lport;
-		session->raddr = s->demux->addrs.items[socket->raddr];
-		session->rport = socket->rport;
+		local = demux_local(s->demux, socket);
+		remote = demux_remote(s->demux, socket);
 		session->cookie = socket->cookie;
 		session->request = s->demux->by == DEMUX_REQUEST ? known->request + 1 : 0;
 	}
-	session->tree = tree_of(s, session);
-	/* Between the segments of different threads it waited, too: in a queue. Where they overlap there is no telling. */
-	if (session->threads > 1) {
-		uint64_t span = session->end_ticks - session->start_ticks;
+	session->laddr = local.addr;
+	session->lport = local.port;
+	session->raddr = remote.addr;
+	session->rport = remote.port;
+}
 
-		session->wait_ns = span - min_of(span, session->busy_ns);
-	}
-	/* A connection that nobody closed was there until the end, and since its last call nothing was done for it. */
-	session->is_open = s->demux->by == DEMUX_CONNECTION && !session->is_closed;
-	if (session->is_open) {
-		session->wait_ns += trace->last_ticks - session->end_ticks;
-		session->end_ticks = trace->last_ticks;
-	}
-	session->start_ns = flow_ns(trace, session->start_ticks);
-	session->span_ns = flow_span_ns(trace, session->end_ticks - session->start_ticks);
-	session->busy_ns = flow_span_ns(trace, session->busy_ns);
-	session->wait_ns = flow_span_ns(trace, session->wait_ns);
+static uint64_t segments_of(const struct flow_sessions *s, const struct flow_row *row)
+{
+	const struct digest_row *summary = summary_of(s, row);
+	struct forest_walk walk;
+	struct forest_item item;
+	uint64_t count = 0;
+
+	if (summary)
+		return summary->segments / summary->count;
+	forest_walk_begin(&walk, &s->forest, row->tree);
+	while (forest_walk_next(&walk, &item))
+		count += item.times;
+	return count;
+}
+
+struct flow_session flow_session_at(const struct flow_sessions *s, size_t index)
+{
+	const struct flow_row *row = &s->list.items[index];
+	const struct flow_trace *trace = s->trace;
+	const struct flow_thread *thread = row->thread == DEMUX_NONE ? NULL : &trace->threads[row->thread];
+	struct flow_session session = {
+		.session = (uint32_t)index + 1,
+		.pid = thread ? thread->pid : 0,
+		.tid = thread ? thread->tid : 0,
+		.comm = thread ? thread->name : "",
+		.is_open = row->is_open,
+		.function = row->function == FLOW_NO_FUNCTION ? NULL : trace->functions[row->function].name,
+		.start_ns = flow_ns(trace, row->start_ticks),
+		.span_ns = flow_row_span_ns(s, row),
+		.busy_ns = flow_span_ns(trace, row->busy_ticks),
+		.wait_ns = flow_span_ns(trace, row->wait_ticks),
+		.calls = s->forest.nodes.items[row->tree].calls,
+		.distinct = s->distinct_of ? s->distinct_of[flow_row_shape(s, row)] : 0,
+		.segments = segments_of(s, row),
+		.threads = row->threads,
+		.requests = row->requests,
+		.tx_bytes = row->tx_bytes,
+		.rx_bytes = row->rx_bytes,
+		.errors = row->errors,
+		.class = row->class,
+		.count = flow_row_count(s, row),
+	};
+
+	describe_ends(s, row, &session);
+	return session;
 }
 
 static int by_value(const void *a, const void *b)
@@ -466,13 +535,6 @@ static int rest_by_count(const void *a, const void *b)
 	return one->node < other->node ? -1 : one->node > other->node;
 }
 
-static void strands_done(struct flow_sessions *s)
-{
-	vec_each(&s->strands, strand)
-		vec_done(&strand->row.items);
-	vec_done(&s->strands);
-}
-
 static void finish(struct flow_sessions *s, struct builder *b)
 {
 	const void *key;
@@ -489,15 +551,14 @@ static void finish(struct flow_sessions *s, struct builder *b)
 			s->list.items[s->list.count++] = b->met.items[i];
 	sort_sessions(s);
 	for (size_t i = 0; i < s->list.count; i++) {
-		s->list.items[i].session = (uint32_t)i + 1;
 		s->list_index[s->list.items[i].id] = (uint32_t)i;
-		describe(s, &s->list.items[i]);
+		complete(s, &s->list.items[i]);
 	}
 	for (size_t at = 0; map_next(&b->rest, &at, &key, &value);)
 		vec_push(&s->rest, *(struct flow_rest *)value);
 	vec_sort(&s->rest, rest_by_count);
 	/* The sessions have their trees now. */
-	strands_done(s);
+	vec_done(&s->strands);
 }
 
 static void builder_done(struct builder *b)
@@ -505,6 +566,10 @@ static void builder_done(struct builder *b)
 	vec_done(&b->frames);
 	vec_done(&b->row.items);
 	map_done(&b->rest);
+	vec_each(&b->open, strand)
+		vec_done(&strand->row.items);
+	vec_done(&b->open);
+	vec_done(&b->free);
 	free(b->strand_of);
 }
 
@@ -524,7 +589,7 @@ static bool build_all(struct flow_sessions *s)
 		finish(s, &b);
 	} else {
 		vec_done(&b.met);
-		strands_done(s);
+		vec_done(&s->strands);
 		forest_done(&s->forest);
 		s->rest_calls = s->dispatch_calls = 0;
 	}
@@ -550,8 +615,8 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 	}
 	s->demux->is_sure = true;
 	s->dispatch_calls += trace->dispatched;
-	vec_each(&s->list, session)
-		s->calls += session->calls * session->count;
+	vec_each(&s->list, row)
+		s->calls += s->forest.nodes.items[row->tree].calls * flow_row_count(s, row);
 	s->calls += s->rest_calls + s->dispatch_calls;
 	s->lost = trace->lost;
 	flow_sessions_classify(s);
@@ -563,7 +628,7 @@ void flow_sessions_free(struct flow_sessions *s)
 {
 	if (!s)
 		return;
-	strands_done(s);
+	vec_done(&s->strands);
 	demux_free(s->demux);
 	forest_done(&s->forest);
 	forest_done(&s->shapes);
@@ -572,6 +637,7 @@ void flow_sessions_free(struct flow_sessions *s)
 	vec_done(&s->classes);
 	map_done(&s->noise);
 	free(s->list_index);
+	free(s->distinct_of);
 	free(s->shape_of);
 	free(s);
 }

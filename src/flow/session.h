@@ -8,14 +8,14 @@
 #include "flow/forest.h"
 #include "flow/walk.h"
 
-/* What a user sees and filters by: flow_session_type. */
+/* What a user sees and filters by: flow_session_type. Made from a row when it is wanted (flow_session_at). */
 struct flow_session {
 	uint32_t session; /* from 1, in the order of their beginning */
 	uint32_t request; /* of the connection, from 1; 0: not split by requests */
 	uint32_t pid;
-	uint32_t tid;  /* where most of its calls were made */
-	char comm[17]; /* that thread's name */
-	bool is_open;  /* when the recording ended */
+	uint32_t tid;     /* where most of its calls were made */
+	const char *comm; /* that thread's name */
+	bool is_open;     /* when the recording ended */
 	uint16_t lport, rport;
 	struct addr laddr, raddr;
 	uint64_t cookie;
@@ -34,27 +34,42 @@ struct flow_session {
 	uint64_t errors; /* operations that failed, waiting for more not counted */
 	uint32_t class;  /* from 1, the most frequent first */
 	uint64_t count;  /* sessions that it stands for: more than 1 when they were summarised while the program ran */
-
-	/* Not shown. */
-	bool is_closed; /* its socket was closed */
-	uint32_t id;    /* number in demux.sessions */
-	uint32_t tree;  /* its segments as a FOREST_BLOCK node */
-	uint32_t shape; /* the same, summarised: in flow_sessions.shapes */
-	uint64_t start_ticks, end_ticks;
-	uint64_t tid_calls;
-	uint32_t strand; /* first of its strands, the last one met; 0: none */
 };
 
 extern const struct record_type flow_session_type;
 
+/* What is kept of a session, and cannot be told from its tree and its socket. There may be millions. */
+struct flow_row {
+	uint64_t start_ticks, end_ticks;
+	uint64_t busy_ticks, wait_ticks;
+	uint64_t tx_bytes, rx_bytes;
+	uint32_t id; /* number in demux.sessions */
+	union {
+		uint32_t tree;   /* its segments as a FOREST_BLOCK node */
+		uint32_t strand; /* while it is put together: the last one met of its strands; 0: none */
+	};
+	union {
+		uint32_t class;
+		uint32_t most_calls; /* while it is put together: of a segment */
+	};
+	uint32_t thread;   /* index of the one that made most of its calls */
+	uint32_t function; /* that its first segment begins with; FLOW_NO_FUNCTION: it has none */
+	uint32_t requests;
+	uint32_t errors;
+	uint16_t threads;
+	bool is_open;   /* when the recording ended */
+	bool is_closed; /* its socket was closed */
+};
+_Static_assert(sizeof(struct flow_row) == 80, "kept small");
+
+#define FLOW_NO_FUNCTION UINT32_MAX
+
 /* What one thread did for a session. */
 struct flow_strand {
-	uint32_t session; /* number in demux.sessions */
+	uint64_t start_ticks;
 	uint32_t thread;
 	uint32_t next; /* of the same session */
-	uint32_t node; /* FOREST_BLOCK of its segments, once it is closed */
-	uint64_t start_ticks, end_ticks;
-	struct forest_row row;
+	uint32_t node; /* FOREST_BLOCK of its segments */
 };
 
 struct flow_rest {
@@ -78,8 +93,9 @@ struct flow_sessions {
 	struct forest forest;
 	uint32_t *shape_of;              /* node of the forest -> node of the shapes */
 	struct forest shapes;            /* summarised: loops and recursion once, noise left out */
-	VEC(struct flow_session) list;   /* in the order of their beginning */
-	VEC(struct flow_strand) strands; /* [0] is none */
+	uint32_t *distinct_of;           /* node of the shapes -> places in it */
+	VEC(struct flow_row) list;       /* in the order of their beginning */
+	VEC(struct flow_strand) strands; /* while sessions are put together; [0] is none */
 	VEC(struct flow_rest) rest;      /* what belongs to no session, the most frequent first */
 	VEC(struct flow_class) classes;  /* in the order of their numbers */
 	uint32_t *list_index;            /* number in demux.sessions -> index in list, DEMUX_NONE */
@@ -98,6 +114,22 @@ void flow_sessions_free(struct flow_sessions *sessions);
 static inline void flow_sessions_freep(struct flow_sessions **sessions)
 {
 	flow_sessions_free(*sessions);
+}
+
+/* The session at this place of the list, as it is shown. */
+struct flow_session flow_session_at(const struct flow_sessions *sessions, size_t index);
+
+/* How many sessions it stands for. */
+uint64_t flow_row_count(const struct flow_sessions *sessions, const struct flow_row *row);
+
+static inline uint64_t flow_row_span_ns(const struct flow_sessions *sessions, const struct flow_row *row)
+{
+	return flow_span_ns(sessions->trace, row->end_ticks - row->start_ticks);
+}
+
+static inline uint32_t flow_row_shape(const struct flow_sessions *sessions, const struct flow_row *row)
+{
+	return row->tree ? sessions->shape_of[row->tree] : 0;
 }
 
 /* Index in the list of the session with this number in demux.sessions, DEMUX_NONE. */

@@ -27,7 +27,7 @@ struct story_call {
 
 struct story {
 	const struct flow_trace *trace;
-	const struct flow_session *session;
+	const struct flow_row *session;
 	int32_t fd; /* of its connection; -1: it has none */
 	VEC(struct story_call) calls;
 	VEC(uint32_t) roots; /* in the order of time */

@@ -103,7 +103,7 @@ static bool is_drawn(const struct draw *d, const struct story_call *call, unsign
 /* Whether the call takes too little of the session to be drawn. What it calls takes less. */
 static bool is_short(const struct draw *d, const struct story_call *call)
 {
-	const struct flow_session *session = d->story->session;
+	const struct flow_row *session = d->story->session;
 
 	return call->parent != STORY_NONE &&
 	       (double)(call->end_ticks - call->start_ticks) <

@@ -96,8 +96,8 @@ static void analyse(const struct flow_trace *trace, enum demux_by by)
 	uint8_t *group_of;
 
 	fuzz_require(flow_sessions_new(trace, &(struct demux_options){.by = by}, &s, &why) == 0);
-	vec_each(&s->list, session)
-		calls += session->calls;
+	for (size_t i = 0; i < s->list.count; i++)
+		calls += flow_session_at(s, i).calls * flow_row_count(s, &s->list.items[i]);
 	fuzz_require(calls + s->rest_calls + s->dispatch_calls == s->calls);
 	group_of = xzalloc(s->list.count + 1);
 	for (size_t i = 0; i < s->list.count; i++)

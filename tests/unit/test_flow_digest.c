@@ -95,7 +95,7 @@ TEST(sessions_are_counted_by_kind)
 	_cleanup_(flow_sessions_freep) struct flow_sessions *sessions = NULL;
 	_cleanup_free_ struct digest *digest = new_digest();
 	_cleanup_buf_ struct buf file = BUF_INIT(64 << 20);
-	const struct flow_session *s;
+	struct flow_session s;
 	struct why why = {};
 
 	fold_thread(digest, &trace->threads[0]);
@@ -112,16 +112,16 @@ TEST(sessions_are_counted_by_kind)
 	REQUIRE(flow_sessions_new(summary, &(struct demux_options){}, &sessions, &why) == 0);
 	/* Both have the same tree and about the same duration. */
 	REQUIRE(sessions->list.count == 1);
-	s = &sessions->list.items[0];
-	CHECK_EQ_UINT(s->count, 2);
-	CHECK_EQ_UINT(s->calls, 2);
-	CHECK_EQ_UINT(s->requests, 1);
-	CHECK_EQ_UINT(s->rx_bytes, 150);
-	CHECK_EQ_UINT(s->tx_bytes, 60);
-	CHECK_EQ_UINT(s->lport, 80);
-	CHECK_EQ_UINT(s->rport, 4001);
-	CHECK_EQ_UINT(s->busy_ns, 100);
-	CHECK(!s->is_open);
+	s = flow_session_at(sessions, 0);
+	CHECK_EQ_UINT(s.count, 2);
+	CHECK_EQ_UINT(s.calls, 2);
+	CHECK_EQ_UINT(s.requests, 1);
+	CHECK_EQ_UINT(s.rx_bytes, 150);
+	CHECK_EQ_UINT(s.tx_bytes, 60);
+	CHECK_EQ_UINT(s.lport, 80);
+	CHECK_EQ_UINT(s.rport, 4001);
+	CHECK_EQ_UINT(s.busy_ns, 100);
+	CHECK(!s.is_open);
 	CHECK_EQ_UINT(sessions->rest_calls, 1);
 	CHECK_EQ_UINT(sessions->calls, 6);
 }

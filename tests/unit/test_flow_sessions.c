@@ -30,11 +30,14 @@ TEST(every_call_has_one_place)
 			uint64_t calls = s->rest_calls + s->dispatch_calls, in_classes = 0;
 
 			unit_note("seed %u, options %u", seed, i);
-			vec_each(&s->list, session) {
-				CHECK_EQ_UINT(session->tree ? s->forest.nodes.items[session->tree].calls : 0,
-					      session->calls);
-				CHECK(session->class >= 1 && session->class <= s->classes.count);
-				calls += session->calls;
+			for (size_t k = 0; k < s->list.count; k++) {
+				struct flow_session session = flow_session_at(s, k);
+
+				CHECK_EQ_UINT(session.session, k + 1);
+				CHECK(session.class >= 1 && session.class <= s->classes.count);
+				CHECK(!session.segments == !session.calls);
+				CHECK(session.segments <= session.calls);
+				calls += session.calls;
 			}
 			vec_each(&s->classes, class)
 				in_classes += class->sessions;
@@ -169,18 +172,18 @@ TEST(an_event_loop_is_taken_apart_by_connection)
 	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
 
 	REQUIRE(s->list.count == 2);
-	CHECK_EQ_UINT(s->list.items[0].rport, 1001);
-	CHECK_EQ_UINT(s->list.items[0].calls, 3);
-	CHECK_EQ_UINT(s->list.items[0].rx_bytes, 70);
-	CHECK_EQ_UINT(s->list.items[0].requests, 1);
-	CHECK_EQ_UINT(s->list.items[1].rport, 1002);
-	CHECK_EQ_UINT(s->list.items[1].calls, 4);
-	CHECK_EQ_UINT(s->list.items[1].requests, 2);
-	CHECK_EQ_UINT(s->list.items[1].tx_bytes, 100);
-	CHECK_EQ_UINT(s->list.items[1].wait_ns, 140 + 150);
+	CHECK_EQ_UINT(flow_session_at(s, 0).rport, 1001);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 3);
+	CHECK_EQ_UINT(flow_session_at(s, 0).rx_bytes, 70);
+	CHECK_EQ_UINT(flow_session_at(s, 0).requests, 1);
+	CHECK_EQ_UINT(flow_session_at(s, 1).rport, 1002);
+	CHECK_EQ_UINT(flow_session_at(s, 1).calls, 4);
+	CHECK_EQ_UINT(flow_session_at(s, 1).requests, 2);
+	CHECK_EQ_UINT(flow_session_at(s, 1).tx_bytes, 100);
+	CHECK_EQ_UINT(flow_session_at(s, 1).wait_ns, 140 + 150);
 	/* One and two requests: the loop counts once, so they are of one class. */
-	CHECK_EQ_UINT(s->list.items[0].class, s->list.items[1].class);
-	CHECK(!s->list.items[1].is_open);
+	CHECK_EQ_UINT(flow_session_at(s, 0).class, flow_session_at(s, 1).class);
+	CHECK(!flow_session_at(s, 1).is_open);
 	/* init and timer serve nobody; main and loop serve everybody. */
 	CHECK_EQ_UINT(s->rest_calls, 2);
 	CHECK_EQ_UINT(s->dispatch_calls, 2);
@@ -193,11 +196,11 @@ TEST(requests_of_a_connection_are_told_apart)
 		split(trace, &(struct demux_options){.by = DEMUX_REQUEST});
 
 	REQUIRE(s->list.count == 3);
-	CHECK_EQ_UINT(s->list.items[1].rx_bytes, 100);
-	CHECK_EQ_UINT(s->list.items[1].request, 1);
-	CHECK_EQ_UINT(s->list.items[2].request, 2);
-	CHECK_EQ_UINT(s->list.items[2].rx_bytes, 30);
-	CHECK_EQ_UINT(s->list.items[2].calls, 1);
+	CHECK_EQ_UINT(flow_session_at(s, 1).rx_bytes, 100);
+	CHECK_EQ_UINT(flow_session_at(s, 1).request, 1);
+	CHECK_EQ_UINT(flow_session_at(s, 2).request, 2);
+	CHECK_EQ_UINT(flow_session_at(s, 2).rx_bytes, 30);
+	CHECK_EQ_UINT(flow_session_at(s, 2).calls, 1);
 }
 
 /* A request that begins inside a call that goes on: both requests have the call. */
@@ -224,11 +227,11 @@ TEST(a_request_may_begin_inside_a_call)
 		split(trace, &(struct demux_options){.by = DEMUX_REQUEST});
 
 	REQUIRE(s->list.count == 2);
-	CHECK_EQ_UINT(s->list.items[0].rx_bytes, 10);
-	CHECK_EQ_UINT(s->list.items[1].rx_bytes, 11);
+	CHECK_EQ_UINT(flow_session_at(s, 0).rx_bytes, 10);
+	CHECK_EQ_UINT(flow_session_at(s, 1).rx_bytes, 11);
 	/* serve and get; in the first request, get was entered a second time to wait for the next one. */
-	CHECK_EQ_UINT(s->list.items[1].calls, 2);
-	CHECK_EQ_UINT(s->list.items[1].busy_ns, 360 - 310);
+	CHECK_EQ_UINT(flow_session_at(s, 1).calls, 2);
+	CHECK_EQ_UINT(flow_session_at(s, 1).busy_ns, 360 - 310);
 }
 
 TEST(a_connection_made_for_a_client_is_the_clients)
@@ -254,9 +257,9 @@ TEST(a_connection_made_for_a_client_is_the_clients)
 	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
 
 	REQUIRE(s->list.count == 1);
-	CHECK_EQ_UINT(s->list.items[0].calls, 3);
-	CHECK_EQ_UINT(s->list.items[0].rport, 1001);
-	CHECK(s->list.items[0].is_open);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 3);
+	CHECK_EQ_UINT(flow_session_at(s, 0).rport, 1001);
+	CHECK(flow_session_at(s, 0).is_open);
 }
 
 TEST(a_signature_tells_sessions_by_an_argument)
@@ -274,8 +277,8 @@ TEST(a_signature_tells_sessions_by_an_argument)
 	struct why why = {};
 
 	REQUIRE(s->list.count == 2);
-	CHECK_EQ_UINT(s->list.items[0].calls, 3);
-	CHECK_EQ_UINT(s->list.items[1].calls, 1);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 3);
+	CHECK_EQ_UINT(flow_session_at(s, 1).calls, 1);
 	options.key = "nonsense";
 	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
 	CHECK_HAS_TEXT(why.text, "nonsense");
@@ -308,11 +311,11 @@ TEST(a_session_begins_when_its_client_comes_and_waits_in_queues)
 	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
 	REQUIRE(s->list.count == 2);
 	/* 90 ms in accept are nobody's. */
-	CHECK(s->list.items[0].span_ns < 1000000);
-	CHECK_EQ_UINT(s->list.items[0].threads, 2);
+	CHECK(flow_session_at(s, 0).span_ns < 1000000);
+	CHECK_EQ_UINT(flow_session_at(s, 0).threads, 2);
 	/* 99.5 ms in the queue are the second one's. */
-	CHECK_NEAR((double)s->list.items[1].wait_ns, 99489000.0, 20000.0);
-	CHECK(s->list.items[1].busy_ns < 100000);
+	CHECK_NEAR((double)flow_session_at(s, 1).wait_ns, 99489000.0, 20000.0);
+	CHECK(flow_session_at(s, 1).busy_ns < 100000);
 }
 
 TEST(time_in_a_queue_counts_for_the_call_that_handed_over)
