@@ -211,6 +211,20 @@ static COLD void hook_long(void *fn, bool enter)
 	errno = saved;
 }
 
+/* Returns that had no time of their own, before an event that has. There is room for more than one word behind the limit. */
+static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t depth)
+{
+	uint32_t returned = t->noted - depth;
+
+	if (returned) {
+		*at++ = FLOW_TAG_RETURN | returned << 2 | FLOW_MANY;
+		t->extra -= returned - 1;
+		t->noted = depth;
+		t->at = at;
+	}
+	return at;
+}
+
 /*
  * The short ways. Everything that is unusual shows in few places: no slot, a slot at its limit (which is also cleared to call for
  * attention), a function without a word of its own. All that they call is called last, so that they need no frame.
@@ -234,9 +248,10 @@ void __cyg_profile_func_enter(void *fn, void *site)
 	if (unlikely(at >= t->limit || entry->fn != fn || !word || depth >= FLOW_STACK_MAX))
 		return late(t, fn, true);
 	if (depth < t->stamp_depth) {
+		at = add_returned(t, at, depth);
 		now = read_counter();
 		passed = now - t->last;
-		if (unlikely(passed >= FLOW_SHORT_TICKS || t->noted > depth))
+		if (unlikely(passed >= FLOW_SHORT_TICKS))
 			return late(t, fn, true);
 		t->last = now;
 		word |= (uint32_t)passed << 14;
@@ -281,9 +296,10 @@ void __cyg_profile_func_exit(void *fn, void *site)
 		t->busy = 0;
 		return;
 	}
+	at = add_returned(t, at, depth + 1);
 	now = read_counter();
 	passed = now - t->last;
-	if (unlikely(passed >= FLOW_LONG_TICKS || t->noted > depth + 1))
+	if (unlikely(passed >= FLOW_LONG_TICKS))
 		return late(t, fn, false);
 	t->last = now;
 	t->depth = depth;
