@@ -24,6 +24,7 @@ static bool give(struct flow_cursor *cursor, struct flow_event *event, enum flow
 static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 {
 	cursor->at = cursor->end;
+	cursor->then = NULL;
 	cursor->returns = 0;
 	cursor->damaged++;
 	return give(cursor, event, FLOW_LOST, 0);
@@ -42,6 +43,7 @@ static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 	cursor->next_seq = chunk->header.seq + 1;
 	cursor->at = chunk->words;
 	cursor->end = chunk->words + chunk->word_count;
+	cursor->again_total = 0;
 	cursor->ticks = max_of(cursor->ticks, chunk->header.start_ticks);
 	if (!chunk->verified && flow_chunk_checksum(&chunk->header, chunk->words) != chunk->header.checksum) {
 		cursor->at = cursor->end;
@@ -88,6 +90,45 @@ static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
 	return true;
 }
 
+/* A few words must not become events without end. */
+static bool may_go_on(struct flow_cursor *cursor, uint32_t more)
+{
+	cursor->again_total += more;
+	return cursor->again_total <= FLOW_AGAIN_MAX;
+}
+
+/* Words that stand before this one in the chunk are to be read again. True when an event was given. */
+static bool begin_again(struct flow_cursor *cursor, struct flow_event *event)
+{
+	const struct flow_chunk_ref *chunk = &cursor->thread->chunks[cursor->chunk - 1];
+	uint32_t words = *cursor->at >> 2 & FLOW_AGAIN_WORDS_MAX, times = *cursor->at >> 18 & FLOW_AGAIN_TIMES_MAX;
+	size_t before = (size_t)(cursor->at - chunk->words);
+
+	if (cursor->then || !words || !times || cursor->end - cursor->at < 2 || cursor->at[1] > before ||
+	    words > before - cursor->at[1] || !may_go_on(cursor, min_of(words * times, FLOW_AGAIN_MAX)))
+		return give_up_chunk(cursor, event);
+	cursor->then = cursor->at + 2;
+	cursor->then_end = cursor->end;
+	cursor->again = chunk->words + cursor->at[1];
+	cursor->again_left = times - 1;
+	cursor->at = cursor->again;
+	cursor->end = cursor->again + words;
+	return false;
+}
+
+/* The words that were read again are through. */
+static void end_again(struct flow_cursor *cursor)
+{
+	if (cursor->again_left) {
+		cursor->again_left--;
+		cursor->at = cursor->again;
+		return;
+	}
+	cursor->at = cursor->then;
+	cursor->end = cursor->then_end;
+	cursor->then = NULL;
+}
+
 /* A word that stands for several returns, and perhaps a call after them. True when an event was given. */
 static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint32_t word)
 {
@@ -96,8 +137,11 @@ static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint
 
 	if (count > FLOW_MANY_MAX || !count)
 		return give_up_chunk(cursor, event);
-	if (!cursor->returns)
+	if (!cursor->returns) {
 		cursor->returns = count + 1;
+		if (cursor->then && !may_go_on(cursor, count))
+			return give_up_chunk(cursor, event);
+	}
 	if (--cursor->returns)
 		return give(cursor, event, FLOW_RETURN, 0);
 	cursor->at++;
@@ -113,8 +157,10 @@ static bool take_word(struct flow_cursor *cursor, struct flow_event *event)
 {
 	uint32_t word = *cursor->at;
 
-	if (!word)
+	if (!word || (cursor->then && word & 2))
 		return give_up_chunk(cursor, event);
+	if ((word & FLOW_AGAIN_MASK) == FLOW_AGAIN)
+		return begin_again(cursor, event);
 	if ((word & 3) == FLOW_TAG_CALL_LONG) {
 		uint32_t fn;
 
@@ -151,6 +197,10 @@ bool flow_cursor_next_other(struct flow_cursor *cursor, struct flow_event *ret_e
 		if (cursor->at < cursor->end) {
 			if (take_word(cursor, ret_event))
 				return true;
+			continue;
+		}
+		if (cursor->then) {
+			end_again(cursor);
 			continue;
 		}
 		if (!next_chunk(cursor, &gap))

@@ -10,7 +10,8 @@
  *	              00 | fn 12 bits | returns 17 bits | 1    so many returns, then the call, all without time
  *	return        01 | ticks 29 bits | 0
  *	              01 | returns 29 bits | 1                 so many of them without time
- *	call, long    10 | ticks 30 bits         followed by the function's number
+ *	call, long    10 | ticks 29 bits | 0     followed by the function's number
+ *	again         10 | words 16 bits | times 13 bits | 1   followed by a position: so many words from there, so often
  *	anything else 11 | kind 6 | words 8 | argument 16   followed by so many words, the first two are ticks
  *
  * where ticks is the time since the event before. A word of zero is never written (no function has the number 0).
@@ -36,6 +37,7 @@ enum flow_chunk_kind {
 
 enum flow_chunk_flag {
 	FLOW_UNTIMED = 1 << 0, /* only some events carry the time; ticks of the others are 0 */
+	FLOW_PACKED = 1 << 1,  /* words that stand there once may have to be read again */
 };
 
 struct flow_chunk {
@@ -69,6 +71,13 @@ enum flow_tag { FLOW_TAG_CALL = 0, FLOW_TAG_RETURN = 1, FLOW_TAG_CALL_LONG = 2, 
 #define FLOW_LONG_TICKS  (1u << 29)
 #define FLOW_MANY        (1u << 31) /* of a short call or a return: it holds a number of returns, not ticks */
 #define FLOW_MANY_MAX    65535u     /* of them in one word */
+/* Words that are read again are of the first two forms. */
+#define FLOW_AGAIN           (FLOW_TAG_CALL_LONG | FLOW_MANY)
+#define FLOW_AGAIN_MASK      (3u | FLOW_MANY)
+#define FLOW_AGAIN_WORDS_MAX 65535u
+#define FLOW_AGAIN_TIMES_MAX 8191u
+/* A reader gives up a chunk that would become more events than that by reading again: nobody recorded that. */
+#define FLOW_AGAIN_MAX (1u << 22)
 
 /* Kinds of the fourth form. A reader skips those it does not know. */
 enum flow_other {
@@ -145,6 +154,11 @@ static inline uint32_t flow_word_return(uint32_t ticks)
 static inline uint32_t flow_word_call_long(uint32_t ticks)
 {
 	return FLOW_TAG_CALL_LONG | ticks << 2;
+}
+
+static inline uint32_t flow_word_again(uint32_t words, uint32_t times)
+{
+	return FLOW_AGAIN | words << 2 | times << 18;
 }
 
 /* words: those after the two of ticks. */

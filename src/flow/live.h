@@ -70,6 +70,8 @@ struct flow_slot {
 	uint64_t last;   /* time of the last event */
 	uint32_t depth;  /* open calls, those that are not recorded included */
 	uint32_t stamp_depth;
+	uint32_t untimed;  /* so many levels from stamp_depth on carry no time */
+	uint32_t noted;    /* calls open after the last event that was written; returns since then are to be written */
 	uint64_t calls;    /* in this chunk */
 	uint64_t extra;    /* words of this chunk beyond one for each event */
 	uint64_t lost;     /* since the last chunk, marked in this one */
@@ -78,9 +80,9 @@ struct flow_slot {
 	uint32_t why;      /* enum flow_lost of unmarked */
 	uint32_t muted;    /* this thread works for a socket that is not recorded */
 	uint32_t resync;   /* the open calls must be written down before the next event */
-	uint32_t noted;    /* calls open after the last event that was written; returns since then are to be written */
 	uintptr_t deep;    /* the stack's address when the calls became too deep */
 	struct flow_frame *frames; /* beside the functions that are open, where calls may be taken back */
+	struct pack_room *pack;    /* where a chunk is made shorter before it is written; NULL: it is not */
 };
 
 enum flow_slot_state {

@@ -10,7 +10,8 @@ NESTFLOW_OBJECTS := $(NESTFLOW_SOURCES:%.c=$(BUILD)/obj/%.pic.o)
 $(BUILD)/obj/src/flow/%.pic.o: src/flow/%.c | $(BUILD)/.packages
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer $(WARNINGS) \
+	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer \
+		-falign-functions=64 $(WARNINGS) \
 		-MMD -MP -c -o $@ $<
 
 $(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)

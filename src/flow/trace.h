@@ -186,7 +186,11 @@ struct flow_cursor {
 	size_t chunk;      /* the next one */
 	uint32_t next_seq; /* its number, if nothing is missing */
 	uint32_t returns;  /* of the word at hand, still to be given, plus 1 */
-	uint64_t damaged;  /* chunks whose checksum does not fit, or whose words make no sense */
+	/* While words are read again: those, how often still, and what follows. */
+	const uint32_t *again, *then, *then_end;
+	uint32_t again_left;
+	uint32_t again_total; /* events that came so in this chunk, about */
+	uint64_t damaged;     /* chunks whose checksum does not fit, or whose words make no sense */
 };
 
 void flow_cursor_begin(struct flow_cursor *cursor, const struct flow_trace *trace, size_t thread);

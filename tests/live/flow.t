@@ -65,6 +65,26 @@ is "$(ls "$trace"*)" "$trace" 'no other file is left'
 record -S 3 -- calls 100000
 is "$(calls leaf) $(check returns) $(info untimed)" "100000 $(info calls) true" 'structure first: every call and return is there'
 sound 'structure first'
+ok 'structure first: what is done again and again takes next to nothing' python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 0.2)' \
+	"$(info bytes_per_event)"
+record -S 3 -- killed 50000
+is "$(calls leaf)" 50000 'structure first, killed: nothing before the kill is lost'
+sound 'structure first, killed'
+record -S 2 -- threads 1000
+is "$(calls leaf) $(info threads)" '100000 1001' 'structure first, 1,000 threads: every call of each'
+sound 'structure first, 1,000 threads'
+record -S 2 -- fork 20
+is "$(calls leaf) $(info processes)" '220 21' 'structure first, fork: children and parent'
+sound 'structure first, fork'
+record -S 2 -- exec 4
+is "$(calls leaf) $(check well_formed)" '25 true' 'structure first, exec: every program of the chain'
+record -S 1 -- signals 3000000
+is "$(check well_formed) $(calls leaf)" 'true 3000000' 'structure first, signals: well-formed, no call of the program lost'
+record -S 2 -- longjmp 100
+is "$(calls jump_from) $(check unwound) $(calls leaf)" '1000 1000 3' 'structure first, longjmp: calls that never returned are known'
+record -S 2 -- deep 100000
+is "$(calls leaf) $(check max_depth)" '5 4096' 'structure first, deep recursion: 4,096 levels are recorded'
+sound 'structure first, deep recursion'
 record --depth 2 -- calls 1000
 is "$(calls leaf) $(calls do_calls) $(check max_depth)" '0 1 2' '--depth: deeper calls are left out'
 sound '--depth'

@@ -227,7 +227,8 @@ static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t
 
 /*
  * The short ways. Everything that is unusual shows in few places: no slot, a slot at its limit (which is also cleared to call for
- * attention), a function without a word of its own. All that they call is called last, so that they need no frame.
+ * attention), a function without a word of its own. All that they call is called last, so that they need no frame. Calls without
+ * a time go straight through: there every jump shows.
  */
 void __cyg_profile_func_enter(void *fn, void *site)
 {
@@ -245,9 +246,11 @@ void __cyg_profile_func_enter(void *fn, void *site)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	at = t->at;
 	depth = t->depth;
-	if (unlikely(at >= t->limit || entry->fn != fn || !word || depth >= FLOW_STACK_MAX))
+	if (unlikely(at >= t->limit || entry->fn != fn || !word))
 		return late(t, fn, true);
-	if (depth < t->stamp_depth) {
+	if (unlikely(depth - t->stamp_depth >= t->untimed)) {
+		if (unlikely(depth >= FLOW_STACK_MAX))
+			return late(t, fn, true);
 		at = add_returned(t, at, depth);
 		now = read_counter();
 		passed = now - t->last;
@@ -258,10 +261,8 @@ void __cyg_profile_func_enter(void *fn, void *site)
 	} else {
 		uint32_t returned = t->noted - depth;
 
-		if (returned) {
-			word |= returned << 14 | FLOW_MANY;
-			t->extra -= returned;
-		}
+		word |= returned << 14 | (-returned & FLOW_MANY);
+		t->extra -= returned;
 	}
 	slot_stack(t)[depth] = fn;
 	t->depth = depth + 1;
@@ -285,17 +286,19 @@ void __cyg_profile_func_exit(void *fn, void *site)
 		return hook_long(fn, false);
 	t->busy = stack_address();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	at = t->at;
 	depth = t->depth - 1;
-	if (unlikely(at >= t->limit || depth >= FLOW_STACK_MAX || slot_stack(t)[depth] != fn))
-		return late(t, fn, false);
 	/* A return without time is counted in the next word. */
-	if (depth >= t->stamp_depth) {
+	if (likely(depth - t->stamp_depth < t->untimed)) {
+		if (unlikely(slot_stack(t)[depth] != fn))
+			return late(t, fn, false);
 		t->depth = depth;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		t->busy = 0;
 		return;
 	}
+	at = t->at;
+	if (unlikely(at >= t->limit || depth >= FLOW_STACK_MAX || slot_stack(t)[depth] != fn))
+		return late(t, fn, false);
 	at = add_returned(t, at, depth + 1);
 	now = read_counter();
 	passed = now - t->last;

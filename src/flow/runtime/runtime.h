@@ -126,6 +126,14 @@ void slot_settle(struct flow_slot *t);
 void slots_begin(void);
 void slots_end(void);
 
+/* --- chunks made shorter (pack.c) --- */
+
+/* For chunks of so many words; NULL: no memory. */
+struct pack_room *pack_room_new(uint32_t room);
+void pack_room_free(struct pack_room *pack);
+/* The chunk, shorter, in the room; NULL when that is not worth it. The chunk itself stays as it is. */
+struct flow_chunk *pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk);
+
 /* --- summaries instead of a trace (fold.c) --- */
 
 static inline struct digest_thread *slot_digest(struct flow_slot *t)

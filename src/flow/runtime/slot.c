@@ -72,12 +72,15 @@ static void finish_header(struct flow_slot *t, struct flow_chunk *chunk)
 /* Whoever's slot it is: what it holds goes to the trace, or into the digest. */
 static bool write_chunk(struct flow_slot *t)
 {
-	struct flow_chunk *chunk = flow_slot_chunk(t);
+	struct flow_chunk *chunk = flow_slot_chunk(t), *packed;
 
 	if (t->at == t->base)
 		return true;
 	finish_header(t, chunk);
-	return live->digest_at ? digest_take(t, false) : trace_file_append(chunk);
+	if (live->digest_at)
+		return digest_take(t, false);
+	packed = t->pack ? pack_chunk(t->pack, chunk) : NULL;
+	return trace_file_append(packed ? packed : chunk);
 }
 
 /*
@@ -282,6 +285,7 @@ static bool owner_is_gone(const struct flow_slot *t)
 /* The thread that it was for will not come back. */
 static void give_up_chunk(struct flow_slot *t)
 {
+	t->pack = NULL; /* it was somebody else's memory */
 	(void)write_chunk(t);
 	if (live->digest_at)
 		(void)digest_take(t, true);
@@ -345,6 +349,7 @@ static void fill_slot(struct flow_slot *t)
 		.tid = chunk->tid,
 		.last = now_ticks(),
 		.stamp_depth = live->stamp_depth,
+		.untimed = FLOW_STACK_MAX - live->stamp_depth,
 	};
 	if (live->min_ticks) {
 		void *frames = mmap(NULL, FLOW_STACK_MAX * sizeof(struct flow_frame), PROT_READ | PROT_WRITE,
@@ -354,6 +359,8 @@ static void fill_slot(struct flow_slot *t)
 	}
 	if (live->digest_at)
 		digest_thread_begin(slot_digest(t), chunk);
+	else if (chunk->flags & FLOW_UNTIMED)
+		t->pack = pack_room_new(flow_slot_room(live));
 	begin_chunk(t);
 }
 
@@ -408,6 +415,7 @@ static void end_thread(void *data)
 	current = NULL;
 	if (t->frames)
 		munmap(t->frames, FLOW_STACK_MAX * sizeof(struct flow_frame));
+	pack_room_free(t->pack);
 	t->at = t->base;
 	t->busy = 0;
 	set_state(t, FLOW_SLOT_FREE);
