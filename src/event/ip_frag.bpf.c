@@ -36,6 +36,7 @@ struct whole_key {
 
 struct whole {
 	__u64 since_ns;
+	__u64 since_jiffies;
 	__u32 bytes; /* that have come */
 	__u32 total; /* 0: its end has not come yet */
 	__u32 fragments;
@@ -131,10 +132,13 @@ static __always_inline struct ip_frag_event *fragment_begin(const struct packet 
 	return e;
 }
 
-static __always_inline void set_memory(struct ip_frag *data, struct net *net, bool v6)
+static __always_inline struct fqdir *limits_of(struct net *net, bool v6)
 {
-	struct fqdir *fqdir = v6 ? BPF_CORE_READ(net, ipv6.fqdir) : BPF_CORE_READ(net, ipv4.fqdir);
+	return v6 ? BPF_CORE_READ(net, ipv6.fqdir) : BPF_CORE_READ(net, ipv4.fqdir);
+}
 
+static __always_inline void set_memory(struct ip_frag *data, struct fqdir *fqdir)
+{
 	if (!fqdir)
 		return;
 	data->mem_bytes = (__u64)BPF_CORE_READ(fqdir, mem.counter);
@@ -156,7 +160,8 @@ static __always_inline void set_key(struct whole_key *key, const struct packet *
 static __always_inline void add_up(struct ip_frag *data, const struct whole_key *key, const struct fragment *fragment)
 {
 	__u64 now = bpf_ktime_get_boot_ns();
-	struct whole *whole = bpf_map_lookup_elem(&ip_frag_wholes, key), first = {.since_ns = now};
+	struct whole *whole = bpf_map_lookup_elem(&ip_frag_wholes, key),
+		     first = {.since_ns = now, .since_jiffies = bpf_jiffies64()};
 
 	if (!whole) {
 		bpf_map_update_elem(&ip_frag_wholes, key, &first, BPF_ANY);
@@ -199,7 +204,7 @@ int BPF_PROG(ip_frag_received, struct sk_buff *skb)
 	arrival.netns = e->head.netns;
 	__builtin_memcpy(arrival.dev, e->data.dev, sizeof(arrival.dev));
 	bpf_map_update_elem(&ip_frag_arrivals, &address, &arrival, BPF_ANY);
-	set_memory(&e->data, arrival.net, packet.source.family == ADDR_V6);
+	set_memory(&e->data, limits_of(arrival.net, packet.source.family == ADDR_V6));
 	set_key(&key, &packet, &fragment, arrival.netns);
 	add_up(&e->data, &key, &fragment);
 	return ip_frag_end(ctx, e);
@@ -230,17 +235,24 @@ int BPF_PROG(ip_frag_sent, struct sk_buff *skb)
 	return ip_frag_end(ctx, e);
 }
 
-static __always_inline bool is_timeout(__u32 reason)
+/*
+ * From 6.2 on the kernel says that the time was over. Before, nothing else throws a fragment away after so long: the timer was
+ * set when the first one came.
+ */
+static __always_inline bool is_timeout(__u32 reason, const struct whole *whole, struct fqdir *fqdir)
 {
-	return bpf_core_enum_value_exists(enum skb_drop_reason___frag, SKB_DROP_REASON_FRAG_REASM_TIMEOUT___frag) &&
-	       reason == bpf_core_enum_value(enum skb_drop_reason___frag, SKB_DROP_REASON_FRAG_REASM_TIMEOUT___frag);
+	if (bpf_core_enum_value_exists(enum skb_drop_reason___frag, SKB_DROP_REASON_FRAG_REASM_TIMEOUT___frag))
+		return reason ==
+		       bpf_core_enum_value(enum skb_drop_reason___frag, SKB_DROP_REASON_FRAG_REASM_TIMEOUT___frag);
+	return fqdir && bpf_jiffies64() - whole->since_jiffies >= (__u64)BPF_CORE_READ(fqdir, timeout);
 }
 
 /* Why it was thrown away. */
-static __always_inline void set_reason(struct ip_frag *data, __u32 reason)
+static __always_inline void set_reason(struct ip_frag *data, __u32 reason, const struct whole *whole,
+				       struct fqdir *fqdir)
 {
 	data->reason = reason;
-	if (is_timeout(reason))
+	if (is_timeout(reason, whole, fqdir))
 		data->error = ETIMEDOUT;
 	else if (data->mem_bytes != EVENT_UNKNOWN64 && data->mem_bytes > data->mem_limit)
 		data->error = ENOMEM;
@@ -252,6 +264,7 @@ static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 	struct arrival *arrival = bpf_map_lookup_elem(&ip_frag_arrivals, &address), from;
 	struct fragment fragment = {};
 	struct ip_frag_event *e;
+	struct fqdir *fqdir;
 	struct whole *whole;
 	struct whole_key key;
 	struct packet packet;
@@ -275,9 +288,10 @@ static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 	__builtin_memcpy(e->data.dev, from.dev, sizeof(from.dev));
 	e->data.lat_ns = bpf_ktime_get_boot_ns() - whole->since_ns;
 	e->data.fragments = whole->fragments;
-	set_memory(&e->data, from.net, packet.source.family == ADDR_V6);
+	fqdir = limits_of(from.net, packet.source.family == ADDR_V6);
+	set_memory(&e->data, fqdir);
 	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
-		set_reason(&e->data, (__u32)ctx[2]);
+		set_reason(&e->data, (__u32)ctx[2], whole, fqdir);
 	if (++whole->lost >= whole->fragments)
 		bpf_map_delete_elem(&ip_frag_wholes, &key);
 	return ip_frag_end(ctx, e);

@@ -76,6 +76,7 @@ struct in6_addr {
 
 /* Fragments that wait for the rest of their packet, and how much memory they may take: ip.frag. */
 struct fqdir {
+	int timeout; /* in jiffies */
 	long high_thresh;
 	atomic64_t mem;
 };
