@@ -27,7 +27,8 @@ struct event_hook {
 	const char *programs[EVENT_PROGRAMS_MAX];
 	/*
 	 * The programs are copies: a program is not run again while it runs, and what it would have missed then its
-	 * copy sees. They tell each other apart what was told already, and only what all of them missed is lost.
+	 * copy sees. They tell each other apart what was told already. Nothing is lost where the tracepoint is passed in
+	 * processes and softirqs only; for others this is no help.
 	 */
 	bool twins;
 	/* For programs whose section does not say all of where they go (attach.h); NULL: it does. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # netcalls beside strace, which looks at the same calls of the same process.
+# vm: 25
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 strace unshare
@@ -51,15 +52,16 @@ calls_checks() {
 		"['127.0.0.1:1', '\"/nonexistent/nest\"']" "and its address$1"
 }
 
-in_ns "$host" "$nest" netcalls --json -o "$room/calls.json" -- strace -f -T -e trace=network -e signal=none -o "$room/strace" \
-	"$python" "$load" >"$room/facts" 2>"$room/err" || diag "$(cat "$room/err")"
+# calls WITH: with_tracefs or without_tracefs.
+calls() {
+	"$1" nsenter --net="/run/netns/$host" -- "$nest" netcalls --json -o "$room/calls.json" -- strace -f -T -e trace=network \
+		-e signal=none -o "$room/strace" "$python" "$load" >"$room/facts" 2>"$room/err" || diag "$(cat "$room/err")"
+}
+calls without_tracefs
 like "$(tail -1 "$room/err")" '^nest: [0-9]+ events, 0 lost$' 'nothing is lost'
-calls_checks ''
-
-if unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
-	in_ns "$host" unshare -m sh -c 'mount -t tracefs nodev /sys/kernel/tracing && exec "$0" "$@"' "$nest" netcalls \
-		--json -o "$room/calls.json" -- strace -f -T -e trace=network -e signal=none -o "$room/strace" "$python" "$load" \
-		>"$room/facts" 2>"$room/err" || diag "$(cat "$room/err")"
+calls_checks ', without tracefs'
+if with_tracefs true 2>/dev/null; then
+	calls with_tracefs
 	calls_checks ', with tracefs'
 else
 	skip 'with tracefs' 'tracefs cannot be mounted here'

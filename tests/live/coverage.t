@@ -9,13 +9,6 @@ ns_make a
 ns_make b
 ns_link "$a" 10.66.7.1/24 "$b" 10.66.7.2/24
 
-# rows FILE PYTHON-EXPRESSION: of the JSON lines in r.
-rows() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
-}
-
 # watch NAME ARGUMENT ...: nest in the background; its output will be in $room/NAME.
 watched=()
 watch() {
@@ -51,15 +44,15 @@ for _ in range(37):
     s.accept()[0].close()'
 in_ns "$a" ping -q -c 29 -i 0.01 10.66.7.2 >/dev/null
 unwatch
-is "$(rows "$room/accept" '(len(r), {(e["comm"][:6], e["lport"], e["error"]) for e in r})')" "(37, {('python', 4711, None)})" \
+is "$(figures "$room/accept" '(len(r), {(e["comm"][:6], e["lport"], e["error"]) for e in r})')" "(37, {('python', 4711, None)})" \
 	'soaccept: every connection that was taken' || diag "$(head -3 "$room/accept")"
-is "$(rows "$room/backlog" '[(sum(h["count"] for h in e["hist"]), e["backlog_max"]) for e in r if e["backlog_max"] == 53]')" '[(37, 53)]' \
+is "$(figures "$room/backlog" '[(sum(h["count"] for h in e["hist"]), e["backlog_max"]) for e in r if e["backlog_max"] == 53]')" '[(37, 53)]' \
 	'tcpsynbl: how many waited whenever another came' || diag "$(cat "$room/backlog")"
-is "$(rows "$room/backlog" '[e["max"] for e in r if e["backlog_max"] == 53][0] in (36, 37)')" True 'up to all of them'
+is "$(figures "$room/backlog" '[e["max"] for e in r if e["backlog_max"] == 53][0] in (36, 37)')" True 'up to all of them'
 # 29 answers, and whatever neighbours said.
-compare "$(rows "$room/receive" 'sum(h["count"] for e in r for h in e["hist"])')" -ge 29 'dev.receive by processor: every answer' ||
+compare "$(figures "$room/receive" 'sum(h["count"] for e in r for h in e["hist"])')" -ge 29 'dev.receive by processor: every answer' ||
 	diag "$(cat "$room/receive")"
-is "$(rows "$room/receive" "{e['dev'] for e in r} == {'$link_dev'} and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True \
+is "$(figures "$room/receive" "{e['dev'] for e in r} == {'$link_dev'} and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True \
 	'on processors that there are'
 
 # --- queues ----------------------------------------------------------------------------------------------------------
@@ -103,12 +96,12 @@ kind() {
 	unwatch
 	# Even then, on one processor, none may have to.
 	case $name in *codel) least=0 some='?' ;; *) least=23 some= ;; esac
-	like "$(rows "$room/kind" "[(e['kind'], e['handle']) for e in r]")" "^\[(\('$name', '0x70000'\))$some\]$" \
+	like "$(figures "$room/kind" "[(e['kind'], e['handle']) for e in r]")" "^\[(\('$name', '0x70000'\))$some\]$" \
 		"qdisc-$name: packets that waited in it"
-	is "$(rows "$room/kind" "$least <= sum(h['count'] for e in r for h in e['hist']) <= $after - $before + 3")" True "as many as tc counts ($name)" ||
+	is "$(figures "$room/kind" "$least <= sum(h['count'] for e in r for h in e['hist']) <= $after - $before + 3")" True "as many as tc counts ($name)" ||
 		diag "$before $after $(cat "$room/kind")"
 	# It began a moment later, and ends a moment later.
-	like "$(rows "$room/all" "[abs(e['count'] - c) <= 0.1 * c + 2 for e in r for c in [$(rows "$room/kind" 'sum(e["count"] for e in r)')] if e['handle'] == '0x70000']")" \
+	like "$(figures "$room/all" "[abs(e['count'] - c) <= 0.1 * c + 2 for e in r for c in [$(figures "$room/kind" 'sum(e["count"] for e in r)')] if e['handle'] == '0x70000']")" \
 		"^\[(True)$some\]$" "qdisclat: the same ($name)" || diag "$(cat "$room/all" "$room/kind")"
 	in_ns "$a" tc qdisc del dev "$link_dev" root
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # netcpu beside the processor time that the kernel counts for a process of known habits.
+# vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3

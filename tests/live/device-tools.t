@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # netsize, nettxlat, netqtop and txstack beside what ip and tc count on a link of four queues, and beside a program that takes
 # packets from a tap interface when it likes to.
+# vm: 60
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc ethtool
@@ -75,19 +76,7 @@ measure() {
 	read -r sent_before sent_bytes_before <<<"$(counted "$client" tx)"
 	read -r got_before got_bytes_before <<<"$(counted "$server" rx)"
 
-	in_ns "$server" python3 -c '
-import socket
-u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-u.bind(("10.91.0.2", 27001))
-s = socket.create_server(("10.91.0.2", 27002))
-print("ready", flush=True)
-c, _ = s.accept()
-while c.recv(65536):
-    pass
-' >"$room/sink" &
-	sink=$!
-	note_process "$sink"
-	wait_for 20 grep -q ready "$room/sink" || exit 1
+	sink "$server" 10.91.0.2 27002 27001
 	# 37 datagrams of 1000 bytes from as many ports, so that they spread over the queues, and a long write of TCP.
 	in_ns "$client" python3 -c '
 import socket
@@ -100,7 +89,7 @@ s.sendall(b"x" * 300000)
 s.shutdown(socket.SHUT_WR)
 s.recv(1)
 ' || exit 1
-	wait "$sink"
+	wait "$sink_pid"
 	# One datagram for the tap interface, whose program waits 60 ms before it reads.
 	in_ns "$client" python3 -c '
 import fcntl, os, socket, struct, subprocess, time

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events under bad conditions: servers that hand their sockets on, full maps, hostile names, processes and namespaces that
 # go away, kernels and users that lack something; and the options that say whom to follow.
-# timeout: 240
+# vm: 75, timeout: 240
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 curl cc unshare
@@ -13,13 +13,6 @@ port=18080
 # In a virtual machine everything takes a hundred times as long: less of everything.
 asked=250 burst=20000
 [ -z "${NEST_VM-}" ] || asked=10 burst=400
-
-# rows FILE PYTHON-EXPRESSION: of the JSON lines in r.
-rows() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval(sys.argv[2]))' "$1" "$2"
-}
 
 # lost: what the run's last line says.
 lost() {
@@ -78,8 +71,8 @@ wait_ready "$nest_err" || exit 1
 in_ns "$host" python3 "$load" burst 18600 100
 wait_for 10 all_closed
 end_bg "$nest_pid"
-is "$(rows "$nest_out" "sorted((e['role'], e['count']) for e in r)")" "[('client', 100), ('server', 100)]" 'each role has one owner'
-is "$(rows "$nest_out" "len({e['pid'] for e in r})")" 2 'and they are two'
+is "$(figures "$nest_out" "sorted((e['role'], e['count']) for e in r)")" "[('client', 100), ('server', 100)]" 'each role has one owner'
+is "$(figures "$nest_out" "len({e['pid'] for e in r})")" 2 'and they are two'
 
 # --- 20,000 connections, and a map that is too small -----------------------------------------------------------------
 
@@ -102,13 +95,13 @@ wait_for 10 all_closed
 for pid in "$stream_pid" "$count_pid" "$nest_pid"; do
 	end_bg "$pid"
 done
-told=$(rows "$count_out" 'r[0]["count"]')
+told=$(figures "$count_out" 'r[0]["count"]')
 unseen=$(unseen)
 [ "$unseen" -eq 0 ] || diag "$unseen ends came while no program is run"
 is "$((told + (told < 2 * burst ? unseen : 0)))" $((2 * burst)) "a burst of $burst connections has $((2 * burst)) ends, all of which are told"
 is "$(($(wc -l <"$stream_out") - 1))" "$told" 'each that was told has its row, with the buffer as it is'
-like "$(tail -1 "$stream_err")" ' 0 lost| at most, came while their program was running$' 'none was lost for sure'
-added=$(rows "$nest_out" 'sum(e["count"] for e in r)')
+like "$(tail -1 "$stream_err")" ' 0 lost$' 'none was lost'
+added=$(figures "$nest_out" 'sum(e["count"] for e in r)')
 if [ $((2 * burst)) -lt $((2 * groups_max)) ]; then
 	is "$added" "$told" 'a group for each'
 	skip 'a map of groups that is too small' 'to fill it takes minutes in an emulated machine'
@@ -128,7 +121,7 @@ for format in '' --json; do
 	is "$(LC_ALL=C tr -d '\n' <"$room/name.out" | LC_ALL=C grep -c '[[:cntrl:]]')" 0 "a name of control characters does no harm ${format:-in text}"
 	compare "$(wc -l <"$room/name.out")" -ge 1 "and it is shown ${format:-in text}"
 done
-like "$(rows "$room/name.out" 'ascii(r[0]["comm"])')" 'x1b\[31m.n.t".x07' 'JSON carries it whole'
+like "$(figures "$room/name.out" 'ascii(r[0]["comm"])')" 'x1b\[31m.n.t".x07' 'JSON carries it whole'
 
 # --- who and what goes away ------------------------------------------------------------------------------------------
 
@@ -140,7 +133,7 @@ kill -KILL "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 ok 'a trace of a process that dies goes on' kill -0 "$nest_pid"
 end_bg "$nest_pid"
-is "$end_status $(rows "$nest_out" "sum(e['bytes'] or 0 for e in r) >= 35")" '0 True' 'and tells what was seen before'
+is "$end_status $(figures "$nest_out" "sum(e['bytes'] or 0 for e in r) >= 35")" '0 True' 'and tells what was seen before'
 
 ns_make gone
 gone_inum=$(stat -Lc %i "/run/netns/$gone")
@@ -150,7 +143,7 @@ in_ns "$gone" python3 "$load" burst 18702 3 >/dev/null
 ip netns del "$gone"
 sleep 0.2
 end_bg "$nest_pid"
-is "$end_status $(rows "$nest_out" "[len(r), {e['netns'] for e in r}]")" "0 [6, {$gone_inum}]" \
+is "$end_status $(figures "$nest_out" "[len(r), {e['netns'] for e in r}]")" "0 [6, {$gone_inum}]" \
 	'a namespace that vanishes: its events are there'
 "$nest" tcplife -N "$gone" -d 1 2>"$room/err" >/dev/null
 is "$?" 2 'a namespace that is not there is a mistake of usage'
@@ -169,8 +162,8 @@ touch "$room/go"
 wait "$bg_pid"
 end_bg "$traced"
 end_bg "$nest_pid"
-is "$(rows "$children" "sorted(e['bytes'] for e in r)")" '[11, 22]' '--children: those that are there and those that come'
-is "$(rows "$nest_out" 'len(r)')" 0 'without it, the process alone'
+is "$(figures "$children" "sorted(e['bytes'] for e in r)")" '[11, 22]' '--children: those that are there and those that come'
+is "$(figures "$nest_out" 'len(r)')" 0 'without it, the process alone'
 
 for name in "$host" "/run/netns/$host"; do
 	nest_bg trace sock.send --count -N "$name" --json
@@ -179,8 +172,8 @@ for name in "$host" "/run/netns/$host"; do
 	in_ns "$host" python3 "$load" bytes 18705 >/dev/null
 	python3 "$load" bytes 18725 >/dev/null
 	end_bg "$nest_pid"
-	compare "$(rows "$nest_out" 'r[0]["count"]')" -le 4 "-N ${name%%/nest*}: nothing of other namespaces"
-	compare "$(rows "$nest_out" 'r[0]["count"]')" -ge 3 "-N ${name%%/nest*}: what happened there"
+	compare "$(figures "$nest_out" 'r[0]["count"]')" -le 4 "-N ${name%%/nest*}: nothing of other namespaces"
+	compare "$(figures "$nest_out" 'r[0]["count"]')" -ge 3 "-N ${name%%/nest*}: what happened there"
 done
 
 unified=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -200,7 +193,7 @@ if [ -n "$unified" ] && mkdir "$group" 2>/dev/null; then
 	done
 	end_bg "$nest_pid"
 	compare "$(wc -l <"$room/groups")" -eq 3 'something was sent in three control groups'
-	is "$(rows "$nest_out" '"\n".join(sorted(e["cgroup"] + " " + str(e["sum"]) for e in r))')" "$(sort "$room/groups")" \
+	is "$(figures "$nest_out" '"\n".join(sorted(e["cgroup"] + " " + str(e["sum"]) for e in r))')" "$(sort "$room/groups")" \
 		'-C: the bytes of a group by those inside it, of those that are made later, too, and no others'
 	rmdir "$group/later/innermost" "$group/later" "$group/inner" "$group"
 else
@@ -230,10 +223,10 @@ int main(void)
 C
 ok 'a program with frame pointers is built' cc -O0 -fno-omit-frame-pointer -o "$room/stack" "$room/stack.c"
 in_ns "$host" "$nest" trace sock.send --stack --ustack --json -o "$room/stack.json" -- "$room/stack" 2>"$room/err"
-like "$(rows "$room/stack.json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'udp_sendmsg|inet_sendmsg|sys_sendto' \
+like "$(figures "$room/stack.json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'udp_sendmsg|inet_sendmsg|sys_sendto' \
 	'functions of the kernel, by name'
-unlike "$(rows "$room/stack.json" 'r[0]["kstack"][0]')" '^(bpf_|__bpf)' 'without those of the instrumentation'
-like "$(rows "$room/stack.json" '[f.split("+")[0] for f in r[0]["ustack"]]')" "outer_call', 'main'" 'functions of the program, in order'
+unlike "$(figures "$room/stack.json" 'r[0]["kstack"][0]')" '^(bpf_|__bpf)' 'without those of the instrumentation'
+like "$(figures "$room/stack.json" '[f.split("+")[0] for f in r[0]["ustack"]]')" "outer_call', 'main'" 'functions of the program, in order'
 in_ns "$host" "$nest" trace sock.send --stack --ustack -o "$room/stack.txt" -- "$room/stack" 2>"$room/err"
 like "$(cat "$room/stack.txt")" 'outer_call' 'and in the table'
 

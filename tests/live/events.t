@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events of this kernel: the right owner, the right bytes, nothing lost in silence, both ways of filtering the same.
-# timeout: 300
+# vm: 90, timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 bpftool
@@ -36,24 +36,17 @@ ask() {
 	in_ns "$host" python3 "$load" ask $port "$1" "$2"
 }
 
-# rows FILE PYTHON-EXPRESSION: of the JSON lines in r.
-rows() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval(sys.argv[2]))' "$1" "$2"
-}
-
 # --- the catalogue ---------------------------------------------------------------------------------------------------
 
 # Two need what not every kernel has: probes of any function, and wireless. They must say so.
 "$nest" events --json >"$room/events.json" 2>"$room/events.err"
-is "$(rows "$room/events.json" 'sorted({e["event"] for e in r if not e["available"]} - {"func.call", "wifi.scan"})')" '[]' 'every event works on this kernel'
-is "$(rows "$room/events.json" 'all((e["hook"] if e["available"] else e["reason"]) and "pid" in e["fields"] for e in r)')" True \
+is "$(figures "$room/events.json" 'sorted({e["event"] for e in r if not e["available"]} - {"func.call", "wifi.scan"})')" '[]' 'every event works on this kernel'
+is "$(figures "$room/events.json" 'all((e["hook"] if e["available"] else e["reason"]) and "pid" in e["fields"] for e in r)')" True \
 	'each names its hook, or why there is none, and its fields'
 if [ -z "${NEST_VM-}" ]; then
 	"$nest" tools --json >"$room/tools.json"
-	is "$(rows "$room/tools.json" 'sorted({t["tool"] for t in r if not t["available"]} - {"funccount", "ieee80211scan"})')" '[]' 'every tool works on this kernel'
-	is "$(rows "$room/tools.json" 'all(bool(t["reason"]) != t["available"] for t in r)')" True 'or says why it does not'
+	is "$(figures "$room/tools.json" 'sorted({t["tool"] for t in r if not t["available"]} - {"funccount", "ieee80211scan"})')" '[]' 'every tool works on this kernel'
+	is "$(figures "$room/tools.json" 'all(bool(t["reason"]) != t["available"] for t in r)')" True 'or says why it does not'
 fi
 
 # --- owners and bytes ------------------------------------------------------------------------------------------------
@@ -66,15 +59,15 @@ ask $many 333
 wait_for 10 shows $((2 * many))
 end_bg "$nest_pid"
 is "$end_status" 0 'Ctrl-C ends a trace in order'
-is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" $many "a row for each of $many connections of the server"
-is "$(rows "$nest_out" "sum(1 for e in r if e['lport'] == $port and e['pid'] != $server)")" 0 \
+is "$(figures "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" $many "a row for each of $many connections of the server"
+is "$(figures "$nest_out" "sum(1 for e in r if e['lport'] == $port and e['pid'] != $server)")" 0 \
 	'none of them has another owner than the server'
-is "$(rows "$nest_out" "len({e['pid'] for e in r if e['rport'] == $port} - {$server})")" 1 'the clients have one owner, another'
-is "$(rows "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['lport'] == $port}")" '{(1237, 333)}' \
+is "$(figures "$nest_out" "len({e['pid'] for e in r if e['rport'] == $port} - {$server})")" 1 'the clients have one owner, another'
+is "$(figures "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['lport'] == $port}")" '{(1237, 333)}' \
 	'bytes of the server to the byte'
-is "$(rows "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['rport'] == $port}")" '{(333, 1237)}' \
+is "$(figures "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['rport'] == $port}")" '{(333, 1237)}' \
 	'bytes of the clients to the byte'
-is "$(rows "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" "[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" \
+is "$(figures "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" "[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" \
 	'a v4-mapped address is an IPv4 address'
 like "$(tail -1 "$nest_err")" "^nest: $((2 * many)) events, (0 lost\$|[0-9]+ lost; [0-9]+ at most, came while)" 'the last line counts them'
 
@@ -168,9 +161,9 @@ is "$end_status" 4 '--max-loss shows in the exit code'
 # --- what a command does ---------------------------------------------------------------------------------------------
 
 in_ns "$host" "$nest" trace tcp.close --json -- python3 "$load" ask $port 3 5 >"$room/child.json" 2>"$room/child.err"
-is "$(rows "$room/child.json" "[e['rport'] for e in r]")" "[$port, $port, $port]" 'a command is traced, and nobody else'
+is "$(figures "$room/child.json" "[e['rport'] for e in r]")" "[$port, $port, $port]" 'a command is traced, and nobody else'
 in_ns "$host" "$nest" trace tcp.close --json -- sh -c "python3 '$load' ask $port 2 5; true" >"$room/child.json" 2>"$room/child.err"
-is "$(rows "$room/child.json" 'len(r)')" 2 'and so are its children'
+is "$(figures "$room/child.json" 'len(r)')" 2 'and so are its children'
 
 # --- failures --------------------------------------------------------------------------------------------------------
 
@@ -179,14 +172,14 @@ wait_ready "$nest_err" || exit 1
 in_ns "$host" bash -c ': </dev/tcp/127.0.0.1/9' 2>/dev/null
 ask 1 1
 end_bg "$nest_pid"
-is "$(rows "$nest_out" "[(e['rport'], e['error'], e['comm']) for e in r]")" "[(9, 'ECONNREFUSED', 'bash')]" \
+is "$(figures "$nest_out" "[(e['rport'], e['error'], e['comm']) for e in r]")" "[(9, 'ECONNREFUSED', 'bash')]" \
 	'a refused connection is a failure with a name'
 
 nest_bg tcpaccept --json -N "$host"
 wait_ready "$nest_err" || exit 1
 ask 20 1
 end_bg "$nest_pid"
-is "$(rows "$nest_out" "[len(r), {(e['lport'], e['pid'], e['proto']) for e in r}, all(e['rport'] and e['raddr'] for e in r)]")" \
+is "$(figures "$nest_out" "[len(r), {(e['lport'], e['pid'], e['proto']) for e in r}, all(e['rport'] and e['raddr'] for e in r)]")" \
 	"[20, {($port, $server, 'tcp')}, True]" 'every accept with its process and both ends'
 
 # --- nothing stays behind ----------------------------------------------------------------------------------------------

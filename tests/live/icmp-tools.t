@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # icmpsnoop and superping beside the kernel's own counters, a capture and what ping says, through a router whose second link
 # is narrower than its first.
+# vm: 80
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd ping python3 tcpdump nstat
@@ -59,12 +60,6 @@ moved=$(paste -d ' ' "$room/before" "$room/after" | awk '{ print $1, $4 - $2 }')
 end_bg "$client_pid"
 end_bg "$router_pid"
 
-# figures FILE EXPRESSION: of the records in r.
-figures() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
-}
 seen="IcmpInDestUnreachs $(figures "$client_out" "len([e for e in r if ':' not in e['sender'] and e['type'] == 3])")
 IcmpInTimeExcds $(figures "$client_out" "len([e for e in r if ':' not in e['sender'] and e['type'] == 11])")
 Icmp6InDestUnreachs $(figures "$client_out" "len([e for e in r if ':' in e['sender'] and e['type'] == 1])")

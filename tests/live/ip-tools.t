@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tools of IP beside what the kernel counts: marks of congestion, fragments that become whole or do not.
+# vm: 60
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft nstat ping
@@ -122,13 +123,6 @@ printf '%s\n' $ecn_names $frag_names $cut_names | paste -d ' ' - "$room/before" 
 moved() {
 	awk -v name="$1" '$1 == name { print $3 - $2 }' "$room/moved"
 }
-# figures FILE EXPRESSION: of the records in r.
-figures() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
-}
-
 for mark in CE ECT0 ECT1; do
 	for version in 4 6; do
 		name=IpExtIn${mark}Pkts

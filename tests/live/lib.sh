@@ -118,6 +118,13 @@ compare() {
 	fi
 }
 
+# figures FILE EXPRESSION: a Python expression over the records of a file of JSON lines, which are in r.
+figures() {
+	python3 -c 'import json, sys
+r = [json.loads(line) for line in open(sys.argv[1])]
+print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
+}
+
 # skip NAME REASON: one test that cannot be made here.
 skip() {
 	tap_number=$((tap_number + 1))
@@ -301,6 +308,15 @@ in_ns() {
 	nsenter --net="/run/netns/$name" -- "$@"
 }
 
+# with_tracefs COMMAND ..., without_tracefs COMMAND ...: whatever the host has mounted.
+with_tracefs() {
+	unshare -m sh -c 'grep -q " /sys/kernel/tracing tracefs " /proc/mounts || mount -t tracefs nodev /sys/kernel/tracing || exit 1
+		exec "$@"' sh "$@"
+}
+without_tracefs() {
+	unshare -m sh -c 'umount -l /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing 2>/dev/null; exec "$@"' sh "$@"
+}
+
 link_count=0
 
 # ns_quiet NAMESPACE DEVICE ADDRESS PEER-NAMESPACE: no packet but those of the test will leave the device: it has no IPv6 of
@@ -328,6 +344,25 @@ bg() {
 	"$@" &
 	bg_pid=$!
 	note_process "$bg_pid"
+}
+
+# sink NAMESPACE ADDRESS PORT [UDP-PORT]: reads one connection to its end, and leaves datagrams unread; its pid is in $sink_pid.
+sink() {
+	nsenter --net="/run/netns/$1" -- python3 -c '
+import socket, sys
+address, port, *datagrams = sys.argv[1:]
+held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in datagrams]
+for s in held:
+    s.bind((address, int(datagrams[0])))
+s = socket.create_server((address, int(port)))
+print("ready", flush=True)
+c, _ = s.accept()
+while c.recv(65536):
+    pass
+' "${@:2}" >"$room/sink.out" &
+	sink_pid=$!
+	note_process "$sink_pid"
+	wait_for 20 grep -q ready "$room/sink.out" || exit 1
 }
 
 nest_count=0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # qdisclat on every kind of queue that this kernel has, and bqllat, irqlat and nettxlat on hardware, beside what tc, ip and
 # /proc/interrupts count. Most kinds and an interface that is not virtual are only in the emulated machine (scripts/vm).
+# vm: 45
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc modprobe
@@ -36,11 +37,6 @@ is_done() {
 	local packets waiting dropped
 	read -r packets waiting dropped <<<"$(let_go "$1")"
 	[ "$waiting" = 0 ] && [ $((packets + dropped)) -ge "$2" ]
-}
-figures() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
 # queue DEVICE KIND [OPTION ...]: gives the interface such a queue; false, with the reason told, when the kernel has none.
 queue() {

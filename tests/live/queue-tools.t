@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tools of queues and of packets that are thrown away, beside what tc and the firewall count.
+# vm: 30
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft tc ping
@@ -52,17 +53,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(37):
     s.sendto(b"x" * 1000, ("10.89.0.2", 27001))
 '
-in_ns "$server" python3 -c '
-import socket
-s = socket.create_server(("10.89.0.2", 27002))
-print("ready", flush=True)
-c, _ = s.accept()
-while c.recv(65536):
-    pass
-' >"$room/sink" &
-sink=$!
-note_process "$sink"
-wait_for 20 grep -q ready "$room/sink" || exit 1
+sink "$server" 10.89.0.2 27002
 in_ns "$client" python3 -c '
 import socket
 s = socket.create_connection(("10.89.0.2", 27002))
@@ -70,18 +61,12 @@ s.sendall(b"x" * 300000)
 s.shutdown(socket.SHUT_WR)
 s.recv(1)
 '
-wait "$sink"
+wait "$sink_pid"
 read -r bytes_after packets_after < <(packets)
 for pid in "$wait_pid" "$hist_pid" "$fq_pid" "$drop_pid"; do
 	end_bg "$pid"
 done
 
-# figures FILE EXPRESSION: of the records in r.
-figures() {
-	python3 -c 'import json, sys
-r = [json.loads(line) for line in open(sys.argv[1])]
-print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
-}
 tcp='[e for e in r if e["proto"] == "tcp"]'
 udp='[e for e in r if e["rport"] == 27001]'
 # tc counts a large packet that stays whole as those that it will be, each with 66 bytes of headers.

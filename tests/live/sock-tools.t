@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The socket tools against programs that know what they did, and the kernel's own counters.
+# vm: 120
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 unshare bpftool
@@ -44,18 +45,15 @@ setup_checks() {
 		[(f["port"], 7, 7), (f["port"], 100000, f["most"]), (None, 3, 3)]')" True \
 		"sock.listen: what was asked for and what was granted$1"
 }
-# setup SCRIPT: after the script has prepared what is mounted.
+# setup WITH: with_tracefs or without_tracefs.
 setup() {
-	in_ns "$host" unshare -m sh -c "$1 exec \"\$@\"" sh "$nest" trace sock.create,sock.bind,sock.listen -o "$room/setup.json" \
-		--json -- "$python" "$load" setup >"$room/setup.facts" 2>"$room/setup.err"
+	"$1" nsenter --net="/run/netns/$host" -- "$nest" trace sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- \
+		"$python" "$load" setup >"$room/setup.facts" 2>"$room/setup.err" || diag "$(cat "$room/setup.err")"
 }
-setup 'umount -l /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing 2>/dev/null;'
+setup without_tracefs
 setup_checks ', without tracefs'
-if grep -q ' /sys/kernel/tracing tracefs ' /proc/mounts; then
-	setup ''
-	setup_checks ', with tracefs'
-elif unshare -m mount -t tracefs nodev /sys/kernel/tracing 2>/dev/null; then
-	setup 'mount -t tracefs nodev /sys/kernel/tracing &&'
+if with_tracefs true 2>/dev/null; then
+	setup with_tracefs
 	setup_checks ', with tracefs'
 else
 	skip 'with tracefs' 'tracefs cannot be mounted here'
