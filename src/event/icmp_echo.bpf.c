@@ -304,6 +304,13 @@ int BPF_PROG(icmp_echo_read_inet6, struct socket *socket, void *message, __u64 s
 	return has_read(ctx, socket->sk, result, flags);
 }
 
+/* Raw sockets of IPv6. */
+SEC("fexit/sock_common_recvmsg")
+int BPF_PROG(icmp_echo_read_raw6, struct socket *socket, void *message, __u64 size, int flags, int result)
+{
+	return has_read(ctx, socket->sk, result, flags);
+}
+
 SEC("tp_btf/inet_sk_error_report")
 int BPF_PROG(icmp_echo_error, struct sock *sk)
 {

@@ -4,7 +4,7 @@
 # vm: 120
 . "$(dirname "$0")/lib.sh"
 require_root
-require_cmd python3 unshare bpftool
+require_cmd python3 unshare
 
 load=$live_dir/sock-load.py
 # The interpreter itself: a script in front of it would make calls of its own.
@@ -135,7 +135,7 @@ is "$(check drop 'len(r) == f["lost"]')" True 'udpdrop: as many as RcvbufErrors 
 is "$(check drop '{(e["comm"], e["laddr"], e["lport"] == f["port"], e["reason"], e["rcvbuf"] == f["rcvbuf"]) for e in r}')" \
 	"{('python3', '127.0.0.1', True, 'receive-queue', True)}" 'with the reader and what it has room for'
 # The kernel hands over the packet since 6.10.
-if bpftool btf dump file /sys/kernel/btf/vmlinux | grep -A20 "'trace_event_raw_udp_fail_queue_rcv_skb'" | grep -q "'saddr'"; then
+if with_tracefs grep -q saddr /sys/kernel/tracing/events/udp/udp_fail_queue_rcv_skb/format; then
 	is "$(check drop '{(e["raddr"], e["rport"] == f["from"], e["bytes"]) for e in r}')" "{('127.0.0.1', True, 997)}" 'with the sender and the size'
 else
 	is "$(check drop '{(e["raddr"], e["rport"], e["bytes"]) for e in r}')" '{(None, None, None)}' 'sender and size are not known on this kernel, and not shown'
