@@ -26,6 +26,22 @@ def nft(lab, *, on, hook, rules):
 
 
 @fault
+def policy_route(lab, *, on, to, via):
+    """What goes to one host takes a way of its own, chosen by a mark.
+
+    The kernel does not look at marks when it asks which way an answer to a
+    received packet would take: that question goes to the main table.
+    """
+    network = lab.network
+    network.inside(on, ["nft", "-f", "-"],
+                   "table ip marks {\n chain c {\n"
+                   "  type route hook output priority -150;\n"
+                   f"  ip daddr {to} meta mark set 77\n }}\n}}\n")
+    network.ip(on, f"route add default via {via} table 77",
+               "rule add fwmark 77 lookup 77")
+
+
+@fault
 def nft_tuple(lab, *, on, hook, app):
     """Drop both directions of one connection, known by its local port."""
     port = lab.connection_port(app)

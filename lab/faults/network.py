@@ -57,6 +57,12 @@ def route(lab, *, on, change, back=None):
 
 
 @fault
+def ip(lab, *, on, lines):
+    """Commands of ip, one a line, for networks that need more devices."""
+    lab.network.ip(on, *lines)
+
+
+@fault
 def neighbour(lab, *, on, change, back=None):
     """One `ip neigh` command."""
     lab.network.ip(on, "neigh " + change)

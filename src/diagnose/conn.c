@@ -46,7 +46,7 @@ static const struct field conn_fields[] = {
 	      "rate, beside the fastest earlier window in which nothing was lost", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
-	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest round-trip time known before, either way"),
+	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows; else of the handshake"),
 	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO,
 	      "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
@@ -58,7 +58,6 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
 	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
 	FIELD(struct conn_measures, data_segs_in, COUNT, "segments with data received"),
-	FIELD(struct conn_measures, data_segs_base, COUNT, "the most of these in an earlier window"),
 	FIELD(struct conn_measures, receive_gap_ns, DURATION, "since data was last received, at the end"),
 	FIELD(struct conn_measures, receive_gap_base_ns, DURATION,
 	      "longest time without data received, seen in earlier windows"),
@@ -92,8 +91,6 @@ static const struct field conn_fields[] = {
 	      .unit = "%"),
 	FIELD(struct conn_measures, sacked_part, RATIO, "how much of what is in flight that was, at the end",
 	      .unit = "%"),
-	FIELD(struct conn_measures, reply_wait_share, RATIO,
-	      "samples in which all was acknowledged and no answer had come", .unit = "%"),
 	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
 	FIELD(struct conn_measures, sendq_max_bytes, BYTES, "largest send queue"),
 	FIELD(struct conn_measures, recvq_min_bytes, BYTES, "smallest receive queue"),
@@ -109,7 +106,6 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, backoff, COUNT, "retransmission time-outs in a row"),
 	FIELD(struct conn_measures, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
 	FIELD(struct conn_measures, syn_retrans, COUNT, "SYNs sent again"),
-	FIELD(struct conn_measures, reply_wait_ns, DURATION, "how long an answer has been outstanding at the end"),
 	FIELD(struct conn_measures, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
 	FIELD(struct conn_measures, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
 	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
@@ -164,7 +160,7 @@ struct conn_track {
 	uint64_t first_seen_ns;
 	/* Of this window. */
 	unsigned samples;
-	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked, reply_wait;
+	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked;
 	unsigned held, cork, sacked;
 	struct spread send, receive;
 	uint64_t srtt_min_ns;
@@ -172,7 +168,7 @@ struct conn_track {
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
 	/* Of earlier windows. */
-	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, clean_rate, data_segs_base, gap_base_ns;
+	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, clean_rate, gap_base_ns;
 	unsigned steady;
 	uint32_t cwnd_best;
 	uint64_t gap_ns;                                         /* age of what was last received, in the last sample */
@@ -221,8 +217,6 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 		t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
 	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
 			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
-	/* The kernel's clock ticks every few milliseconds: a request that follows an answer at once has the same age. */
-	c->reply_wait += s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_sent_ns <= t->last_received_ns;
 	/* Something has been received since the last sample: a gap has ended. One that is going on does not count yet. */
 	if (t->last_received_ns <= c->gap_ns && c->has_base)
 		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_ns);
@@ -296,7 +290,7 @@ static void begin_window(struct conn_track *c)
 	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
 	c->send = c->receive = (struct spread){};
 	c->srtt_min_ns = UINT64_MAX;
-	c->recvq = c->unacked = c->reply_wait = c->held = c->cork = c->sacked = 0;
+	c->recvq = c->unacked = c->held = c->cork = c->sacked = 0;
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
 	c->fill_min = INFINITY;
@@ -449,7 +443,6 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 				 : NAN;
 	m->send_variation = variation(&c->send);
 	m->receive_variation = variation(&c->receive);
-	m->reply_wait_share = c->reply_wait / n;
 	m->sendq_min_bytes = c->sendq_min;
 	m->sendq_max_bytes = c->sendq_max;
 	m->recvq_min_bytes = c->recvq_min;
@@ -500,8 +493,12 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->clean_slowdown = c->clean_rate > 0 ? (double)rate / (double)c->clean_rate : NAN;
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
-	/* The handshake measured the path while it was empty, whatever came later. */
-	m->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->min_rtt_ns);
+	/*
+	 * What the receiver takes for a round trip includes the time in which its peer had nothing to send. So it is
+	 * compared with itself; with the handshake, which measured the path while it was empty, only as long as there is
+	 * nothing else.
+	 */
+	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns == UINT64_MAX ? m->min_rtt_ns : c->rcv_rtt_base_ns;
 	m->rcv_wnd_use = m->rcv_rtt_ratio = NAN;
 	if (m->rcv_rtt_ns != UINT64_MAX && m->rcv_rtt_base_ns != UINT64_MAX && m->rcv_rtt_base_ns > 0)
 		m->rcv_rtt_ratio = (double)m->rcv_rtt_ns / (double)m->rcv_rtt_base_ns;
@@ -520,7 +517,6 @@ static void measure_standstill(const struct conn_track *c, struct conn_measures 
 	m->stuck = established && c->sendq == c->samples && m->acked_bytes == 0;
 	m->silent_ns = established ? t->last_ack_ns : UINT64_MAX;
 	m->backoff = t->backoff;
-	m->reply_wait_ns = c->reply_wait == c->samples && c->samples > 0 ? t->last_sent_ns : UINT64_MAX;
 	m->receive_gap_ns = established ? t->last_received_ns : UINT64_MAX;
 	m->receive_gap_base_ns = c->gap_base_ns;
 }
@@ -590,7 +586,6 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 	if (m->retrans_bytes == 0 && m->ooo_count == 0)
 		c->clean_rate = max_of(c->clean_rate, rate);
 	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
-	c->data_segs_base = max_of(c->data_segs_base, known_or_zero(m->data_segs_in));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
 	c->steady += received;
 	/* While it stands still there is nothing to lose, and what was before stays remembered. */
@@ -642,6 +637,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (!track_is_current(window, &c->track))
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
+		m->cookie = c->socket.cookie;
 		m->laddr = c->socket.laddr;
 		m->raddr = c->socket.raddr;
 		m->lport = c->socket.lport;
@@ -654,7 +650,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->rcvbuf = c->socket.rcvbuf;
 		m->best_rate = c->best_rate;
 		m->best_receive_rate = c->best_receive_rate;
-		m->data_segs_base = c->data_segs_base;
 		m->steady_windows = c->steady;
 		m->age_windows = window->number - c->first_window;
 		measure_counters(c, span_ns, m);

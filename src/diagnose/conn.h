@@ -6,6 +6,7 @@
 #include "diagnose/module.h"
 
 struct conn_measures {
+	uint64_t cookie; /* of its socket; not a field */
 	struct addr laddr, raddr;
 	uint16_t lport, rport;
 	uint8_t state;
@@ -25,7 +26,7 @@ struct conn_measures {
 	uint64_t dsack_count;
 	uint64_t segment_bytes;
 	uint64_t restart_cost_ns;
-	uint64_t data_segs_in, data_segs_base;
+	uint64_t data_segs_in;
 	/* Shares of the window that the kernel timed. */
 	double busy_share, rwnd_share, sndbuf_share;
 	/* Shares of the samples in which something held. */
@@ -33,7 +34,6 @@ struct conn_measures {
 		sndbuf_full_share;
 	double recvq_share;
 	double unacked_share;
-	double reply_wait_share;
 	double held_share, cork_share, sack_share;
 	double sacked_part;
 	/* Queues. */
@@ -49,7 +49,6 @@ struct conn_measures {
 	uint32_t backoff;
 	uint64_t syn_wait_ns;
 	uint32_t syn_retrans;
-	uint64_t reply_wait_ns;
 	uint64_t receive_gap_ns, receive_gap_base_ns;
 	/* The path as it looks from here. */
 	uint64_t srtt_ns, min_rtt_ns, rtt_excess_ns, rtt_base_ns;
@@ -78,7 +77,8 @@ enum conn_part {
 	CONN_PART_PATH,
 	CONN_PART_LINK,
 	CONN_PART_HOST,
-	CONN_PART_STALL
+	CONN_PART_STALL,
+	CONN_PART_EXCHANGE
 };
 
 /* NULL unless the module is a connection. */

@@ -3,6 +3,7 @@
 #include "diagnose/app.h"
 #include "diagnose/conn.h"
 #include "diagnose/endpoint.h"
+#include "diagnose/exchange.h"
 #include "diagnose/host.h"
 #include "diagnose/path.h"
 #include "diagnose/remote.h"
@@ -12,8 +13,8 @@
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.help = "a TCP connection: its own measures, the use its owner makes of it, its owner, the path, the way "
-		"through this host, the host, and what it refused while the connection stood still",
-	.count = 7,
+		"through this host, the host, what it refused while the connection stood still, and who owes whom an answer",
+	.count = 8,
 	.types =
 		{
 			[CONN_PART_OWN] = &conn_measures_type,
@@ -23,6 +24,7 @@ static const struct module_scope conn_scope = {
 			[CONN_PART_LINK] = &way_measures_type,
 			[CONN_PART_HOST] = &host_measures_type,
 			[CONN_PART_STALL] = &stall_measures_type,
+			[CONN_PART_EXCHANGE] = &exchange_measures_type,
 		},
 };
 MODULE_SCOPE(conn_scope);

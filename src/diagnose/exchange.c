@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of what was
+ * last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a tick. What tells
+ * is who acknowledged without an answer. A host that answers at once acknowledges the question with the answer; one that has
+ * to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later than the last data means that the
+ * peer owes an answer; and where data came later than this host last sent, this host owes one.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "diagnose/conn.h"
+#include "diagnose/exchange.h"
+#include "diagnose/window.h"
+#include "snapshot/delta.h"
+#include "snapshot/socket.h"
+
+#define E struct exchange_measures
+static const struct field exchange_fields[] = {
+	FIELD(E, serves, BOOL, "this host answers: its port is one that a program here listens on"),
+	FIELD(E, reply_wait_share, RATIO, "samples in which the peer had acknowledged a question and not answered it",
+	      .unit = "%"),
+	FIELD(E, reply_wait_ns, DURATION, "how long that answer has been outstanding at the end"),
+	FIELD(E, answers_base, COUNT, "the most segments with data received in an earlier window"),
+	FIELD(E, answers_share, RATIO, "segments with data received, of that", .unit = "%"),
+	FIELD(E, owed_share, RATIO, "samples in which the program had read something and sent nothing since",
+	      .unit = "%"),
+	FIELD(E, owed_ns, DURATION, "how long ago that was read at the end"),
+	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
+	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
+	FIELD(E, app_asks, COUNT, "other connections on which its program waits for an answer"),
+	FIELD(E, fell_silent, BOOL,
+	      "received data in every earlier window without a long pause, and has received none for half a second"),
+};
+#undef E
+RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures, exchange_fields,
+	    "questions and answers on a connection");
+
+/* A connection that received more slowly, or with longer pauses, may have nothing to receive. */
+#define STREAM_RATE    50000
+#define STREAM_GAP_NS  (500 * NSEC_PER_MSEC)
+#define STREAM_WINDOWS 2
+
+struct exchange_track {
+	struct track track;
+	bool has_base, serves;
+	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
+	unsigned samples, reply_wait, owed;
+	struct tcp_record base, last;
+	uint64_t answers_base, given_base; /* of earlier windows */
+};
+
+struct state {
+	struct map tracks; /* cookie -> struct exchange_track */
+	struct map ports;  /* port -> nothing: somebody listens there */
+};
+
+static void note_listeners(struct state *state, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->proto == 6 && s->state == SOCKET_LISTEN)
+			(void)map_put(&state->ports, &s->lport, NULL);
+}
+
+/*
+ * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all the
+ * same; this host's kernel then acknowledges the question by itself.
+ */
+static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
+{
+	uint64_t data = counter_delta32(x->last.data_segs_out, t->data_segs_out);
+	uint64_t all = counter_delta32(x->last.segs_out, t->segs_out);
+
+	if (t->last_sent_ns < t->last_received_ns)
+		x->acknowledged = false;
+	else if (all != UINT64_MAX && all > data)
+		x->acknowledged = true;
+	else if (data > 0)
+		x->acknowledged = false;
+	return t->last_received_ns < t->last_sent_ns ||
+	       (t->last_received_ns == t->last_sent_ns && x->acknowledged);
+}
+
+static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
+{
+	bool at_rest = s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_received_ns != UINT64_MAX;
+	bool owed = is_owed(x, t);
+
+	x->reply_wait += at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
+	x->owed += at_rest && owed;
+	x->samples++;
+	x->last = *t;
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	if (state->tracks.value_size == 0) {
+		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000);
+		state->ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536);
+	}
+	note_listeners(state, snapshot);
+	snapshot_each(snapshot, socket_type, struct socket_record, s) {
+		const struct tcp_record *t = socket_tcp(snapshot, s);
+		struct exchange_track *x;
+
+		if (s->proto != 6 || s->state != SOCKET_ESTABLISHED || s->cookie == UINT64_MAX || !t)
+			continue;
+		x = map_put(&state->tracks, &s->cookie, NULL);
+		if (!x) {
+			window->lost++;
+			continue;
+		}
+		if (track_see(window, &x->track)) {
+			if (!x->has_base)
+				x->last = *t;
+			x->base = x->last;
+			x->has_base = true;
+			x->samples = x->reply_wait = x->owed = 0;
+		}
+		/* It stays so when nobody listens there any more. */
+		x->serves |= map_get(&state->ports, &s->lport) != NULL;
+		count_sample(x, s, t);
+	}
+}
+
+static double share_of(uint64_t value, uint64_t base)
+{
+	return value == UINT64_MAX || base == 0 ? NAN : (double)value / (double)base;
+}
+
+/* What it received came without a pause, and then nothing. */
+static bool has_fallen_silent(const struct conn_measures *own)
+{
+	return own->steady_windows >= STREAM_WINDOWS && own->received_bytes == 0 &&
+	       own->best_receive_rate != UINT64_MAX && own->best_receive_rate > STREAM_RATE &&
+	       own->receive_gap_ns != UINT64_MAX && own->receive_gap_ns > STREAM_GAP_NS &&
+	       own->receive_gap_base_ns < STREAM_GAP_NS;
+}
+
+static void measure(struct exchange_track *x, struct exchange_measures *m)
+{
+	uint64_t answers = counter_delta32(x->base.data_segs_in, x->last.data_segs_in);
+	uint64_t given = counter_delta32(x->base.data_segs_out, x->last.data_segs_out);
+
+	m->serves = x->serves;
+	m->reply_wait_share = (double)x->reply_wait / x->samples;
+	m->reply_wait_ns = x->reply_wait == x->samples ? x->last.last_sent_ns : UINT64_MAX;
+	m->answers_base = x->answers_base;
+	m->answers_share = share_of(answers, x->answers_base);
+	m->owed_share = (double)x->owed / x->samples;
+	m->owed_ns = x->owed == x->samples ? x->last.last_received_ns : UINT64_MAX;
+	m->given_base = x->given_base;
+	m->given_share = share_of(given, x->given_base);
+	if (answers != UINT64_MAX)
+		x->answers_base = max_of(x->answers_base, answers);
+	if (given != UINT64_MAX)
+		x->given_base = max_of(x->given_base, given);
+}
+
+/* One connection of this window, with its program. */
+struct exchange {
+	struct exchange_measures *measures;
+	struct module *app;
+};
+
+/* A program that waits for an answer cannot give one. */
+static void count_questions(const struct exchange *exchanges, size_t count)
+{
+	struct map asking = MAP_INIT(sizeof(struct module *), sizeof(uint64_t), 1000000);
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < count; i++) {
+			struct exchange_measures *m = exchanges[i].measures;
+			bool asks = !m->serves && m->reply_wait_share > 0.3;
+			uint64_t *all = exchanges[i].app ? map_put(&asking, &exchanges[i].app, NULL) : NULL;
+
+			if (!all)
+				continue;
+			if (pass == 0)
+				*all += asks;
+			else
+				m->app_asks = *all - asks;
+		}
+	}
+	map_done(&asking);
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	VEC(struct exchange) exchanges = {};
+
+	vec_each(&graph->modules, module) {
+		const struct conn_measures *own = conn_measures(*module);
+		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
+		struct exchange_measures *m;
+
+		if (!x || !track_is_current(window, &x->track))
+			continue;
+		m = graph_alloc(graph, sizeof(*m));
+		measure(x, m);
+		m->fell_silent = has_fallen_silent(own);
+		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
+		vec_push(&exchanges, ((struct exchange){m, (*module)->related[MODULE_APP]}));
+	}
+	count_questions(exchanges.items, exchanges.count);
+	vec_done(&exchanges);
+	map_done(&state->ports);
+	track_forget(window, &state->tracks, NULL);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->tracks);
+	map_done(&((struct state *)data)->ports);
+}
+
+static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL};
+
+static const struct measurer exchange_measurer = {
+	.name = "exchange",
+	.stage = MEASURE_PATH,
+	.needs = needs,
+	.state_size = sizeof(struct state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(exchange_measurer);

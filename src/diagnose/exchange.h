@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Questions and answers on a connection: who owes whom. */
+#pragma once
+
+#include "record/field.h"
+
+struct exchange_measures {
+	bool serves;
+	double reply_wait_share;
+	uint64_t reply_wait_ns;
+	uint64_t answers_base;
+	double answers_share;
+	double owed_share;
+	uint64_t owed_ns;
+	uint64_t given_base;
+	double given_share;
+	uint64_t app_asks;
+	bool fell_silent;
+};
+
+extern const struct record_type exchange_measures_type;
