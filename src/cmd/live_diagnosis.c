@@ -30,6 +30,8 @@ const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
 	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
+	       "send nothing: do not ask peers that fell silent whether they are there"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
 	OPTION_END,
 };
@@ -260,7 +262,10 @@ static int run_live(struct state *state)
 	const struct record_type **needs = window_needs();
 	int r = find_namespaces(state);
 
-	state->request = (struct snapshot_request){.types = needs, .repeated = true, .namespaces = &state->namespaces};
+	state->request = (struct snapshot_request){.types = needs,
+						   .repeated = true,
+						   .passive = state->live->options->passive,
+						   .namespaces = &state->namespaces};
 	if (r == 0)
 		r = loop_new(&state->loop);
 	if (r == 0)

@@ -17,6 +17,7 @@ struct diagnosis_options {
 	struct selection selection;
 	const char *rules;
 	const char *engine;
+	bool passive;
 	struct input_options input; /* a recording instead of the live host */
 };
 extern const struct option_spec diagnosis_option_table[];

@@ -46,9 +46,13 @@ static const struct field conn_fields[] = {
 	      "rate, beside the fastest earlier window in which nothing was lost", .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
 	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
-	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows; else of the handshake"),
+	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION,
+	      "the smallest of these in earlier windows; else of the handshake"),
 	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO,
 	      "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
+	FIELD(struct conn_measures, rcv_rtt_base_ratio, RATIO,
+	      "that smallest, of the smallest round-trip time: above one where the peer often had nothing to send",
+	      .unit = "%"),
 	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
 	      .unit = "%"),
 	FIELD(struct conn_measures, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
@@ -499,7 +503,9 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	 * nothing else.
 	 */
 	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns == UINT64_MAX ? m->min_rtt_ns : c->rcv_rtt_base_ns;
-	m->rcv_wnd_use = m->rcv_rtt_ratio = NAN;
+	m->rcv_wnd_use = m->rcv_rtt_ratio = m->rcv_rtt_base_ratio = NAN;
+	if (m->rcv_rtt_base_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0)
+		m->rcv_rtt_base_ratio = (double)m->rcv_rtt_base_ns / (double)m->min_rtt_ns;
 	if (m->rcv_rtt_ns != UINT64_MAX && m->rcv_rtt_base_ns != UINT64_MAX && m->rcv_rtt_base_ns > 0)
 		m->rcv_rtt_ratio = (double)m->rcv_rtt_ns / (double)m->rcv_rtt_base_ns;
 	if (m->rcv_wnd != UINT64_MAX && m->rcv_wnd > 0 && m->rcv_rtt_ns != UINT64_MAX)

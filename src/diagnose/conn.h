@@ -62,7 +62,7 @@ struct conn_measures {
 	uint64_t steady_windows;
 	double slowdown, clean_slowdown;
 	uint64_t rcv_wnd, rcv_rtt_ns, rcv_rtt_base_ns;
-	double rcv_wnd_use, rcv_rtt_ratio;
+	double rcv_wnd_use, rcv_rtt_ratio, rcv_rtt_base_ratio;
 	uint64_t age_windows;
 	struct limit_record limits;
 };

@@ -13,6 +13,7 @@
 #include "diagnose/exchange.h"
 #include "diagnose/window.h"
 #include "snapshot/delta.h"
+#include "snapshot/keepalive.h"
 #include "snapshot/socket.h"
 
 #define E struct exchange_measures
@@ -21,6 +22,9 @@ static const struct field exchange_fields[] = {
 	FIELD(E, reply_wait_share, RATIO, "samples in which the peer had acknowledged a question and not answered it",
 	      .unit = "%"),
 	FIELD(E, reply_wait_ns, DURATION, "how long that answer has been outstanding at the end"),
+	FIELD(E, bare_acks_share, RATIO, "acknowledgements without data that came for each segment with data sent",
+	      .unit = "%"),
+	FIELD(E, bare_acks_base, RATIO, "the fewest of these in an earlier window with ten or more", .unit = "%"),
 	FIELD(E, answers_base, COUNT, "the most segments with data received in an earlier window"),
 	FIELD(E, answers_share, RATIO, "segments with data received, of that", .unit = "%"),
 	FIELD(E, owed_share, RATIO, "samples in which the program had read something and sent nothing since",
@@ -31,6 +35,10 @@ static const struct field exchange_fields[] = {
 	FIELD(E, app_asks, COUNT, "other connections on which its program waits for an answer"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
+	FIELD(E, asked, COUNT, "times that its silent peer was asked whether it is there (keepalive)"),
+	FIELD(E, unanswered, COUNT, "of these, times without an answer"),
+	FIELD(E, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
+	FIELD(E, is_there, BOOL, "its peer was asked and has answered"),
 };
 #undef E
 RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures, exchange_fields,
@@ -47,12 +55,15 @@ struct exchange_track {
 	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, owed;
 	struct tcp_record base, last;
-	uint64_t answers_base, given_base; /* of earlier windows */
+	/* Of earlier windows. */
+	uint64_t answers_base, given_base;
+	double bare_acks_base;
 };
 
 struct state {
 	struct map tracks; /* cookie -> struct exchange_track */
 	struct map ports;  /* port -> nothing: somebody listens there */
+	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
 };
 
 static void note_listeners(struct state *state, const struct snapshot *snapshot)
@@ -77,8 +88,7 @@ static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 		x->acknowledged = true;
 	else if (data > 0)
 		x->acknowledged = false;
-	return t->last_received_ns < t->last_sent_ns ||
-	       (t->last_received_ns == t->last_sent_ns && x->acknowledged);
+	return t->last_received_ns < t->last_sent_ns || (t->last_received_ns == t->last_sent_ns && x->acknowledged);
 }
 
 static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
@@ -99,6 +109,14 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	if (state->tracks.value_size == 0) {
 		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000);
 		state->ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536);
+		state->asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000);
+	}
+	map_done(&state->asked);
+	snapshot_each(snapshot, keepalive_type, struct keepalive_record, record) {
+		struct keepalive_record *asked = map_put(&state->asked, &record->cookie, NULL);
+
+		if (asked)
+			*asked = *record;
 	}
 	note_listeners(state, snapshot);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
@@ -113,8 +131,10 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			continue;
 		}
 		if (track_see(window, &x->track)) {
-			if (!x->has_base)
+			if (!x->has_base) {
 				x->last = *t;
+				x->bare_acks_base = NAN;
+			}
 			x->base = x->last;
 			x->has_base = true;
 			x->samples = x->reply_wait = x->owed = 0;
@@ -139,14 +159,24 @@ static bool has_fallen_silent(const struct conn_measures *own)
 	       own->receive_gap_base_ns < STREAM_GAP_NS;
 }
 
+/* Where there was more than an exchange or two to see. */
+#define ENOUGH 10
+
 static void measure(struct exchange_track *x, struct exchange_measures *m)
 {
+	uint64_t segs_in = counter_delta32(x->base.segs_in, x->last.segs_in);
 	uint64_t answers = counter_delta32(x->base.data_segs_in, x->last.data_segs_in);
 	uint64_t given = counter_delta32(x->base.data_segs_out, x->last.data_segs_out);
 
 	m->serves = x->serves;
 	m->reply_wait_share = (double)x->reply_wait / x->samples;
 	m->reply_wait_ns = x->reply_wait == x->samples ? x->last.last_sent_ns : UINT64_MAX;
+	m->bare_acks_base = x->bare_acks_base;
+	m->bare_acks_share = segs_in == UINT64_MAX || answers == UINT64_MAX
+				     ? NAN
+				     : share_of(segs_in - min_of(answers, segs_in), given);
+	if (given >= ENOUGH && given != UINT64_MAX)
+		x->bare_acks_base = fmin(x->bare_acks_base, m->bare_acks_share);
 	m->answers_base = x->answers_base;
 	m->answers_share = share_of(answers, x->answers_base);
 	m->owed_share = (double)x->owed / x->samples;
@@ -164,6 +194,18 @@ struct exchange {
 	struct exchange_measures *measures;
 	struct module *app;
 };
+
+static void measure_asked(const struct state *state, uint64_t cookie, struct exchange_measures *m)
+{
+	const struct keepalive_record *asked = map_get(&state->asked, &cookie);
+
+	if (!asked)
+		return;
+	m->asked = asked->asked;
+	m->unanswered = asked->unanswered;
+	m->forbidden = asked->forbidden;
+	m->is_there = asked->answered;
+}
 
 /* A program that waits for an answer cannot give one. */
 static void count_questions(const struct exchange *exchanges, size_t count)
@@ -202,6 +244,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m = graph_alloc(graph, sizeof(*m));
 		measure(x, m);
 		m->fell_silent = has_fallen_silent(own);
+		measure_asked(state, own->cookie, m);
 		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
 		vec_push(&exchanges, ((struct exchange){m, (*module)->related[MODULE_APP]}));
 	}
@@ -215,9 +258,10 @@ static void release(void *data)
 {
 	map_done(&((struct state *)data)->tracks);
 	map_done(&((struct state *)data)->ports);
+	map_done(&((struct state *)data)->asked);
 }
 
-static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL};
+static const struct record_type *const needs[] = {&socket_type, &tcp_type, &keepalive_type, NULL};
 
 static const struct measurer exchange_measurer = {
 	.name = "exchange",

@@ -8,6 +8,7 @@ struct exchange_measures {
 	bool serves;
 	double reply_wait_share;
 	uint64_t reply_wait_ns;
+	double bare_acks_share, bare_acks_base;
 	uint64_t answers_base;
 	double answers_share;
 	double owed_share;
@@ -16,6 +17,8 @@ struct exchange_measures {
 	double given_share;
 	uint64_t app_asks;
 	bool fell_silent;
+	uint64_t asked, unanswered, forbidden;
+	bool is_there;
 };
 
 extern const struct record_type exchange_measures_type;

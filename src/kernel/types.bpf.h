@@ -374,9 +374,12 @@ struct minmax {
 	struct minmax_sample s[3];
 };
 
-/* How far the window in a segment is to be shifted: tcp.probe. */
+/* How far the window in a segment is to be shifted: tcp.probe. What a segment's timestamps would be: keepalive. */
 struct tcp_options_received {
+	u32 ts_recent;
+	u16 tstamp_ok : 1;
 	u16 snd_wscale : 4;
+	u16 rcv_wscale : 4;
 };
 
 /* The variables of a connection: tcp.probe, tcp.close, tcp.hold, tcp.retransmit, iter/tcp. */
@@ -424,6 +427,7 @@ struct tcp_sock {
 	u32 app_limited;
 	u32 rcv_wnd;
 	struct tcp_options_received rx_opt;
+	u32 tsoffset;
 	u64 bytes_received;
 	u32 segs_in;
 	u32 data_segs_in;
@@ -442,6 +446,20 @@ struct tcp_sock {
 	u64 bytes_retrans;
 	u32 total_retrans;
 	u32 rcv_ooopack;
+};
+
+/* Since 6.7: timestamps in microseconds. */
+struct tcp_sock___usec {
+	u8 tcp_usec_ts : 1;
+};
+
+/* Keys with which segments are signed, where the kernel can; the second since 6.7. */
+struct tcp_sock___md5 {
+	void *md5sig_info;
+};
+
+struct tcp_sock___ao {
+	void *ao_info;
 };
 
 /* Timeouts counted by the connection itself: 6.7 and later. */

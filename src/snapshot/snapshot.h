@@ -45,6 +45,8 @@ struct snapshot_request {
 	bool no_bpf;
 	/* More samples will follow: what costs at first and pays off later is worth it. */
 	bool repeated;
+	/* Send nothing, not even a question whether a silent peer is there (keepalive.h). */
+	bool passive;
 };
 
 struct snapshot {

@@ -17,6 +17,7 @@
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
 #include "snapshot/firewall.h"
+#include "snapshot/keepalive.h"
 #include "snapshot/link.h"
 #include "snapshot/memory.h"
 #include "snapshot/owner.h"
@@ -40,7 +41,7 @@ struct scene {
 	struct destination_record destination;
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
-	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel;
+	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel, has_keepalive;
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
 	struct firewall_rule_record rule;
@@ -48,6 +49,7 @@ struct scene {
 	struct lookup_record lookup;
 	struct refusal_record refusal;
 	struct arrival_record arrival;
+	struct keepalive_record keepalive;
 	struct protocol_record protocol;
 	struct tunnel_record tunnel;
 	/* Protocol counters, by name; the last has none. */
@@ -125,6 +127,7 @@ static void scene_begin(struct scene *s)
 	memcpy(s->tunnel.kind, "wireguard", 10);
 	s->lookup.raddr = s->refusal.raddr = s->socket.raddr;
 	s->refusal.rport = 5001;
+	s->keepalive.cookie = s->socket.cookie;
 	s->arrival.raddr = s->socket.raddr;
 	s->arrival.lport = s->socket.lport;
 	s->arrival.rport = s->socket.rport;
@@ -173,6 +176,8 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &conntrack_type, &s->conntrack);
 	if (s->has_lookup)
 		put(snapshot, &lookup_type, &s->lookup);
+	if (s->has_keepalive)
+		put(snapshot, &keepalive_type, &s->keepalive);
 	if (s->has_arrival)
 		put(snapshot, &arrival_type, &s->arrival);
 	if (s->has_refusal)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Questions and answers: who is late, and who has nothing to say. A question and its answer within one tick have the same age. */
+#include "scene.h"
+
+#define TICK_NS UINT64_C(4000000)
+
+/* So many exchanges since the last sample; the ages of what was last asked, acknowledged and answered, in ticks. */
+static void exchange(struct scene *s, uint32_t count, uint64_t asked, uint64_t acked, uint64_t answered)
+{
+	s->tcp.bytes_sent += count * 64;
+	s->tcp.bytes_acked += count * 64;
+	s->tcp.bytes_received += count * 64;
+	s->tcp.data_segs_out += count;
+	s->tcp.data_segs_in += count;
+	s->tcp.segs_out += count;
+	s->tcp.segs_in += count;
+	s->tcp.unacked = 0;
+	s->socket.sendq_bytes = 0;
+	s->tcp.last_sent_ns = asked * TICK_NS;
+	s->tcp.last_ack_ns = acked * TICK_NS;
+	s->tcp.last_received_ns = answered * TICK_NS;
+}
+
+#define BEGIN 6 /* samples in which all is well */
+
+static void has_nothing_to_ask(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample < BEGIN ? 0 : (sample - BEGIN) * 50 + 10;
+
+	exchange(s, sample < BEGIN ? 20 : 0, age, age, age);
+}
+
+/* Asked in the same tick in which the last answer came; the peer's kernel acknowledges ten ticks later. */
+static void is_not_answered(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample < BEGIN ? 0 : (sample - BEGIN) * 50 + 20;
+
+	exchange(s, sample < BEGIN ? 20 : 0, age, age >= 10 ? age - 10 : 0, age);
+}
+
+TEST(a_peer_that_owes_an_answer)
+{
+	CHECK_EQ_TEXT(diagnose(has_nothing_to_ask), "");
+	CHECK_EQ_TEXT(diagnose(is_not_answered), "peer-slow");
+}
+
+/* The other way round: a program of this host is asked, on a port that it listens on. */
+static void listens(struct scene *s)
+{
+	s->has_other = true;
+	s->other_socket = s->socket;
+	s->other_socket.state = SOCKET_LISTEN;
+	s->other_socket.cookie = 4711;
+}
+
+static void is_not_asked(struct scene *s, unsigned sample)
+{
+	is_not_answered(s, sample);
+	listens(s);
+}
+
+static void does_not_answer(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample < BEGIN ? 0 : (sample - BEGIN) * 50 + 20;
+
+	exchange(s, sample < BEGIN ? 20 : 0, age ? age + 3 : 0, age ? age + 3 : 0, age);
+	listens(s);
+}
+
+/* Asked again within the tick of the answer: this host's kernel acknowledges by itself. */
+static void does_not_answer_the_next(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample < BEGIN ? 0 : (sample - BEGIN) * 50 + 20;
+
+	exchange(s, sample < BEGIN ? 20 : 0, age, age, age);
+	s->tcp.segs_out += sample == BEGIN;
+	listens(s);
+}
+
+TEST(a_program_here_that_owes_an_answer)
+{
+	CHECK_EQ_TEXT(diagnose(is_not_asked), "");
+	CHECK_EQ_TEXT(diagnose(does_not_answer), "app-not-sending");
+	CHECK_EQ_TEXT(diagnose(does_not_answer_the_next), "app-not-sending");
+}
+
+/* A stream is received, and then nothing. */
+static void falls_silent(struct scene *s, unsigned sample)
+{
+	bool moves = sample < 11;
+
+	s->tcp.bytes_received += moves ? 200000 : 0;
+	s->tcp.data_segs_in += moves ? 140 : 0;
+	s->tcp.segs_in += moves ? 140 : 0;
+	s->tcp.last_received_ns = s->tcp.last_ack_ns = moves ? 0 : (sample - 10) * (uint64_t)SAMPLE_NS;
+	s->tcp.last_sent_ns = (sample + 1) * (uint64_t)SAMPLE_NS;
+	s->tcp.unacked = 0;
+	s->socket.sendq_bytes = 0;
+}
+
+static void does_not_answer_when_asked(struct scene *s, unsigned sample)
+{
+	falls_silent(s, sample);
+	s->has_keepalive = sample > 13;
+	s->keepalive.asked = 2;
+	s->keepalive.unanswered = sample > 14 ? 2 : 1;
+}
+
+static void answers_when_asked(struct scene *s, unsigned sample)
+{
+	does_not_answer_when_asked(s, sample);
+	s->keepalive.unanswered = 0;
+	s->keepalive.answered = true;
+}
+
+TEST(a_peer_that_fell_silent)
+{
+	CHECK_EQ_TEXT(diagnose(falls_silent), "");
+	CHECK_EQ_TEXT(diagnose(does_not_answer_when_asked), "path-blackhole");
+	CHECK_EQ_TEXT(diagnose(answers_when_asked), "");
+}
