@@ -182,7 +182,7 @@ static inline void flow_put_u64(uint32_t *words, uint64_t value)
 
 /* --- records of a chunk of META: this header, then a body, then zeros up to a multiple of 8 bytes --- */
 
-enum flow_meta_kind { FLOW_META_MODULE = 1, FLOW_META_FUNCTION = 2 };
+enum flow_meta_kind { FLOW_META_MODULE = 1, FLOW_META_FUNCTION = 2, FLOW_META_THREAD = 3 };
 
 struct flow_meta {
 	uint32_t kind;
@@ -208,4 +208,10 @@ struct flow_meta_function {
 	uint32_t line;   /* of the source, 0: not known */
 	uint16_t name_bytes;
 	uint16_t file_bytes;
+};
+
+/* A thread's name, where it is not the one that its first record says: the last such record counts. */
+struct flow_meta_thread {
+	uint32_t thread; /* number in this trace */
+	char name[16];   /* padded with NUL */
 };

@@ -250,8 +250,11 @@ static void settle_threads(struct flow_trace_file *file)
 	trace->first_ticks = file->threads.count ? UINT64_MAX : 0;
 	for (size_t i = 0; i < file->threads.count; i++) {
 		struct thread_chunks *from = &file->threads.items[i];
+		const char *name = map_get(&file->thread_names, &from->thread.id);
 
 		trace->threads[i] = from->thread;
+		if (name)
+			memcpy(trace->threads[i].name, name, 16);
 		trace->threads[i].chunks = from->chunks.items;
 		trace->threads[i].chunk_count = from->chunks.count;
 		trace->first_ticks = min_of(trace->first_ticks, from->thread.start_ticks);
@@ -271,6 +274,7 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 		return why_set(why, -EBADMSG, "this is no function trace (nest flow record makes them)");
 	file->trace.bytes = file->size;
 	file->thread_index = MAP_INIT(sizeof(uint32_t), sizeof(size_t), THREADS_MAX);
+	file->thread_names = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_meta_thread), THREADS_MAX);
 	file->trace.file = file;
 	trace_begin_functions(file);
 	r = scan(file);

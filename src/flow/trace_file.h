@@ -27,7 +27,8 @@ struct flow_trace_file {
 	size_t chunk_count;
 	VEC(struct thread_chunks) threads;
 	struct map thread_index;
-	VEC(void *) copies; /* memory that goes with the trace */
+	struct map thread_names; /* number -> 16 bytes, of those that were named later */
+	VEC(void *) copies;      /* memory that goes with the trace */
 
 	VEC(struct flow_function) functions;
 	VEC(struct flow_module) modules;

@@ -180,6 +180,19 @@ static void take_function(struct flow_trace_file *file, const uint8_t *body, siz
 	vec_push(&file->fn_numbers, (struct numbered){fixed.fn, *index});
 }
 
+static void take_thread(struct flow_trace_file *file, const uint8_t *body, size_t size)
+{
+	struct flow_meta_thread fixed;
+	char *name;
+
+	if (size < sizeof(fixed))
+		return;
+	memcpy(&fixed, body, sizeof(fixed));
+	name = map_put(&file->thread_names, &fixed.thread, NULL);
+	if (name)
+		memcpy(name, fixed.name, sizeof(fixed.name));
+}
+
 void trace_take_meta(struct flow_trace_file *file, const uint8_t *data, size_t size)
 {
 	while (size >= sizeof(struct flow_meta)) {
@@ -195,6 +208,8 @@ void trace_take_meta(struct flow_trace_file *file, const uint8_t *data, size_t s
 			take_module(file, data, meta.bytes);
 		else if (meta.kind == FLOW_META_FUNCTION)
 			take_function(file, data, meta.bytes);
+		else if (meta.kind == FLOW_META_THREAD)
+			take_thread(file, data, meta.bytes);
 		padded = min_of(((size_t)meta.bytes + 7) & ~(size_t)7, size);
 		data += padded;
 		size -= padded;
@@ -221,6 +236,7 @@ void trace_settle_functions(struct flow_trace_file *file)
 
 void trace_free_functions(struct flow_trace_file *file)
 {
+	map_done(&file->thread_names);
 	map_done(&file->module_numbers);
 	map_done(&file->module_names);
 	map_done(&file->fn_places);

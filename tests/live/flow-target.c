@@ -378,6 +378,114 @@ static void do_pass(unsigned long n)
 	waitpid(pid, NULL, 0);
 }
 
+/* --- operations that wait --- */
+
+static pid_t waiter;
+static int waiter_fd, waker_fd;
+static pthread_barrier_t both;
+
+/* A waiter that sleeps is in its operation: whatever it waits for comes a tenth of a second later. */
+static void let_it_wait(void)
+{
+	char path[64], line[512], *state;
+	FILE *file;
+
+	pthread_barrier_wait(&both);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)waiter);
+	do {
+		usleep(1000);
+		file = fopen(path, "r");
+		state = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
+		if (file)
+			fclose(file);
+	} while (state && state[2] != 'S');
+	usleep(100000);
+}
+
+/* Nothing of it is recorded before its first operation. */
+__attribute__((no_instrument_function)) static void *wait_body(void *data)
+{
+	struct pollfd ready = {.events = POLLIN};
+	char byte;
+	int fd;
+
+	waiter = gettid();
+	pthread_barrier_wait(&both);
+	if (read(waiter_fd, &byte, 1) != 1)
+		exit(1);
+	pthread_barrier_wait(&both);
+	fd = accept(*(int *)data, NULL, NULL);
+	ready.fd = fd;
+	pthread_barrier_wait(&both);
+	if (poll(&ready, 1, 10000) != 1)
+		exit(1);
+	close(fd);
+	return NULL;
+}
+
+static void do_wait(unsigned long n)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0), pair[2];
+	pthread_t thread;
+
+	(void)n;
+	if (bind(listener, (struct sockaddr *)&address, length) < 0 || listen(listener, 5) < 0 ||
+	    getsockname(listener, (struct sockaddr *)&address, &length) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		exit(1);
+	waiter_fd = pair[0];
+	waker_fd = pair[1];
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_create(&thread, NULL, wait_body, &listener);
+	let_it_wait();
+	if (write(waker_fd, "x", 1) != 1)
+		exit(1);
+	let_it_wait();
+	if (connect(client, (struct sockaddr *)&address, length) < 0)
+		exit(1);
+	let_it_wait();
+	if (write(client, "x", 1) != 1)
+		exit(1);
+	pthread_join(thread, NULL);
+}
+
+/* --- threads that get their names late --- */
+
+static void *named_body(void *data)
+{
+	leaf(1);
+	pthread_barrier_wait(&both);
+	if (data)
+		pthread_setname_np(pthread_self(), data);
+	pthread_barrier_wait(&both);
+	leaf(2);
+	return NULL;
+}
+
+static void do_names(unsigned long n)
+{
+	pthread_t own, others;
+
+	(void)n;
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_create(&own, NULL, named_body, "named-itself");
+	pthread_barrier_wait(&both);
+	pthread_barrier_wait(&both);
+	pthread_join(own, NULL);
+	pthread_create(&others, NULL, named_body, NULL);
+	pthread_barrier_wait(&both);
+	pthread_setname_np(others, "named-by-other");
+	pthread_barrier_wait(&both);
+	pthread_join(others, NULL);
+	pthread_setname_np(pthread_self(), "longer-than-the-kernel-takes");
+	leaf(3);
+	pthread_setname_np(pthread_self(), "named-killed");
+	leaf(4);
+	kill(getpid(), SIGKILL);
+}
+
 static void do_slow(unsigned long n)
 {
 	for (unsigned long i = 0; i < n; i++) {
@@ -411,6 +519,8 @@ int main(int argc, char **argv)
 		{"sockets", do_sockets},
 		{"pass", do_pass},
 		{"slow", do_slow},
+		{"wait", do_wait},
+		{"names", do_names},
 	};
 	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 

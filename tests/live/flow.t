@@ -247,6 +247,23 @@ assert all(moved[s] == 80 for s in accepted), [moved[s] for s in accepted]
 PYTHON
 is "$(check well_formed) $(info lost)" 'true 0' 'and what was left out is not lost'
 
+record -- wait
+"$nest" flow info "$trace" --events >"$room/events"
+ok 'operations that wait have their time: read as the first thing a thread does, accept, poll of a new socket' python3 - "$room/events" <<'PYTHON'
+import sys
+longest = {}
+for line in open(sys.argv[1]):
+    words = line.split()
+    keys = dict(w.split("=", 1) for w in words if "=" in w)
+    if len(words) > 2 and words[2].startswith("op-"):
+        longest[words[2]] = max(longest.get(words[2], 0), int(keys["took"]))
+assert all(longest[op] >= 99_000_000 for op in ("op-read", "op-accept", "op-wait")), longest
+PYTHON
+sound 'operations that wait'
+record -- names
+is "$("$nest" flow info "$trace" --threads --csv --show comm 2>/dev/null | tr -d '\r' | sed 1d | sort | paste -sd' ')" \
+	'named-by-other named-itself named-killed' 'threads that are named later have those names'
+
 # --- start and stop ---
 rm -f "$trace"
 "$nest" flow record --paused --signal 40 -o "$trace" -- "$target" serve-signals 10 >"$room/out" 2>"$room/err" &

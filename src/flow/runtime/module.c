@@ -255,6 +255,19 @@ static void write_function(uint32_t id, const struct module *module, uint64_t of
 	write_meta(&m.head, m.body, FLOW_META_FUNCTION, sizeof(fixed) + fixed.name_bytes);
 }
 
+void thread_name_write(uint32_t thread, const char *name)
+{
+	struct {
+		struct meta_head head;
+		uint8_t body[sizeof(struct flow_meta_thread) + 8];
+	} m;
+	struct flow_meta_thread fixed = {.thread = thread};
+
+	memcpy(fixed.name, name, sizeof(fixed.name));
+	memcpy(m.body, &fixed, sizeof(fixed));
+	write_meta(&m.head, m.body, FLOW_META_THREAD, sizeof(fixed));
+}
+
 /* --- numbers --- */
 
 static struct module *module_of(uintptr_t address)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/epoll.h>
@@ -11,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#define REAL_FUNCTIONS(x)                                                                                                       \
+#define REAL_FUNCTIONS(x) x(int, pthread_setname_np, (pthread_t, const char *))                                                                                                       \
 	x(int, accept, (int, struct sockaddr *, socklen_t *)) x(                                                                \
 		int, accept4,                                                                                                   \
 		(int, struct sockaddr *, socklen_t *,                                                                           \

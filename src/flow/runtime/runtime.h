@@ -107,6 +107,8 @@ static inline uint32_t fn_hash(const void *fn)
 
 /* The entry of a function, made at its first call; NULL when there is no room any more. */
 const struct fn_entry *fn_find(void *fn);
+/* A thread has that name (16 bytes) from now on. */
+void thread_name_write(uint32_t thread, const char *name);
 /* Looks at the libraries that are loaded now. Not in a signal handler. */
 void modules_update(void);
 
@@ -123,6 +125,8 @@ uint32_t *slot_reserve(struct flow_slot *t, uint32_t words);
 bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void *payload);
 /* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
 void slot_settle(struct flow_slot *t);
+/* The calling thread's name may be another one by now. */
+void slot_note_name(void);
 void slots_begin(void);
 void slots_end(void);
 
@@ -161,8 +165,10 @@ bool trace_file_append(struct flow_chunk *chunk);
 void sockets_begin(void);
 /* Number of the socket behind a descriptor, found out at first sight; 0: no socket. */
 uint32_t socket_of(int fd);
+/* The same when it turns up in an operation that began then: what is said about it must not stand in the way of its time. */
+uint32_t socket_at(int fd, uint64_t start);
 /* A descriptor that is new to the program: nothing that was known about the number holds. */
-uint32_t socket_seen(int fd);
+uint32_t socket_seen(int fd, uint64_t start);
 /* The same socket under another descriptor. */
 void socket_copy(int from, int to);
 void socket_gone(int fd);
@@ -177,6 +183,14 @@ struct op {
 	uint64_t start;
 	uint64_t aux;
 };
+
+/* An operation begins. A thread's first one, too: its clock must not start at the end of that. */
+static inline uint64_t op_begin(void)
+{
+	if (unlikely(!current))
+		(void)slot_get();
+	return now_ticks();
+}
 
 /* The operation has ended now. errno is as it was afterwards. */
 void op_end(const struct op *op);

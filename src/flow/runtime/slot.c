@@ -183,10 +183,36 @@ static void put_marks(struct flow_slot *t)
 	t->resync = 0;
 }
 
+/* Threads get their name when they run already, from themselves or from others. */
+static void note_name(struct flow_slot *t)
+{
+	char name[16] = "";
+
+	if (prctl(PR_GET_NAME, name) < 0 || memcmp(name, t->name, sizeof(name)) == 0)
+		return;
+	memcpy(t->name, name, sizeof(name));
+	if (!live->digest_at)
+		thread_name_write(flow_slot_chunk(t)->thread, name);
+}
+
+void slot_note_name(void)
+{
+	struct flow_slot *t = slot_get();
+	int saved = errno;
+
+	if (t && slot_enter(t)) {
+		note_name(t);
+		slot_leave(t);
+	}
+	errno = saved;
+}
+
 /* The chunk is full, or its thread ends: a new one begins. */
 static void turn_over(struct flow_slot *t)
 {
 	uint64_t events, blocked;
+
+	note_name(t);
 
 	if (!t->resync && !t->unmarked)
 		put_returns(t);
@@ -373,6 +399,7 @@ static struct flow_slot *take_slot(void)
 		return NULL;
 	fill_slot(t);
 	(void)prctl(PR_GET_NAME, name);
+	memcpy(t->name, name, sizeof(t->name));
 	put_other(t, t->last, flow_word_other(FLOW_O_START, 4, 0), (const uint32_t *)(const void *)name);
 	slot_settle(t);
 	set_state(t, FLOW_SLOT_USED);

@@ -67,7 +67,7 @@ static void ask_socket(int fd, struct flow_socket_words *words)
 		words->type = (uint16_t)type;
 }
 
-static void describe(int fd, uint32_t number)
+static void describe(int fd, uint32_t number, uint64_t at)
 {
 	struct flow_socket_words words = {.socket = number, .fd = fd};
 	struct flow_slot *t = slot_get();
@@ -77,7 +77,7 @@ static void describe(int fd, uint32_t number)
 	ask_socket(fd, &words);
 	if (!slot_enter(t))
 		return;
-	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_SOCKET, FLOW_WORDS(words), 0), &words);
+	(void)slot_add_other(t, at, flow_word_other(FLOW_O_SOCKET, FLOW_WORDS(words), 0), &words);
 	slot_leave(t);
 }
 
@@ -91,7 +91,7 @@ static void mute(uint32_t number)
 		t->muted = (number * 0x9E3779B1u >> 8) % live->sample != 0;
 }
 
-uint32_t socket_seen(int fd)
+uint32_t socket_seen(int fd, uint64_t start)
 {
 	int saved = errno, type;
 	socklen_t n = sizeof(type);
@@ -107,12 +107,17 @@ uint32_t socket_seen(int fd)
 	number = __atomic_add_fetch(&live->last_socket, 1, __ATOMIC_RELAXED);
 	numbers[fd] = number;
 	mute(number);
-	describe(fd, number);
+	describe(fd, number, start);
 	errno = saved;
 	return number;
 }
 
 uint32_t socket_of(int fd)
+{
+	return socket_at(fd, 0);
+}
+
+uint32_t socket_at(int fd, uint64_t start)
 {
 	uint32_t number;
 
@@ -121,7 +126,7 @@ uint32_t socket_of(int fd)
 	number = numbers[fd];
 	if (likely(number == NO_SOCKET))
 		return 0;
-	return number ? number : socket_seen(fd);
+	return number ? number : socket_seen(fd, start ? start : now_ticks());
 }
 
 void socket_copy(int from, int to)
@@ -142,7 +147,7 @@ void socket_describe(int fd)
 	int saved = errno;
 
 	if (number)
-		describe(fd, number);
+		describe(fd, number, now_ticks());
 	errno = saved;
 }
 

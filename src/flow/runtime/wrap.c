@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "flow/runtime/real.h"
@@ -26,7 +27,7 @@
 		}                                                                                                      \
 		if (OFF || !(socket_ = socket_of(descriptor)))                                                         \
 			return call;                                                                                   \
-		start_ = now_ticks();                                                                                  \
+		start_ = op_begin();                                                                                   \
 		result_ = call;                                                                                        \
 		op_end(&(struct op){FLOW_OP_##number, (descriptor), socket_, result_, start_, (uint64_t)(offered)});   \
 		return result_;                                                                                        \
@@ -144,7 +145,7 @@ static void each_passed(const struct msghdr *message, enum flow_op op, uint32_t 
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			socket = op == FLOW_OP_TAKE ? socket_seen(fd) : socket_of(fd);
+			socket = op == FLOW_OP_TAKE ? socket_seen(fd, start) : socket_of(fd);
 			if (socket)
 				op_end(&(struct op){op, fd, socket, fd, start, through});
 		}
@@ -159,7 +160,7 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 
 	if (!READY(recvmsg) || OFF || !(socket = socket_of(fd)))
 		return real.recvmsg ? real.recvmsg(fd, message, flags) : -1;
-	start = now_ticks();
+	start = op_begin();
 	offered = bytes_of(message->msg_iov, message->msg_iovlen);
 	result = real.recvmsg(fd, message, flags);
 	op_end(&(struct op){FLOW_OP_READ, fd, socket, result, start, offered});
@@ -176,7 +177,7 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 
 	if (!READY(sendmsg) || OFF || !(socket = socket_of(fd)))
 		return real.sendmsg ? real.sendmsg(fd, message, flags) : -1;
-	start = now_ticks();
+	start = op_begin();
 	result = real.sendmsg(fd, message, flags);
 	op_end(&(struct op){FLOW_OP_WRITE, fd, socket, result, start, bytes_of(message->msg_iov, message->msg_iovlen)});
 	if (result >= 0 && message->msg_controllen)
@@ -202,7 +203,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
 
 	if (!READY(recvmmsg) || OFF || !(socket = socket_of(fd)))
 		return real.recvmmsg ? real.recvmmsg(fd, messages, count, flags, timeout) : -1;
-	start = now_ticks();
+	start = op_begin();
 	result = real.recvmmsg(fd, messages, count, flags, timeout);
 	op_end(&(struct op){FLOW_OP_READ, fd, socket, sum_of(messages, result), start, 0});
 	return result;
@@ -216,7 +217,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 
 	if (!READY(sendmmsg) || OFF || !(socket = socket_of(fd)))
 		return real.sendmmsg ? real.sendmmsg(fd, messages, count, flags) : -1;
-	start = now_ticks();
+	start = op_begin();
 	result = real.sendmmsg(fd, messages, count, flags);
 	op_end(&(struct op){FLOW_OP_WRITE, fd, socket, sum_of(messages, result), start, 0});
 	return result;
@@ -226,7 +227,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 
 static void created(int fd, uint64_t start)
 {
-	uint32_t number = socket_seen(fd);
+	uint32_t number = socket_seen(fd, start);
 
 	if (number)
 		op_end(&(struct op){FLOW_OP_SOCKET, fd, number, fd, start, 0});
@@ -239,7 +240,7 @@ EXPORT int socket(int family, int type, int protocol)
 
 	if (!READY(socket) || OFF)
 		return real.socket ? real.socket(family, type, protocol) : -1;
-	start = now_ticks();
+	start = op_begin();
 	fd = real.socket(family, type, protocol);
 	if (fd >= 0)
 		created(fd, start);
@@ -253,7 +254,7 @@ EXPORT int socketpair(int family, int type, int protocol, int fds[2])
 
 	if (!READY(socketpair) || OFF)
 		return real.socketpair ? real.socketpair(family, type, protocol, fds) : -1;
-	start = now_ticks();
+	start = op_begin();
 	result = real.socketpair(family, type, protocol, fds);
 	for (int i = 0; result == 0 && i < 2; i++)
 		created(fds[i], start);
@@ -280,7 +281,7 @@ EXPORT int connect(int fd, const struct sockaddr *address, socklen_t length)
 
 	if (!READY(connect) || OFF || !(socket = socket_of(fd)))
 		return real.connect ? real.connect(fd, address, length) : -1;
-	start = now_ticks();
+	start = op_begin();
 	result = real.connect(fd, address, length);
 	op_end(&(struct op){FLOW_OP_CONNECT, fd, socket, result, start, 0});
 	socket_describe(fd);
@@ -291,8 +292,8 @@ static int accepted(int listener, uint32_t listening, int fd, uint64_t start)
 {
 	int saved = errno;
 
-	op_end(&(struct op){FLOW_OP_ACCEPT, fd >= 0 ? fd : listener, fd >= 0 ? socket_seen(fd) : listening, fd, start,
-			    listening});
+	op_end(&(struct op){FLOW_OP_ACCEPT, fd >= 0 ? fd : listener, fd >= 0 ? socket_seen(fd, start) : listening, fd,
+			    start, listening});
 	errno = saved;
 	return fd;
 }
@@ -304,7 +305,7 @@ EXPORT int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict
 
 	if (!READY(accept) || OFF || !(socket = socket_of(fd)))
 		return real.accept ? real.accept(fd, address, length) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return accepted(fd, socket, real.accept(fd, address, length), start);
 }
 
@@ -315,7 +316,7 @@ EXPORT int accept4(int fd, struct sockaddr *restrict address, socklen_t *restric
 
 	if (!READY(accept4) || OFF || !(socket = socket_of(fd)))
 		return real.accept4 ? real.accept4(fd, address, length, flags) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return accepted(fd, socket, real.accept4(fd, address, length, flags), start);
 }
 
@@ -341,7 +342,7 @@ EXPORT int close(int fd)
 	socket_gone(fd);
 	if (!socket)
 		return real.close(fd);
-	start = now_ticks();
+	start = op_begin();
 	result = real.close(fd);
 	op_end(&(struct op){FLOW_OP_CLOSE, fd, socket, result, start, 0});
 	return result;
@@ -374,7 +375,7 @@ EXPORT int dup(int fd)
 {
 	if (!READY(dup) || OFF)
 		return real.dup ? real.dup(fd) : -1;
-	return copied(fd, real.dup(fd), now_ticks());
+	return copied(fd, real.dup(fd), op_begin());
 }
 
 EXPORT int dup2(int fd, int to)
@@ -382,7 +383,7 @@ EXPORT int dup2(int fd, int to)
 	if (!READY(dup2) || OFF)
 		return real.dup2 ? real.dup2(fd, to) : -1;
 	own_files_yield(to);
-	return copied(fd, real.dup2(fd, to), now_ticks());
+	return copied(fd, real.dup2(fd, to), op_begin());
 }
 
 EXPORT int dup3(int fd, int to, int flags)
@@ -390,7 +391,7 @@ EXPORT int dup3(int fd, int to, int flags)
 	if (!READY(dup3) || OFF)
 		return real.dup3 ? real.dup3(fd, to, flags) : -1;
 	own_files_yield(to);
-	return copied(fd, real.dup3(fd, to, flags), now_ticks());
+	return copied(fd, real.dup3(fd, to, flags), op_begin());
 }
 
 EXPORT int fcntl(int fd, int command, ...)
@@ -403,7 +404,7 @@ EXPORT int fcntl(int fd, int command, ...)
 	va_end(args);
 	if (!READY(fcntl) || OFF || (command != F_DUPFD && command != F_DUPFD_CLOEXEC))
 		return real.fcntl ? real.fcntl(fd, command, argument) : -1;
-	return copied(fd, real.fcntl(fd, command, argument), now_ticks());
+	return copied(fd, real.fcntl(fd, command, argument), op_begin());
 }
 
 EXPORT int fcntl64(int fd, int command, ...)
@@ -453,7 +454,7 @@ EXPORT int epoll_ctl(int epoll, int what, int fd, struct epoll_event *event)
 		return real.epoll_ctl ? real.epoll_ctl(epoll, what, fd, event) : -1;
 	if (event)
 		data = event->data.u64;
-	start = now_ticks();
+	start = op_begin();
 	result = real.epoll_ctl(epoll, what, fd, event);
 	op_end(&(struct op){FLOW_OP_WATCH, fd, socket, result < 0 ? result : what, start, data});
 	return result;
@@ -476,7 +477,7 @@ EXPORT int epoll_wait(int epoll, struct epoll_event *events, int room, int timeo
 
 	if (!READY(epoll_wait) || OFF || live->sockets_off)
 		return real.epoll_wait ? real.epoll_wait(epoll, events, room, timeout) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return waited(epoll, real.epoll_wait(epoll, events, room, timeout), events, timeout, start);
 }
 
@@ -486,7 +487,7 @@ EXPORT int epoll_pwait(int epoll, struct epoll_event *events, int room, int time
 
 	if (!READY(epoll_pwait) || OFF || live->sockets_off)
 		return real.epoll_pwait ? real.epoll_pwait(epoll, events, room, timeout, mask) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return waited(epoll, real.epoll_pwait(epoll, events, room, timeout, mask), events, timeout, start);
 }
 
@@ -498,8 +499,8 @@ static int polled(const struct pollfd *fds, nfds_t count, int result, int64_t ti
 	for (nfds_t i = 0; result > 0 && i < count && n < WAIT_ANSWERS_MAX; i++)
 		if (fds[i].revents)
 			answers[n++] = (struct wait_answer){(uint64_t)fds[i].fd, (uint32_t)fds[i].revents & 0xffff};
-	op_end_wait(&(struct op){FLOW_OP_WAIT, count == 1 ? fds[0].fd : -1, count == 1 ? socket_of(fds[0].fd) : 0,
-				 result, start, (uint64_t)timeout},
+	op_end_wait(&(struct op){FLOW_OP_WAIT, count == 1 ? fds[0].fd : -1,
+				 count == 1 ? socket_at(fds[0].fd, start) : 0, result, start, (uint64_t)timeout},
 		    answers, n);
 	return result;
 }
@@ -510,7 +511,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout)
 
 	if (!READY(poll) || OFF || live->sockets_off)
 		return real.poll ? real.poll(fds, count, timeout) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return polled(fds, count, real.poll(fds, count, timeout), timeout, start);
 }
 
@@ -533,7 +534,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeou
 
 	if (!READY(ppoll) || OFF || live->sockets_off)
 		return real.ppoll ? real.ppoll(fds, count, timeout, mask) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return polled(fds, count, real.ppoll(fds, count, timeout, mask), timeout_ms(timeout), start);
 }
 
@@ -564,7 +565,7 @@ EXPORT int select(int count, fd_set *readable, fd_set *writable, fd_set *urgent,
 
 	if (!READY(select) || OFF || live->sockets_off)
 		return real.select ? real.select(count, readable, writable, urgent, timeout) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return selected(count, sets, real.select(count, readable, writable, urgent, timeout), ms, start);
 }
 
@@ -576,9 +577,24 @@ EXPORT int pselect(int count, fd_set *readable, fd_set *writable, fd_set *urgent
 
 	if (!READY(pselect) || OFF || live->sockets_off)
 		return real.pselect ? real.pselect(count, readable, writable, urgent, timeout, mask) : -1;
-	start = now_ticks();
+	start = op_begin();
 	return selected(count, sets, real.pselect(count, readable, writable, urgent, timeout, mask),
 			timeout_ms(timeout), start);
+}
+
+/* --- threads --- */
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int result;
+
+	if (!READY(pthread_setname_np))
+		return ENOSYS;
+	result = real.pthread_setname_np(thread, name);
+	/* Another thread finds out by itself, when its buffer is full. */
+	if (result == 0 && !OFF && pthread_equal(thread, pthread_self()))
+		slot_note_name();
+	return result;
 }
 
 /* --- libraries --- */
