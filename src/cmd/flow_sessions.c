@@ -74,6 +74,13 @@ static const struct output_column summary_columns[] = {
 	{.field = "tx_bytes"}, {.field = "rx_bytes"}, {.field = "class"}, {},
 };
 
+/* Where requests are told apart: which one of its connection it is. */
+static const struct output_column request_columns[] = {
+	{.field = "session"}, {.field = "request"},  {.field = "lport"},    {.field = "raddr"},   {.field = "rport"},
+	{.field = "tid"},     {.field = "start_ns"}, {.field = "span_ns"},  {.field = "busy_ns"}, {.field = "wait_ns"},
+	{.field = "calls"},   {.field = "tx_bytes"}, {.field = "rx_bytes"}, {.field = "class"},   {},
+};
+
 static void show_sessions(const struct flow_sessions *s, struct output *output)
 {
 	for (size_t i = 0; i < s->list.count; i++) {
@@ -136,7 +143,7 @@ static int run(const void *data)
 	struct shape shape = SHAPE_OF(config->classes ? &class_type : config->rest ? &rest_type : &flow_session_type);
 	struct output *output;
 	struct why why = {};
-	bool is_summary;
+	const struct output_column *columns = NULL;
 	int r;
 
 	r = flow_view_open(config->trace, &trace);
@@ -145,8 +152,11 @@ static int run(const void *data)
 	r = flow_view_split(&config->split, trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
-	is_summary = trace->summarised && !config->classes && !config->rest;
-	if (output_open_columns(&config->output, &shape, is_summary ? summary_columns : NULL, &output, &why) < 0) {
+	if (!config->classes && !config->rest)
+		columns = trace->summarised                      ? summary_columns
+			  : sessions->demux->by == DEMUX_REQUEST ? request_columns
+								 : NULL;
+	if (output_open_columns(&config->output, &shape, columns, &output, &why) < 0) {
 		log_error("flow sessions: %s", why.text);
 		return EXIT_USAGE;
 	}

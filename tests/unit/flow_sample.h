@@ -16,7 +16,8 @@ static inline struct flow_trace *sample_close(struct flow_writer *writer, const 
 	return trace;
 }
 
-static inline struct flow_writer *sample_open(char *path)
+/* chunk_bytes 0: as large as always. */
+static inline struct flow_writer *sample_open_chunks(char *path, uint32_t chunk_bytes)
 {
 	struct flow_writer *writer = NULL;
 	struct why why = {};
@@ -24,8 +25,13 @@ static inline struct flow_writer *sample_open(char *path)
 
 	REQUIRE(fd >= 0);
 	close(fd);
-	REQUIRE(flow_writer_open(path, &(struct flow_writer_options){}, &writer, &why) == 0);
+	REQUIRE(flow_writer_open(path, &(struct flow_writer_options){.chunk_bytes = chunk_bytes}, &writer, &why) == 0);
 	return writer;
+}
+
+static inline struct flow_writer *sample_open(char *path)
+{
+	return sample_open_chunks(path, 0);
 }
 
 static inline struct flow_trace *sample_of_text(const char *text)
@@ -40,10 +46,11 @@ static inline struct flow_trace *sample_of_text(const char *text)
 }
 
 /* Threads that call at random, work for some sockets, lose events now and then. */
-static inline struct flow_trace *sample_random(uint64_t seed, unsigned threads, unsigned events)
+static inline struct flow_trace *sample_random_chunks(uint64_t seed, unsigned threads, unsigned events,
+						      uint32_t chunk_bytes)
 {
 	char path[] = "/tmp/nest-unit-flow-XXXXXX";
-	struct flow_writer *writer = sample_open(path);
+	struct flow_writer *writer = sample_open_chunks(path, chunk_bytes);
 	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"}), fns[12];
 	uint64_t state = seed * 7919 + 1, now = 1000;
 
@@ -94,4 +101,9 @@ static inline struct flow_trace *sample_random(uint64_t seed, unsigned threads, 
 		(void)flow_writer_socket(writer, 1, now + 1, &socket);
 	}
 	return sample_close(writer, path);
+}
+
+static inline struct flow_trace *sample_random(uint64_t seed, unsigned threads, unsigned events)
+{
+	return sample_random_chunks(seed, threads, events, 0);
 }

@@ -52,6 +52,71 @@ TEST(every_call_has_one_place)
 	}
 }
 
+/* Dispatchers are looked for in a trace's first chunks: it must not matter how long these are. */
+TEST(a_dispatcher_may_show_late)
+{
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *early = sample_random(seed, 1 + seed % 3, 6000);
+		_cleanup_flow_trace_ struct flow_trace *late = sample_random_chunks(seed, 1 + seed % 3, 6000, 2048);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *a = split(early, &(struct demux_options){});
+		_cleanup_(flow_sessions_freep) struct flow_sessions *b = split(late, &(struct demux_options){});
+
+		unit_note("seed %u", seed);
+		CHECK(late->threads[0].chunk_count > 4);
+		CHECK_EQ_UINT(b->dispatch_calls, a->dispatch_calls);
+		CHECK_EQ_UINT(b->rest_calls, a->rest_calls);
+		REQUIRE(b->list.count == a->list.count);
+		for (size_t i = 0; i < a->list.count; i++) {
+			struct flow_session one = flow_session_at(a, i), other = flow_session_at(b, i);
+
+			CHECK_EQ_UINT(other.calls, one.calls);
+			CHECK_EQ_UINT(other.segments, one.segments);
+			CHECK_EQ_UINT(other.busy_ns, one.busy_ns);
+			CHECK_EQ_UINT(other.class, one.class);
+		}
+	}
+}
+
+/* What a loop has done for one client at a time, many times over, it does for two at last. */
+TEST(one_call_for_two_clients_makes_it_a_loop_everywhere)
+{
+	char path[] = "/tmp/nest-unit-flow-XXXXXX";
+	struct flow_writer *writer = sample_open_chunks(path, 2048);
+	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
+	uint32_t loop = flow_writer_function(writer, module, 16, "loop"),
+		 work = flow_writer_function(writer, module, 32, "work");
+	uint32_t thread = flow_writer_thread(writer, 1, 1, "t"), socket = 0;
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	uint64_t now = 1000;
+
+	for (unsigned i = 0; i < 2000; i++) {
+		flow_writer_call(writer, thread, now += 10, loop);
+		for (unsigned k = 0; k < (i == 1999 ? 2 : 1); k++) {
+			struct flow_socket client = {.socket = ++socket, .fd = 5, .family = 2, .type = 1};
+
+			REQUIRE(endpoint_parse("10.0.0.2:4000", &client.remote) == 0);
+			flow_writer_call(writer, thread, now += 10, work);
+			(void)flow_writer_socket(writer, thread, now, &client);
+			flow_writer_operation(writer, thread,
+					      &(struct flow_operation){.op = FLOW_OP_ACCEPT,
+								       .start_ticks = now,
+								       .end_ticks = now + 10,
+								       .socket = socket,
+								       .fd = 5,
+								       .result = 5});
+			flow_writer_return(writer, thread, now += 20);
+		}
+		flow_writer_return(writer, thread, now += 10);
+	}
+	trace = sample_close(writer, path);
+	s = split(trace, &(struct demux_options){});
+	CHECK_EQ_UINT(s->list.count, 2001);
+	CHECK_EQ_UINT(s->dispatch_calls, 2000);
+	CHECK_EQ_TEXT(flow_session_at(s, 0).function, "work");
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 1);
+}
+
 static void unfold(const struct forest *forest, uint32_t node, struct buf *out)
 {
 	struct forest_walk walk;
