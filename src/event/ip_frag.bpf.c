@@ -236,7 +236,7 @@ int BPF_PROG(ip_frag_sent, struct sk_buff *skb)
 }
 
 /*
- * From 6.2 on the kernel says that the time was over. Before, nothing else throws a fragment away after so long: the timer was
+ * From 6.3 on the kernel says that the time was over. Before, nothing else throws a fragment away after so long: the timer was
  * set when the first one came.
  */
 static __always_inline bool is_timeout(__u32 reason, const struct whole *whole, struct fqdir *fqdir)

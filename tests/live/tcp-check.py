@@ -192,8 +192,8 @@ for event in retrans:
 same_with_memory("tcpretrans: a lost SYN", kinds["syn"], ["syn"])
 # What is repaired late may be sent once more: only what was lost is sure.
 same_with_memory("tcpretrans: a lost last segment is found by a probe", kinds["tail"][:1] if slow > 1 else kinds["tail"], ["probe"])
-same_with_memory("tcpretrans: and when that is lost, by the timer", kinds["timeout"][:3] if slow > 1 else kinds["timeout"],
-                 ["probe", "timeout", "timeout"])
+same_with_memory("tcpretrans: and when that is lost, by the timer", kinds["timeout"][:2] if slow > 1 else kinds["timeout"],
+                 ["probe", "timeout"] if slow > 1 else ["probe", "timeout", "timeout"])
 same_with_memory("tcpretrans: losses amid the stream are repaired fast", "fast" in kinds["lossy"] and "fast" in kinds["lossy6"], True)
 same("tcpretrans: a lost SYN/ACK", {(e["kind"], e["rport"]) for e in told("retrans-server") if e["lport"] == BASE + 8},
      {("synack", port_of["synack"])})

@@ -7,17 +7,19 @@
 
 Each connection of the client has a name; the server's port says what is done:
 
-    1 sink     reads everything          2 slow    has a small buffer and reads after a while
+    1 sink     reads everything          2 slow    has a small buffer and reads when it is full
     3 reset    reads, then resets        4 answer  answers what came after two writes
     5 full     never accepts, queue of 2 6 closed  nobody listens
     7 syn, 8 synack, 9 tail, 10 timeout            sinks; the test drops some of their packets
     11 paced   a sink for a client with a rate     12 late   reads 300 ms after something came
 """
+import fcntl
 import json
 import select
 import socket
 import struct
 import sys
+import termios
 import threading
 import time
 
@@ -35,10 +37,19 @@ def read_all(connection):
         total += len(data)
 
 
+def wait_until_full(connection):
+    """Until what waits to be read has not become more for a while: the window is closed."""
+    before = waiting = 0
+    while waiting == 0 or waiting != before:
+        before = waiting
+        time.sleep(0.5)
+        waiting = int.from_bytes(fcntl.ioctl(connection, termios.FIONREAD, b"\0" * 4), "little")
+
+
 def serve_one(port, connection):
     try:
         if port == SLOW:
-            time.sleep(0.7)
+            wait_until_full(connection)
         if port == LATE:
             select.select([connection], [], [])
             time.sleep(0.3)
