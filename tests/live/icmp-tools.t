@@ -141,12 +141,15 @@ told() {
 }
 ok 'requests without an answer are told' wait_for 20 told
 end_bg "$nest_pid"
+# In an emulated machine ping waits long for the processor before the packet leaves and after the answer came.
+slack=10000
+[ -z "${NEST_VM-}" ] || slack=2000000
 for version in 4 6; do
 	family="e['family'] == 'ipv$version'"
 	# Microseconds. ping shows three digits, and its time begins when it makes the packet, a little before it leaves.
-	is "$(figures "$nest_out" "[-100 <= ping - e['lat_ns'] / 1e3 < 10000 and e['lat_ns'] > 39e6 and e['seq'] == n + 1 and e['comm'] == 'ping' for n, (e, ping) in enumerate(zip([e for e in r if e['bytes'] == 87 and $family], [$(took "$room/ping.late$version" | paste -sd,)]))]")" \
+	is "$(figures "$nest_out" "[-100 <= ping - e['lat_ns'] / 1e3 < $slack and e['lat_ns'] > 39e6 and e['seq'] == n + 1 and e['comm'] == 'ping' for n, (e, ping) in enumerate(zip([e for e in r if e['bytes'] == 87 and $family], [$(took "$room/ping.late$version" | paste -sd,)]))]")" \
 		'[True, True, True, True, True]' "IPv$version: as late as ping says"
-	is "$(figures "$nest_out" "[(e['sched_ns'] > 290e6, -500 <= $(took "$room/ping.stopped$version") - (e['lat_ns'] + e['stack_ns'] + e['sched_ns']) / 1e3 < 20000, e['error']) for e in r if e['bytes'] == 91 and $family]")" \
+	is "$(figures "$nest_out" "[(e['sched_ns'] > 290e6, -500 <= $(took "$room/ping.stopped$version") - (e['lat_ns'] + e['stack_ns'] + e['sched_ns']) / 1e3 < 2 * $slack, e['error']) for e in r if e['bytes'] == 91 and $family]")" \
 		'[(True, True, None)]' "IPv$version: the time that the program was stopped stands apart"
 	is "$(figures "$nest_out" "[(e['error'], e['sched_ns'], e['lat_ns'] > 0.9e9) for e in r if e['bytes'] == 105 and $family]")" \
 		"[('ETIMEDOUT', None, True)]" "IPv$version: no answer"
