@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#define REAL_FUNCTIONS(x) x(int, pthread_setname_np, (pthread_t, const char *))                                                                                                       \
-	x(int, accept, (int, struct sockaddr *, socklen_t *)) x(                                                                \
+#define REAL_FUNCTIONS(x)                                                                                                       \
+	x(int, pthread_setname_np, (pthread_t, const char *)) x(int, accept, (int, struct sockaddr *, socklen_t *)) x(          \
 		int, accept4,                                                                                                   \
 		(int, struct sockaddr *, socklen_t *,                                                                           \
 		 int)) x(int, connect,                                                                                          \
