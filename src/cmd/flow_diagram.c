@@ -336,6 +336,8 @@ static int run(const void *data)
 	if (r == EXIT_DONE)
 		r = draw(&d);
 	if (r == EXIT_DONE)
+		flow_view_say_summary(d.trace);
+	if (r == EXIT_DONE)
 		flow_view_close(d.trace);
 	flow_sessions_free(d.sessions);
 	flow_trace_close(d.trace);

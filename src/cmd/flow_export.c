@@ -282,6 +282,8 @@ static int run(const void *data)
 	if (r == EXIT_DONE)
 		r = export_trace(&e);
 	if (r == EXIT_DONE)
+		flow_view_say_summary(e.trace);
+	if (r == EXIT_DONE)
 		flow_view_close(e.trace);
 	free(e.group_of);
 	flow_sessions_free(e.sessions);

@@ -79,6 +79,14 @@ void flow_view_tell_none(const struct flow_sessions *sessions)
 		log_info("the trace has no connections: --by thread or --at EXPR make sessions of something else");
 }
 
+void flow_view_say_summary(const struct flow_trace *trace)
+{
+	if (trace->summarised)
+		log_info("a summary: a session here stands for all of its kind (nest flow sessions has the count), and "
+			 "its times "
+			 "are averages");
+}
+
 void flow_view_close(const struct flow_trace *trace)
 {
 	log_info("%llu events, %llu lost%s", (unsigned long long)trace->events, (unsigned long long)trace->lost,

@@ -23,5 +23,7 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 		     struct why *why) _must_check_;
 /* What could be done, if there are no sessions. */
 void flow_view_tell_none(const struct flow_sessions *sessions);
+/* For what shows single calls: in a summary they stand for all of their kind. */
+void flow_view_say_summary(const struct flow_trace *trace);
 /* The line that every run ends with. */
 void flow_view_close(const struct flow_trace *trace);

@@ -119,6 +119,8 @@ static void take_other(struct digest *d, struct digest_thread *t, const uint32_t
 		leave_all(d, t, *ticks);
 	} else if (kind == FLOW_O_SOCKET && count >= FLOW_WORDS(struct flow_socket_words)) {
 		digest_take_socket(d, w, *ticks);
+	} else if (kind == FLOW_O_VALUE && count >= 2) {
+		digest_take_value(d, t, (w[-3] >> 16), flow_u64(w), *ticks);
 	} else if (kind == FLOW_O_OPERATION && count >= FLOW_WORDS(struct flow_op_words)) {
 		uint64_t start = *ticks;
 

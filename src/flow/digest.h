@@ -28,6 +28,7 @@
 #define DIGEST_STRANDS  3u
 #define DIGEST_ROW_LONG 256u /* calls in a row, after which it is cut into pieces */
 #define DIGEST_FN       65536u
+#define DIGEST_VALUES   (1u << 10)
 #define DIGEST_BLOCK    UINT32_MAX /* function of a node that is a row of segments, or of such rows */
 #define DIGEST_PIECES                                                                                                  \
 	(UINT32_MAX - 1) /* of one that is a call with a long row, cut into pieces: calls of that function each */
@@ -110,6 +111,13 @@ struct digest_memo {
 	uint32_t words[DIGEST_MEMO_WORDS];
 };
 
+/* A value on its way from thread to thread. */
+struct digest_value {
+	uint64_t value;
+	uint32_t socket; /* whose work it is; 0: this place is free */
+	uint32_t reserved;
+};
+
 /* What a chunk of kind SUMMARY begins with; then the nodes, from 0, then the rows. */
 struct digest_head {
 	uint32_t node_count;
@@ -137,6 +145,7 @@ struct digest {
 	uint32_t slots[DIGEST_SLOTS];     /* of all other nodes */
 	uint32_t row_slots[DIGEST_ROWS * 2];
 	struct digest_memo memos[FLOW_SHORT_FN];
+	struct digest_value values[DIGEST_VALUES];
 	struct digest_session sessions[DIGEST_SESSIONS];
 	struct digest_row rows[DIGEST_ROWS];
 	struct digest_node nodes[DIGEST_NODES];

@@ -123,5 +123,7 @@ void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_
 void digest_add_rest(struct digest *d, const struct digest_thread *t, uint32_t tree, uint64_t start, uint64_t end);
 void digest_take_operation(struct digest *d, struct digest_thread *t, const struct digest_operation *op);
 void digest_take_socket(struct digest *d, const uint32_t *words, uint64_t now);
+/* Work goes into a queue, or comes out of it. */
+void digest_take_value(struct digest *d, struct digest_thread *t, enum flow_value kind, uint64_t value, uint64_t ticks);
 
 #pragma GCC visibility pop

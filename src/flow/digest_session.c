@@ -348,6 +348,17 @@ static bool may_be_session(const struct digest_session *s)
 	       (s->role == DIGEST_OTHER && (!words.family || (words.type == SOCK_STREAM && words.rport)));
 }
 
+/* What the thread does from now on, until something else tells otherwise, is for that session. */
+static void work_for(struct digest_thread *t, const struct digest_session *own)
+{
+	struct digest_frame *f = innermost(t);
+
+	if (t->root != NO_ROOT)
+		t->session = t->session ? t->session : own->socket;
+	else if (f)
+		f->session = own->socket;
+}
+
 void digest_take_operation(struct digest *d, struct digest_thread *t, const struct digest_operation *op)
 {
 	struct digest_session *s, *own;
@@ -369,16 +380,43 @@ void digest_take_operation(struct digest *d, struct digest_thread *t, const stru
 	if (!own)
 		own = s;
 	count_operation(s, own, op);
-	if (t->root == NO_ROOT) {
-		struct digest_frame *f = innermost(t);
+	work_for(t, own);
+	t->has_data |= t->root != NO_ROOT && is_data(op);
+}
 
-		if (f)
-			f->session = own->socket;
-		return;
+/* The place of a value, or of a new one; what stands in the way of that was never fetched. */
+static struct digest_value *value_at(struct digest *d, uint64_t value)
+{
+	uint32_t at = digest_hash((uint32_t)value, (uint32_t)(value >> 32), 0);
+	struct digest_value *place = NULL;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct digest_value *v = &d->values[(at + i) & (DIGEST_VALUES - 1)];
+
+		if (v->socket && v->value == value)
+			return v;
+		if (!place || (place->socket && !v->socket))
+			place = v;
 	}
-	if (!t->session)
-		t->session = own->socket;
-	t->has_data |= is_data(op);
+	return place;
+}
+
+void digest_take_value(struct digest *d, struct digest_thread *t, enum flow_value kind, uint64_t value, uint64_t ticks)
+{
+	struct digest_value *v = value_at(d, value);
+	uint32_t now = session_now(t);
+	struct digest_session *s;
+
+	if (kind == FLOW_VALUE_PUSH && now) {
+		*v = (struct digest_value){.value = value, .socket = now};
+	} else if (kind == FLOW_VALUE_POP && v->socket && v->value == value) {
+		s = session_find(d, v->socket);
+		v->socket = 0;
+		if (!s)
+			return;
+		touch(d, t, s, FLOW_OP_READ, ticks);
+		work_for(t, s);
+	}
 }
 
 void digest_take_socket(struct digest *d, const uint32_t *words, uint64_t now)

@@ -91,6 +91,28 @@ port=$(sed -n 's/^port //p' "$room/out")
 is "$("$nest" flow sessions "$trace" --csv --where "lport == $port" --show calls,requests,tx_bytes,rx_bytes,function 2>/dev/null | sort -u)" \
 	"$full" 'a session of the summary is what it is in the trace'
 
+# Work that is handed to a thread that knows no socket.
+record hand-over 60
+port=$(sed -n 's/^port //p' "$room/out")
+is "$("$nest" flow sessions "$trace" --json --where "lport == $port" 2>/dev/null | python3 -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+# Each has one hand_over, one compute in the other thread, three leaves in that; the first or last one a call around them.
+print(sum(row["count"] for row in rows), {row["calls"] // 5 for row in rows}, sum(row["requests"] * row["count"] for row in rows))')" \
+	'60 {1} 60' 'a value that is pushed and popped: what the other thread does is the session'"'"'s'
+is "$(calls compute) $(calls leaf)" '60 180' 'and nothing of it is missing'
+sound hand-over
+for format in text svg html mermaid plantuml; do
+	ok "a summary can be drawn: $format" "$nest" flow diagram "$trace" -F $format -s "lport == $port" -o "$room/drawing"
+	ok "with the calls of both threads: $format" grep -q compute "$room/drawing"
+done
+for format in perfetto folded dot csv; do
+	ok "and exported: $format" "$nest" flow export "$trace" --$format -o "$room/exported"
+	ok "with the calls: $format" grep -q compute "$room/exported"
+done
+"$nest" flow export "$trace" --csv -o "$room/exported" 2>"$room/err"
+ok 'and it is said that sessions stand for others' grep -q 'stands for all of its kind' "$room/err"
+
 # While the program runs.
 rm -f "$trace"
 "$nest" flow record --summary --buffer 40K -o "$trace" -- "$target" serve-signals 1000 >"$room/out" 2>"$room/err" &

@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../src/flow/runtime/nestflow.h"
+
 static volatile unsigned long sink;
 
 __attribute__((noinline)) static void leaf(unsigned long x)
@@ -451,6 +453,71 @@ static void do_wait(unsigned long n)
 	pthread_join(thread, NULL);
 }
 
+/* --- work that goes from thread to thread --- */
+
+static int queue[2], answers[2];
+
+__attribute__((noinline)) static void compute(unsigned long x)
+{
+	for (unsigned long i = 0; i < 3; i++)
+		leaf(x);
+}
+
+/* It never sees a socket: whom it works for is only known from what is handed to it. */
+static void *worker_body(void *data)
+{
+	void *job;
+
+	(void)data;
+	while (read(queue[0], &job, sizeof(job)) == sizeof(job) && job) {
+		NESTFLOW(pop, job);
+		compute((unsigned long)job);
+		if (write(answers[1], &job, sizeof(job)) != sizeof(job))
+			exit(1);
+	}
+	return NULL;
+}
+
+__attribute__((noinline)) static void hand_over(int fd)
+{
+	static char jobs[16];
+	static unsigned next;
+	void *job = &jobs[next++ % sizeof(jobs)];
+	char text[100];
+	ssize_t n = read(fd, text, sizeof(text));
+
+	NESTFLOW(push, job);
+	if (write(queue[1], &job, sizeof(job)) != sizeof(job) || read(answers[0], &job, sizeof(job)) != sizeof(job))
+		exit(1);
+	if (n > 0)
+		n = send(fd, text, (size_t)n, 0);
+	close(fd);
+}
+
+static void do_hand_over(unsigned long n)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+	pthread_t client, worker;
+	void *none = NULL;
+
+	if (pipe(queue) < 0 || pipe(answers) < 0 || bind(listener, (struct sockaddr *)&address, length) < 0 ||
+	    listen(listener, 100) < 0 || getsockname(listener, (struct sockaddr *)&address, &length) < 0)
+		exit(1);
+	port = address.sin_port;
+	clients = n;
+	pthread_create(&worker, NULL, worker_body, NULL);
+	pthread_create(&client, NULL, client_body, NULL);
+	for (unsigned long i = 0; i < n; i++)
+		hand_over(accept(listener, NULL, NULL));
+	pthread_join(client, NULL);
+	if (write(queue[1], &none, sizeof(none)) != sizeof(none))
+		exit(1);
+	pthread_join(worker, NULL);
+	printf("port %u\n", ntohs(port));
+}
+
 /* --- threads that get their names late --- */
 
 static void *named_body(void *data)
@@ -521,6 +588,7 @@ int main(int argc, char **argv)
 		{"slow", do_slow},
 		{"wait", do_wait},
 		{"names", do_names},
+		{"hand-over", do_hand_over},
 	};
 	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 

@@ -79,6 +79,9 @@ static void value(uint32_t kind, uint64_t value)
 		return;
 	flow_put_u64(words, value);
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_VALUE, 2, kind), words);
+	/* Who fetches it must find it there: buffers are folded in no order. */
+	if (live->digest_at && kind != FLOW_VALUE_SEEN)
+		slot_turn_over(t);
 	slot_leave(t);
 	errno = saved;
 }

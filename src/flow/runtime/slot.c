@@ -208,7 +208,7 @@ void slot_note_name(void)
 }
 
 /* The chunk is full, or its thread ends: a new one begins. */
-static void turn_over(struct flow_slot *t)
+void slot_turn_over(struct flow_slot *t)
 {
 	uint64_t events, blocked;
 
@@ -246,7 +246,7 @@ uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
 		words += 8 + depth + 3 * (depth / FLOW_OTHER_WORDS_MAX + 1);
 	}
 	if ((uint32_t)(t->at - t->base) + words + SLACK_WORDS > room)
-		turn_over(t);
+		slot_turn_over(t);
 	if (t->resync || t->unmarked)
 		put_marks(t);
 	else
@@ -436,7 +436,7 @@ static void end_thread(void *data)
 		return;
 	t->muted = 0;
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_END, 0, 0), NULL);
-	turn_over(t);
+	slot_turn_over(t);
 	/* What could not be marked in the thread's own trace is said at the end of the whole. */
 	__atomic_fetch_add(&live->lost, t->unmarked, __ATOMIC_RELAXED);
 	current = NULL;
@@ -553,6 +553,6 @@ void slots_end(void)
 	if (!t || !slot_enter(t))
 		return;
 	add_process(t, FLOW_PROCESS_EXIT, 0, 0);
-	turn_over(t);
+	slot_turn_over(t);
 	slot_leave(t);
 }
