@@ -5,13 +5,11 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(('127.0.0.1', 0))
-        return s.getsockname()[1]
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../servers'))
+from servers import apache, free_port, nginx  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 
 def nest(build, *words):
@@ -25,14 +23,6 @@ def picture(build, trace, *words):
     return subprocess.run([f'{build}/nest', 'flow', 'diagram', trace, *words], capture_output=True, text=True, check=True).stdout
 
 
-def page(room):
-    """A document root with one page of 700 bytes."""
-    os.makedirs(f'{room}/www', exist_ok=True)
-    os.chmod(room, 0o755)
-    with open(f'{room}/www/index.html', 'w', encoding='ascii') as f:
-        f.write('x' * 700)
-
-
 def certificate(room):
     """A key and a certificate of its own in one file."""
     path = f'{room}/pair.pem'
@@ -43,39 +33,6 @@ def certificate(room):
             with open(f'{room}/{part}.pem', 'rb') as f:
                 out.write(f.read())
     return path
-
-
-def nginx(servers, room, port, tls=None):
-    """tls: port and certificate of a second server that speaks TLS."""
-    page(room)
-    conf = f'{room}/nginx.conf'
-    secure = f'server {{ listen 127.0.0.1:{tls[0]} ssl; ssl_certificate {tls[1]}; ssl_certificate_key {tls[1]}; ' \
-             f'root {room}/www; }}' if tls else ''
-    with open(conf, 'w', encoding='ascii') as f:
-        temp = ' '.join(f'{n}_temp_path {room}/{n};' for n in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'))
-        f.write(f'daemon off; worker_processes 1; pid {room}/pid; error_log {room}/error.log;\n'
-                f'events {{ worker_connections 512; }}\nhttp {{ access_log off; {temp}\n'
-                f'server {{ listen 127.0.0.1:{port}; root {room}/www; }} {secure} }}\n')
-    return [f'{servers}/nginx-hooks/nginx', '-p', room, '-c', conf]
-
-
-def apache(servers, room, port, mpm, tls=None):
-    """mpm: worker or event; tls as for nginx."""
-    page(room)
-    top, conf = f'{servers}/apache-hooks', f'{room}/httpd.conf'
-    names = [f'mpm_{mpm}', 'authz_core', 'unixd', 'reqtimeout']
-    secure = ''
-    if tls:
-        names += ['socache_shmcb', 'ssl'] if os.path.exists(f'{top}/modules/mod_socache_shmcb.so') else ['ssl']
-        secure = (f'Listen 127.0.0.1:{tls[0]}\n<VirtualHost 127.0.0.1:{tls[0]}>\nSSLEngine on\nSSLCertificateFile {tls[1]}\n'
-                  f'</VirtualHost>\n')
-    modules = ''.join(f'LoadModule {n}_module modules/mod_{n}.so\n' for n in names)
-    with open(conf, 'w', encoding='ascii') as f:
-        f.write(f'ServerRoot {top}\n{modules}User nobody\nGroup nogroup\nServerName localhost\nListen 127.0.0.1:{port}\n'
-                f'PidFile {room}/pid\nErrorLog {room}/error.log\nMutex file:{room} default\nStartServers 1\nServerLimit 1\n'
-                f'ThreadsPerChild 24\nMaxRequestWorkers 24\nKeepAlive On\nKeepAliveTimeout 1\nRequestReadTimeout header=60\n'
-                f'DocumentRoot {room}/www\n<Directory {room}/www>\nRequire all granted\n</Directory>\n{secure}')
-    return [f'{top}/bin/httpd', '-f', conf, '-DFOREGROUND']
 
 
 def stunnel(servers, room, port, behind, pair):
