@@ -65,29 +65,32 @@ static const struct field holder_fields[] = {
 };
 RECORD_TYPE(holder_type, "holder", struct holder, holder_fields, "the process that holds a socket");
 
+#define PROCESSES 256
+
 /* What is looked up for every socket; found once. */
 struct tables {
 	const struct snapshot *snapshot;
 	const struct owner_record *owners;
-	const struct process_record *process; /* the last one: neighbours often have the same */
+	const struct process_record *processes[PROCESSES]; /* found lately, by the end of their number */
 };
 
 static void find_holder(struct tables *tables, const struct socket_record *socket, struct holder *holder)
 {
 	const struct owner_record *owner = &tables->owners[socket->owner];
+	const struct process_record **process = &tables->processes[owner->pid % PROCESSES];
 
-	if (!tables->process || tables->process->pid != owner->pid)
-		tables->process = process_find(tables->snapshot, owner->pid);
+	if (!*process || (*process)->pid != owner->pid)
+		*process = process_find(tables->snapshot, owner->pid);
 	memset(holder, 0, sizeof(*holder));
 	holder->pid = owner->pid;
 	holder->fd = owner->fd;
 	holder->owners = socket->owners;
-	if (!tables->process)
+	if (!*process)
 		return;
-	memcpy(holder->comm, tables->process->comm, sizeof(holder->comm));
-	holder->cgroup = tables->process->cgroup;
-	holder->container = tables->process->container;
-	holder->unit = tables->process->unit;
+	memcpy(holder->comm, (*process)->comm, sizeof(holder->comm));
+	holder->cgroup = (*process)->cgroup;
+	holder->container = (*process)->container;
+	holder->unit = (*process)->unit;
 }
 
 static bool has_port(const struct port_list *ports, const struct socket_record *socket)

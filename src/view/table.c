@@ -42,6 +42,12 @@ static bool to_the_right(const struct field *field)
 	}
 }
 
+/* Numbers and addresses are as wide as they are long. */
+static bool is_plain(const struct field *field)
+{
+	return to_the_right(field) || field->kind == KIND_ADDR;
+}
+
 /* The heading is the field's name without its unit, which the values carry. */
 static void add_heading(struct buf *out, const struct view_column *column)
 {
@@ -99,8 +105,7 @@ static void add_cell(struct view *view, size_t column, const char *text, size_t 
 		text = buf_text(&state->cut);
 		n = state->cut.len;
 	}
-	/* Numbers and addresses are as wide as they are long. */
-	wide = to_the_right(field) || field->kind == KIND_ADDR ? n : text_columns(text, n);
+	wide = is_plain(field) ? n : text_columns(text, n);
 	pad = wide < width ? width - wide : 0;
 	if (column)
 		buf_add_char(out, ' ');
@@ -109,6 +114,20 @@ static void add_cell(struct view *view, size_t column, const char *text, size_t 
 	buf_add(out, text, n);
 	if (!to_the_right(field) && !last)
 		buf_add_fill(out, ' ', pad);
+}
+
+/* Moves what was written from `start` on so far to the right that it ends where its column does. */
+static void align_right(struct buf *out, size_t start, size_t width)
+{
+	size_t n = out->len - start;
+
+	if (out->over || n >= width)
+		return;
+	buf_add_fill(out, ' ', width - n);
+	if (out->over)
+		return;
+	memmove(out->data + start + width - n, out->data + start, n);
+	memset(out->data + start, ' ', width - n);
 }
 
 static size_t total_width(const struct state *state)
@@ -219,25 +238,52 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 		format_add_value(out, column->ref.field, value);
 }
 
+/* Numbers and addresses, which most of a long table is made of, are written where they belong; texts may have to be cut. */
+static void write_row(struct view *view, const struct record *record)
+{
+	struct state *state = view->state;
+	struct buf *out = &view->out->pending;
+
+	for (size_t i = 0; i < state->shown; i++) {
+		const struct view_column *column = &view->columns.items[i];
+		struct value value = record_get(record, column->ref);
+		size_t start, width = state->widths.items[i];
+
+		if (!is_plain(column->ref.field)) {
+			buf_clear(&state->cell);
+			add_value(&state->cell, column, &value);
+			add_cell(view, i, buf_text(&state->cell), state->cell.len);
+			continue;
+		}
+		if (i)
+			buf_add_char(out, ' ');
+		start = out->len;
+		add_value(out, column, &value);
+		if (to_the_right(column->ref.field))
+			align_right(out, start, width);
+		else if (i + 1 < state->shown && out->len - start < width)
+			buf_add_fill(out, ' ', width - (out->len - start));
+	}
+	out_end_line(view->out);
+}
+
 static void write_record(struct view *view, const struct record *record)
 {
 	struct state *state = view->state;
-	size_t count = state->laid_out ? state->shown : view->columns.count;
 
-	for (size_t i = 0; i < count; i++) {
+	if (state->laid_out) {
+		write_row(view, record);
+		return;
+	}
+	for (size_t i = 0; i < view->columns.count; i++) {
 		const struct view_column *column = &view->columns.items[i];
 		struct value value = record_get(record, column->ref);
 
 		buf_clear(&state->cell);
 		add_value(&state->cell, column, &value);
-		if (state->laid_out)
-			add_cell(view, i, buf_text(&state->cell), state->cell.len);
-		else
-			vec_push(&state->cells, xstrdup(buf_text(&state->cell)));
+		vec_push(&state->cells, xstrdup(buf_text(&state->cell)));
 	}
-	if (state->laid_out)
-		out_end_line(view->out);
-	else if (++state->held >= HELD_ROWS_MAX)
+	if (++state->held >= HELD_ROWS_MAX)
 		flush(view);
 }
 
