@@ -29,6 +29,8 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 #define SKIP_IF_BY(test, a, by, count) insn(BPF_JMP | (test) | BPF_K, a, 0, count, (int)(by))
 #define SKIP_IF_NULL(what, count)      SKIP_IF_BY(BPF_JEQ, what, 0, count)
 #define CALL(helper)                   insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper)
-#define RETURN                         insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
+/* A function of the kernel, by its number. */
+#define CALL_KERNEL(function) insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int)(function))
+#define RETURN                insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 /* Takes two instructions: the address of a map's value (BPF_PSEUDO_MAP_VALUE) or of a function (BPF_PSEUDO_FUNC). */
 #define ADDRESS(kind, to, of) insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)

@@ -110,6 +110,16 @@ static uint64_t tell_sockets(const struct state *state, const struct snapshot *s
 	return unowned;
 }
 
+/* Joins what was found to the sockets. Returns how many of them have nobody. */
+static uint64_t join(struct state *state, struct snapshot *snapshot)
+{
+	snapshot_table(snapshot, &owner_type)->count = 0;
+	index_sockets(state, snapshot);
+	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++)
+		put_owners(state, snapshot, &state->scan.lists[i]);
+	return tell_sockets(state, snapshot);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -158,17 +168,20 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	uint64_t unowned;
 	int r = 0;
 
-	index_sockets(state, snapshot);
 	if (fresh) {
 		r = owner_scan_finish(&state->scan, request, why);
 		if (r < 0)
 			return r;
-		if (request->repeated)
-			remember_scanned(state);
 	}
-	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++)
-		put_owners(state, snapshot, &state->scan.lists[i]);
-	unowned = tell_sockets(state, snapshot);
+	unowned = join(state, snapshot);
+	if (fresh && unowned && state->scan.by_files) {
+		r = owner_scan_thoroughly(&state->scan, why);
+		if (r < 0)
+			return r;
+		unowned = join(state, snapshot);
+	}
+	if (fresh && request->repeated)
+		remember_scanned(state);
 	/* Processes that may not be looked at matter only where a socket has nobody else. */
 	if (fresh && unowned && state->scan.use_bpf)
 		state->scan.hidden = owner_count_hidden();

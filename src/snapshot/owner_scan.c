@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
@@ -8,8 +10,11 @@
 
 /* What it costs, about: to load the program, then a descriptor through it, and one through /proc. */
 #define BPF_LOAD_NS  UINT64_C(1000000)
+#define BPF_TABLE_NS 80
 #define BPF_FILE_NS  300
 #define PROC_FILE_NS 2700
+/* Its inode number, the same on every host. */
+#define FIRST_PID_NAMESPACE UINT32_C(0xeffffffc)
 
 /* Files open on the whole host: an upper limit of what a scan will meet, to be had for one read. */
 static uint64_t open_files(void)
@@ -23,14 +28,39 @@ static uint64_t open_files(void)
 	return parse_u64(text.data, 0, UINT64_MAX, &count) < 0 ? 0 : count;
 }
 
+static int scan_files(struct owner_scan *scan, struct owner_list *list, struct why *why)
+{
+	int r = scan->files ? 0 : owner_files_open(&scan->files, why);
+
+	if (r == 0)
+		r = owner_scan_files(scan->files, list, why);
+	scan->files_failed = r < 0 && r != -EAGAIN;
+	scan->by_files = r == 0;
+	if (r < 0)
+		list->count = 0;
+	return r;
+}
+
 static int scan_bpf(struct owner_scan *scan, struct owner_list *list, struct why *why)
 {
-	int r = scan->bpf ? 0 : owner_bpf_open(&scan->bpf, why);
+	int r;
+
+	if (scan->many && !scan->files_failed && scan_files(scan, list, why) == 0)
+		return 0;
+	r = scan->bpf ? 0 : owner_bpf_open(&scan->bpf, why);
 
 	if (r == 0)
 		r = owner_scan_bpf(scan->bpf, list, why);
 	scan->bpf_failed = r < 0;
 	return r;
+}
+
+/* The kernel's numbers of processes are those of the first namespace of them; elsewhere, /proc has others. */
+static bool numbers_are_ours(void)
+{
+	struct stat stat;
+
+	return fstatat(AT_FDCWD, "/proc/self/ns/pid", &stat, 0) == 0 && stat.st_ino == FIRST_PID_NAMESPACE;
 }
 
 static void run_part(void *context)
@@ -48,8 +78,10 @@ static void run_part(void *context)
 static int begin_parts(struct owner_scan *scan, uint64_t files, bool beside, struct why *why)
 {
 	unsigned parts = 1;
-	uint64_t cost = (scan->bpf ? 0 : BPF_LOAD_NS) + files * BPF_FILE_NS;
+	uint64_t cost = (scan->bpf ? 0 : BPF_LOAD_NS) + files * (scan->files_failed ? BPF_FILE_NS : BPF_TABLE_NS);
 
+	scan->many = files >= WORKER_WORTH;
+	scan->by_files = false;
 	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++) {
 		scan->lists[i].count = 0;
 		scan->parts[i] = (struct owner_part){.scan = scan, .list = &scan->lists[i], .done = i > 0};
@@ -99,7 +131,7 @@ void owner_scan_begin(struct owner_scan *scan, const struct snapshot_request *re
 	abandon(scan);
 	if (files < WORKER_WORTH || worker_cpus() < 2)
 		return;
-	scan->use_bpf = !request->no_bpf && !scan->bpf_failed;
+	scan->use_bpf = !request->no_bpf && !scan->bpf_failed && numbers_are_ours();
 	/* What fails now will fail again, and be told, when it is needed. */
 	if (begin_parts(scan, files, true, &why) == 0)
 		scan->began_ns = clock_monotonic_ns();
@@ -120,7 +152,7 @@ int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *re
 		r = end_parts(scan, why);
 	} else {
 		scan->began_ns = clock_monotonic_ns();
-		scan->use_bpf = !request->no_bpf && !scan->bpf_failed;
+		scan->use_bpf = !request->no_bpf && !scan->bpf_failed && numbers_are_ours();
 		r = scan_now(scan, why);
 	}
 	/* What BPF may not do, /proc may. */
@@ -134,6 +166,21 @@ int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *re
 	return r;
 }
 
+int owner_scan_thoroughly(struct owner_scan *scan, struct why *why)
+{
+	bool failed = scan->files_failed;
+	int r;
+
+	scan->files_failed = true;
+	scan->began_ns = clock_monotonic_ns();
+	r = scan_now(scan, why);
+	scan->ended_ns = clock_monotonic_ns();
+	scan->took_ns = scan->ended_ns - scan->began_ns;
+	scan->began_ns = 0;
+	scan->files_failed = failed;
+	return r;
+}
+
 void owner_scan_done(struct owner_scan *scan)
 {
 	abandon(scan);
@@ -141,4 +188,5 @@ void owner_scan_done(struct owner_scan *scan)
 		vec_done(&scan->lists[i]);
 	vec_done(&scan->walk.pids);
 	owner_bpf_close(scan->bpf);
+	owner_files_close(scan->files);
 }

@@ -23,6 +23,10 @@ struct owner_scan {
 	uint64_t ended_ns;                         /* CLOCK_MONOTONIC; 0: no scan yet */
 	uint64_t took_ns;
 	struct owner_bpf *bpf;
+	struct owner_files *files;
+	bool files_failed;
+	bool by_files; /* the last scan read the tables of descriptors, and may have missed some */
+	bool many;     /* descriptors are so many that this pays */
 	struct owner_walk walk;
 	bool bpf_failed;
 	bool use_bpf;
@@ -33,4 +37,6 @@ struct owner_scan {
 /* Begins one beside this thread, where that pays; finish does the rest, or all. */
 void owner_scan_begin(struct owner_scan *scan, const struct snapshot_request *request);
 int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *request, struct why *why) _must_check_;
+/* Once more, so that nothing is missed. */
+int owner_scan_thoroughly(struct owner_scan *scan, struct why *why) _must_check_;
 void owner_scan_done(struct owner_scan *scan);

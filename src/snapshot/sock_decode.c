@@ -76,7 +76,7 @@ bool sock_decode_is_whole(const struct sock_decode *decode, const uint8_t *recor
 	uint64_t bucket;
 
 	memcpy(&bucket, record, sizeof(bucket));
-	return (GET32(HASH) & (uint32_t)decode->walk->lanes[decode->lane].area->mask) == bucket &&
+	return (GET32(HASH) & (uint32_t)sock_walk_area(decode->walk, decode->lane)->mask) == bucket &&
 	       GET32(REFERENCES) != 0;
 }
 
@@ -143,7 +143,7 @@ static uint32_t jiffies_to_ms(const struct sock_decode *decode, uint64_t jiffies
 
 static void decode_timer(const struct sock_decode *decode, const struct source *source, struct inet_diag_msg *msg)
 {
-	uint64_t now = decode->walk->lanes[decode->lane].area->jiffies, expires;
+	uint64_t now = sock_walk_area(decode->walk, decode->lane)->jiffies, expires;
 	uint8_t pending = GET8(PENDING);
 
 	if (pending == PENDING_RETRANSMIT || pending == PENDING_LOSS_PROBE || pending == PENDING_REORDERING ||
@@ -225,7 +225,7 @@ static void decode_options(const struct source *source, struct tcp_info *info)
 
 static void decode_state(const struct sock_decode *decode, const struct source *source, struct tcp_info *info)
 {
-	uint32_t now = (uint32_t)decode->walk->lanes[decode->lane].area->jiffies;
+	uint32_t now = (uint32_t)sock_walk_area(decode->walk, decode->lane)->jiffies;
 
 	info->tcpi_state = GET8(STATE);
 	info->tcpi_ca_state = GET8(CA_STATE);
@@ -260,7 +260,7 @@ static void decode_state(const struct sock_decode *decode, const struct source *
 /* Times in which it was busy, held back by the peer's window, and by the send buffer; what it is at now is still counting. */
 static void decode_chrono(const struct sock_decode *decode, const struct source *source, struct tcp_info *info)
 {
-	uint32_t now = (uint32_t)decode->walk->lanes[decode->lane].area->jiffies, spans[3];
+	uint32_t now = (uint32_t)sock_walk_area(decode->walk, decode->lane)->jiffies, spans[3];
 	uint64_t times[3];
 
 	memcpy(spans, source->record + source->walk->fields[WALK_CHRONO_STAT].at, sizeof(spans));

@@ -85,7 +85,7 @@ static void take_record(struct lane *lane, const uint8_t *record, bool may_sampl
 static uint64_t take_records(struct lane *lane, uint64_t count)
 {
 	const struct sock_walk *walk = lane->decode.walk;
-	const struct walk_area *area = walk->lanes[lane->decode.lane].area;
+	const struct walk_area *area = sock_walk_area(walk, lane->decode.lane);
 	uint64_t end = area->full ? area->first + area->at - 1 : area->first + count, taken = 0;
 
 	for (uint64_t i = 0; i < area->count && i < WALK_RECORDS; i++) {
@@ -105,7 +105,7 @@ static uint64_t take_records(struct lane *lane, uint64_t count)
 static int walk_through(struct lane *lane, uint64_t first, uint64_t count)
 {
 	struct sock_walk *walk = lane->decode.walk;
-	const struct walk_area *area = walk->lanes[lane->decode.lane].area;
+	const struct walk_area *area = sock_walk_area(walk, lane->decode.lane);
 
 	while (count > 0) {
 		uint64_t whole;
@@ -162,7 +162,7 @@ static int open_walk(struct sock_fast *fast, const struct sock_fast_request *req
 		r = sock_walk_run(fast->walk, 0, 0, 0);
 	if (r < 0)
 		return r;
-	*ret_buckets = fast->walk->lanes[0].area->mask + 1;
+	*ret_buckets = sock_walk_area(fast->walk, 0)->mask + 1;
 	return 0;
 }
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The program that copies connections out of the kernel's table, and its loading. */
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/vec.h"
-#include "kernel/insn.h"
 #include "kernel/layout.h"
 #include "record/net_names.h"
 #include "snapshot/sock_walk.h"
@@ -154,29 +150,6 @@ static int find_places(struct sock_walk *walk, struct plan *plan, struct why *wh
 
 #define AREA(member) ((int)offsetof(struct walk_area, member))
 
-/* A program under construction. Forward jumps are set right when the place that they lead to is reached. */
-struct code {
-	struct bpf_insn items[512];
-	size_t count;
-};
-
-static void put(struct code *code, const struct bpf_insn *insns, size_t count)
-{
-	if (code->count + count > ARRAY_SIZE(code->items))
-		abort();
-	memcpy(code->items + code->count, insns, count * sizeof(*insns));
-	code->count += count;
-}
-
-#define PUT(code, ...)                                                                                                 \
-	put((code), (const struct bpf_insn[]){__VA_ARGS__},                                                            \
-	    sizeof((const struct bpf_insn[]){__VA_ARGS__}) / sizeof(struct bpf_insn))
-
-static void land(struct code *code, size_t jump)
-{
-	code->items[jump].off = (int16_t)(code->count - jump - 1);
-}
-
 /* Follows a pointer: area->to = *(area->from + offset), of so many bytes. */
 static void put_follow(struct code *code, int to, int from, uint32_t offset, int size)
 {
@@ -187,14 +160,14 @@ static void put_follow(struct code *code, int to, int from, uint32_t offset, int
 /* Walks, or reads 16 bytes when there is an address to read. */
 static void put_main(struct code *code, const struct sock_walk *walk, int map)
 {
-	size_t walks, too_many, callback;
+	size_t walks;
 
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map));
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(peek)), SKIP_IF_NULL(R1, 0));
-	walks = code->count - 1;
+	walks = code_jump(code);
 	put_follow(code, AREA(peeked), AREA(peek), 0, sizeof(uint64_t[2]));
 	PUT(code, SET(R0, 0), RETURN);
-	land(code, walks);
+	code_land(code, walks);
 	PUT(code, CALL(BPF_FUNC_jiffies64), STORE(BPF_DW, R6, AREA(jiffies), R0));
 	PUT(code, CALL(BPF_FUNC_get_current_task), STORE(BPF_DW, R6, AREA(task), R0));
 	put_follow(code, AREA(spaces), AREA(task), walk->places[WALK_TASK_SPACES].at, 8);
@@ -202,16 +175,11 @@ static void put_main(struct code *code, const struct sock_walk *walk, int map)
 	put_follow(code, AREA(tables), AREA(net), walk->places[WALK_NET_TABLES].at, 8);
 	put_follow(code, AREA(table), AREA(tables), walk->places[WALK_TABLES_BUCKETS].at, 8);
 	put_follow(code, AREA(mask), AREA(tables), walk->places[WALK_TABLES_MASK].at, 4);
-	PUT(code, LOAD(BPF_DW, R2, R6, AREA(buckets)), SKIP_IF_BY(BPF_JGT, R2, WALK_BUCKETS, 0));
-	too_many = code->count - 1;
+	PUT(code, LOAD(BPF_DW, R2, R6, AREA(buckets)), SKIP_IF_BY(BPF_JLE, R2, WALK_BUCKETS, 2), SET(R0, 0), RETURN);
 	PUT(code, CALCULATE_BY(BPF_LSH, R2, 3), LOAD(BPF_DW, R3, R6, AREA(first)), CALCULATE_BY(BPF_LSH, R3, 3),
 	    LOAD(BPF_DW, R1, R6, AREA(table)), CALCULATE(BPF_ADD, R3, R1), COPY(R1, R6), ADD(R1, AREA(heads)),
 	    CALL(BPF_FUNC_probe_read_kernel));
-	callback = code->count + 1;
-	PUT(code, SET(R1, STEP_MAX), ADDRESS(BPF_PSEUDO_FUNC, R2, 0), SET(R3, 0), SET(R4, 0), CALL(BPF_FUNC_loop));
-	land(code, too_many);
-	PUT(code, SET(R0, 0), RETURN);
-	code->items[callback].imm = (int)(code->count - callback - 1);
+	code_repeat(code, STEP_MAX);
 }
 
 /* The next bucket, or the end; and whether the chain that ended was the one that was begun. */
@@ -253,8 +221,7 @@ static void put_cast(struct code *code, const struct plan *plan)
 {
 	if (plan->questions[CAST].answer != LAYOUT_NONE)
 		PUT(code, COPY(R1, R8), SET(R2, plan->questions[ARRAY].answer),
-		    insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int)plan->questions[CAST].answer),
-		    COPY(R7, R0));
+		    CALL_KERNEL(plan->questions[CAST].answer), COPY(R7, R0));
 }
 
 /* One step of the walk: a connection, or the next bucket. R7 is the node, R8 the connection, R9 its record. */
@@ -265,11 +232,11 @@ static void put_step(struct code *code, const struct sock_walk *walk, const stru
 
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), LOAD(BPF_DW, R7, R6, AREA(node)), COPY(R1, R7),
 	    CALCULATE_BY(BPF_AND, R1, 1), SKIP_IF_BY(BPF_JNE, R1, 0, 1), SKIP_IF_BY(BPF_JNE, R7, 0, 0));
-	connection = code->count - 1;
+	connection = code_jump(code);
 	put_next_bucket(code);
-	land(code, connection);
+	code_land(code, connection);
 	PUT(code, LOAD(BPF_DW, R9, R6, AREA(count)), SKIP_IF_BY(BPF_JGE, R9, WALK_RECORDS, 0));
-	full = code->count - 1;
+	full = code_jump(code);
 	PUT(code, CALCULATE_BY(BPF_MUL, R9, walk->record_size), CALCULATE(BPF_ADD, R9, R6), ADD(R9, AREA(records)),
 	    COPY(R8, R7), ADD(R8, -(int)plan->questions[WALK_NEXT].answer));
 	put_cast(code, plan);
@@ -277,11 +244,11 @@ static void put_step(struct code *code, const struct sock_walk *walk, const stru
 	PUT(code, LOAD(BPF_DW, R1, R9, fields[WALK_NEXT].at), STORE(BPF_DW, R6, AREA(node), R1));
 	PUT(code, LOAD(BPF_DW, R1, R9, fields[WALK_NET].at), LOAD(BPF_DW, R2, R6, AREA(net)),
 	    SKIP_IF(BPF_JNE, R1, R2, 0));
-	other_net = code->count - 1;
+	other_net = code_jump(code);
 	PUT(code, LOAD(BPF_B, R1, R9, fields[WALK_STATE].at), SKIP_IF_BY(BPF_JEQ, R1, SOCKET_TIME_WAIT, 0));
-	waiting = code->count - 1;
+	waiting = code_jump(code);
 	PUT(code, SKIP_IF_BY(BPF_JEQ, R1, REQUEST, 0));
-	request = code->count - 1;
+	request = code_jump(code);
 	for (size_t i = 1; i < plan->ranges.count; i++)
 		put_copy(code, plan, &plan->ranges.items[i]);
 	if (plan->questions[WALK_INODE].answer == LAYOUT_NONE)
@@ -291,79 +258,27 @@ static void put_step(struct code *code, const struct sock_walk *walk, const stru
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(first)), LOAD(BPF_DW, R2, R6, AREA(at)), CALCULATE(BPF_ADD, R1, R2),
 	    ADD(R1, -1), STORE(BPF_DW, R9, 0, R1));
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(count)), ADD(R1, 1), STORE(BPF_DW, R6, AREA(count), R1));
-	land(code, other_net);
+	code_land(code, other_net);
 	PUT(code, SET(R0, 0), RETURN);
-	land(code, waiting);
-	land(code, request);
+	code_land(code, waiting);
+	code_land(code, request);
 	PUT(code, SET(R2, 1), CALCULATE(BPF_LSH, R2, R1), LOAD(BPF_DW, R3, R6, AREA(others)), CALCULATE(BPF_OR, R3, R2),
 	    STORE(BPF_DW, R6, AREA(others), R3), SET(R0, 0), RETURN);
-	land(code, full);
+	code_land(code, full);
 	PUT(code, SET(R1, 1), STORE(BPF_DW, R6, AREA(full), R1), SET(R0, 1), RETURN);
 }
 
-/* The verifier wants to know that what is called back is a function of this program. */
-static int load_types(uint32_t *ret_main, uint32_t *ret_step)
+static int open_lane(const struct sock_walk *walk, struct program *lane, const struct plan *plan, struct why *why)
 {
-	struct btf *btf = btf__new_empty();
-	int integer, proto, fd;
-	const void *bytes;
-	uint32_t len;
-
-	if (!btf)
-		return -errno;
-	integer = btf__add_int(btf, "long", 8, BTF_INT_SIGNED);
-	proto = btf__add_func_proto(btf, integer);
-	(void)btf__add_func_param(btf, "context", integer);
-	*ret_main = (uint32_t)btf__add_func(btf, "walk", BTF_FUNC_GLOBAL, proto);
-	proto = btf__add_func_proto(btf, integer);
-	(void)btf__add_func_param(btf, "index", integer);
-	(void)btf__add_func_param(btf, "context", integer);
-	*ret_step = (uint32_t)btf__add_func(btf, "step", BTF_FUNC_STATIC, proto);
-	bytes = btf__raw_data(btf, &len);
-	fd = bytes ? bpf_btf_load(bytes, len, NULL) : -ENOMEM;
-	btf__free(btf);
-	return fd;
-}
-
-static int load_program(const struct sock_walk *walk, const struct plan *plan, int map, struct why *why)
-{
-	struct bpf_func_info functions[2] = {};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .func_info = functions, .func_info_cnt = 2,
-		    .func_info_rec_size = sizeof(functions[0]));
-	struct code code = {};
-	_cleanup_close_ int types = load_types(&functions[0].type_id, &functions[1].type_id);
-	int fd;
-
-	if (types < 0)
-		return why_set(why, types, "cannot load the types of a program: %s", strerror(-types));
-	options.prog_btf_fd = (uint32_t)types;
-	put_main(&code, walk, map);
-	functions[1].insn_off = (uint32_t)code.count;
-	put_step(&code, walk, plan, map);
-	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "nest_sockets", "GPL", code.items, code.count, &options);
-	if (fd < 0)
-		return why_set(why, fd, "cannot load the program that reads sockets: %s", strerror(-fd));
-	return fd;
-}
-
-static int open_lane(struct sock_walk *walk, struct walk_lane *lane, const struct plan *plan, struct why *why)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-	size_t size = sizeof(struct walk_area) + WALK_RECORDS * walk->record_size, page = (size_t)sysconf(_SC_PAGESIZE);
 	_cleanup_close_ int map =
-		bpf_map_create(BPF_MAP_TYPE_ARRAY, "nest_sockets", sizeof(uint32_t), (uint32_t)size, 1, &options);
-	void *area;
+		program_share(lane, "nest_sockets", sizeof(struct walk_area) + WALK_RECORDS * walk->record_size, why);
+	struct code code = {};
 
 	if (map < 0)
-		return why_set(why, map, "cannot make a map: %s", strerror(-map));
-	size = (size + page - 1) & ~(page - 1);
-	area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
-	if (area == MAP_FAILED)
-		return why_set(why, -errno, "cannot map a map: %s", strerror(errno));
-	lane->area = area;
-	lane->area_size = size;
-	lane->program = load_program(walk, plan, map, why);
-	return min_of(lane->program, 0);
+		return map;
+	put_main(&code, walk, map);
+	put_step(&code, walk, plan, map);
+	return program_load(lane, "nest_sockets", &code, why);
 }
 
 int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why)
@@ -374,7 +289,7 @@ int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why)
 
 	walk->with_tcp = with_tcp;
 	for (unsigned i = 0; i < WALK_LANES; i++)
-		walk->lanes[i].program = -1;
+		walk->lanes[i].fd = -1;
 	r = find_places(walk, &plan, why);
 	for (unsigned i = 0; r == 0 && i < WALK_LANES; i++)
 		r = open_lane(walk, &walk->lanes[i], &plan, why);
@@ -390,39 +305,29 @@ void sock_walk_close(struct sock_walk *walk)
 {
 	if (!walk)
 		return;
-	for (unsigned i = 0; i < WALK_LANES; i++) {
-		closep(&walk->lanes[i].program);
-		if (walk->lanes[i].area)
-			(void)munmap(walk->lanes[i].area, walk->lanes[i].area_size);
-	}
+	for (unsigned i = 0; i < WALK_LANES; i++)
+		program_done(&walk->lanes[i]);
 	free(walk);
-}
-
-static int run(struct walk_lane *lane)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, options);
-
-	return bpf_prog_test_run_opts(lane->program, &options);
 }
 
 int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count)
 {
-	struct walk_area *area = walk->lanes[lane].area;
+	struct walk_area *area = sock_walk_area(walk, lane);
 
 	memset(area, 0, offsetof(struct walk_area, heads));
 	area->first = first;
 	area->buckets = count;
 	area->node = 1; /* the end of a chain */
-	return run(&walk->lanes[lane]);
+	return program_run(&walk->lanes[lane]);
 }
 
 void sock_walk_peek(struct sock_walk *walk, unsigned lane, uint64_t address, uint64_t ret_bytes[2])
 {
-	struct walk_area *area = walk->lanes[lane].area;
+	struct walk_area *area = sock_walk_area(walk, lane);
 
 	area->peek = address;
 	memset(area->peeked, 0, sizeof(area->peeked));
-	if (run(&walk->lanes[lane]) < 0)
+	if (program_run(&walk->lanes[lane]) < 0)
 		memset(area->peeked, 0, sizeof(area->peeked));
 	memcpy(ret_bytes, area->peeked, sizeof(area->peeked));
 	area->peek = 0;

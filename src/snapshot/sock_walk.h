@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/why.h"
+#include "kernel/program.h"
 
 /* F(name, structure, member, size): of the connection; all of them begin at the same address. */
 #define WALK_SOCKET_FIELDS(F)                                                                                          \
@@ -202,12 +202,13 @@ struct sock_walk {
 	struct walk_position places[WALK_PLACE_COUNT]; /* `at` is an offset in the kernel's structure */
 	size_t record_size;
 	bool with_tcp;
-	struct walk_lane {
-		struct walk_area *area;
-		size_t area_size;
-		int program;
-	} lanes[WALK_LANES];
+	struct program lanes[WALK_LANES]; /* the area of each is a struct walk_area */
 };
+
+static inline struct walk_area *sock_walk_area(const struct sock_walk *walk, unsigned lane)
+{
+	return walk->lanes[lane].area;
+}
 
 /* A negative errno where the kernel does not have it, or does not allow it. */
 int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why) _must_check_;

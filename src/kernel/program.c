@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "kernel/program.h"
+
+void code_put(struct code *code, const struct bpf_insn *insns, size_t count)
+{
+	if (code->count + count > ARRAY_SIZE(code->items))
+		abort();
+	memcpy(code->items + code->count, insns, count * sizeof(*insns));
+	code->count += count;
+}
+
+size_t code_jump(const struct code *code)
+{
+	return code->count - 1;
+}
+
+void code_land(struct code *code, size_t jump)
+{
+	code->items[jump].off = (int16_t)(code->count - jump - 1);
+}
+
+void code_repeat(struct code *code, int times)
+{
+	code->repeated = code->count + 1;
+	PUT(code, SET(R1, times), ADDRESS(BPF_PSEUDO_FUNC, R2, 0), SET(R3, 0), SET(R4, 0), CALL(BPF_FUNC_loop),
+	    SET(R0, 0), RETURN);
+	code->step = code->count;
+	code->items[code->repeated].imm = (int)(code->step - code->repeated - 1);
+}
+
+/* The verifier wants to know that what is called back is a function of this program. */
+static int load_types(struct bpf_func_info functions[2])
+{
+	struct btf *btf = btf__new_empty();
+	int number, proto, fd;
+	const void *bytes;
+	uint32_t len;
+
+	if (!btf)
+		return -errno;
+	number = btf__add_int(btf, "long", 8, BTF_INT_SIGNED);
+	proto = btf__add_func_proto(btf, number);
+	(void)btf__add_func_param(btf, "context", number);
+	functions[0].type_id = (uint32_t)btf__add_func(btf, "main", BTF_FUNC_GLOBAL, proto);
+	proto = btf__add_func_proto(btf, number);
+	(void)btf__add_func_param(btf, "index", number);
+	(void)btf__add_func_param(btf, "context", number);
+	functions[1].type_id = (uint32_t)btf__add_func(btf, "step", BTF_FUNC_STATIC, proto);
+	bytes = btf__raw_data(btf, &len);
+	fd = bytes ? bpf_btf_load(bytes, len, NULL) : -ENOMEM;
+	btf__free(btf);
+	return fd;
+}
+
+int program_share(struct program *program, const char *name, size_t size, struct why *why)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	_cleanup_close_ int map =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), (uint32_t)size, 1, &options);
+	void *area;
+
+	*program = (struct program){.fd = -1};
+	if (map < 0)
+		return why_set(why, map, "cannot make a map: %s", strerror(-map));
+	size = (size + page - 1) & ~(page - 1);
+	area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+	if (area == MAP_FAILED)
+		return why_set(why, -errno, "cannot look into a map: %s", strerror(errno));
+	program->area = area;
+	program->area_size = size;
+	return take_fd(&map);
+}
+
+int program_load(struct program *program, const char *name, const struct code *code, struct why *why)
+{
+	struct bpf_func_info functions[2] = {{}, {.insn_off = (uint32_t)code->step}};
+	_cleanup_close_ int types = load_types(functions);
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .func_info = functions, .func_info_cnt = 2,
+		    .func_info_rec_size = sizeof(functions[0]), .prog_btf_fd = (uint32_t)types);
+
+	if (types < 0)
+		return why_set(why, types, "cannot load the types of a program: %s", strerror(-types));
+	program->fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, name, "GPL", code->items, code->count, &options);
+	if (program->fd < 0)
+		return why_set(why, program->fd, "cannot load the program %s: %s", name, strerror(-program->fd));
+	return 0;
+}
+
+int program_run(const struct program *program)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+
+	return bpf_prog_test_run_opts(program->fd, &options);
+}
+
+void program_done(struct program *program)
+{
+	closep(&program->fd);
+	if (program->area)
+		(void)munmap(program->area, program->area_size);
+	*program = (struct program){.fd = -1};
+}
