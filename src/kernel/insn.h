@@ -34,3 +34,23 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 #define RETURN                insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 /* Takes two instructions: the address of a map's value (BPF_PSEUDO_MAP_VALUE) or of a function (BPF_PSEUDO_FUNC). */
 #define ADDRESS(kind, to, of) insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)
+
+/* A program under construction (program.h loads it). */
+struct code {
+	struct bpf_insn items[768];
+	size_t count;
+	size_t step;     /* where the step begins */
+	size_t repeated; /* the instruction that names it */
+};
+
+void code_put(struct code *code, const struct bpf_insn *insns, size_t count);
+
+#define PUT(code, ...)                                                                                                 \
+	code_put((code), (const struct bpf_insn[]){__VA_ARGS__},                                                       \
+		 sizeof((const struct bpf_insn[]){__VA_ARGS__}) / sizeof(struct bpf_insn))
+
+/* The last instruction jumps; code_land sets where to: to what comes next. */
+size_t code_jump(const struct code *code);
+void code_land(struct code *code, size_t jump);
+/* Repeats the step, at most so many times, until it returns 1; returns. The step comes next. */
+void code_repeat(struct code *code, int times);

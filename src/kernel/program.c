@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "kernel/insn.h"
 #include "kernel/program.h"
 
 void code_put(struct code *code, const struct bpf_insn *insns, size_t count)

@@ -6,26 +6,8 @@
 #pragma once
 
 #include "base/why.h"
-#include "kernel/insn.h"
 
-struct code {
-	struct bpf_insn items[768];
-	size_t count;
-	size_t step;     /* where the step begins */
-	size_t repeated; /* the instruction that names it */
-};
-
-void code_put(struct code *code, const struct bpf_insn *insns, size_t count);
-
-#define PUT(code, ...)                                                                                                 \
-	code_put((code), (const struct bpf_insn[]){__VA_ARGS__},                                                       \
-		 sizeof((const struct bpf_insn[]){__VA_ARGS__}) / sizeof(struct bpf_insn))
-
-/* The last instruction jumps; code_land sets where to: to what comes next. */
-size_t code_jump(const struct code *code);
-void code_land(struct code *code, size_t jump);
-/* Repeats the step, at most so many times, until it returns 1; returns. The step comes next. */
-void code_repeat(struct code *code, int times);
+struct code;
 
 struct program {
 	int fd;

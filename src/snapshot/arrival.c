@@ -5,6 +5,7 @@
 #include "snapshot/arrival.h"
 #include "snapshot/counter.h"
 #include "snapshot/delta.h"
+#include "snapshot/netns_state.h"
 #include "snapshot/socket.h"
 #include "snapshot/wire_tap.h"
 
@@ -37,7 +38,7 @@ struct suspect {
 };
 
 struct watch {
-	uint32_t netns;
+	struct netns_state of;
 	int fd; /* -1: closed */
 	bool begun;
 	uint64_t unclaimed; /* packets that arrived and were not delivered, as the counters have it */
@@ -46,21 +47,27 @@ struct watch {
 	struct suspect suspects[WIRE_FLOWS_MAX];
 };
 
-struct state {
-	VEC(struct watch *) watches; /* one a namespace */
-};
-
-static struct watch *watch_of(struct state *state, uint32_t netns)
+static void close_watch(struct watch *watch)
 {
-	struct watch *watch;
-
-	vec_each(&state->watches, known)
-		if ((*known)->netns == netns)
-			return *known;
-	watch = xzalloc(sizeof(*watch));
-	watch->netns = netns;
+	if (watch->fd >= 0)
+		close(watch->fd);
 	watch->fd = -1;
-	vec_push(&state->watches, watch);
+	watch->count = 0;
+}
+
+static void release_watch(struct netns_state *state)
+{
+	close_watch((struct watch *)state);
+}
+
+static struct watch *watch_of(struct snapshot *snapshot)
+{
+	bool is_new;
+	struct watch *watch =
+		netns_state_find(snapshot_state(snapshot), snapshot, sizeof(*watch), release_watch, &is_new);
+
+	if (is_new)
+		watch->fd = -1;
 	return watch;
 }
 
@@ -95,7 +102,7 @@ static bool is_suspicious(const struct socket_record *s, const struct tcp_record
 static void add_suspect(struct watch *watch, const struct socket_record *s, const struct tcp_record *t)
 {
 	watch->suspects[watch->count++] = (struct suspect){
-		.record = {.netns = watch->netns,
+		.record = {.netns = watch->of.netns,
 			   .cookie = s->cookie,
 			   .raddr = s->raddr,
 			   .lport = s->lport,
@@ -139,7 +146,7 @@ static bool look_at_sockets(const struct snapshot *snapshot, struct watch *watch
 		const struct tcp_record *t = socket_tcp(snapshot, s);
 		struct suspect *suspect;
 
-		if (s->proto != 6 || s->netns != watch->netns || !t)
+		if (s->proto != 6 || s->netns != watch->of.netns || !t)
 			continue;
 		suspect = find(watch, s->cookie);
 		if (suspect) {
@@ -157,7 +164,8 @@ static bool look_at_sockets(const struct snapshot *snapshot, struct watch *watch
 
 		if (watch->count == WIRE_FLOWS_MAX)
 			break;
-		if (s->proto != 6 || s->netns != watch->netns || !t || !is_suspicious(s, t) || find(watch, s->cookie))
+		if (s->proto != 6 || s->netns != watch->of.netns || !t || !is_suspicious(s, t) ||
+		    find(watch, s->cookie))
 			continue;
 		add_suspect(watch, s, t);
 		changed = true;
@@ -175,14 +183,6 @@ static void take(const struct wire_packet *packet, uint64_t time_ns _unused_, vo
 		if (r->lport == packet->lport && r->rport == packet->rport && addr_equal(&r->raddr, &packet->raddr))
 			r->arrived++;
 	}
-}
-
-static void close_watch(struct watch *watch)
-{
-	if (watch->fd >= 0)
-		close(watch->fd);
-	watch->fd = -1;
-	watch->count = 0;
 }
 
 static int point_tap(struct watch *watch, struct why *why)
@@ -204,7 +204,7 @@ static int point_tap(struct watch *watch, struct why *why)
 /* Whether to look at all: at the beginning, because the fault may be older than we are, and on a sign. */
 static bool is_interesting(const struct snapshot *snapshot, struct watch *watch)
 {
-	uint64_t now_ns = clock_monotonic_ns(), unclaimed = count_unclaimed(snapshot, watch->netns);
+	uint64_t now_ns = clock_monotonic_ns(), unclaimed = count_unclaimed(snapshot, watch->of.netns);
 
 	if (!watch->begun)
 		watch->until_ns = now_ns + FIRST_NS;
@@ -223,7 +223,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	/* One look alone sees nothing go by. */
 	if (!request->repeated)
 		return 0;
-	watch = watch_of(snapshot_state(snapshot), snapshot->netns);
+	watch = watch_of(snapshot);
 	if (!is_interesting(snapshot, watch)) {
 		close_watch(watch);
 		return 0;
@@ -247,13 +247,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 
 static void release(void *data)
 {
-	struct state *state = data;
-
-	vec_each(&state->watches, watch) {
-		close_watch(*watch);
-		free(*watch);
-	}
-	vec_done(&state->watches);
+	netns_states_done(data, release_watch);
 }
 
 static const struct record_type *const types[] = {&arrival_type, NULL};
@@ -266,7 +260,7 @@ static const struct snapshot_source arrival_source = {
 	.needs = needs,
 	.stage = STAGE_REST,
 	.per_netns = true,
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct netns_states),
 	.collect = collect,
 	.release = release,
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "kernel/insn.h"
 #include "kernel/layout.h"
 #include "kernel/program.h"
 #include "snapshot/owner.h"

@@ -40,8 +40,8 @@ struct part {
 };
 
 struct state {
-	struct snapshot *other;         /* what the second thread works with; its tables stay empty */
-	VEC(struct sock_watch) watches; /* one a namespace */
+	struct snapshot *other; /* what the second thread works with; its tables stay empty */
+	struct netns_states watches;
 	struct sock_fast fast;
 };
 
@@ -274,22 +274,17 @@ static int collect_tcp(struct snapshot *snapshot, struct part *whole, const stru
 	return whole->result;
 }
 
-static struct sock_watch *watch_of(struct state *state, uint32_t netns)
+static void release_watch(struct netns_state *watch)
 {
-	struct sock_watch *watch;
-
-	vec_each(&state->watches, known)
-		if (known->netns == netns)
-			return known;
-	watch = vec_add(&state->watches);
-	watch->netns = netns;
-	return watch;
+	vec_done(&((struct sock_watch *)watch)->active);
 }
 
 /* Those on which something happens: all are read when it is time, else the ones that are known, and the listeners. */
 static int collect_active(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
-	struct sock_watch *watch = watch_of(snapshot_state(snapshot), snapshot->netns);
+	struct state *state = snapshot_state(snapshot);
+	bool is_new;
+	struct sock_watch *watch = netns_state_find(&state->watches, snapshot, sizeof(*watch), release_watch, &is_new);
 	size_t from = whole->context.sockets->count;
 	uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int r;
@@ -337,9 +332,7 @@ static void release(void *data)
 	struct state *state = data;
 
 	snapshot_free(state->other);
-	vec_each(&state->watches, watch)
-		vec_done(&watch->active);
-	vec_done(&state->watches);
+	netns_states_done(&state->watches, release_watch);
 	sock_fast_done(&state->fast);
 }
 

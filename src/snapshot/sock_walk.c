@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "kernel/insn.h"
 #include "kernel/layout.h"
 #include "record/net_names.h"
 #include "snapshot/sock_walk.h"

@@ -6,13 +6,14 @@
  */
 #pragma once
 
+#include "snapshot/netns_state.h"
 #include "snapshot/sock_ask.h"
 
 /* Something moved on a connection within this time, or it is idle. */
 #define SOCK_ACTIVE_NS (2 * UINT64_C(1000000000))
 
 struct sock_watch {
-	uint32_t netns;
+	struct netns_state of;
 	uint64_t ended_ns; /* of the last full reading, CLOCK_MONOTONIC */
 	uint64_t took_ns;  /* of processor time, both threads' where it was divided */
 	struct sock_questions active;

@@ -7,6 +7,7 @@
 #include "snapshot/counter.h"
 #include "snapshot/delta.h"
 #include "snapshot/link.h"
+#include "snapshot/netns_state.h"
 #include "snapshot/socket.h"
 #include "snapshot/wire_tap.h"
 
@@ -67,7 +68,7 @@ struct peer_key {
 
 /* What has been seen in one namespace. */
 struct wire {
-	uint32_t netns;
+	struct netns_state of;
 	const struct snapshot *snapshot;            /* while the tap is read */
 	int fd;                                     /* -1: closed */
 	uint64_t resets_until_ns, lookups_until_ns; /* how long to look, CLOCK_MONOTONIC; 0: not at all */
@@ -91,24 +92,34 @@ struct peer {
 	uint64_t heard_ns;
 };
 
-struct state {
-	VEC(struct wire *) wires;
-};
-
-static struct wire *wire_of(struct state *state, uint32_t netns)
+static void close_tap(struct wire *wire)
 {
-	struct wire *wire;
+	if (wire->fd >= 0)
+		close(wire->fd);
+	wire->fd = -1;
+	map_done(&wire->pending);
+}
 
-	vec_each(&state->wires, known)
-		if ((*known)->netns == netns)
-			return *known;
-	wire = xzalloc(sizeof(*wire));
-	wire->netns = netns;
+static void release_wire(struct netns_state *state)
+{
+	struct wire *wire = (struct wire *)state;
+
+	close_tap(wire);
+	map_done(&wire->servers);
+	map_done(&wire->peers);
+}
+
+static struct wire *wire_of(struct snapshot *snapshot)
+{
+	bool is_new;
+	struct wire *wire = netns_state_find(snapshot_state(snapshot), snapshot, sizeof(*wire), release_wire, &is_new);
+
+	if (!is_new)
+		return wire;
 	wire->fd = -1;
 	wire->servers = MAP_INIT(sizeof(struct addr), sizeof(struct server), SERVERS_MAX);
 	wire->pending = MAP_INIT(sizeof(struct lookup_key), sizeof(uint64_t), PENDING_MAX);
 	wire->peers = MAP_INIT(sizeof(struct peer_key), sizeof(struct peer), PEERS_MAX);
-	vec_push(&state->wires, wire);
 	return wire;
 }
 
@@ -142,14 +153,14 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets"}, *const sending[] = {
 											    "UdpOutDatagrams",
 											    "Udp6OutDatagrams"};
-	uint64_t failures = moved(snapshot, wire->netns, failing, &wire->failed_attempts),
-		 datagrams = moved(snapshot, wire->netns, sending, &wire->datagrams);
+	uint64_t failures = moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
+		 datagrams = moved(snapshot, wire->of.netns, sending, &wire->datagrams);
 	bool first = !wire->has_counters;
 
 	wire->has_counters = true;
 	if (!first && failures > 0)
 		wire->resets_until_ns = now_ns + INTEREST_NS;
-	if (has_resolver_socket(snapshot, wire->netns) || (!first && datagrams > 0 && datagrams < DATAGRAMS_MAX))
+	if (has_resolver_socket(snapshot, wire->of.netns) || (!first && datagrams > 0 && datagrams < DATAGRAMS_MAX))
 		wire->lookups_until_ns = now_ns + INTEREST_NS;
 }
 
@@ -232,7 +243,7 @@ static void take_unreachable(struct wire *wire, const struct wire_packet *packet
 static bool is_local(const struct wire *wire, const struct addr *addr)
 {
 	snapshot_each(wire->snapshot, address_type, struct address_record, own)
-		if (own->netns == wire->netns && addr_equal(&own->laddr, addr))
+		if (own->netns == wire->of.netns && addr_equal(&own->laddr, addr))
 			return true;
 	return addr->family == ADDR_V4 && addr->bytes[12] == 127;
 }
@@ -328,7 +339,7 @@ static void add_servers(struct snapshot *snapshot, struct wire *wire, uint64_t n
 
 		if (record) {
 			*record = server->record;
-			record->netns = wire->netns;
+			record->netns = wire->of.netns;
 		}
 		if (now_ns > server->heard_ns + FORGET_NS)
 			(void)map_remove(&wire->servers, key);
@@ -347,33 +358,25 @@ static void add_peers(struct snapshot *snapshot, struct wire *wire, uint64_t now
 
 		if (record) {
 			*record = peer->record;
-			record->netns = wire->netns;
+			record->netns = wire->of.netns;
 		}
 		if (now_ns > peer->heard_ns + FORGET_NS)
 			(void)map_remove(&wire->peers, key);
 	}
 }
 
-static void close_tap(struct wire *wire)
-{
-	if (wire->fd >= 0)
-		close(wire->fd);
-	wire->fd = -1;
-	map_done(&wire->pending);
-}
-
 static void note_listeners(const struct snapshot *snapshot, struct wire *wire)
 {
 	memset(wire->listening, 0, sizeof(wire->listening));
 	snapshot_each(snapshot, socket_type, struct socket_record, s)
-		if (s->proto == 6 && s->state == SOCKET_LISTEN && s->netns == wire->netns)
+		if (s->proto == 6 && s->state == SOCKET_LISTEN && s->netns == wire->of.netns)
 			wire->listening[s->lport / 8] |= (uint8_t)(1u << s->lport % 8);
 }
 
 /* Takes what went by since the last sample. */
 static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
 {
-	wire_tap_set_outgoing(wire->fd, lookups);
+	wire_tap_set_lookups(wire->fd, lookups);
 	note_listeners(snapshot, wire);
 	wire->snapshot = snapshot;
 	wire->lost += wire_tap_read(wire->fd, take, wire);
@@ -386,7 +389,7 @@ static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct wire *wire = wire_of(snapshot_state(snapshot), snapshot->netns);
+	struct wire *wire = wire_of(snapshot);
 	uint64_t now_ns = clock_monotonic_ns();
 	bool lookups, resets;
 
@@ -412,15 +415,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 
 static void release(void *data)
 {
-	struct state *state = data;
-
-	vec_each(&state->wires, at) {
-		close_tap(*at);
-		map_done(&(*at)->servers);
-		map_done(&(*at)->peers);
-		free(*at);
-	}
-	vec_done(&state->wires);
+	netns_states_done(data, release_wire);
 }
 
 static const struct record_type *const types[] = {&lookup_type, &refusal_type, NULL};
@@ -433,7 +428,7 @@ static const struct snapshot_source wire_source = {
 	.needs = needs,
 	.stage = STAGE_REST,
 	.per_netns = true,
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct netns_states),
 	.collect = collect,
 	.release = release,
 };

@@ -86,16 +86,16 @@ int wire_tap_open(struct why *why)
 	/* Bound to no protocol yet: nothing arrives before the filter is in place. */
 	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
-	int on = 1, bytes = BUFFER_BYTES, taken;
+	int bytes = BUFFER_BYTES, taken;
 
 	if (fd < 0)
 		return why_set(why, -errno, "cannot open a packet socket: %s%s", strerror(errno),
 			       errno == EPERM ? " (needs CAP_NET_RAW)" : "");
-	if (attach(fd, news, ARRAY_SIZE(news)) < 0 || setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on)) < 0)
+	if (attach(fd, news, ARRAY_SIZE(news)) < 0)
 		return why_set(why, -errno, "cannot set up a packet socket: %s", strerror(errno));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) < 0)
 		(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-	wire_tap_set_outgoing(fd, false);
+	wire_tap_set_lookups(fd, false);
 	if (bind(fd, (struct sockaddr *)&all, sizeof(all)) < 0)
 		return why_set(why, -errno, "cannot bind a packet socket: %s", strerror(errno));
 	taken = fd;
@@ -103,10 +103,11 @@ int wire_tap_open(struct why *why)
 	return taken;
 }
 
-void wire_tap_set_outgoing(int fd, bool wanted)
+void wire_tap_set_lookups(int fd, bool wanted)
 {
-	int ignore = !wanted;
+	int ignore = !wanted, on = wanted;
 
+	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
 	/* Kernels before 4.20 show both directions always. */
 	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore, sizeof(ignore));
 }
