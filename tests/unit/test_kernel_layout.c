@@ -50,6 +50,47 @@ TEST(answers_of_an_example)
 	btf__free(btf);
 }
 
+/* struct whole { unsigned low : 3, high : 9; struct part { long pad; struct deeper { long x, y; } inner[2]; } part; }; */
+TEST(paths_bit_fields_and_what_a_kernel_may_lack)
+{
+	struct layout_question questions[] = {{"whole", "part.inner.y"},
+					      {"whole", "high"},
+					      {"whole", "part"},
+					      {"whole", ""},
+					      {"whole", "none", .optional = true},
+					      {"nothing", "at_all", .optional = true},
+					      {"whole", "part.none", .optional = true}};
+	struct btf *btf = btf__new_empty();
+	struct why why = {};
+	int number, deeper, array, part, whole;
+	const void *bytes;
+	uint32_t len;
+
+	REQUIRE(btf);
+	number = btf__add_int(btf, "long", 8, 0);
+	deeper = btf__add_struct(btf, "deeper", 16);
+	REQUIRE(btf__add_field(btf, "x", number, 0, 0) == 0 && btf__add_field(btf, "y", number, 64, 0) == 0);
+	array = btf__add_array(btf, number, deeper, 2);
+	part = btf__add_struct(btf, "part", 40);
+	REQUIRE(btf__add_field(btf, "pad", number, 0, 0) == 0 && btf__add_field(btf, "inner", array, 64, 0) == 0);
+	whole = btf__add_struct(btf, "whole", 48);
+	REQUIRE(btf__add_field(btf, "low", number, 0, 3) == 0 && btf__add_field(btf, "high", number, 11, 9) == 0 &&
+		btf__add_field(btf, "part", part, 64, 0) == 0);
+	bytes = btf__raw_data(btf, &len);
+	REQUIRE(bytes);
+	CHECK_OK(layout_find_in(bytes, len, questions, ARRAY_SIZE(questions), &why));
+	CHECK_EQ_UINT(questions[0].answer, 8 + 8 + 8);
+	CHECK_EQ_UINT(questions[0].width, 0);
+	CHECK_EQ_UINT(questions[1].answer, 1);
+	CHECK_EQ_UINT(questions[1].shift, 3);
+	CHECK_EQ_UINT(questions[1].width, 9);
+	CHECK_EQ_UINT(questions[2].answer, 8);
+	CHECK_EQ_INT(questions[3].answer, whole);
+	for (unsigned i = 4; i < ARRAY_SIZE(questions); i++)
+		CHECK_EQ_UINT(questions[i].answer, LAYOUT_NONE);
+	btf__free(btf);
+}
+
 /* Cut anywhere, or with any byte changed, it gives an answer or a refusal; a sanitizer would tell of more. */
 TEST(broken_information)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Who holds a socket, found in both ways, for sockets of this very process. */
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,6 +13,7 @@
 /* More than a hundred, so that numbers get longer on the way; and one behind a hole. */
 #define SOCKETS 130
 #define FAR     777
+#define MANY    12000
 
 struct held {
 	int fds[SOCKETS + 1];
@@ -134,5 +136,55 @@ TEST(bpf_finds_the_same)
 		check_held(&list, &held);
 	}
 	owner_bpf_close(bpf);
+	vec_done(&list);
+}
+
+/* Descriptors of this process that are no sockets. */
+static unsigned count_others(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < MANY; fd++) {
+		struct stat stat;
+
+		count += fstat(fd, &stat) < 0 || !S_ISSOCK(stat.st_mode);
+	}
+	return count;
+}
+
+/* So many that the walk has to go on where it stopped, in the middle of a process. */
+TEST(tables_of_descriptors_say_the_same)
+{
+	const struct rlimit limit = {MANY, MANY};
+	struct owner_files *files = NULL;
+	struct owner_list list = {};
+	struct held held;
+	struct why why = {};
+	int r;
+
+	hold_sockets(&held);
+	r = owner_files_open(&files, &why);
+	if (r == -EPERM || r == -ENOENT)
+		SKIP("%s", why.text);
+	REQUIRE(r == 0);
+	/* One is held for the walk itself. */
+	REQUIRE(close(held.fds[5]) == 0);
+	held.fds[5] = -1;
+	CHECK_OK(owner_scan_files(files, &list, &why));
+	check_held(&list, &held);
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		SKIP("cannot hold many descriptors: %s", strerror(errno));
+	while (dup(held.fds[0]) >= 0)
+		;
+	list.count = 0;
+	r = owner_scan_files(files, &list, &why);
+	/* Others come and go meanwhile. */
+	for (unsigned i = 0; r == -EAGAIN && i < 10; i++) {
+		list.count = 0;
+		r = owner_scan_files(files, &list, &why);
+	}
+	CHECK_OK(r);
+	CHECK_EQ_UINT(count_own(&list), MANY - count_others());
+	owner_files_close(files);
 	vec_done(&list);
 }
