@@ -132,24 +132,34 @@ static void ask_udp(struct part *part)
 		part->result = r6;
 }
 
-/*
- * "TCP: inuse 5 orphan 0 tw 3 alloc 7 mem 2": of the words behind the name, those allocated on the whole host, of both
- * families, and those that wait out their time here. 0 when it cannot be read.
- */
+/* The number behind a word of the line that begins so: "TCP: inuse 5 orphan 0 tw 3 alloc 7 mem 2". */
+static uint64_t figure_of(const char *text, const char *line, const char *word)
+{
+	const char *at = strstr(text, line), *key;
+	uint64_t value = 0;
+	size_t n;
+
+	if (!at)
+		return 0;
+	at += strlen(line);
+	while (scan_word(&at, &key, &n))
+		if (n == strlen(word) && memcmp(key, word, n) == 0)
+			return scan_u64(&at, &value) ? value : 0;
+	return 0;
+}
+
+/* Sockets of this namespace, of both families, and those that wait out their time. 0 when it cannot be read, or there are none. */
 static uint64_t count_tcp(struct snapshot *snapshot)
 {
-	uint64_t waiting = 0, allocated = 0;
-	const char *at;
+	uint64_t count;
 
 	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat") < 0)
 		return 0;
-	at = strstr(buf_text(&snapshot->text), "\nTCP:");
-	if (at) {
-		at++;
-		if (scan_skip(&at, 6) && scan_u64(&at, &waiting) && scan_skip(&at, 1))
-			(void)scan_u64(&at, &allocated);
-	}
-	return waiting + allocated;
+	count = figure_of(buf_text(&snapshot->text), "\nTCP:", "inuse") +
+		figure_of(buf_text(&snapshot->text), "\nTCP:", "tw");
+	if (snapshot_read(snapshot, "/proc/thread-self/net/sockstat6") == 0)
+		count += figure_of(buf_text(&snapshot->text), "TCP6:", "inuse");
+	return count;
 }
 
 static struct part part_of(struct snapshot *snapshot, const struct snapshot_request *request)
