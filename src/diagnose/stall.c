@@ -25,6 +25,8 @@ static const struct field stall_fields[] = {
 	      "packets refused since then because their source would be answered elsewhere, and not before"),
 	FIELD(S, stall_undelivered, COUNT,
 	      "segments that have arrived at an interface since it fell silent, and did not reach it"),
+	FIELD(S, fresh_firewall_drops, COUNT,
+	      "packets dropped in this window by firewall rules that dropped nothing in the first windows"),
 };
 #undef S
 RECORD_TYPE(stall_measures_type, "measure.stall", struct stall_measures, stall_fields,
@@ -34,6 +36,8 @@ RECORD_TYPE(stall_measures_type, "measure.stall", struct stall_measures, stall_f
 #define WINDOWS 32
 /* Windows before a standstill in which a counter must have been at rest. */
 #define REST 3
+/* Windows at the begin of the look in which it must have been, to be new. */
+#define FIRST 2
 
 enum refusal { REFUSAL_FIREWALL, REFUSAL_INVALID, REFUSAL_RP_FILTER, REFUSALS };
 
@@ -46,6 +50,7 @@ struct series {
 };
 
 struct state {
+	unsigned windows;           /* that have ended */
 	bool begun;                 /* a sample has been seen: a rule that is new now began at zero */
 	uint64_t ended_ns[WINDOWS]; /* last samples of the windows, newest first */
 	struct map series;
@@ -174,6 +179,26 @@ static void measure(const struct state *state, struct stall_measures *m)
 	}
 }
 
+/* For connections that move: a rule that began to drop while somebody looked. */
+static uint64_t fresh_drops(const struct state *state)
+{
+	uint64_t drops = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	if (state->windows < FIRST || state->windows >= WINDOWS)
+		return 0;
+	while (map_next(&state->series, &at, &key, &value)) {
+		const struct series *series = value;
+
+		if (series->kind == REFUSAL_FIREWALL &&
+		    sum(series, state->windows - FIRST + 1, state->windows + 1) == 0)
+			drops += series->moved[0];
+	}
+	return drops;
+}
+
 static uint64_t undelivered(const struct state *state, const struct conn_measures *own)
 {
 	struct flow flow = flow_of(&own->raddr, own->lport, own->rport);
@@ -185,6 +210,7 @@ static uint64_t undelivered(const struct state *state, const struct conn_measure
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
+	uint64_t fresh = fresh_drops(state);
 	const void *key;
 	void *value;
 	size_t at = 0;
@@ -199,8 +225,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->stalled_ns = stalled_for(own);
 		measure(state, m);
 		m->stall_undelivered = undelivered(state, own);
+		m->fresh_firewall_drops = fresh;
 		(*module)->measures.parts[CONN_PART_STALL] = m;
 	}
+	state->windows++;
 	/* What is still true is told again by the next sample. */
 	map_done(&state->arrivals);
 	memmove(&state->ended_ns[1], &state->ended_ns[0], sizeof(state->ended_ns) - sizeof(state->ended_ns[0]));

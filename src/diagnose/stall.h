@@ -10,6 +10,7 @@ struct stall_measures {
 	uint64_t stall_invalid;
 	uint64_t stall_rp_filter;
 	uint64_t stall_undelivered;
+	uint64_t fresh_firewall_drops;
 };
 
 extern const struct record_type stall_measures_type;
