@@ -49,12 +49,18 @@ RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures
 #define STREAM_GAP_NS  (500 * NSEC_PER_MSEC)
 #define STREAM_WINDOWS 2
 
+/* As much as is needed of a connection, of which there may be very many. */
+struct counts {
+	uint32_t segs_in, segs_out, data_segs_in, data_segs_out;
+	uint64_t last_sent_ns, last_received_ns;
+};
+
 struct exchange_track {
 	struct track track;
 	bool has_base, serves;
 	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, owed;
-	struct tcp_record base, last;
+	struct counts base, last;
 	/* Of earlier windows. */
 	uint64_t answers_base, given_base;
 	double bare_acks_base;
@@ -91,6 +97,12 @@ static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 	return t->last_received_ns < t->last_sent_ns || (t->last_received_ns == t->last_sent_ns && x->acknowledged);
 }
 
+static struct counts counts_of(const struct tcp_record *t)
+{
+	return (struct counts){t->segs_in,       t->segs_out,     t->data_segs_in,
+			       t->data_segs_out, t->last_sent_ns, t->last_received_ns};
+}
+
 static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
 {
 	bool at_rest = s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_received_ns != UINT64_MAX;
@@ -99,7 +111,7 @@ static void count_sample(struct exchange_track *x, const struct socket_record *s
 	x->reply_wait += at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
 	x->owed += at_rest && owed;
 	x->samples++;
-	x->last = *t;
+	x->last = counts_of(t);
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -132,7 +144,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 		if (track_see(window, &x->track)) {
 			if (!x->has_base) {
-				x->last = *t;
+				x->last = counts_of(t);
 				x->bare_acks_base = NAN;
 			}
 			x->base = x->last;
