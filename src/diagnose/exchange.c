@@ -39,6 +39,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, unanswered, COUNT, "of these, times without an answer"),
 	FIELD(E, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
 	FIELD(E, is_there, BOOL, "its peer was asked and has answered"),
+	FIELD(E, missing_bytes, BYTES, "by that answer, what it has sent and has not arrived"),
 };
 #undef E
 RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures, exchange_fields,
@@ -211,6 +212,7 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 {
 	const struct keepalive_record *asked = map_get(&state->asked, &cookie);
 
+	m->missing_bytes = !asked || asked->missing_bytes == UINT32_MAX ? UINT64_MAX : asked->missing_bytes;
 	if (!asked)
 		return;
 	m->asked = asked->asked;

@@ -19,6 +19,7 @@ struct exchange_measures {
 	bool fell_silent;
 	uint64_t asked, unanswered, forbidden;
 	bool is_there;
+	uint64_t missing_bytes;
 };
 
 extern const struct record_type exchange_measures_type;

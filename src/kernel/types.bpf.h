@@ -420,6 +420,7 @@ struct tcp_sock {
 	u32 rcv_nxt;
 	u32 snd_nxt;
 	u32 snd_una;
+	u32 snd_wl1;
 	u32 window_clamp;
 	u32 srtt_us;
 	u32 delivered;

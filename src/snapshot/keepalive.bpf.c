@@ -46,6 +46,7 @@ int keepalive_find(struct __sk_buff *skb)
 		answer.snd_nxt = tp->snd_nxt;
 		answer.rcv_nxt = tp->rcv_nxt;
 		answer.rcv_wnd = tp->rcv_wnd;
+		answer.heard = tp->snd_wl1;
 		answer.rcv_wscale = BPF_CORE_READ_BITFIELD_PROBED(tp, rx_opt.rcv_wscale);
 		answer.has_times = BPF_CORE_READ_BITFIELD_PROBED(tp, rx_opt.tstamp_ok);
 		answer.tsecr = tp->rx_opt.ts_recent;

@@ -13,6 +13,7 @@ struct keepalive_question {
 struct keepalive_answer {
 	__u32 found;
 	__u32 snd_nxt, rcv_nxt, rcv_wnd;
+	__u32 heard;     /* number of the last segment that told of the peer's window */
 	__u32 has_times; /* segments carry timestamps */
 	__u32 tsval, tsecr;
 	__u32 rcv_wscale;

@@ -28,6 +28,7 @@ static const struct field keepalive_fields[] = {
 	FIELD(K, unanswered, COUNT, "of these, times without an answer"),
 	FIELD(K, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
 	FIELD(K, answered, BOOL, "something has come from it since"),
+	FIELD(K, missing_bytes, BYTES, "by its answer, what it has sent and has not arrived"),
 };
 #undef K
 RECORD_TYPE(keepalive_type, "keepalive", struct keepalive_record, keepalive_fields,
@@ -281,9 +282,24 @@ static bool is_silent(const struct socket_record *s, const struct tcp_record *t)
 	return heard_ns > SILENT_NS && t->last_received_ns < FORGOTTEN_NS;
 }
 
-/* What has been heard since, of those that were asked; the silence of one that received data is over. */
-static void look_at_asked(const struct snapshot *snapshot, struct asking *asking, uint64_t now_ns, bool all)
+/*
+ * An answer carries the number of what its sender would send next: beyond what has arrived, when something did not. The kernel
+ * notes that number with the window.
+ */
+static uint32_t missing_bytes(struct state *state, const struct socket_record *s)
 {
+	int32_t ahead;
+
+	if (look_up(state, s) < 0)
+		return UINT32_MAX;
+	ahead = (int32_t)(state->answer->heard - state->answer->rcv_nxt);
+	return ahead > 0 ? (uint32_t)ahead : 0;
+}
+
+/* What has been heard since, of those that were asked; the silence of one that received data is over. */
+static void look_at_asked(const struct snapshot *snapshot, struct state *state, struct asking *asking, bool all)
+{
+	uint64_t now_ns = clock_monotonic_ns();
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < asking->count; i++)
@@ -294,7 +310,10 @@ static void look_at_asked(const struct snapshot *snapshot, struct asking *asking
 
 		if (!asked)
 			continue;
-		asked->record.answered |= t->segs_in != asked->segs_in;
+		if (!asked->record.answered && t->segs_in != asked->segs_in) {
+			asked->record.answered = true;
+			asked->record.missing_bytes = missing_bytes(state, s);
+		}
 		/* One that is there and has been at rest for a while makes room. */
 		asked->is_there = t->bytes_received == asked->received &&
 				  !(asked->record.answered && t->last_received_ns > FORGOTTEN_NS);
@@ -321,7 +340,8 @@ static struct asked *add(struct asking *asking, const struct socket_record *s, c
 			   .cookie = s->cookie,
 			   .raddr = s->raddr,
 			   .lport = s->lport,
-			   .rport = s->rport},
+			   .rport = s->rport,
+			   .missing_bytes = UINT32_MAX},
 		.received = t->bytes_received,
 		.segs_in = t->segs_in,
 		.answer_ns = max_of(ANSWER_NS, 4 * t->srtt_ns),
@@ -378,7 +398,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	if (!request->repeated || request->passive || request->no_bpf || state->failed)
 		return 0;
 	asking = asking_in(state, snapshot->netns);
-	look_at_asked(snapshot, asking, clock_monotonic_ns(), !request->active_only);
+	look_at_asked(snapshot, state, asking, !request->active_only);
 	r = ask_silent(snapshot, state, asking, why);
 	state->failed = r < 0;
 	for (unsigned i = 0; i < asking->count; i++) {

@@ -17,6 +17,8 @@ struct keepalive_record {
 	uint32_t unanswered; /* of these, those that have waited for an answer long enough */
 	uint32_t forbidden;  /* of these, those that a filter of this host did not let pass */
 	bool answered;       /* something has arrived since it was asked */
+	uint32_t
+		missing_bytes; /* by its answer, the peer has sent so much that has not arrived; SOCKET_NONE: unknown */
 };
 
 extern const struct record_type keepalive_type;

@@ -103,6 +103,18 @@ for n in 1 2 3 4 5 6 7; do
 	network $n
 done
 
+# 8: there is a router on the way, which begins to swallow large packets and says nothing.
+ns_make here
+ns_make middle
+ns_make there
+ns_link "$here" 10.96.8.1/24 "$middle" 10.96.8.2/24
+ns_link "$middle" 10.96.9.1/24 "$there" 10.96.9.2/24
+in_ns "$here" ip route add 10.96.9.0/24 via 10.96.8.2
+in_ns "$there" ip route add 10.96.8.0/24 via 10.96.9.1
+in_ns "$middle" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
+here_of[8]=$here there_of[8]=$there
+load "${there_of[8]}" endless 10.96.9.2 6008
+load "${here_of[8]}" fetch 10.96.9.2 6008
 # 1: a stream that ends (over IPv6). 2: one whose path dies. 3: one whose acknowledgements this host drops. 7: as 1, and nobody asks.
 in_ns "${here_of[1]}" sh -c 'ip -6 addr add fd96::1/64 dev "$(ip -o link show type veth | sed "s/.*: \(.*\)@.*/\1/")" nodad'
 in_ns "${there_of[1]}" sh -c 'ip -6 addr add fd96::2/64 dev "$(ip -o link show type veth | sed "s/.*: \(.*\)@.*/\1/")" nodad'
@@ -124,7 +136,7 @@ load "${there_of[6]}" ask 10.96.6.1 6006
 
 capture 1
 capture 7
-for n in 1 2 3 4 5 6; do
+for n in 1 2 3 4 5 6 8; do
 	look $n
 done
 look 7 --passive
@@ -132,6 +144,7 @@ sleep 4
 touch "$room/changed"
 in_ns "${there_of[2]}" nft 'add table inet f; add chain inet f out { type filter hook output priority 0; }; add rule inet f out tcp sport 6002 drop'
 in_ns "${here_of[3]}" nft 'add table inet f; add chain inet f out { type filter hook output priority 0; }; add rule inet f out tcp dport 6003 drop'
+in_ns "$middle" nft 'add table inet f; add chain inet f out { type filter hook forward priority 0; }; add rule inet f out ip length > 1300 drop'
 wait "${looks[@]}"
 for n in 1 7; do
 	kill -INT "${captures[$n]}"
@@ -150,4 +163,5 @@ is "$(causes 5)" peer-slow 'a peer that takes its time'
 is "$(causes 6)" app-not-sending 'a server of this host that takes its time'
 is "$(causes 7)" nothing 'nothing is said where nobody may be asked'
 is "$(questions 7)" 0 'and nobody was asked'
+is "$(causes 8)" path-mtu 'a path that swallows large packets, seen by the receiver'
 finish
