@@ -19,7 +19,7 @@ sample() {
 }
 
 check() {
-	python3 -c 'import json, sys
+	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1] + ".json")]
 pid, taken = map(int, open(sys.argv[1] + ".facts").read().split())
 network = ("syscall", "socket", "tcp", "udp", "ip", "filter", "qdisc", "device", "driver", "softirq")

@@ -41,12 +41,12 @@ now_ms() {
 # counted NAMESPACE DIRECTION: packets and bytes of the link, as ip has them.
 counted() {
 	ip -n "$1" -s -j link show dev v1 |
-		python3 -c 'import json, sys; s = json.load(sys.stdin)[0]["stats64"][sys.argv[1]]; print(s["packets"], s["bytes"])' "$2"
+		python3 -IS -c 'import json, sys; s = json.load(sys.stdin)[0]["stats64"][sys.argv[1]]; print(s["packets"], s["bytes"])' "$2"
 }
 # by_queue: packets by queue, as tc has them.
 by_queue() {
 	in_ns "$client" tc -s -j qdisc show dev v1 |
-		python3 -c 'import json, sys; print({int(q["parent"].split(":")[1], 16) - 1: q["packets"] for q in json.load(sys.stdin) if q.get("parent") and q["packets"]})'
+		python3 -IS -c 'import json, sys; print({int(q["parent"].split(":")[1], 16) - 1: q["packets"] for q in json.load(sys.stdin) if q.get("parent") and q["packets"]})'
 }
 # The last acknowledgements are on their way.
 settled() {
@@ -116,7 +116,7 @@ while len(os.read(f, 2000)) != 742:
 
 # figures FILE EXPRESSION: of the records in r.
 figures() {
-	python3 -c 'import json, sys
+	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1])]
 def of(stage, field): return sum(e[field] for e in r if e["dev"] == "v1" and e["stage"] == stage)
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"

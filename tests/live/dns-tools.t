@@ -16,7 +16,7 @@ done
 
 # check NAME PYTHON-EXPRESSION: of the events in r and what the load said in f.
 check() {
-	python3 -c 'import json, sys
+	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1] + ".json")]
 f = json.load(open(sys.argv[1] + ".facts"))
 print(eval("(" + sys.argv[2] + ")"))' "$room/$1" "$2"

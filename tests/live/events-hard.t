@@ -188,7 +188,7 @@ if [ -n "$unified" ] && mkdir "$group" 2>/dev/null; then
 	: >"$room/groups"
 	for inside in inner later later/innermost; do
 		in_ns "$host" sh -c "echo \$\$ >$group/$inside/cgroup.procs && exec python3 $load bytes 18750" |
-			python3 -c 'import json, sys; print(sys.argv[1], sum(w["sent"] for w in json.load(sys.stdin)))' \
+			python3 -IS -c 'import json, sys; print(sys.argv[1], sum(w["sent"] for w in json.load(sys.stdin)))' \
 				"${group#"$unified"}/$inside" >>"$room/groups"
 	done
 	end_bg "$nest_pid"

@@ -111,7 +111,7 @@ for i in "${!pids[@]}"; do
 done
 # same FILE FILE: the same rows in any order, and some.
 same() {
-	python3 -c 'import json, sys
+	python3 -IS -c 'import json, sys
 a, b = [sorted(json.dumps({k: v for k, v in json.loads(line).items() if k != "time_ns"}) for line in open(f)) for f in sys.argv[1:]]
 sys.exit(not a or a != b)' "$1" "$2"
 }

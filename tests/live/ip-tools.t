@@ -91,7 +91,7 @@ late() {
 }
 ok 'they wait in vain' wait_for 30 late
 # Room for a few fragments only.
-in_ns "$server" sh -c 'echo 60 >/proc/sys/net/ipv4/ipfrag_time; echo 1 >/proc/sys/net/ipv4/ipfrag_low_thresh; echo 10000 >/proc/sys/net/ipv4/ipfrag_high_thresh'
+in_ns "$server" sh -c 'echo 600 >/proc/sys/net/ipv4/ipfrag_time; echo 1 >/proc/sys/net/ipv4/ipfrag_low_thresh; echo 10000 >/proc/sys/net/ipv4/ipfrag_high_thresh'
 ok 'more fragments than there is room for' load parts 4 300 23
 full() {
 	[ "$(grep -c '"error":"ENOMEM"' "${out[frag]}")" -ge 5 ]

@@ -43,7 +43,7 @@ unseen_begin net/net_dev_queue "name == \"$link_dev\"" qdisc/qdisc_dequeue "hand
 # packets: bytes and packets that the queue of the link has let go.
 packets() {
 	in_ns "$client" tc -s -j qdisc show dev "$link_dev" |
-		python3 -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["kind"] == "tbf"][0]; print(q["bytes"], q["packets"])'
+		python3 -IS -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["kind"] == "tbf"][0]; print(q["bytes"], q["packets"])'
 }
 read -r bytes_before packets_before < <(packets)
 # 37 datagrams of 1000 bytes at once wait for each other; large writes of TCP are cut up by the queue.

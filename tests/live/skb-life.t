@@ -50,7 +50,7 @@ go reader
 ok 'all is read' wait_for 40 grep -q got "$room/reader.out"
 # Most acknowledgements: on a busy host the tools lose sight of a packet now and then.
 acknowledged() {
-	[ "$(python3 -c 'import json, sys; print(sum(max(0, e["end_seq"] - e["seq"]) for e in map(json.loads, open(sys.argv[1])) if e["dir"] == "tx" and e["rport"] == 29041 and e["seq"]))' "$tx_out")" -ge 250000 ]
+	[ "$(python3 -IS -c 'import json, sys; print(sum(max(0, e["end_seq"] - e["seq"]) for e in map(json.loads, open(sys.argv[1])) if e["dir"] == "tx" and e["rport"] == 29041 and e["seq"]))' "$tx_out")" -ge 250000 ]
 }
 ok 'all is acknowledged' wait_for 20 acknowledged
 go sender
@@ -61,7 +61,7 @@ done
 
 # figures FILE EXPRESSION: of the records in r.
 figures() {
-	python3 -c 'import json, sys
+	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1])]
 udp = [e for e in r if 29040 in (e.get("lport"), e.get("rport"))]
 data = [e for e in r if 29041 in (e.get("lport"), e.get("rport")) and e["end_seq"] != e["seq"]]

@@ -21,7 +21,7 @@ traced() {
 
 # check NAME PYTHON-EXPRESSION: of the events in r and what the load said in f.
 check() {
-	python3 -c 'import json, sys
+	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1] + ".json")]
 f = json.load(open(sys.argv[1] + ".facts"))
 def of(event): return [e for e in r if e["event"] == event]

@@ -36,7 +36,7 @@ look() {
 }
 # received DEVICE: packets that arrived, as ip counts them.
 received() {
-	ip -n "$server" -s -j link show dev "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["rx"]["packets"])'
+	ip -n "$server" -s -j link show dev "$1" | python3 -IS -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["rx"]["packets"])'
 }
 running=() errors=()
 start() {
@@ -91,7 +91,7 @@ look after
 
 # figures FILE EXPRESSION: of the records in r; within(count, name, key): whether it lies where the counters say.
 figures() {
-	python3 -c 'import json, os, sys
+	python3 -IS -c 'import json, os, sys
 room, cpus = sys.argv[3], os.cpu_count()
 r = [json.loads(line) for line in open(sys.argv[1])]
 def line(name, look, key):
@@ -201,7 +201,7 @@ os.wait()
 		in_ns "$client" tc -s -j qdisc show dev "$polled" | grep -q '"qlen":0'
 	}
 	wait_for 20 drained
-	requeues=$(in_ns "$client" tc -s -j qdisc show dev "$polled" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["requeues"])')
+	requeues=$(in_ns "$client" tc -s -j qdisc show dev "$polled" | python3 -IS -c 'import json, sys; print(json.load(sys.stdin)[0]["requeues"])')
 	for pid in "${running[@]}"; do
 		end_bg "$pid"
 	done
