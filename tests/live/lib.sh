@@ -193,9 +193,9 @@ start_guard() {
 
 # --- waiting ---------------------------------------------------------------------------------------------------------
 
-# All limits are longer in an emulated machine.
-slower=1
-[ -z "${NEST_VM-}" ] || slower=10
+# All limits are longer in an emulated machine, and to look takes longer there than to wait.
+slower=1 look_every=0.02
+[ -z "${NEST_VM-}" ] || slower=10 look_every=0.3
 
 # pause SECONDS: without a process of its own, which an emulated machine takes longer to start than it would sleep.
 mkfifo "$room/never"
@@ -221,7 +221,7 @@ wait_for() {
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$limit" ] || return 1
-		pause 0.02
+		pause "$look_every"
 	done
 }
 
@@ -235,7 +235,7 @@ wait_ready() {
 			diag "$(head -c 4000 "$file" 2>/dev/null)"
 			return 1
 		fi
-		pause 0.02
+		pause "$look_every"
 	done
 }
 
@@ -384,7 +384,7 @@ end_bg() {
 	local limit=$((SECONDS + ${3:-10} * slower))
 	kill "-${2:-INT}" "$1" 2>/dev/null
 	while kill -0 "$1" 2>/dev/null && [ "$SECONDS" -lt "$limit" ]; do
-		pause 0.02
+		pause "$look_every"
 	done
 	if kill -0 "$1" 2>/dev/null; then
 		diag "process $1 did not end at ${2:-INT}; killed"
