@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # netcpu beside the processor time that the kernel counts for a process of known habits.
-# vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -34,10 +33,7 @@ like "$(tail -1 "$room/net.err")" '^nest: [0-9]+ events, 0 lost$' 'nothing is lo
 # A process is accounted for in ticks, by a clock that knows of time which the hypervisor took: they need not agree to the percent.
 is "$(check net '0.7 * taken < all < 1.4 * taken')" True 'netcpu: as much time as the kernel counts for the process' ||
 	diag "$(check net '(all, taken)')"
-# Under emulation calls from a program into the kernel are what costs most.
-least=30
-[ -z "${NEST_VM-}" ] || least=10
-compare "$(check net 'int(100 * net / all)')" -ge $least 'a good part of what a sender of datagrams takes is the network stack'
+compare "$(check net 'int(100 * net / all)')" -ge 30 'a good part of what a sender of datagrams takes is the network stack'
 # Packets of others may arrive while it runs.
 is "$(check net '{"udp", "ip", "softirq", "device"} <= {e["layer"] for e in own} and
 	sum(e["sum"] for e in own if e["layer"] == "tcp") < 0.1 * net')" True 'the layers that a datagram passes, and hardly that of TCP' || diag "$(cat "$room/net.json")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The resolver tools against a name server with programmed delays.
-# vm: 45
+# vm: 30
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 unshare
