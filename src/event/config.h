@@ -108,6 +108,7 @@ struct event_config {
 	__u32 key_words;
 	__u32 by_tree;   /* only processes that are followed */
 	__u32 by_cgroup; /* only control groups that are followed */
+	__u32 asked;     /* the event is told in this run: programs that serve several events leave out the others */
 	/* A bit for each word behind the head that somebody will look at: the program need not fill in the others. */
 	__u64 wanted;
 	__u32 comm_is_padded; /* names of tasks end with zeroes (from Linux 5.17 on): they can be read as they are */

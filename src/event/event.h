@@ -57,6 +57,9 @@ struct event {
 	 */
 	const char *spills;
 	bool current; /* happens in process context: the owner need not be remembered */
+	/* Its own programs learn the owners of sockets at sending, at receiving: no others are needed for that. */
+	bool learns_at_send;
+	bool learns_at_receive;
 	/* Makes the fields that are .made, once the event has come out of the kernel; NULL: there are none. */
 	void (*complete)(const struct event_head *head, void *data);
 	uint32_t frames_at; /* where in the data struct event_frames is: its stack; 0: it is in the kernel's map */

@@ -82,18 +82,37 @@ void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object
 			;
 }
 
+static bool has_program(const struct hook_choice *choice, const char *program)
+{
+	const struct event_hook *hook = hook_choice_get(choice);
+
+	for (unsigned i = 0; hook && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++)
+		if (strcmp(hook->programs[i], program) == 0)
+			return true;
+	return false;
+}
+
 bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason)
 {
-	vec_each(&plan->choices, choice) {
-		const struct event_hook *hook = hook_choice_get(choice);
+	bool found = false;
 
-		for (unsigned i = 0; hook && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++)
-			if (strcmp(hook->programs[i], program) == 0) {
-				pass_over(choice, reason);
-				return true;
-			}
+	vec_each(&plan->choices, choice)
+		if (has_program(choice, program)) {
+			pass_over(choice, reason);
+			found = true;
+		}
+	return found;
+}
+
+bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *of, const char *program)
+{
+	vec_each(&plan->choices, choice) {
+		if (choice == of)
+			return true;
+		if (has_program(choice, program))
+			return false;
 	}
-	return false;
+	return true;
 }
 
 int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context)
@@ -102,7 +121,9 @@ int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *conte
 		const struct event_hook *hook = hook_choice_get(choice);
 
 		for (unsigned i = 0; hook && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++) {
-			int r = fn(hook, hook->programs[i], context);
+			int r = hook_plan_is_first(plan, choice, hook->programs[i])
+					? fn(hook, hook->programs[i], context)
+					: 0;
 
 			if (r < 0)
 				return r;

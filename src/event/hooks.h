@@ -32,6 +32,9 @@ void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object
 /* The hook with that program failed; false when no choice has it. */
 bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason);
 
+/* Programs may serve several roles: whether none before this one has it. */
+bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *of, const char *program);
+
 /* The programs of a choice; NULL when no hook is left. */
 static inline const struct event_hook *hook_choice_get(const struct hook_choice *choice)
 {
@@ -40,6 +43,6 @@ static inline const struct event_hook *hook_choice_get(const struct hook_choice 
 		       : NULL;
 }
 
-/* Calls fn for each program of the plan until one returns a negative errno. */
+/* Calls fn for each program of the plan, once, until one returns a negative errno. */
 typedef int (*hook_program_fn)(const struct event_hook *hook, const char *program, void *context);
 int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context);

@@ -140,6 +140,7 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	int r;
 
 	request->config.id = index;
+	request->config.asked = 1;
 	request->config.comm_is_padded = live->comm_is_padded;
 	request->config.wanted = wanted_words(&request->config);
 	r = kernel_object_variable(live->object, name, sizeof(request->config), &address);
@@ -314,6 +315,22 @@ static void add_roles(struct live *live, unsigned index)
 			hook_plan_add(&live->plan, index, &request->event->roles[i], 1);
 }
 
+/* One program less at a hook that every packet passes, where an event does it by the way. */
+static void add_owner_roles(struct live *live)
+{
+	bool at_send = false, at_receive = false;
+
+	for (unsigned i = 0; i < live->count; i++) {
+		at_send = at_send || live->requests[i].event->learns_at_send;
+		at_receive = at_receive || live->requests[i].event->learns_at_receive;
+	}
+	hook_plan_add(&live->plan, HOOK_OF_OWNER, sock_owner_roles, SOCK_OWNER_SEND);
+	if (!at_send)
+		hook_plan_add(&live->plan, HOOK_OF_OWNER, &sock_owner_roles[SOCK_OWNER_SEND], 1);
+	if (!at_receive)
+		hook_plan_add(&live->plan, HOOK_OF_OWNER, &sock_owner_roles[SOCK_OWNER_RECEIVE], 1);
+}
+
 int live_open(const struct event_request *requests, unsigned count, const struct live_options *options,
 	      struct live **ret_live, struct why *why)
 {
@@ -336,7 +353,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->comm_is_padded = comm_is_padded();
 	live->with_owner = needs_owner(live);
 	if (live->with_owner)
-		hook_plan_add(&live->plan, HOOK_OF_OWNER, sock_owner_roles, SOCK_OWNER_ROLES);
+		add_owner_roles(live);
 	if (needs_tree(live))
 		hook_plan_add(&live->plan, HOOK_OF_OWNER, &event_tree_role, 1);
 	if (needs_cgroups(live))
@@ -521,14 +538,16 @@ uint64_t live_run_ns(const struct live *live)
 
 /*
  * Of twins one always runs: a softirq that interrupts the one finds the other free, and their tracepoints are passed in
- * processes and softirqs only.
+ * processes and softirqs only. A program that serves several events is counted with the first.
  */
-static uint64_t hook_misses(const struct live *live, const struct event_hook *hook)
+static uint64_t hook_misses(const struct live *live, const struct hook_choice *choice)
 {
+	const struct event_hook *hook = hook_choice_get(choice);
 	uint64_t misses = 0;
 
 	for (unsigned i = 0; !hook->twins && i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++)
-		misses += kernel_object_misses(live->object, hook->programs[i]);
+		if (hook_plan_is_first(&live->plan, choice, hook->programs[i]))
+			misses += kernel_object_misses(live->object, hook->programs[i]);
 	return misses;
 }
 
@@ -537,12 +556,9 @@ struct event_loss live_loss(const struct live *live, unsigned request)
 	const struct event_losses *losses = live->losses[request];
 	struct event_loss loss = {.ring = losses->ring, .groups = losses->groups, .rooms = losses->rooms};
 
-	vec_each(&live->plan.choices, choice) {
-		const struct event_hook *hook = hook_choice_get(choice);
-
-		if (choice->request == request && hook)
-			loss.missed += hook_misses(live, hook);
-	}
+	vec_each(&live->plan.choices, choice)
+		if (choice->request == request && hook_choice_get(choice))
+			loss.missed += hook_misses(live, choice);
 	if (live->requests[request].event->frames_at)
 		loss.groups += live->stacks.lost;
 	return loss;

@@ -27,9 +27,9 @@ static __always_inline struct path_mark path_now(__u8 context)
  * A packet's address as a number, less one that does not change: the verifier lets nobody reckon with an address, except
  * take one from another.
  */
-static __always_inline __u64 path_id(const struct sk_buff *skb)
+static __always_inline __u64 path_id(const void *address)
 {
-	__u64 id = (__u64)skb;
+	__u64 id = (__u64)address;
 
 	asm volatile("%0 -= %1" : "+r"(id) : "r"(&path_sample));
 	return id;
@@ -41,24 +41,82 @@ static __always_inline __u32 path_place(__u64 key, __u32 bits)
 	return (__u32)(key * 0x9e3779b97f4a7c15ull >> (64 - bits));
 }
 
-/* The same for both directions of a flow. */
-static __always_inline __u32 path_hash(const struct addr *one, const struct addr *other, __u32 port, __u32 other_port)
+/* The same for both directions of a flow: what both addresses have, word by word, and both ports. */
+static __always_inline __u32 path_hash(__u64 first, __u64 second, __u32 port, __u32 other_port)
 {
-	const __u64 *a = (const __u64 *)one->bytes, *b = (const __u64 *)other->bytes;
-	__u64 hash = (a[0] ^ b[0]) * 31 + (a[1] ^ b[1]);
+	__u64 hash = first * 31 + second;
 
 	hash = (hash ^ (port ^ other_port) ^ (__u64)(port + other_port) << 32) * 0x9e3779b97f4a7c15ull;
 	return (__u32)(hash >> 32);
+}
+
+static __always_inline __u32 path_packet_hash(const struct packet *packet)
+{
+	const __u64 *a = (const __u64 *)packet->source.bytes, *b = (const __u64 *)packet->destination.bytes;
+
+	return path_hash(a[0] ^ b[0], a[1] ^ b[1], packet->source_port, packet->destination_port);
 }
 
 static __always_inline bool path_is_chosen(const struct packet *packet)
 {
 	__u32 sample = *(volatile __u32 *)&path_sample;
 
-	return sample <= 1 ||
-	       path_hash(&packet->source, &packet->destination, packet->source_port, packet->destination_port) %
-			       sample ==
-		       0;
+	return sample <= 1 || path_packet_hash(packet) % sample == 0;
+}
+
+/* Whether a socket's flow is followed: the first that is asked at most hooks, so nothing is called for it. */
+static __always_inline bool path_is_sock_chosen(const struct sock *sk)
+{
+	const struct sock_common *common = &sk->__sk_common;
+	__u32 sample = *(volatile __u32 *)&path_sample, port = common->skc_num;
+	__u64 first = 0, second;
+
+	if (sample <= 1)
+		return true;
+	if (common->skc_family == AF_INET) {
+		second = (__u64)(common->skc_daddr ^ common->skc_rcv_saddr) << 32;
+	} else {
+		const __u32 *a = common->skc_v6_daddr.in6_u.u6_addr32, *b = common->skc_v6_rcv_saddr.in6_u.u6_addr32;
+
+		first = (__u64)(a[1] ^ b[1]) << 32 | (a[0] ^ b[0]);
+		second = (__u64)(a[3] ^ b[3]) << 32 | (a[2] ^ b[2]);
+	}
+	/* Without a peer, its packets are of many flows. */
+	if (!common->skc_dport)
+		return true;
+	return path_hash(first, second, port, bpf_ntohs(common->skc_dport)) % sample == 0;
+}
+
+#define PATH_OWNER_NEEDS (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
+
+/* As event_set_current, but nothing is called: that costs more than all that is read. */
+static __always_inline void path_set_current(const volatile struct event_config *config, struct event_head *head)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+
+	head->pid = (__u32)task->tgid;
+	head->tid = (__u32)task->pid;
+	head->uid = task->cred->uid.val;
+	head->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	if (config->comm_is_padded) {
+		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
+		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+	} else {
+		bpf_get_current_comm(head->comm, sizeof(head->comm));
+	}
+}
+
+/* As event_learn_owner, and asks for the running task but once. */
+static __always_inline void path_learn_owner(const volatile struct event_config *config, struct sock *sk)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct sock_owner *owner;
+
+	if (!(config->needs & PATH_OWNER_NEEDS))
+		return;
+	owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (owner && (owner->pid_tgid != ((__u64)(__u32)task->tgid << 32 | (__u32)task->pid) || owner->of_listener))
+		event_fill_owner(owner);
 }
 
 /* The headers of most packets, with one look; the rest is left to those who know all of them. */
@@ -90,6 +148,7 @@ static __always_inline bool path_read_headers(struct packet *packet, struct pack
 	total = bpf_ntohs(at.ip.tot_len);
 	packet->bytes = total - sizeof(at.ip);
 	tcp->seq = bpf_ntohl(at.tcp.seq);
+	tcp->ack = bpf_ntohl(at.tcp.ack_seq);
 	tcp->bytes = packet->bytes > at.tcp.doff * 4u ? packet->bytes - at.tcp.doff * 4u : 0;
 	return true;
 }
@@ -115,5 +174,22 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 static __always_inline void path_set_dev(struct path_way *way, struct net_device *dev)
 {
 	way->event.head.netns = dev->nd_net.net->ns.inum;
-	bpf_probe_read_kernel(way->event.data.dev, sizeof(way->event.data.dev), dev->name);
+	((__u64 *)way->event.data.dev)[0] = ((const __u64 *)dev->name)[0];
+	((__u64 *)way->event.data.dev)[1] = ((const __u64 *)dev->name)[1];
+}
+
+/* Only as many steps as there are, mostly. */
+static __always_inline void path_way_copy(struct path_way *to, const struct path_way *from)
+{
+	__builtin_memcpy(to, from, __builtin_offsetof(struct path_way, event.data.steps));
+	__builtin_memcpy(to->event.data.steps, from->event.data.steps, 4 * sizeof(struct path_step));
+	if (from->event.data.step_count > 4)
+		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
+}
+
+/* All of the filter was decided when the packet was first seen, and nothing that it is about has changed since. */
+static __always_inline bool path_is_decided(const volatile struct event_config *config,
+					    const volatile struct event_config *early, const struct path_way *way)
+{
+	return !config->by_tree && config->term_count == early->term_count && way->decided;
 }

@@ -16,12 +16,12 @@
 /* How many tasks the processor could run beside this one. */
 static __always_inline __u32 tasks_beside(struct task_struct *task)
 {
-	struct task_struct___group *group = (void *)task;
+	const struct task_struct___group *group = (const void *)task;
 	__u32 running;
 
 	if (!bpf_core_field_exists(group->se.cfs_rq))
 		return PATH_NO_NOTE;
-	running = BPF_CORE_READ(group, se.cfs_rq, rq, nr_running);
+	running = group->se.cfs_rq->rq->nr_running;
 	return running ? running - 1 : 0;
 }
 
@@ -88,6 +88,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
 		task->switch_ns = bpf_ktime_get_boot_ns();
 		task->switch_cpu = (__u16)bpf_get_smp_processor_id();
+		task->returned = 0;
 		if (task->state == RX_TASK_WAKING) {
 			task->wakeup_ns = task->switch_ns;
 			task->wakeup_cpu = task->switch_cpu;
@@ -109,7 +110,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 SEC("tp_btf/skb_copy_datagram_iovec")
 int BPF_PROG(path_rx_copy)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)bpf_get_current_task_btf()->pid;
 	struct rx_task *task = rx_task_at(tid);
 
 	if (task && task->tid == tid && !task->copy_ns)
@@ -147,7 +148,7 @@ static __always_inline bool keep_for_return(struct rx_task *task, const struct p
 	}
 	if (stash->tid != task->tid || stash->count >= RX_STASH_MAX)
 		return false;
-	__builtin_memcpy(&stash->ways[stash->count & (RX_STASH_MAX - 1)], way, sizeof(*way));
+	path_way_copy(&stash->ways[stash->count & (RX_STASH_MAX - 1)], way);
 	stash->count++;
 	task->stashed = 1;
 	return true;
@@ -167,7 +168,7 @@ static long read_one(__u32 index, struct rx_read *read)
 		return 0;
 	read->done = !read->info.is_tcp;
 	path_step_read(way, &read->info, rx_counts());
-	event_set_current(&path_rx_config, &way->event.head);
+	path_set_current(&path_rx_config, &way->event.head);
 	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;
 	if (!keep_for_return(read->task, way)) {
@@ -191,7 +192,7 @@ static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 	}
 	__builtin_memset(e, 0, sizeof(*e));
 	e->head.event = path_rx_config.id;
-	event_set_current(&path_rx_config, &e->head);
+	path_set_current(&path_rx_config, &e->head);
 	e->head.cookie = cookie;
 	e->head.cpu = read->info.now.cpu;
 	e->end = PATH_READ;
@@ -224,13 +225,18 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 
 static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
 {
-	struct rx_queue *queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
-	struct rx_read read = {.ctx = ctx, .queue = queue};
+	struct rx_queue *queue;
+	struct rx_read read = {.ctx = ctx};
 	struct tcp_sock *tp;
 
+	if (!path_is_sock_chosen(sk) && !rx_is_marked(sk))
+		return 0;
+	path_learn_owner(&path_rx_config, sk);
+	queue = rx_queue_find(sk);
 	if (!queue)
 		return 0;
-	read.task = task_claim((__u32)bpf_get_current_pid_tgid());
+	read.queue = queue;
+	read.task = task_claim((__u32)bpf_get_current_task_btf()->pid);
 	if (!read.task)
 		return 0;
 	read.task->reader = 1;
@@ -275,10 +281,11 @@ int BPF_PROG(path_rx_read_inet6, struct socket *socket, void *message, unsigned 
 	return sk ? was_read(ctx, sk, result, flags) : 0;
 }
 
+/* Every system call of the host comes here: all but those of readers leave at once. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(path_rx_return)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid(), place = tid & ((1 << RX_STASH_BITS) - 1);
+	__u32 tid = (__u32)bpf_get_current_task_btf()->pid, place = tid & ((1 << RX_STASH_BITS) - 1);
 	struct rx_task *task = rx_task_at(tid);
 	struct path_mark now;
 	struct rx_stash *stash;
@@ -287,14 +294,14 @@ int BPF_PROG(path_rx_return)
 		path_rx_sees_calls = 1;
 	if (!task || task->tid != tid || !task->reader)
 		return 0;
-	now = path_now(PATH_PROCESS);
-	task->exit_ns = now.ns;
+	task->returned = 1;
 	if (!task->stashed)
 		return 0;
 	task->stashed = 0;
 	stash = bpf_map_lookup_elem(&path_rx_stash, &place);
 	if (!stash || stash->tid != tid)
 		return 0;
+	now = path_now(PATH_PROCESS);
 	for (__u32 i = 0; i < RX_STASH_MAX; i++) {
 		if (i >= stash->count)
 			break;

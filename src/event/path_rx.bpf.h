@@ -9,6 +9,8 @@
 #define RX_ARRIVALS_BITS 13
 #define RX_HELD_BITS     12
 #define RX_TASKS_BITS    14
+#define RX_SOCKS_BITS    14
+#define RX_FLOWS_BITS    10
 #define RX_STASH_BITS    10
 #define RX_STASH_MAX     4
 
@@ -92,6 +94,22 @@ struct {
 	__type(value, struct path_way);
 } path_rx_held SEC(".maps");
 
+/* The packet of a flow that was put aside last, by the flow's hash. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_FLOWS_BITS);
+	__type(key, __u32);
+	__type(value, __u64);
+} path_rx_flows SEC(".maps");
+
+/* Sockets for which data was followed, by their address: what lies with a socket is asked for only of those. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << RX_SOCKS_BITS);
+	__type(key, __u32);
+	__type(value, __u8);
+} path_rx_socks SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << RX_TASKS_BITS);
@@ -159,8 +177,38 @@ static __always_inline void rx_hold(const struct path_way *way)
 		return;
 	if (held->state != PATH_WAY_NONE)
 		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
-	__builtin_memcpy(held, way, sizeof(*held));
+	path_way_copy(held, way);
 	*id = way->skb;
+}
+
+static __always_inline __u8 *rx_sock_mark(const struct sock *sk)
+{
+	__u32 place = path_place(path_id(sk), RX_SOCKS_BITS);
+
+	return bpf_map_lookup_elem(&path_rx_socks, &place);
+}
+
+/* Data for this socket was followed, or for another at the same place of the table. */
+static __always_inline bool rx_is_marked(const struct sock *sk)
+{
+	const __u8 *mark = rx_sock_mark(sk);
+
+	return mark && *mark;
+}
+
+/* The packets that wait in a socket; NULL where none was followed yet. */
+static __always_inline struct rx_queue *rx_queue_find(struct sock *sk)
+{
+	return rx_is_marked(sk) ? bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0) : NULL;
+}
+
+static __always_inline struct rx_queue *rx_queue_make(struct sock *sk)
+{
+	__u8 *mark = rx_sock_mark(sk);
+
+	if (mark && !*mark)
+		*mark = 1;
+	return bpf_sk_storage_get(&path_rx_queue, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline struct rx_task *rx_task_at(__u32 tid)
@@ -178,7 +226,8 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 	path_way_finish(way, end, rx_counts());
 	way->state = PATH_WAY_NONE;
 	if (path_rx_config.mode == EVENT_STREAM) {
-		if (event_passes(&path_rx_config, (const char *)&way->event))
+		if (path_is_decided(&path_rx_config, &path_rx_early, way) ||
+		    event_passes(&path_rx_config, (const char *)&way->event))
 			event_send(&way->event, sizeof(way->event), &path_rx_losses);
 		return;
 	}

@@ -29,7 +29,11 @@ struct path_way {
 	__u8 tunnel;    /* there is another packet in it */
 	__u8 tentative; /* the filter is asked again when that comes out */
 	__u8 passed_on; /* of one that leaves: its receiver is on this host and has it */
-	__u8 unused;
+	__u8 decided;   /* the filter need not be asked again */
+	__u32 ack;      /* of TCP, as it stood in the header */
+	__u32 hash;     /* of the flow */
+	__u64 next;     /* of one that was put aside: the next of its flow */
+	__u64 address;  /* of the packet, for those who must look whether it is still there */
 	struct path_event event;
 };
 
@@ -46,15 +50,14 @@ enum rx_task_state { RX_TASK_NONE, RX_TASK_WAKING, RX_TASK_WOKEN, RX_TASK_RUNS }
 struct rx_task {
 	__u32 tid;
 	__u8 state;
-	__u8 reader;  /* has read from a socket that is followed */
-	__u8 stashed; /* journeys that wait for the end of its system call */
-	__u8 unused;
-	__u64 cause; /* socket whose data woke it */
+	__u8 reader;   /* has read from a socket that is followed */
+	__u8 stashed;  /* journeys that wait for the end of its system call */
+	__u8 returned; /* a system call has ended since it came to run */
+	__u64 cause;   /* socket whose data woke it */
 	__u64 waking_ns;
 	__u64 wakeup_ns;
 	__u64 switch_ns;
 	__u64 copy_ns;
-	__u64 exit_ns;
 	__u32 ahead;
 	__u16 wakeup_cpu;
 	__u16 switch_cpu;
@@ -202,7 +205,7 @@ static __always_inline bool path_step_wake(struct path_way *way, const struct pa
 static __always_inline bool path_had_waited(const struct path_read *read, __u64 copy_ns)
 {
 	if (read->sees_calls)
-		return read->task.exit_ns < read->task.switch_ns;
+		return !read->task.returned;
 	return copy_ns - read->task.switch_ns < PATH_AT_ONCE_NS;
 }
 

@@ -5,19 +5,22 @@
 
 /* tag: stages that are not seen without it. */
 static const struct event_role tx_roles[] = {
-	{.name = "packets that leave the stack", .hooks = {{.programs = {"path_tx_queue"}}}},
-	{.name = "packets that drivers take", .hooks = {{.programs = {"path_tx_xmit", "path_tx_xmitted"}}}},
+	{.name = "packets that leave the stack", .hooks = {{.programs = {"path_queue"}}}},
+	{.name = "packets that drivers take", .hooks = {{.programs = {"path_xmit", "path_xmitted"}}}},
 	{.name = "packets that are let go",
 	 .without = "drops and what devices have sent are not told",
 	 .tag = 1u << PATH_COMPLETION,
-	 .hooks = {{.programs = {"path_tx_drop", "path_tx_consume"}}}},
+	 .hooks = {{.programs = {"path_drop", "path_consume"}}}},
 	{.name = "packets for this host",
 	 .without = "what stays on the host looks as if a device had to send it",
-	 .hooks = {{.programs = {"path_tx_taken", "path_tx_polled"}}, {.programs = {"path_tx_taken"}}}},
+	 .hooks = {{.programs = {"path_netif_rx", "path_gro"}}, {.programs = {"path_netif_rx"}}}},
 	{.name = "writes",
 	 .without = "waiting for room in the send buffer and in TCP is not seen (Linux 6.16 and later)",
 	 .tag = 1u << PATH_SNDBUF | 1u << PATH_TCP,
-	 .hooks = {{.programs = {"path_tx_write", "path_tx_written"}}}},
+	 .hooks = {{.programs = {"path_tx_write"}}}},
+	{.name = "ends of writes, and owners who send",
+	 .without = "a socket that was handed over keeps its first owner until the new one receives",
+	 .hooks = {{.programs = {"path_tx_written"}}, {.programs = {"sock_owner_send_inet", "sock_owner_send_inet6"}}}},
 	{.name = "queues of interfaces",
 	 .costly = true,
 	 .without = "how many packets were in the queue is not known (Linux 5.15 and later)",
@@ -25,7 +28,8 @@ static const struct event_role tx_roles[] = {
 	{.name = "acknowledgements",
 	 .without = "acknowledgements are not seen",
 	 .tag = 1u << PATH_ACK,
-	 .hooks = {{.programs = {"path_tx_ack"}}}},
+	 .hooks = {{.programs = {"path_tcp"}}}},
 };
 EVENT_TYPE(path_tx, "path.tx", struct path_journey, path_fields, tx_roles,
-	   "a packet of this host has come to the end of its way out of it", .early = path_early);
+	   "a packet of this host has come to the end of its way out of it", .early = path_early,
+	   .learns_at_send = true);

@@ -4,7 +4,8 @@
 
 #include "event/event.h"
 
-#define SOCK_OWNER_ROLES 4
+/* The last two of them. */
+enum { SOCK_OWNER_SEND = 2, SOCK_OWNER_RECEIVE, SOCK_OWNER_ROLES };
 extern const struct event_role sock_owner_roles[SOCK_OWNER_ROLES];
 /* How children of followed processes are found (tree.bpf.c). */
 extern const struct event_role event_tree_role;

@@ -672,6 +672,7 @@ struct sk_buff {
 	unsigned char *head;
 	unsigned char *data;
 	unsigned int truesize;
+	refcount_t users;
 };
 
 struct skb_shared_info {

@@ -4,14 +4,18 @@
  * namespaces (both ends, the softirqs that they run, and whoever follows), with and without. Both stand next to each other in
  * time, and the median of the pairs counts. The namespaces have no names and go when this program ends.
  *
- *	bench_path [PAIRS]       20 unless told
+ *	bench_path [PAIRS [hits]]       20 unless told; hits: how often each hook is passed in an exchange, and how long it takes
  *
- * The exchanges go round over 64 connections, so that one flow in 64 is about one of them.
+ * The exchanges go round over 64 connections, so that one flow in 64 is about one of them. Each is measured a second time
+ * with programs in the same places that do nothing: below that no follower with these hooks can get.
  *
  * Exit status 1: a goal was missed. Needs root.
  */
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,6 +31,7 @@
 
 #define FLOWS     64
 #define PAIRS_MAX 200
+#define HOOKS_MAX 64
 #define WINDOW_NS UINT64_C(150000000)
 #define PORT      7001
 /* What others do on the host is not to be paid for by the follower. */
@@ -161,7 +166,106 @@ static _noreturn_ void follow(const struct path_options *options, int ready)
 	_exit(0);
 }
 
-static pid_t follower(const struct path_options *options)
+/* --- which hooks it has --- */
+
+struct hook {
+	uint32_t program;
+	uint32_t type; /* of the tracepoint, in the kernel's BTF */
+	char name[BPF_OBJ_NAME_LEN];
+	uint64_t runs;
+	uint64_t ns;
+};
+
+struct hooks {
+	unsigned count;
+	struct hook hooks[HOOKS_MAX];
+};
+
+static bool read_program(uint32_t id, struct hook *hook)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id), r;
+
+	if (fd < 0)
+		return false;
+	r = bpf_obj_get_info_by_fd(fd, &info, &size);
+	(void)close(fd);
+	if (r < 0 || info.type != BPF_PROG_TYPE_TRACING || !info.attach_btf_id)
+		return false;
+	*hook = (struct hook){.program = id, .type = info.attach_btf_id, .runs = info.run_cnt, .ns = info.run_time_ns};
+	memcpy(hook->name, info.name, sizeof(hook->name));
+	return true;
+}
+
+/* The program that a link holds; 0: this is none. */
+static uint32_t linked_program(int directory, const char *name)
+{
+	char text[1024] = {}, *at;
+	uint64_t id = 0;
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) <= 0)
+		text[0] = 0;
+	(void)close(fd);
+	at = strstr(text, "link_type:\traw_tracepoint") ? strstr(text, "prog_id:") : NULL;
+	if (!at)
+		return 0;
+	at += strlen("prog_id:");
+	at += strspn(at, " \t");
+	at[strcspn(at, "\n")] = 0;
+	return parse_decimal(at, 1, UINT32_MAX, &id) < 0 ? 0 : (uint32_t)id;
+}
+
+static void find_hooks(pid_t watcher, struct hooks *hooks)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)watcher);
+	directory = opendir(path);
+	if (!directory)
+		die(path);
+	hooks->count = 0;
+	while ((entry = readdir(directory)) && hooks->count < HOOKS_MAX) {
+		uint32_t id = linked_program(dirfd(directory), entry->d_name);
+
+		if (id && read_program(id, &hooks->hooks[hooks->count]))
+			hooks->count++;
+	}
+	(void)closedir(directory);
+	if (!hooks->count)
+		die("the follower's hooks");
+}
+
+/* Holds programs that do nothing at the same places. */
+static _noreturn_ void stand(const struct hooks *hooks, int ready)
+{
+	const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (unsigned i = 0; i < hooks->count; i++) {
+		LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_RAW_TP,
+			    .attach_btf_id = hooks->hooks[i].type);
+		int program =
+			bpf_prog_load(BPF_PROG_TYPE_TRACING, "nothing", "GPL", nothing, ARRAY_SIZE(nothing), &options);
+
+		if (program < 0 || bpf_raw_tracepoint_open(NULL, program) < 0)
+			die("a program that does nothing");
+	}
+	if (write(ready, "", 1) != 1)
+		_exit(2);
+	for (;;)
+		pause();
+}
+
+/* --- measuring --- */
+
+/* With hooks, whoever only stands there. */
+static pid_t follower(const struct path_options *options, const struct hooks *hooks)
 {
 	int ready[2];
 	char word;
@@ -170,6 +274,8 @@ static pid_t follower(const struct path_options *options)
 	if (pipe(ready) < 0)
 		die("a pipe");
 	pid = fork();
+	if (pid == 0 && hooks)
+		stand(hooks, ready[1]);
 	if (pid == 0)
 		follow(options, ready[1]);
 	(void)close(ready[1]);
@@ -179,7 +285,11 @@ static pid_t follower(const struct path_options *options)
 	return pid;
 }
 
-/* --- measuring --- */
+static void stop(pid_t watcher)
+{
+	(void)kill(watcher, SIGKILL);
+	(void)waitpid(watcher, NULL, 0);
+}
 
 static uint64_t cpu_ns(pid_t pid)
 {
@@ -191,19 +301,28 @@ static uint64_t cpu_ns(pid_t pid)
 	return (uint64_t)at.tv_sec * NSEC_PER_SEC + (uint64_t)at.tv_nsec;
 }
 
+/* Both ends, and where the exchanges are counted. */
+struct ends {
+	int flows[FLOWS];
+	pid_t server;
+	uint64_t done;
+	bool show; /* what hooks cost */
+};
+
 /* Nanoseconds of processor time for one exchange. */
-static double exchange(const int *flows, pid_t server, pid_t watcher)
+static double exchange(struct ends *ends, pid_t watcher)
 {
-	uint64_t before = cpu_ns(getpid()) + cpu_ns(server) + cpu_ns(watcher), done = 0;
+	uint64_t before = cpu_ns(getpid()) + cpu_ns(ends->server) + cpu_ns(watcher), done = 0;
 	uint64_t end = clock_monotonic_ns() + WINDOW_NS;
 	char data[64] = {};
 
 	while (clock_monotonic_ns() < end)
 		for (unsigned i = 0; i < FLOWS; i++, done++)
-			if (send(flows[i], data, sizeof(data), MSG_NOSIGNAL) < 0 ||
-			    recv(flows[i], data, sizeof(data), MSG_WAITALL) < 0)
+			if (send(ends->flows[i], data, sizeof(data), MSG_NOSIGNAL) < 0 ||
+			    recv(ends->flows[i], data, sizeof(data), MSG_WAITALL) < 0)
 				die("the exchange");
-	return (double)(cpu_ns(getpid()) + cpu_ns(server) + cpu_ns(watcher) - before) / (double)done;
+	ends->done += done;
+	return (double)(cpu_ns(getpid()) + cpu_ns(ends->server) + cpu_ns(watcher) - before) / (double)done;
 }
 
 static int by_size(const void *a, const void *b)
@@ -219,40 +338,82 @@ static double median(double *values, unsigned n)
 	return values[n / 2];
 }
 
-/* Whether the goal was met. */
-static bool measure(const char *name, const struct path_options *options, const int *flows, pid_t server,
-		    unsigned pairs, double goal)
+/* Finds the hooks, and shows how often they are passed and what they cost. */
+static void look(const struct path_options *options, struct ends *ends, struct hooks *hooks, bool show)
 {
-	double ratios[PAIRS_MAX], bare[PAIRS_MAX], ratio;
+	pid_t watcher = follower(options, NULL);
+	int stats = show ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
+	double hits = 0, cost = 0;
 
-	(void)exchange(flows, server, 0);
+	ends->done = 0;
+	if (show)
+		(void)exchange(ends, watcher);
+	find_hooks(watcher, hooks);
+	stop(watcher);
+	if (!show)
+		return;
+	(void)close(stats);
+	for (unsigned i = 0; i < hooks->count; i++) {
+		const struct hook *hook = &hooks->hooks[i];
+		double runs = (double)hook->runs / (double)ends->done;
+
+		printf("  %-16s %6.2f times an exchange, %4.0f ns\n", hook->name, runs,
+		       hook->runs ? (double)hook->ns / (double)hook->runs : 0);
+		hits += runs;
+		cost += (double)hook->ns / (double)ends->done;
+	}
+	printf("  %-16s %6.2f times an exchange, %4.0f ns of it\n", "all", hits, cost);
+}
+
+struct pair {
+	double ratio;
+	double bare;
+};
+
+static struct pair compare(const struct path_options *options, const struct hooks *hooks, struct ends *ends, bool after)
+{
+	struct pair pair = {};
+	pid_t watcher;
+
+	if (after)
+		pair.bare = exchange(ends, 0);
+	watcher = follower(options, hooks);
+	pair.ratio = exchange(ends, watcher);
+	stop(watcher);
+	if (!after)
+		pair.bare = exchange(ends, 0);
+	pair.ratio /= pair.bare;
+	return pair;
+}
+
+/* Whether the goal was met. */
+static bool measure(const char *name, const struct path_options *options, struct ends *ends, unsigned pairs,
+		    double goal)
+{
+	double ratios[PAIRS_MAX], empty[PAIRS_MAX], bare[PAIRS_MAX], ratio;
+	struct hooks hooks;
+
+	(void)exchange(ends, 0);
+	look(options, ends, &hooks, ends->show);
 	for (unsigned i = 0; i < pairs; i++) {
-		double with, without = 0;
-		pid_t watcher;
+		struct pair pair = compare(options, NULL, ends, i % 2);
 
-		if (i % 2)
-			without = exchange(flows, server, 0);
-		watcher = follower(options);
-		with = exchange(flows, server, watcher);
-		(void)kill(watcher, SIGKILL);
-		(void)waitpid(watcher, NULL, 0);
-		if (i % 2 == 0)
-			without = exchange(flows, server, 0);
-		ratios[i] = with / without;
-		bare[i] = without;
+		ratios[i] = pair.ratio;
+		bare[i] = pair.bare;
+		empty[i] = compare(NULL, &hooks, ends, i % 2).ratio;
 	}
 	ratio = median(ratios, pairs);
 	printf("an exchange of 64 bytes over a virtual link, %.1f us of processor time, takes %.3f times as much with "
-	       "%s%s\n",
-	       median(bare, pairs) / 1000, ratio, name, ratio <= goal ? "" : "   (goal missed)");
+	       "%s%s; %.3f times with %u programs in the same places that do nothing\n",
+	       median(bare, pairs) / 1000, ratio, name, ratio <= goal ? "" : " (goal missed)", median(empty, pairs),
+	       hooks.count);
 	return ratio <= goal;
 }
 
 int main(int argc, char **argv)
 {
+	struct ends ends = {.show = argc > 2 && strcmp(argv[2], "hits") == 0};
 	uint64_t pairs = 20;
-	int flows[FLOWS];
-	pid_t server;
 	bool good;
 
 	if (argc > 1 && parse_decimal(argv[1], 1, PAIRS_MAX, &pairs) < 0) {
@@ -261,12 +422,10 @@ int main(int argc, char **argv)
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	pin();
-	server = make_ends(flows);
-	good = measure("all packets followed", &(struct path_options){.where = OURS}, flows, server, (unsigned)pairs,
-		       1.35);
-	good &= measure("one flow in 64 followed", &(struct path_options){.where = OURS, .sample = 64}, flows, server,
+	ends.server = make_ends(ends.flows);
+	good = measure("all packets followed", &(struct path_options){.where = OURS}, &ends, (unsigned)pairs, 1.35);
+	good &= measure("one flow in 64 followed", &(struct path_options){.where = OURS, .sample = 64}, &ends,
 			(unsigned)pairs, 1.05);
-	(void)kill(server, SIGKILL);
-	(void)waitpid(server, NULL, 0);
+	stop(ends.server);
 	return !good;
 }

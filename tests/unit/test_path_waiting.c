@@ -130,7 +130,7 @@ TEST(a_reader_that_was_woken_waits_for_a_processor)
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 0);
 	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
 	/* Out of another call, which it had to leave first: the data waited for it. */
-	read.info.task.exit_ns = START_NS + 6000;
+	read.info.task.returned = 1;
 	read.info.for_sock = 0;
 	add(&waiting, 5, 1);
 	waiting_read(&waiting, &read, tell, &told);

@@ -1,18 +1,22 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.rx: a packet's way from its arrival to whoever reads it. From the moment in which the stack takes a packet up until
+ * path.rx: a packet's way from its arrival into the socket. From the moment in which the stack takes a packet up until
  * its data is in a socket, one processor does nothing else: that part is kept per processor. What something puts aside
  * in between (a filter, a tunnel, a socket in use) is kept by the packet's address until it comes up again. Data in a
  * socket is kept with the socket and found again by its sequence numbers, since packets are merged there.
  */
+#pragma once
+
 #include "event/path_rx.bpf.h"
-#include "event/path_reader.bpf.h"
 
 #define NET_RX_SOFTIRQ 3
 /* Of enum gro_result: both it and what comes before it are merged. */
 #define GRO_MERGED_FREE 1
 /* What of a held packet is older than this was lost sight of: its address belongs to another packet. */
-#define HELD_MAX_NS         1000000000ull
+#define HELD_MAX_NS 1000000000ull
+
+/* So many packets may have been merged into one that waited for its socket. */
+#define RX_MERGED_MAX       256
 
 #define HIDDEN_BEFORE_STACK (1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG)
 
@@ -51,13 +55,13 @@ int BPF_PROG(path_rx_softirq, unsigned int vector)
 	return 0;
 }
 
-static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind)
+static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind, __u64 now)
 {
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
 
 	if (!arrival)
 		return;
-	arrival->ns = bpf_ktime_get_boot_ns();
+	arrival->ns = now;
 	arrival->gro_ns = 0;
 	arrival->cpu = (__u16)bpf_get_smp_processor_id();
 	arrival->kind = kind;
@@ -65,18 +69,14 @@ static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind)
 }
 
 /* Virtual links with a poll of their own take the packet from the sender as it is. */
-SEC("tp_btf/net_dev_start_xmit")
-int BPF_PROG(path_rx_xmit, struct sk_buff *skb)
+static __always_inline void rx_xmit(struct sk_buff *skb)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
-	struct path_mark now;
+	struct path_mark now = path_now(PATH_SOFT);
 
-	if (way && way->state == PATH_WAY_SENDING) {
-		now = path_now(PATH_SOFT);
+	if (way && way->state == PATH_WAY_SENDING)
 		path_step(way, PATH_QDISC, &now, rx_counts());
-	}
-	note_arrival(skb, RX_XMIT);
-	return 0;
+	note_arrival(skb, RX_XMIT, now.ns);
 }
 
 /* The filter, as far as the packet alone decides it. */
@@ -90,11 +90,16 @@ static __always_inline bool begin_way(struct path_way *way, struct sk_buff *skb,
 {
 	path_begin(way, &path_rx_config, packet, PACKET_RX);
 	way->skb = path_id(skb);
+	way->address = (__u64)skb;
+	way->next = 0;
+	way->hash = path_packet_hash(packet);
+	way->ack = tcp->ack;
 	path_set_dev(way, skb->dev);
 	way->event.data.bytes = skb->len;
 	way->event.data.seq = tcp->seq;
 	way->event.data.end_seq = tcp->seq + tcp->bytes;
-	return passes_early(way);
+	way->decided = passes_early(way);
+	return way->decided;
 }
 
 static __always_inline bool reads_as_packet(struct packet *packet, struct packet_tcp *tcp, struct sk_buff *skb)
@@ -155,12 +160,6 @@ SEC("tp_btf/napi_gro_frags_exit")
 int BPF_PROG(path_rx_gro_frags_done, int result)
 {
 	return out_of_gro(result);
-}
-
-SEC("tp_btf/napi_gro_receive_entry")
-int BPF_PROG(path_rx_gro, struct sk_buff *skb)
-{
-	return into_gro(skb);
 }
 
 SEC("tp_btf/napi_gro_frags_entry")
@@ -249,7 +248,7 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 	}
 	if (arrival && arrival->skb == path_id(skb))
 		arrival->skb = 0;
-	__builtin_memcpy(&cpu->way, held, sizeof(cpu->way));
+	path_way_copy(&cpu->way, held);
 	held->state = PATH_WAY_NONE;
 	path_step(&cpu->way, PATH_BACKLOG, &now, rx_counts());
 	if (path_read_headers(&packet, &tcp, skb, (__u32)(skb->data - skb->head))) {
@@ -263,7 +262,34 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 		__sync_fetch_and_add(&rx_counts()->begun, -1);
 	}
 	cpu->way.tentative = 0;
+	cpu->way.decided = 0;
 	return true;
+}
+
+/* Whether somebody still has a packet; nobody may be left to say what became of it. */
+static __always_inline bool is_somewhere(const struct path_way *way)
+{
+	__u32 users = 0;
+
+	return bpf_probe_read_kernel(&users, sizeof(users),
+				     (const void *)(way->address + bpf_core_field_offset(struct sk_buff, users))) ==
+		       0 &&
+	       users;
+}
+
+/* Packets of a flow that wait for their socket are merged there without a word: each knows the next. */
+static __always_inline void link_to_last(const struct path_way *way)
+{
+	__u32 place = way->hash >> (32 - RX_FLOWS_BITS);
+	__u64 *last = bpf_map_lookup_elem(&path_rx_flows, &place);
+	struct path_way *before;
+
+	if (!last)
+		return;
+	before = rx_held_find(*last);
+	if (before && before->hash == way->hash)
+		before->next = way->skb;
+	*last = way->skb;
 }
 
 /* The stack has left the packet without saying what became of it. */
@@ -275,24 +301,25 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 
 	path_step(way, PATH_IP, &now, rx_counts());
 	/* Without data for anybody it was for the kernel itself: a handshake, an echo. */
-	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq)
+	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !is_somewhere(way)) {
 		rx_tell(ctx, way, PATH_DELIVERED);
-	else
+	} else {
+		if (e->head.proto == IPPROTO_TCP)
+			link_to_last(way);
 		rx_hold(way);
+	}
 	way->state = PATH_WAY_NONE;
 }
 
 /* Loopback and virtual links hand a packet over like this, and so does a tunnel with what it has unpacked. */
-SEC("tp_btf/netif_rx")
-int BPF_PROG(path_rx_netif_rx, struct sk_buff *skb)
+static __always_inline void rx_netif_rx(void *ctx, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 
 	if (cpu && cpu->way.state == PATH_WAY_OPEN && cpu->way.skb == path_id(skb))
 		put_aside(ctx, cpu);
 	else
-		note_arrival(skb, RX_NETIF_RX);
-	return 0;
+		note_arrival(skb, RX_NETIF_RX, bpf_ktime_get_boot_ns());
 }
 
 SEC("tp_btf/netif_receive_skb")
@@ -378,7 +405,7 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 /* The data waits for a reader from now on. */
 static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
-	struct rx_queue *queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct rx_queue *queue = rx_queue_make(sk);
 	struct path_way *slot;
 	__u32 at;
 
@@ -401,7 +428,7 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 		return;
 	}
 	way->state = PATH_WAY_FILLING;
-	__builtin_memcpy(slot, way, sizeof(*slot));
+	path_way_copy(slot, way);
 	way->state = PATH_WAY_NONE;
 	queue->tail = at + 1;
 	slot->state = PATH_WAY_WAITING;
@@ -410,12 +437,26 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 	cpu->queued_at = at;
 }
 
+/* Whether the packet has the socket's addresses; of IPv4 only, where it is a matter of a few words. */
+static __always_inline bool is_of(const struct event_head *head, const struct sock_common *common)
+{
+	return common->skc_family == AF_INET && head->lport == common->skc_num &&
+	       head->rport == bpf_ntohs(common->skc_dport) &&
+	       ((const __u32 *)head->laddr.bytes)[3] == common->skc_rcv_saddr &&
+	       ((const __u32 *)head->raddr.bytes)[3] == common->skc_daddr;
+}
+
 /* What the socket knows better than the packet: addresses were rewritten on the way. */
 static __always_inline void set_socket(struct path_way *way, struct sock *sk)
 {
-	if (sk->__sk_common.skc_dport)
-		event_set_tuple(&way->event.head, sk);
-	way->event.head.cookie = bpf_get_socket_cookie(sk);
+	struct event_head *head = &way->event.head;
+	__u64 cookie = (__u64)sk->__sk_common.skc_cookie.counter;
+
+	if (sk->__sk_common.skc_dport && !is_of(head, &sk->__sk_common)) {
+		event_set_tuple(head, sk);
+		way->decided = 0;
+	}
+	head->cookie = cookie ?: bpf_get_socket_cookie(sk);
 }
 
 static __always_inline bool is_for(const struct path_way *way, const struct sock *sk)
@@ -428,42 +469,92 @@ static __always_inline bool is_for(const struct path_way *way, const struct sock
 	       (!head->lport && !head->rport);
 }
 
-/* TCP begins with a packet of a connection. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(path_rx_tcp, struct sock *sk, struct sk_buff *skb)
-{
-	struct rx_cpu *cpu = rx_this_cpu();
-	struct path_way *way;
+struct rx_merged {
+	void *ctx;
+	struct rx_cpu *cpu;
+	struct sock *sk;
 	struct path_mark now;
+	__u64 next;
+	__u32 first;
+	__u32 end;
+};
+
+/* A packet whose data went into the one before while the socket was in use. */
+static long take_merged(__u32 index, struct rx_merged *merged)
+{
+	struct path_way *way = rx_held_find(merged->next);
+
+	if (!way || way->state != PATH_WAY_OPEN || (__s32)(way->event.data.seq - merged->first) < 0 ||
+	    (__s32)(way->event.data.end_seq - merged->end) > 0)
+		return 1;
+	merged->next = way->next;
+	path_step(way, PATH_TRANSPORT, &merged->now, rx_counts());
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	set_socket(way, merged->sk);
+	if (way->event.data.seq == way->event.data.end_seq)
+		rx_tell(merged->ctx, way, PATH_DELIVERED);
+	else
+		enqueue(merged->ctx, merged->cpu, merged->sk, way);
+	return !merged->next;
+}
+
+/* Its packet came up again, now that nobody uses the socket any more, or a filter let it go. */
+static __always_inline struct path_way *tcp_held(struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+
+	if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
+		return NULL;
+	*now = path_now(PATH_PROCESS);
+	now->note = sk->sk_lock.owned ? 1 : PATH_NO_NOTE;
+	path_step(way, sk->sk_lock.owned ? PATH_TRANSPORT : PATH_FILTER, now, rx_counts());
+	return way;
+}
+
+/* What of it the socket takes. */
+static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
+{
 	struct tcp_sock *tp;
 
-	if (!cpu)
-		return 0;
-	way = &cpu->way;
-	if (way->state == PATH_WAY_OPEN && (way->skb == path_id(skb) || is_for(way, sk))) {
-		now = path_now(PATH_SOFT);
-		path_step(way, PATH_IP, &now, rx_counts());
-	} else {
-		way = rx_held_find(path_id(skb));
-		if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
-			return 0;
-		now = path_now(PATH_PROCESS);
-		now.note = sk->sk_lock.owned ? 1 : PATH_NO_NOTE;
-		path_step(way, sk->sk_lock.owned ? PATH_TRANSPORT : PATH_FILTER, &now, rx_counts());
-	}
 	way->event.data.hidden |= 1u << PATH_FILTER;
 	set_socket(way, sk);
 	if (way->event.data.seq == way->event.data.end_seq) {
 		event_set_owner(&path_rx_config, &way->event.head, sk);
 		rx_tell(ctx, way, PATH_DELIVERED);
-		return 0;
+		return;
 	}
 	tp = bpf_skc_to_tcp_sock(sk);
 	/* Known already: TCP throws it away. */
 	if (tp && (__s32)(way->event.data.end_seq - tp->rcv_nxt) <= 0)
-		return 0;
+		return;
 	enqueue(ctx, cpu, sk, way);
-	return 0;
+}
+
+/* TCP begins with a packet of a connection. */
+static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct rx_merged merged = {.ctx = ctx, .cpu = cpu, .sk = sk};
+	struct path_way *way;
+
+	if (!cpu)
+		return;
+	way = &cpu->way;
+	if (way->state == PATH_WAY_OPEN && (way->skb == path_id(skb) || is_for(way, sk))) {
+		merged.now = path_now(PATH_SOFT);
+		path_step(way, PATH_IP, &merged.now, rx_counts());
+	} else {
+		way = tcp_held(sk, skb, &merged.now);
+		if (!way)
+			return;
+		/* More than came with it: others were merged into it. */
+		merged.next = way->next;
+		merged.first = way->event.data.end_seq;
+		merged.end = way->event.data.seq + skb->len;
+	}
+	tcp_take(ctx, cpu, sk, way);
+	if (merged.next)
+		bpf_loop(RX_MERGED_MAX, take_merged, &merged, 0);
 }
 
 /* A datagram, or what comes with a handshake: known when its socket announces it. */
@@ -496,7 +587,7 @@ static __always_inline int announce(void *ctx, struct sock *sk)
 		return 0;
 	now = path_now(PATH_SOFT);
 	if (cpu->queued_sk == (__u64)sk) {
-		queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
+		queue = rx_queue_find(sk);
 		if (!queue)
 			return 0;
 		way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
@@ -541,21 +632,20 @@ int BPF_PROG(path_rx_ready_call, struct sock *sk)
 /* --- ends on the way ----------------------------------------------------------------------------------------------- */
 
 /* It left the stack of this processor: what becomes of it is a matter of another interface. */
-SEC("tp_btf/net_dev_queue")
-int BPF_PROG(path_rx_forward, struct sk_buff *skb)
+static __always_inline void rx_forward(struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_way *way;
 	struct path_mark now;
 
 	if (!cpu)
-		return 0;
+		return;
 	way = &cpu->way;
 	if (way->state != PATH_WAY_OPEN || way->skb != path_id(skb)) {
-		/* It had to wait for its neighbour's address, or for a filter. What was made here did not arrive. */
-		way = skb->skb_iif ? rx_held_find(path_id(skb)) : NULL;
+		/* It had to wait for its neighbour's address, or for a filter. */
+		way = rx_held_find(path_id(skb));
 		if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
-			return 0;
+			return;
 	}
 	now = path_now(PATH_SOFT);
 	path_step(way, PATH_IP, &now, rx_counts());
@@ -565,22 +655,19 @@ int BPF_PROG(path_rx_forward, struct sk_buff *skb)
 		rx_hold(way);
 		way->state = PATH_WAY_NONE;
 	}
-	return 0;
 }
 
-SEC("tp_btf/net_dev_xmit")
-int BPF_PROG(path_rx_forwarded, struct sk_buff *skb, int result)
+static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int result)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
 	struct path_mark now;
 
 	/* A driver that is busy is asked again. */
 	if (!way || way->state != PATH_WAY_SENDING || result != 0)
-		return 0;
+		return;
 	now = path_now(PATH_SOFT);
 	path_step(way, PATH_DRIVER, &now, rx_counts());
 	rx_tell(ctx, way, PATH_FORWARDED);
-	return 0;
 }
 
 /* The packet is gone, wherever it was. */
@@ -631,8 +718,7 @@ static __always_inline struct path_way *never_taken(struct rx_cpu *cpu, struct s
 	return &cpu->spare;
 }
 
-SEC("tp_btf/consume_skb")
-int BPF_PROG(path_rx_consume, struct sk_buff *skb)
+static __always_inline void rx_consume(void *ctx, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_way *way = cpu ? gone(cpu, skb) : NULL;
@@ -642,7 +728,6 @@ int BPF_PROG(path_rx_consume, struct sk_buff *skb)
 		arrival->skb = 0;
 	if (way)
 		rx_tell(ctx, way, way->state == PATH_WAY_SENDING ? PATH_FORWARDED : PATH_DELIVERED);
-	return 0;
 }
 
 /* TCP had taken it, then found no use for it. */
@@ -653,7 +738,7 @@ static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_bu
 
 	if (!sk || cpu->queued_skb != path_id(skb) || cpu->queued_sk != (__u64)sk)
 		return NULL;
-	queue = bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0);
+	queue = rx_queue_find(sk);
 	if (!queue)
 		return NULL;
 	way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
@@ -664,14 +749,13 @@ static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_bu
 		       : NULL;
 }
 
-SEC("tp_btf/kfree_skb")
-int BPF_PROG(path_rx_drop, struct sk_buff *skb)
+static __always_inline void rx_drop(__u64 *ctx, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_way *way;
 
 	if (!cpu)
-		return 0;
+		return;
 	way = gone(cpu, skb);
 	if (!way)
 		way = never_taken(cpu, skb);
@@ -684,9 +768,8 @@ int BPF_PROG(path_rx_drop, struct sk_buff *skb)
 		}
 	}
 	if (!way)
-		return 0;
+		return;
 	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
 		way->event.data.reason = (__u32)ctx[2];
 	rx_tell(ctx, way, PATH_DROPPED);
-	return 0;
 }

@@ -1,10 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * path.tx: a packet's way from the write to the interface and, of TCP, to the acknowledgement. With the socket is kept when
  * which bytes were written; a segment finds its beginning there when it leaves TCP. Journeys lie in one pool, taken
  * round and round: by a packet's address one finds those that are on their way to the interface, in the socket those
  * that wait for an acknowledgement.
  */
+#pragma once
+
 #include "event/path.bpf.h"
 #include "event/tcp_hold.bpf.h"
 
@@ -43,7 +45,9 @@ struct tx_sock {
 	__u32 hold_reason;
 	__u32 head; /* of those that fly */
 	__u32 tail;
-	__u32 unused;
+	__u32 piece;    /* of those that fly: the one that a queue cut up last */
+	__u32 sent_end; /* the end of what has left already, if anything has */
+	__u32 sent;
 	struct tx_write writes[TX_WRITES_MAX];
 	struct tx_flying flying[TX_FLYING_MAX];
 };
@@ -153,7 +157,8 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 
 	path_way_finish(way, end, tx_counts());
 	if (path_tx_config.mode == EVENT_STREAM) {
-		if (event_passes(&path_tx_config, (const char *)&way->event))
+		if (path_is_decided(&path_tx_config, &path_tx_early, way) ||
+		    event_passes(&path_tx_config, (const char *)&way->event))
 			event_send(&way->event, sizeof(way->event), &path_tx_losses);
 	} else {
 		e = path_tx_begin();
@@ -167,17 +172,6 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 
 /* --- writing ------------------------------------------------------------------------------------------------------- */
 
-static __always_inline bool is_sock_chosen(struct sock *sk)
-{
-	__u32 sample = *(volatile __u32 *)&path_sample;
-	struct event_head ends = {};
-
-	if (sample <= 1)
-		return true;
-	(void)event_set_endpoints(&ends, &sk->__sk_common);
-	return path_hash(&ends.laddr, &ends.raddr, ends.lport, ends.rport) % sample == 0;
-}
-
 /* A write goes on, before it looks for room: again, when it had to wait for some. */
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(path_tx_write, struct sock *sk)
@@ -188,7 +182,7 @@ int BPF_PROG(path_tx_write, struct sock *sk)
 	__u32 count;
 	__u64 now;
 
-	if (!is_sock_chosen(sk))
+	if (!path_is_sock_chosen(sk))
 		return 0;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	tp = bpf_skc_to_tcp_sock(sk);
@@ -224,6 +218,9 @@ int BPF_PROG(path_tx_written, struct sock *sk)
 	struct tx_sock *own;
 	struct tcp_sock *tp;
 
+	if (!path_is_sock_chosen(sk))
+		return 0;
+	path_learn_owner(&path_tx_config, sk);
 	if (!is_tcp(sk))
 		return 0;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
@@ -322,10 +319,16 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 {
 	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	struct segment segment = {.seq = way->event.data.seq, .bytes = way->event.data.end_seq - way->event.data.seq};
-	bool again = (__s32)(way->event.data.end_seq - READ(sk, snd_nxt)) <= 0;
+	bool again;
 
 	if (!own)
 		return;
+	again = own->sent ? (__s32)(segment.seq + segment.bytes - own->sent_end) <= 0
+			  : (__s32)(segment.seq + segment.bytes - READ(sk, snd_nxt)) <= 0;
+	if (!again) {
+		own->sent = 1;
+		own->sent_end = segment.seq + segment.bytes;
+	}
 	now->context = own->call_ns ? PATH_PROCESS : PATH_SOFT;
 	/* Sent again: what was before has been told with the first one. */
 	if (again) {
@@ -337,8 +340,7 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 	fly(ctx, own, way);
 }
 
-SEC("tp_btf/net_dev_queue")
-int BPF_PROG(path_tx_queue, struct sk_buff *skb)
+static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 {
 	struct path_mark now;
 	struct sock *sk = skb->sk;
@@ -347,23 +349,25 @@ int BPF_PROG(path_tx_queue, struct sk_buff *skb)
 	struct packet_tcp tcp;
 	struct path_way *way;
 
-	/* What was forwarded did not begin here; what another interface of this host has had already goes on. */
-	if (!sk || skb->skb_iif || !is_whole(sk) || !path_read_headers(&packet, &tcp, skb, skb->network_header) ||
-	    !path_is_chosen(&packet) || packet_find(path_id(skb)))
-		return 0;
+	/* What another interface of this host has had already goes on. */
+	if (!sk || !is_whole(sk) || !path_is_sock_chosen(sk) ||
+	    !path_read_headers(&packet, &tcp, skb, skb->network_header) ||
+	    (!sk->__sk_common.skc_dport && !path_is_chosen(&packet)) || packet_find(path_id(skb)))
+		return;
 	way = way_take();
 	place = packet_at(path_id(skb));
 	if (!way || !place)
-		return 0;
+		return;
 	path_begin(way, &path_tx_config, &packet, PACKET_TX);
 	way->passed_on = 0;
 	path_set_dev(way, skb->dev);
 	way->event.data.bytes = skb->len - (__u32)(skb->network_header - (__u16)(skb->data - skb->head));
 	if (!event_matches(&path_tx_early, (const char *)&way->event)) {
 		way_give_back(way);
-		return 0;
+		return;
 	}
 	now = path_now(PATH_PROCESS);
+	way->decided = 1;
 	way->event.head.time_ns = way->last_ns = now.ns;
 	way->event.head.cpu = now.cpu;
 	way->event.data.hidden |= 1u << PATH_FILTER;
@@ -376,7 +380,6 @@ int BPF_PROG(path_tx_queue, struct sk_buff *skb)
 		begin_data(ctx, way, sk, &now);
 	place->number = way->skb;
 	place->skb = path_id(skb);
-	return 0;
 }
 
 /* --- to the interface ---------------------------------------------------------------------------------------------- */
@@ -392,32 +395,54 @@ int BPF_PROG(path_tx_enqueue, struct Qdisc *qdisc, const struct netdev_queue *tx
 	return 0;
 }
 
+struct tx_piece {
+	const struct tx_sock *own;
+	__u32 end;
+	__u32 at;
+	__u64 number;
+};
+
+/* From the packet that was cut up last to the one that ends where the piece does; most pieces end before it. */
+static long search_piece(__u32 index, struct tx_piece *piece)
+{
+	const struct tx_flying *flying = &piece->own->flying[piece->at & (TX_FLYING_MAX - 1)];
+	__s32 beyond = (__s32)(piece->end - flying->end_seq);
+
+	if (beyond == 0)
+		piece->number = flying->number;
+	if (beyond <= 0 || piece->at == piece->own->tail - 1)
+		return 1;
+	piece->at++;
+	return 0;
+}
+
 /* A queue may have cut a large packet up: its last piece carries the end of the data. */
 static __always_inline struct path_way *find_piece(struct sk_buff *skb)
 {
+	struct tx_piece piece = {};
 	struct sock *sk = skb->sk;
 	struct segment segment;
 	struct tx_sock *own;
 	struct path_way *way;
 
-	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !read_segment(&segment, skb))
+	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !path_is_sock_chosen(sk) ||
+	    !read_segment(&segment, skb))
 		return NULL;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
-	if (!own)
+	if (!own || own->head == own->tail)
 		return NULL;
-	for (__u32 i = 1; i <= 8; i++) {
-		const struct tx_flying *flying = &own->flying[(own->tail - i) & (TX_FLYING_MAX - 1)];
-
-		if (flying->end_seq != segment.seq + segment.bytes)
-			continue;
-		way = way_find(flying->number);
-		return way && way->state == PATH_WAY_OPEN ? way : NULL;
-	}
-	return NULL;
+	piece.own = own;
+	piece.end = segment.seq + segment.bytes;
+	/* What was acknowledged already is out of the question. */
+	piece.at = own->piece - own->head < own->tail - own->head ? own->piece : own->head;
+	if (search_piece(0, &piece) == 0)
+		bpf_loop(TX_FLYING_MAX, search_piece, &piece, 0);
+	own->piece = piece.at;
+	way = piece.number ? way_find(piece.number) : NULL;
+	return way && way->state == PATH_WAY_OPEN ? way : NULL;
 }
 
-SEC("tp_btf/net_dev_start_xmit")
-int BPF_PROG(path_tx_xmit, struct sk_buff *skb)
+static __always_inline void tx_xmit(struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct tx_packet *place;
@@ -427,62 +452,45 @@ int BPF_PROG(path_tx_xmit, struct sk_buff *skb)
 		way = find_piece(skb);
 		place = packet_at(path_id(skb));
 		if (!way || !place)
-			return 0;
+			return;
 		place->number = way->skb;
 		place->skb = path_id(skb);
 	}
 	/* A driver that was busy is asked again. */
 	if (way->state != PATH_WAY_OPEN)
-		return 0;
+		return;
 	now = path_now(PATH_SOFT);
 	if (way->ready_ns)
 		now.note = (__u32)way->ready_ns - 1;
 	way->ready_ns = 0;
 	path_step(way, PATH_QDISC, &now, tx_counts());
 	way->state = PATH_WAY_SENDING;
-	return 0;
 }
 
 /* The receiver is on this host: nobody will say that the packet was sent. */
-static __always_inline int taken(void *ctx, struct sk_buff *skb)
+static __always_inline void tx_taken(void *ctx, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
 
 	if (!way)
-		return 0;
+		return;
 	way->passed_on = 1;
 	/* Its sender is through with it, and need not wait for an answer. */
 	if (way->state == PATH_WAY_SENT && way->event.data.seq == way->event.data.end_seq)
 		tx_tell(ctx, way, PATH_DELIVERED);
-	return 0;
-}
-
-SEC("tp_btf/netif_rx")
-int BPF_PROG(path_tx_taken, struct sk_buff *skb)
-{
-	return taken(ctx, skb);
-}
-
-SEC("tp_btf/napi_gro_receive_entry")
-int BPF_PROG(path_tx_polled, struct sk_buff *skb)
-{
-	(void)taken(ctx, skb);
-	packet_forget(path_id(skb));
-	return 0;
 }
 
 /* The driver has it, or has refused it. */
-SEC("tp_btf/net_dev_xmit")
-int BPF_PROG(path_tx_xmitted, struct sk_buff *skb, int result)
+static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int result)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct path_mark now;
 
 	if (!way || way->state != PATH_WAY_SENDING)
-		return 0;
+		return;
 	if (result != 0) {
 		way->state = PATH_WAY_OPEN;
-		return 0;
+		return;
 	}
 	now = path_now(PATH_SOFT);
 	path_step(way, PATH_DRIVER, &now, tx_counts());
@@ -494,45 +502,40 @@ int BPF_PROG(path_tx_xmitted, struct sk_buff *skb, int result)
 		if (way->event.data.seq == way->event.data.end_seq)
 			tx_tell(ctx, way, PATH_DELIVERED);
 	}
-	return 0;
 }
 
 /* --- ends ---------------------------------------------------------------------------------------------------------- */
 
-SEC("tp_btf/consume_skb")
-int BPF_PROG(path_tx_consume, struct sk_buff *skb)
+static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct path_mark now;
 
 	if (!way)
-		return 0;
+		return;
 	packet_forget(path_id(skb));
 	/* Cut up in a queue: its pieces go on. */
 	if (way->state != PATH_WAY_SENT)
-		return 0;
+		return;
 	now = path_now(PATH_SOFT);
 	path_step(way, PATH_COMPLETION, &now, tx_counts());
 	if (way->event.data.seq == way->event.data.end_seq)
 		tx_tell(ctx, way, PATH_DELIVERED);
-	return 0;
 }
 
-SEC("tp_btf/kfree_skb")
-int BPF_PROG(path_tx_drop, struct sk_buff *skb)
+static __always_inline void tx_drop(__u64 *ctx, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct path_mark now;
 
 	if (!way)
-		return 0;
+		return;
 	packet_forget(path_id(skb));
 	now = path_now(PATH_SOFT);
 	path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
 	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
 		way->event.data.reason = (__u32)ctx[2];
 	tx_tell(ctx, way, PATH_DROPPED);
-	return 0;
 }
 
 struct tx_acked {
@@ -562,21 +565,23 @@ static long ack_one(__u32 index, struct tx_acked *acked)
 }
 
 /* An acknowledgement comes in, before TCP has looked at it. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(path_tx_ack, struct sock *sk, struct sk_buff *skb)
+static __always_inline void tx_ack(void *ctx, struct sock *sk, struct sk_buff *skb)
 {
-	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
-	struct tx_acked acked = {.ctx = ctx, .own = own};
+	struct tx_acked acked = {.ctx = ctx};
+	struct tx_sock *own;
 	__be32 ack;
 	__u32 count;
 
+	if (!path_is_sock_chosen(sk))
+		return;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
 	if (!own || own->head == own->tail ||
 	    bpf_probe_read_kernel(&ack, sizeof(ack), skb->head + skb->transport_header + 8) < 0)
-		return 0;
+		return;
+	acked.own = own;
 	acked.ack = bpf_ntohl(ack);
 	acked.now = path_now(PATH_SOFT);
 	count = own->tail - own->head;
 	if (ack_one(0, &acked) == 0 && count > 1)
 		bpf_loop(count < TX_FLYING_MAX ? count : TX_FLYING_MAX, ack_one, &acked, 0);
-	return 0;
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where both directions of a packet's way pass the same hook there is one program: a second one would cost every packet of
+ * the host as much as the first, whatever it does. What a run does not ask for is gone from it.
+ */
+#include "event/path_arrive.bpf.h"
+#include "event/path_leave.bpf.h"
+#include "event/path_reader.bpf.h"
+
+#define RX (path_rx_config.asked)
+#define TX (path_tx_config.asked)
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(path_queue, struct sk_buff *skb)
+{
+	/* What was made here did not arrive. */
+	if (RX && skb->skb_iif)
+		rx_forward(skb);
+	if (TX && !skb->skb_iif)
+		tx_queue(ctx, skb);
+	return 0;
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(path_xmit, struct sk_buff *skb)
+{
+	if (RX)
+		rx_xmit(skb);
+	if (TX)
+		tx_xmit(skb);
+	return 0;
+}
+
+SEC("tp_btf/net_dev_xmit")
+int BPF_PROG(path_xmitted, struct sk_buff *skb, int result)
+{
+	if (RX)
+		rx_forwarded(ctx, skb, result);
+	if (TX)
+		tx_xmitted(ctx, skb, result);
+	return 0;
+}
+
+SEC("tp_btf/netif_rx")
+int BPF_PROG(path_netif_rx, struct sk_buff *skb)
+{
+	if (RX)
+		rx_netif_rx(ctx, skb);
+	if (TX)
+		tx_taken(ctx, skb);
+	return 0;
+}
+
+SEC("tp_btf/napi_gro_receive_entry")
+int BPF_PROG(path_gro, struct sk_buff *skb)
+{
+	if (RX)
+		(void)into_gro(skb);
+	if (TX) {
+		tx_taken(ctx, skb);
+		packet_forget(path_id(skb));
+	}
+	return 0;
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(path_tcp, struct sock *sk, struct sk_buff *skb)
+{
+	if (RX)
+		rx_tcp(ctx, sk, skb);
+	if (TX)
+		tx_ack(ctx, sk, skb);
+	return 0;
+}
+
+SEC("tp_btf/consume_skb")
+int BPF_PROG(path_consume, struct sk_buff *skb)
+{
+	if (RX)
+		rx_consume(ctx, skb);
+	if (TX)
+		tx_consume(ctx, skb);
+	return 0;
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_drop, struct sk_buff *skb)
+{
+	if (RX)
+		rx_drop(ctx, skb);
+	if (TX)
+		tx_drop(ctx, skb);
+	return 0;
+}
