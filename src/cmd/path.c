@@ -24,6 +24,8 @@ static const struct option_spec options[] = {
 	OPTION(C, svg, TEXT, "svg", 0, "FILE", "draw waterfalls and a heat map of each stage"),
 	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a page that needs nothing but itself"),
 	OPTION(C, trace, TEXT, "trace", 0, "FILE", "trace-event JSON for ui.perfetto.dev: a track for each processor"),
+	OPTION(C, returns, FLAG, "return", 0, NULL,
+	       "also the way back to the application: it costs every system call of the host"),
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
 	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE",
 	       "follow fewer flows when this costs more than such a share of a processor: 5%"),
@@ -179,6 +181,7 @@ static int attach(struct run *run)
 				      .rx = config->rx,
 				      .tx = config->tx,
 				      .by_tree = config->common.children || config->common.command.argc,
+				      .returns = config->returns,
 				      .max_cpu = config->max_cpu,
 				      .buffer_bytes = config->common.buffer_bytes};
 	_cleanup_free_ char *cgroup = NULL;

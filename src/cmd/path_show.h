@@ -17,6 +17,7 @@ struct path_config {
 	const char *trace;
 	const char *sample;
 	double max_cpu;
+	bool returns;
 	struct trace_options common;
 };
 

@@ -48,6 +48,9 @@ struct {
 /* Set while the program looks at the buffer by itself: waking it for each event would cost more than the event. */
 __u32 event_reader_awake __weak;
 
+/* How much longer it is since boot than the clock says that stands still while the host sleeps: the program keeps it. */
+__u64 event_boot_offset_ns __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_STACK_TRACE);
 	__uint(max_entries, 16384);

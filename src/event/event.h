@@ -62,6 +62,8 @@ struct event {
 	bool learns_at_receive;
 	/* Makes the fields that are .made, once the event has come out of the kernel; NULL: there are none. */
 	void (*complete)(const struct event_head *head, void *data);
+	/* So much of the data there is always; what is missing behind it has nothing in it. 0: all of it is there. */
+	uint32_t shortest;
 	uint32_t frames_at; /* where in the data struct event_frames is: its stack; 0: it is in the kernel's map */
 	/*
 	 * Names of fields that are known before the event is: what of the filter is about them alone goes into the

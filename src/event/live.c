@@ -291,12 +291,28 @@ static uint32_t ring_size(uint64_t wanted)
 	return (uint32_t)size;
 }
 
+static void set_clock(struct live *live)
+{
+	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+
+	live->boot_to_real_ns = clock_real_ns() - boot_ns;
+	/* Of two readings some time lies between, so it is only taken where the host must have slept. */
+	boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	if (boot_ns - *live->boot_offset_ns > NSEC_PER_MSEC)
+		__atomic_store_n(live->boot_offset_ns, boot_ns, __ATOMIC_RELAXED);
+}
+
 static int share_state(struct live *live, struct why *why)
 {
 	void *address;
 	int r = kernel_object_variable(live->object, "event_reader_awake", sizeof(uint32_t), &address);
 
 	live->reader_awake = address;
+	if (r == 0)
+		r = kernel_object_variable(live->object, "event_boot_offset_ns", sizeof(uint64_t), &address);
+	live->boot_offset_ns = address;
+	if (r == 0)
+		set_clock(live);
 	for (unsigned i = 0; r == 0 && i < live->count; i++) {
 		_cleanup_free_ char *name = xasprintf("%s_losses", live->requests[i].event->bpf);
 
@@ -410,7 +426,8 @@ static void complete(struct live *live, const struct event *event, struct record
 {
 	if (!event->complete)
 		return;
-	memcpy(live->data, record->parts[EVENT_PART_DATA], event->type->size);
+	if (record->parts[EVENT_PART_DATA] != live->data)
+		memcpy(live->data, record->parts[EVENT_PART_DATA], event->type->size);
 	event->complete(&live->head, live->data);
 	record->parts[EVENT_PART_DATA] = live->data;
 }
@@ -430,7 +447,7 @@ static int on_event(void *context, void *data, size_t size)
 	struct live *live = context;
 	struct record record;
 	int request =
-		event_decode(live->requests, live->count, &(struct event_bytes){data, size}, &live->head, &record);
+		event_decode(live->requests, live->count, &(struct event_bytes){data, size, live->data}, &live->head, &record);
 
 	if (request < 0)
 		return 0;
@@ -441,13 +458,6 @@ static int on_event(void *context, void *data, size_t size)
 	complete(live, live->requests[request].event, &record);
 	live->sink.event(live->sink.context, (unsigned)request, &record);
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
-}
-
-static void set_clock(struct live *live)
-{
-	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
-
-	live->boot_to_real_ns = clock_real_ns() - boot_ns;
 }
 
 /* How many events were there. */

@@ -42,6 +42,7 @@ struct live {
 	VEC(struct live_probed) probed;
 	/* Memory shared with the programs. */
 	uint32_t *reader_awake;
+	uint64_t *boot_offset_ns;
 	const struct event_losses **losses;
 	/* Reading. */
 	struct ring_buffer *ring;

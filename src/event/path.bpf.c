@@ -24,10 +24,12 @@ int BPF_PROG(path_queue, struct sk_buff *skb)
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(path_xmit, struct sk_buff *skb)
 {
+	struct path_mark now = {};
+
 	if (RX)
-		rx_xmit(skb);
+		rx_xmit(skb, &now);
 	if (TX)
-		tx_xmit(skb);
+		tx_xmit(skb, &now);
 	return 0;
 }
 
@@ -63,13 +65,27 @@ int BPF_PROG(path_gro, struct sk_buff *skb)
 	return 0;
 }
 
+/* Up to which number; 0: it cannot be read. Mostly the header was looked at when the packet came. */
+static __always_inline __u32 acknowledged(struct sk_buff *skb)
+{
+	struct rx_cpu *cpu = RX ? rx_this_cpu() : NULL;
+	__be32 ack;
+
+	if (cpu && cpu->way.skb == path_id(skb))
+		return cpu->way.ack;
+	return bpf_probe_read_kernel(&ack, sizeof(ack), skb->head + skb->transport_header + 8) < 0 ? 0 : bpf_ntohl(ack);
+}
+
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(path_tcp, struct sock *sk, struct sk_buff *skb)
 {
+	struct path_mark now = {};
+	__u32 ack;
+
 	if (RX)
-		rx_tcp(ctx, sk, skb);
-	if (TX)
-		tx_ack(ctx, sk, skb);
+		rx_tcp(ctx, sk, skb, &now);
+	if (TX && path_is_sock_chosen(sk) && (ack = acknowledged(skb)))
+		tx_ack(ctx, sk, ack, &now);
 	return 0;
 }
 

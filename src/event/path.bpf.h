@@ -15,12 +15,31 @@
 /* One flow in so many is followed; 0 and 1: all. The program may change it at any time. */
 __u32 path_sample __weak;
 
+/*
+ * The clock that costs least; what leaves the kernel is told in time since boot. The two differ while the host sleeps
+ * only, and nothing travels then.
+ */
+static __always_inline __u64 path_clock(void)
+{
+	return bpf_ktime_get_ns();
+}
+
+static __always_inline __u64 path_since_boot(__u64 ns)
+{
+	return ns + *(volatile __u64 *)&event_boot_offset_ns;
+}
+
 static __always_inline struct path_mark path_now(__u8 context)
 {
-	return (struct path_mark){.ns = bpf_ktime_get_boot_ns(),
-				  .note = PATH_NO_NOTE,
-				  .cpu = (__u16)bpf_get_smp_processor_id(),
-				  .context = context};
+	return (struct path_mark){
+		.ns = path_clock(), .note = PATH_NO_NOTE, .cpu = (__u16)bpf_get_smp_processor_id(), .context = context};
+}
+
+/* The same where somebody may have looked at the clock already. */
+static __always_inline void path_now_once(struct path_mark *now)
+{
+	if (!now->ns)
+		*now = path_now(PATH_SOFT);
 }
 
 /*
@@ -57,11 +76,17 @@ static __always_inline __u32 path_packet_hash(const struct packet *packet)
 	return path_hash(a[0] ^ b[0], a[1] ^ b[1], packet->source_port, packet->destination_port);
 }
 
+/* One in so many; to divide would take several times as long. */
+static __always_inline bool path_is_low(__u32 hash, __u32 sample)
+{
+	return (__u64)hash * sample >> 32 == 0;
+}
+
 static __always_inline bool path_is_chosen(const struct packet *packet)
 {
 	__u32 sample = *(volatile __u32 *)&path_sample;
 
-	return sample <= 1 || path_packet_hash(packet) % sample == 0;
+	return sample <= 1 || path_is_low(path_packet_hash(packet), sample);
 }
 
 /* Whether a socket's flow is followed: the first that is asked at most hooks, so nothing is called for it. */
@@ -84,7 +109,7 @@ static __always_inline bool path_is_sock_chosen(const struct sock *sk)
 	/* Without a peer, its packets are of many flows. */
 	if (!common->skc_dport)
 		return true;
-	return path_hash(first, second, port, bpf_ntohs(common->skc_dport)) % sample == 0;
+	return path_is_low(path_hash(first, second, port, bpf_ntohs(common->skc_dport)), sample);
 }
 
 #define PATH_OWNER_NEEDS (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
@@ -176,6 +201,13 @@ static __always_inline void path_set_dev(struct path_way *way, struct net_device
 	way->event.head.netns = dev->nd_net.net->ns.inum;
 	((__u64 *)way->event.data.dev)[0] = ((const __u64 *)dev->name)[0];
 	((__u64 *)way->event.data.dev)[1] = ((const __u64 *)dev->name)[1];
+}
+
+/* Without the steps that are not there: what is written costs, and what is read. */
+static __always_inline __u64 path_event_size(const struct path_event *event)
+{
+	return __builtin_offsetof(struct path_event, data.steps) +
+	       (event->data.step_count & (PATH_STEPS_MAX - 1)) * sizeof(struct path_step);
 }
 
 /* Only as many steps as there are, mostly. */

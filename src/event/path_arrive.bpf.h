@@ -28,7 +28,7 @@ int BPF_PROG(path_rx_irq)
 	struct rx_cpu *cpu = rx_this_cpu();
 
 	if (cpu)
-		cpu->irq_ns = bpf_ktime_get_boot_ns();
+		cpu->irq_ns = path_clock();
 	return 0;
 }
 
@@ -38,7 +38,7 @@ int BPF_PROG(path_rx_irq_done)
 	struct rx_cpu *cpu = rx_this_cpu();
 
 	if (cpu)
-		cpu->irq_done_ns = bpf_ktime_get_boot_ns();
+		cpu->irq_done_ns = path_clock();
 	return 0;
 }
 
@@ -51,7 +51,7 @@ int BPF_PROG(path_rx_softirq, unsigned int vector)
 		return 0;
 	cpu = rx_this_cpu();
 	if (cpu)
-		cpu->soft_ns = bpf_ktime_get_boot_ns();
+		cpu->soft_ns = path_clock();
 	return 0;
 }
 
@@ -69,14 +69,20 @@ static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind, __u64 
 }
 
 /* Virtual links with a poll of their own take the packet from the sender as it is. */
-static __always_inline void rx_xmit(struct sk_buff *skb)
+static __always_inline void rx_xmit(struct sk_buff *skb, struct path_mark *now)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
-	struct path_mark now = path_now(PATH_SOFT);
+	struct sock *sk = skb->sk;
 
+	/* Nobody will ask when it came. */
+	if (sk && is_whole(sk) && !path_is_sock_chosen(sk)) {
+		note_arrival(skb, RX_XMIT, 0);
+		return;
+	}
+	path_now_once(now);
 	if (way && way->state == PATH_WAY_SENDING)
-		path_step(way, PATH_QDISC, &now, rx_counts());
-	note_arrival(skb, RX_XMIT, now.ns);
+		path_step(way, PATH_QDISC, now, rx_counts());
+	note_arrival(skb, RX_XMIT, now->ns);
 }
 
 /* The filter, as far as the packet alone decides it. */
@@ -131,7 +137,7 @@ static __always_inline int into_gro(struct sk_buff *skb)
 		arrival->ns = 0;
 		arrival->skb = path_id(skb);
 	}
-	arrival->gro_ns = bpf_ktime_get_boot_ns();
+	arrival->gro_ns = path_clock();
 	arrival->gro_cpu = (__u16)bpf_get_smp_processor_id();
 	return 0;
 }
@@ -203,7 +209,8 @@ static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cp
 
 	__sync_fetch_and_add(&counts->begun, 1);
 	way->event.head.time_ns = way->last_ns = end;
-	if (!arrival || arrival->skb != way->skb || (arrival->kind == RX_XMIT && !arrival->gro_ns)) {
+	if (!arrival || arrival->skb != way->skb || (arrival->kind == RX_XMIT && !arrival->gro_ns) ||
+	    (arrival->kind != RX_POLLED && !arrival->ns)) {
 		way->event.data.hidden |= HIDDEN_BEFORE_STACK;
 		return;
 	}
@@ -314,12 +321,16 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 /* Loopback and virtual links hand a packet over like this, and so does a tunnel with what it has unpacked. */
 static __always_inline void rx_netif_rx(void *ctx, struct sk_buff *skb)
 {
+	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
 	struct rx_cpu *cpu = rx_this_cpu();
 
 	if (cpu && cpu->way.state == PATH_WAY_OPEN && cpu->way.skb == path_id(skb))
 		put_aside(ctx, cpu);
+	/* The driver that sent it hands it over at once: it is the same moment. */
+	else if (arrival && arrival->skb == path_id(skb) && arrival->kind == RX_XMIT)
+		arrival->kind = RX_NETIF_RX;
 	else
-		note_arrival(skb, RX_NETIF_RX, bpf_ktime_get_boot_ns());
+		note_arrival(skb, RX_NETIF_RX, path_clock());
 }
 
 SEC("tp_btf/netif_receive_skb")
@@ -341,6 +352,7 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 			return 0;
 		put_aside(ctx, cpu);
 	}
+	cpu->way.skb = 0;
 	if (comes_again(cpu, skb) || !reads_as_packet(&packet, &tcp, skb))
 		return 0;
 	passes = begin_way(&cpu->way, skb, &packet, &tcp);
@@ -398,7 +410,10 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 		way->event.data.hidden |= 1u << PATH_TRANSPORT;
 	way->event.data.end = PATH_SPILLED;
 	way->event.data.total_ns = way->last_ns;
+	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	__sync_fetch_and_add(&queue->spilled, 1);
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, 1);
 	event_send(&way->event, sizeof(way->event), &path_rx_losses);
 }
 
@@ -430,6 +445,8 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 	way->state = PATH_WAY_FILLING;
 	path_way_copy(slot, way);
 	way->state = PATH_WAY_NONE;
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, 1);
 	queue->tail = at + 1;
 	slot->state = PATH_WAY_WAITING;
 	cpu->queued_sk = (__u64)sk;
@@ -531,7 +548,7 @@ static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock 
 }
 
 /* TCP begins with a packet of a connection. */
-static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *skb)
+static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct rx_merged merged = {.ctx = ctx, .cpu = cpu, .sk = sk};
@@ -541,16 +558,17 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 		return;
 	way = &cpu->way;
 	if (way->state == PATH_WAY_OPEN && (way->skb == path_id(skb) || is_for(way, sk))) {
-		merged.now = path_now(PATH_SOFT);
-		path_step(way, PATH_IP, &merged.now, rx_counts());
+		path_now_once(now);
+		path_step(way, PATH_IP, now, rx_counts());
 	} else {
-		way = tcp_held(sk, skb, &merged.now);
+		way = tcp_held(sk, skb, now);
 		if (!way)
 			return;
 		/* More than came with it: others were merged into it. */
 		merged.next = way->next;
 		merged.first = way->event.data.end_seq;
 		merged.end = way->event.data.seq + skb->len;
+		merged.now = *now;
 	}
 	tcp_take(ctx, cpu, sk, way);
 	if (merged.next)

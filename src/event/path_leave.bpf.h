@@ -48,6 +48,8 @@ struct tx_sock {
 	__u32 piece;    /* of those that fly: the one that a queue cut up last */
 	__u32 sent_end; /* the end of what has left already, if anything has */
 	__u32 sent;
+	__u32 learnt;            /* thread that is known as the owner */
+	struct sock_owner owner; /* who wrote last */
 	struct tx_write writes[TX_WRITES_MAX];
 	struct tx_flying flying[TX_FLYING_MAX];
 };
@@ -156,10 +158,11 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 	struct path_event *e;
 
 	path_way_finish(way, end, tx_counts());
+	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_tx_config.mode == EVENT_STREAM) {
 		if (path_is_decided(&path_tx_config, &path_tx_early, way) ||
 		    event_passes(&path_tx_config, (const char *)&way->event))
-			event_send(&way->event, sizeof(way->event), &path_tx_losses);
+			event_send(&way->event, path_event_size(&way->event), &path_tx_losses);
 	} else {
 		e = path_tx_begin();
 		if (e) {
@@ -188,9 +191,14 @@ int BPF_PROG(path_tx_write, struct sock *sk)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!own || !tp)
 		return 0;
-	now = bpf_ktime_get_boot_ns();
+	now = path_clock();
 	if (!own->call_ns)
 		own->call_ns = now;
+	if ((__u32)own->owner.pid_tgid != (__u32)bpf_get_current_task_btf()->pid)
+		event_fill_owner(&own->owner);
+	/* All that was written has left and was acknowledged: the first places again, which are in the cache. */
+	if (own->head == own->tail && own->sent && tp->write_seq == own->sent_end)
+		own->head = own->tail = own->write_count = 0;
 	count = own->write_count;
 	write = &own->writes[(count - 1) & (TX_WRITES_MAX - 1)];
 	if (!count || write->seq != tp->write_seq || write->call_ns != own->call_ns) {
@@ -217,15 +225,17 @@ int BPF_PROG(path_tx_written, struct sock *sk)
 {
 	struct tx_sock *own;
 	struct tcp_sock *tp;
+	__u32 tid;
 
 	if (!path_is_sock_chosen(sk))
 		return 0;
-	path_learn_owner(&path_tx_config, sk);
-	if (!is_tcp(sk))
-		return 0;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	own = is_tcp(sk) ? bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0) : NULL;
+	tid = (__u32)bpf_get_current_task_btf()->pid;
+	if (!own || own->learnt != tid)
+		path_learn_owner(&path_tx_config, sk);
 	if (!own)
 		return 0;
+	own->learnt = tid;
 	own->call_ns = 0;
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (tp && tp->write_seq != tp->snd_nxt && own->hold_seq != tp->snd_nxt) {
@@ -285,8 +295,10 @@ static __always_inline void step_tcp(struct path_way *way, struct sock *sk, stru
 /* What stays behind when this segment leaves, and why. */
 static __always_inline void note_hold(struct sock *sk, struct tx_sock *own, const struct segment *segment)
 {
-	__u32 end = segment->seq + segment->bytes, unsent = READ(sk, write_seq) - end;
+	__u32 end = segment->seq + segment->bytes, unsent;
 
+	/* What leaves is still the first of those that are to be sent; most are the only one. */
+	unsent = sk->sk_write_queue.qlen > 1 ? READ(sk, write_seq) - end : 0;
 	if (!unsent) {
 		own->hold_reason = 0;
 		return;
@@ -315,6 +327,17 @@ static __always_inline void fly(void *ctx, struct tx_sock *own, const struct pat
 	own->tail++;
 }
 
+static __always_inline void set_writer(struct event_head *head, const struct sock_owner *owner)
+{
+	if (!owner->pid_tgid)
+		return;
+	head->pid = owner->pid_tgid >> 32;
+	head->tid = (__u32)owner->pid_tgid;
+	head->uid = owner->uid;
+	head->cgroup_id = owner->cgroup_id;
+	__builtin_memcpy(head->comm, owner->comm, sizeof(head->comm));
+}
+
 static __always_inline void begin_data(void *ctx, struct path_way *way, struct sock *sk, struct path_mark *now)
 {
 	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -337,6 +360,7 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 		step_tcp(way, sk, own, now);
 		note_hold(sk, own, &segment);
 	}
+	set_writer(&way->event.head, &own->owner);
 	fly(ctx, own, way);
 }
 
@@ -371,13 +395,14 @@ static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 	way->event.head.time_ns = way->last_ns = now.ns;
 	way->event.head.cpu = now.cpu;
 	way->event.data.hidden |= 1u << PATH_FILTER;
-	event_set_owner(&path_tx_config, &way->event.head, sk);
 	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 	__sync_fetch_and_add(&tx_counts()->begun, 1);
 	way->event.data.seq = tcp.seq;
 	way->event.data.end_seq = tcp.seq + tcp.bytes;
 	if (tcp.bytes)
 		begin_data(ctx, way, sk, &now);
+	if (!way->event.head.pid)
+		event_set_owner(&path_tx_config, &way->event.head, sk);
 	place->number = way->skb;
 	place->skb = path_id(skb);
 }
@@ -442,11 +467,10 @@ static __always_inline struct path_way *find_piece(struct sk_buff *skb)
 	return way && way->state == PATH_WAY_OPEN ? way : NULL;
 }
 
-static __always_inline void tx_xmit(struct sk_buff *skb)
+static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct tx_packet *place;
-	struct path_mark now;
 
 	if (!way) {
 		way = find_piece(skb);
@@ -459,11 +483,11 @@ static __always_inline void tx_xmit(struct sk_buff *skb)
 	/* A driver that was busy is asked again. */
 	if (way->state != PATH_WAY_OPEN)
 		return;
-	now = path_now(PATH_SOFT);
+	path_now_once(now);
 	if (way->ready_ns)
-		now.note = (__u32)way->ready_ns - 1;
+		now->note = (__u32)way->ready_ns - 1;
 	way->ready_ns = 0;
-	path_step(way, PATH_QDISC, &now, tx_counts());
+	path_step(way, PATH_QDISC, now, tx_counts());
 	way->state = PATH_WAY_SENDING;
 }
 
@@ -565,22 +589,19 @@ static long ack_one(__u32 index, struct tx_acked *acked)
 }
 
 /* An acknowledgement comes in, before TCP has looked at it. */
-static __always_inline void tx_ack(void *ctx, struct sock *sk, struct sk_buff *skb)
+static __always_inline void tx_ack(void *ctx, struct sock *sk, __u32 ack, struct path_mark *now)
 {
-	struct tx_acked acked = {.ctx = ctx};
+	struct tx_acked acked = {.ctx = ctx, .ack = ack};
 	struct tx_sock *own;
-	__be32 ack;
 	__u32 count;
 
-	if (!path_is_sock_chosen(sk))
-		return;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
-	if (!own || own->head == own->tail ||
-	    bpf_probe_read_kernel(&ack, sizeof(ack), skb->head + skb->transport_header + 8) < 0)
+	if (!own || own->head == own->tail)
 		return;
 	acked.own = own;
-	acked.ack = bpf_ntohl(ack);
-	acked.now = path_now(PATH_SOFT);
+	path_now_once(now);
+	acked.now = *now;
+	acked.now.note = PATH_NO_NOTE;
 	count = own->tail - own->head;
 	if (ack_one(0, &acked) == 0 && count > 1)
 		bpf_loop(count < TX_FLYING_MAX ? count : TX_FLYING_MAX, ack_one, &acked, 0);

@@ -36,13 +36,27 @@ static __always_inline struct rx_task *task_claim(__u32 tid)
 	return task;
 }
 
+/* The system call that a task is in, and 0 where that is not known: one more than its number. */
+static __always_inline __u32 syscall_of(struct task_struct *task)
+{
+	struct pt_regs___kernel *regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
+
+#if defined(__TARGET_ARCH_x86)
+	return (__u32)regs->orig_ax + 1;
+#elif defined(__TARGET_ARCH_arm64)
+	return (__u32)regs->syscallno + 1;
+#else
+	return 0;
+#endif
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(path_rx_waking, struct task_struct *woken)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	__u32 tid = (__u32)woken->pid;
 	struct rx_task *task;
-	__u64 cause, now;
+	__u64 cause;
 
 	if (!cpu)
 		return 0;
@@ -50,16 +64,12 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task = rx_task_at(tid);
 	if (!task || (!cause && (task->tid != tid || !task->reader)))
 		return 0;
-	now = bpf_ktime_get_boot_ns();
-	if (cause && now - cpu->wake_ns > RX_WAKE_NS)
-		cause = 0;
-	if (!cause && (task->tid != tid || !task->reader))
-		return 0;
 	task = task_claim(tid);
 	if (!task || task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)
 		return 0;
 	task->cause = cause;
-	task->waking_ns = now;
+	task->waking_ns = cause ? cpu->wake_ns : rx_nothing_waits() ? 0 : path_clock();
+	task->waits_in = syscall_of(woken);
 	task->state = RX_TASK_WAKING;
 	return 0;
 }
@@ -72,7 +82,7 @@ int BPF_PROG(path_rx_wakeup, struct task_struct *woken)
 
 	if (!task || task->tid != tid || task->state != RX_TASK_WAKING)
 		return 0;
-	task->wakeup_ns = bpf_ktime_get_boot_ns();
+	task->wakeup_ns = rx_nothing_waits() ? 0 : path_clock();
 	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
 	task->ahead = tasks_beside(woken);
 	task->state = RX_TASK_WOKEN;
@@ -84,9 +94,13 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 {
 	__u32 out = (__u32)prev->pid, in = (__u32)next->pid;
 	struct rx_task *task = rx_task_at(in);
+	struct rx_cpu *cpu = rx_this_cpu();
 
+	/* Whoever is woken from now on is woken by somebody else. */
+	if (cpu && cpu->wake_sk)
+		cpu->wake_sk = 0;
 	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
-		task->switch_ns = bpf_ktime_get_boot_ns();
+		task->switch_ns = rx_nothing_waits() ? 0 : path_clock();
 		task->switch_cpu = (__u16)bpf_get_smp_processor_id();
 		task->returned = 0;
 		if (task->state == RX_TASK_WAKING) {
@@ -98,7 +112,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	task = rx_task_at(out);
 	/* Put off the processor though it could go on: it waits for one again. */
 	if (task && task->tid == out && task->reader && prev->__state == 0) {
-		task->waking_ns = task->wakeup_ns = bpf_ktime_get_boot_ns();
+		task->waking_ns = task->wakeup_ns = path_clock();
 		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
 		task->cause = 0;
 		task->ahead = tasks_beside(prev);
@@ -113,8 +127,8 @@ int BPF_PROG(path_rx_copy)
 	__u32 tid = (__u32)bpf_get_current_task_btf()->pid;
 	struct rx_task *task = rx_task_at(tid);
 
-	if (task && task->tid == tid && !task->copy_ns)
-		task->copy_ns = bpf_ktime_get_boot_ns();
+	if (task && task->tid == tid && !task->copy_ns && !rx_nothing_waits())
+		task->copy_ns = path_clock();
 	return 0;
 }
 
@@ -166,6 +180,8 @@ static long read_one(__u32 index, struct rx_read *read)
 	}
 	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_WAITING, PATH_WAY_READING) != PATH_WAY_WAITING)
 		return 0;
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, -1);
 	read->done = !read->info.is_tcp;
 	path_step_read(way, &read->info, rx_counts());
 	path_set_current(&path_rx_config, &way->event.head);
@@ -209,6 +225,11 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	read->info.task = *read->task;
 	read->info.for_sock = read->task->cause == (__u64)sk;
 	read->info.sees_calls = *(volatile __u32 *)&path_rx_sees_calls;
+	if (!read->info.sees_calls && read->task->waits_in) {
+		/* It waited in this system call, or in another one. */
+		read->info.sees_calls = 1;
+		read->info.task.returned = read->task->waits_in != syscall_of(bpf_get_current_task_btf());
+	}
 	if (count > RX_QUEUE_MAX)
 		count = RX_QUEUE_MAX;
 	read->at = queue->tail - count;
@@ -228,15 +249,19 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 	struct rx_queue *queue;
 	struct rx_read read = {.ctx = ctx};
 	struct tcp_sock *tp;
+	__u32 tid;
 
 	if (!path_is_sock_chosen(sk) && !rx_is_marked(sk))
 		return 0;
-	path_learn_owner(&path_rx_config, sk);
+	tid = (__u32)bpf_get_current_task_btf()->pid;
 	queue = rx_queue_find(sk);
+	if (!queue || queue->reader != tid)
+		path_learn_owner(&path_rx_config, sk);
 	if (!queue)
 		return 0;
+	queue->reader = tid;
 	read.queue = queue;
-	read.task = task_claim((__u32)bpf_get_current_task_btf()->pid);
+	read.task = task_claim(tid);
 	if (!read.task)
 		return 0;
 	read.task->reader = 1;

@@ -14,8 +14,6 @@
 #define RX_STASH_BITS    10
 #define RX_STASH_MAX     4
 
-/* A wake-up belongs to the data that was announced on the same processor this long before, at most. */
-#define RX_WAKE_NS 100000
 /* A softirq belongs to the interrupt that ended this long before, at most. */
 #define RX_IRQ_NS 10000000
 
@@ -51,7 +49,7 @@ struct rx_queue {
 	__u32 head; /* nothing waits before it */
 	__u32 tail;
 	__u32 spilled; /* journeys that the program keeps, since there was no room */
-	__u32 unused;
+	__u32 reader;  /* thread that read last: it is known as the owner */
 	struct path_way ways[RX_QUEUE_MAX];
 };
 
@@ -132,8 +130,21 @@ const volatile struct event_config path_rx_early = {};
 struct path_counts path_rx_counts[PATH_CPUS_MAX] = {};
 /* Set where the program keeps journeys that find no room in their socket's queue. */
 __u32 path_rx_spills = 0;
+/* Where few flows are followed: journeys that wait in sockets. Kept only then; what a socket takes with it stays. */
+__s32 path_rx_waiting = 0;
 /* Set by the program that sees system calls end: without it nobody need wait for them. */
 __u32 path_rx_sees_calls = 0;
+
+static __always_inline bool rx_is_sampled(void)
+{
+	return *(volatile __u32 *)&path_sample > 1;
+}
+
+/* No data waits: when readers are woken and run does not matter, and the clock need not be read. */
+static __always_inline bool rx_nothing_waits(void)
+{
+	return rx_is_sampled() && !*(volatile __s32 *)&path_rx_waiting;
+}
 
 static __always_inline struct rx_cpu *rx_this_cpu(void)
 {
@@ -224,11 +235,12 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 	struct path_event *e;
 
 	path_way_finish(way, end, rx_counts());
+	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	way->state = PATH_WAY_NONE;
 	if (path_rx_config.mode == EVENT_STREAM) {
 		if (path_is_decided(&path_rx_config, &path_rx_early, way) ||
 		    event_passes(&path_rx_config, (const char *)&way->event))
-			event_send(&way->event, sizeof(way->event), &path_rx_losses);
+			event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
 		return;
 	}
 	e = path_rx_begin();

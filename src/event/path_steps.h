@@ -59,6 +59,7 @@ struct rx_task {
 	__u64 switch_ns;
 	__u64 copy_ns;
 	__u32 ahead;
+	__u32 waits_in; /* system call in which it was woken last, and one; 0: unknown */
 	__u16 wakeup_cpu;
 	__u16 switch_cpu;
 };
@@ -70,7 +71,7 @@ struct path_read {
 	__u32 copied;         /* of TCP: everything before this number has been read */
 	__u8 is_tcp;
 	__u8 for_sock; /* the socket's own data woke the reader */
-	__u8 sees_calls;
+	__u8 sees_calls; /* it is known whether a system call has ended meanwhile */
 	__u8 unused;
 };
 

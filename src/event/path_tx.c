@@ -22,7 +22,6 @@ static const struct event_role tx_roles[] = {
 	 .without = "a socket that was handed over keeps its first owner until the new one receives",
 	 .hooks = {{.programs = {"path_tx_written"}}, {.programs = {"sock_owner_send_inet", "sock_owner_send_inet6"}}}},
 	{.name = "queues of interfaces",
-	 .costly = true,
 	 .without = "how many packets were in the queue is not known (Linux 5.15 and later)",
 	 .hooks = {{.programs = {"path_tx_enqueue"}}}},
 	{.name = "acknowledgements",
@@ -32,4 +31,4 @@ static const struct event_role tx_roles[] = {
 };
 EVENT_TYPE(path_tx, "path.tx", struct path_journey, path_fields, tx_roles,
 	   "a packet of this host has come to the end of its way out of it", .early = path_early,
-	   .learns_at_send = true);
+	   .shortest = offsetof(struct path_journey, steps), .learns_at_send = true);

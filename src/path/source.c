@@ -53,7 +53,7 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 	if (!direction->event)
 		return why_set(why, -ENOTSUP, "there is no event %s", name);
 	source->count++;
-	request->cheap = source->options.sample > 1 || source->options.max_cpu > 0;
+	request->cheap = !source->options.returns;
 	request->config.needs = ~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK);
 	request->config.by_tree = source->options.by_tree;
 	request->config.by_cgroup = source->options.cgroup != NULL;
@@ -302,9 +302,7 @@ const char *path_hidden_reason(const struct path_source *source, enum path_stage
 			const struct event_role *role = &source->directions[i].event->roles[j];
 
 			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
-				return "to see it costs every system call of the host a little: left out where few "
-				       "flows "
-				       "are followed";
+				return "to see it costs every system call of the host a little: --return";
 		}
 	if (stage == PATH_FILTER)
 		return "nothing lies between IP and its filters that could be looked at: seen only where a filter puts "

@@ -21,6 +21,7 @@ struct path_options {
 	bool rx, tx;        /* directions; none: both */
 	bool by_tree;       /* only processes that path_follow names, and those that they start */
 	const char *cgroup; /* only this control group and those in it: its directory; NULL: all */
+	bool returns;       /* the stage between copied data and the end of the system call */
 	uint32_t sample;    /* one flow in so many, all packets of it; 0 or 1: every flow */
 	double max_cpu;     /* share of one processor that this may cost before fewer flows are followed; 0: no limit */
 	uint64_t buffer_bytes; /* 0: the default */

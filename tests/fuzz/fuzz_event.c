@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	/* As in the ring buffer: aligned, and nothing readable behind the end. */
 	_cleanup_free_ char *copy = xmalloc(size + !size);
-	struct event_bytes bytes = {copy, size};
+	static uint64_t room[1024];
+	struct event_bytes bytes = {copy, size, room};
 	struct event_head head = {};
 	struct record record;
 	int request;
@@ -64,7 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_require(request == -EBADMSG || (request >= 0 && (unsigned)request < request_count));
 	if (request < 0)
 		return 0;
-	fuzz_require(bytes.size == event_size(requests[request].event));
+	fuzz_require(bytes.size == event_size(requests[request].event) ||
+		     bytes.size >= sizeof(head) + requests[request].event->shortest);
+	fuzz_require(requests[request].event->type->size <= sizeof(room));
 	show(requests[request].event, &record);
 	return 0;
 }

@@ -98,7 +98,7 @@ in_ns "$server" ethtool -K "$direct" gro off >/dev/null
 # --- stages of the usual ways --------------------------------------------------------------------------------------------
 
 port=$((port + 1))
-follow -N "$server" -P $port
+follow --return -N "$server" -P $port
 serve "$server" echo tcp 10.97.0.2 $port
 ask ask tcp 10.97.0.2 $port 100
 followed 'TCP'
