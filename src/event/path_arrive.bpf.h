@@ -97,7 +97,6 @@ static __always_inline bool begin_way(struct path_way *way, struct sk_buff *skb,
 	path_begin(way, &path_rx_config, packet, PACKET_RX);
 	way->skb = path_id(skb);
 	way->address = (__u64)skb;
-	way->next = 0;
 	way->hash = path_packet_hash(packet);
 	way->ack = tcp->ack;
 	path_set_dev(way, skb->dev);
@@ -285,18 +284,18 @@ static __always_inline bool is_somewhere(const struct path_way *way)
 }
 
 /* Packets of a flow that wait for their socket are merged there without a word: each knows the next. */
-static __always_inline void link_to_last(const struct path_way *way)
+static __always_inline void link_to_last(__u32 hash, __u64 number)
 {
-	__u32 place = way->hash >> (32 - RX_FLOWS_BITS);
+	__u32 place = hash >> (32 - RX_FLOWS_BITS);
 	__u64 *last = bpf_map_lookup_elem(&path_rx_flows, &place);
 	struct path_way *before;
 
 	if (!last)
 		return;
-	before = rx_held_find(*last);
-	if (before && before->hash == way->hash)
-		before->next = way->skb;
-	*last = way->skb;
+	before = rx_pool_find(*last);
+	if (before && before->hash == hash)
+		before->next = number;
+	*last = number;
 }
 
 /* The stack has left the packet without saying what became of it. */
@@ -311,9 +310,10 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !is_somewhere(way)) {
 		rx_tell(ctx, way, PATH_DELIVERED);
 	} else {
-		if (e->head.proto == IPPROTO_TCP)
-			link_to_last(way);
-		rx_hold(way);
+		__u64 number = rx_hold(way);
+
+		if (number && e->head.proto == IPPROTO_TCP)
+			link_to_last(way->hash, number);
 	}
 	way->state = PATH_WAY_NONE;
 }
@@ -414,7 +414,7 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 	__sync_fetch_and_add(&queue->spilled, 1);
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
-	event_send(&way->event, sizeof(way->event), &path_rx_losses);
+	event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
 }
 
 /* The data waits for a reader from now on. */
@@ -499,7 +499,7 @@ struct rx_merged {
 /* A packet whose data went into the one before while the socket was in use. */
 static long take_merged(__u32 index, struct rx_merged *merged)
 {
-	struct path_way *way = rx_held_find(merged->next);
+	struct path_way *way = rx_pool_find(merged->next);
 
 	if (!way || way->state != PATH_WAY_OPEN || (__s32)(way->event.data.seq - merged->first) < 0 ||
 	    (__s32)(way->event.data.end_seq - merged->end) > 0)
@@ -670,7 +670,7 @@ static __always_inline void rx_forward(struct sk_buff *skb)
 	way->event.data.hidden |= 1u << PATH_FILTER;
 	way->state = PATH_WAY_SENDING;
 	if (way == &cpu->way) {
-		rx_hold(way);
+		(void)rx_hold(way);
 		way->state = PATH_WAY_NONE;
 	}
 }

@@ -8,11 +8,14 @@
 #define RX_QUEUE_MAX     8
 #define RX_ARRIVALS_BITS 13
 #define RX_HELD_BITS     12
-#define RX_TASKS_BITS    14
-#define RX_SOCKS_BITS    14
-#define RX_FLOWS_BITS    10
-#define RX_STASH_BITS    10
-#define RX_STASH_MAX     4
+#define RX_POOL_MAX      8192
+/* So many places are looked at for one that is free. */
+#define RX_POOL_TRIES 8
+#define RX_TASKS_BITS 14
+#define RX_SOCKS_BITS 14
+#define RX_FLOWS_BITS 10
+#define RX_STASH_BITS 10
+#define RX_STASH_MAX  4
 
 /* A softirq belongs to the interrupt that ended this long before, at most. */
 #define RX_IRQ_NS 10000000
@@ -77,22 +80,31 @@ struct {
  * Whether a packet was put aside is asked of every packet and seldom true: the answer lies in a table of its own, small
  * enough to stay in the processor's cache.
  */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << RX_HELD_BITS);
-	__type(key, __u32);
-	__type(value, __u64);
-} path_rx_held_ids SEC(".maps");
+struct rx_held {
+	__u64 skb;
+	__u64 number;
+};
 
-/* Packets that something has put aside: a filter, a tunnel, a socket in use, a queue to another interface. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << RX_HELD_BITS);
 	__type(key, __u32);
-	__type(value, struct path_way);
+	__type(value, struct rx_held);
 } path_rx_held SEC(".maps");
 
-/* The packet of a flow that was put aside last, by the flow's hash. */
+/*
+ * Packets that something has put aside: a filter, a tunnel, a socket in use, a queue to another interface. They lie in a
+ * pool that is used round and round, not at a place of their address: packets that are merged with others go without a
+ * word, and their address is used again while their journey goes on.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RX_POOL_MAX);
+	__type(key, __u32);
+	__type(value, struct path_way);
+} path_rx_pool SEC(".maps");
+
+/* The packet of a flow that was put aside last, its number by the flow's hash. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << RX_FLOWS_BITS);
@@ -132,6 +144,8 @@ struct path_counts path_rx_counts[PATH_CPUS_MAX] = {};
 __u32 path_rx_spills = 0;
 /* Where few flows are followed: journeys that wait in sockets. Kept only then; what a socket takes with it stays. */
 __s32 path_rx_waiting = 0;
+/* Numbers begin behind the first round, so that none is 0. */
+__u64 path_rx_next = RX_POOL_MAX;
 /* Set by the program that sees system calls end: without it nobody need wait for them. */
 __u32 path_rx_sees_calls = 0;
 
@@ -165,31 +179,61 @@ static __always_inline struct rx_arrival *rx_arrival_at(__u64 skb)
 	return bpf_map_lookup_elem(&path_rx_arrivals, &place);
 }
 
+static __always_inline struct path_way *rx_pool_find(__u64 number)
+{
+	__u32 place = (__u32)number & (RX_POOL_MAX - 1);
+	struct path_way *way = bpf_map_lookup_elem(&path_rx_pool, &place);
+
+	return way && way->number == number && way->state != PATH_WAY_NONE ? way : NULL;
+}
+
 /* The packet's way, if it was put aside. */
 static __always_inline struct path_way *rx_held_find(__u64 skb)
 {
 	__u32 place = path_place(skb, RX_HELD_BITS);
-	__u64 *id = bpf_map_lookup_elem(&path_rx_held_ids, &place);
-	struct path_way *way;
+	struct rx_held *held = bpf_map_lookup_elem(&path_rx_held, &place);
 
-	if (!id || *id != skb)
-		return NULL;
-	way = bpf_map_lookup_elem(&path_rx_held, &place);
-	return way && way->skb == skb && way->state != PATH_WAY_NONE ? way : NULL;
+	return held && held->skb == skb ? rx_pool_find(held->number) : NULL;
 }
 
-static __always_inline void rx_hold(const struct path_way *way)
+/* A place in the pool: a free one, or that of one that has waited for long and is lost sight of with it. */
+static __always_inline struct path_way *rx_pool_take(__u64 *ret_number)
+{
+	struct path_way *way = NULL;
+	__u64 number = 0;
+
+	for (int i = 0; i < RX_POOL_TRIES; i++) {
+		__u32 place;
+
+		number = __sync_fetch_and_add(&path_rx_next, 1);
+		place = (__u32)number & (RX_POOL_MAX - 1);
+		way = bpf_map_lookup_elem(&path_rx_pool, &place);
+		if (!way || way->state == PATH_WAY_NONE)
+			break;
+	}
+	*ret_number = number;
+	return way;
+}
+
+/* The number under which it was put aside; 0: it was not. */
+static __always_inline __u64 rx_hold(const struct path_way *way)
 {
 	__u32 place = path_place(way->skb, RX_HELD_BITS);
-	__u64 *id = bpf_map_lookup_elem(&path_rx_held_ids, &place);
-	struct path_way *held = bpf_map_lookup_elem(&path_rx_held, &place);
+	struct rx_held *held = bpf_map_lookup_elem(&path_rx_held, &place);
+	struct path_way *kept;
+	__u64 number;
 
-	if (!held || !id)
-		return;
-	if (held->state != PATH_WAY_NONE)
+	kept = held ? rx_pool_take(&number) : NULL;
+	if (!kept)
+		return 0;
+	if (kept->state != PATH_WAY_NONE)
 		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
-	path_way_copy(held, way);
-	*id = way->skb;
+	path_way_copy(kept, way);
+	kept->number = number;
+	kept->next = 0;
+	held->number = number;
+	held->skb = way->skb;
+	return number;
 }
 
 static __always_inline __u8 *rx_sock_mark(const struct sock *sk)

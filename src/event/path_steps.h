@@ -32,7 +32,8 @@ struct path_way {
 	__u8 decided;   /* the filter need not be asked again */
 	__u32 ack;      /* of TCP, as it stood in the header */
 	__u32 hash;     /* of the flow */
-	__u64 next;     /* of one that was put aside: the next of its flow */
+	__u64 number;   /* of one that was put aside, in the pool; no other has it */
+	__u64 next;     /* number of the next of its flow that was put aside; 0: none yet */
 	__u64 address;  /* of the packet, for those who must look whether it is still there */
 	struct path_event event;
 };
