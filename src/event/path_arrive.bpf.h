@@ -405,7 +405,6 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 		rx_tell(ctx, way, PATH_UNFINISHED);
 		return;
 	}
-	way->state = PATH_WAY_NONE;
 	if (way->event.head.proto == IPPROTO_TCP)
 		way->event.data.hidden |= 1u << PATH_TRANSPORT;
 	way->event.data.end = PATH_SPILLED;
@@ -415,6 +414,7 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
+	way->state = PATH_WAY_NONE;
 }
 
 /* The data waits for a reader from now on. */

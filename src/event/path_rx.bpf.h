@@ -273,23 +273,23 @@ static __always_inline struct rx_task *rx_task_at(__u32 tid)
 	return bpf_map_lookup_elem(&path_rx_tasks, &place);
 }
 
-/* The journey is over. */
+/* The journey is over. Its place is free only when it was told: somebody on another processor may be waiting for one. */
 static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
 
 	path_way_finish(way, end, rx_counts());
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
-	way->state = PATH_WAY_NONE;
 	if (path_rx_config.mode == EVENT_STREAM) {
 		if (path_is_decided(&path_rx_config, &path_rx_early, way) ||
 		    event_passes(&path_rx_config, (const char *)&way->event))
 			event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
-		return;
+	} else {
+		e = path_rx_begin();
+		if (e) {
+			__builtin_memcpy(e, &way->event, sizeof(*e));
+			(void)path_rx_end(ctx, e);
+		}
 	}
-	e = path_rx_begin();
-	if (!e)
-		return;
-	__builtin_memcpy(e, &way->event, sizeof(*e));
-	(void)path_rx_end(ctx, e);
+	way->state = PATH_WAY_NONE;
 }
