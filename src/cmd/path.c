@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
 	OPTION(C, html, TEXT, "html", 0, "FILE", "the same as a page that needs nothing but itself"),
 	OPTION(C, trace, TEXT, "trace", 0, "FILE", "trace-event JSON for ui.perfetto.dev: a track for each processor"),
 	OPTION(C, returns, FLAG, "return", 0, NULL,
-	       "also the way back to the application: it costs every system call of the host"),
+	       "also the end of the system call, and data that is spliced: every system call of the host pays for it"),
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
 	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE",
 	       "follow fewer flows when this costs more than such a share of a processor: 5%"),

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <asm/unistd.h>
+
 #include "event/path_rx.bpf.h"
 
 #define MSG_PEEK     2
@@ -287,6 +289,15 @@ SEC("tp_btf/sock_recv_length")
 int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
 {
 	return was_read(ctx, sk, result, flags);
+}
+
+/* What is spliced is not told as read; but TCP looks at its buffer after every reading, of whichever kind. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(path_rx_spliced, struct sock *sk)
+{
+	__u32 call = syscall_of(bpf_get_current_task_btf());
+
+	return call == __NR_splice + 1 || call == __NR_sendfile + 1 ? was_read(ctx, sk, 0, 0) : 0;
 }
 
 /* Before Linux 6.3. */

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# nest path: whichever way data is read, its journey ends with the reader; and at full speed no packet is forgotten.
+. "$(dirname "$0")/lib.sh"
+require_root
+require_cmd python3 ethtool tc
+
+load=$live_dir/path-load.py
+readers=$live_dir/path-readers.py
+check=$live_dir/path-check.py
+port=7500
+ns_make client
+ns_make server
+ns_link "$client" 10.99.0.1/24 "$server" 10.99.0.2/24
+for namespace in "$client" "$server"; do
+	in_ns "$namespace" sysctl -qw "net.ipv6.conf.$link_dev.disable_ipv6=1"
+done
+in_ns "$client" ping -c 1 -W 5 10.99.0.2 >/dev/null || diag 'no way to the server'
+
+follow() {
+	nest_bg path "$@"
+	wait_ready "$nest_err" || exit 1
+}
+
+followed() {
+	end_bg "$nest_pid"
+	journeys=$nest_out
+	account=$(tail -1 "$nest_err")
+}
+
+serve() {
+	: >"$room/server"
+	bg nsenter --net="/run/netns/$server" -- "$readers" "$@" >"$room/server"
+	server_pid=$bg_pid
+	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
+}
+
+# of WHAT: that number of the closing line; 0 when it is not there.
+of() {
+	sed -n "s/.*[ ;:]\([0-9]*\) $1.*/\1/p" <<<"$account" | grep . || echo 0
+}
+
+# counted: packets of the server's interface, both ways.
+counted() {
+	in_ns "$server" cat /proc/net/dev | awk -v dev="$link_dev:" '$1 == dev {print $3 + $11}'
+}
+
+# --- ways to read --------------------------------------------------------------------------------------------------------
+
+# reads HOW tcp|udp NAME [OPTION ...]
+reads() {
+	port=$((port + 1))
+	follow --rx "${@:4}" --json -N "$server" --where "lport == $port and bytes > 90"
+	serve "$1" 10.99.0.2 $port
+	in_ns "$client" timeout 50 "$load" ask "$2" 10.99.0.2 $port 60 64 || diag "$3: no answers"
+	end_bg "$server_pid" KILL
+	followed
+	compare "$("$check" "$journeys" count "end == 'delivered'")" -eq 60 "$3: every message came to its reader"
+	is "$("$check" "$journeys" sums)" good "$3: stages add up"
+}
+reads recvmmsg udp 'several datagrams with one call'
+compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'several datagrams with one call: whose they are'
+reads several udp 'several readers'
+compare "$("$check" "$journeys" count "pid == $server_pid and tid")" -eq 60 'several readers: each journey has its thread'
+reads uring tcp 'io_uring'
+compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'io_uring: whose they are'
+reads splice tcp 'spliced into a pipe' --return
+compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'spliced into a pipe: whose they are'
+
+# --- full speed ----------------------------------------------------------------------------------------------------------
+
+# Packets of the size of the link, as many as both ends can make.
+port=$((port + 1))
+in_ns "$client" ethtool -K "$link_dev" tso off gso off >/dev/null
+before=$(counted)
+follow --hist -N "$server" -i "$link_dev"
+serve bulk 10.99.0.2 $port
+in_ns "$client" timeout 50 "$readers" send 10.99.0.2 $port 1 65536 || diag 'the transfer failed'
+wait "$server_pid"
+followed
+packets=$(of 'packets followed') lost=$(of lost) unfinished=$(of unfinished)
+counted=$(($(counted) - before))
+in_ns "$client" ethtool -K "$link_dev" tso on gso on >/dev/null
+diag "$account"
+compare "$packets" -ge 2000 'full speed: there were many'
+# Neighbours may be asked again meanwhile; what programs missed is told as lost.
+compare "$packets" -le "$counted" 'full speed: no packet is told twice'
+compare $((packets + lost)) -ge $((counted - 4)) 'full speed: every packet of the interface is accounted for'
+is $(($(of delivered) + $(of dropped) + unfinished)) "$packets" 'full speed: delivered, dropped and unfinished are all of them'
+compare $((unfinished * 100)) -le $((packets * 5 + lost * 200)) 'full speed: few were lost sight of'
+
+# A shaper cuts large packets up: each is found again by its last piece.
+port=$((port + 1))
+in_ns "$client" tc qdisc add dev "$link_dev" root tbf rate 200mbit burst 20000 limit 3000000
+follow --tx --json -N "$client" --where "rport == $port and bytes > 3000"
+serve bulk 10.99.0.2 $port
+in_ns "$client" timeout 50 "$readers" send 10.99.0.2 $port 1 65536 || diag 'the transfer failed'
+wait "$server_pid"
+followed
+in_ns "$client" tc qdisc del dev "$link_dev" root
+all=$("$check" "$journeys" count "end == 'delivered'")
+compare "$all" -ge 20 'cut up by a shaper: large packets were sent'
+compare "$(("$("$check" "$journeys" count "end == 'delivered' and 'qdisc' not in hidden")" * 100))" -ge $((all * 95)) \
+	'cut up by a shaper: their time in the queue is known'
+finish
