@@ -446,8 +446,8 @@ static int on_event(void *context, void *data, size_t size)
 {
 	struct live *live = context;
 	struct record record;
-	int request =
-		event_decode(live->requests, live->count, &(struct event_bytes){data, size, live->data}, &live->head, &record);
+	int request = event_decode(live->requests, live->count, &(struct event_bytes){data, size, live->data},
+				   &live->head, &record);
 
 	if (request < 0)
 		return 0;

@@ -97,6 +97,7 @@ static __always_inline bool begin_way(struct path_way *way, struct sk_buff *skb,
 	path_begin(way, &path_rx_config, packet, PACKET_RX);
 	way->skb = path_id(skb);
 	way->address = (__u64)skb;
+	way->ifindex = (__u32)skb->dev->ifindex;
 	way->hash = path_packet_hash(packet);
 	way->ack = tcp->ack;
 	path_set_dev(way, skb->dev);
@@ -347,8 +348,8 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	cpu->wake_sk = 0;
 	cpu->queued_sk = 0;
 	if (cpu->way.state == PATH_WAY_OPEN) {
-		/* From a bridge's port to the bridge: the same packet. */
-		if (cpu->way.skb == path_id(skb))
+		/* From a bridge's port to the bridge: the same packet. From the same interface it is one at its address. */
+		if (cpu->way.skb == path_id(skb) && cpu->way.ifindex != (__u32)skb->dev->ifindex)
 			return 0;
 		put_aside(ctx, cpu);
 	}

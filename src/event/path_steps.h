@@ -32,9 +32,11 @@ struct path_way {
 	__u8 decided;   /* the filter need not be asked again */
 	__u32 ack;      /* of TCP, as it stood in the header */
 	__u32 hash;     /* of the flow */
-	__u64 number;   /* of one that was put aside, in the pool; no other has it */
-	__u64 next;     /* number of the next of its flow that was put aside; 0: none yet */
-	__u64 address;  /* of the packet, for those who must look whether it is still there */
+	__u32 ifindex;  /* where it arrived */
+	__u32 unused;
+	__u64 number;  /* of one that was put aside, in the pool; no other has it */
+	__u64 next;    /* number of the next of its flow that was put aside; 0: none yet */
+	__u64 address; /* of the packet, for those who must look whether it is still there */
 	struct path_event event;
 };
 
@@ -71,7 +73,7 @@ struct path_read {
 	struct rx_task task;  /* the reader */
 	__u32 copied;         /* of TCP: everything before this number has been read */
 	__u8 is_tcp;
-	__u8 for_sock; /* the socket's own data woke the reader */
+	__u8 for_sock;   /* the socket's own data woke the reader */
 	__u8 sees_calls; /* it is known whether a system call has ended meanwhile */
 	__u8 unused;
 };

@@ -101,6 +101,8 @@ followed
 in_ns "$server" iptables -F
 end_bg "$queue_pid" KILL
 in_stage filter 0.03 "bytes > 100 and lport == $port" 'a queue of the packet filter: filter'
+compare "$("$check" "$journeys" count "seq == end_seq and any(s['stage'] == 'filter' and s['ns'] > 2e7 for s in stages)")" -ge 1 \
+	'a queue of the packet filter: what has no data is held, too'
 
 # Interrupts are put off.
 port=$((port + 1))

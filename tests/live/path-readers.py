@@ -52,8 +52,8 @@ class Message(ctypes.Structure):
         ("vector_count", ctypes.c_size_t),
         ("control", ctypes.c_void_p),
         ("control_size", ctypes.c_size_t),
-        ("flags", ctypes.c_int),
-        ("size", ctypes.c_uint),
+        ("flags", ctypes.c_size_t),
+        ("size", ctypes.c_size_t),
     ]
 
 
