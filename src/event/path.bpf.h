@@ -223,5 +223,5 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 static __always_inline bool path_is_decided(const volatile struct event_config *config,
 					    const volatile struct event_config *early, const struct path_way *way)
 {
-	return !config->by_tree && config->term_count == early->term_count && way->decided;
+	return !config->by_tree && !config->by_cgroup && config->term_count == early->term_count && way->decided;
 }
