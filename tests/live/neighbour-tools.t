@@ -20,7 +20,10 @@ note_process "$capture"
 wait_for 30 grep -q 'listening on' "$room/tcpdump.err" || exit 1
 
 # An address that comes 400 ms after the first question: the second one, a second later, is answered.
-(sleep 0.4 && ip -n "$server" addr add 10.90.0.77/24 dev "$link_dev") &
+has_asked() {
+	[ "$(stat -c %s "$room/arp.pcap")" -gt 24 ]
+}
+(wait_for 20 has_asked && sleep 0.4 && ip -n "$server" addr add 10.90.0.77/24 dev "$link_dev") &
 late=$!
 ok 'a neighbour answers late' in_ns "$client" ping -c 1 -W 5 -q 10.90.0.77
 wait "$late"
