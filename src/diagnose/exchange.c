@@ -243,6 +243,16 @@ static void count_questions(const struct exchange *exchanges, size_t count)
 	map_done(&asking);
 }
 
+/* That it waits in vain is known by having asked only; who owns it was judged before. */
+static void wait_in_vain(struct module *conn)
+{
+	struct module *app = conn->related[MODULE_APP];
+
+	conn->activity = ACTIVITY_WAITING;
+	if (app && app->activity == ACTIVITY_IDLE)
+		app->activity = ACTIVITY_WAITING;
+}
+
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
@@ -260,6 +270,8 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->fell_silent = has_fallen_silent(own);
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
+		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
+			wait_in_vain(*module);
 		vec_push(&exchanges, ((struct exchange){m, (*module)->related[MODULE_APP]}));
 	}
 	count_questions(exchanges.items, exchanges.count);
