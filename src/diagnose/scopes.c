@@ -13,7 +13,8 @@
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
 	.help = "a TCP connection: its own measures, the use its owner makes of it, its owner, the path, the way "
-		"through this host, the host, what it refused while the connection stood still, and who owes whom an answer",
+		"through this host, the host, what it refused while the connection stood still, and who owes whom an "
+		"answer",
 	.count = 8,
 	.types =
 		{

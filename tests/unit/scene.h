@@ -41,7 +41,8 @@ struct scene {
 	struct destination_record destination;
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
-	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel, has_keepalive;
+	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
+		has_keepalive;
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
 	struct firewall_rule_record rule;
