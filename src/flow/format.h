@@ -77,7 +77,7 @@ enum flow_tag { FLOW_TAG_CALL = 0, FLOW_TAG_RETURN = 1, FLOW_TAG_CALL_LONG = 2, 
 #define FLOW_AGAIN_WORDS_MAX 65535u
 #define FLOW_AGAIN_TIMES_MAX 8191u
 /* A reader gives up a chunk that would become more events than that by reading again: nobody recorded that. */
-#define FLOW_AGAIN_MAX (1u << 22)
+#define FLOW_AGAIN_MAX (1u << 17)
 
 /* Kinds of the fourth form. A reader skips those it does not know. */
 enum flow_other {

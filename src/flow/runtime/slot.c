@@ -385,7 +385,7 @@ static void fill_slot(struct flow_slot *t)
 	}
 	if (live->digest_at)
 		digest_thread_begin(slot_digest(t), chunk);
-	else if (chunk->flags & FLOW_UNTIMED)
+	else if (chunk->flags & FLOW_UNTIMED && flow_slot_room(live) <= FLOW_AGAIN_MAX / 2)
 		t->pack = pack_room_new(flow_slot_room(live));
 	begin_chunk(t);
 }
