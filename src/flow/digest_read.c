@@ -10,7 +10,7 @@
 
 /* Calls of one session, and of all: a tree says in few nodes what takes more than any memory when written out. */
 #define ROW_STEPS ((size_t)2 << 20)
-#define ALL_STEPS ((size_t)32 << 20)
+#define ALL_STEPS ((size_t)16 << 20)
 #define DEPTH_MAX 1024u
 
 struct tree_facts {
@@ -103,8 +103,11 @@ static bool expand_row(struct expander *e, uint32_t state, uint32_t depth)
 	VEC(uint32_t) states = {};
 	bool fits = true;
 
-	for (; e->nodes[state].times; state = e->nodes[state].prev)
+	/* A long row that is expanded again and again is work, too, whatever it holds. */
+	for (; fits && e->nodes[state].times; state = e->nodes[state].prev) {
 		vec_push(&states, state);
+		fits = ++e->steps <= e->steps_max;
+	}
 	for (size_t i = states.count; fits && i-- > 0;) {
 		const struct digest_node *node = &e->nodes[states.items[i]];
 
@@ -121,8 +124,11 @@ static bool expand_pieces(struct expander *e, uint32_t state, uint32_t depth)
 	VEC(uint32_t) states = {};
 	bool fits = true;
 
-	for (; e->nodes[state].times; state = e->nodes[state].prev)
+	/* A long row that is expanded again and again is work, too, whatever it holds. */
+	for (; fits && e->nodes[state].times; state = e->nodes[state].prev) {
 		vec_push(&states, state);
+		fits = ++e->steps <= e->steps_max;
+	}
 	for (size_t i = states.count; fits && i-- > 0;)
 		for (uint32_t n = 0; fits && n < e->nodes[states.items[i]].times; n++)
 			fits = expand_row(e, e->nodes[states.items[i]].child, depth);
@@ -212,7 +218,7 @@ static struct flow_thread *thread_with(struct flow_trace_file *file, uint32_t id
 
 static void add_rows(struct flow_trace_file *file, struct expander *e, const struct digest_row *rows)
 {
-	size_t left = ALL_STEPS;
+	size_t left = ALL_STEPS - min_of(ALL_STEPS, file->summary_steps);
 
 	for (uint32_t i = 0; i < e->head->row_count; i++) {
 		uint32_t id = (uint32_t)file->threads.count + 1;
@@ -224,6 +230,7 @@ static void add_rows(struct flow_trace_file *file, struct expander *e, const str
 		if (add_row(file, e, &rows[i], id) < 0)
 			return;
 		left -= min_of(left, e->steps);
+		file->summary_steps += e->steps;
 		thread = thread_with(file, id);
 		if (thread)
 			thread->summary = &rows[i];

@@ -29,6 +29,7 @@ struct flow_trace_file {
 	struct map thread_index;
 	struct map thread_names; /* number -> 16 bytes, of those that were named later */
 	VEC(void *) copies;      /* memory that goes with the trace */
+	size_t summary_steps;    /* spent so far on expanding summaries */
 
 	VEC(struct flow_function) functions;
 	VEC(struct flow_module) modules;
