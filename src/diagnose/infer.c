@@ -124,12 +124,13 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 	}
 }
 
-/* Asks a rule about all modules of its kind. */
-static void apply_rule(struct verdict *verdict, struct map *index, const struct rule *rule)
+/* Asks all rules about a module: its measures are read once, however many modules there are. */
+static void apply_rules(struct verdict *verdict, struct map *index, const struct knowledge *knowledge,
+			struct module *module)
 {
-	vec_each(&verdict->graph->modules, module)
-		if ((*module)->kind == rule->about->kind && expr_matches(rule->when, &(*module)->measures))
-			suggest(verdict, index, rule, *module);
+	vec_each(&knowledge->rules, rule)
+		if (module->kind == (*rule)->about->kind && expr_matches((*rule)->when, &module->measures))
+			suggest(verdict, index, *rule, module);
 }
 
 static int by_strength(const void *a, const void *b)
@@ -219,8 +220,8 @@ struct verdict *infer_window(const struct knowledge *knowledge, struct graph *gr
 	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
 	struct verdict *verdict = verdict_new(graph);
 
-	vec_each(&knowledge->rules, rule)
-		apply_rule(verdict, &index, *rule);
+	vec_each(&graph->modules, module)
+		apply_rules(verdict, &index, knowledge, *module);
 	map_done(&index);
 	verdict_settle(verdict);
 	return verdict;

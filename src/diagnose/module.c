@@ -108,11 +108,25 @@ struct module *graph_module(struct graph *graph, enum module_kind kind, const ch
 	return module;
 }
 
-void graph_add_edge(struct module *above, struct module *below)
+/* One of two may have very many neighbours: the other's list is as good. */
+static bool has_edge(const struct module *above, const struct module *below)
 {
+	if (above->depends_on.count > below->needed_by.count) {
+		vec_each(&below->needed_by, known)
+			if (*known == above)
+				return true;
+		return false;
+	}
 	vec_each(&above->depends_on, known)
 		if (*known == below)
-			return;
+			return true;
+	return false;
+}
+
+void graph_add_edge(struct module *above, struct module *below)
+{
+	if (has_edge(above, below))
+		return;
 	vec_push(&above->depends_on, below);
 	vec_push(&below->needed_by, above);
 }
