@@ -273,17 +273,6 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 	return true;
 }
 
-/* Whether somebody still has a packet; nobody may be left to say what became of it. */
-static __always_inline bool is_somewhere(const struct path_way *way)
-{
-	__u32 users = 0;
-
-	return bpf_probe_read_kernel(&users, sizeof(users),
-				     (const void *)(way->address + bpf_core_field_offset(struct sk_buff, users))) ==
-		       0 &&
-	       users;
-}
-
 /* Packets of a flow that wait for their socket are merged there without a word: each knows the next. */
 static __always_inline void link_to_last(__u32 hash, __u64 number)
 {
@@ -308,7 +297,7 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 
 	path_step(way, PATH_IP, &now, rx_counts());
 	/* Without data for anybody it was for the kernel itself: a handshake, an echo. */
-	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !is_somewhere(way)) {
+	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !rx_is_somewhere(way)) {
 		rx_tell(ctx, way, PATH_DELIVERED);
 	} else {
 		__u64 number = rx_hold(way);

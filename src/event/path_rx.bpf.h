@@ -293,3 +293,28 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 	}
 	way->state = PATH_WAY_NONE;
 }
+
+#define RX_READ(what, way, member)                                                                                     \
+	bpf_probe_read_kernel(&(what), sizeof(what),                                                                   \
+			      (const void *)((way)->address + bpf_core_field_offset(struct sk_buff, member)))
+
+/*
+ * Whether somebody still has a packet of which nobody may be left to say what became of it. The kernel does not count down the
+ * last user of what it frees, but takes the route away; and memory that is used again holds another packet.
+ */
+static __always_inline bool rx_is_somewhere(const struct path_way *way)
+{
+	const struct path_event *e = &way->event;
+	unsigned char *head = NULL;
+	__u32 users = 0, words[2] = {};
+	unsigned long route = 0;
+	__u16 transport = 0;
+
+	if (RX_READ(users, way, users) < 0 || !users || RX_READ(route, way, _skb_refdst) < 0 || !route)
+		return false;
+	if (e->head.proto != IPPROTO_TCP)
+		return true;
+	/* Ports, then the number. */
+	return RX_READ(head, way, head) == 0 && RX_READ(transport, way, transport_header) == 0 &&
+	       bpf_probe_read_kernel(words, sizeof(words), head + transport) == 0 && bpf_ntohl(words[1]) == e->data.seq;
+}

@@ -651,6 +651,11 @@ struct sk_buff {
 		u64 skb_mstamp_ns;
 	};
 	char cb[48];
+	union {
+		struct {
+			unsigned long _skb_refdst;
+		};
+	};
 	unsigned int len;
 	unsigned int data_len;
 	__u16 mac_len;
