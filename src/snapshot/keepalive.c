@@ -15,6 +15,7 @@
 #include "kernel/object.h"
 #include "snapshot/keepalive.bpf.h"
 #include "snapshot/keepalive.h"
+#include "snapshot/netns_state.h"
 #include "snapshot/socket.h"
 
 #define K struct keepalive_record
@@ -55,14 +56,14 @@ struct asked {
 };
 
 struct asking {
-	uint32_t netns;
+	struct netns_state of;
 	int fd[2]; /* raw sockets, which only send: IPv4, IPv6; -1: not open */
 	unsigned count;
 	struct asked asked[ASKED_MAX];
 };
 
 struct state {
-	VEC(struct asking *) namespaces;
+	struct netns_states namespaces;
 	struct kernel_object *object;
 	struct keepalive_question *question;
 	struct keepalive_answer *answer;
@@ -70,17 +71,23 @@ struct state {
 	bool failed;
 };
 
-static struct asking *asking_in(struct state *state, uint32_t netns)
+static void release_asking(struct netns_state *state)
 {
-	struct asking *asking;
+	struct asking *asking = (struct asking *)state;
 
-	vec_each(&state->namespaces, known)
-		if ((*known)->netns == netns)
-			return *known;
-	asking = xzalloc(sizeof(*asking));
-	asking->netns = netns;
-	asking->fd[0] = asking->fd[1] = -1;
-	vec_push(&state->namespaces, asking);
+	for (unsigned i = 0; i < ARRAY_SIZE(asking->fd); i++)
+		if (asking->fd[i] >= 0)
+			close(asking->fd[i]);
+}
+
+static struct asking *asking_in(struct state *state, const struct snapshot *snapshot)
+{
+	bool is_new;
+	struct asking *asking =
+		netns_state_find(&state->namespaces, snapshot, sizeof(*asking), release_asking, &is_new);
+
+	if (is_new)
+		asking->fd[0] = asking->fd[1] = -1;
 	return asking;
 }
 
@@ -306,7 +313,8 @@ static void look_at_asked(const struct snapshot *snapshot, struct state *state, 
 		asking->asked[i].is_there = !all;
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
-		struct asked *asked = s->proto == 6 && s->netns == asking->netns && t ? find(asking, s->cookie) : NULL;
+		struct asked *asked =
+			s->proto == 6 && s->netns == asking->of.netns && t ? find(asking, s->cookie) : NULL;
 
 		if (!asked)
 			continue;
@@ -336,7 +344,7 @@ static struct asked *add(struct asking *asking, const struct socket_record *s, c
 	struct asked *asked = &asking->asked[asking->count++];
 
 	*asked = (struct asked){
-		.record = {.netns = asking->netns,
+		.record = {.netns = asking->of.netns,
 			   .cookie = s->cookie,
 			   .raddr = s->raddr,
 			   .lport = s->lport,
@@ -361,7 +369,7 @@ static int ask_silent(struct snapshot *snapshot, struct state *state, struct ask
 
 		if (left == 0)
 			break;
-		if (!t || s->netns != asking->netns || !is_silent(s, t))
+		if (!t || s->netns != asking->of.netns || !is_silent(s, t))
 			continue;
 		asked = find(asking, s->cookie);
 		if (asked ? asked->record.answered || asked->record.asked == ASK_MAX ||
@@ -397,7 +405,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	/* One look alone cannot tell an answer. */
 	if (!request->repeated || request->passive || request->no_bpf || state->failed)
 		return 0;
-	asking = asking_in(state, snapshot->netns);
+	asking = asking_in(state, snapshot);
 	look_at_asked(snapshot, state, asking, !request->active_only);
 	r = ask_silent(snapshot, state, asking, why);
 	state->failed = r < 0;
@@ -414,13 +422,7 @@ static void release(void *data)
 {
 	struct state *state = data;
 
-	vec_each(&state->namespaces, asking) {
-		for (unsigned i = 0; i < ARRAY_SIZE((*asking)->fd); i++)
-			if ((*asking)->fd[i] >= 0)
-				close((*asking)->fd[i]);
-		free(*asking);
-	}
-	vec_done(&state->namespaces);
+	netns_states_done(&state->namespaces, release_asking);
 	kernel_object_close(state->object);
 }
 

@@ -47,15 +47,6 @@ load() {
 	wait_for 20 grep -q ready "$room/$2-$4" || { diag "$2 on port $4 does not start"; exit 1; }
 }
 
-# The reports of the last two windows, by cause, that the look at a network has made.
-causes() {
-	python3 - "$room/verdict-$1" <<-'END'
-		import json, sys
-		said = [json.loads(line) for line in open(sys.argv[1])]
-		print(" ".join(sorted({w["findings"][0]["cause"] if w["findings"] else "nothing" for w in said[-2:]})))
-	END
-}
-
 declare -A here_of there_of
 for n in 1 2 3 4 5 6; do
 	network $n
@@ -107,11 +98,11 @@ for n in 1 2 3 4 5 6; do
 done
 wait "${looks[@]}"
 
-is "$(causes 1)" firewall-drop 'a rule without a counter that takes away what arrives'
+is "$(causes "$room/verdict-1" 2)" firewall-drop 'a rule without a counter that takes away what arrives'
 like "$(cat "$room/verdict-1")" 'have arrived at this host' 'with what arrived and was not delivered'
-is "$(causes 2)" firewall-drop 'a rule without a counter that takes away what is sent'
-is "$(causes 3)" firewall-reject 'a reset made on this host is not blamed on the peer'
-is "$(causes 4)" app-not-sending 'a sender that was stopped before the first look'
-is "$(causes 5)" path-mtu 'a path on which no large segment ever passed'
-is "$(causes 6)" nothing 'and a healthy transfer has no culprit'
+is "$(causes "$room/verdict-2" 2)" firewall-drop 'a rule without a counter that takes away what is sent'
+is "$(causes "$room/verdict-3" 2)" firewall-reject 'a reset made on this host is not blamed on the peer'
+is "$(causes "$room/verdict-4" 2)" app-not-sending 'a sender that was stopped before the first look'
+is "$(causes "$room/verdict-5" 2)" path-mtu 'a path on which no large segment ever passed'
+is "$(causes "$room/verdict-6" 2)" nothing 'and a healthy transfer has no culprit'
 finish

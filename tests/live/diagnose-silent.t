@@ -65,15 +65,6 @@ load() {
 	wait_for 20 grep -q ready "$room/$2-$4" || { diag "$2 on port $4 does not start"; exit 1; }
 }
 
-# The reports of the last three windows, by cause.
-causes() {
-	python3 - "$room/verdict-$1" <<-'END'
-		import json, sys
-		said = [json.loads(line) for line in open(sys.argv[1])]
-		print(" ".join(sorted({w["findings"][0]["cause"] if w["findings"] else "nothing" for w in said[-3:]})))
-	END
-}
-
 # look NAME [OPTION ...]: begins a diagnosis in a network.
 look() {
 	local n=$1
@@ -151,17 +142,17 @@ for n in 1 7; do
 	wait "${captures[$n]}"
 done
 
-is "$(causes 1)" nothing 'a stream that ended has no culprit'
+is "$(causes "$room/verdict-1" 3)" nothing 'a stream that ended has no culprit'
 like "$(questions 1)" '^[1-9]$' 'its peer was asked by segments that tshark takes for keep-alives'
 is "$(tshark -r "$room/capture-1.pcap" -Y tcp.analysis.keep_alive_ack -T fields -e tcp.seq 2>/dev/null | wc -l)" "$(questions 1)" 'and answered each'
 is "$(tshark -r "$room/capture-1.pcap" -Y 'tcp.flags.reset == 1' 2>/dev/null | wc -l)" 0 'without harm to the connection'
-is "$(causes 2)" path-blackhole 'a stream whose path died'
+is "$(causes "$room/verdict-2" 3)" path-blackhole 'a stream whose path died'
 like "$(cat "$room/verdict-2")" 'did not answer when it was asked' 'because its peer does not answer'
-is "$(causes 3)" firewall-drop 'a stream whose acknowledgements this host drops'
-is "$(causes 4)" nothing 'a client that stopped asking has no slow peer'
-is "$(causes 5)" peer-slow 'a peer that takes its time'
-is "$(causes 6)" app-not-sending 'a server of this host that takes its time'
-is "$(causes 7)" nothing 'nothing is said where nobody may be asked'
+is "$(causes "$room/verdict-3" 3)" firewall-drop 'a stream whose acknowledgements this host drops'
+is "$(causes "$room/verdict-4" 3)" nothing 'a client that stopped asking has no slow peer'
+is "$(causes "$room/verdict-5" 3)" peer-slow 'a peer that takes its time'
+is "$(causes "$room/verdict-6" 3)" app-not-sending 'a server of this host that takes its time'
+is "$(causes "$room/verdict-7" 3)" nothing 'nothing is said where nobody may be asked'
 is "$(questions 7)" 0 'and nobody was asked'
-is "$(causes 8)" path-mtu 'a path that swallows large packets, seen by the receiver'
+is "$(causes "$room/verdict-8" 3)" path-mtu 'a path that swallows large packets, seen by the receiver'
 finish

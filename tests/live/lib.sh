@@ -401,3 +401,12 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 start_guard
+
+# causes FILE WINDOWS: what the last windows of a diagnosis (JSON) blame first, each cause once; "nothing" where they blame nobody.
+causes() {
+	python3 - "$1" "$2" <<-'END'
+		import json, sys
+		said = [json.loads(line) for line in open(sys.argv[1])]
+		print(" ".join(sorted({w["findings"][0]["cause"] if w["findings"] else "nothing" for w in said[-int(sys.argv[2]):]})))
+	END
+}
