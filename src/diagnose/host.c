@@ -10,6 +10,7 @@
 #include "snapshot/firewall.h"
 #include "snapshot/host.h"
 #include "snapshot/limit.h"
+#include "snapshot/link.h"
 #include "snapshot/memory.h"
 
 #define H struct host_measures
@@ -39,7 +40,8 @@ static const struct field host_fields[] = {
 	FIELD(H, host_backlog_drops, COUNT, "segments dropped because a socket's backlog was full"),
 	FIELD(H, host_rto_count, COUNT, "retransmission time-outs"),
 	FIELD(H, host_dsack_sent, COUNT, "segments received twice, and reported as such to their senders"),
-	FIELD(H, softnet_dropped, COUNT, "packets dropped because a processor's receive queue was full"),
+	FIELD(H, softnet_dropped, COUNT,
+	      "packets dropped because a processor's receive queue was full, as far as these interfaces lost any"),
 	FIELD(H, softnet_squeezed, COUNT, "times that a processor ran out of time for received packets"),
 	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of where pressure begins", .unit = "%"),
 	FIELD(H, tcp_memory_bytes, BYTES, "memory of TCP"),
@@ -97,7 +99,7 @@ static const struct {
 
 /* Counters of other tables, and states. */
 struct figures {
-	uint64_t softnet_dropped, softnet_squeezed;
+	uint64_t softnet_dropped, softnet_squeezed, links_rx_dropped;
 	uint64_t conntrack_drops, conntrack_invalid;
 	uint64_t firewall_drops, firewall_rejects;
 	struct memory_record memory;
@@ -126,6 +128,8 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 		add_known(&f->softnet_dropped, softnet->dropped);
 		add_known(&f->softnet_squeezed, softnet->time_squeeze);
 	}
+	snapshot_each(snapshot, link_type, struct link_record, link)
+		add_known(&f->links_rx_dropped, link->rx_dropped);
 	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack) {
 		add_known(&f->conntrack_drops, conntrack->dropped);
 		add_known(&f->conntrack_drops, conntrack->insert_failed);
@@ -183,7 +187,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 static void measure_figures(const struct figures *a, const struct figures *b, struct host_measures *m)
 {
+	uint64_t lost_here;
+
+	/* A processor's queue serves every namespace; the interface that lost the packet tells whose it was. */
 	m->softnet_dropped = counter_delta(a->softnet_dropped, b->softnet_dropped);
+	lost_here = counter_delta(a->links_rx_dropped, b->links_rx_dropped);
+	if (m->softnet_dropped != UINT64_MAX && lost_here < m->softnet_dropped)
+		m->softnet_dropped = lost_here;
 	m->softnet_squeezed = counter_delta(a->softnet_squeezed, b->softnet_squeezed);
 	m->conntrack_drops = counter_delta(a->conntrack_drops, b->conntrack_drops);
 	m->conntrack_invalid = counter_delta(a->conntrack_invalid, b->conntrack_invalid);
@@ -233,7 +243,7 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 }
 
 static const struct record_type *const needs[] = {&counter_type, &softnet_type,  &conntrack_type,  &firewall_rule_type,
-						  &memory_type,  &protocol_type, &host_limit_type, NULL};
+						  &memory_type,  &protocol_type, &host_limit_type, &link_type, NULL};
 
 static const struct measurer host_measurer = {
 	.name = "host",

@@ -17,6 +17,7 @@
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
 #include "snapshot/firewall.h"
+#include "snapshot/host.h"
 #include "snapshot/keepalive.h"
 #include "snapshot/link.h"
 #include "snapshot/memory.h"
@@ -42,7 +43,7 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive;
+		has_keepalive, has_softnet;
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
 	struct firewall_rule_record rule;
@@ -53,6 +54,7 @@ struct scene {
 	struct keepalive_record keepalive;
 	struct protocol_record protocol;
 	struct tunnel_record tunnel;
+	struct softnet_record softnet;
 	/* Protocol counters, by name; the last has none. */
 	struct counter_record counters[4];
 };
@@ -113,7 +115,7 @@ static void scene_begin(struct scene *s)
 	s->link.flags = 1;
 	s->link.carrier = 1;
 	s->link.carrier_changes = 2;
-	s->link.rx_packets = s->link.tx_packets = s->link.tx_dropped = 0;
+	s->link.rx_packets = s->link.tx_packets = s->link.rx_dropped = s->link.tx_dropped = 0;
 	s->qdisc.bytes = 0;
 	s->qdisc.drops = s->qdisc.overlimits = s->qdisc.backlog_bytes = 0;
 	s->destination.raddr = s->socket.raddr;
@@ -185,6 +187,8 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &refusal_type, &s->refusal);
 	if (s->has_protocol)
 		put(snapshot, &protocol_type, &s->protocol);
+	if (s->has_softnet)
+		put(snapshot, &softnet_type, &s->softnet);
 	if (s->has_tunnel)
 		put(snapshot, &tunnel_type, &s->tunnel);
 	for (unsigned i = 0; i < ARRAY_SIZE(s->counters) && s->counters[i].counter; i++)

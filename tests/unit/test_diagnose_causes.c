@@ -436,6 +436,28 @@ TEST(errors_of_an_interface)
 	CHECK_EQ_TEXT(diagnose(damaged_long_ago), "path-loss");
 }
 
+/* Loss while a processor's queue overflows: with packets of this interface, and with those of another namespace. */
+static void overflows(struct scene *s, unsigned sample)
+{
+	send_well(s);
+	s->tcp.bytes_retrans += 8688;
+	s->has_softnet = true;
+	s->softnet.dropped = 50 * sample;
+	s->link.rx_dropped = 50 * sample;
+}
+
+static void overflows_elsewhere(struct scene *s, unsigned sample)
+{
+	overflows(s, sample);
+	s->link.rx_dropped = 3;
+}
+
+TEST(a_queue_that_all_namespaces_share)
+{
+	CHECK_EQ_TEXT(diagnose(overflows), "softirq-overload");
+	CHECK_EQ_TEXT(diagnose(overflows_elsewhere), "path-loss");
+}
+
 /* The signal goes and comes back within the window, or went once. */
 static void comes_and_goes(struct scene *s, unsigned sample)
 {
