@@ -111,6 +111,8 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
 	FIELD(struct conn_measures, syn_retrans, COUNT, "SYNs sent again"),
 	FIELD(struct conn_measures, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
+	FIELD(struct conn_measures, rtt_ns, DURATION,
+	      "round-trip time of late: the smoothed one without what is left in it of longer ones before"),
 	FIELD(struct conn_measures, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
 	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
 	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
@@ -167,11 +169,12 @@ struct conn_track {
 	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked;
 	unsigned held, cork, sacked;
 	struct spread send, receive;
-	uint64_t srtt_min_ns;
+	uint64_t rtt_min_ns;
 	uint64_t sendq_min, sendq_max, recvq_min, recvq_max, snd_wnd_min, snd_wnd_max;
 	double fill_min;
 	uint32_t queue[QUEUE_SAMPLES];
 	/* Of earlier windows. */
+	uint64_t rtt_ns; /* of late, as of the last sample */
 	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, clean_rate, gap_base_ns;
 	unsigned steady;
 	uint32_t cwnd_best;
@@ -198,6 +201,27 @@ static uint64_t in_flight_bytes(const struct tcp_record *t)
 	return (uint64_t)t->unacked * t->snd_mss;
 }
 
+/*
+ * The kernel's smoothed round trip moves by an eighth with each acknowledgement. A connection that has few of them drags
+ * one long round trip along for minutes, often the first, which waited for the neighbour's address: while it falls, what
+ * made it fall is told by how far and by how many segments at most.
+ */
+static uint64_t rtt_of_late(const struct conn_track *c, const struct tcp_record *t)
+{
+	uint64_t acks = counter_delta(c->last.segs_in, t->segs_in);
+	double kept, rtt_ns;
+
+	if (t->delivered != UINT32_MAX && c->last.delivered != UINT32_MAX)
+		acks = min_of(acks, counter_delta(c->last.delivered, t->delivered));
+	if (c->rtt_ns == 0 || t->srtt_ns > c->last.srtt_ns || acks == UINT64_MAX)
+		return t->srtt_ns;
+	if (t->srtt_ns == c->last.srtt_ns || acks == 0)
+		return min_of(c->rtt_ns, t->srtt_ns);
+	kept = pow(7.0 / 8, (double)acks);
+	rtt_ns = ((double)t->srtt_ns - (double)c->last.srtt_ns * kept) / (1 - kept);
+	return min_of(t->srtt_ns, rtt_ns < (double)t->min_rtt_ns ? t->min_rtt_ns : (uint64_t)rtt_ns);
+}
+
 static void count_sample(struct conn_track *c, const struct socket_record *s, const struct tcp_record *t)
 {
 	uint64_t flight = in_flight_bytes(t);
@@ -221,12 +245,15 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 		t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
 	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
 			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
-	/* Something has been received since the last sample: a gap has ended. One that is going on does not count yet. */
-	if (t->last_received_ns <= c->gap_ns && c->has_base)
+	/*
+	 * Something has been received since the last sample: a gap has ended. One that is going on does not count yet, and
+	 * before the first byte there was none.
+	 */
+	if (c->gap_ns != UINT64_MAX && t->last_received_ns <= c->gap_ns && c->has_base)
 		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_ns);
 	c->gap_ns = t->last_received_ns;
-	if (t->srtt_ns > 0)
-		c->srtt_min_ns = min_of(c->srtt_min_ns, t->srtt_ns);
+	if (c->rtt_ns > 0)
+		c->rtt_min_ns = min_of(c->rtt_min_ns, c->rtt_ns);
 	c->sendq_min = min_of(c->sendq_min, s->sendq_bytes);
 	c->sendq_max = max_of(c->sendq_max, s->sendq_bytes);
 	c->recvq_min = min_of(c->recvq_min, s->recvq_bytes);
@@ -293,7 +320,7 @@ static void begin_window(struct conn_track *c)
 	c->samples = 0;
 	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
 	c->send = c->receive = (struct spread){};
-	c->srtt_min_ns = UINT64_MAX;
+	c->rtt_min_ns = UINT64_MAX;
 	c->recvq = c->unacked = c->held = c->cork = c->sacked = 0;
 	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
 	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
@@ -344,6 +371,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			add_rate(&c->send, c->last.bytes_acked, t->bytes_acked, span_ns);
 			add_rate(&c->receive, c->last.bytes_received, t->bytes_received, span_ns);
 		}
+		c->rtt_ns = rtt_of_late(c, t);
 		c->socket = *s;
 		c->last = *t;
 		c->last_ns = now_ns;
@@ -462,14 +490,15 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	const struct tcp_record *t = &c->last;
 
 	m->srtt_ns = t->srtt_ns ? t->srtt_ns : UINT64_MAX;
+	m->rtt_ns = c->rtt_ns ? c->rtt_ns : UINT64_MAX;
 	/* The kernel's "none yet" is all bits set, in microseconds. */
 	m->min_rtt_ns = t->min_rtt_ns >= (uint64_t)UINT32_MAX * 1000 ? UINT64_MAX : t->min_rtt_ns;
 	m->rtt_excess_ns = UINT64_MAX;
 	m->rtt_ratio = m->rtt_floor_ratio = NAN;
-	if (m->srtt_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0) {
-		m->rtt_excess_ns = m->srtt_ns > m->min_rtt_ns ? m->srtt_ns - m->min_rtt_ns : 0;
-		m->rtt_ratio = (double)m->srtt_ns / (double)m->min_rtt_ns;
-		m->rtt_floor_ratio = (double)min_of(c->srtt_min_ns, m->srtt_ns) / (double)m->min_rtt_ns;
+	if (m->rtt_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0) {
+		m->rtt_excess_ns = m->rtt_ns > m->min_rtt_ns ? m->rtt_ns - m->min_rtt_ns : 0;
+		m->rtt_ratio = (double)m->rtt_ns / (double)m->min_rtt_ns;
+		m->rtt_floor_ratio = (double)min_of(c->rtt_min_ns, m->rtt_ns) / (double)m->min_rtt_ns;
 	}
 	m->rtt_base_ns = c->rtt_base_ns;
 	m->cwnd = t->cwnd;
@@ -586,8 +615,8 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 	bool received = known_or_zero(m->received_bytes) > 0;
 	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
 
-	if (m->srtt_ns != UINT64_MAX && known_or_zero(m->segs_in) > 0)
-		c->rtt_base_ns = min_of(c->rtt_base_ns, m->srtt_ns);
+	if (m->rtt_ns != UINT64_MAX && known_or_zero(m->segs_in) > 0)
+		c->rtt_base_ns = min_of(c->rtt_base_ns, m->rtt_ns);
 	c->best_rate = max_of(c->best_rate, rate);
 	if (m->retrans_bytes == 0 && m->ooo_count == 0)
 		c->clean_rate = max_of(c->clean_rate, rate);

@@ -51,7 +51,7 @@ struct conn_measures {
 	uint32_t syn_retrans;
 	uint64_t receive_gap_ns, receive_gap_base_ns;
 	/* The path as it looks from here. */
-	uint64_t srtt_ns, min_rtt_ns, rtt_excess_ns, rtt_base_ns;
+	uint64_t srtt_ns, rtt_ns, min_rtt_ns, rtt_excess_ns, rtt_base_ns;
 	double rtt_ratio, rtt_floor_ratio;
 	uint32_t cwnd, cwnd_best, ssthresh, mss, pmtu;
 	uint64_t send_rate, receive_rate;

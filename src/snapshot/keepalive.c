@@ -339,6 +339,12 @@ static void look_at_asked(const struct snapshot *snapshot, struct state *state, 
 	asking->count = kept;
 }
 
+/* What it received tells the round trip, too, and that of its first segment may be long out of date. */
+static uint64_t round_trip_ns(const struct tcp_record *t)
+{
+	return t->rcv_rtt_ns > 0 ? min_of(t->srtt_ns, t->rcv_rtt_ns) : t->srtt_ns;
+}
+
 static struct asked *add(struct asking *asking, const struct socket_record *s, const struct tcp_record *t)
 {
 	struct asked *asked = &asking->asked[asking->count++];
@@ -352,7 +358,7 @@ static struct asked *add(struct asking *asking, const struct socket_record *s, c
 			   .missing_bytes = UINT32_MAX},
 		.received = t->bytes_received,
 		.segs_in = t->segs_in,
-		.answer_ns = max_of(ANSWER_NS, 4 * t->srtt_ns),
+		.answer_ns = max_of(ANSWER_NS, 4 * round_trip_ns(t)),
 	};
 	return asked;
 }

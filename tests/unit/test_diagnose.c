@@ -308,8 +308,19 @@ static void queue_at_home(struct scene *s, unsigned sample)
 	s->socket.wmem_bytes = 40000;
 }
 
+/* The first round trip was long, and few acknowledgements come to make the kernel forget it. */
+static void long_ago(struct scene *s, unsigned sample)
+{
+	bloated(s, sample);
+	s->tcp.segs_in -= 69;
+	s->tcp.srtt_ns = 400000000;
+	for (unsigned i = 0; i <= sample; i++)
+		s->tcp.srtt_ns -= (s->tcp.srtt_ns - 20000000) / 8;
+}
+
 TEST(long_round_trips)
 {
+	CHECK_EQ_TEXT(diagnose(long_ago), "");
 	CHECK_EQ_TEXT(diagnose(far_away), "path-latency");
 	CHECK_EQ_TEXT(diagnose(bloated), "path-congestion");
 	CHECK_EQ_TEXT(diagnose(queue_at_home), "qdisc-backlog");

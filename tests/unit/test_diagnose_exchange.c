@@ -113,8 +113,20 @@ static void answers_when_asked(struct scene *s, unsigned sample)
 	s->keepalive.answered = true;
 }
 
+/* Seen before its first byte, and the interface is switched off while it receives. */
+static void interface_goes(struct scene *s, unsigned sample)
+{
+	falls_silent(s, sample);
+	if (sample < 2) {
+		s->tcp.bytes_received = 0;
+		s->tcp.last_received_ns = UINT64_MAX;
+	}
+	s->link.flags = sample < 11;
+}
+
 TEST(a_peer_that_fell_silent)
 {
+	CHECK_EQ_TEXT(diagnose(interface_goes), "link-down");
 	CHECK_EQ_TEXT(diagnose(falls_silent), "");
 	CHECK_EQ_TEXT(diagnose(does_not_answer_when_asked), "path-blackhole");
 	CHECK_EQ_TEXT(diagnose(answers_when_asked), "");
