@@ -204,8 +204,11 @@ static uint64_t in_flight_bytes(const struct tcp_record *t)
 /*
  * The kernel's smoothed round trip moves by an eighth with each acknowledgement. A connection that has few of them drags
  * one long round trip along for minutes, often the first, which waited for the neighbour's address: while it falls, what
- * made it fall is told by how far and by how many segments at most.
+ * made it fall is told by how far and by how many segments at most. Of one seen for the first time that had few, nothing is
+ * known yet (0).
  */
+#define RTT_SETTLES 16
+
 static uint64_t rtt_of_late(const struct conn_track *c, const struct tcp_record *t)
 {
 	uint64_t acks = counter_delta(c->last.segs_in, t->segs_in);
@@ -213,10 +216,12 @@ static uint64_t rtt_of_late(const struct conn_track *c, const struct tcp_record 
 
 	if (t->delivered != UINT32_MAX && c->last.delivered != UINT32_MAX)
 		acks = min_of(acks, counter_delta(c->last.delivered, t->delivered));
-	if (c->rtt_ns == 0 || t->srtt_ns > c->last.srtt_ns || acks == UINT64_MAX)
+	if (c->last_ns == 0)
+		return t->delivered < RTT_SETTLES ? 0 : t->srtt_ns;
+	if (t->srtt_ns > c->last.srtt_ns || acks == UINT64_MAX)
 		return t->srtt_ns;
 	if (t->srtt_ns == c->last.srtt_ns || acks == 0)
-		return min_of(c->rtt_ns, t->srtt_ns);
+		return c->rtt_ns;
 	kept = pow(7.0 / 8, (double)acks);
 	rtt_ns = ((double)t->srtt_ns - (double)c->last.srtt_ns * kept) / (1 - kept);
 	return min_of(t->srtt_ns, rtt_ns < (double)t->min_rtt_ns ? t->min_rtt_ns : (uint64_t)rtt_ns);
