@@ -33,6 +33,7 @@ static const struct field exchange_fields[] = {
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
 	FIELD(E, app_asks, COUNT, "other connections on which its program waits for an answer"),
+	FIELD(E, peer_is_here, BOOL, "its other end is a connection of this host as well"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
 	FIELD(E, asked, COUNT, "times that its silent peer was asked whether it is there (keepalive)"),
@@ -204,6 +205,7 @@ static void measure(struct exchange_track *x, struct exchange_measures *m)
 
 /* One connection of this window, with its program. */
 struct exchange {
+	const struct conn_measures *conn;
 	struct exchange_measures *measures;
 	struct module *app;
 };
@@ -243,6 +245,40 @@ static void count_questions(const struct exchange *exchanges, size_t count)
 	map_done(&asking);
 }
 
+struct ends {
+	struct addr from, to;
+	uint16_t from_port, to_port;
+};
+
+static struct ends ends_of(const struct conn_measures *conn, bool reversed)
+{
+	struct ends ends;
+
+	memset(&ends, 0, sizeof(ends));
+	ends.from = reversed ? conn->raddr : conn->laddr;
+	ends.to = reversed ? conn->laddr : conn->raddr;
+	ends.from_port = reversed ? conn->rport : conn->lport;
+	ends.to_port = reversed ? conn->lport : conn->rport;
+	return ends;
+}
+
+static void find_other_ends(const struct exchange *exchanges, size_t count)
+{
+	struct map all = MAP_INIT(sizeof(struct ends), sizeof(uint8_t), 1000000);
+
+	for (size_t i = 0; i < count; i++) {
+		struct ends ends = ends_of(exchanges[i].conn, false);
+
+		(void)map_put(&all, &ends, NULL);
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct ends ends = ends_of(exchanges[i].conn, true);
+
+		exchanges[i].measures->peer_is_here = map_get(&all, &ends) != NULL;
+	}
+	map_done(&all);
+}
+
 /* That it waits in vain is known by having asked only; who owns it was judged before. */
 static void wait_in_vain(struct module *conn)
 {
@@ -272,9 +308,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
 			wait_in_vain(*module);
-		vec_push(&exchanges, ((struct exchange){m, (*module)->related[MODULE_APP]}));
+		vec_push(&exchanges, ((struct exchange){own, m, (*module)->related[MODULE_APP]}));
 	}
 	count_questions(exchanges.items, exchanges.count);
+	find_other_ends(exchanges.items, exchanges.count);
 	vec_done(&exchanges);
 	map_done(&state->ports);
 	track_forget(window, &state->tracks, NULL);

@@ -16,7 +16,7 @@ struct exchange_measures {
 	uint64_t given_base;
 	double given_share;
 	uint64_t app_asks;
-	bool fell_silent;
+	bool peer_is_here, fell_silent;
 	uint64_t asked, unanswered, forbidden;
 	bool is_there;
 	uint64_t missing_bytes;

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "base/clock.h"
 #include "diagnose/conn.h"
 #include "diagnose/path.h"
 #include "diagnose/window.h"
@@ -39,14 +40,24 @@ static const struct field path_fields[] = {
 	FIELD(struct path_measures, peer_moving, COUNT, "of these, moving"),
 	FIELD(struct path_measures, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(struct path_measures, peer_established, COUNT, "of these, established"),
+	FIELD(struct path_measures, syn_unanswered, BOOL,
+	      "its SYN was sent again, or has waited for far longer than the remote host takes for an answer"),
 };
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
 	    "what the connections over one path have in common");
 
 struct tally {
-	uint64_t conns, stuck, moving, connecting, lossy, clean, slow_rtt, filling, established, large, small,
+	uint64_t conns, stuck, moving, connecting, late, lossy, clean, slow_rtt, filling, established, large, small,
 		min_rtt_ns, excess_ns;
 	double send_rate, receive_rate;
+};
+
+/* What is known of a host from earlier windows. */
+struct past {
+	struct track track;
+	double send_rate, receive_rate; /* the most in one window */
+	uint64_t min_rtt_ns;            /* 0: unknown */
+	bool in_vain;                   /* somebody wanted to connect for long, and nothing was established */
 };
 
 static bool is_moving(const struct conn_measures *m)
@@ -75,7 +86,21 @@ static bool passes_large(const struct conn_measures *m)
 	return sent || received;
 }
 
-static void count(struct tally *t, const struct conn_measures *m)
+/*
+ * Programs give up before the kernel sends the first SYN again, which takes it a second. They are believed when the host
+ * has answered within a fifth of that time before, or when nothing was established in the window before either.
+ */
+#define SYN_LATE_NS (300 * NSEC_PER_MSEC)
+
+static bool is_unanswered(const struct past *past, const struct conn_measures *m)
+{
+	if (m->syn_wait_ns == UINT64_MAX || m->syn_retrans > 0)
+		return m->syn_wait_ns != UINT64_MAX;
+	return m->syn_wait_ns > SYN_LATE_NS &&
+	       (past->in_vain || (past->min_rtt_ns > 0 && past->min_rtt_ns < m->syn_wait_ns / 5));
+}
+
+static void count(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
 	bool moving = !stuck && is_moving(m);
@@ -87,7 +112,8 @@ static void count(struct tally *t, const struct conn_measures *m)
 	t->receive_rate += m->receive_rate == UINT64_MAX ? 0 : (double)m->receive_rate;
 	t->large += moving && passes_large(m);
 	t->small += moving && !passes_large(m);
-	t->connecting += m->syn_wait_ns != UINT64_MAX && m->syn_retrans > 0;
+	t->connecting += unanswered;
+	t->late += m->syn_wait_ns != UINT64_MAX && m->syn_wait_ns > SYN_LATE_NS;
 	t->lossy += m->loss_share >= 0.005;
 	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
 	t->filling += m->cwnd_share > 0.5 || is_bulk(m->send_rate) || is_bulk(m->receive_rate);
@@ -106,14 +132,8 @@ static struct tally *tally_of(struct map *tallies, const struct module *module)
 	return map_put(tallies, &module, NULL);
 }
 
-/* The most that was ever sent to and received from a host in one window. */
-struct best_track {
-	struct track track;
-	double send_rate, receive_rate;
-};
-
 struct state {
-	struct map best; /* address -> struct best_track */
+	struct map past; /* address -> struct past */
 };
 
 static double use_of(double rate, double best)
@@ -121,27 +141,29 @@ static double use_of(double rate, double best)
 	return best > 0 ? rate / best : NAN;
 }
 
-static void compare_with_best(const struct window *window, struct state *state, const struct addr *raddr,
-			      const struct tally *path, struct path_measures *m)
+static void compare_with_past(const struct past *past, const struct tally *path, struct path_measures *m)
 {
-	struct best_track *best = map_put(&state->best, raddr, NULL);
-
-	m->path_send_use = m->path_receive_use = NAN;
-	if (!best)
-		return;
-	m->path_send_use = use_of(path->send_rate, best->send_rate);
-	m->path_receive_use = use_of(path->receive_rate, best->receive_rate);
-	(void)track_see(window, &best->track);
+	m->path_send_use = use_of(path->send_rate, past->send_rate);
+	m->path_receive_use = use_of(path->receive_rate, past->receive_rate);
 }
 
-static void remember_best(struct state *state, const struct addr *raddr, const struct tally *path)
+static void remember(struct past *past, const struct tally *path)
 {
-	struct best_track *best = map_get(&state->best, raddr);
+	past->send_rate = fmax(past->send_rate, path->send_rate);
+	past->receive_rate = fmax(past->receive_rate, path->receive_rate);
+	if (path->min_rtt_ns > 0)
+		past->min_rtt_ns = past->min_rtt_ns ? min_of(past->min_rtt_ns, path->min_rtt_ns) : path->min_rtt_ns;
+	past->in_vain = path->late > 0 && path->established == 0 && path->moving == 0;
+}
 
-	if (!best)
-		return;
-	best->send_rate = fmax(best->send_rate, path->send_rate);
-	best->receive_rate = fmax(best->receive_rate, path->receive_rate);
+/* Where there is no room to remember, nothing is known. */
+static struct past *past_of(struct state *state, const struct addr *raddr)
+{
+	static struct past none;
+	struct past *past = map_put(&state->past, raddr, NULL);
+
+	none = (struct past){};
+	return past ?: &none;
 }
 
 static void finish(struct window *window, void *data, struct graph *graph)
@@ -150,23 +172,30 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
 	struct tally all = {};
 
-	if (state->best.value_size == 0)
-		state->best = MAP_INIT(sizeof(struct addr), sizeof(struct best_track), 100000);
+	if (state->past.value_size == 0)
+		state->past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000);
 	vec_each(&graph->modules, at) {
 		const struct conn_measures *m = conn_measures(*at);
+		struct past *past;
+		bool unanswered;
 
 		if (!m)
 			continue;
-		count(&all, m);
-		count(tally_of(&tallies, (*at)->related[MODULE_PATH]), m);
-		count(tally_of(&tallies, (*at)->related[MODULE_PEER]), m);
+		past = past_of(state, &m->raddr);
+		(void)track_see(window, &past->track);
+		unanswered = is_unanswered(past, m);
+		count(&all, m, unanswered);
+		count(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
+		count(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
 	}
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
 		const struct tally *path, *peer;
+		const struct past *past;
 
 		if ((*at)->kind != MODULE_CONN)
 			continue;
+		past = past_of(state, &conn_measures(*at)->raddr);
 		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
 		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
 		m = graph_alloc(graph, sizeof(*m));
@@ -192,21 +221,22 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
 			.peer_established = peer->established,
+			.syn_unanswered = is_unanswered(past, conn_measures(*at)),
 		};
-		compare_with_best(window, state, &conn_measures(*at)->raddr, path, m);
+		compare_with_past(past, path, m);
 		(*at)->measures.parts[CONN_PART_PATH] = m;
 	}
 	vec_each(&graph->modules, at)
 		if ((*at)->kind == MODULE_CONN)
-			remember_best(state, &conn_measures(*at)->raddr,
-				      tally_of(&tallies, (*at)->related[MODULE_PATH]));
-	track_forget(window, &state->best, NULL);
+			remember(past_of(state, &conn_measures(*at)->raddr),
+				 tally_of(&tallies, (*at)->related[MODULE_PATH]));
+	track_forget(window, &state->past, NULL);
 	map_done(&tallies);
 }
 
 static void release(void *data)
 {
-	map_done(&((struct state *)data)->best);
+	map_done(&((struct state *)data)->past);
 }
 
 static const struct measurer path_measurer = {

@@ -126,12 +126,12 @@ static struct wire *wire_of(struct snapshot *snapshot)
 /* --- whether there is something to see --- */
 
 /* How far the sum of some counters moved since the last sample. */
-static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const char *const names[2], uint64_t *last)
+static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names, uint64_t *last)
 {
 	uint64_t sum = 0, delta;
 
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t value = counter_find(snapshot, netns, names[i]);
+	for (; *names; names++) {
+		uint64_t value = counter_find(snapshot, netns, *names);
 
 		sum += value == UINT64_MAX ? 0 : value;
 	}
@@ -150,9 +150,10 @@ static bool has_resolver_socket(const struct snapshot *snapshot, uint32_t netns)
 
 static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_t now_ns)
 {
-	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets"}, *const sending[] = {
-											    "UdpOutDatagrams",
-											    "Udp6OutDatagrams"};
+	/* A connection that a message on the way ended is not among the failed attempts. */
+	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets", "IcmpInDestUnreachs",
+					      "Icmp6InDestUnreachs", NULL};
+	static const char *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams", NULL};
 	uint64_t failures = moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
 		 datagrams = moved(snapshot, wire->of.netns, sending, &wire->datagrams);
 	bool first = !wire->has_counters;

@@ -103,8 +103,20 @@ static void window_roomy(struct scene *s, unsigned sample)
 	s->tcp.rwnd_limited_ns = 0;
 }
 
+/* The other end is a connection of this host. */
+static void window_closed_here(struct scene *s, unsigned sample)
+{
+	window_closed(s, sample);
+	s->has_other = true;
+	s->other_socket.laddr = s->socket.raddr;
+	s->other_socket.raddr = s->socket.laddr;
+	s->other_socket.lport = s->socket.rport;
+	s->other_socket.rport = s->socket.lport;
+}
+
 TEST(the_peers_window)
 {
+	CHECK_EQ_TEXT(diagnose(window_closed_here), "");
 	CHECK_EQ_TEXT(diagnose(window_closed), "peer-not-reading");
 	CHECK_EQ_TEXT(diagnose(window_small), "peer-window-small");
 	CHECK_EQ_TEXT(diagnose(window_roomy), "");

@@ -436,6 +436,27 @@ TEST(errors_of_an_interface)
 	CHECK_EQ_TEXT(diagnose(damaged_long_ago), "path-loss");
 }
 
+/* It connects again and again, and gives up before the kernel sends its SYN again; or it is established in the end. */
+static void gives_up(struct scene *s, unsigned sample)
+{
+	s->socket.state = SOCKET_SYN_SENT;
+	s->socket.cookie = 100 + sample / 4;
+	s->socket.lport = (uint16_t)(40000 + sample / 4);
+	s->socket.timer_retransmits = 0;
+}
+
+static void takes_its_time(struct scene *s, unsigned sample)
+{
+	gives_up(s, sample);
+	s->socket.state = sample % 4 < 3 ? SOCKET_SYN_SENT : SOCKET_ESTABLISHED;
+}
+
+TEST(connections_given_up)
+{
+	CHECK_EQ_TEXT(diagnose(gives_up), "connect-dropped");
+	CHECK_EQ_TEXT(diagnose(takes_its_time), "");
+}
+
 /* Loss while a processor's queue overflows: with packets of this interface, and with those of another namespace. */
 static void overflows(struct scene *s, unsigned sample)
 {
