@@ -21,6 +21,7 @@ enum live_probe_state {
 struct live_probed {
 	const char *program;
 	enum live_probe_state state;
+	uint32_t kind; /* a bit; 0: of no kind of which one speaks for all */
 };
 
 struct live {
@@ -40,6 +41,7 @@ struct live {
 	bool probing;
 	enum live_probe_state probing_state;
 	VEC(struct live_probed) probed;
+	uint32_t proven_kinds; /* one of them was attached */
 	/* Memory shared with the programs. */
 	uint32_t *reader_awake;
 	uint64_t *boot_offset_ns;

@@ -2,11 +2,26 @@
 /*
  * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what was
  * seen to load is not loaded again before everything has had its turn, and what could be attached never.
+ *
+ * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each: the
+ * kernel takes up to a tenth of a second to let go of one, and they are many.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "event/live_private.h"
+
+static uint32_t kind_of(const struct live *live, const struct event_hook *hook, const char *program)
+{
+	const char *section = kernel_object_section(live->object, program) ?: "";
+
+	if (strncmp(section, "tp_btf/", 7) == 0 && !hook->attach)
+		return 1;
+	/* The bare word stands for system calls that the hook names itself. */
+	if (strncmp(section, "tracepoint/syscalls/", 20) == 0 || strcmp(section, "tracepoint") == 0)
+		return 2;
+	return 0;
+}
 
 static struct live_probed *find(struct live *live, const char *program)
 {
@@ -16,21 +31,26 @@ static struct live_probed *find(struct live *live, const char *program)
 	return NULL;
 }
 
-static void note(struct live *live, const char *program, enum live_probe_state state)
+static void note(struct live *live, const struct event_hook *hook, const char *program, enum live_probe_state state)
 {
 	struct live_probed *probed = find(live, program);
+	uint32_t kind = kind_of(live, hook, program);
 
 	if (probed)
 		probed->state = max_of(probed->state, state);
 	else
-		vec_push(&live->probed, (struct live_probed){.program = program, .state = state});
+		vec_push(&live->probed, (struct live_probed){.program = program, .state = state, .kind = kind});
+	if (state == LIVE_PROBE_ATTACHED)
+		live->proven_kinds |= kind;
 }
 
 static enum live_probe_state state_of(struct live *live, const char *program)
 {
 	const struct live_probed *probed = find(live, program);
 
-	return probed ? probed->state : LIVE_PROBE_OPEN;
+	if (!probed)
+		return LIVE_PROBE_OPEN;
+	return probed->kind & live->proven_kinds ? LIVE_PROBE_ATTACHED : probed->state;
 }
 
 bool live_probe_wants(struct live *live, const char *program)
@@ -44,13 +64,13 @@ struct before {
 };
 
 /* libbpf loads in the order of the object. */
-static int note_loaded(const struct event_hook *hook _unused_, const char *program, void *context)
+static int note_loaded(const struct event_hook *hook, const char *program, void *context)
 {
 	const struct before *before = context;
 
 	if (live_probe_wants(before->live, program) &&
 	    kernel_object_comes_before(before->live->object, program, before->failed))
-		note(before->live, program, LIVE_PROBE_LOADED);
+		note(before->live, hook, program, LIVE_PROBE_LOADED);
 	return 0;
 }
 
@@ -60,8 +80,8 @@ static int attach_or_refuse(const struct event_hook *hook, const char *program, 
 
 	if (!live_probe_wants(live, program))
 		return 0;
-	if (live_attach(hook, program, live) == 0)
-		note(live, program, LIVE_PROBE_ATTACHED);
+	if (kind_of(live, hook, program) & live->proven_kinds || live_attach(hook, program, live) == 0)
+		note(live, hook, program, LIVE_PROBE_ATTACHED);
 	else
 		(void)hook_plan_refuse(&live->plan, program, live->why.text);
 	return 0;
