@@ -154,9 +154,8 @@ static const char *const examples[] = {
 static const struct command events_command = {
 	.name = "events",
 	.summary = "the catalogue of events, and what this kernel gives",
-	.description =
-		"All events are loaded and attached for a moment to see what works. As an ordinary user nothing can "
-		"be loaded: the catalogue is shown all the same.",
+	.description = "All events are loaded for a moment to see what works. As an ordinary user nothing can "
+		       "be loaded: the catalogue is shown all the same.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

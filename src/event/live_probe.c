@@ -13,13 +13,12 @@
 
 static uint32_t kind_of(const struct live *live, const struct event_hook *hook, const char *program)
 {
-	const char *section = kernel_object_section(live->object, program) ?: "";
+	static const char *const alike[] = {"tp_btf/", "tracepoint/"};
+	const char *section = kernel_object_section(live->object, program);
 
-	if (strncmp(section, "tp_btf/", 7) == 0 && !hook->attach)
-		return 1;
-	/* The bare word stands for system calls that the hook names itself. */
-	if (strncmp(section, "tracepoint/syscalls/", 20) == 0 || strcmp(section, "tracepoint") == 0)
-		return 2;
+	for (unsigned i = 0; section && !hook->attach && i < ARRAY_SIZE(alike); i++)
+		if (strncmp(section, alike[i], strlen(alike[i])) == 0)
+			return 1U << i;
 	return 0;
 }
 

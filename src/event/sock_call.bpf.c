@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sock.call: the system calls of the network, told when they end. One program serves all of them at each end; it is attached
- * to the tracepoints of these calls alone, or, without tracefs, to that of all calls.
+ * sock.call: the system calls of the network, told when they end. One program serves all of them at each end, at the
+ * tracepoint of all system calls.
  */
 #include "event/sock_call.h"
 #include "event/syscall.bpf.h"
@@ -15,14 +15,6 @@ struct {
 	__type(key, __u64);
 	__type(value, __u64);
 } sock_call_began SEC(".maps");
-
-/* What a tracepoint of a system call hands to its program. */
-struct call_record {
-	__u64 common;
-	__s32 number;
-	__s32 unused;
-	__s64 result; /* at the end only */
-};
 
 struct user_msghdr {
 	const void *name;
@@ -197,29 +189,14 @@ static __always_inline int ended(void *ctx, __u8 call, struct pt_regs *regs, lon
 	return sock_call_end(ctx, e);
 }
 
-/* The section does not say where these go: sock_call.c does. */
-SEC("tracepoint")
-int sock_call_enter(struct call_record *ctx)
-{
-	return entered();
-}
-
-SEC("tracepoint")
-int sock_call_exit(struct call_record *ctx)
-{
-	__u8 call = call_of(ctx->number);
-
-	return call ? ended(ctx, call, event_task_regs(), ctx->result) : 0;
-}
-
 SEC("tp_btf/sys_enter")
-int BPF_PROG(sock_call_any_enter, struct pt_regs *regs, long number)
+int BPF_PROG(sock_call_enter, struct pt_regs *regs, long number)
 {
 	return call_of(number) ? entered() : 0;
 }
 
 SEC("tp_btf/sys_exit")
-int BPF_PROG(sock_call_any_exit, struct pt_regs *regs, long result)
+int BPF_PROG(sock_call_exit, struct pt_regs *regs, long result)
 {
 	__u8 call = call_of(event_syscall_number(regs));
 

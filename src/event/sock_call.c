@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System calls of the network: fields and hooks. */
-#include <bpf/libbpf.h>
-#include <errno.h>
-#include <string.h>
-
-#include "event/attach.h"
-#include "event/event.h"
 #include "event/sock_call.h"
+#include "event/event.h"
 #include "event/sock_call_text.h"
 
 #define CALL_NAME(number, name) {(number), #name, NULL},
@@ -27,28 +22,14 @@ static const struct field call_fields[] = {
 };
 #undef C
 
-/* To the end or the beginning of each of the calls. */
-static int attach_calls(struct kernel_object *object, const char *program, struct why *why)
-{
-	bool enter = strcmp(program, "sock_call_enter") == 0;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(call_items); i++) {
-		char name[64];
-
-		snprintf(name, sizeof(name), "sys_%s_%s", enter ? "enter" : "exit", call_items[i].name);
-		r = kernel_object_keep_link(
-			object, program,
-			bpf_program__attach_tracepoint(kernel_object_program(object, program), "syscalls", name), why);
-	}
-	return r;
-}
-
 static const struct event_role call_roles[] = {
 	{
+		/*
+		 * Not the tracepoints of single calls: they cost every call of the host as much, and the kernel takes
+		 * seconds to let go of forty of them.
+		 */
 		.name = "network calls",
-		.hooks = {{.programs = {"sock_call_enter", "sock_call_exit"}, .attach = attach_calls},
-			  {.programs = {"sock_call_any_enter", "sock_call_any_exit"}}},
+		.hooks = {{.programs = {"sock_call_enter", "sock_call_exit"}}},
 	},
 };
 
