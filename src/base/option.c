@@ -102,6 +102,13 @@ static int set_choice(const struct option_spec *spec, const char *text, unsigned
 	return -EINVAL;
 }
 
+static int set_ratio(const struct option_spec *spec, const char *text, double *member)
+{
+	int r = parse_ratio(text, member);
+
+	return r == 0 && spec->max && *member > (double)spec->max ? -ERANGE : r;
+}
+
 static int set_value(const struct option_spec *spec, const char *text, void *member)
 {
 	switch (spec->kind) {
@@ -111,7 +118,7 @@ static int set_value(const struct option_spec *spec, const char *text, void *mem
 	case OPT_UINT:
 		return parse_u64(text, spec->min, spec->max ? spec->max : UINT64_MAX, member);
 	case OPT_RATIO:
-		return parse_ratio(text, member);
+		return set_ratio(spec, text, member);
 	case OPT_SECONDS:
 		return parse_seconds_ns(text, member);
 	case OPT_DURATION:
@@ -149,7 +156,10 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 			buf_add_text(out, "a whole number");
 		return;
 	case OPT_RATIO:
-		buf_add_text(out, "a number such as 0.8 or 80%");
+		if (spec->max)
+			buf_add_format(out, "a number up to %llu such as 0.8 or 80%%", (unsigned long long)spec->max);
+		else
+			buf_add_text(out, "a number such as 0.8 or 80%");
 		return;
 	case OPT_SECONDS:
 		buf_add_text(out, "seconds or a duration such as 5, 0.5 or 250ms");

@@ -58,7 +58,7 @@ struct option_spec {
 	const char *arg;  /* what to call its argument */
 	const char *help;
 	size_t offset;     /* of the member in the configuration */
-	uint64_t min, max; /* of OPT_UINT; max 0 = no limit */
+	uint64_t min, max; /* of OPT_UINT, max of OPT_RATIO, too; max 0 = no limit */
 	const char *const *choices;
 	const struct option_spec *group;
 	bool required; /* of a positional */

@@ -30,7 +30,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
-	       "exit with 1 when a finding is at least this certain"),
+	       "exit with 1 when a finding is at least this certain", .max = 1),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
 	       "write all that was measured there, a JSON line a module and window"),

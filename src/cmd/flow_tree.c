@@ -26,7 +26,7 @@ static const struct option_spec options[] = {
 	       "calls of these sessions only (a number, or an expression over the fields of nest flow sessions)"),
 	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "only what belongs to no session"),
 	OPTION(struct config, share, RATIO, "share", 0, "SHARE",
-	       "fold what has less than this share of the time (default 0.5%; 0: show all)"),
+	       "fold what has less than this share of the time (default 0.5%; 0: show all)", .max = 1),
 	OPTION(struct config, depth, UINT, "depth", 0, "N", "fold what is nested deeper", .min = 1, .max = 10000),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/page.h"
 
+#include <string.h>
+
 static struct page_section *add_section(struct page *page, const char *heading)
 {
 	struct page_section *section = vec_add(&page->sections);
@@ -40,6 +42,14 @@ static bool is_recognised(const struct knowledge *knowledge, const struct cause 
 	return false;
 }
 
+static bool has_item(const struct page_section *section, const char *text)
+{
+	vec_each(&section->items, item)
+		if (strcmp(*item, text) == 0)
+			return true;
+	return false;
+}
+
 /* What nest says when it sees it; a {measure} stands for its value. */
 static void add_looks(struct page *page, const struct knowledge *knowledge, const struct cause *cause)
 {
@@ -51,7 +61,7 @@ static void add_looks(struct page *page, const struct knowledge *knowledge, cons
 	}
 	vec_push(&section->paragraphs, xstrdup("One or more of these sentences, with the numbers in place:"));
 	vec_each(&knowledge->rules, rule)
-		if (speaks(*rule, cause, true))
+		if (speaks(*rule, cause, true) && !has_item(section, (*rule)->because))
 			vec_push(&section->items, xstrdup((*rule)->because));
 }
 

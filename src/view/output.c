@@ -16,6 +16,8 @@ const struct option_spec output_option_table[] = {
 	OPTION(struct output_options, show, NAMES, "show", 0, "FIELD,..", "these fields as columns, in this order"),
 	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR", "only records for which the expression is true"),
 	OPTION(struct output_options, wide, FLAG, "wide", 'w', NULL, "all columns in full, however wide"),
+	OPTION(struct output_options, numeric, FLAG, "numeric", 'n', NULL,
+	       "addresses and ports as numbers, as they always are: nothing is looked up"),
 	OPTION(struct output_options, file, TEXT, "output", 'o', "FILE",
 	       "write to this file instead of standard output"),
 	OPTION_END,

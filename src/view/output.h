@@ -13,6 +13,7 @@ struct output_options {
 	bool json;
 	bool csv;
 	bool wide;
+	bool numeric; /* changes nothing; hands that know other programs give it */
 	const char *format;
 	const char *file;
 	const char *where;
