@@ -101,13 +101,13 @@ static int label(const struct config *config, const struct flow_sessions *sessio
 
 static int compare_in_trace(const struct config *config, struct subject *s)
 {
-	_cleanup_free_ uint8_t *group_of = xzalloc(s->sessions[0]->list.count + 1);
+	_cleanup_groups_ flow_groups groups = flow_groups_of(s->sessions[0]);
 	char *how = NULL;
-	int r = label(config, s->sessions[0], group_of, &how);
+	int r = label(config, s->sessions[0], groups.items, &how);
 
 	if (r != EXIT_DONE)
 		return r;
-	s->comparison = compare_groups(s->sessions[0], group_of,
+	s->comparison = compare_groups(s->sessions[0], groups.items,
 				       &(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns});
 	s->comparison->how = s->comparison->how_text = how;
 	return EXIT_DONE;

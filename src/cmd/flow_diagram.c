@@ -60,7 +60,7 @@ struct drawing {
 	struct flow_trace *trace;
 	struct flow_sessions *sessions;
 	struct comparison *comparison;
-	uint8_t *group_of; /* 0 chosen or good, 1 bad */
+	flow_groups groups; /* 0 chosen or good, 1 bad */
 	struct out out;
 };
 
@@ -74,14 +74,14 @@ static int compare(struct drawing *d)
 	struct why why = {};
 	char *how = NULL;
 	int r = d->config->good || d->config->bad
-			? compare_label(d->sessions, d->config->good, d->config->bad, d->group_of, &why)
-			: compare_find_odd(d->sessions, d->group_of, &how, &why);
+			? compare_label(d->sessions, d->config->good, d->config->bad, d->groups.items, &why)
+			: compare_find_odd(d->sessions, d->groups.items, &how, &why);
 
 	if (r < 0) {
 		log_error("flow diagram: %s", why.text);
 		return r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
 	}
-	d->comparison = compare_groups(d->sessions, d->group_of, &(struct compare_options){});
+	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){});
 	d->comparison->how_text = how;
 	return EXIT_DONE;
 }
@@ -90,7 +90,7 @@ static int compare(struct drawing *d)
 static int choose(struct drawing *d, uint32_t *ret_session)
 {
 	struct flow_sessions *s = d->sessions;
-	_cleanup_free_ uint8_t *chosen = xzalloc(s->list.count + 1);
+	_cleanup_groups_ flow_groups chosen = flow_groups_of(s);
 	struct why why = {};
 	uint8_t wanted = 0;
 
@@ -99,19 +99,19 @@ static int choose(struct drawing *d, uint32_t *ret_session)
 		return EXIT_CANNOT_OBSERVE;
 	}
 	if (d->config->sessions) {
-		if (flow_view_choose(s, d->config->sessions, chosen, &why) < 0) {
+		if (flow_view_choose(s, d->config->sessions, chosen.items, &why) < 0) {
 			log_error("flow diagram: %s", why.text);
 			return EXIT_USAGE;
 		}
 	} else if (d->comparison) {
-		memcpy(chosen, d->group_of, s->list.count);
+		memcpy(chosen.items, d->groups.items, s->list.count);
 		wanted = 1;
 	} else {
 		*ret_session = s->classes.items[0].example;
 		return EXIT_DONE;
 	}
 	for (uint32_t i = 0; i < s->list.count; i++)
-		if (chosen[i] == wanted) {
+		if (chosen.items[i] == wanted) {
 			*ret_session = i;
 			return EXIT_DONE;
 		}
@@ -282,11 +282,12 @@ static int draw_flame(struct drawing *d)
 		flame.is_difference = true;
 		fill_flame(d, d->comparison->profile, &d->comparison->sums, &flame);
 	} else {
-		if (d->config->sessions && flow_view_choose(d->sessions, d->config->sessions, d->group_of, &why) < 0) {
+		if (d->config->sessions &&
+		    flow_view_choose(d->sessions, d->config->sessions, d->groups.items, &why) < 0) {
 			log_error("flow diagram: %s", why.text);
 			return EXIT_USAGE;
 		}
-		profile = profile_new(d->sessions, d->group_of, 2);
+		profile = profile_new(d->sessions, d->groups.items, 2);
 		profile_sum(profile, &sums);
 		fill_flame(d, profile, &sums, &flame);
 	}
@@ -300,7 +301,7 @@ static int draw(struct drawing *d)
 {
 	int r = EXIT_DONE;
 
-	d->group_of = xzalloc(d->sessions->list.count + 1);
+	d->groups = flow_groups_of(d->sessions);
 	if (compares(d->config))
 		r = compare(d);
 	if (r == EXIT_DONE && out_open(&d->out, d->config->output) < 0) {
@@ -312,7 +313,7 @@ static int draw(struct drawing *d)
 			r = EXIT_IO;
 	}
 	comparison_free(d->comparison);
-	free(d->group_of);
+	flow_groups_done(&d->groups);
 	return r;
 }
 

@@ -42,7 +42,7 @@ struct exporter {
 	const struct config *config;
 	struct flow_trace *trace;
 	struct flow_sessions *sessions;
-	uint8_t *group_of;
+	flow_groups groups;
 	struct out out;
 	VEC(uint64_t) starts;    /* of the open calls */
 	VEC(struct ended) ended; /* calls of the open segment: whose they are is known at its end */
@@ -108,7 +108,7 @@ static void add_csv(struct exporter *e, const struct walk *walk, const struct en
 static void flush(struct exporter *e, const struct walk *walk)
 {
 	uint32_t index = flow_sessions_find(e->sessions, walk->session);
-	bool wanted = e->config->sessions ? index != DEMUX_NONE && e->group_of[index] == 0 : true;
+	bool wanted = e->config->sessions ? index != DEMUX_NONE && e->groups.items[index] == 0 : true;
 	uint32_t session = index == DEMUX_NONE ? 0 : index + 1;
 
 	for (size_t i = 0; wanted && i < e->ended.count; i++)
@@ -246,8 +246,8 @@ static int export_trace(struct exporter *e)
 	const struct config *config = e->config;
 	struct why why = {};
 
-	e->group_of = xzalloc(e->sessions->list.count + 1);
-	if (config->sessions && flow_view_choose(e->sessions, config->sessions, e->group_of, &why) < 0) {
+	e->groups = flow_groups_of(e->sessions);
+	if (config->sessions && flow_view_choose(e->sessions, config->sessions, e->groups.items, &why) < 0) {
 		log_error("flow export: %s", why.text);
 		return EXIT_USAGE;
 	}
@@ -259,7 +259,7 @@ static int export_trace(struct exporter *e)
 		export_calls(e);
 	} else {
 		_cleanup_(profile_freep) struct profile *profile =
-			profile_new(e->sessions, e->group_of, config->sessions ? 2 : 1);
+			profile_new(e->sessions, e->groups.items, config->sessions ? 2 : 1);
 
 		(config->folded ? export_folded : export_dot)(e, profile);
 	}
@@ -285,7 +285,7 @@ static int run(const void *data)
 		flow_view_say_summary(e.trace);
 	if (r == EXIT_DONE)
 		flow_view_close(e.trace);
-	free(e.group_of);
+	flow_groups_done(&e.groups);
 	flow_sessions_free(e.sessions);
 	flow_trace_close(e.trace);
 	return r;

@@ -86,6 +86,7 @@ static void show_sessions(const struct flow_sessions *s, struct output *output)
 	for (size_t i = 0; i < s->list.count; i++) {
 		struct flow_session session = flow_session_at(s, i);
 
+		spill_trim_at(i);
 		(void)output_record(output, &RECORD_OF(&session));
 	}
 }
@@ -94,19 +95,23 @@ static uint64_t session_count(const struct flow_sessions *s)
 {
 	uint64_t count = 0;
 
-	vec_each(&s->list, row)
-		count += flow_row_count(s, row);
+	for (size_t i = 0; i < s->list.count; i++) {
+		count += flow_row_count(s, &s->list.items[i]);
+		spill_trim_at(i);
+	}
 	return count;
 }
 
 static void show_classes(const struct flow_sessions *s, struct output *output)
 {
+	uint64_t all = session_count(s);
+
 	vec_each(&s->classes, class) {
 		struct flow_session example = flow_session_at(s, class->example);
 		struct class_row row = {
 			.class = class->class,
 			.sessions = class->sessions,
-			.share = (double)class->sessions / (double)session_count(s),
+			.share = (double)class->sessions / (double)all,
 			.span_ns = class->median_ns,
 			.calls = example.calls,
 			.distinct = example.distinct,

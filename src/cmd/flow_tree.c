@@ -220,21 +220,20 @@ static void show_places(struct tree *t)
 /* Group 0 is what is asked for, 3 is left out; dispatchers belong to no session and are shown with all of them. */
 static int make_profile(struct tree *t, struct flow_sessions *sessions)
 {
-	_cleanup_free_ uint8_t *group_of = NULL;
+	_cleanup_groups_ flow_groups groups = flow_groups_of(sessions);
 	struct why why = {};
 	uint8_t rest = t->config->sessions ? 2 : 1;
 
-	group_of = xzalloc(sessions->list.count + 1);
 	if (t->config->rest) {
-		memset(group_of, PROFILE_GROUPS, sessions->list.count);
+		memset(groups.items, PROFILE_GROUPS, groups.count);
 		rest = 0;
 	} else if (t->config->sessions) {
-		if (flow_view_choose(sessions, t->config->sessions, group_of, &why) < 0) {
+		if (flow_view_choose(sessions, t->config->sessions, groups.items, &why) < 0) {
 			log_error("flow tree: %s", why.text);
 			return EXIT_USAGE;
 		}
 	}
-	t->profile = profile_new(sessions, group_of, rest);
+	t->profile = profile_new(sessions, groups.items, rest);
 	profile_sum(t->profile, &t->sums);
 	return EXIT_DONE;
 }

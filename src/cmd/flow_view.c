@@ -65,6 +65,7 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 
 		ret_group_of[i] = expr_matches(expr, &RECORD_OF(&session)) ? 0 : PROFILE_GROUPS;
 		count += ret_group_of[i] == 0;
+		spill_trim_at(i);
 	}
 	return count ? 0 : why_set(why, -ENODATA, "no session fits (of %zu)", sessions->list.count);
 }

@@ -53,7 +53,7 @@ struct message {
 	uint64_t from, to; /* bytes of this direction before it, and with it */
 };
 
-typedef VEC(struct message) messages;
+typedef SPILL(struct message) messages;
 
 static int by_socket_and_end(const void *a, const void *b)
 {
@@ -78,6 +78,7 @@ static void count_bytes(messages *all)
 			bytes[0] = bytes[1] = 0;
 		m->from = bytes[m->is_read];
 		m->to = bytes[m->is_read] += n;
+		spill_trim_at(i);
 	}
 }
 
@@ -96,16 +97,16 @@ static void collect(const struct flow_sessions *s, messages *ret_all)
 				continue;
 			index = demux_socket_find(s->demux, op.socket);
 			if (index != DEMUX_NONE)
-				vec_push(ret_all, (struct message){
-							  .socket = index,
-							  .is_read = op.op == FLOW_OP_READ,
-							  .start_ns = flow_ns(s->trace, op.start_ticks),
-							  .end_ns = flow_ns(s->trace, op.end_ticks),
-							  .to = (uint64_t)op.result,
-						  });
+				spill_push(ret_all, (struct message){
+							    .socket = index,
+							    .is_read = op.op == FLOW_OP_READ,
+							    .start_ns = flow_ns(s->trace, op.start_ticks),
+							    .end_ns = flow_ns(s->trace, op.end_ticks),
+							    .to = (uint64_t)op.result,
+						    });
 		}
 	}
-	vec_sort(ret_all, by_socket_and_end);
+	spill_sort(ret_all->items, ret_all->count, sizeof(*ret_all->items), by_socket_and_end);
 	count_bytes(ret_all);
 }
 
@@ -164,23 +165,27 @@ static struct ends ends_of(const struct endpoint *server, const struct endpoint 
 	return ends;
 }
 
+/* By index of the socket: the number of its session, 0 when it has none. */
+typedef SPILL(uint32_t) session_numbers;
+
 struct aligner {
 	struct align *a;
 	struct flow_sessions *proxy, *server;
 	messages at_proxy, at_server;
-	uint32_t *proxy_session, *server_session;
+	session_numbers proxy_session, server_session;
 };
 
-/* By index of the socket: the number of its session, 0 when it has none. */
-static uint32_t *sessions_by_socket(const struct flow_sessions *s)
+static session_numbers sessions_by_socket(const struct flow_sessions *s)
 {
-	uint32_t *of = xzalloc(max_of(s->demux->sockets.count, (size_t)1) * sizeof(*of));
+	session_numbers of = {};
 
+	spill_fill(&of, s->demux->sockets.count);
 	for (size_t i = 0; i < s->list.count; i++) {
 		uint32_t socket = s->demux->sessions.items[s->list.items[i].id].socket;
 
 		if (socket != DEMUX_NONE)
-			of[socket] = (uint32_t)i + 1;
+			of.items[socket] = (uint32_t)i + 1;
+		spill_trim_at(i);
 	}
 	return of;
 }
@@ -223,8 +228,8 @@ static void add_exchange(struct aligner *al, uint32_t proxy_socket, uint32_t ser
 		.answered_ns = last_write->start_ns,
 		.returned_ns = back->end_ns,
 		.back_start_ns = back->start_ns,
-		.server_session = al->server_session[server_socket],
-		.proxy_session = al->proxy_session[owner],
+		.server_session = al->server_session.items[server_socket],
+		.proxy_session = al->proxy_session.items[owner],
 	};
 	if (owner != proxy_socket)
 		client = stretch_of(&al->at_proxy, owner);
@@ -453,10 +458,10 @@ int align_new(struct flow_sessions *proxy, struct flow_sessions *server, struct 
 	al.proxy_session = sessions_by_socket(proxy);
 	al.server_session = sessions_by_socket(server);
 	match(&al);
-	free(al.proxy_session);
-	free(al.server_session);
-	vec_done(&al.at_proxy);
-	vec_done(&al.at_server);
+	spill_done(&al.proxy_session);
+	spill_done(&al.server_session);
+	spill_done(&al.at_proxy);
+	spill_done(&al.at_server);
 	if (!a->list.count && !a->connections)
 		return why_set(why, -ENODATA,
 			       "the program of the first trace made no connections: the proxy's is wanted first");

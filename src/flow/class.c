@@ -159,6 +159,7 @@ static void collect(struct classifier *c)
 			vec_push(&c->all, (struct shape_use){.shape = shape, .first = (uint32_t)i});
 		}
 		c->all.items[*at].sessions += (uint32_t)min_of(flow_row_count(c->s, row), (uint64_t)(UINT32_MAX >> 8));
+		spill_trim_at(i);
 	}
 	map_done(&index);
 	vec_sort(&c->all, by_frequency);
@@ -230,31 +231,29 @@ static void learn_noise(struct classifier *c, const struct flow_class *class)
 			(void)map_put(&c->s->noise, &c->places.edges.items[i], NULL);
 }
 
-/* Class by class, in one array that is as long as the largest class. */
 static void find_medians(struct flow_sessions *s)
 {
-	VEC(struct flow_weighed) spans = {};
-	uint32_t *next = xrealloc_array(NULL, max_of(s->list.count, (size_t)1), sizeof(*next));
-	uint32_t *first = xrealloc_array(NULL, s->classes.count + 1, sizeof(*first));
+	flow_weighed_table spans = {};
 
-	/* A chain through the sessions of each class. */
-	memset(first, 0xff, (s->classes.count + 1) * sizeof(*first));
 	for (size_t i = 0; i < s->list.count; i++) {
-		next[i] = first[s->list.items[i].class];
-		first[s->list.items[i].class] = (uint32_t)i;
-	}
-	vec_each(&s->classes, class) {
-		spans.count = 0;
-		for (uint32_t i = first[class->class]; i != UINT32_MAX; i = next[i]) {
-			const struct flow_row *row = &s->list.items[i];
+		const struct flow_row *row = &s->list.items[i];
 
-			vec_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), flow_row_count(s, row)});
-		}
-		class->median_ns = flow_median(spans.items, spans.count);
+		spill_push(&spans, (struct flow_weighed){
+					   .value = flow_row_span_ns(s, row),
+					   .count = flow_row_count(s, row),
+					   .class = row->class,
+				   });
+		spill_trim_at(i);
 	}
-	vec_done(&spans);
-	free(next);
-	free(first);
+	flow_weighed_sort(&spans);
+	for (size_t i = 0, end; i < spans.count; i = end) {
+		uint32_t class = spans.items[i].class;
+
+		for (end = i; end < spans.count && spans.items[end].class == class; end++)
+			spill_trim_at(end);
+		s->classes.items[class - 1].median_ns = flow_median(spans.items + i, end - i);
+	}
+	spill_done(&spans);
 }
 
 /* The first shape of a class is its most frequent one, and classes were numbered in that order. */
@@ -301,8 +300,12 @@ static void number(struct classifier *c)
 		class_of[u->shape] = renumbered[u->number];
 		s->distinct_of[u->shape] = u->places.count - 1;
 	}
-	vec_each(&s->list, row)
+	for (size_t i = 0; i < s->list.count; i++) {
+		struct flow_row *row = &s->list.items[i];
+
 		row->class = class_of[row->tree ? c->shape_of[row->tree] : 0];
+		spill_trim_at(i);
+	}
 	free(class_of);
 	free(renumbered);
 }

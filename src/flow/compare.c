@@ -288,21 +288,25 @@ static uint64_t time_of(const struct flow_sessions *s, size_t index)
 static struct slowness slowness_of(const struct flow_sessions *good, const uint8_t *good_group,
 				   const struct flow_sessions *bad, const uint8_t *bad_group)
 {
-	VEC(uint64_t) a = {}, b = {};
+	SPILL(uint64_t) a = {}, b = {};
 	struct slowness result = {};
 
-	for (size_t i = 0; i < good->list.count; i++)
+	for (size_t i = 0; i < good->list.count; i++) {
 		if (good_group[i] == 0)
-			vec_push(&a, time_of(good, i));
-	for (size_t i = 0; i < bad->list.count; i++)
+			spill_push(&a, time_of(good, i));
+		spill_trim_at(i);
+	}
+	for (size_t i = 0; i < bad->list.count; i++) {
 		if (bad_group[i] == 1)
-			vec_push(&b, time_of(bad, i));
+			spill_push(&b, time_of(bad, i));
+		spill_trim_at(i);
+	}
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* They are sorted now. */
 	if (a.count && b.count)
 		result.least = (double)b.items[0] / (double)max_of(a.items[a.count - 1], (uint64_t)1);
-	vec_done(&a);
-	vec_done(&b);
+	spill_done(&a);
+	spill_done(&b);
 	return result;
 }
 
@@ -451,20 +455,22 @@ static void answer(struct comparison *c)
 static void describe_group(struct compared_group *group, const char *name, const struct flow_sessions *s,
 			   const uint8_t *group_of, uint8_t number)
 {
-	VEC(struct flow_weighed) spans = {};
+	flow_weighed_table spans = {};
 
 	*group = (struct compared_group){.name = name};
 	for (size_t i = 0; i < s->list.count; i++) {
 		const struct flow_row *row = &s->list.items[i];
 		uint64_t count = flow_row_count(s, row);
 
+		spill_trim_at(i);
 		if (group_of[i] != number)
 			continue;
-		vec_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), count});
+		spill_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), count, 0});
 		group->sessions += (uint32_t)min_of(count, (uint64_t)(UINT32_MAX - group->sessions));
 	}
+	flow_weighed_sort(&spans);
 	group->median_ns = flow_median(spans.items, spans.count);
-	vec_done(&spans);
+	spill_done(&spans);
 }
 
 static void to_ns(struct comparison *c)
@@ -551,21 +557,19 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 {
 	_cleanup_(profile_freep) struct profile *second = NULL;
 	struct comparison *c = xzalloc(sizeof(*c));
-	uint8_t *zeros = xzalloc(good->list.count + 1), *ones = xmalloc(bad->list.count + 1);
+	_cleanup_groups_ flow_groups zeros = flow_groups_of(good), ones = flow_groups_of(bad);
 	uint32_t *fn_of;
 
-	memset(ones, 1, bad->list.count + 1);
+	memset(ones.items, 1, ones.count);
 	take_functions(c, good->trace);
 	take_functions(c, bad->trace);
 	fn_of = match_functions(c, good->trace, bad->trace);
-	describe_group(&c->group[0], "good", good, zeros, 0);
-	describe_group(&c->group[1], "bad", bad, ones, 1);
-	c->profile = profile_new_seen(good, zeros, 2);
-	second = profile_new_seen(bad, ones, 2);
+	describe_group(&c->group[0], "good", good, zeros.items, 0);
+	describe_group(&c->group[1], "bad", bad, ones.items, 1);
+	c->profile = profile_new_seen(good, zeros.items, 2);
+	second = profile_new_seen(bad, ones.items, 2);
 	profile_merge(c->profile, second, fn_of);
-	finish(c, NULL, options, slowness_of(good, zeros, bad, ones));
-	free(zeros);
-	free(ones);
+	finish(c, NULL, options, slowness_of(good, zeros.items, bad, ones.items));
 	free(fn_of);
 	return c;
 }

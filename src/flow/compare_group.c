@@ -39,6 +39,7 @@ int compare_label(const struct flow_sessions *s, const char *good, const char *b
 		ret_group_of[i] = matches_good == matches_bad ? UINT8_MAX : matches_bad;
 		count[0] += ret_group_of[i] == 0;
 		count[1] += ret_group_of[i] == 1;
+		spill_trim_at(i);
 	}
 	if (!count[0] || !count[1])
 		return why_set(why, -ENODATA, "no session is %s (of %zu)", count[0] ? "bad" : "good", s->list.count);
@@ -48,13 +49,18 @@ int compare_label(const struct flow_sessions *s, const char *good, const char *b
 /* Half of all sessions took no longer than this. */
 static uint64_t median_span(const struct flow_sessions *s)
 {
-	VEC(struct flow_weighed) spans = {};
+	flow_weighed_table spans = {};
 	uint64_t median;
 
-	vec_each(&s->list, row)
-		vec_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), flow_row_count(s, row)});
+	for (size_t i = 0; i < s->list.count; i++) {
+		const struct flow_row *row = &s->list.items[i];
+
+		spill_push(&spans, (struct flow_weighed){flow_row_span_ns(s, row), flow_row_count(s, row), 0});
+		spill_trim_at(i);
+	}
+	flow_weighed_sort(&spans);
 	median = flow_median(spans.items, spans.count);
-	vec_done(&spans);
+	spill_done(&spans);
 	return median;
 }
 
@@ -97,6 +103,7 @@ static size_t odd_classes(const struct flow_sessions *s, uint8_t *group_of, stru
 	for (size_t i = 0; i < s->list.count; i++) {
 		group_of[i] = is_odd[s->list.items[i].class - 1];
 		bad += group_of[i];
+		spill_trim_at(i);
 	}
 	buf_add_text(how, "sessions of class");
 	for (size_t i = 1; i < s->classes.count; i++)
@@ -109,13 +116,15 @@ static size_t odd_classes(const struct flow_sessions *s, uint8_t *group_of, stru
 /* By time alone: a gap of a factor of four or more between the spans, with few sessions above it. */
 static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, struct buf *how)
 {
-	VEC(uint64_t) spans = {};
+	SPILL(uint64_t) spans = {};
 	uint64_t limit = 0;
 	double widest = 4;
 	size_t bad = 0;
 
-	vec_each(&s->list, row)
-		vec_push(&spans, flow_row_span_ns(s, row));
+	for (size_t i = 0; i < s->list.count; i++) {
+		spill_push(&spans, flow_row_span_ns(s, &s->list.items[i]));
+		spill_trim_at(i);
+	}
 	(void)compare_median(spans.items, spans.count);
 	for (size_t i = spans.count / 2; i + 1 < spans.count; i++) {
 		double step = (double)spans.items[i + 1] / (double)max_of(spans.items[i], (uint64_t)1000);
@@ -125,10 +134,11 @@ static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, st
 			limit = spans.items[i + 1];
 		}
 	}
-	vec_done(&spans);
+	spill_done(&spans);
 	for (size_t i = 0; limit && i < s->list.count; i++) {
 		group_of[i] = flow_row_span_ns(s, &s->list.items[i]) >= limit;
 		bad += group_of[i];
+		spill_trim_at(i);
 	}
 	if (limit) {
 		buf_add_text(how, "sessions that took ");

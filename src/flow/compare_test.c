@@ -13,7 +13,7 @@ uint64_t compare_median(uint64_t *values, size_t count)
 {
 	if (!count)
 		return 0;
-	qsort(values, count, sizeof(*values), by_number);
+	spill_sort(values, count, sizeof(*values), by_number);
 	return values[count / 2];
 }
 
@@ -24,8 +24,8 @@ double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_co
 
 	if (!a_count || !b_count)
 		return 0.5;
-	qsort(a, a_count, sizeof(*a), by_number);
-	qsort(b, b_count, sizeof(*b), by_number);
+	spill_sort(a, a_count, sizeof(*a), by_number);
+	spill_sort(b, b_count, sizeof(*b), by_number);
 	for (size_t i = 0; i < b_count; i++) {
 		while (below < a_count && a[below] < b[i])
 			below++;

@@ -3,7 +3,10 @@
 #include "flow/checksum.h"
 #include "flow/trace.h"
 
-#include "base/alloc.h"
+#include "base/spill.h"
+
+/* Tables are trimmed every so many chunks. */
+#define TRIM_CHUNKS 32
 
 void flow_cursor_begin(struct flow_cursor *cursor, const struct flow_trace *trace, size_t thread)
 {
@@ -30,12 +33,26 @@ static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 	return give(cursor, event, FLOW_LOST, 0);
 }
 
+/* What was read stays in memory no longer than that: a trace may be larger than memory is, and so may what is kept of it. */
+static void leave_chunk(const struct flow_cursor *cursor)
+{
+	const struct flow_chunk_ref *chunk;
+
+	if (!cursor->chunk)
+		return;
+	chunk = &cursor->thread->chunks[cursor->chunk - 1];
+	flow_trace_release(cursor->trace, chunk->words, chunk->word_count * sizeof(*chunk->words));
+	if (cursor->chunk % TRIM_CHUNKS == 0)
+		spill_trim();
+}
+
 /* Whether there is one; with ret_gap when something is missing between this chunk and the one before. */
 static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 {
 	struct flow_chunk_ref *chunk;
 
 	*ret_gap = false;
+	leave_chunk(cursor);
 	if (cursor->chunk >= cursor->thread->chunk_count)
 		return false;
 	chunk = &cursor->thread->chunks[cursor->chunk++];

@@ -40,16 +40,10 @@ uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket)
 /* Where the index of this socket is kept, plus 1; NULL when there are too many. */
 static uint32_t *index_of(struct demux *demux, uint32_t socket)
 {
-	size_t old = demux->sockets_by_number.count;
-
 	if (socket >= SMALL_NUMBER)
 		return map_put(&demux->socket_index, &socket, NULL);
-	if (socket >= old) {
-		vec_reserve(&demux->sockets_by_number, (size_t)socket + 1);
-		demux->sockets_by_number.count = demux->sockets_by_number.room;
-		memset(demux->sockets_by_number.items + old, 0,
-		       (demux->sockets_by_number.count - old) * sizeof(*demux->sockets_by_number.items));
-	}
+	if (socket >= demux->sockets_by_number.count)
+		spill_fill(&demux->sockets_by_number, (size_t)socket + 1);
 	return &demux->sockets_by_number.items[socket];
 }
 
@@ -57,18 +51,16 @@ static uint32_t *index_of(struct demux *demux, uint32_t socket)
 static struct demux_socket *socket_of(struct demux *demux, uint32_t socket)
 {
 	uint32_t *index = socket ? index_of(demux, socket) : NULL;
-	struct demux_socket *s;
 
 	if (!index)
 		return NULL;
 	if (!*index) {
-		s = vec_add(&demux->sockets);
-		*index = (uint32_t)demux->sockets.count;
-		s->socket = socket;
-		s->fd = -1;
-		s->owner = *index - 1;
-		s->thread = DEMUX_NONE;
-		s->session = DEMUX_NONE;
+		*index = (uint32_t)demux->sockets.count + 1;
+		spill_push(&demux->sockets, (struct demux_socket){.socket = socket,
+								  .fd = -1,
+								  .owner = *index - 1,
+								  .thread = DEMUX_NONE,
+								  .session = DEMUX_NONE});
 	}
 	return &demux->sockets.items[*index - 1];
 }
@@ -83,7 +75,7 @@ uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_
 		return DEMUX_NONE;
 	if (is_new) {
 		*index = (uint32_t)demux->sessions.count;
-		vec_push(&demux->sessions, *session);
+		spill_push(&demux->sessions, *session);
 	}
 	return *index;
 }
@@ -99,7 +91,7 @@ static int by_value_and_time(const void *a, const void *b)
 
 void demux_pushes_sort(struct demux *demux)
 {
-	vec_sort(&demux->pushes, by_value_and_time);
+	spill_sort(demux->pushes.items, demux->pushes.count, sizeof(*demux->pushes.items), by_value_and_time);
 }
 
 uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks)
@@ -208,12 +200,16 @@ static void learn_sockets(struct demux *demux)
 /* Without clients it is a client itself: its own connections are what it works for. */
 static void learn_perspective(struct demux *demux)
 {
-	vec_each(&demux->sockets, s)
-		if (s->role == DEMUX_SERVED)
+	for (size_t i = 0; i < demux->sockets.count; i++) {
+		if (demux->sockets.items[i].role == DEMUX_SERVED)
 			return;
-	vec_each(&demux->sockets, s)
-		if (s->role == DEMUX_MADE)
-			s->role = DEMUX_SERVED;
+		spill_trim_at(i);
+	}
+	for (size_t i = 0; i < demux->sockets.count; i++) {
+		if (demux->sockets.items[i].role == DEMUX_MADE)
+			demux->sockets.items[i].role = DEMUX_SERVED;
+		spill_trim_at(i);
+	}
 }
 
 /* --- requests of connections that several threads served: only all of them together, in order, tell where one begins --- */
@@ -235,25 +231,28 @@ static int by_socket_and_time(const void *a, const void *b)
 
 static void keep_requests(struct demux *demux, const struct exchange *exchanges, size_t count)
 {
-	struct demux_requests requests = {.ticks = xrealloc_array(NULL, count, sizeof(*requests.ticks))};
+	struct demux_requests requests = {.first = demux->request_ticks.count};
 	bool is_answered = true;
 
 	for (size_t i = 0; i < count; i++) {
 		if (exchanges[i].is_read && is_answered)
-			requests.ticks[requests.count++] = exchanges[i].ticks;
+			spill_push(&demux->request_ticks, exchanges[i].ticks);
 		is_answered = !exchanges[i].is_read;
 	}
+	requests.count = demux->request_ticks.count - requests.first;
 	demux->sockets.items[exchanges[0].socket].requests = (uint32_t)demux->requests.count;
-	vec_push(&demux->requests, requests);
+	spill_push(&demux->requests, requests);
 }
 
 static void learn_requests(struct demux *demux)
 {
-	VEC(struct exchange) exchanges = {};
+	SPILL(struct exchange) exchanges = {};
 	bool any = false;
 
-	vec_each(&demux->sockets, s)
-		any |= s->many_threads && s->role == DEMUX_SERVED;
+	for (size_t i = 0; i < demux->sockets.count && !any; i++) {
+		any = demux->sockets.items[i].many_threads && demux->sockets.items[i].role == DEMUX_SERVED;
+		spill_trim_at(i);
+	}
 	for (size_t i = 0; any && i < demux->trace->thread_count; i++) {
 		struct flow_cursor cursor;
 		struct flow_event event;
@@ -267,16 +266,17 @@ static void learn_requests(struct demux *demux)
 				continue;
 			index = demux_socket_find(demux, op.socket);
 			if (index != DEMUX_NONE && demux->sockets.items[index].many_threads)
-				vec_push(&exchanges, (struct exchange){op.end_ticks, index, op.op == FLOW_OP_READ});
+				spill_push(&exchanges, (struct exchange){op.end_ticks, index, op.op == FLOW_OP_READ});
 		}
 	}
-	vec_sort(&exchanges, by_socket_and_time);
+	spill_sort(exchanges.items, exchanges.count, sizeof(*exchanges.items), by_socket_and_time);
 	for (size_t i = 0, end; i < exchanges.count; i = end) {
 		for (end = i; end < exchanges.count && exchanges.items[end].socket == exchanges.items[i].socket;)
 			end++;
 		keep_requests(demux, exchanges.items + i, end - i);
+		spill_trim_at(i);
 	}
-	vec_done(&exchanges);
+	spill_done(&exchanges);
 }
 
 /* --- which functions go from one connection to the next --- */
@@ -418,6 +418,7 @@ void demux_learn_all(struct demux *demux)
 	for (size_t i = 0; i < demux->sockets.count; i++) {
 		demux->sockets.items[i].owner = (uint32_t)i;
 		demux->sockets.items[i].session = DEMUX_NONE;
+		spill_trim_at(i);
 	}
 }
 
@@ -449,7 +450,7 @@ int demux_new(const struct flow_trace *trace, const struct demux_options *option
 	demux->session_index = MAP_INIT(sizeof(uint64_t), sizeof(uint32_t), SOCKETS_MAX);
 	demux->addr_index = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 0);
 	(void)vec_add(&demux->addrs);
-	(void)vec_add(&demux->requests);
+	spill_fill(&demux->requests, 1);
 	demux->is_dispatcher = xzalloc(max_of(trace->function_count, (size_t)1));
 	r = take_signature(demux, options, why);
 	if (r < 0)
@@ -470,17 +471,16 @@ void demux_free(struct demux *demux)
 {
 	if (!demux)
 		return;
-	vec_each(&demux->requests, r)
-		free(r->ticks);
-	vec_done(&demux->requests);
-	vec_done(&demux->sockets);
+	spill_done(&demux->request_ticks);
+	spill_done(&demux->requests);
+	spill_done(&demux->sockets);
 	vec_done(&demux->addrs);
 	map_done(&demux->addr_index);
-	vec_done(&demux->sockets_by_number);
+	spill_done(&demux->sockets_by_number);
 	map_done(&demux->socket_index);
 	map_done(&demux->session_index);
-	vec_done(&demux->sessions);
-	vec_done(&demux->pushes);
+	spill_done(&demux->sessions);
+	spill_done(&demux->pushes);
 	free(demux->is_dispatcher);
 	expr_free(demux->signature);
 	free(demux);

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/map.h"
-#include "base/vec.h"
+#include "base/spill.h"
 #include "flow/trace.h"
 #include "record/expr.h"
 
@@ -43,10 +43,10 @@ struct demux_socket {
 	bool many_threads; /* that exchanged data on it */
 };
 
-/* Ends of the reads that begin a request. */
+/* Ends of the reads that begin a request, in demux.request_ticks. */
 struct demux_requests {
+	size_t first;
 	size_t count;
-	uint64_t *ticks;
 };
 
 /* What a session begins at, given by the user: a call that matches. Fields: demux_call_type. */
@@ -98,22 +98,23 @@ struct demux_session {
 struct demux {
 	const struct flow_trace *trace;
 	enum demux_by by;
-	VEC(struct demux_socket) sockets;
-	VEC(struct demux_requests) requests; /* [0]: none */
-	VEC(struct addr) addrs;              /* each once; [0] is not known */
+	SPILL(struct demux_socket) sockets;
+	SPILL(struct demux_requests) requests; /* [0]: none */
+	SPILL(uint64_t) request_ticks;
+	VEC(struct addr) addrs; /* each once; [0] is not known */
 	struct map addr_index;
-	struct map socket_index;         /* number in the trace -> index, where it is large */
-	VEC(uint32_t) sockets_by_number; /* the same where it is small, as most are: index plus 1 */
-	bool *is_dispatcher;             /* by function */
-	bool is_sure;                    /* the whole trace was looked at for them, not only its beginning */
+	struct map socket_index;           /* number in the trace -> index, where it is large */
+	SPILL(uint32_t) sockets_by_number; /* the same where it is small, as most are: index plus 1 */
+	bool *is_dispatcher;               /* by function */
+	bool is_sure;                      /* the whole trace was looked at for them, not only its beginning */
 	struct expr *signature;
 	struct field_ref key;
 	bool has_key;
 	/* Sessions get their numbers when they are met first; the same in every walk over the trace. */
-	VEC(struct demux_session) sessions;
-	struct map session_index;      /* key -> number */
-	bool has_values;               /* values are handed from thread to thread */
-	VEC(struct demux_push) pushes; /* by value, then time; demux_learn_pushes */
+	SPILL(struct demux_session) sessions;
+	struct map session_index;        /* key -> number */
+	bool has_values;                 /* values are handed from thread to thread */
+	SPILL(struct demux_push) pushes; /* by value, then time; demux_learn_pushes */
 };
 
 /*

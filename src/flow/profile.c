@@ -93,16 +93,16 @@ struct profiler {
 	const uint8_t *group_of;
 	uint8_t rest_group;
 	bool with_seen;
-	uint32_t *bit_of; /* by index in the list: its bit in profile.seen, DEMUX_NONE */
-	uint32_t bit;     /* of the open segment's session */
-	uint64_t weight;  /* sessions that the thread at hand stands for */
+	SPILL(uint32_t) bit_of; /* by index in the list: its bit in profile.seen, DEMUX_NONE */
+	uint32_t bit;           /* of the open segment's session */
+	uint64_t weight;        /* sessions that the thread at hand stands for */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
-	uint32_t op_place;            /* of the last operation in the open segment, 0: none */
-	bool is_known;                /* the open segment's session has been met */
-	uint8_t group;                /* of the open segment, once known */
-	struct session_state *states; /* by number in demux.sessions */
-	VEC(struct shared_segment) shared;
+	uint32_t op_place;                  /* of the last operation in the open segment, 0: none */
+	bool is_known;                      /* the open segment's session has been met */
+	uint8_t group;                      /* of the open segment, once known */
+	SPILL(struct session_state) states; /* by number in demux.sessions */
+	SPILL(struct shared_segment) shared;
 	/* Where the call after this place's went, or the first inside it: most calls go where the one before went. */
 	struct guess {
 		uint32_t parent, fn, place;
@@ -153,13 +153,13 @@ static void settle(struct profiler *p, const struct walk *walk)
 	uint32_t index = flow_sessions_find(p->s, walk->session);
 
 	p->is_known = true;
-	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of[index] : DEMUX_NONE;
+	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of.items[index] : DEMUX_NONE;
 	p->group = group_of_session(p, walk->session);
 	for (size_t i = 0; i < p->held.count; i++)
 		count(p, p->group, &p->held.items[i]);
 	p->held.count = 0;
 	if (index != DEMUX_NONE && p->s->list.items[index].threads == 1) {
-		struct session_state *state = &p->states[walk->session];
+		struct session_state *state = &p->states.items[walk->session];
 
 		if (state->end_ticks && state->thread == walk->thread)
 			count_wait(p, p->group, state, walk->frames.items[walk->root].ticks);
@@ -274,14 +274,14 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		settle(p, walk);
 	index = flow_sessions_find(p->s, walk->session);
 	if (index != DEMUX_NONE) {
-		struct session_state *state = &p->states[walk->session];
+		struct session_state *state = &p->states.items[walk->session];
 
 		state->thread = (uint32_t)walk->thread;
 		state->place = p->op_place ? p->op_place : p->frames.items[p->frames.count - 1].place;
 		state->end_ticks = ticks;
 		if (p->s->list.items[index].threads > 1)
-			vec_push(&p->shared, (struct shared_segment){index, state->place,
-								     walk->frames.items[walk->root].ticks, ticks});
+			spill_push(&p->shared, (struct shared_segment){index, state->place,
+								       walk->frames.items[walk->root].ticks, ticks});
 	}
 	p->op_place = 0;
 	p->is_known = false;
@@ -343,7 +343,7 @@ static void count_shared_waits(struct profiler *p)
 {
 	const struct shared_segment *last = NULL;
 
-	vec_sort(&p->shared, by_session_and_start);
+	spill_sort(p->shared.items, p->shared.count, sizeof(*p->shared.items), by_session_and_start);
 	for (size_t i = 0; i < p->shared.count; i++) {
 		const struct shared_segment *segment = &p->shared.items[i];
 		uint32_t id = p->s->list.items[segment->index].id;
@@ -355,10 +355,11 @@ static void count_shared_waits(struct profiler *p)
 				   segment->start_ticks);
 		if (!last || last->index != segment->index || segment->end_ticks >= last->end_ticks)
 			last = segment;
-		p->states[id].place = last->place;
-		p->states[id].end_ticks = last->end_ticks;
+		p->states.items[id].place = last->place;
+		p->states.items[id].end_ticks = last->end_ticks;
+		spill_trim_at(i);
 	}
-	vec_done(&p->shared);
+	spill_done(&p->shared);
 }
 
 /* A connection that is still there waits until the recording ends. */
@@ -369,8 +370,9 @@ static void count_last_waits(struct profiler *p)
 
 		p->weight = flow_row_count(p->s, session);
 		if (session->is_open)
-			count_wait(p, p->group_of ? p->group_of[i] : 0, &p->states[session->id],
+			count_wait(p, p->group_of ? p->group_of[i] : 0, &p->states.items[session->id],
 				   p->s->trace->last_ticks);
+		spill_trim_at(i);
 	}
 }
 
@@ -378,7 +380,7 @@ static void give_bits(struct profiler *p)
 {
 	uint32_t used[2] = {};
 
-	p->bit_of = xrealloc_array(NULL, max_of(p->s->list.count, (size_t)1), sizeof(*p->bit_of));
+	spill_fill(&p->bit_of, p->s->list.count);
 	if (p->s->trace->summarised)
 		p->profile->weights = xzalloc((size_t)2 * PROFILE_SEEN * sizeof(*p->profile->weights));
 	for (size_t i = 0; i < p->s->list.count; i++) {
@@ -386,15 +388,16 @@ static void give_bits(struct profiler *p)
 			(uint32_t)min_of(flow_row_count(p->s, &p->s->list.items[i]), (uint64_t)(UINT32_MAX >> 13));
 		uint8_t group = p->group_of ? p->group_of[i] : 0;
 
-		p->bit_of[i] = DEMUX_NONE;
+		p->bit_of.items[i] = DEMUX_NONE;
+		spill_trim_at(i);
 		if (group >= 2 || used[group] >= PROFILE_SEEN)
 			continue;
-		p->bit_of[i] = group * PROFILE_SEEN + used[group]++;
-		if (!p->profile->seen[p->bit_of[i] / 64])
-			p->profile->seen[p->bit_of[i] / 64] = xzalloc(sizeof(uint64_t));
+		p->bit_of.items[i] = group * PROFILE_SEEN + used[group]++;
+		if (!p->profile->seen[p->bit_of.items[i] / 64])
+			p->profile->seen[p->bit_of.items[i] / 64] = xzalloc(sizeof(uint64_t));
 		p->profile->looked_at[group] += count;
 		if (p->profile->weights)
-			p->profile->weights[p->bit_of[i]] = count;
+			p->profile->weights[p->bit_of.items[i]] = count;
 	}
 }
 
@@ -414,7 +417,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 
 	profile->trace = sessions->trace;
 	profile_init(profile);
-	p.states = xzalloc(max_of(sessions->demux->sessions.count, (size_t)1) * sizeof(*p.states));
+	spill_fill(&p.states, sessions->demux->sessions.count);
 	if (with_seen)
 		give_bits(&p);
 	make_room(&p);
@@ -430,12 +433,12 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	count_last_waits(&p);
 	vec_done(&p.frames);
 	vec_done(&p.held);
-	free(p.states);
+	spill_done(&p.states);
 	for (unsigned i = 0; i < 2; i++)
 		free(p.guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
 		free(p.hot[i]);
-	free(p.bit_of);
+	spill_done(&p.bit_of);
 	return profile;
 }
 

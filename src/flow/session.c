@@ -47,6 +47,7 @@ struct built_frame {
 
 /* What the thread at hand has done for a session that may go on. */
 struct open_strand {
+	uint32_t id; /* of the session */
 	uint64_t start_ticks, end_ticks;
 	struct forest_row row;
 };
@@ -56,22 +57,21 @@ struct builder {
 	VEC(struct built_frame) frames;
 	struct forest_row row;
 	struct map rest;              /* node -> struct flow_rest */
-	VEC(struct flow_row) met;     /* by number in demux.sessions */
+	SPILL(struct flow_row) met;   /* by number in demux.sessions */
 	VEC(struct open_strand) open; /* [0] is none */
 	VEC(uint32_t) free;           /* of these, not used */
-	uint32_t *strand_of;          /* of the current thread, by number: in open, 0 none */
-	size_t strand_room;
+	SPILL(uint32_t) strand_of;    /* of the current thread, by number: in open, 0 none */
 };
 
 static struct flow_row *session_at(struct builder *b, uint32_t id)
 {
 	while (b->met.count <= id) {
-		struct flow_row *session = vec_add(&b->met);
+		uint32_t next = (uint32_t)b->met.count;
 
-		session->id = (uint32_t)b->met.count - 1;
-		session->start_ticks = UINT64_MAX;
-		session->thread = DEMUX_NONE;
-		session->function = FLOW_NO_FUNCTION;
+		spill_push(&b->met, (struct flow_row){.id = next,
+						      .start_ticks = UINT64_MAX,
+						      .thread = DEMUX_NONE,
+						      .function = FLOW_NO_FUNCTION});
 	}
 	return &b->met.items[id];
 }
@@ -80,15 +80,10 @@ static struct open_strand *strand_at(struct builder *b, uint32_t id)
 {
 	uint32_t at;
 
-	if (id >= b->strand_room) {
-		size_t room = max_of((size_t)id + 1, b->strand_room * 2 + 64);
-
-		b->strand_of = xrealloc_array(b->strand_of, room, sizeof(*b->strand_of));
-		memset(b->strand_of + b->strand_room, 0, (room - b->strand_room) * sizeof(*b->strand_of));
-		b->strand_room = room;
-	}
-	if (b->strand_of[id])
-		return &b->open.items[b->strand_of[id]];
+	if (id >= b->strand_of.count)
+		spill_fill(&b->strand_of, (size_t)id + 1);
+	if (b->strand_of.items[id])
+		return &b->open.items[b->strand_of.items[id]];
 	if (b->free.count) {
 		at = b->free.items[--b->free.count];
 	} else {
@@ -96,8 +91,8 @@ static struct open_strand *strand_at(struct builder *b, uint32_t id)
 		while (b->open.count <= at)
 			(void)vec_add(&b->open);
 	}
-	b->strand_of[id] = at;
-	b->open.items[at] = (struct open_strand){.start_ticks = UINT64_MAX};
+	b->strand_of.items[id] = at;
+	b->open.items[at] = (struct open_strand){.id = id, .start_ticks = UINT64_MAX};
 	return &b->open.items[at];
 }
 
@@ -107,9 +102,9 @@ static void seal(struct builder *b, uint32_t thread, uint32_t id)
 	struct open_strand *open;
 	struct flow_strand strand;
 
-	if (id >= b->strand_room || !b->strand_of[id])
+	if (id >= b->strand_of.count || !b->strand_of.items[id])
 		return;
-	open = &b->open.items[b->strand_of[id]];
+	open = &b->open.items[b->strand_of.items[id]];
 	strand = (struct flow_strand){
 		.start_ticks = open->start_ticks,
 		.thread = thread,
@@ -117,10 +112,10 @@ static void seal(struct builder *b, uint32_t thread, uint32_t id)
 		.node = forest_cons(&b->s->forest, FOREST_BLOCK, open->row.items.items, open->row.items.count),
 	};
 	b->met.items[id].strand = (uint32_t)b->s->strands.count;
-	vec_push(&b->s->strands, strand);
+	spill_push(&b->s->strands, strand);
 	vec_done(&open->row.items);
-	vec_push(&b->free, b->strand_of[id]);
-	b->strand_of[id] = 0;
+	vec_push(&b->free, b->strand_of.items[id]);
+	b->strand_of.items[id] = 0;
 }
 
 static void add_segment(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
@@ -244,8 +239,8 @@ static void end(void *context, const struct walk *walk, uint64_t ticks)
 	struct builder *b = context;
 
 	(void)ticks;
-	for (size_t i = 0; i < b->strand_room; i++)
-		seal(b, (uint32_t)walk->thread, (uint32_t)i);
+	for (size_t i = 1; i < b->open.count; i++)
+		seal(b, (uint32_t)walk->thread, b->open.items[i].id);
 }
 
 static const struct walk_visitor build_visitor = {
@@ -274,7 +269,7 @@ static void note_push(void *context, const struct walk *walk, const struct flow_
 	uint32_t session = walk_owner(walk);
 
 	if (event->arg == FLOW_VALUE_PUSH && session != DEMUX_NONE)
-		vec_push(&demux->pushes, (struct demux_push){event->value, event->ticks, session});
+		spill_push(&demux->pushes, (struct demux_push){event->value, event->ticks, session});
 }
 
 static const struct walk_visitor push_visitor = {.enter = pass_enter, .leave = pass_leave, .value = note_push};
@@ -291,49 +286,13 @@ static void learn_pushes(struct demux *demux)
 
 /* --- what a session is called, and the order --- */
 
-struct begin {
-	uint64_t ticks;
-	uint32_t id;
-	uint32_t index;
-};
-
 static int by_begin(const void *a, const void *b)
 {
-	const struct begin *one = a, *other = b;
+	const struct flow_row *one = a, *other = b;
 
-	if (one->ticks != other->ticks)
-		return one->ticks < other->ticks ? -1 : 1;
+	if (one->start_ticks != other->start_ticks)
+		return one->start_ticks < other->start_ticks ? -1 : 1;
 	return one->id < other->id ? -1 : one->id > other->id;
-}
-
-/* There may be millions: their beginnings are sorted, and they are moved in place. Most often they are in order. */
-static void sort_sessions(struct flow_sessions *s)
-{
-	VEC(struct begin) order = {};
-	size_t in_order = 1;
-
-	while (in_order < s->list.count &&
-	       s->list.items[in_order - 1].start_ticks <= s->list.items[in_order].start_ticks)
-		in_order++;
-	if (in_order >= s->list.count)
-		return;
-	for (size_t i = 0; i < s->list.count; i++)
-		vec_push(&order, (struct begin){s->list.items[i].start_ticks, s->list.items[i].id, (uint32_t)i});
-	vec_sort(&order, by_begin);
-	for (size_t i = 0; i < order.count; i++) {
-		struct flow_row first = s->list.items[i];
-		size_t to = i, from;
-
-		/* Round the circle that this place is part of; places that are done lead to themselves. */
-		while ((from = order.items[to].index) != i) {
-			s->list.items[to] = s->list.items[from];
-			order.items[to].index = (uint32_t)to;
-			to = from;
-		}
-		s->list.items[to] = first;
-		order.items[to].index = (uint32_t)to;
-	}
-	vec_done(&order);
 }
 
 static int strands_by_start(const void *a, const void *b)
@@ -503,25 +462,33 @@ struct flow_session flow_session_at(const struct flow_sessions *s, size_t index)
 	return session;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_class_and_value(const void *a, const void *b)
 {
 	const struct flow_weighed *one = a, *other = b;
 
+	if (one->class != other->class)
+		return one->class < other->class ? -1 : 1;
 	return one->value < other->value ? -1 : one->value > other->value;
 }
 
-uint64_t flow_median(struct flow_weighed *items, size_t count)
+void flow_weighed_sort(flow_weighed_table *table)
+{
+	spill_sort(table->items, table->count, sizeof(*table->items), by_class_and_value);
+}
+
+uint64_t flow_median(const struct flow_weighed *items, size_t count)
 {
 	uint64_t all = 0, below = 0;
 
-	if (count)
-		qsort(items, count, sizeof(*items), by_value);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		all += items[i].count;
+		spill_trim_at(i);
+	}
 	for (size_t i = 0; i < count; i++) {
 		below += items[i].count;
 		if (below > all / 2)
 			return items[i].value;
+		spill_trim_at(i);
 	}
 	return 0;
 }
@@ -540,25 +507,26 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	const void *key;
 	void *value;
 
-	s->list_index_count = b->met.count;
-	s->list_index = xrealloc_array(NULL, max_of(b->met.count, (size_t)1), sizeof(*s->list_index));
-	memset(s->list_index, 0xff, max_of(b->met.count, (size_t)1) * sizeof(*s->list_index));
 	/* The list takes over what was gathered, in another order and without numbers that nothing was seen of. */
 	s->list.items = b->met.items;
 	s->list.room = b->met.room;
-	for (size_t i = 0; i < b->met.count; i++)
+	for (size_t i = 0; i < b->met.count; i++) {
+		spill_push(&s->list_index, DEMUX_NONE);
 		if (b->met.items[i].start_ticks != UINT64_MAX)
 			s->list.items[s->list.count++] = b->met.items[i];
-	sort_sessions(s);
+		spill_trim_at(i);
+	}
+	spill_sort(s->list.items, s->list.count, sizeof(*s->list.items), by_begin);
 	for (size_t i = 0; i < s->list.count; i++) {
-		s->list_index[s->list.items[i].id] = (uint32_t)i;
+		s->list_index.items[s->list.items[i].id] = (uint32_t)i;
 		complete(s, &s->list.items[i]);
+		spill_trim_at(i);
 	}
 	for (size_t at = 0; map_next(&b->rest, &at, &key, &value);)
 		vec_push(&s->rest, *(struct flow_rest *)value);
 	vec_sort(&s->rest, rest_by_count);
 	/* The sessions have their trees now. */
-	vec_done(&s->strands);
+	spill_done(&s->strands);
 }
 
 static void builder_done(struct builder *b)
@@ -570,7 +538,7 @@ static void builder_done(struct builder *b)
 		vec_done(&strand->row.items);
 	vec_done(&b->open);
 	vec_done(&b->free);
-	free(b->strand_of);
+	spill_done(&b->strand_of);
 }
 
 /* False when a dispatcher turned up that was not known: then everything is as before. */
@@ -580,7 +548,7 @@ static bool build_all(struct flow_sessions *s)
 	_cleanup_walk_ struct walk walk = {};
 
 	forest_init(&s->forest, s->trace->function_count);
-	(void)vec_add(&s->strands);
+	spill_fill(&s->strands, 1);
 	walk_init(&walk, s->demux);
 	walk.learns = !s->demux->is_sure;
 	for (size_t i = 0; i < s->trace->thread_count && !walk.has_learned; i++)
@@ -588,8 +556,8 @@ static bool build_all(struct flow_sessions *s)
 	if (!walk.has_learned) {
 		finish(s, &b);
 	} else {
-		vec_done(&b.met);
-		vec_done(&s->strands);
+		spill_done(&b.met);
+		spill_done(&s->strands);
 		forest_done(&s->forest);
 		s->rest_calls = s->dispatch_calls = 0;
 	}
@@ -615,8 +583,12 @@ int flow_sessions_new(const struct flow_trace *trace, const struct demux_options
 	}
 	s->demux->is_sure = true;
 	s->dispatch_calls += trace->dispatched;
-	vec_each(&s->list, row)
+	for (size_t i = 0; i < s->list.count; i++) {
+		const struct flow_row *row = &s->list.items[i];
+
 		s->calls += s->forest.nodes.items[row->tree].calls * flow_row_count(s, row);
+		spill_trim_at(i);
+	}
 	s->calls += s->rest_calls + s->dispatch_calls;
 	s->lost = trace->lost;
 	flow_sessions_classify(s);
@@ -628,15 +600,15 @@ void flow_sessions_free(struct flow_sessions *s)
 {
 	if (!s)
 		return;
-	vec_done(&s->strands);
+	spill_done(&s->strands);
 	demux_free(s->demux);
 	forest_done(&s->forest);
 	forest_done(&s->shapes);
-	vec_done(&s->list);
+	spill_done(&s->list);
 	vec_done(&s->rest);
 	vec_done(&s->classes);
 	map_done(&s->noise);
-	free(s->list_index);
+	spill_done(&s->list_index);
 	free(s->distinct_of);
 	free(s->shape_of);
 	free(s);

@@ -91,19 +91,18 @@ struct flow_sessions {
 	const struct flow_trace *trace;
 	struct demux *demux;
 	struct forest forest;
-	uint32_t *shape_of;              /* node of the forest -> node of the shapes */
-	struct forest shapes;            /* summarised: loops and recursion once, noise left out */
-	uint32_t *distinct_of;           /* node of the shapes -> places in it */
-	VEC(struct flow_row) list;       /* in the order of their beginning */
-	VEC(struct flow_strand) strands; /* while sessions are put together; [0] is none */
-	VEC(struct flow_rest) rest;      /* what belongs to no session, the most frequent first */
-	VEC(struct flow_class) classes;  /* in the order of their numbers */
-	uint32_t *list_index;            /* number in demux.sessions -> index in list, DEMUX_NONE */
-	size_t list_index_count;
-	struct map noise;        /* caller << 32 | function of calls that say nothing about a session */
-	uint64_t calls;          /* all that were seen */
-	uint64_t rest_calls;     /* of these, in the rest */
-	uint64_t dispatch_calls; /* and of functions that go from session to session */
+	uint32_t *shape_of;                /* node of the forest -> node of the shapes */
+	struct forest shapes;              /* summarised: loops and recursion once, noise left out */
+	uint32_t *distinct_of;             /* node of the shapes -> places in it */
+	SPILL(struct flow_row) list;       /* in the order of their beginning */
+	SPILL(struct flow_strand) strands; /* while sessions are put together; [0] is none */
+	VEC(struct flow_rest) rest;        /* what belongs to no session, the most frequent first */
+	VEC(struct flow_class) classes;    /* in the order of their numbers */
+	SPILL(uint32_t) list_index;        /* number in demux.sessions -> index in list, DEMUX_NONE */
+	struct map noise;                  /* caller << 32 | function of calls that say nothing about a session */
+	uint64_t calls;                    /* all that were seen */
+	uint64_t rest_calls;               /* of these, in the rest */
+	uint64_t dispatch_calls;           /* and of functions that go from session to session */
 	uint64_t lost;
 };
 
@@ -135,17 +134,39 @@ static inline uint32_t flow_row_shape(const struct flow_sessions *sessions, cons
 /* Index in the list of the session with this number in demux.sessions, DEMUX_NONE. */
 static inline uint32_t flow_sessions_find(const struct flow_sessions *sessions, uint32_t id)
 {
-	return id < sessions->list_index_count ? sessions->list_index[id] : DEMUX_NONE;
+	return id < sessions->list_index.count ? sessions->list_index.items[id] : DEMUX_NONE;
 }
 
 /* A number that so many sessions have. */
 struct flow_weighed {
 	uint64_t value;
 	uint64_t count;
+	uint32_t class; /* of these, where several are looked at; all others before it */
 };
+typedef SPILL(struct flow_weighed) flow_weighed_table;
 
-/* Of all sessions; sorts them. 0 when there are none. */
-uint64_t flow_median(struct flow_weighed *items, size_t count);
+/* By class, then by value. */
+void flow_weighed_sort(flow_weighed_table *table);
+
+/* Of items in order. 0 when there are none. */
+uint64_t flow_median(const struct flow_weighed *items, size_t count);
+
+/* A number for each session of the list: which group it is in. 0 in the beginning. */
+typedef SPILL(uint8_t) flow_groups;
+
+static inline flow_groups flow_groups_of(const struct flow_sessions *sessions)
+{
+	flow_groups groups = {};
+
+	spill_fill(&groups, sessions->list.count + 1);
+	return groups;
+}
+
+static inline void flow_groups_done(flow_groups *groups)
+{
+	spill_done(groups);
+}
+#define _cleanup_groups_ _cleanup_(flow_groups_done)
 
 /* Gives every session its shape and its class (class.c); part of flow_sessions_new. */
 void flow_sessions_classify(struct flow_sessions *sessions);

@@ -16,8 +16,12 @@
 #include "flow/trace_file.h"
 
 /* More than a day of a busy server; a hostile file of empty chunks ends here. */
-#define CHUNKS_MAX  ((size_t)8 << 20)
-#define THREADS_MAX ((size_t)1 << 20)
+#define CHUNKS_MAX    ((size_t)8 << 20)
+#define THREADS_MAX   ((size_t)1 << 20)
+
+#define RELEASE_BYTES ((size_t)1 << 20)
+/* The kernel brings up to so much around a page that is read. */
+#define BROUGHT_BYTES ((size_t)64 << 10)
 
 static bool read_header(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
 {
@@ -121,7 +125,7 @@ int trace_add_events(struct flow_trace_file *file, const struct flow_chunk_ref *
 	owner = (struct thread_chunks *)thread;
 	if (!owner->chunks.count)
 		take_name(thread, chunk->words, chunk->word_count);
-	vec_push(&owner->chunks, *chunk);
+	spill_push(&owner->chunks, *chunk);
 	thread->end_ticks = max_of(thread->end_ticks, header->end_ticks);
 	thread->events += header->events;
 	thread->calls += header->calls;
@@ -184,13 +188,33 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 	}
 }
 
+void flow_trace_release(const struct flow_trace *trace, const void *words, size_t bytes)
+{
+	const struct flow_trace_file *file = trace->file;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)((const uint8_t *)words - file->data), to;
+
+	/* Copies and live buffers are memory that nothing would bring back. */
+	if (!file->mapped || (const uint8_t *)words < file->data || from >= file->size)
+		return;
+	to = from + min_of(bytes, file->size - from);
+	/* Whoever read the beginning made the kernel bring what is before it, too. */
+	from = from > BROUGHT_BYTES ? (from - BROUGHT_BYTES) / page * page : 0;
+	(void)madvise((void *)(file->data + from), to - from, MADV_DONTNEED);
+}
+
 static int scan(struct flow_trace_file *file)
 {
 	struct flow_chunk header;
-	size_t at = 0;
+	size_t at = 0, released = 0;
 
 	while (at < file->size) {
 		int r;
+
+		/* Of each chunk only the header is needed now, but the kernel brings more. */
+		if (at - released >= RELEASE_BYTES) {
+			flow_trace_release(&file->trace, file->data + released, at - released);
+			released = at;
+		}
 
 		if (!chunk_at(file, at, &header)) {
 			size_t next = find_chunk(file, at + 1);
@@ -350,7 +374,7 @@ void trace_file_free(struct flow_trace_file *file)
 	if (!file)
 		return;
 	vec_each(&file->threads, thread)
-		vec_done(&thread->chunks);
+		spill_done(&thread->chunks);
 	vec_done(&file->threads);
 	map_done(&file->thread_index);
 	vec_each(&file->copies, copy)

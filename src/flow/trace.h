@@ -154,6 +154,8 @@ int flow_trace_open(const char *path, struct flow_trace **ret_trace, struct why 
 /* The same for bytes in memory, which must stay. */
 int flow_trace_open_memory(const void *data, size_t size, struct flow_trace **ret_trace, struct why *why) _must_check_;
 void flow_trace_close(struct flow_trace *trace);
+/* These bytes of the file are not needed now: they need not stay in memory. Reading them again brings them back. */
+void flow_trace_release(const struct flow_trace *trace, const void *words, size_t bytes);
 static inline void flow_trace_closep(struct flow_trace **trace)
 {
 	flow_trace_close(*trace);

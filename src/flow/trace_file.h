@@ -3,12 +3,12 @@
 #pragma once
 
 #include "base/map.h"
-#include "base/vec.h"
+#include "base/spill.h"
 #include "flow/trace.h"
 
 struct thread_chunks {
 	struct flow_thread thread; /* first, so that one leads to the other */
-	VEC(struct flow_chunk_ref) chunks;
+	SPILL(struct flow_chunk_ref) chunks;
 };
 
 /* A function or module as the file numbers it. */

@@ -15,14 +15,13 @@ void walk_init(struct walk *walk, struct demux *demux)
 {
 	*walk = (struct walk){.demux = demux, .trace = demux->trace, .root = SIZE_MAX, .session = DEMUX_NONE};
 	walk->short_ticks = demux->trace->ticks_per_second / 100;
-	walk->sockets = xzalloc(max_of(demux->sockets.count, (size_t)1) * sizeof(*walk->sockets));
+	spill_fill(&walk->sockets, demux->sockets.count);
 }
 
 void walk_done(struct walk *walk)
 {
 	vec_done(&walk->frames);
-	free(walk->sockets);
-	walk->sockets = NULL;
+	spill_done(&walk->sockets);
 }
 
 void walk_begin_thread(struct walk *walk, size_t thread)
@@ -126,7 +125,8 @@ static bool is_request_begin(struct walk *walk, uint32_t socket, const struct fl
 {
 	const struct demux_socket *s = &walk->demux->sockets.items[socket];
 	const struct demux_requests *requests = &walk->demux->requests.items[s->requests];
-	struct walk_socket *state = &walk->sockets[socket];
+	const uint64_t *ticks = vec_from(&walk->demux->request_ticks, requests->first);
+	struct walk_socket *state = &walk->sockets.items[socket];
 	bool is_read = operation->op == FLOW_OP_READ, begins;
 
 	if (!demux_is_data(operation))
@@ -143,8 +143,8 @@ static bool is_request_begin(struct walk *walk, uint32_t socket, const struct fl
 	for (size_t low = 0, high = requests->count; low < high;) {
 		size_t middle = (low + high) / 2;
 
-		if (requests->ticks[middle] <= operation->end_ticks) {
-			begins = is_read && requests->ticks[middle] == operation->end_ticks;
+		if (ticks[middle] <= operation->end_ticks) {
+			begins = is_read && ticks[middle] == operation->end_ticks;
 			state->requests = (uint32_t)middle + 1;
 			low = middle + 1;
 		} else {
@@ -159,7 +159,7 @@ static uint32_t socket_session(struct walk *walk, uint32_t socket)
 	struct demux *demux = walk->demux;
 	struct demux_session session = {.socket = socket, .thread = (uint32_t)walk->thread};
 	struct demux_socket *s = &demux->sockets.items[socket];
-	uint32_t requests = walk->sockets[socket].requests;
+	uint32_t requests = walk->sockets.items[socket].requests;
 
 	if (demux->by == DEMUX_REQUEST && requests > 1) {
 		session.request = requests - 1;
@@ -167,7 +167,7 @@ static uint32_t socket_session(struct walk *walk, uint32_t socket)
 	}
 	if (unlikely(s->session == DEMUX_NONE)) {
 		s->session = (uint32_t)demux->sessions.count;
-		vec_push(&demux->sessions, session);
+		spill_push(&demux->sessions, session);
 	}
 	return s->session;
 }

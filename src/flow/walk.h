@@ -34,10 +34,11 @@ struct walk {
 	} pending;
 	bool has_data;            /* the open segment exchanged data */
 	uint32_t signature_count; /* of this thread */
-	struct walk_socket {
+	SPILL(struct walk_socket {
 		uint32_t is_answered_not : 1; /* the last data was a request's */
 		uint32_t requests : 31;
-	} * sockets;
+	})
+	sockets; /* by index */
 };
 
 struct walk_visitor {

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables that are larger than what they have in memory. */
+#include "base/spill.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+struct row {
+	uint64_t key;
+	uint32_t number;
+	uint32_t pad;
+};
+
+static uint64_t resident_kib(void)
+{
+	unsigned long all = 0, resident = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	REQUIRE(f);
+	REQUIRE(fscanf(f, "%lu %lu", &all, &resident) == 2);
+	(void)fclose(f);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+TEST(a_table_keeps_what_is_pushed_whatever_its_size)
+{
+	SPILL(struct row) rows = {};
+	uint64_t before = resident_kib();
+	size_t wrong = 0;
+
+	for (uint32_t i = 0; i < 2000000; i++) {
+		spill_push(&rows, (struct row){.key = i * UINT64_C(7919), .number = i});
+		spill_trim_at(i);
+	}
+	spill_trim();
+	/* 32 MB; a sanitizer has memory of its own beside that. */
+	CHECK(resident_kib() < before + 24 * 1024);
+	for (uint32_t i = 0; i < rows.count; i++)
+		wrong += rows.items[i].number != i || rows.items[i].key != i * UINT64_C(7919);
+	CHECK_EQ_UINT(wrong, 0);
+	spill_done(&rows);
+	CHECK(!rows.items);
+}
+
+TEST(what_is_new_in_a_table_is_zero)
+{
+	for (size_t size = 1; size < (size_t)1 << 22; size = size * 3 + 1) {
+		SPILL(uint8_t) bytes = {};
+		size_t wrong = 0;
+
+		spill_fill(&bytes, size);
+		memset(bytes.items, 0xff, size);
+		spill_trim();
+		spill_fill(&bytes, size * 3);
+		for (size_t i = 0; i < bytes.count; i++)
+			wrong += bytes.items[i] != (i < size ? 0xff : 0);
+		unit_note("%zu bytes", size);
+		CHECK_EQ_UINT(wrong, 0);
+		spill_done(&bytes);
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct row *one = a, *other = b;
+
+	return one->key < other->key ? -1 : one->key > other->key;
+}
+
+TEST(a_table_is_sorted_whatever_its_size)
+{
+	static const size_t sizes[] = {0, 1, 2, 1000, 32768, 32769, 100000, 700001};
+
+	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+		SPILL(struct row) rows = {};
+		uint64_t random = 88172645463325252ull, sum = 0, sorted_sum = 0;
+		size_t wrong = 0;
+
+		for (uint32_t i = 0; i < sizes[k]; i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			spill_push(&rows, (struct row){.key = random % 5000, .number = i});
+			sum += (random % 5000) * i;
+		}
+		spill_sort(rows.items, rows.count, sizeof(*rows.items), by_key);
+		for (size_t i = 0; i < rows.count; i++) {
+			wrong += i && rows.items[i - 1].key > rows.items[i].key;
+			sorted_sum += rows.items[i].key * rows.items[i].number;
+		}
+		unit_note("%zu rows", sizes[k]);
+		CHECK_EQ_UINT(wrong, 0);
+		CHECK_EQ_UINT(sorted_sum, sum);
+		spill_done(&rows);
+	}
+}
+
+/* Nowhere to write: it is memory, then, and nothing is dropped. */
+TEST(without_a_file_a_table_is_in_memory)
+{
+	SPILL(uint64_t) rows = {};
+	size_t wrong = 0;
+
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &(struct rlimit){}) == 0);
+	for (size_t i = 0; i < 1000000; i++)
+		spill_push(&rows, i);
+	spill_trim();
+	for (size_t i = 0; i < rows.count; i++)
+		wrong += rows.items[i] != i;
+	CHECK_EQ_UINT(wrong, 0);
+	spill_done(&rows);
+}
