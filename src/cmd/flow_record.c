@@ -145,7 +145,7 @@ static int begin(const struct config *config, const char *path)
 	struct why why = {};
 	int r;
 
-	if (config->buffer_bytes && (config->buffer_bytes < 32768 || config->buffer_bytes > FLOW_CHUNK_MAX)) {
+	if (config->buffer_bytes && (config->buffer_bytes < 32000 || config->buffer_bytes > FLOW_CHUNK_MAX)) {
 		log_error("flow record: --buffer is between 32K and 16M");
 		return EXIT_USAGE;
 	}

@@ -59,7 +59,8 @@ static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 	*ret_gap = chunk->header.seq != cursor->next_seq;
 	cursor->next_seq = chunk->header.seq + 1;
 	cursor->at = chunk->words;
-	cursor->end = chunk->words + chunk->word_count;
+	/* Of a summary without any session there are no words at all. */
+	cursor->end = chunk->word_count ? chunk->words + chunk->word_count : chunk->words;
 	cursor->again_total = 0;
 	cursor->ticks = max_of(cursor->ticks, chunk->header.start_ticks);
 	if (!chunk->verified && flow_chunk_checksum(&chunk->header, chunk->words) != chunk->header.checksum) {

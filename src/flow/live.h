@@ -70,17 +70,24 @@ struct flow_slot {
 	uint64_t last;   /* time of the last event */
 	uint32_t depth;  /* open calls, those that are not recorded included */
 	uint32_t stamp_depth;
-	uint32_t untimed;  /* so many levels from stamp_depth on carry no time */
-	uint32_t noted;    /* calls open after the last event that was written; returns since then are to be written */
-	uint64_t calls;    /* in this chunk */
-	uint64_t extra;    /* words of this chunk beyond one for each event */
-	uint64_t lost;     /* since the last chunk, marked in this one */
-	uint64_t unmarked; /* lost, and not marked yet */
-	uint64_t skipped;  /* left out on purpose since recording was paused */
-	uint32_t why;      /* enum flow_lost of unmarked */
-	uint32_t muted;    /* this thread works for a socket that is not recorded */
-	uint32_t resync;   /* the open calls must be written down before the next event */
-	uintptr_t deep;    /* the stack's address when the calls became too deep */
+	uint32_t untimed; /* so many levels from stamp_depth on carry no time */
+	uint32_t noted;   /* calls open after the last event that was written; returns since then are to be written */
+	/*
+	 * Calls in this chunk, and its words beyond one for each event: of those before `counted`. What the hooks' short ways wrote
+	 * behind it shows in the words and the depth (flow_slot_count). NULL: both are kept up to date, the long way is taken.
+	 */
+	uint64_t calls;
+	uint64_t extra;
+	uint32_t *counted;
+	uint32_t counted_noted;    /* what `noted` was there */
+	uint32_t returns;          /* words behind it that are not calls */
+	uint64_t lost;             /* since the last chunk, marked in this one */
+	uint64_t unmarked;         /* lost, and not marked yet */
+	uint64_t skipped;          /* left out on purpose since recording was paused */
+	uint32_t why;              /* enum flow_lost of unmarked */
+	uint32_t muted;            /* this thread works for a socket that is not recorded */
+	uint32_t resync;           /* the open calls must be written down before the next event */
+	uintptr_t deep;            /* the stack's address when the calls became too deep */
 	struct flow_frame *frames; /* beside the functions that are open, where calls may be taken back */
 	char name[16];             /* of the thread, as far as the trace knows */
 	struct pack_room *pack;    /* where a chunk is made shorter before it is written; NULL: it is not */
@@ -104,9 +111,48 @@ struct flow_frame {
 };
 
 /* Where things lie in a slot. The header of the chunk stands right before its words. */
-#define FLOW_SLOT_STACK   4096u
-#define FLOW_SLOT_PAYLOAD (FLOW_SLOT_STACK + FLOW_STACK_MAX * (uint32_t)sizeof(void *) + 4096u)
+/* Not a multiple of 4096 away from the slot: processors take stores for each other that differ by that, and wait for the wrong one. */
+#define FLOW_SLOT_STACK   (4096u + 512u)
+#define FLOW_SLOT_PAYLOAD (8192u + FLOW_STACK_MAX * (uint32_t)sizeof(void *))
 #define FLOW_SLOT_CHUNK   (FLOW_SLOT_PAYLOAD - (uint32_t)sizeof(struct flow_chunk))
+
+/*
+ * Brings the counters up to date. A call adds one word, and one to the depth after it took away the returns that it counts; a word
+ * of returns adds one word and takes away what it stands for. So the number of returns shows in how far words and depth differ.
+ */
+static inline void flow_slot_count(struct flow_slot *slot)
+{
+	uint64_t words = (uint64_t)(slot->at - slot->counted);
+
+	if (!slot->counted)
+		return;
+	slot->calls += words - slot->returns;
+	slot->extra -= words - (uint64_t)((int64_t)slot->noted - slot->counted_noted) - 2 * (uint64_t)slot->returns;
+	slot->counted = NULL;
+}
+
+/* The same from the words themselves, wherever they come from. */
+static inline void flow_words_count(const uint32_t *words, size_t count, uint64_t *ret_calls, uint64_t *ret_extra)
+{
+	uint64_t calls = 0, extra = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t word = words[i], tag = word & 3, kind = word >> 2 & 63, more = word >> 8 & 255;
+
+		calls += tag == FLOW_TAG_CALL || tag == FLOW_TAG_CALL_LONG;
+		if (tag == FLOW_TAG_CALL && word & FLOW_MANY)
+			extra -= (word & ~FLOW_MANY) >> 14;
+		else if (tag == FLOW_TAG_RETURN && word & FLOW_MANY)
+			extra -= ((word & ~FLOW_MANY) >> 2) - 1;
+		more = tag == FLOW_TAG_OTHER ? more : tag == FLOW_TAG_CALL_LONG;
+		extra += more;
+		if (tag == FLOW_TAG_OTHER && (kind == FLOW_O_TIME || kind == FLOW_O_LOST || kind == FLOW_O_STACK))
+			extra++;
+		i += more;
+	}
+	*ret_calls = calls;
+	*ret_extra = extra;
+}
 
 static inline struct flow_slot *flow_slot_at(const struct flow_live *live, uint32_t index)
 {

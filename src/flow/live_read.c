@@ -90,6 +90,7 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	size_t room = (size_t)flow_slot_room(map->live) * sizeof(uint32_t), bytes;
 	_cleanup_free_ uint32_t *words = NULL;
 	struct flow_chunk header, after;
+	uint64_t calls, extra;
 	struct flow_slot slot;
 
 	if (!flow_live_is_used(map, index) || read_chunk(map, index, &header) < 0 ||
@@ -102,7 +103,8 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	if (pread(map->fd, words, bytes, (off_t)slot_offset(map, index) + FLOW_SLOT_PAYLOAD) != (ssize_t)bytes ||
 	    read_chunk(map, index, &after) < 0 || after.seq != header.seq || after.thread != header.thread)
 		return -EAGAIN;
-	header.events = (uint32_t)(bytes / 4 - slot.extra);
+	flow_words_count(words, bytes / 4, &calls, &extra);
+	header.events = (uint32_t)(bytes / 4 - extra);
 	/* Returns that would have been counted in the next word. */
 	if (slot.noted > slot.depth && slot.noted - slot.depth <= FLOW_MANY_MAX && header.flags & FLOW_UNTIMED) {
 		words[bytes / 4] = FLOW_TAG_RETURN | (slot.noted - slot.depth) << 2 | FLOW_MANY;
@@ -113,7 +115,7 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	header.kind = FLOW_CHUNK_EVENTS;
 	header.bytes = (uint32_t)bytes;
 	header.end_ticks = max_of(slot.last, header.start_ticks);
-	header.calls = (uint32_t)slot.calls;
+	header.calls = (uint32_t)calls;
 	header.lost = slot.lost;
 	*ret_chunk = header;
 	*ret_words = take_ptr(words);

@@ -10,7 +10,7 @@ NESTFLOW_OBJECTS := $(NESTFLOW_SOURCES:%.c=$(BUILD)/obj/%.pic.o)
 $(BUILD)/obj/src/flow/%.pic.o: src/flow/%.c | $(BUILD)/.packages
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer \
+	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer -fno-tree-slp-vectorize -fcf-protection=none \
 		-falign-functions=64 $(WARNINGS) \
 		-MMD -MP -c -o $@ $<
 

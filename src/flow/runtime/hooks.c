@@ -155,12 +155,12 @@ static void exit_long(struct flow_slot *t, void *fn)
 /* While recording is stopped, only which calls are open is kept. True when that was all there was to do. */
 static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 {
-	const struct fn_entry *entry = &fn_cache[fn_hash(fn)];
+	const struct fn_entry *entry = fn_home(fn);
 	uint32_t depth = t->depth;
 
 	if (!live->paused || entry->fn != fn)
 		return false;
-	if (enter && depth < FLOW_STACK_MAX && !fn_excluded(entry)) {
+	if (enter && depth < FLOW_STACK_MAX) {
 		slot_stack(t)[depth] = fn;
 		t->depth = depth + 1;
 	} else if (!enter && depth - 1 < FLOW_STACK_MAX && slot_stack(t)[depth - 1] == fn) {
@@ -183,6 +183,7 @@ static COLD void late(struct flow_slot *t, void *fn, bool enter)
 	if (pass_by(t, fn, enter))
 		return;
 
+	flow_slot_count(t);
 	if (enter)
 		enter_long(t, fn);
 	else
@@ -218,7 +219,7 @@ static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t
 
 	if (returned) {
 		*at++ = FLOW_TAG_RETURN | returned << 2 | FLOW_MANY;
-		t->extra -= returned - 1;
+		t->returns++;
 		t->noted = depth;
 		t->at = at;
 	}
@@ -226,28 +227,28 @@ static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t
 }
 
 /*
- * The short ways. Everything that is unusual shows in few places: no slot, a slot at its limit (which is also cleared to call for
- * attention), a function without a word of its own. All that they call is called last, so that they need no frame. Calls without
- * a time go straight through: there every jump shows.
+ * The short ways. Everything that is unusual shows in few places: a slot at work (or none), a slot at its limit (which is also
+ * cleared to call for attention), a function that is not where it should be. All that they call is called last, so that they need
+ * no frame. Calls without a time go straight through: there every jump shows, and every number that is kept; flow_slot_count
+ * finds out later how many there were.
  */
 void __cyg_profile_func_enter(void *fn, void *site)
 {
-	struct flow_slot *t = current;
-	const struct fn_entry *entry = &fn_cache[fn_hash(fn)];
-	uint32_t depth, word = entry->word;
+	struct flow_slot *t = hook_slot;
+	const struct fn_entry *entry = fn_home(fn);
 	uint64_t now, passed;
+	uint32_t depth, word;
 	uint32_t *at;
 
 	(void)site;
-	if (unlikely(!t || t->busy))
+	if (unlikely(t->busy))
 		return hook_long(fn, true);
-	/* From here on a signal handler leaves the slot alone; nothing of it may be read before. */
-	t->busy = stack_address();
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot_take(t);
 	at = t->at;
 	depth = t->depth;
-	if (unlikely(at >= t->limit || entry->fn != fn || !word))
+	if (unlikely(at >= t->limit || entry->fn != fn))
 		return late(t, fn, true);
+	word = entry->word;
 	if (unlikely(depth - t->stamp_depth >= t->untimed)) {
 		if (unlikely(depth >= FLOW_STACK_MAX))
 			return late(t, fn, true);
@@ -262,12 +263,10 @@ void __cyg_profile_func_enter(void *fn, void *site)
 		uint32_t returned = t->noted - depth;
 
 		word |= returned << 14 | (-returned & FLOW_MANY);
-		t->extra -= returned;
 	}
 	slot_stack(t)[depth] = fn;
 	t->depth = depth + 1;
 	t->noted = depth + 1;
-	t->calls++;
 	*at = word;
 	t->at = at + 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -276,16 +275,15 @@ void __cyg_profile_func_enter(void *fn, void *site)
 
 void __cyg_profile_func_exit(void *fn, void *site)
 {
-	struct flow_slot *t = current;
+	struct flow_slot *t = hook_slot;
 	uint64_t now, passed;
 	uint32_t depth;
 	uint32_t *at;
 
 	(void)site;
-	if (unlikely(!t || t->busy))
+	if (unlikely(t->busy))
 		return hook_long(fn, false);
-	t->busy = stack_address();
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot_take(t);
 	depth = t->depth - 1;
 	/* A return without time is counted in the next word. */
 	if (likely(depth - t->stamp_depth < t->untimed)) {
@@ -307,6 +305,7 @@ void __cyg_profile_func_exit(void *fn, void *site)
 	t->last = now;
 	t->depth = depth;
 	t->noted = depth;
+	t->returns++;
 	*at = flow_word_return((uint32_t)passed);
 	t->at = at + 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

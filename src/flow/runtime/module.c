@@ -358,15 +358,16 @@ COLD const struct fn_entry *fn_find(void *fn)
 		bool excluded;
 		uint32_t id;
 
-		if (there == fn)
+		if (((uintptr_t)there & ~FN_LONG) == (uintptr_t)fn)
 			return entry;
 		if (there || !__atomic_compare_exchange_n(&entry->fn, &there, FN_CLAIMED, false, __ATOMIC_ACQ_REL,
 							  __ATOMIC_ACQUIRE))
 			continue;
 		id = describe(fn, &excluded);
 		entry->id_flags = id << 1 | excluded;
-		entry->word = excluded || id >= FLOW_SHORT_FN ? 0 : flow_word_call(id, 0);
-		__atomic_store_n(&entry->fn, fn, __ATOMIC_RELEASE);
+		entry->word = flow_word_call(id, 0);
+		there = excluded || id >= FLOW_SHORT_FN ? (void *)((uintptr_t)fn | FN_LONG) : fn;
+		__atomic_store_n(&entry->fn, there, __ATOMIC_RELEASE);
 		return entry;
 	}
 	return NULL;
@@ -376,7 +377,7 @@ COLD const struct fn_entry *fn_find(void *fn)
 static void forget_range(uintptr_t begin, uintptr_t end)
 {
 	for (uint32_t i = 0; i < 1u << FN_CACHE_BITS; i++) {
-		uintptr_t fn = (uintptr_t)__atomic_load_n(&fn_cache[i].fn, __ATOMIC_RELAXED);
+		uintptr_t fn = (uintptr_t)__atomic_load_n(&fn_cache[i].fn, __ATOMIC_RELAXED) & ~FN_LONG;
 
 		if (fn >= begin && fn < end)
 			__atomic_store_n(&fn_cache[i].fn, FN_GONE, __ATOMIC_RELEASE);

@@ -61,6 +61,31 @@ static bool four_differ(const uint32_t *old, const uint32_t *new)
 	return odd[0] | odd[1];
 }
 
+/* Eight at a time, whether they are the same. */
+static bool eight_differ(const uint32_t *old, const uint32_t *new)
+{
+	const four *a = (const four *)old, *b = (const four *)new;
+	two odd = (two)((a[0] ^ b[0]) | (a[1] ^ b[1]));
+
+	return odd[0] | odd[1];
+}
+
+/* Whether all are the same: the old ones are known to be calls and returns. */
+static bool all_same(const uint32_t *old, const uint32_t *new, uint32_t count)
+{
+	uint32_t n = 0;
+
+	for (; n + 8 <= count; n += 8)
+		if (eight_differ(old + n, new + n))
+			return false;
+	/* The rest once more with some of those before, if there are. */
+	if (count >= 8)
+		return n == count || !eight_differ(old + count - 8, new + count - 8);
+	while (n < count && old[n] == new[n])
+		n++;
+	return n == count;
+}
+
 /* How many are the same, of calls and returns alone. */
 static uint32_t same_words(const uint32_t *old, const uint32_t *old_end, const uint32_t *new, const uint32_t *new_end)
 {
@@ -82,6 +107,8 @@ static uint32_t whole_words(uint32_t word)
 struct packer {
 	struct pack_room *pack;
 	uint32_t used;
+	uint32_t place; /* what was there before the last time, and how many words of it */
+	uint32_t words;
 	uint32_t last;   /* where the last word that leads back stands, plus 1; 0: something else came after it */
 	uint32_t misses; /* in a row */
 };
@@ -101,12 +128,27 @@ static void lead_back(struct packer *p, uint32_t place, uint32_t words)
 	p->used += 2;
 }
 
+/* Calls and returns with their time are hardly ever the same again. */
+static bool has_time(uint32_t word)
+{
+	return !(word & (FLOW_MANY | 2)) && (word & 1 || word >> 14);
+}
+
 static void keep(struct packer *p, const uint32_t *words, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		p->pack->words[p->used + i] = words[i];
 	p->used += count;
 	p->last = 0;
+}
+
+/* Whether the same comes as the last time, and no more of it: then there is nothing to look for. */
+static bool is_as_before(const struct packer *p, const uint32_t *at, const uint32_t *end)
+{
+	const uint32_t *old = p->pack->words + p->place, words = p->words;
+
+	return words && words < end - at && (p->place + words >= p->used || old[words] != at[words]) &&
+	       all_same(old, at, words);
 }
 
 /* How many words of the old chunk are dealt with. */
@@ -119,12 +161,19 @@ static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *
 		keep(p, at, n);
 		return n;
 	}
+	if (is_as_before(p, at, end)) {
+		lead_back(p, p->place, p->words);
+		p->misses = 0;
+		return p->words;
+	}
 	place = &p->pack->places[(two_words(at) * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - TABLE_BITS)];
 	found = *place;
 	if (found) {
 		n = same_words(p->pack->words + found - 1, p->pack->words + p->used, at, end);
 		if (n >= WORTH) {
 			lead_back(p, found - 1, n);
+			p->place = found - 1;
+			p->words = n;
 			p->misses = 0;
 			return n;
 		}
@@ -150,7 +199,12 @@ struct flow_chunk *pack_chunk(struct pack_room *pack, const struct flow_chunk *c
 		/* The longest record, or step, must find room. */
 		if (p.used + 256 > pack->room)
 			return NULL;
-		at += pack_next(&p, at, end);
+		if (has_time(*at)) {
+			pack->words[p.used++] = *at++;
+			p.last = 0;
+		} else {
+			at += pack_next(&p, at, end);
+		}
 	}
 	pack->chunk = *chunk;
 	pack->chunk.flags |= FLOW_PACKED;

@@ -35,6 +35,8 @@
 extern struct flow_live *live; /* NULL: not recording */
 extern bool use_counter;
 extern __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
+/* The same for the hooks, never NULL. */
+extern __thread struct flow_slot *hook_slot __attribute__((tls_model("initial-exec")));
 
 static inline uint64_t read_counter(void)
 {
@@ -63,6 +65,17 @@ static inline uintptr_t stack_address(void)
 #endif
 }
 
+/* From here on a signal handler leaves the slot alone; nothing of it may be read before. */
+static inline void slot_take(struct flow_slot *t)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %0" : "=m"(t->busy));
+#else
+	t->busy = stack_address();
+#endif
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static inline uint64_t now_ticks(void)
 {
 	struct timespec ts;
@@ -82,8 +95,8 @@ static inline void **slot_stack(struct flow_slot *t)
 /* --- functions (module.c) --- */
 
 struct fn_entry {
-	void *fn;
-	uint32_t word; /* of its call, without ticks, for the short way; 0: it must take the long one */
+	void *fn;      /* with FN_LONG: its calls must take the long way */
+	uint32_t word; /* of its call, without ticks */
 	uint32_t id_flags;
 };
 
@@ -97,12 +110,22 @@ static inline bool fn_excluded(const struct fn_entry *entry)
 	return entry->id_flags & 1;
 }
 
+/* No address of a function has this bit. */
+#define FN_LONG       (UINT64_C(1) << 63)
 #define FN_CACHE_BITS 14
 extern struct fn_entry fn_cache[1u << FN_CACHE_BITS];
 
+/* No two functions with hooks begin within 16 bytes, and neighbours never meet. */
 static inline uint32_t fn_hash(const void *fn)
 {
-	return (uint32_t)(((uintptr_t)fn * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - FN_CACHE_BITS));
+	return (uint32_t)((uintptr_t)fn >> 4 & ((1u << FN_CACHE_BITS) - 1));
+}
+
+/* Where the entry of a function stands unless another one was there first. */
+static inline const struct fn_entry *fn_home(const void *fn)
+{
+	_Static_assert(sizeof(struct fn_entry) == 16, "the bits of the address are the place already");
+	return (const struct fn_entry *)((uintptr_t)fn_cache + ((uintptr_t)fn & ((1u << FN_CACHE_BITS) - 1) << 4));
 }
 
 /* The entry of a function, made at its first call; NULL when there is no room any more. */

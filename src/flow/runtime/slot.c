@@ -10,7 +10,11 @@
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
 
+/* What the hooks find in threads that have no slot: always at work, so that they take the long way. */
+static struct flow_slot no_slot = {.busy = 1};
+
 __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
+__thread struct flow_slot *hook_slot __attribute__((tls_model("initial-exec"))) = &no_slot;
 /* Taking a slot runs code that may come back here (signal handlers). */
 static __thread bool taking __attribute__((tls_model("initial-exec")));
 
@@ -24,6 +28,12 @@ static void *fork_stack[FLOW_STACK_MAX];
 static uint32_t fork_depth;
 static uint32_t fork_thread;
 static pid_t fork_pid;
+
+static void set_current(struct flow_slot *t)
+{
+	current = t;
+	hook_slot = t ? t : &no_slot;
+}
 
 static bool is_special(const struct flow_slot *t)
 {
@@ -76,6 +86,7 @@ static bool write_chunk(struct flow_slot *t)
 
 	if (t->at == t->base)
 		return true;
+	flow_slot_count(t);
 	finish_header(t, chunk);
 	if (live->digest_at)
 		return digest_take(t, false);
@@ -107,29 +118,6 @@ static void put_mark(struct flow_slot *t, uint64_t now, uint32_t head, const uin
 {
 	t->extra++;
 	put_other(t, now, head, payload);
-}
-
-/* The counters again, from the words themselves: whoever kept them was interrupted for good. */
-static void count_again(struct flow_slot *t)
-{
-	uint64_t calls = 0, extra = 0;
-
-	for (const uint32_t *w = t->base; w < t->at; w++) {
-		uint32_t tag = *w & 3, kind = *w >> 2 & 63, more = *w >> 8 & 255;
-
-		calls += tag == FLOW_TAG_CALL || tag == FLOW_TAG_CALL_LONG;
-		if (tag == FLOW_TAG_CALL && *w & FLOW_MANY)
-			extra -= (*w & ~FLOW_MANY) >> 14;
-		else if (tag == FLOW_TAG_RETURN && *w & FLOW_MANY)
-			extra -= ((*w & ~FLOW_MANY) >> 2) - 1;
-		more = tag == FLOW_TAG_OTHER ? more : tag == FLOW_TAG_CALL_LONG;
-		extra += more;
-		if (tag == FLOW_TAG_OTHER && (kind == FLOW_O_TIME || kind == FLOW_O_LOST || kind == FLOW_O_STACK))
-			extra++;
-		w += more;
-	}
-	t->calls = calls;
-	t->extra = extra;
 }
 
 /* The calls that are open and recorded, outermost first. */
@@ -280,7 +268,8 @@ bool slot_enter(struct flow_slot *t)
 	if (unlikely(t->busy)) {
 		if (is_abandoned(t)) {
 			t->busy = stack_address();
-			count_again(t);
+			flow_words_count(t->base, (size_t)(t->at - t->base), &t->calls, &t->extra);
+			t->counted = NULL;
 			t->resync = 1;
 			return true;
 		}
@@ -291,12 +280,22 @@ bool slot_enter(struct flow_slot *t)
 	}
 	t->busy = stack_address();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	flow_slot_count(t);
 	return true;
+}
+
+/* From here on the short ways write, who count nothing. */
+static void begin_count(struct flow_slot *t)
+{
+	t->counted_noted = t->noted;
+	t->returns = 0;
+	t->counted = t->at;
 }
 
 void slot_leave(struct flow_slot *t)
 {
 	slot_settle(t);
+	begin_count(t);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	t->busy = 0;
 }
@@ -402,6 +401,7 @@ static struct flow_slot *take_slot(void)
 	memcpy(t->name, name, sizeof(t->name));
 	put_other(t, t->last, flow_word_other(FLOW_O_START, 4, 0), (const uint32_t *)(const void *)name);
 	slot_settle(t);
+	begin_count(t);
 	set_state(t, FLOW_SLOT_USED);
 	return t;
 }
@@ -420,7 +420,7 @@ COLD struct flow_slot *slot_get(void)
 	else if (end_key_made)
 		(void)pthread_setspecific(end_key, t);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	current = t;
+	set_current(t);
 	taking = false;
 	errno = saved;
 	return t;
@@ -439,7 +439,7 @@ static void end_thread(void *data)
 	slot_turn_over(t);
 	/* What could not be marked in the thread's own trace is said at the end of the whole. */
 	__atomic_fetch_add(&live->lost, t->unmarked, __ATOMIC_RELAXED);
-	current = NULL;
+	set_current(NULL);
 	if (t->frames)
 		munmap(t->frames, FLOW_STACK_MAX * sizeof(struct flow_frame));
 	pack_room_free(t->pack);
@@ -479,7 +479,7 @@ static void after_fork_child(void)
 {
 	struct flow_slot *t;
 
-	current = NULL;
+	set_current(NULL);
 	own_pid = getpid();
 	pthread_mutex_init(&fork_lock, NULL);
 	t = slot_get();
