@@ -218,17 +218,29 @@ int main(void)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(18799), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-	return connect(fd, (void *)&to, sizeof(to)) || outer_call(fd) != 4 || usleep(300000);
+	return connect(fd, (void *)&to, sizeof(to)) || outer_call(fd) != 4 || pause();
 }
 C
 ok 'a program with frame pointers is built' cc -O0 -fno-omit-frame-pointer -o "$room/stack" "$room/stack.c"
-in_ns "$host" "$nest" trace sock.send --stack --ustack --json -o "$room/stack.json" -- "$room/stack" 2>"$room/err"
-like "$(figures "$room/stack.json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'udp_sendmsg|inet_sendmsg|sys_sendto' \
+# Functions of the program are found while it runs: it waits until its stack has been told.
+cat >"$room/stack.sh" <<'SH'
+"$1" &
+tries=0
+until grep -q outer_call "$2" || [ $((tries += 1)) -gt 100 ]; do
+	sleep 0.1
+done
+kill $!
+SH
+for format in --json ''; do
+	# shellcheck disable=SC2086 # an option or nothing
+	in_ns "$host" "$nest" trace sock.send --stack --ustack $format -o "$room/stack${format:--text}" -- \
+		sh "$room/stack.sh" "$room/stack" "$room/stack${format:--text}" 2>"$room/err"
+done
+like "$(figures "$room/stack--json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'udp_sendmsg|inet_sendmsg|sys_sendto' \
 	'functions of the kernel, by name'
-unlike "$(figures "$room/stack.json" 'r[0]["kstack"][0]')" '^(bpf_|__bpf)' 'without those of the instrumentation'
-like "$(figures "$room/stack.json" '[f.split("+")[0] for f in r[0]["ustack"]]')" "outer_call', 'main'" 'functions of the program, in order'
-in_ns "$host" "$nest" trace sock.send --stack --ustack -o "$room/stack.txt" -- "$room/stack" 2>"$room/err"
-like "$(cat "$room/stack.txt")" 'outer_call' 'and in the table'
+unlike "$(figures "$room/stack--json" 'r[0]["kstack"][0]')" '^(bpf_|__bpf)' 'without those of the instrumentation'
+like "$(figures "$room/stack--json" '[f.split("+")[0] for f in r[0]["ustack"]]')" "outer_call', 'main'" 'functions of the program, in order'
+like "$(cat "$room/stack-text")" 'outer_call' 'and in the table'
 
 # --- what is missing -------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,12 @@ ns_quiet "$server" "$link_dev" 10.89.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.89.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
 # A number that no other queue of the host is likely to have.
 handle=$(printf %x $((0x1000 + $$ % 0x7000)))
-in_ns "$client" tc qdisc add dev "$link_dev" root handle "$handle": tbf rate 20mbit burst 5000 limit 3000000 || exit 1
+# rate RATE: what the queue of the link lets go.
+rate() {
+	in_ns "$client" tc qdisc replace dev "$link_dev" root handle "$handle": tbf rate "$1" burst 5000 limit 3000000 || exit 1
+}
+# So slow that even an emulated machine sends faster than the queue lets go.
+rate 2mbit
 in_ns "$server" nft -f - <<-END
 	table inet lossy {
 		counter dropped { }
@@ -45,14 +50,27 @@ packets() {
 	in_ns "$client" tc -s -j qdisc show dev "$link_dev" |
 		python3 -IS -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["kind"] == "tbf"][0]; print(q["bytes"], q["packets"])'
 }
+# has_let_go COUNT: so many packets since the beginning.
+has_let_go() {
+	local packets_now
+	read -r _ packets_now < <(packets)
+	[ $((packets_now - packets_before)) -ge "$1" ]
+}
 read -r bytes_before packets_before < <(packets)
-# 37 datagrams of 1000 bytes at once wait for each other; large writes of TCP are cut up by the queue.
-in_ns "$client" python3 -c '
-import socket
+# 37 datagrams of 1000 bytes at once wait for each other: the last one for the time that the queue needs for what does not go
+# at once (the burst), less the time that it took to send them.
+took=$(in_ns "$client" python3 -c '
+import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("10.89.0.2", 27001))
+begin = time.monotonic()
 for _ in range(37):
-    s.sendto(b"x" * 1000, ("10.89.0.2", 27001))
-'
+    s.send(b"x" * 1000)
+print(time.monotonic() - begin)
+')
+wait_for 20 has_let_go 37
+# Large writes of TCP are cut up by the queue. They are small where the rate is.
+rate 20mbit
 sink "$server" 10.89.0.2 27002
 in_ns "$client" python3 -c '
 import socket
@@ -74,8 +92,10 @@ is "$(figures "$wait_out" 'sum(e["segs"] for e in r)')" "$((packets_after - pack
 is "$(figures "$wait_out" 'sum(e["bytes"] + (e["segs"] - 1) * 66 for e in r)')" "$((bytes_after - bytes_before))" 'as many bytes as tc counts'
 is "$(figures "$wait_out" '{(e["kind"], e["dev"]) for e in r}')" "{('tbf', '$link_dev')}" 'kind and interface'
 is "$(figures "$wait_out" "len($udp), {e['bytes'] for e in $udp}, {e['comm'] for e in $udp}")" "(37, {1042}, {'python3'})" 'every datagram, its size and whose it is'
-# 20 Mbit/s: 37 datagrams of 1042 bytes less the burst of 5000 bytes take 13.4 ms.
-is "$(figures "$wait_out" "0.010 < max(e['lat_ns'] for e in $udp) / 1e9 < 0.5")" True 'the last datagram waits as long as the rate says'
+needed='(37 * 1042 - 5000) * 8 / 2e6'
+diag "the queue needs $(figures /dev/null "round($needed, 3)") s, sending took $took s, the last waited $(figures "$wait_out" "$udp[-1]['lat_ns'] / 1e9") s"
+is "$(figures "$wait_out" "$took < $needed / 2")" True 'they were sent faster than the queue lets them go'
+is "$(figures "$wait_out" "0.9 * ($needed - $took) < $udp[-1]['lat_ns'] / 1e9 < $needed + 0.5")" True 'the last datagram waits as long as the rate says'
 is "$(figures "$wait_out" "len([e for e in $tcp if e['split']]) > 50")" True 'large packets are cut up by the queue'
 is "$(figures "$wait_out" "len([e for e in $tcp if e['lat_ns'] is None])")" 0 'the wait of every piece is known'
 is "$(figures "$hist_out" 'sum(b["count"] for e in r for b in e["hist"])')" "$(wc -l <"$wait_out")" 'qdisc-tbf: as many in the histogram'
