@@ -136,6 +136,7 @@ int event_recorder_finish(struct event_recorder *recorder, struct why *why)
 {
 	int r = live_finish(recorder->live, why);
 
+	live_tell_hidden(recorder->live);
 	for (unsigned i = 0; i < recorder->count; i++) {
 		struct event_loss loss = live_loss(recorder->live, i);
 

@@ -100,18 +100,17 @@ static int report(struct run *run)
 	for (unsigned i = 0; i < run->session.count; i++) {
 		struct event_loss loss = live_loss(run->live, i);
 
-		all.ring += loss.ring;
-		all.groups += loss.groups;
-		all.rooms += loss.rooms;
-		all.missed += loss.missed;
+		event_loss_add(&all, &loss);
 	}
 	lost = event_loss_total(&all) + groups;
 	add_reason(&where, all.ring, "found the buffer full (--buffer)");
 	add_reason(&where, all.groups + groups, "found no room for another group");
 	add_reason(&where, all.rooms, "came while too many others were being written");
+	add_reason(&where, all.memory, "began and could not be remembered until their end");
 	add_reason(&where, all.missed, "at most, came while their program was running");
 	/* It ends what is on the screen. */
 	(void)output_end(run->session.output);
+	live_tell_hidden(run->live);
 	log_info("%" PRIu64 " events, %" PRIu64 " lost%s", run->session.seen, lost, buf_text(&where));
 	if (!run->options->max_loss || parse_decimal(run->options->max_loss, 0, UINT64_MAX, &allowed) < 0)
 		return EXIT_DONE;

@@ -13,7 +13,7 @@ int BPF_PROG(event_cgroup_made, struct cgroup *made)
 		return 0;
 	parent = made->self.parent->cgroup->kn->id;
 	id = made->kn->id;
-	if (bpf_map_lookup_elem(&event_cgroups, &parent))
-		bpf_map_update_elem(&event_cgroups, &id, &yes, BPF_ANY);
+	if (bpf_map_lookup_elem(&event_cgroups, &parent) && bpf_map_update_elem(&event_cgroups, &id, &yes, BPF_ANY) < 0)
+		__sync_fetch_and_add(&event_unfollowed, 1);
 	return 0;
 }

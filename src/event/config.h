@@ -168,4 +168,5 @@ struct event_losses {
 	__u64 ring;   /* the program did not read fast enough */
 	__u64 groups; /* more groups than the map holds */
 	__u64 rooms;  /* more programs inside each other than there are rooms */
+	__u64 memory; /* the beginning could not be kept until the end came */
 };

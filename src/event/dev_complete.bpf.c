@@ -67,7 +67,7 @@ int BPF_PROG(dev_complete_start, struct sk_buff *skb, struct net_device *dev)
 
 	bpf_probe_read_kernel_str(in.dev, sizeof(in.dev), dev->name);
 	in.netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
-	bpf_map_update_elem(&dev_complete_packets, &key, &in, BPF_ANY);
+	event_remember(&dev_complete_packets, &key, &in, &dev_complete_losses);
 	return 0;
 }
 

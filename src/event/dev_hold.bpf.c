@@ -122,7 +122,9 @@ int BPF_PROG(dev_hold_return, struct sk_buff *skb, int rc, struct net_device *de
 	hold.queue = given->queue;
 	set_limit(&hold, txq);
 	key = (__u64)txq;
-	bpf_map_update_elem(&dev_hold_held, &key, &hold, BPF_NOEXIST);
+	/* One that is held already stays so since then. */
+	if (!bpf_map_lookup_elem(&dev_hold_held, &key))
+		event_remember(&dev_hold_held, &key, &hold, &dev_hold_losses);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ int BPF_KPROBE(dns_lookup_enter, const char *host)
 	if (!host)
 		return 0;
 	bpf_probe_read_user_str(call.host, sizeof(call.host), host);
-	bpf_map_update_elem(&dns_lookup_calls, &thread, &call, BPF_ANY);
+	event_remember(&dns_lookup_calls, &thread, &call, &dns_lookup_losses);
 	return 0;
 }
 

@@ -141,7 +141,7 @@ static __always_inline void set_question(struct dns_query *data, const struct dn
 
 static __always_inline void remember(struct sock *sk, const struct dns_key *key)
 {
-	struct dns_asker *asker = bpf_sk_storage_get(&dns_query_asker, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct dns_asker *asker = event_remember_sock(&dns_query_asker, sk, &dns_query_losses);
 
 	if (!asker)
 		return;
@@ -180,7 +180,7 @@ static __always_inline void asked(struct sock *sk, const struct dns_packet *pack
 	e->data.answers = 0xffff;
 	e->data.rcode = 0xff;
 	set_question(&e->data, packet);
-	bpf_map_update_elem(&dns_query_pending, &key, e, BPF_ANY);
+	event_remember(&dns_query_pending, &key, e, &dns_query_losses);
 	dns_query_cancel(e);
 	remember(sk, &key);
 }

@@ -82,6 +82,9 @@ struct {
 	__type(value, __u8);
 } event_tree SEC(".maps") __weak;
 
+/* Those that should be followed and could not be kept there, nor among the control groups below. */
+__u64 event_unfollowed __weak;
+
 /* Control groups that are followed (cgroup_tree.bpf.c), by number. Sockets may outlive their owner's group, so they stay. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -181,6 +184,25 @@ static __always_inline void *event_take_room(void *rooms, struct event_losses *l
 	}
 	__sync_fetch_and_add(&losses->rooms, 1);
 	return NULL;
+}
+
+/* Keeps what begins until its end is told. A map that is full or in use just then refuses, and the event is lost. */
+static __always_inline __maybe_unused void event_remember(void *map, const void *key, const void *value,
+							  struct event_losses *losses)
+{
+	if (bpf_map_update_elem(map, key, value, BPF_ANY) < 0)
+		__sync_fetch_and_add(&losses->memory, 1);
+}
+
+/* The same in the memory of a socket (EVENT_SOCK_STORE), which is made where there is none yet; NULL is counted as lost. */
+static __always_inline __maybe_unused void *event_remember_sock(void *store, struct sock *sk,
+								struct event_losses *losses)
+{
+	void *memory = bpf_sk_storage_get(store, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!memory)
+		__sync_fetch_and_add(&losses->memory, 1);
+	return memory;
 }
 
 static __always_inline void event_clear(const volatile struct event_config *config, void *event, __u64 size)

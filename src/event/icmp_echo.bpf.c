@@ -135,7 +135,7 @@ static __always_inline void set_key(struct echo_key *key, const struct addr *pee
 /* A socket that asked before: whom to tell about when it closes. */
 static __always_inline void remember(void *ctx, struct sock *sk, const struct echo_key *key)
 {
-	struct asker *asker = bpf_sk_storage_get(&icmp_echo_asker, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	struct asker *asker = event_remember_sock(&icmp_echo_asker, sk, &icmp_echo_losses);
 	struct echo_key *slot, old;
 
 	if (!asker)
@@ -181,7 +181,7 @@ int BPF_PROG(icmp_echo_sent, struct sk_buff *skb)
 	remember(ctx, sk, &key);
 	request.sk = (__u64)sk;
 	request.sent_ns = bpf_ktime_get_boot_ns();
-	bpf_map_update_elem(&icmp_echo_requests, &key, &request, BPF_ANY);
+	event_remember(&icmp_echo_requests, &key, &request, &icmp_echo_losses);
 	return 0;
 }
 
@@ -228,7 +228,7 @@ int BPF_PROG(icmp_echo_answered, struct sk_buff *skb)
 	before = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 	if (before)
 		tell_answer(ctx, before, 0);
-	bpf_map_update_elem(&icmp_echo_answers, &reader, &answer, BPF_ANY);
+	event_remember(&icmp_echo_answers, &reader, &answer, &icmp_echo_losses);
 	return 0;
 }
 

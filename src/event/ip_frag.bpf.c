@@ -164,7 +164,7 @@ static __always_inline void add_up(struct ip_frag *data, const struct whole_key 
 		     first = {.since_ns = now, .since_jiffies = bpf_jiffies64()};
 
 	if (!whole) {
-		bpf_map_update_elem(&ip_frag_wholes, key, &first, BPF_ANY);
+		event_remember(&ip_frag_wholes, key, &first, &ip_frag_losses);
 		whole = bpf_map_lookup_elem(&ip_frag_wholes, key);
 		if (!whole)
 			return;
@@ -203,7 +203,7 @@ int BPF_PROG(ip_frag_received, struct sk_buff *skb)
 	arrival.net = BPF_CORE_READ(dev, nd_net.net);
 	arrival.netns = e->head.netns;
 	__builtin_memcpy(arrival.dev, e->data.dev, sizeof(arrival.dev));
-	bpf_map_update_elem(&ip_frag_arrivals, &address, &arrival, BPF_ANY);
+	event_remember(&ip_frag_arrivals, &address, &arrival, &ip_frag_losses);
 	set_memory(&e->data, limits_of(arrival.net, packet.source.family == ADDR_V6));
 	set_key(&key, &packet, &fragment, arrival.netns);
 	add_up(&e->data, &key, &fragment);

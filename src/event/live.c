@@ -313,6 +313,9 @@ static int share_state(struct live *live, struct why *why)
 	live->boot_offset_ns = address;
 	if (r == 0)
 		set_clock(live);
+	if (r == 0)
+		r = kernel_object_variable(live->object, "event_unfollowed", sizeof(uint64_t), &address);
+	live->unfollowed = address;
 	for (unsigned i = 0; r == 0 && i < live->count; i++) {
 		_cleanup_free_ char *name = xasprintf("%s_losses", live->requests[i].event->bpf);
 
@@ -388,6 +391,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		r = live_cgroup_seed(live, options->cgroup, why);
 	if (r < 0)
 		return r;
+	if (!options->probe)
+		live_hidden_begin(live);
 	*ret_live = take_ptr(live);
 	return 0;
 }
@@ -398,6 +403,7 @@ void live_close(struct live *live)
 		return;
 	ring_buffer__free(live->ring);
 	live_group_done(live);
+	first_process_close(live->first);
 	kernel_object_close(live->object);
 	hook_plan_done(&live->plan);
 	vec_done(&live->probed);
@@ -506,6 +512,7 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 	live->ring = ring_buffer__new(map_fd, on_event, live, NULL);
 	if (!live->ring)
 		return why_set(why, -errno, "cannot read the ring buffer: %s", strerror(errno));
+	live_hidden_watch(live);
 	r = loop_add_fd(loop, ring_buffer__epoll_fd(live->ring), EPOLLIN, on_wake, live, NULL);
 	return r < 0 ? why_set(why, r, "cannot wait for events: %s", strerror(-r)) : 0;
 }
@@ -513,6 +520,7 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 int live_finish(struct live *live, struct why *why)
 {
 	kernel_object_detach(live->object);
+	live_hidden_end(live);
 	while (live->ring && read_ring(live) >= READ_BATCH)
 		;
 	return live_collect(live, why);
@@ -564,11 +572,15 @@ static uint64_t hook_misses(const struct live *live, const struct hook_choice *c
 struct event_loss live_loss(const struct live *live, unsigned request)
 {
 	const struct event_losses *losses = live->losses[request];
-	struct event_loss loss = {.ring = losses->ring, .groups = losses->groups, .rooms = losses->rooms};
+	struct event_loss loss = {
+		.ring = losses->ring, .groups = losses->groups, .rooms = losses->rooms, .memory = losses->memory};
 
 	vec_each(&live->plan.choices, choice)
 		if (choice->request == request && hook_choice_get(choice))
 			loss.missed += hook_misses(live, choice);
+	/* Whose events those would have been is not known. */
+	if (request == 0)
+		loss.memory += *live->unfollowed;
 	if (live->requests[request].event->frames_at)
 		loss.groups += live->stacks.lost;
 	return loss;

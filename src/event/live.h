@@ -47,6 +47,8 @@ uint64_t live_run_ns(const struct live *live);
 
 /* Of one request, up to now. */
 struct event_loss live_loss(const struct live *live, unsigned request);
+/* After the end: says on stderr for how long nothing could be seen because of who ran, where that was so. */
+void live_tell_hidden(const struct live *live);
 /* Which hooks are in use. */
 const struct hook_plan *live_hooks(const struct live *live);
 /* Addresses of a stack, innermost first; returns how many. live as struct stacks hands it (tool/stacks.h). */

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "event/live.h"
 #include "event/live_stack.h"
+#include "kernel/first_process.h"
 
 /* The maps that are being filled; -1: none. */
 struct live_group_maps {
@@ -45,6 +46,7 @@ struct live {
 	/* Memory shared with the programs. */
 	uint32_t *reader_awake;
 	uint64_t *boot_offset_ns;
+	const uint64_t *unfollowed;
 	const struct event_losses **losses;
 	/* Reading. */
 	struct ring_buffer *ring;
@@ -56,7 +58,10 @@ struct live {
 	uint64_t boot_to_real_ns;
 	struct event_head head;
 	struct live_stacks stacks;
-	void *data; /* a copy of what follows it, for events that the program completes */
+	struct first_process *first; /* NULL: what it hides is not known */
+	struct loop_source *first_timer;
+	uint64_t hidden_ns; /* at the end */
+	void *data;         /* a copy of what follows it, for events that the program completes */
 };
 
 /* Chooses hooks, and opens and configures the object with their programs. */
@@ -66,6 +71,11 @@ int live_attach(const struct event_hook *hook, const char *program, void *live);
 
 /* Of requests with by_cgroup: this group, those below it, and those that will be made there. */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;
+
+/* What is hidden by pid 1: begins to look, goes on while the loop runs, and knows at the end. */
+void live_hidden_begin(struct live *live);
+void live_hidden_watch(struct live *live);
+void live_hidden_end(struct live *live);
 
 /* Settles which hooks work; the object is that of the last attempt. */
 int live_probe(struct live *live, struct why *why) _must_check_;

@@ -98,7 +98,7 @@ static __always_inline int connect_state(void *ctx, struct sock *sk, int oldstat
 	__u64 address = (__u64)sk;
 
 	if (newstate == SOCKET_SYN_SENT) {
-		connecting = bpf_sk_storage_get(&sock_connect_began, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		connecting = event_remember_sock(&sock_connect_began, sk, &sock_connect_losses);
 		if (connecting)
 			connect_began(ctx, connecting);
 		bpf_map_delete_elem(&sock_connect_told, &address);
@@ -199,7 +199,7 @@ int BPF_PROG(sock_firstbyte_state, struct sock *sk, int oldstate, int newstate)
 
 	if (newstate != SOCKET_SYN_SENT)
 		return 0;
-	connecting = bpf_sk_storage_get(&sock_firstbyte_began, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	connecting = event_remember_sock(&sock_firstbyte_began, sk, &sock_firstbyte_losses);
 	if (connecting)
 		connecting->began_ns = bpf_ktime_get_boot_ns();
 	return 0;

@@ -29,10 +29,20 @@ struct event_loss {
 	uint64_t ring;
 	uint64_t groups;
 	uint64_t rooms;
+	uint64_t memory; /* what began could not be kept until it ended */
 	uint64_t missed; /* programs that were running already; no more events than these were lost */
 };
 
+static inline void event_loss_add(struct event_loss *sum, const struct event_loss *loss)
+{
+	sum->ring += loss->ring;
+	sum->groups += loss->groups;
+	sum->rooms += loss->rooms;
+	sum->memory += loss->memory;
+	sum->missed += loss->missed;
+}
+
 static inline uint64_t event_loss_total(const struct event_loss *loss)
 {
-	return loss->ring + loss->groups + loss->rooms + loss->missed;
+	return loss->ring + loss->groups + loss->rooms + loss->memory + loss->missed;
 }

@@ -19,7 +19,7 @@ struct state_since {
 };
 EVENT_SOCK_STORE(tcp_state, since, struct state_since);
 
-static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstate, int newstate)
+static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstate, int newstate, bool is_twin)
 {
 	struct tcp_state_event *e;
 	struct state_since *since;
@@ -37,6 +37,9 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 		since->since_ns = now_ns;
 		since->state = (__u32)newstate;
 		since->known = 1;
+	} else if (is_twin) {
+		/* Nothing would tell it that the other was here. */
+		return 0;
 	}
 	e = tcp_state_begin();
 	if (!e)
@@ -54,13 +57,13 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(tcp_state_change, struct sock *sk, int oldstate, int newstate)
 {
-	return state_changed(ctx, sk, oldstate, newstate);
+	return state_changed(ctx, sk, oldstate, newstate, false);
 }
 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(tcp_state_change_twin, struct sock *sk, int oldstate, int newstate)
 {
-	return state_changed(ctx, sk, oldstate, newstate);
+	return state_changed(ctx, sk, oldstate, newstate, true);
 }
 
 /* --- tcp.close: the whole life of a connection --- */
@@ -109,7 +112,7 @@ static __always_inline int tell_life(void *ctx, struct sock *sk, const struct tc
 	return tcp_close_end(ctx, e);
 }
 
-static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate, int newstate)
+static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate, int newstate, bool is_twin)
 {
 	struct tcp_life *life;
 	__u64 flags = newstate == SOCKET_CLOSE || newstate == SOCKET_SYN_SENT || newstate == SOCKET_SYN_RECV
@@ -129,7 +132,8 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 		}
 		return 0;
 	}
-	if (life && life->told)
+	/* Without memory nothing would tell the twin that the other was here. */
+	if (life ? life->told : is_twin)
 		return 0;
 	if (life)
 		life->told = 1;
@@ -139,13 +143,13 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(tcp_close_change, struct sock *sk, int oldstate, int newstate)
 {
-	return life_changed(ctx, sk, oldstate, newstate);
+	return life_changed(ctx, sk, oldstate, newstate, false);
 }
 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(tcp_close_change_twin, struct sock *sk, int oldstate, int newstate)
 {
-	return life_changed(ctx, sk, oldstate, newstate);
+	return life_changed(ctx, sk, oldstate, newstate, true);
 }
 
 /* --- tcp.retransmit --- */

@@ -44,7 +44,7 @@ int BPF_PROG(tcp_cong_change, struct sock *sk, __u8 next)
 	/* Being set to what it is already is no change. */
 	if (!tp || BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state) == next)
 		return 0;
-	since = bpf_sk_storage_get(&tcp_cong_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	since = event_remember_sock(&tcp_cong_since, sk, &tcp_cong_losses);
 	if (since) {
 		since_ns = since->since_ns;
 		since->since_ns = bpf_ktime_get_boot_ns();

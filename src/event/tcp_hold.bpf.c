@@ -43,7 +43,7 @@ static __always_inline int written(struct sock *sk)
 	seq = tp->snd_nxt;
 	unsent = tp->write_seq - seq;
 	reason = write_reason(sk, tp);
-	since = bpf_sk_storage_get(&tcp_hold_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	since = event_remember_sock(&tcp_hold_since, sk, &tcp_hold_losses);
 	if (since)
 		begin_hold(since, seq, unsent, reason);
 	return 0;
@@ -109,7 +109,7 @@ int BPF_PROG(tcp_hold_segment, struct sk_buff *skb)
 	reason = next_reason(sk, &segment, unsent);
 	if (!reason)
 		return 0;
-	since = bpf_sk_storage_get(&tcp_hold_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	since = event_remember_sock(&tcp_hold_since, sk, &tcp_hold_losses);
 	if (since)
 		begin_hold(since, end, unsent, reason);
 	return 0;

@@ -31,7 +31,7 @@ int BPF_PROG(tcp_wait_arrival, struct sock *sk, struct sk_buff *skb)
 	seq = bpf_ntohl(words[1]);
 	if (skb->len <= header || seq != tp->rcv_nxt)
 		return 0;
-	since = bpf_sk_storage_get(&tcp_wait_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	since = event_remember_sock(&tcp_wait_since, sk, &tcp_wait_losses);
 	if (since) {
 		since->since_ns = bpf_ktime_get_boot_ns();
 		since->seq = seq;

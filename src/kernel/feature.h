@@ -7,6 +7,8 @@
 #include "kernel/probe_run.h"
 #include "kernel/proctext.h"
 
+struct first_process;
+
 struct feature_context {
 	struct check_list *list;
 	char release[72];  /* of uname */
@@ -17,6 +19,8 @@ struct feature_context {
 	uint64_t caps; /* effective capabilities */
 	int caps_error;
 	struct probe_report probes;
+	struct first_process *first; /* looks at it while the rest is tried; NULL: first_why says why not */
+	struct why first_why;
 };
 
 void feature_kernel_look(struct feature_context *context);

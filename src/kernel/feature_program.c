@@ -5,6 +5,7 @@
 
 #include "kernel/capability.h"
 #include "kernel/feature.h"
+#include "kernel/first_process.h"
 
 #define CAPS_TRACE (CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON))
 #define CAPS_NET   (CAP_BIT(CAP_BPF) | CAP_BIT(CAP_NET_ADMIN))
@@ -200,9 +201,33 @@ static void look_stats(struct feature_context *context)
 		     context->caps & CAP_BIT(CAP_SYS_ADMIN) ? "Linux 5.8 or later" : advice);
 }
 
+/* It was watched since before the trials, so there is nothing to wait for. */
+static void look_first_process(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "programs", "first_process");
+	enum first_process_state state = context->first ? first_process_look(context->first) : FIRST_PROCESS_UNKNOWN;
+
+	if (state == FIRST_PROCESS_SEEN)
+		check_result(check, CHECK_OK, "programs run whatever process is the current one, pid 1 included");
+	else if (state == FIRST_PROCESS_HIDDEN)
+		check_result(check, CHECK_LIMITED, "no program is run while pid 1 is the current process");
+	else
+		check_result(check, CHECK_UNKNOWN, "%s",
+			     context->first ? "pid 1 did not run meanwhile" : context->first_why.text);
+	check_advise(check,
+		     state == FIRST_PROCESS_HIDDEN
+			     ? "packets that arrive and timers that end while pid 1 runs are told to no program, nor "
+			       "what pid 1 does; each run says how long that was"
+			     : "whether there are gaps while pid 1 runs is not known; a run that finds some says so",
+		     "%s",
+		     state == FIRST_PROCESS_HIDDEN ? "another kernel: this one leaves its first process to itself"
+						   : "look again, as root, outside of containers");
+}
+
 void feature_program_look(struct feature_context *context)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
 		look_one(context, &notes[i]);
+	look_first_process(context);
 	look_stats(context);
 }

@@ -7,6 +7,7 @@
 #include "kernel/capability.h"
 #include "kernel/feature.h"
 #include "kernel/features.h"
+#include "kernel/first_process.h"
 
 /* A configuration takes about 300 KiB. */
 #define CONFIG_MAX ((size_t)4 << 20)
@@ -105,6 +106,7 @@ void features_look(struct check_list *list)
 	context->mounts = BUF_INIT((size_t)4 << 20);
 	context->mounts_error = buf_read_file(&context->mounts, "/proc/self/mountinfo");
 	context->caps_error = capability_get(&context->caps);
+	(void)!first_process_open(&context->first, &context->first_why);
 	probe_run_all(&context->probes);
 
 	feature_kernel_look(context);
@@ -114,6 +116,7 @@ void features_look(struct check_list *list)
 	feature_host_look(context);
 	feature_socket_look(context);
 
+	first_process_close(context->first);
 	buf_done(&context->config);
 	buf_done(&context->mounts);
 	free(context);

@@ -272,6 +272,25 @@ int proctext_number(const char *text, int64_t *ret_value)
 	return parse_i64(number, INT64_MIN, INT64_MAX, ret_value) < 0 ? -ENODATA : 0;
 }
 
+int proctext_schedstat(const char *text, struct proctext_run *ret_run)
+{
+	uint64_t numbers[3];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++) {
+		size_t n = strspn(text, "0123456789");
+		char number[24];
+
+		if (n == 0 || copy_word(text, n, number, sizeof(number)) < 0 ||
+		    parse_decimal(number, 0, UINT64_MAX, &numbers[i]) < 0)
+			return -ENODATA;
+		text += n + (text[n] == ' ' || text[n] == '\n');
+	}
+	if (*text)
+		return -ENODATA;
+	*ret_run = (struct proctext_run){.ran_ns = numbers[0], .times = numbers[2]};
+	return 0;
+}
+
 unsigned proctext_release(const char *release)
 {
 	uint64_t numbers[2];

@@ -39,5 +39,11 @@ int proctext_kallsyms_shown(const char *text) _must_check_;
 int proctext_pressure(const char *text, double *ret_avg10) _must_check_;
 /* A file with one number in it and nothing else but blanks. */
 int proctext_number(const char *text, int64_t *ret_value) _must_check_;
+/* Of /proc/TID/schedstat: how long the thread has had a processor, and how often it got one. */
+struct proctext_run {
+	uint64_t ran_ns;
+	uint64_t times;
+};
+int proctext_schedstat(const char *text, struct proctext_run *ret_run) _must_check_;
 /* 6001 for "6.1.0-53-amd64": thousands are the first number, the rest the second; 0 when it is no release. */
 unsigned proctext_release(const char *release);

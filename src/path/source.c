@@ -245,6 +245,7 @@ int path_finish(struct path_source *source, struct why *why)
 {
 	int r = live_finish(source->live, why);
 
+	live_tell_hidden(source->live);
 	waiting_end(&source->waiting, on_waited, source);
 	return r;
 }
@@ -283,10 +284,7 @@ struct event_loss path_loss(const struct path_source *source)
 	for (unsigned i = 0; i < source->count; i++) {
 		struct event_loss loss = live_loss(source->live, i);
 
-		sum.ring += loss.ring;
-		sum.groups += loss.groups;
-		sum.rooms += loss.rooms;
-		sum.missed += loss.missed;
+		event_loss_add(&sum, &loss);
 	}
 	return sum;
 }

@@ -244,20 +244,17 @@ wait_ready() {
 # There are kernels that run no BPF program while their first process is the current one, and what an interrupt does then (a
 # packet arrives, a timer lets one go) nobody is told. The kernel's own tracer is.
 #
-# unseen_begin EVENT FILTER ...: begins to count such events (sock/inet_sock_set_state and so on) that the filters of
-# tracefs let through; unseen: how many there were, 0 when the tracer cannot be had.
+# unseen_begin EVENT FILTER ...: begins to trace events (sock/inet_sock_set_state and so on) that the filters of tracefs let
+# through: those of the test's own packets and connections. unseen: of how many of them the first process was the current one,
+# 0 when the tracer cannot be had.
 unseen_dir=
 unseen_begin() {
-	local thread
 	[ -z "$unseen_dir" ] || rmdir "$unseen_dir" 2>/dev/null
 	# A mount of its own: whether the host has one makes a difference for nest.
 	[ -d "$room/tracing" ] || { mkdir "$room/tracing" && mount -t tracefs nodev "$room/tracing" 2>/dev/null; }
 	unseen_dir=$room/tracing/instances/nest-${room##*/}
 	mkdir "$unseen_dir" 2>/dev/null || { unseen_dir='' && return; }
-	echo 1 >"$unseen_dir/options/event-fork"
-	for thread in /proc/1/task/*; do
-		echo "${thread##*/}" >>"$unseen_dir/set_event_pid"
-	done
+	echo 16384 >"$unseen_dir/buffer_size_kb"
 	while [ $# -ge 2 ]; do
 		echo "$2" >"$unseen_dir/events/$1/filter" && echo 1 >"$unseen_dir/events/$1/enable" ||
 			diag "$1 cannot be counted"
@@ -283,7 +280,11 @@ exact() {
 
 unseen() {
 	[ -n "$unseen_dir" ] || { echo 0 && return; }
-	awk '/^(entries|overrun):/ { n += $2 } END { print n + 0 }' "$unseen_dir"/per_cpu/cpu*/stats
+	# COMM-PID [CPU] ...
+	find /proc/1/task -mindepth 1 -maxdepth 1 -printf '%f\n' | awk 'FNR == NR { first[$1]; next }
+		match($0, /-[0-9]+ +\[[0-9]+\]/) { split(substr($0, RSTART + 1), part, " "); n += part[1] in first }
+		END { print n + 0 }' - "$unseen_dir/trace"
+	! grep -q '^overrun: [1-9]' "$unseen_dir"/per_cpu/cpu*/stats || diag 'the tracer has lost events' >&2
 }
 
 # --- namespaces and processes ----------------------------------------------------------------------------------------

@@ -93,9 +93,9 @@ is "$(figures "$wait_out" 'sum(e["bytes"] + (e["segs"] - 1) * 66 for e in r)')" 
 is "$(figures "$wait_out" '{(e["kind"], e["dev"]) for e in r}')" "{('tbf', '$link_dev')}" 'kind and interface'
 is "$(figures "$wait_out" "len($udp), {e['bytes'] for e in $udp}, {e['comm'] for e in $udp}")" "(37, {1042}, {'python3'})" 'every datagram, its size and whose it is'
 needed='(37 * 1042 - 5000) * 8 / 2e6'
-diag "the queue needs $(figures /dev/null "round($needed, 3)") s, sending took $took s, the last waited $(figures "$wait_out" "$udp[-1]['lat_ns'] / 1e9") s"
+diag "the queue needs $(figures /dev/null "round($needed, 3)") s, sending took $took s, the last waited $(figures "$wait_out" "${udp}[-1]['lat_ns'] / 1e9") s"
 is "$(figures "$wait_out" "$took < $needed / 2")" True 'they were sent faster than the queue lets them go'
-is "$(figures "$wait_out" "0.9 * ($needed - $took) < $udp[-1]['lat_ns'] / 1e9 < $needed + 0.5")" True 'the last datagram waits as long as the rate says'
+is "$(figures "$wait_out" "0.9 * ($needed - $took) < ${udp}[-1]['lat_ns'] / 1e9 < $needed + 0.5")" True 'the last datagram waits as long as the rate says'
 is "$(figures "$wait_out" "len([e for e in $tcp if e['split']]) > 50")" True 'large packets are cut up by the queue'
 is "$(figures "$wait_out" "len([e for e in $tcp if e['lat_ns'] is None])")" 0 'the wait of every piece is known'
 is "$(figures "$hist_out" 'sum(b["count"] for e in r for b in e["hist"])')" "$(wc -l <"$wait_out")" 'qdisc-tbf: as many in the histogram'

@@ -36,4 +36,48 @@ ok 'both ends of a connection are told' wait_for 10 both_closed
 end_bg "$nest_pid"
 is "$(awk 'NR > 1 { print $1 }' "$nest_out" | sort | tr -d '\n')" ACXX 'tcptracer has the letters that people know'
 
+# --- what nobody is told ---------------------------------------------------------------------------------------------
+
+# runs: how often threads of the host's first process got a processor. Of one that ran twice a program must have been told.
+runs() {
+	cat /proc/1/task/*/schedstat 2>/dev/null | awk '{ runs += $3 } END { print runs + 0 }'
+}
+# has_run COUNT: whether it has run so often. Whoever is left without parents is its child, and it is woken when they end.
+has_run() {
+	(true &)
+	[ "$(runs)" -ge "$1" ]
+}
+nest_bg trace sock.send -N "$host" --count
+wait_ready "$nest_err" 60 || exit 1
+threads=(/proc/1/task/*)
+wait_for 20 has_run $(($(runs) + ${#threads[@]} + 1))
+ran=$?
+end_bg "$nest_pid"
+run_err=$nest_err
+# It looks while it tries other things, and pid 1 may not run just then.
+state=unknown
+for _ in 1 2 3 4 5 6; do
+	[ "$state" = unknown ] || break
+	nest_bg doctor --json
+	while kill -0 "$nest_pid" 2>/dev/null; do
+		has_run 0
+		pause "$look_every"
+	done
+	state=$(figures "$nest_out" '[e["state"] for e in r if e["check"] == "first_process"][0]')
+done
+told=$(grep -c 'in which pid 1 ran was not seen' "$run_err")
+if [ "$ran" -ne 0 ]; then
+	skip 'what pid 1 hides is told' 'pid 1 does not run'
+elif [ -n "${NEST_VM-}" ]; then
+	is "$told" 0 'pid 1 hides nothing on this kernel, and nobody says so'
+else
+	diag "doctor: $state, told: $told"
+	case $state in
+	limited) is "$told" 1 'what pid 1 hides is told, as the doctor says' ;;
+	ok) is "$told" 0 'pid 1 hides nothing, as the doctor says' ;;
+	*) skip 'what pid 1 hides is told' 'pid 1 did not run while the doctor looked' ;;
+	esac
+fi
+is "$(sed -n '$p' "$run_err")" 'nest: 0 events, 0 lost' 'and the closing line is the last'
+
 finish

@@ -208,6 +208,22 @@ TEST(numbers)
 	CHECK_EQ_INT(value, 7);
 }
 
+TEST(runs_of_threads)
+{
+	static const char *const wrong[] = {"",        "1",      "1 2",    "1 2 x",
+					    "1 2 3 4", "-1 2 3", "1  2 3", "99999999999999999999999 2 3"};
+	struct proctext_run run;
+
+	CHECK_OK(proctext_schedstat("231536165 70942943 1420\n", &run));
+	CHECK_EQ_UINT(run.ran_ns, 231536165);
+	CHECK_EQ_UINT(run.times, 1420);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		unit_note("%s", wrong[i]);
+		CHECK_ERR(proctext_schedstat(wrong[i], &run), -ENODATA);
+	}
+	CHECK_EQ_UINT(run.times, 1420);
+}
+
 TEST(releases)
 {
 	CHECK_EQ_UINT(proctext_release("6.18.44-fc"), 6018);
@@ -233,6 +249,7 @@ TEST(random_bytes)
 		size_t n = unit_random(&state) % 200;
 		char *text = xzalloc(n + 1), word[16];
 		double real;
+		struct proctext_run run;
 		int64_t number;
 		int r;
 
@@ -246,6 +263,7 @@ TEST(random_bytes)
 		r = proctext_bracketed(text, word, sizeof(word));
 		CHECK(r == 0 || r == -ENODATA || r == -E2BIG);
 		CHECK(proctext_pressure(text, &real) <= 0 && proctext_number(text, &number) <= 0);
+		CHECK(proctext_schedstat(text, &run) <= 0);
 		CHECK(proctext_kallsyms_shown(text) <= 1 && proctext_release(text) <= 999999);
 		CHECK(proctext_config(text, "CONFIG_X") <= CONFIG_ON);
 		proctext_cgroup1_controllers(text, word, sizeof(word));
