@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A web server in stages, two pools of threads with a queue between them:
+ * A web server in stages, three pools of threads with a queue before each:
  *
- *	main accepts  ->  the front reads and parses a request  ->  the back makes the answer and sends it
+ *	main accepts  ->  the front reads and parses a request  ->  the middle looks at the path  ->  the back answers it
  *
  * Standard input is the socket that listens. It says what it hands over (nestflow.h), and writes a line for each request: the
- * client's port, both values, the threads. A path /slow takes the back 30 ms longer than any other. Built by lab/studies/hand-over
- * with -finstrument-functions.
+ * client's port, the values, the threads. The middle touches no socket; a path /odd takes it 12 ms and a call that others do not need.
+ * A path /slow takes the back 30 ms longer than any other. Built by lab/studies/hand-over with -finstrument-functions.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@ struct connection {
 
 struct job {
 	struct connection *connection;
-	pid_t front; /* thread that made it */
+	pid_t front, middle; /* threads that had it */
 	char path[128];
 	struct job *next; /* that is free */
 };
@@ -42,6 +42,7 @@ struct queue {
 };
 
 static struct queue to_front = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static struct queue to_middle = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 static struct queue to_back = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void queue_push(struct queue *queue, void *item)
@@ -140,7 +141,7 @@ static void take_request(struct connection *connection)
 	job->front = gettid();
 	read_head(connection->fd, head, sizeof(head));
 	parse_head(head, job);
-	queue_push(&to_back, job);
+	queue_push(&to_middle, job);
 }
 
 static void front_loop(void)
@@ -154,6 +155,44 @@ static __attribute__((no_instrument_function)) void *front_thread(void *unused)
 	(void)unused;
 	prctl(PR_SET_NAME, "front");
 	front_loop();
+	return NULL;
+}
+
+/* --- the middle --- */
+
+static void look_twice(const char *path)
+{
+	(void)path;
+	usleep(12000);
+}
+
+static void check_path(const char *path)
+{
+	if (strcmp(path, "/odd") == 0)
+		look_twice(path);
+}
+
+static void check_request(struct job *job)
+{
+	job->middle = gettid();
+	check_path(job->path);
+}
+
+static void middle_loop(void)
+{
+	for (;;) {
+		struct job *job = queue_pop(&to_middle);
+
+		check_request(job);
+		queue_push(&to_back, job);
+	}
+}
+
+static __attribute__((no_instrument_function)) void *middle_thread(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_NAME, "middle");
+	middle_loop();
 	return NULL;
 }
 
@@ -180,7 +219,8 @@ static void answer_request(struct job *job)
 	if (send(connection->fd, answer, n, MSG_NOSIGNAL) != (ssize_t)n)
 		perror("staged: send");
 	close(connection->fd);
-	printf("%u %p %p %d %d\n", connection->port, (void *)connection, (void *)job, job->front, gettid());
+	printf("%u %p %p %d %d %d\n", connection->port, (void *)connection, (void *)job, job->front, job->middle,
+	       gettid());
 	fflush(stdout);
 	GIVE_BACK(free_connections, connection);
 	GIVE_BACK(free_jobs, job);
@@ -231,6 +271,7 @@ int main(void)
 		pthread_t thread;
 
 		if (pthread_create(&thread, NULL, front_thread, NULL) ||
+		    pthread_create(&thread, NULL, middle_thread, NULL) ||
 		    pthread_create(&thread, NULL, back_thread, NULL))
 			return 1;
 	}

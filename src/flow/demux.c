@@ -283,6 +283,7 @@ static void learn_requests(struct demux *demux)
 
 struct learner {
 	struct demux *demux;
+	bool has_learned;
 	VEC(struct walk_frame) open;
 };
 
@@ -341,6 +342,16 @@ static void see_stack(struct learner *l, const struct flow_event *event)
 				   });
 }
 
+/* Who fetches what was handed over for a client works for that client, as who accepts one does. */
+static void see_pop(struct learner *l, const struct flow_event *event)
+{
+	uint32_t session = demux_push_find(l->demux, event->value, event->ticks);
+	uint32_t socket = session == DEMUX_NONE ? DEMUX_NONE : l->demux->sessions.items[session].socket;
+
+	if (socket != DEMUX_NONE)
+		l->has_learned |= touch(l->demux, l->open.items, l->open.count, socket, FLOW_OP_ACCEPT);
+}
+
 /* Calls and returns, as long as nothing else comes; all that is needed stays in registers. */
 static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 {
@@ -389,7 +400,9 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 		else if (event.kind == FLOW_RETURN)
 			l->open.count -= l->open.count > 0;
 		else if (flow_event_operation(&event, &operation))
-			(void)demux_see_operation(l->demux, l->open.items, l->open.count, &operation);
+			l->has_learned |= demux_see_operation(l->demux, l->open.items, l->open.count, &operation);
+		else if (event.kind == FLOW_VALUE && event.arg == FLOW_VALUE_POP)
+			see_pop(l, &event);
 		else if (event.kind == FLOW_UNWIND)
 			l->open.count -= min_of(event.value, l->open.count);
 		else if (event.kind == FLOW_LOST)
@@ -399,19 +412,25 @@ static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 	}
 }
 
-static void learn_dispatchers(struct demux *demux, size_t chunks)
+static bool learn_dispatchers(struct demux *demux, size_t chunks)
 {
 	struct learner l = {.demux = demux};
 
 	for (size_t i = 0; i < demux->trace->thread_count; i++)
 		learn_thread(&l, i, chunks);
 	vec_done(&l.open);
+	return l.has_learned;
+}
+
+bool demux_learn_pops(struct demux *demux)
+{
+	return demux->by <= DEMUX_REQUEST && learn_dispatchers(demux, SIZE_MAX);
 }
 
 /* What a walk left behind that has to begin again is forgotten. */
 void demux_learn_all(struct demux *demux)
 {
-	learn_dispatchers(demux, SIZE_MAX);
+	(void)learn_dispatchers(demux, SIZE_MAX);
 	demux->is_sure = true;
 	demux->sessions.count = 0;
 	map_done(&demux->session_index);
@@ -462,7 +481,7 @@ int demux_new(const struct flow_trace *trace, const struct demux_options *option
 	if (demux->has_values && !demux->is_sure)
 		demux_learn_all(demux);
 	else if (!demux->is_sure)
-		learn_dispatchers(demux, BEGINNING);
+		(void)learn_dispatchers(demux, BEGINNING);
 	*ret_demux = take_ptr(demux);
 	return 0;
 }

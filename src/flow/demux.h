@@ -88,6 +88,8 @@ struct demux_push {
 	uint32_t session;
 };
 
+typedef SPILL(struct demux_push) demux_pushes;
+
 /* What a session is known by; which of these says something depends on demux.by. */
 struct demux_session {
 	uint32_t socket;  /* index of the connection, DEMUX_NONE */
@@ -112,9 +114,9 @@ struct demux {
 	bool has_key;
 	/* Sessions get their numbers when they are met first; the same in every walk over the trace. */
 	SPILL(struct demux_session) sessions;
-	struct map session_index;        /* key -> number */
-	bool has_values;                 /* values are handed from thread to thread */
-	SPILL(struct demux_push) pushes; /* by value, then time; demux_learn_pushes */
+	struct map session_index; /* key -> number */
+	bool has_values;          /* values are handed from thread to thread */
+	demux_pushes pushes;      /* by value, then time; demux_learn_pushes */
 };
 
 /*
@@ -136,6 +138,11 @@ static inline void demux_freep(struct demux **demux)
 	demux_free(*demux);
 }
 
+/*
+ * Who was handed what (demux.pushes) is known better than before: what fetches values for two sessions is a dispatcher, too. True when
+ * one was found.
+ */
+bool demux_learn_pops(struct demux *demux);
 /* Whose value this is, popped at that time: the last push before it; DEMUX_NONE. */
 uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t ticks);
 void demux_pushes_sort(struct demux *demux);

@@ -82,8 +82,9 @@ struct session_state {
 /* A segment of a session that several threads work for. Threads are read one after the other: only in the end is it known which
  * segment came next. */
 struct shared_segment {
-	uint32_t index; /* of the session in the list */
-	uint32_t place; /* of its last operation */
+	uint32_t index;    /* of the session in the list */
+	uint32_t place;    /* of its last operation */
+	uint64_t op_ticks; /* of that; its end when it had none */
 	uint64_t start_ticks, end_ticks;
 };
 
@@ -98,7 +99,8 @@ struct profiler {
 	uint64_t weight;        /* sessions that the thread at hand stands for */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
-	uint32_t op_place;                  /* of the last operation in the open segment, 0: none */
+	uint32_t op_place; /* of the last operation in the open segment, 0: none */
+	uint64_t op_ticks;
 	bool is_known;                      /* the open segment's session has been met */
 	uint8_t group;                      /* of the open segment, once known */
 	SPILL(struct session_state) states; /* by number in demux.sessions */
@@ -280,8 +282,13 @@ static void leave_segment(struct profiler *p, const struct walk *walk, uint64_t 
 		state->place = p->op_place ? p->op_place : p->frames.items[p->frames.count - 1].place;
 		state->end_ticks = ticks;
 		if (p->s->list.items[index].threads > 1)
-			spill_push(&p->shared, (struct shared_segment){index, state->place,
-								       walk->frames.items[walk->root].ticks, ticks});
+			spill_push(&p->shared, (struct shared_segment){
+						       .index = index,
+						       .place = state->place,
+						       .op_ticks = p->op_place ? p->op_ticks : ticks,
+						       .start_ticks = walk->frames.items[walk->root].ticks,
+						       .end_ticks = ticks,
+					       });
 	}
 	p->op_place = 0;
 	p->is_known = false;
@@ -312,9 +319,10 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 {
 	struct profiler *p = context;
 
-	(void)op;
-	if (walk->op_session != DEMUX_NONE && p->frames.count)
+	if (walk->op_session != DEMUX_NONE && p->frames.count) {
 		p->op_place = p->frames.items[p->frames.count - 1].place;
+		p->op_ticks = op->end_ticks;
+	}
 }
 
 /* What is handed to another thread waits there for its turn. */
@@ -322,8 +330,10 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 {
 	struct profiler *p = context;
 
-	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX)
+	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX) {
 		p->op_place = p->frames.items[p->frames.count - 1].place;
+		p->op_ticks = event->ticks;
+	}
 }
 
 static const struct walk_visitor visitor = {
@@ -338,10 +348,24 @@ static int by_session_and_start(const void *a, const void *b)
 	return one->start_ticks < other->start_ticks ? -1 : one->start_ticks > other->start_ticks;
 }
 
+/* Segments of several threads overlap: all have to be over, but where the last operation was made is what the session waits after. */
+static void add_shared(struct shared_segment *until, const struct shared_segment *segment)
+{
+	if (until->index != segment->index) {
+		*until = *segment;
+		return;
+	}
+	until->end_ticks = max_of(until->end_ticks, segment->end_ticks);
+	if (segment->op_ticks >= until->op_ticks) {
+		until->op_ticks = segment->op_ticks;
+		until->place = segment->place;
+	}
+}
+
 /* Nobody worked for the session between two of its segments: it lay in a queue, or waited for its client. */
 static void count_shared_waits(struct profiler *p)
 {
-	const struct shared_segment *last = NULL;
+	struct shared_segment until = {.index = DEMUX_NONE};
 
 	spill_sort(p->shared.items, p->shared.count, sizeof(*p->shared.items), by_session_and_start);
 	for (size_t i = 0; i < p->shared.count; i++) {
@@ -349,14 +373,13 @@ static void count_shared_waits(struct profiler *p)
 		uint32_t id = p->s->list.items[segment->index].id;
 
 		p->weight = flow_row_count(p->s, &p->s->list.items[segment->index]);
-		if (last && last->index == segment->index)
+		if (until.index == segment->index)
 			count_wait(p, p->group_of ? p->group_of[segment->index] : 0,
-				   &(struct session_state){.place = last->place, .end_ticks = last->end_ticks},
+				   &(struct session_state){.place = until.place, .end_ticks = until.end_ticks},
 				   segment->start_ticks);
-		if (!last || last->index != segment->index || segment->end_ticks >= last->end_ticks)
-			last = segment;
-		p->states.items[id].place = last->place;
-		p->states.items[id].end_ticks = last->end_ticks;
+		add_shared(&until, segment);
+		p->states.items[id].place = until.place;
+		p->states.items[id].end_ticks = until.end_ticks;
 		spill_trim_at(i);
 	}
 	spill_done(&p->shared);

@@ -39,6 +39,9 @@ static const struct field session_fields[] = {
 RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fields,
 	    "a session that a program served, from a function trace");
 
+/* Threads that work is handed through, one after the other. */
+#define HANDS_MAX 8
+
 /* --- building, one walk over the trace --- */
 
 struct built_frame {
@@ -265,23 +268,38 @@ static void pass_leave(void *context, const struct walk *walk, uint64_t ticks)
 
 static void note_push(void *context, const struct walk *walk, const struct flow_event *event)
 {
-	struct demux *demux = context;
+	demux_pushes *found = context;
 	uint32_t session = walk_owner(walk);
 
 	if (event->arg == FLOW_VALUE_PUSH && session != DEMUX_NONE)
-		spill_push(&demux->pushes, (struct demux_push){event->value, event->ticks, session});
+		spill_push(found, (struct demux_push){event->value, event->ticks, session});
 }
 
 static const struct walk_visitor push_visitor = {.enter = pass_enter, .leave = pass_leave, .value = note_push};
 
-static void learn_pushes(struct demux *demux)
+/* True when more is known than before. */
+static bool learn_pushes_once(struct demux *demux)
 {
 	_cleanup_walk_ struct walk walk = {};
+	size_t known = demux->pushes.count;
+	demux_pushes found = {};
 
 	walk_init(&walk, demux);
 	for (size_t i = 0; i < demux->trace->thread_count; i++)
-		walk_thread(&walk, &push_visitor, demux, i);
+		walk_thread(&walk, &push_visitor, &found, i);
+	spill_done(&demux->pushes);
+	demux->pushes = found;
 	demux_pushes_sort(demux);
+	return demux_learn_pops(demux) || demux->pushes.count > known;
+}
+
+/* Work may go through several hands, and whose it is shows from one to the next. */
+static void learn_pushes(struct demux *demux)
+{
+	bool goes_on = true;
+
+	for (unsigned hands = 0; goes_on && hands < HANDS_MAX; hands++)
+		goes_on = learn_pushes_once(demux);
 }
 
 /* --- what a session is called, and the order --- */

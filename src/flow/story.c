@@ -100,7 +100,9 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 	struct teller *t = context;
 	struct story_call *call;
 
-	if (event->arg == FLOW_VALUE_POP && demux_push_find(walk->demux, event->value, event->ticks) == t->id) {
+	/* Fetched by a segment that is its own, it stands there. */
+	if (event->arg == FLOW_VALUE_POP && !(walk->root != SIZE_MAX && walk->session == t->id) &&
+	    demux_push_find(walk->demux, event->value, event->ticks) == t->id) {
 		t->has_popped = true;
 		t->popped = event->value;
 	}

@@ -34,6 +34,8 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->session = DEMUX_NONE;
 	walk->pending.is_open = false;
 	walk->signature_count = 0;
+	walk->has_taken = false;
+	walk->taken_depth = SIZE_MAX;
 	walk->thread_session = DEMUX_NONE;
 	/* A session that was summarised looks like a thread that serves it. */
 	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
@@ -204,18 +206,21 @@ static void adopt(struct walk *walk, uint32_t index)
 		s->owner = walk->demux->sessions.items[session].socket;
 }
 
+/* What a segment did before it had something to do for the session was for nobody. */
+static void begin_segment_at(struct walk *walk, uint64_t arrival)
+{
+	for (size_t i = walk->root; i < walk->frames.count; i++)
+		walk->frames.items[i].ticks = max_of(walk->frames.items[i].ticks, arrival);
+}
+
 /*
- * A segment that waited for its connection to come begins when it came: who comes after a long pause is not slow. What it did
- * before was not for that connection; the few microseconds of an accept that did not wait are left where they are.
+ * A segment that waited for its connection to come begins when it came: who comes after a long pause is not slow. The few
+ * microseconds of an accept that did not wait are left where they are.
  */
 static void begin_at_arrival(struct walk *walk, uint64_t arrival)
 {
-	const struct walk_frame *inner = &walk->frames.items[walk->frames.count - 1];
-
-	if (arrival - inner->ticks <= walk->trace->ticks_per_second / 20000)
-		return;
-	for (size_t i = walk->root; i < walk->frames.count; i++)
-		walk->frames.items[i].ticks = max_of(walk->frames.items[i].ticks, arrival);
+	if (arrival - walk->frames.items[walk->frames.count - 1].ticks > walk->trace->ticks_per_second / 20000)
+		begin_segment_at(walk, arrival);
 }
 
 static uint32_t operation_session(struct walk *walk, uint32_t index, const struct flow_operation *operation)
@@ -256,6 +261,7 @@ static void attribute(struct walk *walk, const struct walk_visitor *visitor, voi
 	if (walk->root == SIZE_MAX) {
 		if (walk->frames.count)
 			walk->frames.items[walk->frames.count - 1].session = walk->op_session;
+		walk->taken_depth = SIZE_MAX;
 		return;
 	}
 	if (walk->session == DEMUX_NONE && operation->op == FLOW_OP_ACCEPT && operation->result >= 0)
@@ -286,6 +292,43 @@ uint32_t walk_owner(const struct walk *walk)
 						    : DEMUX_NONE;
 }
 
+void walk_work_for(struct walk *walk, size_t depth, uint32_t session)
+{
+	walk->has_taken = false;
+	walk->taken_depth = session == DEMUX_NONE ? SIZE_MAX : depth;
+	if (depth)
+		walk->frames.items[depth - 1].session = session;
+	else
+		walk->bottom = session;
+}
+
+void walk_leave_taken(struct walk *walk)
+{
+	size_t depth = walk->frames.count;
+
+	/* What does not return may be waiting for the next one. */
+	if (!walk->is_cut)
+		walk->session = depth > 1 ? walk->frames.items[depth - 2].session : walk->bottom;
+}
+
+/*
+ * A value was fetched that another thread pushed. The segment that fetched it waited for it before, and was for nobody then; what
+ * follows is for whom it was pushed.
+ */
+static void take_up(struct walk *walk, const struct flow_event *event)
+{
+	uint32_t session = demux_push_find(walk->demux, event->value, event->ticks);
+
+	if (walk->root == SIZE_MAX) {
+		walk_work_for(walk, walk->frames.count, session);
+	} else if (walk->session == DEMUX_NONE) {
+		walk->has_taken = true;
+		walk->taken = walk->session = session;
+		if (session != DEMUX_NONE)
+			begin_segment_at(walk, event->ticks);
+	}
+}
+
 void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *context, const struct flow_event *event)
 {
 	struct flow_operation operation;
@@ -308,7 +351,10 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		leave_all(walk, visitor, context, event->ticks);
 	} else if (event->kind == FLOW_STACK) {
 		take_stack(walk, visitor, context, event);
-	} else if (event->kind == FLOW_VALUE && visitor->value) {
-		visitor->value(context, walk, event);
+	} else if (event->kind == FLOW_VALUE) {
+		if (event->arg == FLOW_VALUE_POP && walk->demux->by <= DEMUX_REQUEST)
+			take_up(walk, event);
+		if (visitor->value)
+			visitor->value(context, walk, event);
 	}
 }

@@ -33,6 +33,10 @@ struct walk {
 		struct demux_call call;
 	} pending;
 	bool has_data;            /* the open segment exchanged data */
+	bool has_taken;           /* the open segment took up a value: what follows it is for whom that was pushed */
+	uint32_t taken;           /* that session, or DEMUX_NONE */
+	size_t taken_depth;       /* calls that were open around such a segment, or the value; SIZE_MAX: none was */
+	uint32_t bottom;          /* the session then, where no call was */
 	uint32_t signature_count; /* of this thread */
 	SPILL(struct walk_socket {
 		uint32_t is_answered_not : 1; /* the last data was a request's */
@@ -64,6 +68,11 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 void walk_signature(struct walk *walk, const struct flow_event *event);
 void walk_prepare_signature(struct walk *walk);
 
+/* From now on, where so many calls are open, until something else tells otherwise. */
+void walk_work_for(struct walk *walk, size_t depth, uint32_t session);
+/* The open segment follows a value that was fetched, and nothing else tells whose it is. */
+void walk_leave_taken(struct walk *walk);
+
 /* The session that the program works for at this moment, as far as known; DEMUX_NONE. */
 uint32_t walk_owner(const struct walk *walk);
 
@@ -90,7 +99,7 @@ static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, 
 
 /*
  * A segment without an operation of its own belongs to whom its caller was just working for, unless it takes long: then it waits for
- * something, and that is likely to be the next one.
+ * something, and that is likely to be the next one. What was handed over is worked for however long it takes.
  */
 static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, const struct walk_visitor *visitor,
 							     void *context, uint64_t ticks)
@@ -100,12 +109,16 @@ static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, 
 	if (unlikely(!depth))
 		return;
 	if (walk_at_root(walk)) {
-		if (walk->session == DEMUX_NONE && depth > 1 &&
-		    ticks - walk->frames.items[depth - 1].ticks <= walk->short_ticks)
+		if (walk->session == DEMUX_NONE && unlikely(walk->taken_depth == depth - 1))
+			walk_leave_taken(walk);
+		else if (walk->session == DEMUX_NONE && depth > 1 &&
+			 ticks - walk->frames.items[depth - 1].ticks <= walk->short_ticks)
 			walk->session = walk->frames.items[depth - 2].session;
 		visitor->leave(context, walk, ticks);
 		walk->root = SIZE_MAX;
 		walk->session = DEMUX_NONE;
+		if (unlikely(walk->has_taken))
+			walk_work_for(walk, depth - 1, walk->taken);
 	} else {
 		visitor->leave(context, walk, ticks);
 	}

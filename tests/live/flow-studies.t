@@ -9,4 +9,6 @@ code=$?
 sed 's/^/# /' "$room/out"
 is "$code" 0 'what is handed over, and between which threads, is what the server says'
 ok 'in every session' grep -q '^ok   24 of 24 connections are sessions; in 24 of their diagrams' "$room/out"
+ok 'what a pool does that touches no socket is in the session it is done for' \
+	grep -q '^ok   24 of 24 sessions have the calls of the pool that touches no socket, [1-9]' "$room/out"
 finish

@@ -399,3 +399,52 @@ TEST(time_in_a_queue_counts_for_the_call_that_handed_over)
 	CHECK_NEAR((double)flow_span_ns(trace, wait), 99489000.0, 20000.0);
 	CHECK_EQ_UINT(elsewhere, 0);
 }
+
+/*
+ * Two clients whose work goes through a thread that touches no socket, and takes long for the second one. Values are used again, and the
+ * last fetch of that thread finds nothing any more.
+ */
+static const char by_hands[] =
+	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=middle\nthread 3 pid=1 tid=3 name=back\n"
+	"1 1000 call s!main\n1 1001 op-listen socket=9 fd=3\n"
+	"1 2000 call s!take\n1 3000 op-accept socket=1 fd=4 result=4 aux=9\n1 4000 op-read socket=1 fd=4 result=9\n"
+	"1 5000 push 77\n1 6000 return\n"
+	"1 7000 call s!take\n1 8000 op-accept socket=2 fd=5 result=5 aux=9\n1 9000 op-read socket=2 fd=5 result=9\n"
+	"1 40000000 push 77\n1 41000000 return\n"
+	"2 500 call s!loop\n"
+	"2 600 call s!fetch\n2 6500 pop 77\n2 6600 return\n"
+	"2 7000 call s!work\n2 7100 call s!inner\n2 7200 return\n2 7300 return\n"
+	"2 7400 call s!pass\n2 7500 push 88\n2 7600 return\n"
+	"2 8000 call s!fetch\n2 42000000 pop 77\n2 42000100 return\n"
+	"2 42000200 call s!work\n2 42000300 call s!rare\n2 72000300 return\n2 72000400 return\n"
+	"2 72000500 call s!pass\n2 72000600 push 88\n2 72000700 return\n"
+	"2 72000800 call s!fetch\n"
+	"3 700 call s!end\n"
+	"3 800 call s!fetch\n3 8000 pop 88\n3 8100 return\n"
+	"3 8200 call s!answer\n3 8300 op-write socket=1 fd=4 result=5\n3 8400 op-close socket=1 fd=4\n3 8500 return\n"
+	"3 8600 call s!fetch\n3 72001000 pop 88\n3 72001100 return\n"
+	"3 72001200 call s!answer\n3 72001300 op-write socket=2 fd=5 result=5\n3 72001400 op-close socket=2 fd=5\n"
+	"3 72001500 return\n";
+
+TEST(work_that_is_handed_over_belongs_to_whom_it_was_handed_over_for)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(by_hands);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct flow_session session = flow_session_at(s, i);
+
+		unit_note("session %zu", i + 1);
+		/* take; fetch, work and what it calls, pass; fetch, answer. */
+		CHECK_EQ_UINT(session.calls, 7);
+		CHECK_EQ_UINT(session.segments, 6);
+		CHECK_EQ_UINT(session.threads, 3);
+	}
+	/* Fetching is waiting, until there is something. */
+	CHECK(flow_session_at(s, 1).busy_ns > 30000000 + 39000000);
+	CHECK(flow_session_at(s, 1).busy_ns < 30000000 + 42000000);
+	/* The last fetch; main, loop and end go from one client to the next. */
+	CHECK_EQ_UINT(s->rest_calls, 1);
+	CHECK_EQ_UINT(s->dispatch_calls, 3);
+}
