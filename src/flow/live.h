@@ -90,6 +90,7 @@ struct flow_slot {
 	uintptr_t deep;            /* the stack's address when the calls became too deep */
 	struct flow_frame *frames; /* beside the functions that are open, where calls may be taken back */
 	char name[16];             /* of the thread, as far as the trace knows */
+	uintptr_t self;            /* of the thread, as the C library calls it */
 	struct pack_room *pack;    /* where a chunk is made shorter before it is written; NULL: it is not */
 };
 

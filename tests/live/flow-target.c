@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -518,6 +520,11 @@ static void do_hand_over(unsigned long n)
 	printf("port %u\n", ntohs(port));
 }
 
+__attribute__((noinline)) static void only_when_strict(void)
+{
+	leaf(2);
+}
+
 /* --- threads that get their names late --- */
 
 static void *named_body(void *data)
@@ -533,7 +540,7 @@ static void *named_body(void *data)
 
 static void do_names(unsigned long n)
 {
-	pthread_t own, others;
+	pthread_t own, others, asleep;
 
 	(void)n;
 	pthread_barrier_init(&both, NULL, 2);
@@ -546,11 +553,28 @@ static void do_names(unsigned long n)
 	pthread_setname_np(others, "named-by-other");
 	pthread_barrier_wait(&both);
 	pthread_join(others, NULL);
+	pthread_create(&asleep, NULL, named_body, NULL);
+	pthread_barrier_wait(&both);
+	pthread_setname_np(asleep, "named-asleep");
 	pthread_setname_np(pthread_self(), "longer-than-the-kernel-takes");
 	leaf(3);
-	pthread_setname_np(pthread_self(), "named-killed");
+	prctl(PR_SET_NAME, "named-killed");
 	leaf(4);
 	kill(getpid(), SIGKILL);
+}
+
+/* --- strict seccomp: any system call but read, write and exit is the end --- */
+
+static void do_strict(unsigned long n)
+{
+	static const char done[] = "done\n";
+
+	leaf(1);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+		exit(1);
+	work(n);
+	only_when_strict();
+	syscall(SYS_exit, write(1, done, sizeof(done) - 1) == sizeof(done) - 1 ? 7 : 1);
 }
 
 static void do_slow(unsigned long n)
@@ -588,6 +612,7 @@ int main(int argc, char **argv)
 		{"slow", do_slow},
 		{"wait", do_wait},
 		{"names", do_names},
+		{"strict", do_strict},
 		{"hand-over", do_hand_over},
 	};
 	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;

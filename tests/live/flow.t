@@ -262,7 +262,12 @@ PYTHON
 sound 'operations that wait'
 record -- names
 is "$("$nest" flow info "$trace" --threads --csv --show comm 2>/dev/null | tr -d '\r' | sed 1d | sort | paste -sd' ')" \
-	'named-by-other named-itself named-killed' 'threads that are named later have those names'
+	'named-asleep named-by-other named-itself named-killed' 'threads that are named later have those names'
+
+record -- strict 100000
+is "$code $(cat "$room/out")" '0 done' 'strict seccomp: the program gets to its end'
+ok 'strict seccomp: and ends as it would' grep -q 'ended with code 7' "$room/err"
+is "$(calls leaf) $(calls only_when_strict) $(info lost) $(check well_formed)" '100002 1 0 true' 'strict seccomp: every call is there'
 
 # --- start and stop ---
 rm -f "$trace"

@@ -319,7 +319,7 @@ static uint32_t describe(void *fn, bool *ret_excluded)
 	bool new;
 
 	*ret_excluded = false;
-	if (!module) {
+	if (!module && !sealed) {
 		/* A library that was loaded since. dlopen itself is not ours to replace: it looks at who calls it. */
 		modules_update();
 		module = module_of((uintptr_t)fn);

@@ -13,22 +13,23 @@
 #include <sys/uio.h>
 
 #define REAL_FUNCTIONS(x)                                                                                                       \
-	x(int, pthread_setname_np, (pthread_t, const char *)) x(int, accept, (int, struct sockaddr *, socklen_t *)) x(          \
-		int, accept4,                                                                                                   \
-		(int, struct sockaddr *, socklen_t *,                                                                           \
-		 int)) x(int, connect,                                                                                          \
-			 (int, const struct sockaddr *, socklen_t)) x(int, bind,                                                \
-								      (int, const struct sockaddr *, socklen_t))                \
-		x(int, listen, (int, int)) x(int, socket, (int, int, int)) x(                                                   \
-			int, socketpair,                                                                                        \
-			(int, int, int,                                                                                         \
-			 int *)) x(ssize_t, read,                                                                               \
-				   (int, void *, size_t)) x(ssize_t, readv, (int, const struct iovec *, int))                   \
-			x(ssize_t, recv,                                                                                        \
-			  (int, void *, size_t,                                                                                 \
-			   int)) x(ssize_t, recvfrom,                                                                           \
-				   (int, void *, size_t, int, struct sockaddr *,                                                \
-				    socklen_t *)) x(ssize_t, recvmsg, (int, struct msghdr *, int))                              \
+	x(int, prctl, (int, ...)) x(int, pthread_setname_np, (pthread_t, const char *)) x(                                      \
+		int, accept,                                                                                                    \
+		(int, struct sockaddr *, socklen_t *)) x(int, accept4,                                                          \
+							 (int, struct sockaddr *, socklen_t *,                                  \
+							  int)) x(int, connect,                                                 \
+								  (int, const struct sockaddr *, socklen_t))                    \
+		x(int, bind, (int, const struct sockaddr *, socklen_t)) x(int, listen, (int, int)) x(                           \
+			int, socket,                                                                                            \
+			(int, int,                                                                                              \
+			 int)) x(int, socketpair,                                                                               \
+				 (int, int, int, int *)) x(ssize_t, read, (int, void *, size_t))                                \
+			x(ssize_t, readv, (int, const struct iovec *, int)) x(ssize_t, recv, (int, void *, size_t, int)) x(     \
+				ssize_t,                                                                                        \
+				recvfrom,                                                                                       \
+				(int, void *, size_t, int, struct sockaddr *,                                                   \
+				 socklen_t                                                                                      \
+					 *)) x(ssize_t, recvmsg, (int, struct msghdr *, int))                                   \
 				x(int, recvmmsg, (int, struct mmsghdr *, unsigned, int, struct timespec *)) x(                  \
 					ssize_t, write,                                                                         \
 					(int, const void *,                                                                     \

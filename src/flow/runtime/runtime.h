@@ -9,6 +9,7 @@
 #pragma once
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -34,6 +35,8 @@
 
 extern struct flow_live *live; /* NULL: not recording */
 extern bool use_counter;
+/* The thread may read no clock, and make no system calls but read and write (strict seccomp): anything else would be its end. */
+extern __thread bool sealed __attribute__((tls_model("initial-exec")));
 extern __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
 /* The same for the hooks, never NULL. */
 extern __thread struct flow_slot *hook_slot __attribute__((tls_model("initial-exec")));
@@ -80,6 +83,8 @@ static inline uint64_t now_ticks(void)
 {
 	struct timespec ts;
 
+	if (unlikely(sealed))
+		return current ? current->last : 0;
 	if (likely(use_counter))
 		return read_counter();
 
@@ -152,6 +157,10 @@ void slot_turn_over(struct flow_slot *t);
 void slot_settle(struct flow_slot *t);
 /* The calling thread's name may be another one by now. */
 void slot_note_name(void);
+/* Another thread of this process has that name now. */
+void slot_name_other(pthread_t thread, const char *name);
+/* From now on, or no longer, the calling thread is sealed. */
+void slot_seal(bool now);
 void slots_begin(void);
 void slots_end(void);
 

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@ static struct flow_slot no_slot = {.busy = 1};
 
 __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
 __thread struct flow_slot *hook_slot __attribute__((tls_model("initial-exec"))) = &no_slot;
+__thread bool sealed __attribute__((tls_model("initial-exec")));
 /* Taking a slot runs code that may come back here (signal handlers). */
 static __thread bool taking __attribute__((tls_model("initial-exec")));
 
@@ -38,7 +38,7 @@ static void set_current(struct flow_slot *t)
 static bool is_special(const struct flow_slot *t)
 {
 	return live->paused || t->muted || t->resync || t->unmarked || live->max_depth < FLOW_STACK_MAX ||
-	       live->min_ticks || !use_counter;
+	       live->min_ticks || !use_counter || sealed;
 }
 
 void slot_settle(struct flow_slot *t)
@@ -176,7 +176,7 @@ static void note_name(struct flow_slot *t)
 {
 	char name[16] = "";
 
-	if (prctl(PR_GET_NAME, name) < 0 || memcmp(name, t->name, sizeof(name)) == 0)
+	if (sealed || sys_thread_name(name) < 0 || memcmp(name, t->name, sizeof(name)) == 0)
 		return;
 	memcpy(t->name, name, sizeof(name));
 	if (!live->digest_at)
@@ -195,6 +195,29 @@ void slot_note_name(void)
 	errno = saved;
 }
 
+void slot_name_other(pthread_t thread, const char *name)
+{
+	char padded[16] = "";
+	int saved = errno;
+
+	memcpy(padded, name, min_of(strlen(name), sizeof(padded) - 1));
+	for (uint32_t i = 0; i < live->slot_count && !live->digest_at; i++) {
+		const struct flow_slot *t = flow_slot_at(live, i);
+
+		if ((__atomic_load_n(&live->states[i], __ATOMIC_ACQUIRE) & FLOW_SLOT_MASK) == FLOW_SLOT_USED &&
+		    t->pid == (uint32_t)own_pid && t->self == (uintptr_t)thread)
+			thread_name_write(flow_slot_chunk(t)->thread, padded);
+	}
+	errno = saved;
+}
+
+void slot_seal(bool now)
+{
+	sealed = now;
+	if (current)
+		current->limit = NULL;
+}
+
 /* The chunk is full, or its thread ends: a new one begins. */
 void slot_turn_over(struct flow_slot *t)
 {
@@ -206,7 +229,7 @@ void slot_turn_over(struct flow_slot *t)
 		put_returns(t);
 	events = (uint64_t)(t->at - t->base) - t->extra;
 	/* No handler may jump away between the two: the chunk would be written twice. */
-	blocked = sys_block_signals(~UINT64_C(0));
+	blocked = sealed ? 0 : sys_block_signals(~UINT64_C(0));
 	if (write_chunk(t)) {
 		flow_slot_chunk(t)->seq++;
 	} else {
@@ -216,7 +239,8 @@ void slot_turn_over(struct flow_slot *t)
 		t->resync = 1;
 	}
 	begin_chunk(t);
-	(void)sys_block_signals(blocked);
+	if (!sealed)
+		(void)sys_block_signals(blocked);
 }
 
 uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
@@ -259,7 +283,7 @@ static bool is_abandoned(const struct flow_slot *t)
 	uintptr_t sp = stack_address();
 	stack_t other;
 
-	return sp + 512 > t->busy && sp - t->busy + 512 < (64u << 20) &&
+	return !sealed && sp + 512 > t->busy && sp - t->busy + 512 < (64u << 20) &&
 	       (sigaltstack(NULL, &other) < 0 || !(other.ss_flags & SS_ONSTACK));
 }
 
@@ -372,6 +396,7 @@ static void fill_slot(struct flow_slot *t)
 		.index = t->index,
 		.pid = chunk->pid,
 		.tid = chunk->tid,
+		.self = (uintptr_t)pthread_self(),
 		.last = now_ticks(),
 		.stamp_depth = live->stamp_depth,
 		.untimed = FLOW_STACK_MAX - live->stamp_depth,
@@ -397,7 +422,7 @@ static struct flow_slot *take_slot(void)
 	if (!t)
 		return NULL;
 	fill_slot(t);
-	(void)prctl(PR_GET_NAME, name);
+	(void)sys_thread_name(name);
 	memcpy(t->name, name, sizeof(t->name));
 	put_other(t, t->last, flow_word_other(FLOW_O_START, 4, 0), (const uint32_t *)(const void *)name);
 	slot_settle(t);

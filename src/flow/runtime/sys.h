@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,6 +39,12 @@ static inline ssize_t sys_pread(int fd, void *to, size_t n, uint64_t at)
 static inline ssize_t sys_pwrite(int fd, const void *from, size_t n, uint64_t at)
 {
 	return syscall(SYS_pwrite64, fd, from, n, at);
+}
+
+/* Of the calling thread, 16 bytes. */
+static inline int sys_thread_name(char *to)
+{
+	return (int)syscall(SYS_prctl, PR_GET_NAME, to);
 }
 
 /* Returns what was blocked before: the kernel's set has 64 signals. */

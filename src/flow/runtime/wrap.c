@@ -5,7 +5,9 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "flow/runtime/real.h"
@@ -13,7 +15,7 @@
 
 /* Before the constructor ran, and when nothing is recorded: only the original. */
 #define READY(name) (likely(real.name) || (real_find(), real.name))
-#define OFF         (!live)
+#define OFF         (!live || sealed)
 
 /* An operation of one socket: `call` is the original. */
 #define AROUND(type, name, number, descriptor, offered, call)                                                          \
@@ -591,9 +593,40 @@ EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	if (!READY(pthread_setname_np))
 		return ENOSYS;
 	result = real.pthread_setname_np(thread, name);
-	/* Another thread finds out by itself, when its buffer is full. */
-	if (result == 0 && !OFF && pthread_equal(thread, pthread_self()))
+	if (result != 0 || OFF)
+		return result;
+	if (pthread_equal(thread, pthread_self()))
 		slot_note_name();
+	else
+		slot_name_other(thread, name);
+	return result;
+}
+
+EXPORT int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	va_list args;
+	int result;
+
+	va_start(args, option);
+	a = va_arg(args, unsigned long);
+	b = va_arg(args, unsigned long);
+	c = va_arg(args, unsigned long);
+	d = va_arg(args, unsigned long);
+	va_end(args);
+	if (!READY(prctl)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	result = real.prctl(option, a, b, c, d);
+	if (result == 0 && option == PR_SET_TSC && live)
+		slot_seal(a != PR_TSC_ENABLE);
+	if (result < 0 || OFF)
+		return result;
+	if (option == PR_SET_NAME)
+		slot_note_name();
+	else if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
+		slot_seal(true);
 	return result;
 }
 
