@@ -538,7 +538,9 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	 */
 	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns == UINT64_MAX ? m->min_rtt_ns : c->rcv_rtt_base_ns;
 	m->rcv_wnd_use = m->rcv_rtt_ratio = m->rcv_rtt_base_ratio = NAN;
-	if (m->rcv_rtt_base_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0)
+	/* A handshake that took longer than what came after it waited for something else, and measured nothing. */
+	if (m->rcv_rtt_base_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0 &&
+	    m->min_rtt_ns / 2 <= m->rcv_rtt_base_ns)
 		m->rcv_rtt_base_ratio = (double)m->rcv_rtt_base_ns / (double)m->min_rtt_ns;
 	if (m->rcv_rtt_ns != UINT64_MAX && m->rcv_rtt_base_ns != UINT64_MAX && m->rcv_rtt_base_ns > 0)
 		m->rcv_rtt_ratio = (double)m->rcv_rtt_ns / (double)m->rcv_rtt_base_ns;
