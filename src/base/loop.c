@@ -131,6 +131,24 @@ int loop_add_signal(struct loop *loop, int signal_number, loop_signal_fn *fn, vo
 	return add_source(loop, EPOLLIN, source, NULL);
 }
 
+static bool is_ignored(int signal_number)
+{
+	struct sigaction action;
+
+	return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int loop_add_end_signals(struct loop *loop, loop_signal_fn *fn, void *context)
+{
+	int r = loop_add_signal(loop, SIGINT, fn, context);
+
+	if (r == 0)
+		r = loop_add_signal(loop, SIGTERM, fn, context);
+	if (r == 0 && !is_ignored(SIGHUP))
+		r = loop_add_signal(loop, SIGHUP, fn, context);
+	return r;
+}
+
 void loop_on_idle(struct loop *loop, loop_idle_fn *fn, void *context)
 {
 	loop->idle_fn = fn;

@@ -30,6 +30,11 @@ int loop_add_timer(struct loop *loop, uint64_t first_ns, uint64_t interval_ns, l
 		   struct loop_source **ret_source) _must_check_;
 /* Blocks the signal for the process from here on. */
 int loop_add_signal(struct loop *loop, int signal_number, loop_signal_fn *fn, void *context) _must_check_;
+/*
+ * The signals that end a run: Ctrl-C, a kill, and a terminal that is gone, unless the program was started to outlive it
+ * (nohup): a signal that is blocked would arrive although it is ignored.
+ */
+int loop_add_end_signals(struct loop *loop, loop_signal_fn *fn, void *context) _must_check_;
 /* Called whenever nothing is left to do, before the loop sleeps: the place to flush output. */
 void loop_on_idle(struct loop *loop, loop_idle_fn *fn, void *context);
 void loop_remove(struct loop *loop, struct loop_source *source);

@@ -10,6 +10,7 @@
 #include "cmd/live_diagnosis.h"
 #include "cmd/snapshot_view.h"
 #include "diagnose/window.h"
+#include "snapshot/link.h"
 #include "snapshot/slice.h"
 
 #define SAMPLES          5  /* a window */
@@ -130,16 +131,21 @@ static void refresh_namespaces(struct state *state)
 }
 
 /* A process is looked at where it lives, unless somebody knows better. */
+static int find_asked(const struct diagnosis_options *options, struct netns_list *ret_list, struct why *why)
+{
+	char pid[24] = "";
+
+	if (!options->netns && options->selection.pid)
+		snprintf(pid, sizeof(pid), "%" PRIu64, options->selection.pid);
+	return netns_find(options->netns ?: pid, ret_list, why);
+}
+
 static int find_namespaces(struct state *state)
 {
 	struct live_diagnosis *live = state->live;
 	const struct diagnosis_options *options = live->options;
-	char pid[24] = "";
-	int r;
+	int r = find_asked(options, &state->namespaces, &live->why);
 
-	if (!options->netns && options->selection.pid)
-		snprintf(pid, sizeof(pid), "%" PRIu64, options->selection.pid);
-	r = netns_find(options->netns ?: pid, &state->namespaces, &live->why);
 	state->all = options->netns && strcmp(options->netns, "all") == 0;
 	if (r == 0)
 		match_views(state);
@@ -190,13 +196,17 @@ static int end_window(struct state *state)
 static int see_snapshot(struct state *state)
 {
 	struct live_diagnosis *live = state->live;
+	const char *dev = live->options->selection.dev;
 	int r;
 
 	for (size_t i = 0; i < state->snapshot->table_count; i++)
 		live->records += state->snapshot->tables[i].count;
 	live->lost += snapshot_refused(state->snapshot);
-	if (live->windows == 0 && state->samples_so_far == 0)
+	if (live->windows == 0 && state->samples_so_far == 0) {
 		snapshot_tell_gaps(state->snapshot);
+		if (dev && !live->options->input.file && !link_find_dev(state->snapshot, dev))
+			return why_set(&live->why, -ENODEV, "there is no interface '%s' to look at", dev);
+	}
 	add_sample(state);
 	/* The first window's first sample only sets the base: a window spans so many intervals. */
 	if (state->samples_so_far < state->samples + (live->windows == 0))
@@ -226,15 +236,13 @@ static void interrupted(void *context, int signal_number)
 	struct state *state = context;
 
 	/* Whoever watches without an end ends it so. */
-	loop_stop(state->loop, state->windows_wanted ? EXIT_SIGNAL + signal_number : 0);
+	loop_stop(state->loop, state->windows_wanted || signal_number == SIGHUP ? EXIT_SIGNAL + signal_number : 0);
 }
 
 static int run_loop(struct state *state)
 {
-	int r = loop_add_signal(state->loop, SIGINT, interrupted, state);
+	int r = loop_add_end_signals(state->loop, interrupted, state);
 
-	if (r == 0)
-		r = loop_add_signal(state->loop, SIGTERM, interrupted, state);
 	if (r == 0)
 		r = loop_add_timer(state->loop, 0, state->window_ns / state->samples, take_sample, state, NULL);
 	if (r == 0 && state->live->prepare_loop)
@@ -374,6 +382,9 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 	closed = store_close(take_ptr(live->store), result < 0 ? NULL : &live->why);
 	if (result >= 0 && closed < 0)
 		result = closed;
+	/* What ended it was the output: said below, with the exit code of that. */
+	if (result < 0 && result == r)
+		result = EXIT_DONE;
 	if (result < 0 && result != -EPIPE) {
 		log_error("%s: %s", command, live->why.text[0] ? live->why.text : strerror(-result));
 		return files ? EXIT_IO : EXIT_CANNOT_OBSERVE;
@@ -387,6 +398,14 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 		return EXIT_IO;
 	}
 	return result;
+}
+
+/* Before a file is made for what cannot be looked at. */
+static int check_asked(struct live_diagnosis *live)
+{
+	_cleanup_netns_ struct netns_list namespaces = {};
+
+	return is_recorded(live) ? 0 : find_asked(live->options, &namespaces, &live->why);
 }
 
 int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *file)
@@ -403,6 +422,11 @@ int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, con
 	if (r < 0) {
 		log_error("%s: %s", command, why.text);
 		return EXIT_USAGE;
+	}
+	r = check_asked(live);
+	if (r < 0) {
+		log_error("%s: %s", command, live->why.text);
+		return EXIT_CANNOT_OBSERVE;
 	}
 	r = out_open(&live->out, file);
 	if (r < 0) {

@@ -223,9 +223,9 @@ static void on_end(void *context, uint64_t expirations _unused_)
 	loop_stop(((struct recorder *)context)->loop, 0);
 }
 
-static void on_signal(void *context, int signal_number _unused_)
+static void on_signal(void *context, int signal_number)
 {
-	loop_stop(((struct recorder *)context)->loop, 0);
+	loop_stop(((struct recorder *)context)->loop, signal_number == SIGHUP ? EXIT_SIGNAL + SIGHUP : 0);
 }
 
 /* Events alone, without anybody who looks. */
@@ -235,9 +235,7 @@ static int run_events(struct recorder *recorder)
 	int r = loop_new(&loop);
 
 	if (r == 0)
-		r = loop_add_signal(loop, SIGINT, on_signal, recorder);
-	if (r == 0)
-		r = loop_add_signal(loop, SIGTERM, on_signal, recorder);
+		r = loop_add_end_signals(loop, on_signal, recorder);
 	if (r == 0)
 		r = prepare_loop(recorder->live, loop);
 	if (r == 0 && recorder->config->duration_ns)

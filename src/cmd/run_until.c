@@ -29,13 +29,12 @@ static void on_child_end(void *context)
 
 int run_until_prepare(struct run_until *until, const struct command_line *command, struct why *why)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	int r;
 
 	*until = (struct run_until){.child = CHILD_INIT};
 	r = loop_new(&until->loop);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(signals); i++)
-		r = loop_add_signal(until->loop, signals[i], on_signal, until);
+	if (r == 0)
+		r = loop_add_end_signals(until->loop, on_signal, until);
 	if (r < 0)
 		return why_set(why, r, "cannot wait for events: %s", strerror(-r));
 	return command->argc ? child_prepare(&until->child, command, why) : 0;

@@ -89,8 +89,7 @@ static void on_signal(void *context, int signal_number)
 {
 	struct run *run = context;
 
-	(void)signal_number;
-	loop_stop(run->loop, 0);
+	loop_stop(run->loop, signal_number == SIGHUP ? EXIT_SIGNAL + SIGHUP : 0);
 }
 
 static int look_often(struct run *run)
@@ -100,9 +99,7 @@ static int look_often(struct run *run)
 
 	run->loop = loop;
 	if (r == 0)
-		r = loop_add_signal(loop, SIGINT, on_signal, run);
-	if (r == 0)
-		r = loop_add_signal(loop, SIGTERM, on_signal, run);
+		r = loop_add_end_signals(loop, on_signal, run);
 	if (r == 0)
 		r = loop_add_timer(loop, 0, run->look->interval_ns, on_timer, run, NULL);
 	if (r == 0 && run->look->options->duration_ns)

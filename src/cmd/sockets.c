@@ -166,6 +166,8 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 			continue;
 		shown += output_record(output, &record);
 	}
+	if (config->dev && !link_find_dev(snapshot, config->dev))
+		log_warn("sockets: there is no interface '%s'", config->dev);
 	return shown;
 }
 

@@ -342,8 +342,8 @@ static void list_namespaces(struct snapshot *snapshot, const struct netns_list *
 	if (namespaces->hidden)
 		snapshot_gap(
 			snapshot, "network namespaces that only those processes are in",
-			"the namespaces of %llu processes of other users cannot be looked at (needs CAP_SYS_PTRACE)",
-			(unsigned long long)namespaces->hidden);
+			"the namespaces of %llu process%s of other users cannot be looked at (needs CAP_SYS_PTRACE)",
+			(unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es");
 }
 
 int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)

@@ -49,10 +49,16 @@ is "$(said "$room/server.json" 'len(v)')" 3 'five seconds give three objects'
 is "$(said "$room/server.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["certainty"]')" 'app-not-reading 1' 'its own host blames the stopped reader, for certain'
 is "$(said "$room/server.json" 'v[-1]["findings"][0]["layer"], v[-1]["healthy"]')" 'application False' 'the layer is the application'
 like "$(said "$room/server.json" 'v[-1]["findings"][0]["because"]')" 'is stopped while .* wait in its receive queue' 'the sentence has the numbers'
-"$nest" diagnose -N "$client" --json >"$room/client.json" 2>/dev/null
+"$nest" diagnose -N "$client" --json >"$room/client.json" 2>/dev/null &
+json_pid=$!
+"$nest" diagnose -N "$client" >"$room/client.txt" 2>/dev/null &
+text_pid=$!
+"$nest" diagnose -N "$client" >/dev/full 2>"$room/full.err"
+is "$?" 5 'a full disk is no failure of looking'
+like "$(tail -n 1 "$room/full.err")" 'writing failed: No space left' 'and is told'
+wait "$json_pid" "$text_pid"
 is "$(said "$room/client.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["module"]')" 'peer-not-reading peer:10.77.0.2:5001' 'the sender blames the peer'
 is "$(said "$room/client.json" 'len(v[-1]["findings"])')" 1 'and nobody else'
-"$nest" diagnose -N "$client" >"$room/client.txt" 2>/dev/null
 like "$(head -n 1 "$room/client.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'the text begins with the answer'
 like "$(cat "$room/client.txt")" '>> peer 10\.77\.0\.2:5001' 'the culprit is marked in the graph'
 
@@ -69,17 +75,21 @@ is "$(said "$nest_out" '[(e["event"], e["cause"]) for e in v if e["cause"] == "p
 "$nest" diagnose -N no-such-namespace >/dev/null 2>"$room/err"
 is "$?" 3 'a namespace that is not there cannot be observed'
 like "$(cat "$room/err")" 'no-such-namespace' 'and the message names it'
+"$nest" diagnose -N "$client" -i nosuch0 >"$room/out" 2>"$room/err"
+is "$?:$(cat "$room/out")" 3: 'an interface that is not there is not found healthy'
+like "$(cat "$room/err")" "there is no interface 'nosuch0'" 'and the message names it'
 mkdir "$room/rules"
 printf 'rule x\nabout: conn\nwhen: nonsense > 3\nsuggests: path-loss\ncertainty: 0.5\nfamily: f\nbecause: b\n' >"$room/rules/bad.rules"
 "$nest" diagnose --rules "$room/rules" >/dev/null 2>"$room/err"
 is "$?" 2 'a wrong rule is refused'
 like "$(cat "$room/err")" 'bad\.rules:3: there is no field' 'with file, line and reason'
 printf 'rule always\nabout: listener\nwhen: lport == 5001\nsuggests: accept-queue-full\ncertainty: 0.9\nfamily: f\nbecause: port {lport} is listened on\n' >"$room/rules/bad.rules"
-"$nest" diagnose -N "$server" --rules "$room/rules" --json >"$room/own.json" 2>/dev/null
-is "$(said "$room/own.json" '[f["because"] for f in v[-1]["findings"] if f["for"][0]["rule"] == "always"]')" "['port 5001 is listened on']" "a site's own rule is heard"
-
+"$nest" diagnose -N "$server" --rules "$room/rules" --json >"$room/own.json" 2>/dev/null &
+own_pid=$!
 # Without privilege it still looks.
 setpriv --reuid=65534 --regid=65534 --clear-groups "$nest" diagnose --json >"$room/nobody" 2>"$room/nobody.err"
 is "$?" 0 'it works without root'
+wait "$own_pid"
+is "$(said "$room/own.json" '[f["because"] for f in v[-1]["findings"] if f["for"][0]["rule"] == "always"]')" "['port 5001 is listened on']" "a site's own rule is heard"
 is "$(said "$room/nobody" 'v[-1]["schema"]')" nest.diagnosis/1 'and says what it sees'
 finish

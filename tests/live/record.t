@@ -12,7 +12,48 @@ sql() {
 }
 
 ns_make host
-in_ns "$host" ip link set lo up
+ns_make busy
+ns_make stalled
+
+# What takes long and needs no look goes on beside the rest, each in a namespace of its own.
+cat >"$room/talk.py" <<'END'
+import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(9)
+pairs = []
+for i in range(200):
+    c = socket.create_connection(s.getsockname()); pairs.append((c, s.accept()[0]))
+end = time.time() + 9
+while time.time() < end:
+    for c, a in pairs: c.send(b"x" * 100); a.recv(100)
+    time.sleep(0.05)
+END
+"$nest" record -o "$room/size.nest" -N "$busy" --size 2MB -- nsenter --net="/run/netns/$busy" -- python3 "$room/talk.py" 2>/dev/null &
+size_pid=$!
+cat >"$room/stall.py" <<'END'
+import socket, time
+time.sleep(5)
+s = socket.create_server(("127.0.0.1", 5077)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
+c.settimeout(4)
+try:
+    while True: c.sendall(b"x" * 65536)
+except socket.timeout: pass
+c.close(); a.close(); time.sleep(6)
+END
+"$nest" record -o "$room/stall.nest" -N "$stalled" --on-finding 0.5 --before 1 --after 1 2>/dev/null -- \
+	nsenter --net="/run/netns/$stalled" python3 "$room/stall.py" &
+stall_pid=$!
+"$nest" record -o "$room/quiet.nest" -N "$host" -d 6 --on-finding 0.5 --before 2 2>/dev/null &
+quiet_pid=$!
+mkdir "$room/disk"
+# shellcheck disable=SC2016
+nest=$nest room=$room host=$host unshare --mount bash -c '
+mount -t tmpfs -o size=600k none "$room/disk"
+"$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/disk.err" -- sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
+code=$?
+rm -f "$room/disk/fill"
+cp "$room/disk/"r.nest* "$room/"
+exit "$code"' &
+disk_pid=$!
 
 # While a command runs.
 "$nest" record -o "$room/command.nest" -N "$host" -- sleep 1 >"$room/out" 2>"$room/err"
@@ -23,6 +64,9 @@ is "$(sql "$room/command.nest" 'SELECT count(*) BETWEEN 4 AND 12 AS n FROM sampl
 like "$(cat "$room/err")" 'cannot run /nonexistent/command: No such file' 'a command that cannot be run is told'
 "$nest" record >/dev/null 2>"$room/err"
 is "$?" 2 'a recording needs a file'
+"$nest" record -o "$room/nowhere.nest" -N no-such-namespace >/dev/null 2>"$room/err"
+is "$?" 3 'a namespace that is not there cannot be recorded'
+ok 'and leaves no file' test ! -e "$room/nowhere.nest"
 
 # A moving window, and marks.
 nest_bg record -o "$room/window.nest" -N "$host" --age 3
@@ -41,41 +85,19 @@ is "$(sql "$room/window.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 4500 AS
 is "$?" 3 'a process that does not record is left alone'
 
 # A window by size: a connection whose counters move all the time fills the file.
-cat >"$room/talk.py" <<'END'
-import socket, time
-s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(9)
-pairs = []
-for i in range(200):
-    c = socket.create_connection(s.getsockname()); pairs.append((c, s.accept()[0]))
-end = time.time() + 9
-while time.time() < end:
-    for c, a in pairs: c.send(b"x" * 100); a.recv(100)
-    time.sleep(0.05)
-END
-"$nest" record -o "$room/size.nest" -N "$host" --size 2MB -- nsenter --net="/run/netns/$host" -- python3 "$room/talk.py" 2>/dev/null
+wait "$size_pid"
 is "$?" 0 'a recording with a limit'
 ok 'is not much larger than that' test "$(stat -c %s "$room/size.nest")" -lt 3000000
 is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 8000 AS n FROM sample')" '{"n":1}' 'has forgotten its beginning'
 is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM socket WHERE last > 140000000000000')" '{"n":1}' 'and still knows what holds'
 
 # Around findings only: nothing is found here, so only the last moments stay.
-"$nest" record -o "$room/quiet.nest" -N "$host" -d 6 --on-finding 0.5 --before 2 2>/dev/null
+wait "$quiet_pid"
 is "$?" 0 'a recording of findings'
 is "$(sql "$room/quiet.nest" 'SELECT max(id) - min(id) < 3500 AS n FROM sample')" '{"n":1}' 'forgets what nobody asked about'
 
 # And where something is found: the moments around it stay, the quiet before and after does not.
-cat >"$room/stall.py" <<'END'
-import socket, time
-time.sleep(5)
-s = socket.create_server(("127.0.0.1", 5077)); c = socket.create_connection(s.getsockname()); a, _ = s.accept()
-c.settimeout(4)
-try:
-    while True: c.sendall(b"x" * 65536)
-except socket.timeout: pass
-c.close(); a.close(); time.sleep(6)
-END
-"$nest" record -o "$room/stall.nest" -N "$host" --on-finding 0.5 --before 1 --after 1 2>/dev/null -- \
-	nsenter --net="/run/netns/$host" python3 "$room/stall.py"
+wait "$stall_pid"
 is "$?" 0 'a recording of a stall'
 like "$(sql "$room/stall.nest" 'SELECT DISTINCT cause FROM finding')" app-not-reading 'holds the finding'
 sample='SELECT id, (SELECT min(time_ns) / 1000000 FROM finding) AS begin, (SELECT max(time_ns) / 1000000 FROM finding) AS end FROM sample'
@@ -85,17 +107,9 @@ is "$(sql "$room/stall.nest" "SELECT sum(id < begin - 2500) AS before, sum(id > 
 	'{"before":0,"after":0}' 'and not the quiet before and after'
 
 # A full disk, which is gone with the mount namespace.
-mkdir "$room/disk"
-# shellcheck disable=SC2016
-nest=$nest room=$room host=$host unshare --mount bash -c '
-mount -t tmpfs -o size=600k none "$room/disk"
-"$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/err" -- sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
-code=$?
-rm -f "$room/disk/fill"
-cp "$room/disk/"r.nest* "$room/"
-exit "$code"'
+wait "$disk_pid"
 is "$?" 5 'a full disk ends the recording'
-like "$(cat "$room/err")" 'no space left; what was recorded until now is kept' 'with a clear message'
+like "$(cat "$room/disk.err")" 'no space left; what was recorded until now is kept' 'with a clear message'
 is "$(sql "$room/r.nest" 'SELECT count(*) > 0 AS n FROM sample')" '{"n":1}' 'and what is there can be read'
 
 # SQL, in nest and in the shell.

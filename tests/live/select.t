@@ -44,25 +44,34 @@ two_connected() {
 }
 wait_for 20 two_connected
 
-"$nest" diagnose -p "$first" --json >"$room/pid.json" 2>"$room/pid.err"
+# Each looks for three seconds: side by side.
+looks=()
+"$nest" diagnose -p "$first" --json >"$room/pid.json" 2>"$room/pid.err" &
+looks+=("$!")
+"$nest" diagnose -N "$client" -P 4242 >"$room/port.txt" 2>/dev/null &
+looks+=("$!")
+"$nest" diagnose -N "$client" -i "$dev" -P 5001 --json >"$room/dev.json" 2>/dev/null &
+looks+=("$!")
+"$nest" diagnose -N "$client" -i lo --json >"$room/lo.json" 2>/dev/null &
+looks+=("$!")
+wait "${looks[@]}"
 is "$(said "$room/pid.json" 'v[-1]["netns"]')" "$(stat -Lc %i "/run/netns/$client")" 'a process is looked at where it lives'
 is "$(said "$room/pid.json" '[m["id"] for m in v[-1]["modules"] if m["id"].startswith("app:")]')" "['app:$first']" 'only that process is shown'
 is "$(said "$room/pid.json" '[len(f["affects"]) for f in v[-1]["findings"] if f["cause"] == "peer-not-reading"]')" '[1]' 'and what it suffers from'
-"$nest" diagnose -N "$client" -P 4242 >"$room/port.txt" 2>/dev/null
 is "$(head -n 1 "$room/port.txt")" 'No socket here is one of those asked about.' 'nothing chosen does not look like good health'
-"$nest" diagnose -N "$client" -i "$dev" -P 5001 --json >"$room/dev.json" 2>/dev/null
 is "$(said "$room/dev.json" 'len([m for m in v[-1]["modules"] if m["id"].startswith("conn:")])')" 2 'by interface and port'
-"$nest" diagnose -N "$client" -i lo --json >"$room/lo.json" 2>/dev/null
 is "$(said "$room/lo.json" 'v[-1]["modules"], v[-1]["healthy"]')" '[] True' 'nothing leaves through the other interface'
 is "$("$nest" sockets -N "$client" -i "$dev" --json 2>/dev/null | wc -l)" 2 'sockets by interface'
 "$nest" diagnose -p 4194304 >/dev/null 2>"$room/err"
 like "$(cat "$room/err")" 'there is no process 4194304' 'a process that is not there is said'
 
 # All namespaces at once, each with its own answer.
+"$nest" diagnose -N all >"$room/all.txt" 2>/dev/null &
+text_pid=$!
 "$nest" diagnose -N all --json >"$room/all.json" 2>/dev/null
+wait "$text_pid"
 is "$(said "$room/all.json" "['peer-not-reading' in [f['cause'] for f in d['findings']] for d in v if d['netns_name'] == '$client']")" "[True]" 'every namespace has its own culprit: the sender'
 is "$(said "$room/all.json" "['app-not-reading' in [f['cause'] for f in d['findings']] for d in v if d['netns_name'] == '$server']")" "[True]" 'and the reader'
-"$nest" diagnose -N all >"$room/all.txt" 2>/dev/null
 like "$(cat "$room/all.txt")" "network namespace $server \\([0-9]+\\)" 'the text says which namespace'
 
 # A stall that ends with its process.

@@ -292,6 +292,27 @@ static void on_signal(void *context, int signal_number)
 	loop_stop(s->loop, 9);
 }
 
+/* Without the look at what is ignored the hangup would come first: a blocked signal reaches a signalfd all the same. */
+TEST(a_hangup_ends_a_run_unless_it_is_ignored)
+{
+	struct state s;
+
+	start(&s);
+	REQUIRE(signal(SIGHUP, SIG_IGN) != SIG_ERR);
+	CHECK_OK(loop_add_end_signals(s.loop, on_signal, &s));
+	REQUIRE(raise(SIGHUP) == 0);
+	REQUIRE(raise(SIGINT) == 0);
+	CHECK_EQ_INT(loop_run(s.loop), 9);
+	CHECK_EQ_INT(s.signal_number, SIGINT);
+	CHECK_EQ_UINT(s.calls, 1);
+	REQUIRE(signal(SIGHUP, SIG_DFL) != SIG_ERR);
+	CHECK_OK(loop_add_end_signals(s.loop, on_signal, &s));
+	REQUIRE(raise(SIGHUP) == 0);
+	CHECK_EQ_INT(loop_run(s.loop), 9);
+	CHECK_EQ_INT(s.signal_number, SIGHUP);
+	loop_free(s.loop);
+}
+
 TEST(a_signal_arrives_as_a_call)
 {
 	struct state s;
