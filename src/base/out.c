@@ -54,7 +54,7 @@ int out_open(struct out *out, const char *path)
 void out_end_line(struct out *out)
 {
 	buf_add_char(&out->pending, '\n');
-	if (out->pending.len >= OUT_BATCH)
+	if (out->pending.len >= OUT_BATCH && !out->kept)
 		(void)out_flush(out);
 }
 
@@ -86,6 +86,22 @@ int out_flush(struct out *out)
 		out->error = -E2BIG;
 	buf_clear(&out->pending);
 	return out->error;
+}
+
+static void exchange(struct buf *a, struct buf *b)
+{
+	struct buf kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+void out_pass(struct out *out, struct buf *text)
+{
+	(void)out_flush(out);
+	exchange(&out->pending, text);
+	(void)out_flush(out);
+	exchange(&out->pending, text);
 }
 
 int out_done(struct out *out)

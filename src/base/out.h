@@ -16,6 +16,7 @@ struct out {
 	bool utf8;      /* so are characters beyond ASCII */
 	unsigned width; /* columns of the terminal; 0 = as wide as it takes */
 	bool wrote;     /* something has gone out already */
+	bool kept;      /* lines stay in `pending` until somebody takes them */
 	int error;      /* the first that happened; sticky */
 	struct buf pending;
 };
@@ -25,6 +26,8 @@ void out_init(struct out *out, int fd);
 /* "-" or NULL is standard output. */
 int out_open(struct out *out, const char *path) _must_check_;
 void out_end_line(struct out *out);
+/* Whole lines that were written elsewhere; the text is empty afterwards. */
+void out_pass(struct out *out, struct buf *text);
 /* Returns the sticky error: -EPIPE when the reader has gone, -ENOSPC and so on. */
 int out_flush(struct out *out);
 /* Flushes and closes; returns the sticky error. */

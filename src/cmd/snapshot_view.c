@@ -227,12 +227,19 @@ int look_run(const struct look *look)
 	return code > 0 ? code : r;
 }
 
+static bool make_record(const void *context, size_t number, void *room, struct record *record)
+{
+	const struct snapshot_table *table = context;
+
+	(void)room;
+	*record = RECORD_OF(table->items + number * table->type->size);
+	return true;
+}
+
 uint64_t look_show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output)
 {
 	const struct snapshot_table *table = snapshot_table(snapshot, type);
-	uint64_t shown = 0;
 
-	for (size_t i = 0; i < table->count; i++)
-		shown += output_record(output, &RECORD_OF(table->items + i * type->size));
-	return shown;
+	return output_batch(output,
+			    &(struct output_batch){.count = table->count, .make = make_record, .context = table});
 }

@@ -67,24 +67,22 @@ RECORD_TYPE(holder_type, "holder", struct holder, holder_fields, "the process th
 
 #define PROCESSES 256
 
-/* What is looked up for every socket; found once. */
-struct tables {
-	const struct snapshot *snapshot;
-	const struct owner_record *owners;
-	const struct process_record *processes[PROCESSES]; /* found lately, by the end of their number */
+/* The holder of the socket that is being shown, and processes that were found lately, by the end of their number. */
+struct room {
+	struct holder holder;
+	const struct process_record *processes[PROCESSES];
 };
 
-static void find_holder(struct tables *tables, const struct socket_record *socket, struct holder *holder)
+static void find_holder(const struct snapshot *snapshot, const struct owner_record *owner, struct room *room)
 {
-	const struct owner_record *owner = &tables->owners[socket->owner];
-	const struct process_record **process = &tables->processes[owner->pid % PROCESSES];
+	const struct process_record **process = &room->processes[owner->pid % PROCESSES];
+	struct holder *holder = &room->holder;
 
 	if (!*process || (*process)->pid != owner->pid)
-		*process = process_find(tables->snapshot, owner->pid);
+		*process = process_find(snapshot, owner->pid);
 	memset(holder, 0, sizeof(*holder));
 	holder->pid = owner->pid;
 	holder->fd = owner->fd;
-	holder->owners = socket->owners;
 	if (!*process)
 		return;
 	memcpy(holder->comm, (*process)->comm, sizeof(holder->comm));
@@ -141,34 +139,53 @@ static bool leaves_through(const struct snapshot *snapshot, const struct socket_
 	return false;
 }
 
+/* What rows are made of; found once. */
+struct tables {
+	const struct config *config;
+	const struct snapshot *snapshot;
+	const struct socket_record *sockets;
+	const struct snapshot_table *tcps;
+	const struct owner_record *owners;
+};
+
+static bool make_row(const void *context, size_t number, void *data, struct record *record)
+{
+	const struct tables *tables = context;
+	const struct config *config = tables->config;
+	const struct socket_record *socket = &tables->sockets[number];
+	struct room *room = data;
+
+	if (!wanted(config, socket) || (config->pid && !held_by(tables->snapshot, socket, (uint32_t)config->pid)))
+		return false;
+	if (config->dev && !leaves_through(tables->snapshot, socket, config->dev))
+		return false;
+	record->parts[0] = socket;
+	if (socket->tcp < tables->tcps->count)
+		record->parts[1] = (const struct tcp_record *)tables->tcps->items + socket->tcp;
+	if (socket->owner != SOCKET_NONE) {
+		find_holder(tables->snapshot, &tables->owners[socket->owner], room);
+		room->holder.owners = socket->owners;
+		record->parts[2] = &room->holder;
+	}
+	return !config->cgroup || (record->parts[2] && cgroup_path_is_below(room->holder.cgroup, config->cgroup));
+}
+
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = context;
-	struct tables tables = {.snapshot = snapshot, .owners = snapshot_first(snapshot, &owner_type)};
-	const struct snapshot_table *tcps = snapshot_table(snapshot, &tcp_type);
-	uint64_t shown = 0;
+	const struct snapshot_table *sockets = snapshot_table(snapshot, &socket_type);
+	struct tables tables = {
+		.config = context,
+		.snapshot = snapshot,
+		.sockets = (const struct socket_record *)sockets->items,
+		.tcps = snapshot_table(snapshot, &tcp_type),
+		.owners = snapshot_first(snapshot, &owner_type),
+	};
+	struct output_batch batch = {
+		.count = sockets->count, .make = make_row, .context = &tables, .room_size = sizeof(struct room)};
 
-	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
-		struct holder holder;
-		struct record record = {.parts = {socket, NULL, NULL}};
-
-		if (!wanted(config, socket) || (config->pid && !held_by(snapshot, socket, (uint32_t)config->pid)))
-			continue;
-		if (config->dev && !leaves_through(snapshot, socket, config->dev))
-			continue;
-		if (socket->tcp < tcps->count)
-			record.parts[1] = (const struct tcp_record *)tcps->items + socket->tcp;
-		if (socket->owner != SOCKET_NONE) {
-			find_holder(&tables, socket, &holder);
-			record.parts[2] = &holder;
-		}
-		if (config->cgroup && !(record.parts[2] && cgroup_path_is_below(holder.cgroup, config->cgroup)))
-			continue;
-		shown += output_record(output, &record);
-	}
-	if (config->dev && !link_find_dev(snapshot, config->dev))
-		log_warn("sockets: there is no interface '%s'", config->dev);
-	return shown;
+	if (tables.config->dev && !link_find_dev(snapshot, tables.config->dev))
+		log_warn("sockets: there is no interface '%s'", tables.config->dev);
+	return output_batch(output, &batch);
 }
 
 static int run(const void *data)

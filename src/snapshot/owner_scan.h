@@ -2,8 +2,8 @@
 /* Finding all descriptors that are sockets: through BPF or /proc, in this thread or beside it. */
 #pragma once
 
+#include "base/worker.h"
 #include "snapshot/owner.h"
-#include "snapshot/worker.h"
 
 /* Parts of the work that can go on at the same time. */
 #define OWNER_SCAN_LISTS 4

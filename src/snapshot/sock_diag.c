@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/worker.h"
 #include "snapshot/scan.h"
 #include "snapshot/sock_fast.h"
 #include "snapshot/socket_share.h"
-#include "snapshot/worker.h"
 
 #define EXT_TCP SOCK_ASK_TCP
 /* Of UDP, and of TCP where nobody wants the second part. */

@@ -3,11 +3,11 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/worker.h"
 #include "snapshot/sock_ask.h"
 #include "snapshot/sock_decode.h"
 #include "snapshot/sock_fast.h"
 #include "snapshot/socket_share.h"
-#include "snapshot/worker.h"
 
 /* Of these the table has more, or other things, than whole sockets. */
 #define SLOW_STATES                                                                                                    \

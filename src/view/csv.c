@@ -22,11 +22,12 @@ static void begin(struct view *view)
 		text_add_csv(out, name, strlen(name));
 	}
 	end_row(view);
+	view->settled = true;
 }
 
-static void add_cell(struct buf *out, const struct field *field, const struct value *value)
+static void add_cell(struct view *view, const struct field *field, const struct value *value)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+	struct buf *out = &view->out->pending, *text = &view->cell;
 
 	if (value->class == VALUE_UNKNOWN)
 		return;
@@ -34,14 +35,15 @@ static void add_cell(struct buf *out, const struct field *field, const struct va
 		text_add_csv(out, value->text, value->len);
 		return;
 	}
-	json_add_value(&text, field, value);
+	buf_clear(text);
+	json_add_value(text, field, value);
 	/* JSON quotes names and addresses; a cell needs quotes only for what is in it. */
-	if (text.len >= 2 && text.data[0] == '"')
-		text_add_csv(out, text.data + 1, text.len - 2);
+	if (text->len >= 2 && text->data[0] == '"')
+		text_add_csv(out, text->data + 1, text->len - 2);
 	else if (value->class == VALUE_STACK || value->class == VALUE_LIST)
-		text_add_csv(out, text.data, text.len);
+		text_add_csv(out, text->data, text->len);
 	else
-		buf_add(out, text.data, text.len);
+		buf_add(out, text->data, text->len);
 }
 
 static void write_record(struct view *view, const struct record *record)
@@ -54,7 +56,7 @@ static void write_record(struct view *view, const struct record *record)
 
 		if (i)
 			buf_add_char(out, ',');
-		add_cell(out, column.field, &value);
+		add_cell(view, column.field, &value);
 	}
 	end_row(view);
 }

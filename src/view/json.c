@@ -169,6 +169,7 @@ static void begin(struct view *view)
 		key.len = strlen(key.text);
 		vec_push(&state->keys, key);
 	}
+	view->settled = true;
 }
 
 static void write_record(struct view *view, const struct record *record)

@@ -20,6 +20,8 @@ void list_print(struct out *out, const struct record_type *type, const struct li
 		view.class->flush(&view);
 	if (view.class->end)
 		view.class->end(&view);
+	buf_done(&view.cell);
+	buf_done(&view.cut);
 	free(view.state);
 	vec_done(&view.columns);
 }

@@ -4,6 +4,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/worker.h"
 #include "record/expr.h"
 #include "view/output.h"
 #include "view/view.h"
@@ -127,6 +128,8 @@ static void output_free(struct output *output)
 		return;
 	expr_free(output->where);
 	vec_done(&output->view.columns);
+	buf_done(&output->view.cell);
+	buf_done(&output->view.cut);
 	free(output->view.state);
 	free(output);
 }
@@ -183,6 +186,137 @@ bool output_record(struct output *output, const struct record *record)
 	output->view.class->record(&output->view, record);
 	output->has_records = true;
 	return true;
+}
+
+/* --- many at once --- */
+
+/* Rows that a thread takes at a time, how many such blocks are written together, and how many threads there may be. */
+#define BLOCK_ROWS 1024
+#define BLOCKS     32
+#define LANES      4
+/* What a row costs, about. */
+#define ROW_NS 400
+
+struct round {
+	const struct output *output;
+	const struct output_batch *batch;
+	size_t from; /* the first row, and the one after the last */
+	size_t to;
+	unsigned next; /* block, changed by all threads */
+	struct buf blocks[BLOCKS];
+};
+
+/* What each thread has for itself. */
+struct lane {
+	struct round *round;
+	struct view view;
+	struct out out;
+	void *room;
+	uint64_t shown;
+	struct worker worker;
+};
+
+static bool show_row(const struct output *output, struct view *view, const struct output_batch *batch, size_t number,
+		     void *room)
+{
+	struct record record = {};
+
+	if (!batch->make(batch->context, number, room, &record) || !output_wants(output, &record))
+		return false;
+	view->class->record(view, &record);
+	return true;
+}
+
+static void run_lane(void *context)
+{
+	struct lane *lane = context;
+	struct round *round = lane->round;
+
+	for (;;) {
+		unsigned block = __atomic_fetch_add(&round->next, 1, __ATOMIC_RELAXED);
+		size_t row = round->from + (size_t)block * BLOCK_ROWS, end = min_of(row + BLOCK_ROWS, round->to);
+
+		if (row >= round->to)
+			return;
+		lane->out.pending = round->blocks[block];
+		for (; row < end; row++)
+			lane->shown += show_row(round->output, &lane->view, round->batch, row, lane->room);
+		round->blocks[block] = lane->out.pending;
+	}
+}
+
+static void lane_begin(struct lane *lane, struct round *round)
+{
+	*lane = (struct lane){.round = round, .view = round->output->view, .out = round->output->out};
+	lane->out.kept = true;
+	lane->view.out = &lane->out;
+	lane->view.cell = BUF_INIT(0);
+	lane->view.cut = BUF_INIT(0);
+	lane->room = xzalloc(max_of(round->batch->room_size, (size_t)1));
+}
+
+static void lane_end(struct lane *lane)
+{
+	buf_done(&lane->view.cell);
+	buf_done(&lane->view.cut);
+	free(lane->room);
+}
+
+/* Some of the rows from this one on. Returns the one that is next. */
+static size_t run_round(struct round *round, struct lane *lanes, unsigned count, size_t from)
+{
+	round->from = from;
+	round->to = min_of(from + (size_t)BLOCKS * BLOCK_ROWS, round->batch->count);
+	round->next = 0;
+	for (unsigned i = 1; i < count; i++)
+		worker_start(&lanes[i].worker, run_lane, &lanes[i], (round->to - from) * ROW_NS / count);
+	run_lane(&lanes[0]);
+	for (unsigned i = 1; i < count; i++)
+		worker_join(&lanes[i].worker);
+	return round->to;
+}
+
+static uint64_t show_beside(struct output *output, const struct output_batch *batch, size_t from, unsigned count)
+{
+	struct round round = {.output = output, .batch = batch};
+	struct lane lanes[LANES];
+	uint64_t shown = 0;
+
+	for (unsigned i = 0; i < BLOCKS; i++)
+		round.blocks[i] = BUF_INIT(output->out.pending.cap);
+	for (unsigned i = 0; i < count; i++)
+		lane_begin(&lanes[i], &round);
+	while (from < batch->count && !output->out.error) {
+		from = run_round(&round, lanes, count, from);
+		for (unsigned i = 0; i < BLOCKS; i++)
+			out_pass(&output->out, &round.blocks[i]);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		shown += lanes[i].shown;
+		lane_end(&lanes[i]);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++)
+		buf_done(&round.blocks[i]);
+	return shown;
+}
+
+uint64_t output_batch(struct output *output, const struct output_batch *batch)
+{
+	_cleanup_free_ void *room = xzalloc(max_of(batch->room_size, (size_t)1));
+	bool beside = batch->count >= WORKER_WORTH && worker_cpus() > 1;
+	uint64_t shown = 0;
+	size_t i;
+
+	/* Names that are loaded when the first is asked for must be there before threads ask. */
+	vec_each(&output->view.columns, column)
+		if (column->ref.field->names)
+			(void)enum_names_get(column->ref.field->names);
+	for (i = 0; i < batch->count && !(beside && output->view.settled); i++)
+		shown += show_row(output, &output->view, batch, i, room);
+	if (i < batch->count)
+		shown += show_beside(output, batch, i, min_of(worker_cpus(), (unsigned)LANES));
+	output->has_records |= shown > 0;
+	return shown;
 }
 
 bool output_uses(const struct output *output, const struct shape *shape, unsigned part)

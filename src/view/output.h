@@ -42,6 +42,18 @@ int output_open_columns(const struct output_options *options, const struct shape
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
 /* Shows the record if the filter lets it through; false when it did not. */
 bool output_record(struct output *output, const struct record *record);
+
+/* Many records of one kind, made one by one as they are needed. */
+struct output_batch {
+	size_t count;
+	/* Makes the record of this number, false when there is none to be shown. Threads may call it, each with room of its own. */
+	bool (*make)(const void *context, size_t number, void *room, struct record *record);
+	const void *context;
+	size_t room_size; /* zeroed once, for what a record points to and what is worth keeping from one to the next */
+};
+/* Shows them in their order, with several threads where that pays. Returns how many the filter let through. */
+uint64_t output_batch(struct output *output, const struct output_batch *batch);
+
 /* Whether the filter would let it through. */
 bool output_wants(const struct output *output, const struct record *record);
 /* Whether a column or the filter looks at this part of the records. */

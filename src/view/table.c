@@ -16,11 +16,8 @@
 struct state {
 	VEC(size_t) widths;
 	VEC(char *) cells; /* of the rows held back */
-	struct buf cell;   /* the one that is being written */
-	struct buf cut;
 	size_t held;
 	size_t shown; /* columns that fit */
-	bool laid_out;
 };
 
 static bool is_text(const struct field *field)
@@ -100,10 +97,10 @@ static void add_cell(struct view *view, size_t column, const char *text, size_t 
 	size_t wide, pad;
 
 	if (view->out->width && is_text(field)) {
-		buf_clear(&state->cut);
-		add_cut(&state->cut, text, width, view->out->utf8);
-		text = buf_text(&state->cut);
-		n = state->cut.len;
+		buf_clear(&view->cut);
+		add_cut(&view->cut, text, width, view->out->utf8);
+		text = buf_text(&view->cut);
+		n = view->cut.len;
 	}
 	wide = is_plain(field) ? n : text_columns(text, n);
 	pad = wide < width ? width - wide : 0;
@@ -190,14 +187,14 @@ static void lay_out(struct view *view)
 	}
 	buf_add_text(&view->out->pending, out_style_off(view->out, OUT_BOLD));
 	out_end_line(view->out);
-	state->laid_out = true;
+	view->settled = true;
 }
 
 static void flush(struct view *view)
 {
 	struct state *state = view->state;
 
-	if (!state->laid_out && state->held > 0)
+	if (!view->settled && state->held > 0)
 		lay_out(view);
 	for (size_t row = 0; row < state->held; row++) {
 		for (size_t i = 0; i < state->shown; i++) {
@@ -250,9 +247,9 @@ static void write_row(struct view *view, const struct record *record)
 		size_t start, width = state->widths.items[i];
 
 		if (!is_plain(column->ref.field)) {
-			buf_clear(&state->cell);
-			add_value(&state->cell, column, &value);
-			add_cell(view, i, buf_text(&state->cell), state->cell.len);
+			buf_clear(&view->cell);
+			add_value(&view->cell, column, &value);
+			add_cell(view, i, buf_text(&view->cell), view->cell.len);
 			continue;
 		}
 		if (i)
@@ -271,7 +268,7 @@ static void write_record(struct view *view, const struct record *record)
 {
 	struct state *state = view->state;
 
-	if (state->laid_out) {
+	if (view->settled) {
 		write_row(view, record);
 		return;
 	}
@@ -279,9 +276,9 @@ static void write_record(struct view *view, const struct record *record)
 		const struct view_column *column = &view->columns.items[i];
 		struct value value = record_get(record, column->ref);
 
-		buf_clear(&state->cell);
-		add_value(&state->cell, column, &value);
-		vec_push(&state->cells, xstrdup(buf_text(&state->cell)));
+		buf_clear(&view->cell);
+		add_value(&view->cell, column, &value);
+		vec_push(&state->cells, xstrdup(buf_text(&view->cell)));
 	}
 	if (++state->held >= HELD_ROWS_MAX)
 		flush(view);
@@ -291,7 +288,7 @@ static void end(struct view *view)
 {
 	struct state *state = view->state;
 
-	if (!state->laid_out && view->columns.count > 0)
+	if (!view->settled && view->columns.count > 0)
 		lay_out(view); /* a table without rows still says what it would show */
 	flush(view);
 	if (state->shown < view->columns.count) {
@@ -301,8 +298,6 @@ static void end(struct view *view)
 	}
 	vec_done(&state->cells);
 	vec_done(&state->widths);
-	buf_done(&state->cell);
-	buf_done(&state->cut);
 }
 
 static const struct view_class table_view = {

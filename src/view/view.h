@@ -46,7 +46,11 @@ struct view {
 	struct out *out;
 	VEC(struct view_column) columns;
 	bool wide;
+	/* From now on a record changes nothing but the members below: threads may write, each with a copy of the view. */
+	bool settled;
 	void *state;
+	struct buf cell; /* the one that is being written */
+	struct buf cut;
 };
 
 const struct view_class *view_class_find(const char *name);

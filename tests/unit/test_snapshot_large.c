@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 
 #include "base/map.h"
+#include "base/worker.h"
 #include "snapshot/owner.h"
 #include "snapshot/sock_watch.h"
-#include "snapshot/worker.h"
 #include "unit.h"
 
 #define HOLDERS     4

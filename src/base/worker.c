@@ -2,7 +2,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
-#include "snapshot/worker.h"
+#include "base/worker.h"
 
 /* Of the whole process: work shares the processors, whoever began it. */
 static struct {

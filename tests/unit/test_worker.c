@@ -3,7 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "snapshot/worker.h"
+#include "base/worker.h"
 #include "unit.h"
 
 #define PIECES 40
