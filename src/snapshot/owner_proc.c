@@ -2,8 +2,9 @@
 /*
  * Owners of sockets out of /proc. Processes and descriptors vanish while one looks: that is normal, not an error.
  *
- * What a descriptor is, stat tells in less time than the text of its link; without asking a file's server, which may
- * not answer. And as a table of descriptors is mostly without holes, their numbers need not be read from the directory.
+ * What a descriptor is, stat tells in less time than the text of its link, and the old call in less than statx. A file's
+ * server, which may not answer, is not asked: the kernel knows that flag in the old call, too. And as a table of
+ * descriptors is mostly without holes, their numbers need not be read from the directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/parse.h"
 #include "snapshot/owner.h"
@@ -19,6 +19,8 @@
 /* So many numbers in a row without a descriptor: the rest is read from the directory, which begins with two others. */
 #define HOLE_MAX    16
 #define DIR_ENTRIES 2
+
+#define LOOK_FLAGS  (AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT)
 
 /* A process's directory of descriptors. */
 struct table {
@@ -31,14 +33,13 @@ struct table {
 /* Whether it is there; -EACCES when the directory may be read but not what is in it. */
 static int look_at(struct table *table, const char *name, uint32_t fd)
 {
-	struct statx stat;
+	struct stat stat;
 
-	if (statx(table->dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, &stat) < 0)
+	if (fstatat(table->dir, name, &stat, LOOK_FLAGS) < 0)
 		return errno == EACCES ? -EACCES : 0;
-	if (!S_ISSOCK(stat.stx_mode) || makedev(stat.stx_dev_major, stat.stx_dev_minor) != table->sockets ||
-	    table->list->count >= OWNER_LIST_MAX)
+	if (!S_ISSOCK(stat.st_mode) || stat.st_dev != table->sockets || table->list->count >= OWNER_LIST_MAX)
 		return 1;
-	table->owner.inode = (uint32_t)stat.stx_ino;
+	table->owner.inode = (uint32_t)stat.st_ino;
 	table->owner.fd = fd;
 	vec_push(table->list, table->owner);
 	return 1;
@@ -126,8 +127,12 @@ static int find_sockets(dev_t *ret_device)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	struct stat stat;
+	char path[40];
 
-	if (fd < 0 || fstat(fd, &stat) < 0)
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fstatat(AT_FDCWD, path, &stat, LOOK_FLAGS) < 0)
 		return -errno;
 	*ret_device = stat.st_dev;
 	return 0;
@@ -141,7 +146,7 @@ int owner_walk_begin(struct owner_walk *walk, struct why *why)
 
 	r = find_sockets(&walk->sockets);
 	if (r < 0)
-		return why_set(why, r, "cannot open a socket: %s", strerror(-r));
+		return why_set(why, r, "cannot look at a socket: %s", strerror(-r));
 	walk->pids.count = 0;
 	walk->next = 0;
 	walk->hidden = 0;
@@ -177,7 +182,7 @@ static bool is_hidden(uint32_t pid)
 {
 	char path[40];
 	struct dirent *entry;
-	struct statx stat;
+	struct stat stat;
 	bool hidden = false;
 	DIR *dir;
 
@@ -189,7 +194,7 @@ static bool is_hidden(uint32_t pid)
 		entry = readdir(dir);
 	while (entry && entry->d_name[0] == '.');
 	if (entry)
-		hidden = statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC, STATX_TYPE, &stat) < 0 && errno == EACCES;
+		hidden = fstatat(dirfd(dir), entry->d_name, &stat, LOOK_FLAGS) < 0 && errno == EACCES;
 	closedir(dir);
 	return hidden;
 }
