@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # netcalls beside strace, which looks at the same calls of the same process.
-# vm: 25
+# vm: 21
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 strace unshare

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # netsize, nettxlat, netqtop and txstack beside what ip and tc count on a link of four queues, and beside a program that takes
 # packets from a tap interface when it likes to.
-# vm: 35
+# vm: 26
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc ethtool

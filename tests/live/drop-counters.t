@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # skbdrop names the counter that moved: of each as many rows as nstat says it moved, and none that it does not know.
-# vm: 10
+# vm: 12
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nstat ping

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events under bad conditions: servers that hand their sockets on, full maps, hostile names, processes and namespaces that
 # go away, kernels and users that lack something; and the options that say whom to follow.
-# vm: 50, timeout: 240
+# vm: 76, timeout: 240
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 curl cc unshare

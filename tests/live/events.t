@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Events of this kernel: the right owner, the right bytes, nothing lost in silence, both ways of filtering the same.
-# vm: 60, timeout: 300
+# vm: 62, timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 bpftool

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # icmpsnoop and superping beside the kernel's own counters, a capture and what ping says, through a router whose second link
 # is narrower than its first.
-# vm: 60
+# vm: 40
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd ping python3 tcpdump nstat

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The tools of IP beside what the kernel counts: marks of congestion, fragments that become whole or do not.
-# vm: 45
+# vm: 54
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 nft nstat ping

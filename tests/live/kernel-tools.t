@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Tools that not every kernel allows: funccount and ieee80211scan. Where they cannot work they must say what they need; in the
 # virtual machine (scripts/vm) they must work.
-# vm: 10
+# vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # neighlat beside what the link has: neighbours that answer at once, by ARP and by IPv6, late, and not at all.
-# vm: 15
+# vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd ping python3 tcpdump

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # qdisclat on every kind of queue that this kernel has, and bqllat, irqlat and nettxlat on hardware, beside what tc, ip and
 # /proc/interrupts count. Most kinds and an interface that is not virtual are only in the emulated machine (scripts/vm).
-# vm: 30
+# vm: 47
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc modprobe
@@ -71,10 +71,37 @@ shaped() {
 	in_ns "$client" tc qdisc del dev "$link" root
 }
 
+# watch KIND ...: qdisclat, and beside it the tools that have names of their own, of kinds that no other test has a queue of.
+watch() {
+	local kind
+	nest_bg qdisclat -N "$client" --json
+	lat_pid=$nest_pid lat_out=$nest_out lat_err=$nest_err
+	kinds=("$@") pids=() outs=() errs=()
+	for kind; do
+		nest_bg "qdisc-$kind" -N "$client" --json
+		pids+=("$nest_pid") outs+=("$nest_out") errs+=("$nest_err")
+	done
+	nest_pid=$lat_pid wait_ready "$lat_err" 60 || exit 1
+	for kind in "${!pids[@]}"; do
+		nest_pid=${pids[kind]} wait_ready "${errs[kind]}" 60 || exit 1
+	done
+}
+# unwatch: ends them. Each has shown its own kind as qdisclat did, and nothing where there was no such queue.
+unwatch() {
+	local i pid shown
+	for pid in "$lat_pid" "${pids[@]}"; do
+		end_bg "$pid"
+	done
+	for i in "${!kinds[@]}"; do
+		shown="sorted((e['kind'], e['dev'], sum(b['count'] for b in e['hist'])) for e in r"
+		is "$(figures "${outs[i]}" "$shown)")" "$(figures "$lat_out" "$shown if e['kind'] == '${kinds[i]}')")" "qdisc-${kinds[i]}: what qdisclat says of it"
+	done
+}
+
 unseen_begin net/net_dev_queue "name == \"$link\"" qdisc/qdisc_dequeue 'handle == 0x70000'
 : >"$room/shaped"
-nest_bg qdisclat -N "$client" --json
-wait_ready "$nest_err" 60 || exit 1
+# The names of their own: qdisc-fq, qdisc-cbs and qdisc-cbq here, qdisc-codel, qdisc-fq_codel and qdisc-red below.
+watch fq cbs cbq
 shaped tbf rate 4mbit burst 3000 limit 100000
 shaped htb default 1
 shaped fq maxrate 4mbit
@@ -82,8 +109,8 @@ shaped cake bandwidth 4mbit
 shaped cbs idleslope 4000 sendslope -9996000 hicredit 1 locredit -1514 offload 0
 shaped cbq bandwidth 1gbit avpkt 1000
 shaped netem delay 50ms
-end_bg "$nest_pid"
-figures "$nest_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["dev"], e["handle"], 0.035 < e["max"] / 1e9 < 10))) for e in r)' >"$room/rows"
+unwatch
+figures "$lat_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["dev"], e["handle"], 0.035 < e["max"] / 1e9 < 10))) for e in r)' >"$room/rows"
 while read -r kind packets _; do
 	read -r _ counted rest <<<"$(grep "^$kind " "$room/rows")"
 	diag "$kind: tc counts $packets, $counted of them waited"
@@ -122,8 +149,7 @@ ip -n "$client" neigh replace 10.93.7.2 lladdr 02:00:00:00:00:07 dev "$nic" nud 
 
 # A full link is what such queues are for: with 2000 bytes under way at most each packet waits for the one before.
 : >"$room/full"
-nest_bg qdisclat -i "$nic" -N "$client" --json
-wait_ready "$nest_err" 60 || exit 1
+watch codel fq_codel red
 full() {
 	local kind=$1
 	queue "$nic" "$@" || return
@@ -138,8 +164,8 @@ full red limit 1000000 min 300000 max 600000 avpkt 1000 burst 301
 full sfq
 full pie
 full pfifo limit 1000
-end_bg "$nest_pid"
-figures "$nest_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["max"] > 0))) for e in r)' >"$room/rows"
+unwatch
+figures "$lat_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["max"] > 0))) for e in r)' >"$room/rows"
 while read -r kind packets _; do
 	read -r _ counted known <<<"$(grep "^$kind " "$room/rows")"
 	diag "$kind: tc counts $packets, $counted of them waited"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # skbwait and skblife beside what is known: a reader that was busy and knows since when its data was there, packets that are
 # merged in the socket and cut up on their way, a queue with a rate.
-# vm: 25
+# vm: 29
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc ping

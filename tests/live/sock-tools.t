@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The socket tools against programs that know what they did, and the kernel's own counters.
-# vm: 85
+# vm: 76
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 unshare

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # softirqlat, irqlat, softnet, napilat and bqllat beside the kernel's own counters. Those are of the whole host: what nest
 # counts lies between what they moved while it was certainly there and what they moved from before its start to after its end.
-# vm: 25
+# vm: 29
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 ethtool taskset

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The TCP tools beside a capture of the same traffic: the same packets, connections, retransmissions, resets, windows.
-# vm: 80
+# vm: 57
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tcpdump tshark nft ethtool

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What tools write, and in which order: without privilege, without events, and as people know it.
-# vm: 8
+# vm: 15
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 setpriv

@@ -49,6 +49,13 @@ silent=$(while IFS=$'\t' read -r command tests; do
 done <<<"$rows")
 result 'every row has a test that speaks of its command' "$silent"
 
+elsewhere=$(while IFS=$'\t' read -r command tests; do
+	for test in $(grep -oE '[a-z0-9-]+\.t \*\*V\*\*' <<<"$tests" | cut -d' ' -f1); do
+		head -20 "$root/tests/live/$test" 2>/dev/null | grep -q 'vm: [0-9]' || echo "$command: $test is not among those of make test-vm"
+	done
+done <<<"$rows")
+result 'what is marked as run on another kernel is run there' "$elsewhere"
+
 # Names that are aliases of one tool share its page.
 pages=$("$nest" tools --json 2>/dev/null | sed -n 's/.*"tool":"\([^"]*\)".*/\1/p' | while read -r tool; do
 	case $tool in qdisc-*) continue ;; esac
