@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # nest path: whichever way data is read, its journey ends with the reader; and at full speed no packet is forgotten.
+# vm: 30
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 ethtool tc

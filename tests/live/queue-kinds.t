@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # qdisclat on every kind of queue that this kernel has, and bqllat, irqlat and nettxlat on hardware, beside what tc, ip and
 # /proc/interrupts count. Most kinds and an interface that is not virtual are only in the emulated machine (scripts/vm).
-# vm: 47
+# vm: 60
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc modprobe
