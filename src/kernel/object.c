@@ -263,8 +263,9 @@ int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
 
 void kernel_object_detach(struct kernel_object *object)
 {
-	vec_each(&object->links, link)
-		bpf_link__destroy(*link);
+	/* The last first: what others build upon was attached before them, and must not end before them either. */
+	for (size_t i = object->links.count; i > 0; i--)
+		bpf_link__destroy(object->links.items[i - 1]);
 	vec_done(&object->links);
 }
 

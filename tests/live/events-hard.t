@@ -74,6 +74,31 @@ end_bg "$nest_pid"
 is "$(figures "$nest_out" "sorted((e['role'], e['count']) for e in r)")" "[('client', 100), ('server', 100)]" 'each role has one owner'
 is "$(figures "$nest_out" "len({e['pid'] for e in r})")" 2 'and they are two'
 
+# Up to the last row: what owners are learnt from ends after what is told of them.
+bg_in_ns steady python3 -c '
+import socket, threading
+s = socket.create_server(("127.0.0.1", 18601))
+def serve():
+    while True:
+        c, _ = s.accept()
+        c.sendall(c.recv(100))
+        c.close()
+threading.Thread(target=serve, daemon=True).start()
+print("ready", flush=True)
+while True:
+    c = socket.create_connection(("127.0.0.1", 18601))
+    c.sendall(b"x")
+    c.recv(100)
+    c.close()
+'
+nest_bg tcplife -N "$host" -P 18601 --json
+wait_ready "$nest_err" || exit 1
+wait_for 20 eval "[ \$(wc -l <\"$nest_out\") -ge 50 ]"
+end_bg "$nest_pid"
+kill -KILL "$bg_pid"
+wait "$bg_pid" 2>/dev/null
+is "$(figures "$nest_out" 'len(r) >= 50, {e["pid"] for e in r}')" "(True, {$bg_pid})" 'while connections come and go, every row has its owner to the end'
+
 # --- 20,000 connections, and a map that is too small -----------------------------------------------------------------
 
 # A third run counts without keys: where the kernel does not run the programs, that is the measure for the others. Cookies are
