@@ -100,8 +100,8 @@ unwatch() {
 
 unseen_begin net/net_dev_queue "name == \"$link\"" qdisc/qdisc_dequeue 'handle == 0x70000'
 : >"$room/shaped"
-# The names of their own: qdisc-fq, qdisc-cbs and qdisc-cbq here, qdisc-codel, qdisc-fq_codel and qdisc-red below.
-watch fq cbs cbq
+# The names of their own: qdisc-fq and qdisc-cbs here, qdisc-codel, qdisc-fq_codel and qdisc-red below.
+watch fq cbs
 shaped tbf rate 4mbit burst 3000 limit 100000
 shaped htb default 1
 shaped fq maxrate 4mbit
