@@ -337,6 +337,10 @@ void near_consider(struct near *near, const char *name)
 		score = 1;
 	if (score > (n <= 3 ? 1 : n <= 6 ? 2 : 3))
 		return;
+	/* Fields of several types have the same name. */
+	for (unsigned i = 0; i < near->count; i++)
+		if (strcmp(near->names[i], name) == 0)
+			return;
 	for (at = 0; at < near->count && near->scores[at] <= score; at++)
 		;
 	if (at == NEAR_MAX)

@@ -2,7 +2,10 @@
 /* Manual pages in mdoc, from the declarations of commands. */
 #include "cmd/command.h"
 
-/* Text for roff: a leading dot or quote would be a request, a backslash an escape, a dash a hyphen. */
+/*
+ * Text for roff: a leading dot or quote would be a request, a backslash an escape, a dash a hyphen. A list without spaces
+ * may be broken after its commas.
+ */
 static void add_roff(struct buf *out, const char *text)
 {
 	for (bool line_start = true; *text; text++) {
@@ -14,6 +17,8 @@ static void add_roff(struct buf *out, const char *text)
 			buf_add_text(out, "\\-");
 		else
 			buf_add_char(out, *text);
+		if (*text == ',' && text[1] > ' ')
+			buf_add_text(out, "\\:");
 		line_start = *text == '\n';
 	}
 }

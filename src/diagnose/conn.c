@@ -721,7 +721,8 @@ const struct limit_record *conn_limits(const struct module *module)
 {
 	const struct conn_measures *m = conn_measures(module);
 
-	return m ? &m->limits : NULL;
+	/* Before there is a connection nobody has anything to send on it. */
+	return m && m->state != SOCKET_SYN_SENT && m->state != SOCKET_SYN_RECV ? &m->limits : NULL;
 }
 
 static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL};

@@ -295,8 +295,8 @@ TEST(distance_of_long_words_is_bounded)
 
 static void check_near(const char *word, const char *want)
 {
-	static const char *const names[] = {"diagnose", "doctor",  "demo",    "record",   "report",
-					    "rules",    "tcplife", "tcpdrop", "tcpstate", "tcptop"};
+	static const char *const names[] = {"diagnose", "doctor",  "demo",     "record", "report", "rules",
+					    "tcplife",  "tcpdrop", "tcpstate", "tcptop", "record"};
 	_cleanup_buf_ struct buf out = BUF_INIT(0);
 	struct near near = {.word = word};
 
