@@ -391,7 +391,7 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 	}
 	fprintf(stderr, "nest: %" PRIu64 " events, %" PRIu64 " lost%s%s\n", live->records, live->lost,
 		live->closing ? "; " : "", live->closing ?: "");
-	if (r == -EPIPE)
+	if (r == -EPIPE || result == -EPIPE)
 		return EXIT_SIGNAL + SIGPIPE;
 	if (r < 0) {
 		log_error("%s: writing failed: %s", command, strerror(-r));
