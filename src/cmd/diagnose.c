@@ -178,12 +178,25 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 	return out_flush(&live->out);
 }
 
+/* Who loses patience sees what is known by then. */
+static void report_interrupted(struct live_diagnosis *live, const struct live_view *view)
+{
+	const struct report *context = live->context;
+	const struct diagnosis_record *record = context->config->json ? NULL : diagnosis_get(view->diagnosis);
+
+	if (record)
+		report_text(live, view, record);
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.config = config};
-	struct live_diagnosis live = {
-		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &context};
+	struct live_diagnosis live = {.options = &config->live,
+				      .duration_ns = config->duration_ns,
+				      .report = report,
+				      .interrupted = report_interrupted,
+				      .context = &context};
 	int code = live_diagnosis_prepare(&live, "diagnose", config->file);
 
 	if (code == EXIT_DONE)

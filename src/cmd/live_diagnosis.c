@@ -234,7 +234,11 @@ static void take_sample(void *context, uint64_t expirations _unused_)
 static void interrupted(void *context, int signal_number)
 {
 	struct state *state = context;
+	struct live_diagnosis *live = state->live;
 
+	vec_each(&live->views, view)
+		if (live->interrupted && (*view)->windows >= DIAGNOSIS_WINDOWS)
+			live->interrupted(live, *view);
 	/* Whoever watches without an end ends it so. */
 	loop_stop(state->loop, state->windows_wanted || signal_number == SIGHUP ? EXIT_SIGNAL + signal_number : 0);
 }

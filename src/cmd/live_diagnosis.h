@@ -44,6 +44,8 @@ struct live_diagnosis {
 	struct out out;
 	/* Called for each namespace after each window from the third on; a negative errno ends the look. */
 	int (*report)(struct live_diagnosis *live, const struct live_view *view);
+	/* May be NULL. Called for each namespace that was reported on, when a signal ends the look before its time. */
+	void (*interrupted)(struct live_diagnosis *live, const struct live_view *view);
 	void *context;
 	/* May be NULL. Called once with the loop before it runs, to add what else is to be waited for. */
 	int (*prepare_loop)(struct live_diagnosis *live, struct loop *loop);

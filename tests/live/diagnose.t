@@ -62,6 +62,18 @@ is "$(said "$room/client.json" 'len(v[-1]["findings"])')" 1 'and nobody else'
 like "$(head -n 1 "$room/client.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'the text begins with the answer'
 like "$(cat "$room/client.txt")" '>> peer 10\.77\.0\.2:5001' 'the culprit is marked in the graph'
 
+# Who loses patience sees what is known by then.
+nest_bg diagnose -N "$client" -d 60 --save "$room/broken-off.nest"
+# found: the recording has a finding.
+found() {
+	[ "$("$nest" sql "$room/broken-off.nest" 'SELECT count(*) > 0 AS n FROM finding' --json 2>/dev/null)" = '{"n":1}' ]
+}
+wait_for 30 found
+kill -INT "$nest_pid"
+wait "$nest_pid"
+is "$?" 130 'a look that is broken off says so'
+like "$(head -n 1 "$nest_out")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'and what it knows'
+
 # nest watch says when it began and when it ended.
 nest_bg watch -N "$client" --json -d 12
 wait_ready "$nest_err"
