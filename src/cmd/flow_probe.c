@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -482,6 +483,7 @@ static int open_trace(struct session *s, struct why *why)
 	_cleanup_free_ char *command = xasprintf("process %u", s->options->pid);
 	struct map modules = MAP_INIT(0, sizeof(uint32_t), 0);
 	struct flow_writer_options options = {};
+	struct utsname host;
 	int r;
 
 	if (s->cycles) {
@@ -504,6 +506,10 @@ static int open_trace(struct session *s, struct why *why)
 	if (r < 0)
 		return r;
 	flow_writer_property(s->writer, "source", "uprobes");
+	if (uname(&host) == 0) {
+		flow_writer_property(s->writer, "host", host.nodename);
+		flow_writer_property(s->writer, "kernel", host.release);
+	}
 	flow_writer_property(s->writer, "command", command);
 	vec_each(&s->targets, target) {
 		bool new;

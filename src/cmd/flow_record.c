@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cmd/command.h"
 #include "cmd/flow_probe.h"
+#include "flow/elf_kind.h"
 #include "flow/live.h"
 #include "flow/recording.h"
 #include "flow/trace.h"
@@ -204,7 +205,23 @@ static int wait_for_all(pid_t child, uint64_t until_ns, int *ret_status)
 	}
 }
 
-static int report(const char *path, int status)
+/* Whether the recorder can be loaded into the program; otherwise why not, and what can be done. */
+static bool check_program(const char *command)
+{
+	enum elf_kind kind = elf_kind_of(command);
+
+	if (kind == ELF_KIND_STATIC)
+		log_warn("flow record: %s is linked statically: no library can be preloaded into it, and its own calls "
+			 "are not recorded (nest flow record -p PID --func PATTERN probes it while it runs)",
+			 command);
+	else if (kind == ELF_KIND_SECURE)
+		log_warn("flow record: %s is set-user-ID: nothing is preloaded into it for you, and its own calls are "
+			 "not recorded (run it as its owner, or probe it with -p PID --func PATTERN)",
+			 command);
+	return kind != ELF_KIND_STATIC && kind != ELF_KIND_SECURE;
+}
+
+static int report(const char *path, int status, bool loadable)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct recording_end end;
@@ -225,7 +242,7 @@ static int report(const char *path, int status)
 		log_error("flow record: %s", why.text);
 		return EXIT_IO;
 	}
-	if (!trace->calls)
+	if (!trace->calls && trace->events && loadable)
 		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions?");
 	log_info("%llu events, %llu lost; %zu threads, %.1f MB in %s", (unsigned long long)trace->events,
 		 (unsigned long long)trace->lost,
@@ -238,12 +255,14 @@ static int record(const struct config *config, const char *path, const char *lib
 {
 	uint64_t until = config->duration_ns ? clock_monotonic_ns() + config->duration_ns : 0;
 	sigset_t set, mask;
+	bool loadable;
 	int status, r;
 	pid_t child;
 
 	r = begin(config, path);
 	if (r != EXIT_DONE)
 		return r;
+	loadable = check_program(config->command.argv[0]);
 	/* What the program leaves running when it ends becomes ours to wait for. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&set);
@@ -261,7 +280,7 @@ static int record(const struct config *config, const char *path, const char *lib
 	log_info("ready");
 	r = wait_for_all(child, until, &status);
 	if (r == 0)
-		r = report(path, status);
+		r = report(path, status, loadable);
 	return r == EXIT_DONE && WIFEXITED(status) && WEXITSTATUS(status) == 127 ? EXIT_CANNOT_OBSERVE : r;
 }
 
@@ -292,7 +311,7 @@ static int run(const void *data)
 	if (config->pid)
 		return probe(config, path);
 	if (config->finish)
-		return report(path, 0);
+		return report(path, 0, true);
 	if (!library) {
 		log_error("flow record: libnestflow.so is neither beside nest nor in ../lib/nest (NEST_FLOW_LIBRARY "
 			  "names it)");

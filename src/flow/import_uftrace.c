@@ -178,6 +178,7 @@ static int read_data(struct uftrace *u, const char *name, uint32_t pid, uint32_t
 	_cleanup_import_file_ struct import_file file = {};
 	struct import_thread *thread;
 	struct stat st;
+	size_t at = 0;
 	int r;
 
 	if (stat(path, &st) == 0 && !st.st_size)
@@ -186,16 +187,17 @@ static int read_data(struct uftrace *u, const char *name, uint32_t pid, uint32_t
 	if (r < 0)
 		return r;
 	thread = import_thread(&u->maps, pid, tid, NULL);
-	for (size_t at = 0; thread && file.size - at >= 16; at += 16) {
+	for (; thread && file.size - at >= 16; at += 16) {
 		uint64_t words[2];
 
 		memcpy(words, file.data + at, sizeof(words));
-		if ((words[1] >> 3 & 7) != MAGIC || words[1] & 4) {
-			u->unread += file.size - at;
-			flow_writer_lost(u->maps.writer, thread->thread, thread->last, 0);
+		if ((words[1] >> 3 & 7) != MAGIC || words[1] & 4)
 			break;
-		}
 		take_record(u, thread, words[0], words[1]);
+	}
+	if (thread && at < file.size) {
+		u->unread += file.size - at;
+		flow_writer_lost(u->maps.writer, thread->thread, thread->last, 0);
 	}
 	return 0;
 }
@@ -266,7 +268,7 @@ static void tell(const struct uftrace *u, char *note, size_t n)
 	int written = 0;
 
 	if (u->unread)
-		written = snprintf(note, n, "%llu bytes hold arguments or are no records: left out",
+		written = snprintf(note, n, "%llu bytes hold arguments, or are torn or no records: left out",
 				   (unsigned long long)u->unread);
 	if (u->unmatched)
 		snprintf(note + written, n - (size_t)written, "%s%llu returns of calls that began before are left out",

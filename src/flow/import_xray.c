@@ -28,6 +28,7 @@ struct xray {
 	struct import_result *result;
 	struct xray_names names;
 	uint64_t unmatched;
+	uint64_t torn; /* bytes at the end that are no whole record, or of a buffer that are not there any more */
 };
 
 static uint64_t load(const uint8_t *at, unsigned bytes)
@@ -57,6 +58,14 @@ static void take(struct xray *x, struct import_thread *thread, unsigned kind, ui
 		x->unmatched++;
 }
 
+/* The log ends before its time: what is open there is open for want of the rest. */
+static void take_torn(struct xray *x, const struct import_thread *thread, uint64_t bytes)
+{
+	x->torn += bytes;
+	if (bytes && thread)
+		flow_writer_lost(x->maps.writer, thread->thread, thread->last, 0);
+}
+
 static void read_basic(struct xray *x, const uint8_t *at, const uint8_t *end)
 {
 	for (; end - at >= 32; at += 32)
@@ -64,14 +73,17 @@ static void read_basic(struct xray *x, const uint8_t *at, const uint8_t *end)
 		if (load(at, 2) == 0)
 			take(x, import_thread(&x->maps, (uint32_t)load(at + 20, 4), (uint32_t)load(at + 16, 4), NULL),
 			     at[3], (uint32_t)load(at + 4, 4), load(at + 8, 8));
+	take_torn(x, NULL, (uint64_t)(end - at));
 }
 
 /* The buffers of a log lie one after the other; a thread's in the order of time. */
 static void read_fdr(struct xray *x, const uint8_t *at, const uint8_t *end)
 {
 	struct import_thread *thread = NULL;
-	uint32_t pid = 0, tid = 0;
+	const uint8_t *promise = at; /* where the log said how long a buffer is, */
+	uint64_t promised = 0;       /* and how long: bytes from there on */
 	uint64_t tsc = 0;
+	uint32_t pid = 0, tid = 0;
 
 	while (end - at >= 8) {
 		uint32_t word = (uint32_t)load(at, 4);
@@ -87,7 +99,7 @@ static void read_fdr(struct xray *x, const uint8_t *at, const uint8_t *end)
 			continue;
 		}
 		if (end - at < 16)
-			return;
+			break;
 		kind = at[0] >> 1;
 		if (kind == META_NEW_BUFFER) {
 			tid = (uint32_t)load(at + 1, 4);
@@ -98,13 +110,20 @@ static void read_fdr(struct xray *x, const uint8_t *at, const uint8_t *end)
 			tsc = load(at + 3, 8);
 		} else if (kind == META_TSC_WRAP) {
 			tsc = load(at + 1, 8);
+		} else if (kind == META_EXTENTS) {
+			promise = at + 16;
+			promised = load(at + 1, 8);
 		} else if (kind == META_CUSTOM_EVENT || kind == META_TYPED_EVENT) {
 			skip += (int32_t)load(at + 1, 4);
 		}
 		if (skip < 16 || skip > end - at)
-			return;
+			break;
 		at += skip;
 	}
+	if (promised > (uint64_t)(end - promise))
+		take_torn(x, thread, promised - (uint64_t)(end - promise));
+	else
+		take_torn(x, thread, (uint64_t)(end - at));
 }
 
 static uint64_t frequency(const uint8_t *data, size_t size)
@@ -112,6 +131,19 @@ static uint64_t frequency(const uint8_t *data, size_t size)
 	uint64_t hz = size >= HEADER_BYTES ? load(data + 8, 8) : 0;
 
 	return hz >= 1000 && hz <= UINT64_C(1000000000000) ? hz : 0;
+}
+
+static void tell(const struct xray *x, char *note, size_t n)
+{
+	int written = 0;
+
+	if (x->torn)
+		written = snprintf(note, n, "the log is torn: %llu bytes at its end are missing, or no whole record",
+				   (unsigned long long)x->torn);
+	if (x->unmatched)
+		snprintf(note + written, n - (size_t)written,
+			 "%s%llu returns of calls that began before the log are left out", written ? "; " : "",
+			 (unsigned long long)x->unmatched);
 }
 
 int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
@@ -139,10 +171,7 @@ int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, st
 		read_basic(&x, data + HEADER_BYTES, data + size);
 	else
 		read_fdr(&x, data + HEADER_BYTES, data + size);
-	if (x.unmatched)
-		snprintf(result->note, sizeof(result->note),
-			 "%llu returns of calls that began before the log are left out",
-			 (unsigned long long)x.unmatched);
+	tell(&x, result->note, sizeof(result->note));
 	import_maps_done(&x.maps);
 	xray_names_done(&x.names);
 	return 0;

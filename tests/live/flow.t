@@ -269,6 +269,12 @@ is "$code $(cat "$room/out")" '0 done' 'strict seccomp: the program gets to its 
 ok 'strict seccomp: and ends as it would' grep -q 'ended with code 7' "$room/err"
 is "$(calls leaf) $(calls only_when_strict) $(info lost) $(check well_formed)" '100002 1 0 true' 'strict seccomp: every call is there'
 
+ok 'a static program is built' gcc -O1 -static -o "$room/static" -x c - <<<'int main(void) { return 4; }'
+rm -f "$trace" "$trace.live"
+"$nest" flow record -o "$trace" -- "$room/static" 2>"$room/err"
+ok 'nothing can be preloaded into it, and that is said' grep -q 'static is linked statically: no library can be preloaded' "$room/err"
+ok 'it runs all the same' grep -q 'ended with code 4' "$room/err"
+
 # --- start and stop ---
 rm -f "$trace"
 "$nest" flow record --paused --signal 40 -o "$trace" -- "$target" serve-signals 10 >"$room/out" 2>"$room/err" &

@@ -153,7 +153,7 @@ TEST(xray_flight_data_recorder)
 	_cleanup_buf_ struct buf log = BUF_INIT(1 << 16), got = BUF_INIT(1 << 16);
 
 	xray_header(&log, 5, 1);
-	xray_meta(&log, 7, 100, 8);
+	xray_meta(&log, 7, 96, 8);
 	xray_meta(&log, 0, 42, 4);
 	xray_meta(&log, 9, 40, 4);
 	put(&log, 2 << 1 | 1, 1); /* a processor, and the time there */
@@ -172,6 +172,10 @@ TEST(xray_flight_data_recorder)
 	import(xray, log.data, log.len, &got);
 	CHECK_EQ_TEXT(buf_text(&got),
 		      "thread 1 pid=40 tid=42 name=\n1 0 call xray#7\n1 10 call xray#8\n1 30 return\n1 3996 return\n");
+	/* Without its last record: the log says how long it was. */
+	got.len = 0;
+	import(xray, log.data, log.len - 8, &got);
+	CHECK_HAS_TEXT(buf_text(&got), "1 30 return\n1 30 lost 0\nthe log is torn: 8 bytes at its end are missing");
 }
 
 TEST(xray_basic)

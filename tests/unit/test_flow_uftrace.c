@@ -161,7 +161,22 @@ TEST(arguments_end_what_is_read_of_a_thread)
 	REQUIRE(import(&room) == 0);
 	CHECK_HAS_TEXT(buf_text(&room.text), "1 0 call demo!first\n");
 	CHECK(!strstr(buf_text(&room.text), "later"));
-	CHECK_EQ_TEXT(room.result.note, "36 bytes hold arguments or are no records: left out");
+	CHECK_EQ_TEXT(room.result.note, "36 bytes hold arguments, or are torn or no records: left out");
+}
+
+TEST(a_torn_end_is_said_and_marked)
+{
+	_cleanup_buf_ struct buf data = BUF_INIT(1 << 12);
+	_cleanup_(room_done) struct room room;
+
+	room_init(&room);
+	put_record(&data, 1000, CALL, BASE + 0x1000);
+	put_record(&data, 1010, RETURN, 0);
+	buf_add(&data, "torn", 4);
+	room_file(&room, "7.dat", data.data, data.len);
+	REQUIRE(import(&room) == 0);
+	CHECK_HAS_TEXT(buf_text(&room.text), "lost 0\n");
+	CHECK_EQ_TEXT(room.result.note, "4 bytes hold arguments, or are torn or no records: left out");
 }
 
 TEST(an_address_outside_of_all_modules_stays_one)
