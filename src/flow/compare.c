@@ -42,6 +42,10 @@ static const struct field divergence_fields[] = {
 	FIELD(struct divergence, bad_sessions, COUNT, "bad sessions that were there"),
 	FIELD(struct divergence, good_ns, DURATION, "time of a good session there, on average"),
 	FIELD(struct divergence, bad_ns, DURATION, "time of a bad session there, on average"),
+	FIELD(struct divergence, good_call_ns, DURATION, "median of a call in good sessions, if that is what differs",
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(struct divergence, bad_call_ns, DURATION, "the same in bad ones", .zero_is_unknown = true,
+	      .hidden = true),
 	FIELD(struct divergence, confidence, RATIO, "that it is not chance", .hidden = true),
 	FIELD(struct divergence, waits_in, TEXT, "innermost function that the additional time goes to"),
 	FIELD(struct divergence, instead, TEXT, "what good sessions call there instead", .hidden = true),
@@ -343,7 +347,7 @@ static size_t index_of(const struct comparison *c, uint32_t place)
  * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not make, the
  * function that both are in is slower because of that call, unless it is the dispatcher itself.
  */
-static void find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
+static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
 	double sure = slowness->sure;
 	double factor = options->ratio > 0 ? options->ratio : 2;
@@ -354,18 +358,18 @@ static void find_time(struct comparison *c, const struct compare_options *option
 
 	/* With few sessions nothing is sure; with more, it must not be chance that these ones took longer, unless they all did by far. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
-		return;
+		return false;
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
-		return;
+		return false;
 	inner = follow_time(c, 0);
 	waits_in = inner ? function_of(c, inner)->name : NULL;
 	extra = first_extra(c, inner);
 	place = extra ? c->profile->places.items[extra].parent : telling_place(c, inner);
 	if (!inner)
-		return;
+		return false;
 	if (!place || c->profile->places.items[place].is_dispatcher || mean_ns(c, place, 0) <= 0) {
 		if (!extra)
-			return;
+			return false;
 		put_first(c, index_of(c, extra));
 	} else {
 		add_divergence(c, DIVERGENCE_SLOWER, place, sure);
@@ -374,6 +378,25 @@ static void find_time(struct comparison *c, const struct compare_options *option
 	}
 	c->all.items[0].waits_in = waits_in;
 	c->all.items[0].confidence = max_of(c->all.items[0].confidence, sure);
+	return true;
+}
+
+/* Sessions as a whole do not differ in time, single calls may. A call that others do not make says more than that, if there is one. */
+static void find_slower_call(struct comparison *c, const struct compare_subject *subject,
+			     const struct compare_options *options)
+{
+	struct divergence found = {};
+	uint32_t place =
+		min_of(c->group[0].sessions, c->group[1].sessions) > 3 ? compare_calls(c, subject, options, &found) : 0;
+	struct divergence *d;
+
+	if (!place)
+		return;
+	add_divergence(c, DIVERGENCE_SLOWER, place, found.confidence);
+	d = &c->all.items[c->all.count - 1];
+	d->good_call_ns = found.good_call_ns;
+	d->bad_call_ns = found.bad_call_ns;
+	d->ratio = found.good_call_ns ? (double)found.bad_call_ns / (double)found.good_call_ns : NAN;
 }
 
 /* A session that several threads worked for may have lost time with each of them. */
@@ -405,6 +428,17 @@ static void add_share(struct buf *out, uint32_t with, uint32_t all, const char *
 	buf_add_format(out, "%u of %u %s session%s", with, all, name, all == 1 ? "" : "s");
 }
 
+static void add_ratio_and_where(struct buf *out, const struct comparison *c, const struct divergence *d)
+{
+	if (!isnan(d->ratio))
+		buf_add_format(out, " (%.*f times as long)", d->ratio < 10 ? 1 : 0, d->ratio);
+	buf_add_text(out, "; ");
+	add_share(out, d->bad_sessions, c->profile->looked_at[1], "bad");
+	buf_add_text(out, " and ");
+	add_share(out, d->good_sessions, c->profile->looked_at[0], "good");
+	buf_add_text(out, " were there");
+}
+
 static void answer(struct comparison *c)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
@@ -412,7 +446,14 @@ static void answer(struct comparison *c)
 	const struct divergence_frame *path;
 	uint32_t good = c->profile->looked_at[0], bad = c->profile->looked_at[1];
 
-	if (!c->group[0].sessions || !c->group[1].sessions) {
+	if (c->group[0].sessions && !c->group[1].sessions) {
+		buf_add_format(&text,
+			       "none of the %u sessions stands out by its time; --good or --bad says which to compare",
+			       c->group[0].sessions);
+		c->answer_text = xstrdup(buf_text(&text));
+		return;
+	}
+	if (!c->group[0].sessions) {
 		buf_add_format(&text, "nothing to compare: %u good and %u bad sessions", c->group[0].sessions,
 			       c->group[1].sessions);
 		c->answer_text = xstrdup(buf_text(&text));
@@ -425,18 +466,19 @@ static void answer(struct comparison *c)
 		return;
 	}
 	path = d->path.items;
-	if (d->kind == DIVERGENCE_SLOWER) {
+	if (d->kind == DIVERGENCE_SLOWER && d->bad_call_ns) {
+		buf_add_format(&text, "a call of %s takes ", d->function);
+		format_add_duration(&text, (int64_t)d->bad_call_ns);
+		buf_add_text(&text, " in bad sessions and ");
+		format_add_duration(&text, (int64_t)d->good_call_ns);
+		buf_add_text(&text, " in good ones");
+		add_ratio_and_where(&text, c, d);
+	} else if (d->kind == DIVERGENCE_SLOWER) {
 		buf_add_format(&text, "bad sessions spend ");
 		format_add_duration(&text, (int64_t)d->bad_ns);
 		buf_add_format(&text, " in %s, good ones ", d->function);
 		format_add_duration(&text, (int64_t)d->good_ns);
-		if (!isnan(d->ratio))
-			buf_add_format(&text, " (%.*f times as long)", d->ratio < 10 ? 1 : 0, d->ratio);
-		buf_add_text(&text, "; ");
-		add_share(&text, d->bad_sessions, bad, "bad");
-		buf_add_text(&text, " and ");
-		add_share(&text, d->good_sessions, good, "good");
-		buf_add_text(&text, " were there");
+		add_ratio_and_where(&text, c, d);
 	} else {
 		buf_add_format(&text, "%s is called in ", d->function);
 		add_share(&text, d->bad_sessions, bad, "bad");
@@ -480,17 +522,21 @@ static void to_ns(struct comparison *c)
 			c->sums.ticks[g][i] = flow_span_ns(c->profile->trace, c->sums.ticks[g][i]);
 }
 
-static void finish(struct comparison *c, const struct map *noise, const struct compare_options *options,
-		   struct slowness slowness)
+static void finish(struct comparison *c, const struct compare_subject *subject, const struct compare_options *options)
 {
-	struct structure structure = {.c = c, .noise = noise};
+	bool one_trace = subject->sessions[0] == subject->sessions[1];
+	struct structure structure = {.c = c, .noise = one_trace ? &subject->sessions[0]->noise : NULL};
+	struct slowness slowness =
+		slowness_of(subject->sessions[0], subject->group_of[0], subject->sessions[1], subject->group_of[1]);
 
 	profile_sum(c->profile, &c->sums);
 	to_ns(c);
 	if (c->group[0].sessions && c->group[1].sessions) {
 		find_structure(&structure);
-		find_time(c, options, &slowness);
-		find_more_time(c, slowness.sure);
+		if (find_time(c, options, &slowness))
+			find_more_time(c, slowness.sure);
+		else
+			find_slower_call(c, subject, options);
 	}
 	answer(c);
 	c->answer = c->answer_text;
@@ -522,7 +568,7 @@ struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_
 	describe_group(&c->group[0], "good", s, group_of, 0);
 	describe_group(&c->group[1], "bad", s, group_of, 1);
 	c->profile = profile_new_seen(s, group_of, 2);
-	finish(c, &s->noise, options, slowness_of(s, group_of, s, group_of));
+	finish(c, &(struct compare_subject){.sessions = {s, s}, .group_of = {group_of, group_of}}, options);
 	return c;
 }
 
@@ -569,7 +615,10 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	c->profile = profile_new_seen(good, zeros.items, 2);
 	second = profile_new_seen(bad, ones.items, 2);
 	profile_merge(c->profile, second, fn_of);
-	finish(c, NULL, options, slowness_of(good, zeros.items, bad, ones.items));
+	finish(c,
+	       &(struct compare_subject){
+		       .sessions = {good, bad}, .group_of = {zeros.items, ones.items}, .fn_of = fn_of},
+	       options);
 	free(fn_of);
 	return c;
 }

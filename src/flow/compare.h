@@ -27,6 +27,7 @@ struct divergence {
 	double confidence;                    /* that it is no chance, 0 ... 1 */
 	const char *waits_in; /* innermost function that most of the additional time goes to; NULL: none stands out */
 	const char *instead;  /* what the good sessions call there and the bad ones do not; NULL: nothing */
+	uint64_t good_call_ns, bad_call_ns; /* median of a call, where single calls were compared; 0: they were not */
 	uint32_t place;
 };
 
@@ -86,6 +87,17 @@ int compare_label(const struct flow_sessions *sessions, const char *good, const 
 /* Without labels: the classes that stand out by shape and time are the bad ones. -ENODATA when none does; how is the caller's to free. */
 int compare_find_odd(const struct flow_sessions *sessions, uint8_t *ret_group_of, char **ret_how,
 		     struct why *why) _must_check_;
+
+/* What is compared: the sessions of both groups, and which they are. */
+struct compare_subject {
+	struct flow_sessions *sessions[2];
+	const uint8_t *group_of[2];
+	const uint32_t *fn_of; /* of the second one's functions, when it is another trace; otherwise NULL */
+};
+
+/* Sessions as a whole tell nothing: calls one by one (compare_calls.c). The place, 0: none takes longer; and the medians. */
+uint32_t compare_calls(struct comparison *comparison, const struct compare_subject *subject,
+		       const struct compare_options *options, struct divergence *ret_found);
 
 /* --- the parts (compare_test.c) --- */
 

@@ -113,8 +113,15 @@ static size_t odd_classes(const struct flow_sessions *s, uint8_t *group_of, stru
 	return bad;
 }
 
-/* By time alone: a gap of a factor of four or more between the spans, with few sessions above it. */
-static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, struct buf *how)
+static uint64_t busy_ns(const struct flow_sessions *s, const struct flow_row *row)
+{
+	return flow_span_ns(s->trace, row->busy_ticks);
+}
+
+/* By time alone: a gap of a factor of four or more, with few sessions above it. */
+static size_t slow_sessions(const struct flow_sessions *s,
+			    uint64_t (*time_of)(const struct flow_sessions *, const struct flow_row *),
+			    uint8_t *group_of, struct buf *how)
 {
 	SPILL(uint64_t) spans = {};
 	uint64_t limit = 0;
@@ -122,7 +129,7 @@ static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, st
 	size_t bad = 0;
 
 	for (size_t i = 0; i < s->list.count; i++) {
-		spill_push(&spans, flow_row_span_ns(s, &s->list.items[i]));
+		spill_push(&spans, time_of(s, &s->list.items[i]));
 		spill_trim_at(i);
 	}
 	(void)compare_median(spans.items, spans.count);
@@ -136,12 +143,12 @@ static size_t slow_sessions(const struct flow_sessions *s, uint8_t *group_of, st
 	}
 	spill_done(&spans);
 	for (size_t i = 0; limit && i < s->list.count; i++) {
-		group_of[i] = flow_row_span_ns(s, &s->list.items[i]) >= limit;
+		group_of[i] = time_of(s, &s->list.items[i]) >= limit;
 		bad += group_of[i];
 		spill_trim_at(i);
 	}
 	if (limit) {
-		buf_add_text(how, "sessions that took ");
+		buf_add_text(how, time_of == busy_ns ? "sessions that worked " : "sessions that took ");
 		format_add_duration(how, (int64_t)limit);
 		buf_add_text(how, " or more");
 	}
@@ -154,7 +161,9 @@ int compare_find_odd(const struct flow_sessions *s, uint8_t *ret_group_of, char 
 
 	if (s->list.count < 2)
 		return why_set(why, -ENODATA, "there is nothing to compare: %zu sessions", s->list.count);
-	if (!odd_classes(s, ret_group_of, &how) && !slow_sessions(s, ret_group_of, &how))
+	/* How long a session takes depends on its client, too; what is done for it does not. */
+	if (!odd_classes(s, ret_group_of, &how) && !slow_sessions(s, flow_row_span_ns, ret_group_of, &how) &&
+	    !slow_sessions(s, busy_ns, ret_group_of, &how))
 		return why_set(why, -ENODATA, "no sessions stand out: %zu of them in %zu classes, none much slower",
 			       s->list.count, s->classes.count);
 	*ret_how = xstrdup(buf_text(&how));

@@ -110,6 +110,8 @@ struct profiler {
 		uint32_t parent, fn, place;
 	} * guesses[2];
 	struct hot_figures *hot[PROFILE_GROUPS]; /* by place */
+	struct profile_samples *samples;         /* instead of figures; NULL: none are wanted */
+	const uint32_t *fn_of;                   /* of these, the profile's function of the trace's; NULL: the same */
 	size_t room;                             /* places, of both */
 };
 
@@ -122,12 +124,24 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 	return p->group_of ? p->group_of[index] : 0;
 }
 
+static void keep_sample(struct profiler *p, uint8_t group, const struct held_call *call)
+{
+	if (group < 2 && p->samples->left[group][call->place]) {
+		p->samples->left[group][call->place]--;
+		spill_push(&p->samples->list, (struct profile_sample){call->place, group, call->ticks});
+	}
+}
+
 static inline void count(struct profiler *p, uint8_t group, const struct held_call *call)
 {
 	struct hot_figures *f;
 
 	if (group >= PROFILE_GROUPS)
 		return;
+	if (unlikely(p->samples)) {
+		keep_sample(p, group, call);
+		return;
+	}
 	f = &p->hot[group][call->place];
 	if (p->bit != DEMUX_NONE && f->last_bit != p->bit + 1) {
 		p->profile->seen[p->bit / 64][call->place] |= UINT64_C(1) << p->bit % 64;
@@ -217,6 +231,8 @@ static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *
 	uint32_t parent = top ? top->place : 0, last = top ? top->last : 0, place;
 	struct guess *guess = last ? &p->guesses[0][last] : &p->guesses[1][parent];
 
+	if (unlikely(p->fn_of))
+		fn = p->fn_of[fn];
 	if (likely(guess->fn == fn && guess->parent == parent && guess->place))
 		return guess->place;
 	place = profile_place_at(p->profile, parent, fn);
@@ -424,6 +440,34 @@ static void give_bits(struct profiler *p)
 	}
 }
 
+static void walk_all(struct profiler *p)
+{
+	_cleanup_walk_ struct walk walk = {};
+
+	spill_fill(&p->states, p->s->demux->sessions.count);
+	make_room(p);
+	walk_init(&walk, p->s->demux);
+	for (size_t i = 0; i < p->s->trace->thread_count; i++) {
+		const struct digest_row *summary = p->s->trace->threads[i].summary;
+
+		p->weight = summary ? summary->count : 1;
+		walk_thread(&walk, &visitor, p, i);
+	}
+}
+
+static void profiler_done(struct profiler *p)
+{
+	vec_done(&p->frames);
+	vec_done(&p->held);
+	spill_done(&p->states);
+	spill_done(&p->shared);
+	for (unsigned i = 0; i < 2; i++)
+		free(p->guesses[i]);
+	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
+		free(p->hot[i]);
+	spill_done(&p->bit_of);
+}
+
 static struct profile *build(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group,
 			     bool with_seen)
 {
@@ -436,33 +480,34 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 		.with_seen = with_seen,
 		.bit = DEMUX_NONE,
 	};
-	_cleanup_walk_ struct walk walk = {};
 
 	profile->trace = sessions->trace;
 	profile_init(profile);
-	spill_fill(&p.states, sessions->demux->sessions.count);
 	if (with_seen)
 		give_bits(&p);
-	make_room(&p);
-	walk_init(&walk, sessions->demux);
-	for (size_t i = 0; i < sessions->trace->thread_count; i++) {
-		const struct digest_row *summary = sessions->trace->threads[i].summary;
-
-		p.weight = summary ? summary->count : 1;
-		walk_thread(&walk, &visitor, &p, i);
-	}
+	walk_all(&p);
 	cool(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
-	vec_done(&p.frames);
-	vec_done(&p.held);
-	spill_done(&p.states);
-	for (unsigned i = 0; i < 2; i++)
-		free(p.guesses[i]);
-	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
-		free(p.hot[i]);
-	spill_done(&p.bit_of);
+	profiler_done(&p);
 	return profile;
+}
+
+void profile_sample(struct profile *profile, struct flow_sessions *sessions, const uint8_t *group_of,
+		    const uint32_t *fn_of, struct profile_samples *samples)
+{
+	struct profiler p = {
+		.profile = profile,
+		.s = sessions,
+		.group_of = group_of,
+		.rest_group = PROFILE_GROUPS,
+		.bit = DEMUX_NONE,
+		.samples = samples,
+		.fn_of = fn_of,
+	};
+
+	walk_all(&p);
+	profiler_done(&p);
 }
 
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)

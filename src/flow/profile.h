@@ -72,6 +72,26 @@ uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint
 /* Adds another trace's figures; fn_of has its functions in terms of this profile. Groups and bits are taken as they are. */
 void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of);
 
+/* How long a call of a place took. */
+struct profile_sample {
+	uint32_t place;
+	uint32_t group;
+	uint64_t ticks;
+};
+
+/* Places that are asked about, and calls of them. */
+struct profile_samples {
+	uint32_t *left[2]; /* by place: calls of groups 0 and 1 that are still wanted */
+	SPILL(struct profile_sample) list;
+};
+
+/*
+ * Reads the trace again for single calls of places of a profile that was made from it; fn_of as with profile_merge, NULL: it is the
+ * profile's own trace.
+ */
+void profile_sample(struct profile *profile, struct flow_sessions *sessions, const uint8_t *group_of,
+		    const uint32_t *fn_of, struct profile_samples *samples);
+
 /* How many of the sessions that were looked at were at the place. */
 uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group);
 

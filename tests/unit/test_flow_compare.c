@@ -7,6 +7,7 @@
 struct model {
 	struct flow_writer *writer;
 	uint64_t now, random;
+	uint64_t lookup_ns, pause_ns;
 	uint32_t thread, main, serve, parse, answer, lookup, write, noise, deep, error, body[40];
 };
 
@@ -36,7 +37,8 @@ static void operation(struct model *m, enum flow_op op, uint32_t socket, int res
 	m->now += 2;
 }
 
-enum manner { NORMAL, SLOW, FAILING };
+/* Of the last: sessions are as long as their clients are slow, and a function takes twice as long. */
+enum manner { NORMAL, SLOW, FAILING, TWICE };
 
 static void client(struct model *m, uint32_t number, enum manner manner)
 {
@@ -48,6 +50,7 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);
 	operation(m, FLOW_OP_ACCEPT, number, 7);
 	flow_writer_call(m->writer, m->thread, m->now += 10, m->serve);
+	m->now += m->pause_ns ? unit_random(&m->random) % m->pause_ns : 0;
 	operation(m, FLOW_OP_READ, number, 100);
 	for (unsigned i = 0; i < ARRAY_SIZE(m->body); i++) {
 		flow_writer_call(m->writer, m->thread, m->now += 10, m->body[i]);
@@ -55,7 +58,7 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 	}
 	call(m, m->parse, 300);
 	flow_writer_call(m->writer, m->thread, m->now += 10, m->answer);
-	call(m, m->lookup, manner == SLOW ? 40000000 : 400);
+	call(m, m->lookup, manner == SLOW ? 40000000 : manner == TWICE ? m->lookup_ns * 2 : m->lookup_ns);
 	if (manner == FAILING)
 		call(m, m->error, 100);
 	else
@@ -69,7 +72,11 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enum manner manner)
 {
 	char path[] = "/tmp/nest-unit-flow-XXXXXX";
-	struct model m = {.writer = sample_open(path), .now = 1000, .random = seed * 77 + 5};
+	struct model m = {.writer = sample_open(path),
+			  .now = 1000,
+			  .random = seed * 77 + 5,
+			  .lookup_ns = manner == TWICE ? 400000 : 400,
+			  .pause_ns = manner == TWICE ? 50000000 : 0};
 	uint32_t module = flow_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
 	struct {
 		uint32_t *fn;
@@ -87,7 +94,7 @@ static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enu
 	flow_writer_call(m.writer, m.thread, m.now, m.main);
 	operation(&m, FLOW_OP_LISTEN, 9999, 0);
 	for (uint32_t i = 0; i < normal + bad; i++)
-		client(&m, i + 1, i % ((normal + bad) / max_of(bad, 1u)) == 1 && bad ? manner : NORMAL);
+		client(&m, i + 1, bad && (!normal || i % ((normal + bad) / bad) == 1) ? manner : NORMAL);
 	flow_writer_return(m.writer, m.thread, m.now += 10);
 	return sample_close(m.writer, path);
 }
@@ -198,6 +205,35 @@ TEST(a_call_that_others_do_not_make_is_named)
 		}
 		CHECK(extra);
 		CHECK(missing);
+	}
+}
+
+TEST(a_function_that_takes_twice_as_long_is_named_though_sessions_do_not_differ)
+{
+	for (unsigned seed = 1; seed <= 10; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *trace = make(seed, 40, 5, TWICE),
+						       *as_ever = make(seed, 40, 0, TWICE);
+		_cleanup_flow_trace_ struct flow_trace *after = make(seed + 50, 0, 40, TWICE);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace), *before = split(as_ever),
+								    *later = split(after);
+		_cleanup_(comparison_freep) struct comparison *c =
+			by_expression(s, NULL, "session in (2, 11, 20, 29, 38)");
+		_cleanup_(comparison_freep) struct comparison *none = by_expression(s, "session in (2, 11, 20)", NULL);
+		_cleanup_(comparison_freep) struct comparison *alike = by_expression(before, NULL, "session > 20");
+		_cleanup_(comparison_freep) struct comparison *traces =
+			compare_traces(before, later, &(struct compare_options){});
+
+		unit_note("seed %u: %s", seed, c->answer);
+		REQUIRE(c->divergence.count == 1);
+		CHECK_EQ_TEXT(c->all.items[0].function, "lookup");
+		CHECK_EQ_UINT(c->all.items[0].kind, DIVERGENCE_SLOWER);
+		CHECK_NEAR(c->all.items[0].ratio, 2.0, 0.3);
+		CHECK_NEAR((double)c->all.items[0].bad_call_ns, 1000000.0, 150000.0);
+		CHECK_HAS_TEXT(c->answer, "a call of lookup takes");
+		REQUIRE(traces->divergence.count == 1);
+		CHECK_EQ_TEXT(traces->all.items[0].function, "lookup");
+		CHECK_EQ_UINT(none->all.count, 0);
+		CHECK_EQ_UINT(alike->all.count, 0);
 	}
 }
 
