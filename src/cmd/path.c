@@ -27,6 +27,8 @@ static const struct option_spec options[] = {
 	OPTION(C, returns, FLAG, "return", 0, NULL,
 	       "also the end of the system call, and data that is spliced: every system call of the host pays for it"),
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
+	OPTION(C, stages, TEXT, "stages", 0, "few|some|all",
+	       "all, or of TCP those that cost flows that are not followed little: few (with --sample), some"),
 	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE",
 	       "follow fewer flows when this costs more than such a share of a processor: 5%"),
 	OPTION_GROUP(C, common, trace_select_table),
@@ -63,6 +65,27 @@ static int parse_sample(const char *text, uint32_t *ret_sample, struct why *why)
 	if (text && parse_decimal(strncmp(text, "1/", 2) == 0 ? text + 2 : text, 1, UINT32_MAX, &number) < 0)
 		return why_set(why, -EINVAL, "--sample wants 1/N: one flow in N");
 	*ret_sample = (uint32_t)number;
+	return 0;
+}
+
+/* Few hooks where few flows are followed, unless more is asked for. */
+static int parse_stages(const struct path_config *config, uint32_t sample, uint8_t *ret_set, struct why *why)
+{
+	static const char *const names[] = {
+		[EVENT_SET_ALL] = "all", [EVENT_SET_SOME] = "some", [EVENT_SET_FEW] = "few"};
+	uint8_t set = 0;
+
+	if (!config->stages) {
+		*ret_set = sample > 1 && !config->returns ? EVENT_SET_FEW : EVENT_SET_ALL;
+		return 0;
+	}
+	while (set < ARRAY_SIZE(names) && strcmp(config->stages, names[set]) != 0)
+		set++;
+	if (set == ARRAY_SIZE(names))
+		return why_set(why, -EINVAL, "--stages wants few, some or all");
+	if (set != EVENT_SET_ALL && config->returns)
+		return why_set(why, -EINVAL, "--return goes with all stages only");
+	*ret_set = set;
 	return 0;
 }
 
@@ -187,6 +210,8 @@ static int attach(struct run *run)
 	_cleanup_free_ char *cgroup = NULL;
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 
+	if (r == 0)
+		r = parse_stages(config, wanted.sample, &wanted.set, &run->why);
 	if (r == 0 && config->common.cgroup)
 		r = cgroups_find_directory(config->common.cgroup, &cgroup, &run->why);
 	wanted.cgroup = cgroup;
@@ -198,6 +223,8 @@ static int attach(struct run *run)
 		r = path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
 	if (r < 0)
 		return r;
+	if (path_set(run->source) != EVENT_SET_ALL)
+		log_warn("so as not to slow others down, TCP only, and drops are not told: --stages all");
 	tell_hidden(run);
 	log_info("ready");
 	run->begin_ns = clock_monotonic_ns();
@@ -377,12 +404,15 @@ static int check_options(struct run *run)
 	struct shape shape = common->input.file ? SHAPE_OF(&journey_type) : path_shape();
 	uint64_t number;
 	uint32_t sample;
+	uint8_t set;
 	int r = path_show_open(&run->show, run->config, &run->why);
 
 	if (r == 0)
 		r = check_where(run, &shape);
 	if (r == 0)
 		r = parse_sample(run->config->sample, &sample, &run->why);
+	if (r == 0)
+		r = parse_stages(run->config, sample, &set, &run->why);
 	if (r == 0 && common->max_loss && parse_decimal(common->max_loss, 0, UINT64_MAX, &number) < 0)
 		r = why_set(&run->why, -EINVAL, "--max-loss wants a whole number");
 	return r;

@@ -51,10 +51,10 @@ static int check(const struct path_config *config, struct why *why)
 		return why_set(why, -EINVAL, "either -p or a command");
 	if (config->common.input.file &&
 	    (config->common.save || config->common.command.argc || config->common.children || config->returns ||
-	     config->sample || config->max_cpu > 0))
+	     config->sample || config->stages || config->max_cpu > 0))
 		return why_set(why, -EINVAL,
-			       "-f goes neither with --save nor with a command, --children, --return, --sample or "
-			       "--max-cpu");
+			       "-f goes neither with --save nor with a command, --children, --return, --sample, "
+			       "--stages or --max-cpu");
 	if (config->common.input.file && config->common.cgroup)
 		return why_set(why, -EINVAL,
 			       "-C: recorded journeys have the number of their control group: --where "

@@ -16,6 +16,7 @@ struct path_config {
 	const char *html;
 	const char *trace;
 	const char *sample;
+	const char *stages;
 	double max_cpu;
 	bool returns;
 	struct trace_options common;

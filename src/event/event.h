@@ -35,11 +35,18 @@ struct event_hook {
 	int (*attach)(struct kernel_object *object, const char *program, struct why *why);
 };
 
+/*
+ * An event that costs others much may have smaller sets of hooks, which tell less: what is in the smallest is in the
+ * next, too. All of it is a set apart.
+ */
+enum event_set { EVENT_SET_ALL, EVENT_SET_SOME, EVENT_SET_FEW };
+
 /* Something that must be seen for the event to be told. */
 struct event_role {
 	const char *name;
 	const char *without; /* what is lost when no hook works; NULL: then there is no event at all */
 	bool costly;         /* slows the whole host down: not taken where the request wants it cheap */
+	uint8_t set;         /* enum event_set: the smallest set of hooks that it belongs to */
 	uint32_t tag;        /* for whoever knows the event: which part of it this role is for */
 	struct event_hook hooks[EVENT_HOOKS_MAX];
 };

@@ -18,7 +18,7 @@
 #define OBJECT         "events.bpf.o"
 #define NEEDS_OF_OWNER (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
-/* While events come, the buffer is looked at this often; after so many empty looks the kernel wakes us again. */
+/* While events come, the buffer is looked at this often, unless told; after so many empty looks the kernel wakes us. */
 #define READ_INTERVAL_NS UINT64_C(5000000)
 #define READ_IDLE_LOOKS  20
 /* So many events at a time, then timers and signals have their turn. */
@@ -325,12 +325,18 @@ static int share_state(struct live *live, struct why *why)
 	return r < 0 ? why_set(why, r, "the BPF object lacks a variable") : 0;
 }
 
+static bool is_in_set(const struct event_role *role, uint8_t set)
+{
+	return set == EVENT_SET_ALL ? role->set == EVENT_SET_ALL : role->set >= set;
+}
+
 static void add_roles(struct live *live, unsigned index)
 {
 	const struct event_request *request = &live->requests[index];
 
 	for (uint32_t i = 0; i < request->event->role_count; i++)
-		if (!request->cheap || !request->event->roles[i].costly)
+		if (is_in_set(&request->event->roles[i], request->set) &&
+		    (!request->cheap || !request->event->roles[i].costly))
 			hook_plan_add(&live->plan, index, &request->event->roles[i], 1);
 }
 
@@ -368,6 +374,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->data = xzalloc(largest);
 	live_stacks_init(&live->stacks);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
+	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->comm_is_padded = comm_is_padded();
 	live->with_owner = needs_owner(live);
@@ -496,7 +503,7 @@ static void on_wake(void *context, uint32_t events _unused_)
 		return;
 	__atomic_store_n(live->reader_awake, 1, __ATOMIC_SEQ_CST);
 	live->idle_looks = 0;
-	if (loop_add_timer(live->loop, READ_INTERVAL_NS, READ_INTERVAL_NS, on_look, live, &live->timer) < 0)
+	if (loop_add_timer(live->loop, live->read_ns, live->read_ns, on_look, live, &live->timer) < 0)
 		__atomic_store_n(live->reader_awake, 0, __ATOMIC_SEQ_CST);
 	(void)read_ring(live);
 }

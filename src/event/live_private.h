@@ -34,6 +34,7 @@ struct live {
 	bool comm_is_padded;
 	uint32_t ring_bytes;
 	uint32_t groups_max;
+	uint64_t read_ns; /* how often the buffer is looked at while events come */
 	struct live_group_maps *groups;
 	/* Why an attempt failed, and with which program. */
 	struct why why;

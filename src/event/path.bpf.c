@@ -4,6 +4,8 @@
  * the host as much as the first, whatever it does. What a run does not ask for is gone from it.
  */
 #include "event/path_arrive.bpf.h"
+#include "event/path_deliver.bpf.h"
+#include "event/path_gone.bpf.h"
 #include "event/path_leave.bpf.h"
 #include "event/path_reader.bpf.h"
 
@@ -88,6 +90,8 @@ int BPF_PROG(path_tcp, struct sock *sk, struct sk_buff *skb)
 		tx_ack(ctx, sk, ack, &now);
 	return 0;
 }
+
+#include "event/path_few.bpf.h"
 
 SEC("tp_btf/consume_skb")
 int BPF_PROG(path_consume, struct sk_buff *skb)

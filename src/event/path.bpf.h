@@ -193,6 +193,7 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 	packet_set_endpoints(head, packet, dir);
 	way->event.data.dir = dir;
 	way->ready_ns = 0;
+	way->few = 0;
 	way->state = PATH_WAY_OPEN;
 }
 

@@ -49,6 +49,9 @@ struct tx_sock {
 	__u32 sent_end; /* the end of what has left already, if anything has */
 	__u32 sent;
 	__u32 learnt;            /* thread that is known as the owner */
+	__u32 call_end;          /* with few hooks: the number after the last byte that the write is to write */
+	__u64 last_skb;          /* with few hooks: the packet that a driver was given last, and when it left TCP */
+	__u64 last_left_ns;
 	struct sock_owner owner; /* who wrote last */
 	struct tx_write writes[TX_WRITES_MAX];
 	struct tx_flying flying[TX_FLYING_MAX];
@@ -176,22 +179,12 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 /* --- writing ------------------------------------------------------------------------------------------------------- */
 
 /* A write goes on, before it looks for room: again, when it had to wait for some. */
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(path_tx_write, struct sock *sk)
+static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp)
 {
 	struct tx_write *write;
-	struct tx_sock *own;
-	struct tcp_sock *tp;
+	__u64 now = path_clock();
 	__u32 count;
-	__u64 now;
 
-	if (!path_is_sock_chosen(sk))
-		return 0;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (!own || !tp)
-		return 0;
-	now = path_clock();
 	if (!own->call_ns)
 		own->call_ns = now;
 	if ((__u32)own->owner.pid_tgid != (__u32)bpf_get_current_task_btf()->pid)
@@ -208,6 +201,20 @@ int BPF_PROG(path_tx_write, struct sock *sk)
 		own->write_count = count + 1;
 	}
 	write->room_ns = now;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(path_tx_write, struct sock *sk)
+{
+	struct tx_sock *own;
+	struct tcp_sock *tp;
+
+	if (!path_is_sock_chosen(sk))
+		return 0;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (own && tp)
+		note_write(own, tp);
 	return 0;
 }
 
@@ -364,6 +371,42 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 	fly(ctx, own, way);
 }
 
+/* A journey for a packet that somebody asked for; NULL: nobody did, or there is no room. */
+static __always_inline struct path_way *begin_way_out(struct sk_buff *skb, const struct packet *packet,
+						      const struct packet_tcp *tcp)
+{
+	struct path_way *way = way_take();
+
+	if (!way)
+		return NULL;
+	path_begin(way, &path_tx_config, packet, PACKET_TX);
+	way->passed_on = 0;
+	path_set_dev(way, skb->dev);
+	way->event.data.bytes = skb->len - (__u32)(skb->network_header - (__u16)(skb->data - skb->head));
+	way->event.data.seq = tcp->seq;
+	way->event.data.end_seq = tcp->seq + tcp->bytes;
+	if (!event_matches(&path_tx_early, (const char *)&way->event)) {
+		way_give_back(way);
+		return NULL;
+	}
+	return way;
+}
+
+/* It leaves TCP now, or whatever made it. */
+static __always_inline void leave(void *ctx, struct path_way *way, struct sock *sk, struct path_mark *now)
+{
+	way->decided = 1;
+	way->event.head.time_ns = way->last_ns = now->ns;
+	way->event.head.cpu = now->cpu;
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
+	__sync_fetch_and_add(&tx_counts()->begun, 1);
+	if (way->event.data.seq != way->event.data.end_seq)
+		begin_data(ctx, way, sk, now);
+	if (!way->event.head.pid)
+		event_set_owner(&path_tx_config, &way->event.head, sk);
+}
+
 static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 {
 	struct path_mark now;
@@ -378,31 +421,12 @@ static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 	    !path_read_headers(&packet, &tcp, skb, skb->network_header) ||
 	    (!sk->__sk_common.skc_dport && !path_is_chosen(&packet)) || packet_find(path_id(skb)))
 		return;
-	way = way_take();
 	place = packet_at(path_id(skb));
-	if (!way || !place)
+	way = place ? begin_way_out(skb, &packet, &tcp) : NULL;
+	if (!way)
 		return;
-	path_begin(way, &path_tx_config, &packet, PACKET_TX);
-	way->passed_on = 0;
-	path_set_dev(way, skb->dev);
-	way->event.data.bytes = skb->len - (__u32)(skb->network_header - (__u16)(skb->data - skb->head));
-	if (!event_matches(&path_tx_early, (const char *)&way->event)) {
-		way_give_back(way);
-		return;
-	}
 	now = path_now(PATH_PROCESS);
-	way->decided = 1;
-	way->event.head.time_ns = way->last_ns = now.ns;
-	way->event.head.cpu = now.cpu;
-	way->event.data.hidden |= 1u << PATH_FILTER;
-	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
-	__sync_fetch_and_add(&tx_counts()->begun, 1);
-	way->event.data.seq = tcp.seq;
-	way->event.data.end_seq = tcp.seq + tcp.bytes;
-	if (tcp.bytes)
-		begin_data(ctx, way, sk, &now);
-	if (!way->event.head.pid)
-		event_set_owner(&path_tx_config, &way->event.head, sk);
+	leave(ctx, way, sk, &now);
 	place->number = way->skb;
 	place->skb = path_id(skb);
 }

@@ -10,6 +10,7 @@
 #include "event/path_rx.bpf.h"
 
 #define MSG_PEEK     2
+#define MSG_DONTWAIT 0x40
 #define PF_KTHREAD   0x00200000
 #define PF_IO_WORKER 0x00000010
 /* Where ends of system calls are not seen: who copies this soon after it was woken had waited for the data itself. */
@@ -142,8 +143,9 @@ struct rx_read {
 	struct rx_task *task;
 	struct path_read info;
 	__u32 at;
-	__u8 done;  /* of datagrams, one a call */
-	__u8 waits; /* something stays in the queue */
+	__u8 done;     /* of datagrams, one a call */
+	__u8 waits;    /* something stays in the queue */
+	__u8 at_once;  /* the reader does not wait for data in the call that reads */
 };
 
 /* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */
@@ -170,6 +172,40 @@ static __always_inline bool keep_for_return(struct rx_task *task, const struct p
 	return true;
 }
 
+/* How long a thread has waited for processors, all in all; 0: unknown. */
+static __always_inline __u64 delay_of(const struct task_struct *task)
+{
+	const struct task_struct___delay *delay = (const void *)task;
+
+	return bpf_core_field_exists(delay->sched_info) ? BPF_CORE_READ(delay, sched_info.run_delay) : 0;
+}
+
+/*
+ * Nobody saw when the reader was woken and came to run. But the kernel adds up how long each thread waits for processors, so
+ * it is known how much of the time since the data came that was; for the rest it was busy, or copied.
+ */
+static __always_inline void few_step_read(struct path_way *way, const struct rx_read *read)
+{
+	struct path_mark mark = read->info.now;
+	__u64 all = mark.ns > way->last_ns ? mark.ns - way->last_ns : 0, waited = 0;
+	bool waited_here;
+
+	if (way->delay_ns && way->event.data.reader == read->task->tid)
+		waited = delay_of(bpf_get_current_task_btf()) - way->delay_ns;
+	else
+		way->event.data.hidden |= 1u << PATH_SCHED;
+	if (waited > all)
+		waited = all;
+	waited_here = way->asleep && !read->at_once && all - waited < PATH_AT_ONCE_NS;
+	if (waited) {
+		mark.ns = way->last_ns + waited;
+		path_step(way, PATH_SCHED, &mark, rx_counts());
+	}
+	if (!waited_here)
+		way->event.data.hidden |= 1u << PATH_COPY;
+	path_step_up_to(way, waited_here ? PATH_COPY : PATH_SOCKET, &read->info.now, rx_counts());
+}
+
 static long read_one(__u32 index, struct rx_read *read)
 {
 	struct path_way *way = &read->queue->ways[read->at++ & (RX_QUEUE_MAX - 1)];
@@ -185,7 +221,10 @@ static long read_one(__u32 index, struct rx_read *read)
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, -1);
 	read->done = !read->info.is_tcp;
-	path_step_read(way, &read->info, rx_counts());
+	if (way->few)
+		few_step_read(way, read);
+	else
+		path_step_read(way, &read->info, rx_counts());
 	path_set_current(&path_rx_config, &way->event.head);
 	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;
@@ -262,7 +301,9 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 	if (!queue)
 		return 0;
 	queue->reader = tid;
+	queue->reader_at = (__u64)bpf_get_current_task_btf();
 	read.queue = queue;
+	read.at_once = flags & MSG_DONTWAIT ? 1 : 0;
 	read.task = task_claim(tid);
 	if (!read.task)
 		return 0;

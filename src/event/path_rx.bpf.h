@@ -53,6 +53,11 @@ struct rx_queue {
 	__u32 tail;
 	__u32 spilled; /* journeys that the program keeps, since there was no room */
 	__u32 reader;  /* thread that read last: it is known as the owner */
+	__u64 reader_at; /* its address; the thread may be gone */
+	/* With few hooks: the interface that its packets come from. */
+	__u64 dev[2];
+	__u32 ifindex;
+	__u32 unused;
 	struct path_way ways[RX_QUEUE_MAX];
 };
 

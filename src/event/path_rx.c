@@ -50,6 +50,10 @@ static const struct event_role rx_roles[] = {
 	 .costly = true,
 	 .tag = 1u << PATH_RETURN,
 	 .hooks = {{.programs = {"path_rx_return"}}}},
+	{.name = "packets of TCP, with few hooks", .set = EVENT_SET_FEW, .hooks = {{.programs = {"path_few_tcp"}}}},
+	{.name = "data that is read, with few hooks",
+	 .set = EVENT_SET_FEW,
+	 .hooks = {{.programs = {"path_rx_read"}}, {.programs = {"path_rx_read_inet", "path_rx_read_inet6"}}}},
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
 	   "a packet that arrived has come to the end of its way through this host", .early = path_early,

@@ -33,7 +33,10 @@ struct path_way {
 	__u32 ack;      /* of TCP, as it stood in the header */
 	__u32 hash;     /* of the flow */
 	__u32 ifindex;  /* where it arrived */
-	__u32 unused;
+	__u8 few;       /* of a run with few hooks: what its reader did is reckoned, not seen */
+	__u8 asleep;    /* and slept when the data came */
+	__u16 unused;
+	__u64 delay_ns; /* and had waited so long for processors by then, all in all; 0: unknown */
 	__u64 number;  /* of one that was put aside, in the pool; no other has it */
 	__u64 next;    /* number of the next of its flow that was put aside; 0: none yet */
 	__u64 address; /* of the packet, for those who must look whether it is still there */

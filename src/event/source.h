@@ -22,6 +22,7 @@ struct event_request {
 	const struct event *event;
 	struct event_config config;
 	bool cheap; /* without roles that are costly */
+	uint8_t set; /* enum event_set */
 };
 
 /* What was not told, by the reason. */

@@ -95,9 +95,18 @@ struct ns_common {
 	unsigned int inum;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct net {
 	struct ns_common ns;
 	u64 net_cookie;
+	struct hlist_head *dev_index_head; /* of 256 */
 	struct netns_ipv4 ipv4;
 	struct netns_ipv6 ipv6;
 };
@@ -203,6 +212,15 @@ struct sched_entity___group {
 
 struct task_struct___group {
 	struct sched_entity___group se;
+};
+
+/* How long a task has waited for processors, all in all. */
+struct sched_info {
+	unsigned long long run_delay;
+};
+
+struct task_struct___delay {
+	struct sched_info sched_info;
 };
 
 /* Sockets: the tuple, the state, the cookie. Both address families lie here. */
@@ -483,6 +501,7 @@ struct tcp_skb_cb {
 
 /* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */
 struct net_device {
+	struct hlist_node index_hlist;
 	int ifindex;
 	unsigned int flags;
 	unsigned int mtu;
@@ -636,6 +655,14 @@ struct fib6_result {
 };
 
 /* Packets: headers by offset from head, the owner on the way out, the pieces of a segmented one. */
+struct iov_iter {
+	unsigned long count;
+};
+
+struct msghdr {
+	struct iov_iter msg_iter;
+};
+
 struct sk_buff {
 	union {
 		struct {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -7,10 +9,13 @@
 #include "event/live.h"
 #include "path/limit.h"
 #include "path/source.h"
+#include "path/stamps.h"
 #include "path/waiting.h"
 #include "record/expr.h"
 
 #define DIRECTIONS 2
+/* Where few flows are followed the buffer fills slowly, and each look costs. */
+#define SAMPLED_READ_NS (20 * NSEC_PER_MSEC)
 
 struct direction {
 	const struct event *event;
@@ -31,6 +36,7 @@ struct path_source {
 	uint64_t told;
 	struct waiting waiting;
 	struct path_limit limit;
+	struct path_stamps stamps;
 	unsigned request; /* of the event at hand */
 };
 
@@ -40,6 +46,23 @@ struct shape path_shape(void)
 }
 
 /* --- opening ------------------------------------------------------------------------------------------------------- */
+
+/* Few hooks see TCP alone. */
+static bool asks_for_others(const struct event_config *config)
+{
+	uint32_t in_clause[EVENT_TERMS_MAX] = {};
+
+	for (uint32_t i = 0; i < config->term_count; i++)
+		in_clause[config->terms[i].clause % EVENT_TERMS_MAX]++;
+	for (uint32_t i = 0; i < config->term_count; i++) {
+		const struct event_term *term = &config->terms[i];
+
+		if (term->offset == offsetof(struct event_head, proto) && in_clause[term->clause % EVENT_TERMS_MAX] == 1 &&
+		    (term->op == EVENT_EQ) != (term->value[0] == IPPROTO_TCP))
+			return true;
+	}
+	return false;
+}
 
 static int add_direction(struct path_source *source, const char *name, struct why *why)
 {
@@ -54,6 +77,7 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 		return why_set(why, -ENOTSUP, "there is no event %s", name);
 	source->count++;
 	request->cheap = !source->options.returns;
+	request->set = source->options.set;
 	request->config.needs = ~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK);
 	request->config.by_tree = source->options.by_tree;
 	request->config.by_cgroup = source->options.cgroup != NULL;
@@ -64,6 +88,8 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 	if (r < 0)
 		return r;
 	direction->decided = event_filter_add(&request->config, expr);
+	if (asks_for_others(&request->config))
+		request->set = source->options.set = EVENT_SET_ALL;
 	direction->where = take_ptr(expr);
 	return 0;
 }
@@ -94,13 +120,16 @@ static int share(struct path_source *source, struct why *why)
 int path_open(const struct path_options *options, struct path_source **ret_source, struct why *why)
 {
 	_cleanup_(path_closep) struct path_source *source = xzalloc(sizeof(*source));
-	struct live_options live = {.buffer_bytes = options->buffer_bytes, .cgroup = options->cgroup};
+	struct live_options live = {.buffer_bytes = options->buffer_bytes,
+				    .cgroup = options->cgroup,
+				    .read_ns = options->sample > 1 ? SAMPLED_READ_NS : 0};
 	bool both = options->rx == options->tx;
 	int r = 0;
 
 	source->options = *options;
 	waiting_init(&source->waiting);
 	path_limit_init(&source->limit);
+	path_stamps_init(&source->stamps);
 	if (both || options->rx)
 		r = add_direction(source, "path.rx", why);
 	if (r == 0 && (both || options->tx))
@@ -120,6 +149,7 @@ void path_close(struct path_source *source)
 	if (!source)
 		return;
 	path_limit_done(&source->limit);
+	path_stamps_done(&source->stamps);
 	live_close(source->live);
 	waiting_done(&source->waiting);
 	for (unsigned i = 0; i < source->count; i++)
@@ -219,6 +249,16 @@ static void on_event(void *context, unsigned request, struct record *record)
 	}
 }
 
+static int start_stamps(struct path_source *source, struct loop *loop, struct why *why)
+{
+	void *address;
+	int r = live_variable(source->live, "path_real_offset_ns", sizeof(uint64_t), &address);
+
+	if (r == 0)
+		r = path_stamps_start(&source->stamps, source->options.set == EVENT_SET_SOME, address, loop);
+	return r < 0 ? why_set(why, r, "cannot ask for stamps of packets that arrive: %s", strerror(-r)) : 0;
+}
+
 int path_start(struct path_source *source, struct loop *loop, path_journey_fn journey, void *context, struct why *why)
 {
 	struct event_sink sink = {.event = on_event, .context = source};
@@ -233,7 +273,7 @@ int path_start(struct path_source *source, struct loop *loop, path_journey_fn jo
 	r = live_start(source->live, loop, &sink, why);
 	if (r == 0 && path_limit_start(&source->limit, loop) < 0)
 		r = why_set(why, -ENOMEM, "cannot measure what following costs");
-	return r;
+	return r == 0 && source->options.set != EVENT_SET_ALL ? start_stamps(source, loop, why) : r;
 }
 
 int path_follow(struct path_source *source, uint32_t pid)
@@ -277,6 +317,11 @@ struct path_account path_account(const struct path_source *source)
 	return account;
 }
 
+enum event_set path_set(const struct path_source *source)
+{
+	return (enum event_set)source->options.set;
+}
+
 struct event_loss path_loss(const struct path_source *source)
 {
 	struct event_loss sum = {};
@@ -289,8 +334,21 @@ struct event_loss path_loss(const struct path_source *source)
 	return sum;
 }
 
+/* Stages that fewer hooks cannot tell apart. */
+static const uint32_t set_hidden[] = {
+	[EVENT_SET_SOME] = 1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG |
+			   1u << PATH_TRANSPORT | 1u << PATH_WAKEUP | 1u << PATH_DRIVER | 1u << PATH_COMPLETION,
+	[EVENT_SET_FEW] = 1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG | 1u << PATH_IP |
+			  1u << PATH_TRANSPORT | 1u << PATH_WAKEUP | 1u << PATH_SNDBUF | 1u << PATH_TCP |
+			  1u << PATH_DRIVER | 1u << PATH_COMPLETION,
+};
+
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
 {
+	if (set_hidden[source->options.set] & 1u << stage)
+		return source->options.set == EVENT_SET_FEW && !(set_hidden[EVENT_SET_SOME] & 1u << stage)
+			       ? "to see it costs flows that are not followed, too: --stages some"
+			       : "to see it costs flows that are not followed, too: --stages all";
 	vec_each(&live_hooks(source->live)->choices, choice) {
 		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
 			return choice->reason;
@@ -300,7 +358,9 @@ const char *path_hidden_reason(const struct path_source *source, enum path_stage
 			const struct event_role *role = &source->directions[i].event->roles[j];
 
 			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
-				return "to see it costs every system call of the host a little: --return";
+				return source->options.set
+					       ? "to see it costs every system call of the host a little: --stages all --return"
+					       : "to see it costs every system call of the host a little: --return";
 		}
 	if (stage == PATH_FILTER)
 		return "nothing lies between IP and its filters that could be looked at: seen only where a filter puts "

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Journeys from few hooks, for runs that follow few flows: a hook costs every packet of the host, whoever is followed, so these
+ * are the fewest that still tell where the time went. TCP only. What other hooks would have seen the kernel has noted
+ * itself: when a packet arrived (time stamps, which the program asks for), when it left TCP, how long the reader waited for
+ * processors. The rest is not visible.
+ */
+#pragma once
+
+#include "event/path_deliver.bpf.h"
+#include "event/path_leave.bpf.h"
+#include "event/path_reader.bpf.h"
+
+/* Of a stamp that is older, or in the future, nobody knows what it means. */
+#define FEW_STAMP_MAX_NS 10000000000ull
+/* Interfaces that share a place in the namespace's table, at most. */
+#define FEW_DEVICES_MAX 16
+#define FEW_DEVICES     256
+
+/* Of stamps on arrival, which are in the time of the day, less that of path_clock; the program keeps it right. */
+__u64 path_real_offset_ns = 0;
+
+/* --- arriving ------------------------------------------------------------------------------------------------------ */
+
+/* The interface: TCP does not leave it with the packet, only its number. */
+static __always_inline void find_dev(struct path_way *way, struct net *net, __u32 ifindex)
+{
+	struct hlist_head *heads = net->dev_index_head;
+	struct hlist_node *node = BPF_CORE_READ(heads + (ifindex & (FEW_DEVICES - 1)), first);
+
+	for (int i = 0; i < FEW_DEVICES_MAX && node; i++) {
+		struct net_device *dev =
+			(void *)((__u64)node - bpf_core_field_offset(struct net_device, index_hlist));
+
+		if ((__u32)BPF_CORE_READ(dev, ifindex) == ifindex) {
+			BPF_CORE_READ_INTO(&way->event.data.dev, dev, name);
+			return;
+		}
+		node = BPF_CORE_READ(node, next);
+	}
+}
+
+static __always_inline void few_set_dev(struct path_way *way, struct sock *sk, const struct rx_queue *queue,
+					__u32 ifindex)
+{
+	struct net *net = sk->__sk_common.skc_net.net;
+
+	way->ifindex = ifindex;
+	way->event.head.netns = net->ns.inum;
+	if (queue && queue->ifindex == ifindex)
+		__builtin_memcpy(way->event.data.dev, queue->dev, sizeof(queue->dev));
+	else
+		find_dev(way, net, ifindex);
+}
+
+/* What the reader is at, when data comes for it. */
+static __always_inline void few_note_reader(struct path_way *way, struct rx_queue *queue)
+{
+	struct task_struct *task = (void *)queue->reader_at;
+
+	queue->ifindex = way->ifindex;
+	__builtin_memcpy(queue->dev, way->event.data.dev, sizeof(queue->dev));
+	way->few = 1;
+	way->asleep = 0;
+	way->delay_ns = 0;
+	/* It may be gone, and another thing be in its place. */
+	if (!task || (__u32)BPF_CORE_READ(task, pid) != queue->reader)
+		return;
+	way->event.data.reader = way->event.data.seq != way->event.data.end_seq ? queue->reader : 0;
+	way->asleep = BPF_CORE_READ(task, __state) != 0;
+	way->delay_ns = delay_of(task);
+}
+
+/* From the stamp on arrival to TCP. */
+static __always_inline void few_arrive(struct path_way *way, struct sock *sk, struct sk_buff *skb,
+				       struct path_mark *now)
+{
+	__u64 stamp = skb->skb_mstamp_ns, arrival = stamp - *(volatile __u64 *)&path_real_offset_ns;
+
+	__sync_fetch_and_add(&rx_counts()->begun, 1);
+	way->event.head.time_ns = way->last_ns = now->ns;
+	way->event.data.hidden |= HIDDEN_BEFORE_STACK | 1u << PATH_FILTER | 1u << PATH_TRANSPORT | 1u << PATH_WAKEUP;
+	if (!stamp || now->ns - arrival > FEW_STAMP_MAX_NS) {
+		way->event.data.hidden |= 1u << PATH_IP;
+		return;
+	}
+	way->event.head.time_ns = way->last_ns = arrival;
+	/* It had to wait until nobody used the socket. */
+	if (sk->sk_lock.owned) {
+		now->note = 1;
+		way->event.data.hidden |= 1u << PATH_IP;
+		path_step(way, PATH_TRANSPORT, now, rx_counts());
+		now->note = PATH_NO_NOTE;
+	} else {
+		path_step(way, PATH_IP, now, rx_counts());
+	}
+}
+
+static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct rx_queue *queue;
+	struct packet_tcp tcp;
+	struct packet packet;
+	struct path_way *way;
+
+	if (!cpu || !path_read_headers(&packet, &tcp, skb, skb->network_header))
+		return;
+	/* What was merged into it while it waited is not in its header. */
+	if (skb->len > packet.bytes && packet.bytes)
+		tcp.bytes += skb->len - packet.bytes;
+	way = &cpu->way;
+	describe(way, skb, &packet, &tcp);
+	way->event.data.bytes += (__u32)(skb->transport_header - skb->network_header);
+	queue = rx_queue_find(sk);
+	few_set_dev(way, sk, queue, (__u32)skb->skb_iif);
+	way->decided = passes_early(way);
+	if (way->decided) {
+		if (!queue)
+			queue = rx_queue_make(sk);
+		if (queue)
+			few_note_reader(way, queue);
+		few_arrive(way, sk, skb, now);
+		tcp_take(ctx, cpu, sk, way);
+		/* It had the data already. */
+		if (way->state == PATH_WAY_OPEN)
+			rx_tell(ctx, way, PATH_DROPPED);
+	}
+	way->state = PATH_WAY_NONE;
+}
+
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(path_few_tcp, struct sock *sk, struct sk_buff *skb)
+{
+	struct path_mark now;
+	__u32 ack;
+
+	if (!path_is_sock_chosen(sk))
+		return 0;
+	now = path_now(PATH_SOFT);
+	if (RX)
+		few_receive(ctx, sk, skb, &now);
+	if (TX && (ack = acknowledged(skb)))
+		tx_ack(ctx, sk, ack, &now);
+	return 0;
+}
+
+/* --- leaving ------------------------------------------------------------------------------------------------------- */
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
+{
+	struct tx_sock *own;
+	struct tcp_sock *tp;
+	__u32 end;
+
+	if (!path_is_sock_chosen(sk))
+		return 0;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!own || !tp)
+		return 0;
+	/* A write that goes on, or is tried again, ends where it was to end. */
+	end = tp->write_seq + (__u32)message->msg_iter.count;
+	if (own->call_end != end)
+		own->call_ns = 0;
+	own->call_end = end;
+	note_write(own, tp);
+	/* Packets are seen when a driver is given them, and may have left TCP long before. */
+	if (!own->sent) {
+		own->sent = 1;
+		own->sent_end = tp->write_seq;
+	}
+	/* What will be in the way of it. */
+	if (own->hold_seq != tp->snd_nxt || !own->hold_reason) {
+		own->hold_seq = tp->snd_nxt;
+		own->hold_reason = lasting_reason(sk, tp->snd_nxt, end - tp->snd_nxt, 0);
+	}
+	return 0;
+}
+
+/* A driver is given the packet. */
+static __always_inline void few_leave(void *ctx, struct sk_buff *skb, struct sock *sk)
+{
+	struct path_mark now = path_now(PATH_PROCESS), left = now;
+	struct packet_tcp tcp;
+	struct packet packet;
+	struct path_way *way;
+	struct tx_sock *own;
+
+	/* In a tunnel it is another packet's data. */
+	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) || packet.proto != IPPROTO_TCP)
+		return;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	/* The same packet at an interface that stands on another. */
+	if (!own || (own->last_skb == path_id(skb) && own->last_left_ns == skb->skb_mstamp_ns))
+		return;
+	way = begin_way_out(skb, &packet, &tcp);
+	if (!way)
+		return;
+	own->last_skb = path_id(skb);
+	own->last_left_ns = skb->skb_mstamp_ns;
+	if (skb->skb_mstamp_ns <= now.ns && now.ns - skb->skb_mstamp_ns < FEW_STAMP_MAX_NS)
+		left.ns = skb->skb_mstamp_ns;
+	else
+		way->event.data.hidden |= 1u << PATH_QDISC;
+	way->event.data.hidden |= 1u << PATH_DRIVER | 1u << PATH_COMPLETION;
+	leave(ctx, way, sk, &left);
+	if (left.ns != now.ns)
+		path_step(way, PATH_QDISC, &now, tx_counts());
+	way->state = PATH_WAY_SENT;
+	if (!tcp.bytes)
+		tx_tell(ctx, way, PATH_DELIVERED);
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(path_few_xmit, struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	/* What has come from another interface was not made here. */
+	if (sk && !skb->skb_iif && is_whole(sk) && path_is_sock_chosen(sk) && is_tcp(sk))
+		few_leave(ctx, skb, sk);
+	return 0;
+}
