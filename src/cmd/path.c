@@ -28,7 +28,7 @@ static const struct option_spec options[] = {
 	       "also the end of the system call, and data that is spliced: every system call of the host pays for it"),
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
 	OPTION(C, stages, TEXT, "stages", 0, "few|some|all",
-	       "all, or of TCP those that cost flows that are not followed little: few (with --sample), some"),
+	       "all, or those that cost flows that are not followed little: few (usual with --sample), some"),
 	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE",
 	       "follow fewer flows when this costs more than such a share of a processor: 5%"),
 	OPTION_GROUP(C, common, trace_select_table),
@@ -224,7 +224,8 @@ static int attach(struct run *run)
 	if (r < 0)
 		return r;
 	if (path_set(run->source) != EVENT_SET_ALL)
-		log_warn("so as not to slow others down, TCP only, and drops are not told: --stages all");
+		log_warn("so as not to slow others down, datagrams that leave are not followed, and drops not told: "
+			 "--stages all");
 	tell_hidden(run);
 	log_info("ready");
 	run->begin_ns = clock_monotonic_ns();

@@ -36,10 +36,10 @@ struct event_hook {
 };
 
 /*
- * An event that costs others much may have smaller sets of hooks, which tell less: what is in the smallest is in the
- * next, too. All of it is a set apart.
+ * An event that costs others much may have smaller sets of hooks, which tell less: what is in a smaller one is in the larger
+ * ones, too. All of it is a set apart.
  */
-enum event_set { EVENT_SET_ALL, EVENT_SET_SOME, EVENT_SET_FEW };
+enum event_set { EVENT_SET_ALL, EVENT_SET_SOME, EVENT_SET_FEW, EVENT_SET_FEWEST };
 
 /* Something that must be seen for the event to be told. */
 struct event_role {

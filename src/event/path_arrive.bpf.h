@@ -12,7 +12,7 @@
 /* Of enum gro_result: both it and what comes before it are merged. */
 #define GRO_MERGED_FREE 1
 /* What of a held packet is older than this was lost sight of: its address belongs to another packet. */
-#define HELD_MAX_NS 1000000000ull
+#define HELD_MAX_NS         1000000000ull
 
 #define HIDDEN_BEFORE_STACK (1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Journeys from few hooks, for runs that follow few flows: a hook costs every packet of the host, whoever is followed, so these
- * are the fewest that still tell where the time went. TCP only. What other hooks would have seen the kernel has noted
+ * are the fewest that still tell where the time went. TCP, and datagrams that arrive. What other hooks would have seen the kernel has noted
  * itself: when a packet arrived (time stamps, which the program asks for), when it left TCP, how long the reader waited for
  * processors. The rest is not visible.
  */
@@ -29,8 +29,7 @@ static __always_inline void find_dev(struct path_way *way, struct net *net, __u3
 	struct hlist_node *node = BPF_CORE_READ(heads + (ifindex & (FEW_DEVICES - 1)), first);
 
 	for (int i = 0; i < FEW_DEVICES_MAX && node; i++) {
-		struct net_device *dev =
-			(void *)((__u64)node - bpf_core_field_offset(struct net_device, index_hlist));
+		struct net_device *dev = (void *)((__u64)node - bpf_core_field_offset(struct net_device, index_hlist));
 
 		if ((__u32)BPF_CORE_READ(dev, ifindex) == ifindex) {
 			BPF_CORE_READ_INTO(&way->event.data.dev, dev, name);
@@ -96,37 +95,80 @@ static __always_inline void few_arrive(struct path_way *way, struct sock *sk, st
 	}
 }
 
+/* A packet for this socket; false: nobody asked for it. */
+static __always_inline bool few_begin(struct path_way *way, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	struct rx_queue *queue = rx_queue_find(sk);
+	struct packet_tcp tcp;
+	struct packet packet;
+
+	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) || packet.proto != sk->sk_protocol ||
+	    !path_is_chosen(&packet))
+		return false;
+	/* What was merged into it while it waited is not in its header. */
+	if (tcp.bytes && skb->len > packet.bytes)
+		tcp.bytes += skb->len - packet.bytes;
+	describe(way, skb, &packet, &tcp);
+	way->event.data.bytes = (__u32)(skb->data - skb->head) - skb->network_header + skb->len;
+	few_set_dev(way, sk, queue, (__u32)skb->skb_iif);
+	way->decided = passes_early(way);
+	if (!way->decided)
+		return false;
+	if (!queue)
+		queue = rx_queue_make(sk);
+	if (queue)
+		few_note_reader(way, queue);
+	few_arrive(way, sk, skb, now);
+	return true;
+}
+
 static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
-	struct rx_queue *queue;
-	struct packet_tcp tcp;
-	struct packet packet;
 	struct path_way *way;
 
-	if (!cpu || !path_read_headers(&packet, &tcp, skb, skb->network_header))
+	if (!cpu)
 		return;
-	/* What was merged into it while it waited is not in its header. */
-	if (skb->len > packet.bytes && packet.bytes)
-		tcp.bytes += skb->len - packet.bytes;
 	way = &cpu->way;
-	describe(way, skb, &packet, &tcp);
-	way->event.data.bytes += (__u32)(skb->transport_header - skb->network_header);
-	queue = rx_queue_find(sk);
-	few_set_dev(way, sk, queue, (__u32)skb->skb_iif);
-	way->decided = passes_early(way);
-	if (way->decided) {
-		if (!queue)
-			queue = rx_queue_make(sk);
-		if (queue)
-			few_note_reader(way, queue);
-		few_arrive(way, sk, skb, now);
+	cpu->queued_sk = 0;
+	if (few_begin(way, sk, skb, now)) {
 		tcp_take(ctx, cpu, sk, way);
 		/* It had the data already. */
 		if (way->state == PATH_WAY_OPEN)
 			rx_tell(ctx, way, PATH_DROPPED);
 	}
 	way->state = PATH_WAY_NONE;
+}
+
+/* A datagram is in its socket. */
+static __always_inline void few_datagram(void *ctx, struct sock *sk)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_mark now = path_now(PATH_SOFT);
+	struct path_way *way;
+
+	if (!cpu || !sk->sk_receive_queue.qlen)
+		return;
+	way = &cpu->way;
+	if (few_begin(way, sk, sk->sk_receive_queue.prev, &now)) {
+		set_socket(way, sk);
+		way->ready_ns = now.ns;
+		enqueue(ctx, cpu, sk, way);
+		cpu->queued_sk = 0;
+	}
+	way->state = PATH_WAY_NONE;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(path_few_ready, struct sock *sk)
+{
+	if (!path_is_sock_chosen(sk))
+		return 0;
+	if (is_tcp(sk))
+		return announce(ctx, sk);
+	if (sk->sk_protocol == IPPROTO_UDP)
+		few_datagram(ctx, sk);
+	return 0;
 }
 
 SEC("tp_btf/tcp_probe")

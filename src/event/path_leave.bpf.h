@@ -48,9 +48,9 @@ struct tx_sock {
 	__u32 piece;    /* of those that fly: the one that a queue cut up last */
 	__u32 sent_end; /* the end of what has left already, if anything has */
 	__u32 sent;
-	__u32 learnt;            /* thread that is known as the owner */
-	__u32 call_end;          /* with few hooks: the number after the last byte that the write is to write */
-	__u64 last_skb;          /* with few hooks: the packet that a driver was given last, and when it left TCP */
+	__u32 learnt;   /* thread that is known as the owner */
+	__u32 call_end; /* with few hooks: the number after the last byte that the write is to write */
+	__u64 last_skb; /* with few hooks: the packet that a driver was given last, and when it left TCP */
 	__u64 last_left_ns;
 	struct sock_owner owner; /* who wrote last */
 	struct tx_write writes[TX_WRITES_MAX];

@@ -143,9 +143,9 @@ struct rx_read {
 	struct rx_task *task;
 	struct path_read info;
 	__u32 at;
-	__u8 done;     /* of datagrams, one a call */
-	__u8 waits;    /* something stays in the queue */
-	__u8 at_once;  /* the reader does not wait for data in the call that reads */
+	__u8 done;    /* of datagrams, one a call */
+	__u8 waits;   /* something stays in the queue */
+	__u8 at_once; /* the reader does not wait for data in the call that reads */
 };
 
 /* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */

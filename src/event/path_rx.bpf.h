@@ -51,8 +51,8 @@ struct rx_cpu {
 struct rx_queue {
 	__u32 head; /* nothing waits before it */
 	__u32 tail;
-	__u32 spilled; /* journeys that the program keeps, since there was no room */
-	__u32 reader;  /* thread that read last: it is known as the owner */
+	__u32 spilled;   /* journeys that the program keeps, since there was no room */
+	__u32 reader;    /* thread that read last: it is known as the owner */
 	__u64 reader_at; /* its address; the thread may be gone */
 	/* With few hooks: the interface that its packets come from. */
 	__u64 dev[2];

@@ -37,9 +37,9 @@ struct path_way {
 	__u8 asleep;    /* and slept when the data came */
 	__u16 unused;
 	__u64 delay_ns; /* and had waited so long for processors by then, all in all; 0: unknown */
-	__u64 number;  /* of one that was put aside, in the pool; no other has it */
-	__u64 next;    /* number of the next of its flow that was put aside; 0: none yet */
-	__u64 address; /* of the packet, for those who must look whether it is still there */
+	__u64 number;   /* of one that was put aside, in the pool; no other has it */
+	__u64 next;     /* number of the next of its flow that was put aside; 0: none yet */
+	__u64 address;  /* of the packet, for those who must look whether it is still there */
 	struct path_event event;
 };
 

@@ -21,7 +21,7 @@ struct event_sink {
 struct event_request {
 	const struct event *event;
 	struct event_config config;
-	bool cheap; /* without roles that are costly */
+	bool cheap;  /* without roles that are costly */
 	uint8_t set; /* enum event_set */
 };
 

@@ -47,8 +47,8 @@ struct shape path_shape(void)
 
 /* --- opening ------------------------------------------------------------------------------------------------------- */
 
-/* Few hooks see TCP alone. */
-static bool asks_for_others(const struct event_config *config)
+/* The one protocol that is asked for; 0: there may be several. */
+static uint64_t asked_protocol(const struct event_config *config)
 {
 	uint32_t in_clause[EVENT_TERMS_MAX] = {};
 
@@ -57,11 +57,19 @@ static bool asks_for_others(const struct event_config *config)
 	for (uint32_t i = 0; i < config->term_count; i++) {
 		const struct event_term *term = &config->terms[i];
 
-		if (term->offset == offsetof(struct event_head, proto) && in_clause[term->clause % EVENT_TERMS_MAX] == 1 &&
-		    (term->op == EVENT_EQ) != (term->value[0] == IPPROTO_TCP))
-			return true;
+		if (term->offset == offsetof(struct event_head, proto) && term->op == EVENT_EQ &&
+		    in_clause[term->clause % EVENT_TERMS_MAX] == 1)
+			return term->value[0];
 	}
-	return false;
+	return 0;
+}
+
+/* Few hooks see TCP best, and a run without anything else needs one less. */
+static uint8_t adapted_set(uint8_t set, uint64_t protocol)
+{
+	if (protocol && protocol != IPPROTO_TCP)
+		return EVENT_SET_ALL;
+	return protocol && set == EVENT_SET_FEW ? EVENT_SET_FEWEST : set;
 }
 
 static int add_direction(struct path_source *source, const char *name, struct why *why)
@@ -88,8 +96,7 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 	if (r < 0)
 		return r;
 	direction->decided = event_filter_add(&request->config, expr);
-	if (asks_for_others(&request->config))
-		request->set = source->options.set = EVENT_SET_ALL;
+	request->set = source->options.set = adapted_set(request->set, asked_protocol(&request->config));
 	direction->where = take_ptr(expr);
 	return 0;
 }
@@ -335,20 +342,21 @@ struct event_loss path_loss(const struct path_source *source)
 }
 
 /* Stages that fewer hooks cannot tell apart. */
+#define SOME_HIDDEN                                                                                                    \
+	(1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG | 1u << PATH_WAKEUP |               \
+	 1u << PATH_DRIVER | 1u << PATH_COMPLETION)
 static const uint32_t set_hidden[] = {
-	[EVENT_SET_SOME] = 1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG |
-			   1u << PATH_TRANSPORT | 1u << PATH_WAKEUP | 1u << PATH_DRIVER | 1u << PATH_COMPLETION,
-	[EVENT_SET_FEW] = 1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG | 1u << PATH_IP |
-			  1u << PATH_TRANSPORT | 1u << PATH_WAKEUP | 1u << PATH_SNDBUF | 1u << PATH_TCP |
-			  1u << PATH_DRIVER | 1u << PATH_COMPLETION,
+	[EVENT_SET_ALL] = 0,
+	[EVENT_SET_SOME] = SOME_HIDDEN,
+	[EVENT_SET_FEW] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_SNDBUF | 1u << PATH_TCP,
+	[EVENT_SET_FEWEST] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_TRANSPORT | 1u << PATH_SNDBUF | 1u << PATH_TCP,
 };
 
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
 {
 	if (set_hidden[source->options.set] & 1u << stage)
-		return source->options.set == EVENT_SET_FEW && !(set_hidden[EVENT_SET_SOME] & 1u << stage)
-			       ? "to see it costs flows that are not followed, too: --stages some"
-			       : "to see it costs flows that are not followed, too: --stages all";
+		return !(SOME_HIDDEN & 1u << stage) ? "to see it costs flows that are not followed, too: --stages some"
+						    : "to see it costs flows that are not followed, too: --stages all";
 	vec_each(&live_hooks(source->live)->choices, choice) {
 		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
 			return choice->reason;
@@ -359,7 +367,8 @@ const char *path_hidden_reason(const struct path_source *source, enum path_stage
 
 			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
 				return source->options.set
-					       ? "to see it costs every system call of the host a little: --stages all --return"
+					       ? "to see it costs every system call of the host a little: --stages all "
+						 "--return"
 					       : "to see it costs every system call of the host a little: --return";
 		}
 	if (stage == PATH_FILTER)

@@ -35,7 +35,7 @@
 #define WINDOW_NS UINT64_C(150000000)
 #define PORT      7001
 /* What others do on the host is not to be paid for by the follower. */
-#define OURS "lport == 7001 or rport == 7001"
+#define OURS "proto == tcp and (lport == 7001 or rport == 7001)"
 
 static _noreturn_ void die(const char *what)
 {
@@ -424,7 +424,8 @@ int main(int argc, char **argv)
 	pin();
 	ends.server = make_ends(ends.flows);
 	good = measure("all packets followed", &(struct path_options){.where = OURS}, &ends, (unsigned)pairs, 1.35);
-	good &= measure("one flow in 64 followed", &(struct path_options){.where = OURS, .sample = 64, .set = EVENT_SET_FEW}, &ends,
+	good &= measure("one flow in 64 followed",
+			&(struct path_options){.where = OURS, .sample = 64, .set = EVENT_SET_FEW}, &ends,
 			(unsigned)pairs, 1.05);
 	stop(ends.server);
 	return !good;

@@ -3,35 +3,16 @@
 # Delays that are put into one place of the stack on purpose: nest path finds them there, in at least 95 of a hundred
 # journeys, give or take a fifth.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/path-lib.sh"
 require_root
 require_cmd python3 ethtool tc iptables chrt taskset
 
-load=$live_dir/path-load.py
-check=$live_dir/path-check.py
 port=7300
 ns_make client
 ns_make server
 ns_link "$client" 10.98.0.1/24 "$server" 10.98.0.2/24
 
-# follow OPTION ...: nest path with these; journeys go to $nest_out.
-follow() {
-	nest_bg path --json "$@"
-	wait_ready "$nest_err" || exit 1
-}
-
-# Ends what follows; its journeys are in $journeys.
-followed() {
-	end_bg "$nest_pid"
-	journeys=$nest_out
-}
-
-# serve COMMAND ...: a server of path-load.py in the server's namespace, on a port of its own. Its timing must hold on a busy
-# host: it runs before all else.
-serve() {
-	: >"$room/server"
-	bg nsenter --net="/run/netns/$server" -- "${urgent[@]}" "$load" "$@" >"$room/server"
-	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
-}
+# The timing of servers must hold on a busy host: they run before all else.
 urgent=(chrt -f 20)
 
 ask() {
@@ -48,25 +29,25 @@ in_stage() {
 
 # The reader sleeps before it reads: the data waits for the application.
 port=$((port + 1))
-follow --rx -N "$server" -P $port
-serve echo tcp 10.98.0.2 $port sleep 0.03
+follow --json --rx -N "$server" -P $port
+serve "$server" "$load" echo tcp 10.98.0.2 $port sleep 0.03
 ask ask tcp 10.98.0.2 $port 50
 followed
 in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that sleeps: socket'
 
 # The same after an event loop has told it.
 port=$((port + 1))
-follow --rx -N "$server" -P $port
-serve echo tcp 10.98.0.2 $port epoll 0.03
+follow --json --rx -N "$server" -P $port
+serve "$server" "$load" echo tcp 10.98.0.2 $port epoll 0.03
 ask ask tcp 10.98.0.2 $port 50
 followed
 in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that works between epoll and read: socket'
 
 # The reader shares its processor with two that never rest.
 port=$((port + 1))
-follow --rx -N "$server" -P $port
+follow --json --rx -N "$server" -P $port
 urgent=(chrt -b 0 taskset -c 1)
-serve echo tcp 10.98.0.2 $port
+serve "$server" "$load" echo tcp 10.98.0.2 $port
 hogs=()
 for i in 1 2; do
 	: >"$room/hog-$i"
@@ -89,13 +70,13 @@ done
 
 # A filter holds packets.
 port=$((port + 1))
-follow --rx -N "$server" -P $port
+follow --json --rx -N "$server" -P $port
 : >"$room/queue"
 bg nsenter --net="/run/netns/$server" -- chrt -f 30 "$load" hold 7 0.03 >"$room/queue"
 queue_pid=$bg_pid
 wait_for 20 grep -q up "$room/queue" || diag 'no queue'
 in_ns "$server" iptables -A INPUT -p tcp --dport $port -j NFQUEUE --queue-num 7
-serve echo tcp 10.98.0.2 $port
+serve "$server" "$load" echo tcp 10.98.0.2 $port
 ask ask tcp 10.98.0.2 $port 40
 followed
 in_ns "$server" iptables -F
@@ -110,8 +91,8 @@ in_ns "$client" ethtool -K "$link_dev" tso off >/dev/null
 in_ns "$server" ethtool -K "$link_dev" gro on >/dev/null
 ip netns exec "$server" sh -c "echo 50000000 >/sys/class/net/$link_dev/gro_flush_timeout &&
 	echo 1000000 >/sys/class/net/$link_dev/napi_defer_hard_irqs" || diag 'cannot put interrupts off'
-follow --rx -N "$server" -P $port
-serve echo udp 10.98.0.2 $port
+follow --json --rx -N "$server" -P $port
+serve "$server" "$load" echo udp 10.98.0.2 $port
 ask ask udp 10.98.0.2 $port 40
 followed
 in_stage softirq 0.05 "bytes > 90 and lport == $port and n > 1" 'interrupts put off: softirq'
@@ -121,8 +102,8 @@ in_ns "$server" ethtool -K "$link_dev" gro off >/dev/null
 
 # The peer's window is small, and it is late to read: the end of every message waits in TCP.
 port=$((port + 1))
-follow --tx -N "$client" -P $port
-serve late 10.98.0.2 $port 16384 0.03 4096
+follow --json --tx -N "$client" -P $port
+serve "$server" "$load" late 10.98.0.2 $port 16384 0.03 4096
 ask push 10.98.0.2 $port 16384 30
 followed
 first=$("$check" "$journeys" first)
@@ -132,8 +113,8 @@ compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 
 
 # The send buffer is small: the end of every message waits in the system call.
 port=$((port + 1))
-follow --tx -N "$client" -P $port
-serve late 10.98.0.2 $port 200000 0.03 40000
+follow --json --tx -N "$client" -P $port
+serve "$server" "$load" late 10.98.0.2 $port 200000 0.03 40000
 ask push 10.98.0.2 $port 200000 30 20000
 followed
 first=$("$check" "$journeys" first)
@@ -142,8 +123,8 @@ in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a sm
 # A small segment waits for the acknowledgement of another, which the peer puts off for 40 ms and what its timer adds: at
 # 250 ticks a second, 4 to 8 ms.
 port=$((port + 1))
-follow --tx -N "$client" -P $port
-serve slow 10.98.0.2 $port
+follow --json --tx -N "$client" -P $port
+serve "$server" "$load" slow 10.98.0.2 $port
 ask pair 10.98.0.2 $port 40
 followed
 first=$("$check" "$journeys" first)
@@ -154,8 +135,8 @@ compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 
 # A shaper: the second of two datagrams waits for 25 ms at 400 kbit/s.
 port=$((port + 1))
 in_ns "$client" tc qdisc add dev "$link_dev" root tbf rate 400kbit burst 1260 limit 100000
-serve sink 10.98.0.2 $port
-follow --tx -N "$client" -P $port
+serve "$server" "$load" sink 10.98.0.2 $port
+follow --json --tx -N "$client" -P $port
 ask burst 10.98.0.2 $port 1208,1207 0.07 30
 followed
 in_ns "$client" tc qdisc del dev "$link_dev" root

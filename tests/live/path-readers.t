@@ -3,12 +3,11 @@
 # nest path: whichever way data is read, its journey ends with the reader; and at full speed no packet is forgotten.
 # vm: 30
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/path-lib.sh"
 require_root
 require_cmd python3 ethtool tc
 
-load=$live_dir/path-load.py
 readers=$live_dir/path-readers.py
-check=$live_dir/path-check.py
 port=7500
 ns_make client
 ns_make server
@@ -17,24 +16,6 @@ for namespace in "$client" "$server"; do
 	in_ns "$namespace" sysctl -qw "net.ipv6.conf.$link_dev.disable_ipv6=1"
 done
 in_ns "$client" ping -c 1 -W 5 10.99.0.2 >/dev/null || diag 'no way to the server'
-
-follow() {
-	nest_bg path "$@"
-	wait_ready "$nest_err" || exit 1
-}
-
-followed() {
-	end_bg "$nest_pid"
-	journeys=$nest_out
-	account=$(tail -1 "$nest_err")
-}
-
-serve() {
-	: >"$room/server"
-	bg nsenter --net="/run/netns/$server" -- "$readers" "$@" >"$room/server"
-	server_pid=$bg_pid
-	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
-}
 
 # of WHAT: that number of the closing line; 0 when it is not there.
 of() {
@@ -52,7 +33,7 @@ counted() {
 reads() {
 	port=$((port + 1))
 	follow --rx "${@:4}" --json -N "$server" --where "lport == $port and bytes > 90"
-	serve "$1" 10.99.0.2 $port
+	serve "$server" "$readers" "$1" 10.99.0.2 $port
 	in_ns "$client" timeout 50 "$load" ask "$2" 10.99.0.2 $port 60 64 || diag "$3: no answers"
 	end_bg "$server_pid" KILL
 	followed
@@ -75,7 +56,7 @@ port=$((port + 1))
 in_ns "$client" ethtool -K "$link_dev" tso off gso off >/dev/null
 before=$(counted)
 follow --hist -N "$server" -i "$link_dev"
-serve bulk 10.99.0.2 $port
+serve "$server" "$readers" bulk 10.99.0.2 $port
 in_ns "$client" timeout 50 "$readers" send 10.99.0.2 $port 1 65536 || diag 'the transfer failed'
 wait "$server_pid"
 followed
@@ -96,7 +77,7 @@ compare $((unfinished * 100)) -le $((packets * 15 + lost * 200)) 'full speed: fe
 port=$((port + 1))
 in_ns "$client" tc qdisc add dev "$link_dev" root tbf rate 200mbit burst 20000 limit 3000000
 follow --tx --json -N "$client" --where "rport == $port and bytes > 3000"
-serve bulk 10.99.0.2 $port
+serve "$server" "$readers" bulk 10.99.0.2 $port
 in_ns "$client" timeout 50 "$readers" send 10.99.0.2 $port 1 65536 || diag 'the transfer failed'
 wait "$server_pid"
 followed

@@ -2,37 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # nest path: every packet of a known load is accounted for, over all kinds of ways through a host.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/path-lib.sh"
 require_root
 require_cmd python3 iptables ethtool
 
-load=$live_dir/path-load.py
-check=$live_dir/path-check.py
 port=7400
 ns_make client
 ns_make server
 ns_make middle
 ns_link "$client" 10.97.0.1/24 "$server" 10.97.0.2/24
 direct=$link_dev
-
-follow() {
-	nest_bg path --json "$@"
-	wait_ready "$nest_err" || exit 1
-}
-
-followed() {
-	end_bg "$nest_pid"
-	journeys=$nest_out
-	is "$("$check" "$journeys" sums)" good "$1: stages add up"
-	account=$(tail -1 "$nest_err")
-}
-
-# serve NAMESPACE COMMAND ...
-serve() {
-	: >"$room/server"
-	bg nsenter --net="/run/netns/$1" -- "$load" "${@:2}" >"$room/server"
-	server_pid=$bg_pid
-	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
-}
 
 ask() {
 	in_ns "$client" timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
@@ -56,11 +35,11 @@ in_ns "$client" ping -c 1 -W 5 10.97.0.2 >/dev/null || diag 'no way to the serve
 
 # Both directions, data and acknowledgements, a datagram that nobody takes, a connection that is refused.
 rx=$(counted "$server" "$direct" rx) tx=$(counted "$server" "$direct" tx)
-follow -N "$server" -i "$direct"
-serve "$server" echo tcp 10.97.0.2 $port
+follow --json -N "$server" -i "$direct"
+serve "$server" "$load" echo tcp 10.97.0.2 $port
 ask ask tcp 10.97.0.2 $port 500
 wait "$server_pid"
-serve "$server" echo udp 10.97.0.2 $port
+serve "$server" "$load" echo udp 10.97.0.2 $port
 ask ask udp 10.97.0.2 $port 200
 in_ns "$client" timeout 5 bash -c "exec 3<>/dev/tcp/10.97.0.2/9" 2>/dev/null
 in_ns "$client" timeout 5 bash -c "echo x >/dev/udp/10.97.0.2/9" 2>/dev/null
@@ -82,8 +61,8 @@ in_ns "$client" ethtool -K "$direct" tso off gso off >/dev/null
 in_ns "$server" ethtool -K "$direct" gro on >/dev/null
 port=$((port + 1))
 rx=$(counted "$server" "$direct" rx)
-follow --rx -N "$server" -i "$direct"
-serve "$server" late 10.97.0.2 $port 300000 0
+follow --json --rx -N "$server" -i "$direct"
+serve "$server" "$load" late 10.97.0.2 $port 300000 0
 ask push 10.97.0.2 $port 300000 3
 followed 'merged packets'
 got_rx=$(($(counted "$server" "$direct" rx) - rx))
@@ -98,8 +77,8 @@ in_ns "$server" ethtool -K "$direct" gro off >/dev/null
 # --- stages of the usual ways --------------------------------------------------------------------------------------------
 
 port=$((port + 1))
-follow --return -N "$server" -P $port
-serve "$server" echo tcp 10.97.0.2 $port
+follow --json --return -N "$server" -P $port
+serve "$server" "$load" echo tcp 10.97.0.2 $port
 ask ask tcp 10.97.0.2 $port 100
 followed 'TCP'
 is "$("$check" "$journeys" stages "dir == 'rx' and bytes > 100 and n > 20" | tr ' ' '\n' | grep -vx -e wakeup -e socket | xargs)" \
@@ -108,8 +87,8 @@ is "$("$check" "$journeys" stages "dir == 'tx' and bytes > 100")" 'sndbuf tcp qd
 
 # Loopback of a namespace.
 port=$((port + 1))
-follow -N "$client" -P $port
-serve "$client" echo udp 127.0.0.1 $port
+follow --json -N "$client" -P $port
+serve "$client" "$load" echo udp 127.0.0.1 $port
 ask ask udp 127.0.0.1 $port 100
 followed 'loopback'
 compare "$("$check" "$journeys" count "dir == 'rx' and dev == 'lo' and end == 'delivered' and bytes > 90")" -eq 200 'loopback: both ways are read'
@@ -135,8 +114,8 @@ in_ns "$middle" sysctl -qw net.ipv4.ip_forward=1
 # What waits for a neighbour's address and has no data looks as if it were for the router itself.
 in_ns "$client" ping -c 1 -W 5 10.96.2.1 >/dev/null || diag 'no way through the router'
 port=$((port + 1))
-follow -N "$middle" -P $port
-serve "$server" echo tcp 10.96.2.1 $port
+follow --json -N "$middle" -P $port
+serve "$server" "$load" echo tcp 10.96.2.1 $port
 ask ask tcp 10.96.2.1 $port 100
 followed 'a router'
 is "$("$check" "$journeys" count "end != 'forwarded'")" 0 'a router: all is forwarded'
@@ -146,8 +125,8 @@ is "$("$check" "$journeys" stages "bytes > 100" | tr ' ' '\n' | grep -vx softirq
 # Addresses rewritten on arrival: the socket's port is told.
 port=$((port + 1))
 in_ns "$server" iptables -t nat -A PREROUTING -p tcp --dport $((port + 50)) -j REDIRECT --to-ports $port
-follow -N "$server" --rx --where "lport in ($port, $((port + 50)))"
-serve "$server" echo tcp 10.97.0.2 $port
+follow --json -N "$server" --rx --where "lport in ($port, $((port + 50)))"
+serve "$server" "$load" echo tcp 10.97.0.2 $port
 ask ask tcp 10.97.0.2 $((port + 50)) 50
 followed 'rewritten addresses'
 in_ns "$server" iptables -t nat -F
@@ -164,11 +143,11 @@ ip -n "$middle" addr add 10.95.0.3/24 dev br0
 ip -n "$client" addr add 10.95.0.1/24 dev pm
 ip -n "$server" addr add 10.95.0.2/24 dev pm
 port=$((port + 1))
-follow -N "$middle" --rx -P $port
-serve "$server" echo udp 10.95.0.2 $port
+follow --json -N "$middle" --rx -P $port
+serve "$server" "$load" echo udp 10.95.0.2 $port
 ask ask udp 10.95.0.2 $port 50
 end_bg "$bg_pid" KILL
-serve "$middle" echo udp 10.95.0.3 $port
+serve "$middle" "$load" echo udp 10.95.0.3 $port
 ask ask udp 10.95.0.3 $port 50
 end_bg "$bg_pid" KILL
 followed 'a bridge'
@@ -183,10 +162,10 @@ for end in "$client 10.97.0.1 10.97.0.2 10.94.0.1" "$server 10.97.0.2 10.97.0.1 
 	ip -n "$namespace" link set vx up
 done
 port=$((port + 1))
-follow -N "$server" --rx -P $port
-serve "$server" echo tcp 10.94.0.2 $port
+follow --json -N "$server" --rx -P $port
+serve "$server" "$load" echo tcp 10.94.0.2 $port
 ask ask tcp 10.94.0.2 $port 50
-serve "$server" echo udp 10.94.0.2 $port
+serve "$server" "$load" echo udp 10.94.0.2 $port
 ask ask udp 10.94.0.2 $port 50
 followed 'a tunnel'
 end_bg "$bg_pid" KILL
@@ -197,8 +176,8 @@ compare "$("$check" "$journeys" count "bytes > 90 and laddr == '10.94.0.2' and l
 
 # One flow in so many, and then all of its packets.
 port=$((port + 1))
-follow -N "$server" --rx --sample 1/4 -P $port
-serve "$server" echo udp 10.97.0.2 $port
+follow --json -N "$server" --rx --sample 1/4 -P $port
+serve "$server" "$load" echo udp 10.97.0.2 $port
 for _ in $(seq 40); do
 	ask ask udp 10.97.0.2 $port 5
 done

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# nest path with few hooks: every packet of the flows that are followed, and known delays in the stages that are left.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/path-lib.sh"
+require_root
+require_cmd python3 tc chrt taskset
+
+port=7600
+ns_make client
+ns_make server
+ns_link "$client" 10.92.0.1/24 "$server" 10.92.0.2/24
+urgent=(chrt -f 20)
+
+ask() {
+	in_ns "$client" chrt -f 20 timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
+}
+
+# in_stage STAGE SECONDS WHICH NAME
+in_stage() {
+	local share
+	share=$("$check" "$journeys" share "$1" "$2" "$3")
+	compare "${share/none/0}" -ge 95 "$4" || diag "$("$check" "$journeys" times "$1" "$3")"
+}
+
+# --- which packets -------------------------------------------------------------------------------------------------------
+
+# One flow in two, and then all packets of it, in both directions.
+port=$((port + 1))
+follow --json -N "$server" --sample 1/2 -P $port --where 'bytes > 100'
+for _ in $(seq 12); do
+	serve "$server" "$load" echo tcp 10.92.0.2 $port
+	ask ask tcp 10.92.0.2 $port 5
+	wait "$server_pid"
+done
+followed 'one flow in two'
+flows=$("$check" "$journeys" flows)
+compare "${flows% *}" -ge 1 'one flow in two: some are followed'
+compare "${flows% *}" -le 11 'one flow in two: not all'
+is "${flows#* }" 10 'one flow in two: all packets of those'
+is "$("$check" "$journeys" count "end != 'delivered' or not pid or comm != 'path-load.py' and not comm.startswith('python')")" 0 \
+	'one flow in two: all have come to an end, and whose they are is known'
+like "$(cat "$nest_err")" 'not visible: ip, sndbuf, tcp: .*--stages some' 'one flow in two: what is left out is said'
+
+# Data, acknowledgements, handshakes: as many as the interface has counted, but for those before the connection is there.
+port=$((port + 1))
+follow --json -N "$server" --stages some -P $port
+serve "$server" "$load" echo tcp 10.92.0.2 $port
+ask ask tcp 10.92.0.2 $port 100
+wait "$server_pid"
+followed 'some hooks'
+compare "$("$check" "$journeys" count "dir == 'rx' and bytes > 100")" -eq 100 'some hooks: all requests'
+compare "$("$check" "$journeys" count "dir == 'tx' and bytes > 100")" -eq 100 'some hooks: all answers'
+compare "$("$check" "$journeys" count "dev != '$link_dev'")" -eq 0 'some hooks: the interface is known'
+stages=$("$check" "$journeys" stages "dir == 'rx' and bytes > 100 and n > 20" | tr ' ' '\n' | grep -x -e ip -e transport | xargs)
+is "$stages" 'ip transport' 'some hooks: from the arrival to the socket'
+is "$("$check" "$journeys" stages "dir == 'tx' and bytes > 100")" 'sndbuf tcp qdisc ack' 'some hooks: from the writer to the acknowledgement'
+unlike "$(cat "$nest_err")" 'not visible: [^:]*\bip\b' 'some hooks: what is seen is not said to be hidden'
+
+# Datagrams that arrive, unless only TCP is asked for.
+port=$((port + 1))
+follow --json -N "$server" --stages few -P $port
+serve "$server" "$load" echo udp 10.92.0.2 $port
+ask ask udp 10.92.0.2 $port 50
+followed 'datagrams'
+end_bg "$server_pid" KILL
+compare "$("$check" "$journeys" count "dir == 'rx' and proto == 'udp' and end == 'delivered' and pid == $server_pid")" -eq 50 \
+	'datagrams: each came to its reader'
+
+# --- where the time goes -------------------------------------------------------------------------------------------------
+
+# The reader sleeps before it reads.
+port=$((port + 1))
+follow --json --rx --stages few -N "$server" -P $port
+serve "$server" "$load" echo tcp 10.92.0.2 $port sleep 0.02
+ask ask tcp 10.92.0.2 $port 40
+followed
+in_stage socket 0.02 "bytes > 100 and n > 8" 'a reader that sleeps: socket'
+
+# The reader shares its processor with two that never rest.
+port=$((port + 1))
+follow --json --rx --stages few -N "$server" -P $port
+urgent=(chrt -b 0 taskset -c 1)
+serve "$server" "$load" echo tcp 10.92.0.2 $port
+urgent=(chrt -f 20)
+hogs=()
+for i in 1 2; do
+	: >"$room/hog-$i"
+	bg taskset -c 1 "$load" hog >"$room/hog-$i"
+	hogs+=("$bg_pid")
+	wait_for 20 grep -q up "$room/hog-$i" || diag 'no hog'
+done
+in_ns "$client" taskset -c 0 timeout 50 "$load" ask tcp 10.92.0.2 $port 100
+followed
+for pid in "${hogs[@]}"; do
+	end_bg "$pid" KILL
+done
+share=$("$check" "$journeys" part sched 80 "bytes > 100 and total_ns > 1e6 and n > 2")
+compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' ||
+	diag "$("$check" "$journeys" times sched "bytes > 100")"
+
+# Nagle's rule: the second byte waits for what the peer puts off for 40 ms and what its timer adds.
+port=$((port + 1))
+follow --json --tx --stages some -N "$client" -P $port
+serve "$server" "$load" slow 10.92.0.2 $port
+ask pair 10.92.0.2 $port 30
+followed
+first=$("$check" "$journeys" first)
+in_stage tcp 0.045 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp"
+compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 5 for s in stages)")" -ge 15 "and that it was Nagle's"
+
+# A small send buffer: the end of every message waits in the system call.
+port=$((port + 1))
+follow --json --tx --stages some -N "$client" -P $port
+serve "$server" "$load" late 10.92.0.2 $port 200000 0.03 40000
+ask push 10.92.0.2 $port 200000 25 20000
+followed
+first=$("$check" "$journeys" first)
+in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf'
+
+# A shaper: the second half of each message waits in the queue.
+port=$((port + 1))
+in_ns "$client" tc qdisc add dev "$link_dev" root tbf rate 800kbit burst 1600 limit 100000
+follow --json --tx --stages few -N "$client" -P $port
+serve "$server" "$load" late 10.92.0.2 $port 2400 0
+ask push 10.92.0.2 $port 2400 30
+followed
+in_ns "$client" tc qdisc del dev "$link_dev" root
+compare "$("$check" "$journeys" count "any(s['stage'] == 'qdisc' and s['ns'] > 5e6 for s in stages)")" -ge 20 'a shaper: qdisc'
+is "$("$check" "$journeys" sums)" good 'a shaper: stages add up'
+finish
