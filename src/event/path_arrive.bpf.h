@@ -209,7 +209,9 @@ static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cp
 	struct path_counts *counts = rx_counts();
 	__u64 end = mark->ns;
 
-	__sync_fetch_and_add(&counts->begun, 1);
+	/* Of others' tunnels nobody has asked for more than a look inside. */
+	if (!way->tentative)
+		__sync_fetch_and_add(&counts->begun, 1);
 	way->event.head.time_ns = way->last_ns = end;
 	if (!arrival || arrival->skb != way->skb || (arrival->kind == RX_XMIT && !arrival->gro_ns) ||
 	    (arrival->kind != RX_POLLED && !arrival->ns)) {
@@ -266,9 +268,11 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 		cpu->way.event.data.end_seq = tcp.seq + tcp.bytes;
 	}
 	/* Now it shows what is inside. */
-	if (cpu->way.tentative && !passes_early(&cpu->way)) {
-		cpu->way.state = PATH_WAY_NONE;
-		__sync_fetch_and_add(&rx_counts()->begun, -1);
+	if (cpu->way.tentative) {
+		if (passes_early(&cpu->way))
+			__sync_fetch_and_add(&rx_counts()->begun, 1);
+		else
+			cpu->way.state = PATH_WAY_NONE;
 	}
 	cpu->way.tentative = 0;
 	cpu->way.decided = 0;

@@ -283,6 +283,11 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
 
+	/* There was nothing in it that anybody had asked for. */
+	if (way->tentative) {
+		way->state = PATH_WAY_NONE;
+		return;
+	}
 	path_way_finish(way, end, rx_counts());
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_rx_config.mode == EVENT_STREAM) {
