@@ -57,6 +57,7 @@ for i in 1 2; do
 done
 in_ns "$client" taskset -c 0 timeout 50 "$load" ask tcp 10.98.0.2 $port 150
 followed
+# shellcheck disable=SC2034 # for serve
 urgent=(chrt -f 20)
 # Now and then it need not wait; what is slow is slow for that reason.
 share=$("$check" "$journeys" part sched 80 "bytes > 100 and lport == $port and total_ns > 1e6")

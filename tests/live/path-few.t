@@ -82,6 +82,7 @@ port=$((port + 1))
 follow --json --rx --stages few -N "$server" -P $port
 urgent=(chrt -b 0 taskset -c 1)
 serve "$server" "$load" echo tcp 10.92.0.2 $port
+# shellcheck disable=SC2034 # for serve
 urgent=(chrt -f 20)
 hogs=()
 for i in 1 2; do

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What the tests of nest path share; read after lib.sh.
+# shellcheck disable=SC2034 # variables are for those who read this
 
 load=$live_dir/path-load.py
 check=$live_dir/path-check.py
