@@ -13,19 +13,8 @@ ns_make server
 ns_link "$client" 10.98.0.1/24 "$server" 10.98.0.2/24
 
 # The timing of servers must hold on a busy host: they run before all else.
+# shellcheck disable=SC2034 # for serve and ask
 urgent=(chrt -f 20)
-
-ask() {
-	in_ns "$client" chrt -f 20 timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
-}
-
-# in_stage STAGE SECONDS WHICH NAME
-in_stage() {
-	local share
-	share=$("$check" "$journeys" share "$1" "$2" "$3")
-	compare "${share/none/0}" -ge 95 "$4" || diag "$("$check" "$journeys" times "$1" "$3")"
-	is "$("$check" "$journeys" sums)" good "$4: stages add up"
-}
 
 # The reader sleeps before it reads: the data waits for the application.
 port=$((port + 1))
@@ -46,29 +35,14 @@ in_stage socket 0.03 "bytes > 100 and lport == $port and n > 8" 'a reader that w
 # The reader shares its processor with two that never rest.
 port=$((port + 1))
 follow --json --rx -N "$server" -P $port
-urgent=(chrt -b 0 taskset -c 1)
-serve "$server" "$load" echo tcp 10.98.0.2 $port
-hogs=()
-for i in 1 2; do
-	: >"$room/hog-$i"
-	bg taskset -c 1 "$load" hog >"$room/hog-$i"
-	hogs+=("$bg_pid")
-	wait_for 20 grep -q up "$room/hog-$i" || diag 'no hog'
-done
-in_ns "$client" taskset -c 0 timeout 50 "$load" ask tcp 10.98.0.2 $port 150
+behind_hogs 10.98.0.2 $port 150
 followed
-# shellcheck disable=SC2034 # for serve
-urgent=(chrt -f 20)
 # Now and then it need not wait; what is slow is slow for that reason.
 share=$("$check" "$journeys" part sched 80 "bytes > 100 and lport == $port and total_ns > 1e6")
 compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' ||
 	diag "$("$check" "$journeys" times sched "bytes > 100")"
 compare "$("$check" "$journeys" count "any(s['stage'] == 'sched' and (s['note'] or 0) >= 2 for s in stages)")" -ge 50 \
 	'and how many could run is told'
-for pid in "${hogs[@]}"; do
-	end_bg "$pid" KILL
-done
-
 # A filter holds packets.
 port=$((port + 1))
 follow --json --rx -N "$server" -P $port

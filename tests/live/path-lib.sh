@@ -5,7 +5,7 @@
 
 load=$live_dir/path-load.py
 check=$live_dir/path-check.py
-# What servers run under.
+# What servers and clients run under.
 urgent=()
 
 # follow OPTION ...: nest path with these.
@@ -28,4 +28,33 @@ serve() {
 	bg nsenter --net="/run/netns/$1" -- "${urgent[@]}" "${@:2}" >"$room/server"
 	server_pid=$bg_pid
 	wait_for 20 grep -q up "$room/server" || { diag "no server: $*"; exit 1; }
+}
+
+# ask COMMAND ...: a client of path-load.py in the namespace $client.
+ask() {
+	in_ns "$client" "${urgent[@]}" timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
+}
+
+# in_stage STAGE SECONDS WHICH NAME
+in_stage() {
+	local share
+	share=$("$check" "$journeys" share "$1" "$2" "$3")
+	compare "${share/none/0}" -ge 95 "$4" || diag "$("$check" "$journeys" times "$1" "$3")"
+	is "$("$check" "$journeys" sums)" good "$4: stages add up"
+}
+
+# behind_hogs ADDR PORT COUNT: asks a server that shares its processor with two that never rest.
+behind_hogs() {
+	local hogs=() i pid urgent=(chrt -b 0 taskset -c 1)
+	serve "$server" "$load" echo tcp "$1" "$2"
+	for i in 1 2; do
+		: >"$room/hog-$i"
+		bg taskset -c 1 "$load" hog >"$room/hog-$i"
+		hogs+=("$bg_pid")
+		wait_for 20 grep -q up "$room/hog-$i" || diag 'no hog'
+	done
+	in_ns "$client" taskset -c 0 timeout 50 "$load" ask tcp "$@"
+	for pid in "${hogs[@]}"; do
+		end_bg "$pid" KILL
+	done
 }

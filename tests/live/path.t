@@ -13,10 +13,6 @@ ns_make middle
 ns_link "$client" 10.97.0.1/24 "$server" 10.97.0.2/24
 direct=$link_dev
 
-ask() {
-	in_ns "$client" timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
-}
-
 # counted NAMESPACE DEVICE rx|tx: packets of the interface, as the kernel has them.
 counted() {
 	in_ns "$1" cat /proc/net/dev | awk -v dev="$2:" -v at="$([ "$3" = rx ] && echo 3 || echo 11)" '$1 == dev {print $at}'
