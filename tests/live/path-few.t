@@ -72,7 +72,7 @@ port=$((port + 1))
 follow --json --rx --stages few -N "$server" -P $port
 behind_hogs 10.92.0.2 $port 100
 followed
-share=$("$check" "$journeys" part sched 80 "bytes > 100 and total_ns > 2e5 and n > 2")
+share=$("$check" "$journeys" part sched 80 "bytes > 100 and total_ns > 1e5 and n > 2")
 compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched' ||
 	diag "$("$check" "$journeys" times sched "bytes > 100")"
 
