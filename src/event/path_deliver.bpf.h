@@ -34,6 +34,9 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 	}
 	if (way->event.head.proto == IPPROTO_TCP)
 		way->event.data.hidden |= 1u << PATH_TRANSPORT;
+	/* What its reader had waited for processors by now is not passed on. */
+	if (way->few)
+		way->event.data.hidden |= 1u << PATH_SCHED;
 	way->event.data.end = PATH_SPILLED;
 	way->event.data.total_ns = way->last_ns;
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
