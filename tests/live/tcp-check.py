@@ -223,8 +223,12 @@ else:
 same("tcpreset: and the owner, where there is one", {(e["pid"], e["comm"]) for e in server_resets if e["lport"] == BASE + 3 and e["dir"] == "tx"},
      {(server_pid, "python3")})
 closed_windows = [p for p in wire if p.dir == "rx" and p.window == 0 and not p.flags & 6]
-same("tcp.probe: zero windows, by connection", {name_of[e["lport"]]: e["count"] for e in told("zero")}, by_port(closed_windows))
-same("tcp.probe: there were some", len(closed_windows) > 0, True)
+# The kernel has no such sample of a connection whose own end has been closed, though what was written may still be on its way: only
+# the one whose writer waits for the reader is known to be open when its window closes.
+zero, on_wire = {name_of[e["lport"]]: e["count"] for e in told("zero")}, by_port(closed_windows)
+same("tcp.probe: zero windows of a reader that is slow", zero.get("slow"), on_wire.get("slow"))
+same("tcp.probe: and none that was not on the wire", {name for name in zero if zero[name] > on_wire.get(name, 0)}, set())
+same("tcp.probe: there were some", on_wire.get("slow", 0) > 0, True)
 rtt = told("rtt")
 same("tcprtt: both hosts", sorted(e["raddr"] for e in rtt), ["10.88.0.2", "fd88::2"])
 samples = {e["lport"]: e["count"] for e in told("segments")}
@@ -310,6 +314,6 @@ titles = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text") if 
 same("tcpwin --plot: a connection with its retransmissions", [t for t in titles if f":{port_of['lossy']} to" in t],
      [f"10.88.0.1:{port_of['lossy']} to 10.88.0.2:{BASE + 1}, segments; {sum(1 for e in retrans if e['lport'] == port_of['lossy'])} sent again"])
 
-same("everything was compared", len(lines), 60)
+same("everything was compared", len(lines), 61)
 with open(output, "w", encoding="utf-8") as out:
     out.write("".join(line + "\n" for line in lines))
