@@ -242,8 +242,9 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	}
 }
 
-static const struct record_type *const needs[] = {&counter_type, &softnet_type,  &conntrack_type,  &firewall_rule_type,
-						  &memory_type,  &protocol_type, &host_limit_type, &link_type, NULL};
+static const struct record_type *const needs[] = {&counter_type,       &softnet_type, &conntrack_type,
+						  &firewall_rule_type, &memory_type,  &protocol_type,
+						  &host_limit_type,    &link_type,    NULL};
 
 static const struct measurer host_measurer = {
 	.name = "host",
