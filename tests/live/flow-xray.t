@@ -36,8 +36,8 @@ ok 'with the reason' grep -q fxray-instrument err
 head -c 3000 ./x >torn
 "$nest" flow import "$log" -o bad.trace --program ./torn 2>err
 is $? 5 'a torn program is refused'
-head -c $((32 + 32 * 5 + 7)) "$log" >cut
-"$nest" flow import cut -o cut.trace 2>err
+head -c $((32 + 32 * 5 + 7)) "$log" >cut.log
+"$nest" flow import cut.log -o cut.trace 2>err
 is "$? $(sed -n 's/.*torn: \([0-9]*\) bytes.*/\1/p' err) $("$nest" flow info cut.trace --json | sed -n 's/.*"events":\([0-9]*\).*/\1/p')" \
 	'0 7 5' 'of a torn log what is whole is read, and what is torn is said'
 finish
