@@ -134,7 +134,9 @@ static int find_one(const char *spec, struct netns_list *list, struct why *why)
 		return why_set(why, r, pid ? "there is no process %s" : "there is no network namespace '%s'",
 			       buf_text(&shown));
 	if (r < 0)
-		return why_set(why, r, "cannot open the network namespace '%s': %s", buf_text(&shown), strerror(-r));
+		return why_set(why, r, "cannot open the network namespace %s'%s': %s%s", pid ? "of process " : "",
+			       buf_text(&shown), strerror(-r),
+			       pid && (r == -EACCES || r == -EPERM) ? " (another user's: needs CAP_SYS_PTRACE)" : "");
 	netns->pid = (uint32_t)pid;
 	if (!pid && !strchr(spec, '/'))
 		set_name(netns, spec);

@@ -189,7 +189,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		state->missing = state->scan.hidden && unowned && owner_really_missing(snapshot, request);
 	if (state->missing)
 		snapshot_gap(
-			snapshot, NULL,
+			snapshot, "which processes hold those sockets",
 			"the descriptors of %llu process%s cannot be read (needs CAP_SYS_PTRACE), and some sockets "
 			"have no other owner",
 			(unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es");
