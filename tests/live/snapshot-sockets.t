@@ -124,6 +124,8 @@ if command -v setpriv >/dev/null; then
 		assert r["mark"] is None, "a mark needs a privilege"
 		run = subprocess.run([sys.argv[1], "sockets", "-N", "all", "--json"], capture_output=True, text=True)
 		assert run.returncode == 0 and "cannot" in run.stderr, run
+		run = subprocess.run([sys.argv[1], "sockets", "-p", "1"], capture_output=True, text=True)
+		assert run.returncode == 3 and "of process '1': Permission denied (another user's: needs CAP_SYS_PTRACE)" in run.stderr, run
 		print("well")
 	END
 	is "$(tail -1 "$room/user.txt")" well 'a user without privilege sees the own sockets, and is told what is hidden' ||
