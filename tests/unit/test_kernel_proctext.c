@@ -271,7 +271,7 @@ TEST(random_bytes)
 		char *text = xzalloc(n + 1), word[16];
 		double real;
 		struct proctext_run run;
-		uint64_t switches;
+	uint64_t switches;
 		int64_t number;
 		int r;
 
