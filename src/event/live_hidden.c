@@ -3,9 +3,8 @@
 #include "base/log.h"
 #include "event/live_private.h"
 
-/* Watching costs every switch of tasks some nanoseconds: a twentieth of the time is enough. */
-#define WATCH_EVERY_NS (1000 * NSEC_PER_MSEC)
-#define WATCH_NS       (50 * NSEC_PER_MSEC)
+/* Until it is known, the witness costs every switch of tasks some nanoseconds. */
+#define LOOK_INTERVAL_NS (500 * NSEC_PER_MSEC)
 
 void live_hidden_begin(struct live *live)
 {
@@ -19,25 +18,15 @@ static void on_look(void *context, uint64_t expirations _unused_)
 {
 	struct live *live = context;
 
-	loop_remove(live->loop, take_ptr(live->first_look));
 	if (first_process_look(live->first) != FIRST_PROCESS_UNKNOWN)
 		loop_remove(live->loop, take_ptr(live->first_timer));
 }
 
-static void on_watch(void *context, uint64_t expirations _unused_)
-{
-	struct live *live = context;
-
-	if (live->first_look || loop_add_timer(live->loop, WATCH_NS, 0, on_look, live, &live->first_look) < 0)
-		return;
-	first_process_watch(live->first);
-}
-
 void live_hidden_watch(struct live *live)
 {
-	/* It has been watched while the programs were loaded. */
-	if (live->first && first_process_look(live->first) == FIRST_PROCESS_UNKNOWN)
-		(void)!loop_add_timer(live->loop, WATCH_EVERY_NS, WATCH_EVERY_NS, on_watch, live, &live->first_timer);
+	if (live->first)
+		(void)!loop_add_timer(live->loop, LOOK_INTERVAL_NS, LOOK_INTERVAL_NS, on_look, live,
+				      &live->first_timer);
 }
 
 void live_hidden_end(struct live *live)

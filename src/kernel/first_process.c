@@ -19,80 +19,86 @@
 
 struct thread {
 	char tid[16];
-	uint64_t ran_ns;
-	uint64_t switches; /* how often it gave up a processor */
+	struct proctext_run run;
 };
-
-typedef VEC(struct thread) thread_list;
 
 struct first_process {
 	struct program program; /* its area: a word that is not zero once it has run on behalf of pid 1 */
-	int link;               /* -1: not watching */
+	int link;
 	enum first_process_state state;
-	thread_list begin;   /* its threads when it was opened */
-	thread_list watched; /* when watching began the last time */
+	VEC(struct thread) threads; /* at the beginning */
 };
 
-static int read_thread(struct thread *thread)
+static int read_run(const char *tid, struct proctext_run *ret_run)
 {
-	_cleanup_buf_ struct buf stat = BUF_INIT(256), status = BUF_INIT(8192);
-	struct proctext_run run;
+	_cleanup_buf_ struct buf text = BUF_INIT(256);
 	char path[64];
 	int r;
 
-	snprintf(path, sizeof(path), TASKS "/%s/schedstat", thread->tid);
-	r = buf_read_file(&stat, path);
-	if (r == 0)
-		r = proctext_schedstat(buf_text(&stat), &run);
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), TASKS "/%s/status", thread->tid);
-	r = buf_read_file(&status, path);
-	thread->ran_ns = run.ran_ns;
-	return r < 0 ? r : proctext_switches(buf_text(&status), &thread->switches);
+	snprintf(path, sizeof(path), TASKS "/%s/schedstat", tid);
+	r = buf_read_file(&text, path);
+	return r < 0 ? r : proctext_schedstat(buf_text(&text), ret_run);
 }
 
-/* All threads of pid 1 that can be read. */
-static void list_threads(thread_list *ret_list)
+/* Calls fn for each thread of pid 1 that can be read; how many there were. */
+static unsigned each_thread(void (*fn)(void *context, const struct thread *thread), void *context)
 {
 	DIR *directory = opendir(TASKS);
+	struct thread thread = {};
+	unsigned count = 0;
 
-	ret_list->count = 0;
 	if (!directory)
-		return;
+		return 0;
 	for (struct dirent *entry; (entry = readdir(directory));) {
-		struct thread thread = {};
-
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		snprintf(thread.tid, sizeof(thread.tid), "%.15s", entry->d_name);
-		if (read_thread(&thread) == 0)
-			vec_push(ret_list, thread);
+		if (read_run(thread.tid, &thread.run) < 0)
+			continue;
+		fn(context, &thread);
+		count++;
 	}
 	(void)closedir(directory);
+	return count;
 }
 
-/* What happened since a list was made; of threads that have begun since, all. */
-static struct thread since(const thread_list *before)
+static void keep(void *context, const struct thread *thread)
 {
-	thread_list now = {};
-	struct thread sum = {};
+	struct first_process *first = context;
 
-	list_threads(&now);
-	vec_each(&now, thread) {
-		struct thread base = {};
+	vec_push(&first->threads, *thread);
+}
 
-		vec_each(before, old)
-			if (strcmp(old->tid, thread->tid) == 0)
-				base = *old;
-		/* Another thread with the number of one that has ended. */
-		if (thread->ran_ns < base.ran_ns || thread->switches < base.switches)
-			base = (struct thread){};
-		sum.ran_ns += thread->ran_ns - base.ran_ns;
-		sum.switches += thread->switches - base.switches;
-	}
-	vec_done(&now);
-	return sum;
+struct difference {
+	const struct first_process *first;
+	uint64_t ran_ns;
+	uint64_t left; /* how often a processor was given up for certain */
+};
+
+static void compare(void *context, const struct thread *thread)
+{
+	struct difference *difference = context;
+	struct proctext_run before = {};
+	uint64_t times;
+
+	vec_each(&difference->first->threads, old)
+		if (strcmp(old->tid, thread->tid) == 0)
+			before = old->run;
+	/* Another thread with the number of one that has ended. */
+	if (thread->run.ran_ns < before.ran_ns || thread->run.times < before.times)
+		before = (struct proctext_run){};
+	difference->ran_ns += thread->run.ran_ns - before.ran_ns;
+	times = thread->run.times - before.times;
+	/* It may still run for the last time. */
+	difference->left += times > 0 ? times - 1 : 0;
+}
+
+static struct difference since_begin(const struct first_process *first)
+{
+	struct difference difference = {.first = first};
+
+	(void)each_thread(compare, &difference);
+	return difference;
 }
 
 /* Notes in the area that the current process is pid 1. */
@@ -109,20 +115,10 @@ static int load_witness(struct first_process *first, struct why *why)
 		bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "first_process", "GPL", code.items, code.count, NULL);
 	if (first->program.fd < 0)
 		return why_set(why, first->program.fd, "a program was not loaded: %s", strerror(-first->program.fd));
-	return 0;
-}
-
-static void watch(struct first_process *first)
-{
 	first->link = bpf_raw_tracepoint_open("sched_switch", first->program.fd);
-	/* Only now: whatever leaves a processor from here on, the program was there to be run. */
-	list_threads(&first->watched);
-}
-
-void first_process_watch(struct first_process *first)
-{
-	if (first->state == FIRST_PROCESS_UNKNOWN && first->link < 0)
-		watch(first);
+	return first->link < 0 ? why_set(why, first->link, "a program was not attached to sched_switch: %s",
+					 strerror(-first->link))
+			       : 0;
 }
 
 int first_process_open(struct first_process **ret_first, struct why *why)
@@ -137,25 +133,25 @@ int first_process_open(struct first_process **ret_first, struct why *why)
 	r = load_witness(first, why);
 	if (r < 0)
 		return r;
-	watch(first);
-	if (first->link < 0)
-		return why_set(why, first->link, "a program was not attached to sched_switch: %s",
-			       strerror(-first->link));
-	list_threads(&first->begin);
-	if (first->begin.count == 0)
-		return why_set(why, -ENOTSUP, "the threads of pid 1 cannot be looked at");
+	/* Only now: whatever leaves a processor from here on, the program was there to be run. */
+	if (each_thread(keep, first) == 0)
+		return why_set(why, -ENOTSUP, "/proc/1/task/1/schedstat cannot be read");
 	*ret_first = take_ptr(first);
 	return 0;
+}
+
+static void end_witness(struct first_process *first)
+{
+	closep(&first->link);
+	program_done(&first->program);
 }
 
 void first_process_close(struct first_process *first)
 {
 	if (!first)
 		return;
-	closep(&first->link);
-	program_done(&first->program);
-	vec_done(&first->begin);
-	vec_done(&first->watched);
+	end_witness(first);
+	vec_done(&first->threads);
 	free(first);
 }
 
@@ -163,19 +159,20 @@ enum first_process_state first_process_look(struct first_process *first)
 {
 	uint64_t left;
 
-	if (first->state != FIRST_PROCESS_UNKNOWN || first->link < 0)
+	if (first->state != FIRST_PROCESS_UNKNOWN)
 		return first->state;
 	/* In this order: a switch that is counted here has been noted there. */
-	left = since(&first->watched).switches;
+	left = since_begin(first).left;
 	if (__atomic_load_n((const uint64_t *)first->program.area, __ATOMIC_ACQUIRE))
 		first->state = FIRST_PROCESS_SEEN;
 	else if (left > 0)
 		first->state = FIRST_PROCESS_HIDDEN;
-	closep(&first->link);
+	if (first->state != FIRST_PROCESS_UNKNOWN)
+		end_witness(first);
 	return first->state;
 }
 
 uint64_t first_process_ran_ns(const struct first_process *first)
 {
-	return since(&first->begin).ran_ns;
+	return since_begin(first).ran_ns;
 }

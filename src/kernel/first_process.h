@@ -4,8 +4,7 @@
  * interrupt does meanwhile (a packet arrives, a timer lets one go) is then told to no program, and no counter shows it.
  *
  * Whether this is such a kernel is seen from outside: a program at every switch of tasks notes when it was run on behalf of
- * pid 1, and /proc says how often pid 1 gave up a processor. It costs every switch a little, so it is there for a moment now
- * and then, until the answer is known.
+ * pid 1, and /proc says how often pid 1 gave up a processor. The program is gone as soon as that is known.
  */
 #pragma once
 
@@ -19,7 +18,7 @@ enum first_process_state {
 
 struct first_process;
 
-/* Begins to watch. -ENOTSUP where nothing can be known: another pid 1 is shown in this namespace, or /proc does not tell. */
+/* Begins to look. -ENOTSUP where nothing can be known: another pid 1 is shown in this namespace, or /proc does not tell. */
 int first_process_open(struct first_process **ret_first, struct why *why) _must_check_;
 void first_process_close(struct first_process *first);
 static inline void first_process_closep(struct first_process **first)
@@ -27,9 +26,7 @@ static inline void first_process_closep(struct first_process **first)
 	first_process_close(*first);
 }
 
-/* Watches again; when that fails, nothing becomes known. */
-void first_process_watch(struct first_process *first);
-/* Ends the watching; what is known by now. */
+/* What is known by now. */
 enum first_process_state first_process_look(struct first_process *first);
 /* How long it has run since the beginning, its threads that have ended meanwhile left out. */
 uint64_t first_process_ran_ns(const struct first_process *first);

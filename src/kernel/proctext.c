@@ -291,28 +291,6 @@ int proctext_schedstat(const char *text, struct proctext_run *ret_run)
 	return 0;
 }
 
-int proctext_switches(const char *text, uint64_t *ret_switches)
-{
-	static const char *const keys[] = {"\nvoluntary_ctxt_switches:\t", "\nnonvoluntary_ctxt_switches:\t"};
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *at = strstr(text, keys[i]);
-		char number[24];
-		uint64_t value;
-
-		if (!at)
-			return -ENODATA;
-		at += strlen(keys[i]);
-		if (copy_word(at, strcspn(at, "\n"), number, sizeof(number)) < 0 ||
-		    parse_decimal(number, 0, UINT64_MAX / 2, &value) < 0)
-			return -ENODATA;
-		sum += value;
-	}
-	*ret_switches = sum;
-	return 0;
-}
-
 unsigned proctext_release(const char *release)
 {
 	uint64_t numbers[2];

@@ -45,7 +45,5 @@ struct proctext_run {
 	uint64_t times;
 };
 int proctext_schedstat(const char *text, struct proctext_run *ret_run) _must_check_;
-/* Of /proc/TID/status: how often the thread has given up a processor, willingly or not. */
-int proctext_switches(const char *text, uint64_t *ret_switches) _must_check_;
 /* 6001 for "6.1.0-53-amd64": thousands are the first number, the rest the second; 0 when it is no release. */
 unsigned proctext_release(const char *release);

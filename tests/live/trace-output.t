@@ -47,26 +47,13 @@ has_run() {
 	(true &)
 	[ "$(runs)" -ge "$1" ]
 }
-# tell_hidden: what a run of some seconds says of it, while pid 1 is kept running.
-tell_hidden() {
-	nest_bg trace sock.send -N "$host" --count
-	wait_ready "$nest_err" 60 || exit 1
-	for _ in $(seq $((60 / slower + 10))); do
-		has_run 0
-		pause "$look_every"
-	done
-	end_bg "$nest_pid"
-	run_err=$nest_err
-	told=$(grep -c 'in which pid 1 ran was not seen' "$nest_err")
-}
-before=$(runs)
-# It watches a twentieth of the time.
-for _ in 1 2 3 4 5 6; do
-	tell_hidden
-	[ "$told" -eq 0 ] && [ -z "${NEST_VM-}" ] || break
-done
-[ "$(runs)" -gt "$before" ]
+nest_bg trace sock.send -N "$host" --count
+wait_ready "$nest_err" 60 || exit 1
+threads=(/proc/1/task/*)
+wait_for 20 has_run $(($(runs) + ${#threads[@]} + 1))
 ran=$?
+end_bg "$nest_pid"
+run_err=$nest_err
 # It looks while it tries other things, and pid 1 may not run just then. In the emulated machine the answer is known.
 state=unknown
 for _ in 1 2 3 4 5 6; do
@@ -78,6 +65,7 @@ for _ in 1 2 3 4 5 6; do
 	done
 	state=$(figures "$nest_out" '[e["state"] for e in r if e["check"] == "first_process"][0]')
 done
+told=$(grep -c 'in which pid 1 ran was not seen' "$run_err")
 if [ "$ran" -ne 0 ]; then
 	skip 'what pid 1 hides is told' 'pid 1 does not run'
 elif [ -n "${NEST_VM-}" ]; then

@@ -224,27 +224,6 @@ TEST(runs_of_threads)
 	CHECK_EQ_UINT(run.times, 1420);
 }
 
-TEST(switches_of_threads)
-{
-	static const char *const wrong[] = {
-		"",
-		"Name:\tx\nvoluntary_ctxt_switches:\t7\n",
-		"Name:\tx\nvoluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\tx\n",
-		"Name:\tx\nvoluntary_ctxt_switches:\t\nnonvoluntary_ctxt_switches:\t1\n",
-		"Name:\tx\nvoluntary_ctxt_switches:\t99999999999999999999999\nnonvoluntary_ctxt_switches:\t1\n",
-	};
-	uint64_t switches = 0;
-
-	CHECK_OK(proctext_switches("Name:\tx\nvoluntary_ctxt_switches:\t1119\nnonvoluntary_ctxt_switches:\t318\n",
-				   &switches));
-	CHECK_EQ_UINT(switches, 1437);
-	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		unit_note("%s", wrong[i]);
-		CHECK_ERR(proctext_switches(wrong[i], &switches), -ENODATA);
-	}
-	CHECK_EQ_UINT(switches, 1437);
-}
-
 TEST(releases)
 {
 	CHECK_EQ_UINT(proctext_release("6.18.44-fc"), 6018);
@@ -271,7 +250,6 @@ TEST(random_bytes)
 		char *text = xzalloc(n + 1), word[16];
 		double real;
 		struct proctext_run run;
-	uint64_t switches;
 		int64_t number;
 		int r;
 
@@ -285,7 +263,7 @@ TEST(random_bytes)
 		r = proctext_bracketed(text, word, sizeof(word));
 		CHECK(r == 0 || r == -ENODATA || r == -E2BIG);
 		CHECK(proctext_pressure(text, &real) <= 0 && proctext_number(text, &number) <= 0);
-		CHECK(proctext_schedstat(text, &run) <= 0 && proctext_switches(text, &switches) <= 0);
+		CHECK(proctext_schedstat(text, &run) <= 0);
 		CHECK(proctext_kallsyms_shown(text) <= 1 && proctext_release(text) <= 999999);
 		CHECK(proctext_config(text, "CONFIG_X") <= CONFIG_ON);
 		proctext_cgroup1_controllers(text, word, sizeof(word));
