@@ -111,8 +111,10 @@ struct flow_frame {
 	uint32_t reserved;
 };
 
-/* Where things lie in a slot. The header of the chunk stands right before its words. */
-/* Not a multiple of 4096 away from the slot: processors take stores for each other that differ by that, and wait for the wrong one. */
+/*
+ * Where things lie in a slot. The header of the chunk stands right before its words. The stack is no multiple of 4096 away from
+ * the slot, so that no processor takes stores of one for stores of the other; on ours that made no difference to be measured.
+ */
 #define FLOW_SLOT_STACK   (4096u + 512u)
 #define FLOW_SLOT_PAYLOAD (8192u + FLOW_STACK_MAX * (uint32_t)sizeof(void *))
 #define FLOW_SLOT_CHUNK   (FLOW_SLOT_PAYLOAD - (uint32_t)sizeof(struct flow_chunk))
