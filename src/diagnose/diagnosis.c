@@ -59,6 +59,8 @@ static const struct field finding_fields[] = {
 	      .element = &text_type),
 	FIELD(struct finding_record, would_change, LIST, "what would have to be otherwise for another verdict",
 	      .element = &text_type),
+	FIELD(struct finding_record, over, BOOL,
+	      "it was there and is no more: the last second of the look is without it"),
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
 
@@ -267,6 +269,17 @@ static bool confirmed(const struct hypothesis *h, void *context)
 	return trace && before(trace) >= INFER_THRESHOLD && is_asked_about(h);
 }
 
+/* A look holds three windows, so two pairs of them: the first two agree as well as the last two do. */
+static bool was_agreed_on(const struct hypothesis *h, void *context)
+{
+	struct diagnosis *d = context;
+	_cleanup_free_ char *key = trace_key(h);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	return trace && trace->certainty[1] >= INFER_THRESHOLD && trace->certainty[2] >= INFER_THRESHOLD &&
+	       is_asked_about(h);
+}
+
 /* For everybody who suffers from it, something that is reported explains it much better. */
 static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
 {
@@ -314,9 +327,10 @@ static void claim(struct diagnosis *d)
 
 void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 {
+	_cleanup_(graph_freep) struct graph *past_graph = d->graph;
+	_cleanup_(verdict_freep) struct verdict *past = d->verdict;
+
 	clear_record(d);
-	verdict_free(d->verdict);
-	graph_free(d->graph);
 	d->graph = graph;
 	graph_propagate(graph);
 	d->selected = d->selection ? graph_select(graph, d->selection) : 0;
@@ -332,6 +346,8 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	verdict_compete(d->verdict, confirmed, d);
 	forget_beaten(d);
 	claim(d);
+	if (past)
+		verdict_carry_over(d->verdict, past, was_agreed_on, d);
 	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
 	d->starts[0] = graph->start_ns;
 	d->windows = min_of(d->windows + 1, (unsigned)DIAGNOSIS_WINDOWS);
@@ -408,9 +424,12 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 {
 	struct text_item *items = keep(d, h->cause->next.count, sizeof(*items));
 	const struct evidence *strongest = &h->evidence.items[0];
-	struct shape shape = module_scope_shape(module_scope_find(strongest->seen_at->kind));
+	struct shape shape;
 	size_t count = 0;
 
+	if (!strongest->seen_at)
+		return list_of(items, 0);
+	shape = module_scope_shape(module_scope_find(strongest->seen_at->kind));
 	vec_each(&h->cause->next, command) {
 		struct buf text = BUF_INIT(4096);
 
@@ -449,7 +468,7 @@ static struct list change_sentences(struct diagnosis *d, const struct hypothesis
 {
 	struct text_item *items = keep(d, WHATIF_MAX, sizeof(*items));
 	char *sentences[WHATIF_MAX];
-	size_t count = whatif_sentences(d->knowledge, d->verdict, h, sentences);
+	size_t count = h->over ? 0 : whatif_sentences(d->knowledge, d->verdict, h, sentences);
 
 	for (size_t i = 0; i < count; i++) {
 		vec_push(&d->memory, sentences[i]);
@@ -472,7 +491,7 @@ static const struct module *waiting_connection(const struct hypothesis *h)
 	if (h->accused->kind != MODULE_APP)
 		return NULL;
 	vec_each(&h->evidence, evidence)
-		if (evidence->factor > 0 && evidence->seen_at->kind == MODULE_CONN)
+		if (evidence->factor > 0 && evidence->seen_at && evidence->seen_at->kind == MODULE_CONN)
 			return evidence->seen_at;
 	return NULL;
 }
@@ -517,6 +536,8 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
  */
 static enum severity severity_of(const struct hypothesis *h)
 {
+	if (h->over)
+		return h->cause->severity;
 	vec_each(&h->affects, module) {
 		const struct conn_measures *m = conn_measures(*module);
 
@@ -543,6 +564,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.next = next_commands(d, h),
 		.ambiguous_with = rival_names(d, h),
 		.would_change = change_sentences(d, h),
+		.over = h->over,
 	};
 }
 

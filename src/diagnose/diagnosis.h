@@ -36,6 +36,7 @@ struct finding_record {
 	struct list next;           /* text */
 	struct list ambiguous_with; /* text */
 	struct list would_change;   /* text */
+	bool over;
 };
 
 /* What the accused application did instead, where somebody knows (witness.h). */

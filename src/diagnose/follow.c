@@ -150,7 +150,7 @@ static void change_stall(struct follow *follow, struct stall *stall, const struc
 	say(follow, stall, FOLLOW_CHANGE, f->certainty, was);
 }
 
-/* All stalls of the namespace miss the window until they are seen in it. */
+/* All stalls of the namespace miss the newest window until they are seen in it. */
 static void see_findings(struct follow *follow, const struct diagnosis_record *d, uint64_t now_ns)
 {
 	const struct finding_record *findings = d->findings.items;
@@ -160,7 +160,7 @@ static void see_findings(struct follow *follow, const struct diagnosis_record *d
 	for (uint32_t i = 0; i < d->findings.count; i++) {
 		struct stall *stall = find_stall(follow, d, &findings[i], is_same);
 
-		if (!stall)
+		if (!stall || findings[i].over)
 			continue;
 		stall->misses = 0;
 		stall->seen_ns = now_ns;
@@ -170,7 +170,7 @@ static void see_findings(struct follow *follow, const struct diagnosis_record *d
 	for (uint32_t i = 0; i < d->findings.count; i++) {
 		struct stall *former;
 
-		if (find_stall(follow, d, &findings[i], is_same))
+		if (findings[i].over || find_stall(follow, d, &findings[i], is_same))
 			continue;
 		former = find_stall(follow, d, &findings[i], is_followed_by);
 		if (former)

@@ -272,6 +272,11 @@ static bool share_sufferer(const struct hypothesis *a, const struct hypothesis *
 	return false;
 }
 
+bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b)
+{
+	return a->accused == b->accused || share_sufferer(a, b);
+}
+
 /* Drops the hypotheses that `wanted` refuses, keeping the order. */
 static void filter(struct verdict *verdict, const bool *wanted)
 {
@@ -307,4 +312,66 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 		vec_each(&verdict->hypotheses, b)
 			if (a != b && share_sufferer(*a, *b) && fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)
 				vec_push(&(*a)->rivals, *b);
+}
+
+/* --- from one window to the next --- */
+
+/* Lets the hypothesis of a past window speak of the modules of this one; false when what it is about is gone. */
+static bool move_to_graph(struct hypothesis *h, const struct graph *graph)
+{
+	size_t kept = 0;
+
+	h->accused = graph_find(graph, h->accused->id);
+	for (size_t i = 0; i < h->affects.count; i++) {
+		struct module *module = graph_find(graph, h->affects.items[i]->id);
+
+		if (module)
+			h->affects.items[kept++] = module;
+	}
+	if (!h->accused || (h->affects.count > 0 && kept == 0))
+		return false;
+	h->affects.count = kept;
+	vec_each(&h->evidence, evidence)
+		evidence->seen_at = graph_find(graph, evidence->seen_at->id);
+	return true;
+}
+
+/* Of the rivals of what was carried over, those that were carried over, too. */
+static void keep_rivals(struct hypothesis *h)
+{
+	size_t kept = 0;
+
+	vec_each(&h->rivals, rival)
+		if ((*rival)->over)
+			h->rivals.items[kept++] = *rival;
+	h->rivals.count = kept;
+}
+
+static bool is_met(const struct verdict *verdict, size_t count, const struct hypothesis *h)
+{
+	for (size_t i = 0; i < count; i++)
+		if (hypothesis_meets(verdict->hypotheses.items[i], h))
+			return true;
+	return false;
+}
+
+void verdict_carry_over(struct verdict *verdict, struct verdict *past,
+			bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context)
+{
+	size_t present = verdict->hypotheses.count, left = 0;
+
+	vec_each(&past->hypotheses, at) {
+		struct hypothesis *h = *at;
+
+		if (h->over || !move_to_graph(h, verdict->graph) || is_met(verdict, present, h) || !keep(h, context)) {
+			past->hypotheses.items[left++] = h;
+			continue;
+		}
+		h->over = true;
+		vec_push(&verdict->hypotheses, h);
+	}
+	past->hypotheses.count = left;
+	for (size_t i = present; i < verdict->hypotheses.count; i++)
+		keep_rivals(verdict->hypotheses.items[i]);
+	verdict_sort(verdict);
 }

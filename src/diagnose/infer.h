@@ -9,9 +9,9 @@
 #include "diagnose/knowledge.h"
 
 struct evidence {
-	const char *name;   /* of the rule or table entry that speaks */
-	const char *family; /* what sees the same thing */
-	struct module *seen_at;
+	const char *name;       /* of the rule or table entry that speaks */
+	const char *family;     /* what sees the same thing */
+	struct module *seen_at; /* NULL: it has gone since */
 	double factor;
 	char *text;   /* the sentence with its numbers */
 	bool counted; /* the strongest of its family */
@@ -24,6 +24,7 @@ struct hypothesis {
 	VEC(struct evidence) evidence;         /* strongest first */
 	VEC(struct module *) affects;          /* modules that suffer from it */
 	VEC(const struct hypothesis *) rivals; /* explanations of the same trouble that cannot be told apart from it */
+	bool over;                             /* the windows before the last one agreed on it */
 };
 
 struct verdict {
@@ -57,6 +58,14 @@ double hypothesis_with(const struct hypothesis *h, const char *family, double fa
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
+/* Whether both accuse the same module, or somebody suffers from both. */
+bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b);
+/*
+ * What the verdict before said about modules that are still there and that this one says nothing about: moved over, as over.
+ * `keep` may veto, seeing the modules of this verdict's graph.
+ */
+void verdict_carry_over(struct verdict *verdict, struct verdict *past,
+			bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context);
 
 void verdict_free(struct verdict *verdict);
 static inline void verdict_freep(struct verdict **verdict)

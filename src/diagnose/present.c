@@ -39,8 +39,9 @@ static const char *text_at(const struct list *list, uint32_t i)
 
 static void add_finding(struct tree *tree, const struct hypothesis *h, const struct finding_record *f, bool all)
 {
-	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f)",
-					  h->accused->name, h->cause->summary, f->because, f->certainty);
+	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f%s)",
+					  h->accused->name, h->cause->summary, f->because, f->certainty,
+					  f->over ? "; not in the last second any more" : "");
 
 	if (f->spent_in.count) {
 		const struct spent_record *spent = f->spent_in.items;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The engine without networks: modules of one measure, rules written here. */
+#include <math.h>
+
 #include "unit.h"
 
 #include "diagnose/diagnosis.h"
@@ -176,9 +178,12 @@ TEST(two_windows_confirm)
 	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "resolver") RULE(
 		"a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
-	/* What was confirmed may miss one window, not two; what was not must come twice in a row. */
-	static const uint64_t levels[] = {5, 0, 5, 1, 0, 5, 0, 0, 5, 0, 0, 0, 5, 5};
-	static const double said[] = {0, 0, 0, 0.6, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0.9};
+	/*
+	 * What was confirmed may miss one window, not two; what was not must come twice in a row. Negative: it is over, and told
+	 * because the first two of the three windows agree.
+	 */
+	static const uint64_t levels[] = {5, 0, 5, 1, 0, 5, 0, 0, 5, 0, 0, 0, 5, 5, 0, 0};
+	static const double said[] = {0, 0, 0, 0.6, -0.6, 0.6, 0, 0, 0, 0, 0, 0, 0, 0.9, -0.9, 0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
 		struct graph *g = graph_new();
@@ -192,13 +197,53 @@ TEST(two_windows_confirm)
 		record = diagnosis_get(d);
 		unit_note("window %zu", i);
 		CHECK_EQ_INT(record->healthy, said[i] == 0);
-		REQUIRE(record->findings.count == (said[i] > 0));
+		REQUIRE(record->findings.count == (said[i] != 0));
 		findings = record->findings.items;
 		/* The weaker of the two windows is what can be claimed. */
-		if (said[i] > 0)
-			CHECK_NEAR(findings[0].certainty, said[i], 1e-9);
+		if (said[i] != 0) {
+			CHECK_NEAR(findings[0].certainty, fabs(said[i]), 1e-9);
+			CHECK_EQ_INT(findings[0].over, said[i] < 0);
+			CHECK_EQ_TEXT(findings[0].module, "r:1");
+		}
 		if (i >= 2)
 			CHECK_EQ_UINT(record->window_ms, 3000);
+	}
+}
+
+/* What is over gives way to what is told of the same module or of the same sufferer now, and to a module that is gone. */
+TEST(what_is_over_gives_way)
+{
+	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
+		"a", "level > 1", "c", "0.9", "x") RULE("b", "other > 2", "d", "0.6", "y"));
+	static const struct {
+		uint64_t level, other;
+		const char *module, *said;
+	} windows[] = {
+		{5, 0, "r:1", ""},       {5, 0, "r:1", "c"}, {0, 9, "r:1", "c over"}, {0, 9, "r:1", "d"},
+		{5, 0, "r:1", "d over"}, {5, 0, "r:1", "c"}, {0, 0, "r:2", ""},
+	};
+	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+		struct graph *g = graph_new();
+		struct module *conn = graph_module(g, MODULE_CONN, "conn:1", "1");
+		struct module *one = add(g, windows[i].module, windows[i].level, windows[i].other);
+		const struct diagnosis_record *record;
+		const struct finding_record *f;
+		char said[64] = "";
+
+		conn->related[MODULE_RESOLVER] = one;
+		conn->activity = ACTIVITY_WAITING;
+		one->related[MODULE_PATH] =
+			graph_module(g, MODULE_PATH, windows[i].module[2] == '1' ? "path:x" : "path:y", "x");
+		diagnosis_add_window(d, g);
+		record = diagnosis_get(d);
+		f = record->findings.items;
+		for (uint32_t n = 0; n < record->findings.count; n++)
+			snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s", f[n].cause,
+				 f[n].over ? " over" : "");
+		unit_note("window %zu", i);
+		CHECK_EQ_TEXT(said, windows[i].said);
 	}
 }
 
