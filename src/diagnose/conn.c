@@ -27,6 +27,8 @@ static const struct field conn_fields[] = {
 	      .unit = "%"),
 	FIELD(struct conn_measures, loss_share_recent, RATIO, "the same, in this window and the two before",
 	      .unit = "%"),
+	FIELD(struct conn_measures, loss_growth, RATIO,
+	      "that, as a multiple of its share before the look began; unknown when little had been sent by then"),
 	FIELD(struct conn_measures, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
 	FIELD(struct conn_measures, spurious_share, RATIO, "share of the retransmitted that the peer had already",
 	      .unit = "%"),
@@ -148,6 +150,9 @@ RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_field
 #define RESTART_WINDOWS 3
 /* A connection that has delivered less says nothing about its rate. */
 #define PAST_BYTES (64 << 10)
+/* What a connection must have sent for its losses to be a habit, and the smallest share of them that counts as one. */
+#define LIFE_BYTES (4 << 20)
+#define LOSS_LEAST 1e-4
 
 /* Rates of the intervals between samples. */
 struct spread {
@@ -164,6 +169,7 @@ struct conn_track {
 	uint64_t base_ns; /* boot time of base */
 	uint64_t last_ns;
 	uint64_t first_seen_ns;
+	double loss_share_before; /* it was first seen; NAN: unknown */
 	/* Of this window. */
 	unsigned samples;
 	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked;
@@ -320,6 +326,21 @@ static double variation(const struct spread *spread)
 	return sqrt(fmax(0, spread->squares / spread->count - mean * mean)) / mean;
 }
 
+/* What was sent again and had not arrived, of what was sent. */
+static double lost_share(uint64_t sent, uint64_t retrans, uint64_t dsack, uint32_t mss)
+{
+	if (sent == UINT64_MAX || sent == 0 || retrans == UINT64_MAX || dsack == UINT64_MAX)
+		return NAN;
+	return fmax(0, (double)retrans - (double)dsack * mss) / (double)sent;
+}
+
+static double loss_of_life(const struct tcp_record *t)
+{
+	if (t->bytes_sent == UINT64_MAX || t->bytes_sent < LIFE_BYTES || t->dsack_dups == UINT32_MAX)
+		return NAN;
+	return lost_share(t->bytes_sent, t->bytes_retrans, t->dsack_dups, t->snd_mss);
+}
+
 static void begin_window(struct conn_track *c)
 {
 	c->samples = 0;
@@ -360,6 +381,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		if (is_new) {
 			c->first_window = window->number;
 			c->first_seen_ns = now_ns;
+			c->loss_share_before = loss_of_life(t);
 			c->rtt_base_ns = c->rcv_rtt_base_ns = UINT64_MAX;
 		}
 		if (track_see(window, &c->track))
@@ -444,13 +466,12 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
 	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
 	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
-	m->loss_share = m->retrans_share = m->spurious_share = NAN;
+	m->retrans_share = m->spurious_share = NAN;
 	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX)
 		m->retrans_share = (double)m->retrans_bytes / (double)m->sent_bytes;
 	if (m->retrans_bytes != UINT64_MAX && m->retrans_bytes > 0 && dsack != UINT64_MAX)
 		m->spurious_share = fmin(1, (double)dsack * b->snd_mss / (double)m->retrans_bytes);
-	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX && dsack != UINT64_MAX)
-		m->loss_share = fmax(0, (double)m->retrans_bytes - (double)dsack * b->snd_mss) / (double)m->sent_bytes;
+	m->loss_share = lost_share(m->sent_bytes, m->retrans_bytes, dsack, b->snd_mss);
 	m->send_rate = span_ns && m->acked_bytes != UINT64_MAX
 			       ? (uint64_t)((double)m->acked_bytes * 1e9 / (double)span_ns)
 			       : UINT64_MAX;
@@ -610,6 +631,8 @@ static void add_up_losses(struct conn_track *c, struct conn_measures *m)
 		all_lost += c->lost_before[i];
 	}
 	m->loss_share_recent = all_sent > 0 ? all_lost / all_sent : NAN;
+	m->loss_growth =
+		isnan(c->loss_share_before) ? NAN : m->loss_share_recent / fmax(c->loss_share_before, LOSS_LEAST);
 	memmove(&c->sent_before[1], &c->sent_before[0], sizeof(c->sent_before) - sizeof(c->sent_before[0]));
 	memmove(&c->lost_before[1], &c->lost_before[0], sizeof(c->lost_before) - sizeof(c->lost_before[0]));
 	c->sent_before[0] = sent;

@@ -16,7 +16,7 @@ struct conn_measures {
 	/* What moved in the window. */
 	uint64_t sent_bytes, acked_bytes, received_bytes;
 	uint64_t retrans_bytes;
-	double loss_share, loss_share_recent, retrans_share, spurious_share;
+	double loss_share, loss_share_recent, loss_growth, retrans_share, spurious_share;
 	uint64_t lossy_windows;
 	uint64_t rto_count;
 	uint64_t reorder_count;

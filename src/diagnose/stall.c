@@ -129,13 +129,15 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	state->ended_ns[0] = snapshot->begin_boot_ns;
 }
 
-static uint64_t stalled_for(const struct conn_measures *m)
+static uint64_t stalled_for(const struct conn_measures *m, uint64_t undelivered)
 {
+	bool received_before = m->best_receive_rate > 0 || undelivered > 0;
+
 	if (m->syn_wait_ns != UINT64_MAX)
 		return m->syn_wait_ns;
 	if (m->stuck && m->silent_ns != UINT64_MAX)
 		return m->silent_ns;
-	if (m->received_bytes == 0 && m->sent_bytes == 0 && m->best_receive_rate > 0 && m->receive_gap_ns != UINT64_MAX)
+	if (m->received_bytes == 0 && m->sent_bytes == 0 && received_before && m->receive_gap_ns != UINT64_MAX)
 		return m->receive_gap_ns;
 	return 0;
 }
@@ -222,9 +224,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (!own)
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
-		m->stalled_ns = stalled_for(own);
-		measure(state, m);
 		m->stall_undelivered = undelivered(state, own);
+		m->stalled_ns = stalled_for(own, m->stall_undelivered);
+		measure(state, m);
 		m->fresh_firewall_drops = fresh;
 		(*module)->measures.parts[CONN_PART_STALL] = m;
 	}
