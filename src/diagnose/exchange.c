@@ -22,6 +22,9 @@ static const struct field exchange_fields[] = {
 	FIELD(E, reply_wait_share, RATIO, "samples in which the peer had acknowledged a question and not answered it",
 	      .unit = "%"),
 	FIELD(E, reply_wait_ns, DURATION, "how long that answer has been outstanding at the end"),
+	FIELD(E, unreplied_ns, DURATION,
+	      "how long ago it sent something that was received and that nothing has come back for, the first time "
+	      "included"),
 	FIELD(E, bare_acks_share, RATIO, "acknowledgements without data that came for each segment with data sent",
 	      .unit = "%"),
 	FIELD(E, bare_acks_base, RATIO, "the fewest of these in an earlier window with ten or more", .unit = "%"),
@@ -61,7 +64,7 @@ struct exchange_track {
 	struct track track;
 	bool has_base, serves;
 	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
-	unsigned samples, reply_wait, owed;
+	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
 	/* Of earlier windows. */
 	uint64_t answers_base, given_base;
@@ -107,10 +110,14 @@ static struct counts counts_of(const struct tcp_record *t)
 
 static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
 {
-	bool at_rest = s->sendq_bytes == 0 && s->recvq_bytes == 0 && t->last_received_ns != UINT64_MAX;
+	bool empty = s->sendq_bytes == 0 && s->recvq_bytes == 0;
+	bool at_rest = empty && t->last_received_ns != UINT64_MAX;
 	bool owed = is_owed(x, t);
+	bool waits = at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
 
-	x->reply_wait += at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
+	x->reply_wait += waits;
+	x->unreplied +=
+		waits || (empty && t->data_segs_in == 0 && t->data_segs_out != UINT32_MAX && t->data_segs_out > 0);
 	x->owed += at_rest && owed;
 	x->samples++;
 	x->last = counts_of(t);
@@ -151,7 +158,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			}
 			x->base = x->last;
 			x->has_base = true;
-			x->samples = x->reply_wait = x->owed = 0;
+			x->samples = x->reply_wait = x->unreplied = x->owed = 0;
 		}
 		/* It stays so when nobody listens there any more. */
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
@@ -185,6 +192,7 @@ static void measure(struct exchange_track *x, struct exchange_measures *m)
 	m->serves = x->serves;
 	m->reply_wait_share = (double)x->reply_wait / x->samples;
 	m->reply_wait_ns = x->reply_wait == x->samples ? x->last.last_sent_ns : UINT64_MAX;
+	m->unreplied_ns = x->unreplied == x->samples ? x->last.last_sent_ns : UINT64_MAX;
 	m->bare_acks_base = x->bare_acks_base;
 	m->bare_acks_share = segs_in == UINT64_MAX || answers == UINT64_MAX
 				     ? NAN
@@ -203,11 +211,10 @@ static void measure(struct exchange_track *x, struct exchange_measures *m)
 		x->given_base = max_of(x->given_base, given);
 }
 
-/* One connection of this window, with its program. */
+/* One connection of this window. */
 struct exchange {
-	const struct conn_measures *conn;
+	struct module *conn;
 	struct exchange_measures *measures;
-	struct module *app;
 };
 
 static void measure_asked(const struct state *state, uint64_t cookie, struct exchange_measures *m)
@@ -232,7 +239,8 @@ static void count_questions(const struct exchange *exchanges, size_t count)
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
 			bool asks = !m->serves && m->reply_wait_share > 0.3;
-			uint64_t *all = exchanges[i].app ? map_put(&asking, &exchanges[i].app, NULL) : NULL;
+			struct module *app = exchanges[i].conn->related[MODULE_APP];
+			uint64_t *all = app ? map_put(&asking, &app, NULL) : NULL;
 
 			if (!all)
 				continue;
@@ -264,17 +272,21 @@ static struct ends ends_of(const struct conn_measures *conn, bool reversed)
 
 static void find_other_ends(const struct exchange *exchanges, size_t count)
 {
-	struct map all = MAP_INIT(sizeof(struct ends), sizeof(uint8_t), 1000000);
+	struct map all = MAP_INIT(sizeof(struct ends), sizeof(struct module *), 1000000);
 
 	for (size_t i = 0; i < count; i++) {
-		struct ends ends = ends_of(exchanges[i].conn, false);
+		struct ends ends = ends_of(conn_measures(exchanges[i].conn), false);
+		struct module **slot = map_put(&all, &ends, NULL);
 
-		(void)map_put(&all, &ends, NULL);
+		if (slot)
+			*slot = exchanges[i].conn;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct ends ends = ends_of(exchanges[i].conn, true);
+		struct ends ends = ends_of(conn_measures(exchanges[i].conn), true);
+		struct module *const *slot = map_get(&all, &ends);
 
-		exchanges[i].measures->peer_is_here = map_get(&all, &ends) != NULL;
+		exchanges[i].conn->other_end = slot ? *slot : NULL;
+		exchanges[i].measures->peer_is_here = slot != NULL;
 	}
 	map_done(&all);
 }
@@ -308,7 +320,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
 			wait_in_vain(*module);
-		vec_push(&exchanges, ((struct exchange){own, m, (*module)->related[MODULE_APP]}));
+		vec_push(&exchanges, ((struct exchange){*module, m}));
 	}
 	count_questions(exchanges.items, exchanges.count);
 	find_other_ends(exchanges.items, exchanges.count);

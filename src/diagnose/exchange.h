@@ -7,7 +7,7 @@
 struct exchange_measures {
 	bool serves;
 	double reply_wait_share;
-	uint64_t reply_wait_ns;
+	uint64_t reply_wait_ns, unreplied_ns;
 	double bare_acks_share, bare_acks_base;
 	uint64_t answers_base;
 	double answers_share;

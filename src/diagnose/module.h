@@ -51,6 +51,7 @@ struct module {
 	struct record measures; /* parts as the kind's shape says */
 	struct module
 		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
+	struct module *other_end;        /* of a connection, where this host has that as well */
 	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
 	bool hidden;                     /* outside of what was asked about (select.h) */
 	VEC(struct module *) depends_on; /* the edges down */

@@ -47,6 +47,13 @@ static bool is_chosen(const struct selection *s, const struct module *module)
 	return has_port(s, module);
 }
 
+static void show(struct module *module)
+{
+	for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
+		if (module->related[kind])
+			module->related[kind]->hidden = false;
+}
+
 size_t graph_select(struct graph *graph, const struct selection *selection)
 {
 	size_t chosen = 0;
@@ -57,9 +64,10 @@ size_t graph_select(struct graph *graph, const struct selection *selection)
 		if (!is_chosen(selection, *module))
 			continue;
 		chosen++;
-		for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
-			if ((*module)->related[kind])
-				(*module)->related[kind]->hidden = false;
+		show(*module);
+		/* Who waits for a program of this host is held up by that one. */
+		if ((*module)->other_end)
+			show((*module)->other_end);
 	}
 	return chosen;
 }

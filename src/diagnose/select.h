@@ -17,5 +17,8 @@ struct selection {
 };
 
 bool selection_is_empty(const struct selection *selection);
-/* Marks the modules that no chosen socket uses as hidden; returns how many sockets were chosen. */
+/*
+ * Marks the modules that no chosen socket uses, and none at the other end of one, as hidden; returns how many sockets were
+ * chosen.
+ */
 size_t graph_select(struct graph *graph, const struct selection *selection);
