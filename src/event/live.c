@@ -388,6 +388,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		add_roles(live, i);
 	give_back_memory();
 	r = event_check_host(why);
+	if (r == 0 && !options->probe)
+		live_hidden_begin(live);
 	if (r == 0)
 		r = options->probe ? live_probe(live, why) : load(live, why);
 	if (r == 0)
@@ -398,8 +400,6 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 		r = live_cgroup_seed(live, options->cgroup, why);
 	if (r < 0)
 		return r;
-	if (!options->probe)
-		live_hidden_begin(live);
 	*ret_live = take_ptr(live);
 	return 0;
 }

@@ -60,7 +60,7 @@ struct live {
 	struct event_head head;
 	struct live_stacks stacks;
 	struct first_process *first; /* NULL: what it hides is not known */
-	struct loop_source *first_timer;
+	struct loop_source *first_watch, *first_rest;
 	uint64_t hidden_ns; /* at the end */
 	void *data;         /* a copy of what follows it, for events that the program completes */
 };

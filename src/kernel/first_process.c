@@ -22,11 +22,14 @@ struct thread {
 	struct proctext_run run;
 };
 
+typedef VEC(struct thread) thread_list;
+
 struct first_process {
 	struct program program; /* its area: a word that is not zero once it has run on behalf of pid 1 */
-	int link;
+	int link;               /* -1: nobody watches */
 	enum first_process_state state;
-	VEC(struct thread) threads; /* at the beginning */
+	thread_list begin;   /* its threads when it was opened */
+	thread_list watched; /* when watching began */
 };
 
 static int read_run(const char *tid, struct proctext_run *ret_run)
@@ -40,64 +43,55 @@ static int read_run(const char *tid, struct proctext_run *ret_run)
 	return r < 0 ? r : proctext_schedstat(buf_text(&text), ret_run);
 }
 
-/* Calls fn for each thread of pid 1 that can be read; how many there were. */
-static unsigned each_thread(void (*fn)(void *context, const struct thread *thread), void *context)
+/* All threads of pid 1 that can be read. */
+static void list_threads(thread_list *ret_list)
 {
 	DIR *directory = opendir(TASKS);
-	struct thread thread = {};
-	unsigned count = 0;
 
+	ret_list->count = 0;
 	if (!directory)
-		return 0;
+		return;
 	for (struct dirent *entry; (entry = readdir(directory));) {
+		struct thread thread = {};
+
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		snprintf(thread.tid, sizeof(thread.tid), "%.15s", entry->d_name);
-		if (read_run(thread.tid, &thread.run) < 0)
-			continue;
-		fn(context, &thread);
-		count++;
+		if (read_run(thread.tid, &thread.run) == 0)
+			vec_push(ret_list, thread);
 	}
 	(void)closedir(directory);
-	return count;
-}
-
-static void keep(void *context, const struct thread *thread)
-{
-	struct first_process *first = context;
-
-	vec_push(&first->threads, *thread);
 }
 
 struct difference {
-	const struct first_process *first;
 	uint64_t ran_ns;
-	uint64_t left; /* how often a processor was given up for certain */
+	uint64_t times; /* how often it got a processor */
+	uint64_t left;  /* how often one was given up for certain */
 };
 
-static void compare(void *context, const struct thread *thread)
+static struct difference since(const thread_list *before)
 {
-	struct difference *difference = context;
-	struct proctext_run before = {};
-	uint64_t times;
+	struct difference difference = {};
+	thread_list now = {};
 
-	vec_each(&difference->first->threads, old)
-		if (strcmp(old->tid, thread->tid) == 0)
-			before = old->run;
-	/* Another thread with the number of one that has ended. */
-	if (thread->run.ran_ns < before.ran_ns || thread->run.times < before.times)
-		before = (struct proctext_run){};
-	difference->ran_ns += thread->run.ran_ns - before.ran_ns;
-	times = thread->run.times - before.times;
-	/* It may still run for the last time. */
-	difference->left += times > 0 ? times - 1 : 0;
-}
+	list_threads(&now);
+	vec_each(&now, thread) {
+		struct proctext_run base = {};
+		uint64_t times;
 
-static struct difference since_begin(const struct first_process *first)
-{
-	struct difference difference = {.first = first};
-
-	(void)each_thread(compare, &difference);
+		vec_each(before, old)
+			if (strcmp(old->tid, thread->tid) == 0)
+				base = old->run;
+		/* Another thread with the number of one that has ended. */
+		if (thread->run.ran_ns < base.ran_ns || thread->run.times < base.times)
+			base = (struct proctext_run){};
+		times = thread->run.times - base.times;
+		difference.ran_ns += thread->run.ran_ns - base.ran_ns;
+		difference.times += times;
+		/* It may still run for the last time. */
+		difference.left += times > 0 ? times - 1 : 0;
+	}
+	vec_done(&now);
 	return difference;
 }
 
@@ -115,10 +109,19 @@ static int load_witness(struct first_process *first, struct why *why)
 		bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "first_process", "GPL", code.items, code.count, NULL);
 	if (first->program.fd < 0)
 		return why_set(why, first->program.fd, "a program was not loaded: %s", strerror(-first->program.fd));
+	return 0;
+}
+
+int first_process_watch(struct first_process *first)
+{
+	if (first->state != FIRST_PROCESS_UNKNOWN || first->link >= 0)
+		return 0;
 	first->link = bpf_raw_tracepoint_open("sched_switch", first->program.fd);
-	return first->link < 0 ? why_set(why, first->link, "a program was not attached to sched_switch: %s",
-					 strerror(-first->link))
-			       : 0;
+	if (first->link < 0)
+		return first->link;
+	/* Only now: whatever leaves a processor from here on, the program was there to be run. */
+	list_threads(&first->watched);
+	return 0;
 }
 
 int first_process_open(struct first_process **ret_first, struct why *why)
@@ -133,46 +136,74 @@ int first_process_open(struct first_process **ret_first, struct why *why)
 	r = load_witness(first, why);
 	if (r < 0)
 		return r;
-	/* Only now: whatever leaves a processor from here on, the program was there to be run. */
-	if (each_thread(keep, first) == 0)
+	r = first_process_watch(first);
+	if (r < 0)
+		return why_set(why, r, "a program was not attached to sched_switch: %s", strerror(-r));
+	if (first->watched.count == 0)
 		return why_set(why, -ENOTSUP, "/proc/1/task/1/schedstat cannot be read");
 	*ret_first = take_ptr(first);
 	return 0;
 }
 
-static void end_witness(struct first_process *first)
+static void end_watch(struct first_process *first)
 {
 	closep(&first->link);
-	program_done(&first->program);
+	first->link = -1;
 }
 
 void first_process_close(struct first_process *first)
 {
 	if (!first)
 		return;
-	end_witness(first);
-	vec_done(&first->threads);
+	end_watch(first);
+	program_done(&first->program);
+	vec_done(&first->begin);
+	vec_done(&first->watched);
 	free(first);
+}
+
+/* What is known by now; *ret_times is how often pid 1 has run under watch. */
+static enum first_process_state look(struct first_process *first, uint64_t *ret_times)
+{
+	/* In this order: a switch that is counted here has been noted there. */
+	struct difference difference = since(&first->watched);
+
+	*ret_times = difference.times;
+	if (__atomic_load_n((const uint64_t *)first->program.area, __ATOMIC_ACQUIRE))
+		return FIRST_PROCESS_SEEN;
+	return difference.left > 0 ? FIRST_PROCESS_HIDDEN : FIRST_PROCESS_UNKNOWN;
 }
 
 enum first_process_state first_process_look(struct first_process *first)
 {
-	uint64_t left;
+	uint64_t times;
 
-	if (first->state != FIRST_PROCESS_UNKNOWN)
+	if (first->link < 0)
 		return first->state;
-	/* In this order: a switch that is counted here has been noted there. */
-	left = since_begin(first).left;
-	if (__atomic_load_n((const uint64_t *)first->program.area, __ATOMIC_ACQUIRE))
-		first->state = FIRST_PROCESS_SEEN;
-	else if (left > 0)
-		first->state = FIRST_PROCESS_HIDDEN;
+	first->state = look(first, &times);
 	if (first->state != FIRST_PROCESS_UNKNOWN)
-		end_witness(first);
+		end_watch(first);
 	return first->state;
+}
+
+void first_process_rest(struct first_process *first)
+{
+	uint64_t times;
+
+	if (first->link < 0)
+		return;
+	first->state = look(first, &times);
+	/* Who has run once will soon run again. */
+	if (first->state != FIRST_PROCESS_UNKNOWN || times == 0)
+		end_watch(first);
+}
+
+void first_process_begin(struct first_process *first)
+{
+	list_threads(&first->begin);
 }
 
 uint64_t first_process_ran_ns(const struct first_process *first)
 {
-	return since_begin(first).ran_ns;
+	return first->begin.count ? since(&first->begin).ran_ns : 0;
 }

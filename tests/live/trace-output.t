@@ -16,7 +16,8 @@ for format in --format=table --csv --json; do
 done
 
 ns_make host
-"$nest" trace sock.send -N "$host" --count --by comm -d 0.1 >"$room/both" 2>&1
+# Whoever looks at all namespaces of the host sends something in ours, too.
+"$nest" trace sock.send -N "$host" --where 'proto == tcp' --count --by comm -d 0.1 >"$room/both" 2>&1
 is "$(sed -n '$p' "$room/both")" 'nest: 0 events, 0 lost' 'the closing line comes last where nothing happened'
 like "$(cat "$room/both")" 'COMM +COUNT' 'and the heading says what would have been shown'
 
@@ -47,13 +48,27 @@ has_run() {
 	(true &)
 	[ "$(runs)" -ge "$1" ]
 }
-nest_bg trace sock.send -N "$host" --count
-wait_ready "$nest_err" 60 || exit 1
-threads=(/proc/1/task/*)
-wait_for 20 has_run $(($(runs) + ${#threads[@]} + 1))
+# tell_hidden: what a run says of it, while pid 1 is kept running for long enough that it is watched at least twice.
+tell_hidden() {
+	nest_bg trace sock.send -N "$host" --where 'proto == tcp' --count
+	wait_ready "$nest_err" 60 || exit 1
+	local end=$((SECONDS + 3))
+	while [ "$SECONDS" -lt "$end" ]; do
+		has_run 0
+		pause "$look_every"
+	done
+	end_bg "$nest_pid"
+	run_err=$nest_err
+	told=$(grep -c 'in which pid 1 ran was not seen' "$nest_err")
+}
+before=$(runs)
+# It is watched for a fifth of the time. Where nothing must be told, it must not be told by any of several runs.
+for _ in $(seq $((slower > 1 ? 3 : 8))); do
+	tell_hidden
+	[ "$told" -eq 0 ] || break
+done
+has_run $((before + 2))
 ran=$?
-end_bg "$nest_pid"
-run_err=$nest_err
 # It looks while it tries other things, and pid 1 may not run just then. In the emulated machine the answer is known.
 state=unknown
 for _ in 1 2 3 4 5 6; do
@@ -65,7 +80,6 @@ for _ in 1 2 3 4 5 6; do
 	done
 	state=$(figures "$nest_out" '[e["state"] for e in r if e["check"] == "first_process"][0]')
 done
-told=$(grep -c 'in which pid 1 ran was not seen' "$run_err")
 if [ "$ran" -ne 0 ]; then
 	skip 'what pid 1 hides is told' 'pid 1 does not run'
 elif [ -n "${NEST_VM-}" ]; then
