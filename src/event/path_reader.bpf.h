@@ -13,11 +13,9 @@
 #define MSG_DONTWAIT 0x40
 #define PF_KTHREAD   0x00200000
 #define PF_IO_WORKER 0x00000010
-/* Where ends of system calls are not seen: who copies this soon after it was woken had waited for the data itself. */
-#define AT_ONCE_NS 50000
 
-/* How many tasks the processor could run beside this one. */
-static __always_inline __u32 tasks_beside(struct task_struct *task)
+/* How many tasks the processor of this one could run beside it; it may be one of those that are counted. */
+static __always_inline __u32 tasks_beside(struct task_struct *task, bool is_counted)
 {
 	const struct task_struct___group *group = (const void *)task;
 	__u32 running;
@@ -25,7 +23,30 @@ static __always_inline __u32 tasks_beside(struct task_struct *task)
 	if (!bpf_core_field_exists(group->se.cfs_rq))
 		return PATH_NO_NOTE;
 	running = group->se.cfs_rq->rq->nr_running;
-	return running ? running - 1 : 0;
+	return running && is_counted ? running - 1 : running;
+}
+
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	const struct task_struct___group *group = (const void *)task;
+
+	return bpf_core_field_exists(group->se.cfs_rq) ? (__u32)group->se.cfs_rq->rq->cpu : 0;
+}
+
+/* How long a thread has waited for processors, all in all, up to the last time that it came to run; 0: unknown. */
+static __always_inline __u64 delay_of(const struct task_struct *task)
+{
+	const struct task_struct___delay *delay = (const void *)task;
+
+	return bpf_core_field_exists(delay->sched_info) ? BPF_CORE_READ(delay, sched_info.run_delay) : 0;
+}
+
+/* The same of a task that a hook has told of. */
+static __always_inline __u64 delay_of_told(const struct task_struct *task)
+{
+	const struct task_struct___delay *delay = (const void *)task;
+
+	return bpf_core_field_exists(delay->sched_info) ? delay->sched_info.run_delay : 0;
 }
 
 static __always_inline struct rx_task *task_claim(__u32 tid)
@@ -73,23 +94,44 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task->cause = cause;
 	task->waking_ns = cause ? cpu->wake_ns : rx_nothing_waits() ? 0 : path_clock();
 	task->waits_in = syscall_of(woken);
+	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
+	task->delay_ns = delay_of_told(woken);
+	/* At the processor that it ran on last; it may be counted there still, though it sleeps. */
+	task->ahead = tasks_beside(woken, woken->on_rq);
+	task->ahead_cpu = cpu_of(woken);
 	task->state = RX_TASK_WAKING;
 	return 0;
 }
 
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(path_rx_wakeup, struct task_struct *woken)
+/*
+ * When a task that comes to run was put into the run queue. The kernel has noted it, in a clock of its own: as long ago as
+ * this says, and what it had waited elsewhere before it was moved here. Where it is not noted, all is waiting.
+ */
+static __always_inline __u64 queued_since(const struct rx_task *task, struct task_struct *next, __u64 now)
 {
-	__u32 tid = (__u32)woken->pid;
-	struct rx_task *task = rx_task_at(tid);
+	const struct task_struct___delay *delay = (const void *)next;
+	const struct task_struct___group *group = (const void *)next;
+	__u64 queued, waited;
 
-	if (!task || task->tid != tid || task->state != RX_TASK_WAKING)
-		return 0;
-	task->wakeup_ns = rx_nothing_waits() ? 0 : path_clock();
-	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
-	task->ahead = tasks_beside(woken);
-	task->state = RX_TASK_WOKEN;
-	return 0;
+	if (!bpf_core_field_exists(delay->sched_info) || !bpf_core_field_exists(group->se.cfs_rq))
+		return task->waking_ns;
+	queued = delay->sched_info.last_queued;
+	waited = delay->sched_info.run_delay - task->delay_ns + group->se.cfs_rq->rq->clock - queued;
+	return queued && waited < now - task->waking_ns ? now - waited : task->waking_ns;
+}
+
+/* A task that was woken, or put off its processor, runs. */
+static __always_inline void comes_to_run(struct rx_task *task, struct task_struct *next)
+{
+	task->switch_ns = rx_nothing_waits() ? 0 : path_clock();
+	task->switch_cpu = (__u16)bpf_get_smp_processor_id();
+	task->returned = 0;
+	if (task->state == RX_TASK_WAKING) {
+		task->wakeup_ns = queued_since(task, next, task->switch_ns);
+		if (task->ahead_cpu != task->switch_cpu)
+			task->ahead = tasks_beside(next, true);
+	}
+	task->state = RX_TASK_RUNS;
 }
 
 SEC("tp_btf/sched_switch")
@@ -102,23 +144,15 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	/* Whoever is woken from now on is woken by somebody else. */
 	if (cpu && cpu->wake_sk)
 		cpu->wake_sk = 0;
-	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
-		task->switch_ns = rx_nothing_waits() ? 0 : path_clock();
-		task->switch_cpu = (__u16)bpf_get_smp_processor_id();
-		task->returned = 0;
-		if (task->state == RX_TASK_WAKING) {
-			task->wakeup_ns = task->switch_ns;
-			task->wakeup_cpu = task->switch_cpu;
-		}
-		task->state = RX_TASK_RUNS;
-	}
+	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN))
+		comes_to_run(task, next);
 	task = rx_task_at(out);
 	/* Put off the processor though it could go on: it waits for one again. */
 	if (task && task->tid == out && task->reader && prev->__state == 0) {
 		task->waking_ns = task->wakeup_ns = path_clock();
 		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
 		task->cause = 0;
-		task->ahead = tasks_beside(prev);
+		task->ahead = tasks_beside(prev, true);
 		task->state = RX_TASK_WOKEN;
 	}
 	return 0;
@@ -170,14 +204,6 @@ static __always_inline bool keep_for_return(struct rx_task *task, const struct p
 	stash->count++;
 	task->stashed = 1;
 	return true;
-}
-
-/* How long a thread has waited for processors, all in all; 0: unknown. */
-static __always_inline __u64 delay_of(const struct task_struct *task)
-{
-	const struct task_struct___delay *delay = (const void *)task;
-
-	return bpf_core_field_exists(delay->sched_info) ? BPF_CORE_READ(delay, sched_info.run_delay) : 0;
 }
 
 /*

@@ -36,7 +36,7 @@ static const struct event_role rx_roles[] = {
 	{.name = "readers that are woken",
 	 .without = "waiting for a processor is not told apart from waiting for the reader",
 	 .tag = 1u << PATH_WAKEUP | 1u << PATH_SCHED,
-	 .hooks = {{.programs = {"path_rx_waking", "path_rx_wakeup", "path_rx_switch"}}}},
+	 .hooks = {{.programs = {"path_rx_waking", "path_rx_switch"}}}},
 	{.name = "data that is copied",
 	 .without = "copying is not told apart",
 	 .tag = 1u << PATH_COPY,

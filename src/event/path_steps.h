@@ -64,10 +64,13 @@ struct rx_task {
 	__u64 wakeup_ns;
 	__u64 switch_ns;
 	__u64 copy_ns;
+	__u64 delay_ns; /* how long it had waited for processors when it was woken, all in all */
 	__u32 ahead;
 	__u32 waits_in; /* system call in which it was woken last, and one; 0: unknown */
 	__u16 wakeup_cpu;
 	__u16 switch_cpu;
+	__u32 ahead_cpu; /* whose tasks are counted there */
+	__u32 unused;
 };
 
 /* Data was read: what is known about it. */

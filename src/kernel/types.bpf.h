@@ -190,6 +190,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	u64 start_time;
 	u64 start_boottime;
+	int on_rq;
 	char comm[16];
 	const struct cred *cred;
 	struct files_struct *files;
@@ -200,6 +201,8 @@ struct task_struct {
 /* How many tasks a processor could run: where groups of tasks are scheduled, a task knows its queue. */
 struct rq___group {
 	unsigned int nr_running;
+	u64 clock;
+	int cpu;
 };
 
 struct cfs_rq___group {
@@ -217,6 +220,7 @@ struct task_struct___group {
 /* How long a task has waited for processors, all in all. */
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_queued;
 };
 
 struct task_struct___delay {
