@@ -46,6 +46,7 @@ struct event_role {
 	const char *name;
 	const char *without; /* what is lost when no hook works; NULL: then there is no event at all */
 	bool costly;         /* slows the whole host down: not taken where the request wants it cheap */
+	bool of_datagrams;   /* not needed where the request is about TCP alone */
 	uint8_t set;         /* enum event_set: the smallest set of hooks that it belongs to */
 	uint32_t tag;        /* for whoever knows the event: which part of it this role is for */
 	struct event_hook hooks[EVENT_HOOKS_MAX];

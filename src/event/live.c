@@ -334,10 +334,13 @@ static void add_roles(struct live *live, unsigned index)
 {
 	const struct event_request *request = &live->requests[index];
 
-	for (uint32_t i = 0; i < request->event->role_count; i++)
-		if (is_in_set(&request->event->roles[i], request->set) &&
-		    (!request->cheap || !request->event->roles[i].costly))
-			hook_plan_add(&live->plan, index, &request->event->roles[i], 1);
+	for (uint32_t i = 0; i < request->event->role_count; i++) {
+		const struct event_role *role = &request->event->roles[i];
+
+		if (is_in_set(role, request->set) && !(request->cheap && role->costly) &&
+		    !(request->only_tcp && role->of_datagrams))
+			hook_plan_add(&live->plan, index, role, 1);
+	}
 }
 
 /* One program less at a hook that every packet passes, where an event does it by the way. */

@@ -184,7 +184,7 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 {
 	struct event_head *head = &way->event.head;
 
-	/* Steps are written one by one, and nobody looks at more of them than there are. */
+	/* Steps are written one by one, and nobody looks at more of them than there are; what they add up to comes last. */
 	__builtin_memset(&way->event, 0, __builtin_offsetof(struct path_event, data.steps));
 	head->event = config->id;
 	head->uid = EVENT_UNKNOWN32;
@@ -218,6 +218,14 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 	__builtin_memcpy(to->event.data.steps, from->event.data.steps, 4 * sizeof(struct path_step));
 	if (from->event.data.step_count > 4)
 		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
+}
+
+/* What filters and figures may look at, when all of it is told. */
+static __always_inline void path_set_waits(struct path_journey *journey)
+{
+	__builtin_memset(&journey->sndbuf_ns, 0,
+			 sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
+	path_add_waits(journey);
 }
 
 /* All of the filter was decided when the packet was first seen, and nothing that it is about has changed since. */

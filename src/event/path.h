@@ -66,7 +66,8 @@ struct path_journey {
 	__u8 step_count;
 	__u8 unused[5];
 	char dev[16];
-	/* Of the steps, what is waiting, added up by stage: for filters and figures (path_wait). 0: it did not wait there. */
+	struct path_step steps[PATH_STEPS_MAX];
+	/* Of the steps, what is waiting, added up by stage: for filters and figures (path_add_waits). 0: it did not wait there. */
 	__u64 sndbuf_ns;
 	__u64 tcp_ns;
 	__u64 qdisc_ns;
@@ -76,7 +77,6 @@ struct path_journey {
 	__u64 socket_ns;
 	__u64 wakeup_ns;
 	__u64 sched_ns;
-	struct path_step steps[PATH_STEPS_MAX];
 };
 
 struct path_event {

@@ -194,7 +194,6 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 {
 	struct tx_sock *own;
 	struct tcp_sock *tp;
-	__u32 end;
 
 	if (!path_is_sock_chosen(sk))
 		return 0;
@@ -202,22 +201,13 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 	tp = bpf_skc_to_tcp_sock(sk);
 	if (!own || !tp)
 		return 0;
-	/* A write that goes on, or is tried again, ends where it was to end. */
-	end = tp->write_seq + (__u32)message->msg_iter.count;
-	if (own->call_end != end)
-		own->call_ns = 0;
-	own->call_end = end;
-	note_write(own, tp);
+	note_write(own, tp, tp->write_seq + (__u32)message->msg_iter.count, true);
 	/* Packets are seen when a driver is given them, and may have left TCP long before. */
 	if (!own->sent) {
 		own->sent = 1;
 		own->sent_end = tp->write_seq;
 	}
-	/* What will be in the way of it. */
-	if (own->hold_seq != tp->snd_nxt || !own->hold_reason) {
-		own->hold_seq = tp->snd_nxt;
-		own->hold_reason = lasting_reason(sk, tp->snd_nxt, end - tp->snd_nxt, 0);
-	}
+	note_write_hold(own, sk, tp, own->call_end);
 	return 0;
 }
 

@@ -39,7 +39,7 @@ struct tx_flying {
 };
 
 struct tx_sock {
-	__u64 call_ns; /* a write runs since then; 0: none */
+	__u64 call_ns; /* when the last write began; 0: none was seen */
 	__u32 write_count;
 	__u32 hold_seq; /* from here on TCP holds back, and why */
 	__u32 hold_reason;
@@ -48,8 +48,7 @@ struct tx_sock {
 	__u32 piece;    /* of those that fly: the one that a queue cut up last */
 	__u32 sent_end; /* the end of what has left already, if anything has */
 	__u32 sent;
-	__u32 learnt;   /* thread that is known as the owner */
-	__u32 call_end; /* with few hooks: the number after the last byte that the write is to write */
+	__u32 call_end; /* the number after the last byte that the write is to write */
 	__u64 last_skb; /* with few hooks: the packet that a driver was given last, and when it left TCP */
 	__u64 last_left_ns;
 	struct sock_owner owner; /* who wrote last */
@@ -159,14 +158,20 @@ static __always_inline void packet_forget(__u64 skb)
 static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
+	bool passes = true;
 
 	path_way_finish(way, end, tx_counts());
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_tx_config.mode == EVENT_STREAM) {
-		if (path_is_decided(&path_tx_config, &path_tx_early, way) ||
-		    event_passes(&path_tx_config, (const char *)&way->event))
+		if (!path_is_decided(&path_tx_config, &path_tx_early, way)) {
+			path_set_waits(&way->event.data);
+			passes = event_passes(&path_tx_config, (const char *)&way->event);
+		}
+		/* The program adds the waits up again. */
+		if (passes)
 			event_send(&way->event, path_event_size(&way->event), &path_tx_losses);
 	} else {
+		path_set_waits(&way->event.data);
 		e = path_tx_begin();
 		if (e) {
 			__builtin_memcpy(e, &way->event, sizeof(*e));
@@ -178,15 +183,17 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 
 /* --- writing ------------------------------------------------------------------------------------------------------- */
 
-/* A write goes on, before it looks for room: again, when it had to wait for some. */
-static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp)
+/* A write goes on, before it looks for room: again, when it had to wait for some. end: the number after its last byte. */
+static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp, __u32 end, bool sees_room)
 {
 	struct tx_write *write;
 	__u64 now = path_clock();
 	__u32 count;
 
-	if (!own->call_ns)
+	/* A write that goes on, or is tried again, ends where it was to end. */
+	if (!own->call_ns || own->call_end != end)
 		own->call_ns = now;
+	own->call_end = end;
 	if ((__u32)own->owner.pid_tgid != (__u32)bpf_get_current_task_btf()->pid)
 		event_fill_owner(&own->owner);
 	/* All that was written has left and was acknowledged: the first places again, which are in the cache. */
@@ -200,22 +207,7 @@ static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp)
 		write->call_ns = own->call_ns;
 		own->write_count = count + 1;
 	}
-	write->room_ns = now;
-}
-
-SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(path_tx_write, struct sock *sk)
-{
-	struct tx_sock *own;
-	struct tcp_sock *tp;
-
-	if (!path_is_sock_chosen(sk))
-		return 0;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tp = bpf_skc_to_tcp_sock(sk);
-	if (own && tp)
-		note_write(own, tp);
-	return 0;
+	write->room_ns = sees_room ? now : 0;
 }
 
 /* TCP asks for pacing first, but that is over soon: what stands in the way after it is what the data waits for. */
@@ -227,30 +219,60 @@ static __always_inline __u32 lasting_reason(struct sock *sk, __u32 seq, __u32 un
 	return !reason && is_paced(sk) ? TCP_HOLD_PACING : reason;
 }
 
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(path_tx_written, struct sock *sk)
+/* What will keep the data of a write, if anything: what left before it is noted when that leaves (note_hold). */
+static __always_inline void note_write_hold(struct tx_sock *own, struct sock *sk, struct tcp_sock *tp, __u32 end)
+{
+	bool paced = is_paced(sk) && tp->tcp_wstamp_ns > own->call_ns;
+
+	if (own->hold_reason && own->hold_seq == tp->snd_nxt)
+		return;
+	own->hold_seq = tp->snd_nxt;
+	own->hold_reason = 0;
+	if (!tp->packets_out && !paced && !(BPF_CORE_READ_BITFIELD(tp, nonagle) & TCP_NAGLE_CORK) &&
+	    (__s32)(end - tp->snd_una - tp->snd_wnd) <= 0)
+		return;
+	own->hold_reason = hold_reason(sk, tp->snd_nxt, end - tp->snd_nxt, 0);
+	if (!own->hold_reason && paced)
+		own->hold_reason = TCP_HOLD_PACING;
+	/* Packets of this socket are still in a queue below: TCP waits for them to leave, unless they are few. */
+	if (!own->hold_reason && tp->packets_out > 1 && sk->sk_wmem_alloc.refs.counter > 1)
+		own->hold_reason = TCP_HOLD_QUEUE;
+}
+
+static __always_inline int was_written(struct sock *sk, __u32 bytes, bool sees_room)
 {
 	struct tx_sock *own;
 	struct tcp_sock *tp;
-	__u32 tid;
 
 	if (!path_is_sock_chosen(sk))
 		return 0;
-	own = is_tcp(sk) ? bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0) : NULL;
-	tid = (__u32)bpf_get_current_task_btf()->pid;
-	if (!own || own->learnt != tid)
-		path_learn_owner(&path_tx_config, sk);
-	if (!own)
-		return 0;
-	own->learnt = tid;
-	own->call_ns = 0;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (tp && tp->write_seq != tp->snd_nxt && own->hold_seq != tp->snd_nxt) {
-		own->hold_seq = tp->snd_nxt;
-		own->hold_reason = lasting_reason(sk, tp->snd_nxt, tp->write_seq - tp->snd_nxt, 0);
-		if (!own->hold_reason)
-			own->hold_reason = write_reason(sk, tp);
-	}
+	if (!own || !tp)
+		return 0;
+	note_write(own, tp, tp->write_seq + bytes, sees_room);
+	note_write_hold(own, sk, tp, tp->write_seq + bytes);
+	return 0;
+}
+
+SEC("tp_btf/tcp_sendmsg_locked")
+int BPF_PROG(path_tx_write, struct sock *sk, struct msghdr *message)
+{
+	return was_written(sk, (__u32)message->msg_iter.count, true);
+}
+
+/* Before Linux 6.16: its beginning only. */
+SEC("fentry/tcp_sendmsg_locked")
+int BPF_PROG(path_tx_write_call, struct sock *sk, struct msghdr *message, unsigned long size)
+{
+	return was_written(sk, (__u32)size, false);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(path_tx_written, struct sock *sk)
+{
+	if (!is_tcp(sk) && path_is_sock_chosen(sk))
+		path_learn_owner(&path_tx_config, sk);
 	return 0;
 }
 
@@ -290,9 +312,13 @@ static __always_inline void step_tcp(struct path_way *way, struct sock *sk, stru
 		return;
 	}
 	way->event.head.time_ns = way->last_ns = search.call_ns;
-	room.ns = search.room_ns;
-	room.context = PATH_PROCESS;
-	path_step(way, PATH_SNDBUF, &room, tx_counts());
+	if (search.room_ns) {
+		room.ns = search.room_ns;
+		room.context = PATH_PROCESS;
+		path_step(way, PATH_SNDBUF, &room, tx_counts());
+	} else {
+		way->event.data.hidden |= 1u << PATH_SNDBUF;
+	}
 	if (own->hold_reason && (__s32)(own->hold_seq - way->event.data.end_seq) < 0)
 		now->note = own->hold_reason;
 	path_step(way, PATH_TCP, now, tx_counts());
@@ -359,7 +385,7 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 		own->sent = 1;
 		own->sent_end = segment.seq + segment.bytes;
 	}
-	now->context = own->call_ns ? PATH_PROCESS : PATH_SOFT;
+	now->context = sk->sk_lock.owned ? PATH_PROCESS : PATH_SOFT;
 	/* Sent again: what was before has been told with the first one. */
 	if (again) {
 		way->event.data.hidden |= 1u << PATH_SNDBUF | 1u << PATH_TCP;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "event/path_names.h"
 #include "event/packet_names.h"
-#include "event/path.h"
+#include "event/path_steps.h"
 
 static const struct enum_name ends[] = {
 	{PATH_DELIVERED, "delivered", "read by a process, or sent and, of TCP, acknowledged"},
@@ -41,3 +41,12 @@ const struct field path_fields[PATH_FIELDS] = {
 #undef P
 
 const char *const path_early[] = {"laddr", "lport", "raddr", "rport", "family", "proto", "netns", "dev", "dir", NULL};
+
+void path_complete(const struct event_head *head _unused_, void *data)
+{
+	struct path_journey *journey = data;
+
+	/* What still waits, and what was read, are no journeys yet. */
+	if (journey->end <= PATH_UNFINISHED)
+		path_add_waits(journey);
+}

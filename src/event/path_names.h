@@ -10,3 +10,7 @@ extern struct enum_names path_end_names;
 extern const struct field path_fields[PATH_FIELDS];
 /* What a packet tells when it is first seen. */
 extern const char *const path_early[];
+
+struct event_head;
+/* Adds up what the kernel has told stage by stage. */
+void path_complete(const struct event_head *head, void *data);

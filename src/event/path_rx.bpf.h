@@ -282,6 +282,7 @@ static __always_inline struct rx_task *rx_task_at(__u32 tid)
 static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
+	bool passes = true;
 
 	/* There was nothing in it that anybody had asked for. */
 	if (way->tentative) {
@@ -291,10 +292,15 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 	path_way_finish(way, end, rx_counts());
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_rx_config.mode == EVENT_STREAM) {
-		if (path_is_decided(&path_rx_config, &path_rx_early, way) ||
-		    event_passes(&path_rx_config, (const char *)&way->event))
+		if (!path_is_decided(&path_rx_config, &path_rx_early, way)) {
+			path_set_waits(&way->event.data);
+			passes = event_passes(&path_rx_config, (const char *)&way->event);
+		}
+		/* The program adds the waits up again. */
+		if (passes)
 			event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
 	} else {
+		path_set_waits(&way->event.data);
 		e = path_rx_begin();
 		if (e) {
 			__builtin_memcpy(e, &way->event, sizeof(*e));

@@ -61,4 +61,4 @@ static const struct event_role rx_roles[] = {
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
 	   "a packet that arrived has come to the end of its way through this host", .early = path_early,
-	   .shortest = offsetof(struct path_journey, steps), .spills = "path_rx_spills", .learns_at_receive = true);
+	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .spills = "path_rx_spills", .learns_at_receive = true);

@@ -141,6 +141,13 @@ static __always_inline void path_wait(struct path_journey *journey, __u8 stage, 
 	}
 }
 
+/* Once all steps are there: journeys that nobody asks for waits go without. */
+static __always_inline void path_add_waits(struct path_journey *journey)
+{
+	for (__u32 i = 0; i < PATH_STEPS_MAX && i < journey->step_count; i++)
+		path_wait(journey, journey->steps[i].stage, journey->steps[i].ns);
+}
+
 /* A stage ended at this mark. */
 static __always_inline void path_step(struct path_way *way, __u8 stage, const struct path_mark *mark,
 				      struct path_counts *counts)
@@ -158,7 +165,6 @@ static __always_inline void path_step(struct path_way *way, __u8 stage, const st
 		way->last_ns = mark->ns;
 	}
 	step->ns = (__u64)ns;
-	path_wait(journey, stage, (__u64)ns);
 	step->note = mark->note;
 	step->cpu = mark->cpu;
 	step->stage = stage;

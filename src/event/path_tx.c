@@ -15,11 +15,16 @@ static const struct event_role tx_roles[] = {
 	 .without = "what stays on the host looks as if a device had to send it",
 	 .hooks = {{.programs = {"path_netif_rx", "path_gro"}}, {.programs = {"path_netif_rx"}}}},
 	{.name = "writes",
-	 .without = "waiting for room in the send buffer and in TCP is not seen (Linux 6.16 and later)",
-	 .tag = 1u << PATH_SNDBUF | 1u << PATH_TCP,
+	 .without = "waiting in TCP is not seen",
+	 .tag = 1u << PATH_TCP,
+	 .hooks = {{.programs = {"path_tx_write"}}, {.programs = {"path_tx_write_call"}}}},
+	{.name = "writes that wait for room",
+	 .without = "waiting for room in the send buffer is not seen (Linux 6.16 and later)",
+	 .tag = 1u << PATH_SNDBUF,
 	 .hooks = {{.programs = {"path_tx_write"}}}},
-	{.name = "ends of writes, and owners who send",
+	{.name = "owners who send datagrams",
 	 .without = "a socket that was handed over keeps its first owner until the new one receives",
+	 .of_datagrams = true,
 	 .hooks = {{.programs = {"path_tx_written"}}, {.programs = {"sock_owner_send_inet", "sock_owner_send_inet6"}}}},
 	{.name = "queues of interfaces",
 	 .without = "how many packets were in the queue is not known (Linux 5.15 and later)",
@@ -44,4 +49,4 @@ static const struct event_role tx_roles[] = {
 };
 EVENT_TYPE(path_tx, "path.tx", struct path_journey, path_fields, tx_roles,
 	   "a packet of this host has come to the end of its way out of it", .early = path_early,
-	   .shortest = offsetof(struct path_journey, steps), .learns_at_send = true);
+	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .learns_at_send = true);

@@ -21,8 +21,9 @@ struct event_sink {
 struct event_request {
 	const struct event *event;
 	struct event_config config;
-	bool cheap;  /* without roles that are costly */
-	uint8_t set; /* enum event_set */
+	bool cheap;    /* without roles that are costly */
+	bool only_tcp; /* without roles of datagrams */
+	uint8_t set;   /* enum event_set */
 };
 
 /* What was not told, by the reason. */

@@ -96,6 +96,7 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 	if (r < 0)
 		return r;
 	direction->decided = event_filter_add(&request->config, expr);
+	request->only_tcp = asked_protocol(&request->config) == IPPROTO_TCP;
 	request->set = source->options.set = adapted_set(request->set, asked_protocol(&request->config));
 	direction->where = take_ptr(expr);
 	return 0;

@@ -49,6 +49,7 @@ static void finish(struct waiting *waiting, struct path_way *way, uint8_t end, w
 	journey->total_ns = 0;
 	for (uint8_t i = 0; i < journey->step_count && i < PATH_STEPS_MAX; i++)
 		journey->total_ns += journey->steps[i].ns;
+	path_add_waits(journey);
 	waiting->counts.ended[end]++;
 	waiting->count--;
 	fn(context, &way->event.head, journey);
