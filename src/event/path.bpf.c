@@ -45,16 +45,6 @@ int BPF_PROG(path_xmitted, struct sk_buff *skb, int result)
 	return 0;
 }
 
-SEC("tp_btf/netif_rx")
-int BPF_PROG(path_netif_rx, struct sk_buff *skb)
-{
-	if (RX)
-		rx_netif_rx(ctx, skb);
-	if (TX)
-		tx_taken(ctx, skb);
-	return 0;
-}
-
 SEC("tp_btf/napi_gro_receive_entry")
 int BPF_PROG(path_gro, struct sk_buff *skb)
 {

@@ -197,6 +197,17 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 	way->state = PATH_WAY_OPEN;
 }
 
+#define IFF_LOOPBACK 0x8
+
+/*
+ * What is sent there arrives on this host, in the backlog of the same processor: loopback, and virtual links that know their
+ * peer. A hook would tell of others, too, and costs each packet more than all the rest that is done here.
+ */
+static __always_inline bool path_hands_over(const struct net_device *dev)
+{
+	return dev->flags & IFF_LOOPBACK || dev->netdev_ops->ndo_get_peer_dev;
+}
+
 static __always_inline void path_set_dev(struct path_way *way, struct net_device *dev)
 {
 	way->event.head.netns = dev->nd_net.net->ns.inum;

@@ -51,16 +51,19 @@ int BPF_PROG(path_rx_softirq, unsigned int vector)
 	return 0;
 }
 
-static __always_inline void note_arrival(struct sk_buff *skb, __u32 kind, __u64 now)
+/* A packet is sent, and may arrive on this very host. */
+static __always_inline void note_arrival(struct sk_buff *skb, __u64 now)
 {
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
+	const struct net_device *dev = skb->dev;
 
 	if (!arrival)
 		return;
 	arrival->ns = now;
 	arrival->gro_ns = 0;
 	arrival->cpu = (__u16)bpf_get_smp_processor_id();
-	arrival->kind = kind;
+	arrival->kind = path_hands_over(dev) ? RX_HANDED_OVER : RX_XMIT;
+	arrival->ifindex = dev->flags & IFF_LOOPBACK ? 0 : (__u32)dev->ifindex;
 	arrival->skb = path_id(skb);
 }
 
@@ -72,13 +75,13 @@ static __always_inline void rx_xmit(struct sk_buff *skb, struct path_mark *now)
 
 	/* Nobody will ask when it came. */
 	if (sk && is_whole(sk) && !path_is_sock_chosen(sk)) {
-		note_arrival(skb, RX_XMIT, 0);
+		note_arrival(skb, 0);
 		return;
 	}
 	path_now_once(now);
 	if (way && way->state == PATH_WAY_SENDING)
 		path_step(way, PATH_QDISC, now, rx_counts());
-	note_arrival(skb, RX_XMIT, now->ns);
+	note_arrival(skb, now->ns);
 }
 
 /* The filter, as far as the packet alone decides it. */
@@ -134,7 +137,7 @@ static __always_inline int into_gro(struct sk_buff *skb)
 	if (!arrival || !cpu)
 		return 0;
 	cpu->gro_skb = is_asked_for(cpu, skb) ? path_id(skb) : 0;
-	if (arrival->skb != path_id(skb) || arrival->kind != RX_XMIT) {
+	if (arrival->skb != path_id(skb) || arrival->kind == RX_POLLED) {
 		arrival->kind = RX_POLLED;
 		arrival->ns = 0;
 		arrival->skb = path_id(skb);
@@ -229,7 +232,7 @@ static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cp
 		path_step(way, PATH_SOFTIRQ, mark, counts);
 	}
 	mark->ns = end;
-	path_step(way, arrival->kind == RX_XMIT ? PATH_GRO : PATH_BACKLOG, mark, counts);
+	path_step(way, arrival->gro_ns ? PATH_GRO : PATH_BACKLOG, mark, counts);
 }
 
 static __always_inline bool is_tunnel(const struct packet *packet)
@@ -314,21 +317,6 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
 	way->state = PATH_WAY_NONE;
 }
 
-/* Loopback and virtual links hand a packet over like this, and so does a tunnel with what it has unpacked. */
-static __always_inline void rx_netif_rx(void *ctx, struct sk_buff *skb)
-{
-	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
-	struct rx_cpu *cpu = rx_this_cpu();
-
-	if (cpu && cpu->way.state == PATH_WAY_OPEN && cpu->way.skb == path_id(skb))
-		put_aside(ctx, cpu);
-	/* The driver that sent it hands it over at once: it is the same moment. */
-	else if (arrival && arrival->skb == path_id(skb) && arrival->kind == RX_XMIT)
-		arrival->kind = RX_NETIF_RX;
-	else
-		note_arrival(skb, RX_NETIF_RX, path_clock());
-}
-
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 {
@@ -343,8 +331,11 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	cpu->wake_sk = 0;
 	cpu->queued_sk = 0;
 	if (cpu->way.state == PATH_WAY_OPEN) {
-		/* From a bridge's port to the bridge: the same packet. From the same interface it is one at its address. */
-		if (cpu->way.skb == path_id(skb) && cpu->way.ifindex != (__u32)skb->dev->ifindex)
+		/*
+		 * From a bridge's port to the bridge: the same packet. From the same interface it is one at its address.
+		 * What was in a tunnel comes up again.
+		 */
+		if (cpu->way.skb == path_id(skb) && cpu->way.ifindex != (__u32)skb->dev->ifindex && !cpu->way.tunnel)
 			return 0;
 		put_aside(ctx, cpu);
 	}

@@ -539,6 +539,7 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 	way->ready_ns = 0;
 	path_step(way, PATH_QDISC, now, tx_counts());
 	way->state = PATH_WAY_SENDING;
+	way->passed_on = path_hands_over(skb->dev);
 }
 
 /* The receiver is on this host: nobody will say that the packet was sent. */

@@ -104,8 +104,9 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 }
 
 /*
- * When a task that comes to run was put into the run queue. The kernel has noted it, in a clock of its own: as long ago as
- * this says, and what it had waited elsewhere before it was moved here. Where it is not noted, all is waiting.
+ * When a task that comes to run was put into the run queue; 0: unknown. The kernel has noted it, in a clock of its own: as
+ * long ago as this says, and what it had waited elsewhere before it was moved here. A task that takes the processor at once
+ * finds that clock where it was.
  */
 static __always_inline __u64 queued_since(const struct rx_task *task, struct task_struct *next, __u64 now)
 {
@@ -114,10 +115,10 @@ static __always_inline __u64 queued_since(const struct rx_task *task, struct tas
 	__u64 queued, waited;
 
 	if (!bpf_core_field_exists(delay->sched_info) || !bpf_core_field_exists(group->se.cfs_rq))
-		return task->waking_ns;
+		return 0;
 	queued = delay->sched_info.last_queued;
 	waited = delay->sched_info.run_delay - task->delay_ns + group->se.cfs_rq->rq->clock - queued;
-	return queued && waited < now - task->waking_ns ? now - waited : task->waking_ns;
+	return queued && waited && waited < now - task->waking_ns ? now - waited : 0;
 }
 
 /* A task that was woken, or put off its processor, runs. */

@@ -21,7 +21,7 @@
 #define RX_IRQ_NS 10000000
 
 /* How a packet came to this host, by its address until the stack takes it up. */
-enum rx_arrival_kind { RX_POLLED, RX_NETIF_RX, RX_XMIT };
+enum rx_arrival_kind { RX_POLLED, RX_HANDED_OVER, RX_XMIT };
 
 struct rx_arrival {
 	__u64 skb;
@@ -30,6 +30,8 @@ struct rx_arrival {
 	__u16 cpu;
 	__u16 gro_cpu;
 	__u32 kind;
+	__u32 ifindex; /* of RX_HANDED_OVER: where it was sent, 0 for loopback */
+	__u32 unused;
 };
 
 struct rx_cpu {

@@ -61,7 +61,7 @@ struct rx_task {
 	__u8 returned; /* a system call has ended since it came to run */
 	__u64 cause;   /* socket whose data woke it */
 	__u64 waking_ns;
-	__u64 wakeup_ns;
+	__u64 wakeup_ns; /* when it was in a run queue; 0: unknown */
 	__u64 switch_ns;
 	__u64 copy_ns;
 	__u64 delay_ns; /* how long it had waited for processors when it was woken, all in all */
@@ -208,7 +208,10 @@ static __always_inline bool path_step_wake(struct path_way *way, const struct pa
 	if (!read->for_sock)
 		path_step_up_to(way, PATH_SOCKET, &mark, counts);
 	mark.ns = task->wakeup_ns;
-	path_step_up_to(way, PATH_WAKEUP, &mark, counts);
+	if (mark.ns)
+		path_step_up_to(way, PATH_WAKEUP, &mark, counts);
+	else
+		way->event.data.hidden |= 1u << PATH_WAKEUP;
 	mark.ns = task->switch_ns;
 	mark.cpu = task->switch_cpu;
 	mark.context = PATH_PROCESS;

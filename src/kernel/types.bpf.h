@@ -504,7 +504,12 @@ struct tcp_skb_cb {
 };
 
 /* Interfaces and their queues: dev.*, qdisc.*, napi.poll. */
+struct net_device_ops {
+	void *ndo_get_peer_dev;
+};
+
 struct net_device {
+	const struct net_device_ops *netdev_ops;
 	struct hlist_node index_hlist;
 	int ifindex;
 	unsigned int flags;
