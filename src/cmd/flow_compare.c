@@ -63,7 +63,8 @@ static int compare_two_traces(const struct config *config, struct subject *s)
 	return EXIT_DONE;
 }
 
-static int label(const struct config *config, const struct flow_sessions *sessions, uint8_t *group_of, char **ret_how)
+static int label(const struct config *config, struct flow_sessions *sessions, uint8_t *group_of,
+		 struct compare_odd *ret_odd)
 {
 	char good[64], bad[64];
 	struct why why = {};
@@ -87,7 +88,7 @@ static int label(const struct config *config, const struct flow_sessions *sessio
 	} else if (config->good || config->bad) {
 		r = compare_label(sessions, config->good, config->bad, group_of, &why);
 	} else {
-		r = compare_find_odd(sessions, group_of, ret_how, &why);
+		r = compare_find_odd(sessions, group_of, ret_odd, &why);
 	}
 	if (r == -ENODATA && !(config->what.count || config->good || config->bad)) {
 		log_info("%s", why.text);
@@ -102,14 +103,14 @@ static int label(const struct config *config, const struct flow_sessions *sessio
 static int compare_in_trace(const struct config *config, struct subject *s)
 {
 	_cleanup_groups_ flow_groups groups = flow_groups_of(s->sessions[0]);
-	char *how = NULL;
-	int r = label(config, s->sessions[0], groups.items, &how);
+	_cleanup_(compare_odd_done) struct compare_odd odd = {};
+	int r = label(config, s->sessions[0], groups.items, &odd);
 
 	if (r != EXIT_DONE)
 		return r;
-	s->comparison = compare_groups(s->sessions[0], groups.items,
-				       &(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns});
-	s->comparison->how = s->comparison->how_text = how;
+	s->comparison = compare_groups(
+		s->sessions[0], groups.items,
+		&(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns, .odd = &odd});
 	return EXIT_DONE;
 }
 

@@ -72,17 +72,16 @@ static bool compares(const struct config *config)
 static int compare(struct drawing *d)
 {
 	struct why why = {};
-	char *how = NULL;
+	_cleanup_(compare_odd_done) struct compare_odd odd = {};
 	int r = d->config->good || d->config->bad
 			? compare_label(d->sessions, d->config->good, d->config->bad, d->groups.items, &why)
-			: compare_find_odd(d->sessions, d->groups.items, &how, &why);
+			: compare_find_odd(d->sessions, d->groups.items, &odd, &why);
 
 	if (r < 0) {
 		log_error("flow diagram: %s", why.text);
 		return r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
 	}
-	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){});
-	d->comparison->how_text = how;
+	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){.odd = &odd});
 	return EXIT_DONE;
 }
 

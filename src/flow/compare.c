@@ -16,9 +16,13 @@
 #define TIME_CHANCE 0.002
 /* Bad sessions are slower with at least this chance when one of each is drawn. */
 #define SURE 0.8
+/* And between two traces. */
+#define TRACES_SURE 0.9
 /* A function that so many others call says little about where it was called from. */
 #define COMMON_CALLERS 3
 #define OTHERS_MAX     20
+/* A function is slower for its other callers, too: by this share of how much it is for one. */
+#define ALSO_SLOWER 0.7
 
 static const struct enum_name kind_names[] = {
 	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer there"},
@@ -42,10 +46,15 @@ static const struct field divergence_fields[] = {
 	FIELD(struct divergence, bad_sessions, COUNT, "bad sessions that were there"),
 	FIELD(struct divergence, good_ns, DURATION, "time of a good session there, on average"),
 	FIELD(struct divergence, bad_ns, DURATION, "time of a bad session there, on average"),
-	FIELD(struct divergence, good_call_ns, DURATION, "median of a call in good sessions, if that is what differs",
-	      .zero_is_unknown = true, .hidden = true),
+	FIELD(struct divergence, good_call_ns, DURATION,
+	      "a call by itself in good sessions (lower quartile), if that differs", .zero_is_unknown = true,
+	      .hidden = true),
 	FIELD(struct divergence, bad_call_ns, DURATION, "the same in bad ones", .zero_is_unknown = true,
 	      .hidden = true),
+	FIELD(struct divergence, good_calls, RATIO,
+	      "calls that a good session makes, if it is their number that differs", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(struct divergence, bad_calls, RATIO, "the same of a bad one", .zero_is_unknown = true, .hidden = true),
 	FIELD(struct divergence, confidence, RATIO, "that it is not chance", .hidden = true),
 	FIELD(struct divergence, waits_in, TEXT, "innermost function that the additional time goes to"),
 	FIELD(struct divergence, instead, TEXT, "what good sessions call there instead", .hidden = true),
@@ -226,6 +235,25 @@ static void find_structure(struct structure *s)
 	}
 }
 
+static void put_first(struct comparison *c, size_t index)
+{
+	struct divergence first = c->all.items[index];
+
+	memmove(c->all.items + 1, c->all.items, index * sizeof(first));
+	c->all.items[0] = first;
+}
+
+/* What is done instead of something says more than that it is not done. */
+static void put_extra_first(struct comparison *c)
+{
+	const struct profile_place *places = c->profile->places.items;
+
+	for (size_t i = 1; i < c->all.count && c->all.items[0].kind == DIVERGENCE_MISSING; i++)
+		if (c->all.items[i].kind == DIVERGENCE_EXTRA &&
+		    places[c->all.items[i].place].parent == places[c->all.items[0].place].parent)
+			put_first(c, i);
+}
+
 /* --- time --- */
 
 static uint32_t largest_child(const struct comparison *c, uint32_t place)
@@ -282,6 +310,7 @@ static uint32_t telling_place(const struct comparison *c, uint32_t place)
 struct slowness {
 	double sure;  /* chance that a bad session takes longer when one of each is drawn */
 	double least; /* the shortest bad one against the longest good one */
+	double medians;
 };
 
 static uint64_t time_of(const struct flow_sessions *s, size_t index)
@@ -307,8 +336,10 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 	}
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
 	/* They are sorted now. */
-	if (a.count && b.count)
+	if (a.count && b.count) {
 		result.least = (double)b.items[0] / (double)max_of(a.items[a.count - 1], (uint64_t)1);
+		result.medians = (double)b.items[b.count / 2] / (double)max_of(a.items[a.count / 2], (uint64_t)1);
+	}
 	spill_done(&a);
 	spill_done(&b);
 	return result;
@@ -324,14 +355,6 @@ static uint32_t first_extra(const struct comparison *c, uint32_t place)
 			if (c->all.items[i].place == at && c->all.items[i].kind == DIVERGENCE_EXTRA)
 				found = at;
 	return found;
-}
-
-static void put_first(struct comparison *c, size_t index)
-{
-	struct divergence first = c->all.items[index];
-
-	memmove(c->all.items + 1, c->all.items, index * sizeof(first));
-	c->all.items[0] = first;
 }
 
 static size_t index_of(const struct comparison *c, uint32_t place)
@@ -381,22 +404,89 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	return true;
 }
 
-/* Sessions as a whole do not differ in time, single calls may. A call that others do not make says more than that, if there is one. */
-static void find_slower_call(struct comparison *c, const struct compare_subject *subject,
-			     const struct compare_options *options)
+/* What a call takes by itself, in bad sessions against good ones. */
+static double self_ratio(const struct profile_figures of[2])
 {
-	struct divergence found = {};
-	uint32_t place =
-		min_of(c->group[0].sessions, c->group[1].sessions) > 3 ? compare_calls(c, subject, options, &found) : 0;
+	double good = (double)of[0].self_ticks / (double)max_of(of[0].calls, (uint64_t)1);
+	double bad = (double)of[1].self_ticks / (double)max_of(of[1].calls, (uint64_t)1);
+
+	return bad / max_of(good, 1.0);
+}
+
+/* A function that is slower for one caller and not for others is slower because of what that one asks for: then the caller is named. */
+static uint32_t asking_place(const struct comparison *c, uint32_t place)
+{
+	const struct profile_place *places = c->profile->places.items, *this = &places[place];
+	struct profile_figures others[2] = {};
+
+	if (!this->parent || places[this->parent].is_dispatcher)
+		return place;
+	for (uint32_t i = 1; i < c->profile->places.count; i++)
+		for (unsigned g = 0; g < 2; g++)
+			if (places[i].fn == this->fn && places[places[i].parent].fn != places[this->parent].fn) {
+				others[g].calls += places[i].group[g].calls;
+				others[g].self_ticks += places[i].group[g].self_ticks;
+			}
+	if (!others[0].calls || !others[1].calls ||
+	    self_ratio(others) - 1 >= (self_ratio(this->group) - 1) * ALSO_SLOWER)
+		return place;
+	return this->parent;
+}
+
+/* A function that takes longer by itself. */
+static void add_slower(struct comparison *c, uint32_t place, const struct divergence *figures)
+{
 	struct divergence *d;
 
+	add_divergence(c, DIVERGENCE_SLOWER, asking_place(c, place), figures->confidence);
+	d = &c->all.items[c->all.count - 1];
+	d->waits_in = function_of(c, place)->name;
+	d->good_call_ns = figures->good_call_ns;
+	d->bad_call_ns = figures->bad_call_ns;
+	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
+}
+
+/* A function by itself. A call that others do not make says more than that, if there is one. */
+static bool find_slower_function(struct comparison *c, const struct compare_subject *subject,
+				 const struct compare_options *options, double *ret_common)
+{
+	struct compare_slower found = {};
+
+	if (min_of(c->group[0].sessions, c->group[1].sessions) > 3)
+		found = compare_self(c, subject, options, ret_common);
+	if (found.place)
+		add_slower(c, found.place,
+			   &(struct divergence){.good_call_ns = found.good_call_ns,
+						.bad_call_ns = found.bad_call_ns,
+						.confidence = found.sure});
+	return found.place;
+}
+
+/* What the bad sessions were found by is what is told of them. */
+static void tell_odd(struct comparison *c, const struct compare_odd *odd)
+{
+	struct divergence *d;
+	uint32_t place = 0;
+	size_t known;
+
+	vec_each(&odd->path, fn)
+		place = profile_place_find(c->profile, place, *fn);
 	if (!place)
 		return;
-	add_divergence(c, DIVERGENCE_SLOWER, place, found.confidence);
-	d = &c->all.items[c->all.count - 1];
-	d->good_call_ns = found.good_call_ns;
-	d->bad_call_ns = found.bad_call_ns;
-	d->ratio = found.good_call_ns ? (double)found.bad_call_ns / (double)found.good_call_ns : NAN;
+	known = index_of(c, place);
+	if (odd->kind == DIVERGENCE_SLOWER) {
+		add_slower(c, place,
+			   &(struct divergence){.good_call_ns = odd->good_call_ns,
+						.bad_call_ns = odd->bad_call_ns,
+						.confidence = odd->confidence});
+		known = c->all.count - 1;
+	} else if (known == c->all.count) {
+		add_divergence(c, odd->kind, place, odd->confidence);
+	}
+	d = &c->all.items[known];
+	d->good_calls = odd->good_calls;
+	d->bad_calls = odd->bad_calls;
+	put_first(c, known);
 }
 
 /* A session that several threads worked for may have lost time with each of them. */
@@ -447,8 +537,7 @@ static void answer(struct comparison *c)
 	uint32_t good = c->profile->looked_at[0], bad = c->profile->looked_at[1];
 
 	if (c->group[0].sessions && !c->group[1].sessions) {
-		buf_add_format(&text,
-			       "none of the %u sessions stands out by its time; --good or --bad says which to compare",
+		buf_add_format(&text, "none of the %u sessions stands out; --good or --bad says which to compare",
 			       c->group[0].sessions);
 		c->answer_text = xstrdup(buf_text(&text));
 		return;
@@ -479,6 +568,11 @@ static void answer(struct comparison *c)
 		buf_add_format(&text, " in %s, good ones ", d->function);
 		format_add_duration(&text, (int64_t)d->good_ns);
 		add_ratio_and_where(&text, c, d);
+	} else if (d->bad_calls > 0) {
+		buf_add_format(&text, "%s is called %.3g times in a bad session and %.3g %s in a good one", d->function,
+			       d->bad_calls, d->good_calls, d->good_calls == 1 ? "time" : "times");
+		if (d->path.count > 1)
+			buf_add_format(&text, ", from %s", path[d->path.count - 2].function);
 	} else {
 		buf_add_format(&text, "%s is called in ", d->function);
 		add_share(&text, d->bad_sessions, bad, "bad");
@@ -522,6 +616,30 @@ static void to_ns(struct comparison *c)
 			c->sums.ticks[g][i] = flow_span_ns(c->profile->trace, c->sums.ticks[g][i]);
 }
 
+/*
+ * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the machine
+ * may have changed: there a function by itself comes first, and sessions as a whole only where they are slower by more than that.
+ */
+static void find_times(struct comparison *c, const struct compare_subject *subject,
+		       const struct compare_options *options, const struct slowness *slowness)
+{
+	struct compare_options beyond = *options;
+	double common = 1;
+
+	if (subject->sessions[0] == subject->sessions[1]) {
+		if (find_time(c, options, slowness))
+			find_more_time(c, slowness->sure);
+		else
+			(void)find_slower_function(c, subject, options, &common);
+		return;
+	}
+	if (find_slower_function(c, subject, options, &common))
+		return;
+	beyond.ratio = (options->ratio > 0 ? options->ratio : 2) * common;
+	if (slowness->sure >= TRACES_SURE && slowness->medians >= beyond.ratio && find_time(c, &beyond, slowness))
+		find_more_time(c, slowness->sure);
+}
+
 static void finish(struct comparison *c, const struct compare_subject *subject, const struct compare_options *options)
 {
 	bool one_trace = subject->sessions[0] == subject->sessions[1];
@@ -533,11 +651,14 @@ static void finish(struct comparison *c, const struct compare_subject *subject, 
 	to_ns(c);
 	if (c->group[0].sessions && c->group[1].sessions) {
 		find_structure(&structure);
-		if (find_time(c, options, &slowness))
-			find_more_time(c, slowness.sure);
+		put_extra_first(c);
+		if (options->odd && options->odd->path.count)
+			tell_odd(c, options->odd);
 		else
-			find_slower_call(c, subject, options);
+			find_times(c, subject, options, &slowness);
 	}
+	if (options->odd && options->odd->how)
+		c->how = c->how_text = xstrdup(options->odd->how);
 	answer(c);
 	c->answer = c->answer_text;
 	c->groups = (struct list){c->group, 2};

@@ -27,7 +27,8 @@ struct divergence {
 	double confidence;                    /* that it is no chance, 0 ... 1 */
 	const char *waits_in; /* innermost function that most of the additional time goes to; NULL: none stands out */
 	const char *instead;  /* what the good sessions call there and the bad ones do not; NULL: nothing */
-	uint64_t good_call_ns, bad_call_ns; /* median of a call, where single calls were compared; 0: they were not */
+	uint64_t good_call_ns, bad_call_ns; /* of a call by itself, where that was compared; 0: it was not */
+	double good_calls, bad_calls;       /* a session makes, where it makes more than others; 0: it is not that */
 	uint32_t place;
 };
 
@@ -60,9 +61,22 @@ extern const struct record_type comparison_type;
 extern const struct record_type divergence_type;
 extern struct enum_names divergence_kind_names;
 
+/* What makes the sessions odd that compare_find_odd found, where it is known: a call, and how it differs. */
+struct compare_odd {
+	char *how;          /* they were found, one sentence */
+	VEC(uint32_t) path; /* functions, the outermost first; none: the comparison has to find it */
+	enum divergence_kind kind;
+	double good_calls, bad_calls;       /* in a session, where it is made more often; 0: it is not that */
+	uint64_t good_call_ns, bad_call_ns; /* of a call without its callees, where it is slower */
+	double confidence;
+};
+
+void compare_odd_done(struct compare_odd *odd);
+
 struct compare_options {
 	double ratio;    /* slower by this factor at least; 0: 2 */
 	uint64_t min_ns; /* and by this time a session; 0: 1 ms */
+	const struct compare_odd *odd;
 };
 
 /* group_of: for each session of the list 0 good, 1 bad, anything else: left out. */
@@ -84,9 +98,15 @@ static inline void comparison_freep(struct comparison **comparison)
  */
 int compare_label(const struct flow_sessions *sessions, const char *good, const char *bad, uint8_t *ret_group_of,
 		  struct why *why) _must_check_;
-/* Without labels: the classes that stand out by shape and time are the bad ones. -ENODATA when none does; how is the caller's to free. */
-int compare_find_odd(const struct flow_sessions *sessions, uint8_t *ret_group_of, char **ret_how,
+/*
+ * Without labels: those that stand out by shape and time, by a call that few make or few leave out, or by a function that takes
+ * longer are the bad ones. -ENODATA when none does.
+ */
+int compare_find_odd(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_odd *ret_odd,
 		     struct why *why) _must_check_;
+/* The second half of it (odd.c): few sessions that do something else, or in which a function takes longer by itself. How many. */
+size_t odd_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
+		uint8_t *ret_group_of, struct compare_odd *ret_odd);
 
 /* What is compared: the sessions of both groups, and which they are. */
 struct compare_subject {
@@ -95,9 +115,17 @@ struct compare_subject {
 	const uint32_t *fn_of; /* of the second one's functions, when it is another trace; otherwise NULL */
 };
 
-/* Sessions as a whole tell nothing: calls one by one (compare_calls.c). The place, 0: none takes longer; and the medians. */
-uint32_t compare_calls(struct comparison *comparison, const struct compare_subject *subject,
-		       const struct compare_options *options, struct divergence *ret_found);
+/* A function that takes longer by itself; place 0: none does. */
+struct compare_slower {
+	uint32_t place;
+	double excess;                      /* nanoseconds a bad session */
+	uint64_t good_call_ns, bad_call_ns; /* lower quartiles of the sessions' mean calls, callees left out */
+	double sure;
+};
+
+/* Functions by themselves, session by session (compare_self.c); and the factor by which all of them are slower. */
+struct compare_slower compare_self(struct comparison *comparison, const struct compare_subject *subject,
+				   const struct compare_options *options, double *ret_common);
 
 /* --- the parts (compare_test.c) --- */
 

@@ -110,8 +110,10 @@ struct profiler {
 		uint32_t parent, fn, place;
 	} * guesses[2];
 	struct hot_figures *hot[PROFILE_GROUPS]; /* by place */
-	struct profile_samples *samples;         /* instead of figures; NULL: none are wanted */
-	const uint32_t *fn_of;                   /* of these, the profile's function of the trace's; NULL: the same */
+	struct profile_cells *cells;             /* instead of figures; NULL: none are wanted */
+	uint32_t *last_cell;                     /* by place: of the session that came there last, plus 1 */
+	uint32_t index;                          /* of the open segment's session in the list, DEMUX_NONE */
+	const uint32_t *fn_of;                   /* with cells, the profile's function of the trace's; NULL: the same */
 	size_t room;                             /* places, of both */
 };
 
@@ -124,12 +126,30 @@ static uint8_t group_of_session(const struct profiler *p, uint32_t id)
 	return p->group_of ? p->group_of[index] : 0;
 }
 
-static void keep_sample(struct profiler *p, uint8_t group, const struct held_call *call)
+static uint32_t slot_of(const struct profile_cells *cells, uint32_t index)
 {
-	if (group < 2 && p->samples->left[group][call->place]) {
-		p->samples->left[group][call->place]--;
-		spill_push(&p->samples->list, (struct profile_sample){call->place, group, call->ticks});
+	return index % cells->stride ? DEMUX_NONE : index / cells->stride;
+}
+
+/* Sessions take turns at a place: a second cell of the same two is added to the first one in the end. */
+static void count_in_cell(struct profiler *p, const struct held_call *call)
+{
+	struct profile_cells *cells = p->cells;
+	uint32_t slot, at = p->last_cell[call->place];
+
+	if (p->index == DEMUX_NONE)
+		return;
+	cells->own_ticks.items[p->index] += call->self_ticks;
+	slot = slot_of(cells, p->index);
+	if (slot == DEMUX_NONE)
+		return;
+	if (!at || cells->list.items[at - 1].slot != slot) {
+		spill_push(&cells->list, (struct profile_cell){.place = call->place, .slot = slot});
+		spill_trim_at(cells->list.count);
+		at = p->last_cell[call->place] = (uint32_t)cells->list.count;
 	}
+	cells->list.items[at - 1].calls++;
+	cells->list.items[at - 1].ticks += call->self_ticks;
 }
 
 static inline void count(struct profiler *p, uint8_t group, const struct held_call *call)
@@ -138,8 +158,8 @@ static inline void count(struct profiler *p, uint8_t group, const struct held_ca
 
 	if (group >= PROFILE_GROUPS)
 		return;
-	if (unlikely(p->samples)) {
-		keep_sample(p, group, call);
+	if (unlikely(p->cells)) {
+		count_in_cell(p, call);
 		return;
 	}
 	f = &p->hot[group][call->place];
@@ -169,6 +189,7 @@ static void settle(struct profiler *p, const struct walk *walk)
 	uint32_t index = flow_sessions_find(p->s, walk->session);
 
 	p->is_known = true;
+	p->index = index;
 	p->bit = p->with_seen && index != DEMUX_NONE ? p->bit_of.items[index] : DEMUX_NONE;
 	p->group = group_of_session(p, walk->session);
 	for (size_t i = 0; i < p->held.count; i++)
@@ -207,6 +228,10 @@ static void make_room(struct profiler *p)
 		p->guesses[i] = grown(p->guesses[i], p->room, room, sizeof(*p->guesses[i]));
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
 		p->hot[i] = grown(p->hot[i], p->room, room, sizeof(*p->hot[i]));
+	if (p->cells) {
+		p->last_cell = grown(p->last_cell, p->room, room, sizeof(*p->last_cell));
+		p->cells->is_client = grown(p->cells->is_client, p->room, room, sizeof(*p->cells->is_client));
+	}
 	p->room = room;
 	make_seen_room(p->profile, room);
 }
@@ -331,10 +356,32 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	}
 }
 
+/* Whoever waits for a client, or for the next one, does nothing wrong by it. */
+static void leave_out_client(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
+{
+	uint32_t socket = demux_socket_find(p->s->demux, op->socket), index, slot;
+	bool is_client = socket != DEMUX_NONE && p->s->demux->sockets.items[socket].role == DEMUX_SERVED;
+	struct timed_frame *top;
+
+	if (!p->frames.count || !(is_client || op->op == FLOW_OP_ACCEPT || op->op == FLOW_OP_WAIT))
+		return;
+	top = &p->frames.items[p->frames.count - 1];
+	top->child_ticks += op->end_ticks - min_of(op->start_ticks, op->end_ticks);
+	if (!is_client)
+		return;
+	p->cells->is_client[top->place] = true;
+	index = walk->op_session == DEMUX_NONE ? DEMUX_NONE : flow_sessions_find(p->s, walk->op_session);
+	slot = index == DEMUX_NONE ? DEMUX_NONE : slot_of(p->cells, index);
+	if (slot != DEMUX_NONE && op->op == FLOW_OP_READ)
+		p->cells->reads[slot]++;
+}
+
 static void operation(void *context, const struct walk *walk, const struct flow_operation *op)
 {
 	struct profiler *p = context;
 
+	if (p->cells)
+		leave_out_client(p, walk, op);
 	if (walk->op_session != DEMUX_NONE && p->frames.count) {
 		p->op_place = p->frames.items[p->frames.count - 1].place;
 		p->op_ticks = op->end_ticks;
@@ -465,6 +512,7 @@ static void profiler_done(struct profiler *p)
 		free(p->guesses[i]);
 	for (unsigned i = 0; i < PROFILE_GROUPS; i++)
 		free(p->hot[i]);
+	free(p->last_cell);
 	spill_done(&p->bit_of);
 }
 
@@ -493,21 +541,65 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	return profile;
 }
 
-void profile_sample(struct profile *profile, struct flow_sessions *sessions, const uint8_t *group_of,
-		    const uint32_t *fn_of, struct profile_samples *samples)
+static int by_place_and_slot(const void *a, const void *b)
+{
+	const struct profile_cell *one = a, *other = b;
+
+	if (one->place != other->place)
+		return one->place < other->place ? -1 : 1;
+	return one->slot < other->slot ? -1 : one->slot > other->slot;
+}
+
+static void join_cells(struct profile_cells *cells)
+{
+	struct profile_cell *items = cells->list.items;
+	size_t kept = 0;
+
+	spill_sort(items, cells->list.count, sizeof(*items), by_place_and_slot);
+	for (size_t i = 0; i < cells->list.count; i++) {
+		if (kept && items[kept - 1].place == items[i].place && items[kept - 1].slot == items[i].slot) {
+			items[kept - 1].calls += items[i].calls;
+			items[kept - 1].ticks += items[i].ticks;
+		} else {
+			items[kept++] = items[i];
+		}
+		spill_trim_at(i);
+	}
+	cells->list.count = kept;
+}
+
+void profile_cells_fill(struct profile_cells *cells, struct profile *profile, struct flow_sessions *sessions,
+			const uint32_t *fn_of)
 {
 	struct profiler p = {
 		.profile = profile,
 		.s = sessions,
-		.group_of = group_of,
 		.rest_group = PROFILE_GROUPS,
 		.bit = DEMUX_NONE,
-		.samples = samples,
+		.index = DEMUX_NONE,
+		.cells = cells,
 		.fn_of = fn_of,
 	};
+	size_t count = sessions->list.count;
 
+	*cells = (struct profile_cells){.stride = (uint32_t)((count + PROFILE_SLOTS - 1) / PROFILE_SLOTS)};
+	cells->stride = max_of(cells->stride, 1u);
+	cells->slots = (uint32_t)((count + cells->stride - 1) / cells->stride);
+	cells->reads = xzalloc((cells->slots + 1) * sizeof(*cells->reads));
+	spill_fill(&cells->own_ticks, count);
 	walk_all(&p);
+	cells->place_count = p.room;
+	join_cells(cells);
 	profiler_done(&p);
+}
+
+void profile_cells_done(struct profile_cells *cells)
+{
+	spill_done(&cells->list);
+	spill_done(&cells->own_ticks);
+	free(cells->reads);
+	free(cells->is_client);
+	*cells = (struct profile_cells){};
 }
 
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group)

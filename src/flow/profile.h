@@ -72,25 +72,34 @@ uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint
 /* Adds another trace's figures; fn_of has its functions in terms of this profile. Groups and bits are taken as they are. */
 void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of);
 
-/* How long a call of a place took. */
-struct profile_sample {
+/* What one session did at one place. */
+struct profile_cell {
 	uint32_t place;
-	uint32_t group;
-	uint64_t ticks;
-};
-
-/* Places that are asked about, and calls of them. */
-struct profile_samples {
-	uint32_t *left[2]; /* by place: calls of groups 0 and 1 that are still wanted */
-	SPILL(struct profile_sample) list;
+	uint32_t slot;
+	uint64_t calls;
+	uint64_t ticks; /* its own, callees and waiting for the client left out */
 };
 
 /*
- * Reads the trace again for single calls of places of a profile that was made from it; fn_of as with profile_merge, NULL: it is the
- * profile's own trace.
+ * Session by session: of one session of `stride` (so many that each of at most PROFILE_SLOTS gets a slot) every place it was at.
+ * The time that a call waits for its client, in a read as in a write, is the client's and in none of them.
  */
-void profile_sample(struct profile *profile, struct flow_sessions *sessions, const uint8_t *group_of,
-		    const uint32_t *fn_of, struct profile_samples *samples);
+struct profile_cells {
+	uint32_t stride;
+	uint32_t slots;
+	SPILL(struct profile_cell) list; /* by place, then by slot, once each */
+	SPILL(uint64_t) own_ticks;       /* by index of a session, of all of them */
+	uint32_t *reads;                 /* by slot: from the client */
+	bool *is_client;                 /* by place: something was done there to a client's socket */
+	size_t place_count;              /* of these */
+};
+
+#define PROFILE_SLOTS 2048
+
+/* Reads the trace again; fn_of as with profile_merge, NULL: it is the profile's own trace. Places are those of the profile. */
+void profile_cells_fill(struct profile_cells *cells, struct profile *profile, struct flow_sessions *sessions,
+			const uint32_t *fn_of);
+void profile_cells_done(struct profile_cells *cells);
 
 /* How many of the sessions that were looked at were at the place. */
 uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned group);

@@ -87,6 +87,22 @@ static void pair_up(struct flow_sessions *s)
 	align_free(align);
 }
 
+/* Sessions that stand out are in one of the groups, and what they were found by is told. */
+static void find_odd(struct flow_sessions *s, uint8_t *group_of)
+{
+	struct compare_odd odd = {};
+	struct comparison *c;
+	struct why why = {};
+
+	if (compare_find_odd(s, group_of, &odd, &why) == 0) {
+		c = compare_groups(s, group_of, &(struct compare_options){.odd = &odd});
+		fuzz_require(c->group[0].sessions && c->group[1].sessions && c->how);
+		fuzz_require(!odd.path.count || c->divergence.count);
+		comparison_free(c);
+	}
+	compare_odd_done(&odd);
+}
+
 static void analyse(const struct flow_trace *trace, enum demux_by by)
 {
 	struct flow_sessions *s = NULL;
@@ -105,6 +121,7 @@ static void analyse(const struct flow_trace *trace, enum demux_by by)
 	c = compare_groups(s, group_of, &(struct compare_options){});
 	fuzz_require(c->answer && c->answer[0]);
 	comparison_free(c);
+	find_odd(s, group_of);
 	if (s->list.count) {
 		fold(s);
 		draw(s);

@@ -8,8 +8,19 @@ struct model {
 	struct flow_writer *writer;
 	uint64_t now, random;
 	uint64_t lookup_ns, pause_ns;
+	unsigned percent, one_in; /* everything takes so many of a hundred, and one call of so many is interrupted */
 	uint32_t thread, main, serve, parse, answer, lookup, write, noise, deep, error, body[40];
 };
+
+/* What a call of that length takes on a machine that is busy: interruptions are mostly short, and now and then very long. */
+static uint64_t takes(struct model *m, uint64_t ns)
+{
+	uint64_t taken = ns * m->percent / 100;
+
+	if (m->one_in && unit_random(&m->random) % m->one_in == 0)
+		taken += 5000 * 1000 / (1 + unit_random(&m->random) % 1000);
+	return taken;
+}
 
 static void call(struct model *m, uint32_t fn, uint64_t ns)
 {
@@ -22,7 +33,7 @@ static void call(struct model *m, uint32_t fn, uint64_t ns)
 		}
 		flow_writer_return(m->writer, m->thread, m->now += 5);
 	}
-	flow_writer_return(m->writer, m->thread, m->now += ns + unit_random(&m->random) % (ns / 2 + 1));
+	flow_writer_return(m->writer, m->thread, m->now += takes(m, ns + unit_random(&m->random) % (ns / 2 + 1)));
 }
 
 static void operation(struct model *m, enum flow_op op, uint32_t socket, int result)
@@ -37,8 +48,8 @@ static void operation(struct model *m, enum flow_op op, uint32_t socket, int res
 	m->now += 2;
 }
 
-/* Of the last: sessions are as long as their clients are slow, and a function takes twice as long. */
-enum manner { NORMAL, SLOW, FAILING, TWICE };
+/* Of TWICE: sessions are as long as their clients are slow, and a function takes twice as long. */
+enum manner { NORMAL, SLOW, FAILING, TWICE, EXTRA, MISSING, MORE, TWENTY };
 
 static void client(struct model *m, uint32_t number, enum manner manner)
 {
@@ -54,11 +65,19 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 	operation(m, FLOW_OP_READ, number, 100);
 	for (unsigned i = 0; i < ARRAY_SIZE(m->body); i++) {
 		flow_writer_call(m->writer, m->thread, m->now += 10, m->body[i]);
-		flow_writer_return(m->writer, m->thread, m->now += 20);
+		flow_writer_return(m->writer, m->thread, m->now += takes(m, 20 + i * 20));
 	}
-	call(m, m->parse, 300);
+	if (manner != MISSING)
+		call(m, m->parse, 300);
 	flow_writer_call(m->writer, m->thread, m->now += 10, m->answer);
-	call(m, m->lookup, manner == SLOW ? 40000000 : manner == TWICE ? m->lookup_ns * 2 : m->lookup_ns);
+	for (unsigned i = 0; i < (manner == MORE ? 3 : 1); i++)
+		call(m, m->lookup,
+		     manner == SLOW     ? 40000000
+		     : manner == TWICE  ? m->lookup_ns * 2
+		     : manner == TWENTY ? m->lookup_ns * 20
+					: m->lookup_ns);
+	if (manner == EXTRA)
+		call(m, m->error, 100);
 	if (manner == FAILING)
 		call(m, m->error, 100);
 	else
@@ -69,15 +88,10 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 	flow_writer_return(m->writer, m->thread, m->now += 10);
 }
 
-static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enum manner manner)
+static struct flow_trace *make_like(struct model m, unsigned normal, unsigned bad, enum manner manner)
 {
 	char path[] = "/tmp/nest-unit-flow-XXXXXX";
-	struct model m = {.writer = sample_open(path),
-			  .now = 1000,
-			  .random = seed * 77 + 5,
-			  .lookup_ns = manner == TWICE ? 400000 : 400,
-			  .pause_ns = manner == TWICE ? 50000000 : 0};
-	uint32_t module = flow_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
+	uint32_t module;
 	struct {
 		uint32_t *fn;
 		const char *name;
@@ -85,6 +99,9 @@ static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enu
 		     {&m.answer, "answer"}, {&m.lookup, "lookup"},    {&m.write, "write"},
 		     {&m.noise, "alloc"},   {&m.deep, "alloc_block"}, {&m.error, "error"}};
 
+	m.writer = sample_open(path);
+	m.now = 1000;
+	module = flow_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
 		*names[i].fn = flow_writer_function(m.writer, module, i * 16, names[i].name);
 	for (unsigned i = 0; i < ARRAY_SIZE(m.body); i++)
@@ -97,6 +114,23 @@ static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enu
 		client(&m, i + 1, bad && (!normal || i % ((normal + bad) / bad) == 1) ? manner : NORMAL);
 	flow_writer_return(m.writer, m.thread, m.now += 10);
 	return sample_close(m.writer, path);
+}
+
+static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enum manner manner)
+{
+	return make_like((struct model){.random = seed * 77 + 5,
+					.lookup_ns = manner == TWICE ? 400000 : 400,
+					.pause_ns = manner == TWICE ? 50000000 : 0,
+					.percent = 100},
+			 normal, bad, manner);
+}
+
+/* On a machine that is busy, and slower as a whole. */
+static struct flow_trace *make_busy(uint64_t seed, unsigned percent, unsigned normal, unsigned bad, enum manner manner)
+{
+	return make_like(
+		(struct model){.random = seed * 991 + 3, .lookup_ns = 20000, .percent = percent, .one_in = 500}, normal,
+		bad, manner);
 }
 
 static struct flow_sessions *split(const struct flow_trace *trace)
@@ -151,13 +185,13 @@ TEST(noise_is_no_difference)
 							      *pair = by_expression(s, "session == 3", "session == 8");
 		_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
 		struct why why = {};
-		char *how = NULL;
+		_cleanup_(compare_odd_done) struct compare_odd odd = {};
 
 		unit_note("seed %u: %s", seed, c->answer);
 		CHECK_EQ_UINT(s->list.count, 40);
 		CHECK_EQ_UINT(c->all.count, 0);
 		CHECK_EQ_UINT(pair->all.count, 0);
-		CHECK_ERR(compare_find_odd(s, group_of, &how, &why), -ENODATA);
+		CHECK_ERR(compare_find_odd(s, group_of, &odd, &why), -ENODATA);
 	}
 }
 
@@ -168,7 +202,7 @@ TEST(a_call_that_takes_longer_is_named)
 		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
 		_cleanup_(comparison_freep) struct comparison *c = by_expression(s, NULL, "span > 10ms");
 		_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
-		_cleanup_free_ char *how = NULL;
+		_cleanup_(compare_odd_done) struct compare_odd odd = {};
 		struct why why = {};
 		size_t found = 0;
 
@@ -179,7 +213,7 @@ TEST(a_call_that_takes_longer_is_named)
 		CHECK_EQ_UINT(c->all.items[0].path.count, 4);
 		CHECK_EQ_UINT(c->group[1].sessions, 5);
 		/* The same sessions are found without being told. */
-		CHECK_OK(compare_find_odd(s, group_of, &how, &why));
+		CHECK_OK(compare_find_odd(s, group_of, &odd, &why));
 		for (size_t i = 0; i < s->list.count; i++)
 			found += group_of[i] == 1 && flow_session_at(s, i).span_ns > 10000000;
 		CHECK_EQ_UINT(found, 5);
@@ -228,12 +262,81 @@ TEST(a_function_that_takes_twice_as_long_is_named_though_sessions_do_not_differ)
 		CHECK_EQ_TEXT(c->all.items[0].function, "lookup");
 		CHECK_EQ_UINT(c->all.items[0].kind, DIVERGENCE_SLOWER);
 		CHECK_NEAR(c->all.items[0].ratio, 2.0, 0.3);
-		CHECK_NEAR((double)c->all.items[0].bad_call_ns, 1000000.0, 150000.0);
+		CHECK_NEAR((double)c->all.items[0].bad_call_ns, 900000.0, 150000.0);
 		CHECK_HAS_TEXT(c->answer, "a call of lookup takes");
 		REQUIRE(traces->divergence.count == 1);
 		CHECK_EQ_TEXT(traces->all.items[0].function, "lookup");
 		CHECK_EQ_UINT(none->all.count, 0);
 		CHECK_EQ_UINT(alike->all.count, 0);
+	}
+}
+
+/* What the sessions differ by, and where that has to be found. */
+static const struct {
+	enum manner manner;
+	const char *function;
+	enum divergence_kind kind;
+} wrongs[] = {
+	{NORMAL, NULL, 0},
+	{EXTRA, "error", DIVERGENCE_EXTRA},
+	{MISSING, "parse", DIVERGENCE_MISSING},
+	{FAILING, "error", DIVERGENCE_EXTRA},
+	{MORE, "lookup", DIVERGENCE_EXTRA},
+	{TWENTY, "lookup", DIVERGENCE_SLOWER},
+	{TWICE, "lookup", DIVERGENCE_SLOWER},
+};
+
+static void check_found(const struct comparison *c, size_t wrong)
+{
+	CHECK_EQ_UINT(c->divergence.count, wrongs[wrong].function ? 1 : 0);
+	if (!c->divergence.count || !wrongs[wrong].function)
+		return;
+	CHECK_EQ_TEXT(c->all.items[0].function, wrongs[wrong].function);
+	CHECK_EQ_UINT(c->all.items[0].kind, wrongs[wrong].kind);
+}
+
+TEST(few_sessions_that_are_different_are_found_without_being_told)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++)
+		for (size_t i = 0; i < ARRAY_SIZE(wrongs) - 1; i++) {
+			_cleanup_flow_trace_ struct flow_trace *trace = make_busy(
+				seed, 100, wrongs[i].function ? 95 : 100, wrongs[i].function ? 5 : 0, wrongs[i].manner);
+			_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
+			_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
+			_cleanup_(compare_odd_done) struct compare_odd odd = {};
+			_cleanup_(comparison_freep) struct comparison *c = NULL;
+			struct why why = {};
+
+			if (!wrongs[i].function) {
+				CHECK_ERR(compare_find_odd(s, group_of, &odd, &why), -ENODATA);
+				continue;
+			}
+			CHECK_OK(compare_find_odd(s, group_of, &odd, &why));
+			c = compare_groups(s, group_of, &(struct compare_options){.odd = &odd});
+			unit_note("seed %llu: %s (%s)", (unsigned long long)seed, c->answer, c->how);
+			check_found(c, i);
+			CHECK(c->group[1].sessions >= 4 && c->group[1].sessions <= 7);
+		}
+}
+
+TEST(before_and_after_are_told_apart_on_a_machine_that_was_busier_then)
+{
+	for (uint64_t seed = 1; seed <= 8; seed++) {
+		_cleanup_flow_trace_ struct flow_trace *then = make_busy(seed, 100, 100, 0, NORMAL);
+		_cleanup_(flow_sessions_freep) struct flow_sessions *before = split(then);
+
+		for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++) {
+			_cleanup_flow_trace_ struct flow_trace *now =
+				make_busy(seed + 100, 150, wrongs[i].function ? 0 : 100, wrongs[i].function ? 100 : 0,
+					  wrongs[i].manner);
+			_cleanup_(flow_sessions_freep) struct flow_sessions *after = split(now);
+			_cleanup_(comparison_freep) struct comparison *c =
+				compare_traces(before, after, &(struct compare_options){});
+
+			unit_note("seed %llu: %s", (unsigned long long)seed, c->answer);
+			if (wrongs[i].manner != MORE)
+				check_found(c, i);
+		}
 	}
 }
 
