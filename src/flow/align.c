@@ -420,6 +420,89 @@ static const char *busiest(struct flow_sessions *s)
 	return at ? s->trace->functions[profile->places.items[at].fn].name : NULL;
 }
 
+/* When a session's first request had come, by the trace's clock; before that the connection is made, encryption agreed upon. */
+static uint64_t *first_requests(const struct align *a, const struct flow_sessions *s, uint64_t *ret_count)
+{
+	uint64_t *since = xzalloc((s->list.count + 1) * sizeof(*since));
+
+	for (size_t i = 0; i < s->list.count; i++)
+		since[i] = UINT64_MAX;
+	vec_each(&a->list, x) {
+		uint32_t session = a->slowest == ALIGN_PROXY ? x->proxy_session : x->server_session;
+
+		if (!session || session > s->list.count)
+			continue;
+		ret_count[session - 1]++;
+		/* The server's clock is another one, and its side of the connection is as old as the request. */
+		since[session - 1] = min_of(since[session - 1], a->slowest == ALIGN_PROXY ? x->start_ns : 0);
+	}
+	return since;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+/* Middle of the time that sessions with requests spend at a place by themselves, for each of their requests. */
+static uint64_t usual_ticks(const struct profile_cells *cells, size_t *at, const uint64_t *requests, uint64_t *room)
+{
+	uint32_t place = cells->list.items[*at].place;
+	size_t count = 0, all = 0;
+
+	for (; *at < cells->list.count && cells->list.items[*at].place == place; ++*at) {
+		const struct profile_cell *cell = &cells->list.items[*at];
+		uint64_t n = requests[(size_t)cell->slot * cells->stride];
+
+		if (n)
+			room[count++] = cell->ticks / n;
+	}
+	for (uint32_t i = 0; i < cells->slots; i++)
+		all += requests[(size_t)i * cells->stride] > 0;
+	/* Those who were not there took none. */
+	qsort(room, count, sizeof(*room), by_number);
+	return count * 2 > all ? room[all / 2 - (all - count)] : 0;
+}
+
+/*
+ * The function that takes most of the time of a request by itself, in the usual session: what a busy machine adds here and there is not
+ * usual. NULL: none takes any, the time goes by between calls.
+ */
+static const char *usual(const struct align *a, struct flow_sessions *s)
+{
+	struct profile *profile = xzalloc(sizeof(*profile));
+	_cleanup_free_ uint64_t *requests = xzalloc((s->list.count + 1) * sizeof(*requests)),
+				*since = first_requests(a, s, requests);
+	_cleanup_free_ uint64_t *room = xzalloc((PROFILE_SLOTS + 1) * sizeof(*room));
+	struct profile_cells cells;
+	uint64_t most = 0;
+	uint32_t best = 0;
+	const char *name;
+
+	profile->trace = s->trace;
+	profile_init(profile);
+	profile_cells_fill(&cells, profile, &(struct profile_view){.sessions = s, .since_ns = since});
+	for (size_t at = 0; at < cells.list.count;) {
+		uint32_t place = cells.list.items[at].place;
+		uint64_t ticks = usual_ticks(&cells, &at, requests, room);
+
+		if (ticks > most && !profile->places.items[place].is_dispatcher) {
+			most = ticks;
+			best = place;
+		}
+	}
+	/* Between calls, then, or waiting for somebody else. */
+	if (flow_span_ns(s->trace, most) * 5 <
+	    (a->slowest == ALIGN_PROXY ? a->proxy_ns : a->server_ns) / max_of(a->exchanges, 1u))
+		best = 0;
+	name = best ? s->trace->functions[profile->places.items[best].fn].name : NULL;
+	profile_cells_done(&cells);
+	profile_free(profile);
+	return name;
+}
+
 static void answer(struct align *a)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(1024);
@@ -475,8 +558,13 @@ int align_new(struct flow_sessions *proxy, struct flow_sessions *server, struct 
 	a->exchanges = (uint32_t)a->list.count;
 	for (uint32_t i = 0; i < a->exchanges; i++)
 		a->list.items[i].exchange = i + 1;
-	if (a->slowest != ALIGN_NETWORK)
-		a->function = busiest(a->slowest == ALIGN_PROXY ? proxy : server);
+	if (a->slowest != ALIGN_NETWORK) {
+		struct flow_sessions *slow = a->slowest == ALIGN_PROXY ? proxy : server;
+
+		a->function = usual(a, slow);
+		if (!a->function)
+			a->function = busiest(slow);
+	}
 	answer(a);
 	*ret_align = take_ptr(a);
 	return 0;

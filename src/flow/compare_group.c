@@ -216,7 +216,7 @@ int compare_find_odd(struct flow_sessions *s, uint8_t *ret_group_of, struct comp
 	*ret_odd = (struct compare_odd){};
 	profile->trace = s->trace;
 	profile_init(profile);
-	profile_cells_fill(&cells, profile, s, NULL);
+	profile_cells_fill(&cells, profile, &(struct profile_view){.sessions = s});
 	bad = s->list.count < 2 ? 0 : odd_durations(&(struct durations){s, &cells}, ret_group_of, ret_odd, true);
 	if (!bad)
 		bad = odd_find(s, profile, &cells, ret_group_of, ret_odd);

@@ -194,9 +194,10 @@ struct compare_slower compare_self(struct comparison *c, const struct compare_su
 	struct self_times t = {.c = c, .subject = subject, .common = 1};
 	struct compare_slower best = {};
 
-	profile_cells_fill(&t.cells[0], c->profile, subject->sessions[0], NULL);
+	profile_cells_fill(&t.cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
 	if (subject->sessions[1] != subject->sessions[0])
-		profile_cells_fill(&t.cells[1], c->profile, subject->sessions[1], subject->fn_of);
+		profile_cells_fill(&t.cells[1], c->profile,
+				   &(struct profile_view){.sessions = subject->sessions[1], .fn_of = subject->fn_of});
 	t.factor = options->ratio > 0 ? options->ratio : SLOWER;
 	t.least = options->min_ns ? (double)options->min_ns
 				  : max_of(LEAST_NS, min_of(ENOUGH_NS, LEAST_SHARE * median_own_ns(&t)));

@@ -114,6 +114,8 @@ struct profiler {
 	uint32_t *last_cell;                     /* by place: of the session that came there last, plus 1 */
 	uint32_t index;                          /* of the open segment's session in the list, DEMUX_NONE */
 	const uint32_t *fn_of;                   /* with cells, the profile's function of the trace's; NULL: the same */
+	const uint64_t *since_ns;                /* with cells: profile_view */
+	uint64_t now;                            /* ticks, the end of the call at hand */
 	size_t room;                             /* places, of both */
 };
 
@@ -137,7 +139,7 @@ static void count_in_cell(struct profiler *p, const struct held_call *call)
 	struct profile_cells *cells = p->cells;
 	uint32_t slot, at = p->last_cell[call->place];
 
-	if (p->index == DEMUX_NONE)
+	if (p->index == DEMUX_NONE || (p->since_ns && flow_ns(p->s->trace, p->now) < p->since_ns[p->index]))
 		return;
 	cells->own_ticks.items[p->index] += call->self_ticks;
 	slot = slot_of(cells, p->index);
@@ -303,6 +305,7 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 	struct timed_frame *top;
 
 	call.place = place_of(p, fn);
+	p->now = end_ticks;
 	count_in_segment(p, walk, &call);
 	top = &p->frames.items[p->frames.count - 1];
 	top->child_ticks += took;
@@ -343,6 +346,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	uint64_t took = ticks - walk->frames.items[walk->frames.count - 1].ticks;
 	struct held_call call = {frame.place, took, took - min_of(took, frame.child_ticks)};
 
+	p->now = ticks;
 	if (walk->root == SIZE_MAX)
 		count(p, p->rest_group, &call);
 	else
@@ -568,19 +572,19 @@ static void join_cells(struct profile_cells *cells)
 	cells->list.count = kept;
 }
 
-void profile_cells_fill(struct profile_cells *cells, struct profile *profile, struct flow_sessions *sessions,
-			const uint32_t *fn_of)
+void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view)
 {
 	struct profiler p = {
 		.profile = profile,
-		.s = sessions,
+		.s = view->sessions,
 		.rest_group = PROFILE_GROUPS,
 		.bit = DEMUX_NONE,
 		.index = DEMUX_NONE,
 		.cells = cells,
-		.fn_of = fn_of,
+		.fn_of = view->fn_of,
+		.since_ns = view->since_ns,
 	};
-	size_t count = sessions->list.count;
+	size_t count = view->sessions->list.count;
 
 	*cells = (struct profile_cells){.stride = (uint32_t)((count + PROFILE_SLOTS - 1) / PROFILE_SLOTS)};
 	cells->stride = max_of(cells->stride, 1u);

@@ -94,11 +94,17 @@ struct profile_cells {
 	size_t place_count;              /* of these */
 };
 
+/* What of a trace is laid out session by session. */
+struct profile_view {
+	struct flow_sessions *sessions;
+	const uint32_t *fn_of;    /* as with profile_merge; NULL: it is the profile's own trace */
+	const uint64_t *since_ns; /* by index of a session: calls that ended before that do not count; NULL: all do */
+};
+
 #define PROFILE_SLOTS 2048
 
-/* Reads the trace again; fn_of as with profile_merge, NULL: it is the profile's own trace. Places are those of the profile. */
-void profile_cells_fill(struct profile_cells *cells, struct profile *profile, struct flow_sessions *sessions,
-			const uint32_t *fn_of);
+/* Reads the trace again. Places are those of the profile. */
+void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view);
 void profile_cells_done(struct profile_cells *cells);
 
 /* How many of the sessions that were looked at were at the place. */
