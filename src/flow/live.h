@@ -10,7 +10,7 @@
 #include "flow/digest.h"
 #include "flow/format.h"
 
-#define FLOW_LIVE_MAGIC   UINT64_C(0x3130455649464e00) /* "\0NFIVE01" */
+#define FLOW_LIVE_MAGIC   UINT64_C(0x3230455649464e00) /* "\0NFIVE02" */
 #define FLOW_LIVE_ENV     "NEST_FLOW_TRACE"
 #define FLOW_LIVE_SUFFIX  ".live"
 #define FLOW_STACK_MAX    4096u /* calls deeper than that are not recorded */
@@ -63,14 +63,21 @@ struct flow_slot {
 	uint32_t tid;
 	uint32_t index; /* of this slot */
 	uint32_t reserved;
-	uintptr_t busy;  /* the owner is inside the recorder: the stack's address there, or 0 */
+	/* Both in one, so that the hooks look at them at once, and leave with the store that they need anyway. */
+	union {
+		uint64_t state;
+		struct {
+			uint32_t depth; /* open calls, those that are not recorded included */
+			uint32_t
+				busy; /* the owner is inside the recorder: low half of the stack's address there, or 0 */
+		};
+	};
 	uint32_t *at;    /* next word */
 	uint32_t *limit; /* beyond it the long way is taken; NULL makes it so at once */
 	uint32_t *base;  /* first word */
 	uint64_t last;   /* time of the last event */
-	uint32_t depth;  /* open calls, those that are not recorded included */
-	uint32_t stamp_depth;
-	uint32_t untimed; /* so many levels from stamp_depth on carry no time */
+	uint64_t stamp_depth;
+	uint64_t untimed; /* so many levels from stamp_depth on carry no time */
 	uint32_t noted;   /* calls open after the last event that was written; returns since then are to be written */
 	/*
 	 * Calls in this chunk, and its words beyond one for each event: of those before `counted`. What the hooks' short ways wrote

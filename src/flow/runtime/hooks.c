@@ -227,87 +227,82 @@ static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t
 }
 
 /*
- * The short ways. Everything that is unusual shows in few places: a slot at work (or none), a slot at its limit (which is also
- * cleared to call for attention), a function that is not where it should be. All that they call is called last, so that they need
- * no frame. Calls without a time go straight through: there every jump shows, and every number that is kept; flow_slot_count
- * finds out later how many there were.
+ * The short ways. Everything that is unusual shows in few places: a depth that is none (the slot is at work, or there is no
+ * slot, or the calls are too deep), a slot at its limit (which is also cleared to call for attention), a function that is not
+ * where it should be. All that they call is called last, so that they need no frame. Calls without a time go straight through:
+ * there every jump shows, and every number that is kept; flow_slot_count finds out later how many there were.
  */
+static inline void put_call(struct flow_slot *t, void *fn, uint64_t depth, uint32_t *at, uint32_t word)
+{
+	slot_stack(t)[depth] = fn;
+	t->noted = (uint32_t)depth + 1;
+	*at = word;
+	t->at = at + 1;
+	slot_give(t, depth + 1);
+}
+
 void __cyg_profile_func_enter(void *fn, void *site)
 {
 	struct flow_slot *t = hook_slot;
 	const struct fn_entry *entry = fn_home(fn);
-	uint64_t now, passed;
-	uint32_t depth, word;
+	uint64_t depth = t->state, now, passed;
 	uint32_t *at;
 
 	(void)site;
-	if (unlikely(t->busy))
+	if (likely(depth - t->stamp_depth < t->untimed)) {
+		uint32_t returned;
+
+		slot_take(t);
+		at = t->at;
+		if (unlikely(at >= t->limit || entry->fn != fn))
+			return late(t, fn, true);
+		returned = t->noted - (uint32_t)depth;
+		return put_call(t, fn, depth, at, entry->word | returned << 14 | (-returned & FLOW_MANY));
+	}
+	if (unlikely(depth >= FLOW_STACK_MAX))
 		return hook_long(fn, true);
 	slot_take(t);
 	at = t->at;
-	depth = t->depth;
 	if (unlikely(at >= t->limit || entry->fn != fn))
 		return late(t, fn, true);
-	word = entry->word;
-	if (unlikely(depth - t->stamp_depth >= t->untimed)) {
-		if (unlikely(depth >= FLOW_STACK_MAX))
-			return late(t, fn, true);
-		at = add_returned(t, at, depth);
-		now = read_counter();
-		passed = now - t->last;
-		if (unlikely(passed >= FLOW_SHORT_TICKS))
-			return late(t, fn, true);
-		t->last = now;
-		word |= (uint32_t)passed << 14;
-	} else {
-		uint32_t returned = t->noted - depth;
-
-		word |= returned << 14 | (-returned & FLOW_MANY);
-	}
-	slot_stack(t)[depth] = fn;
-	t->depth = depth + 1;
-	t->noted = depth + 1;
-	*at = word;
-	t->at = at + 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->busy = 0;
+	at = add_returned(t, at, (uint32_t)depth);
+	now = read_counter();
+	passed = now - t->last;
+	if (unlikely(passed >= FLOW_SHORT_TICKS))
+		return late(t, fn, true);
+	t->last = now;
+	put_call(t, fn, depth, at, entry->word | (uint32_t)passed << 14);
 }
 
 void __cyg_profile_func_exit(void *fn, void *site)
 {
 	struct flow_slot *t = hook_slot;
-	uint64_t now, passed;
-	uint32_t depth;
+	uint64_t depth = t->state - 1, now, passed;
 	uint32_t *at;
 
 	(void)site;
-	if (unlikely(t->busy))
-		return hook_long(fn, false);
-	slot_take(t);
-	depth = t->depth - 1;
-	/* A return without time is counted in the next word. */
+	/* A return without time is counted in the next word: one store, which nothing can come between. */
 	if (likely(depth - t->stamp_depth < t->untimed)) {
 		if (unlikely(slot_stack(t)[depth] != fn))
-			return late(t, fn, false);
-		t->depth = depth;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		t->busy = 0;
+			return hook_long(fn, false);
+		t->state = depth;
 		return;
 	}
+	if (unlikely(depth >= FLOW_STACK_MAX))
+		return hook_long(fn, false);
+	slot_take(t);
 	at = t->at;
-	if (unlikely(at >= t->limit || depth >= FLOW_STACK_MAX || slot_stack(t)[depth] != fn))
+	if (unlikely(at >= t->limit || slot_stack(t)[depth] != fn))
 		return late(t, fn, false);
-	at = add_returned(t, at, depth + 1);
+	at = add_returned(t, at, (uint32_t)depth + 1);
 	now = read_counter();
 	passed = now - t->last;
 	if (unlikely(passed >= FLOW_LONG_TICKS))
 		return late(t, fn, false);
 	t->last = now;
-	t->depth = depth;
-	t->noted = depth;
+	t->noted = (uint32_t)depth;
 	t->returns++;
 	*at = flow_word_return((uint32_t)passed);
 	t->at = at + 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->busy = 0;
+	slot_give(t, depth);
 }

@@ -11,6 +11,8 @@
 #define TABLE_BITS 10
 /* Two words stand for those that are left out. With many short pieces there is little to find in them later. */
 #define WORTH 16u
+/* So many are compared before it is asked whether they differed. */
+#define BLOCK 64u
 /* Words in a row that were nowhere before: after each of so many the search takes longer steps. */
 #define PATIENCE_SHIFT 5
 #define STEP_MAX       16u
@@ -61,29 +63,40 @@ static bool four_differ(const uint32_t *old, const uint32_t *new)
 	return odd[0] | odd[1];
 }
 
-/* Eight at a time, whether they are the same. */
-static bool eight_differ(const uint32_t *old, const uint32_t *new)
+/* Where eight words differ. */
+static two differences(const uint32_t *old, const uint32_t *new)
 {
 	const four *a = (const four *)old, *b = (const four *)new;
-	two odd = (two)((a[0] ^ b[0]) | (a[1] ^ b[1]));
 
-	return odd[0] | odd[1];
+	return (two)((a[0] ^ b[0]) | (a[1] ^ b[1]));
 }
 
-/* Whether all are the same: the old ones are known to be calls and returns. */
+/* Whether so many are the same, eight at least. As a rule they are: few jumps. */
+static bool block_same(const uint32_t *old, const uint32_t *new, uint32_t count)
+{
+	/* The rest once more with some of those before. */
+	two odd = differences(old + count - 8, new + count - 8);
+
+	for (uint32_t n = 0; n + 8 <= count; n += 8)
+		odd |= differences(old + n, new + n);
+	return !(odd[0] | odd[1]);
+}
+
+/* Whether all are the same, WORTH of them at least: the old ones are known to be calls and returns. */
 static bool all_same(const uint32_t *old, const uint32_t *new, uint32_t count)
 {
-	uint32_t n = 0;
-
-	for (; n + 8 <= count; n += 8)
-		if (eight_differ(old + n, new + n))
+	if (two_words(old) != two_words(new))
+		return false;
+	for (; count >= 2 * BLOCK; count -= BLOCK, old += BLOCK, new += BLOCK)
+		if (!block_same(old, new, BLOCK))
 			return false;
-	/* The rest once more with some of those before, if there are. */
-	if (count >= 8)
-		return n == count || !eight_differ(old + count - 8, new + count - 8);
-	while (n < count && old[n] == new[n])
-		n++;
-	return n == count;
+	return block_same(old, new, count);
+}
+
+/* Calls and returns with their time are hardly ever the same again. */
+static bool has_time(uint32_t word)
+{
+	return !(word & (FLOW_MANY | 2)) && (word & 1 || word >> 14);
 }
 
 /* How many are the same, of calls and returns alone. */
@@ -96,6 +109,9 @@ static uint32_t same_words(const uint32_t *old, const uint32_t *old_end, const u
 		n += 4;
 	while (n < room && old[n] == new[n] && !(new[n] & 2))
 		n++;
+	for (uint32_t i = 0; i < n; i++)
+		if (has_time(new[i]))
+			return i;
 	return n;
 }
 
@@ -113,7 +129,7 @@ struct packer {
 	uint32_t misses; /* in a row */
 };
 
-static void lead_back(struct packer *p, uint32_t place, uint32_t words)
+static inline void lead_back(struct packer *p, uint32_t place, uint32_t words)
 {
 	uint32_t *out = p->pack->words, *last = p->last ? out + p->last - 1 : NULL;
 
@@ -126,12 +142,6 @@ static void lead_back(struct packer *p, uint32_t place, uint32_t words)
 	out[p->used + 1] = place;
 	p->last = p->used + 1;
 	p->used += 2;
-}
-
-/* Calls and returns with their time are hardly ever the same again. */
-static bool has_time(uint32_t word)
-{
-	return !(word & (FLOW_MANY | 2)) && (word & 1 || word >> 14);
 }
 
 static void keep(struct packer *p, const uint32_t *words, uint32_t count)
@@ -147,8 +157,8 @@ static bool is_as_before(const struct packer *p, const uint32_t *at, const uint3
 {
 	const uint32_t *old = p->pack->words + p->place, words = p->words;
 
-	return words && words < end - at && (p->place + words >= p->used || old[words] != at[words]) &&
-	       all_same(old, at, words);
+	return words && words < end - at && all_same(old, at, words) &&
+	       (has_time(at[words]) || p->place + words >= p->used || old[words] != at[words]);
 }
 
 /* How many words of the old chunk are dealt with. */

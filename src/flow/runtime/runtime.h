@@ -68,15 +68,26 @@ static inline uintptr_t stack_address(void)
 #endif
 }
 
-/* From here on a signal handler leaves the slot alone; nothing of it may be read before. */
+/*
+ * From here on a signal handler leaves the slot alone; nothing of it may be read before but the depth, which is the same again
+ * when a handler has returned.
+ */
 static inline void slot_take(struct flow_slot *t)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("mov %%rsp, %0" : "=m"(t->busy));
+	/* In a function without a frame of its own this is never 0. */
+	__asm__ volatile("mov %%esp, %0" : "=m"(t->busy));
 #else
-	t->busy = stack_address();
+	t->busy = (uint32_t)stack_address() | 1;
 #endif
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* The calls that are open now, and the slot is anybody's again. */
+static inline void slot_give(struct flow_slot *t, uint64_t depth)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t->state = depth;
 }
 
 static inline uint64_t now_ticks(void)

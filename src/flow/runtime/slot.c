@@ -280,10 +280,10 @@ bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void
  */
 static bool is_abandoned(const struct flow_slot *t)
 {
-	uintptr_t sp = stack_address();
+	uint32_t above = (uint32_t)stack_address() - t->busy; /* less than nothing is very much */
 	stack_t other;
 
-	return !sealed && sp + 512 > t->busy && sp - t->busy + 512 < (64u << 20) &&
+	return !sealed && above + 512 < (64u << 20) &&
 	       (sigaltstack(NULL, &other) < 0 || !(other.ss_flags & SS_ONSTACK));
 }
 
@@ -291,7 +291,7 @@ bool slot_enter(struct flow_slot *t)
 {
 	if (unlikely(t->busy)) {
 		if (is_abandoned(t)) {
-			t->busy = stack_address();
+			t->busy = (uint32_t)stack_address() | 1;
 			flow_words_count(t->base, (size_t)(t->at - t->base), &t->calls, &t->extra);
 			t->counted = NULL;
 			t->resync = 1;
@@ -302,7 +302,7 @@ bool slot_enter(struct flow_slot *t)
 		t->limit = NULL;
 		return false;
 	}
-	t->busy = stack_address();
+	t->busy = (uint32_t)stack_address() | 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	flow_slot_count(t);
 	return true;
