@@ -119,9 +119,15 @@ static void check_thread(struct flow_check *check, const struct flow_trace *trac
 
 void flow_trace_check(const struct flow_trace *trace, struct flow_check *ret_check)
 {
+	uint64_t unmarked = trace->lost;
+
 	*ret_check = (struct flow_check){};
-	for (size_t i = 0; i < trace->thread_count; i++)
+	for (size_t i = 0; i < trace->thread_count; i++) {
 		check_thread(ret_check, trace, i);
+		unmarked -= min_of(unmarked, trace->threads[i].lost);
+	}
+	/* What no thread could mark any more stands at the end of the trace. */
+	ret_check->lost += unmarked;
 	if (trace->damaged_bytes)
 		ret_check->faults++;
 }

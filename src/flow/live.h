@@ -41,6 +41,9 @@ struct flow_live {
 	uint64_t max_bytes;   /* of the trace; 0: as large as it takes */
 	uint32_t sample;      /* of so many sockets one is recorded; 0, 1: all */
 	uint32_t sockets_off;
+	uint32_t
+		gather_bytes; /* of each slot, at its end: chunks made shorter wait there to be written together; 0: none */
+	uint32_t reserved;
 	uint64_t digest_at; /* where the digest begins: chunks are folded into it, not written; 0: there is none */
 	/* Figures. */
 	uint64_t written_bytes; /* of chunks of events */
@@ -98,7 +101,9 @@ struct flow_slot {
 	struct flow_frame *frames; /* beside the functions that are open, where calls may be taken back */
 	char name[16];             /* of the thread, as far as the trace knows */
 	uintptr_t self;            /* of the thread, as the C library calls it */
-	struct pack_room *pack;    /* where a chunk is made shorter before it is written; NULL: it is not */
+	struct pack_room *pack;    /* for making a chunk shorter before it is written; NULL: it is not */
+	/* Bytes of chunks that wait to be written, and in the upper half the number of the first chunk that is not among them. */
+	uint64_t gathered;
 };
 
 enum flow_slot_state {
@@ -179,7 +184,12 @@ static inline uint32_t flow_slot_room(const struct flow_live *live)
 {
 	size_t digest = live->digest_at ? sizeof(struct digest_thread) : 0;
 
-	return (uint32_t)((live->slot_bytes - FLOW_SLOT_PAYLOAD - digest) / sizeof(uint32_t));
+	return (uint32_t)((live->slot_bytes - FLOW_SLOT_PAYLOAD - digest - live->gather_bytes) / sizeof(uint32_t));
+}
+
+static inline uint64_t flow_slot_gather_offset(const struct flow_live *live)
+{
+	return live->slot_bytes - live->gather_bytes;
 }
 
 static inline uint64_t flow_slot_digest_offset(const struct flow_live *live)

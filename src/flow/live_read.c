@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/live_read.h"
+#include "flow/checksum.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@ static bool makes_sense(const struct flow_live *live, uint64_t bytes)
 	       live->header_bytes >= sizeof(*live) + (uint64_t)live->slot_count * sizeof(live->states[0]) &&
 	       live->slot_bytes % 4096 == 0 &&
 	       live->header_bytes + (uint64_t)live->slot_bytes * live->slot_count <= bytes &&
+	       (uint64_t)live->gather_bytes + FLOW_SLOT_PAYLOAD < live->slot_bytes &&
 	       (!live->digest_at || (live->slot_bytes > FLOW_SLOT_PAYLOAD + sizeof(struct digest_thread) &&
 				     live->digest_at < bytes && bytes - live->digest_at >= sizeof(struct digest)));
 }
@@ -96,6 +98,9 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	if (!flow_live_is_used(map, index) || read_chunk(map, index, &header) < 0 ||
 	    !flow_live_slot(map, index, &slot) || slot.at <= slot.base)
 		return -EAGAIN;
+	/* It is among those that wait already. */
+	if ((uint32_t)slot.gathered && header.seq < slot.gathered >> 32)
+		return -EAGAIN;
 	bytes = (uintptr_t)slot.at - (uintptr_t)slot.base;
 	if (bytes > room || bytes % 4)
 		return -EAGAIN;
@@ -117,6 +122,33 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	header.end_ticks = max_of(slot.last, header.start_ticks);
 	header.calls = (uint32_t)calls;
 	header.lost = slot.lost;
+	*ret_chunk = header;
+	*ret_words = take_ptr(words);
+	return 0;
+}
+
+int flow_live_take_gathered(const struct flow_live_map *map, uint32_t index, uint32_t *at, struct flow_chunk *ret_chunk,
+			    uint32_t **ret_words)
+{
+	off_t place = (off_t)(slot_offset(map, index) + flow_slot_gather_offset(map->live) + *at);
+	_cleanup_free_ uint32_t *words = NULL;
+	struct flow_chunk header;
+	struct flow_slot slot;
+	uint32_t end;
+
+	if (!flow_live_is_used(map, index) || !flow_live_slot(map, index, &slot))
+		return -EAGAIN;
+	end = min_of((uint32_t)slot.gathered, map->live->gather_bytes);
+	if (*at >= end || end - *at < sizeof(header) ||
+	    pread(map->fd, &header, sizeof(header), place) != sizeof(header) || header.magic != FLOW_MAGIC ||
+	    header.kind != FLOW_CHUNK_EVENTS || header.bytes % 4 || header.bytes > end - *at - sizeof(header))
+		return -EAGAIN;
+	words = xmalloc(header.bytes);
+	/* The owner may have written them meanwhile, and put others in their place. */
+	if (pread(map->fd, words, header.bytes, place + (off_t)sizeof(header)) != (ssize_t)header.bytes ||
+	    flow_chunk_checksum(&header, words) != header.checksum)
+		return -EAGAIN;
+	*at += (uint32_t)sizeof(header) + header.bytes;
 	*ret_chunk = header;
 	*ret_words = take_ptr(words);
 	return 0;
@@ -175,6 +207,30 @@ static void take_live_digest(struct flow_trace_file *file, const struct flow_liv
 		trace_take_summary(file, payload, bytes);
 }
 
+static int take_copy(struct flow_trace_file *file, const struct flow_chunk *header, uint32_t *words)
+{
+	vec_push(&file->copies, (void *)words);
+	return trace_add_events(file, &(struct flow_chunk_ref){
+					      .header = *header,
+					      .words = words,
+					      .word_count = header->bytes / 4,
+					      .verified = true,
+				      });
+}
+
+static int take_slot(struct flow_trace_file *file, const struct flow_live_map *map, uint32_t index)
+{
+	struct flow_chunk header;
+	uint32_t *words, at = 0;
+	int r = 0;
+
+	while (r == 0 && flow_live_take_gathered(map, index, &at, &header, &words) == 0)
+		r = take_copy(file, &header, words);
+	if (r == 0 && flow_live_take(map, index, &header, &words) == 0)
+		r = take_copy(file, &header, words);
+	return r;
+}
+
 void trace_take_live(struct flow_trace_file *file)
 {
 	_cleanup_free_ char *path = xasprintf("%s%s", file->path, FLOW_LIVE_SUFFIX);
@@ -183,18 +239,9 @@ void trace_take_live(struct flow_trace_file *file)
 	if (flow_live_map(path, false, &map) < 0)
 		return;
 	take_live_digest(file, &map);
-	for (uint32_t i = 0; !map.live->digest_at && i < map.live->slot_count; i++) {
-		struct flow_chunk_ref chunk = {.verified = true};
-		uint32_t *words;
-
-		if (flow_live_take(&map, i, &chunk.header, &words) < 0)
-			continue;
-		vec_push(&file->copies, (void *)words);
-		chunk.words = words;
-		chunk.word_count = chunk.header.bytes / 4;
-		if (trace_add_events(file, &chunk) < 0)
+	for (uint32_t i = 0; !map.live->digest_at && i < map.live->slot_count; i++)
+		if (take_slot(file, &map, i) < 0)
 			break;
-	}
 	file->trace.lost += map.live->lost;
 	file->ended = false;
 	flow_live_unmap(&map);

@@ -23,6 +23,9 @@ int flow_live_call(const struct flow_live_map *map, uint32_t slot);
 /* The chunk that a slot's thread is filling, with its words copied out; -EAGAIN when there is none. *ret_words is the caller's to free. */
 int flow_live_take(const struct flow_live_map *map, uint32_t slot, struct flow_chunk *ret_chunk,
 		   uint32_t **ret_words) _must_check_;
+/* The next chunk that waits to be written in a slot, from *at bytes on, which leads to the one after it; -EAGAIN when there is none. */
+int flow_live_take_gathered(const struct flow_live_map *map, uint32_t slot, uint32_t *at, struct flow_chunk *ret_chunk,
+			    uint32_t **ret_words) _must_check_;
 
 /*
  * What was summarised instead of being written: the payload of a chunk of kind SUMMARY, the caller's to free. With the buffers

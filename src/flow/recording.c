@@ -18,6 +18,7 @@
 
 #define SLOTS_DEFAULT  4096u
 #define BUFFER_DEFAULT 65536u
+#define GATHER_BYTES   UINT64_C(65536)
 /* Room that has blocks on the disk from the beginning. */
 #define SLOTS_BACKED 16u
 
@@ -178,6 +179,15 @@ static int make_digest(int fd, uint64_t at)
 	return 0;
 }
 
+/* Where most calls carry no time, chunks become shorter and are written together. A reader takes no longer ones in that form. */
+static uint32_t gather_bytes(const struct recording_options *options, uint64_t buffer)
+{
+	if (!options->stamp_depth || options->stamp_depth >= FLOW_STACK_MAX || options->summary ||
+	    buffer + 4096 > FLOW_AGAIN_MAX / 2 * sizeof(uint32_t))
+		return 0;
+	return (uint32_t)max_of(buffer, GATHER_BYTES);
+}
+
 static int make_live(const char *path, const struct recording_options *options, enum flow_clock *ret_clock,
 		     struct why *why)
 {
@@ -186,7 +196,8 @@ static int make_live(const char *path, const struct recording_options *options, 
 	uint64_t buffer = options->buffer_bytes ? options->buffer_bytes : BUFFER_DEFAULT;
 	uint32_t header = (uint32_t)((sizeof(struct flow_live) + slots * sizeof(uint32_t) + 4095) & ~UINT64_C(4095));
 	uint64_t digest = options->summary ? sizeof(struct digest_thread) : 0;
-	uint32_t slot = (uint32_t)((FLOW_SLOT_PAYLOAD + buffer + digest + 4095) & ~UINT64_C(4095));
+	uint32_t gather = gather_bytes(options, buffer);
+	uint32_t slot = (uint32_t)((FLOW_SLOT_PAYLOAD + buffer + digest + gather + 4095) & ~UINT64_C(4095));
 	uint64_t bytes = header + slots * slot + (digest ? sizeof(struct digest) : 0);
 	struct flow_live *live;
 	int r;
@@ -205,6 +216,7 @@ static int make_live(const char *path, const struct recording_options *options, 
 	live->header_bytes = header;
 	live->slot_bytes = slot;
 	live->slot_count = (uint32_t)slots;
+	live->gather_bytes = gather;
 	live->digest_at = digest ? header + slots * slot : 0;
 	for (uint32_t i = 0; i < min_of(slots, SLOTS_BACKED); i++)
 		live->states[i] = FLOW_SLOT_BACKED;
@@ -260,6 +272,8 @@ static uint64_t take_slots(const struct flow_live_map *map, struct left_list *li
 		if (!flow_live_is_used(map, i) || !flow_live_slot(map, i, &slot))
 			continue;
 		lost += slot.unmarked;
+		for (uint32_t at = 0; flow_live_take_gathered(map, i, &at, &left.chunk, &left.words) == 0;)
+			vec_push(list, left);
 		if (flow_live_take(map, i, &left.chunk, &left.words) == 0)
 			vec_push(list, left);
 	}

@@ -85,15 +85,16 @@ static uint32_t pack_and_compare(const struct words *words)
 {
 	_cleanup_buf_ struct buf whole = BUF_INIT(1 << 24), data = BUF_INIT(1 << 24);
 	struct flow_chunk chunk = chunk_of(words), *packed;
-	struct pack_room *pack = pack_room_new((uint32_t)words->items.count + 1024);
+	uint32_t room = (uint32_t)(words->items.count + 1024) / 2;
+	struct pack_room *pack = pack_room_new();
 	struct words before = {}, after = {};
 	uint32_t bytes = 0;
 
 	REQUIRE(pack);
 	buf_add(&whole, &chunk, sizeof(chunk));
 	buf_add(&whole, words->items.items, chunk.bytes);
-	packed = pack_chunk(pack, (const struct flow_chunk *)(const void *)whole.data);
-	if (packed) {
+	packed = xmalloc(sizeof(*packed) + room * sizeof(uint32_t));
+	if (pack_chunk(pack, (const struct flow_chunk *)(const void *)whole.data, packed, room)) {
 		bytes = packed->bytes;
 		add_trace(&data, packed, packed + 1);
 		CHECK_EQ_UINT(read_words(words, &before), 0);
@@ -103,6 +104,7 @@ static uint32_t pack_and_compare(const struct words *words)
 		      memcmp(after.items.items, before.items.items, after.items.count * 4) == 0);
 	}
 	pack_room_free(pack);
+	free(packed);
 	vec_done(&before.items);
 	vec_done(&after.items);
 	return bytes;

@@ -131,10 +131,20 @@ static int check_room(uint64_t bytes)
 	return 0;
 }
 
-bool trace_file_append(struct flow_chunk *chunk)
+void trace_file_seal(struct flow_chunk *chunk)
 {
-	size_t bytes = sizeof(*chunk) + chunk->bytes;
 	struct timespec real_time = {};
+
+	if (!sealed)
+		clock_gettime(CLOCK_REALTIME, &real_time);
+	chunk->magic = FLOW_MAGIC;
+	chunk->clock_ticks = now_ticks();
+	chunk->clock_ns = (uint64_t)real_time.tv_sec * 1000000000u + (uint64_t)real_time.tv_nsec;
+	chunk->checksum = flow_chunk_checksum(chunk, chunk + 1);
+}
+
+bool trace_file_append(const struct flow_chunk *chunks, size_t bytes)
+{
 	ssize_t done;
 	int e = sealed ? 0 : check_room(bytes);
 
@@ -142,18 +152,18 @@ bool trace_file_append(struct flow_chunk *chunk)
 		live->last_error = (uint32_t)e;
 		return false;
 	}
-	if (!sealed)
-		clock_gettime(CLOCK_REALTIME, &real_time);
-	chunk->magic = FLOW_MAGIC;
-	chunk->clock_ticks = now_ticks();
-	chunk->clock_ns = (uint64_t)real_time.tv_sec * 1000000000u + (uint64_t)real_time.tv_nsec;
-	chunk->checksum = flow_chunk_checksum(chunk, chunk + 1);
 	/* In one piece, or not at all: the end of the file is everybody's. */
 	do
-		done = sys_write(trace.fd, chunk, bytes);
+		done = sys_write(trace.fd, chunks, bytes);
 	while (done < 0 && errno == EINTR);
 	if (done == (ssize_t)bytes)
 		return true;
 	live->last_error = done < 0 ? (uint32_t)errno : ENOSPC;
 	return false;
+}
+
+bool trace_file_add(struct flow_chunk *chunk)
+{
+	trace_file_seal(chunk);
+	return trace_file_append(chunk, sizeof(*chunk) + chunk->bytes);
 }

@@ -28,6 +28,7 @@ static struct flow_live *map_live(void)
 		return NULL;
 	if (map->magic == FLOW_LIVE_MAGIC && map->version == FLOW_VERSION &&
 	    map->slot_bytes > FLOW_SLOT_PAYLOAD + 4096 &&
+	    map->gather_bytes < map->slot_bytes - FLOW_SLOT_PAYLOAD - 4096 &&
 	    map->header_bytes >= sizeof(*map) + map->slot_count * sizeof(map->states[0]) &&
 	    map->header_bytes + (uint64_t)map->slot_bytes * map->slot_count <= (uint64_t)st.st_size)
 		return map;

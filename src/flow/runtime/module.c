@@ -207,7 +207,7 @@ static void write_meta(struct meta_head *head, uint8_t *body, uint32_t kind, siz
 	memset(body + bytes, 0, padded - bytes);
 	head->chunk = (struct flow_chunk){.kind = FLOW_CHUNK_META, .bytes = (uint32_t)(sizeof(head->meta) + padded)};
 	head->meta = (struct flow_meta){kind, (uint32_t)bytes};
-	(void)trace_file_append(&head->chunk);
+	(void)trace_file_add(&head->chunk);
 }
 
 /* One at a time, and never in a hook of two threads: modules_update sees to that. */

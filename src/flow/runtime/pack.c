@@ -16,31 +16,26 @@
 /* Words in a row that were nowhere before: after each of so many the search takes longer steps. */
 #define PATIENCE_SHIFT 5
 #define STEP_MAX       16u
+/* What happens between two times is kept whole once, up to so many words, so that it is found whole the next time. */
+#define RUN_MAX  240u
+#define RUN_BITS 8
 
 struct pack_room {
 	uint32_t places[1u << TABLE_BITS]; /* where two words stand in the new chunk, plus 1 */
-	uint32_t bytes;                    /* of all this */
-	uint32_t room;                     /* in words */
-	struct flow_chunk chunk;
-	uint32_t words[];
+	uint32_t runs[1u << RUN_BITS];     /* the same of what happened between two times */
 };
 
-struct pack_room *pack_room_new(uint32_t room)
+struct pack_room *pack_room_new(void)
 {
-	size_t bytes = (sizeof(struct pack_room) + (size_t)room / 2 * sizeof(uint32_t) + 4095) & ~(size_t)4095;
-	struct pack_room *pack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *pack = mmap(NULL, sizeof(struct pack_room), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (pack == MAP_FAILED)
-		return NULL;
-	pack->bytes = (uint32_t)bytes;
-	pack->room = room / 2;
-	return pack;
+	return pack == MAP_FAILED ? NULL : pack;
 }
 
 void pack_room_free(struct pack_room *pack)
 {
 	if (pack)
-		munmap(pack, pack->bytes);
+		munmap(pack, sizeof(*pack));
 }
 
 static uint64_t two_words(const uint32_t *words)
@@ -49,6 +44,11 @@ static uint64_t two_words(const uint32_t *words)
 
 	memcpy(&two, words, sizeof(two));
 	return two;
+}
+
+static uint32_t hash(uint64_t value, uint32_t bits)
+{
+	return (uint32_t)((value * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits));
 }
 
 /* Four at a time, as compilers know how: whether they differ, or are more than calls and returns. */
@@ -122,16 +122,18 @@ static uint32_t whole_words(uint32_t word)
 
 struct packer {
 	struct pack_room *pack;
+	uint32_t *out;
 	uint32_t used;
 	uint32_t place; /* what was there before the last time, and how many words of it */
 	uint32_t words;
 	uint32_t last;   /* where the last word that leads back stands, plus 1; 0: something else came after it */
 	uint32_t misses; /* in a row */
+	bool run;        /* the next word is the first after a time, or something else */
 };
 
 static inline void lead_back(struct packer *p, uint32_t place, uint32_t words)
 {
-	uint32_t *out = p->pack->words, *last = p->last ? out + p->last - 1 : NULL;
+	uint32_t *out = p->out, *last = p->last ? out + p->last - 1 : NULL;
 
 	if (last && last[1] == place && (last[0] >> 2 & FLOW_AGAIN_WORDS_MAX) == words &&
 	    (last[0] >> 18 & FLOW_AGAIN_TIMES_MAX) < FLOW_AGAIN_TIMES_MAX) {
@@ -144,10 +146,19 @@ static inline void lead_back(struct packer *p, uint32_t place, uint32_t words)
 	p->used += 2;
 }
 
+/* The same may come the next time. */
+static void remember(struct packer *p, uint32_t place, uint32_t words)
+{
+	lead_back(p, place, words);
+	p->place = place;
+	p->words = words;
+	p->misses = 0;
+}
+
 static void keep(struct packer *p, const uint32_t *words, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		p->pack->words[p->used + i] = words[i];
+		p->out[p->used + i] = words[i];
 	p->used += count;
 	p->last = 0;
 }
@@ -155,17 +166,53 @@ static void keep(struct packer *p, const uint32_t *words, uint32_t count)
 /* Whether the same comes as the last time, and no more of it: then there is nothing to look for. */
 static bool is_as_before(const struct packer *p, const uint32_t *at, const uint32_t *end)
 {
-	const uint32_t *old = p->pack->words + p->place, words = p->words;
+	const uint32_t *old = p->out + p->place, words = p->words;
 
 	return words && words < end - at && all_same(old, at, words) &&
 	       (has_time(at[words]) || p->place + words >= p->used || old[words] != at[words]);
+}
+
+/* Words up to the next time, or something else. */
+static uint32_t run_length(const uint32_t *at, const uint32_t *end)
+{
+	uint32_t room = (uint32_t)min_of(end - at, (ptrdiff_t)RUN_MAX), n = 1;
+
+	while (n < room && !(at[n] & 2) && !has_time(at[n]))
+		n++;
+	return n;
+}
+
+/* All that happened between two times, when it is not long: as before, or kept. 0: there is another way. */
+static uint32_t pack_run(struct packer *p, const uint32_t *at, const uint32_t *end)
+{
+	uint32_t n = run_length(at, end), *place, found;
+
+	if (n == RUN_MAX)
+		return 0;
+	if (n < WORTH) {
+		keep(p, at, n);
+		return n;
+	}
+	place = &p->pack->runs[hash(two_words(at) + n, RUN_BITS)];
+	found = *place;
+	if (!found) {
+		*place = p->used + 1;
+		keep(p, at, n);
+		return n;
+	}
+	if (found - 1 + n > p->used || !all_same(p->out + found - 1, at, n))
+		return 0;
+	remember(p, found - 1, n);
+	return n;
 }
 
 /* How many words of the old chunk are dealt with. */
 static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *end)
 {
 	uint32_t *place, found, n = 0;
+	bool run = p->run;
 
+	p->run = *at & 2;
 	if (*at & 2 || end - at < (ptrdiff_t)WORTH) {
 		n = whole_words(*at);
 		keep(p, at, n);
@@ -176,15 +223,15 @@ static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *
 		p->misses = 0;
 		return p->words;
 	}
-	place = &p->pack->places[(two_words(at) * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - TABLE_BITS)];
+	n = run ? pack_run(p, at, end) : 0;
+	if (n)
+		return n;
+	place = &p->pack->places[hash(two_words(at), TABLE_BITS)];
 	found = *place;
 	if (found) {
-		n = same_words(p->pack->words + found - 1, p->pack->words + p->used, at, end);
+		n = same_words(p->out + found - 1, p->out + p->used, at, end);
 		if (n >= WORTH) {
-			lead_back(p, found - 1, n);
-			p->place = found - 1;
-			p->words = n;
-			p->misses = 0;
+			remember(p, found - 1, n);
 			return n;
 		}
 	}
@@ -199,25 +246,26 @@ static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *
 	return n;
 }
 
-struct flow_chunk *pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk)
+bool pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk, struct flow_chunk *out, uint32_t room)
 {
 	const uint32_t *at = (const uint32_t *)(const void *)(chunk + 1), *end = at + chunk->bytes / 4;
-	struct packer p = {.pack = pack};
+	struct packer p = {.pack = pack, .out = (uint32_t *)(void *)(out + 1), .run = true};
 
-	memset(pack->places, 0, sizeof(pack->places));
+	memset(pack, 0, sizeof(*pack));
 	while (at < end) {
 		/* The longest record, or step, must find room. */
-		if (p.used + 256 > pack->room)
-			return NULL;
+		if (p.used + 256 > room)
+			return false;
 		if (has_time(*at)) {
-			pack->words[p.used++] = *at++;
+			p.out[p.used++] = *at++;
 			p.last = 0;
+			p.run = true;
 		} else {
 			at += pack_next(&p, at, end);
 		}
 	}
-	pack->chunk = *chunk;
-	pack->chunk.flags |= FLOW_PACKED;
-	pack->chunk.bytes = p.used * 4;
-	return &pack->chunk;
+	*out = *chunk;
+	out->flags |= FLOW_PACKED;
+	out->bytes = p.used * 4;
+	return true;
 }

@@ -177,11 +177,18 @@ void slots_end(void);
 
 /* --- chunks made shorter (pack.c) --- */
 
-/* For chunks of so many words; NULL: no memory. */
-struct pack_room *pack_room_new(uint32_t room);
+/* NULL: no memory. */
+struct pack_room *pack_room_new(void);
 void pack_room_free(struct pack_room *pack);
-/* The chunk, shorter, in the room; NULL when that is not worth it. The chunk itself stays as it is. */
-struct flow_chunk *pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk);
+/* The chunk, shorter, with room for so many words after its header; false when they are too few. The chunk itself stays as it is. */
+bool pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk, struct flow_chunk *out, uint32_t room);
+
+/* --- chunks written together (gather.c) --- */
+
+/* The slot's chunk, shorter, waits with others, or is written at once; false: it was not written, nor were those that waited. */
+bool gather_chunk(struct flow_slot *t, struct flow_chunk *chunk);
+/* All that wait are written; false when they could not be: they are counted as lost. */
+bool gather_flush(struct flow_slot *t);
 
 /* --- summaries instead of a trace (fold.c) --- */
 
@@ -202,8 +209,12 @@ bool own_buffers_back(uint64_t at, uint64_t bytes);
 /* Whether a descriptor is one of ours, and moving it out of the program's way. */
 bool own_files_have(int fd);
 void own_files_yield(int fd);
-/* A chunk with header and payload in one piece; false when it could not be written. */
-bool trace_file_append(struct flow_chunk *chunk);
+/* What a header says about the whole chunk, when all of that is there. */
+void trace_file_seal(struct flow_chunk *chunk);
+/* Sealed chunks, each with header and payload, all of them or none; false when they could not be written. */
+bool trace_file_append(const struct flow_chunk *chunks, size_t bytes);
+/* One that is not sealed yet. */
+bool trace_file_add(struct flow_chunk *chunk);
 
 /* --- sockets (socket.c) --- */
 

@@ -82,7 +82,7 @@ static void finish_header(struct flow_slot *t, struct flow_chunk *chunk)
 /* Whoever's slot it is: what it holds goes to the trace, or into the digest. */
 static bool write_chunk(struct flow_slot *t)
 {
-	struct flow_chunk *chunk = flow_slot_chunk(t), *packed;
+	struct flow_chunk *chunk = flow_slot_chunk(t);
 
 	if (t->at == t->base)
 		return true;
@@ -90,8 +90,9 @@ static bool write_chunk(struct flow_slot *t)
 	finish_header(t, chunk);
 	if (live->digest_at)
 		return digest_take(t, false);
-	packed = t->pack ? pack_chunk(t->pack, chunk) : NULL;
-	return trace_file_append(packed ? packed : chunk);
+	if (live->gather_bytes)
+		return gather_chunk(t, chunk);
+	return trace_file_add(chunk);
 }
 
 /*
@@ -243,6 +244,16 @@ void slot_turn_over(struct flow_slot *t)
 		(void)sys_block_signals(blocked);
 }
 
+/* What waits to be written is written now; no handler may jump away in between. */
+static void flush(struct flow_slot *t)
+{
+	uint64_t blocked = sealed ? 0 : sys_block_signals(~UINT64_C(0));
+
+	(void)gather_flush(t);
+	if (!sealed)
+		(void)sys_block_signals(blocked);
+}
+
 uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
 {
 	uint32_t room = flow_slot_room(live);
@@ -335,7 +346,10 @@ static bool owner_is_gone(const struct flow_slot *t)
 static void give_up_chunk(struct flow_slot *t)
 {
 	t->pack = NULL; /* it was somebody else's memory */
-	(void)write_chunk(t);
+	/* It may have died between putting the chunk to the others and beginning a new one. */
+	if (!(uint32_t)t->gathered || flow_slot_chunk(t)->seq >= t->gathered >> 32)
+		(void)write_chunk(t);
+	(void)gather_flush(t);
 	if (live->digest_at)
 		(void)digest_take(t, true);
 }
@@ -409,8 +423,8 @@ static void fill_slot(struct flow_slot *t)
 	}
 	if (live->digest_at)
 		digest_thread_begin(slot_digest(t), chunk);
-	else if (chunk->flags & FLOW_UNTIMED && flow_slot_room(live) <= FLOW_AGAIN_MAX / 2)
-		t->pack = pack_room_new(flow_slot_room(live));
+	else if (live->gather_bytes)
+		t->pack = pack_room_new();
 	begin_chunk(t);
 }
 
@@ -462,6 +476,7 @@ static void end_thread(void *data)
 	t->muted = 0;
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_END, 0, 0), NULL);
 	slot_turn_over(t);
+	flush(t);
 	/* What could not be marked in the thread's own trace is said at the end of the whole. */
 	__atomic_fetch_add(&live->lost, t->unmarked, __ATOMIC_RELAXED);
 	set_current(NULL);
@@ -579,5 +594,6 @@ void slots_end(void)
 		return;
 	add_process(t, FLOW_PROCESS_EXIT, 0, 0);
 	slot_turn_over(t);
+	flush(t);
 	slot_leave(t);
 }
