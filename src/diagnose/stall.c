@@ -19,6 +19,8 @@ static const struct field stall_fields[] = {
 	FIELD(S, stalled_ns, DURATION, "how long the connection has stood still; 0 when it moves"),
 	FIELD(S, stall_firewall_drops, COUNT,
 	      "packets dropped since then by firewall rules that had dropped nothing before"),
+	FIELD(S, stall_unheard, COUNT,
+	      "packets handed since then to a queue of the firewall that no program listens to, and not before"),
 	FIELD(S, stall_invalid, COUNT,
 	      "packets that connection tracking has called invalid since then, and not before"),
 	FIELD(S, stall_rp_filter, COUNT,
@@ -39,7 +41,8 @@ RECORD_TYPE(stall_measures_type, "measure.stall", struct stall_measures, stall_f
 /* Windows at the begin of the look in which it must have been, to be new. */
 #define FIRST 2
 
-enum refusal { REFUSAL_FIREWALL, REFUSAL_INVALID, REFUSAL_RP_FILTER, REFUSALS };
+/* What a counter says is refused; nothing as long as a queue is listened to. */
+enum refusal { REFUSAL_NONE, REFUSAL_FIREWALL, REFUSAL_UNHEARD, REFUSAL_INVALID, REFUSAL_RP_FILTER, REFUSALS };
 
 struct series {
 	struct track track;
@@ -92,8 +95,13 @@ static void follow(struct window *window, struct state *state, const char *key, 
 		series->last = state->begun ? 0 : value;
 	series->has_last = true;
 	moved = counter_delta(series->last, value);
-	series->moved[0] += moved == UINT64_MAX ? 0 : moved;
+	series->moved[0] += moved == UINT64_MAX || kind == REFUSAL_NONE ? 0 : moved;
 	series->last = value;
+}
+
+static enum refusal refusal_of(const struct firewall_rule_record *rule)
+{
+	return rule->verdict == VERDICT_DROP ? REFUSAL_FIREWALL : rule->unheard ? REFUSAL_UNHEARD : REFUSAL_NONE;
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -107,11 +115,11 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
 		char key[256];
 
-		if (rule->verdict != VERDICT_DROP)
+		if (rule->verdict != VERDICT_DROP && rule->verdict != VERDICT_QUEUE)
 			continue;
 		snprintf(key, sizeof(key), "rule %u %s %s %llu", rule->nf_family, rule->nf_table ?: "",
 			 rule->chain ?: "", (unsigned long long)rule->handle);
-		follow(window, state, key, REFUSAL_FIREWALL, rule->packets);
+		follow(window, state, key, refusal_of(rule), rule->packets);
 	}
 	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack)
 		follow(window, state, "invalid", REFUSAL_INVALID, conntrack->invalid);
@@ -166,6 +174,7 @@ static void measure(const struct state *state, struct stall_measures *m)
 	unsigned windows = windows_since(state, m->stalled_ns);
 	uint64_t *sums[REFUSALS] = {
 		[REFUSAL_FIREWALL] = &m->stall_firewall_drops,
+		[REFUSAL_UNHEARD] = &m->stall_unheard,
 		[REFUSAL_INVALID] = &m->stall_invalid,
 		[REFUSAL_RP_FILTER] = &m->stall_rp_filter,
 	};
@@ -176,7 +185,7 @@ static void measure(const struct state *state, struct stall_measures *m)
 	while (map_next(&state->series, &at, &key, &value)) {
 		const struct series *series = value;
 
-		if (sum(series, windows, windows + REST) == 0)
+		if (series->kind != REFUSAL_NONE && sum(series, windows, windows + REST) == 0)
 			*sums[series->kind] += sum(series, 0, windows);
 	}
 }

@@ -7,6 +7,7 @@
 struct stall_measures {
 	uint64_t stalled_ns;
 	uint64_t stall_firewall_drops;
+	uint64_t stall_unheard;
 	uint64_t stall_invalid;
 	uint64_t stall_rp_filter;
 	uint64_t stall_undelivered;

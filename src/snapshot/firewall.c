@@ -5,9 +5,11 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nf_tables_compat.h>
 #include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/xt_NFQUEUE.h>
 #include <string.h>
 
 #include "snapshot/firewall.h"
+#include "snapshot/scan.h"
 
 static const struct enum_name family_items[] = {
 	{NFPROTO_INET, "inet", NULL},     {NFPROTO_IPV4, "ip", NULL},       {NFPROTO_ARP, "arp", NULL},
@@ -40,6 +42,9 @@ static const struct field rule_fields[] = {
 	FIELD(R, packets, COUNT, "packets that it met; unknown when it has no counter"),
 	FIELD(R, bytes, BYTES, "their size"),
 	FIELD(R, verdict, ENUM, "what it does with them", .names = &verdict_names, .zero_is_unknown = true),
+	FIELD(R, queue, ID, "first queue for programs that it hands packets to, unless it lets them pass without one"),
+	FIELD(R, queues, COUNT, "how many queues there are from that on", .hidden = true),
+	FIELD(R, unheard, BOOL, "no program listens to its queue: what it hands over is dropped", .hidden = true),
 	FIELD(R, comment, TEXT, "what its author wrote"),
 };
 #undef R
@@ -81,6 +86,16 @@ static bool get_be32(const struct nlattr *attr, uint32_t *value)
 	return true;
 }
 
+static bool get_be16(const struct nlattr *attr, uint16_t *value)
+{
+	uint16_t raw;
+
+	if (nl_get_bytes(attr, &raw, sizeof(raw)) != sizeof(raw))
+		return false;
+	*value = be16toh(raw);
+	return true;
+}
+
 static const char *get_text(struct snapshot *snapshot, const struct nlattr *attr)
 {
 	return attr ? snapshot_text(snapshot, mnl_attr_get_payload(attr), mnl_attr_get_payload_len(attr)) : NULL;
@@ -118,6 +133,37 @@ static void parse_immediate(struct firewall_rule_record *rule, const struct nlat
 		rule->verdict = verdict_of(code);
 }
 
+static void set_queue(struct firewall_rule_record *rule, uint16_t queue, uint16_t queues, bool bypass)
+{
+	if (bypass)
+		return;
+	rule->queue = queue;
+	rule->queues = max_of(queues, (uint16_t)1);
+}
+
+static void parse_queue(struct firewall_rule_record *rule, const struct nlattr *data)
+{
+	const struct nlattr *attrs[NFTA_QUEUE_MAX + 1];
+	uint16_t queue, queues = 1, flags = 0;
+
+	rule->verdict = VERDICT_QUEUE;
+	nl_attrs_nested(data, attrs, NFTA_QUEUE_MAX);
+	(void)get_be16(attrs[NFTA_QUEUE_TOTAL], &queues);
+	(void)get_be16(attrs[NFTA_QUEUE_FLAGS], &flags);
+	if (get_be16(attrs[NFTA_QUEUE_NUM], &queue))
+		set_queue(rule, queue, queues, flags & NFT_QUEUE_FLAG_BYPASS);
+}
+
+/* Later revisions only add members at the end. */
+static void parse_nfqueue(struct firewall_rule_record *rule, const struct nlattr *info)
+{
+	struct xt_NFQ_info_v3 queue = {.queues_total = 1};
+
+	rule->verdict = VERDICT_QUEUE;
+	if (nl_get_bytes(info, &queue, sizeof(queue)) >= sizeof(queue.queuenum))
+		set_queue(rule, queue.queuenum, queue.queues_total, queue.flags & NFQ_FLAG_BYPASS);
+}
+
 /* Rules that iptables-nft wrote name their target as it always did. */
 static void parse_target(struct firewall_rule_record *rule, const struct nlattr *data)
 {
@@ -133,7 +179,7 @@ static void parse_target(struct firewall_rule_record *rule, const struct nlattr 
 	else if (strcmp(name, "ACCEPT") == 0)
 		rule->verdict = VERDICT_ACCEPT;
 	else if (strcmp(name, "NFQUEUE") == 0)
-		rule->verdict = VERDICT_QUEUE;
+		parse_nfqueue(rule, attrs[NFTA_TARGET_INFO]);
 }
 
 static void parse_expression(struct firewall_rule_record *rule, const struct nlattr *expression)
@@ -152,7 +198,7 @@ static void parse_expression(struct firewall_rule_record *rule, const struct nla
 	} else if (strcmp(name, "reject") == 0) {
 		rule->verdict = VERDICT_REJECT;
 	} else if (strcmp(name, "queue") == 0) {
-		rule->verdict = VERDICT_QUEUE;
+		parse_queue(rule, attrs[NFTA_EXPR_DATA]);
 	} else if (strcmp(name, "target") == 0) {
 		parse_target(rule, attrs[NFTA_EXPR_DATA]);
 	}
@@ -249,6 +295,40 @@ static int ask(struct snapshot *snapshot, uint16_t type, nl_parse_fn *parse, str
 	return nl_ask(snapshot, &question, why);
 }
 
+bool firewall_is_heard(const char *text, uint32_t queue, uint32_t queues)
+{
+	do {
+		const char *line = text;
+		uint64_t number;
+
+		if (scan_u64(&line, &number) && number >= queue && number - queue < queues)
+			return true;
+	} while (scan_next_line(&text));
+	return false;
+}
+
+/* A program that inspects packets and has ended takes all with it that was handed to it. */
+static void find_unheard(struct snapshot *snapshot)
+{
+	bool asked = false;
+
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
+		if (rule->netns != snapshot->netns || rule->queue == UINT32_MAX)
+			continue;
+		if (!asked) {
+			int r = snapshot_read(snapshot, "/proc/thread-self/net/netfilter/nfnetlink_queue");
+
+			/* Where there are no queues at all, nobody listens. */
+			if (r == -ENOENT)
+				buf_clear(&snapshot->text);
+			else if (r < 0)
+				return;
+			asked = true;
+		}
+		rule->unheard = !firewall_is_heard(buf_text(&snapshot->text), rule->queue, rule->queues);
+	}
+}
+
 /* Tables of the old iptables have no way to be read but its own binary interface. */
 static void note_legacy(struct snapshot *snapshot)
 {
@@ -272,6 +352,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	(void)request;
 	if (r == 0)
 		r = ask(snapshot, NFT_MSG_GETRULE, firewall_rule_parse_message, why);
+	if (r == 0)
+		find_unheard(snapshot);
 	note_legacy(snapshot);
 	if (r == -EPERM || r == -EACCES)
 		return why_set(why, r, "the firewall may not be read (needs CAP_NET_ADMIN)");

@@ -23,6 +23,9 @@ struct firewall_rule_record {
 	uint64_t packets;
 	uint64_t bytes;
 	uint8_t verdict; /* 0: it goes on to the next rule */
+	uint32_t queue,
+		queues; /* the first queue that it hands packets to, and how many; unknown: none, or it lets pass */
+	bool unheard;   /* no program listens to any of these */
 	const char *comment;
 };
 
@@ -43,3 +46,5 @@ extern const struct record_type firewall_chain_type;
 
 nl_parse_fn firewall_rule_parse_message;
 nl_parse_fn firewall_chain_parse_message;
+/* Whether the text of nfnetlink_queue lists one of these queues: a program listens to it. */
+bool firewall_is_heard(const char *text, uint32_t queue, uint32_t queues);

@@ -5,6 +5,7 @@
 #include "snapshot/cgroup_path.h"
 #include "snapshot/conntrack.h"
 #include "snapshot/counter.h"
+#include "snapshot/firewall.h"
 #include "snapshot/host.h"
 #include "snapshot/memory.h"
 #include "snapshot/process.h"
@@ -61,6 +62,7 @@ static void check_memory(struct snapshot *snapshot, const char *text)
 	(void)memory_parse_limits(text, &low, &pressure, &max);
 	protocol_parse(snapshot, text);
 	conntrack_parse(table_add(snapshot_table(snapshot, &conntrack_type)), text);
+	(void)firewall_is_heard(text, 7, 2);
 }
 
 static void check_counters(struct snapshot *snapshot, const char *text)

@@ -37,6 +37,27 @@ static void dropped_and_invalid(struct scene *s, unsigned sample)
 	s->conntrack.invalid = sample >= 7;
 }
 
+/* A rule that has always handed packets to a program, which ends when the connection stops; and one that goes on. */
+static void handed_to_nobody(struct scene *s, unsigned sample)
+{
+	dropped_all_along(s, sample);
+	s->rule.verdict = VERDICT_QUEUE;
+	s->rule.queue = 7;
+	s->rule.unheard = sample >= 6;
+}
+
+static void handed_to_a_program(struct scene *s, unsigned sample)
+{
+	handed_to_nobody(s, sample);
+	s->rule.unheard = false;
+}
+
+TEST(what_is_handed_to_nobody)
+{
+	CHECK_EQ_TEXT(diagnose(handed_to_nobody), "firewall-drop");
+	CHECK_EQ_TEXT(diagnose(handed_to_a_program), "path-blackhole");
+}
+
 TEST(what_the_firewall_drops_of_a_stuck_connection)
 {
 	CHECK_EQ_TEXT(diagnose(dropped_once), "firewall-drop");

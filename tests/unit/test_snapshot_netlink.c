@@ -9,6 +9,7 @@
 #include <linux/neighbour.h>
 #include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
+#include <linux/netfilter/nf_tables_compat.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -632,4 +633,71 @@ TEST(a_firewall_rule)
 	CHECK_EQ_UINT(rule->bytes, 84);
 	CHECK_EQ_UINT(rule->verdict, VERDICT_DROP);
 	CHECK_EQ_TEXT(rule->comment, "hello");
+}
+
+/* A rule with one expression: its name, and what its data is made of. */
+static const struct firewall_rule_record *one_expression(struct snapshot *snapshot, const char *name,
+							 void (*put)(struct nlmsghdr *header))
+{
+	struct nlattr *list, *element, *data;
+	struct message m;
+
+	begin(&m, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWRULE, sizeof(struct nfgenmsg));
+	list = mnl_attr_nest_start(m.header, NFTA_RULE_EXPRESSIONS);
+	element = mnl_attr_nest_start(m.header, NFTA_LIST_ELEM);
+	mnl_attr_put_strz(m.header, NFTA_EXPR_NAME, name);
+	data = mnl_attr_nest_start(m.header, NFTA_EXPR_DATA);
+	put(m.header);
+	mnl_attr_nest_end(m.header, data);
+	mnl_attr_nest_end(m.header, element);
+	mnl_attr_nest_end(m.header, list);
+	REQUIRE(nl_parse_bytes(snapshot, m.bytes, m.header->nlmsg_len, firewall_rule_parse_message, NULL) == 1);
+	return snapshot_first(snapshot, &firewall_rule_type);
+}
+
+static void put_queues(struct nlmsghdr *header)
+{
+	mnl_attr_put_u16(header, NFTA_QUEUE_NUM, htobe16(3));
+	mnl_attr_put_u16(header, NFTA_QUEUE_TOTAL, htobe16(2));
+}
+
+static void put_bypass(struct nlmsghdr *header)
+{
+	put_queues(header);
+	mnl_attr_put_u16(header, NFTA_QUEUE_FLAGS, htobe16(NFT_QUEUE_FLAG_BYPASS));
+}
+
+static void put_target(struct nlmsghdr *header)
+{
+	static const uint16_t first_revision[] = {7};
+
+	mnl_attr_put_strz(header, NFTA_TARGET_NAME, "NFQUEUE");
+	mnl_attr_put(header, NFTA_TARGET_INFO, sizeof(first_revision), first_revision);
+}
+
+TEST(queues_of_the_firewall)
+{
+	static const struct {
+		const char *name;
+		void (*put)(struct nlmsghdr *header);
+		uint32_t queue, queues;
+	} cases[] = {
+		{"queue", put_queues, 3, 2},
+		{"queue", put_bypass, UINT32_MAX, UINT32_MAX},
+		{"target", put_target, 7, 1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
+		const struct firewall_rule_record *rule = one_expression(snapshot, cases[i].name, cases[i].put);
+
+		CHECK_EQ_UINT(rule->verdict, VERDICT_QUEUE);
+		CHECK_EQ_UINT(rule->queue, cases[i].queue);
+		CHECK_EQ_UINT(rule->queues, cases[i].queues);
+	}
+	CHECK(firewall_is_heard("    2  17 0 2 65531 0 0 5 1\n    7  4711 0 2 65531 0 0 5 1\n", 7, 1));
+	CHECK(firewall_is_heard("    7  4711 0 2 65531 0 0 5 1\n", 5, 3));
+	CHECK(!firewall_is_heard("    7  4711 0 2 65531 0 0 5 1\n", 5, 2));
+	CHECK(!firewall_is_heard("    7  4711 0 2 65531 0 0 5 1\n", 8, 1));
+	CHECK(!firewall_is_heard("", 0, 1));
 }
