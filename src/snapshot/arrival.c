@@ -41,8 +41,8 @@ struct watch {
 	struct netns_state of;
 	int fd; /* -1: closed */
 	bool begun;
-	uint64_t unclaimed; /* packets that arrived and were not delivered, as the counters have it */
-	uint64_t until_ns;  /* how long to look, CLOCK_MONOTONIC */
+	int64_t unclaimed; /* packets that arrived and were not delivered, as the counters have it */
+	uint64_t until_ns; /* how long to look, CLOCK_MONOTONIC */
 	unsigned count;
 	struct suspect suspects[WIRE_FLOWS_MAX];
 };
@@ -71,8 +71,11 @@ static struct watch *watch_of(struct snapshot *snapshot)
 	return watch;
 }
 
-/* Packets that IP took in and neither delivered nor passed on. Fragments make it a little less, which does no harm. */
-static uint64_t count_unclaimed(const struct snapshot *snapshot, uint32_t netns)
+/*
+ * Packets that IP took in and neither delivered nor passed on. What is delivered more than once makes it less, even less than
+ * nothing, which does no harm: only whether it grows is asked.
+ */
+static int64_t count_unclaimed(const struct snapshot *snapshot, uint32_t netns)
 {
 	static const char *const taken[] = {"IpInReceives", "Ip6InReceives"}, *const given[] = {"IpInDelivers",
 												"IpForwDatagrams",
@@ -84,7 +87,7 @@ static uint64_t count_unclaimed(const struct snapshot *snapshot, uint32_t netns)
 		in += (value = counter_find(snapshot, netns, taken[i])) == UINT64_MAX ? 0 : value;
 	for (unsigned i = 0; i < ARRAY_SIZE(given); i++)
 		out += (value = counter_find(snapshot, netns, given[i])) == UINT64_MAX ? 0 : value;
-	return in > out ? in - out : 0;
+	return (int64_t)(in - out);
 }
 
 static bool is_suspicious(const struct socket_record *s, const struct tcp_record *t)
@@ -204,7 +207,8 @@ static int point_tap(struct watch *watch, struct why *why)
 /* Whether to look at all: at the beginning, because the fault may be older than we are, and on a sign. */
 static bool is_interesting(const struct snapshot *snapshot, struct watch *watch)
 {
-	uint64_t now_ns = clock_monotonic_ns(), unclaimed = count_unclaimed(snapshot, watch->of.netns);
+	int64_t unclaimed = count_unclaimed(snapshot, watch->of.netns);
+	uint64_t now_ns = clock_monotonic_ns();
 
 	if (!watch->begun)
 		watch->until_ns = now_ns + FIRST_NS;
