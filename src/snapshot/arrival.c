@@ -16,7 +16,7 @@ static const struct field arrival_fields[] = {
 	FIELD(A, raddr, ADDR, "remote address"),
 	FIELD(A, rport, ID, "remote port"),
 	FIELD(A, lport, ID, "local port"),
-	FIELD(A, arrived, COUNT, "segments that arrived at an interface since the connection was silent"),
+	FIELD(A, arrived, COUNT, "packets that arrived at an interface since the connection last received one"),
 	FIELD(A, undelivered, COUNT, "of these, those that did not reach the connection"),
 };
 #undef A
@@ -33,7 +33,7 @@ RECORD_TYPE(arrival_type, "arrival", struct arrival_record, arrival_fields,
 
 struct suspect {
 	struct arrival_record record;
-	uint32_t segs_base; /* what the connection had received when looking began */
+	uint32_t segs_base; /* what the connection had received when it last did */
 	bool is_there;      /* in the sample at hand */
 };
 
@@ -136,6 +136,20 @@ static bool forget_gone(struct watch *watch)
 }
 
 /*
+ * What was read from the tap before had reached the connection by now, if anything lets it pass. One packet may be many
+ * segments, so the two cannot be counted against each other: only what arrives while it receives none at all is lost.
+ */
+static void see_suspect(struct suspect *suspect, const struct tcp_record *t)
+{
+	suspect->is_there = true;
+	if (t->segs_in != suspect->segs_base) {
+		suspect->segs_base = t->segs_in;
+		suspect->record.arrived = 0;
+	}
+	suspect->record.undelivered = suspect->record.arrived;
+}
+
+/*
  * One look at all connections. A suspect stays one while it is there, so that what it receives later is counted, too; samples
  * that leave idle connections out do not say that it has gone.
  */
@@ -152,14 +166,8 @@ static bool look_at_sockets(const struct snapshot *snapshot, struct watch *watch
 		if (s->proto != 6 || s->netns != watch->of.netns || !t)
 			continue;
 		suspect = find(watch, s->cookie);
-		if (suspect) {
-			uint64_t received = counter_delta32(suspect->segs_base, t->segs_in);
-
-			suspect->is_there = true;
-			if (received != UINT64_MAX)
-				suspect->record.undelivered =
-					suspect->record.arrived > received ? suspect->record.arrived - received : 0;
-		}
+		if (suspect)
+			see_suspect(suspect, t);
 	}
 	changed = forget_gone(watch);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {

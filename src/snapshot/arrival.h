@@ -13,8 +13,8 @@ struct arrival_record {
 	uint64_t cookie; /* of the connection */
 	struct addr raddr;
 	uint16_t lport, rport;
-	uint64_t arrived;     /* segments at the interface since it was first looked at */
-	uint64_t undelivered; /* of these, those that did not reach the connection */
+	uint64_t arrived;     /* packets at the interface since it last received anything */
+	uint64_t undelivered; /* of these, those that should have reached the connection by now */
 };
 
 extern const struct record_type arrival_type;
