@@ -234,8 +234,7 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 /* What filters and figures may look at, when all of it is told. */
 static __always_inline void path_set_waits(struct path_journey *journey)
 {
-	__builtin_memset(&journey->sndbuf_ns, 0,
-			 sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
+	__builtin_memset(&journey->sndbuf_ns, 0, sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
 	path_add_waits(journey);
 }
 

@@ -79,8 +79,8 @@ static __always_inline struct path_way *never_taken(struct rx_cpu *cpu, struct s
 
 	if (!arrival || arrival->skb != path_id(skb))
 		return NULL;
-	if (arrival->kind != RX_HANDED_OVER || arrival->ifindex == (__u32)skb->dev->ifindex || !reads_as_packet(&packet, &tcp, skb) ||
-	    !begin_way(&cpu->spare, skb, &packet, &tcp)) {
+	if (arrival->kind != RX_HANDED_OVER || arrival->ifindex == (__u32)skb->dev->ifindex ||
+	    !reads_as_packet(&packet, &tcp, skb) || !begin_way(&cpu->spare, skb, &packet, &tcp)) {
 		arrival->skb = 0;
 		return NULL;
 	}

@@ -15,8 +15,9 @@ static const struct event_role rx_roles[] = {
 	 .without = "drops are not told",
 	 .hooks = {{.programs = {"path_drop", "path_consume"}}}},
 	{.name = "packets that are sent, to this host or on from it",
-	 .without = "journeys of virtual links begin when the stack takes the packet up, and packets that are forwarded "
-		    "stay unfinished",
+	 .without =
+		 "journeys of virtual links begin when the stack takes the packet up, and packets that are forwarded "
+		 "stay unfinished",
 	 .tag = 1u << PATH_BACKLOG,
 	 .hooks = {{.programs = {"path_queue", "path_xmit", "path_xmitted"}}}},
 	{.name = "packets in GRO",
@@ -59,4 +60,5 @@ static const struct event_role rx_roles[] = {
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
 	   "a packet that arrived has come to the end of its way through this host", .early = path_early,
-	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .spills = "path_rx_spills", .learns_at_receive = true);
+	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .spills = "path_rx_spills",
+	   .learns_at_receive = true);
