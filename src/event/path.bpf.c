@@ -63,8 +63,8 @@ static __always_inline __u32 acknowledged(struct sk_buff *skb)
 	struct rx_cpu *cpu = RX ? rx_this_cpu() : NULL;
 	__be32 ack;
 
-	if (cpu && cpu->way.skb == path_id(skb))
-		return cpu->way.ack;
+	if (cpu && cpu->ack && cpu->skb == path_id(skb))
+		return cpu->ack;
 	return bpf_probe_read_kernel(&ack, sizeof(ack), skb->head + skb->transport_header + 8) < 0 ? 0 : bpf_ntohl(ack);
 }
 

@@ -244,41 +244,41 @@ static __always_inline bool is_tunnel(const struct packet *packet)
 /* A packet that was put aside comes up again, out of a tunnel or with a filter's leave. */
 static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 {
-	struct path_way *held = rx_held_find(path_id(skb));
+	struct path_way *way = rx_held_find(path_id(skb));
 	struct rx_arrival *arrival;
 	struct packet_tcp tcp;
 	struct packet packet;
 	struct path_mark now;
 
-	if (!held || held->state != PATH_WAY_OPEN || !held->tunnel)
+	if (!way || way->state != PATH_WAY_OPEN || !way->tunnel)
 		return false;
 	now = path_now(PATH_SOFT);
 	arrival = rx_arrival_at(path_id(skb));
-	if (now.ns - held->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
+	if (now.ns - way->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
 		/* Another packet at the same address. */
-		held->state = PATH_WAY_NONE;
+		rx_give_back(way);
 		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
 		return false;
 	}
 	if (arrival && arrival->skb == path_id(skb))
 		arrival->skb = 0;
-	path_way_copy(&cpu->way, held);
-	held->state = PATH_WAY_NONE;
-	path_step(&cpu->way, PATH_BACKLOG, &now, rx_counts());
+	path_step(way, PATH_BACKLOG, &now, rx_counts());
 	if (path_read_headers(&packet, &tcp, skb, (__u32)(skb->data - skb->head))) {
-		packet_set_endpoints(&cpu->way.event.head, &packet, PACKET_RX);
-		cpu->way.event.data.seq = tcp.seq;
-		cpu->way.event.data.end_seq = tcp.seq + tcp.bytes;
+		packet_set_endpoints(&way->event.head, &packet, PACKET_RX);
+		way->event.data.seq = tcp.seq;
+		way->event.data.end_seq = tcp.seq + tcp.bytes;
+		cpu->ack = tcp.ack;
 	}
 	/* Now it shows what is inside. */
-	if (cpu->way.tentative) {
-		if (passes_early(&cpu->way))
-			__sync_fetch_and_add(&rx_counts()->begun, 1);
-		else
-			cpu->way.state = PATH_WAY_NONE;
+	if (way->tentative && !passes_early(way)) {
+		rx_give_back(way);
+		return true;
 	}
-	cpu->way.tentative = 0;
-	cpu->way.decided = 0;
+	if (way->tentative)
+		__sync_fetch_and_add(&rx_counts()->begun, 1);
+	way->tentative = 0;
+	way->decided = 0;
+	cpu->at = way->number;
 	return true;
 }
 
@@ -298,23 +298,21 @@ static __always_inline void link_to_last(__u32 hash, __u64 number)
 }
 
 /* The stack has left the packet without saying what became of it. */
-static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu)
+static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu, struct path_way *way)
 {
 	struct path_mark now = path_now(PATH_SOFT);
-	struct path_way *way = &cpu->way;
 	const struct path_event *e = &way->event;
 
+	cpu->at = 0;
 	path_step(way, PATH_IP, &now, rx_counts());
 	/* Without data for anybody it was for the kernel itself: a handshake, an echo. */
 	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !rx_is_somewhere(way)) {
 		rx_tell(ctx, way, PATH_DELIVERED);
 	} else {
-		__u64 number = rx_hold(way);
-
-		if (number && e->head.proto == IPPROTO_TCP)
-			link_to_last(way->hash, number);
+		rx_hold(way);
+		if (e->head.proto == IPPROTO_TCP)
+			link_to_last(way->hash, way->number);
 	}
-	way->state = PATH_WAY_NONE;
 }
 
 SEC("tp_btf/netif_receive_skb")
@@ -324,33 +322,42 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	struct packet packet;
 	struct packet_tcp tcp;
 	struct path_mark now;
+	struct path_way *way;
 	bool passes;
 
 	if (!cpu)
 		return 0;
 	cpu->wake_sk = 0;
 	cpu->queued_sk = 0;
-	if (cpu->way.state == PATH_WAY_OPEN) {
+	way = rx_current(cpu);
+	if (way) {
 		/*
 		 * From a bridge's port to the bridge: the same packet. From the same interface it is one at its address.
 		 * What was in a tunnel comes up again.
 		 */
-		if (cpu->way.skb == path_id(skb) && cpu->way.ifindex != (__u32)skb->dev->ifindex && !cpu->way.tunnel)
+		if (way->skb == path_id(skb) && way->ifindex != (__u32)skb->dev->ifindex && !way->tunnel)
 			return 0;
-		put_aside(ctx, cpu);
+		put_aside(ctx, cpu, way);
 	}
-	cpu->way.skb = 0;
+	cpu->at = 0;
+	cpu->skb = path_id(skb);
+	cpu->ack = 0;
 	if (comes_again(cpu, skb) || !reads_as_packet(&packet, &tcp, skb))
 		return 0;
-	passes = begin_way(&cpu->way, skb, &packet, &tcp);
-	cpu->way.tunnel = is_tunnel(&packet);
-	cpu->way.tentative = !passes;
-	if (!passes && !cpu->way.tunnel) {
-		cpu->way.state = PATH_WAY_NONE;
+	way = rx_pool_take();
+	if (!way)
+		return 0;
+	cpu->ack = tcp.ack;
+	passes = begin_way(way, skb, &packet, &tcp);
+	way->tunnel = is_tunnel(&packet);
+	way->tentative = !passes;
+	if (!passes && !way->tunnel) {
+		rx_give_back(way);
 		return 0;
 	}
+	cpu->at = way->number;
 	now = path_now(PATH_SOFT);
-	arrive(&cpu->way, cpu, &now);
+	arrive(way, cpu, &now);
 	return 0;
 }
 
@@ -358,12 +365,14 @@ SEC("tp_btf/napi_poll")
 int BPF_PROG(path_rx_poll)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_way *way;
 
 	if (!cpu)
 		return 0;
 	cpu->wake_sk = 0;
 	cpu->queued_sk = 0;
-	if (cpu->way.state == PATH_WAY_OPEN)
-		put_aside(ctx, cpu);
+	way = rx_current(cpu);
+	if (way)
+		put_aside(ctx, cpu, way);
 	return 0;
 }

@@ -44,14 +44,13 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
-	way->state = PATH_WAY_NONE;
+	rx_give_back(way);
 }
 
 /* The data waits for a reader from now on. */
 static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
 	struct rx_queue *queue = rx_queue_make(sk);
-	struct path_way *slot;
 	__u32 at;
 
 	if (!queue) {
@@ -67,20 +66,17 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 	if (queue->head == queue->tail)
 		queue->head = queue->tail = 0;
 	at = queue->tail;
-	slot = &queue->ways[at & (RX_QUEUE_MAX - 1)];
-	if (__sync_val_compare_and_swap(&slot->state, PATH_WAY_NONE, PATH_WAY_FILLING) != PATH_WAY_NONE) {
+	way->state = PATH_WAY_WAITING;
+	if (__sync_val_compare_and_swap(&queue->numbers[at & (RX_QUEUE_MAX - 1)], 0, way->number) != 0) {
 		spill(ctx, queue, way);
 		return;
 	}
-	way->state = PATH_WAY_FILLING;
-	path_way_copy(slot, way);
-	way->state = PATH_WAY_NONE;
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	queue->tail = at + 1;
-	slot->state = PATH_WAY_WAITING;
 	cpu->queued_sk = (__u64)sk;
 	cpu->queued_skb = way->skb;
+	cpu->queued_number = way->number;
 	cpu->queued_at = at;
 }
 
@@ -186,8 +182,8 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 
 	if (!cpu)
 		return;
-	way = &cpu->way;
-	if (way->state == PATH_WAY_OPEN && (way->skb == path_id(skb) || is_for(way, sk))) {
+	way = rx_current(cpu);
+	if (way && (way->skb == path_id(skb) || is_for(way, sk))) {
 		path_now_once(now);
 		path_step(way, PATH_IP, now, rx_counts());
 	} else {
@@ -208,9 +204,9 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 /* A datagram, or what comes with a handshake: known when its socket announces it. */
 static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct sock *sk, struct path_mark *now)
 {
-	struct path_way *way = &cpu->way;
+	struct path_way *way = rx_current(cpu);
 
-	if (is_for(way, sk)) {
+	if (way && is_for(way, sk)) {
 		path_step(way, PATH_IP, now, rx_counts());
 		return way;
 	}
@@ -228,19 +224,15 @@ static __always_inline int announce(void *ctx, struct sock *sk)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_mark now;
-	struct rx_queue *queue;
 	struct path_way *way;
 
-	if (!cpu || (cpu->way.state != PATH_WAY_OPEN && cpu->queued_sk != (__u64)sk && sk->sk_protocol != IPPROTO_UDP))
+	if (!cpu || (!cpu->at && cpu->queued_sk != (__u64)sk && sk->sk_protocol != IPPROTO_UDP))
 		return 0;
 	now = path_now(PATH_SOFT);
 	if (cpu->queued_sk == (__u64)sk) {
-		queue = rx_queue_find(sk);
-		if (!queue)
-			return 0;
-		way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
 		cpu->queued_sk = 0;
-		if (way->skb != cpu->queued_skb || way->state != PATH_WAY_WAITING)
+		way = rx_pool_find(cpu->queued_number);
+		if (!way || way->state != PATH_WAY_WAITING)
 			return 0;
 		path_step(way, PATH_TRANSPORT, &now, rx_counts());
 		way->ready_ns = now.ns;

@@ -127,17 +127,21 @@ static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_bu
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_way *way;
 
-	if (!cpu)
+	way = cpu ? rx_pool_take() : NULL;
+	if (!way)
 		return;
-	way = &cpu->way;
 	cpu->queued_sk = 0;
-	if (few_begin(way, sk, skb, now)) {
-		tcp_take(ctx, cpu, sk, way);
-		/* It had the data already. */
-		if (way->state == PATH_WAY_OPEN)
-			rx_tell(ctx, way, PATH_DROPPED);
+	if (!few_begin(way, sk, skb, now)) {
+		rx_give_back(way);
+		return;
 	}
-	way->state = PATH_WAY_NONE;
+	/* Out of the header: for the acknowledgement that it carries. */
+	cpu->skb = way->skb;
+	cpu->ack = way->ack;
+	tcp_take(ctx, cpu, sk, way);
+	/* It had the data already. */
+	if (way->state == PATH_WAY_OPEN)
+		rx_tell(ctx, way, PATH_DROPPED);
 }
 
 /* A datagram is in its socket. */
@@ -149,14 +153,17 @@ static __always_inline void few_datagram(void *ctx, struct sock *sk)
 
 	if (!cpu || !sk->sk_receive_queue.qlen)
 		return;
-	way = &cpu->way;
+	way = rx_pool_take();
+	if (!way)
+		return;
 	if (few_begin(way, sk, sk->sk_receive_queue.prev, &now)) {
 		set_socket(way, sk);
 		way->ready_ns = now.ns;
 		enqueue(ctx, cpu, sk, way);
 		cpu->queued_sk = 0;
+	} else {
+		rx_give_back(way);
 	}
-	way->state = PATH_WAY_NONE;
 }
 
 SEC("tp_btf/sk_data_ready")

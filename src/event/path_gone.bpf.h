@@ -14,8 +14,8 @@ static __always_inline void rx_forward(struct sk_buff *skb)
 
 	if (!cpu)
 		return;
-	way = &cpu->way;
-	if (way->state != PATH_WAY_OPEN || way->skb != path_id(skb)) {
+	way = rx_current(cpu);
+	if (!way || way->skb != path_id(skb)) {
 		/* It had to wait for its neighbour's address, or for a filter. */
 		way = rx_held_find(path_id(skb));
 		if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
@@ -25,10 +25,7 @@ static __always_inline void rx_forward(struct sk_buff *skb)
 	path_step(way, PATH_IP, &now, rx_counts());
 	way->event.data.hidden |= 1u << PATH_FILTER;
 	way->state = PATH_WAY_SENDING;
-	if (way == &cpu->way) {
-		(void)rx_hold(way);
-		way->state = PATH_WAY_NONE;
-	}
+	rx_hold(way);
 }
 
 static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int result)
@@ -47,20 +44,21 @@ static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int res
 /* The packet is gone, wherever it was. */
 static __always_inline struct path_way *gone(struct rx_cpu *cpu, struct sk_buff *skb)
 {
-	struct path_way *way = &cpu->way;
+	struct path_way *way = rx_current(cpu);
 	__u64 id = path_id(skb);
 	struct path_mark now;
 
-	if (way->state == PATH_WAY_OPEN && way->skb == id) {
+	if (way && way->skb == id) {
 		now = path_now(PATH_SOFT);
 		path_step(way, PATH_IP, &now, rx_counts());
 		return way;
 	}
 	way = rx_held_find(id);
-	if (!way)
+	/* Its data may be in a socket by now. */
+	if (!way || (way->state != PATH_WAY_OPEN && way->state != PATH_WAY_SENDING))
 		return NULL;
 	if (way->state != PATH_WAY_SENDING && !is_same(way, skb)) {
-		way->state = PATH_WAY_NONE;
+		rx_give_back(way);
 		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
 		return NULL;
 	}
@@ -109,18 +107,19 @@ static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_bu
 {
 	struct rx_queue *queue;
 	struct path_way *way;
+	__u64 number;
 
 	if (!sk || cpu->queued_skb != path_id(skb) || cpu->queued_sk != (__u64)sk)
 		return NULL;
 	queue = rx_queue_find(sk);
 	if (!queue)
 		return NULL;
-	way = &queue->ways[cpu->queued_at & (RX_QUEUE_MAX - 1)];
+	number = cpu->queued_number;
 	cpu->queued_sk = 0;
-	return way->skb == path_id(skb) && __sync_val_compare_and_swap(&way->state, PATH_WAY_WAITING, PATH_WAY_NONE) ==
-						   PATH_WAY_WAITING
-		       ? way
-		       : NULL;
+	if (__sync_val_compare_and_swap(&queue->numbers[cpu->queued_at & (RX_QUEUE_MAX - 1)], number, 0) != number)
+		return NULL;
+	way = rx_pool_find(number);
+	return way && way->state == PATH_WAY_WAITING ? way : NULL;
 }
 
 static __always_inline void rx_drop(__u64 *ctx, struct sk_buff *skb)

@@ -202,6 +202,8 @@ static __always_inline bool keep_for_return(struct rx_task *task, const struct p
 	if (stash->tid != task->tid || stash->count >= RX_STASH_MAX)
 		return false;
 	path_way_copy(&stash->ways[stash->count & (RX_STASH_MAX - 1)], way);
+	/* A copy, with no place in the pool. */
+	stash->ways[stash->count & (RX_STASH_MAX - 1)].number = 0;
 	stash->count++;
 	task->stashed = 1;
 	return true;
@@ -235,16 +237,22 @@ static __always_inline void few_step_read(struct path_way *way, const struct rx_
 
 static long read_one(__u32 index, struct rx_read *read)
 {
-	struct path_way *way = &read->queue->ways[read->at++ & (RX_QUEUE_MAX - 1)];
+	__u64 *slot = &read->queue->numbers[read->at++ & (RX_QUEUE_MAX - 1)], number = *slot;
+	struct path_way *way = number ? rx_pool_find(number) : NULL;
 
-	if (way->state != PATH_WAY_WAITING)
+	if (!way || way->state != PATH_WAY_WAITING) {
+		/* Its place was given to another. */
+		if (number)
+			(void)__sync_val_compare_and_swap(slot, number, 0);
 		return 0;
+	}
 	if (read->done || !path_was_read(way, &read->info)) {
 		read->waits = 1;
 		return 0;
 	}
-	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_WAITING, PATH_WAY_READING) != PATH_WAY_WAITING)
+	if (__sync_val_compare_and_swap(slot, number, 0) != number)
 		return 0;
+	way->state = PATH_WAY_READING;
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, -1);
 	read->done = !read->info.is_tcp;
@@ -258,8 +266,9 @@ static long read_one(__u32 index, struct rx_read *read)
 	if (!keep_for_return(read->task, way)) {
 		way->event.data.hidden |= 1u << PATH_RETURN;
 		rx_tell(read->ctx, way, PATH_DELIVERED);
+	} else {
+		rx_give_back(way);
 	}
-	way->state = PATH_WAY_NONE;
 	if (!read->waits)
 		read->queue->head = read->at;
 	return 0;

@@ -5,10 +5,11 @@
 #include "event/path.bpf.h"
 #include "event/tcp.bpf.h"
 
-#define RX_QUEUE_MAX     8
+#define RX_QUEUE_MAX     16
 #define RX_ARRIVALS_BITS 13
 #define RX_HELD_BITS     12
-#define RX_POOL_MAX      8192
+#define RX_POOL_MAX      16384
+#define RX_FREE_MAX      64
 /* So many places are looked at for one that is free. */
 #define RX_POOL_TRIES 8
 #define RX_TASKS_BITS 14
@@ -40,13 +41,15 @@ struct rx_cpu {
 	__u64 soft_ns;   /* the last softirq for packets that arrive */
 	__u64 queued_sk; /* for this socket the last packet was queued */
 	__u64 queued_skb;
+	__u64 queued_number;
 	__u32 queued_at; /* its place in the socket's queue */
-	__u32 unused;
-	__u64 gro_skb; /* the packet in GRO's hands, if it was asked for */
-	__u64 wake_sk; /* readers of this socket are being told */
+	__u32 ack;       /* of the packet that the stack is busy with, as it stood in the header */
+	__u64 skb;       /* its address */
+	__u64 at;        /* and the number of its way; 0: it is not followed */
+	__u64 gro_skb;   /* the packet in GRO's hands, if it was asked for */
+	__u64 wake_sk;   /* readers of this socket are being told */
 	__u64 wake_ns;
-	struct path_way way;   /* of the packet that the stack is busy with */
-	struct path_way spare; /* of one that ends before the stack takes it up */
+	struct path_way spare; /* of a packet that ends before the stack takes it up */
 };
 
 /* Packets whose data waits in a socket. */
@@ -60,7 +63,7 @@ struct rx_queue {
 	__u64 dev[2];
 	__u32 ifindex;
 	__u32 unused;
-	struct path_way ways[RX_QUEUE_MAX];
+	__u64 numbers[RX_QUEUE_MAX]; /* of their ways; 0: there is none */
 };
 
 struct rx_stash {
@@ -100,9 +103,10 @@ struct {
 } path_rx_held SEC(".maps");
 
 /*
- * Packets that something has put aside: a filter, a tunnel, a socket in use, a queue to another interface. They lie in a
- * pool that is used round and round, not at a place of their address: packets that are merged with others go without a
- * word, and their address is used again while their journey goes on.
+ * All journeys lie in one pool, from the moment in which the stack takes the packet up, and are passed on by their numbers: a
+ * processor has the one that it is busy with, a socket those whose data waits in it. Of what something has put aside (a
+ * filter, a tunnel, a socket in use, a queue to another interface) the packet's address tells the number; but packets that are
+ * merged with others go without a word, and their address is used again while their journey goes on.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -110,6 +114,19 @@ struct {
 	__type(key, __u32);
 	__type(value, struct path_way);
 } path_rx_pool SEC(".maps");
+
+/* Places that were just given back on this processor: they are in its cache. */
+struct rx_free {
+	__u32 count;
+	__u32 places[RX_FREE_MAX];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct rx_free);
+} path_rx_free SEC(".maps");
 
 /* The packet of a flow that was put aside last, its number by the flow's hash. */
 struct {
@@ -151,8 +168,7 @@ struct path_counts path_rx_counts[PATH_CPUS_MAX] = {};
 __u32 path_rx_spills = 0;
 /* Where few flows are followed: journeys that wait in sockets. Kept only then; what a socket takes with it stays. */
 __s32 path_rx_waiting = 0;
-/* Numbers begin behind the first round, so that none is 0. */
-__u64 path_rx_next = RX_POOL_MAX;
+__u32 path_rx_next = 0;
 /* Set by the program that sees system calls end: without it nobody need wait for them. */
 __u32 path_rx_sees_calls = 0;
 
@@ -203,44 +219,64 @@ static __always_inline struct path_way *rx_held_find(__u64 skb)
 	return held && held->skb == skb ? rx_pool_find(held->number) : NULL;
 }
 
-/* A place in the pool: a free one, or that of one that has waited for long and is lost sight of with it. */
-static __always_inline struct path_way *rx_pool_take(__u64 *ret_number)
+/* The way of the packet that the stack is busy with here; NULL: it is not followed, or somebody else has it by now. */
+static __always_inline struct path_way *rx_current(const struct rx_cpu *cpu)
 {
+	struct path_way *way = cpu->at ? rx_pool_find(cpu->at) : NULL;
+
+	return way && way->state == PATH_WAY_OPEN ? way : NULL;
+}
+
+static __always_inline struct path_way *rx_pool_at(__u32 place)
+{
+	return bpf_map_lookup_elem(&path_rx_pool, &place);
+}
+
+/* A free place, or that of a journey that has waited for long and is lost sight of with it. Nobody has had its number. */
+static __always_inline struct path_way *rx_pool_take(void)
+{
+	__u32 zero = 0, place = 0;
+	struct rx_free *free = bpf_map_lookup_elem(&path_rx_free, &zero);
 	struct path_way *way = NULL;
-	__u64 number = 0;
 
-	for (int i = 0; i < RX_POOL_TRIES; i++) {
-		__u32 place;
-
-		number = __sync_fetch_and_add(&path_rx_next, 1);
-		place = (__u32)number & (RX_POOL_MAX - 1);
-		way = bpf_map_lookup_elem(&path_rx_pool, &place);
-		if (!way || way->state == PATH_WAY_NONE)
-			break;
+	if (free && free->count) {
+		place = free->places[--free->count & (RX_FREE_MAX - 1)] & (RX_POOL_MAX - 1);
+		way = rx_pool_at(place);
 	}
-	*ret_number = number;
+	for (int i = 0; i < RX_POOL_TRIES && (!way || way->state != PATH_WAY_NONE); i++) {
+		place = __sync_fetch_and_add(&path_rx_next, 1) & (RX_POOL_MAX - 1);
+		way = rx_pool_at(place);
+	}
+	if (!way)
+		return NULL;
+	if (way->state != PATH_WAY_NONE)
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+	way->number = way->number ? way->number + RX_POOL_MAX : RX_POOL_MAX + place;
+	way->next = 0;
 	return way;
 }
 
-/* The number under which it was put aside; 0: it was not. */
-static __always_inline __u64 rx_hold(const struct path_way *way)
+/* Nobody will look at it any more. */
+static __always_inline void rx_give_back(struct path_way *way)
+{
+	__u32 zero = 0;
+	struct rx_free *free = bpf_map_lookup_elem(&path_rx_free, &zero);
+
+	way->state = PATH_WAY_NONE;
+	if (way->number && free && free->count < RX_FREE_MAX)
+		free->places[free->count++ & (RX_FREE_MAX - 1)] = (__u32)way->number & (RX_POOL_MAX - 1);
+}
+
+/* From now on it is found by its packet's address. */
+static __always_inline void rx_hold(const struct path_way *way)
 {
 	__u32 place = path_place(way->skb, RX_HELD_BITS);
 	struct rx_held *held = bpf_map_lookup_elem(&path_rx_held, &place);
-	struct path_way *kept;
-	__u64 number;
 
-	kept = held ? rx_pool_take(&number) : NULL;
-	if (!kept)
-		return 0;
-	if (kept->state != PATH_WAY_NONE)
-		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
-	path_way_copy(kept, way);
-	kept->number = number;
-	kept->next = 0;
-	held->number = number;
+	if (!held)
+		return;
+	held->number = way->number;
 	held->skb = way->skb;
-	return number;
 }
 
 static __always_inline __u8 *rx_sock_mark(const struct sock *sk)
@@ -288,7 +324,7 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 
 	/* There was nothing in it that anybody had asked for. */
 	if (way->tentative) {
-		way->state = PATH_WAY_NONE;
+		rx_give_back(way);
 		return;
 	}
 	path_way_finish(way, end, rx_counts());
@@ -309,7 +345,7 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 			(void)path_rx_end(ctx, e);
 		}
 	}
-	way->state = PATH_WAY_NONE;
+	rx_give_back(way);
 }
 
 #define RX_READ(what, way, member)                                                                                     \
