@@ -79,7 +79,12 @@ ask ask tcp 10.97.0.2 $port 100
 followed 'TCP'
 is "$("$check" "$journeys" stages "dir == 'rx' and bytes > 100 and n > 20" | tr ' ' '\n' | grep -vx -e wakeup -e socket | xargs)" \
 	'softirq backlog ip transport sched copy return' 'TCP: from the link to the reader'
-is "$("$check" "$journeys" stages "dir == 'tx' and bytes > 100")" 'sndbuf tcp qdisc driver ack' 'TCP: from the writer to the acknowledgement'
+# Before Linux 6.16 nobody can tell when a write found room, and the run says so.
+expected='sndbuf tcp qdisc driver ack'
+if grep -q 'not visible: [^:]*\bsndbuf\b.*tcp_sendmsg_locked' "$nest_err"; then
+	expected='tcp qdisc driver ack'
+fi
+is "$("$check" "$journeys" stages "dir == 'tx' and bytes > 100")" "$expected" 'TCP: from the writer to the acknowledgement'
 
 # Loopback of a namespace.
 port=$((port + 1))
