@@ -19,6 +19,8 @@
 #define LEAST_NS    2000.0
 #define ENOUGH_NS   200000.0
 #define LEAST_SHARE 0.1
+/* The sums must differ by this factor for a closer look. */
+#define CLOSER 1.2
 /* False alarms over all places that are slower, and how often a bad session is. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
@@ -188,14 +190,35 @@ static double median_own_ns(const struct self_times *t)
 	return median;
 }
 
+/* Whether a place may be slower at all, to judge by the sums: within one trace, which is long, that spares a reading of it. */
+static bool may_be_slower(const struct comparison *c, double least)
+{
+	double ns = (double)c->profile->trace->ns_per_tick / (double)(UINT64_C(1) << 48);
+
+	for (uint32_t i = 1; i < c->profile->places.count; i++) {
+		const struct profile_place *place = &c->profile->places.items[i];
+		const struct profile_figures *of = place->group;
+		double good = (double)of[0].self_ticks / (double)max_of(of[0].calls, (uint64_t)1);
+		double bad = (double)of[1].self_ticks / (double)max_of(of[1].calls, (uint64_t)1);
+		double excess = (bad - good) * ns * (double)of[1].calls / max_of(c->group[1].sessions, 1u);
+
+		if (!place->is_dispatcher && of[0].calls && of[1].calls && bad >= CLOSER * good && excess >= least)
+			return true;
+	}
+	return false;
+}
+
 struct compare_slower compare_self(struct comparison *c, const struct compare_subject *subject,
 				   const struct compare_options *options, double *ret_common)
 {
 	struct self_times t = {.c = c, .subject = subject, .common = 1};
 	struct compare_slower best = {};
+	bool two = subject->sessions[0] != subject->sessions[1];
 
+	if (!two && !may_be_slower(c, options->min_ns ? (double)options->min_ns : LEAST_NS))
+		return best;
 	profile_cells_fill(&t.cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
-	if (subject->sessions[1] != subject->sessions[0])
+	if (two)
 		profile_cells_fill(&t.cells[1], c->profile,
 				   &(struct profile_view){.sessions = subject->sessions[1], .fn_of = subject->fn_of});
 	t.factor = options->ratio > 0 ? options->ratio : SLOWER;

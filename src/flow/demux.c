@@ -60,7 +60,8 @@ static struct demux_socket *socket_of(struct demux *demux, uint32_t socket)
 								  .fd = -1,
 								  .owner = *index - 1,
 								  .thread = DEMUX_NONE,
-								  .session = DEMUX_NONE});
+								  .session = DEMUX_NONE,
+								  .recent = DEMUX_NONE});
 	}
 	return &demux->sockets.items[*index - 1];
 }
@@ -78,6 +79,49 @@ uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_
 		spill_push(&demux->sessions, *session);
 	}
 	return *index;
+}
+
+static uint32_t add_session(struct demux *demux, const struct demux_session *session, uint32_t next)
+{
+	spill_push(&demux->sessions, *session);
+	demux->sessions.items[demux->sessions.count - 1].next = next;
+	return (uint32_t)demux->sessions.count - 1;
+}
+
+/* A chain for each connection, in the order of requests. Where the last one was found, the next one is near. */
+uint32_t demux_request_of(struct demux *demux, const struct demux_session *session)
+{
+	struct demux_socket *socket = &demux->sockets.items[session->socket];
+	uint32_t at = socket->session, next;
+
+	if (at == DEMUX_NONE || demux->sessions.items[at].request > session->request) {
+		at = add_session(demux, session, at);
+		socket->session = socket->recent = at;
+		return at;
+	}
+	if (demux->sessions.items[socket->recent].request <= session->request)
+		at = socket->recent;
+	while (next = demux->sessions.items[at].next,
+	       next != DEMUX_NONE && demux->sessions.items[next].request <= session->request)
+		at = next;
+	if (demux->sessions.items[at].request != session->request) {
+		next = add_session(demux, session, next);
+		demux->sessions.items[at].next = next;
+		at = next;
+	}
+	socket->recent = at;
+	return at;
+}
+
+uint32_t demux_call_of(struct demux *demux, uint32_t call, const struct demux_session *session)
+{
+	if (demux->thread_session.count <= session->thread)
+		spill_fill(&demux->thread_session, (size_t)session->thread + 1);
+	if (!demux->thread_session.items[session->thread])
+		demux->thread_session.items[session->thread] = (uint32_t)demux->sessions.count + 1;
+	/* The first walk makes them, one after the other; the others come to the same. */
+	call += demux->thread_session.items[session->thread] - 1;
+	return call < demux->sessions.count ? call : add_session(demux, session, DEMUX_NONE);
 }
 
 static int by_value_and_time(const void *a, const void *b)
@@ -437,6 +481,7 @@ void demux_learn_all(struct demux *demux)
 	for (size_t i = 0; i < demux->sockets.count; i++) {
 		demux->sockets.items[i].owner = (uint32_t)i;
 		demux->sockets.items[i].session = DEMUX_NONE;
+		demux->sockets.items[i].recent = DEMUX_NONE;
 		spill_trim_at(i);
 	}
 }
@@ -499,6 +544,7 @@ void demux_free(struct demux *demux)
 	map_done(&demux->socket_index);
 	map_done(&demux->session_index);
 	spill_done(&demux->sessions);
+	spill_done(&demux->thread_session);
 	spill_done(&demux->pushes);
 	free(demux->is_dispatcher);
 	expr_free(demux->signature);

@@ -37,6 +37,7 @@ struct demux_socket {
 	uint32_t owner;   /* index of the socket whose session this one belongs to: itself, or its client's */
 	uint32_t thread;  /* the first that exchanged data on it; DEMUX_NONE: none did */
 	uint32_t session; /* number of its first session, DEMUX_NONE: not met */
+	uint32_t recent;  /* and of the one that was asked for last, where each request is one */
 	uint32_t
 		requests; /* index in demux.requests; kept only where several threads served the connection, otherwise 0 */
 	uint8_t role;     /* enum demux_role */
@@ -95,6 +96,7 @@ struct demux_session {
 	uint32_t socket;  /* index of the connection, DEMUX_NONE */
 	uint32_t request; /* of the connection, from 0 */
 	uint32_t thread;  /* where it was seen first */
+	uint32_t next;    /* of the same connection, a later request; DEMUX_NONE: none */
 };
 
 struct demux {
@@ -114,9 +116,10 @@ struct demux {
 	bool has_key;
 	/* Sessions get their numbers when they are met first; the same in every walk over the trace. */
 	SPILL(struct demux_session) sessions;
-	struct map session_index; /* key -> number */
-	bool has_values;          /* values are handed from thread to thread */
-	demux_pushes pushes;      /* by value, then time; demux_learn_pushes */
+	struct map session_index;       /* of threads, and of arguments that name one: key -> number */
+	SPILL(uint32_t) thread_session; /* by thread: number of the first that a signature began there, plus 1 */
+	bool has_values;                /* values are handed from thread to thread */
+	demux_pushes pushes;            /* by value, then time; demux_learn_pushes */
 };
 
 /*
@@ -169,6 +172,10 @@ static inline uint32_t demux_socket_find(const struct demux *demux, uint32_t soc
 
 /* The number of the session with this key, a new one with that description when it was not met before. */
 uint32_t demux_session_of(struct demux *demux, uint64_t key, const struct demux_session *session);
+/* The same for a request of a connection. They are asked for in the order of their numbers, or nearly so. */
+uint32_t demux_request_of(struct demux *demux, const struct demux_session *session);
+/* And for a call of a thread that begins a session, from 0: in order, thread after thread. */
+uint32_t demux_call_of(struct demux *demux, uint32_t call, const struct demux_session *session);
 
 static inline bool demux_is_data(const struct flow_operation *operation)
 {

@@ -4,7 +4,7 @@
 #include "flow/digest.h"
 
 /* Keys of sessions: what they are known by, and what kind of thing that is. */
-enum key_kind { KEY_SOCKET = 1, KEY_THREAD, KEY_CALL, KEY_ARGUMENT };
+enum key_kind { KEY_THREAD = 1, KEY_ARGUMENT };
 
 static uint64_t key_of(enum key_kind kind, uint64_t high, uint64_t low)
 {
@@ -95,7 +95,7 @@ static uint32_t signature_session(struct walk *walk)
 	struct value value = {};
 
 	if (!walk->demux->has_key)
-		return demux_session_of(walk->demux, key_of(KEY_CALL, walk->thread, walk->signature_count++), &session);
+		return demux_call_of(walk->demux, walk->signature_count++, &session);
 	value = record_get(&RECORD_OF(&walk->pending.call), walk->demux->key);
 	if (value.class != VALUE_UINT)
 		return DEMUX_NONE;
@@ -159,13 +159,13 @@ static bool is_request_begin(struct walk *walk, uint32_t socket, const struct fl
 static uint32_t socket_session(struct walk *walk, uint32_t socket)
 {
 	struct demux *demux = walk->demux;
-	struct demux_session session = {.socket = socket, .thread = (uint32_t)walk->thread};
+	struct demux_session session = {.socket = socket, .thread = (uint32_t)walk->thread, .next = DEMUX_NONE};
 	struct demux_socket *s = &demux->sockets.items[socket];
 	uint32_t requests = walk->sockets.items[socket].requests;
 
-	if (demux->by == DEMUX_REQUEST && requests > 1) {
-		session.request = requests - 1;
-		return demux_session_of(demux, key_of(KEY_SOCKET, socket, session.request), &session);
+	if (demux->by == DEMUX_REQUEST) {
+		session.request = requests > 1 ? requests - 1 : 0;
+		return demux_request_of(demux, &session);
 	}
 	if (unlikely(s->session == DEMUX_NONE)) {
 		s->session = (uint32_t)demux->sessions.count;

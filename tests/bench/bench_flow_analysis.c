@@ -245,7 +245,7 @@ static void forget_peak(void)
 		exit(1);
 }
 
-static void measure(const char *path, uint64_t million, const char *what)
+static void measure(const char *path, uint64_t million, enum demux_by by, const char *what)
 {
 	double best[3] = {1e18, 1e18, 1e18};
 	uint64_t kib = 0, events = 0, sessions = 0, nodes = 0, before;
@@ -264,7 +264,7 @@ static void measure(const char *path, uint64_t million, const char *what)
 
 		t[0] = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		if (flow_trace_open(path, &trace, &why) < 0 ||
-		    flow_sessions_new(trace, &(struct demux_options){}, &s, &why) < 0)
+		    flow_sessions_new(trace, &(struct demux_options){.by = by}, &s, &why) < 0)
 			exit(1);
 		t[1] = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		groups = flow_groups_of(s);
@@ -312,10 +312,12 @@ int main(int argc, char **argv)
 	close(fd);
 	for (int i = 0; i < count; i++) {
 		make(path, sizes[i] * 1000000);
-		measure(path, sizes[i], "");
+		measure(path, sizes[i], DEMUX_CONNECTION, "");
+		measure(path, sizes[i], DEMUX_REQUEST, ", by request");
+		measure(path, sizes[i], DEMUX_THREAD, ", by thread");
 	}
 	make_long(path, 10000);
-	measure(path, 20, ", 1,000 calls a session");
+	measure(path, 20, DEMUX_CONNECTION, ", 1,000 calls a session");
 	unlink(path);
 	return 0;
 }
