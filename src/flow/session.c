@@ -64,6 +64,7 @@ struct builder {
 	VEC(struct open_strand) open; /* [0] is none */
 	VEC(uint32_t) free;           /* of these, not used */
 	SPILL(uint32_t) strand_of;    /* of the current thread, by number: in open, 0 none */
+	SPILL(uint32_t) request_of;   /* by socket: the session of its last request, plus 1 */
 };
 
 static struct flow_row *session_at(struct builder *b, uint32_t id)
@@ -121,6 +122,24 @@ static void seal(struct builder *b, uint32_t thread, uint32_t id)
 	b->strand_of.items[id] = 0;
 }
 
+/* A session without a connection of its own ends with the call that it began with; one of a request, when the next one begins. */
+static void seal_what_ended(struct builder *b, const struct walk *walk, const struct flow_row *session)
+{
+	const struct demux *demux = walk->demux;
+	uint32_t socket = demux->sessions.items[walk->session].socket, before;
+
+	if (demux->by == DEMUX_REQUEST && socket != DEMUX_NONE) {
+		if (b->request_of.count <= socket)
+			spill_fill(&b->request_of, (size_t)socket + 1);
+		before = b->request_of.items[socket];
+		b->request_of.items[socket] = walk->session + 1;
+		if (before && before - 1 != walk->session)
+			seal(b, (uint32_t)walk->thread, before - 1);
+	}
+	if (session->is_closed || (demux->by == DEMUX_SIGNATURE && !demux->has_key))
+		seal(b, (uint32_t)walk->thread, walk->session);
+}
+
 static void add_segment(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
 {
 	const struct walk_frame *root = &walk->frames.items[walk->frames.count - 1];
@@ -142,8 +161,7 @@ static void add_segment(struct builder *b, const struct walk *walk, uint32_t nod
 		session->thread = (uint32_t)walk->thread;
 	}
 	forest_row_add(&b->s->forest, &strand->row, 0, node);
-	if (session->is_closed)
-		seal(b, (uint32_t)walk->thread, walk->session);
+	seal_what_ended(b, walk, session);
 }
 
 static void add_rest(struct builder *b, const struct walk *walk, uint32_t node, uint64_t ticks)
@@ -556,6 +574,7 @@ static void builder_done(struct builder *b)
 		vec_done(&strand->row.items);
 	vec_done(&b->open);
 	vec_done(&b->free);
+	spill_done(&b->request_of);
 	spill_done(&b->strand_of);
 }
 

@@ -102,6 +102,9 @@ static void connection(struct model *m, uint32_t number)
 	tree(m, 40, 4);
 	if (number % 10 == 3)
 		tree(m, 200, 2);
+	/* Another request. */
+	operation(m, FLOW_OP_WRITE, number, 800);
+	operation(m, FLOW_OP_READ, number, 120);
 	tree(m, 58, 3);
 	connection_end(m, number);
 }
@@ -254,7 +257,7 @@ static void measure(const char *path, uint64_t million, enum demux_by by, const 
 	forget_peak();
 	before = peak_kib();
 
-	for (unsigned round = 0; round < (million > 50 ? 1 : 3); round++) {
+	for (unsigned round = 0; round < (million > 50 || by != DEMUX_CONNECTION ? 1 : 3); round++) {
 		struct flow_sessions *s = NULL;
 		struct comparison *c;
 		struct flow_trace *trace;
