@@ -160,18 +160,15 @@ static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 
 	if (!live->paused || entry->fn != fn)
 		return false;
-	if (enter && depth < FLOW_STACK_MAX) {
-		slot_stack(t)[depth] = fn;
-		t->depth = depth + 1;
-	} else if (!enter && depth - 1 < FLOW_STACK_MAX && slot_stack(t)[depth - 1] == fn) {
-		t->depth = depth - 1;
-	} else {
+	if (enter && depth < FLOW_STACK_MAX)
+		slot_stack(t)[depth++] = fn;
+	else if (!enter && depth - 1 < FLOW_STACK_MAX && slot_stack(t)[depth - 1] == fn)
+		depth--;
+	else
 		return false;
-	}
 	t->skipped++;
 	t->resync = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->busy = 0;
+	slot_give(t, depth);
 	return true;
 }
 

@@ -331,8 +331,7 @@ void slot_leave(struct flow_slot *t)
 {
 	slot_settle(t);
 	begin_count(t);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->busy = 0;
+	slot_give(t, t->depth);
 }
 
 /* --- taking and giving back --- */
