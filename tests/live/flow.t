@@ -4,7 +4,7 @@
 # exactly what it did.
 . "$(dirname "$0")/lib.sh"
 require_root
-require_cmd gcc python3 unshare
+require_cmd gcc clang++ python3 unshare
 
 target=$room/target
 trace=$room/x.trace
@@ -70,6 +70,10 @@ ok 'structure first: what is done again and again takes next to nothing' python3
 record -S 3 -- killed 50000
 is "$(calls leaf)" 50000 'structure first, killed: nothing before the kill is lost'
 sound 'structure first, killed'
+# More than one buffer: what is written together was not written yet.
+record -S 3 -- killed 1000000
+is "$(calls leaf)" 1000000 'structure first, killed later: nothing before the kill is lost'
+sound 'structure first, killed later'
 record -S 2 -- threads 1000
 is "$(calls leaf) $(info threads)" '100000 1001' 'structure first, 1,000 threads: every call of each'
 sound 'structure first, 1,000 threads'
@@ -176,6 +180,35 @@ ok 'a full disk: the loss is counted' python3 -c '
 import json, sys
 info = json.loads(open(sys.argv[1]).read().splitlines()[-1])
 sys.exit(not (info["lost"] > 0 and info["events"] > 100000 and abs(info["lost"] + info["events"] - 6000006) < 20))' "$room/full.out"
+
+# A program at a fixed address exports nothing: its functions have names all the same.
+ok 'a program at a fixed address is built' gcc -O1 -no-pie -D_GNU_SOURCE -finstrument-functions -pthread -Wno-infinite-recursion \
+	-o "$target-fixed" "$live_dir/flow-target.c" -ldl
+rm -f "$trace"
+"$nest" flow record -o "$trace" -- "$target-fixed" calls 1000 >"$room/out" 2>"$room/err"
+look
+is "$(calls leaf) $(calls work) $(calls main)" '1000 1 1' 'a fixed address: the functions have their names'
+sound 'a fixed address'
+
+cat >"$room/strings.cc" <<'EOF'
+#include <map>
+#include <string>
+int main(int argc, char **argv)
+{
+	std::map<std::string, int> map;
+	std::string s(argv[0]);
+	map[s.append("x").insert(0, "y")] = argc;
+	return map.size() != 1;
+}
+EOF
+ok 'a C++ program is built' clang++ -O2 -finstrument-functions -o "$room/strings" "$room/strings.cc"
+rm -f "$trace"
+ok 'a C++ program ends as without us' "$nest" flow record -o "$trace" -- "$room/strings"
+look
+# One copy of a function from a header serves all: here the one of the library of C++, which has no hooks.
+ok 'C++: functions of the library are called' grep -q 'basic_string' "$room/functions.csv"
+is "$(grep -c '+0x' "$room/functions.csv")" 0 'C++: every function has its name'
+sound 'C++'
 
 # --- sockets ---
 record -- sockets 200

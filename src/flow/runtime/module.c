@@ -308,6 +308,9 @@ static uint32_t shared_number(uint64_t key, bool *ret_new)
 	return __atomic_add_fetch(&live->last_fn, 1, __ATOMIC_RELAXED);
 }
 
+/* Looks at the libraries that are loaded now, and at one without hooks only where that function is in it; 0: at none of those. */
+static void update_for(uintptr_t fn);
+
 /* Numbers the function and writes it down. */
 static uint32_t describe(void *fn, bool *ret_excluded)
 {
@@ -321,7 +324,7 @@ static uint32_t describe(void *fn, bool *ret_excluded)
 	*ret_excluded = false;
 	if (!module && !sealed) {
 		/* A library that was loaded since. dlopen itself is not ours to replace: it looks at who calls it. */
-		modules_update();
+		update_for((uintptr_t)fn);
 		module = module_of((uintptr_t)fn);
 	}
 	if (!module) {
@@ -388,6 +391,7 @@ static void forget_range(uintptr_t begin, uintptr_t end)
 
 struct found {
 	bool seen[MODULES_MAX];
+	uintptr_t wanted; /* a function whose module is looked for */
 };
 
 static const void *dynamic_pointer(const struct dl_phdr_info *info, uintptr_t value)
@@ -396,35 +400,49 @@ static const void *dynamic_pointer(const struct dl_phdr_info *info, uintptr_t va
 	return (const void *)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
 }
 
-/* Whether it calls our hooks: its symbols for dynamic linking begin with those that it imports. */
+/* What the loader fills in for a module, by name. */
+struct wants {
+	const ElfW(Rela) * list[2]; /* of data, and of calls */
+	size_t bytes[2];
+	const ElfW(Sym) * symbols;
+	const char *strings;
+};
+
+static bool has_hook(const struct wants *wants, size_t which)
+{
+	const ElfW(Rela) *rela = wants->list[which];
+
+	for (size_t i = 0; rela && i < wants->bytes[which] / sizeof(*rela); i++) {
+		size_t symbol = rela[i].r_info >> 32;
+
+		if (symbol && strcmp(wants->strings + wants->symbols[symbol].st_name, "__cyg_profile_func_enter") == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether it calls our hooks. How many symbols it has is said nowhere that all linkers fill in; the places of calls are. */
 static bool calls_hooks(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
-	const ElfW(Sym) *symbols = NULL;
-	const uint32_t *gnu_hash = NULL, *hash = NULL;
-	const char *strings = NULL;
-	uint32_t count = 0;
+	struct wants wants = {};
 
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
 		const void *p = dynamic_pointer(info, dynamic->d_un.d_ptr);
 
 		if (dynamic->d_tag == DT_SYMTAB)
-			symbols = p;
+			wants.symbols = p;
 		else if (dynamic->d_tag == DT_STRTAB)
-			strings = p;
-		else if (dynamic->d_tag == DT_GNU_HASH)
-			gnu_hash = p;
-		else if (dynamic->d_tag == DT_HASH)
-			hash = p;
+			wants.strings = p;
+		else if (dynamic->d_tag == DT_RELA)
+			wants.list[0] = p;
+		else if (dynamic->d_tag == DT_RELASZ)
+			wants.bytes[0] = dynamic->d_un.d_val;
+		else if (dynamic->d_tag == DT_JMPREL)
+			wants.list[1] = p;
+		else if (dynamic->d_tag == DT_PLTRELSZ)
+			wants.bytes[1] = dynamic->d_un.d_val;
 	}
-	if (gnu_hash)
-		count = gnu_hash[1];
-	else if (hash)
-		count = hash[1];
-	for (uint32_t i = 1; symbols && strings && i < count; i++)
-		if (symbols[i].st_shndx == SHN_UNDEF &&
-		    strcmp(strings + symbols[i].st_name, "__cyg_profile_func_enter") == 0)
-			return true;
-	return false;
+	return wants.symbols && wants.strings && (has_hook(&wants, 1) || has_hook(&wants, 0));
 }
 
 static size_t find_build_id(const struct dl_phdr_info *info, uint8_t *to, size_t room)
@@ -496,7 +514,8 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 			found->seen[i] = true;
 			return 0;
 		}
-	if (!dynamic || !calls_hooks(info, dynamic))
+	/* Of functions in headers (C++) one copy serves all: it may be that of a library that was built without hooks. */
+	if (!dynamic || (!(found->wanted >= begin && found->wanted < end) && !calls_hooks(info, dynamic)))
 		return 0;
 	if (module_count < MODULES_MAX)
 		found->seen[module_count] = true;
@@ -523,10 +542,10 @@ static void settle_pending(void)
 	}
 }
 
-void modules_update(void)
+static void update_for(uintptr_t fn)
 {
 	static bool updating;
-	struct found found = {};
+	struct found found = {.wanted = fn};
 
 	if (__atomic_exchange_n(&updating, true, __ATOMIC_ACQUIRE))
 		return;
@@ -538,4 +557,9 @@ void modules_update(void)
 		}
 	settle_pending();
 	__atomic_store_n(&updating, false, __ATOMIC_RELEASE);
+}
+
+void modules_update(void)
+{
+	update_for(0);
 }
