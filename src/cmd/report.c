@@ -6,6 +6,7 @@
 #include "base/out.h"
 #include "base/parse.h"
 #include "cmd/command.h"
+#include "cmd/report_journeys.h"
 #include "store/capture.h"
 #include "store/report.h"
 #include "view/json.h"
@@ -104,16 +105,31 @@ static int write_page(const char *path, const struct report_record *record, cons
 	return EXIT_DONE;
 }
 
+/* Of the file that the report is about, in the time that it is about. */
+static int print_journeys(const struct config *config, struct out *out)
+{
+	struct input_options input = {.file = config->compare ? config->compare : config->file,
+				      .from = config->after ? config->after : config->from,
+				      .to = config->to};
+	struct why why = {};
+	int r = capture_recognize(input.file) ? 0 : report_journeys_print(&input, out, &why);
+
+	if (r < 0)
+		log_error("report: %s", why.text);
+	return r;
+}
+
 static int write_text(const struct config *config, const struct report_record *record, const struct list *changes)
 {
 	struct out out;
-	int r = out_open(&out, config->output);
+	int r = out_open(&out, config->output), journeys = 0;
 
 	if (r == 0 && config->json) {
 		json_add_object(&out.pending, &report_type, record);
 		out_end_line(&out);
 	} else if (r == 0) {
 		report_print(record, changes, &out);
+		journeys = print_journeys(config, &out);
 	}
 	if (r == 0)
 		r = out_done(&out);
@@ -121,7 +137,7 @@ static int write_text(const struct config *config, const struct report_record *r
 		return EXIT_DONE;
 	if (r < 0)
 		log_error("report: writing failed: %s", strerror(-r));
-	return r < 0 ? EXIT_IO : EXIT_DONE;
+	return r < 0 || journeys < 0 ? EXIT_IO : EXIT_DONE;
 }
 
 static int run(const void *data)

@@ -54,6 +54,10 @@ ok 'so does the trace' cmp "$room/run.json" "$room/again.json"
 like "$(head -c 300 "$room/run.svg")" '^<svg ' 'the picture is one'
 like "$(grep -c '<rect class="cell"' "$room/run.svg")" '^[1-9]' 'with heat maps'
 like "$(tail -1 "$room/run.html")" '^</html>' 'the page is whole'
+report=$("$nest" report "$room/run.nest")
+like "$report" $'Journeys of packets\nreceive: 200 delivered\n  (the slowest [0-9]+ of 200 take |all take about as long)' \
+	'a report says how many, and what makes the slow ones slow'
+is "$(sed '1,/^Journeys of packets/d' <<<"$report" | grep -c '^[0-9.]*[mun]*s receive tcp ')" 3 'and names the slowest'
 
 # --- as records ---
 
