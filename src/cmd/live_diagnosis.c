@@ -12,6 +12,7 @@
 #include "diagnose/window.h"
 #include "snapshot/link.h"
 #include "snapshot/slice.h"
+#include "tool/cgroups.h"
 
 #define SAMPLES          5  /* a window */
 #define SAMPLES_MIN      2  /* a window, however many there are a second */
@@ -408,8 +409,13 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 static int check_asked(struct live_diagnosis *live)
 {
 	_cleanup_netns_ struct netns_list namespaces = {};
+	const char *cgroup = live->options->selection.cgroup;
+	int r;
 
-	return is_recorded(live) ? 0 : find_asked(live->options, &namespaces, &live->why);
+	if (is_recorded(live))
+		return 0;
+	r = find_asked(live->options, &namespaces, &live->why);
+	return r == 0 && cgroup ? cgroups_check(cgroup, &live->why) : r;
 }
 
 int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *file)
@@ -430,7 +436,7 @@ int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, con
 	r = check_asked(live);
 	if (r < 0) {
 		log_error("%s: %s", command, live->why.text);
-		return EXIT_CANNOT_OBSERVE;
+		return r == -ENOENT ? EXIT_USAGE : EXIT_CANNOT_OBSERVE;
 	}
 	r = out_open(&live->out, file);
 	if (r < 0) {

@@ -98,6 +98,9 @@ enum event_need {
 	EVENT_NEED_USTACK = 1 << 6,
 	EVENT_NEED_TIME = 1 << 7,
 	EVENT_NEED_COMM = 1 << 8,
+	/* Besides the rest of the endpoints and of the owner: programs that come often leave them out. */
+	EVENT_NEED_ADDRESSES = 1 << 9,
+	EVENT_NEED_UID = 1 << 10,
 };
 
 struct event_config {
@@ -112,6 +115,8 @@ struct event_config {
 	/* A bit for each word behind the head that somebody will look at: the program need not fill in the others. */
 	__u64 wanted;
 	__u32 comm_is_padded; /* names of tasks end with zeroes (from Linux 5.17 on): they can be read as they are */
+	/* One program tells the event, and on one processor the kernel does not run it while it runs: nobody else adds. */
+	__u32 alone;
 	struct event_key_word key[EVENT_KEY_WORDS];
 	__u16 value_offset;
 	__u8 value_form;

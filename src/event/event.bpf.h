@@ -132,14 +132,21 @@ struct event_room {
 		__uint(key_size, sizeof(__u32));                                                                       \
 		__uint(value_size, sizeof(__u32));                                                                     \
 	} name##_groups SEC(".maps"), name##_fronts SEC(".maps");                                                      \
-	static __always_inline event_type *name##_begin(void)                                                          \
+	/* Without time and processor: event_init must follow. */                                                      \
+	static __always_inline event_type *name##_begin_early(void)                                                    \
 	{                                                                                                              \
-		struct name##_room *r = event_take_room(&name##_rooms, &name##_losses);                                \
+		struct name##_room *r = event_take_room(&name##_config, &name##_rooms, &name##_losses);                \
 		if (!r)                                                                                                \
 			return NULL;                                                                                   \
 		event_clear(&name##_config, &r->event, sizeof(r->event));                                              \
-		event_init(&name##_config, &r->event.head);                                                            \
 		return &r->event;                                                                                      \
+	}                                                                                                              \
+	static __always_inline __maybe_unused event_type *name##_begin(void)                                           \
+	{                                                                                                              \
+		event_type *e = name##_begin_early();                                                                  \
+		if (e)                                                                                                 \
+			event_init(&name##_config, &e->head);                                                          \
+		return e;                                                                                              \
 	}                                                                                                              \
 	static __always_inline __maybe_unused void name##_cancel(event_type *e)                                        \
 	{                                                                                                              \
@@ -171,8 +178,15 @@ struct event_room {
  * A program can be interrupted by another, or by itself in a softirq, and on some kernels be preempted; whoever comes
  * second must not write into the first one's event.
  */
-static __always_inline void *event_take_room(void *rooms, struct event_losses *losses)
+static __always_inline void *event_take_room(const volatile struct event_config *config, void *rooms,
+					     struct event_losses *losses)
 {
+#ifdef EVENT_IS_FREQUENT
+	__u32 only = 0;
+
+	if (config->alone)
+		return bpf_map_lookup_elem(rooms, &only);
+#endif
 	for (__u32 i = 0; i < EVENT_ROOMS; i++) {
 		__u32 index = i;
 		__u64 *taken = bpf_map_lookup_elem(rooms, &index);
@@ -213,7 +227,8 @@ static __always_inline void event_clear(const volatile struct event_config *conf
 		return;
 	}
 #endif
-	__builtin_memset(event, 0, size);
+	/* Unless told, the compiler takes a step for each byte. */
+	__builtin_memset(__builtin_assume_aligned(event, 8), 0, size);
 }
 
 static __always_inline void event_init(const volatile struct event_config *config, struct event_head *head)
@@ -259,6 +274,21 @@ static __always_inline void event_set_process(const volatile struct event_config
 		bpf_get_current_comm(head->comm, sizeof(head->comm));
 }
 #else
+static __always_inline void event_set_rest_of_process(const volatile struct event_config *config,
+						      struct event_head *head, const struct task_struct *task)
+{
+	if (config->needs & EVENT_NEED_UID)
+		head->uid = task->cred->uid.val;
+	if (!(config->needs & EVENT_NEED_COMM))
+		return;
+	if (config->comm_is_padded) {
+		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
+		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+	} else {
+		bpf_get_current_comm(head->comm, sizeof(head->comm));
+	}
+}
+
 /*
  * What costs is calling the kernel's functions: one call, and the rest is read. The verifier takes several times as long
  * for it where this stands in a loop.
@@ -273,16 +303,8 @@ static __always_inline void event_set_process(const volatile struct event_config
 	if (config->needs & EVENT_NEED_OWNER) {
 		head->pid = (__u32)task->tgid;
 		head->tid = (__u32)task->pid;
-		head->uid = task->cred->uid.val;
 	}
-	if (!(config->needs & EVENT_NEED_COMM))
-		return;
-	if (config->comm_is_padded) {
-		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
-		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
-	} else {
-		bpf_get_current_comm(head->comm, sizeof(head->comm));
-	}
+	event_set_rest_of_process(config, head, task);
 }
 #endif
 
@@ -393,16 +415,22 @@ static __always_inline void event_set_tuple(struct event_head *head, struct sock
 		head->lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 }
 
+static __always_inline void event_set_namespace(const volatile struct event_config *config, struct event_head *head,
+						struct sock *sk)
+{
+	if (config->needs & EVENT_NEED_NETNS)
+		head->netns = sk->__sk_common.skc_net.net->ns.inum;
+	if (config->needs & EVENT_NEED_COOKIE)
+		head->cookie = bpf_get_socket_cookie(sk);
+}
+
 /* Everything that a socket tells but its owner. */
 static __always_inline void event_set_socket(const volatile struct event_config *config, struct event_head *head,
 					     struct sock *sk)
 {
 	if (config->needs & EVENT_NEED_ENDPOINTS)
 		event_set_tuple(head, sk);
-	if (config->needs & EVENT_NEED_NETNS)
-		head->netns = sk->__sk_common.skc_net.net->ns.inum;
-	if (config->needs & EVENT_NEED_COOKIE)
-		head->cookie = bpf_get_socket_cookie(sk);
+	event_set_namespace(config, head, sk);
 }
 
 /* Whether anybody will look at a field of an event that behind the head is a TYPE. */
@@ -416,10 +444,68 @@ static __always_inline __maybe_unused bool event_wants(const volatile struct eve
 	return first + words >= 64 || config->wanted & ((1ull << words) - 1) << first;
 }
 
+#ifdef EVENT_IS_FREQUENT
+/* Family, protocol and ports as they lie in the two words that they share with pid and tid. */
+static __always_inline void event_pack_endpoints(struct sock *sk, __u64 *local, __u64 *remote)
+{
+	const struct sock_common *common = &sk->__sk_common;
+	__u16 lport = common->skc_num;
+	__u8 family = ADDR_V4;
+
+	*remote |= (__u64)(__u8)sk->sk_protocol << 8;
+	if (common->skc_family == AF_INET6) {
+		const __u32 *words = common->skc_v6_daddr.in6_u.u6_addr32;
+
+		if (words[0] || words[1] || words[2] != bpf_htonl(0xffff))
+			family = ADDR_V6;
+	} else if (common->skc_family != AF_INET) {
+		*local |= (__u64)(__u8)(EVENT_FAMILY_OTHER + common->skc_family) << 8;
+		return;
+	}
+	if (lport == 0)
+		lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
+	*local |= (__u64)family << 8 | (__u64)lport << 16;
+	*remote |= (__u64)bpf_ntohs(common->skc_dport) << 16;
+}
+
+/*
+ * Where nobody looks at the addresses. What lies in one word is written at once: a word that is read, for a key, right after
+ * its parts were written makes the processor wait.
+ */
+static __always_inline void event_set_used_briefly(const volatile struct event_config *config, struct event_head *head,
+						   struct sock *sk)
+{
+	__u64 local = 0, remote = 0;
+
+	if (config->needs & (EVENT_NEED_OWNER | EVENT_NEED_COMM)) {
+		const struct task_struct *task = bpf_get_current_task_btf();
+
+		if (config->needs & EVENT_NEED_OWNER) {
+			local = (__u64)(__u32)task->tgid << 32;
+			remote = (__u64)(__u32)task->pid << 32;
+		}
+		event_set_rest_of_process(config, head, task);
+	}
+	if (config->needs & EVENT_NEED_ENDPOINTS)
+		event_pack_endpoints(sk, &local, &remote);
+	*(__u64 *)&head->laddr.family = local;
+	*(__u64 *)&head->raddr.family = remote;
+	if (config->needs & EVENT_NEED_CGROUP)
+		head->cgroup_id = bpf_get_current_cgroup_id();
+	event_set_namespace(config, head, sk);
+}
+#endif
+
 /* The usual two: of a socket that the running process uses, and of a socket in any context. */
 static __always_inline void event_set_used_sock(const volatile struct event_config *config, struct event_head *head,
 						struct sock *sk)
 {
+#ifdef EVENT_IS_FREQUENT
+	if (!(config->needs & EVENT_NEED_ADDRESSES)) {
+		event_set_used_briefly(config, head, sk);
+		return;
+	}
+#endif
 	event_set_current(config, head);
 	event_set_socket(config, head, sk);
 }

@@ -116,8 +116,9 @@ uint32_t event_field_needs(struct field_ref ref)
 		return EVENT_NEED_TIME;
 	case offsetof(struct event_head, pid):
 	case offsetof(struct event_head, tid):
-	case offsetof(struct event_head, uid):
 		return EVENT_NEED_OWNER;
+	case offsetof(struct event_head, uid):
+		return EVENT_NEED_OWNER | EVENT_NEED_UID;
 	case offsetof(struct event_head, comm):
 		return EVENT_NEED_COMM;
 	case offsetof(struct event_head, cgroup_id):
@@ -128,6 +129,9 @@ uint32_t event_field_needs(struct field_ref ref)
 		return EVENT_NEED_COOKIE;
 	case offsetof(struct event_head, cpu):
 		return 0;
+	case offsetof(struct event_head, laddr):
+	case offsetof(struct event_head, raddr):
+		return EVENT_NEED_ENDPOINTS | EVENT_NEED_ADDRESSES;
 	default:
 		return EVENT_NEED_ENDPOINTS;
 	}

@@ -191,7 +191,7 @@ static bool is_early(const struct event *event, uint16_t offset)
 
 void event_filter_early(const struct event *event, const struct event_config *config, struct event_config *ret_early)
 {
-	*ret_early = (struct event_config){.id = config->id};
+	*ret_early = (struct event_config){.id = config->id, .comm_is_padded = config->comm_is_padded};
 	for (uint32_t i = 0; i < config->term_count;) {
 		uint8_t clause = config->terms[i].clause;
 		uint32_t end = i;
@@ -200,7 +200,10 @@ void event_filter_early(const struct event *event, const struct event_config *co
 		for (; end < config->term_count && config->terms[end].clause == clause; end++)
 			all = all && is_early(event, config->terms[end].offset);
 		for (; i < end; i++)
-			if (all)
+			if (all) {
 				ret_early->terms[ret_early->term_count++] = config->terms[i];
+				if (config->terms[i].offset < sizeof(struct event_head))
+					ret_early->needs = config->needs;
+			}
 	}
 }

@@ -12,7 +12,7 @@
  */
 bool event_filter_add(struct event_config *config, const struct expr *expr);
 
-/* Of a filter, the clauses that are about the event's early fields alone (struct event). */
+/* Of a filter, the clauses that are about the event's early fields alone (struct event), and what they need of the head. */
 void event_filter_early(const struct event *event, const struct event_config *config, struct event_config *ret_early);
 
 /* How a field lies in the event, as a number; EVENT_FORM_NONE when it is none. */

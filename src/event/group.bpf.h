@@ -135,12 +135,26 @@ static __always_inline struct event_group *event_front_group(const volatile stru
 	return (struct event_group *)&front->key[EVENT_KEY_STORED(config)];
 }
 
+/* In one step where others may come in between. */
+static __always_inline void event_increase(const volatile struct event_config *config, __u64 *at, __u64 by)
+{
+	if (config->alone)
+		*at += by;
+	else
+		__sync_fetch_and_add(at, by);
+}
+
 /*
  * Makes it at least as large. Whoever changes it in between is on the same processor and has finished, so the second
  * attempt succeeds unless it is interrupted in turn.
  */
-static __always_inline void event_raise(__u64 *at, __u64 value)
+static __always_inline void event_raise(const volatile struct event_config *config, __u64 *at, __u64 value)
 {
+	if (config->alone) {
+		if (*at < value)
+			*at = value;
+		return;
+	}
 	for (int i = 0; i < 4; i++) {
 		__u64 old = *(volatile __u64 *)at;
 
@@ -159,7 +173,7 @@ static __always_inline void event_group_add_fields(const volatile struct event_c
 		if (i >= config->add_count)
 			break;
 		if (event_load(event + config->adds[i].offset, config->adds[i].form, config->adds[i].flags, &value))
-			__sync_fetch_and_add(&group->slots[i], value);
+			event_increase(config, &group->slots[i], (__u64)value);
 	}
 }
 
@@ -172,15 +186,15 @@ static __always_inline void event_group_add(const volatile struct event_config *
 {
 	__u32 slot;
 
-	__sync_fetch_and_add(&group->count, 1);
+	event_increase(config, &group->count, 1);
 	if (config->mode == EVENT_COUNT)
 		return;
-	__sync_fetch_and_add(&group->sum, value);
-	event_raise(&group->min, EVENT_GROUP_MIN(value));
-	event_raise(&group->max, EVENT_GROUP_MAX(value));
+	event_increase(config, (__u64 *)&group->sum, (__u64)value);
+	event_raise(config, &group->min, EVENT_GROUP_MIN(value));
+	event_raise(config, &group->max, EVENT_GROUP_MAX(value));
 	if (config->mode == EVENT_SUM)
 		return;
 	slot = config->mode == EVENT_LOG2 ? event_log2_slot(value) : event_linear_slot(config, value);
 	if (slot < EVENT_SLOTS_MAX)
-		__sync_fetch_and_add(&group->slots[slot], 1);
+		event_increase(config, &group->slots[slot], 1);
 }

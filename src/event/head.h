@@ -34,6 +34,9 @@ struct event_head {
 };
 
 _Static_assert(sizeof(struct event_head) == 112, "no holes");
+_Static_assert(__builtin_offsetof(struct event_head, laddr.family) == 40 &&
+		       __builtin_offsetof(struct event_head, raddr.family) == 64,
+	       "family, port and process share a word: event_set_used_briefly");
 
 /* A stack that an event brings along, innermost first; behind the last one are zeros. */
 #define EVENT_FRAMES_MAX 62

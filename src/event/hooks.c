@@ -115,6 +115,22 @@ bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *
 	return true;
 }
 
+bool hook_plan_is_alone(const struct hook_plan *plan, unsigned request)
+{
+	unsigned programs = 0;
+
+	vec_each(&plan->choices, choice) {
+		const struct event_hook *hook = hook_choice_get(choice);
+
+		if (choice->request != request || !hook)
+			continue;
+		if (hook->programs[1] || hook->attach || strncmp(choice->section, "tp_btf/", 7) != 0)
+			return false;
+		programs++;
+	}
+	return programs == 1;
+}
+
 int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context)
 {
 	vec_each(&plan->choices, choice) {

@@ -35,6 +35,9 @@ bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *r
 /* Programs may serve several roles: whether none before this one has it. */
 bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *of, const char *program);
 
+/* Whether one program alone tells the event, and it belongs to a BTF tracepoint. */
+bool hook_plan_is_alone(const struct hook_plan *plan, unsigned request);
+
 /* The programs of a choice; NULL when no hook is left. */
 static inline const struct event_hook *hook_choice_get(const struct hook_choice *choice)
 {

@@ -141,7 +141,9 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 
 	request->config.id = index;
 	request->config.asked = 1;
-	request->config.comm_is_padded = live->comm_is_padded;
+	request->config.comm_is_padded = live->release >= 5017;
+	/* Before, a program at a tracepoint could interrupt itself. */
+	request->config.alone = live->release >= 6002 && hook_plan_is_alone(&live->plan, index);
 	request->config.wanted = wanted_words(&request->config);
 	r = kernel_object_variable(live->object, name, sizeof(request->config), &address);
 	if (r < 0)
@@ -266,11 +268,11 @@ static int seed_owners(struct live *live, struct why *why)
 	return 0;
 }
 
-static bool comm_is_padded(void)
+static unsigned kernel_release(void)
 {
 	struct utsname host;
 
-	return uname(&host) == 0 && proctext_release(host.release) >= 5017;
+	return uname(&host) == 0 ? proctext_release(host.release) : 0;
 }
 
 /*
@@ -379,7 +381,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
-	live->comm_is_padded = comm_is_padded();
+	live->release = kernel_release();
 	live->with_owner = needs_owner(live);
 	if (live->with_owner)
 		add_owner_roles(live);

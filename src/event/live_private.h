@@ -31,7 +31,7 @@ struct live {
 	struct kernel_object *object;
 	struct hook_plan plan;
 	bool with_owner;
-	bool comm_is_padded;
+	unsigned release; /* of the kernel: 6001 for 6.1 */
 	uint32_t ring_bytes;
 	uint32_t groups_max;
 	uint64_t read_ns; /* how often the buffer is looked at while events come */

@@ -11,20 +11,34 @@
 EVENT(sock_send, struct sock_io_event)
 EVENT(sock_recv, struct sock_io_event)
 
+/* What of the filter is about bytes, error and process: of calls that nobody asks for, nothing else is found out. */
+const volatile struct event_config sock_send_early = {}, sock_recv_early = {};
+
 static __always_inline void set_result(struct sock_io *io, int result)
 {
 	io->bytes = result < 0 ? EVENT_UNKNOWN64 : (__u64)result;
 	io->error = result < 0 ? (__u32)-result : 0;
 }
 
+static __always_inline bool passes_early(const volatile struct event_config *early, struct sock_io_event *e)
+{
+	event_set_process(early, &e->head);
+	return early->term_count == 0 || event_matches(early, (const char *)e);
+}
+
 static __always_inline int sent(void *ctx, struct sock *sk, int result)
 {
-	struct sock_io_event *e = sock_send_begin();
+	struct sock_io_event *e = sock_send_begin_early();
 
 	if (!e)
 		return 0;
-	event_set_used_sock(&sock_send_config, &e->head, sk);
 	set_result(&e->data, result);
+	if (!passes_early(&sock_send_early, e)) {
+		sock_send_cancel(e);
+		return 0;
+	}
+	event_init(&sock_send_config, &e->head);
+	event_set_used_sock(&sock_send_config, &e->head, sk);
 	return sock_send_end(ctx, e);
 }
 
@@ -35,11 +49,16 @@ static __always_inline int received(void *ctx, struct sock *sk, int result, int 
 	/* Who only looks will come again. */
 	if (flags & MSG_PEEK)
 		return 0;
-	e = sock_recv_begin();
+	e = sock_recv_begin_early();
 	if (!e)
 		return 0;
-	event_set_used_sock(&sock_recv_config, &e->head, sk);
 	set_result(&e->data, result);
+	if (!passes_early(&sock_recv_early, e)) {
+		sock_recv_cancel(e);
+		return 0;
+	}
+	event_init(&sock_recv_config, &e->head);
+	event_set_used_sock(&sock_recv_config, &e->head, sk);
 	return sock_recv_end(ctx, e);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -108,4 +109,32 @@ int cgroups_find_directory(const char *path, char **ret_directory, struct why *w
 		return why_set(why, -ENOENT, "-C: there is no control group %s", full);
 	*ret_directory = take_ptr(full);
 	return 0;
+}
+
+/* Before Linux knew one hierarchy for all, each controller had one of its own, mounted side by side. */
+static bool is_in_other_hierarchy(const char *path)
+{
+	DIR *directory = opendir("/sys/fs/cgroup");
+	bool found = false;
+
+	if (!directory)
+		return false;
+	for (struct dirent *entry; !found && (entry = readdir(directory));) {
+		_cleanup_free_ char *full = NULL;
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		full = xasprintf("/sys/fs/cgroup/%s/%s", entry->d_name, path);
+		found = stat(full, &st) == 0 && S_ISDIR(st.st_mode);
+	}
+	(void)closedir(directory);
+	return found;
+}
+
+int cgroups_check(const char *path, struct why *why)
+{
+	_cleanup_free_ char *directory = NULL;
+
+	return is_in_other_hierarchy(path) ? 0 : cgroups_find_directory(path, &directory, why);
 }

@@ -29,3 +29,5 @@ const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id);
 
 /* The directory of a group; path as in /proc/PID/cgroup, or in the file system. */
 int cgroups_find_directory(const char *path, char **ret_directory, struct why *why) _must_check_;
+/* Whether there is such a group, in the unified hierarchy or in another: 0, or -ENOENT. */
+int cgroups_check(const char *path, struct why *why) _must_check_;
