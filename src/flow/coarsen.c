@@ -30,9 +30,10 @@ static bool matches(const struct coarsen *c, const struct text_list *patterns, s
 	_cleanup_buf_ struct buf full = BUF_INIT(8192);
 
 	buf_add_format(&full, "%s!%s", c->trace->modules[function->module].name, function->name);
+	/* A pattern without a module is of the function's name alone: serve* is not all of a program that is called server. */
 	for (size_t i = 0; i < patterns->count; i++)
-		if (text_glob_match(patterns->items[i], function->name) ||
-		    text_glob_match(patterns->items[i], buf_text(&full)))
+		if (text_glob_match(patterns->items[i],
+				    strchr(patterns->items[i], '!') ? buf_text(&full) : function->name))
 			return true;
 	return false;
 }
@@ -81,11 +82,11 @@ static struct telling *measure(const struct profile *profile, size_t function_co
 								      : profile->looked_at[0];
 		struct telling *one = &t[place->fn];
 
-		for (unsigned g = 0; g < PROFILE_GROUPS; g++) {
+		for (unsigned g = 0; g < PROFILE_GROUPS; g++)
 			one->max_ticks = max_of(one->max_ticks, place->group[g].max_ticks);
-			one->self_ticks += place->group[g].self_ticks + place->group[g].wait_ticks;
-			all += place->group[g].self_ticks + place->group[g].wait_ticks;
-		}
+		/* What belongs to no session, and who waits for the next, tells nothing about them. */
+		one->self_ticks += place->group[0].self_ticks;
+		all += place->group[0].self_ticks;
 		one->bits = max_of(one->bits, of ? surprise((double)seen / of) : 0);
 	}
 	for (size_t i = 0; i < function_count; i++)
