@@ -19,8 +19,10 @@
 #define LEAST_NS    2000.0
 #define ENOUGH_NS   200000.0
 #define LEAST_SHARE 0.1
-/* The sums must differ by this factor for a closer look. */
-#define CLOSER 1.2
+/* For a closer look the sums must differ by this factor, and by this share of what a session works, up to the time. */
+#define CLOSER       1.3
+#define CLOSER_SHARE 0.03
+#define CLOSER_NS    20000.0
 /* False alarms over all places that are slower, and how often a bad session is. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
@@ -191,9 +193,12 @@ static double median_own_ns(const struct self_times *t)
 }
 
 /* Whether a place may be slower at all, to judge by the sums: within one trace, which is long, that spares a reading of it. */
-static bool may_be_slower(const struct comparison *c, double least)
+static bool may_be_slower(const struct comparison *c, const struct compare_options *options)
 {
 	double ns = (double)c->profile->trace->ns_per_tick / (double)(UINT64_C(1) << 48);
+	double least = (double)c->sums.ticks[0][0] / max_of(c->group[0].sessions, 1u) * CLOSER_SHARE;
+
+	least = options->min_ns ? (double)options->min_ns : max_of(LEAST_NS, min_of(CLOSER_NS, least));
 
 	for (uint32_t i = 1; i < c->profile->places.count; i++) {
 		const struct profile_place *place = &c->profile->places.items[i];
@@ -215,7 +220,7 @@ struct compare_slower compare_self(struct comparison *c, const struct compare_su
 	struct compare_slower best = {};
 	bool two = subject->sessions[0] != subject->sessions[1];
 
-	if (!two && !may_be_slower(c, options->min_ns ? (double)options->min_ns : LEAST_NS))
+	if (!two && !may_be_slower(c, options))
 		return best;
 	profile_cells_fill(&t.cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
 	if (two)
