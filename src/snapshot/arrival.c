@@ -33,8 +33,9 @@ RECORD_TYPE(arrival_type, "arrival", struct arrival_record, arrival_fields,
 
 struct suspect {
 	struct arrival_record record;
-	uint32_t segs_base; /* what the connection had received when it last did */
-	bool is_there;      /* in the sample at hand */
+	uint32_t segs_in; /* of the last look */
+	bool received;    /* something before that look */
+	bool is_there;    /* in the sample at hand */
 };
 
 struct watch {
@@ -110,7 +111,8 @@ static void add_suspect(struct watch *watch, const struct socket_record *s, cons
 			   .raddr = s->raddr,
 			   .lport = s->lport,
 			   .rport = s->rport},
-		.segs_base = t->segs_in,
+		.segs_in = t->segs_in,
+		.received = true,
 		.is_there = true,
 	};
 }
@@ -136,17 +138,20 @@ static bool forget_gone(struct watch *watch)
 }
 
 /*
- * What was read from the tap before had reached the connection by now, if anything lets it pass. One packet may be many
- * segments, so the two cannot be counted against each other: only what arrives while it receives none at all is lost.
+ * One packet may be many segments, so the two cannot be counted against each other: only what arrives while the connection
+ * receives none at all is lost. The tap is read after the sockets: what it told the last time had come in before that look at
+ * them or before this one.
  */
 static void see_suspect(struct suspect *suspect, const struct tcp_record *t)
 {
-	suspect->is_there = true;
-	if (t->segs_in != suspect->segs_base) {
-		suspect->segs_base = t->segs_in;
+	bool received = t->segs_in != suspect->segs_in;
+
+	if (received || suspect->received)
 		suspect->record.arrived = 0;
-	}
 	suspect->record.undelivered = suspect->record.arrived;
+	suspect->received = received;
+	suspect->segs_in = t->segs_in;
+	suspect->is_there = true;
 }
 
 /*
