@@ -2,12 +2,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/text.h"
 #include "diagnose/conn.h"
-#include "diagnose/exchange.h"
 #include "diagnose/present.h"
-#include "view/format.h"
+#include "diagnose/waits.h"
 #include "view/tree.h"
 
 static enum out_style style_of(uint8_t severity)
@@ -75,50 +73,6 @@ static void add_place(struct out *out, const struct diagnosis_record *record)
 	}
 }
 
-/*
- * Whether an answer is late cannot be said without having seen an earlier one; that it has not come can. Before that it is no
- * wait, and after that nobody waits.
- */
-#define WAIT_MIN_NS (1000 * NSEC_PER_MSEC)
-#define WAIT_MAX_NS (60 * NSEC_PER_SEC)
-#define WAITS_SHOWN 3
-
-static const struct exchange_measures *unreplied(const struct module *module)
-{
-	const struct exchange_measures *m =
-		module->kind == MODULE_CONN ? module->measures.parts[CONN_PART_EXCHANGE] : NULL;
-	bool waits =
-		m && !module->hidden && !m->serves && m->unreplied_ns >= WAIT_MIN_NS && m->unreplied_ns <= WAIT_MAX_NS;
-
-	return waits ? m : NULL;
-}
-
-static void print_waits(const struct graph *graph, struct out *out)
-{
-	size_t count = 0;
-
-	vec_each(&graph->modules, at) {
-		const struct module *app = (*at)->related[MODULE_APP], *peer = (*at)->related[MODULE_PEER];
-		const struct exchange_measures *m = unreplied(*at);
-		_cleanup_buf_ struct buf text = BUF_INIT(4096);
-
-		if (!m || ++count > WAITS_SHOWN)
-			continue;
-		buf_add_format(&text, "%s sent something ", app ? app->name : (*at)->name);
-		format_add_duration(&text, (int64_t)m->unreplied_ns);
-		buf_add_format(&text, " ago that %s has received, and has had no answer since.",
-			       peer ? peer->name : "its peer");
-		add_line(out, buf_text(&text));
-	}
-	if (count == 0)
-		return;
-	if (count > WAITS_SHOWN) {
-		buf_add_format(&out->pending, "So it is with %zu more.", count - WAITS_SHOWN);
-		out_end_line(out);
-	}
-	add_line(out, "Whether that is long, only a look that began before would know (nest watch).");
-}
-
 /* What was asked about and is not there must not look like good health. */
 static void print_health(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
 			 const struct present_options *options, struct out *out)
@@ -134,7 +88,7 @@ static void print_health(const struct diagnosis *diagnosis, const struct diagnos
 			      : options->chosen ? "Nothing holds the traffic up that was asked about."
 						: "Nothing holds the network traffic of this host up.");
 	}
-	print_waits(diagnosis_graph(diagnosis), out);
+	waits_print(diagnosis_graph(diagnosis), out);
 }
 
 static void print_answer(const struct diagnosis *diagnosis, const struct diagnosis_record *record,

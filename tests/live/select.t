@@ -98,7 +98,7 @@ looks+=("$!")
 wait "${looks[@]}"
 kill -CONT "$local_pid"
 is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" "['app:$local_pid']" 'who waits for a program of the same host is told of that one'
-like "$(cat "$room/thinks.txt")" 'sent something [0-9.]+m?s ago that 127.0.0.1:5004 has received, and has had no answer' 'an answer that has not come is told'
+like "$(cat "$room/thinks.txt")" "python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+m?s ago, and has not answered" 'an answer that has not come is told'
 
 # All namespaces at once, each with its own answer.
 "$nest" diagnose -N all >"$room/all.txt" 2>/dev/null &
