@@ -166,8 +166,7 @@ static __always_inline void few_datagram(void *ctx, struct sock *sk)
 	}
 }
 
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(path_few_ready, struct sock *sk)
+static __always_inline int few_announce(void *ctx, struct sock *sk)
 {
 	if (!path_is_sock_chosen(sk))
 		return 0;
@@ -176,6 +175,19 @@ int BPF_PROG(path_few_ready, struct sock *sk)
 	if (sk->sk_protocol == IPPROTO_UDP)
 		few_datagram(ctx, sk);
 	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(path_few_ready, struct sock *sk)
+{
+	return few_announce(ctx, sk);
+}
+
+/* Before Linux 6.3. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(path_few_ready_call, struct sock *sk)
+{
+	return few_announce(ctx, sk);
 }
 
 SEC("tp_btf/tcp_probe")

@@ -56,7 +56,7 @@ static const struct event_role rx_roles[] = {
 	{.name = "datagrams, with few hooks",
 	 .without = "datagrams that arrive are not followed",
 	 .set = EVENT_SET_FEW,
-	 .hooks = {{.programs = {"path_few_ready"}}}},
+	 .hooks = {{.programs = {"path_few_ready"}}, {.programs = {"path_few_ready_call"}}}},
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
 	   "a packet that arrived has come to the end of its way through this host", .early = path_early,
