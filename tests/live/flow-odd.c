@@ -4,7 +4,7 @@
  * servers have: an allocator that now and then needs a block, a tree of timers that is balanced. It does one thing wrong for requests
  * that ask for it:
  *
- *	flow-odd epoll|pool|thread|fork none|extra|missing|error|slow|lock|retry|twice
+ *	flow-odd epoll|pool|thread|fork none|extra|missing|error|slow|lock|retry|fourfold
  *
  * It prints its port, and ends when its standard input does. Also C++.
  */
@@ -46,7 +46,7 @@ static unsigned first, last;
 
 static bool asked_for(const struct session *s, const char *what)
 {
-	return strcmp(fault, what) == 0 && (s->is_odd || strcmp(what, "twice") == 0);
+	return strcmp(fault, what) == 0 && (s->is_odd || strcmp(what, "fourfold") == 0);
 }
 
 static void spin(unsigned us)
@@ -133,7 +133,7 @@ static void take_lock(struct session *s)
 
 static void find_row(struct session *s)
 {
-	spin(asked_for(s, "slow") ? spin_us * 20 : asked_for(s, "twice") ? spin_us * 2 : spin_us);
+	spin(asked_for(s, "slow") ? spin_us * 20 : asked_for(s, "fourfold") ? spin_us * 4 : spin_us);
 }
 
 static bool query(struct session *s)

@@ -23,8 +23,8 @@ MANNERS = {'epoll': 'c', 'pool': 'c', 'fork': 'c', 'thread': 'c++'}
 # What must be named, and how.
 RIGHT = {'extra': ({'audit'}, 'extra'), 'missing': ({'authorise'}, 'missing'), 'error': ({'send_error'}, 'extra'),
          'slow': ({'find_row'}, 'slower'), 'lock': ({'take_lock'}, 'slower'), 'retry': ({'query'}, 'extra'), 'none': None,
-         'twice': ({'find_row'}, 'slower')}
-AFTER = ('none', 'twice', 'slow', 'extra', 'missing')
+         'fourfold': ({'find_row'}, 'slower')}
+AFTER = ('none', 'fourfold', 'slow', 'extra', 'missing')
 REQUEST = 'GET /%s HTTP/1.0\nHost: here\nAccept: */*\n\n'
 
 
@@ -124,7 +124,7 @@ def main():
     good = True
     for manner in o.manners:
         for fault in RIGHT:
-            good &= fault == 'twice' or ask(find_odd, o, manner, fault, '5 of 100')
+            good &= fault == 'fourfold' or ask(find_odd, o, manner, fault, '5 of 100')
         for fault in AFTER:
             good &= ask(before_and_after, o, manner, fault, 'before and after')
     sys.exit(0 if good else 1)
