@@ -61,7 +61,7 @@ bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 /* Whether both accuse the same module, or somebody suffers from both. */
 bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b);
 /*
- * What the verdict before said about modules that are still there and that this one says nothing about: moved over, as over.
+ * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as over.
  * `keep` may veto, seeing the modules of this verdict's graph.
  */
 void verdict_carry_over(struct verdict *verdict, struct verdict *past,
