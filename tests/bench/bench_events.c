@@ -447,10 +447,10 @@ int main(int argc, char **argv)
 		{nest, "socketio", NULL},
 		{nest, "trace", "sock.send", "--hist", "bytes", "--by", "comm", NULL},
 		{nest, "tcprtt", NULL},
-		{nest, "trace", "sock.send,sock.recv", "--where", "bytes > 1000", NULL},
+		{nest, "trace", "sock.send,sock.recv", "--where", "bytes > 10000000", NULL},
 	};
 	static const char *const words[] = {"socketio", "trace sock.send --hist bytes --by comm", "tcprtt",
-					    "trace sock.send,sock.recv --where 'bytes > 1000'"};
+					    "trace sock.send,sock.recv --where 'bytes > 10000000'"};
 	unsigned pairs = argument(argc, argv, 1, 20), connections = argument(argc, argv, 2, 5000);
 	unsigned rounds = argument(argc, argv, 3, 7);
 	bool with_peer = access(PEER, X_OK) == 0;
