@@ -327,7 +327,7 @@ static void claim(struct diagnosis *d)
 
 void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 {
-	_cleanup_(graph_freep) struct graph *past_graph = d->graph;
+	_cleanup_(graph_freep) _unused_ struct graph *past_graph = d->graph;
 	_cleanup_(verdict_freep) struct verdict *past = d->verdict;
 
 	clear_record(d);
