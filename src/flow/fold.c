@@ -15,6 +15,7 @@ struct folder {
 	const struct fold_options *options;
 	struct forest_item *from, *to;
 	size_t from_count, to_count;
+	bool hashed;      /* `from`, as it is now */
 	uint64_t *hashes; /* of the first so many items */
 	uint64_t *powers;
 	size_t *next; /* place of the next equal item, SIZE_MAX */
@@ -38,7 +39,7 @@ static bool same_range(const struct folder *f, size_t a, size_t b, size_t n)
 /* Rolling hashes, modulo 2^64: a hit is looked at once more, item by item. */
 static bool equal_range(const struct folder *f, size_t a, size_t b, size_t n)
 {
-	if (f->hashes &&
+	if (f->hashed &&
 	    f->hashes[a + n] - f->hashes[a] * f->powers[n] != f->hashes[b + n] - f->hashes[b] * f->powers[n])
 		return false;
 	return same_range(f, a, b, n);
@@ -95,6 +96,7 @@ static void prepare(struct folder *f)
 {
 	struct map last = MAP_INIT(sizeof(uint64_t), sizeof(size_t), 0);
 
+	f->hashed = true;
 	f->hashes[0] = 0;
 	f->powers[0] = 1;
 	for (size_t i = 0; i < f->from_count; i++) {
@@ -146,6 +148,7 @@ static void swap(struct folder *f)
 	f->from = f->to;
 	f->from_count = f->to_count;
 	f->to = items;
+	f->hashed = false;
 }
 
 /* Until nothing repeats any more; what has been folded may repeat in turn. */
