@@ -125,7 +125,7 @@ struct value field_get(const struct field *field, const void *data)
 	case STORE_DOUBLE: {
 		double real = LOAD(double);
 
-		if (isnan(real))
+		if (isnan(real) || (real == 0 && field->zero_is_unknown))
 			return (struct value){.class = VALUE_UNKNOWN};
 		return (struct value){.class = VALUE_REAL, .real = real};
 	}

@@ -65,7 +65,7 @@ like "$(cat "$room/err")" 'cannot run /nonexistent/command: No such file' 'a com
 "$nest" record >/dev/null 2>"$room/err"
 is "$?" 2 'a recording needs a file'
 "$nest" record -o "$room/nowhere.nest" -N no-such-namespace >/dev/null 2>"$room/err"
-is "$?" 3 'a namespace that is not there cannot be recorded'
+is "$?" 2 'a namespace that is not there cannot be recorded'
 ok 'and leaves no file' test ! -e "$room/nowhere.nest"
 
 # A moving window, and marks.
