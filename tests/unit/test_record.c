@@ -54,6 +54,13 @@ TEST(zero_is_known_unless_the_table_says_otherwise)
 	CHECK_EQ_INT(get(&s, "bytes").class, VALUE_UINT);
 	CHECK_EQ_INT(get(&s, "pid").class, VALUE_UNKNOWN);
 	CHECK_EQ_INT(get(&s, "error").class, VALUE_UNKNOWN);
+	CHECK_EQ_INT(get(&s, "share").class, VALUE_REAL);
+	for (int unknown = 0; unknown < 2; unknown++) {
+		static const double zero;
+		struct field ratio = {.store = STORE_DOUBLE, .size = sizeof(zero), .zero_is_unknown = unknown};
+
+		CHECK_EQ_INT(field_get(&ratio, &zero).class, unknown ? VALUE_UNKNOWN : VALUE_REAL);
+	}
 	s.rport = UINT16_MAX;
 	CHECK_EQ_UINT(get(&s, "rport").uint, 65535);
 }
