@@ -347,15 +347,15 @@ static void keep_rivals(struct hypothesis *h)
 	h->rivals.count = kept;
 }
 
-/* Something else is told of the same now, or would be if it were confirmed. */
+/* Something else is told of the same now, or would be if it were confirmed, and is not much weaker. */
 static bool is_met(const struct verdict *verdict, size_t count, const struct hypothesis *h)
 {
 	for (size_t i = 0; i < count; i++)
 		if (hypothesis_meets(verdict->hypotheses.items[i], h))
 			return true;
 	vec_each(&verdict->losers, other)
-		if ((*other)->certainty >= INFER_THRESHOLD && (*other)->cause != h->cause &&
-		    hypothesis_meets(*other, h))
+		if ((*other)->certainty >= fmax(INFER_THRESHOLD, h->certainty - INFER_MARGIN) &&
+		    (*other)->cause != h->cause && hypothesis_meets(*other, h))
 			return true;
 	return false;
 }

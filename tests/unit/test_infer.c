@@ -219,8 +219,9 @@ TEST(what_is_over_gives_way)
 		uint64_t level, other;
 		const char *module, *said;
 	} windows[] = {
-		{5, 0, "r:1", ""},  {5, 0, "r:1", "c"},      {0, 9, "r:1", ""},  {0, 9, "r:1", "d"}, {5, 0, "r:1", ""},
-		{5, 0, "r:1", "c"}, {0, 0, "r:1", "c over"}, {5, 0, "r:1", "c"}, {5, 0, "r:1", "c"}, {0, 0, "r:2", ""},
+		{5, 0, "r:1", ""},  {5, 0, "r:1", "c"}, {0, 9, "r:1", "c over"}, {0, 9, "r:1", "d"},
+		{5, 0, "r:1", ""},  {5, 0, "r:1", "c"}, {0, 0, "r:1", "c over"}, {5, 0, "r:1", "c"},
+		{5, 0, "r:1", "c"}, {0, 0, "r:2", ""},
 	};
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
 
