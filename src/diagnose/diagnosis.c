@@ -327,6 +327,7 @@ static void claim(struct diagnosis *d)
 
 void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 {
+	/* The verdict before speaks of the modules of its own graph until it has been carried over. */
 	_cleanup_(graph_freep) _unused_ struct graph *past_graph = d->graph;
 	_cleanup_(verdict_freep) struct verdict *past = d->verdict;
 

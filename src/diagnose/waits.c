@@ -34,23 +34,27 @@ static bool describe_asker(const struct exchange_measures *m, const char *app, c
 	return text->len > 0;
 }
 
-/* How long ago a program that is asked has read what it has not answered; the kernel does not tell for the first question. */
+/*
+ * How long ago a program that is asked has read what it has not answered. One that has never sent anything is asked for the first
+ * time, which the kernel's times do not tell, or only receives.
+ */
 static uint64_t owed_ns(const struct conn_measures *own, const struct exchange_measures *m)
 {
-	bool first = own->acked_ever_bytes == 0 && own->received_ever_bytes > 0 &&
-		     own->received_ever_bytes < QUESTION_BYTES && own->recvq_share == 0;
-
-	return first ? own->receive_gap_ns : m->owed_ns;
+	if (own->acked_ever_bytes > 0)
+		return m->owed_ns;
+	return own->received_ever_bytes > 0 && own->received_ever_bytes < QUESTION_BYTES && own->recvq_share == 0
+		       ? own->receive_gap_ns
+		       : UINT64_MAX;
 }
 
-/* A program that is asked. What never sends anything is not. */
+/* A program that is asked. */
 static bool describe_server(const struct module *conn, const char *app, const char *peer, struct buf *text)
 {
 	const struct conn_measures *own = conn_measures(conn);
 	const struct exchange_measures *m = conn->measures.parts[CONN_PART_EXCHANGE];
 	uint64_t owed = owed_ns(own, m);
 
-	if (is_wait(owed) && (own->acked_ever_bytes > 0 || owed != m->owed_ns)) {
+	if (is_wait(owed)) {
 		buf_add_format(text, "%s read what %s sent ", app, peer);
 		format_add_duration(text, (int64_t)owed);
 		buf_add_text(text, " ago, and has not answered since.");

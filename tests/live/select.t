@@ -68,30 +68,35 @@ like "$(cat "$room/err")" 'there is no process 4194304' 'a process that is not t
 # Both ends on one host: who waits for a stopped server is told of it, and who asks a server that only thinks is not.
 asker_code='
 import socket, sys
-s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+s = socket.create_connection((sys.argv[2], int(sys.argv[1])))
 s.sendall(b"question"); s.recv(100)'
 bg nsenter --net="/run/netns/$server" -- python3 -c '
 import os, signal, socket, time
-s, t = [socket.create_server(("127.0.0.1", port)) for port in (5003, 5004)]
+s, t, u = [socket.create_server(("", port)) for port in (5003, 5004, 5005)]
 print("listening", flush=True)
-c, d = s.accept(), t.accept()
+c, d, e = s.accept(), t.accept(), u.accept()
 d[0].recv(100)
 if os.fork(): time.sleep(1000)
 c[0].close(); time.sleep(1000)' >"$room/local.out"
 local_pid=$bg_pid
 wait_for 10 grep -q listening "$room/local.out"
-bg nsenter --net="/run/netns/$server" -- python3 -c "$asker_code" 5003
+bg nsenter --net="/run/netns/$server" -- python3 -c "$asker_code" 5003 127.0.0.1
 stopped_asker=$bg_pid
-bg nsenter --net="/run/netns/$server" -- python3 -c "$asker_code" 5004
+bg nsenter --net="/run/netns/$server" -- python3 -c "$asker_code" 5004 127.0.0.1
 thinking_asker=$bg_pid
-# asked PORT: the question has been acknowledged there.
+bg nsenter --net="/run/netns/$client" -- python3 -c "$asker_code" 5005 10.77.0.2
+far_asker=$bg_pid
+# asked NAMESPACE PORT: the question from there has been acknowledged.
 asked() {
-	in_ns "$server" ss -Htni "dport = :$1" | grep -q 'bytes_acked:9'
+	in_ns "$1" ss -Htni "dport = :$2" | grep -q 'bytes_acked:9'
 }
-wait_for 10 asked 5003
-wait_for 10 asked 5004
+wait_for 10 asked "$server" 5003
+wait_for 10 asked "$server" 5004
+wait_for 10 asked "$client" 5005
 "$nest" diagnose -p "$thinking_asker" >"$room/thinks.txt" 2>/dev/null &
 looks=("$!")
+"$nest" diagnose -p "$far_asker" >"$room/far.txt" 2>/dev/null &
+looks+=("$!")
 kill -STOP "$local_pid"
 "$nest" diagnose -p "$stopped_asker" --json >"$room/stopped.json" 2>/dev/null &
 looks+=("$!")
@@ -99,6 +104,7 @@ wait "${looks[@]}"
 kill -CONT "$local_pid"
 is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" "['app:$local_pid']" 'who waits for a program of the same host is told of that one'
 like "$(cat "$room/thinks.txt")" "python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+m?s ago, and has not answered" 'an answer that has not come is told'
+like "$(cat "$room/far.txt")" "python3 \\($far_asker\\) sent something [0-9.]+m?s ago that 10.77.0.2:5005 has received, and has had no answer" 'and of a peer elsewhere'
 
 # All namespaces at once, each with its own answer.
 "$nest" diagnose -N all >"$room/all.txt" 2>/dev/null &
