@@ -51,6 +51,7 @@ struct info {
 	uint64_t bytes;
 	double bytes_per_event;
 	uint64_t lost;
+	uint64_t torn_bytes;
 	uint64_t damaged_bytes;
 	bool complete;
 	bool untimed;
@@ -74,6 +75,8 @@ static const struct field info_fields[] = {
 	FIELD(struct info, bytes, BYTES, "size of the trace"),
 	FIELD(struct info, bytes_per_event, RATIO, "of the whole file"),
 	FIELD(struct info, lost, COUNT, "events that could not be kept"),
+	FIELD(struct info, torn_bytes, BYTES,
+	      "pieces of chunks (a full disk, a kill): what they held stands elsewhere, or is among what was lost"),
 	FIELD(struct info, damaged_bytes, BYTES, "of the file that are no part of a trace"),
 	FIELD(struct info, complete, BOOL, "the recording was ended in order and all of it is here"),
 	FIELD(struct info, untimed, BOOL, "only some events carry the time"),
@@ -208,6 +211,7 @@ static struct info info_of(const struct config *config, const struct flow_trace 
 		.bytes = trace->bytes,
 		.bytes_per_event = trace->events ? (double)trace->bytes / (double)trace->events : NAN,
 		.lost = trace->lost,
+		.torn_bytes = trace->torn_bytes,
 		.damaged_bytes = trace->damaged_bytes,
 		.complete = trace->complete,
 		.untimed = trace->untimed,
@@ -268,6 +272,10 @@ static bool show_check(const struct config *config, const struct flow_trace *tra
 		log_error("flow info: thread %u, after %.6f s: %s", check.problems[i].thread,
 			  (double)flow_span_ns(trace, check.problems[i].ticks - trace->first_ticks) / 1e9,
 			  check.problems[i].text);
+	if (trace->torn_bytes)
+		log_info("%llu bytes of the file are pieces of chunks that could not be written whole: what they held "
+			 "stands elsewhere or is counted as lost",
+			 (unsigned long long)trace->torn_bytes);
 	if (trace->damaged_bytes)
 		log_error("flow info: %llu bytes of the file are no part of a trace",
 			  (unsigned long long)trace->damaged_bytes);

@@ -56,8 +56,8 @@ struct flow_chunk {
 	uint64_t clock_ns;    /* CLOCK_REALTIME */
 	uint32_t events;
 	uint32_t calls;
-	uint64_t lost; /* events of this thread lost since its chunk before this one */
-	uint64_t reserved;
+	uint64_t lost;     /* events of this thread lost since its chunk before this one */
+	uint64_t torn;     /* of an end: bytes before it that are pieces of chunks */
 	uint64_t checksum; /* XXH64, seed 0, of header (with 0 here) and payload */
 };
 _Static_assert(sizeof(struct flow_chunk) == 96, "the header of a chunk has 96 bytes");

@@ -111,7 +111,8 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	flow_words_count(words, bytes / 4, &calls, &extra);
 	header.events = (uint32_t)(bytes / 4 - extra);
 	/* Returns that would have been counted in the next word. */
-	if (slot.noted > slot.depth && slot.noted - slot.depth <= FLOW_MANY_MAX && header.flags & FLOW_UNTIMED) {
+	if (!slot.resync && slot.noted > slot.depth && slot.noted - slot.depth <= FLOW_MANY_MAX &&
+	    header.flags & FLOW_UNTIMED) {
 		words[bytes / 4] = FLOW_TAG_RETURN | (slot.noted - slot.depth) << 2 | FLOW_MANY;
 		header.events += slot.noted - slot.depth;
 		bytes += sizeof(*words);

@@ -8,7 +8,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/vec.h"
 #include "flow/checksum.h"
 #include "flow/live_read.h"
 
@@ -78,7 +77,7 @@ static double ticks_per_ns(enum flow_clock clock)
 	return (double)ticks / (double)(clock_monotonic_ns() - ns);
 }
 
-static int append(int fd, enum flow_clock clock, struct flow_chunk *chunk, const void *payload)
+int recording_append(int fd, uint32_t clock, struct flow_chunk *chunk, const void *payload, uint64_t *torn)
 {
 	_cleanup_free_ uint8_t *whole = xmalloc(sizeof(*chunk) + chunk->bytes);
 	ssize_t n;
@@ -90,7 +89,12 @@ static int append(int fd, enum flow_clock clock, struct flow_chunk *chunk, const
 	memcpy(whole, chunk, sizeof(*chunk));
 	memcpy(whole + sizeof(*chunk), payload, chunk->bytes);
 	n = write(fd, whole, sizeof(*chunk) + chunk->bytes);
-	return n < 0 ? -errno : (size_t)n != sizeof(*chunk) + chunk->bytes ? -ENOSPC : 0;
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(*chunk) + chunk->bytes)
+		return 0;
+	*torn += (uint64_t)n;
+	return -ENOSPC;
 }
 
 static void add_property(struct buf *text, const char *key, const char *value)
@@ -106,6 +110,7 @@ static int write_file_chunk(int fd, enum flow_clock clock, const struct recordin
 	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
 	struct flow_chunk chunk = {.kind = FLOW_CHUNK_FILE};
 	struct utsname host;
+	uint64_t torn = 0; /* all or nothing: without it there is no recording */
 
 	buf_add_format(&text, "format nest-flow\nversion %d\nsource nest flow record\nrecorder nest %s\n", FLOW_VERSION,
 		       NEST_VERSION);
@@ -122,7 +127,7 @@ static int write_file_chunk(int fd, enum flow_clock clock, const struct recordin
 	while (text.len % 4)
 		buf_add_char(&text, '\n');
 	chunk.bytes = (uint32_t)text.len;
-	return append(fd, clock, &chunk, text.data);
+	return recording_append(fd, clock, &chunk, text.data, &torn);
 }
 
 static int add_filters(struct flow_live *live, const struct text_list *list, char sign, size_t *at, struct why *why)
@@ -247,98 +252,6 @@ int recording_begin(const char *path, const struct recording_options *options, s
 		(void)unlink(path);
 	}
 	return r;
-}
-
-struct left {
-	struct flow_chunk chunk;
-	uint32_t *words;
-};
-
-struct left_list {
-	struct left *items;
-	size_t count;
-	size_t room;
-};
-
-/* What threads left that were killed, or whose process ended while they ran. */
-static uint64_t take_slots(const struct flow_live_map *map, struct left_list *list)
-{
-	uint64_t lost = map->live->lost;
-
-	for (uint32_t i = 0; i < map->live->slot_count; i++) {
-		struct flow_slot slot;
-		struct left left;
-
-		if (!flow_live_is_used(map, i) || !flow_live_slot(map, i, &slot))
-			continue;
-		lost += slot.unmarked;
-		for (uint32_t at = 0; flow_live_take_gathered(map, i, &at, &left.chunk, &left.words) == 0;)
-			vec_push(list, left);
-		if (flow_live_take(map, i, &left.chunk, &left.words) == 0)
-			vec_push(list, left);
-	}
-	return lost;
-}
-
-static int write_left(int fd, enum flow_clock clock, struct left_list *list, struct recording_end *end, uint64_t *lost)
-{
-	int error = 0;
-
-	vec_each(list, left) {
-		int r = append(fd, clock, &left->chunk, left->words);
-
-		free(left->words);
-		if (r == 0)
-			continue;
-		error = r;
-		*lost += left->chunk.events + left->chunk.lost;
-		end->dropped += left->chunk.events;
-	}
-	vec_done(list);
-	return error;
-}
-
-/* Sessions that were summarised, if they were. */
-static int write_digest(int fd, const struct flow_live_map *map)
-{
-	struct flow_chunk chunk = {.kind = FLOW_CHUNK_SUMMARY};
-	_cleanup_free_ void *payload = NULL;
-	int r = flow_live_digest(map, true, &payload, &chunk.bytes);
-
-	if (r == -ENOENT)
-		return 0;
-	return r < 0 ? r : append(fd, map->live->clock, &chunk, payload);
-}
-
-int recording_finish(const char *path, struct recording_end *ret_end, struct why *why)
-{
-	_cleanup_free_ char *live_path = xasprintf("%s%s", path, FLOW_LIVE_SUFFIX);
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-	struct flow_chunk chunk = {.kind = FLOW_CHUNK_END};
-	struct left_list list = {};
-	struct flow_live_map map;
-	enum flow_clock clock;
-	int r, digest_r, end_r;
-
-	*ret_end = (struct recording_end){};
-	if (fd < 0)
-		return why_set(why, -errno, "%s: %s", path, strerror(errno));
-	r = flow_live_map(live_path, true, &map);
-	if (r < 0)
-		return why_set(why, r, "%s: %s", live_path, r == -EBADMSG ? "is no file of a recording" : strerror(-r));
-	ret_end->dropped = map.live->dropped;
-	ret_end->error = (int)map.live->last_error;
-	clock = map.live->clock;
-	chunk.lost = map.live->digest_at ? map.live->lost : take_slots(&map, &list);
-	digest_r = write_digest(fd, &map);
-	/* Its blocks may be all that is left on the disk. */
-	flow_live_unmap(&map);
-	(void)unlink(live_path);
-	r = write_left(fd, clock, &list, ret_end, &chunk.lost);
-	end_r = append(fd, clock, &chunk, "");
-	if (r == 0)
-		r = digest_r < 0 ? digest_r : end_r;
-	return r < 0 ? why_set(why, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
 int recording_set_paused(const char *live_path, bool paused, struct why *why)

@@ -7,6 +7,7 @@
 
 #include "base/option.h"
 #include "base/why.h"
+#include "flow/format.h"
 
 struct recording_options {
 	const struct text_list *only;    /* patterns of functions to record; may be NULL */
@@ -35,5 +36,8 @@ struct recording_end {
 int recording_begin(const char *path, const struct recording_options *options, struct why *why) _must_check_;
 /* Takes in what is left in TRACE.live, ends the trace, removes TRACE.live. */
 int recording_finish(const char *path, struct recording_end *ret_end, struct why *why) _must_check_;
+/* Seals a chunk and appends it; what a full disk took of it is added to torn. The clock is one of enum flow_clock. */
+int recording_append(int fd, uint32_t clock, struct flow_chunk *chunk, const void *payload,
+		     uint64_t *torn) _must_check_;
 /* Pauses or resumes, at once, in all processes of the recording. live_path is that of TRACE.live. */
 int recording_set_paused(const char *live_path, bool paused, struct why *why) _must_check_;

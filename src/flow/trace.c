@@ -152,6 +152,12 @@ static void take_clock(struct flow_trace_file *file, const struct flow_chunk *he
 	}
 }
 
+static void take_end(struct flow_trace_file *file, const struct flow_chunk *header)
+{
+	file->trace.lost += header->lost;
+	file->trace.torn_bytes = max_of(file->trace.torn_bytes, header->torn);
+}
+
 static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow_chunk *header)
 {
 	size_t payload = at + sizeof(*header);
@@ -177,7 +183,7 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 		if (header->kind == FLOW_CHUNK_FILE)
 			trace_take_properties(file, file->data + payload, header->bytes);
 		if (header->kind == FLOW_CHUNK_END)
-			file->trace.lost += header->lost;
+			take_end(file, header);
 		if (header->kind == FLOW_CHUNK_META)
 			trace_take_meta(file, file->data + payload, header->bytes);
 		if (header->kind == FLOW_CHUNK_SUMMARY)
@@ -304,6 +310,9 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 	r = scan(file);
 	if (r < 0)
 		return why_set(why, r, "the trace has more threads or chunks than can be true");
+	/* Whoever ended the recording knew of them. */
+	file->trace.torn_bytes = min_of(file->trace.torn_bytes, file->trace.damaged_bytes);
+	file->trace.damaged_bytes -= file->trace.torn_bytes;
 	if (file->path)
 		trace_take_live(file);
 	settle_clock(file);

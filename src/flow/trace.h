@@ -132,6 +132,8 @@ struct flow_trace {
 	uint64_t events, calls, lost;
 	uint64_t bytes;         /* of the file */
 	uint64_t damaged_bytes; /* of the file, that are no chunk (a torn end, a bad header) */
+	uint64_t
+		torn_bytes; /* the same, but nothing is missing: what they held stands elsewhere or is counted as lost */
 	uint64_t first_ticks, last_ticks;
 	uint64_t ticks_per_second; /* 1,000,000,000 when ticks are nanoseconds */
 	bool complete;             /* the recording was ended in order and nothing of the file is damaged */

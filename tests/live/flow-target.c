@@ -116,6 +116,28 @@ static void do_killed(unsigned long n)
 	kill(getpid(), SIGKILL);
 }
 
+/* Until somebody ends it. */
+static void do_spin(unsigned long n)
+{
+	do
+		work(1000);
+	while (!n);
+}
+
+__attribute__((noinline)) static void only_late(unsigned long x)
+{
+	sink -= x;
+}
+
+/* Something new at the end, and then killed: what is in the buffers is all that tells about it. */
+static void do_late(unsigned long n)
+{
+	work(n);
+	for (unsigned long i = 0; i < 10; i++)
+		only_late(i);
+	kill(getpid(), SIGKILL);
+}
+
 static void do_crash(unsigned long n)
 {
 	work(n);
@@ -591,28 +613,14 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(unsigned long n);
 	} ways[] = {
-		{"calls", do_calls},
-		{"threads", do_threads},
-		{"fork", do_fork},
-		{"vfork", do_vfork},
-		{"killed", do_killed},
-		{"crash", do_crash},
-		{"quick-exit", do_quick_exit},
-		{"longjmp", do_longjmp},
-		{"signals", do_signals},
-		{"signal-jump", do_signal_jump},
-		{"deep", do_deep},
-		{"deep-jump", do_deep_jump},
-		{"close-all", do_close_all},
-		{"limit", do_limit},
-		{"user", do_user},
-		{"serve-signals", do_serve_signals},
-		{"sockets", do_sockets},
-		{"pass", do_pass},
-		{"slow", do_slow},
-		{"wait", do_wait},
-		{"names", do_names},
-		{"strict", do_strict},
+		{"calls", do_calls},         {"threads", do_threads},     {"fork", do_fork},
+		{"vfork", do_vfork},         {"killed", do_killed},       {"spin", do_spin},
+		{"late", do_late},           {"crash", do_crash},         {"quick-exit", do_quick_exit},
+		{"longjmp", do_longjmp},     {"signals", do_signals},     {"signal-jump", do_signal_jump},
+		{"deep", do_deep},           {"deep-jump", do_deep_jump}, {"close-all", do_close_all},
+		{"limit", do_limit},         {"user", do_user},           {"serve-signals", do_serve_signals},
+		{"sockets", do_sockets},     {"pass", do_pass},           {"slow", do_slow},
+		{"wait", do_wait},           {"names", do_names},         {"strict", do_strict},
 		{"hand-over", do_hand_over},
 	};
 	unsigned long n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;

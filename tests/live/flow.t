@@ -83,7 +83,8 @@ sound 'structure first, fork'
 record -S 2 -- exec 4
 is "$(calls leaf) $(check well_formed)" '25 true' 'structure first, exec: every program of the chain'
 record -S 1 -- signals 3000000
-is "$(check well_formed) $(calls leaf)" 'true 3000000' 'structure first, signals: well-formed, no call of the program lost'
+is "$(check well_formed) $(calls leaf) $(check returns)" "true 3000000 $(info calls)" \
+	'structure first, signals: well-formed, no call or return of the program lost'
 record -S 2 -- longjmp 100
 is "$(calls jump_from) $(check unwound) $(calls leaf)" '1000 1000 3' 'structure first, longjmp: calls that never returned are known'
 record -S 2 -- deep 100000
@@ -122,6 +123,14 @@ record -- killed 50000
 is "$(calls leaf)" 50000 'killed: nothing before the kill is lost'
 ok 'killed: said so' grep -q 'signal 9' "$room/err"
 sound killed
+# From outside, at any moment, also while a chunk is written: then a piece of it is in the file.
+for i in $(seq 12); do
+	rm -f "$trace"
+	"$nest" flow record -o "$trace" -- timeout -s KILL "0.0$((RANDOM % 80 + 20))" "$target" spin 2>"$room/err"
+	look
+	[ "$(check well_formed) $(info complete) $(info lost)" = 'true true 0' ] || break
+done
+sound "killed from outside at any moment, $i times"
 record -- crash 50000
 is "$(calls leaf)" 50000 'crash: nothing before the crash is lost'
 ok 'crash: still one' grep -q 'signal 11' "$room/err"
@@ -163,6 +172,9 @@ record -- user 1000
 is "$(calls leaf)" 3000 'another user, another root, no environment: still recorded, threads too'
 sound 'another user'
 
+record --max-size 200K -- late 300000
+is "$(calls only_late) $(check well_formed)" '10 true' 'a function that is called when the trace may not grow any more has its name'
+
 # A disk of four megabytes: the trace and the buffers beside it.
 mkdir "$room/small"
 cat >"$room/full.sh" <<END
@@ -171,14 +183,19 @@ mount -t tmpfs -o size=4m none "$room/small" || exit 9
 echo "code \$?"
 "$nest" flow info "$room/small/x.trace" --check
 "$nest" flow info "$room/small/x.trace" --json
+"$nest" flow record -o "$room/small/x.trace" -- "$target" late 3000000
+"$nest" flow info "$room/small/x.trace" --check
+"$nest" flow info "$room/small/x.trace" --functions
 END
 unshare -m bash "$room/full.sh" >"$room/full.out" 2>"$room/full.err"
 ok 'a full disk: the program gets to its end' grep -q 'code 3' "$room/full.err"
-# The chunk that did not fit may be there in part: it is passed over.
-ok 'a full disk: every return matches its call' grep -q 'damaged *0' "$room/full.out"
+# The chunk that did not fit is there in part: it is passed over, and that is said.
+is "$(grep -c 'well_formed *yes' "$room/full.out")" 2 'a full disk: well-formed'
+ok 'a full disk: what is torn is told' grep -q 'bytes of the file are pieces of chunks' "$room/full.err"
+ok 'a full disk: a function that is called when there is no room any more has its name' grep -q '^only_late *target *10$' "$room/full.out"
 ok 'a full disk: the loss is counted' python3 -c '
 import json, sys
-info = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+info = next(json.loads(l) for l in open(sys.argv[1]) if l.startswith("{"))
 sys.exit(not (info["lost"] > 0 and info["events"] > 100000 and abs(info["lost"] + info["events"] - 6000006) < 20))' "$room/full.out"
 
 # A program at a fixed address exports nothing: its functions have names all the same.

@@ -116,7 +116,7 @@ bool own_buffers_back(uint64_t at, uint64_t bytes)
 	return true;
 }
 
-static int check_room(uint64_t bytes)
+static int check_room(const struct flow_chunk *chunk, uint64_t bytes)
 {
 	struct rlimit limit;
 	struct stat st;
@@ -126,7 +126,8 @@ static int check_room(uint64_t bytes)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    (uint64_t)st.st_size + bytes > limit.rlim_cur)
 		return EFBIG;
-	if (live->max_bytes && (uint64_t)st.st_size + bytes > live->max_bytes)
+	/* What names functions is little, and calls that are left in buffers will need it. */
+	if (live->max_bytes && chunk->kind == FLOW_CHUNK_EVENTS && (uint64_t)st.st_size + bytes > live->max_bytes)
 		return ENOSPC;
 	return 0;
 }
@@ -146,7 +147,7 @@ void trace_file_seal(struct flow_chunk *chunk)
 bool trace_file_append(const struct flow_chunk *chunks, size_t bytes)
 {
 	ssize_t done;
-	int e = sealed ? 0 : check_room(bytes);
+	int e = sealed ? 0 : check_room(chunks, bytes);
 
 	if (e) {
 		live->last_error = (uint32_t)e;

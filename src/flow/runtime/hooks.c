@@ -158,7 +158,7 @@ static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 	const struct fn_entry *entry = fn_home(fn);
 	uint32_t depth = t->depth;
 
-	if (!live->paused || entry->fn != fn)
+	if (!live->paused || !t->resync || entry->fn != fn)
 		return false;
 	if (enter && depth < FLOW_STACK_MAX)
 		slot_stack(t)[depth++] = fn;

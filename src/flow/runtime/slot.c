@@ -159,6 +159,9 @@ static void put_marks(struct flow_slot *t)
 	/* A signal handler may add to it meanwhile. */
 	uint64_t unmarked = __atomic_exchange_n(&t->unmarked, 0, __ATOMIC_RELAXED);
 
+	/* Which calls are open was known all the time when it was a handler that lost something of its own. */
+	if (!t->resync)
+		put_returns(t);
 	if (unmarked || t->skipped) {
 		uint32_t why = unmarked ? t->why : FLOW_LOST_PAUSED, words[2];
 
@@ -226,7 +229,7 @@ void slot_turn_over(struct flow_slot *t)
 
 	note_name(t);
 
-	if (!t->resync && !t->unmarked)
+	if (!t->resync)
 		put_returns(t);
 	events = (uint64_t)(t->at - t->base) - t->extra;
 	/* No handler may jump away between the two: the chunk would be written twice. */
@@ -259,6 +262,8 @@ uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
 	uint32_t room = flow_slot_room(live);
 
 	if (live->paused || t->muted) {
+		if (!t->resync)
+			put_returns(t); /* one word finds room behind the limit */
 		t->skipped++;
 		t->resync = 1;
 		return NULL;
