@@ -33,7 +33,7 @@
 				bt_component_filter_borrow_output_port_by_index_const) x(bt_component_sink_borrow_input_port_by_index_const)                      \
 				x(bt_message_iterator_next) x(bt_message_get_type) x(bt_message_put_ref) x(                                                       \
 					bt_message_event_borrow_event_const) x(bt_message_event_borrow_default_clock_snapshot_const)                              \
-					x(bt_message_discarded_events_get_count) x(bt_clock_snapshot_get_ns_from_origin) x(                                       \
+					x(bt_message_discarded_events_get_count) x(bt_message_stream_end_borrow_stream_const) x(bt_stream_get_name) x(bt_clock_snapshot_get_ns_from_origin) x(                                       \
 						bt_event_borrow_class_const) x(bt_event_borrow_payload_field_const) x(bt_event_borrow_common_context_field_const) \
 						x(bt_event_borrow_specific_context_field_const) x(bt_event_borrow_stream_const) x(                                \
 							bt_event_class_get_name) x(bt_event_class_borrow_stream_class_const)                                      \
@@ -68,6 +68,7 @@ struct class
 struct reader {
 	struct library bt;
 	int fd;
+	const struct ctf_directories *directories;
 	struct map classes; /* bt_event_class * -> struct class */
 	struct map threads; /* tid -> nothing: those that are announced */
 	uint64_t untimed;
@@ -122,6 +123,9 @@ void ctf_directories_done(struct ctf_directories *directories)
 	vec_each(&directories->items, item)
 		free(*item);
 	vec_done(&directories->items);
+	vec_each(&directories->torn, item)
+		free(*item);
+	vec_done(&directories->torn);
 }
 
 #define METADATA_MAGIC UINT32_C(0x75d11d57)
@@ -394,6 +398,17 @@ static void take_event(struct reader *r, const bt_message *message)
 	tell(r, record, text);
 }
 
+/* Which file it was is its name. */
+static bool is_torn(const struct reader *r, const bt_stream *stream)
+{
+	const char *name = r->bt.bt_stream_get_name(stream);
+
+	vec_each(&r->directories->torn, torn)
+		if (name && strcmp(name, *torn) == 0)
+			return true;
+	return false;
+}
+
 static void take_message(struct reader *r, const bt_message *message)
 {
 	struct ctf_record lost = {.kind = CTF_LOST};
@@ -410,6 +425,10 @@ static void take_message(struct reader *r, const bt_message *message)
 		break;
 	case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
 		tell(r, lost, NULL);
+		break;
+	case BT_MESSAGE_TYPE_STREAM_END:
+		if (is_torn(r, r->bt.bt_message_stream_end_borrow_stream_const(message)))
+			tell(r, lost, NULL);
 		break;
 	default:
 		break;
@@ -543,6 +562,7 @@ void ctf_read(const struct ctf_directories *directories, int fd)
 	struct reader *r = xzalloc(sizeof(*r));
 
 	r->fd = fd;
+	r->directories = directories;
 	r->classes = MAP_INIT(sizeof(void *), sizeof(struct class), CLASSES_MAX);
 	r->threads = MAP_INIT(sizeof(uint32_t), 0, THREADS_MAX);
 	/* Its plug-ins in Python would load an interpreter. */

@@ -45,6 +45,7 @@ struct ctf_record {
 
 struct ctf_directories {
 	VEC(char *) items;
+	VEC(char *) torn; /* stream files that end before their time */
 };
 
 /* The directories below path (or path itself) that are traces: they hold a file "metadata". Bounded. */

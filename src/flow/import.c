@@ -86,7 +86,7 @@ int flow_import(const char *path, const char *format, const char *output, struct
 	struct flow_writer *writer;
 	int r, closed;
 
-	*ret_result = (struct import_result){.program = ret_result->program};
+	*ret_result = (struct import_result){.program = ret_result->program, .scratch = output};
 	r = find_importer(path, format, &importer, why);
 	if (r < 0)
 		return r;

@@ -10,6 +10,7 @@
 
 struct import_result {
 	const char *program; /* set before: what was traced, for those formats that have no names; may be NULL */
+	const char *scratch; /* a name beside which something may be put for a while; NULL: nowhere */
 	const char *format;
 	uint64_t events;
 	uint64_t lost;

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/buf.h"
-#include "flow/ctf_read.h"
+#include "flow/ctf_torn.h"
 #include "flow/elf_names.h"
 #include "flow/import_map.h"
 
@@ -53,10 +53,13 @@ struct ctf {
 	bool damaged; /* what no reader of ours sends */
 	bool threadless;
 	bool packets_lost;
+	bool marked;  /* a loss, in a thread */
+	uint64_t now; /* of the record at hand */
 	uint64_t events, unmatched, untimed;
 	uint64_t early;   /* lost before there was a thread */
 	uint64_t changed; /* modules whose file is not the one that was traced */
 	char failure[256];
+	const struct ctf_torn *torn; /* what is left out because of it; NULL: nothing */
 };
 
 /* --- functions ----------------------------------------------------------------------------------------------------- */
@@ -282,7 +285,9 @@ static void take_lost(struct ctf *c, uint64_t count)
 	while (map_next(&c->threads, &at, &key, &value)) {
 		struct thread *thread = value;
 
+		thread->base.last = max_of(thread->base.last, c->now);
 		flow_writer_lost(c->writer, thread->base.thread, thread->base.last, count);
+		c->marked = true;
 		thread->base.depth = 0;
 		thread->open.count = 0;
 		count = 0;
@@ -301,6 +306,7 @@ static void take_failure(struct ctf *c, const char *text)
 
 static void take_record(struct ctf *c, const struct ctf_record *record, const char *text)
 {
+	c->now = max_of(c->now, record->ns);
 	switch (record->kind) {
 	case CTF_CALL:
 	case CTF_RETURN:
@@ -365,10 +371,24 @@ static size_t take_records(struct ctf *c, const uint8_t *data, size_t size)
 
 #define note(out, ...) (buf_add_text(out, (out)->len ? "; " : ""), buf_add_format(out, __VA_ARGS__))
 
+static void tell_torn(const struct ctf *c, struct buf *text)
+{
+	const struct ctf_torn_file *file = c->torn->files.items;
+	size_t others = c->torn->files.count - 1;
+
+	note(text, "%.60s is torn (the last %llu of %llu bytes are no whole packet)", file->name,
+	     (unsigned long long)(file->size - file->whole), (unsigned long long)file->size);
+	if (others)
+		buf_add_format(text, ", and so %s %zu more", others > 1 ? "are" : "is", others);
+	buf_add_text(text, ": what was there is marked as lost");
+}
+
 static void tell(const struct ctf *c, struct import_result *result)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 
+	if (c->torn)
+		tell_torn(c, &text);
 	if (c->failure[0])
 		note(&text, "the rest could not be read: %s", c->failure);
 	if (c->threadless)
@@ -409,9 +429,10 @@ static int end(struct ctf *c, struct import_result *result, struct why *why)
 
 	if (!c->ended || c->damaged)
 		take_failure(c, "libbabeltrace2 itself failed on it");
-	if (c->failure[0])
+	/* Of a file that is not read at all nobody knows when its time was. */
+	if (c->failure[0] || (c->torn && !c->marked))
 		take_lost(c, 0);
-	c->packets_lost &= !c->failure[0];
+	c->packets_lost &= !c->failure[0] && !c->torn;
 	settle_functions(c, NULL, NULL);
 	if (!c->events)
 		r = why_set(
@@ -511,12 +532,39 @@ static int read_directories(const struct ctf_directories *directories, struct ct
 	return 0;
 }
 
+static int read_once(const struct ctf_directories *directories, const struct ctf_torn *torn, struct flow_writer *writer,
+		     struct import_result *result, struct why *why)
+{
+	struct ctf c;
+	int r, ended;
+
+	begin(&c, writer, result);
+	c.torn = torn;
+	r = read_directories(directories, &c, why);
+	ended = end(&c, result, r < 0 ? &(struct why){} : why);
+	return r < 0 ? r : ended;
+}
+
+/* What the library does not take at all may be torn. The first failure counts unless that helps. */
+static int read_again(struct ctf_directories *directories, struct flow_writer *writer, struct import_result *result,
+		      struct why *why)
+{
+	_cleanup_ctf_torn_ struct ctf_torn torn = {};
+	int r;
+
+	if (!result->scratch)
+		return -EBADMSG;
+	r = ctf_torn_mend(result->scratch, directories, &torn, why);
+	if (r < 0)
+		return r;
+	return torn.files.count ? read_once(directories, &torn, writer, result, &(struct why){}) : -EBADMSG;
+}
+
 static int read_trace(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
 {
 	_cleanup_ctf_directories_ struct ctf_directories directories = {};
 	struct why what = {};
-	struct ctf c;
-	int r, ended;
+	int r;
 
 	ctf_directories_find(path, &directories);
 	if (!directories.items.count)
@@ -526,12 +574,10 @@ static int read_trace(const char *path, struct flow_writer *writer, struct impor
 		if (r < 0)
 			return why_set(why, r, "%.200s: %.200s", *directory, what.text);
 	}
-	begin(&c, writer, result);
-	r = read_directories(&directories, &c, why);
-	ended = end(&c, result, &what);
-	if (r == 0 && ended < 0)
-		r = why_set(why, ended, "%s: %s", path, what.text);
-	return r;
+	r = read_once(&directories, NULL, writer, result, &what);
+	if (r == -EBADMSG)
+		r = read_again(&directories, writer, result, &what);
+	return r < 0 ? why_set(why, r, "%s: %s", path, what.text) : 0;
 }
 
 static int recognise(const char *path, const char *head, size_t n)

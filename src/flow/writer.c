@@ -455,6 +455,8 @@ int flow_writer_close(struct flow_writer *writer)
 
 	write_meta(writer);
 	vec_each(&writer->threads, t) {
+		/* Of a thread that nothing but its name is known of, nobody knows when it was. */
+		begin_clock(writer, t->header.thread, writer->last_ticks);
 		write_events(writer, t);
 		free(t->words);
 	}

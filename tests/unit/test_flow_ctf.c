@@ -4,6 +4,7 @@
  * them, a process that tells what is in its memory. Then the same with every kind of damage.
  */
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -393,6 +394,58 @@ TEST(nothing_of_use_is_refused_with_a_sentence)
 	room_file(&room, "metadata", torn, sizeof(torn) - 1);
 	CHECK(room_import(&room) < 0);
 	CHECK_HAS_TEXT(room.why.text, "torn");
+	room_done(&room);
+}
+
+static void cut(const struct room *room, const char *name, off_t bytes)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", room->dir, name);
+	struct stat st;
+
+	REQUIRE(stat(path, &st) == 0 && truncate(path, st.st_size - bytes) == 0);
+}
+
+/* The library refuses all of it then. */
+TEST(a_torn_stream_is_read_up_to_there)
+{
+	struct room room;
+
+	room_init(&room);
+	sample(&room);
+	write_all(&room);
+	cut(&room, "cpu_1", 5);
+	CHECK_OK(room_import(&room));
+	CHECK_HAS_TEXT(room.result.note, "cpu_1 is torn (the last ");
+	CHECK_HAS_TEXT(room.result.note, "marked as lost");
+	CHECK_HAS_TEXT(buf_text(&room.text), "1 0 call test_flow_ctf!ctf_sample_outer\n");
+	CHECK_HAS_TEXT(buf_text(&room.text), " lost 0\n");
+	CHECK(!strstr(buf_text(&room.text), "ctf_sample_inner"));
+	/* Nothing of the other one at all. */
+	room.streams[1].len = 0;
+	write_all(&room);
+	room_file(&room, "cpu_1", "\xc1\x1f\xfc", 3);
+	CHECK_OK(room_import(&room));
+	CHECK_HAS_TEXT(room.result.note, "cpu_1 is torn (the last 3 of 3 bytes");
+	CHECK_HAS_TEXT(buf_text(&room.text), " lost 0\n");
+	room_done(&room);
+}
+
+/* Nothing is left of what was put together for that, also when it does not help. */
+TEST(torn_to_nothing_is_refused)
+{
+	_cleanup_free_ char *beside = NULL;
+	struct room room;
+	glob_t found;
+
+	room_init(&room);
+	sample(&room);
+	write_all(&room);
+	room_file(&room, "cpu_0", "\xc1\x1f\xfc", 3);
+	room_file(&room, "cpu_1", "\xc1\x1f\xfc", 3);
+	CHECK(room_import(&room) < 0);
+	CHECK_HAS_TEXT(room.why.text, "libbabeltrace2");
+	beside = xasprintf("%s.trace.*", room.dir);
+	CHECK_EQ_INT(glob(beside, 0, NULL, &found), GLOB_NOMATCH);
 	room_done(&room);
 }
 
