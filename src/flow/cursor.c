@@ -5,8 +5,10 @@
 
 #include "base/spill.h"
 
-/* Tables are trimmed every so many chunks. */
-#define TRIM_CHUNKS 32
+/* So much is brought into memory at once, and given back. */
+#define WINDOW_BYTES ((size_t)512 << 10)
+/* Tables are trimmed every so many windows. */
+#define TRIM_WINDOWS 4
 
 void flow_cursor_begin(struct flow_cursor *cursor, const struct flow_trace *trace, size_t thread)
 {
@@ -34,16 +36,32 @@ static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 }
 
 /* What was read stays in memory no longer than that: a trace may be larger than memory is, and so may what is kept of it. */
-static void leave_chunk(const struct flow_cursor *cursor)
+static void leave_window(struct flow_cursor *cursor)
 {
-	const struct flow_chunk_ref *chunk;
-
-	if (!cursor->chunk)
-		return;
-	chunk = &cursor->thread->chunks[cursor->chunk - 1];
-	flow_trace_release(cursor->trace, chunk->words, chunk->word_count * sizeof(*chunk->words));
-	if (cursor->chunk % TRIM_CHUNKS == 0)
+	if (cursor->window_bytes)
+		flow_trace_release(cursor->trace, cursor->window, cursor->window_bytes);
+	cursor->window_bytes = 0;
+	if (++cursor->windows % TRIM_WINDOWS == 0)
 		spill_trim();
+}
+
+/* From this chunk on as many as follow each other in the file: asking the kernel for each page by itself takes longer than reading it. */
+static void enter_window(struct flow_cursor *cursor)
+{
+	const struct flow_thread *thread = cursor->thread;
+	const uint8_t *from = (const uint8_t *)thread->chunks[cursor->chunk].words, *to = from;
+	size_t at = cursor->chunk;
+
+	do {
+		to = (const uint8_t *)thread->chunks[at].words +
+		     (size_t)thread->chunks[at].word_count * sizeof(uint32_t);
+		at++;
+	} while (at < thread->chunk_count && (size_t)(to - from) < WINDOW_BYTES &&
+		 (const uint8_t *)thread->chunks[at].words == to + sizeof(struct flow_chunk));
+	cursor->window = from;
+	cursor->window_bytes = (size_t)(to - from);
+	cursor->window_end = at;
+	flow_trace_want(cursor->trace, cursor->window, cursor->window_bytes);
 }
 
 /* Whether there is one; with ret_gap when something is missing between this chunk and the one before. */
@@ -52,9 +70,12 @@ static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 	struct flow_chunk_ref *chunk;
 
 	*ret_gap = false;
-	leave_chunk(cursor);
-	if (cursor->chunk >= cursor->thread->chunk_count)
-		return false;
+	if (cursor->chunk >= cursor->window_end) {
+		leave_window(cursor);
+		if (cursor->chunk >= cursor->thread->chunk_count)
+			return false;
+		enter_window(cursor);
+	}
 	chunk = &cursor->thread->chunks[cursor->chunk++];
 	*ret_gap = chunk->header.seq != cursor->next_seq;
 	cursor->next_seq = chunk->header.seq + 1;

@@ -2,6 +2,9 @@
 #include "flow/forest.h"
 
 #define SLOTS_FIRST 1024
+/* Nodes that were asked for not long ago. */
+#define RECENT      ((size_t)1 << RECENT_BITS)
+#define RECENT_BITS 11
 /* A block has at least so many items, on average so many more, at most so many. */
 #define BLOCK_MIN  16
 #define BLOCK_MEAN 64
@@ -13,7 +16,7 @@ void forest_init(struct forest *forest, size_t function_count)
 	*forest = (struct forest){.slot_count = SLOTS_FIRST, .leaf_count = function_count};
 	forest->slots = xzalloc(SLOTS_FIRST * sizeof(*forest->slots));
 	forest->leaves = xzalloc(max_of(function_count, (size_t)1) * sizeof(*forest->leaves));
-	forest->recent = xzalloc(max_of(function_count, (size_t)1) * sizeof(*forest->recent));
+	forest->recent = xzalloc(RECENT * sizeof(*forest->recent));
 	(void)vec_add(&forest->nodes);
 }
 
@@ -122,17 +125,24 @@ static uint32_t find_or_add(struct forest *forest, uint32_t fn, const struct for
 	return id;
 }
 
+/* Where a node is that was asked for not long ago: the function, how many calls it made and the last one nearly always tell. */
+static uint32_t *recent_of(const struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
+{
+	uint64_t hash =
+		((uint64_t)fn << 32 ^ count << 24 ^ (count ? items[count - 1].node : 0)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &forest->recent[hash >> (64 - RECENT_BITS)];
+}
+
 uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
 {
-	const struct forest_node *recent;
+	uint32_t *recent = recent_of(forest, fn, items, count);
+	const struct forest_node *n = &forest->nodes.items[*recent];
 
-	if (unlikely(fn >= forest->leaf_count))
-		return find_or_add(forest, fn, items, count);
-	recent = &forest->nodes.items[forest->recent[fn]];
-	if (likely(forest->recent[fn] && recent->count == count) &&
-	    same_items(vec_from(&forest->items, recent->first), items, count))
-		return forest->recent[fn];
-	return forest->recent[fn] = find_or_add(forest, fn, items, count);
+	if (likely(*recent && n->fn == fn && n->count == count) &&
+	    same_items(vec_from(&forest->items, n->first), items, count))
+		return *recent;
+	return *recent = find_or_add(forest, fn, items, count);
 }
 
 /* Where a block that begins at the first item ends: after an item that says so, wherever it stands; 0: not here. */

@@ -33,7 +33,7 @@ struct forest {
 	uint32_t *slots;
 	size_t slot_count; /* a power of two */
 	uint32_t *leaves;  /* by function: the node without calls, 0: not met */
-	uint32_t *recent;  /* by function: the node that was asked for last: most calls do what the one before did */
+	uint32_t *recent;  /* nodes that were asked for not long ago: most calls do what one before did */
 	size_t leaf_count;
 };
 

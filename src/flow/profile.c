@@ -171,7 +171,8 @@ static inline void count(struct profiler *p, uint8_t group, const struct held_ca
 	}
 	f->calls += p->weight;
 	f->self_ticks += call->self_ticks * p->weight;
-	f->max_ticks = max_of(f->max_ticks, call->ticks);
+	if (unlikely(call->ticks > f->max_ticks))
+		f->max_ticks = call->ticks;
 }
 
 static void count_wait(struct profiler *p, uint8_t group, const struct session_state *state, uint64_t until)

@@ -194,18 +194,35 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 	}
 }
 
+/* Whether they are the file's, mapped: copies and live buffers are memory that nothing would bring back. */
+static bool is_mapped(const struct flow_trace_file *file, const void *words)
+{
+	const uint8_t *at = words;
+
+	return file->mapped && at >= file->data && (size_t)(at - file->data) < file->size;
+}
+
+/* The bytes, and so many of the file before them, in whole pages. */
+static void advise(const struct flow_trace_file *file, const void *words, size_t bytes, size_t before, int advice)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)((const uint8_t *)words - file->data);
+	size_t to = from + min_of(bytes, file->size - from);
+
+	from = from > before ? (from - before) / page * page : 0;
+	(void)madvise((void *)(file->data + from), to - from, advice);
+}
+
 void flow_trace_release(const struct flow_trace *trace, const void *words, size_t bytes)
 {
-	const struct flow_trace_file *file = trace->file;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)((const uint8_t *)words - file->data), to;
-
-	/* Copies and live buffers are memory that nothing would bring back. */
-	if (!file->mapped || (const uint8_t *)words < file->data || from >= file->size)
-		return;
-	to = from + min_of(bytes, file->size - from);
 	/* Whoever read the beginning made the kernel bring what is before it, too. */
-	from = from > BROUGHT_BYTES ? (from - BROUGHT_BYTES) / page * page : 0;
-	(void)madvise((void *)(file->data + from), to - from, MADV_DONTNEED);
+	if (is_mapped(trace->file, words))
+		advise(trace->file, words, bytes, BROUGHT_BYTES, MADV_DONTNEED);
+}
+
+void flow_trace_want(const struct flow_trace *trace, const void *words, size_t bytes)
+{
+	if (is_mapped(trace->file, words) && bytes > BROUGHT_BYTES * 2)
+		advise(trace->file, words, bytes, 0, MADV_POPULATE_READ);
 }
 
 static int scan(struct flow_trace_file *file)

@@ -158,6 +158,8 @@ int flow_trace_open_memory(const void *data, size_t size, struct flow_trace **re
 void flow_trace_close(struct flow_trace *trace);
 /* These bytes of the file are not needed now: they need not stay in memory. Reading them again brings them back. */
 void flow_trace_release(const struct flow_trace *trace, const void *words, size_t bytes);
+/* These bytes are going to be read, all of them. */
+void flow_trace_want(const struct flow_trace *trace, const void *words, size_t bytes);
 static inline void flow_trace_closep(struct flow_trace **trace)
 {
 	flow_trace_close(*trace);
@@ -187,7 +189,12 @@ struct flow_cursor {
 	const uint32_t *fn_index;
 	const struct flow_trace *trace;
 	const struct flow_thread *thread;
-	size_t chunk;      /* the next one */
+	size_t chunk; /* the next one */
+	/* Chunks that are in memory together, up to this one. */
+	size_t window_end;
+	const void *window;
+	size_t window_bytes;
+	uint32_t windows;  /* that were left */
 	uint32_t next_seq; /* its number, if nothing is missing */
 	uint32_t returns;  /* of the word at hand, still to be given, plus 1 */
 	/* While words are read again: those, how often still, and what follows. */
