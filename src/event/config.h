@@ -13,6 +13,8 @@
 /* Room for all of them: six addresses with their families. */
 #define EVENT_KEY_WORDS 18
 #define EVENT_SLOTS_MAX 66
+/* Words of the head with process, protocol, ports and comm: the key where config.brief says so. */
+#define EVENT_BRIEF_WORDS 4
 /* Further fields that are added up. */
 #define EVENT_ADDS_MAX 4
 /* Rooms for events under construction on one processor: a process, a softirq, an interrupt, and one to spare. */
@@ -117,6 +119,12 @@ struct event_config {
 	__u32 comm_is_padded; /* names of tasks end with zeroes (from Linux 5.17 on): they can be read as they are */
 	/* One program tells the event, and on one processor the kernel does not run it while it runs: nobody else adds. */
 	__u32 alone;
+	/*
+	 * The program adds up by the key of EVENT_BRIEF_WORDS, without making an event: there is no filter, and of the head
+	 * nothing is needed that does not lie in them.
+	 */
+	__u32 brief;
+	__u32 unused;
 	struct event_key_word key[EVENT_KEY_WORDS];
 	__u16 value_offset;
 	__u8 value_form;

@@ -274,6 +274,12 @@ static __always_inline void event_set_process(const volatile struct event_config
 		bpf_get_current_comm(head->comm, sizeof(head->comm));
 }
 #else
+/* Two of them. Unless told, the compiler reads them in halves. */
+static __always_inline const __u64 *event_comm_words(const struct task_struct *task)
+{
+	return __builtin_assume_aligned(task->comm, 8);
+}
+
 static __always_inline void event_set_rest_of_process(const volatile struct event_config *config,
 						      struct event_head *head, const struct task_struct *task)
 {
@@ -282,8 +288,10 @@ static __always_inline void event_set_rest_of_process(const volatile struct even
 	if (!(config->needs & EVENT_NEED_COMM))
 		return;
 	if (config->comm_is_padded) {
-		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
-		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+		const __u64 *comm = event_comm_words(task);
+
+		((__u64 *)head->comm)[0] = comm[0];
+		((__u64 *)head->comm)[1] = comm[1];
 	} else {
 		bpf_get_current_comm(head->comm, sizeof(head->comm));
 	}
@@ -409,9 +417,12 @@ static __always_inline bool event_set_endpoints(struct event_head *head, const s
 
 static __always_inline void event_set_tuple(struct event_head *head, struct sock *sk)
 {
+	if (!event_set_endpoints(head, &sk->__sk_common))
+		return;
+	/* Other families number their protocols in their own way: 6 is TCP, but for netlink it is not. */
 	head->proto = (__u8)sk->sk_protocol;
 	/* A socket that closes has given its port back, but not forgotten it. */
-	if (event_set_endpoints(head, &sk->__sk_common) && head->lport == 0)
+	if (head->lport == 0)
 		head->lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 }
 
@@ -446,13 +457,20 @@ static __always_inline __maybe_unused bool event_wants(const volatile struct eve
 
 #ifdef EVENT_IS_FREQUENT
 /* Family, protocol and ports as they lie in the two words that they share with pid and tid. */
-static __always_inline void event_pack_endpoints(struct sock *sk, __u64 *local, __u64 *remote)
+static __always_inline void event_pack_remote(struct sock *sk, __u64 *remote)
+{
+	__u16 family = sk->__sk_common.skc_family;
+
+	if (family == AF_INET || family == AF_INET6)
+		*remote |= (__u64)(__u8)sk->sk_protocol << 8 | (__u64)bpf_ntohs(sk->__sk_common.skc_dport) << 16;
+}
+
+static __always_inline void event_pack_local(struct sock *sk, __u64 *local)
 {
 	const struct sock_common *common = &sk->__sk_common;
 	__u16 lport = common->skc_num;
 	__u8 family = ADDR_V4;
 
-	*remote |= (__u64)(__u8)sk->sk_protocol << 8;
 	if (common->skc_family == AF_INET6) {
 		const __u32 *words = common->skc_v6_daddr.in6_u.u6_addr32;
 
@@ -465,7 +483,6 @@ static __always_inline void event_pack_endpoints(struct sock *sk, __u64 *local, 
 	if (lport == 0)
 		lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	*local |= (__u64)family << 8 | (__u64)lport << 16;
-	*remote |= (__u64)bpf_ntohs(common->skc_dport) << 16;
 }
 
 /*
@@ -486,8 +503,10 @@ static __always_inline void event_set_used_briefly(const volatile struct event_c
 		}
 		event_set_rest_of_process(config, head, task);
 	}
-	if (config->needs & EVENT_NEED_ENDPOINTS)
-		event_pack_endpoints(sk, &local, &remote);
+	if (config->needs & EVENT_NEED_ENDPOINTS) {
+		event_pack_local(sk, &local);
+		event_pack_remote(sk, &remote);
+	}
 	*(__u64 *)&head->laddr.family = local;
 	*(__u64 *)&head->raddr.family = remote;
 	if (config->needs & EVENT_NEED_CGROUP)

@@ -73,6 +73,8 @@ struct event {
 	/* So much of the data there is always; what is missing behind it has nothing in it. 0: all of it is there. */
 	uint32_t shortest;
 	uint32_t frames_at; /* where in the data struct event_frames is: its stack; 0: it is in the kernel's map */
+	/* Its programs can add up the first field behind the head by process, protocol and ports (config.brief). */
+	bool adds_briefly;
 	/*
 	 * Names of fields that are known before the event is: what of the filter is about them alone goes into the
 	 * configuration x_early as well. NULL: the event has none.

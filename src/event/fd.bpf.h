@@ -41,7 +41,6 @@ static __always_inline void event_set_found_tuple(struct event_head *head, struc
 	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	__u32 words[4];
 
-	head->proto = (__u8)BPF_CORE_READ(sk, sk_protocol);
 	if (family == AF_INET) {
 		event_set_v4(&head->laddr, BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr));
 		event_set_v4(&head->raddr, BPF_CORE_READ(sk, __sk_common.skc_daddr));
@@ -54,6 +53,7 @@ static __always_inline void event_set_found_tuple(struct event_head *head, struc
 		head->family = EVENT_FAMILY_OTHER + (__u8)family;
 		return;
 	}
+	head->proto = (__u8)BPF_CORE_READ(sk, sk_protocol);
 	head->lport = BPF_CORE_READ(sk, __sk_common.skc_num);
 	head->rport = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	event_finish_endpoints(head);

@@ -207,3 +207,31 @@ void event_filter_early(const struct event *event, const struct event_config *co
 			}
 	}
 }
+
+bool event_key_shorten(const struct event *event, struct event_config *config)
+{
+	static const uint16_t words[EVENT_BRIEF_WORDS] = {
+		offsetof(struct event_head, laddr.family), offsetof(struct event_head, raddr.family),
+		offsetof(struct event_head, comm), offsetof(struct event_head, comm) + 8};
+	struct event_key_word key[EVENT_BRIEF_WORDS] = {};
+
+	if (!event->adds_briefly || config->mode == EVENT_STREAM || config->term_count || config->by_tree ||
+	    config->by_cgroup || config->add_count ||
+	    (config->mode != EVENT_COUNT && config->value_offset != sizeof(struct event_head)) ||
+	    config->needs & ~(uint32_t)(EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_ENDPOINTS))
+		return false;
+	for (unsigned i = 0; i < EVENT_BRIEF_WORDS; i++)
+		key[i].offset = words[i];
+	for (unsigned k = 0; k < config->key_words; k++) {
+		unsigned at = 0;
+
+		while (at < EVENT_BRIEF_WORDS && words[at] != config->key[k].offset)
+			at++;
+		if (at == EVENT_BRIEF_WORDS)
+			return false;
+		key[at].mask = config->key[k].mask;
+	}
+	memcpy(config->key, key, sizeof(key));
+	config->key_words = EVENT_BRIEF_WORDS;
+	return true;
+}

@@ -18,3 +18,9 @@ void event_filter_early(const struct event *event, const struct event_config *co
 /* How a field lies in the event, as a number; EVENT_FORM_NONE when it is none. */
 enum event_form event_number_form(const struct field *field);
 uint8_t event_number_flags(const struct field *field);
+
+/*
+ * Puts the key into the words of config.brief where event and configuration allow it (struct event, adds_briefly); whether
+ * they do.
+ */
+bool event_key_shorten(const struct event *event, struct event_config *config);

@@ -135,6 +135,28 @@ static __always_inline struct event_group *event_front_group(const volatile stru
 	return (struct event_group *)&front->key[EVENT_KEY_STORED(config)];
 }
 
+/* The same two for keys of process, protocol and ports (brief.bpf.h), where nobody comes in between. */
+static __always_inline __u32 event_brief_place(const __u64 *key)
+{
+	__u64 hash = key[0] * 0x9e3779b97f4a7c15ull ^ key[1] * 0xbf58476d1ce4e5b9ull ^ key[2] * 0x94d049bb133111ebull ^
+		     key[3] * 0xd6e8feb86659fd93ull;
+
+	return (__u32)(hash >> (64 - EVENT_FRONT_BITS));
+}
+
+static __always_inline struct event_group *event_brief_front(struct event_front *front, const __u64 *key)
+{
+	if (front->state == EVENT_FRONT_FREE) {
+		for (int i = 0; i < EVENT_BRIEF_WORDS; i++)
+			front->key[i] = key[i];
+		front->state = EVENT_FRONT_READY;
+	} else if ((front->key[0] ^ key[0]) | (front->key[1] ^ key[1]) | (front->key[2] ^ key[2]) |
+		   (front->key[3] ^ key[3])) {
+		return NULL;
+	}
+	return (struct event_group *)&front->key[EVENT_BRIEF_WORDS];
+}
+
 /* In one step where others may come in between. */
 static __always_inline void event_increase(const volatile struct event_config *config, __u64 *at, __u64 by)
 {

@@ -144,6 +144,8 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	request->config.comm_is_padded = live->release >= 5017;
 	/* Before, a program at a tracepoint could interrupt itself. */
 	request->config.alone = live->release >= 6002 && hook_plan_is_alone(&live->plan, index);
+	request->config.brief = request->config.alone && request->config.comm_is_padded &&
+				event_key_shorten(request->event, &request->config);
 	request->config.wanted = wanted_words(&request->config);
 	r = kernel_object_variable(live->object, name, sizeof(request->config), &address);
 	if (r < 0)

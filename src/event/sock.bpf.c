@@ -2,6 +2,7 @@
 /* Events of the socket layer. */
 #define EVENT_IS_FREQUENT
 #include "event/sock.h"
+#include "event/brief.bpf.h"
 #include "event/syscall.bpf.h"
 
 #define MSG_PEEK 2
@@ -10,6 +11,8 @@
 
 EVENT(sock_send, struct sock_io_event)
 EVENT(sock_recv, struct sock_io_event)
+EVENT_ADDS_BRIEFLY(sock_send)
+EVENT_ADDS_BRIEFLY(sock_recv)
 
 /* What of the filter is about bytes, error and process: of calls that nobody asks for, nothing else is found out. */
 const volatile struct event_config sock_send_early = {}, sock_recv_early = {};
@@ -20,6 +23,12 @@ static __always_inline void set_result(struct sock_io *io, int result)
 	io->error = result < 0 ? (__u32)-result : 0;
 }
 
+/* Calls that failed have no bytes to add up. */
+static __always_inline bool is_left_out(const volatile struct event_config *config, int result)
+{
+	return result < 0 && config->mode != EVENT_COUNT;
+}
+
 static __always_inline bool passes_early(const volatile struct event_config *early, struct sock_io_event *e)
 {
 	event_set_process(early, &e->head);
@@ -28,8 +37,11 @@ static __always_inline bool passes_early(const volatile struct event_config *ear
 
 static __always_inline int sent(void *ctx, struct sock *sk, int result)
 {
-	struct sock_io_event *e = sock_send_begin_early();
+	struct sock_io_event *e;
 
+	if (sock_send_config.brief)
+		return is_left_out(&sock_send_config, result) ? 0 : sock_send_add_briefly(sk, result);
+	e = sock_send_begin_early();
 	if (!e)
 		return 0;
 	set_result(&e->data, result);
@@ -49,6 +61,8 @@ static __always_inline int received(void *ctx, struct sock *sk, int result, int 
 	/* Who only looks will come again. */
 	if (flags & MSG_PEEK)
 		return 0;
+	if (sock_recv_config.brief)
+		return is_left_out(&sock_recv_config, result) ? 0 : sock_recv_add_briefly(sk, result);
 	e = sock_recv_begin_early();
 	if (!e)
 		return 0;

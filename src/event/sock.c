@@ -21,7 +21,7 @@ static const struct event_role send_roles[] = {
 	},
 };
 EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "an application wrote to a socket",
-	   .current = true, .early = io_early);
+	   .current = true, .adds_briefly = true, .early = io_early);
 
 static const struct event_role recv_roles[] = {
 	{
@@ -31,7 +31,7 @@ static const struct event_role recv_roles[] = {
 };
 EVENT_TYPE(sock_recv, "sock.recv", struct sock_io, io_fields, recv_roles,
 	   "an application read from a socket; looking without taking (MSG_PEEK) is not told", .current = true,
-	   .early = io_early);
+	   .adds_briefly = true, .early = io_early);
 
 /* An event of its own: looking at the ends of system calls costs all of them, and hardly a program splices. */
 static const struct event_role splice_roles[] = {

@@ -38,14 +38,16 @@ static __always_inline int created(void *ctx, struct pt_regs *regs, long result)
 		return 0;
 	event_set_current(&sock_create_config, &e->head);
 	set_asked_family(&e->head, event_syscall_arg(regs, 0));
-	e->head.proto = (__u8)event_syscall_arg(regs, 2);
+	/* Other families number their protocols in their own way. */
+	if (e->head.family < EVENT_FAMILY_OTHER)
+		e->head.proto = (__u8)event_syscall_arg(regs, 2);
 	e->data.type = event_syscall_arg(regs, 1) & SOCK_TYPE_MASK;
 	e->data.error = error_of(result);
 	e->data.fd = result < 0 ? EVENT_UNKNOWN32 : (__u32)result;
 	e->head.netns = event_current_netns();
 	sk = result < 0 ? NULL : event_fd_sock((__u32)result);
 	/* The caller may leave the protocol to the kernel. It has no addresses yet. */
-	if (sk)
+	if (sk && e->head.family < EVENT_FAMILY_OTHER)
 		e->head.proto = (__u8)BPF_CORE_READ(sk, sk_protocol);
 	return sock_create_end(ctx, e);
 }

@@ -10,6 +10,7 @@
     sock-load.py flood N SIZE N datagrams to a socket that does not read until all are sent
     sock-load.py bytes        reads by every way, looks without taking
     sock-load.py ring         accepts through io_uring
+    sock-load.py families     sends and receives by sockets of every family, in a thread of its own: what must be seen
 """
 import array
 import ctypes
@@ -115,6 +116,49 @@ def life():
     by.close()
     to.close()
     return ports
+
+
+def families():
+    """Rows: [family, protocol, port here, port there, calls, bytes], of sending and of receiving."""
+    sent, received = [], []
+
+    def exchange(by, to, names, sizes):
+        for size in sizes:
+            by.send(b"f" * size)
+            to.recv(size + 1 if to.type == socket.SOCK_DGRAM else size, socket.MSG_WAITALL)
+        ports = [s.getsockname()[1] if names[1] else None for s in (by, to)]
+        sent.append(names + ports + [len(sizes), sum(sizes)])
+        received.append(names + [ports[1], ports[0] if to.type == socket.SOCK_STREAM else None, len(sizes), sum(sizes)])
+
+    def streams(family, listen, connect, name):
+        server = socket.socket(family)
+        server.bind((listen, 0))
+        server.listen()
+        by = socket.socket(family)
+        by.connect((connect, server.getsockname()[1]))
+        to, _ = server.accept()
+        exchange(by, to, [name, "tcp"], [1, 211, 7919])
+
+    def work():
+        streams(socket.AF_INET, "127.0.0.1", "127.0.0.1", "ipv4")
+        streams(socket.AF_INET6, "::1", "::1", "ipv6")
+        streams(socket.AF_INET6, "::", "::ffff:127.0.0.1", "ipv4")
+        to = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        to.bind(("::1", 0))
+        by = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+        by.connect(to.getsockname())
+        exchange(by, to, ["ipv6", "udp"], [997, 0])
+        exchange(*socket.socketpair(), ["unix", None], [13, 17, 19])
+        # A number of a protocol there, which is TCP's elsewhere.
+        odd = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 6)
+        sent.append(["netlink", None, None, None, 1, odd.send(struct.pack("=IHHII", 16, 1, 0, 1, 0))])
+        done["tid"] = threading.get_native_id()
+
+    done = {"pid": os.getpid()}
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return {**done, "sent": sent, "received": received}
 
 
 def slow(milliseconds):
@@ -279,4 +323,5 @@ def bytes_moved():
 if __name__ == "__main__":
     command, numbers = sys.argv[1], [int(word) for word in sys.argv[2:]]
     print(json.dumps({"setup": setup, "connect": connect, "life": life, "slow": slow, "pass": hand_over,
-                      "flood": flood, "bytes": bytes_moved, "ring": ring_accept}[command](*numbers)))
+                      "flood": flood, "bytes": bytes_moved, "ring": ring_accept,
+                      "families": families}[command](*numbers)))

@@ -161,6 +161,41 @@ while read -r way tx rx; do
 	is "$tx $rx" 'True True' "$way: bytes of the calls"
 done <"$room/bytes.out"
 
+# --- adding up by process and ports, which the kernel does in a way of its own -----------------------------------------
+
+# Without a filter, as this way has none, so that others are in it, too; and with one that lets everything pass.
+pids=() outs=()
+for where in '' '--where=bytes >= 0'; do
+	for by in event,pid,family,proto,lport,rport event,tid,comm,lport; do
+		nest_bg trace sock.send,sock.recv --stats bytes --by "$by" ${where:+"$where"} --json
+		wait_ready "$nest_err" || exit 1
+		pids+=("$nest_pid") outs+=("$nest_out")
+	done
+done
+in_ns "$host" "$python" "$load" families >"$room/families.facts"
+# Before Linux 6.3 nothing but IP is seen.
+seen='ipv4 ipv6'
+! with_tracefs test -d /sys/kernel/tracing/events/sock/sock_send_length || seen+=' unix netlink'
+for i in "${!pids[@]}"; do
+	end_bg "${pids[$i]}"
+	python3 -IS - "$room/families.facts" "${outs[$i]}" "$seen" >"$room/families.out" <<'PY'
+import json, sys
+facts, rows = json.load(open(sys.argv[1])), [json.loads(line) for line in open(sys.argv[2])]
+for event, way in ("sock.send", "sent"), ("sock.recv", "received"):
+    want = [row for row in facts[way] if row[0] in sys.argv[3].split()]
+    key = "tid" if "tid" in rows[0] else "pid"
+    mine = [row for row in rows if row["event"] == event and row[key] == facts[key]]
+    if key == "tid":
+        print(event, sum(row["sum"] for row in mine) == sum(row[5] for row in want), len(mine) == len({row[2] for row in want}))
+    else:
+        got = [[row[name] for name in ("family", "proto", "lport", "rport", "count", "sum")] for row in mine]
+        print(event, sorted(map(str, got)) == sorted(map(str, want)), True)
+PY
+	is "$(<"$room/families.out")" $'sock.send True True\nsock.recv True True' \
+		"each family with its protocol and ports, $([ "$i" -lt 2 ] && echo without a filter || echo with one that lets all pass), figure $((i % 2))" ||
+		diag "$(cat "$room/families.facts"; grep python "${outs[$i]}" | head -40)"
+done
+
 # --- the tools -------------------------------------------------------------------------------------------------------
 
 # begin NAME TOOL ...: starts a tool; all that were started see the same play. LOAD ...: then NAME.json and NAME.facts are there.

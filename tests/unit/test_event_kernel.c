@@ -265,9 +265,10 @@ static void add_as_kernel(const struct event_config *config, struct kernel_group
 		value = loaded;
 	}
 	event_make_key(config, event, fresh.key);
-	place = event_key_place(config, fresh.key);
+	place = config->brief ? event_brief_place(fresh.key) : event_key_place(config, fresh.key);
 	REQUIRE(place < EVENT_FRONT_SLOTS);
-	group = event_front_group(config, &groups->fronts[place].front, fresh.key);
+	group = config->brief ? event_brief_front(&groups->fronts[place].front, fresh.key)
+			      : event_front_group(config, &groups->fronts[place].front, fresh.key);
 	if (group) {
 		event_group_add(config, group, value);
 		event_group_add_fields(config, group, event);
@@ -375,14 +376,17 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 		return false;
 	}
 	alone = session.requests[0].config.mode != EVENT_STREAM;
-	REQUIRE(expr_parse(where, &session.shapes[0], &expr, &why) == 0);
+	session.requests[0].config.brief = event_key_shorten(event, &session.requests[0].config);
+	/* Whatever is about process and ports alone, and nothing with a filter. */
+	CHECK_EQ_UINT(session.requests[0].config.brief, event->adds_briefly && !where);
+	REQUIRE(!where || expr_parse(where, &session.shapes[0], &expr, &why) == 0);
 	for (unsigned i = 0; alone && i < 400; i++) {
 		struct record record = fill_event(event, (char *)bytes);
 
 		/* Adding without steps that cannot be divided, and with them: all the same when nobody comes in between. */
 		session.requests[0].config.alone = i % 2;
 		add_as_kernel(&session.requests[0].config, groups, (const char *)bytes);
-		if (expr_matches(expr, &record))
+		if (!expr || expr_matches(expr, &record))
 			aggregate_add(session.aggregate, 0, &record);
 	}
 	take_rows(&session, &here);
@@ -448,6 +452,55 @@ TEST(the_kernel_and_the_program_add_up_alike)
 			alone += compare_groups(*event, &spec, buf_text(&where));
 		}
 	CHECK(alone * 2 > tried);
+}
+
+TEST(short_keys_add_up_alike)
+{
+	static const enum aggregate_kind kinds[] = {AGGREGATE_COUNT, AGGREGATE_SUM, AGGREGATE_STATS, AGGREGATE_HIST,
+						    AGGREGATE_LHIST};
+	static const char *const fields[] = {"pid", "tid", "comm", "family", "proto", "lport", "rport", "event"};
+	unsigned tried = 0;
+
+	seed = 13;
+	registry_each(event, event)
+		for (unsigned i = 0; (*event)->adds_briefly && i < 200; i++) {
+			char *by[3] = {};
+			struct aggregate_spec spec = {
+				.kind = kinds[choose(ARRAY_SIZE(kinds))], .value = "bytes", .last = 1000, .step = 30};
+
+			spec.by.count = choose(4);
+			for (size_t k = 0; k < spec.by.count; k++)
+				by[k] = (char *)fields[choose(ARRAY_SIZE(fields))];
+			spec.by.items = by;
+			unit_note("%s, kind %d by %s %s %s", (*event)->name, (int)spec.kind, by[0] ?: "", by[1] ?: "",
+				  by[2] ?: "");
+			tried += compare_groups(*event, &spec, NULL);
+		}
+	CHECK(tried >= 400);
+}
+
+TEST(keys_that_are_not_of_process_and_ports_are_not_short)
+{
+	static const char *const fields[] = {"raddr", "uid", "netns", "cgroup", "cookie", "error", "cpu"};
+	const struct event *event = event_find("sock.send");
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		char *by[1] = {(char *)fields[i]};
+		struct trace_plan plan = {.name = "test", .events = {event->name}, .where = BUF_INIT(4096)};
+		struct trace_options options = {};
+		struct session session;
+		struct event_config before;
+		struct why why = {};
+
+		plan.aggregate = (struct aggregate_spec){.kind = AGGREGATE_COUNT, .by = {.items = by, .count = 1}};
+		REQUIRE(session_open(&session, &plan, &options, &why) == 0);
+		REQUIRE(session.requests[0].config.mode == EVENT_COUNT);
+		before = session.requests[0].config;
+		unit_note("%s", fields[i]);
+		CHECK(!event_key_shorten(event, &session.requests[0].config));
+		CHECK(memcmp(&before, &session.requests[0].config, sizeof(before)) == 0);
+		CHECK_EQ_INT(session_close(&session), 0);
+	}
 }
 
 TEST(a_place_belongs_to_the_first_key_and_to_nobody_while_it_is_written)
