@@ -83,6 +83,7 @@ static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 	/* Of a summary without any session there are no words at all. */
 	cursor->end = chunk->word_count ? chunk->words + chunk->word_count : chunk->words;
 	cursor->again_total = 0;
+	cursor->many_total = 0;
 	cursor->ticks = max_of(cursor->ticks, chunk->header.start_ticks);
 	if (!chunk->verified && flow_chunk_checksum(&chunk->header, chunk->words) != chunk->header.checksum) {
 		cursor->at = cursor->end;
@@ -168,6 +169,15 @@ static void end_again(struct flow_cursor *cursor)
 	cursor->then = NULL;
 }
 
+/* No more returns than there can have been calls: those of this chunk, of a stack in it, and those open before. */
+static bool may_return(struct flow_cursor *cursor, uint32_t count)
+{
+	const struct flow_chunk_ref *chunk = &cursor->thread->chunks[cursor->chunk - 1];
+
+	cursor->many_total += count;
+	return cursor->many_total <= 2 * (uint64_t)chunk->word_count + cursor->again_total + FLOW_STACK_MAX;
+}
+
 /* A word that stands for several returns, and perhaps a call after them. True when an event was given. */
 static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint32_t word)
 {
@@ -178,7 +188,7 @@ static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint
 		return give_up_chunk(cursor, event);
 	if (!cursor->returns) {
 		cursor->returns = count + 1;
-		if (cursor->then && !may_go_on(cursor, count))
+		if (!may_return(cursor, count) || (cursor->then && !may_go_on(cursor, count)))
 			return give_up_chunk(cursor, event);
 	}
 	if (--cursor->returns)

@@ -26,6 +26,7 @@
 #define FLOW_VERSION 1
 /* Payloads are whole words; a reader refuses longer ones before it believes anything else in the header. */
 #define FLOW_CHUNK_MAX (16u << 20)
+#define FLOW_STACK_MAX 4096u /* calls deeper than that are not recorded */
 
 enum flow_chunk_kind {
 	FLOW_CHUNK_FILE = 1,    /* the first: lines "key value" */

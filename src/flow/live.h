@@ -13,7 +13,6 @@
 #define FLOW_LIVE_MAGIC   UINT64_C(0x3230455649464e00) /* "\0NFIVE02" */
 #define FLOW_LIVE_ENV     "NEST_FLOW_TRACE"
 #define FLOW_LIVE_SUFFIX  ".live"
-#define FLOW_STACK_MAX    4096u /* calls deeper than that are not recorded */
 #define FLOW_FN_SLOTS     (1u << 16)
 #define FLOW_FILTER_BYTES 16384u
 

@@ -201,6 +201,7 @@ struct flow_cursor {
 	const uint32_t *again, *then, *then_end;
 	uint32_t again_left;
 	uint32_t again_total; /* events that came so in this chunk, about */
+	uint64_t many_total;  /* returns of this chunk that were counted in one word */
 	uint64_t damaged;     /* chunks whose checksum does not fit, or whose words make no sense */
 };
 
