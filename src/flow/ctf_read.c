@@ -24,33 +24,60 @@
 #define BATCHES_A_LOOK   256
 
 /* Everything of the library that is called. */
-#define FUNCTIONS(x)                                                                                                                                \
-	x(bt_plugin_find) x(bt_plugin_borrow_source_component_class_by_name_const) x(bt_plugin_borrow_filter_component_class_by_name_const) x(      \
-		bt_value_map_create) x(bt_value_map_insert_empty_array_entry) x(bt_value_array_append_string_element)                               \
-		x(bt_value_put_ref) x(bt_graph_create) x(bt_graph_add_source_component) x(bt_graph_add_filter_component) x(                         \
-			bt_graph_add_simple_sink_component) x(bt_graph_connect_ports) x(bt_graph_run) x(bt_component_source_get_output_port_count)  \
-			x(bt_component_source_borrow_output_port_by_index_const) x(bt_component_filter_borrow_input_port_by_index_const) x(         \
-				bt_component_filter_borrow_output_port_by_index_const) x(bt_component_sink_borrow_input_port_by_index_const)        \
-				x(bt_message_iterator_next) x(bt_message_get_type) x(bt_message_put_ref) x(                                         \
-					bt_message_event_borrow_event_const) x(bt_message_event_borrow_default_clock_snapshot_const)                \
-					x(bt_message_discarded_events_get_count) x(bt_message_stream_end_borrow_stream_const) x(                    \
-						bt_stream_get_name) x(bt_clock_snapshot_get_ns_from_origin) x(bt_event_borrow_class_const)          \
-						x(bt_event_borrow_payload_field_const) x(bt_event_borrow_common_context_field_const) x(             \
-							bt_event_borrow_specific_context_field_const) x(bt_event_borrow_stream_const)               \
-							x(bt_event_class_get_name) x(bt_event_class_borrow_stream_class_const) x(                   \
-								bt_stream_class_borrow_default_clock_class_const) x(bt_stream_borrow_trace_const)   \
-								x(bt_trace_borrow_environment_entry_value_by_name_const) x(                         \
-									bt_value_get_type) x(bt_value_integer_signed_get) x(bt_value_string_get)    \
-									x(bt_field_structure_borrow_member_field_by_name_const) x(                  \
-										bt_field_get_class_type) x(bt_field_integer_unsigned_get_value)     \
-										x(bt_field_integer_signed_get_value) x(                             \
-											bt_field_string_get_value)                                  \
-											x(bt_field_array_get_length) x(                             \
-												bt_field_array_borrow_element_field_by_index_const) \
-												x(bt_current_thread_take_error) x(                  \
-													bt_error_get_cause_count)                   \
-													x(bt_error_borrow_cause_by_index)           \
-														x(bt_error_cause_get_message)
+/* clang-format off */
+#define FUNCTIONS(x) \
+	x(bt_plugin_find) \
+	x(bt_plugin_borrow_source_component_class_by_name_const) \
+	x(bt_plugin_borrow_filter_component_class_by_name_const) \
+	x(bt_value_map_create) \
+	x(bt_value_map_insert_empty_array_entry) \
+	x(bt_value_array_append_string_element) \
+	x(bt_value_put_ref) \
+	x(bt_graph_create) \
+	x(bt_graph_add_source_component) \
+	x(bt_graph_add_filter_component) \
+	x(bt_graph_add_simple_sink_component) \
+	x(bt_graph_connect_ports) \
+	x(bt_graph_run) \
+	x(bt_component_source_get_output_port_count) \
+	x(bt_component_source_borrow_output_port_by_index_const) \
+	x(bt_component_filter_borrow_input_port_by_index_const) \
+	x(bt_component_filter_borrow_output_port_by_index_const) \
+	x(bt_component_sink_borrow_input_port_by_index_const) \
+	x(bt_message_iterator_next) \
+	x(bt_message_get_type) \
+	x(bt_message_put_ref) \
+	x(bt_message_event_borrow_event_const) \
+	x(bt_message_event_borrow_default_clock_snapshot_const) \
+	x(bt_message_discarded_events_get_count) \
+	x(bt_message_stream_end_borrow_stream_const) \
+	x(bt_stream_get_name) \
+	x(bt_clock_snapshot_get_ns_from_origin) \
+	x(bt_event_borrow_class_const) \
+	x(bt_event_borrow_payload_field_const) \
+	x(bt_event_borrow_common_context_field_const) \
+	x(bt_event_borrow_specific_context_field_const) \
+	x(bt_event_borrow_stream_const) \
+	x(bt_event_class_get_name) \
+	x(bt_event_class_borrow_stream_class_const) \
+	x(bt_stream_class_borrow_default_clock_class_const) \
+	x(bt_stream_borrow_trace_const) \
+	x(bt_trace_borrow_environment_entry_value_by_name_const) \
+	x(bt_value_get_type) \
+	x(bt_value_integer_signed_get) \
+	x(bt_value_string_get) \
+	x(bt_field_structure_borrow_member_field_by_name_const) \
+	x(bt_field_get_class_type) \
+	x(bt_field_integer_unsigned_get_value) \
+	x(bt_field_integer_signed_get_value) \
+	x(bt_field_string_get_value) \
+	x(bt_field_array_get_length) \
+	x(bt_field_array_borrow_element_field_by_index_const) \
+	x(bt_current_thread_take_error) \
+	x(bt_error_get_cause_count) \
+	x(bt_error_borrow_cause_by_index) \
+	x(bt_error_cause_get_message)
+/* clang-format on */
 
 struct library {
 #define MEMBER(name) typeof(&name) name;

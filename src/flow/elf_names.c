@@ -6,6 +6,7 @@
 #include <gelf.h>
 #include <sys/stat.h>
 
+#include "base/bisect.h"
 #define NAMES_MAX ((size_t)4 << 20)
 
 static int by_address(const void *a, const void *b)
@@ -98,16 +99,8 @@ void elf_names_done(struct elf_names *names)
 
 const char *elf_names_find(const struct elf_names *names, uint64_t address)
 {
-	size_t low = 0, high = names->items.count;
+	size_t low = bisect(names->items.items, names->items.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->items.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	/* An address may have several names, and some of them no size. */
 	while (low-- > 0) {
 		const struct elf_name *item = &names->items.items[low];

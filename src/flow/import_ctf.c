@@ -369,42 +369,39 @@ static size_t take_records(struct ctf *c, const uint8_t *data, size_t size)
 	return at;
 }
 
-#define note(out, ...) (buf_add_text(out, (out)->len ? "; " : ""), buf_add_format(out, __VA_ARGS__))
-
-static void tell_torn(const struct ctf *c, struct buf *text)
+static void tell_torn(const struct ctf *c, struct import_result *result)
 {
 	const struct ctf_torn_file *file = c->torn->files.items;
 	size_t others = c->torn->files.count - 1;
 
-	note(text, "%.60s is torn (the last %llu of %llu bytes are no whole packet)", file->name,
-	     (unsigned long long)(file->size - file->whole), (unsigned long long)file->size);
+	import_note(result,
+		    "%.60s is torn (the last %llu of %llu bytes are no whole packet): what was there is marked as lost",
+		    file->name, (unsigned long long)(file->size - file->whole), (unsigned long long)file->size);
 	if (others)
-		buf_add_format(text, ", and so %s %zu more", others > 1 ? "are" : "is", others);
-	buf_add_text(text, ": what was there is marked as lost");
+		import_note(result, "%zu more files are torn", others);
 }
 
 static void tell(const struct ctf *c, struct import_result *result)
 {
-	_cleanup_buf_ struct buf text = BUF_INIT(4096);
-
+	result->note[0] = '\0'; /* what a first reading said does not hold */
 	if (c->torn)
-		tell_torn(c, &text);
+		tell_torn(c, result);
 	if (c->failure[0])
-		note(&text, "the rest could not be read: %s", c->failure);
+		import_note(result, "the rest could not be read: %s", c->failure);
 	if (c->threadless)
-		note(&text,
-		     "which thread made a call is not in it (lttng add-context -u -t vtid -t vpid): all calls of "
-		     "a process are taken for one thread's");
+		import_note(
+			result,
+			"which thread made a call is not in it (lttng add-context -u -t vtid -t vpid): all calls of "
+			"a process are taken for one thread's");
 	if (c->changed)
-		note(&text, "%llu files are not those that were traced: their functions have no names",
-		     (unsigned long long)c->changed);
+		import_note(result, "%llu files are not those that were traced: their functions have no names",
+			    (unsigned long long)c->changed);
 	if (c->packets_lost)
-		note(&text, "whole packets were lost, nobody knows with how many events");
+		import_note(result, "whole packets were lost, nobody knows with how many events");
 	if (c->unmatched)
-		note(&text, "%llu returns without their calls are left out", (unsigned long long)c->unmatched);
+		import_note(result, "%llu returns without their calls are left out", (unsigned long long)c->unmatched);
 	if (c->untimed)
-		note(&text, "%llu events without a time are left out", (unsigned long long)c->untimed);
-	snprintf(result->note, sizeof(result->note), "%s", buf_text(&text));
+		import_note(result, "%llu events without a time are left out", (unsigned long long)c->untimed);
 }
 
 static void begin(struct ctf *c, struct flow_writer *writer, const struct import_result *result)

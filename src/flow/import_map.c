@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -63,6 +65,19 @@ bool import_return(struct import_maps *maps, struct import_thread *thread, uint6
 	thread->depth--;
 	flow_writer_return(maps->writer, thread->thread, thread->last);
 	return true;
+}
+
+void import_note(struct import_result *result, const char *format, ...)
+{
+	size_t used = strlen(result->note), room = sizeof(result->note) - used;
+	int separator = used ? snprintf(result->note + used, room, "; ") : 0;
+	va_list args;
+
+	if ((size_t)separator >= room)
+		return;
+	va_start(args, format);
+	vsnprintf(result->note + used + separator, room - (size_t)separator, format, args);
+	va_end(args);
 }
 
 int import_file_open(const char *path, struct import_file *ret_file, struct why *why)

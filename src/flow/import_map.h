@@ -27,6 +27,9 @@ uint32_t import_function(struct import_maps *maps, const char *name);
 void import_call(struct import_maps *maps, struct import_thread *thread, uint64_t ticks, uint32_t fn);
 bool import_return(struct import_maps *maps, struct import_thread *thread, uint64_t ticks);
 
+/* One more thing that the user should know. */
+void import_note(struct import_result *result, const char *format, ...) _printf_(2, 3);
+
 struct import_file {
 	const uint8_t *data;
 	size_t size;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "base/parse.h"
 #include "base/vec.h"
@@ -121,16 +122,8 @@ static void read_map(struct uftrace *u, const char *name)
 
 static const char *symbol_name(const struct module *module, uint64_t offset)
 {
-	size_t low = 0, high = module->symbols.count;
+	size_t low = bisect(module->symbols.items, module->symbols.count, address, offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (module->symbols.items[middle].address <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? module->symbols.items[low - 1].name : NULL;
 }
 
@@ -263,16 +256,14 @@ static int read_all(struct uftrace *u, struct why *why)
 	return r;
 }
 
-static void tell(const struct uftrace *u, char *note, size_t n)
+static void tell(const struct uftrace *u, struct import_result *result)
 {
-	int written = 0;
-
 	if (u->unread)
-		written = snprintf(note, n, "%llu bytes hold arguments, or are torn or no records: left out",
-				   (unsigned long long)u->unread);
+		import_note(result, "%llu bytes hold arguments, or are torn or no records: left out",
+			    (unsigned long long)u->unread);
 	if (u->unmatched)
-		snprintf(note + written, n - (size_t)written, "%s%llu returns of calls that began before are left out",
-			 written ? "; " : "", (unsigned long long)u->unmatched);
+		import_note(result, "%llu returns of calls that began before are left out",
+			    (unsigned long long)u->unmatched);
 }
 
 static int read_dir(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
@@ -282,7 +273,7 @@ static int read_dir(const char *path, struct flow_writer *writer, struct import_
 
 	import_maps_init(&u.maps, writer);
 	r = read_all(&u, why);
-	tell(&u, result->note, sizeof(result->note));
+	tell(&u, result);
 	vec_each(&u.modules, module) {
 		vec_each(&module->symbols, symbol)
 			free(symbol->name);

@@ -133,17 +133,14 @@ static uint64_t frequency(const uint8_t *data, size_t size)
 	return hz >= 1000 && hz <= UINT64_C(1000000000000) ? hz : 0;
 }
 
-static void tell(const struct xray *x, char *note, size_t n)
+static void tell(const struct xray *x)
 {
-	int written = 0;
-
 	if (x->torn)
-		written = snprintf(note, n, "the log is torn: %llu bytes at its end are missing, or no whole record",
-				   (unsigned long long)x->torn);
+		import_note(x->result, "the log is torn: %llu bytes at its end are missing, or no whole record",
+			    (unsigned long long)x->torn);
 	if (x->unmatched)
-		snprintf(note + written, n - (size_t)written,
-			 "%s%llu returns of calls that began before the log are left out", written ? "; " : "",
-			 (unsigned long long)x->unmatched);
+		import_note(x->result, "%llu returns of calls that began before the log are left out",
+			    (unsigned long long)x->unmatched);
 }
 
 int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
@@ -171,7 +168,7 @@ int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, st
 		read_basic(&x, data + HEADER_BYTES, data + size);
 	else
 		read_fdr(&x, data + HEADER_BYTES, data + size);
-	tell(&x, result->note, sizeof(result->note));
+	tell(&x);
 	import_maps_done(&x.maps);
 	xray_names_done(&x.names);
 	return 0;

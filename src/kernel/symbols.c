@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "kernel/symbols.h"
@@ -91,16 +92,8 @@ void kernel_symbols_free(struct kernel_symbols *symbols)
 
 const char *kernel_symbols_find(const struct kernel_symbols *symbols, uint64_t address)
 {
-	size_t low = 0, high = symbols->items.count;
+	size_t low = bisect(symbols->items.items, symbols->items.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->items.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? symbols->text.data + symbols->items.items[low - 1].name : NULL;
 }
 

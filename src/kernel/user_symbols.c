@@ -6,6 +6,7 @@
 #include <libelf.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/parse.h"
@@ -215,16 +216,8 @@ static uint64_t image_address(const struct image *image, uint64_t offset)
 static char *name_of(const struct mapping *mapping, uint64_t address)
 {
 	uint64_t at = image_address(mapping->image, address - mapping->begin + mapping->offset);
-	size_t low = 0, high = mapping->image->functions.count;
+	size_t low = bisect(mapping->image->functions.items, mapping->image->functions.count, address, at);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (mapping->image->functions.items[middle].address <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low > 0) {
 		const struct function *function = &mapping->image->functions.items[low - 1];
 

@@ -215,6 +215,7 @@ TEST(words_that_lead_nowhere_are_damage)
 		{{call, flow_word_again(1, 1), 0, flow_word_again(3, 1), 0, call}, 6}, /* what leads back itself */
 		{{flow_word_call_long(0), 1, flow_word_again(2, 1), 0}, 4},            /* not of the first forms */
 		{{many, flow_word_again(1, FLOW_AGAIN_TIMES_MAX), 0}, 3},              /* without end */
+		{{call, many}, 2},                                                     /* never called */
 	};
 	size_t events;
 

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "flow/runtime/match.h"
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
@@ -174,16 +175,8 @@ static void read_symbols(struct module *module, const char *path)
 
 static const struct symbol *find_symbol(const struct module *module, uint64_t value)
 {
-	uint32_t low = 0, high = module->symbol_count;
+	size_t low = bisect(module->symbols, module->symbol_count, value, value);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (module->symbols[middle].value <= value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return NULL;
 	low--;
