@@ -11,13 +11,18 @@ void log_set_level(enum log_level level)
 	current_level = level;
 }
 
+bool log_speaks(enum log_level level)
+{
+	return level <= current_level;
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	char line[2048];
 	va_list args;
 	int n;
 
-	if (level > current_level)
+	if (!log_speaks(level))
 		return;
 	va_start(args, format);
 	n = vsnprintf(line, sizeof(line), format, args);

@@ -10,6 +10,8 @@
 enum log_level { LOG_LEVEL_QUIET, LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 void log_set_level(enum log_level level);
+/* Whether anybody will read it: for words that are made with effort. */
+bool log_speaks(enum log_level level);
 void log_write(enum log_level level, const char *format, ...) _printf_(2, 3);
 
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)

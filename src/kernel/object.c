@@ -52,6 +52,9 @@ static int words_add(enum libbpf_print_level level, const char *format, va_list 
 	va_list again;
 	int n;
 
+	/* What it says on the way costs milliseconds to put into words. */
+	if (level != LIBBPF_WARN && !log_speaks(LOG_LEVEL_DEBUG))
+		return 0;
 	/* A whole log comes in one call. */
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, format, again);
