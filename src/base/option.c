@@ -109,6 +109,14 @@ static int set_ratio(const struct option_spec *spec, const char *text, double *m
 	return r == 0 && spec->max && *member > (double)spec->max ? -ERANGE : r;
 }
 
+/* None at all would be taken for an option that was not given. */
+static int set_seconds(const char *text, uint64_t *member)
+{
+	int r = parse_seconds_ns(text, member);
+
+	return r == 0 && *member == 0 ? -ERANGE : r;
+}
+
 static int set_value(const struct option_spec *spec, const char *text, void *member)
 {
 	switch (spec->kind) {
@@ -120,7 +128,7 @@ static int set_value(const struct option_spec *spec, const char *text, void *mem
 	case OPT_RATIO:
 		return set_ratio(spec, text, member);
 	case OPT_SECONDS:
-		return parse_seconds_ns(text, member);
+		return set_seconds(text, member);
 	case OPT_DURATION:
 		return parse_duration_ns(text, member);
 	case OPT_SIZE:
@@ -162,7 +170,7 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 			buf_add_text(out, "a number such as 0.8 or 80%");
 		return;
 	case OPT_SECONDS:
-		buf_add_text(out, "seconds or a duration such as 5, 0.5 or 250ms");
+		buf_add_text(out, "a time above 0, in seconds or with a unit, such as 5, 0.5 or 250ms");
 		return;
 	case OPT_DURATION:
 		buf_add_text(out, "a duration such as 250ms or 1.5s");

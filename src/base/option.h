@@ -24,7 +24,7 @@ enum option_kind {
 	OPT_FLAG,     /* bool; takes no argument */
 	OPT_UINT,     /* uint64_t within min..max */
 	OPT_RATIO,    /* double */
-	OPT_SECONDS,  /* uint64_t nanoseconds; a bare number is seconds */
+	OPT_SECONDS,  /* uint64_t nanoseconds, more than none; a bare number is seconds */
 	OPT_DURATION, /* uint64_t nanoseconds; wants a unit */
 	OPT_SIZE,     /* uint64_t bytes */
 	OPT_TEXT,     /* const char * into argv */

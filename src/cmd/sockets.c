@@ -10,6 +10,7 @@
 #include "snapshot/process.h"
 #include "snapshot/route.h"
 #include "snapshot/socket.h"
+#include "tool/cgroups.h"
 
 struct config {
 	struct look_options look;
@@ -213,8 +214,13 @@ static int run(const void *data)
 		.show = show,
 		.context = (void *)config,
 	};
+	struct why why = {};
 	char pid[24];
 
+	if (config->cgroup && !where.input.file && cgroups_check(config->cgroup, &why) < 0) {
+		log_error("sockets: %s (nest sockets --help)", why.text);
+		return EXIT_USAGE;
+	}
 	/* A process is looked at where it lives, unless somebody knows better. */
 	if (config->pid && !where.netns) {
 		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)config->pid);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 
 #define O struct trace_options
 const struct option_spec trace_select_table[] = {
-	OPTION(O, pid, UINT, "pid", 'p', "PID", "only this process, with all its threads", .min = 1, .max = UINT32_MAX),
+	OPTION(O, pid, UINT, "pid", 'p', "PID", "only this process, with all its threads", .min = 1, .max = INT32_MAX),
 	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: the processes that it starts, too"),
 	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "only these ports, local or remote"),
 	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "only these local ports"),
@@ -131,11 +132,21 @@ static int add_special(const struct trace_options *options, const struct shape *
 	return 0;
 }
 
+/* One that has ended by now is no mistake; one that is not there will never do anything. */
+static int check_process(const struct trace_options *options, struct why *why)
+{
+	if (!options->pid || options->input.file || kill((pid_t)options->pid, 0) == 0 || errno != ESRCH)
+		return 0;
+	return why_set(why, -ESRCH, "-p: there is no process %" PRIu64, options->pid);
+}
+
 int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
 			struct why *why)
 {
-	int r = 0;
+	int r = check_process(options, why);
 
+	if (r < 0)
+		return r;
 	if (options->pid && !options->children)
 		where_add(where, "pid == %" PRIu64, options->pid);
 	add_ports(&options->ports, NULL, where);

@@ -73,7 +73,8 @@ import json,sys
 print(next(r["cgroup"] for r in map(json.loads, open(sys.argv[1])) if r["pid"]))' "$room/nest.json")
 is "$("$nest" sockets -N "$ns" --json -C "$group" 2>/dev/null | wc -l)" "$(grep -vc '"pid":null' "$room/nest.json")" \
 	'-C of their control group shows those with an owner'
-is "$("$nest" sockets -N "$ns" --json -C "$group-not" 2>/dev/null | wc -l)" 0 'and another control group has none'
+"$nest" sockets -N "$ns" --json -C "$group-not" >"$room/not" 2>/dev/null
+is "$? $(wc -l <"$room/not")" '2 0' 'and one that is not there is a mistake of usage'
 compare "$("$nest" sockets -N "$ns" --json -d 0.5 0.2 2>/dev/null | grep -c '"backlog":2,')" -ge 2 '-d ends repeated looks'
 is "$("$nest" sockets -N "$ns" --json --where 'drops > 0' 2>/dev/null | grep -c '"proto":"udp"')" 1 'the UDP socket that dropped is found'
 is "$("$nest" sockets -N "/run/netns/$ns" --json 2>/dev/null | wc -l)" "$(wc -l <"$room/nest.json")" 'a path names a namespace'

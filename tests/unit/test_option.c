@@ -191,7 +191,12 @@ TEST(sentences_for_mistakes)
 		{"--count= t", "--count: '' is not a whole number from 1 to 10"},
 		{"--port-base x t", "--port-base: 'x' is not a whole number"},
 		{"--retries 0 t", "--retries: '0' is not a whole number from 1 up"},
-		{"-d soon t", "--duration: 'soon' is not seconds or a duration such as 5, 0.5 or 250ms"},
+		{"-d soon t", "--duration: 'soon' is not a time above 0, in seconds or with a unit, such as 5, 0.5 or "
+			      "250ms"},
+		{"-d 0 t", "--duration: '0' is not a time above 0, in seconds or with a unit, such as 5, 0.5 or "
+			   "250ms"},
+		{"-d 0ms t", "--duration: '0ms' is not a time above 0, in seconds or with a unit, such as 5, 0.5 or "
+			     "250ms"},
 		{"--wait 5 t", "--wait: '5' is not a duration such as 250ms or 1.5s"},
 		{"--share 80 t", "--share: '80' is not a number up to 1 such as 0.8 or 80%"},
 		{"-s 5x t", "--size: '5x' is not a size such as 4096, 64KiB or 1MB"},
