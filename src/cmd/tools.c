@@ -18,6 +18,18 @@ static const struct option_spec plain_options[] = {
 	OPTION_END,
 };
 
+static const struct option_spec stream_options[] = {
+	OPTION_GROUP(struct plain_config, common, trace_stream_table),
+	OPTION_END,
+};
+
+static const struct option_spec *options_of(const struct tool *tool)
+{
+	if (tool->options)
+		return tool->options;
+	return tool->aggregate == AGGREGATE_NONE ? stream_options : plain_options;
+}
+
 static int run_tool(const void *subject, const void *config)
 {
 	struct trace_plan plan;
@@ -41,7 +53,7 @@ struct command tool_command(const struct tool *tool)
 		.summary = tool->summary,
 		.description = tool->description,
 		.examples = tool->examples,
-		.options = tool->options ?: plain_options,
+		.options = options_of(tool),
 		.config_size = tool->options ? tool->config_size : sizeof(struct plain_config),
 		.run_subject = run_tool,
 		.subject = tool,

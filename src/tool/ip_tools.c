@@ -18,7 +18,7 @@ struct ipecn_config {
 static const struct option_spec ipecn_options[] = {
 	OPTION(struct ipecn_config, all, FLAG, "all", 'a', NULL, "packets that could be marked, too"),
 	OPTION(struct ipecn_config, count, FLAG, "count", 'c', NULL, "count by peer, direction and mark"),
-	OPTION_GROUP(struct ipecn_config, common, trace_option_table),
+	OPTION_GROUP(struct ipecn_config, common, trace_stream_table),
 	OPTION_END,
 };
 

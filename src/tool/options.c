@@ -35,7 +35,7 @@ const struct option_spec trace_run_table[] = {
 	OPTION_END,
 };
 
-const struct option_spec trace_option_table[] = {
+static const struct option_spec event_table[] = {
 	OPTION_TABLE(trace_select_table),
 	OPTION(O, failures, FLAG, "failures", 'x', NULL, "only what failed"),
 	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
@@ -43,9 +43,25 @@ const struct option_spec trace_option_table[] = {
 	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show which functions of the kernel led there"),
 	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show which functions of the program led there"),
 	OPTION_TABLE(trace_run_table),
+	OPTION_END,
+};
+
+static const struct option_spec command_table[] = {
+	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run it, show what it and its children do, stop when it ends"),
+	OPTION_END,
+};
+
+const struct option_spec trace_stream_table[] = {
+	OPTION_TABLE(event_table),
+	OPTION_TABLE(command_table),
+	OPTION_END,
+};
+
+const struct option_spec trace_option_table[] = {
+	OPTION_TABLE(event_table),
 	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "what is added up is shown every so many seconds"),
 	POSITIONAL(O, count, UINT, "COUNT", "stop after so many intervals"),
-	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run it, show what it and its children do, stop when it ends"),
+	OPTION_TABLE(command_table),
 	OPTION_END,
 };
 #undef O

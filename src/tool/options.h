@@ -35,6 +35,8 @@ struct trace_options {
 
 /* For OPTION_GROUP. */
 extern const struct option_spec trace_option_table[];
+/* The same for tools that never add up: there are no intervals. */
+extern const struct option_spec trace_stream_table[];
 /* Parts of it, for commands that are no tools: which events, and how a run goes on and where its records go. */
 extern const struct option_spec trace_select_table[];
 extern const struct option_spec trace_run_table[];

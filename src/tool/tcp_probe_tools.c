@@ -96,7 +96,7 @@ struct tcpwin_config {
 
 static const struct option_spec tcpwin_options[] = {
 	OPTION(struct tcpwin_config, plot, FLAG, "plot", 0, NULL, "at the end, draw the windows over time, as SVG"),
-	OPTION_GROUP(struct tcpwin_config, common, trace_option_table),
+	OPTION_GROUP(struct tcpwin_config, common, trace_stream_table),
 	OPTION_END,
 };
 

@@ -115,7 +115,7 @@ struct tcppktlat_config {
 static const struct option_spec tcppktlat_options[] = {
 	OPTION(struct tcppktlat_config, min_ns, DURATION, "min", 'm', "TIME",
 	       "only what waited at least so long (1ms)"),
-	OPTION_GROUP(struct tcppktlat_config, common, trace_option_table),
+	OPTION_GROUP(struct tcppktlat_config, common, trace_stream_table),
 	OPTION_END,
 };
 

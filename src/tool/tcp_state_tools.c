@@ -58,7 +58,7 @@ struct tcpconnlat_config {
 static const struct option_spec tcpconnlat_options[] = {
 	OPTION(struct tcpconnlat_config, min_ns, DURATION, "min", 'm', "TIME",
 	       "only those that took at least so long (10ms)"),
-	OPTION_GROUP(struct tcpconnlat_config, common, trace_option_table),
+	OPTION_GROUP(struct tcpconnlat_config, common, trace_stream_table),
 	OPTION_END,
 };
 

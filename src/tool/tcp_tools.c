@@ -35,7 +35,7 @@ struct tcplife_config {
 static const struct option_spec tcplife_options[] = {
 	OPTION(struct tcplife_config, dot, FLAG, "dot", 0, NULL,
 	       "at the end, the graph of who talks to whom, for dot of Graphviz"),
-	OPTION_GROUP(struct tcplife_config, common, trace_option_table),
+	OPTION_GROUP(struct tcplife_config, common, trace_stream_table),
 	OPTION_END,
 };
 
@@ -75,7 +75,7 @@ struct tcpconnect_config {
 static const struct option_spec tcpconnect_options[] = {
 	OPTION(struct tcpconnect_config, count, FLAG, "count", 'c', NULL,
 	       "count connections by process and destination"),
-	OPTION_GROUP(struct tcpconnect_config, common, trace_option_table),
+	OPTION_GROUP(struct tcpconnect_config, common, trace_stream_table),
 	OPTION_END,
 };
 
@@ -135,7 +135,7 @@ static const struct option_spec tcpretrans_options[] = {
 	OPTION(struct tcpretrans_config, count, FLAG, "count", 'c', NULL, "count by connection"),
 	OPTION(struct tcpretrans_config, sequence, FLAG, "sequence", 's', NULL, "show sequence numbers"),
 	OPTION(struct tcpretrans_config, no_probes, FLAG, "no-lossprobe", 0, NULL, "without tail loss probes"),
-	OPTION_GROUP(struct tcpretrans_config, common, trace_option_table),
+	OPTION_GROUP(struct tcpretrans_config, common, trace_stream_table),
 	OPTION_END,
 };
 

@@ -13,7 +13,7 @@
  *	TOOL(slowconnect_tool);
  *
  * Options of its own: a struct that begins with struct trace_options, a table with OPTION_GROUP of
- * trace_option_table in it, and a function that changes the plan as they say.
+ * trace_option_table (trace_stream_table, if it never adds up) in it, and a function that changes the plan as they say.
  */
 #pragma once
 

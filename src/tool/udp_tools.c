@@ -103,7 +103,7 @@ struct udpdrop_config {
 
 static const struct option_spec udpdrop_options[] = {
 	OPTION(struct udpdrop_config, count, FLAG, "count", 'c', NULL, "count by process, port and reason"),
-	OPTION_GROUP(struct udpdrop_config, common, trace_option_table),
+	OPTION_GROUP(struct udpdrop_config, common, trace_stream_table),
 	OPTION_END,
 };
 

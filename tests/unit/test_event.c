@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "cmd/tool_command.h"
 #include "event/filter.h"
 #include "event/sock.h"
 #include "kernel/object.h"
@@ -127,6 +128,29 @@ TEST(every_tool_is_declared_well)
 		CHECK(tools[i]->summary[strlen(tools[i]->summary) - 1] != '.');
 		CHECK(!tools[i]->options || tools[i]->config_size >= sizeof(struct trace_options));
 		check_tool(tools[i]);
+	}
+}
+
+static bool is_interval(const struct option_spec *spec, void *context)
+{
+	*(bool *)context |= option_is_positional(spec) && strcmp(spec->arg, "INTERVAL") == 0;
+	return true;
+}
+
+TEST(tools_that_never_add_up_take_no_interval)
+{
+	size_t count;
+	_cleanup_free_ const struct tool **tools = tool_list(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct command command = tool_command(tools[i]);
+		/* It adds up where it is asked to: netcalls --summary. */
+		bool may = tools[i]->aggregate != AGGREGATE_NONE || strcmp(tools[i]->name, "netcalls") == 0;
+		bool takes = false;
+
+		unit_note("%s", tools[i]->name);
+		option_each(command.options, is_interval, &takes);
+		CHECK_EQ_UINT(takes, may);
 	}
 }
 
