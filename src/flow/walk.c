@@ -33,6 +33,7 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->root = SIZE_MAX;
 	walk->session = DEMUX_NONE;
 	walk->pending.is_open = false;
+	walk->outside = DEMUX_NONE;
 	walk->signature_count = 0;
 	walk->has_taken = false;
 	walk->taken_depth = SIZE_MAX;
@@ -239,6 +240,12 @@ static uint32_t operation_session(struct walk *walk, uint32_t index, const struc
 	return DEMUX_NONE;
 }
 
+/* The call that is open, or the thread when none is, works for that session from now on. */
+static void set_outside(struct walk *walk, uint32_t session)
+{
+	*(walk->frames.count ? &walk->frames.items[walk->frames.count - 1].session : &walk->outside) = session;
+}
+
 /* Whose operation it is; a segment that is nobody's yet becomes theirs. */
 static void attribute(struct walk *walk, const struct walk_visitor *visitor, void *context,
 		      const struct flow_operation *operation)
@@ -259,8 +266,7 @@ static void attribute(struct walk *walk, const struct walk_visitor *visitor, voi
 	if (walk->op_session == DEMUX_NONE)
 		return;
 	if (walk->root == SIZE_MAX) {
-		if (walk->frames.count)
-			walk->frames.items[walk->frames.count - 1].session = walk->op_session;
+		set_outside(walk, walk->op_session);
 		walk->taken_depth = SIZE_MAX;
 		return;
 	}
@@ -299,7 +305,7 @@ void walk_work_for(struct walk *walk, size_t depth, uint32_t session)
 	if (depth)
 		walk->frames.items[depth - 1].session = session;
 	else
-		walk->bottom = session;
+		walk->outside = session;
 }
 
 void walk_leave_taken(struct walk *walk)
@@ -308,7 +314,7 @@ void walk_leave_taken(struct walk *walk)
 
 	/* What does not return may be waiting for the next one. */
 	if (!walk->is_cut)
-		walk->session = depth > 1 ? walk->frames.items[depth - 2].session : walk->bottom;
+		walk->session = depth > 1 ? walk->frames.items[depth - 2].session : walk->outside;
 }
 
 /*
@@ -337,8 +343,8 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		if (walk->learns)
 			walk->has_learned |=
 				demux_see_operation(walk->demux, walk->frames.items, walk->frames.count, &operation);
-		if (operation.op == FLOW_OP_WAIT && walk->root == SIZE_MAX && walk->frames.count)
-			walk->frames.items[walk->frames.count - 1].session = DEMUX_NONE;
+		if (operation.op == FLOW_OP_WAIT && walk->root == SIZE_MAX)
+			set_outside(walk, DEMUX_NONE);
 		attribute(walk, visitor, context, &operation);
 		if (visitor->operation)
 			visitor->operation(context, walk, &operation);
@@ -348,6 +354,7 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 			walk_leave(walk, visitor, context, event->ticks);
 		walk->is_cut = false;
 	} else if (event->kind == FLOW_LOST) {
+		walk->outside = DEMUX_NONE;
 		leave_all(walk, visitor, context, event->ticks);
 	} else if (event->kind == FLOW_STACK) {
 		take_stack(walk, visitor, context, event);

@@ -36,7 +36,7 @@ struct walk {
 	bool has_taken;           /* the open segment took up a value: what follows it is for whom that was pushed */
 	uint32_t taken;           /* that session, or DEMUX_NONE */
 	size_t taken_depth;       /* calls that were open around such a segment, or the value; SIZE_MAX: none was */
-	uint32_t bottom;          /* the session then, where no call was */
+	uint32_t outside;         /* for whom the thread works outside of all calls: few functions are recorded */
 	uint32_t signature_count; /* of this thread */
 	SPILL(struct walk_socket {
 		uint32_t is_answered_not : 1; /* the last data was a request's */
@@ -111,9 +111,9 @@ static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, 
 	if (walk_at_root(walk)) {
 		if (walk->session == DEMUX_NONE && unlikely(walk->taken_depth == depth - 1))
 			walk_leave_taken(walk);
-		else if (walk->session == DEMUX_NONE && depth > 1 &&
+		else if (walk->session == DEMUX_NONE &&
 			 ticks - walk->frames.items[depth - 1].ticks <= walk->short_ticks)
-			walk->session = walk->frames.items[depth - 2].session;
+			walk->session = depth > 1 ? walk->frames.items[depth - 2].session : walk->outside;
 		visitor->leave(context, walk, ticks);
 		walk->root = SIZE_MAX;
 		walk->session = DEMUX_NONE;

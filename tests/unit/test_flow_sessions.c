@@ -448,3 +448,33 @@ TEST(work_that_is_handed_over_belongs_to_whom_it_was_handed_over_for)
 	CHECK_EQ_UINT(s->rest_calls, 1);
 	CHECK_EQ_UINT(s->dispatch_calls, 3);
 }
+
+/* As probes see a server: a few functions, and no call around them. */
+TEST(calls_between_operations_are_the_sessions_without_a_caller)
+{
+	static const char text[] = "thread 1 pid=10 tid=10 name=srv\n"
+				   "1 0 socket socket=1 fd=3 local=127.0.0.1:80\n"
+				   "1 10 op-accept fd=5 result=5 took=5 socket=2 aux=1\n"
+				   "1 20 op-accept fd=6 result=6 took=5 socket=3 aux=1\n"
+				   "1 30 op-read fd=5 result=10 took=1 socket=2\n"
+				   "1 40 call parse\n"
+				   "1 50 return\n"
+				   "1 60 op-read fd=6 result=10 took=1 socket=3\n"
+				   "1 70 call parse\n"
+				   "1 80 return\n"
+				   "1 90 call answer\n"
+				   "1 100 op-write fd=6 result=10 took=1 socket=3\n"
+				   "1 110 return\n"
+				   "1 120 call log\n"
+				   "1 130 return\n"
+				   "1 140 op-wait fd=7 result=0 took=10\n"
+				   "1 160 call timers\n"
+				   "1 170 return\n";
+	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(text);
+	_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace, &(struct demux_options){});
+
+	REQUIRE(s->list.count == 2);
+	CHECK_EQ_UINT(flow_session_at(s, 0).calls, 1);
+	CHECK_EQ_UINT(flow_session_at(s, 1).calls, 3);
+	CHECK_EQ_UINT(s->rest_calls, 1);
+}
