@@ -7,11 +7,13 @@
 
 #include "diagnose/app.h"
 #include "diagnose/conn.h"
+#include "diagnose/endpoint.h"
 #include "diagnose/window.h"
 #include "snapshot/cgroup.h"
 #include "snapshot/delta.h"
 #include "snapshot/owner.h"
 #include "snapshot/process.h"
+#include "snapshot/socket.h"
 
 static const struct field app_fields[] = {
 	FIELD(struct app_measures, pid, ID, "process", .zero_is_unknown = true),
@@ -404,11 +406,39 @@ static const struct use_measures *measure_use(const struct window *window, const
 	return m;
 }
 
-/* The parts of a socket's measures after its own: the use its owner makes of it, then the owner. */
-static void join(const struct window *window, struct app_state *state, struct module *socket, struct graph *graph)
+static struct map find_listeners(const struct graph *graph)
 {
-	uint32_t inode = (uint32_t)socket->inode;
-	const struct use_key *owner = socket->inode ? map_get(&state->owners, &inode) : NULL;
+	struct map listeners = MAP_INIT(sizeof(uint16_t), sizeof(uint64_t), 65536);
+
+	vec_each(&graph->modules, at) {
+		const struct listener_measures *own =
+			(*at)->kind == MODULE_LISTENER ? (*at)->measures.parts[CONN_PART_OWN] : NULL;
+		uint64_t *inode = own ? map_put(&listeners, &own->lport, NULL) : NULL;
+
+		if (inode)
+			*inode = (*at)->inode;
+	}
+	return listeners;
+}
+
+static uint64_t inode_of_listener(const struct module *socket, const struct map *listeners)
+{
+	const struct conn_measures *own = conn_measures(socket);
+	const uint64_t *inode =
+		own && own->state == SOCKET_ESTABLISHED ? map_get(listeners, &own->lport) : NULL;
+
+	return inode ? *inode : 0;
+}
+
+/*
+ * The parts of a socket's measures after its own: the use its owner makes of it, then the owner. A connection that nobody has
+ * accepted yet has none, and waits for the owner of the socket that listens.
+ */
+static void join(const struct window *window, struct app_state *state, struct module *socket, const struct map *listeners,
+		 struct graph *graph)
+{
+	uint32_t inode = (uint32_t)(socket->inode ?: inode_of_listener(socket, listeners));
+	const struct use_key *owner = inode ? map_get(&state->owners, &inode) : NULL;
 	const struct app_track *app = owner ? map_get(&state->apps, &owner->pid) : NULL;
 	struct module *module;
 
@@ -458,13 +488,15 @@ static void release_app(void *value)
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct app_state *state = data;
+	struct map listeners = find_listeners(graph);
 
 	init(state);
 	sum_up_threads(window, state);
 	/* The vector grows while modules of applications are added. */
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)
 		if (is_socket(graph->modules.items[i]))
-			join(window, state, graph->modules.items[i], graph);
+			join(window, state, graph->modules.items[i], &listeners, graph);
+	map_done(&listeners);
 	set_activity(graph);
 	track_forget(window, &state->apps, release_app);
 	track_forget(window, &state->threads, NULL);

@@ -119,6 +119,8 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
 	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
 	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
+	FIELD(struct conn_measures, acks_may_wait, BOOL,
+	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than that"),
 	FIELD(struct conn_measures, rtt_floor_ratio, RATIO,
 	      "smallest smoothed round-trip time of the window's samples, of the smallest ever"),
 	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),
@@ -511,6 +513,22 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 	m->local_queue_bytes = median_queue(c);
 }
 
+/*
+ * A peer acknowledges every second full segment at once. The acknowledgement of less waits for something to ride on: the answer,
+ * the next question, in the end a timer (40 ms, up to 250 with other systems). That is measured as round trip, and tells what the
+ * program over there does. A change beyond one tick of the shorter timer is the path's.
+ */
+#define ACK_TIMER_NS      250000000
+#define ACK_TIMER_STEP_NS 60000000
+
+static bool acks_may_wait(const struct conn_measures *m)
+{
+	bool full = m->segment_bytes != UINT64_MAX && m->segment_bytes * 2 > m->mss;
+	bool grew = m->rtt_base_ns != UINT64_MAX && m->rtt_ns > m->rtt_base_ns + ACK_TIMER_STEP_NS;
+
+	return m->rtt_excess_ns < ACK_TIMER_NS && !full && !grew;
+}
+
 static void measure_path(const struct conn_track *c, struct conn_measures *m)
 {
 	const struct tcp_record *t = &c->last;
@@ -532,6 +550,7 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	m->ssthresh = t->ssthresh;
 	m->mss = t->snd_mss;
 	m->pmtu = t->pmtu;
+	m->acks_may_wait = acks_may_wait(m);
 }
 
 /* How the connection does beside its own past, and as a receiver. */
@@ -576,7 +595,7 @@ static void measure_standstill(const struct conn_track *c, struct conn_measures 
 	bool established = c->socket.state != SOCKET_SYN_SENT && c->socket.state != SOCKET_SYN_RECV;
 
 	m->syn_wait_ns = established ? UINT64_MAX : c->last_ns - c->first_seen_ns;
-	m->syn_retrans = established ? UINT32_MAX : c->socket.timer_retransmits;
+	m->syn_retrans = established ? UINT32_MAX : socket_timeouts(&c->socket);
 	m->stuck = established && c->sendq == c->samples && m->acked_bytes == 0;
 	m->silent_ns = established ? t->last_ack_ns : UINT64_MAX;
 	m->backoff = t->backoff;

@@ -53,6 +53,7 @@ struct conn_measures {
 	/* The path as it looks from here. */
 	uint64_t srtt_ns, rtt_ns, min_rtt_ns, rtt_excess_ns, rtt_base_ns;
 	double rtt_ratio, rtt_floor_ratio;
+	bool acks_may_wait;
 	uint32_t cwnd, cwnd_best, ssthresh, mss, pmtu;
 	uint64_t send_rate, receive_rate;
 	double send_variation, receive_variation;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "diagnose/conn.h"
 #include "diagnose/exchange.h"
+#include "diagnose/service.h"
 #include "diagnose/window.h"
 #include "snapshot/delta.h"
 #include "snapshot/keepalive.h"
@@ -39,6 +40,13 @@ static const struct field exchange_fields[] = {
 	FIELD(E, peer_is_here, BOOL, "its other end is a connection of this host as well"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
+	FIELD(E, unread_ns, DURATION, "how long its program has left unread what it received, at the end"),
+	FIELD(E, unaccepted, BOOL, "no program has accepted it yet"),
+	FIELD(E, service_base, COUNT,
+	      "the most answers of its service, on all connections to it, in an earlier window with ten or more"),
+	FIELD(E, service_share, RATIO, "answers of its service in this window, of that", .unit = "%"),
+	FIELD(E, service_wait_base_ns, DURATION,
+	      "longest time that anybody was seen to wait for that service, in the earlier window where it was shortest"),
 	FIELD(E, asked, COUNT, "times that its silent peer was asked whether it is there (keepalive)"),
 	FIELD(E, unanswered, COUNT, "of these, times without an answer"),
 	FIELD(E, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
@@ -66,6 +74,8 @@ struct exchange_track {
 	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
 	unsigned samples, reply_wait, unreplied, owed;
 	struct counts base, last;
+	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has not read on */
+	uint64_t unread_ns, wait_ns;  /* of the last sample */
 	/* Of earlier windows. */
 	uint64_t answers_base, given_base;
 	double bare_acks_base;
@@ -75,6 +85,7 @@ struct state {
 	struct map tracks; /* cookie -> struct exchange_track */
 	struct map ports;  /* port -> nothing: somebody listens there */
 	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
+	struct services services;
 };
 
 static void note_listeners(struct state *state, const struct snapshot *snapshot)
@@ -108,19 +119,69 @@ static struct counts counts_of(const struct tcp_record *t)
 			       t->data_segs_out, t->last_sent_ns, t->last_received_ns};
 }
 
+/* How long the program has left unread what was received; 0: it has read everything, or reads on. */
+static uint64_t find_unread(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
+			    uint64_t now_ns)
+{
+	bool known = t->bytes_received != UINT64_MAX && s->recvq_bytes != UINT32_MAX;
+	uint64_t read = known && t->bytes_received > s->recvq_bytes ? t->bytes_received - s->recvq_bytes : 0;
+
+	if (!known || s->recvq_bytes == 0 || read != x->read_bytes || x->read_ns == 0)
+		x->read_ns = now_ns;
+	x->read_bytes = read;
+	return now_ns - x->read_ns;
+}
+
+/* The wait that its service is judged by: of this host for an answer, or of the peer for one of this host. */
+static uint64_t wait_of(const struct exchange_track *x, const struct tcp_record *t, bool unreplied, bool owed)
+{
+	if (!x->serves)
+		return unreplied ? t->last_sent_ns : 0;
+	return max_of(x->unread_ns, owed ? t->last_received_ns : 0);
+}
+
+static uint64_t answers_of(const struct exchange_track *x, const struct counts *before)
+{
+	uint64_t answers = x->serves ? counter_delta32(before->data_segs_out, x->last.data_segs_out)
+				     : counter_delta32(before->data_segs_in, x->last.data_segs_in);
+
+	return answers == UINT64_MAX ? 0 : answers;
+}
+
+static struct service service_of(const struct exchange_track *x, const struct addr *raddr, uint16_t lport, uint16_t rport)
+{
+	struct service service;
+
+	memset(&service, 0, sizeof(service));
+	service.serves = x->serves;
+	service.port = x->serves ? lport : rport;
+	if (!x->serves)
+		service.addr = *raddr;
+	return service;
+}
+
 static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
 {
 	bool empty = s->sendq_bytes == 0 && s->recvq_bytes == 0;
 	bool at_rest = empty && t->last_received_ns != UINT64_MAX;
 	bool owed = is_owed(x, t);
 	bool waits = at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
+	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
+	bool first_sent = empty && known && t->data_segs_in == 0 && t->data_segs_out > 0;
+	bool first_read = empty && known && t->data_segs_out == 0 && t->data_segs_in > 0;
 
 	x->reply_wait += waits;
-	x->unreplied +=
-		waits || (empty && t->data_segs_in == 0 && t->data_segs_out != UINT32_MAX && t->data_segs_out > 0);
+	x->unreplied += waits || first_sent;
 	x->owed += at_rest && owed;
+	x->wait_ns = wait_of(x, t, waits || first_sent, at_rest && (owed || first_read));
 	x->samples++;
 	x->last = counts_of(t);
+}
+
+/* What it has said and heard before it was first seen, after the look began, is of that time too. */
+static struct counts counts_before(const struct window *window, const struct exchange_track *x)
+{
+	return x->has_base || window->number == 0 ? x->last : (struct counts){};
 }
 
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
@@ -143,6 +204,8 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
 		struct exchange_track *x;
+		struct counts before;
+		struct service service;
 
 		if (s->proto != 6 || s->state != SOCKET_ESTABLISHED || s->cookie == UINT64_MAX || !t)
 			continue;
@@ -151,6 +214,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			window->lost++;
 			continue;
 		}
+		before = counts_before(window, x);
 		if (track_see(window, &x->track)) {
 			if (!x->has_base) {
 				x->last = counts_of(t);
@@ -162,7 +226,10 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		}
 		/* It stays so when nobody listens there any more. */
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
+		x->unread_ns = find_unread(x, s, t, snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns);
 		count_sample(x, s, t);
+		service = service_of(x, &s->raddr, s->lport, s->rport);
+		services_note(&state->services, window, &service, answers_of(x, &before), x->wait_ns);
 	}
 }
 
@@ -238,7 +305,7 @@ static void count_questions(const struct exchange *exchanges, size_t count)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
-			bool asks = !m->serves && m->reply_wait_share > 0.3;
+			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX);
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
 			uint64_t *all = app ? map_put(&asking, &app, NULL) : NULL;
 
@@ -310,12 +377,17 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		const struct conn_measures *own = conn_measures(*module);
 		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
 		struct exchange_measures *m;
+		struct service service;
 
 		if (!x || !track_is_current(window, &x->track))
 			continue;
 		m = graph_alloc(graph, sizeof(*m));
 		measure(x, m);
 		m->fell_silent = has_fallen_silent(own);
+		m->unread_ns = x->unread_ns;
+		m->unaccepted = x->serves && (*module)->inode == 0;
+		service = service_of(x, &own->raddr, own->lport, own->rport);
+		services_measure(&state->services, &service, m);
 		measure_asked(state, own->cookie, m);
 		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
@@ -326,6 +398,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	find_other_ends(exchanges.items, exchanges.count);
 	vec_done(&exchanges);
 	map_done(&state->ports);
+	services_end_window(&state->services, window);
 	track_forget(window, &state->tracks, NULL);
 }
 
@@ -334,6 +407,7 @@ static void release(void *data)
 	map_done(&((struct state *)data)->tracks);
 	map_done(&((struct state *)data)->ports);
 	map_done(&((struct state *)data)->asked);
+	services_done(&((struct state *)data)->services);
 }
 
 static const struct record_type *const needs[] = {&socket_type, &tcp_type, &keepalive_type, NULL};

@@ -16,7 +16,10 @@ struct exchange_measures {
 	uint64_t given_base;
 	double given_share;
 	uint64_t app_asks;
-	bool peer_is_here, fell_silent;
+	bool peer_is_here, fell_silent, unaccepted;
+	uint64_t unread_ns;
+	uint64_t service_base, service_wait_base_ns;
+	double service_share;
 	uint64_t asked, unanswered, forbidden;
 	bool is_there;
 	uint64_t missing_bytes;

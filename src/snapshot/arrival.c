@@ -96,7 +96,7 @@ static bool is_suspicious(const struct socket_record *s, const struct tcp_record
 	uint64_t heard_ns;
 
 	if (s->state == SOCKET_SYN_SENT)
-		return s->timer_retransmits >= 1;
+		return socket_timeouts(s) >= 1;
 	if (s->state != SOCKET_ESTABLISHED || t->last_received_ns == UINT64_MAX || t->last_ack_ns == UINT64_MAX)
 		return false;
 	heard_ns = min_of(t->last_received_ns, t->last_ack_ns);

@@ -302,7 +302,14 @@ TEST(small_writes_held_back)
 static void far_away(struct scene *s, unsigned sample)
 {
 	small_but_prompt(s, sample);
-	s->tcp.srtt_ns = 200000000;
+	s->tcp.srtt_ns = 300000000;
+}
+
+static void moved_away(struct scene *s, unsigned sample)
+{
+	small_but_prompt(s, sample);
+	s->tcp.segs_in += 10;
+	s->tcp.srtt_ns = sample < 6 ? 20000000 : 120000000;
 }
 
 static void bloated(struct scene *s, unsigned sample)
@@ -330,10 +337,19 @@ static void long_ago(struct scene *s, unsigned sample)
 		s->tcp.srtt_ns -= (s->tcp.srtt_ns - 20000000) / 8;
 }
 
+/* The acknowledgement rides on the next question, which comes when the program over there has it. */
+static void asked_now_and_then(struct scene *s, unsigned sample)
+{
+	small_but_prompt(s, sample);
+	s->tcp.srtt_ns = 60000000;
+}
+
 TEST(long_round_trips)
 {
+	CHECK_EQ_TEXT(diagnose(asked_now_and_then), "");
 	CHECK_EQ_TEXT(diagnose(long_ago), "");
 	CHECK_EQ_TEXT(diagnose(far_away), "path-latency");
+	CHECK_EQ_TEXT(diagnose(moved_away), "path-latency");
 	CHECK_EQ_TEXT(diagnose(bloated), "path-congestion");
 	CHECK_EQ_TEXT(diagnose(queue_at_home), "qdisc-backlog");
 }

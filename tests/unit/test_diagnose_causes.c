@@ -472,8 +472,18 @@ static void takes_its_time(struct scene *s, unsigned sample)
 	s->socket.state = sample % 4 < 3 ? SOCKET_SYN_SENT : SOCKET_ESTABLISHED;
 }
 
+/* Each was seen before its SYN had left: no timer runs yet. */
+static void just_begun(struct scene *s, unsigned sample)
+{
+	s->socket.state = SOCKET_SYN_SENT;
+	s->socket.cookie = 100 + sample;
+	s->socket.lport = (uint16_t)(40000 + sample);
+	s->socket.timer_retransmits = UINT8_MAX;
+}
+
 TEST(connections_given_up)
 {
+	CHECK_EQ_TEXT(diagnose(just_begun), "");
 	CHECK_EQ_TEXT(diagnose(gives_up), "connect-dropped");
 	CHECK_EQ_TEXT(diagnose(takes_its_time), "");
 }

@@ -84,6 +84,58 @@ TEST(a_program_here_that_owes_an_answer)
 	CHECK_EQ_TEXT(diagnose(does_not_answer_the_next), "app-not-sending");
 }
 
+/* Each question comes on a connection of its own; the last one is acknowledged, and that is all. */
+static void asks_anew(struct scene *s, unsigned sample)
+{
+	uint64_t age = sample < BEGIN ? 0 : (sample - BEGIN) * 50;
+
+	s->socket.cookie = 100 + min_of(sample, BEGIN);
+	s->socket.lport = (uint16_t)(40000 + min_of(sample, BEGIN));
+	s->tcp.data_segs_out = s->tcp.data_segs_in = 0;
+	exchange(s, 10, age, age, age);
+	if (sample >= BEGIN) {
+		s->tcp.data_segs_out = 1;
+		s->tcp.data_segs_in = 0;
+	}
+}
+
+/* One that was always slow is no news. */
+static void asks_somebody_slow(struct scene *s, unsigned sample)
+{
+	asks_anew(s, sample);
+	if (sample < BEGIN)
+		s->tcp.last_received_ns = 2 * (s->tcp.last_sent_ns = 100 * TICK_NS);
+}
+
+static void is_asked_anew(struct scene *s, unsigned sample)
+{
+	asks_anew(s, sample);
+	s->socket.lport = 7001;
+	s->socket.rport = (uint16_t)(40000 + min_of(sample, BEGIN));
+	listens(s);
+	if (sample < BEGIN)
+		return;
+	s->tcp.data_segs_out = 0;
+	s->tcp.data_segs_in = 1;
+	s->tcp.bytes_received = s->socket.recvq_bytes = 64;
+}
+
+/* It has not even been accepted, by a program that listens on that port and does something else. */
+static void is_not_accepted(struct scene *s, unsigned sample)
+{
+	is_asked_anew(s, sample);
+	s->other_socket.inode = 99;
+	s->socket.inode = sample < BEGIN ? 99 : 0;
+}
+
+TEST(questions_on_new_connections)
+{
+	CHECK_EQ_TEXT(diagnose(is_not_accepted), "app-not-reading");
+	CHECK_EQ_TEXT(diagnose(asks_anew), "peer-slow");
+	CHECK_EQ_TEXT(diagnose(asks_somebody_slow), "");
+	CHECK_EQ_TEXT(diagnose(is_asked_anew), "app-not-reading");
+}
+
 /* A stream is received, and then nothing. */
 static void falls_silent(struct scene *s, unsigned sample)
 {
