@@ -424,8 +424,7 @@ static struct map find_listeners(const struct graph *graph)
 static uint64_t inode_of_listener(const struct module *socket, const struct map *listeners)
 {
 	const struct conn_measures *own = conn_measures(socket);
-	const uint64_t *inode =
-		own && own->state == SOCKET_ESTABLISHED ? map_get(listeners, &own->lport) : NULL;
+	const uint64_t *inode = own && own->state == SOCKET_ESTABLISHED ? map_get(listeners, &own->lport) : NULL;
 
 	return inode ? *inode : 0;
 }
@@ -434,8 +433,8 @@ static uint64_t inode_of_listener(const struct module *socket, const struct map 
  * The parts of a socket's measures after its own: the use its owner makes of it, then the owner. A connection that nobody has
  * accepted yet has none, and waits for the owner of the socket that listens.
  */
-static void join(const struct window *window, struct app_state *state, struct module *socket, const struct map *listeners,
-		 struct graph *graph)
+static void join(const struct window *window, struct app_state *state, struct module *socket,
+		 const struct map *listeners, struct graph *graph)
 {
 	uint32_t inode = (uint32_t)(socket->inode ?: inode_of_listener(socket, listeners));
 	const struct use_key *owner = inode ? map_get(&state->owners, &inode) : NULL;

@@ -120,7 +120,8 @@ static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
 	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
 	FIELD(struct conn_measures, acks_may_wait, BOOL,
-	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than that"),
+	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than "
+	      "that"),
 	FIELD(struct conn_measures, rtt_floor_ratio, RATIO,
 	      "smallest smoothed round-trip time of the window's samples, of the smallest ever"),
 	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),

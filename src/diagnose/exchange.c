@@ -46,7 +46,8 @@ static const struct field exchange_fields[] = {
 	      "the most answers of its service, on all connections to it, in an earlier window with ten or more"),
 	FIELD(E, service_share, RATIO, "answers of its service in this window, of that", .unit = "%"),
 	FIELD(E, service_wait_base_ns, DURATION,
-	      "longest time that anybody was seen to wait for that service, in the earlier window where it was shortest"),
+	      "longest time that anybody was seen to wait for that service, in the earlier window where it was "
+	      "shortest"),
 	FIELD(E, asked, COUNT, "times that its silent peer was asked whether it is there (keepalive)"),
 	FIELD(E, unanswered, COUNT, "of these, times without an answer"),
 	FIELD(E, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
@@ -148,7 +149,8 @@ static uint64_t answers_of(const struct exchange_track *x, const struct counts *
 	return answers == UINT64_MAX ? 0 : answers;
 }
 
-static struct service service_of(const struct exchange_track *x, const struct addr *raddr, uint16_t lport, uint16_t rport)
+static struct service service_of(const struct exchange_track *x, const struct addr *raddr, uint16_t lport,
+				 uint16_t rport)
 {
 	struct service service;
 

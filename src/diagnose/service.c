@@ -31,8 +31,7 @@ void services_note(struct services *services, struct window *window, const struc
 
 void services_measure(const struct services *services, const struct service *service, struct exchange_measures *m)
 {
-	const struct service_track *s =
-		services->tracks.value_size ? map_get(&services->tracks, service) : NULL;
+	const struct service_track *s = services->tracks.value_size ? map_get(&services->tracks, service) : NULL;
 
 	m->service_base = s ? s->answers_base : UINT64_MAX;
 	m->service_share = s && s->answers_base > 0 ? (double)s->answers / (double)s->answers_base : NAN;

@@ -77,6 +77,7 @@ struct dev_track {
 	unsigned samples, waiting;
 	uint64_t backlog_min, backlog_peak;
 	uint64_t changes[CHANGE_WINDOWS]; /* of the signal; newest first */
+	uint32_t counts; /* ifindex of the one on or below it that is the way's in this window; 0: not looked for yet */
 };
 
 struct way_track {
@@ -324,14 +325,91 @@ static void join_tunnel(const struct window *window, struct state *state, struct
 	relate(conn, tunnel, conn);
 }
 
+static struct dev_track *known_dev(const struct window *window, const struct state *state, uint32_t ifindex)
+{
+	struct dev_track *dev = map_get(&state->devs, &ifindex);
+
+	return dev && track_is_current(window, &dev->track) && dev->has_link ? dev : NULL;
+}
+
+static bool rides_on_another(const struct link_record *link)
+{
+	static const char *const kinds[] = {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec"};
+
+	if (link->lower == 0 || link->lower == UINT32_MAX || link->lower_netns != UINT32_MAX)
+		return false;
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(link->kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The interface that a bridge or a bond sends by: the only one that it has, or the only one that is hardware. Where there are
+ * several, the packets of one connection may take any of them.
+ */
+static struct dev_track *only_port(const struct window *window, const struct state *state, uint32_t master)
+{
+	struct dev_track *any = NULL, *hardware = NULL;
+	unsigned all = 0, real = 0;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->devs, &at, &key, &value)) {
+		struct dev_track *dev = value;
+
+		if (!track_is_current(window, &dev->track) || !dev->has_link || dev->link.master != master)
+			continue;
+		any = dev;
+		all++;
+		if (dev->link.kind[0] == '\0') {
+			hardware = dev;
+			real++;
+		}
+	}
+	return all == 1 ? any : real == 1 ? hardware : NULL;
+}
+
+static bool is_amiss(const struct dev_track *dev)
+{
+	const struct link_record *a = &dev->link_base, *b = &dev->link;
+	uint64_t drops = dev->has_qdisc ? counter_delta32(dev->qdisc_base.drops, dev->qdisc.drops) : 0;
+	uint64_t filtered = dev->has_filters ? counter_delta32(dev->filter_drops_base, dev->filter_drops) : 0;
+	uint64_t errors = counter_delta(a->rx_errors, b->rx_errors);
+
+	return (b->flags != UINT32_MAX && !(b->flags & IFF_UP)) || b->carrier == 0 || dev->waiting > 0 ||
+	       (drops != UINT64_MAX && drops > 0) || (filtered != UINT64_MAX && filtered > 0) ||
+	       (errors != UINT64_MAX && errors > 0);
+}
+
+#define DEVS_MAX 4 /* on top of each other */
+
+/* Below the interface of the route may be others, each with a queue: the lowest with something amiss counts, else the first. */
+static struct dev_track *dev_that_counts(const struct window *window, const struct state *state, uint32_t ifindex)
+{
+	struct dev_track *first = known_dev(window, state, ifindex), *dev = first;
+
+	if (!first || first->counts)
+		return first ? known_dev(window, state, first->counts) : NULL;
+	first->counts = ifindex;
+	for (unsigned i = 0; dev && i < DEVS_MAX; i++) {
+		if (i > 0 && is_amiss(dev))
+			first->counts = dev->link.ifindex;
+		dev = rides_on_another(&dev->link) ? known_dev(window, state, dev->link.lower)
+						   : only_port(window, state, dev->link.ifindex);
+	}
+	return known_dev(window, state, first->counts);
+}
+
 /* Interface and queue of the way, or of the local address when there is no way any more. */
 static void join_dev(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
 		     struct way_measures *m, struct graph *graph)
 {
-	struct dev_track *dev = map_get(&state->devs, &ifindex);
+	struct dev_track *dev = dev_that_counts(window, state, ifindex);
 	struct module *link;
 
-	if (!dev || !track_is_current(window, &dev->track) || !dev->has_link)
+	if (!dev)
 		return;
 	measure_link(dev, m);
 	link = named(graph, MODULE_LINK, m->dev);

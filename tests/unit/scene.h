@@ -43,7 +43,8 @@ struct scene {
 	struct cgroup_record cgroup;
 	/* Only there when a case says so. */
 	bool has_other, has_rule, has_conntrack, has_lookup, has_refusal, has_arrival, has_protocol, has_tunnel,
-		has_keepalive, has_softnet;
+		has_keepalive, has_softnet, has_upper;
+	struct link_record upper;          /* an interface on top of the first */
 	struct socket_record other_socket; /* a second connection, to the same host */
 	struct tcp_record other;
 	struct firewall_rule_record rule;
@@ -187,6 +188,8 @@ static void fill_more(struct snapshot *snapshot, struct scene *s)
 		put(snapshot, &refusal_type, &s->refusal);
 	if (s->has_protocol)
 		put(snapshot, &protocol_type, &s->protocol);
+	if (s->has_upper)
+		put(snapshot, &link_type, &s->upper);
 	if (s->has_softnet)
 		put(snapshot, &softnet_type, &s->softnet);
 	if (s->has_tunnel)

@@ -327,6 +327,37 @@ static void queue_at_home(struct scene *s, unsigned sample)
 	s->socket.wmem_bytes = 40000;
 }
 
+/* The route leads to a bridge; the queue is that of its port, or of one port of several. */
+static void on_a_bridge(struct scene *s)
+{
+	s->has_upper = true;
+	s->upper = s->link;
+	s->upper.ifindex = s->link.master = s->destination.ifindex = 3;
+	s->upper.master = UINT32_MAX;
+	memcpy(s->upper.dev, "br0", 4);
+	memcpy(s->upper.kind, "bridge", 7);
+}
+
+static void queue_below(struct scene *s, unsigned sample)
+{
+	queue_at_home(s, sample);
+	on_a_bridge(s);
+}
+
+static void queue_beside(struct scene *s, unsigned sample)
+{
+	queue_below(s, sample);
+	s->link.master = 4;
+}
+
+static void rides_on_it(struct scene *s, unsigned sample)
+{
+	queue_below(s, sample);
+	s->link.master = UINT32_MAX;
+	s->upper.lower = s->link.ifindex;
+	memcpy(s->upper.kind, "vlan", 5);
+}
+
 /* The first round trip was long, and few acknowledgements come to make the kernel forget it. */
 static void long_ago(struct scene *s, unsigned sample)
 {
@@ -352,4 +383,7 @@ TEST(long_round_trips)
 	CHECK_EQ_TEXT(diagnose(moved_away), "path-latency");
 	CHECK_EQ_TEXT(diagnose(bloated), "path-congestion");
 	CHECK_EQ_TEXT(diagnose(queue_at_home), "qdisc-backlog");
+	CHECK_EQ_TEXT(diagnose(queue_below), "qdisc-backlog");
+	CHECK_EQ_TEXT(diagnose(rides_on_it), "qdisc-backlog");
+	CHECK(strstr(diagnose(queue_beside), "qdisc") == NULL);
 }
