@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "flow/compare.h"
-#include "view/format.h"
 
 /* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
 #define SEPARATE 0.9
@@ -120,18 +119,13 @@ static struct presence presence_of(const struct comparison *c, uint32_t place)
 	return p;
 }
 
-static const struct flow_function *function_of(const struct comparison *c, uint32_t place)
-{
-	return c->functions[c->profile->places.items[place].fn];
-}
-
 static void add_path(const struct comparison *c, struct divergence *d)
 {
 	uint32_t depth = c->profile->places.items[d->place].depth, at = d->place;
 	struct divergence_frame *frames = xrealloc_array(NULL, max_of(depth, 1u), sizeof(*frames));
 
 	for (uint32_t i = depth; i-- > 0; at = c->profile->places.items[at].parent)
-		frames[i].function = function_of(c, at)->name;
+		frames[i].function = compare_function(c, at)->name;
 	d->path = (struct list){frames, depth};
 }
 
@@ -142,7 +136,7 @@ static void add_divergence(struct comparison *c, enum divergence_kind kind, uint
 	double good = mean_ns(c, place, 0), bad = mean_ns(c, place, 1);
 
 	*d = (struct divergence){
-		.function = function_of(c, place)->name,
+		.function = compare_function(c, place)->name,
 		.module = c->modules[c->profile->places.items[place].fn]->name,
 		.kind = (uint8_t)kind,
 		.ratio = good >= 1 ? bad / good : NAN,
@@ -201,7 +195,7 @@ static const char *instead_of(const struct structure *s, uint32_t place, enum di
 		enum divergence_kind other;
 
 		if (at != place && separates(s, at, &other) > 0 && other != kind)
-			return function_of(s->c, at)->name;
+			return compare_function(s->c, at)->name;
 	}
 	return NULL;
 }
@@ -385,7 +379,7 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
 		return false;
 	inner = follow_time(c, 0);
-	waits_in = inner ? function_of(c, inner)->name : NULL;
+	waits_in = inner ? compare_function(c, inner)->name : NULL;
 	extra = first_extra(c, inner);
 	place = extra ? c->profile->places.items[extra].parent : telling_place(c, inner);
 	if (!inner)
@@ -440,14 +434,14 @@ static void add_slower(struct comparison *c, uint32_t place, const struct diverg
 
 	add_divergence(c, DIVERGENCE_SLOWER, asking_place(c, place), figures->confidence);
 	d = &c->all.items[c->all.count - 1];
-	d->waits_in = function_of(c, place)->name;
+	d->waits_in = compare_function(c, place)->name;
 	d->good_call_ns = figures->good_call_ns;
 	d->bad_call_ns = figures->bad_call_ns;
 	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
 }
 
 /* A function by itself. A call that others do not make says more than that, if there is one. */
-static bool find_slower_function(struct comparison *c, const struct compare_subject *subject,
+static bool find_slower_function(struct comparison *c, struct compare_subject *subject,
 				 const struct compare_options *options, double *ret_common)
 {
 	struct compare_slower found = {};
@@ -460,6 +454,26 @@ static bool find_slower_function(struct comparison *c, const struct compare_subj
 						.bad_call_ns = found.bad_call_ns,
 						.confidence = found.sure});
 	return found.place;
+}
+
+/* Calls that are made more often or less often. A call that is not made at all in one of the groups comes before that. */
+static void find_calls(struct comparison *c, struct compare_subject *subject)
+{
+	compare_more_list found = {};
+
+	compare_calls(c, subject, &found);
+	vec_each(&found, more) {
+		struct divergence *d;
+
+		if (c->all.count > OTHERS_MAX)
+			break;
+		add_divergence(c, more->bad > more->good ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING, more->place,
+			       more->confidence);
+		d = &c->all.items[c->all.count - 1];
+		d->good_calls = more->good;
+		d->bad_calls = more->bad;
+	}
+	vec_done(&found);
 }
 
 /* What the bad sessions were found by is what is told of them. */
@@ -511,83 +525,6 @@ static void find_more_time(struct comparison *c, double sure)
 	}
 }
 
-/* --- the answer --- */
-
-static void add_share(struct buf *out, uint32_t with, uint32_t all, const char *name)
-{
-	buf_add_format(out, "%u of %u %s session%s", with, all, name, all == 1 ? "" : "s");
-}
-
-static void add_ratio_and_where(struct buf *out, const struct comparison *c, const struct divergence *d)
-{
-	if (!isnan(d->ratio))
-		buf_add_format(out, " (%.*f times as long)", d->ratio < 10 ? 1 : 0, d->ratio);
-	buf_add_text(out, "; ");
-	add_share(out, d->bad_sessions, c->profile->looked_at[1], "bad");
-	buf_add_text(out, " and ");
-	add_share(out, d->good_sessions, c->profile->looked_at[0], "good");
-	buf_add_text(out, " were there");
-}
-
-static void answer(struct comparison *c)
-{
-	_cleanup_buf_ struct buf text = BUF_INIT(4096);
-	const struct divergence *d = c->all.items;
-	const struct divergence_frame *path;
-	uint32_t good = c->profile->looked_at[0], bad = c->profile->looked_at[1];
-
-	if (c->group[0].sessions && !c->group[1].sessions) {
-		buf_add_format(&text, "none of the %u sessions stands out; --good or --bad says which to compare",
-			       c->group[0].sessions);
-		c->answer_text = xstrdup(buf_text(&text));
-		return;
-	}
-	if (!c->group[0].sessions) {
-		buf_add_format(&text, "nothing to compare: %u good and %u bad sessions", c->group[0].sessions,
-			       c->group[1].sessions);
-		c->answer_text = xstrdup(buf_text(&text));
-		return;
-	}
-	if (!c->all.count) {
-		buf_add_format(&text, "no difference: the %u good and %u bad sessions behave alike",
-			       c->group[0].sessions, c->group[1].sessions);
-		c->answer_text = xstrdup(buf_text(&text));
-		return;
-	}
-	path = d->path.items;
-	if (d->kind == DIVERGENCE_SLOWER && d->bad_call_ns) {
-		buf_add_format(&text, "a call of %s takes ", d->function);
-		format_add_duration(&text, (int64_t)d->bad_call_ns);
-		buf_add_text(&text, " in bad sessions and ");
-		format_add_duration(&text, (int64_t)d->good_call_ns);
-		buf_add_text(&text, " in good ones");
-		add_ratio_and_where(&text, c, d);
-	} else if (d->kind == DIVERGENCE_SLOWER) {
-		buf_add_format(&text, "bad sessions spend ");
-		format_add_duration(&text, (int64_t)d->bad_ns);
-		buf_add_format(&text, " in %s, good ones ", d->function);
-		format_add_duration(&text, (int64_t)d->good_ns);
-		add_ratio_and_where(&text, c, d);
-	} else if (d->bad_calls > 0) {
-		buf_add_format(&text, "%s is called %.3g times in a bad session and %.3g %s in a good one", d->function,
-			       d->bad_calls, d->good_calls, d->good_calls == 1 ? "time" : "times");
-		if (d->path.count > 1)
-			buf_add_format(&text, ", from %s", path[d->path.count - 2].function);
-	} else {
-		buf_add_format(&text, "%s is called in ", d->function);
-		add_share(&text, d->bad_sessions, bad, "bad");
-		buf_add_text(&text, " and ");
-		add_share(&text, d->good_sessions, good, "good");
-		if (d->path.count > 1)
-			buf_add_format(&text, ", from %s", path[d->path.count - 2].function);
-		if (d->instead)
-			buf_add_format(&text, ", where the good ones call %s", d->instead);
-	}
-	if (d->waits_in && strcmp(d->waits_in, d->function) != 0)
-		buf_add_format(&text, "; the time goes to %s", d->waits_in);
-	c->answer_text = xstrdup(buf_text(&text));
-}
-
 static void describe_group(struct compared_group *group, const char *name, const struct flow_sessions *s,
 			   const uint8_t *group_of, uint8_t number)
 {
@@ -620,19 +557,24 @@ static void to_ns(struct comparison *c)
  * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the machine
  * may have changed: there a function by itself comes first, and sessions as a whole only where they are slower by more than that.
  */
-static void find_times(struct comparison *c, const struct compare_subject *subject,
-		       const struct compare_options *options, const struct slowness *slowness)
+static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options,
+		       const struct slowness *slowness)
 {
 	struct compare_options beyond = *options;
 	double common = 1;
 
-	if (subject->sessions[0] == subject->sessions[1]) {
-		if (find_time(c, options, slowness))
+	if (!compare_is_of_two(subject)) {
+		if (find_time(c, options, slowness)) {
 			find_more_time(c, slowness->sure);
-		else
-			(void)find_slower_function(c, subject, options, &common);
+			return;
+		}
+		/* A trace is long: what is known already need not be looked for in it once more. */
+		if (!c->all.count)
+			find_calls(c, subject);
+		(void)find_slower_function(c, subject, options, &common);
 		return;
 	}
+	find_calls(c, subject);
 	if (find_slower_function(c, subject, options, &common))
 		return;
 	beyond.ratio = (options->ratio > 0 ? options->ratio : 2) * common;
@@ -640,10 +582,10 @@ static void find_times(struct comparison *c, const struct compare_subject *subje
 		find_more_time(c, slowness->sure);
 }
 
-static void finish(struct comparison *c, const struct compare_subject *subject, const struct compare_options *options)
+static void finish(struct comparison *c, struct compare_subject *subject, const struct compare_options *options)
 {
-	bool one_trace = subject->sessions[0] == subject->sessions[1];
-	struct structure structure = {.c = c, .noise = one_trace ? &subject->sessions[0]->noise : NULL};
+	struct structure structure = {.c = c,
+				      .noise = compare_is_of_two(subject) ? NULL : &subject->sessions[0]->noise};
 	struct slowness slowness =
 		slowness_of(subject->sessions[0], subject->group_of[0], subject->sessions[1], subject->group_of[1]);
 
@@ -657,9 +599,10 @@ static void finish(struct comparison *c, const struct compare_subject *subject, 
 		else
 			find_times(c, subject, options, &slowness);
 	}
+	compare_cells_done(subject);
 	if (options->odd && options->odd->how)
 		c->how = c->how_text = xstrdup(options->odd->how);
-	answer(c);
+	compare_answer(c);
 	c->answer = c->answer_text;
 	c->groups = (struct list){c->group, 2};
 	c->divergence = (struct list){c->all.items, c->all.count ? 1 : 0};

@@ -113,7 +113,20 @@ struct compare_subject {
 	struct flow_sessions *sessions[2];
 	const uint8_t *group_of[2];
 	const uint32_t *fn_of; /* of the second one's functions, when it is another trace; otherwise NULL */
+
+	/* Session by session, once it was asked for (compare_cells); the second is of a second trace. */
+	bool has_cells;
+	struct profile_cells cells[2];
 };
+
+static inline bool compare_is_of_two(const struct compare_subject *subject)
+{
+	return subject->sessions[0] != subject->sessions[1];
+}
+
+/* Reads the trace again, the first time. */
+void compare_cells(struct comparison *comparison, struct compare_subject *subject);
+void compare_cells_done(struct compare_subject *subject);
 
 /* A function that takes longer by itself; place 0: none does. */
 struct compare_slower {
@@ -124,8 +137,28 @@ struct compare_slower {
 };
 
 /* Functions by themselves, session by session (compare_self.c); and the factor by which all of them are slower. */
-struct compare_slower compare_self(struct comparison *comparison, const struct compare_subject *subject,
+struct compare_slower compare_self(struct comparison *comparison, struct compare_subject *subject,
 				   const struct compare_options *options, double *ret_common);
+
+/* A call that bad sessions make more often than good ones, or less often. */
+struct compare_more {
+	uint32_t place;
+	double good, bad; /* medians: calls for each call of its caller; for each request where a dispatcher calls it */
+	double weight;    /* nanoseconds a session, more or less */
+	double confidence;
+};
+typedef VEC(struct compare_more) compare_more_list;
+
+/* Those calls (compare_calls.c), the one first that makes the largest difference. */
+void compare_calls(struct comparison *comparison, struct compare_subject *subject, compare_more_list *ret_list);
+
+static inline const struct flow_function *compare_function(const struct comparison *comparison, uint32_t place)
+{
+	return comparison->functions[comparison->profile->places.items[place].fn];
+}
+
+/* Fills answer_text (compare_answer.c). */
+void compare_answer(struct comparison *comparison);
 
 /* --- the parts (compare_test.c) --- */
 

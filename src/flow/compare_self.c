@@ -35,7 +35,6 @@ typedef SPILL(uint64_t) values;
 struct self_times {
 	struct comparison *c;
 	const struct compare_subject *subject;
-	struct profile_cells cells[2]; /* the second only of a second trace */
 	double factor, least, common;
 	uint32_t candidates; /* places that are slower at first sight */
 	values of[2];        /* of the place at hand: a mean call of each session, picoseconds */
@@ -58,27 +57,25 @@ static double near_quartile(const values *v, double away)
 	return (double)v->items[(size_t)at] / 1000;
 }
 
-/* The mean call of each session at the place, of one trace's cells from `at` on. */
-static size_t take_values(struct self_times *t, unsigned trace, size_t at, uint32_t place, uint64_t *calls)
+/* The mean call of each session at the place, of one trace. */
+static void take_values(struct self_times *t, unsigned trace, uint32_t place, uint64_t *calls)
 {
-	const struct profile_cells *cells = &t->cells[trace];
+	const struct profile_cells *cells = &t->subject->cells[trace];
 	const struct flow_sessions *s = t->subject->sessions[trace];
+	double ns = (double)s->trace->ns_per_tick / (double)(UINT64_C(1) << 48);
+	size_t count;
+	const struct profile_cell *cell = profile_cells_at(cells, place, &count);
 
-	while (at < cells->list.count && cells->list.items[at].place < place)
-		at++;
-	for (; at < cells->list.count && cells->list.items[at].place == place; at++) {
-		const struct profile_cell *cell = &cells->list.items[at];
+	for (size_t i = 0; i < count; i++, cell++) {
 		uint8_t group = t->subject->group_of[trace][(size_t)cell->slot * cells->stride];
-		double ns = (double)s->trace->ns_per_tick / (double)(UINT64_C(1) << 48);
 
-		spill_trim_at(at);
+		spill_trim_at(i);
 		if (group > 1)
 			continue;
 		spill_push(&t->of[group],
 			   (uint64_t)((double)cell->ticks / (double)max_of(cell->calls, (uint64_t)1) * ns * 1000));
 		*calls += group == 1 ? cell->calls : 0;
 	}
-	return at;
 }
 
 static bool examine(struct self_times *t, struct self_place *ret)
@@ -102,17 +99,14 @@ static bool examine(struct self_times *t, struct self_place *ret)
 static void each_place(struct self_times *t, void *context,
 		       void (*look)(struct self_times *, uint32_t, const struct self_place *, void *))
 {
-	size_t at[2] = {};
-	bool two = t->subject->sessions[0] != t->subject->sessions[1];
-
 	for (uint32_t place = 1; place < t->c->profile->places.count; place++) {
 		struct self_place p;
 		uint64_t calls = 0;
 
 		t->of[0].count = t->of[1].count = 0;
-		at[0] = take_values(t, 0, at[0], place, &calls);
-		if (two)
-			at[1] = take_values(t, 1, at[1], place, &calls);
+		take_values(t, 0, place, &calls);
+		if (compare_is_of_two(t->subject))
+			take_values(t, 1, place, &calls);
 		t->calls = (double)calls / max_of((double)t->of[1].count, 1.0);
 		if (!t->c->profile->places.items[place].is_dispatcher && examine(t, &p))
 			look(t, place, &p, context);
@@ -184,7 +178,7 @@ static double median_own_ns(const struct self_times *t)
 
 	for (size_t i = 0; i < s->list.count; i++) {
 		if (t->subject->group_of[0][i] == 0)
-			spill_push(&own, t->cells[0].own_ticks.items[i]);
+			spill_push(&own, t->subject->cells[0].own_ticks.items[i]);
 		spill_trim_at(i);
 	}
 	median = (double)flow_span_ns(s->trace, compare_median(own.items, own.count));
@@ -213,19 +207,33 @@ static bool may_be_slower(const struct comparison *c, const struct compare_optio
 	return false;
 }
 
-struct compare_slower compare_self(struct comparison *c, const struct compare_subject *subject,
+void compare_cells(struct comparison *c, struct compare_subject *subject)
+{
+	if (subject->has_cells)
+		return;
+	subject->has_cells = true;
+	profile_cells_fill(&subject->cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
+	if (compare_is_of_two(subject))
+		profile_cells_fill(&subject->cells[1], c->profile,
+				   &(struct profile_view){.sessions = subject->sessions[1], .fn_of = subject->fn_of});
+}
+
+void compare_cells_done(struct compare_subject *subject)
+{
+	for (unsigned i = 0; i < 2; i++)
+		profile_cells_done(&subject->cells[i]);
+	subject->has_cells = false;
+}
+
+struct compare_slower compare_self(struct comparison *c, struct compare_subject *subject,
 				   const struct compare_options *options, double *ret_common)
 {
 	struct self_times t = {.c = c, .subject = subject, .common = 1};
 	struct compare_slower best = {};
-	bool two = subject->sessions[0] != subject->sessions[1];
 
-	if (!two && !may_be_slower(c, options))
+	if (!compare_is_of_two(subject) && !may_be_slower(c, options))
 		return best;
-	profile_cells_fill(&t.cells[0], c->profile, &(struct profile_view){.sessions = subject->sessions[0]});
-	if (two)
-		profile_cells_fill(&t.cells[1], c->profile,
-				   &(struct profile_view){.sessions = subject->sessions[1], .fn_of = subject->fn_of});
+	compare_cells(c, subject);
 	t.factor = options->ratio > 0 ? options->ratio : SLOWER;
 	t.least = options->min_ns ? (double)options->min_ns
 				  : max_of(LEAST_NS, min_of(ENOUGH_NS, LEAST_SHARE * median_own_ns(&t)));
@@ -234,9 +242,7 @@ struct compare_slower compare_self(struct comparison *c, const struct compare_su
 	if (t.candidates)
 		each_place(&t, &best, choose);
 	*ret_common = t.common;
-	for (unsigned i = 0; i < 2; i++) {
-		profile_cells_done(&t.cells[i]);
+	for (unsigned i = 0; i < 2; i++)
 		spill_done(&t.of[i]);
-	}
 	return best;
 }

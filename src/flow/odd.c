@@ -78,9 +78,7 @@ struct odd {
 	struct flow_sessions *s;
 	const struct profile *profile;
 	const struct profile_cells *cells;
-	size_t *first;       /* by place: its cells begin here; one more at the end */
 	uint32_t *height;    /* by place */
-	bool *has_client;    /* by place: a client's socket is used there or below */
 	bool *many_callers;  /* by function */
 	struct slots paced;  /* sessions whose client sent in more pieces than most do */
 	struct slots begins; /* sessions that are the first of their thread */
@@ -118,43 +116,40 @@ static uint32_t common(const struct slots *a, const struct slots *b)
 
 static size_t cell_count(const struct odd *o, uint32_t place)
 {
-	return o->first[place + 1] - o->first[place];
+	size_t count;
+
+	(void)profile_cells_at(o->cells, place, &count);
+	return count;
 }
 
 static const struct profile_cell *cells_of(const struct odd *o, uint32_t place)
 {
-	return o->cells->list.items + o->first[place];
+	size_t count;
+
+	return profile_cells_at(o->cells, place, &count);
 }
 
 /* --- what is known about places and sessions --- */
 
 static void index_places(struct odd *o)
 {
-	size_t n = o->profile->places.count, at = 0;
+	size_t n = o->profile->places.count;
 	uint32_t *caller = xzalloc((o->s->trace->function_count + 1) * sizeof(*caller));
 
-	o->first = xzalloc((n + 2) * sizeof(*o->first));
 	o->height = xzalloc((n + 1) * sizeof(*o->height));
-	o->has_client = xzalloc(n + 1);
 	o->many_callers = xzalloc(o->s->trace->function_count + 1);
-	for (uint32_t place = 0; place < n; place++) {
+	for (uint32_t place = 1; place < n; place++) {
 		const struct profile_place *p = &o->profile->places.items[place];
 		uint32_t up = o->profile->places.items[p->parent].fn + 1;
 
-		o->first[place] = at;
-		while (at < o->cells->list.count && o->cells->list.items[at].place == place)
-			at++;
-		if (!place || o->first[place] == at)
+		if (!cell_count(o, place))
 			continue;
 		o->many_callers[p->fn] |= caller[p->fn] && caller[p->fn] != up;
 		caller[p->fn] = up;
 	}
-	o->first[n] = at;
 	for (size_t i = n; i-- > 1;) {
 		uint32_t parent = o->profile->places.items[i].parent;
 
-		o->has_client[i] |= o->cells->is_client[i];
-		o->has_client[parent] |= o->has_client[i];
 		o->height[parent] = max_of(o->height[parent], o->height[i] + 1);
 	}
 	free(caller);
@@ -256,7 +251,7 @@ static bool is_fickle(const struct odd *o, uint32_t caller, uint32_t place)
 {
 	size_t base = cell_count(o, caller);
 
-	if (o->height[caller] > FICKLE_HEIGHT || o->has_client[caller])
+	if (o->height[caller] > FICKLE_HEIGHT || o->cells->has_client[caller])
 		return false;
 	for (uint32_t at = o->profile->places.items[caller].first_child; at; at = o->profile->places.items[at].next) {
 		size_t there = cell_count(o, at);
@@ -273,7 +268,7 @@ static bool is_dispatch(const struct odd *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
 
-	return (!caller || o->profile->places.items[caller].is_dispatcher) && !o->has_client[place];
+	return (!caller || o->profile->places.items[caller].is_dispatcher) && !o->cells->has_client[place];
 }
 
 static bool is_noise(const struct odd *o, uint32_t place)
@@ -334,7 +329,7 @@ static void mark_more(struct odd *o, uint32_t place)
 	double usual, calls = 0;
 
 	/* How often something is read is the client's choice, and small functions are called as often as there is to do. */
-	if (count < BASE_LEAST || o->has_client[place] ||
+	if (count < BASE_LEAST || o->cells->has_client[place] ||
 	    (o->many_callers[o->profile->places.items[place].fn] && o->height[place] <= SMALL_HEIGHT) ||
 	    is_noise(o, place) || is_dispatch(o, place))
 		return;
@@ -452,7 +447,7 @@ static double least_loss(const struct odd *o, uint32_t place, double median, dou
 	while (places[segment].parent && !places[places[segment].parent].is_dispatcher)
 		segment = places[segment].parent;
 	return max_of(max_of((SLOW_FACTOR - 1) * median, SLOW_DEVIATIONS * deviation),
-		      max_of(o->has_client[segment] ? SLOW_LEAST_NS : HAND_OVER_NS, SLOW_SHARE * o->own_ns));
+		      max_of(o->cells->has_client[segment] ? SLOW_LEAST_NS : HAND_OVER_NS, SLOW_SHARE * o->own_ns));
 }
 
 /* What all sessions lost at all places, and the time that they spend there otherwise. */
@@ -748,9 +743,7 @@ size_t odd_find(struct flow_sessions *s, struct profile *profile, const struct p
 	vec_done(&o.losses);
 	free(o.spent);
 	vec_done(&o.who);
-	free(o.first);
 	free(o.height);
-	free(o.has_client);
 	free(o.many_callers);
 	return bad;
 }

@@ -573,6 +573,25 @@ static void join_cells(struct profile_cells *cells)
 	cells->list.count = kept;
 }
 
+/* What is known of a place by its cells and what is below it. */
+static void index_cells(struct profile_cells *cells, const struct profile *profile)
+{
+	size_t at = 0;
+
+	cells->first = xzalloc((cells->place_count + 1) * sizeof(*cells->first));
+	cells->has_client = xzalloc(cells->place_count);
+	for (size_t place = 0; place < cells->place_count; place++) {
+		cells->first[place] = at;
+		while (at < cells->list.count && cells->list.items[at].place == place)
+			spill_trim_at(at++);
+	}
+	cells->first[cells->place_count] = at;
+	for (size_t i = profile->places.count; i-- > 1;) {
+		cells->has_client[i] |= cells->is_client[i];
+		cells->has_client[profile->places.items[i].parent] |= cells->has_client[i];
+	}
+}
+
 void profile_cells_fill(struct profile_cells *cells, struct profile *profile, const struct profile_view *view)
 {
 	struct profiler p = {
@@ -595,6 +614,7 @@ void profile_cells_fill(struct profile_cells *cells, struct profile *profile, co
 	walk_all(&p);
 	cells->place_count = p.room;
 	join_cells(cells);
+	index_cells(cells, profile);
 	profiler_done(&p);
 }
 
@@ -604,6 +624,8 @@ void profile_cells_done(struct profile_cells *cells)
 	spill_done(&cells->own_ticks);
 	free(cells->reads);
 	free(cells->is_client);
+	free(cells->has_client);
+	free(cells->first);
 	*cells = (struct profile_cells){};
 }
 

@@ -91,8 +91,23 @@ struct profile_cells {
 	SPILL(uint64_t) own_ticks;       /* by index of a session, of all of them */
 	uint32_t *reads;                 /* by slot: from the client */
 	bool *is_client;                 /* by place: something was done there to a client's socket */
+	bool *has_client;                /* by place: there or below */
+	size_t *first;                   /* by place: where its cells begin; one more at the end */
 	size_t place_count;              /* of these */
 };
+
+/* The cells of a place, by slot. */
+static inline const struct profile_cell *profile_cells_at(const struct profile_cells *cells, uint32_t place,
+							  size_t *ret_count)
+{
+	/* Places that were met later, in another trace, have none. */
+	if (place >= cells->place_count) {
+		*ret_count = 0;
+		return NULL;
+	}
+	*ret_count = cells->first[place + 1] - cells->first[place];
+	return vec_from(&cells->list, cells->first[place]);
+}
 
 /* What of a trace is laid out session by session. */
 struct profile_view {
