@@ -440,7 +440,13 @@ static void add_slower(struct comparison *c, uint32_t place, const struct diverg
 	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
 }
 
-/* A function by itself. A call that others do not make says more than that, if there is one. */
+/* A call that others do not make says more than a function by itself; that it is made more often, only if it costs more. */
+static bool costs_more(const struct compare_slower *found, const struct divergence *first)
+{
+	return first->bad_calls > 0 && found->excess > fabs((double)first->bad_ns - (double)first->good_ns);
+}
+
+/* A function by itself. */
 static bool find_slower_function(struct comparison *c, struct compare_subject *subject,
 				 const struct compare_options *options, double *ret_common)
 {
@@ -448,12 +454,15 @@ static bool find_slower_function(struct comparison *c, struct compare_subject *s
 
 	if (min_of(c->group[0].sessions, c->group[1].sessions) > 3)
 		found = compare_self(c, subject, options, ret_common);
-	if (found.place)
-		add_slower(c, found.place,
-			   &(struct divergence){.good_call_ns = found.good_call_ns,
-						.bad_call_ns = found.bad_call_ns,
-						.confidence = found.sure});
-	return found.place;
+	if (!found.place)
+		return false;
+	add_slower(c, found.place,
+		   &(struct divergence){.good_call_ns = found.good_call_ns,
+					.bad_call_ns = found.bad_call_ns,
+					.confidence = found.sure});
+	if (costs_more(&found, &c->all.items[0]))
+		put_first(c, c->all.count - 1);
+	return true;
 }
 
 /* Calls that are made more often or less often. A call that is not made at all in one of the groups comes before that. */
