@@ -11,6 +11,8 @@
 #define ODD_SHARE 0.7
 /* Who waits for a client is not to blame for it, unless the client makes it wait as long as this. */
 #define CLIENT_NS UINT64_C(1000000000)
+/* Work as a whole is interrupted anywhere: it takes more than the scheduler lets others run for a few times. */
+#define OWN_NS UINT64_C(10000000)
 /* Sessions of a class, before one of them can be slower than the others by itself. */
 #define CLASS_LEAST 16
 #define OWN_LEAST   ((size_t)3)
@@ -201,7 +203,7 @@ static size_t odd_durations(const struct durations *d, uint8_t *group_of, struct
 
 	if (!bad)
 		bad = as_client ? slow_sessions(d, span_ns, CLIENT_NS, group_of, &how)
-				: slow_sessions(d, own_ns, 1000000, group_of, &how);
+				: slow_sessions(d, own_ns, OWN_NS, group_of, &how);
 	if (bad)
 		*ret_odd = (struct compare_odd){.how = xstrdup(buf_text(&how))};
 	return bad;

@@ -46,8 +46,14 @@
 /* What a program does costs the same each time; that another interruption is as long, within the first, has the second chance at most. */
 #define SAME_COST        1.15
 #define SAME_COST_CHANCE 0.1
-/* Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this share of it. */
+/* But those of the scheduler's making are alike: it takes a processor away for a slice. */
+#define SLICE_NS 700000.0
+/*
+ * Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this share of it; and
+ * where a thread turns to a session, after it was woken or has just begun, as with the other.
+ */
 #define LEAST_SPENT 0.05
+#define BEGIN_SPENT 0.3
 /* The same sessions: with this share in common. */
 #define SAME_SESSIONS 0.6
 /* What differs in more than so many functions is another kind of request, not the same one done wrong. */
@@ -263,12 +269,18 @@ static bool is_fickle(const struct odd *o, uint32_t caller, uint32_t place)
 	return false;
 }
 
-/* What a dispatcher does without the client's socket is done to go on to the next. */
-static bool is_dispatch(const struct odd *o, uint32_t place)
+/* The outermost call of a segment. */
+static bool is_begin(const struct odd *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
 
-	return (!caller || o->profile->places.items[caller].is_dispatcher) && !o->cells->has_client[place];
+	return !caller || o->profile->places.items[caller].is_dispatcher;
+}
+
+/* What a dispatcher does without the client's socket is done to go on to the next. */
+static bool is_dispatch(const struct odd *o, uint32_t place)
+{
+	return is_begin(o, place) && !o->cells->has_client[place];
 }
 
 static bool is_noise(const struct odd *o, uint32_t place)
@@ -435,7 +447,8 @@ static double chance_of_losses(const struct odd *o, uint32_t place, uint32_t cou
 	uint32_t all = losses_above(o, excess), others = all - min_of(all, count);
 
 	rate = max_of(0.5 / max_of(o->all_spent, 1.0), others / max_of(elsewhere, 1.0));
-	return min_of(1.0, o->tests * chance_of(count, rate * max_of(here, LEAST_SPENT * o->all_spent)));
+	here = max_of(here, (is_begin(o, place) ? BEGIN_SPENT : LEAST_SPENT) * o->all_spent);
+	return min_of(1.0, o->tests * chance_of(count, rate * here));
 }
 
 /* What a session may lose at a place before it is slower there. */
@@ -512,8 +525,9 @@ static double choose_slower(const struct odd *o, uint32_t place, const double *l
 
 		if (gap < SLOW_GAP || lost[count - k + k / 2] > SLOW_ALIKE * this)
 			continue;
-		chance = chance_of_losses(o, place, (uint32_t)k, this) * chance_of_same(lost + count - k, k) *
-			 pow(gap, -TAIL * (double)k);
+		chance = chance_of_losses(o, place, (uint32_t)k, this) * pow(gap, -TAIL * (double)k);
+		if (this < SLICE_NS)
+			chance *= chance_of_same(lost + count - k, k);
 		if (chance < *ret_chance) {
 			*ret_chance = chance;
 			limit = this;
@@ -528,6 +542,9 @@ static void mark_slower(struct odd *o, uint32_t place)
 	_cleanup_free_ double *lost = xrealloc_array(NULL, o->who.count, sizeof(*lost));
 	double usual = take_times(o, place), deviation, median, limit;
 
+	/* Who hands something over wakes another thread up, which may be given the processor at once. */
+	if (o->cells->is_push[place])
+		return;
 	median = median_of(o->values.items, o->values.count, &deviation);
 	for (size_t i = 0; i < o->who.count; i++)
 		lost[i] = o->values.items[i] - median;

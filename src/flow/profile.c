@@ -234,6 +234,7 @@ static void make_room(struct profiler *p)
 	if (p->cells) {
 		p->last_cell = grown(p->last_cell, p->room, room, sizeof(*p->last_cell));
 		p->cells->is_client = grown(p->cells->is_client, p->room, room, sizeof(*p->cells->is_client));
+		p->cells->is_push = grown(p->cells->is_push, p->room, room, sizeof(*p->cells->is_push));
 	}
 	p->room = room;
 	make_seen_room(p->profile, room);
@@ -401,6 +402,8 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 	if (event->arg == FLOW_VALUE_PUSH && walk->root != SIZE_MAX) {
 		p->op_place = p->frames.items[p->frames.count - 1].place;
 		p->op_ticks = event->ticks;
+		if (p->cells)
+			p->cells->is_push[p->op_place] = true;
 	}
 }
 
@@ -625,6 +628,7 @@ void profile_cells_done(struct profile_cells *cells)
 	free(cells->reads);
 	free(cells->is_client);
 	free(cells->has_client);
+	free(cells->is_push);
 	free(cells->first);
 	*cells = (struct profile_cells){};
 }

@@ -92,6 +92,7 @@ struct profile_cells {
 	uint32_t *reads;                 /* by slot: from the client */
 	bool *is_client;                 /* by place: something was done there to a client's socket */
 	bool *has_client;                /* by place: there or below */
+	bool *is_push;                   /* by place: a value was handed over there */
 	size_t *first;                   /* by place: where its cells begin; one more at the end */
 	size_t place_count;              /* of these */
 };

@@ -24,7 +24,7 @@ MANNERS = {'epoll': 'c', 'pool': 'c', 'fork': 'c', 'thread': 'c++'}
 RIGHT = {'extra': ({'audit'}, 'extra'), 'missing': ({'authorise'}, 'missing'), 'error': ({'send_error'}, 'extra'),
          'slow': ({'find_row'}, 'slower'), 'lock': ({'take_lock'}, 'slower'), 'retry': ({'query'}, 'extra'), 'none': None,
          'fourfold': ({'find_row'}, 'slower')}
-AFTER = ('none', 'fourfold', 'slow', 'extra', 'missing')
+AFTER = ('none', 'fourfold', 'slow', 'extra', 'missing', 'retry')
 REQUEST = 'GET /%s HTTP/1.0\nHost: here\nAccept: */*\n\n'
 
 

@@ -8,5 +8,5 @@ python3 "$live_dir/flow-odd.py" "$(dirname "$nest")" "$room" >"$room/out" 2>&1
 code=$?
 sed 's/^/# /' "$room/out"
 is "$code" 0 'each is found, and nothing where nothing is'
-compare "$(grep -c '^ok ' "$room/out")" -eq 48 'in all servers'
+compare "$(grep -c '^ok ' "$room/out")" -eq 52 'in all servers'
 finish
