@@ -2,13 +2,13 @@
 /*
  * Adding up by process, protocol and ports alone, which is what is mostly asked of events that come often (config.brief).
  * The words that these lie in are the key, made where it is used instead of being written into an event and read from
- * there: half of the time that a program takes.
+ * there, which halves what a program executes.
  */
 #pragma once
 
 #include "event/event.bpf.h"
 
-/* Masked, so that what nobody asked for is not part of it. Four words always, even if there is nothing in some. */
+/* Masked where a word has other fields, too. Four words always, even if there is nothing in some. */
 static __always_inline void event_make_brief_key(const volatile struct event_config *config, struct sock *sk,
 						 __u64 *key)
 {

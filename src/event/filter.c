@@ -231,6 +231,9 @@ bool event_key_shorten(const struct event *event, struct event_config *config)
 			return false;
 		key[at].mask = config->key[k].mask;
 	}
+	/* The name is not masked: all of it, or none. */
+	if (config->needs & EVENT_NEED_COMM && (key[2].mask & key[3].mask) != UINT64_MAX)
+		return false;
 	memcpy(config->key, key, sizeof(key));
 	config->key_words = EVENT_BRIEF_WORDS;
 	return true;

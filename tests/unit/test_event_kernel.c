@@ -499,6 +499,12 @@ TEST(keys_that_are_not_of_process_and_ports_are_not_short)
 		unit_note("%s", fields[i]);
 		CHECK(!event_key_shorten(event, &session.requests[0].config));
 		CHECK(memcmp(&before, &session.requests[0].config, sizeof(before)) == 0);
+		/* Nor where the name is looked at, but is no key. */
+		before.key_words = 0;
+		before.needs = EVENT_NEED_COMM;
+		CHECK(!event_key_shorten(event, &before));
+		before.needs = EVENT_NEED_OWNER;
+		CHECK(event_key_shorten(event, &before));
 		CHECK_EQ_INT(session_close(&session), 0);
 	}
 }
