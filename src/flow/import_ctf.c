@@ -532,13 +532,14 @@ static int read_directories(const struct ctf_directories *directories, struct ct
 static int read_once(const struct ctf_directories *directories, const struct ctf_torn *torn, struct flow_writer *writer,
 		     struct import_result *result, struct why *why)
 {
+	struct why second = {}; /* the first failure is told */
 	struct ctf c;
 	int r, ended;
 
 	begin(&c, writer, result);
 	c.torn = torn;
 	r = read_directories(directories, &c, why);
-	ended = end(&c, result, r < 0 ? &(struct why){} : why);
+	ended = end(&c, result, r < 0 ? &second : why);
 	return r < 0 ? r : ended;
 }
 
