@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # nest flow record on a program that behaves badly in many ways: it behaves as without the recorder, and the trace tells
 # exactly what it did.
+# timeout: 300
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd gcc clang++ python3 unshare
