@@ -195,6 +195,28 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
 }
 
+/* Asked for nothing: what may be blamed, by layer, in the order of the stack. */
+static int list_causes(const struct knowledge *knowledge)
+{
+	_cleanup_(tree_freep) struct tree *tree = tree_new();
+	struct tree_node *node = NULL;
+	const char *layer = "";
+	struct out out;
+
+	vec_each(&knowledge->causes, cause) {
+		if (strcmp((*cause)->layer, layer) != 0)
+			node = tree_add(tree, NULL, OUT_BOLD, NULL, "%s", layer = (*cause)->layer);
+		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", (*cause)->name, (*cause)->summary);
+	}
+	tree_add(tree, NULL, OUT_PLAIN, NULL,
+		 "Each has a page: nest explain CAUSE. So have rules (nest rules), events (nest events), tools (nest "
+		 "tools), "
+		 "counters and fields.");
+	out_init(&out, STDOUT_FILENO);
+	tree_print(tree, &out);
+	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+}
+
 static int run(const void *data)
 {
 	const struct config *config = data;
@@ -208,15 +230,12 @@ static int run(const void *data)
 	knowledge->is_command = command_exists;
 	if (config->pages)
 		return write_pages(config->pages, knowledge);
-	if (!config->name) {
-		log_error("explain: what? A cause or a rule (nest rules), an event (nest events), a tool (nest tools), "
-			  "or a field");
-		return EXIT_USAGE;
-	}
-	return explain(config, knowledge);
+	return config->name ? explain(config, knowledge) : list_causes(knowledge);
 }
 
 static const char *const examples[] = {
+	"nest explain",
+	"the causes that may be named, by layer",
 	"nest explain path-loss",
 	"what that cause means, how it is recognised, what to do, where nest is blind",
 	"nest explain much-is-lost",
