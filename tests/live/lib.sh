@@ -227,7 +227,7 @@ wait_for() {
 
 # wait_ready FILE [SECONDS]: until nest has written "nest: ready" there. Fails when it ended before.
 wait_ready() {
-	local file=$1 limit=$((SECONDS + ${2:-20} * slower))
+	local file=$1 limit=$((SECONDS + ${2:-60} * slower))
 	until has_line "$file" 'nest: ready'; do
 		if [ "$SECONDS" -ge "$limit" ] || { [ -n "${nest_pid-}" ] && ! kill -0 "$nest_pid" 2>/dev/null; }; then
 			has_line "$file" 'nest: ready' && return 0
