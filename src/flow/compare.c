@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "flow/compare.h"
+#include "flow/match.h"
 
 /* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
 #define SEPARATE 0.9
@@ -645,32 +646,6 @@ struct comparison *compare_groups(struct flow_sessions *s, const uint8_t *group_
 	return c;
 }
 
-/* Functions of the second trace by name, in terms of the first. */
-static uint32_t *match_functions(struct comparison *c, const struct flow_trace *good, const struct flow_trace *bad)
-{
-	uint32_t *of = xrealloc_array(NULL, bad->function_count, sizeof(*of));
-	struct map names = MAP_INIT(0, sizeof(uint32_t), 0);
-	_cleanup_buf_ struct buf name = BUF_INIT(8192);
-
-	for (size_t i = 0; i < c->function_count; i++) {
-		const struct flow_trace *trace = i < good->function_count ? good : bad;
-		size_t at = i < good->function_count ? i : i - good->function_count;
-		uint32_t *index;
-		bool is_new;
-
-		buf_clear(&name);
-		buf_add_format(&name, "%s!%s", trace->modules[trace->functions[at].module].name,
-			       trace->functions[at].name);
-		index = map_put(&names, buf_text(&name), &is_new);
-		if (is_new)
-			*index = (uint32_t)i;
-		if (trace == bad)
-			of[at] = *index;
-	}
-	map_done(&names);
-	return of;
-}
-
 struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessions *bad,
 				  const struct compare_options *options)
 {
@@ -682,11 +657,11 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	memset(ones.items, 1, ones.count);
 	take_functions(c, good->trace);
 	take_functions(c, bad->trace);
-	fn_of = match_functions(c, good->trace, bad->trace);
 	describe_group(&c->group[0], "good", good, zeros.items, 0);
 	describe_group(&c->group[1], "bad", bad, ones.items, 1);
 	c->profile = profile_new_seen(good, zeros.items, 2);
 	second = profile_new_seen(bad, ones.items, 2);
+	fn_of = match_functions(c->profile, second);
 	profile_merge(c->profile, second, fn_of);
 	finish(c,
 	       &(struct compare_subject){
