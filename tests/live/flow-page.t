@@ -38,6 +38,14 @@ page_try "$room/small.html" 'document.getElementById("unfold").click();const bef
 	const row=[...document.querySelectorAll(".row")].find(r=>r.textContent.includes("wait_request"))||document.querySelector(".row");
 	row.querySelector(".hit").dispatchEvent(new MouseEvent("click",{bubbles:true}));return +document.body.dataset.rows <= before'
 is "$got" true 'a click folds one call'
+page_try "$room/small.html" 'const drawn=()=>document.querySelectorAll("#heads rect").length;
+	document.getElementById("fold").click();const few=drawn(),narrow=width();document.getElementById("unfold").click();
+	return [few < drawn() / 2, narrow < width() / 2, drawn() === data.lines.length]'
+is "$got" true,true,true 'life lines of calls that are folded away take no room'
+page_try "$room/small.html" 'document.getElementById("fold").click();let sum=0;
+	for (const i of rows) if (kind(i) === CALL) sum += 1 + Number((words(i).match(/[+]([0-9]+) call/) || [0, 0])[1]);
+	return sum + " " + document.title.match(/([0-9]+) calls/)[1]'
+like "$got" '^([0-9]+) \1$' 'folded calls are counted: all together those of the session'
 page_try "$room/small.html" 'const h=document.getElementById("space").style.height;document.getElementById("larger").click();
 	return parseInt(document.getElementById("space").style.height) > parseInt(h)'
 is "$got" true 'zoom'
