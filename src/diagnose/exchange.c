@@ -37,6 +37,8 @@ static const struct field exchange_fields[] = {
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
 	FIELD(E, app_asks, COUNT, "other connections on which its program waits for an answer"),
+	FIELD(E, app_unread, COUNT,
+	      "connections on which its program is asked and has left something unread for a second"),
 	FIELD(E, peer_is_here, BOOL, "its other end is a connection of this host as well"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
@@ -299,27 +301,37 @@ static void measure_asked(const struct state *state, uint64_t cookie, struct exc
 	m->is_there = asked->answered;
 }
 
-/* A program that waits for an answer cannot give one. */
-static void count_questions(const struct exchange *exchanges, size_t count)
+/* What is counted over all connections of a program. */
+struct of_app {
+	uint64_t asks, unread;
+};
+
+#define UNREAD_NS NSEC_PER_SEC
+
+/* A program that waits for an answer cannot give one; and one that leaves several questions unread does not look for them. */
+static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
-	struct map asking = MAP_INIT(sizeof(struct module *), sizeof(uint64_t), 1000000);
+	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
 
 	for (unsigned pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < count; i++) {
 			struct exchange_measures *m = exchanges[i].measures;
 			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX);
 			struct module *app = exchanges[i].conn->related[MODULE_APP];
-			uint64_t *all = app ? map_put(&asking, &app, NULL) : NULL;
+			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
 
 			if (!all)
 				continue;
-			if (pass == 0)
-				*all += asks;
-			else
-				m->app_asks = *all - asks;
+			if (pass == 0) {
+				all->asks += asks;
+				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
+			} else {
+				m->app_asks = all->asks - asks;
+				m->app_unread = all->unread;
+			}
 		}
 	}
-	map_done(&asking);
+	map_done(&apps);
 }
 
 struct ends {
@@ -396,7 +408,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			wait_in_vain(*module);
 		vec_push(&exchanges, ((struct exchange){*module, m}));
 	}
-	count_questions(exchanges.items, exchanges.count);
+	count_for_apps(exchanges.items, exchanges.count);
 	find_other_ends(exchanges.items, exchanges.count);
 	vec_done(&exchanges);
 	map_done(&state->ports);

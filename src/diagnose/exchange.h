@@ -15,7 +15,7 @@ struct exchange_measures {
 	uint64_t owed_ns;
 	uint64_t given_base;
 	double given_share;
-	uint64_t app_asks;
+	uint64_t app_asks, app_unread;
 	bool peer_is_here, fell_silent, unaccepted;
 	uint64_t unread_ns;
 	uint64_t service_base, service_wait_base_ns;

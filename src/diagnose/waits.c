@@ -54,7 +54,11 @@ static bool describe_server(const struct module *conn, const char *app, const ch
 	const struct exchange_measures *m = conn->measures.parts[CONN_PART_EXCHANGE];
 	uint64_t owed = owed_ns(own, m);
 
-	if (is_wait(owed)) {
+	if (is_wait(m->unread_ns)) {
+		buf_add_format(text, "%s has left unread for ", app);
+		format_add_duration(text, (int64_t)m->unread_ns);
+		buf_add_format(text, " what %s sent.", peer);
+	} else if (is_wait(owed)) {
 		buf_add_format(text, "%s read what %s sent ", app, peer);
 		format_add_duration(text, (int64_t)owed);
 		buf_add_text(text, " ago, and has not answered since.");
