@@ -22,6 +22,19 @@ elif role == "source":
     while True:
         s.sendall(b"x" * 5000)
         time.sleep(0.005)
+elif role == "server":
+    s = socket.create_server((address, port))
+    print("ready", flush=True)
+    clients = [s.accept()[0] for i in range(3)]
+    while True:
+        time.sleep(0.01)  # and never looks again
+elif role == "clients":
+    clients = [socket.create_connection((address, port)) for i in range(3)]
+    for c in clients:
+        c.sendall(b"request")
+    print("ready", flush=True)
+    while clients[0].recv(100):
+        pass
 else:
     print("ready", flush=True)
     while True:
@@ -48,7 +61,7 @@ load() {
 }
 
 declare -A here_of there_of
-for n in 1 2 3 4 5 6; do
+for n in 1 2 3 4 5 6 7; do
 	network $n
 done
 
@@ -84,6 +97,9 @@ table inet f {
 END
 load "${there_of[5]}" sink 10.95.5.2 5005
 load "${here_of[5]}" source 10.95.5.2 5005
+# 7: a server that does something else while its clients wait.
+load "${here_of[7]}" server 10.95.7.1 5007
+load "${there_of[7]}" clients 10.95.7.1 5007
 
 sleep 2
 in_ns "${here_of[1]}" nft 'add table inet f; add chain inet f in { type filter hook input priority 0; }; add rule inet f in tcp dport 5001 drop'
@@ -91,7 +107,7 @@ in_ns "${here_of[2]}" nft 'add table inet f; add chain inet f out { type filter 
 # The process itself: nsenter runs it in its own place.
 kill -STOP "$stopped"
 sleep 1.2
-for n in 1 2 3 4 5 6; do
+for n in 1 2 3 4 5 6 7; do
 	"$nest" diagnose -N "${here_of[$n]}" -d 5 --json >"$room/verdict-$n" 2>"$room/verdict-$n.err" &
 	looks[n]=$!
 	note_process "$!"
@@ -104,5 +120,6 @@ is "$(causes "$room/verdict-2" 2)" firewall-drop 'a rule without a counter that 
 is "$(causes "$room/verdict-3" 2)" firewall-reject 'a reset made on this host is not blamed on the peer'
 is "$(causes "$room/verdict-4" 2)" app-not-sending 'a sender that was stopped before the first look'
 is "$(causes "$room/verdict-5" 2)" path-mtu 'a path on which no large segment ever passed'
+is "$(causes "$room/verdict-7" 2)" app-not-reading 'a server that leaves the requests of all clients unread'
 is "$(causes "$room/verdict-6" 2)" nothing 'and a healthy transfer has no culprit'
 finish
