@@ -45,6 +45,12 @@ static void leave_window(struct flow_cursor *cursor)
 		spill_trim();
 }
 
+/* Of a summary without any session there are no words at all. */
+static const uint32_t *chunk_end(const struct flow_chunk_ref *chunk)
+{
+	return chunk->word_count ? chunk->words + chunk->word_count : chunk->words;
+}
+
 /* From this chunk on as many as follow each other in the file: asking the kernel for each page by itself takes longer than reading it. */
 static void enter_window(struct flow_cursor *cursor)
 {
@@ -53,10 +59,8 @@ static void enter_window(struct flow_cursor *cursor)
 	size_t at = cursor->chunk;
 
 	do {
-		to = (const uint8_t *)thread->chunks[at].words +
-		     (size_t)thread->chunks[at].word_count * sizeof(uint32_t);
-		at++;
-	} while (at < thread->chunk_count && (size_t)(to - from) < WINDOW_BYTES &&
+		to = (const uint8_t *)chunk_end(&thread->chunks[at++]);
+	} while (to && at < thread->chunk_count && (size_t)(to - from) < WINDOW_BYTES &&
 		 (const uint8_t *)thread->chunks[at].words == to + sizeof(struct flow_chunk));
 	cursor->window = from;
 	cursor->window_bytes = (size_t)(to - from);
@@ -80,8 +84,7 @@ static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 	*ret_gap = chunk->header.seq != cursor->next_seq;
 	cursor->next_seq = chunk->header.seq + 1;
 	cursor->at = chunk->words;
-	/* Of a summary without any session there are no words at all. */
-	cursor->end = chunk->word_count ? chunk->words + chunk->word_count : chunk->words;
+	cursor->end = chunk_end(chunk);
 	cursor->again_total = 0;
 	cursor->many_total = 0;
 	cursor->ticks = max_of(cursor->ticks, chunk->header.start_ticks);
