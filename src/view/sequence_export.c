@@ -3,22 +3,41 @@
 #include "view/format.h"
 #include "view/sequence.h"
 
-/* Both read line by line and give some characters a meaning; names in programs have few of them. */
-static void add_plain(struct buf *out, const char *text)
+typedef void add_name(struct buf *out, const char *text);
+
+/* Mermaid reads a line, gives some characters a meaning in it and takes the rest for HTML; #NUMBER; is a character without one. */
+static void add_mermaid_name(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
-		if ((unsigned char)*text < ' ' || *text == ';' || *text == '#' || *text == '\\' || *text == '"')
+		if ((unsigned char)*text < ' ')
 			buf_add_char(out, '_');
+		else if (strchr("<>&;#\"\\", *text))
+			buf_add_format(out, "#%u;", (unsigned)(unsigned char)*text);
 		else
 			buf_add_char(out, *text);
 	}
 }
 
-static void add_label(struct buf *out, const struct sequence_item *item)
+/* PlantUML takes two of some characters for underlining and the like (__init__), unless there is a tilde before them. */
+static void add_plantuml_name(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("_*/-~", *text) && text[1] == *text) {
+			buf_add_format(out, "~%c%c", text[0], text[1]);
+			text++;
+		} else if ((unsigned char)*text < ' ' || strchr(";#\\\"", *text)) {
+			buf_add_char(out, '_');
+		} else {
+			buf_add_char(out, *text);
+		}
+	}
+}
+
+static void add_label(struct buf *out, const struct sequence_item *item, add_name *add)
 {
 	if (item->times > 1)
 		buf_add_format(out, "%u x ", item->times);
-	add_plain(out, item->label ? item->label : "");
+	add(out, item->label ? item->label : "");
 	if (item->ns) {
 		buf_add_text(out, " ");
 		format_add_duration(out, (int64_t)item->ns);
@@ -32,14 +51,14 @@ static void add_mermaid(const struct sequence_item *item, struct buf *out)
 	switch (item->kind) {
 	case SEQUENCE_CALL:
 		buf_add_format(out, "    L%u->>+L%u: ", item->from, item->to);
-		add_label(out, item);
+		add_label(out, item, add_mermaid_name);
 		break;
 	case SEQUENCE_RETURN:
 		buf_add_format(out, "    L%u-->>-L%u: return", item->from, item->to);
 		break;
 	case SEQUENCE_VALUE:
 		buf_add_format(out, "    L%u-)L%u: ", item->from, item->to);
-		add_label(out, item);
+		add_label(out, item, add_mermaid_name);
 		break;
 	case SEQUENCE_LOOP:
 		buf_add_format(out, "    loop %u times", item->times);
@@ -50,7 +69,7 @@ static void add_mermaid(const struct sequence_item *item, struct buf *out)
 		break;
 	case SEQUENCE_BOX:
 		buf_add_format(out, "    rect rgb(255, 225, 220)\n    Note over L%u: ", item->to);
-		add_plain(out, item->label ? item->label : "");
+		add_mermaid_name(out, item->label ? item->label : "");
 		break;
 	default:
 		buf_add_text(out, "    end");
@@ -64,7 +83,7 @@ void sequence_write_mermaid(const struct sequence *s, struct out *out)
 	out_end_line(out);
 	for (size_t i = 0; i < s->lines.count; i++) {
 		buf_add_format(&out->pending, "    participant L%zu as ", i);
-		add_plain(&out->pending, s->lines.items[i]);
+		add_mermaid_name(&out->pending, s->lines.items[i]);
 		out_end_line(out);
 	}
 	vec_each(&s->items, item) {
@@ -78,14 +97,14 @@ static void add_plantuml(const struct sequence_item *item, struct buf *out)
 	switch (item->kind) {
 	case SEQUENCE_CALL:
 		buf_add_format(out, "L%u -> L%u ++ : ", item->from, item->to);
-		add_label(out, item);
+		add_label(out, item, add_plantuml_name);
 		break;
 	case SEQUENCE_RETURN:
 		buf_add_format(out, "L%u --> L%u --", item->from, item->to);
 		break;
 	case SEQUENCE_VALUE:
 		buf_add_format(out, "L%u ->> L%u : ", item->from, item->to);
-		add_label(out, item);
+		add_label(out, item, add_plantuml_name);
 		break;
 	case SEQUENCE_LOOP:
 		buf_add_format(out, "loop %u times", item->times);
@@ -97,7 +116,7 @@ static void add_plantuml(const struct sequence_item *item, struct buf *out)
 		break;
 	case SEQUENCE_BOX:
 		buf_add_text(out, "group ");
-		add_plain(out, item->label ? item->label : "");
+		add_plantuml_name(out, item->label ? item->label : "");
 		break;
 	default:
 		buf_add_text(out, "end");
@@ -111,12 +130,12 @@ void sequence_write_plantuml(const struct sequence *s, struct out *out)
 	out_end_line(out);
 	if (s->title) {
 		buf_add_text(&out->pending, "title ");
-		add_plain(&out->pending, s->title);
+		add_plantuml_name(&out->pending, s->title);
 		out_end_line(out);
 	}
 	for (size_t i = 0; i < s->lines.count; i++) {
 		buf_add_text(&out->pending, "participant \"");
-		add_plain(&out->pending, s->lines.items[i]);
+		add_plantuml_name(&out->pending, s->lines.items[i]);
 		buf_add_format(&out->pending, "\" as L%zu", i);
 		out_end_line(out);
 	}
