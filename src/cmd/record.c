@@ -187,6 +187,23 @@ static int see_findings(struct live_diagnosis *live, const struct live_view *vie
 
 /* --- the command --- */
 
+/* An option that changes nothing would be taken for one that did: somebody would believe that only this process was recorded. */
+static int check_no_events(const struct config *config, struct why *why)
+{
+	const struct trace_options *events = &config->events;
+	const char *option = events->pid            ? "-p"
+			     : events->ports.count  ? "-P"
+			     : events->output.where ? "--where"
+			     : events->kernel_stack ? "--stack"
+			     : events->buffer_bytes ? "--buffer"
+						    : NULL;
+
+	if (!option)
+		return 0;
+	return why_set(why, -EINVAL, "%s is about events: name those to record, or a tool (nest record --help)",
+		       option);
+}
+
 /* What the names stand for: snapshots with their diagnosis, and events. */
 static int choose(struct recorder *recorder)
 {
@@ -210,6 +227,8 @@ static int choose(struct recorder *recorder)
 	recorder->options.netns = config->live.netns;
 	if (events.count)
 		r = event_recorder_new(events.items, events.count, &recorder->options, &recorder->events, &why);
+	else
+		r = check_no_events(config, &why);
 	vec_done(&events);
 	if (r == 0 && config->on_finding > 0 && !recorder->diagnose)
 		r = why_set(&why, -EINVAL, "--on-finding needs the diagnosis: name it, too");

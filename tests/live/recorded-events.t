@@ -65,5 +65,15 @@ ok 'beside the snapshots' "$nest" sockets -f "$room/all.nest"
 is "$?" 2 'what is neither event nor tool'
 like "$(cat "$room/err")" "'nosuch' is neither an event nor a tool" 'is refused'
 ok 'before a file is made' test ! -e "$room/none.nest"
+for option in "-p $$" '-P 80' '--where pid==1' '--stack' '--buffer 1MiB'; do
+	# shellcheck disable=SC2086 # the option and its value
+	"$nest" record -o "$room/none.nest" -d 1 $option >/dev/null 2>"$room/err"
+	is "$?" 2 "${option%% *} without events"
+	like "$(cat "$room/err")" "record: ${option%% *} is about events" 'says what is missing'
+done
+"$nest" record -o "$room/none.nest" -d 1 -p 4194305 diagnose tcplife >/dev/null 2>"$room/err"
+is "$?" 2 'a process that is not there'
+like "$(cat "$room/err")" 'there is no process 4194305' 'is told as by the tools'
+ok 'none of them made a file' test ! -e "$room/none.nest"
 
 finish
