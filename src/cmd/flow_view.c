@@ -74,7 +74,10 @@ void flow_view_tell_none(const struct flow_sessions *sessions)
 {
 	if (sessions->list.count)
 		return;
-	if (sessions->demux->by == DEMUX_SIGNATURE)
+	if (sessions->demux->by == DEMUX_SIGNATURE && sessions->rest_calls)
+		log_info("calls fit --at, but none of them has what --key asks for (arguments are recorded by nest "
+			 "flow record --args)");
+	else if (sessions->demux->by == DEMUX_SIGNATURE)
 		log_info("no call fits --at (nest flow info TRACE --functions lists what was called)");
 	else
 		log_info("the trace has no connections: --by thread or --at EXPR make sessions of something else");
