@@ -29,7 +29,7 @@ struct config {
 
 /* On a page everything can be there: it begins folded. */
 #define PAGE_ITEMS 400000
-#define PAGE_LINES 60
+#define PAGE_LINES 200
 
 static const struct option_spec options[] = {
 	OPTION(struct config, sessions, TEXT, "session", 's', "N|EXPR",
@@ -39,7 +39,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "life lines: functions (default), modules, threads",
 	       .choices = story_line_names),
 	OPTION(struct config, max_lines, UINT, "max-lines", 0, "N",
-	       "most life lines before calls are folded (default 16)", .min = 1, .max = 1000),
+	       "most life lines before calls are folded (default 16, on a page 200)", .min = 1, .max = 1000),
 	OPTION(struct config, divergence, FLAG, "divergence", 0, NULL,
 	       "find the sessions that stand out, draw one, box where it parts from the others"),
 	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "the same with given groups: sessions that behave"),

@@ -31,6 +31,10 @@ is "$got" true 'the page draws the session without an error'
 page_try "$room/small.html" 'const i=document.getElementById("search");i.value="read_more";i.dispatchEvent(new Event("input"));
 	return document.getElementById("hits").textContent + "; " + document.querySelectorAll(".now").length'
 like "$got" '^1 of [0-9]+; 1$' 'search finds a function and goes to it'
+"$nest" flow diagram "$room/small.trace" --divergence -F html --depth 1 -o "$room/shallow.html" 2>/dev/null
+page_try "$room/shallow.html" 'const i=document.getElementById("search");i.value="read_more";i.dispatchEvent(new Event("input"));
+	return document.getElementById("hits").textContent'
+is "$got" 'no hit in what is drawn' 'search does not deny what is folded'
 page_try "$room/small.html" 'const before=+document.body.dataset.rows;document.getElementById("fold").click();const folded=+document.body.dataset.rows;
 	document.getElementById("unfold").click();return folded < before/3 && +document.body.dataset.rows === before'
 is "$got" true 'fold and unfold'
