@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/exit_code.h"
@@ -11,6 +12,7 @@
 #include "cmd/trace_run.h"
 #include "event/live.h"
 #include "path/settle.h"
+#include "snapshot/netns.h"
 #include "tool/cgroups.h"
 #include "tool/keep.h"
 #include "tool/recorded.h"
@@ -26,6 +28,8 @@ struct run {
 	uint64_t interval_ns;
 	uint64_t intervals;
 	struct store *store;
+	char *netns_path; /* where the namespace was that was asked for, NULL: none or all */
+	ino_t netns_inum;
 	bool began; /* it was attached, or the recording opened */
 };
 
@@ -51,6 +55,39 @@ static void on_idle(void *context)
 
 	if (output_flush(run->session.output) < 0)
 		loop_stop(run->until.loop, 0);
+}
+
+/* --- a namespace that goes --------------------------------------------------------------------------------------------- */
+
+enum {
+	NETNS_LOOK_NS = 100 * 1000 * 1000,
+};
+
+/* The kernel gives the number of a namespace that is gone to the next one: what comes now may be somebody else's. */
+static void on_netns_look(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	struct stat found;
+
+	if (stat(run->netns_path, &found) == 0 && found.st_ino == run->netns_inum)
+		return;
+	log_warn("%s: the network namespace of -N is gone, there is nothing more to see", run->session.plan->name);
+	loop_stop(run->until.loop, 0);
+}
+
+/* What a command does is its own wherever it does it, and the end of a process is not that of its namespace. */
+static int watch_netns(struct run *run)
+{
+	const char *spec = run->options->netns;
+	struct stat found;
+	uint64_t pid;
+
+	if (!spec || !*spec || strcmp(spec, "all") == 0 || run->options->command.argc ||
+	    parse_u64(spec, 1, INT32_MAX, &pid) == 0)
+		return 0;
+	run->netns_path = netns_path(spec);
+	run->netns_inum = stat(run->netns_path, &found) == 0 ? found.st_ino : 0;
+	return loop_add_timer(run->until.loop, NETNS_LOOK_NS, NETNS_LOOK_NS, on_netns_look, run, NULL);
 }
 
 /* --- keeping events -------------------------------------------------------------------------------------------------- */
@@ -241,6 +278,8 @@ static int watch(struct run *run)
 
 	if (run->interval_ns)
 		r = loop_add_timer(run->until.loop, run->interval_ns, run->interval_ns, on_interval, run, NULL);
+	if (r == 0)
+		r = watch_netns(run);
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->options->duration_ns, &run->why);
@@ -327,5 +366,6 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	live_close(run.live);
 	r = exit_code_of(&run, r, written);
 	run_until_done(&run.until);
+	free(run.netns_path);
 	return r ?: kept < 0 ? EXIT_IO : code;
 }

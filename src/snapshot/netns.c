@@ -114,21 +114,26 @@ static void add_of_processes(struct netns_list *list)
 		closedir(dir);
 }
 
+char *netns_path(const char *spec)
+{
+	uint64_t pid;
+
+	if (strchr(spec, '/'))
+		return xstrdup(spec);
+	return xasprintf(parse_u64(spec, 1, INT32_MAX, &pid) == 0 ? "/proc/%s/ns/net" : "/run/netns/%s", spec);
+}
+
 static int find_one(const char *spec, struct netns_list *list, struct why *why)
 {
 	_cleanup_buf_ struct buf shown = BUF_INIT(512);
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = netns_path(spec);
 	struct netns *netns;
 	uint64_t pid = 0;
 	int r;
 
 	text_add_terminal(&shown, spec, strnlen(spec, 100));
-	if (strchr(spec, '/'))
-		path = xstrdup(spec);
-	else if (parse_u64(spec, 1, INT32_MAX, &pid) == 0)
-		path = xasprintf("/proc/%s/ns/net", spec);
-	else
-		path = xasprintf("/run/netns/%s", spec);
+	if (parse_u64(spec, 1, INT32_MAX, &pid) < 0)
+		pid = 0;
 	r = add_at(list, AT_FDCWD, path, &netns);
 	if (r == -ENOENT)
 		return why_set(why, r, pid ? "there is no process %s" : "there is no network namespace '%s'",

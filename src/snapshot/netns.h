@@ -23,6 +23,8 @@ void netns_list_done(struct netns_list *list);
 
 /* NULL or "": the own one. A name below /run/netns, a path, a process id, or "all". */
 int netns_find(const char *spec, struct netns_list *ret_list, struct why *why) _must_check_;
+/* Where a name, a path or a process id is to be found; the caller frees it. */
+char *netns_path(const char *spec);
 
 struct netns_guard {
 	int fd; /* where to return to; -1 when nothing was changed */

@@ -167,8 +167,9 @@ nest_bg tcplife -N "$gone" --json
 wait_ready "$nest_err" || exit 1
 in_ns "$gone" python3 "$load" burst 18702 3 >/dev/null
 ip netns del "$gone"
-sleep 0.2
+ok 'a tool whose namespace vanishes ends' wait_for 20 bash -c "! kill -0 $nest_pid"
 end_bg "$nest_pid"
+like "$(cat "$nest_err")" 'the network namespace of -N is gone' 'and says why'
 is "$end_status $(figures "$nest_out" "[len(r), {e['netns'] for e in r}]")" "0 [6, {$gone_inum}]" \
 	'a namespace that vanishes: its events are there'
 "$nest" tcplife -N "$gone" -d 1 2>"$room/err" >/dev/null
