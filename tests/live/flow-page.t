@@ -31,6 +31,10 @@ is "$got" true 'the page draws the session without an error'
 page_try "$room/small.html" 'const i=document.getElementById("search");i.value="read_more";i.dispatchEvent(new Event("input"));
 	return document.getElementById("hits").textContent + "; " + document.querySelectorAll(".now").length'
 like "$got" '^1 of [0-9]+; 1$' 'search finds a function and goes to it'
+page_try "$room/small.html" 'const v=document.getElementById("view");
+	document.getElementById("fold").click();const i=items.findLastIndex(i => i[0] === CALL);show(i);
+	const y=rowOf[i] * height() - v.scrollTop;return y >= 0 && y < v.clientHeight'
+is "$got" true 'what is gone to is in view, also when it was folded away'
 "$nest" flow diagram "$room/small.trace" --divergence -F html --depth 1 -o "$room/shallow.html" 2>/dev/null
 page_try "$room/shallow.html" 'const i=document.getElementById("search");i.value="read_more";i.dispatchEvent(new Event("input"));
 	return document.getElementById("hits").textContent'
