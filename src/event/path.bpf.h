@@ -12,6 +12,9 @@
 #include "event/packet.bpf.h"
 #include "event/path_steps.h"
 
+/* Of the kernel's stamp of a packet that is older, or in the future, nobody knows what it means. */
+#define PATH_STAMP_MAX_NS 10000000000ull
+
 /* One flow in so many is followed; 0 and 1: all. The program may change it at any time. */
 __u32 path_sample __weak;
 

@@ -11,8 +11,6 @@
 #include "event/path_leave.bpf.h"
 #include "event/path_reader.bpf.h"
 
-/* Of a stamp that is older, or in the future, nobody knows what it means. */
-#define FEW_STAMP_MAX_NS 10000000000ull
 /* Interfaces that share a place in the namespace's table, at most. */
 #define FEW_DEVICES_MAX 16
 #define FEW_DEVICES     256
@@ -79,7 +77,7 @@ static __always_inline void few_arrive(struct path_way *way, struct sock *sk, st
 	__sync_fetch_and_add(&rx_counts()->begun, 1);
 	way->event.head.time_ns = way->last_ns = now->ns;
 	way->event.data.hidden |= HIDDEN_BEFORE_STACK | 1u << PATH_FILTER | 1u << PATH_TRANSPORT | 1u << PATH_WAKEUP;
-	if (!stamp || now->ns - arrival > FEW_STAMP_MAX_NS) {
+	if (!stamp || now->ns - arrival > PATH_STAMP_MAX_NS) {
 		way->event.data.hidden |= 1u << PATH_IP;
 		return;
 	}
@@ -251,7 +249,7 @@ static __always_inline void few_leave(void *ctx, struct sk_buff *skb, struct soc
 		return;
 	own->last_skb = path_id(skb);
 	own->last_left_ns = skb->skb_mstamp_ns;
-	if (skb->skb_mstamp_ns <= now.ns && now.ns - skb->skb_mstamp_ns < FEW_STAMP_MAX_NS)
+	if (skb->skb_mstamp_ns <= now.ns && now.ns - skb->skb_mstamp_ns < PATH_STAMP_MAX_NS)
 		left.ns = skb->skb_mstamp_ns;
 	else
 		way->event.data.hidden |= 1u << PATH_QDISC;

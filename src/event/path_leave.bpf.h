@@ -15,6 +15,8 @@
 #define TX_FREE_MAX    64
 #define TX_WRITES_MAX  16
 #define TX_FLYING_MAX  128
+/* TCP's own work from its time stamp to the interface takes less, mostly. */
+#define TX_ASIDE_MIN_NS 20000
 
 EVENT(path_tx, struct path_event)
 
@@ -433,9 +435,30 @@ static __always_inline void leave(void *ctx, struct path_way *way, struct sock *
 		event_set_owner(&path_tx_config, &way->event.head, sk);
 }
 
+/* Whether data was seen to be written and TCP let go of it before, though nobody has seen it at an interface. */
+static __always_inline bool was_put_aside(struct sock *sk, const struct packet_tcp *tcp)
+{
+	__u32 end = tcp->seq + tcp->bytes;
+	struct tx_sock *own;
+
+	/* What TCP is just sending comes after all that it has sent. */
+	if (!tcp->bytes || !is_tcp(sk) || (__s32)(end - READ(sk, snd_nxt)) > 0)
+		return false;
+	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
+	if (!own)
+		return false;
+	/* The first that is seen of this socket. */
+	if (!own->sent && own->write_count && own->write_count <= TX_WRITES_MAX &&
+	    (__s32)(tcp->seq - own->writes[0].seq) >= 0) {
+		own->sent = 1;
+		own->sent_end = tcp->seq;
+	}
+	return own->sent && (__s32)(end - own->sent_end) > 0;
+}
+
 static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 {
-	struct path_mark now;
+	struct path_mark now, left;
 	struct sock *sk = skb->sk;
 	struct tx_packet *place;
 	struct packet packet;
@@ -451,8 +474,15 @@ static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 	way = place ? begin_way_out(skb, &packet, &tcp) : NULL;
 	if (!way)
 		return;
-	now = path_now(PATH_PROCESS);
-	leave(ctx, way, sk, &now);
+	left = now = path_now(PATH_PROCESS);
+	/* Somebody held it between TCP and the interface: a queue of the packet filter. */
+	if (now.ns - skb->skb_mstamp_ns - TX_ASIDE_MIN_NS < PATH_STAMP_MAX_NS && was_put_aside(sk, &tcp))
+		left.ns = skb->skb_mstamp_ns;
+	leave(ctx, way, sk, &left);
+	if (left.ns != now.ns) {
+		way->event.data.hidden &= ~(1u << PATH_FILTER);
+		path_step(way, PATH_FILTER, &now, tx_counts());
+	}
 	place->number = way->skb;
 	place->skb = path_id(skb);
 }

@@ -43,22 +43,40 @@ compare "${share/none/0}" -ge 95 'a reader behind others on its processor: sched
 	diag "$("$check" "$journeys" times sched "bytes > 100")"
 compare "$("$check" "$journeys" count "any(s['stage'] == 'sched' and (s['note'] or 0) >= 2 for s in stages)")" -ge 50 \
 	'and how many could run is told'
-# A filter holds packets.
+# hold NAMESPACE CHAIN: a filter holds packets to $port there; let_go ends it.
+hold() {
+	: >"$room/queue"
+	bg nsenter --net="/run/netns/$1" -- chrt -f 30 "$load" hold 7 0.03 >"$room/queue"
+	queue_pid=$bg_pid
+	wait_for 20 grep -q up "$room/queue" || diag 'no queue'
+	in_ns "$1" iptables -A "$2" -p tcp --dport $port -j NFQUEUE --queue-num 7
+}
+let_go() {
+	in_ns "$1" iptables -F
+	end_bg "$queue_pid" KILL
+}
+
+# A filter holds packets that arrive.
 port=$((port + 1))
 follow --json --rx -N "$server" -P $port
-: >"$room/queue"
-bg nsenter --net="/run/netns/$server" -- chrt -f 30 "$load" hold 7 0.03 >"$room/queue"
-queue_pid=$bg_pid
-wait_for 20 grep -q up "$room/queue" || diag 'no queue'
-in_ns "$server" iptables -A INPUT -p tcp --dport $port -j NFQUEUE --queue-num 7
+hold "$server" INPUT
 serve "$server" "$load" echo tcp 10.98.0.2 $port
 ask ask tcp 10.98.0.2 $port 40
 followed
-in_ns "$server" iptables -F
-end_bg "$queue_pid" KILL
+let_go "$server"
 in_stage filter 0.03 "bytes > 100 and lport == $port" 'a queue of the packet filter: filter'
 compare "$("$check" "$journeys" count "seq == end_seq and any(s['stage'] == 'filter' and s['ns'] > 2e7 for s in stages)")" -ge 1 \
 	'a queue of the packet filter: what has no data is held, too'
+
+# And those that leave.
+port=$((port + 1))
+follow --json --tx -N "$client" -P $port
+hold "$client" OUTPUT
+serve "$server" "$load" echo tcp 10.98.0.2 $port
+ask ask tcp 10.98.0.2 $port 40
+followed
+let_go "$client"
+in_stage filter 0.03 "bytes > 100 and rport == $port" 'a queue of the packet filter on the way out: filter'
 
 # Interrupts are put off.
 port=$((port + 1))
