@@ -684,6 +684,9 @@ static __always_inline void tx_ack(void *ctx, struct sock *sk, __u32 ack, struct
 	acked.now = *now;
 	acked.now.note = PATH_NO_NOTE;
 	count = own->tail - own->head;
+	if (count > TX_FLYING_MAX)
+		count = TX_FLYING_MAX;
+	/* No further than the last: what lies behind it was acknowledged long ago. */
 	if (ack_one(0, &acked) == 0 && count > 1)
-		bpf_loop(count < TX_FLYING_MAX ? count : TX_FLYING_MAX, ack_one, &acked, 0);
+		bpf_loop(count - 1, ack_one, &acked, 0);
 }

@@ -112,6 +112,7 @@ ask push 10.98.0.2 $port 200000 30 20000
 followed
 first=$("$check" "$journeys" first)
 in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf'
+is "$("$check" "$journeys" count "end == 'unfinished'")" 0 'a small send buffer: one acknowledgement ends several journeys, and no more'
 
 # A small segment waits for the acknowledgement of another, which the peer puts off for 40 ms and what its timer adds: at
 # 250 ticks a second, 4 to 8 ms.
