@@ -209,9 +209,8 @@ static int list_causes(const struct knowledge *knowledge)
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", (*cause)->name, (*cause)->summary);
 	}
 	tree_add(tree, NULL, OUT_PLAIN, NULL,
-		 "Each has a page: nest explain CAUSE. So have rules (nest rules), events (nest events), tools (nest "
-		 "tools), "
-		 "counters and fields.");
+		 "Each has a page: nest explain CAUSE. So have rules (nest rules), events (nest events), "
+		 "tools (nest tools), counters and fields.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;

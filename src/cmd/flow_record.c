@@ -243,9 +243,8 @@ static int report(const char *path, int status, bool loadable)
 		return EXIT_IO;
 	}
 	if (!trace->calls && trace->events && loadable)
-		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions, and "
-			 "could "
-			 "its user write the trace and the file beside it?");
+		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions, "
+			 "and could its user write the trace and the file beside it?");
 	log_info("%llu events, %llu lost; %zu threads, %.1f MB in %s", (unsigned long long)trace->events,
 		 (unsigned long long)trace->lost,
 		 trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count, (double)trace->bytes / 1e6,

@@ -251,9 +251,6 @@ static bool has_fallen_silent(const struct conn_measures *own)
 	       own->receive_gap_base_ns < STREAM_GAP_NS;
 }
 
-/* Where there was more than an exchange or two to see. */
-#define ENOUGH 10
-
 static void measure(struct exchange_track *x, struct exchange_measures *m)
 {
 	uint64_t segs_in = counter_delta32(x->base.segs_in, x->last.segs_in);
@@ -268,7 +265,7 @@ static void measure(struct exchange_track *x, struct exchange_measures *m)
 	m->bare_acks_share = segs_in == UINT64_MAX || answers == UINT64_MAX
 				     ? NAN
 				     : share_of(segs_in - min_of(answers, segs_in), given);
-	if (given >= ENOUGH && given != UINT64_MAX)
+	if (given >= EXCHANGES_ENOUGH && given != UINT64_MAX)
 		x->bare_acks_base = fmin(x->bare_acks_base, m->bare_acks_share);
 	m->answers_base = x->answers_base;
 	m->answers_share = share_of(answers, x->answers_base);

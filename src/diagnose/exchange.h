@@ -4,6 +4,9 @@
 
 #include "record/field.h"
 
+/* With fewer answers in a window than that, there was an exchange or two to see. */
+#define EXCHANGES_ENOUGH 10
+
 struct exchange_measures {
 	bool serves;
 	double reply_wait_share;

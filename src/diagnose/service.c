@@ -38,9 +38,6 @@ void services_measure(const struct services *services, const struct service *ser
 	m->service_wait_base_ns = s && s->answers_base > 0 ? s->wait_base_ns : UINT64_MAX;
 }
 
-/* A window with an answer or two tells little about how long one takes. */
-#define ENOUGH 10
-
 void services_end_window(struct services *services, const struct window *window)
 {
 	const void *key;
@@ -52,7 +49,7 @@ void services_end_window(struct services *services, const struct window *window)
 	while (map_next(&services->tracks, &at, &key, &value)) {
 		struct service_track *s = value;
 
-		if (!track_is_current(window, &s->track) || s->answers < ENOUGH)
+		if (!track_is_current(window, &s->track) || s->answers < EXCHANGES_ENOUGH)
 			continue;
 		s->wait_base_ns = s->answers_base ? min_of(s->wait_base_ns, s->wait_ns) : s->wait_ns;
 		s->answers_base = max_of(s->answers_base, s->answers);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/bisect.h"
+
 #define NAMES_MAX ((size_t)4 << 20)
 
 static int by_address(const void *a, const void *b)
