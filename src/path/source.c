@@ -38,6 +38,11 @@ struct path_source {
 	struct path_limit limit;
 	struct path_stamps stamps;
 	unsigned request; /* of the event at hand */
+	/* From when on hooks go away one by one: journeys see less and less. 0: the run goes on. */
+	uint64_t end_ns;
+	struct path_counts counts;     /* of the kernel, then */
+	struct path_counts afterwards; /* what ended after it, as far as that was seen well */
+	struct path_counts spoiled;    /* what the program finished after it, and did not see well */
 };
 
 struct shape path_shape(void)
@@ -109,7 +114,8 @@ static int share(struct path_source *source, struct why *why)
 
 	if (r == 0) {
 		source->sample = address;
-		__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
+		/* None, until all hooks are there. */
+		__atomic_store_n(source->sample, UINT32_MAX, __ATOMIC_RELAXED);
 	}
 	if (r == 0)
 		r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address);
@@ -218,6 +224,19 @@ void journey_from_event(const struct event_head *head, const struct path_journey
 	set_stages(journey, data);
 }
 
+bool journey_outlasts(const struct event_head *head, const struct path_journey *data, uint64_t end_ns)
+{
+	uint8_t count = min_of(data->step_count, (uint8_t)PATH_STEPS_MAX);
+	uint64_t last_ns = count ? data->steps[count - 1].ns : 0;
+
+	return head->time_ns + (data->total_ns - min_of(last_ns, data->total_ns)) > end_ns;
+}
+
+static bool is_spoiled(const struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	return source->end_ns && journey_outlasts(head, data, source->end_ns);
+}
+
 static void tell(struct path_source *source, const struct event_head *head, const struct path_journey *data)
 {
 	struct journey journey;
@@ -234,8 +253,20 @@ static void on_waited(void *context, const struct event_head *head, const struct
 	const struct expr *where = source->directions[source->request].where;
 	struct record record = {.parts = {[EVENT_PART_HEAD] = head, [EVENT_PART_DATA] = data}};
 
-	if (!where || expr_matches(where, &record))
+	if (is_spoiled(source, head, data))
+		source->spoiled.ended[data->end]++;
+	else if (!where || expr_matches(where, &record))
 		tell(source, head, data);
+}
+
+/* Whatever the filter says of it: ended is ended. */
+static bool count_afterwards(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	if (is_spoiled(source, head, data))
+		return false;
+	if (source->end_ns && head->time_ns + data->total_ns > source->end_ns && data->end <= PATH_UNFINISHED)
+		source->afterwards.ended[data->end]++;
+	return true;
 }
 
 static void on_event(void *context, unsigned request, struct record *record)
@@ -252,7 +283,8 @@ static void on_event(void *context, unsigned request, struct record *record)
 		struct path_read_event read = {.head = *head, .as_journey = *data};
 
 		waiting_read(&source->waiting, &read, on_waited, source);
-	} else if (direction->decided || !direction->where || expr_matches(direction->where, record)) {
+	} else if (count_afterwards(source, head, data) &&
+		   (direction->decided || !direction->where || expr_matches(direction->where, record))) {
 		tell(source, head, data);
 	}
 }
@@ -281,7 +313,10 @@ int path_start(struct path_source *source, struct loop *loop, path_journey_fn jo
 	r = live_start(source->live, loop, &sink, why);
 	if (r == 0 && path_limit_start(&source->limit, loop) < 0)
 		r = why_set(why, -ENOMEM, "cannot measure what following costs");
-	return r == 0 && source->options.set != EVENT_SET_ALL ? start_stamps(source, loop, why) : r;
+	if (r == 0 && source->options.set != EVENT_SET_ALL)
+		r = start_stamps(source, loop, why);
+	__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
+	return r;
 }
 
 int path_follow(struct path_source *source, uint32_t pid)
@@ -289,40 +324,61 @@ int path_follow(struct path_source *source, uint32_t pid)
 	return live_follow(source->live, pid);
 }
 
-int path_finish(struct path_source *source, struct why *why)
-{
-	int r = live_finish(source->live, why);
-
-	live_tell_hidden(source->live);
-	waiting_end(&source->waiting, on_waited, source);
-	return r;
-}
-
 /* --- what became of packets ---------------------------------------------------------------------------------------- */
 
-static void add_counts(struct path_account *account, const struct path_counts *counts)
+static void add_counts(struct path_counts *sum, const struct path_counts *counts)
 {
-	account->packets += counts->begun;
-	account->delivered += counts->ended[PATH_DELIVERED];
-	account->dropped += counts->ended[PATH_DROPPED];
-	account->forwarded += counts->ended[PATH_FORWARDED];
-	account->merged += counts->merged;
-	account->clamped += counts->clamped;
+	sum->begun += counts->begun;
+	for (unsigned i = 0; i <= PATH_UNFINISHED; i++)
+		sum->ended[i] += counts->ended[i];
+	sum->merged += counts->merged;
+	sum->clamped += counts->clamped;
+}
+
+static struct path_counts kernel_counts(const struct path_source *source)
+{
+	struct path_counts sum = {};
+
+	for (unsigned i = 0; i < source->count; i++)
+		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++)
+			add_counts(&sum, &source->directions[i].counts[cpu]);
+	return sum;
 }
 
 struct path_account path_account(const struct path_source *source)
 {
+	struct path_counts sum = source->end_ns ? source->counts : kernel_counts(source);
 	struct path_account account = {.told = source->told,
 				       .sample = max_of(__atomic_load_n(source->sample, __ATOMIC_RELAXED), 1u),
 				       .cpu = source->limit.cpu};
+	uint64_t ended;
 
-	for (unsigned i = 0; i < source->count; i++)
-		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++)
-			add_counts(&account, &source->directions[i].counts[cpu]);
-	add_counts(&account, &source->waiting.counts);
+	add_counts(&sum, &source->waiting.counts);
+	add_counts(&sum, &source->afterwards);
+	account.delivered = sum.ended[PATH_DELIVERED] - source->spoiled.ended[PATH_DELIVERED];
+	account.dropped = sum.ended[PATH_DROPPED] - source->spoiled.ended[PATH_DROPPED];
+	account.forwarded = sum.ended[PATH_FORWARDED] - source->spoiled.ended[PATH_FORWARDED];
+	account.merged = sum.merged;
+	account.clamped = sum.clamped;
+	ended = account.delivered + account.dropped + account.forwarded;
+	/* While packets are under way, one may be seen to end whose beginning was not counted yet. */
+	account.packets = max_of(sum.begun, ended);
 	/* Whatever has not ended is on its way, or nobody knows where. */
-	account.unfinished = account.packets - account.delivered - account.dropped - account.forwarded;
+	account.unfinished = account.packets - ended;
 	return account;
+}
+
+int path_finish(struct path_source *source, struct why *why)
+{
+	int r;
+
+	/* In this order: nothing is counted twice. */
+	source->counts = kernel_counts(source);
+	source->end_ns = clock_real_ns();
+	r = live_finish(source->live, why);
+	live_tell_hidden(source->live);
+	waiting_end(&source->waiting, on_waited, source);
+	return r;
 }
 
 enum event_set path_set(const struct path_source *source)

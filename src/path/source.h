@@ -45,6 +45,12 @@ struct path_account {
 /* As the kernel tells it. */
 void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *ret_journey);
 
+/*
+ * Whether it passed more than its last stage after that time. When a run ends hooks go away one after the other, a fifth of
+ * a second long: such a journey has lost what the missing ones would have told, and is unfinished.
+ */
+bool journey_outlasts(const struct event_head *head, const struct path_journey *data, uint64_t end_ns);
+
 struct path_source;
 typedef void (*path_journey_fn)(void *context, const struct journey *journey);
 
