@@ -7,6 +7,7 @@
 
 #include "base/out.h"
 #include "base/parse.h"
+#include "base/text.h"
 
 #define OUT_BATCH ((size_t)64 << 10)
 
@@ -114,6 +115,32 @@ int out_done(struct out *out)
 	out->owns_fd = false;
 	buf_done(&out->pending);
 	return r;
+}
+
+void out_add_folded(struct out *out, const char *text, size_t at, const char *prefix)
+{
+	size_t indent = text_columns(prefix, strlen(prefix));
+	size_t room = out->width > indent + 20 ? out->width : 0;
+	size_t start = at, blanks = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		size_t columns = text_columns(text, n);
+
+		if (room && at > start && at + blanks + columns > room) {
+			buf_add_char(&out->pending, '\n');
+			buf_add_text(&out->pending, prefix);
+			at = start = indent;
+		} else {
+			buf_add_fill(&out->pending, ' ', blanks);
+			at += blanks;
+		}
+		buf_add(&out->pending, text, n);
+		at += columns;
+		text += n;
+		blanks = strspn(text, " ");
+		text += blanks;
+	}
 }
 
 const char *out_style_on(const struct out *out, enum out_style style)

@@ -28,6 +28,11 @@ int out_open(struct out *out, const char *path) _must_check_;
 void out_end_line(struct out *out);
 /* Whole lines that were written elsewhere; the text is empty afterwards. */
 void out_pass(struct out *out, struct buf *text);
+/*
+ * Text that begins in that column, folded at blanks where the terminal ends; further lines begin with the prefix. It is
+ * escaped already, and the line is not ended.
+ */
+void out_add_folded(struct out *out, const char *text, size_t at, const char *prefix);
 /* Returns the sticky error: -EPIPE when the reader has gone, -ENOSPC and so on. */
 int out_flush(struct out *out);
 /* Flushes and closes; returns the sticky error. */

@@ -9,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/path_show.h"
 #include "cmd/run_until.h"
+#include "path/journey_event.h"
 #include "path/source.h"
 #include "record/expr.h"
 #include "tool/cgroups.h"
@@ -29,7 +30,7 @@ static const struct option_spec options[] = {
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
 	OPTION(C, stages, TEXT, "stages", 0, "few|some|all",
 	       "all, or those that cost flows that are not followed little: few (usual with --sample), some"),
-	OPTION(C, max_cpu, RATIO, "max-cpu", 0, "SHARE",
+	OPTION(C, max_cpu, TEXT, "max-cpu", 0, "SHARE",
 	       "follow fewer flows when this costs more than such a share of a processor: 5%"),
 	OPTION_GROUP(C, common, trace_select_table),
 	OPTION_GROUP(C, common, trace_run_table),
@@ -65,6 +66,17 @@ static int parse_sample(const char *text, uint32_t *ret_sample, struct why *why)
 	if (text && parse_decimal(strncmp(text, "1/", 2) == 0 ? text + 2 : text, 1, UINT32_MAX, &number) < 0)
 		return why_set(why, -EINVAL, "--sample wants 1/N: one flow in N");
 	*ret_sample = (uint32_t)number;
+	return 0;
+}
+
+/* 5%, 0.05, 150%. Whoever writes 5 does not mean five processors. */
+static int parse_max_cpu(const char *text, double *ret_share, struct why *why)
+{
+	double share = 0;
+
+	if (text && (parse_ratio(text, &share) < 0 || !(share > 0) || (share >= 1 && !strchr(text, '%'))))
+		return why_set(why, -EINVAL, "--max-cpu wants a share of a processor such as 5%% or 0.05");
+	*ret_share = share;
 	return 0;
 }
 
@@ -205,13 +217,14 @@ static int attach(struct run *run)
 				      .tx = config->tx,
 				      .by_tree = config->common.children || config->common.command.argc,
 				      .returns = config->returns,
-				      .max_cpu = config->max_cpu,
 				      .buffer_bytes = config->common.buffer_bytes};
 	_cleanup_free_ char *cgroup = NULL;
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 
 	if (r == 0)
 		r = parse_stages(config, wanted.sample, &wanted.set, &run->why);
+	if (r == 0)
+		r = parse_max_cpu(config->max_cpu, &wanted.max_cpu, &run->why);
 	if (r == 0 && config->common.cgroup)
 		r = cgroups_find_directory(config->common.cgroup, &cgroup, &run->why);
 	wanted.cgroup = cgroup;
@@ -241,9 +254,10 @@ static int watch(struct run *run)
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->config->common.duration_ns, &run->why);
-	finished = path_finish(run->source, &run->why);
+	/* What finishing tells begins a line. */
 	if (run->progress)
 		fputs(ERASE_LINE, stderr);
+	finished = path_finish(run->source, &run->why);
 	return r < 0 ? r : finished < 0 ? finished : run_until_kept(&run->until, &run->why);
 }
 
@@ -253,16 +267,21 @@ static int tell_recorded(struct run *run, struct journey_replay *replay)
 {
 	_cleanup_(expr_freep) struct expr *where = NULL;
 	uint64_t limit_ns = run->config->common.duration_ns, begin_ns = 0;
+	struct shape shape = journey_event_shape();
+	struct journey_event event;
 	struct journey journey;
 	int r = 0;
 
 	if (run->where.len)
-		r = expr_parse(buf_text(&run->where), &SHAPE_OF(&journey_type), &where, &run->why);
+		r = expr_parse(buf_text(&run->where), &shape, &where, &run->why);
 	while (r == 0 && (r = journey_replay_next(replay, &journey, &run->why)) > 0) {
 		begin_ns = begin_ns ?: journey.time_ns;
 		if (limit_ns && journey.time_ns > begin_ns + limit_ns)
 			return 0;
-		if (!where || expr_matches(where, &RECORD_OF(&journey)))
+		run->show.followed++;
+		if (where)
+			journey_to_event(&journey, &event);
+		if (!where || expr_matches(where, &event.record))
 			path_show_journey(&run->show, &journey);
 		/* A reader that has gone needs no more. */
 		if (run->show.output && output_out(run->show.output)->error < 0)
@@ -379,8 +398,11 @@ static int carry_out(struct run *run)
 {
 	_cleanup_buf_ struct buf note = BUF_INIT(65536);
 	const struct trace_options *common = &run->config->common;
-	int r = common->input.file ? run_recorded(run) : run_live(run), code = EXIT_DONE, shown = 0, counted;
+	int r, code = EXIT_DONE, shown = 0, counted;
 
+	run->show.narrowed = run->where.len || common->command.argc || common->children || common->cgroup ||
+			     run->config->rx != run->config->tx;
+	r = common->input.file ? run_recorded(run) : run_live(run);
 	if (r < 0) {
 		log_error("path: %s", run->why.text);
 		code = common->input.file || common->save ? EXIT_IO : EXIT_CANNOT_OBSERVE;
@@ -402,14 +424,17 @@ static int carry_out(struct run *run)
 static int check_options(struct run *run)
 {
 	const struct trace_options *common = &run->config->common;
-	struct shape shape = common->input.file ? SHAPE_OF(&journey_type) : path_shape();
+	struct shape shape = journey_event_shape();
 	uint64_t number;
 	uint32_t sample;
+	double share;
 	uint8_t set;
-	int r = path_show_open(&run->show, run->config, &run->why);
+	int r = path_show_init(&run->show, run->config, &run->why);
 
 	if (r == 0)
 		r = check_where(run, &shape);
+	if (r == 0)
+		r = parse_max_cpu(run->config->max_cpu, &share, &run->why);
 	if (r == 0)
 		r = parse_sample(run->config->sample, &sample, &run->why);
 	if (r == 0)
@@ -417,6 +442,18 @@ static int check_options(struct run *run)
 	if (r == 0 && common->max_loss && parse_decimal(common->max_loss, 0, UINT64_MAX, &number) < 0)
 		r = why_set(&run->why, -EINVAL, "--max-loss wants a whole number");
 	return r;
+}
+
+/* Where everything goes; an exit code. */
+static int open_outputs(struct run *run)
+{
+	int r = path_show_open(&run->show, &run->why);
+
+	if (r == 0)
+		return EXIT_DONE;
+	/* Fields to show are the user's words, files are not. */
+	log_error("path: %s%s", run->why.text, r == -EINVAL ? " (nest path --help)" : "");
+	return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
 }
 
 static int run_path(const void *data)
@@ -432,7 +469,9 @@ static int run_path(const void *data)
 		log_error("path: %s (nest path --help)", run.why.text);
 		code = EXIT_USAGE;
 	} else {
-		code = carry_out(&run);
+		code = open_outputs(&run);
+		if (code == EXIT_DONE)
+			code = carry_out(&run);
 	}
 	written = path_show_close(&run.show);
 	path_close(run.source);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/path_show.h"
@@ -51,7 +53,7 @@ static int check(const struct path_config *config, struct why *why)
 		return why_set(why, -EINVAL, "either -p or a command");
 	if (config->common.input.file &&
 	    (config->common.save || config->common.command.argc || config->common.children || config->returns ||
-	     config->sample || config->stages || config->max_cpu > 0))
+	     config->sample || config->stages || config->max_cpu))
 		return why_set(why, -EINVAL,
 			       "-f goes neither with --save nor with a command, --children, --return, --sample, "
 			       "--stages or --max-cpu");
@@ -62,15 +64,43 @@ static int check(const struct path_config *config, struct why *why)
 	return 0;
 }
 
-/* At the beginning: a file that cannot be written is not found out after an hour. */
+/* What is in it stays until there is something to take its place. */
+static int open_path(struct path_file *file, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	file->made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	out_init(&file->out, fd);
+	file->out.owns_fd = true;
+	return 0;
+}
+
 static int open_file(struct path_file *file, const char *path, struct why *why)
 {
-	int r = path ? out_open(&file->out, path) : 0;
+	int r = 0;
 
+	if (path)
+		r = strcmp(path, "-") == 0 ? out_open(&file->out, path) : open_path(file, path);
 	if (r < 0)
-		return why_set(why, r, "cannot write %s: %s", path, strerror(-r));
+		return why_set(why, r == -EINVAL ? -EIO : r, "cannot write %s: %s", path, strerror(-r));
 	file->path = path;
 	return 0;
+}
+
+/* Now there is: what is in it goes. */
+static bool begin_file(struct path_file *file)
+{
+	if (!file->path)
+		return false;
+	/* A pipe has nothing in it. */
+	if (file->out.owns_fd && ftruncate(file->out.fd, 0) < 0 && errno != EINVAL && !file->out.error)
+		file->out.error = -errno;
+	file->written = true;
+	return true;
 }
 
 static int open_files(struct path_show *show, struct why *why)
@@ -86,23 +116,29 @@ static int close_file(struct path_file *file)
 {
 	int r = file->path ? out_done(&file->out) : 0;
 
+	if (file->path && file->made && !file->written)
+		(void)unlink(file->path);
 	file->path = NULL;
 	return r;
 }
 
-int path_show_open(struct path_show *show, const struct path_config *config, struct why *why)
+int path_show_init(struct path_show *show, const struct path_config *config, struct why *why)
 {
-	struct output_options output = config->common.output;
-	struct shape shape;
 	int r;
 
 	*show = (struct path_show){.config = config, .heat = HEAT_INIT(PATH_LAYERS)};
 	choose(show);
 	r = summary_init(&show->summary, &config->by, why);
-	if (r == 0)
-		r = check(config, why);
-	if (r == 0)
-		r = open_files(show, why);
+	return r == 0 ? check(config, why) : r;
+}
+
+int path_show_open(struct path_show *show, struct why *why)
+{
+	const struct path_config *config = show->config;
+	struct output_options output = config->common.output;
+	struct shape shape;
+	int r = open_files(show, why);
+
 	if (r < 0)
 		return r;
 	if (!show->as_they_come && !show->with_slowest && !show->with_summary)
@@ -158,11 +194,33 @@ static void put_rows(struct path_show *show)
 	vec_each(&show->summary.groups, group) {
 		struct stage_rows rows;
 
-		summary_rows(*group, true, &rows);
+		summary_rows(*group, &(struct stage_look){.utf8 = true}, &rows);
 		vec_each(&rows.rows, row)
 			(void)output_record(show->output, &(struct record){.parts = {(*group)->key, row}});
 		stage_rows_done(&rows);
 	}
+}
+
+/* Nothing was seen: why that may be, and what to do. */
+static void print_nothing(struct path_show *show)
+{
+	_cleanup_buf_ struct buf words = BUF_INIT(4096);
+	const struct trace_options *common = &show->config->common;
+
+	if (common->input.file && show->followed == 0)
+		buf_add_text(&words, "there are no journeys in the recording, or none at that time");
+	else if (show->followed)
+		buf_add_format(&words,
+			       "no journey was seen that was asked for: %" PRIu64 " %s, the filter let none through",
+			       show->followed, common->input.file ? "are recorded" : "packets were followed");
+	else if (show->narrowed)
+		buf_add_text(&words, "no journey was seen: no packet came or went that was asked for; without the "
+				     "filter there may be some");
+	else
+		buf_add_text(&words, "no journey was seen: no packet came or went. Let it run longer (-d 60, or until "
+				     "Ctrl-C) while there is traffic, or run what makes it: nest path -- COMMAND");
+	out_add_folded(&show->text, buf_text(&words), 0, "   ");
+	out_end_line(&show->text);
 }
 
 static void print_text(struct path_show *show)
@@ -170,11 +228,7 @@ static void print_text(struct path_show *show)
 	struct out *out = &show->text;
 
 	if (show->journeys == 0) {
-		buf_add_text(&out->pending, "no journey was seen");
-		if (show->followed)
-			buf_add_format(&out->pending, ": %" PRIu64 " packets were followed, none of them was asked for",
-				       show->followed);
-		out_end_line(out);
+		print_nothing(show);
 		return;
 	}
 	if (show->with_slowest)
@@ -203,11 +257,11 @@ static int write_files(struct path_show *show, const char *note, struct why *why
 		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .note = note};
 	int r;
 
-	if (show->svg.path)
+	if (begin_file(&show->svg))
 		picture_write_svg(&picture, &show->svg.out);
-	if (show->html.path)
+	if (begin_file(&show->html))
 		picture_write_page(&picture, &show->html.out);
-	if (show->trace_file.path)
+	if (begin_file(&show->trace_file))
 		trace_events_write(&show->trace, &show->trace_file.out);
 	r = finish_file(&show->svg, why);
 	if (r == 0)

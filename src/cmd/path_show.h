@@ -17,7 +17,7 @@ struct path_config {
 	const char *trace;
 	const char *sample;
 	const char *stages;
-	double max_cpu;
+	const char *max_cpu;
 	bool returns;
 	struct trace_options common;
 };
@@ -30,9 +30,12 @@ struct path_show {
 	struct path_file {
 		const char *path; /* NULL: not asked for */
 		struct out out;
+		bool made;    /* it was not there before */
+		bool written; /* something is in it by now */
 	} svg, html, trace_file;
 	bool as_they_come; /* journeys are records of the output; else something is shown at the end */
 	bool with_slowest, with_summary;
+	bool narrowed; /* not every packet is asked for */
 	struct slowest slowest;
 	struct summary summary;
 	struct heat heat;
@@ -41,11 +44,13 @@ struct path_show {
 	struct store *store; /* NULL: nothing is recorded */
 	int kept;            /* what recording came to */
 	uint64_t journeys;
-	uint64_t followed; /* packets, whether or not the filter let their journeys through; 0: not known */
+	uint64_t followed; /* packets, whether or not the filter let their journeys through */
 };
 
 /* -EINVAL with a sentence when options do not fit together. */
-int path_show_open(struct path_show *show, const struct path_config *config, struct why *why) _must_check_;
+int path_show_init(struct path_show *show, const struct path_config *config, struct why *why) _must_check_;
+/* Opens what is written to, now: a file that cannot be written is not found out after an hour. -EINVAL: a field is wrong. */
+int path_show_open(struct path_show *show, struct why *why) _must_check_;
 /* Journeys go there, too, from now on; the store stays the caller's. */
 int path_show_keep(struct path_show *show, struct store *store) _must_check_;
 void path_show_journey(void *context, const struct journey *journey);

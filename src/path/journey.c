@@ -54,6 +54,25 @@ const struct path_stage_info path_stages[PATH_STAGES] = {
 		      .gap = "for the peer's acknowledgement"},
 };
 
+/* Those that are forwarded go on to the queue of another interface. */
+static const uint8_t rx_order[] = {
+	PATH_IRQ,       PATH_SOFTIRQ, PATH_GRO,    PATH_BACKLOG, PATH_FILTER,     PATH_IP,
+	PATH_TRANSPORT, PATH_SOCKET,  PATH_WAKEUP, PATH_SCHED,   PATH_COPY,       PATH_RETURN,
+	PATH_QDISC,     PATH_DRIVER,  PATH_SNDBUF, PATH_TCP,     PATH_COMPLETION, PATH_ACK,
+};
+static const uint8_t tx_order[] = {
+	PATH_SNDBUF,    PATH_TCP,    PATH_FILTER,  PATH_QDISC, PATH_DRIVER,  PATH_COMPLETION,
+	PATH_ACK,       PATH_IRQ,    PATH_SOFTIRQ, PATH_GRO,   PATH_BACKLOG, PATH_IP,
+	PATH_TRANSPORT, PATH_SOCKET, PATH_WAKEUP,  PATH_SCHED, PATH_COPY,    PATH_RETURN,
+};
+_Static_assert(ARRAY_SIZE(rx_order) == PATH_ORDER_COUNT && ARRAY_SIZE(tx_order) == PATH_ORDER_COUNT,
+	       "every stage has its place");
+
+const uint8_t *path_order(uint8_t dir)
+{
+	return dir == PACKET_TX ? tx_order : rx_order;
+}
+
 static struct enum_name stage_items[PATH_STAGES - 1], hidden_items[PATH_STAGES - 1];
 
 static void load_stages(struct enum_names *names)

@@ -64,6 +64,10 @@ struct path_stage_info {
 /* Index by enum path_stage; [0] is empty. */
 extern const struct path_stage_info path_stages[PATH_STAGES];
 
+/* Every stage once: those of a packet's way in that direction (enum packet_dir), in its order, then the others. */
+const uint8_t *path_order(uint8_t dir);
+#define PATH_ORDER_COUNT (PATH_STAGES - 1)
+
 extern struct enum_names path_stage_names;
 extern struct enum_names path_context_names;
 extern struct enum_names path_hidden_names; /* of the bits of hidden */

@@ -44,11 +44,12 @@ const struct shape *journey_record_shape(void)
 
 void journey_record_fill(struct journey_record *record, const struct journey *journey)
 {
+	const uint8_t *order = path_order(journey->dir);
 	uint32_t count = 0;
 
-	for (unsigned stage = 1; stage < PATH_STAGES; stage++)
-		if (journey->hidden >> stage & 1)
-			record->hidden[count++] = (uint8_t)stage;
+	for (unsigned i = 0; i < PATH_ORDER_COUNT; i++)
+		if (journey->hidden >> order[i] & 1)
+			record->hidden[count++] = order[i];
 	record->lists.stages = (struct list){journey->stages, journey->stage_count};
 	record->lists.hidden = (struct list){record->hidden, count};
 	record->record = (struct record){.parts = {journey, &record->lists}};

@@ -104,7 +104,7 @@ static void add_group(struct out *out, const struct summary *summary, const stru
 	buf_add_char(&out->pending, ',');
 	add_member(out, "tail", &words);
 	buf_add_text(&out->pending, ",\"rows\":[");
-	summary_rows(group, true, &rows);
+	summary_rows(group, &(struct stage_look){.utf8 = true}, &rows);
 	for (size_t i = 0; i < rows.rows.count; i++) {
 		buf_add_text(&out->pending, i ? "," : "");
 		add_row(out, &rows.rows.items[i], owner);

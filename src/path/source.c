@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "event/filter.h"
 #include "event/live.h"
+#include "path/journey_event.h"
 #include "path/limit.h"
 #include "path/source.h"
 #include "path/stamps.h"
@@ -44,11 +45,6 @@ struct path_source {
 	struct path_counts afterwards; /* what ended after it, as far as that was seen well */
 	struct path_counts spoiled;    /* what the program finished after it, and did not see well */
 };
-
-struct shape path_shape(void)
-{
-	return event_shape(event_find("path.rx"));
-}
 
 /* --- opening ------------------------------------------------------------------------------------------------------- */
 
@@ -172,65 +168,6 @@ void path_close(struct path_source *source)
 }
 
 /* --- from an event to a journey ------------------------------------------------------------------------------------ */
-
-static void set_stages(struct journey *journey, const struct path_journey *data)
-{
-	uint64_t at = journey->time_ns;
-
-	journey->stage_count = min_of(data->step_count, PATH_STEPS_MAX);
-	for (uint32_t i = 0; i < journey->stage_count; i++) {
-		const struct path_step *step = &data->steps[i];
-
-		journey->stages[i] = (struct journey_stage){.start_ns = at,
-							    .ns = step->ns,
-							    .note = step->note,
-							    .cpu = step->cpu,
-							    .stage = step->stage,
-							    .context = step->context};
-		at += step->ns;
-		/* Held back somewhere for once, it was seen after all. */
-		if (step->stage < PATH_STAGES)
-			journey->hidden &= ~(1u << step->stage);
-	}
-}
-
-void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *journey)
-{
-	*journey = (struct journey){
-		.time_ns = head->time_ns,
-		.total_ns = data->total_ns,
-		.cookie = head->cookie,
-		.cgroup_id = head->cgroup_id,
-		.laddr = head->laddr,
-		.raddr = head->raddr,
-		.lport = head->lport,
-		.rport = head->rport,
-		.dir = data->dir,
-		.end = data->end,
-		.family = head->family,
-		.proto = head->proto,
-		.pid = head->pid,
-		.tid = head->tid,
-		.uid = head->uid,
-		.netns = head->netns,
-		.bytes = data->bytes,
-		.seq = data->seq,
-		.end_seq = data->end_seq,
-		.reason = data->end == PATH_DROPPED ? data->reason : 0,
-		.hidden = data->hidden,
-	};
-	memcpy(journey->comm, head->comm, sizeof(journey->comm));
-	memcpy(journey->dev, data->dev, sizeof(journey->dev));
-	set_stages(journey, data);
-}
-
-bool journey_outlasts(const struct event_head *head, const struct path_journey *data, uint64_t end_ns)
-{
-	uint8_t count = min_of(data->step_count, (uint8_t)PATH_STEPS_MAX);
-	uint64_t last_ns = count ? data->steps[count - 1].ns : 0;
-
-	return head->time_ns + (data->total_ns - min_of(last_ns, data->total_ns)) > end_ns;
-}
 
 static bool is_spoiled(const struct path_source *source, const struct event_head *head, const struct path_journey *data)
 {
@@ -412,8 +349,8 @@ static const uint32_t set_hidden[] = {
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
 {
 	if (set_hidden[source->options.set] & 1u << stage)
-		return !(SOME_HIDDEN & 1u << stage) ? "to see it costs flows that are not followed, too: --stages some"
-						    : "to see it costs flows that are not followed, too: --stages all";
+		return !(SOME_HIDDEN & 1u << stage) ? "costs flows that are not followed, too: --stages some"
+						    : "costs flows that are not followed, too: --stages all";
 	vec_each(&live_hooks(source->live)->choices, choice) {
 		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
 			return choice->reason;
@@ -424,13 +361,10 @@ const char *path_hidden_reason(const struct path_source *source, enum path_stage
 
 			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
 				return source->options.set
-					       ? "to see it costs every system call of the host a little: --stages all "
-						 "--return"
-					       : "to see it costs every system call of the host a little: --return";
+					       ? "costs every system call of the host a little: --stages all --return"
+					       : "costs every system call of the host a little: --return";
 		}
 	if (stage == PATH_FILTER)
-		return "nothing lies between IP and its filters that could be looked at: seen only where a filter puts "
-		       "the "
-		       "packet aside";
+		return "part of what comes after it, unless a filter puts the packet aside";
 	return NULL;
 }

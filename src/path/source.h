@@ -17,7 +17,7 @@
 #include "path/journey.h"
 
 struct path_options {
-	const char *where;  /* in the language of --where, over the fields of path_shape; NULL: all */
+	const char *where;  /* in the language of --where, over the fields of journey_event_shape; NULL: all */
 	bool rx, tx;        /* directions; none: both */
 	bool by_tree;       /* only processes that path_follow names, and those that they start */
 	const char *cgroup; /* only this control group and those in it: its directory; NULL: all */
@@ -42,20 +42,8 @@ struct path_account {
 	double cpu;          /* share of a processor that following cost lately; NAN: not measured */
 };
 
-/* As the kernel tells it. */
-void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *ret_journey);
-
-/*
- * Whether it passed more than its last stage after that time. When a run ends hooks go away one after the other, a fifth of
- * a second long: such a journey has lost what the missing ones would have told, and is unfinished.
- */
-bool journey_outlasts(const struct event_head *head, const struct path_journey *data, uint64_t end_ns);
-
 struct path_source;
 typedef void (*path_journey_fn)(void *context, const struct journey *journey);
-
-/* What --where may name: parse expressions against this. Recorded journeys have the same names (journey_type). */
-struct shape path_shape(void);
 
 int path_open(const struct path_options *options, struct path_source **ret_source, struct why *why) _must_check_;
 void path_close(struct path_source *source);

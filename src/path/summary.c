@@ -128,7 +128,7 @@ void summary_add(struct summary *summary, const struct journey *journey)
 	tail_add(&group->tail, journey);
 }
 
-static uint8_t group_dir(const struct summary_group *group)
+uint8_t summary_dir(const struct summary_group *group)
 {
 	return *(const uint8_t *)group->key; /* the first key */
 }
@@ -138,8 +138,8 @@ static int compare_groups(const void *left, const void *right)
 	const struct summary_group *a = *(struct summary_group *const *)left,
 				   *b = *(struct summary_group *const *)right;
 
-	if (group_dir(a) != group_dir(b))
-		return group_dir(a) < group_dir(b) ? -1 : 1;
+	if (summary_dir(a) != summary_dir(b))
+		return summary_dir(a) < summary_dir(b) ? -1 : 1;
 	if (a->total.sum != b->total.sum)
 		return a->total.sum > b->total.sum ? -1 : 1;
 	return 0;

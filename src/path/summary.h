@@ -38,6 +38,9 @@ void summary_add(struct summary *summary, const struct journey *journey);
 /* Receiving first, then by time spent. */
 void summary_sort(struct summary *summary);
 
+/* The direction of a group, enum packet_dir. */
+uint8_t summary_dir(const struct summary_group *group);
+
 /* --- as records --- */
 
 /* One stage of a group, or all of its journeys (stage 0, "total"). */
@@ -48,20 +51,28 @@ struct stage_row {
 	uint64_t sum_ns;
 	uint64_t p50_ns, p90_ns, p99_ns, max_ns;
 	double tail_share; /* of what the slowest hundredth takes longer */
+	bool owner;        /* of the tail */
 	struct list hist;
 	char spread[3 * SPREAD_OCTAVES + 1]; /* a little histogram for tables */
+};
+
+/* How little histograms are drawn. */
+struct stage_look {
+	bool utf8;
+	unsigned columns; /* at most so many, 0: no matter */
 };
 
 struct stage_rows {
 	VEC(struct stage_row) rows;
 	/* Slots of the little histograms, the same for all rows: those from first to end, and before them zero if there was one. */
 	unsigned first_octave, end_octave;
+	unsigned step; /* so many of them are one column of the little histogram, but for zero */
 	bool with_zero;
 	VEC(struct hist_slot) slots;
 };
 
 /* Seen stages, and those that could not be seen, whose figures are unknown. */
-void summary_rows(const struct summary_group *group, bool utf8, struct stage_rows *ret_rows);
+void summary_rows(const struct summary_group *group, const struct stage_look *look, struct stage_rows *ret_rows);
 void stage_rows_done(struct stage_rows *rows);
 /* The keys, then the figures with the histogram; valid as long as the summary. */
 struct shape summary_shape(const struct summary *summary);

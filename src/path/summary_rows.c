@@ -40,11 +40,15 @@ static RECORD_TYPE(table_type, "stage_table", struct stage_row, table_fields, "a
 
 static const struct field row_fields[] = {
 	STAGE_FIELDS,
+	FIELD(R, owner, BOOL, "whether it owns the tail: it makes the slowest hundredth slow"),
 	FIELD(R, sum_ns, DURATION, "time of all of them together"),
 	FIELD(R, hist, LIST, "distribution, by powers of two", .element = &hist_slot_type),
 };
 static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "a stage of many journeys");
 #undef R
+
+/* What a table has beside the little histograms, when its figures are long. */
+#define OTHER_COLUMNS 66
 
 /* --- rows ------------------------------------------------------------------------------------------------------------ */
 
@@ -96,6 +100,25 @@ static unsigned choose_octaves(const struct stage_rows *rows, unsigned *octaves)
 	return count;
 }
 
+/* Several slots become one; zero stays apart. Returns how many are left. */
+static unsigned join_slots(const struct stage_rows *rows, const struct hist_slot *slots, unsigned count,
+			   struct hist_slot *ret_slots)
+{
+	unsigned zero = rows->with_zero, joined = zero;
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned at = i < zero ? i : zero + (i - zero) / rows->step;
+
+		if (at >= joined || i < zero) {
+			ret_slots[at] = slots[i];
+			joined = max_of(joined, at + 1);
+		} else {
+			ret_slots[at].count += slots[i].count;
+		}
+	}
+	return joined;
+}
+
 /* One letter a column; what occurred at all is seen. */
 static void draw_spread(struct stage_row *row, const struct hist_slot *slots, unsigned count, bool utf8)
 {
@@ -120,7 +143,7 @@ static void draw_spread(struct stage_row *row, const struct hist_slot *slots, un
 
 static void draw_spreads(const struct summary_group *group, bool utf8, struct stage_rows *rows)
 {
-	struct hist_slot slots[SPREAD_OCTAVES];
+	struct hist_slot slots[SPREAD_OCTAVES], columns[SPREAD_OCTAVES];
 	unsigned octaves[SPREAD_OCTAVES], count = choose_octaves(rows, octaves);
 
 	vec_each(&rows->rows, row) {
@@ -129,7 +152,7 @@ static void draw_spreads(const struct summary_group *group, bool utf8, struct st
 		(void)spread_octaves(spread_of(group, row->stage), slots);
 		for (unsigned i = 0; i < count; i++)
 			slots[i] = slots[octaves[i]];
-		draw_spread(row, slots, count, utf8);
+		draw_spread(row, columns, join_slots(rows, slots, count, columns), utf8);
 		/* Where they are for now; the vector may still move. */
 		row->hist = (struct list){NULL, count};
 		for (unsigned i = 0; i < count; i++)
@@ -168,20 +191,33 @@ static void add_row(const struct summary_group *group, uint8_t stage, struct sta
 	vec_push(&rows->rows, row);
 }
 
-void summary_rows(const struct summary_group *group, bool utf8, struct stage_rows *ret_rows)
+/* How many octaves a column must hold so that all find room. */
+static unsigned choose_step(const struct stage_rows *rows, unsigned columns)
 {
+	unsigned octaves = rows->end_octave > rows->first_octave ? rows->end_octave - rows->first_octave : 0;
+	unsigned room = columns > rows->with_zero ? columns - rows->with_zero : 1;
+
+	return columns ? max_of((octaves + room - 1) / room, 1u) : 1;
+}
+
+void summary_rows(const struct summary_group *group, const struct stage_look *look, struct stage_rows *ret_rows)
+{
+	const uint8_t *order = path_order(summary_dir(group));
 	struct stage_rows rows = {.first_octave = SPREAD_OCTAVES};
 	struct tail_verdict verdict;
 	size_t at = 0;
 
-	for (uint8_t stage = 1; stage < PATH_STAGES; stage++)
-		add_row(group, stage, &rows);
+	for (unsigned i = 0; i < PATH_ORDER_COUNT; i++)
+		add_row(group, order[i], &rows);
 	add_row(group, 0, &rows);
 	if (tail_judge(&group->tail, &verdict))
 		vec_each(&rows.rows, row)
-			if (row->stage && row->count != UINT64_MAX)
+			if (row->stage && row->count != UINT64_MAX) {
 				row->tail_share = to_figures(verdict.shares[row->stage], 1e3);
-	draw_spreads(group, utf8, &rows);
+				row->owner = row->stage == verdict.owner;
+			}
+	rows.step = choose_step(&rows, look->columns);
+	draw_spreads(group, look->utf8, &rows);
 	vec_each(&rows.rows, row)
 		if (row->hist.count) {
 			row->hist.items = rows.slots.items + at;
@@ -242,18 +278,29 @@ void summary_add_title(const struct summary *summary, const struct summary_group
 static void print_line(struct out *out, enum out_style style, const char *text)
 {
 	buf_add_text(&out->pending, out_style_on(out, style));
-	buf_add_text(&out->pending, text);
+	out_add_folded(out, text, 0, "   ");
 	buf_add_text(&out->pending, out_style_off(out, style));
 	out_end_line(out);
 }
 
-/* Stages that some journeys passed unseen, while others showed them or not. */
+/* Stages that were never seen, then those that some journeys passed unseen while others showed them. */
 static void add_unseen(const struct summary_group *group, struct buf *out)
 {
-	for (unsigned i = 1; i < PATH_STAGES; i++)
-		if (group->hidden[i])
-			buf_add_format(out, "%s%s (%" PRIu64 ")", out->len ? ", " : "", path_stages[i].name,
-				       group->hidden[i]);
+	const uint8_t *order = path_order(summary_dir(group));
+	const char *before = "not visible: ";
+
+	for (unsigned i = 0; i < PATH_ORDER_COUNT; i++)
+		if (group->hidden[order[i]] && !group->stages[order[i]].count) {
+			buf_add_format(out, "%s%s", before, path_stages[order[i]].name);
+			before = ", ";
+		}
+	before = out->len ? "; in some journeys: " : "not visible in some journeys: ";
+	for (unsigned i = 0; i < PATH_ORDER_COUNT; i++)
+		if (group->hidden[order[i]] && group->stages[order[i]].count) {
+			buf_add_format(out, "%s%s (%" PRIu64 ")", before, path_stages[order[i]].name,
+				       group->hidden[order[i]]);
+			before = ", ";
+		}
 }
 
 static void add_legend(const struct stage_rows *rows, struct buf *out)
@@ -267,14 +314,20 @@ static void add_legend(const struct stage_rows *rows, struct buf *out)
 	format_add_duration(out, (int64_t)hist_log2_slot(rows->first_octave).lo);
 	buf_add_text(out, " to ");
 	format_add_duration(out, (int64_t)hist_log2_slot(rows->end_octave - 1).hi);
-	buf_add_text(out, ", each column twice the one before");
+	if (rows->step == 1)
+		buf_add_text(out, ", each column twice the one before");
+	else
+		buf_add_format(out, ", each column %u times the one before", 1u << min_of(rows->step, 31u));
 }
 
 static void print_group(const struct summary *summary, const struct summary_group *group, struct out *out)
 {
 	_cleanup_buf_ struct buf title = BUF_INIT(4096), words = BUF_INIT(4096), unseen = BUF_INIT(4096);
+	struct stage_look look = {.utf8 = out->utf8};
 	struct stage_rows rows;
 
+	if (out->width)
+		look.columns = out->width > OTHER_COLUMNS ? out->width - OTHER_COLUMNS : 1;
 	summary_add_title(summary, group, &title);
 	buf_add_format(&title, ": %" PRIu64 " journey%s (", group->total.count, group->total.count == 1 ? "" : "s");
 	summary_add_ends(group->ends, &title);
@@ -282,17 +335,14 @@ static void print_group(const struct summary *summary, const struct summary_grou
 	print_line(out, OUT_BOLD, buf_text(&title));
 	tail_add_words(&words, &group->tail);
 	print_line(out, OUT_YELLOW, buf_text(&words));
-	summary_rows(group, out->utf8, &rows);
+	summary_rows(group, &look, &rows);
 	list_print(out, &table_type, &(struct list){rows.rows.items, (uint32_t)rows.rows.count});
 	buf_clear(&words);
 	add_legend(&rows, &words);
 	print_line(out, OUT_DIM, buf_text(&words));
 	add_unseen(group, &unseen);
-	if (unseen.len) {
-		buf_clear(&words);
-		buf_add_format(&words, "not visible (in so many journeys): %s", buf_text(&unseen));
-		print_line(out, OUT_DIM, buf_text(&words));
-	}
+	if (unseen.len)
+		print_line(out, OUT_DIM, buf_text(&unseen));
 	stage_rows_done(&rows);
 }
 

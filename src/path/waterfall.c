@@ -113,10 +113,11 @@ void journey_add_widest(struct buf *out, const struct journey *journey)
 void journey_add_hidden(struct buf *out, const struct journey *journey)
 {
 	const char *before = "not visible: ";
+	const uint8_t *order = path_order(journey->dir);
 
-	for (unsigned i = 1; i < PATH_STAGES; i++)
-		if (journey->hidden >> i & 1) {
-			buf_add_format(out, "%s%s", before, path_stages[i].name);
+	for (unsigned i = 0; i < PATH_ORDER_COUNT; i++)
+		if (journey->hidden >> order[i] & 1) {
+			buf_add_format(out, "%s%s", before, path_stages[order[i]].name);
 			before = ", ";
 		}
 }
@@ -204,11 +205,14 @@ static void print_stage(const struct drawing *d, const struct journey_stage *sta
 
 static void print_text(struct out *out, const char *indent, enum out_style style, const struct buf *text)
 {
+	_cleanup_buf_ struct buf escaped = BUF_INIT(65536);
+
 	if (text->len == 0)
 		return;
+	text_add_terminal(&escaped, text->data, text->len);
 	buf_add_text(&out->pending, indent);
 	buf_add_text(&out->pending, out_style_on(out, style));
-	text_add_terminal(&out->pending, text->data, text->len);
+	out_add_folded(out, buf_text(&escaped), strlen(indent), INDENT);
 	buf_add_text(&out->pending, out_style_off(out, style));
 	out_end_line(out);
 }

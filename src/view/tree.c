@@ -62,33 +62,6 @@ struct branches {
 static const struct branches line_branches = {"\u251c\u2500 ", "\u2514\u2500 ", "\u2502  ", "   "};
 static const struct branches ascii_branches = {"|- ", "`- ", "|  ", "   "};
 
-/* The text folded at blanks; further lines begin with the prefix of the node's children. */
-static void add_folded(struct out *out, const char *text, size_t at, const char *prefix)
-{
-	size_t indent = text_columns(prefix, strlen(prefix));
-	size_t room = out->width > indent + 20 ? out->width : 0;
-	size_t start = at;
-
-	while (*text) {
-		size_t n = strcspn(text, " ");
-		size_t columns = text_columns(text, n);
-
-		if (room && at > start && at + 1 + columns > room) {
-			out_end_line(out);
-			buf_add_text(&out->pending, prefix);
-			at = start = indent;
-		} else if (at > start) {
-			buf_add_char(&out->pending, ' ');
-			at++;
-		}
-		buf_add(&out->pending, text, n);
-		at += columns;
-		text += n;
-		while (*text == ' ')
-			text++;
-	}
-}
-
 static void print_node(const struct tree_node *node, struct out *out, size_t at, const char *rest_prefix)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
@@ -101,7 +74,7 @@ static void print_node(const struct tree_node *node, struct out *out, size_t at,
 		buf_add_text(&out->pending, out_style_on(out, node->style));
 	}
 	text_add_terminal(&text, node->text, strlen(node->text));
-	add_folded(out, buf_text(&text), at, rest_prefix);
+	out_add_folded(out, buf_text(&text), at, rest_prefix);
 	if (!node->mark)
 		buf_add_text(&out->pending, out_style_off(out, node->style));
 	out_end_line(out);

@@ -2,6 +2,7 @@
 /* Journeys that wait in sockets, and how many flows are followed: what the program does itself. */
 #include <string.h>
 
+#include "path/journey_event.h"
 #include "path/limit.h"
 #include "path/source.h"
 #include "path/waiting.h"
@@ -177,6 +178,57 @@ TEST(stages_of_a_journey_follow_each_other)
 	data.step_count = 255;
 	journey_from_event(&head, &data, &journey);
 	CHECK_EQ_UINT(journey.stage_count, PATH_STEPS_MAX);
+}
+
+TEST(journeys_and_events_say_the_same)
+{
+	struct path_journey data = {.end = PATH_DELIVERED,
+				    .dir = PACKET_RX,
+				    .bytes = 566,
+				    .seq = 5,
+				    .end_seq = 9,
+				    .total_ns = 60,
+				    .reader = 812,
+				    .hidden = 1u << PATH_RETURN,
+				    .dev = "eth0",
+				    .step_count = 3,
+				    .steps = {{.ns = 10, .stage = PATH_SCHED, .cpu = 1, .note = 3},
+					      {.ns = 20, .stage = PATH_SCHED, .cpu = 2},
+					      {.ns = 30, .stage = PATH_SOCKET, .cpu = 4, .context = PATH_PROCESS}}};
+	struct event_head head = {.time_ns = 1000, .pid = 811, .tid = 812, .lport = 80, .uid = 7, .comm = "nginx"};
+	struct shape shape = journey_event_shape();
+	struct journey_event event;
+	struct journey journey, again;
+	struct field_ref ref;
+
+	journey_from_event(&head, &data, &journey);
+	journey_to_event(&journey, &event);
+	journey_from_event(&event.head, &event.data, &again);
+	CHECK(memcmp(&journey, &again, sizeof(journey)) == 0);
+	CHECK_EQ_UINT(event.data.sched_ns, 30);
+	CHECK_EQ_UINT(event.data.reader, 812);
+	CHECK_EQ_UINT(event.head.cpu, 4);
+	REQUIRE(shape_find(&shape, "socket_ns", &ref) == 0);
+	CHECK_EQ_UINT(record_get(&event.record, ref).uint, 30);
+	/* What nobody knows of a packet cannot be asked for. */
+	CHECK(shape_find(&shape, "container", &ref) < 0);
+	journey.stage_count = 0;
+	journey_to_event(&journey, &event);
+	CHECK_EQ_UINT(event.head.cpu, EVENT_UNKNOWN32);
+}
+
+TEST(what_goes_on_when_hooks_go_away_is_known)
+{
+	struct path_journey data = {.total_ns = 30, .step_count = 2, .steps = {{.ns = 10}, {.ns = 20}}};
+	struct event_head head = {.time_ns = 1000};
+
+	/* Its last stage began at 1010. */
+	CHECK(!journey_outlasts(&head, &data, 1030));
+	CHECK(!journey_outlasts(&head, &data, 1010));
+	CHECK(journey_outlasts(&head, &data, 1009));
+	data.step_count = 0;
+	CHECK(journey_outlasts(&head, &data, 1000));
+	CHECK(!journey_outlasts(&head, &data, 1030));
 }
 
 TEST(fewer_flows_when_it_costs_too_much)
