@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finds the command, hands over. */
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cmd/command.h"
@@ -41,12 +43,25 @@ static const char *command_word(const char *word)
 	return word;
 }
 
+/* One of the three that is closed would become the next file that is opened, and output be written into that. */
+static void hold_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
 	const char *word;
 	int words;
 
+	hold_standard_files();
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE where the output is written */
 	if (argc < 2 || (argv[1][0] == '-' && command_word(argv[1]) == argv[1])) {

@@ -210,9 +210,9 @@ static void print_nothing(struct path_show *show)
 	if (common->input.file && show->followed == 0)
 		buf_add_text(&words, "there are no journeys in the recording, or none at that time");
 	else if (show->followed)
-		buf_add_format(&words,
-			       "no journey was seen that was asked for: %" PRIu64 " %s, the filter let none through",
-			       show->followed, common->input.file ? "are recorded" : "packets were followed");
+		buf_add_format(&words, "no journey was seen that was asked for: %" PRIu64 " %s, %s", show->followed,
+			       common->input.file ? "are recorded" : "packets were followed",
+			       common->command.argc ? "none of the command" : "the filter let none through");
 	else if (show->narrowed)
 		buf_add_text(&words, "no journey was seen: no packet came or went that was asked for; without the "
 				     "filter there may be some");
@@ -221,6 +221,37 @@ static void print_nothing(struct path_show *show)
 				     "Ctrl-C) while there is traffic, or run what makes it: nest path -- COMMAND");
 	out_add_folded(&show->text, buf_text(&words), 0, "   ");
 	out_end_line(&show->text);
+}
+
+/* Of a host that mostly sends, all of the slowest may wait for others. */
+static bool all_wait_for_peers(const struct path_show *show)
+{
+	vec_each(&show->slowest.journeys, journey) {
+		const struct journey_stage *widest = journey_widest(journey);
+
+		if (!widest || widest->stage != PATH_ACK)
+			return false;
+	}
+	return show->slowest.journeys.count > 0;
+}
+
+static void print_waterfalls(struct path_show *show)
+{
+	struct out *out = &show->text;
+
+	vec_each(&show->slowest.journeys, journey) {
+		if (journey > show->slowest.journeys.items)
+			out_end_line(out);
+		waterfall_print(journey, out);
+	}
+	if (show->config->tx || !all_wait_for_peers(show))
+		return;
+	out_end_line(out);
+	out_add_folded(out,
+		       "all of these waited longest for the peer's acknowledgement: that is the path and the peer, not "
+		       "this host (--rx: only what arrives)",
+		       0, "   ");
+	out_end_line(out);
 }
 
 static void print_text(struct path_show *show)
@@ -232,11 +263,7 @@ static void print_text(struct path_show *show)
 		return;
 	}
 	if (show->with_slowest)
-		vec_each(&show->slowest.journeys, journey) {
-			if (journey > show->slowest.journeys.items)
-				out_end_line(out);
-			waterfall_print(journey, out);
-		}
+		print_waterfalls(show);
 	if (show->with_slowest && show->with_summary)
 		out_end_line(out);
 	if (show->with_summary)

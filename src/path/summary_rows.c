@@ -334,7 +334,7 @@ static void print_group(const struct summary *summary, const struct summary_grou
 	buf_add_text(&title, ")");
 	print_line(out, OUT_BOLD, buf_text(&title));
 	tail_add_words(&words, &group->tail);
-	print_line(out, OUT_YELLOW, buf_text(&words));
+	print_line(out, OUT_PLAIN, buf_text(&words));
 	summary_rows(group, &look, &rows);
 	list_print(out, &table_type, &(struct list){rows.rows.items, (uint32_t)rows.rows.count});
 	buf_clear(&words);

@@ -232,7 +232,7 @@ void waterfall_print(const struct journey *journey, struct out *out)
 	format_add_time(&title, journey->time_ns);
 	print_text(out, "", OUT_BOLD, &title);
 	journey_add_widest(&gap, journey);
-	print_text(out, INDENT, OUT_YELLOW, &gap);
+	print_text(out, INDENT, OUT_PLAIN, &gap);
 	if (journey->stage_count) {
 		buf_add_text(&out->pending, INDENT "STAGE           AT    TOOK CPU CONTEXT  ");
 		buf_add_text(&out->pending, out->utf8 ? "░ WAITS █ WORKS" : ". WAITS # WORKS");
