@@ -28,10 +28,10 @@ int BPF_PROG(path_xmit, struct sk_buff *skb)
 {
 	struct path_mark now = {};
 
-	if (RX)
-		rx_xmit(skb, &now);
 	if (TX)
 		tx_xmit(skb, &now);
+	if (RX)
+		rx_xmit(skb, &now);
 	return 0;
 }
 

@@ -32,10 +32,15 @@ static __always_inline __u64 path_since_boot(__u64 ns)
 	return ns + *(volatile __u64 *)&event_boot_offset_ns;
 }
 
-static __always_inline struct path_mark path_now(__u8 context)
+static __always_inline struct path_mark path_mark_at(__u64 ns, __u8 context)
 {
 	return (struct path_mark){
-		.ns = path_clock(), .note = PATH_NO_NOTE, .cpu = (__u16)bpf_get_smp_processor_id(), .context = context};
+		.ns = ns, .note = PATH_NO_NOTE, .cpu = (__u16)bpf_get_smp_processor_id(), .context = context};
+}
+
+static __always_inline struct path_mark path_now(__u8 context)
+{
+	return path_mark_at(path_clock(), context);
 }
 
 /* The same where somebody may have looked at the clock already. */
@@ -117,11 +122,10 @@ static __always_inline bool path_is_sock_chosen(const struct sock *sk)
 
 #define PATH_OWNER_NEEDS (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
-/* As event_set_current, but nothing is called: that costs more than all that is read. */
-static __always_inline void path_set_current(const volatile struct event_config *config, struct event_head *head)
+/* As event_set_current of the running task, but nothing is called: that costs more than all that is read. */
+static __always_inline void path_set_current(const volatile struct event_config *config, struct event_head *head,
+					     const struct task_struct *task)
 {
-	const struct task_struct *task = bpf_get_current_task_btf();
-
 	head->pid = (__u32)task->tgid;
 	head->tid = (__u32)task->pid;
 	head->uid = task->cred->uid.val;
@@ -145,6 +149,108 @@ static __always_inline void path_learn_owner(const volatile struct event_config 
 	owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (owner && (owner->pid_tgid != ((__u64)(__u32)task->tgid << 32 | (__u32)task->pid) || owner->of_listener))
 		event_fill_owner(owner);
+}
+
+/* --- places for journeys ------------------------------------------------------------------------------------------- */
+
+#define PATH_FREE_MAX 64
+/* So many places are looked at for one that is free. */
+#define PATH_POOL_TRIES 8
+
+/* Places that were just given back on this processor: they are in its cache. */
+struct path_free {
+	__u32 count;
+	__u32 places[PATH_FREE_MAX];
+};
+
+#define PATH_FREE_MAP(name)                                                                                            \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);                                                               \
+		__uint(max_entries, 1);                                                                                \
+		__type(key, __u32);                                                                                    \
+		__type(value, struct path_free);                                                                       \
+	} name SEC(".maps")
+
+/*
+ * A softirq comes over a process that is just giving a place back, and on some kernels another process does. So the list above is
+ * only a hint, which may be wrong or lost then: a place belongs to whoever has turned its state, in one step that cannot be divided.
+ */
+static __always_inline bool path_claim(struct path_way *way, __u32 from)
+{
+	return __sync_val_compare_and_swap(&way->state, from, PATH_WAY_TAKEN) == from;
+}
+
+struct path_pool {
+	void *ways;
+	void *free; /* PATH_FREE_MAP */
+	__u32 *next;
+	__u32 size; /* a power of two */
+};
+
+static __always_inline __u32 path_next_place(const struct path_pool *pool)
+{
+	return __sync_fetch_and_add(pool->next, 1) & (pool->size - 1);
+}
+
+/* A free place; NULL: none was found. */
+static __always_inline struct path_way *path_take_free(const struct path_pool *pool, __u32 *ret_place)
+{
+	__u32 zero = 0;
+	struct path_free *free = bpf_map_lookup_elem(pool->free, &zero);
+	struct path_way *way;
+
+	if (free && free->count) {
+		*ret_place = free->places[--free->count & (PATH_FREE_MAX - 1)] & (pool->size - 1);
+		way = bpf_map_lookup_elem(pool->ways, ret_place);
+		if (way && path_claim(way, PATH_WAY_NONE))
+			return way;
+	}
+	for (int i = 0; i < PATH_POOL_TRIES; i++) {
+		*ret_place = path_next_place(pool);
+		way = bpf_map_lookup_elem(pool->ways, ret_place);
+		if (way && path_claim(way, PATH_WAY_NONE))
+			return way;
+	}
+	return NULL;
+}
+
+/*
+ * A place with a number that nobody has had: whoever remembers the last one there finds nothing. Where all are taken, that of a
+ * journey that has waited for long, which is lost sight of with it; NULL: it goes on just now.
+ */
+static __always_inline struct path_way *path_take(const struct path_pool *pool)
+{
+	__u32 place = 0;
+	struct path_way *way = path_take_free(pool, &place);
+
+	if (!way) {
+		place = path_next_place(pool);
+		way = bpf_map_lookup_elem(pool->ways, &place);
+		if (!way || !path_claim(way, way->state))
+			return NULL;
+	}
+	way->number = way->number ? way->number + pool->size : pool->size + place;
+	way->next = 0;
+	return way;
+}
+
+/* Nobody will look at it any more. What has no number is not of the pool. */
+static __always_inline void path_give_back(const struct path_pool *pool, struct path_way *way)
+{
+	__u32 zero = 0, place = (__u32)way->number & (pool->size - 1);
+	struct path_free *free = way->number ? bpf_map_lookup_elem(pool->free, &zero) : NULL;
+
+	way->state = PATH_WAY_NONE;
+	if (free && free->count < PATH_FREE_MAX)
+		free->places[free->count++ & (PATH_FREE_MAX - 1)] = place;
+}
+
+static __always_inline struct path_way *path_find(const struct path_pool *pool, __u64 number)
+{
+	__u32 place = (__u32)number & (pool->size - 1);
+	struct path_way *way = bpf_map_lookup_elem(pool->ways, &place);
+
+	return way && way->number == number && way->state > PATH_WAY_TAKEN ? way : NULL;
 }
 
 /* The headers of most packets, with one look; the rest is left to those who know all of them. */

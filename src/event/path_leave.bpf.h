@@ -12,9 +12,10 @@
 
 #define TX_POOL_MAX    8192
 #define TX_PACKET_BITS 12
-#define TX_FREE_MAX    64
 #define TX_WRITES_MAX  16
 #define TX_FLYING_MAX  128
+/* Whether packets that go into a queue are seen there (path_tx_enqueue). */
+#define SEES_QUEUES bpf_core_field_exists(struct trace_event_raw_qdisc_enqueue, ifindex)
 /* TCP's own work from its time stamp to the interface takes less, mostly. */
 #define TX_ASIDE_MIN_NS 20000
 
@@ -72,19 +73,7 @@ struct {
 	__type(value, struct tx_packet);
 } path_tx_packets SEC(".maps");
 
-/* Places that were just given back on this processor: they are in its cache. */
-struct tx_free {
-	__u32 count;
-	__u32 places[TX_FREE_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct tx_free);
-} path_tx_free SEC(".maps");
-
+PATH_FREE_MAP(path_tx_free);
 EVENT_SOCK_STORE(path_tx, sock, struct tx_sock);
 
 const volatile struct event_config path_tx_early = {};
@@ -98,40 +87,31 @@ static __always_inline struct path_counts *tx_counts(void)
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */
 
-/* The number stands where a packet's address stands on the way in. */
-static __always_inline struct path_way *way_find(__u64 number)
+static __always_inline struct path_pool tx_pool(void)
 {
-	__u32 place = (__u32)number & (TX_POOL_MAX - 1);
-	struct path_way *way = bpf_map_lookup_elem(&path_tx_pool, &place);
-
-	return way && way->skb == number && way->state != PATH_WAY_NONE ? way : NULL;
+	return (struct path_pool){
+		.ways = &path_tx_pool, .free = &path_tx_free, .next = &path_tx_next, .size = TX_POOL_MAX};
 }
 
-/* Its number is one that nobody has had; whoever remembers the last one at this place does not find it any more. */
+static __always_inline struct path_way *way_find(__u64 number)
+{
+	struct path_pool pool = tx_pool();
+
+	return path_find(&pool, number);
+}
+
 static __always_inline struct path_way *way_take(void)
 {
-	__u32 zero = 0, place;
-	struct tx_free *free = bpf_map_lookup_elem(&path_tx_free, &zero);
-	struct path_way *way;
+	struct path_pool pool = tx_pool();
 
-	if (free && free->count)
-		place = free->places[--free->count & (TX_FREE_MAX - 1)];
-	else
-		place = __sync_fetch_and_add(&path_tx_next, 1) & (TX_POOL_MAX - 1);
-	way = bpf_map_lookup_elem(&path_tx_pool, &place);
-	if (way)
-		way->skb = way->skb ? way->skb + TX_POOL_MAX : TX_POOL_MAX + place;
-	return way;
+	return path_take(&pool);
 }
 
 static __always_inline void way_give_back(struct path_way *way)
 {
-	__u32 zero = 0;
-	struct tx_free *free = bpf_map_lookup_elem(&path_tx_free, &zero);
+	struct path_pool pool = tx_pool();
 
-	way->state = PATH_WAY_NONE;
-	if (free && free->count < TX_FREE_MAX)
-		free->places[free->count++ & (TX_FREE_MAX - 1)] = (__u32)way->skb & (TX_POOL_MAX - 1);
+	path_give_back(&pool, way);
 }
 
 static __always_inline struct tx_packet *packet_at(__u64 skb)
@@ -357,7 +337,7 @@ static __always_inline void fly(void *ctx, struct tx_sock *own, const struct pat
 		}
 	}
 	flying = &own->flying[own->tail & (TX_FLYING_MAX - 1)];
-	flying->number = way->skb;
+	flying->number = way->number;
 	flying->end_seq = way->event.data.end_seq;
 	own->tail++;
 }
@@ -483,7 +463,7 @@ static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 		way->event.data.hidden &= ~(1u << PATH_FILTER);
 		path_step(way, PATH_FILTER, &now, tx_counts());
 	}
-	place->number = way->skb;
+	place->number = way->number;
 	place->skb = path_id(skb);
 }
 
@@ -557,19 +537,25 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 		place = packet_at(path_id(skb));
 		if (!way || !place)
 			return;
-		place->number = way->skb;
+		place->number = way->number;
 		place->skb = path_id(skb);
 	}
 	/* A driver that was busy is asked again. */
 	if (way->state != PATH_WAY_OPEN)
 		return;
+	way->state = PATH_WAY_SENDING;
+	way->passed_on = path_hands_over(skb->dev);
+	/* No queue: the clock was read a moment ago. A device of its own may put what it cannot take back unseen. */
+	if (!way->ready_ns && way->passed_on && SEES_QUEUES) {
+		*now = path_mark_at(way->last_ns, PATH_SOFT);
+		return;
+	}
 	path_now_once(now);
 	if (way->ready_ns)
 		now->note = (__u32)way->ready_ns - 1;
 	way->ready_ns = 0;
 	path_step(way, PATH_QDISC, now, tx_counts());
-	way->state = PATH_WAY_SENDING;
-	way->passed_on = path_hands_over(skb->dev);
+	now->note = PATH_NO_NOTE;
 }
 
 /* The receiver is on this host: nobody will say that the packet was sent. */
@@ -595,6 +581,8 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 		return;
 	if (result != 0) {
 		way->state = PATH_WAY_OPEN;
+		/* From now on it waits for the driver, before all others. */
+		way->ready_ns = 1;
 		return;
 	}
 	now = path_now(PATH_SOFT);

@@ -121,16 +121,34 @@ static __always_inline __u64 queued_since(const struct rx_task *task, struct tas
 	return queued && waited && waited < now - task->waking_ns ? now - waited : 0;
 }
 
-/* A task that was woken, or put off its processor, runs. */
-static __always_inline void comes_to_run(struct rx_task *task, struct task_struct *next)
+/* A system call that waits for one thing and reads it. */
+static __always_inline bool is_reading_call(__u32 call)
 {
-	task->switch_ns = rx_nothing_waits() ? 0 : path_clock();
+	switch (call) {
+	case __NR_read + 1:
+	case __NR_readv + 1:
+	case __NR_recvfrom + 1:
+	case __NR_recvmsg + 1:
+	case __NR_recvmmsg + 1:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A task that was woken, or put off its processor, runs. */
+static __always_inline void comes_to_run(struct rx_task *task, struct task_struct *next, __u64 now)
+{
+	task->switch_ns = now;
 	task->switch_cpu = (__u16)bpf_get_smp_processor_id();
 	task->returned = 0;
 	if (task->state == RX_TASK_WAKING) {
 		task->wakeup_ns = queued_since(task, next, task->switch_ns);
 		if (task->ahead_cpu != task->switch_cpu)
 			task->ahead = tasks_beside(next, true);
+		/* Woken by the data for which it waits: now it copies, and nobody need look at the clock for that. */
+		if (task->cause && is_reading_call(task->waits_in))
+			task->copy_ns = now;
 	}
 	task->state = RX_TASK_RUNS;
 }
@@ -141,16 +159,19 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	__u32 out = (__u32)prev->pid, in = (__u32)next->pid;
 	struct rx_task *task = rx_task_at(in);
 	struct rx_cpu *cpu = rx_this_cpu();
+	__u64 now = 0;
 
 	/* Whoever is woken from now on is woken by somebody else. */
 	if (cpu && cpu->wake_sk)
 		cpu->wake_sk = 0;
-	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN))
-		comes_to_run(task, next);
+	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
+		now = rx_nothing_waits() ? 0 : path_clock();
+		comes_to_run(task, next, now);
+	}
 	task = rx_task_at(out);
 	/* Put off the processor though it could go on: it waits for one again. */
 	if (task && task->tid == out && task->reader && prev->__state == 0) {
-		task->waking_ns = task->wakeup_ns = path_clock();
+		task->waking_ns = task->wakeup_ns = now ?: path_clock();
 		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
 		task->cause = 0;
 		task->ahead = tasks_beside(prev, true);
@@ -175,6 +196,7 @@ int BPF_PROG(path_rx_copy)
 struct rx_read {
 	void *ctx;
 	struct rx_queue *queue;
+	struct task_struct *current;
 	struct rx_task *task;
 	struct path_read info;
 	__u32 at;
@@ -184,12 +206,13 @@ struct rx_read {
 };
 
 /* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */
-static __always_inline bool keep_for_return(struct rx_task *task, const struct path_way *way)
+static __always_inline bool keep_for_return(const struct rx_read *read, const struct path_way *way)
 {
+	struct rx_task *task = read->task;
 	__u32 place = task->tid & ((1 << RX_STASH_BITS) - 1);
 	struct rx_stash *stash;
 
-	if (!*(volatile __u32 *)&path_rx_sees_calls || bpf_get_current_task_btf()->flags & (PF_KTHREAD | PF_IO_WORKER))
+	if (!*(volatile __u32 *)&path_rx_sees_calls || read->current->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return false;
 	stash = bpf_map_lookup_elem(&path_rx_stash, &place);
 	if (!stash)
@@ -220,7 +243,7 @@ static __always_inline void few_step_read(struct path_way *way, const struct rx_
 	bool waited_here;
 
 	if (way->delay_ns && way->event.data.reader == read->task->tid)
-		waited = delay_of(bpf_get_current_task_btf()) - way->delay_ns;
+		waited = delay_of(read->current) - way->delay_ns;
 	else
 		way->event.data.hidden |= 1u << PATH_SCHED;
 	if (waited > all)
@@ -260,10 +283,10 @@ static long read_one(__u32 index, struct rx_read *read)
 		few_step_read(way, read);
 	else
 		path_step_read(way, &read->info, rx_counts());
-	path_set_current(&path_rx_config, &way->event.head);
+	path_set_current(&path_rx_config, &way->event.head, read->current);
 	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;
-	if (!keep_for_return(read->task, way)) {
+	if (!keep_for_return(read, way)) {
 		way->event.data.hidden |= 1u << PATH_RETURN;
 		rx_tell(read->ctx, way, PATH_DELIVERED);
 	} else {
@@ -285,7 +308,7 @@ static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 	}
 	__builtin_memset(e, 0, sizeof(*e));
 	e->head.event = path_rx_config.id;
-	path_set_current(&path_rx_config, &e->head);
+	path_set_current(&path_rx_config, &e->head, read->current);
 	e->head.cookie = cookie;
 	e->head.cpu = read->info.now.cpu;
 	e->end = PATH_READ;
@@ -305,7 +328,7 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	if (!read->info.sees_calls && read->task->waits_in) {
 		/* It waited in this system call, or in another one. */
 		read->info.sees_calls = 1;
-		read->info.task.returned = read->task->waits_in != syscall_of(bpf_get_current_task_btf());
+		read->info.task.returned = read->task->waits_in != syscall_of(read->current);
 	}
 	if (count > RX_QUEUE_MAX)
 		count = RX_QUEUE_MAX;
@@ -330,14 +353,15 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 
 	if (!path_is_sock_chosen(sk) && !rx_is_marked(sk))
 		return 0;
-	tid = (__u32)bpf_get_current_task_btf()->pid;
+	read.current = bpf_get_current_task_btf();
+	tid = (__u32)read.current->pid;
 	queue = rx_queue_find(sk);
 	if (!queue || queue->reader != tid)
 		path_learn_owner(&path_rx_config, sk);
 	if (!queue)
 		return 0;
 	queue->reader = tid;
-	queue->reader_at = (__u64)bpf_get_current_task_btf();
+	queue->reader_at = (__u64)read.current;
 	read.queue = queue;
 	read.at_once = flags & MSG_DONTWAIT ? 1 : 0;
 	read.task = task_claim(tid);

@@ -9,14 +9,11 @@
 #define RX_ARRIVALS_BITS 13
 #define RX_HELD_BITS     12
 #define RX_POOL_MAX      16384
-#define RX_FREE_MAX      64
-/* So many places are looked at for one that is free. */
-#define RX_POOL_TRIES 8
-#define RX_TASKS_BITS 14
-#define RX_SOCKS_BITS 14
-#define RX_FLOWS_BITS 10
-#define RX_STASH_BITS 10
-#define RX_STASH_MAX  4
+#define RX_TASKS_BITS    14
+#define RX_SOCKS_BITS    14
+#define RX_FLOWS_BITS    10
+#define RX_STASH_BITS    10
+#define RX_STASH_MAX     4
 
 /* A softirq belongs to the interrupt that ended this long before, at most. */
 #define RX_IRQ_NS 10000000
@@ -115,18 +112,7 @@ struct {
 	__type(value, struct path_way);
 } path_rx_pool SEC(".maps");
 
-/* Places that were just given back on this processor: they are in its cache. */
-struct rx_free {
-	__u32 count;
-	__u32 places[RX_FREE_MAX];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct rx_free);
-} path_rx_free SEC(".maps");
+PATH_FREE_MAP(path_rx_free);
 
 /* The packet of a flow that was put aside last, its number by the flow's hash. */
 struct {
@@ -202,12 +188,17 @@ static __always_inline struct rx_arrival *rx_arrival_at(__u64 skb)
 	return bpf_map_lookup_elem(&path_rx_arrivals, &place);
 }
 
+static __always_inline struct path_pool rx_pool(void)
+{
+	return (struct path_pool){
+		.ways = &path_rx_pool, .free = &path_rx_free, .next = &path_rx_next, .size = RX_POOL_MAX};
+}
+
 static __always_inline struct path_way *rx_pool_find(__u64 number)
 {
-	__u32 place = (__u32)number & (RX_POOL_MAX - 1);
-	struct path_way *way = bpf_map_lookup_elem(&path_rx_pool, &place);
+	struct path_pool pool = rx_pool();
 
-	return way && way->number == number && way->state != PATH_WAY_NONE ? way : NULL;
+	return path_find(&pool, number);
 }
 
 /* The packet's way, if it was put aside. */
@@ -227,44 +218,18 @@ static __always_inline struct path_way *rx_current(const struct rx_cpu *cpu)
 	return way && way->state == PATH_WAY_OPEN ? way : NULL;
 }
 
-static __always_inline struct path_way *rx_pool_at(__u32 place)
-{
-	return bpf_map_lookup_elem(&path_rx_pool, &place);
-}
-
-/* A free place, or that of a journey that has waited for long and is lost sight of with it. Nobody has had its number. */
 static __always_inline struct path_way *rx_pool_take(void)
 {
-	__u32 zero = 0, place = 0;
-	struct rx_free *free = bpf_map_lookup_elem(&path_rx_free, &zero);
-	struct path_way *way = NULL;
+	struct path_pool pool = rx_pool();
 
-	if (free && free->count) {
-		place = free->places[--free->count & (RX_FREE_MAX - 1)] & (RX_POOL_MAX - 1);
-		way = rx_pool_at(place);
-	}
-	for (int i = 0; i < RX_POOL_TRIES && (!way || way->state != PATH_WAY_NONE); i++) {
-		place = __sync_fetch_and_add(&path_rx_next, 1) & (RX_POOL_MAX - 1);
-		way = rx_pool_at(place);
-	}
-	if (!way)
-		return NULL;
-	if (way->state != PATH_WAY_NONE)
-		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
-	way->number = way->number ? way->number + RX_POOL_MAX : RX_POOL_MAX + place;
-	way->next = 0;
-	return way;
+	return path_take(&pool);
 }
 
-/* Nobody will look at it any more. */
 static __always_inline void rx_give_back(struct path_way *way)
 {
-	__u32 zero = 0;
-	struct rx_free *free = bpf_map_lookup_elem(&path_rx_free, &zero);
+	struct path_pool pool = rx_pool();
 
-	way->state = PATH_WAY_NONE;
-	if (way->number && free && free->count < RX_FREE_MAX)
-		free->places[free->count++ & (RX_FREE_MAX - 1)] = (__u32)way->number & (RX_POOL_MAX - 1);
+	path_give_back(&pool, way);
 }
 
 /* From now on it is found by its packet's address. */

@@ -11,10 +11,19 @@
  * Of a place for a journey. One that waits in a socket is taken out by whoever reads; until that is done nobody else may use
  * its place.
  */
-enum path_state { PATH_WAY_NONE, PATH_WAY_OPEN, PATH_WAY_SENDING, PATH_WAY_SENT, PATH_WAY_WAITING, PATH_WAY_READING };
+enum path_state {
+	PATH_WAY_NONE,
+	PATH_WAY_TAKEN, /* somebody has the place, but nothing is in it yet */
+	PATH_WAY_OPEN,
+	PATH_WAY_SENDING,
+	PATH_WAY_SENT,
+	PATH_WAY_WAITING,
+	PATH_WAY_READING
+};
 
 struct path_way {
 	__u64 skb;
+	__u64 number;   /* in the pool; no other has it */
 	__u64 last_ns;  /* up to when the steps reach */
 	__u64 ready_ns; /* when the reader was told; 0: not yet */
 	__u32 state;    /* enum path_state */
@@ -29,7 +38,6 @@ struct path_way {
 	__u8 asleep;    /* and slept when the data came */
 	__u16 unused;
 	__u64 delay_ns; /* and had waited so long for processors by then, all in all; 0: unknown */
-	__u64 number;   /* in the pool; no other has it */
 	__u64 next;     /* number of the next of its flow that was put aside; 0: none yet */
 	__u64 address;  /* of the packet, for those who must look whether it is still there */
 	struct path_event event;

@@ -743,6 +743,11 @@ struct trace_event_raw_udp_fail_queue_rcv_skb___packet {
 	__u16 family;
 };
 
+/* Since 5.15. */
+struct trace_event_raw_qdisc_enqueue {
+	int ifindex;
+};
+
 struct trace_event_raw_tcp_retransmit_skb___error {
 	int err;
 };

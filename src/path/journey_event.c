@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "path/journey_event.h"
 #include "event/path_steps.h"
+#include <stddef.h>
 #include <string.h>
 
 /* Nobody fills these in for packets: to ask for them would find nothing. */
@@ -35,31 +36,31 @@ static void set_stages(struct journey *journey, const struct path_journey *data)
 	}
 }
 
+/* Stages behind the last one stay as they are: to clear them takes as long as all the rest. */
 void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *journey)
 {
-	*journey = (struct journey){
-		.time_ns = head->time_ns,
-		.total_ns = data->total_ns,
-		.cookie = head->cookie,
-		.cgroup_id = head->cgroup_id,
-		.laddr = head->laddr,
-		.raddr = head->raddr,
-		.lport = head->lport,
-		.rport = head->rport,
-		.dir = data->dir,
-		.end = data->end,
-		.family = head->family,
-		.proto = head->proto,
-		.pid = head->pid,
-		.tid = head->tid,
-		.uid = head->uid,
-		.netns = head->netns,
-		.bytes = data->bytes,
-		.seq = data->seq,
-		.end_seq = data->end_seq,
-		.reason = data->end == PATH_DROPPED ? data->reason : 0,
-		.hidden = data->hidden,
-	};
+	memset(journey, 0, offsetof(struct journey, stages));
+	journey->time_ns = head->time_ns;
+	journey->total_ns = data->total_ns;
+	journey->cookie = head->cookie;
+	journey->cgroup_id = head->cgroup_id;
+	journey->laddr = head->laddr;
+	journey->raddr = head->raddr;
+	journey->lport = head->lport;
+	journey->rport = head->rport;
+	journey->dir = data->dir;
+	journey->end = data->end;
+	journey->family = head->family;
+	journey->proto = head->proto;
+	journey->pid = head->pid;
+	journey->tid = head->tid;
+	journey->uid = head->uid;
+	journey->netns = head->netns;
+	journey->bytes = data->bytes;
+	journey->seq = data->seq;
+	journey->end_seq = data->end_seq;
+	journey->reason = data->end == PATH_DROPPED ? data->reason : 0;
+	journey->hidden = data->hidden;
 	memcpy(journey->comm, head->comm, sizeof(journey->comm));
 	memcpy(journey->dev, data->dev, sizeof(journey->dev));
 	set_stages(journey, data);
