@@ -184,7 +184,8 @@ struct path_pool {
 	void *ways;
 	void *free; /* PATH_FREE_MAP */
 	__u32 *next;
-	__u32 size; /* a power of two */
+	int (*search)(void); /* path_search of this pool */
+	__u32 size;          /* a power of two */
 };
 
 static __always_inline __u32 path_next_place(const struct path_pool *pool)
@@ -192,26 +193,31 @@ static __always_inline __u32 path_next_place(const struct path_pool *pool)
 	return __sync_fetch_and_add(pool->next, 1) & (pool->size - 1);
 }
 
-/* A free place; NULL: none was found. */
-static __always_inline struct path_way *path_take_free(const struct path_pool *pool, __u32 *ret_place)
+/* A free place, claimed; negative: none was found. Called seldom, and out of line so that it is verified but once. */
+static __always_inline int path_search(const struct path_pool *pool)
+{
+	for (int i = 0; i < PATH_POOL_TRIES; i++) {
+		__u32 place = path_next_place(pool);
+		struct path_way *way = bpf_map_lookup_elem(pool->ways, &place);
+
+		if (way && path_claim(way, PATH_WAY_NONE))
+			return (int)place;
+	}
+	return -1;
+}
+
+/* A place that was given back here lately; NULL: there is none. */
+static __always_inline struct path_way *path_take_lately(const struct path_pool *pool, __u32 *ret_place)
 {
 	__u32 zero = 0;
 	struct path_free *free = bpf_map_lookup_elem(pool->free, &zero);
 	struct path_way *way;
 
-	if (free && free->count) {
-		*ret_place = free->places[--free->count & (PATH_FREE_MAX - 1)] & (pool->size - 1);
-		way = bpf_map_lookup_elem(pool->ways, ret_place);
-		if (way && path_claim(way, PATH_WAY_NONE))
-			return way;
-	}
-	for (int i = 0; i < PATH_POOL_TRIES; i++) {
-		*ret_place = path_next_place(pool);
-		way = bpf_map_lookup_elem(pool->ways, ret_place);
-		if (way && path_claim(way, PATH_WAY_NONE))
-			return way;
-	}
-	return NULL;
+	if (!free || !free->count)
+		return NULL;
+	*ret_place = free->places[--free->count & (PATH_FREE_MAX - 1)] & (pool->size - 1);
+	way = bpf_map_lookup_elem(pool->ways, ret_place);
+	return way && path_claim(way, PATH_WAY_NONE) ? way : NULL;
 }
 
 /*
@@ -221,12 +227,14 @@ static __always_inline struct path_way *path_take_free(const struct path_pool *p
 static __always_inline struct path_way *path_take(const struct path_pool *pool)
 {
 	__u32 place = 0;
-	struct path_way *way = path_take_free(pool, &place);
+	struct path_way *way = path_take_lately(pool, &place);
+	int found;
 
 	if (!way) {
-		place = path_next_place(pool);
+		found = pool->search();
+		place = found < 0 ? path_next_place(pool) : (__u32)found;
 		way = bpf_map_lookup_elem(pool->ways, &place);
-		if (!way || !path_claim(way, way->state))
+		if (!way || (found < 0 && !path_claim(way, way->state)))
 			return NULL;
 	}
 	way->number = way->number ? way->number + pool->size : pool->size + place;

@@ -87,10 +87,22 @@ static __always_inline struct path_counts *tx_counts(void)
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */
 
+int path_tx_search(void);
+
 static __always_inline struct path_pool tx_pool(void)
 {
-	return (struct path_pool){
-		.ways = &path_tx_pool, .free = &path_tx_free, .next = &path_tx_next, .size = TX_POOL_MAX};
+	return (struct path_pool){.ways = &path_tx_pool,
+				  .free = &path_tx_free,
+				  .next = &path_tx_next,
+				  .search = path_tx_search,
+				  .size = TX_POOL_MAX};
+}
+
+__noinline int path_tx_search(void)
+{
+	struct path_pool pool = tx_pool();
+
+	return path_search(&pool);
 }
 
 static __always_inline struct path_way *way_find(__u64 number)

@@ -188,10 +188,22 @@ static __always_inline struct rx_arrival *rx_arrival_at(__u64 skb)
 	return bpf_map_lookup_elem(&path_rx_arrivals, &place);
 }
 
+int path_rx_search(void);
+
 static __always_inline struct path_pool rx_pool(void)
 {
-	return (struct path_pool){
-		.ways = &path_rx_pool, .free = &path_rx_free, .next = &path_rx_next, .size = RX_POOL_MAX};
+	return (struct path_pool){.ways = &path_rx_pool,
+				  .free = &path_rx_free,
+				  .next = &path_rx_next,
+				  .search = path_rx_search,
+				  .size = RX_POOL_MAX};
+}
+
+__noinline int path_rx_search(void)
+{
+	struct path_pool pool = rx_pool();
+
+	return path_search(&pool);
 }
 
 static __always_inline struct path_way *rx_pool_find(__u64 number)
