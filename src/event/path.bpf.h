@@ -193,7 +193,10 @@ static __always_inline __u32 path_next_place(const struct path_pool *pool)
 	return __sync_fetch_and_add(pool->next, 1) & (pool->size - 1);
 }
 
-/* A free place, claimed; negative: none was found. Called seldom, and out of line so that it is verified but once. */
+/*
+ * A free place, claimed; negative: none was found. Called seldom, so it is out of line; but in a static function: Linux before 6.8 verifies
+ * others though nobody calls them, and a run of one direction has not the tables of the other.
+ */
 static __always_inline int path_search(const struct path_pool *pool)
 {
 	for (int i = 0; i < PATH_POOL_TRIES; i++) {

@@ -87,7 +87,7 @@ static __always_inline struct path_counts *tx_counts(void)
 
 /* --- the pool ------------------------------------------------------------------------------------------------------ */
 
-int path_tx_search(void);
+static __noinline int path_tx_search(void);
 
 static __always_inline struct path_pool tx_pool(void)
 {
@@ -98,7 +98,7 @@ static __always_inline struct path_pool tx_pool(void)
 				  .size = TX_POOL_MAX};
 }
 
-__noinline int path_tx_search(void)
+static __noinline int path_tx_search(void)
 {
 	struct path_pool pool = tx_pool();
 

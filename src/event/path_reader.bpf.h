@@ -236,26 +236,39 @@ static __always_inline bool keep_for_return(const struct rx_read *read, const st
  * Nobody saw when the reader was woken and came to run. But the kernel adds up how long each thread waits for processors, so
  * it is known how much of the time since the data came that was; for the rest it was busy, or copied.
  */
-static __always_inline void few_step_read(struct path_way *way, const struct rx_read *read)
+static __always_inline void few_step_read(struct path_way *way, const struct path_read *info, __u64 delay_ns,
+					  bool at_once)
 {
-	struct path_mark mark = read->info.now;
+	struct path_mark mark = info->now;
 	__u64 all = mark.ns > way->last_ns ? mark.ns - way->last_ns : 0, waited = 0;
 	bool waited_here;
 
-	if (way->delay_ns && way->event.data.reader == read->task->tid)
-		waited = delay_of(read->current) - way->delay_ns;
+	if (way->delay_ns && way->event.data.reader == info->task.tid)
+		waited = delay_ns - way->delay_ns;
 	else
 		way->event.data.hidden |= 1u << PATH_SCHED;
 	if (waited > all)
 		waited = all;
-	waited_here = way->asleep && !read->at_once && all - waited < PATH_AT_ONCE_NS;
+	waited_here = way->asleep && !at_once && all - waited < PATH_AT_ONCE_NS;
 	if (waited) {
 		mark.ns = way->last_ns + waited;
 		path_step(way, PATH_SCHED, &mark, rx_counts());
 	}
 	if (!waited_here)
 		way->event.data.hidden |= 1u << PATH_COPY;
-	path_step_up_to(way, waited_here ? PATH_COPY : PATH_SOCKET, &read->info.now, rx_counts());
+	path_step_up_to(way, waited_here ? PATH_COPY : PATH_SOCKET, &info->now, rx_counts());
+}
+
+/* Not static, so that it is verified but once: for every turn of the loop that took longer than all the rest of a start. */
+__noinline int path_rx_step_read(struct path_way *way, struct path_read *info, __u64 delay_ns, bool at_once)
+{
+	if (!way || !info)
+		return 0;
+	if (way->few)
+		few_step_read(way, info, delay_ns, at_once);
+	else
+		path_step_read(way, info, rx_counts());
+	return 0;
 }
 
 static long read_one(__u32 index, struct rx_read *read)
@@ -279,10 +292,7 @@ static long read_one(__u32 index, struct rx_read *read)
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, -1);
 	read->done = !read->info.is_tcp;
-	if (way->few)
-		few_step_read(way, read);
-	else
-		path_step_read(way, &read->info, rx_counts());
+	(void)path_rx_step_read(way, &read->info, way->few ? delay_of(read->current) : 0, read->at_once);
 	path_set_current(&path_rx_config, &way->event.head, read->current);
 	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;

@@ -188,7 +188,7 @@ static __always_inline struct rx_arrival *rx_arrival_at(__u64 skb)
 	return bpf_map_lookup_elem(&path_rx_arrivals, &place);
 }
 
-int path_rx_search(void);
+static __noinline int path_rx_search(void);
 
 static __always_inline struct path_pool rx_pool(void)
 {
@@ -199,7 +199,7 @@ static __always_inline struct path_pool rx_pool(void)
 				  .size = RX_POOL_MAX};
 }
 
-__noinline int path_rx_search(void)
+static __noinline int path_rx_search(void)
 {
 	struct path_pool pool = rx_pool();
 
