@@ -198,7 +198,7 @@ TEST(journeys_and_events_say_the_same)
 	struct event_head head = {.time_ns = 1000, .pid = 811, .tid = 812, .lport = 80, .uid = 7, .comm = "nginx"};
 	struct shape shape = journey_event_shape();
 	struct journey_event event;
-	struct journey journey, again;
+	struct journey journey = {}, again = {};
 	struct field_ref ref;
 
 	journey_from_event(&head, &data, &journey);
