@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
@@ -309,14 +310,35 @@ static int run_recorded(struct run *run)
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */
 
-/* What was looked at, in a sentence, for pictures. */
+static void add_moment(struct buf *out, const char *format, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
+	struct tm local;
+	char text[64];
+
+	if (localtime_r(&seconds, &local) && strftime(text, sizeof(text), format, &local))
+		buf_add_text(out, text);
+}
+
+/* What was looked at, when and how, for pictures. */
 static void add_note(const struct run *run, struct buf *note)
 {
-	buf_add_format(note, "%" PRIu64 " journeys", run->show.journeys);
-	if (run->config->common.output.where)
-		buf_add_format(note, " where %s", run->config->common.output.where);
+	const struct path_show *show = &run->show;
+	uint32_t sample = run->source ? path_account(run->source).sample : 1;
+
+	buf_add_format(note, "%" PRIu64 " journey%s", show->journeys, show->journeys == 1 ? "" : "s");
+	if (show->journeys) {
+		add_moment(note, " from %Y-%m-%d %H:%M:%S", show->first_ns);
+		add_moment(note, " to %H:%M:%S %z", show->last_ns);
+	}
+	if (!run->config->common.input.file && run->config->rx != run->config->tx)
+		buf_add_format(note, "; only packets that %s", run->config->rx ? "arrive" : "leave");
+	if (run->where.len)
+		buf_add_format(note, "; where %s", buf_text(&run->where));
+	if (sample > 1)
+		buf_add_format(note, "; one flow in %u", sample);
 	if (run->lost)
-		buf_add_format(note, "; %" PRIu64 " were lost", run->lost);
+		buf_add_format(note, "; %" PRIu64 " %s lost", run->lost, run->lost == 1 ? "was" : "were");
 }
 
 static void add_account(const struct run *run, struct buf *text)

@@ -172,6 +172,8 @@ void path_show_journey(void *context, const struct journey *journey)
 {
 	struct path_show *show = context;
 
+	show->first_ns = show->journeys ? min_of(show->first_ns, journey->time_ns) : journey->time_ns;
+	show->last_ns = max_of(show->last_ns, journey->time_ns);
 	show->journeys++;
 	if (show->store && show->kept == 0)
 		show->kept = journey_keep(&show->keeper, journey);
@@ -280,8 +282,11 @@ static int finish_file(struct path_file *file, struct why *why)
 
 static int write_files(struct path_show *show, const char *note, struct why *why)
 {
-	struct path_picture picture = {
-		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .note = note};
+	struct path_picture picture = {.slowest = &show->slowest,
+				       .summary = &show->summary,
+				       .heat = &show->heat,
+				       .note = note,
+				       .journeys = show->journeys};
 	int r;
 
 	if (begin_file(&show->svg))

@@ -44,7 +44,8 @@ struct path_show {
 	struct store *store; /* NULL: nothing is recorded */
 	int kept;            /* what recording came to */
 	uint64_t journeys;
-	uint64_t followed; /* packets, whether or not the filter let their journeys through */
+	uint64_t first_ns, last_ns; /* when the first and the last of them began */
+	uint64_t followed;          /* packets, whether or not the filter let their journeys through */
 };
 
 /* -EINVAL with a sentence when options do not fit together. */

@@ -2,6 +2,8 @@
 /* Pictures of a run: waterfalls of its slowest journeys, its stages, a heat map of each stage over time. */
 #pragma once
 
+#include <limits.h>
+
 #include "base/out.h"
 #include "path/heat.h"
 #include "path/slowest.h"
@@ -12,6 +14,7 @@ struct path_picture {
 	const struct summary *summary;
 	const struct heat *heat; /* a layer for each stage of each direction */
 	const char *note;        /* what was looked at, and what was lost; any text */
+	uint64_t journeys;       /* of which the slowest are drawn */
 };
 
 /* Layers of the heat maps. */
@@ -24,10 +27,29 @@ static inline unsigned path_layer(uint8_t dir, uint8_t stage)
 
 /* Adds every stage of the journey. */
 void path_heat_add(struct heat *heat, const struct journey *journey);
-/* "rx sched": whose layer it is. */
-void path_layer_add_name(struct buf *out, unsigned layer);
-/* Rows of a layer that are drawn: those in which there is something, and a few more; false when there is nothing at all. */
-bool path_layer_rows(const struct heat *heat, unsigned layer, unsigned *ret_low, unsigned *ret_high);
+
+/* The heat map of a stage: rows of its layer in which there is something, and a few more. Zero has a row of its own below them. */
+struct path_map {
+	unsigned layer;
+	unsigned low, high;
+	bool zero;
+};
+
+#define PATH_MAPS (2u * PATH_ORDER_COUNT)
+/* By number, in the order of a packet's way; false when there is nothing in it. */
+bool path_map_get(const struct heat *heat, unsigned number, struct path_map *ret_map);
+unsigned path_map_rows(const struct path_map *map);
+/* Where a row of the layer is, from below; PATH_NO_ROW: not in the map. */
+unsigned path_map_place(const struct path_map *map, unsigned row);
+#define PATH_NO_ROW UINT_MAX
+/* "rx sched" */
+void path_map_add_name(struct buf *out, const struct path_map *map);
+/* "0, 2.05us": where its rows begin. */
+void path_map_add_low(struct buf *out, const struct path_map *map);
+void path_map_add_high(struct buf *out, const struct path_map *map);
+
+/* "the slowest 10 of 240 journeys" */
+void picture_add_heading(struct buf *out, const struct path_picture *picture);
 
 void picture_write_svg(const struct path_picture *picture, struct out *out);
 void picture_write_page(const struct path_picture *picture, struct out *out);

@@ -8,18 +8,18 @@
 #include "path/waterfall.h"
 #include "view/format.h"
 
-#define WIDTH   1080
-#define MARGIN  16
-#define ROW     18
-#define LABELS  290 /* where bars and maps begin */
-#define MAP_H   52
-#define MAP_GAP 8
-#define LETTER  6.7
-#define TITLE_H 56
-#define HEAD_H  46 /* of a waterfall: title and the widest gap */
-#define AXIS_H  24
-#define SECTION 34
-#define TICKS   4
+#define WIDTH    1080
+#define MARGIN   16
+#define ROW      18
+#define LABELS   290 /* where bars and maps begin */
+#define MAP_H    52
+#define MAP_GAP  8
+#define LETTER   6.7
+#define LINE     16
+#define VERDICTS 12 /* of so many groups, at most */
+#define AXIS_H   24
+#define SECTION  34
+#define TICKS    4
 
 struct drawing {
 	const struct path_picture *picture;
@@ -43,24 +43,38 @@ static void add_text(const struct drawing *d, double x, double y, const char *cl
 	buf_add_text(d->svg, "</text>\n");
 }
 
-/* The same, cut where the picture ends; the whole is shown when pointed at. */
-static void add_line(const struct drawing *d, double x, double y, const char *class, const struct buf *text)
+/* How much of the text fits into so many letters, at a blank if there is one; never less than a letter. */
+static size_t fitting(const char *text, size_t room)
 {
-	size_t room = (size_t)((WIDTH - MARGIN - x) / LETTER), n = text->len;
+	size_t n = strlen(text), at;
 
-	buf_add_format(d->svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\"><title>", class, x, y);
-	text_add_html(d->svg, buf_text(text), n);
-	buf_add_text(d->svg, "</title>");
-	if (n > room) {
-		/* Not inside of a letter. */
-		for (n = room; n > 0 && ((unsigned char)text->data[n] & 0xc0) == 0x80;)
-			n--;
-		text_add_html(d->svg, text->data, n);
-		buf_add_text(d->svg, "…</text>\n");
-		return;
+	if (n <= room)
+		return n;
+	for (at = room; at > room / 2 && text[at] != ' ';)
+		at--;
+	/* Not inside of a letter. */
+	for (at = text[at] == ' ' ? at : room; at > 1 && ((unsigned char)text[at] & 0xc0) == 0x80;)
+		at--;
+	return at;
+}
+
+/* The same, at the drawing's place and in as many lines as it takes; further ones are set in. */
+static void add_lines(struct drawing *d, double x, const char *class, const struct buf *text)
+{
+	_cleanup_buf_ struct buf plain = BUF_INIT((size_t)1 << 20);
+	const char *rest;
+
+	/* Without what hides letters or turns them round. */
+	text_add_terminal(&plain, buf_text(text), text->len);
+	for (rest = buf_text(&plain); *rest; x = MARGIN + 16) {
+		size_t n = fitting(rest, (size_t)((WIDTH - MARGIN - x) / LETTER));
+
+		d->y += LINE;
+		buf_add_format(d->svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, d->y);
+		text_add_html(d->svg, rest, n);
+		buf_add_text(d->svg, "</text>\n");
+		rest += n + strspn(rest + n, " ");
 	}
-	text_add_html(d->svg, buf_text(text), n);
-	buf_add_text(d->svg, "</text>\n");
 }
 
 static void add_duration(const struct drawing *d, double x, double y, uint64_t ns)
@@ -103,6 +117,18 @@ static void add_stage(struct drawing *d, const struct journey *journey, const st
 	d->y += ROW;
 }
 
+/* What the columns of a waterfall are. */
+static void add_columns(struct drawing *d)
+{
+	d->y += LINE;
+	add_text(d, MARGIN + 8, d->y, "q", "stage");
+	add_text(d, 140, d->y, "q n", "at");
+	add_text(d, 200, d->y, "q n", "took");
+	add_text(d, 212, d->y, "q", "cpu");
+	add_text(d, 240, d->y, "q", "context");
+	d->y += 4;
+}
+
 static void add_waterfall(struct drawing *d, const struct journey *journey)
 {
 	_cleanup_buf_ struct buf title = BUF_INIT(4096), gap = BUF_INIT(4096), hidden = BUF_INIT(4096);
@@ -110,18 +136,18 @@ static void add_waterfall(struct drawing *d, const struct journey *journey)
 	format_add_duration(&title, (int64_t)journey->total_ns);
 	buf_add_char(&title, ' ');
 	journey_add_title(&title, journey);
-	add_line(d, MARGIN, d->y + 16, "b", &title);
+	buf_add_text(&title, ", ");
+	format_add_time(&title, journey->time_ns);
+	add_lines(d, MARGIN, "b", &title);
 	journey_add_widest(&gap, journey);
-	add_line(d, MARGIN + 8, d->y + 33, "w", &gap);
-	d->y += HEAD_H - 4;
+	add_lines(d, MARGIN + 8, "w", &gap);
+	if (journey->stage_count)
+		add_columns(d);
 	for (uint32_t i = 0; i < journey->stage_count; i++)
 		add_stage(d, journey, &journey->stages[i]);
 	journey_add_hidden(&hidden, journey);
-	if (hidden.len) {
-		add_line(d, MARGIN + 8, d->y + 13, "q", &hidden);
-		d->y += ROW;
-	}
-	d->y += 10;
+	add_lines(d, MARGIN + 8, "q", &hidden);
+	d->y += 14;
 }
 
 static void add_legend(struct drawing *d)
@@ -140,42 +166,47 @@ static void add_legend(struct drawing *d)
 
 /* --- heat maps --- */
 
-static void add_cells(const struct drawing *d, unsigned layer, unsigned low, unsigned high)
+static void add_cells(const struct drawing *d, const struct path_map *map)
 {
 	const struct heat *heat = d->picture->heat;
 	double width = (double)(WIDTH - MARGIN - LABELS) / heat_columns(heat),
-	       height = (double)MAP_H / (high - low + 1);
-	double most = heat_most(heat, layer);
+	       height = (double)MAP_H / path_map_rows(map);
+	double most = heat_most(heat, map->layer);
 
 	for (unsigned column = 0; column < heat_columns(heat); column++)
-		for (unsigned row = low; row <= high; row++) {
-			uint32_t count = heat_get(heat, layer, column, row);
+		for (unsigned row = 0; row < HEAT_ROWS; row++) {
+			uint32_t count = heat_get(heat, map->layer, column, row);
+			unsigned place = path_map_place(map, row);
 
-			if (count == 0)
+			if (count == 0 || place == PATH_NO_ROW)
 				continue;
 			buf_add_format(d->svg,
 				       "<rect class=\"cell\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
 				       "fill-opacity=\"%.2f\"/>",
-				       LABELS + width * column, d->y + MAP_H - height * (row - low + 1), fmax(width, 1),
+				       LABELS + width * column, d->y + MAP_H - height * (place + 1), fmax(width, 1),
 				       height, 0.12 + 0.88 * sqrt(count / most));
 		}
 	buf_add_char(d->svg, '\n');
 }
 
-static void add_map(struct drawing *d, unsigned layer)
+static void add_map(struct drawing *d, unsigned number)
 {
-	_cleanup_buf_ struct buf name = BUF_INIT(64);
-	unsigned low, high;
+	_cleanup_buf_ struct buf name = BUF_INIT(64), low = BUF_INIT(64), high = BUF_INIT(64), most = BUF_INIT(64);
+	struct path_map map;
 
-	if (!path_layer_rows(d->picture->heat, layer, &low, &high))
+	if (!path_map_get(d->picture->heat, number, &map))
 		return;
-	path_layer_add_name(&name, layer);
-	add_text(d, MARGIN + 8, d->y + MAP_H / 2.0 + 4, "b", buf_text(&name));
-	add_duration(d, LABELS - 8, d->y + 11, hist_log2_slot(high).hi + 1);
-	add_duration(d, LABELS - 8, d->y + MAP_H - 2, heat_row_first(low));
+	path_map_add_name(&name, &map);
+	path_map_add_low(&low, &map);
+	path_map_add_high(&high, &map);
+	buf_add_format(&most, "at most %u in a cell", heat_most(d->picture->heat, map.layer));
+	add_text(d, MARGIN + 8, d->y + MAP_H / 2.0 - 2, "b", buf_text(&name));
+	add_text(d, MARGIN + 8, d->y + MAP_H / 2.0 + 14, "q", buf_text(&most));
+	add_text(d, LABELS - 8, d->y + 11, "n", buf_text(&high));
+	add_text(d, LABELS - 8, d->y + MAP_H - 2, "n", buf_text(&low));
 	buf_add_format(d->svg, "<rect class=\"back\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>\n", LABELS, d->y,
 		       WIDTH - MARGIN - LABELS, MAP_H);
-	add_cells(d, layer, low, high);
+	add_cells(d, &map);
 	d->y += MAP_H + MAP_GAP;
 }
 
@@ -198,8 +229,32 @@ static void add_time_axis(struct drawing *d)
 
 /* --- the whole --- */
 
+/* Whom the slow ones are owed to, first of all. */
+static void add_verdicts(struct drawing *d)
+{
+	const struct summary *summary = d->picture->summary;
+	size_t said = min_of(summary->groups.count, (size_t)VERDICTS);
+	_cleanup_buf_ struct buf rest = BUF_INIT(64);
+
+	for (size_t i = 0; i < said; i++) {
+		_cleanup_buf_ struct buf words = BUF_INIT(4096);
+		const struct summary_group *group = summary->groups.items[i];
+		struct tail_verdict verdict;
+		bool owned = tail_judge(&group->tail, &verdict) && verdict.owner;
+
+		summary_add_title(summary, group, &words);
+		buf_add_text(&words, ": ");
+		tail_add_words(&words, &group->tail);
+		add_lines(d, MARGIN, owned ? "w" : "q", &words);
+	}
+	if (summary->groups.count > said)
+		buf_add_format(&rest, "and %zu more groups: --html has them all", summary->groups.count - said);
+	add_lines(d, MARGIN, "q", &rest);
+}
+
 static void add_body(struct drawing *d)
 {
+	_cleanup_buf_ struct buf heading = BUF_INIT(256);
 	const struct path_picture *picture = d->picture;
 
 	if (picture->slowest->journeys.count == 0) {
@@ -207,33 +262,26 @@ static void add_body(struct drawing *d)
 		d->y += SECTION;
 		return;
 	}
-	add_section(d, "The slowest journeys");
+	add_verdicts(d);
+	picture_add_heading(&heading, picture);
+	add_section(d, buf_text(&heading));
 	add_legend(d);
 	vec_each(&picture->slowest->journeys, journey)
 		add_waterfall(d, journey);
-	add_section(d, "Every stage over time: higher is longer, darker is more often");
-	for (unsigned layer = 0; layer < PATH_LAYERS; layer++)
-		add_map(d, layer);
+	add_section(d, "Every stage over time: higher took longer, a stronger colour is more often");
+	for (unsigned number = 0; number < PATH_MAPS; number++)
+		add_map(d, number);
 	add_time_axis(d);
-	vec_each(&picture->summary->groups, group) {
-		_cleanup_buf_ struct buf words = BUF_INIT(4096);
-
-		summary_add_title(picture->summary, *group, &words);
-		buf_add_text(&words, ": ");
-		tail_add_words(&words, &(*group)->tail);
-		add_line(d, MARGIN, d->y + 12, "w", &words);
-		d->y += ROW;
-	}
 }
 
 void picture_write_svg(const struct path_picture *picture, struct out *out)
 {
 	_cleanup_buf_ struct buf body = BUF_INIT((size_t)64 << 20), note = BUF_INIT(65536);
-	struct drawing drawing = {.picture = picture, .svg = &body, .y = TITLE_H};
+	struct drawing drawing = {.picture = picture, .svg = &body, .y = 30};
 
 	add_text(&drawing, MARGIN, 26, "h", "nest path: where packets spent their time");
 	buf_add_text(&note, picture->note);
-	add_line(&drawing, MARGIN, 46, "q", &note);
+	add_lines(&drawing, MARGIN, "q", &note);
 	add_body(&drawing);
 	buf_add_format(
 		&out->pending,

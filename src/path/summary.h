@@ -80,5 +80,9 @@ struct shape summary_shape(const struct summary *summary);
 void summary_print(const struct summary *summary, struct out *out);
 /* "receive, comm curl": what tells the group from the others. */
 void summary_add_title(const struct summary *summary, const struct summary_group *group, struct buf *out);
+/* The same with how many journeys there are, and their ends. */
+void summary_add_heading(const struct summary *summary, const struct summary_group *group, struct buf *out);
+/* "not visible: irq; in some journeys: ip (3)", or nothing. */
+void summary_add_unseen(const struct summary_group *group, struct buf *out);
 /* "990 delivered, 10 dropped" */
 void summary_add_ends(const uint64_t *ends, struct buf *out);

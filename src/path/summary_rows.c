@@ -275,6 +275,14 @@ void summary_add_title(const struct summary *summary, const struct summary_group
 	}
 }
 
+void summary_add_heading(const struct summary *summary, const struct summary_group *group, struct buf *out)
+{
+	summary_add_title(summary, group, out);
+	buf_add_format(out, ": %" PRIu64 " journey%s (", group->total.count, group->total.count == 1 ? "" : "s");
+	summary_add_ends(group->ends, out);
+	buf_add_char(out, ')');
+}
+
 static void print_line(struct out *out, enum out_style style, const char *text)
 {
 	buf_add_text(&out->pending, out_style_on(out, style));
@@ -284,7 +292,7 @@ static void print_line(struct out *out, enum out_style style, const char *text)
 }
 
 /* Stages that were never seen, then those that some journeys passed unseen while others showed them. */
-static void add_unseen(const struct summary_group *group, struct buf *out)
+void summary_add_unseen(const struct summary_group *group, struct buf *out)
 {
 	const uint8_t *order = path_order(summary_dir(group));
 	const char *before = "not visible: ";
@@ -328,10 +336,7 @@ static void print_group(const struct summary *summary, const struct summary_grou
 
 	if (out->width)
 		look.columns = out->width > OTHER_COLUMNS ? out->width - OTHER_COLUMNS : 1;
-	summary_add_title(summary, group, &title);
-	buf_add_format(&title, ": %" PRIu64 " journey%s (", group->total.count, group->total.count == 1 ? "" : "s");
-	summary_add_ends(group->ends, &title);
-	buf_add_text(&title, ")");
+	summary_add_heading(summary, group, &title);
 	print_line(out, OUT_BOLD, buf_text(&title));
 	tail_add_words(&words, &group->tail);
 	print_line(out, OUT_PLAIN, buf_text(&words));
@@ -340,7 +345,7 @@ static void print_group(const struct summary *summary, const struct summary_grou
 	buf_clear(&words);
 	add_legend(&rows, &words);
 	print_line(out, OUT_DIM, buf_text(&words));
-	add_unseen(group, &unseen);
+	summary_add_unseen(group, &unseen);
 	if (unseen.len)
 		print_line(out, OUT_DIM, buf_text(&unseen));
 	stage_rows_done(&rows);

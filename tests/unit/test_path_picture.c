@@ -452,3 +452,42 @@ TEST(stages_add_up)
 	journey.stage_count = JOURNEY_STAGES_MAX + 1;
 	CHECK(!journey_adds_up(&journey));
 }
+
+TEST(maps_have_the_rows_that_are_used_and_zero_below_them)
+{
+	struct heat heat = HEAT_INIT(PATH_LAYERS);
+	struct journey journey = journey_sent(0);
+	struct buf low = BUF_INIT(64), high = BUF_INIT(64), name = BUF_INIT(64);
+	unsigned shown = 0, last = 0;
+	struct path_map map;
+
+	path_heat_add(&heat, &journey);
+	journey = journey_sent(UINT64_C(1) << 30);
+	path_heat_add(&heat, &journey);
+	for (unsigned i = 0; i < PATH_MAPS; i++)
+		if (path_map_get(&heat, i, &map)) {
+			CHECK(map.layer > last);
+			last = map.layer;
+			shown++;
+			if (map.layer == path_layer(PACKET_TX, PATH_QDISC))
+				break;
+		}
+	/* After sndbuf and tcp. */
+	CHECK_EQ_UINT(shown, 3);
+	CHECK(map.zero);
+	CHECK_EQ_UINT(path_map_rows(&map), 9);
+	CHECK_EQ_UINT(path_map_place(&map, 0), 0);
+	CHECK_EQ_UINT(path_map_place(&map, heat_row(UINT64_C(1) << 30)), 1);
+	CHECK_EQ_UINT(path_map_place(&map, 1), PATH_NO_ROW);
+	CHECK_EQ_UINT(path_map_place(&map, HEAT_ROWS), PATH_NO_ROW);
+	path_map_add_name(&name, &map);
+	path_map_add_low(&low, &map);
+	path_map_add_high(&high, &map);
+	CHECK_EQ_TEXT(buf_text(&name), "tx qdisc");
+	CHECK_EQ_TEXT(buf_text(&low), "0, 1.07s");
+	CHECK_EQ_TEXT(buf_text(&high), "275s");
+	buf_done(&name);
+	buf_done(&low);
+	buf_done(&high);
+	heat_done(&heat);
+}
