@@ -283,6 +283,7 @@ static int watch(struct run *run)
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->options->duration_ns, &run->why);
+	path_settle_stop(&run->settle);
 	finished = live_finish(run->live, &run->why);
 	path_settle_end(&run->settle);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */

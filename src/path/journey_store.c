@@ -89,7 +89,8 @@ int journey_replay_open(struct recording *recording, const struct time_range *ra
 		const char *text = recording_command(recording);
 
 		text_add_terminal(&command, text, strnlen(text, 200));
-		return why_set(why, -ENOENT, "%s has no journeys: it was recorded by nest %s",
+		return why_set(why, -ENOENT,
+			       "%s has no journeys: it was recorded by nest %s (nest path --save records them)",
 			       recording_path(recording), buf_text(&command));
 	}
 	r = open_rows(replay, recording, range, why);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "path/settle.h"
+#include "base/clock.h"
+#include "event/path_names.h"
+#include "path/journey_event.h"
 
 static void on_waited(void *context, const struct event_head *head, const struct path_journey *journey)
 {
@@ -16,6 +19,9 @@ static void on_event(void *context, unsigned request, struct record *record)
 	const struct event_head *head = record->parts[EVENT_PART_HEAD];
 	const struct path_journey *journey = record->parts[EVENT_PART_DATA];
 
+	if (settle->end_ns && settle->paths & 1u << request && journey->end <= PATH_UNFINISHED &&
+	    journey_outlasts(head, journey, settle->end_ns))
+		return;
 	if (!(settle->spilling & 1u << request)) {
 		settle->next.event(settle->next.context, request, record);
 	} else if (journey->end == PATH_SPILLED) {
@@ -41,7 +47,8 @@ struct event_sink path_settle_sink(struct path_settle *settle, const struct even
 {
 	waiting_init(&settle->waiting);
 	settle->next = *next;
-	settle->spilling = 0;
+	settle->spilling = settle->paths = 0;
+	settle->end_ns = 0;
 	return (struct event_sink){.event = on_event, .group = on_group, .context = settle};
 }
 
@@ -52,6 +59,8 @@ int path_settle_begin(struct path_settle *settle, struct live *live, const struc
 		void *address;
 		int r;
 
+		if (requests[i].event->complete == path_complete)
+			settle->paths |= 1u << i;
 		/* Whether a process or its group is followed only the kernel knows. */
 		if (!requests[i].event->spills || requests[i].config.by_tree || requests[i].config.by_cgroup)
 			continue;
@@ -62,6 +71,11 @@ int path_settle_begin(struct path_settle *settle, struct live *live, const struc
 		settle->spilling |= 1u << i;
 	}
 	return 0;
+}
+
+void path_settle_stop(struct path_settle *settle)
+{
+	settle->end_ns = clock_real_ns();
 }
 
 void path_settle_end(struct path_settle *settle)

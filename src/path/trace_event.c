@@ -36,6 +36,7 @@ struct slice {
 	uint16_t cpu;
 	uint16_t lane;
 	bool placed;
+	bool mark; /* where a wait was over: nobody worked, but an arrow passes there */
 };
 
 /* What is open in a lane, innermost last. */
@@ -110,6 +111,32 @@ static void keep_placed(struct writer *w)
 	w->slices.count = kept;
 }
 
+/*
+ * Stages at which somebody works are slices as they are. Of a wait the moment when it was over is one, on the processor that
+ * ended it, unless somebody goes on with the packet there and then: so arrows lead along all of the way.
+ */
+static void add_stage_slice(struct writer *w, uint32_t number, uint32_t s)
+{
+	const struct journey *journey = &w->trace->journeys.items[number];
+	const struct journey_stage *stage = &journey->stages[s];
+	struct slice slice = {.begin_ns = stage->start_ns,
+			      .end_ns = stage->start_ns + stage->ns,
+			      .journey = number,
+			      .stage = (uint16_t)s,
+			      .cpu = stage->cpu};
+
+	if (stage_kind(stage) == STAGE_WAITS) {
+		bool taken_on = s + 1 < journey->stage_count && stage_kind(&stage[1]) != STAGE_WAITS;
+
+		if (taken_on || stage->cpu == NO_CPU)
+			return;
+		slice.begin_ns = slice.end_ns;
+		slice.end_ns++;
+		slice.mark = true;
+	}
+	vec_push(&w->slices, slice);
+}
+
 static void collect_slices(struct writer *w)
 {
 	w->begin_ns = w->trace->journeys.count ? UINT64_MAX : 0;
@@ -118,16 +145,8 @@ static void collect_slices(struct writer *w)
 	for (size_t i = 0; i < w->trace->journeys.count; i++) {
 		const struct journey *journey = &w->trace->journeys.items[i];
 
-		for (uint32_t s = 0; s < journey->stage_count; s++) {
-			const struct journey_stage *stage = &journey->stages[s];
-
-			if (stage_kind(stage) != STAGE_WAITS)
-				vec_push(&w->slices, (struct slice){.begin_ns = stage->start_ns,
-								    .end_ns = stage->start_ns + stage->ns,
-								    .journey = (uint32_t)i,
-								    .stage = (uint16_t)s,
-								    .cpu = stage->cpu});
-		}
+		for (uint32_t s = 0; s < journey->stage_count; s++)
+			add_stage_slice(w, (uint32_t)i, s);
 	}
 	vec_sort(&w->slices, compare_slices);
 	for (size_t i = 0; i < w->slices.count; i++)
@@ -249,10 +268,15 @@ static void add_slice(struct writer *w, const struct slice *slice)
 	const struct journey_stage *stage = &journey->stages[slice->stage];
 	struct buf *line = begin_event(w, 'X', CPUS_PID, track_of(slice));
 
-	buf_add_format(line, ",\"cat\":\"%s\",\"name\":\"%s\"", stage_kind_names[stage_kind(stage)], stage_name(stage));
-	add_moment(w, line, stage->start_ns);
-	add_span(line, "dur", stage->ns);
-	add_args(line, journey, slice->journey, stage);
+	buf_add_format(line, ",\"cat\":\"%s\",\"name\":\"%s%s\"", stage_kind_names[stage_kind(stage)],
+		       slice->mark ? "end of " : "", stage_name(stage));
+	add_moment(w, line, slice->begin_ns);
+	add_span(line, "dur", slice->end_ns - slice->begin_ns);
+	/* All about the wait is with the wait. */
+	if (slice->mark)
+		buf_add_format(line, ",\"args\":{\"journey\":%u}", slice->journey + 1);
+	else
+		add_args(line, journey, slice->journey, stage);
 	end_event(w);
 }
 

@@ -78,18 +78,42 @@ for j in journeys:
     assert not {s['stage'] for s in j['stages']} & set(j['hidden']), j
     assert {'ip', 'transport', 'copy'} <= {s['stage'] for s in j['stages']} | set(j['hidden']), j
 PYTHON
-ok 'the trace is JSON of the documented form' python3 - "$room/run.json" <<'PYTHON'
+ok 'the trace is JSON of the documented form, and arrows lead from slice to slice' python3 - "$room/run.json" <<'PYTHON'
 import json, sys
 trace = json.load(open(sys.argv[1]))
-arrows = {}
+names, slices, arrows, waits = {}, {}, {}, {}
 for e in trace['traceEvents']:
-    assert e['ph'] in 'XMbestf' and 'pid' in e and 'tid' in e, e
-    assert e['ph'] == 'M' or e['ts'] >= 0, e
-    if e['ph'] in 'stf':
-        arrows.setdefault(e['id'], []).append(e['ph'])
-assert len(arrows) == 200 and all(a[0] == 's' and a[-1] == 'f' for a in arrows.values()), arrows
-names = {e['args']['name'] for e in trace['traceEvents'] if e['name'] == 'thread_name'}
-assert any(n.startswith('CPU ') for n in names), names
+    assert e['ph'] in 'XMbestf' and type(e['pid']) is int and type(e['tid']) is int and e['name'], e
+    track = e['pid'], e['tid']
+    if e['ph'] == 'M':
+        names.setdefault(e['name'], {})[track if e['name'] != 'process_name' else e['pid']] = e['args'].get('name')
+        continue
+    assert e['ts'] >= 0 and e['cat'], e
+    # Nanoseconds, so that nothing is lost by adding.
+    begin = round(1000 * e['ts'])
+    if e['ph'] == 'X':
+        assert e['dur'] >= 0, e
+        slices.setdefault(track, []).append((begin, begin + round(1000 * e['dur']), e['args']['journey']))
+    elif e['ph'] in 'stf':
+        arrows.setdefault(e['id'], []).append((begin, e['ph'], track))
+    else:
+        waits[e['cat'], e['id'], e['name']] = waits.get((e['cat'], e['id'], e['name']), 0) + (1 if e['ph'] == 'b' else -1)
+assert not any(waits.values()), 'a wait does not end'
+for track, own in slices.items():
+    assert names['thread_name'][track].startswith('CPU ') and track[0] in names['process_name'], track
+    ends = []
+    for begin, end, _ in sorted(own, key=lambda s: (s[0], -s[1])):
+        while ends and ends[-1] <= begin:
+            ends.pop()
+        assert not ends or end <= ends[-1], 'slices of a track cross'
+        ends.append(end)
+assert len(arrows) == 200, len(arrows)
+for journey, points in arrows.items():
+    phases = ''.join(p[1] for p in points)
+    assert phases[0] == 's' and phases[-1] == 'f' and set(phases[1:-1]) <= {'t'}, phases
+    assert points == sorted(points, key=lambda p: p[0]), points
+    for begin, _, track in points:
+        assert any(b <= begin < e and j == journey for b, e, j in slices[track]), (journey, begin)
 PYTHON
 
 # --- the packets of a command ---
