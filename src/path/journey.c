@@ -154,6 +154,14 @@ const struct journey_stage *journey_widest(const struct journey *journey)
 	return widest;
 }
 
+static void add_ahead(struct buf *out, uint32_t count, const char *what)
+{
+	if (count)
+		buf_add_format(out, ": %u %s%s ahead", count, what, count == 1 ? "" : "s");
+	else
+		buf_add_format(out, ": no %s ahead", what);
+}
+
 /* In words: what the number of a stage says. */
 static void add_note(struct buf *out, const struct journey_stage *stage)
 {
@@ -170,10 +178,10 @@ static void add_note(struct buf *out, const struct journey_stage *stage)
 		return;
 	switch (stage->stage) {
 	case PATH_SCHED:
-		buf_add_format(out, ": %u runnable task%s ahead", stage->note, stage->note == 1 ? "" : "s");
+		add_ahead(out, stage->note, "runnable task");
 		break;
 	case PATH_QDISC:
-		buf_add_format(out, ": %u packet%s ahead", stage->note, stage->note == 1 ? "" : "s");
+		add_ahead(out, stage->note, "packet");
 		break;
 	case PATH_TRANSPORT:
 		if (stage->note == 1)

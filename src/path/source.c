@@ -349,8 +349,9 @@ static const uint32_t set_hidden[] = {
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
 {
 	if (set_hidden[source->options.set] & 1u << stage)
-		return !(SOME_HIDDEN & 1u << stage) ? "costs flows that are not followed, too: --stages some"
-						    : "costs flows that are not followed, too: --stages all";
+		return !(SOME_HIDDEN & 1u << stage)
+			       ? "seen with --stages some, which costs flows that are not followed, too"
+			       : "seen with --stages all, which costs flows that are not followed, too";
 	vec_each(&live_hooks(source->live)->choices, choice) {
 		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
 			return choice->reason;
@@ -360,9 +361,10 @@ const char *path_hidden_reason(const struct path_source *source, enum path_stage
 			const struct event_role *role = &source->directions[i].event->roles[j];
 
 			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
-				return source->options.set
-					       ? "costs every system call of the host a little: --stages all --return"
-					       : "costs every system call of the host a little: --return";
+				return source->options.set ? "seen with --stages all --return, which costs every "
+							     "system call of the host a little"
+							   : "seen with --return, which costs every system call of the "
+							     "host a little";
 		}
 	if (stage == PATH_FILTER)
 		return "part of what comes after it, unless a filter puts the packet aside";
