@@ -5,6 +5,7 @@
 
 #include "base/out.h"
 #include "fuzz.h"
+#include "path/journey_event.h"
 #include "path/journey_record.h"
 #include "path/journey_store.h"
 #include "path/picture.h"
@@ -84,12 +85,13 @@ static void finish(struct out *out, struct buf *text)
 	fuzz_require(lseek(fd, 0, SEEK_SET) == 0 && buf_read_fd(text, fd) == 0);
 }
 
-static void check_text(const struct gallery *gallery)
+static void check_text(const struct gallery *gallery, unsigned width)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT((size_t)64 << 20);
 	struct out out;
 
 	begin(&out);
+	out.width = width;
 	vec_each(&gallery->slowest.journeys, journey)
 		waterfall_print(journey, &out);
 	summary_print(&gallery->summary, &out);
@@ -143,6 +145,18 @@ static void check_json(const struct journey *journey)
 	}
 }
 
+/* Asked for as an event, it says the same, as far as an event has room. */
+static void check_event(const struct journey *journey)
+{
+	struct journey_event event;
+	struct journey again;
+
+	journey_to_event(journey, &event);
+	journey_from_event(&event.head, &event.data, &again);
+	fuzz_require(again.stage_count == min_of(journey->stage_count, (uint32_t)PATH_STEPS_MAX));
+	fuzz_require(again.total_ns == journey->total_ns && memcmp(again.comm, journey->comm, sizeof(again.comm)) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static char *names[] = {(char *)"comm", (char *)"cpu"};
@@ -155,13 +169,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct journey journey = take_journey(&input);
 
 		check_json(&journey);
+		check_event(&journey);
 		slowest_add(&gallery.slowest, &journey);
 		summary_add(&gallery.summary, &journey);
 		path_heat_add(&gallery.heat, &journey);
 		trace_events_add(&gallery.trace, &journey);
 	}
 	summary_sort(&gallery.summary);
-	check_text(&gallery);
+	check_text(&gallery, 0);
+	check_text(&gallery, 70);
 	check_pictures(&gallery);
 	slowest_done(&gallery.slowest);
 	summary_done(&gallery.summary);

@@ -37,6 +37,33 @@ TEST(waterfall_has_a_line_for_each_stage_and_says_what_was_widest)
 			    "   not visible: irq, filter\n");
 }
 
+TEST(who_was_ahead_is_counted_in_words)
+{
+	static const struct {
+		uint32_t note;
+		const char *sched, *qdisc;
+	} cases[] = {{0, "reader waited 1.00us for a CPU: no runnable task ahead",
+		      "data waited 1.00us in the interface's queue: no packet ahead"},
+		     {1, "reader waited 1.00us for a CPU: 1 runnable task ahead",
+		      "data waited 1.00us in the interface's queue: 1 packet ahead"},
+		     {2, "reader waited 1.00us for a CPU: 2 runnable tasks ahead",
+		      "data waited 1.00us in the interface's queue: 2 packets ahead"},
+		     {PATH_NO_NOTE, "reader waited 1.00us for a CPU", "data waited 1.00us in the interface's queue"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_buf_ struct buf sched = BUF_INIT(256), qdisc = BUF_INIT(256);
+		struct journey journey = {.dir = PACKET_RX};
+		struct journey_stage stage = {.ns = 1000, .note = cases[i].note, .stage = PATH_SCHED};
+
+		journey_add_gap(&sched, &journey, &stage);
+		CHECK_EQ_TEXT(buf_text(&sched), cases[i].sched);
+		journey.dir = PACKET_TX;
+		stage.stage = PATH_QDISC;
+		journey_add_gap(&qdisc, &journey, &stage);
+		CHECK_EQ_TEXT(buf_text(&qdisc), cases[i].qdisc);
+	}
+}
+
 TEST(waterfall_of_what_is_not_known)
 {
 	struct journey journey = {.time_ns = JOURNEY_TIME, .dir = PACKET_TX, .end = PATH_DROPPED, .bytes = 60};
