@@ -428,6 +428,9 @@ static int carry_out(struct run *run)
 	if (r < 0) {
 		log_error("path: %s", run->why.text);
 		code = common->input.file || common->save ? EXIT_IO : EXIT_CANNOT_OBSERVE;
+		/* A heading without anything below it would look like an answer. */
+		if (run->show.journeys == 0 && !run->begin_ns)
+			path_show_drop(&run->show);
 	}
 	/* A recording that failed has not spoiled what was seen. */
 	if (r == 0 || run->begin_ns) {

@@ -324,6 +324,12 @@ int path_show_flush(struct path_show *show)
 	return show->output ? output_flush(show->output) : show->has_text ? out_flush(&show->text) : 0;
 }
 
+void path_show_drop(struct path_show *show)
+{
+	if (show->output)
+		output_drop(show->output);
+}
+
 int path_show_close(struct path_show *show)
 {
 	int r = show->output ? output_close(show->output) : show->has_text ? out_done(&show->text) : 0;

@@ -59,5 +59,7 @@ void path_show_journey(void *context, const struct journey *journey);
 int path_show_end(struct path_show *show, const char *note, struct why *why) _must_check_;
 /* What is shown so far goes out; the first error that writing met. */
 int path_show_flush(struct path_show *show);
+/* What has not gone out yet is forgotten. */
+void path_show_drop(struct path_show *show);
 /* Frees it; the first error that writing met. */
 int path_show_close(struct path_show *show) _must_check_;
