@@ -10,14 +10,19 @@
 #include "view/format.h"
 #include "view/page.h"
 
-/* Without what hides letters or turns them round. */
 static void add_member(struct out *out, const char *name, const struct buf *text)
+{
+	buf_add_format(&out->pending, "\"%s\":", name);
+	page_add_text(out, buf_text(text));
+}
+
+/* The same of text from outside, without what hides letters or turns them round. */
+static void add_foreign(struct out *out, const char *name, const struct buf *text)
 {
 	_cleanup_buf_ struct buf plain = BUF_INIT((size_t)1 << 20);
 
 	text_add_terminal(&plain, buf_text(text), text->len);
-	buf_add_format(&out->pending, "\"%s\":", name);
-	page_add_text(out, buf_text(&plain));
+	add_member(out, name, &plain);
 }
 
 static void add_stage(struct out *out, const struct journey *journey, const struct journey_stage *stage)
@@ -55,7 +60,7 @@ static void add_journey(struct out *out, const struct journey *journey)
 	buf_add_format(&out->pending, "{\"total\":%" PRIu64 ",", journey->total_ns);
 	add_member(out, "name", &name);
 	buf_add_char(&out->pending, ',');
-	add_member(out, "title", &title);
+	add_foreign(out, "title", &title);
 	buf_add_char(&out->pending, ',');
 	add_member(out, "words", &words);
 	buf_add_char(&out->pending, ',');
@@ -190,7 +195,7 @@ void picture_write_page(const struct path_picture *picture, struct out *out)
 	page_begin(&page, "path.html", out);
 	buf_add_text(&note, picture->note);
 	buf_add_char(&out->pending, '{');
-	add_member(out, "note", &note);
+	add_foreign(out, "note", &note);
 	buf_add_char(&out->pending, ',');
 	picture_add_heading(&heading, picture);
 	add_member(out, "heading", &heading);

@@ -61,12 +61,7 @@ static size_t fitting(const char *text, size_t room)
 /* The same, at the drawing's place and in as many lines as it takes; further ones are set in. */
 static void add_lines(struct drawing *d, double x, const char *class, const struct buf *text)
 {
-	_cleanup_buf_ struct buf plain = BUF_INIT((size_t)1 << 20);
-	const char *rest;
-
-	/* Without what hides letters or turns them round. */
-	text_add_terminal(&plain, buf_text(text), text->len);
-	for (rest = buf_text(&plain); *rest; x = MARGIN + 16) {
+	for (const char *rest = buf_text(text); *rest; x = MARGIN + 16) {
 		size_t n = fitting(rest, (size_t)((WIDTH - MARGIN - x) / LETTER));
 
 		d->y += LINE;
@@ -131,14 +126,17 @@ static void add_columns(struct drawing *d)
 
 static void add_waterfall(struct drawing *d, const struct journey *journey)
 {
-	_cleanup_buf_ struct buf title = BUF_INIT(4096), gap = BUF_INIT(4096), hidden = BUF_INIT(4096);
+	_cleanup_buf_ struct buf title = BUF_INIT(4096), plain = BUF_INIT(65536), gap = BUF_INIT(4096),
+				 hidden = BUF_INIT(4096);
 
 	format_add_duration(&title, (int64_t)journey->total_ns);
 	buf_add_char(&title, ' ');
 	journey_add_title(&title, journey);
 	buf_add_text(&title, ", ");
 	format_add_time(&title, journey->time_ns);
-	add_lines(d, MARGIN, "b", &title);
+	/* Without what hides letters or turns them round. */
+	text_add_terminal(&plain, buf_text(&title), title.len);
+	add_lines(d, MARGIN, "b", &plain);
 	journey_add_widest(&gap, journey);
 	add_lines(d, MARGIN + 8, "w", &gap);
 	if (journey->stage_count)
@@ -280,7 +278,7 @@ void picture_write_svg(const struct path_picture *picture, struct out *out)
 	struct drawing drawing = {.picture = picture, .svg = &body, .y = 30};
 
 	add_text(&drawing, MARGIN, 26, "h", "nest path: where packets spent their time");
-	buf_add_text(&note, picture->note);
+	text_add_terminal(&note, picture->note, strlen(picture->note));
 	add_lines(&drawing, MARGIN, "q", &note);
 	add_body(&drawing);
 	buf_add_format(

@@ -229,6 +229,27 @@ static json_t *trace_of(const struct gallery *gallery)
 	return root;
 }
 
+TEST(names_are_made_harmless_once)
+{
+	static const enum form forms[] = {FORM_SVG, FORM_PAGE};
+	struct journey journey = journey_received(1000);
+	struct gallery gallery;
+
+	gallery_init(&gallery);
+	/* Turns what follows it round. */
+	memcpy(journey.comm, "a\u202eb", sizeof("a\u202eb"));
+	gallery_add(&gallery, &journey);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		_cleanup_free_ char *text = gallery_text(&gallery, forms[i]);
+
+		CHECK(!strstr(text, "\u202e"));
+		/* In a script a backslash stands for itself when there are two. */
+		CHECK_EQ_UINT(unit_occurrences(text, forms[i] == FORM_SVG ? "a\\u{202e}b" : "a\\\\u{202e}b"), 2);
+		CHECK(!strstr(text, forms[i] == FORM_SVG ? "\\\\u" : "\\\\\\u"));
+	}
+	gallery_done(&gallery);
+}
+
 TEST(trace_has_the_documented_form)
 {
 	struct map arrows = MAP_INIT(sizeof(json_int_t), sizeof(struct arrow), 0);
