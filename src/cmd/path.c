@@ -19,8 +19,10 @@
 static const struct option_spec options[] = {
 	OPTION(C, slowest, UINT, "slowest", 0, "N", "the slowest journeys as waterfalls, so many (5)", .min = 1,
 	       .max = SLOWEST_MAX),
-	OPTION(C, hist, FLAG, "hist", 0, NULL, "how the time at each stage is spread, and which stage owns the tail"),
-	OPTION(C, by, NAMES, "by", 0, "FIELD,..", "each with these fields apart: comm, laddr, dev, cpu, or any other"),
+	OPTION(C, hist, FLAG, "hist", 0, NULL,
+	       "figures of each stage, and which stage owns the tail: makes the slowest 1% slow"),
+	OPTION(C, by, NAMES, "by", 0, "FIELD,..",
+	       "figures for each value of these fields: comm, laddr, dev, cpu, or any other"),
 	OPTION(C, rx, FLAG, "rx", 0, NULL, "only packets that arrive"),
 	OPTION(C, tx, FLAG, "tx", 0, NULL, "only packets that leave"),
 	OPTION(C, svg, TEXT, "svg", 0, "FILE", "draw waterfalls and a heat map of each stage"),
@@ -30,7 +32,7 @@ static const struct option_spec options[] = {
 	       "also the end of the system call, and data that is spliced: every system call of the host pays for it"),
 	OPTION(C, sample, TEXT, "sample", 0, "1/N", "follow one flow in N, all packets of it"),
 	OPTION(C, stages, TEXT, "stages", 0, "few|some|all",
-	       "all, or those that cost flows that are not followed little: few (usual with --sample), some"),
+	       "how many stages: fewer cost flows that are not followed less; few is usual with --sample, else all"),
 	OPTION(C, max_cpu, TEXT, "max-cpu", 0, "SHARE",
 	       "follow fewer flows when this costs more than such a share of a processor: 5%"),
 	OPTION_GROUP(C, common, trace_select_table),
@@ -535,7 +537,8 @@ static const struct command path_command = {
 		"it is blind.\n\n"
 		"As records (--json, --csv, --show) journeys come as they end, with --hist the figures of each stage, "
 		"with "
-		"--slowest the slowest ones at the end.",
+		"--slowest the slowest ones at the end. nest explain path.rx lists what --where may name, waits at a "
+		"stage among it: --where 'sched_ns > 1ms'.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct path_config),
