@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What nest path shows of packets that really travel: the options, recordings and files; which stage took how long is another test's.
+# timeout: 240
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 ip nsenter
@@ -114,6 +115,18 @@ for journey, points in arrows.items():
     assert points == sorted(points, key=lambda p: p[0]), points
     for begin, _, track in points:
         assert any(b <= begin < e and j == journey for b, e, j in slices[track]), (journey, begin)
+PYTHON
+
+# --- traffic that goes on while hooks come and go ---
+
+bg in_ns "$client" timeout 60 python3 "$room/ask.py" 1000000
+asker=$bg_pid
+"$nest" path -N "$server" --tx --where 'lport == 7311 and bytes > 100' -d 1 --json >"$room/going" 2>/dev/null
+end_bg "$asker" KILL
+ok 'each answer begins with the write that wrote it, to the end of the run' python3 - "$room/going" <<'PYTHON'
+import json, sys
+begins = [(j['rport'], j['time_ns']) for j in map(json.loads, open(sys.argv[1])) if 'tcp' not in j['hidden']]
+assert len(begins) > 50 and len(begins) == len(set(begins)), (len(begins), len(set(begins)))
 PYTHON
 
 # --- the packets of a command ---
