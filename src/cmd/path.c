@@ -58,6 +58,8 @@ struct run {
 /* How often a person is told. */
 #define PROGRESS_NS (NSEC_PER_SEC / 2)
 #define ERASE_LINE  "\r\033[K"
+/* One in so many packets that did not come to their end is worth a word. */
+#define MANY_UNFINISHED 20
 
 /* --- what is asked for ----------------------------------------------------------------------------------------------- */
 
@@ -366,15 +368,30 @@ static void add_account(const struct run *run, struct buf *text)
 		buf_add_format(text, "; cost %.1f%% of a processor", 100 * account.cpu);
 }
 
+/* A few are always under way when a run ends. Many that nobody shows are a finding of their own. */
+static void tell_unfinished(const struct run *run)
+{
+	struct path_account account = path_account(run->source);
+
+	if (account.unfinished * MANY_UNFINISHED > account.packets)
+		log_warn("%" PRIu64 " of %" PRIu64
+			 " packets did not come to their end while it ran: nobody reads their "
+			 "socket (nest sockets --where 'recvq > 0'), the peer does not answer, or they were lost sight "
+			 "of",
+			 account.unfinished, account.packets);
+}
+
 /* The line that ends every run, and what it means for the exit code. */
 static int report(struct run *run)
 {
 	_cleanup_buf_ struct buf more = BUF_INIT(1024);
 	uint64_t allowed;
 
-	if (run->source)
-		add_account(run, &more);
 	(void)path_show_flush(&run->show);
+	if (run->source) {
+		tell_unfinished(run);
+		add_account(run, &more);
+	}
 	log_info("%" PRIu64 " events, %" PRIu64 " lost%s", run->show.journeys, run->lost, buf_text(&more));
 	if (!run->config->common.max_loss || parse_decimal(run->config->common.max_loss, 0, UINT64_MAX, &allowed) < 0)
 		return EXIT_DONE;
