@@ -242,7 +242,8 @@ static int attach(struct run *run)
 	if (r < 0)
 		return r;
 	if (path_set(run->source) != EVENT_SET_ALL)
-		log_warn("so as not to slow others down, datagrams that leave are not followed, and drops not told: "
+		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
+			 "followed: "
 			 "--stages all");
 	tell_hidden(run);
 	log_info("ready");

@@ -351,6 +351,13 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
 }
 
+/* Of the hook kfree_skb: why a packet is thrown away, where the kernel says so. */
+static __always_inline void path_set_reason(struct path_way *way, const __u64 *ctx)
+{
+	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
+		way->event.data.reason = (__u32)ctx[2];
+}
+
 /* What filters and figures may look at, when all of it is told. */
 static __always_inline void path_set_waits(struct path_journey *journey)
 {

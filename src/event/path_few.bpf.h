@@ -8,6 +8,7 @@
 #pragma once
 
 #include "event/path_deliver.bpf.h"
+#include "event/path_gone.bpf.h"
 #include "event/path_leave.bpf.h"
 #include "event/path_reader.bpf.h"
 
@@ -68,20 +69,26 @@ static __always_inline void few_note_reader(struct path_way *way, struct rx_queu
 	way->delay_ns = delay_of(task);
 }
 
-/* From the stamp on arrival to TCP. */
-static __always_inline void few_arrive(struct path_way *way, struct sock *sk, struct sk_buff *skb,
-				       struct path_mark *now)
+/* A packet begins with its stamp on arrival; false: it has none, and begins now. */
+static __always_inline bool few_arrive(struct path_way *way, const struct sk_buff *skb, const struct path_mark *now)
 {
 	__u64 stamp = skb->skb_mstamp_ns, arrival = stamp - *(volatile __u64 *)&path_real_offset_ns;
+	bool known = stamp && now->ns - arrival <= PATH_STAMP_MAX_NS;
 
 	__sync_fetch_and_add(&rx_counts()->begun, 1);
-	way->event.head.time_ns = way->last_ns = now->ns;
+	way->event.head.time_ns = way->last_ns = known ? arrival : now->ns;
 	way->event.data.hidden |= HIDDEN_BEFORE_STACK | 1u << PATH_FILTER | 1u << PATH_TRANSPORT | 1u << PATH_WAKEUP;
-	if (!stamp || now->ns - arrival > PATH_STAMP_MAX_NS) {
+	if (!known)
 		way->event.data.hidden |= 1u << PATH_IP;
+	return known;
+}
+
+/* From the stamp on arrival to TCP. */
+static __always_inline void few_reach(struct path_way *way, struct sock *sk, const struct sk_buff *skb,
+				      struct path_mark *now)
+{
+	if (!few_arrive(way, skb, now))
 		return;
-	}
-	way->event.head.time_ns = way->last_ns = arrival;
 	/* It had to wait until nobody used the socket. */
 	if (sk->sk_lock.owned) {
 		now->note = 1;
@@ -91,6 +98,12 @@ static __always_inline void few_arrive(struct path_way *way, struct sock *sk, st
 	} else {
 		path_step(way, PATH_IP, now, rx_counts());
 	}
+}
+
+/* With its headers, wherever its data begins by now. */
+static __always_inline __u32 few_bytes(const struct sk_buff *skb)
+{
+	return (__u32)(skb->data - skb->head) - skb->network_header + skb->len;
 }
 
 /* A packet for this socket; false: nobody asked for it. */
@@ -107,7 +120,7 @@ static __always_inline bool few_begin(struct path_way *way, struct sock *sk, str
 	if (tcp.bytes && skb->len > packet.bytes)
 		tcp.bytes += skb->len - packet.bytes;
 	describe(way, skb, &packet, &tcp);
-	way->event.data.bytes = (__u32)(skb->data - skb->head) - skb->network_header + skb->len;
+	way->event.data.bytes = few_bytes(skb);
 	few_set_dev(way, sk, queue, (__u32)skb->skb_iif);
 	way->decided = passes_early(way);
 	if (!way->decided)
@@ -116,7 +129,7 @@ static __always_inline bool few_begin(struct path_way *way, struct sock *sk, str
 		queue = rx_queue_make(sk);
 	if (queue)
 		few_note_reader(way, queue);
-	few_arrive(way, sk, skb, now);
+	few_reach(way, sk, skb, now);
 	return true;
 }
 
@@ -124,11 +137,14 @@ static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_bu
 {
 	struct rx_cpu *cpu = rx_this_cpu();
 	struct path_way *way;
+	__u64 number;
 
 	way = cpu ? rx_pool_take() : NULL;
 	if (!way)
 		return;
+	number = way->number;
 	cpu->queued_sk = 0;
+	cpu->at = 0;
 	if (!few_begin(way, sk, skb, now)) {
 		rx_give_back(way);
 		return;
@@ -137,8 +153,12 @@ static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_bu
 	cpu->skb = way->skb;
 	cpu->ack = way->ack;
 	tcp_take(ctx, cpu, sk, way);
-	/* It had the data already. */
-	if (way->state == PATH_WAY_OPEN)
+	/* It had the data already, and will say so in a moment, where it does (path_few_drop). */
+	if (way->state != PATH_WAY_OPEN || way->number != number)
+		return;
+	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
+		cpu->at = number;
+	else
 		rx_tell(ctx, way, PATH_DROPPED);
 }
 
@@ -228,25 +248,20 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 	return 0;
 }
 
-/* A driver is given the packet. */
-static __always_inline void few_leave(void *ctx, struct sk_buff *skb, struct sock *sk)
+/* A packet of which the first is seen now; NULL: nobody asked for it, or it was seen before. */
+static __always_inline struct path_way *few_begin_out(void *ctx, struct sk_buff *skb, struct sock *sk,
+						      const struct packet *packet, const struct packet_tcp *tcp)
 {
 	struct path_mark now = path_now(PATH_PROCESS), left = now;
-	struct packet_tcp tcp;
-	struct packet packet;
+	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	struct path_way *way;
-	struct tx_sock *own;
 
-	/* In a tunnel it is another packet's data. */
-	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) || packet.proto != IPPROTO_TCP)
-		return;
-	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	/* The same packet at an interface that stands on another. */
 	if (!own || (own->last_skb == path_id(skb) && own->last_left_ns == skb->skb_mstamp_ns))
-		return;
-	way = begin_way_out(skb, &packet, &tcp);
+		return NULL;
+	way = begin_way_out(skb, packet, tcp);
 	if (!way)
-		return;
+		return NULL;
 	own->last_skb = path_id(skb);
 	own->last_left_ns = skb->skb_mstamp_ns;
 	if (skb->skb_mstamp_ns <= now.ns && now.ns - skb->skb_mstamp_ns < PATH_STAMP_MAX_NS)
@@ -257,9 +272,33 @@ static __always_inline void few_leave(void *ctx, struct sk_buff *skb, struct soc
 	leave(ctx, way, sk, &left);
 	if (left.ns != now.ns)
 		path_step(way, PATH_QDISC, &now, tx_counts());
+	return way;
+}
+
+/* A driver is given the packet, or it is thrown away before. */
+static __always_inline void few_leave(__u64 *ctx, struct sk_buff *skb, struct sock *sk, bool dropped)
+{
+	struct packet_tcp tcp;
+	struct packet packet;
+	struct path_way *way;
+
+	/* In a tunnel it is another packet's data. */
+	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) || packet.proto != IPPROTO_TCP)
+		return;
+	way = few_begin_out(ctx, skb, sk, &packet, &tcp);
+	if (!way)
+		return;
 	way->state = PATH_WAY_SENT;
-	if (!tcp.bytes)
-		tx_tell(ctx, way, PATH_DELIVERED);
+	if (dropped)
+		path_set_reason(way, ctx);
+	if (dropped || !tcp.bytes)
+		tx_tell(ctx, way, dropped ? PATH_DROPPED : PATH_DELIVERED);
+}
+
+/* Of those that were made here, and not by another interface. */
+static __always_inline bool few_is_out(const struct sk_buff *skb, struct sock *sk)
+{
+	return sk && !skb->skb_iif && is_whole(sk) && path_is_sock_chosen(sk) && is_tcp(sk);
 }
 
 SEC("tp_btf/net_dev_start_xmit")
@@ -267,8 +306,65 @@ int BPF_PROG(path_few_xmit, struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
 
-	/* What has come from another interface was not made here. */
-	if (sk && !skb->skb_iif && is_whole(sk) && path_is_sock_chosen(sk) && is_tcp(sk))
-		few_leave(ctx, skb, sk);
+	if (few_is_out(skb, sk))
+		few_leave(ctx, skb, sk, false);
+	return 0;
+}
+
+/* --- thrown away --------------------------------------------------------------------------------------------------- */
+
+/* Before a socket had it: as long as the packet knows where it came. */
+static __always_inline struct path_way *few_drop_on_the_way(struct sk_buff *skb, const struct net_device *dev)
+{
+	struct path_mark now = path_now(PATH_SOFT);
+	struct packet_tcp tcp;
+	struct packet packet;
+	struct path_way *way;
+
+	if ((__u32)dev->ifindex != (__u32)skb->skb_iif || !path_read_headers(&packet, &tcp, skb, skb->network_header) ||
+	    !path_is_chosen(&packet))
+		return NULL;
+	way = rx_pool_take();
+	if (!way)
+		return NULL;
+	if (!begin_way(way, skb, &packet, &tcp)) {
+		rx_give_back(way);
+		return NULL;
+	}
+	way->event.data.bytes = few_bytes(skb);
+	if (few_arrive(way, skb, &now))
+		path_step(way, PATH_IP, &now, rx_counts());
+	return way;
+}
+
+/* TCP has begun with it and found no use for it. */
+static __always_inline struct path_way *few_drop_in_tcp(struct sk_buff *skb, __u64 *ctx)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct path_way *way = cpu && cpu->skb == path_id(skb) ? rx_current(cpu) : NULL;
+
+	if (way)
+		cpu->at = 0;
+	else if (cpu && bpf_core_field_exists(struct trace_event_raw_kfree_skb___socket, rx_sk))
+		way = unqueue(cpu, skb, (struct sock *)ctx[3]);
+	return way;
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_few_drop, struct sk_buff *skb)
+{
+	const struct net_device *dev = skb->dev;
+	struct sock *sk = skb->sk;
+	struct path_way *way;
+
+	if (TX && few_is_out(skb, sk))
+		few_leave(ctx, skb, sk, true);
+	if (!RX || !skb->skb_iif)
+		return 0;
+	way = dev ? few_drop_on_the_way(skb, dev) : few_drop_in_tcp(skb, ctx);
+	if (way) {
+		path_set_reason(way, ctx);
+		rx_tell(ctx, way, PATH_DROPPED);
+	}
 	return 0;
 }

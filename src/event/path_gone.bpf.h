@@ -142,7 +142,6 @@ static __always_inline void rx_drop(__u64 *ctx, struct sk_buff *skb)
 	}
 	if (!way)
 		return;
-	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
-		way->event.data.reason = (__u32)ctx[2];
+	path_set_reason(way, ctx);
 	rx_tell(ctx, way, PATH_DROPPED);
 }

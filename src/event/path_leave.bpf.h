@@ -391,6 +391,24 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 	fly(ctx, own, way);
 }
 
+/* Where it is to leave. A filter may throw it away before it knows; its route does. */
+static __always_inline void set_dev_out(struct path_way *way, const struct sk_buff *skb)
+{
+	struct net_device *dev = skb->dev;
+	const struct sock *sk = skb->sk;
+	const struct dst_entry *route;
+
+	if (dev) {
+		path_set_dev(way, dev);
+		return;
+	}
+	if (sk)
+		way->event.head.netns = sk->__sk_common.skc_net.net->ns.inum;
+	route = (const struct dst_entry *)(skb->_skb_refdst & ~1ul);
+	if (route)
+		BPF_CORE_READ_INTO(&way->event.data.dev, route, dev, name);
+}
+
 /* A journey for a packet that somebody asked for; NULL: nobody did, or there is no room. */
 static __always_inline struct path_way *begin_way_out(struct sk_buff *skb, const struct packet *packet,
 						      const struct packet_tcp *tcp)
@@ -401,7 +419,7 @@ static __always_inline struct path_way *begin_way_out(struct sk_buff *skb, const
 		return NULL;
 	path_begin(way, &path_tx_config, packet, PACKET_TX);
 	way->passed_on = 0;
-	path_set_dev(way, skb->dev);
+	set_dev_out(way, skb);
 	way->event.data.bytes = skb->len - (__u32)(skb->network_header - (__u16)(skb->data - skb->head));
 	way->event.data.seq = tcp->seq;
 	way->event.data.end_seq = tcp->seq + tcp->bytes;
@@ -448,24 +466,20 @@ static __always_inline bool was_put_aside(struct sock *sk, const struct packet_t
 	return own->sent && (__s32)(end - own->sent_end) > 0;
 }
 
-static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
+/* A packet that TCP, or whatever made it, has let go of; NULL: nobody asked for it. */
+static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff *skb, struct sock *sk)
 {
 	struct path_mark now, left;
-	struct sock *sk = skb->sk;
-	struct tx_packet *place;
 	struct packet packet;
 	struct packet_tcp tcp;
 	struct path_way *way;
 
-	/* What another interface of this host has had already goes on. */
-	if (!sk || !is_whole(sk) || !path_is_sock_chosen(sk) ||
-	    !path_read_headers(&packet, &tcp, skb, skb->network_header) ||
-	    (!sk->__sk_common.skc_dport && !path_is_chosen(&packet)) || packet_find(path_id(skb)))
-		return;
-	place = packet_at(path_id(skb));
-	way = place ? begin_way_out(skb, &packet, &tcp) : NULL;
+	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) ||
+	    (!sk->__sk_common.skc_dport && !path_is_chosen(&packet)))
+		return NULL;
+	way = begin_way_out(skb, &packet, &tcp);
 	if (!way)
-		return;
+		return NULL;
 	left = now = path_now(PATH_PROCESS);
 	/* Somebody held it between TCP and the interface: a queue of the packet filter. */
 	if (now.ns - skb->skb_mstamp_ns - TX_ASIDE_MIN_NS < PATH_STAMP_MAX_NS && was_put_aside(sk, &tcp))
@@ -475,6 +489,22 @@ static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 		way->event.data.hidden &= ~(1u << PATH_FILTER);
 		path_step(way, PATH_FILTER, &now, tx_counts());
 	}
+	return way;
+}
+
+static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+	struct tx_packet *place;
+	struct path_way *way;
+
+	/* What another interface of this host has had already goes on. */
+	if (!sk || !is_whole(sk) || !path_is_sock_chosen(sk) || packet_find(path_id(skb)))
+		return;
+	place = packet_at(path_id(skb));
+	way = place ? begin_leaving(ctx, skb, sk) : NULL;
+	if (!way)
+		return;
 	place->number = way->number;
 	place->skb = path_id(skb);
 }
@@ -628,18 +658,32 @@ static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 		tx_tell(ctx, way, PATH_DELIVERED);
 }
 
+/* Thrown away before an interface had it, by a filter. */
+static __always_inline struct path_way *drop_before_interface(void *ctx, struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	if (!sk || skb->skb_iif || !is_whole(sk) || !path_is_sock_chosen(sk) ||
+	    (sk->__sk_common.skc_family != AF_INET && sk->__sk_common.skc_family != AF_INET6))
+		return NULL;
+	return begin_leaving(ctx, skb, sk);
+}
+
 static __always_inline void tx_drop(__u64 *ctx, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct path_mark now;
 
-	if (!way)
-		return;
-	packet_forget(path_id(skb));
-	now = path_now(PATH_SOFT);
-	path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
-	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
-		way->event.data.reason = (__u32)ctx[2];
+	if (way) {
+		packet_forget(path_id(skb));
+		now = path_now(PATH_SOFT);
+		path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
+	} else {
+		way = drop_before_interface(ctx, skb);
+		if (!way)
+			return;
+	}
+	path_set_reason(way, ctx);
 	tx_tell(ctx, way, PATH_DROPPED);
 }
 

@@ -672,6 +672,11 @@ struct msghdr {
 	struct iov_iter msg_iter;
 };
 
+/* A route: _skb_refdst, but for its lowest bit. */
+struct dst_entry {
+	struct net_device *dev;
+};
+
 struct sk_buff {
 	union {
 		struct {

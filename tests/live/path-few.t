@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/path-lib.sh"
 require_root
-require_cmd python3 tc chrt taskset
+require_cmd python3 tc chrt taskset nft
 
 port=7600
 ns_make client
@@ -60,6 +60,35 @@ followed 'datagrams'
 end_bg "$server_pid" KILL
 compare "$("$check" "$journeys" count "dir == 'rx' and proto == 'udp' and end == 'delivered' and pid == $server_pid")" -eq 50 \
 	'datagrams: each came to its reader'
+
+# What a filter throws away, in both directions: as many as it has counted.
+port=$((port + 1))
+in_ns "$server" nft -f - <<-RULES
+	table ip thrown {
+		counter in {}
+		counter out {}
+		chain input {
+			type filter hook input priority 0
+			tcp dport $port meta length > 100 numgen inc mod 10 == 3 counter name in drop
+		}
+		chain output {
+			type filter hook output priority 0
+			tcp sport $port meta length > 100 numgen inc mod 10 == 5 counter name out drop
+		}
+	}
+RULES
+follow --json -N "$server" --stages few -P $port
+serve "$server" "$load" echo tcp 10.92.0.2 $port
+ask ask tcp 10.92.0.2 $port 25
+wait "$server_pid"
+followed 'a filter that drops'
+thrown=$(in_ns "$server" nft list counters | awk '/counter/ {name = $2} /packets/ {print name, $2}' | sort | xargs)
+told=$(for dir in rx tx; do "$check" "$journeys" count "dir == '$dir' and end == 'dropped' and reason == 'NETFILTER_DROP'"; done | xargs)
+is "in ${told% *} out ${told#* }" "$thrown" 'a filter that drops: each of them, with the reason'
+compare "${told% *}" -ge 2 'a filter that drops: some on the way in'
+compare "${told#* }" -ge 2 'a filter that drops: some on the way out'
+is "$("$check" "$journeys" count "end not in ('delivered', 'dropped') or end == 'dropped' and not reason")" 0 'a filter that drops: nothing is left open'
+in_ns "$server" nft delete table ip thrown
 
 # --- where the time goes -------------------------------------------------------------------------------------------------
 
