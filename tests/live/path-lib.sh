@@ -5,6 +5,8 @@
 
 load=$live_dir/path-load.py
 check=$live_dir/path-check.py
+# Where there is one processor only, it is the first one, too.
+last_cpu=$(($(getconf _NPROCESSORS_ONLN) - 1))
 # What servers and clients run under.
 urgent=()
 
@@ -45,11 +47,11 @@ in_stage() {
 
 # behind_hogs ADDR PORT COUNT: asks a server that shares its processor with two that never rest.
 behind_hogs() {
-	local hogs=() i pid urgent=(chrt -b 0 taskset -c 1)
+	local hogs=() i pid urgent=(chrt -b 0 taskset -c "$last_cpu")
 	serve "$server" "$load" echo tcp "$1" "$2"
 	for i in 1 2; do
 		: >"$room/hog-$i"
-		bg taskset -c 1 "$load" hog >"$room/hog-$i"
+		bg taskset -c "$last_cpu" "$load" hog >"$room/hog-$i"
 		hogs+=("$bg_pid")
 		wait_for 20 grep -q up "$room/hog-$i" || diag 'no hog'
 	done
