@@ -48,10 +48,13 @@ struct run {
 	struct buf where; /* what all options together ask for */
 	struct run_until until;
 	struct path_source *source;
+	struct path_source *before; /* with all stages, until that cost too much; NULL */
 	struct store *store;
 	struct why why;
 	uint64_t begin_ns;
 	uint64_t lost; /* now, or when it was recorded */
+	double max_cpu;
+	bool cost_told;
 	bool progress; /* a line on the terminal tells how far it is */
 };
 
@@ -196,6 +199,9 @@ static void tell_hidden(const struct run *run)
 {
 	const char *reasons[PATH_STAGES] = {};
 
+	if (path_set(run->source) != EVENT_SET_ALL)
+		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
+			 "followed: --stages all");
 	for (unsigned i = 1; i < PATH_STAGES; i++)
 		reasons[i] = path_hidden_reason(run->source, (enum path_stage)i);
 	for (unsigned i = 1; i < PATH_STAGES; i++) {
@@ -214,16 +220,21 @@ static void tell_hidden(const struct run *run)
 	}
 }
 
-static int attach(struct run *run)
+static bool is_of_some(const struct path_config *config)
+{
+	return config->common.children || config->common.command.argc;
+}
+
+/* What the source is asked for. ret_cgroup belongs to the caller. */
+static int describe_source(struct run *run, struct path_options *ret_wanted, char **ret_cgroup)
 {
 	const struct path_config *config = run->config;
 	struct path_options wanted = {.where = run->where.len ? buf_text(&run->where) : NULL,
 				      .rx = config->rx,
 				      .tx = config->tx,
-				      .by_tree = config->common.children || config->common.command.argc,
+				      .by_tree = is_of_some(config),
 				      .returns = config->returns,
 				      .buffer_bytes = config->common.buffer_bytes};
-	_cleanup_free_ char *cgroup = NULL;
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 
 	if (r == 0)
@@ -231,8 +242,20 @@ static int attach(struct run *run)
 	if (r == 0)
 		r = parse_max_cpu(config->max_cpu, &wanted.max_cpu, &run->why);
 	if (r == 0 && config->common.cgroup)
-		r = cgroups_find_directory(config->common.cgroup, &cgroup, &run->why);
-	wanted.cgroup = cgroup;
+		r = cgroups_find_directory(config->common.cgroup, ret_cgroup, &run->why);
+	wanted.cgroup = *ret_cgroup;
+	wanted.least = wanted.sample;
+	run->max_cpu = wanted.max_cpu;
+	*ret_wanted = wanted;
+	return r;
+}
+
+static int attach(struct run *run)
+{
+	_cleanup_free_ char *cgroup = NULL;
+	struct path_options wanted;
+	int r = describe_source(run, &wanted, &cgroup);
+
 	if (r == 0)
 		r = path_open(&wanted, &run->source, &run->why);
 	if (r == 0)
@@ -241,14 +264,60 @@ static int attach(struct run *run)
 		r = path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
 	if (r < 0)
 		return r;
-	if (path_set(run->source) != EVENT_SET_ALL)
-		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
-			 "followed: "
-			 "--stages all");
 	tell_hidden(run);
 	log_info("ready");
 	run->begin_ns = clock_monotonic_ns();
 	return 0;
+}
+
+/* The same with few hooks, from now on. What is under way is cut short. */
+static int take_few_stages(struct run *run, uint32_t sample)
+{
+	_cleanup_(path_closep) struct path_source *fewer = NULL;
+	_cleanup_free_ char *cgroup = NULL;
+	struct path_options wanted;
+	int r = describe_source(run, &wanted, &cgroup);
+
+	wanted.set = EVENT_SET_FEW;
+	wanted.sample = sample;
+	if (r == 0)
+		r = path_open(&wanted, &fewer, &run->why);
+	/* Of datagrams that leave, few hooks see nothing. */
+	if (r == 0 && path_set(fewer) == EVENT_SET_ALL)
+		r = -ENOTSUP;
+	if (r < 0)
+		return r;
+	r = path_finish(run->source, &run->why);
+	run->before = run->source;
+	run->source = take_ptr(fewer);
+	return r < 0 ? r : path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
+}
+
+/* To follow fewer flows does not help any more, since all packets pass the hooks: fewer hooks, unless all were asked for. */
+static void on_cost(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	const struct path_config *config = run->config;
+	struct path_account account = path_account(run->source);
+	int r;
+
+	if (run->cost_told || !path_costs_too_much(run->source))
+		return;
+	run->cost_told = true;
+	if (config->stages || config->returns || is_of_some(config) || path_set(run->source) != EVENT_SET_ALL) {
+		log_warn("hardly any flow is followed, and it costs %.1f%% of a processor: all packets pass the hooks",
+			 100 * account.cpu);
+		return;
+	}
+	log_warn("hardly any flow is followed, and it costs %.1f%% of a processor: few stages from now on",
+		 100 * account.cpu);
+	r = take_few_stages(run, account.sample);
+	if (r == 0)
+		tell_hidden(run);
+	else if (run->before)
+		loop_stop(run->until.loop, r);
+	else
+		log_warn("few stages cannot be had: all of them, as before");
 }
 
 static int watch(struct run *run)
@@ -257,6 +326,8 @@ static int watch(struct run *run)
 
 	if (run->progress)
 		r = loop_add_timer(run->until.loop, PROGRESS_NS, PROGRESS_NS, on_progress, run, NULL);
+	if (r == 0 && run->max_cpu > 0)
+		r = loop_add_timer(run->until.loop, NSEC_PER_SEC, NSEC_PER_SEC, on_cost, run, NULL);
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->config->common.duration_ns, &run->why);
@@ -346,9 +417,26 @@ static void add_note(const struct run *run, struct buf *note)
 		buf_add_format(note, "; %" PRIu64 " %s lost", run->lost, run->lost == 1 ? "was" : "were");
 }
 
+static struct path_account whole_account(const struct run *run)
+{
+	struct path_account account = path_account(run->source), before;
+
+	if (!run->before)
+		return account;
+	before = path_account(run->before);
+	account.packets += before.packets;
+	account.delivered += before.delivered;
+	account.dropped += before.dropped;
+	account.forwarded += before.forwarded;
+	account.unfinished += before.unfinished;
+	account.merged += before.merged;
+	account.clamped += before.clamped;
+	return account;
+}
+
 static void add_account(const struct run *run, struct buf *text)
 {
-	struct path_account account = path_account(run->source);
+	struct path_account account = whole_account(run);
 	const uint64_t ends[PATH_UNFINISHED + 1] = {[PATH_DELIVERED] = account.delivered,
 						    [PATH_DROPPED] = account.dropped,
 						    [PATH_FORWARDED] = account.forwarded,
@@ -364,9 +452,12 @@ static void add_account(const struct run *run, struct buf *text)
 	if (account.clamped)
 		buf_add_format(text, "; %" PRIu64 " stages shortened to 0 by clocks that differ", account.clamped);
 	if (account.sample > 1)
-		buf_add_format(text, "; one flow in %u", account.sample);
+		buf_add_format(text, "; one flow in %u%s", account.sample, run->max_cpu > 0 ? " at the end" : "");
+	if (run->before)
+		buf_add_text(text, ", with few stages");
 	if (!isnan(account.cpu))
-		buf_add_format(text, "; cost %.1f%% of a processor", 100 * account.cpu);
+		buf_add_format(text, "; cost %.1f%% of a processor%s", 100 * account.cpu,
+			       account.cpu > run->max_cpu ? ", more than it may" : "");
 }
 
 /* A few are always under way when a run ends. Many that nobody shows are a finding of their own. */
@@ -410,10 +501,13 @@ static int run_live(struct run *run)
 	if (r == 0)
 		r = watch(run);
 	if (run->source) {
-		struct event_loss loss = path_loss(run->source);
+		struct event_loss loss = path_loss(run->source), before = {};
 
+		if (run->before)
+			before = path_loss(run->before);
+		event_loss_add(&loss, &before);
 		run->lost = event_loss_total(&loss);
-		run->show.followed = path_account(run->source).packets;
+		run->show.followed = whole_account(run).packets;
 	}
 	return r;
 }
@@ -519,6 +613,7 @@ static int run_path(const void *data)
 			code = carry_out(&run);
 	}
 	written = path_show_close(&run.show);
+	path_close(run.before);
 	path_close(run.source);
 	if (code == EXIT_DONE)
 		code = written < 0 ? output_exit_code(written) : run_until_exit_code(&run.until);

@@ -246,7 +246,7 @@ int path_start(struct path_source *source, struct loop *loop, path_journey_fn jo
 	source->limit.live = source->live;
 	source->limit.max = source->options.max_cpu;
 	source->limit.sample = source->sample;
-	source->limit.least = source->options.sample;
+	source->limit.least = source->options.least;
 	r = live_start(source->live, loop, &sink, why);
 	if (r == 0 && path_limit_start(&source->limit, loop) < 0)
 		r = why_set(why, -ENOMEM, "cannot measure what following costs");
@@ -309,6 +309,7 @@ int path_finish(struct path_source *source, struct why *why)
 {
 	int r;
 
+	path_limit_done(&source->limit);
 	/* In this order: nothing is counted twice. */
 	source->counts = kernel_counts(source);
 	source->end_ns = clock_real_ns();
@@ -316,6 +317,11 @@ int path_finish(struct path_source *source, struct why *why)
 	live_tell_hidden(source->live);
 	waiting_end(&source->waiting, on_waited, source);
 	return r;
+}
+
+bool path_costs_too_much(const struct path_source *source)
+{
+	return path_limit_is_beyond(&source->limit);
 }
 
 enum event_set path_set(const struct path_source *source)

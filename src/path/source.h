@@ -23,6 +23,7 @@ struct path_options {
 	const char *cgroup; /* only this control group and those in it: its directory; NULL: all */
 	bool returns;       /* the stage between copied data and the end of the system call */
 	uint32_t sample;    /* one flow in so many, all packets of it; 0 or 1: every flow */
+	uint32_t least;     /* where max_cpu has made that fewer: as many as this again, once it costs little */
 	uint8_t set;        /* of hooks, enum event_set: less than all see less than all */
 	double max_cpu;     /* share of one processor that this may cost before fewer flows are followed; 0: no limit */
 	uint64_t buffer_bytes; /* 0: the default */
@@ -58,6 +59,8 @@ int path_follow(struct path_source *source, uint32_t pid) _must_check_;
 /* Detaches, hands out what is left: journeys that have not ended are told as unfinished. */
 int path_finish(struct path_source *source, struct why *why) _must_check_;
 
+/* More than max_cpu, and to follow fewer flows would not help. */
+bool path_costs_too_much(const struct path_source *source);
 /* Which hooks the run has: the filter may have changed it. */
 enum event_set path_set(const struct path_source *source);
 struct path_account path_account(const struct path_source *source);

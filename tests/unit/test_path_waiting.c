@@ -235,6 +235,9 @@ TEST(fewer_flows_when_it_costs_too_much)
 {
 	CHECK_EQ_UINT(path_limit_next(0, 0, 0.10, 0.05), 2);
 	CHECK_EQ_UINT(path_limit_next(2, 0, 0.10, 0.05), 4);
+	/* The more it costs, the fewer; but not on the strength of one look. */
+	CHECK_EQ_UINT(path_limit_next(2, 0, 0.17, 0.05), 8);
+	CHECK_EQ_UINT(path_limit_next(2, 0, 5, 0.05), 16);
 	CHECK_EQ_UINT(path_limit_next(4, 0, 0.04, 0.05), 4);
 	CHECK_EQ_UINT(path_limit_next(4, 0, 0.01, 0.05), 2);
 	CHECK_EQ_UINT(path_limit_next(1, 0, 0.01, 0.05), 1);
