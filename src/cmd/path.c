@@ -202,6 +202,7 @@ static void tell_hidden(const struct run *run)
 	if (path_set(run->source) != EVENT_SET_ALL)
 		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
 			 "followed: --stages all");
+	path_tell_missing(run->source);
 	for (unsigned i = 1; i < PATH_STAGES; i++)
 		reasons[i] = path_hidden_reason(run->source, (enum path_stage)i);
 	for (unsigned i = 1; i < PATH_STAGES; i++) {

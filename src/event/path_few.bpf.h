@@ -153,7 +153,7 @@ static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_bu
 	cpu->skb = way->skb;
 	cpu->ack = way->ack;
 	tcp_take(ctx, cpu, sk, way);
-	/* It had the data already, and will say so in a moment, where it does (path_few_drop). */
+	/* It had the data already, and will say so in a moment, where it does (path_few_drop_in). */
 	if (way->state != PATH_WAY_OPEN || way->number != number)
 		return;
 	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
@@ -350,21 +350,29 @@ static __always_inline struct path_way *few_drop_in_tcp(struct sk_buff *skb, __u
 	return way;
 }
 
+/* Two programs, since one would be too long for the verifier of Linux 6.1; a packet passes neither but once. */
 SEC("tp_btf/kfree_skb")
-int BPF_PROG(path_few_drop, struct sk_buff *skb)
+int BPF_PROG(path_few_drop_in, struct sk_buff *skb)
 {
 	const struct net_device *dev = skb->dev;
-	struct sock *sk = skb->sk;
 	struct path_way *way;
 
-	if (TX && few_is_out(skb, sk))
-		few_leave(ctx, skb, sk, true);
-	if (!RX || !skb->skb_iif)
+	if (!skb->skb_iif)
 		return 0;
 	way = dev ? few_drop_on_the_way(skb, dev) : few_drop_in_tcp(skb, ctx);
 	if (way) {
 		path_set_reason(way, ctx);
 		rx_tell(ctx, way, PATH_DROPPED);
 	}
+	return 0;
+}
+
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_few_drop_out, struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+
+	if (few_is_out(skb, sk))
+		few_leave(ctx, skb, sk, true);
 	return 0;
 }

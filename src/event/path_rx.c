@@ -56,7 +56,7 @@ static const struct event_role rx_roles[] = {
 	{.name = "packets that are thrown away, with few hooks",
 	 .without = "drops are not told",
 	 .set = EVENT_SET_FEWEST,
-	 .hooks = {{.programs = {"path_few_drop"}}}},
+	 .hooks = {{.programs = {"path_few_drop_in"}}}},
 	{.name = "datagrams, with few hooks",
 	 .without = "datagrams that arrive are not followed",
 	 .set = EVENT_SET_FEW,

@@ -39,7 +39,7 @@ static const struct event_role tx_roles[] = {
 	{.name = "packets that are thrown away, with few hooks",
 	 .without = "drops are not told",
 	 .set = EVENT_SET_FEWEST,
-	 .hooks = {{.programs = {"path_few_drop"}}}},
+	 .hooks = {{.programs = {"path_few_drop_out"}}}},
 	{.name = "writes, with few hooks",
 	 .without = "waiting for room in the send buffer and in TCP is not seen (Linux 6.16 and later)",
 	 .set = EVENT_SET_SOME,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "event/filter.h"
 #include "event/live.h"
 #include "path/journey_event.h"
@@ -351,6 +352,22 @@ static const uint32_t set_hidden[] = {
 	[EVENT_SET_FEW] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_SNDBUF | 1u << PATH_TCP,
 	[EVENT_SET_FEWEST] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_TRANSPORT | 1u << PATH_SNDBUF | 1u << PATH_TCP,
 };
+
+void path_tell_missing(const struct path_source *source)
+{
+	const char *last = "";
+
+	vec_each(&live_hooks(source->live)->choices, choice) {
+		const struct event_role *role = choice->role;
+
+		if (choice->request >= source->count || !role->without || role->tag || hook_choice_get(choice))
+			continue;
+		/* Both directions have some in common. */
+		if (strcmp(role->without, last) != 0)
+			log_warn("%s: %s", role->without, choice->reason);
+		last = role->without;
+	}
+}
 
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
 {

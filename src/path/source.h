@@ -65,5 +65,7 @@ bool path_costs_too_much(const struct path_source *source);
 enum event_set path_set(const struct path_source *source);
 struct path_account path_account(const struct path_source *source);
 struct event_loss path_loss(const struct path_source *source);
+/* What else cannot be told in this run, and why, on stderr. */
+void path_tell_missing(const struct path_source *source);
 /* Why a stage is not seen in this run; NULL: it is seen. */
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage);
