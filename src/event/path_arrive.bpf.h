@@ -302,8 +302,13 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu, struct path
 {
 	struct path_mark now = path_now(PATH_SOFT);
 	const struct path_event *e = &way->event;
+	__u64 number = way->number;
 
-	cpu->at = 0;
+	/* Whoever used its socket may have had it already, on another processor. */
+	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_OPEN, PATH_WAY_READING) != PATH_WAY_OPEN) {
+		cpu->at = 0;
+		return;
+	}
 	path_step(way, PATH_IP, &now, rx_counts());
 	/* Without data for anybody it was for the kernel itself: a handshake, an echo. */
 	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !rx_is_somewhere(way)) {
@@ -311,8 +316,10 @@ static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu, struct path
 	} else {
 		rx_hold(way);
 		if (e->head.proto == IPPROTO_TCP)
-			link_to_last(way->hash, way->number);
+			link_to_last(way->hash, number);
+		way->state = PATH_WAY_OPEN;
 	}
+	cpu->at = 0;
 }
 
 SEC("tp_btf/netif_receive_skb")

@@ -9,6 +9,8 @@
 
 /* So many packets may have been merged into one that waited for its socket. */
 #define RX_MERGED_MAX 256
+/* So often one looks whether another processor has put a packet aside, which takes it less than a microsecond. */
+#define RX_ASIDE_LOOKS 512
 
 /*
  * Whether this is still the packet that was put aside: some are merged with others without a word, and their address is
@@ -47,6 +49,33 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 	rx_give_back(way);
 }
 
+/*
+ * A reader that never rests, on another processor, had the datagram before its socket could announce it. Each side first says
+ * what it did, then looks what the other has done: one of them finds the journey.
+ */
+static __always_inline bool was_read_early(struct rx_queue *queue, struct path_way *way, __u32 at)
+{
+	if (!__sync_fetch_and_add(&queue->early, 0))
+		return false;
+	if (queue->early_ns <= way->event.head.time_ns) {
+		/* Datagrams that nobody followed. */
+		queue->early = 0;
+		return false;
+	}
+	if (__sync_val_compare_and_swap(&queue->numbers[at & (RX_QUEUE_MAX - 1)], way->number, 0) != way->number)
+		return false;
+	__sync_fetch_and_add(&queue->early, -1);
+	return true;
+}
+
+static __always_inline void tell_early(void *ctx, const struct rx_queue *queue, struct sock *sk, struct path_way *way)
+{
+	way->event.data.hidden |= 1u << PATH_SOCKET | 1u << PATH_COPY | 1u << PATH_RETURN;
+	way->event.data.reader = queue->reader;
+	event_set_owner(&path_rx_config, &way->event.head, sk);
+	rx_tell(ctx, way, PATH_DELIVERED);
+}
+
 /* The data waits for a reader from now on. */
 static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
@@ -74,6 +103,10 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	queue->tail = at + 1;
+	if (!is_tcp(sk) && was_read_early(queue, way, at)) {
+		tell_early(ctx, queue, sk, way);
+		return;
+	}
 	cpu->queued_sk = (__u64)sk;
 	cpu->queued_skb = way->skb;
 	cpu->queued_number = way->number;
@@ -154,6 +187,38 @@ static __always_inline struct path_way *tcp_held(struct sock *sk, struct sk_buff
 	return way;
 }
 
+static long look_aside(__u32 index, struct path_way **way)
+{
+	return *(volatile __u32 *)&(*way)->state != PATH_WAY_READING;
+}
+
+/*
+ * The socket was in use, by somebody who let go of it before the processor on which the packet came could put the packet aside:
+ * it still has it.
+ */
+static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	__u32 zero = 0, came_on = (__u32)sk->__sk_common.skc_incoming_cpu;
+	struct rx_cpu *cpu;
+	struct path_way *way;
+
+	if (!sk->sk_lock.owned || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
+		return NULL;
+	cpu = bpf_map_lookup_percpu_elem(&path_rx_cpus, &zero, came_on);
+	if (!cpu || cpu->skb != path_id(skb))
+		return NULL;
+	way = rx_pool_find(cpu->at);
+	if (!way || way->skb != path_id(skb))
+		return NULL;
+	if (way->state == PATH_WAY_READING)
+		bpf_loop(RX_ASIDE_LOOKS, look_aside, &way, 0);
+	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_OPEN, PATH_WAY_WAITING) != PATH_WAY_OPEN)
+		return NULL;
+	*now = path_now(PATH_PROCESS);
+	path_step(way, PATH_TRANSPORT, now, rx_counts());
+	return way;
+}
+
 /* What of it the socket takes. */
 static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
@@ -188,6 +253,8 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 		path_step(way, PATH_IP, now, rx_counts());
 	} else {
 		way = tcp_held(sk, skb, now);
+		if (!way)
+			way = tcp_elsewhere(sk, skb, now) ?: tcp_held(sk, skb, now);
 		if (!way)
 			return;
 		/* More than came with it: others were merged into it. */

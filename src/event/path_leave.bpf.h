@@ -204,13 +204,23 @@ static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp,
 	write->room_ns = sees_room ? now : 0;
 }
 
+/* As TCP reckons (tcp_small_queue_check): more of the socket is in a queue below than two packets, and than a millisecond's. */
+static __always_inline bool has_queued(const struct sock *sk, __u32 sent)
+{
+	unsigned long queued = (unsigned long)sk->sk_wmem_alloc.refs.counter;
+
+	return queued > 2 * sent && (sk->sk_pacing_rate == NO_RATE || queued > sk->sk_pacing_rate >> 10);
+}
+
 /* TCP asks for pacing first, but that is over soon: what stands in the way after it is what the data waits for. */
 static __always_inline __u32 lasting_reason(struct sock *sk, __u32 seq, __u32 unsent, __u32 sent)
 {
 	__u32 mss = READ(sk, mss_cache), segments = sent && mss ? (sent + mss - 1) / mss : 0;
 	__u32 reason = hold_reason(sk, seq, unsent, segments);
 
-	return !reason && is_paced(sk) ? TCP_HOLD_PACING : reason;
+	if (reason)
+		return reason;
+	return has_queued(sk, sent) ? TCP_HOLD_QUEUE : is_paced(sk) ? TCP_HOLD_PACING : 0;
 }
 
 /* What will keep the data of a write, if anything: what left before it is noted when that leaves (note_hold). */
@@ -516,7 +526,7 @@ int BPF_PROG(path_tx_enqueue, struct Qdisc *qdisc, const struct netdev_queue *tx
 {
 	struct path_way *way = packet_find(path_id(skb));
 
-	/* Kept until the packet leaves the queue. */
+	/* Kept until the packet leaves the queue. It is counted there already; a queue without a lock counts elsewhere. */
 	if (way)
 		way->ready_ns = (__u64)qdisc->q.qlen + 1;
 	return 0;
@@ -573,8 +583,9 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct tx_packet *place;
+	bool is_piece = !way;
 
-	if (!way) {
+	if (is_piece) {
 		way = find_piece(skb);
 		place = packet_at(path_id(skb));
 		if (!way || !place)
@@ -588,13 +599,13 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 	way->state = PATH_WAY_SENDING;
 	way->passed_on = path_hands_over(skb->dev);
 	/* No queue: the clock was read a moment ago. A device of its own may put what it cannot take back unseen. */
-	if (!way->ready_ns && way->passed_on && SEES_QUEUES) {
+	if (!way->ready_ns && !is_piece && way->passed_on && SEES_QUEUES) {
 		*now = path_mark_at(way->last_ns, PATH_SOFT);
 		return;
 	}
 	path_now_once(now);
-	if (way->ready_ns)
-		now->note = (__u32)way->ready_ns - 1;
+	if (way->ready_ns > 1)
+		now->note = (__u32)way->ready_ns - 2;
 	way->ready_ns = 0;
 	path_step(way, PATH_QDISC, now, tx_counts());
 	now->note = PATH_NO_NOTE;
@@ -624,7 +635,7 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 	if (result != 0) {
 		way->state = PATH_WAY_OPEN;
 		/* From now on it waits for the driver, before all others. */
-		way->ready_ns = 1;
+		way->ready_ns = 2;
 		return;
 	}
 	now = path_now(PATH_SOFT);

@@ -88,8 +88,9 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task = rx_task_at(tid);
 	if (!task || (!cause && (task->tid != tid || !task->reader)))
 		return 0;
+	/* One that is woken again has run in between, whether or not that was seen. */
 	task = task_claim(tid);
-	if (!task || task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)
+	if (!task)
 		return 0;
 	task->cause = cause;
 	task->waking_ns = cause ? cpu->wake_ns : rx_nothing_waits() ? 0 : path_clock();
@@ -368,6 +369,9 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 	queue = rx_queue_find(sk);
 	if (!queue || queue->reader != tid)
 		path_learn_owner(&path_rx_config, sk);
+	/* A datagram can be read before its socket announces it, the first one too. */
+	if (!queue && !is_tcp(sk) && result >= 0)
+		queue = rx_queue_make(sk);
 	if (!queue)
 		return 0;
 	queue->reader = tid;
@@ -391,6 +395,13 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 		} else {
 			read_all(&read, sk);
 		}
+	} else if (result >= 0 && !(flags & MSG_PEEK) && !is_tcp(sk) && !rx_is_sampled()) {
+		queue->early_ns = path_clock();
+		__sync_fetch_and_add(&queue->early, 1);
+		if (queue->tail != queue->head)
+			read_all(&read, sk);
+		if (read.done)
+			__sync_fetch_and_add(&queue->early, -1);
 	}
 	read.task->copy_ns = 0;
 	return 0;

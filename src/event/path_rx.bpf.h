@@ -59,7 +59,8 @@ struct rx_queue {
 	/* With few hooks: the interface that its packets come from. */
 	__u64 dev[2];
 	__u32 ifindex;
-	__u32 unused;
+	__u32 early; /* datagrams that were read before the socket announced them, and when the last one was */
+	__u64 early_ns;
 	__u64 numbers[RX_QUEUE_MAX]; /* of their ways; 0: there is none */
 };
 

@@ -253,6 +253,7 @@ struct sock_common {
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 	atomic64_t skc_cookie;
+	int skc_incoming_cpu;
 };
 
 struct sk_buff_head {

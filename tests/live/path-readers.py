@@ -6,6 +6,8 @@ path-readers.py recvmmsg ADDR PORT   UDP: several datagrams with one call
 path-readers.py splice ADDR PORT     TCP: into a pipe, never to its own memory
 path-readers.py uring ADDR PORT      TCP: through io_uring
 path-readers.py several ADDR PORT    UDP: four threads on one socket
+path-readers.py spin ADDR PORT       TCP: never waits, asks again and again
+path-readers.py spin_udp ADDR PORT   the same with UDP
 path-readers.py bulk ADDR PORT       TCP: reads to the end as fast as it can
 path-readers.py send ADDR PORT SECONDS BYTES   sends to such a server for so long, so much at once
 Servers say `up` when they listen; all end by themselves after a minute.
@@ -136,6 +138,28 @@ def several(addr, port):
     for _ in range(3):
         threading.Thread(target=serve, daemon=True).start()
     serve()
+
+
+def ask_again(sock):
+    while True:
+        try:
+            return sock.recvfrom(2048)
+        except BlockingIOError:
+            pass
+
+
+def spin(addr, port):
+    conn = accept(addr, port)
+    conn.setblocking(False)
+    while ask_again(conn)[0]:
+        conn.send(b"y")
+
+
+def spin_udp(addr, port):
+    sock = listen(socket.SOCK_DGRAM, addr, port)
+    sock.setblocking(False)
+    while True:
+        sock.sendto(b"y", ask_again(sock)[1])
 
 
 def bulk(addr, port):
