@@ -76,20 +76,20 @@ static __always_inline void tell_early(void *ctx, const struct rx_queue *queue, 
 	rx_tell(ctx, way, PATH_DELIVERED);
 }
 
-/* The data waits for a reader from now on. */
-static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
+/* The data waits for a reader from now on, in this queue; NULL: the journey is over, or the program's. */
+static __always_inline struct rx_queue *enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
 	struct rx_queue *queue = rx_queue_make(sk);
 	__u32 at;
 
 	if (!queue) {
 		rx_tell(ctx, way, PATH_UNFINISHED);
-		return;
+		return NULL;
 	}
 	/* Datagrams must stay in their order. */
 	if (queue->spilled && sk->sk_protocol != IPPROTO_TCP) {
 		spill(ctx, queue, way);
-		return;
+		return NULL;
 	}
 	/* The first place again, which is in the cache, rather than the next one. */
 	if (queue->head == queue->tail)
@@ -98,19 +98,16 @@ static __always_inline void enqueue(void *ctx, struct rx_cpu *cpu, struct sock *
 	way->state = PATH_WAY_WAITING;
 	if (__sync_val_compare_and_swap(&queue->numbers[at & (RX_QUEUE_MAX - 1)], 0, way->number) != 0) {
 		spill(ctx, queue, way);
-		return;
+		return NULL;
 	}
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	queue->tail = at + 1;
-	if (!is_tcp(sk) && was_read_early(queue, way, at)) {
-		tell_early(ctx, queue, sk, way);
-		return;
-	}
 	cpu->queued_sk = (__u64)sk;
 	cpu->queued_skb = way->skb;
 	cpu->queued_number = way->number;
 	cpu->queued_at = at;
+	return queue;
 }
 
 /* Whether the packet has the socket's addresses; of IPv4 only, where it is a matter of a few words. */
@@ -170,7 +167,7 @@ static long take_merged(__u32 index, struct rx_merged *merged)
 	if (way->event.data.seq == way->event.data.end_seq)
 		rx_tell(merged->ctx, way, PATH_DELIVERED);
 	else
-		enqueue(merged->ctx, merged->cpu, merged->sk, way);
+		(void)enqueue(merged->ctx, merged->cpu, merged->sk, way);
 	return !merged->next;
 }
 
@@ -235,7 +232,7 @@ static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock 
 	/* Known already: TCP throws it away. */
 	if (tp && (__s32)(way->event.data.end_seq - tp->rcv_nxt) <= 0)
 		return;
-	enqueue(ctx, cpu, sk, way);
+	(void)enqueue(ctx, cpu, sk, way);
 }
 
 /* TCP begins with a packet of a connection. */
@@ -252,9 +249,9 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 		path_now_once(now);
 		path_step(way, PATH_IP, now, rx_counts());
 	} else {
-		way = tcp_held(sk, skb, now);
+		way = tcp_elsewhere(sk, skb, now);
 		if (!way)
-			way = tcp_elsewhere(sk, skb, now) ?: tcp_held(sk, skb, now);
+			way = tcp_held(sk, skb, now);
 		if (!way)
 			return;
 		/* More than came with it: others were merged into it. */
@@ -290,6 +287,7 @@ static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct soc
 static __always_inline int announce(void *ctx, struct sock *sk)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
+	struct rx_queue *queue;
 	struct path_mark now;
 	struct path_way *way;
 
@@ -315,8 +313,10 @@ static __always_inline int announce(void *ctx, struct sock *sk)
 			return 0;
 		}
 		way->ready_ns = now.ns;
-		enqueue(ctx, cpu, sk, way);
+		queue = enqueue(ctx, cpu, sk, way);
 		cpu->queued_sk = 0;
+		if (queue && !is_tcp(sk) && was_read_early(queue, way, cpu->queued_at))
+			tell_early(ctx, queue, sk, way);
 	}
 	cpu->wake_sk = (__u64)sk;
 	cpu->wake_ns = now.ns;

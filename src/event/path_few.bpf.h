@@ -177,7 +177,7 @@ static __always_inline void few_datagram(void *ctx, struct sock *sk)
 	if (few_begin(way, sk, sk->sk_receive_queue.prev, &now)) {
 		set_socket(way, sk);
 		way->ready_ns = now.ns;
-		enqueue(ctx, cpu, sk, way);
+		(void)enqueue(ctx, cpu, sk, way);
 		cpu->queued_sk = 0;
 	} else {
 		rx_give_back(way);

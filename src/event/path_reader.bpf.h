@@ -74,6 +74,35 @@ static __always_inline __u32 syscall_of(struct task_struct *task)
 #endif
 }
 
+/* Shorter waits are not worth a step of their own. */
+#define RX_WAIT_MIN_NS 20000
+/* Older ones make room, however long they were. */
+#define RX_WAIT_OLD_NS 1000000000ull
+
+static __always_inline __u64 wait_length(const struct rx_wait *wait, __u64 now)
+{
+	return now - wait->switch_ns > RX_WAIT_OLD_NS ? 0 : wait->switch_ns - wait->waking_ns;
+}
+
+/* A task that ran waits again: data that came before this may not have been read yet. */
+static __always_inline void keep_wait(struct rx_task *task)
+{
+	__u64 waited = task->switch_ns - task->waking_ns, first, second;
+	struct rx_wait *wait;
+
+	if (task->state != RX_TASK_RUNS || waited < RX_WAIT_MIN_NS || task->switch_ns <= task->waking_ns)
+		return;
+	first = wait_length(&task->before[0], task->switch_ns);
+	second = wait_length(&task->before[1], task->switch_ns);
+	wait = first < second ? &task->before[0] : &task->before[1];
+	if (waited < first && waited < second)
+		return;
+	wait->waking_ns = task->waking_ns;
+	wait->switch_ns = task->switch_ns;
+	wait->ahead = task->ahead;
+	wait->cpu = task->switch_cpu;
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(path_rx_waking, struct task_struct *woken)
 {
@@ -92,6 +121,7 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task = task_claim(tid);
 	if (!task)
 		return 0;
+	keep_wait(task);
 	task->cause = cause;
 	task->waking_ns = cause ? cpu->wake_ns : rx_nothing_waits() ? 0 : path_clock();
 	task->waits_in = syscall_of(woken);
@@ -172,6 +202,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	task = rx_task_at(out);
 	/* Put off the processor though it could go on: it waits for one again. */
 	if (task && task->tid == out && task->reader && prev->__state == 0) {
+		keep_wait(task);
 		task->waking_ns = task->wakeup_ns = now ?: path_clock();
 		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
 		task->cause = 0;
@@ -202,6 +233,7 @@ struct rx_read {
 	struct path_read info;
 	__u32 at;
 	__u8 done;    /* of datagrams, one a call */
+	__u32 missed; /* and so many before it that were read unseen */
 	__u8 waits;   /* something stays in the queue */
 	__u8 at_once; /* the reader does not wait for data in the call that reads */
 };
@@ -268,7 +300,7 @@ __noinline int path_rx_step_read(struct path_way *way, struct path_read *info, _
 	if (way->few)
 		few_step_read(way, info, delay_ns, at_once);
 	else
-		path_step_read(way, info, rx_counts());
+		path_step_read(way, info, path_step_before(way, &info->task, rx_counts()), rx_counts());
 	return 0;
 }
 
@@ -292,6 +324,12 @@ static long read_one(__u32 index, struct rx_read *read)
 	way->state = PATH_WAY_READING;
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, -1);
+	if (read->missed) {
+		read->missed--;
+		rx_give_back(way);
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+		return 0;
+	}
 	read->done = !read->info.is_tcp;
 	(void)path_rx_step_read(way, &read->info, way->few ? delay_of(read->current) : 0, read->at_once);
 	path_set_current(&path_rx_config, &way->event.head, read->current);
@@ -327,6 +365,20 @@ static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 	bpf_ringbuf_submit(e, *(volatile __u32 *)&event_reader_awake ? BPF_RB_NO_WAKEUP : 0);
 }
 
+/*
+ * Of so many datagrams that wait as far as is known, how many are gone from the socket beside the one that was just read: where
+ * a hook was passed over, each would end with the next one otherwise, from then on.
+ */
+static __always_inline __u32 missed_datagrams(struct sock *sk, __u32 count)
+{
+	__u32 left;
+
+	if (sk->sk_protocol != IPPROTO_UDP)
+		return 0;
+	left = sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen) + 1;
+	return count > left ? count - left : 0;
+}
+
 static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 {
 	struct rx_queue *queue = read->queue;
@@ -344,6 +396,8 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	if (count > RX_QUEUE_MAX)
 		count = RX_QUEUE_MAX;
 	read->at = queue->tail - count;
+	if (count > 1 && !queue->spilled)
+		read->missed = missed_datagrams(sk, count);
 	if (count == 1)
 		(void)read_one(0, read);
 	else if (count)
@@ -353,6 +407,13 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 		if (!read->info.is_tcp)
 			__sync_fetch_and_add(&queue->spilled, -1);
 	}
+}
+
+/* Read before its socket has announced it, or nobody follows it. */
+static __always_inline void note_early(struct rx_queue *queue)
+{
+	queue->early_ns = path_clock();
+	__sync_fetch_and_add(&queue->early, 1);
 }
 
 static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
@@ -382,7 +443,11 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 	if (!read.task)
 		return 0;
 	read.task->reader = 1;
-	if (result >= 0 && !(flags & MSG_PEEK) && (queue->tail != queue->head || queue->spilled)) {
+	if (result < 0 || flags & MSG_PEEK)
+		goto out;
+	if (!is_tcp(sk) && queue->tail == queue->head && !queue->spilled && !rx_is_sampled())
+		note_early(queue);
+	if (queue->tail != queue->head || queue->spilled) {
 		read.info.is_tcp = sk->sk_protocol == IPPROTO_TCP;
 		if (read.info.is_tcp) {
 			tp = bpf_skc_to_tcp_sock(sk);
@@ -394,15 +459,11 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 				queue->spilled = 0;
 		} else {
 			read_all(&read, sk);
+			if (read.done && queue->early)
+				__sync_fetch_and_add(&queue->early, -1);
 		}
-	} else if (result >= 0 && !(flags & MSG_PEEK) && !is_tcp(sk) && !rx_is_sampled()) {
-		queue->early_ns = path_clock();
-		__sync_fetch_and_add(&queue->early, 1);
-		if (queue->tail != queue->head)
-			read_all(&read, sk);
-		if (read.done)
-			__sync_fetch_and_add(&queue->early, -1);
 	}
+out:
 	read.task->copy_ns = 0;
 	return 0;
 }

@@ -52,6 +52,15 @@ struct path_mark {
 
 enum rx_task_state { RX_TASK_NONE, RX_TASK_WAKING, RX_TASK_WOKEN, RX_TASK_RUNS };
 
+/* A wait for a processor. */
+struct rx_wait {
+	__u64 waking_ns; /* 0: there was none */
+	__u64 switch_ns;
+	__u32 ahead;
+	__u16 cpu;
+	__u16 unused;
+};
+
 /* A thread that reads: when it was woken, when it came to run, when it began to copy. */
 struct rx_task {
 	__u32 tid;
@@ -71,6 +80,7 @@ struct rx_task {
 	__u16 switch_cpu;
 	__u32 ahead_cpu; /* whose tasks are counted there */
 	__u32 unused;
+	struct rx_wait before[2]; /* of the waits before that one the longest, in no order */
 };
 
 /* Data was read: what is known about it. */
@@ -174,6 +184,9 @@ static __always_inline void path_step(struct path_way *way, __u8 stage, const st
 		journey->step_count = (__u8)(n + 1);
 }
 
+/* Once there are so many steps, waits before the last one are left out: those that come after must have room. */
+#define PATH_STEPS_BEFORE 7
+
 static __always_inline void path_way_finish(struct path_way *way, __u8 end, struct path_counts *counts)
 {
 	way->event.data.end = end;
@@ -195,8 +208,35 @@ static __always_inline void path_step_up_to(struct path_way *way, __u8 stage, co
 		path_step(way, stage, mark, counts);
 }
 
+/* The reader ran and had to wait again before it read; true when that was after the data came. */
+static __always_inline bool path_step_wait(struct path_way *way, const struct rx_wait *wait, struct path_counts *counts)
+{
+	struct path_mark mark = {
+		.ns = wait->waking_ns, .note = PATH_NO_NOTE, .cpu = wait->cpu, .context = PATH_PROCESS};
+
+	if (wait->switch_ns <= way->last_ns || way->event.data.step_count > PATH_STEPS_BEFORE)
+		return false;
+	path_step_up_to(way, PATH_SOCKET, &mark, counts);
+	mark.ns = wait->switch_ns;
+	mark.note = wait->ahead;
+	path_step(way, PATH_SCHED, &mark, counts);
+	return true;
+}
+
+/* Waits of the reader before its last one; true when there were any since the data came. */
+static __always_inline bool path_step_before(struct path_way *way, const struct rx_task *task,
+					     struct path_counts *counts)
+{
+	bool swapped = task->before[0].switch_ns > task->before[1].switch_ns, waited;
+
+	if (task->before[!swapped].switch_ns <= way->last_ns)
+		return false;
+	waited = path_step_wait(way, &task->before[swapped], counts);
+	return path_step_wait(way, &task->before[!swapped], counts) || waited;
+}
+
 /* From the data's arrival in the socket to the moment in which its reader ran; true when it had to be woken for it. */
-static __always_inline bool path_step_wake(struct path_way *way, const struct path_read *read,
+static __always_inline bool path_step_wake(struct path_way *way, const struct path_read *read, bool before,
 					   struct path_counts *counts)
 {
 	const struct rx_task *task = &read->task;
@@ -204,8 +244,8 @@ static __always_inline bool path_step_wake(struct path_way *way, const struct pa
 		.ns = task->waking_ns, .note = PATH_NO_NOTE, .cpu = task->wakeup_cpu, .context = PATH_SOFT};
 
 	if (task->state != RX_TASK_RUNS || task->switch_ns <= way->last_ns)
-		return false;
-	if (!read->for_sock)
+		return before;
+	if (!read->for_sock || before)
 		path_step_up_to(way, PATH_SOCKET, &mark, counts);
 	mark.ns = task->wakeup_ns;
 	if (mark.ns)
@@ -228,13 +268,13 @@ static __always_inline bool path_had_waited(const struct path_read *read, __u64 
 	return copy_ns - read->task.switch_ns < PATH_AT_ONCE_NS;
 }
 
-/* Steps of the reader, up to the end of copying. */
-static __always_inline void path_step_read(struct path_way *way, const struct path_read *read,
+/* Steps of the reader, up to the end of copying, after those of path_step_before. */
+static __always_inline void path_step_read(struct path_way *way, const struct path_read *read, bool before,
 					   struct path_counts *counts)
 {
 	struct path_mark mark = read->now;
 	__u64 copy_ns = read->task.copy_ns;
-	bool woken = path_step_wake(way, read, counts);
+	bool woken = path_step_wake(way, read, before, counts);
 
 	mark.ns = copy_ns ? copy_ns : read->now.ns;
 	if (!woken || !path_had_waited(read, mark.ns)) {

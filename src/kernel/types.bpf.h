@@ -346,6 +346,7 @@ struct inet_sock___bits {
 
 struct udp_sock {
 	struct inet_sock inet;
+	struct sk_buff_head reader_queue;
 };
 
 struct unix_sock {

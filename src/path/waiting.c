@@ -84,7 +84,8 @@ void waiting_read(struct waiting *waiting, const struct path_read_event *read, w
 			socket->ways.items[kept++] = *way;
 			continue;
 		}
-		path_step_read(way, &read->info, &waiting->counts);
+		path_step_read(way, &read->info, path_step_before(way, &read->info.task, &waiting->counts),
+			       &waiting->counts);
 		set_reader(way, read);
 		finish(waiting, way, PATH_DELIVERED, fn, context);
 		done = !read->info.is_tcp;
