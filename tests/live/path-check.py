@@ -3,9 +3,11 @@
 """Looks at journeys as `nest path --json` wrote them.
 
 path-check.py FILE sums                       "good" when the stages of every journey add up to the whole, in order of time
-path-check.py FILE share STAGE SECONDS WHICH  of the journeys for which the Python expression WHICH holds (fields are names, j
+path-check.py FILE share STAGE SECONDS WHICH [DELAYS]
+                                              of the journeys for which the Python expression WHICH holds (fields are names, j
                                               is the journey, n its number from 0), how many of a hundred spent that time,
-                                              give or take a fifth, at the stage; "none" when there are fewer than 20
+                                              give or take a fifth, at the stage; "none" when there are fewer than 20.
+                                              DELAYS: a file in which path-load.py says how long it was in truth
 path-check.py FILE part STAGE PERCENT WHICH   the same, for those that spent at least that part of their time at the stage
 path-check.py FILE times STAGE WHICH          how long they spent there, in us, and in all
 path-check.py FILE count WHICH                how many there are
@@ -33,6 +35,20 @@ def spent(journey, stage):
     return sum(s["ns"] for s in journey["stages"] if s["stage"] == stage)
 
 
+def read_delays(name):
+    """Of lines `delay BEGIN END`, in ns."""
+    with open(name, encoding="utf-8") as lines:
+        words = [line.split() for line in lines]
+    return [(int(w[1]), int(w[2])) for w in words if len(w) == 3 and w[0] == "delay"]
+
+
+def injected(journey, delays, nominal):
+    """How long the delay was that fell into a journey; the nominal one when nobody has said."""
+    begin, end = journey["time_ns"], journey["time_ns"] + journey["total_ns"]
+    fell = [(min(end, b) - max(begin, a), b - a) for a, b in delays if a < end and b > begin]
+    return max(fell)[1] if fell else nominal
+
+
 def percent(found, whole):
     print(100 * len(found) // len(whole) if len(whole) >= 20 else "none")
 
@@ -57,7 +73,8 @@ def main(name, what, *rest):
         print(sums(journeys))
     elif what == "share":
         stage, ns, whole = rest[0], float(rest[1]) * 1e9, chosen(journeys, rest[2])
-        percent([j for j in whole if 0.8 * ns <= spent(j, stage) <= 1.2 * ns], whole)
+        delays = read_delays(rest[3]) if len(rest) > 3 else []
+        percent([j for j in whole if 0.8 <= spent(j, stage) / injected(j, delays, ns) <= 1.2], whole)
     elif what == "part":
         stage, part, whole = rest[0], float(rest[1]) / 100, chosen(journeys, rest[2])
         percent([j for j in whole if spent(j, stage) >= part * j["total_ns"]], whole)

@@ -64,7 +64,7 @@ serve "$server" "$load" echo tcp 10.98.0.2 $port
 ask ask tcp 10.98.0.2 $port 40
 followed
 let_go "$server"
-in_stage filter 0.03 "bytes > 100 and lport == $port" 'a queue of the packet filter: filter'
+in_stage filter 0.03 "bytes > 100 and lport == $port" 'a queue of the packet filter: filter' "$room/queue"
 compare "$("$check" "$journeys" count "seq == end_seq and any(s['stage'] == 'filter' and s['ns'] > 2e7 for s in stages)")" -ge 1 \
 	'a queue of the packet filter: what has no data is held, too'
 
@@ -76,7 +76,7 @@ serve "$server" "$load" echo tcp 10.98.0.2 $port
 ask ask tcp 10.98.0.2 $port 40
 followed
 let_go "$client"
-in_stage filter 0.03 "bytes > 100 and rport == $port" 'a queue of the packet filter on the way out: filter'
+in_stage filter 0.03 "bytes > 100 and rport == $port" 'a queue of the packet filter on the way out: filter' "$room/queue"
 
 # Interrupts are put off.
 port=$((port + 1))
@@ -100,7 +100,7 @@ serve "$server" "$load" late 10.98.0.2 $port 16384 0.03 4096
 ask push 10.98.0.2 $port 16384 30
 followed
 first=$("$check" "$journeys" first)
-in_stage tcp 0.03 "seq != end_seq and (end_seq - $first) % 16384 == 0" "the peer's window: tcp"
+in_stage tcp 0.03 "seq != end_seq and (end_seq - $first) % 16384 == 0" "the peer's window: tcp" "$room/server"
 compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 3 for s in stages)")" -ge 20 \
 	'and that it was the window'
 
@@ -111,18 +111,17 @@ serve "$server" "$load" late 10.98.0.2 $port 200000 0.03 40000
 ask push 10.98.0.2 $port 200000 30 20000
 followed
 first=$("$check" "$journeys" first)
-in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf'
+in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf' "$room/server"
 is "$("$check" "$journeys" count "end == 'unfinished'")" 0 'a small send buffer: one acknowledgement ends several journeys, and no more'
 
-# A small segment waits for the acknowledgement of another, which the peer puts off for 40 ms and what its timer adds: at
-# 250 ticks a second, 4 to 8 ms.
+# A small segment waits for the acknowledgement of another, which the peer puts off.
 port=$((port + 1))
 follow --json --tx -N "$client" -P $port
-serve "$server" "$load" slow 10.98.0.2 $port
+serve "$server" "$load" slow 10.98.0.2 $port 0.03
 ask pair 10.98.0.2 $port 40
 followed
 first=$("$check" "$journeys" first)
-in_stage tcp 0.045 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp"
+in_stage tcp 0.03 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp" "$room/server"
 compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 5 for s in stages)")" -ge 25 \
 	"and that it was Nagle's"
 

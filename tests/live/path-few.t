@@ -116,14 +116,14 @@ fi
 
 # When a write begins and finds room is seen since Linux 6.16.
 if [ "$sees_writes" ]; then
-	# Nagle's rule: the second byte waits for what the peer puts off for 40 ms and what its timer adds.
+	# Nagle's rule: the second byte waits for what the peer puts off.
 	port=$((port + 1))
 	follow --json --tx --stages some -N "$client" -P $port
-	serve "$server" "$load" slow 10.92.0.2 $port
+	serve "$server" "$load" slow 10.92.0.2 $port 0.03
 	ask pair 10.92.0.2 $port 30
 	followed
 	first=$("$check" "$journeys" first)
-	in_stage tcp 0.045 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp"
+	in_stage tcp 0.03 "seq != end_seq and (end_seq - $first) % 2 == 0 and n > 10" "Nagle's rule: tcp" "$room/server"
 	compare "$("$check" "$journeys" count "any(s['stage'] == 'tcp' and s['note'] == 5 for s in stages)")" -ge 15 "and that it was Nagle's"
 
 	# A small send buffer: the end of every message waits in the system call.
@@ -133,7 +133,7 @@ if [ "$sees_writes" ]; then
 	ask push 10.92.0.2 $port 200000 25 20000
 	followed
 	first=$("$check" "$journeys" first)
-	in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf'
+	in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf' "$room/server"
 else
 	skip "Nagle's rule, a small send buffer" 'this kernel does not tell of writes'
 fi

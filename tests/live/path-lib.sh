@@ -37,10 +37,10 @@ ask() {
 	in_ns "$client" "${urgent[@]}" timeout 50 "$load" "$@" || { diag "load failed: $*"; exit 1; }
 }
 
-# in_stage STAGE SECONDS WHICH NAME
+# in_stage STAGE SECONDS WHICH NAME [DELAYS]
 in_stage() {
 	local share
-	share=$("$check" "$journeys" share "$1" "$2" "$3")
+	share=$("$check" "$journeys" share "$1" "$2" "$3" ${5+"$5"})
 	compare "${share/none/0}" -ge 95 "$4" || diag "$("$check" "$journeys" times "$1" "$3")"
 	is "$("$check" "$journeys" sums)" good "$4: stages add up"
 }

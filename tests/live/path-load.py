@@ -7,12 +7,12 @@ path-load.py ask tcp|udp ADDR PORT COUNT [BYTES]      sends a message, waits for
 path-load.py hold QUEUE SECONDS                       holds each packet of a netfilter queue for so long
 path-load.py late ADDR PORT BYTES SECONDS [RCVBUF]    TCP: waits after a message's first byte, reads it whole, answers a byte
 path-load.py push ADDR PORT BYTES COUNT [SNDBUF]      TCP: sends messages, each in one call, waits for the answer's byte
-path-load.py slow ADDR PORT                           TCP: answers every two bytes with two, acknowledges late
+path-load.py slow ADDR PORT SECONDS                   TCP: of two bytes acknowledges the first so late, then answers with two
 path-load.py pair ADDR PORT COUNT                     TCP: writes two bytes one by one, waits for the answer
 path-load.py burst ADDR PORT BYTES,.. SECONDS ROUNDS  UDP: datagrams of these sizes at once, so many seconds apart
 path-load.py sink ADDR PORT                           UDP: reads and says nothing
 path-load.py hog                                      uses a processor
-Servers say `up` when they listen; all end by themselves after a minute.
+Servers say `up` when they listen, and from when to when they put something off; all end by themselves after a minute.
 """
 import heapq
 import os
@@ -54,6 +54,13 @@ def connect(kind, addr, port, buffer=0):
     return sock
 
 
+def put_off(seconds):
+    """On a busy host this takes longer than it should: path-check.py is told how long."""
+    begin = time.time_ns()
+    time.sleep(float(seconds))
+    print("delay", begin, time.time_ns(), flush=True)
+
+
 def echo(kind, addr, port, how="", delay="0"):
     sock = listen(kind, addr, int(port))
     conn = accept(sock) if kind == "tcp" else sock
@@ -63,7 +70,7 @@ def echo(kind, addr, port, how="", delay="0"):
         if how == "epoll":
             poll.poll()
         if how:
-            time.sleep(float(delay))
+            put_off(delay)
         if kind == "tcp":
             data = conn.recv(65536)
             if not data:
@@ -116,9 +123,11 @@ def hold(queue, seconds):
         if select.select([sock], [], [], wait)[0]:
             now = time.monotonic()
             for number in packet_ids(sock.recv(1 << 18)):
-                heapq.heappush(due, (now + float(seconds), number))
+                heapq.heappush(due, (now + float(seconds), number, time.time_ns()))
         while due and due[0][0] <= time.monotonic():
-            send(1, attribute(2, struct.pack("!II", 1, heapq.heappop(due)[1])))
+            _, number, begin = heapq.heappop(due)
+            send(1, attribute(2, struct.pack("!II", 1, number)))
+            print("delay", begin, time.time_ns(), flush=True)
 
 
 def late(addr, port, size, seconds, buffer="0"):
@@ -126,7 +135,7 @@ def late(addr, port, size, seconds, buffer="0"):
     while True:
         if not conn.recv(1, socket.MSG_PEEK):
             return
-        time.sleep(float(seconds))
+        put_off(seconds)
         left = int(size)
         while left:
             left -= len(conn.recv(min(left, 1 << 20)))
@@ -140,17 +149,19 @@ def push(addr, port, size, count, buffer="0"):
         sock.recv(1)
 
 
-def slow(addr, port):
+def slow(addr, port, seconds):
     conn = accept(listen("tcp", addr, int(port)))
-    got = 0
     while True:
         conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
-        data = conn.recv(2 - got)
-        if not data:
+        if not conn.recv(1):
             return
-        got = (got + len(data)) % 2
-        if got == 0:
-            conn.send(b"yy")
+        put_off(seconds)
+        # What has not been acknowledged yet is now, rather than when the kernel's timer is up.
+        conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        if not conn.recv(1):
+            return
+        conn.send(b"yy")
 
 
 def pair(addr, port, count):
