@@ -15,11 +15,14 @@
 /* Where so few are followed, the rest of the cost is that of all packets passing the hooks. */
 #define SAMPLE_FEW 64
 
-uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double max)
+uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max)
 {
 	uint32_t step = 2;
 
 	sample = max_of(sample, 1u);
+	/* Fewer still would follow nobody, and cost as much. */
+	if (cpu > max && sample >= SAMPLE_FEW && cpu > 0.9 * before)
+		return sample;
 	if (cpu > max) {
 		while (step < STEP_MAX && cpu > max * step)
 			step *= 2;
@@ -34,7 +37,7 @@ uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double max
 static void on_end(void *context, uint64_t expirations _unused_)
 {
 	struct path_limit *limit = context;
-	double window;
+	double window, before = limit->cpu;
 
 	if (limit->stats_fd < 0)
 		return;
@@ -44,7 +47,7 @@ static void on_end(void *context, uint64_t expirations _unused_)
 	(void)close(limit->stats_fd);
 	limit->stats_fd = -1;
 	limit->measured = *limit->sample;
-	__atomic_store_n(limit->sample, path_limit_next(limit->measured, limit->least, limit->cpu, limit->max),
+	__atomic_store_n(limit->sample, path_limit_next(limit->measured, limit->least, limit->cpu, before, limit->max),
 			 __ATOMIC_RELAXED);
 }
 

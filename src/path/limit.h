@@ -27,5 +27,5 @@ int path_limit_start(struct path_limit *limit, struct loop *loop) _must_check_;
 void path_limit_done(struct path_limit *limit);
 /* It costs more than it may though hardly any flow is followed: passing the hooks does. */
 bool path_limit_is_beyond(const struct path_limit *limit);
-/* What is followed after a measurement: one flow in so many. */
-uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double max);
+/* What is followed after a measurement: one flow in so many. before: the measurement before that; NAN: there was none. */
+uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Journeys that wait in sockets, and how many flows are followed: what the program does itself. */
+#include <math.h>
 #include <string.h>
 
 #include "path/journey_event.h"
@@ -233,15 +234,19 @@ TEST(what_goes_on_when_hooks_go_away_is_known)
 
 TEST(fewer_flows_when_it_costs_too_much)
 {
-	CHECK_EQ_UINT(path_limit_next(0, 0, 0.10, 0.05), 2);
-	CHECK_EQ_UINT(path_limit_next(2, 0, 0.10, 0.05), 4);
+	CHECK_EQ_UINT(path_limit_next(0, 0, 0.10, NAN, 0.05), 2);
+	CHECK_EQ_UINT(path_limit_next(2, 0, 0.10, NAN, 0.05), 4);
 	/* The more it costs, the fewer; but not on the strength of one look. */
-	CHECK_EQ_UINT(path_limit_next(2, 0, 0.17, 0.05), 8);
-	CHECK_EQ_UINT(path_limit_next(2, 0, 5, 0.05), 16);
-	CHECK_EQ_UINT(path_limit_next(4, 0, 0.04, 0.05), 4);
-	CHECK_EQ_UINT(path_limit_next(4, 0, 0.01, 0.05), 2);
-	CHECK_EQ_UINT(path_limit_next(1, 0, 0.01, 0.05), 1);
+	CHECK_EQ_UINT(path_limit_next(2, 0, 0.17, NAN, 0.05), 8);
+	CHECK_EQ_UINT(path_limit_next(2, 0, 5, NAN, 0.05), 16);
+	CHECK_EQ_UINT(path_limit_next(4, 0, 0.04, NAN, 0.05), 4);
+	CHECK_EQ_UINT(path_limit_next(4, 0, 0.01, NAN, 0.05), 2);
+	CHECK_EQ_UINT(path_limit_next(1, 0, 0.01, NAN, 0.05), 1);
 	/* Never more than was asked for. */
-	CHECK_EQ_UINT(path_limit_next(64, 64, 0.001, 0.05), 64);
-	CHECK_EQ_UINT(path_limit_next(65536, 0, 0.9, 0.05), 65536);
+	CHECK_EQ_UINT(path_limit_next(64, 64, 0.001, NAN, 0.05), 64);
+	/* Hardly anybody is followed, and it costs as much as before: others' packets do. */
+	CHECK_EQ_UINT(path_limit_next(64, 0, 0.09, 0.095, 0.05), 64);
+	CHECK_EQ_UINT(path_limit_next(64, 0, 0.09, 0.15, 0.05), 128);
+	CHECK_EQ_UINT(path_limit_next(32, 0, 0.09, 0.095, 0.05), 64);
+	CHECK_EQ_UINT(path_limit_next(65536, 0, 0.9, NAN, 0.05), 65536);
 }
