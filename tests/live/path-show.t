@@ -138,6 +138,32 @@ PYTHON
 is "$(grep -c '"bytes":15[0-9]' "$room/own")" 20 'of a command, what it receives'
 is "$(grep -c '"laddr":"10.71.0.1"' "$room/own")" 0 'and nothing of its server'
 
+# --- data that nobody reads ---
+
+cat >"$room/deaf.py" <<'PYTHON'
+import socket, time
+listener = socket.create_server(('10.71.0.1', 7312))
+print('listening', flush=True)
+time.sleep(60)
+PYTHON
+cat >"$room/tell.py" <<'PYTHON'
+import fcntl, socket, struct, termios, time
+peer = socket.create_connection(('10.71.0.1', 7312))
+for i in range(3):
+    peer.sendall(b't' * 100)
+    # One packet each: the next is not written before the last was acknowledged.
+    while struct.unpack('i', fcntl.ioctl(peer, termios.TIOCOUTQ, b'\0' * 4))[0]:
+        time.sleep(0.01)
+PYTHON
+bg in_ns "$server" python3 "$room/deaf.py" >"$room/deaf.out"
+wait_for 20 grep -q listening "$room/deaf.out" || diag 'nobody listens'
+nest_bg path -N "$server" --rx --where 'lport == 7312 and bytes > 100' --hist
+wait_ready "$nest_err"
+in_ns "$client" timeout 20 python3 "$room/tell.py"
+end_bg "$nest_pid"
+like "$(cat "$nest_err")" 'nest: 3 of [0-9]+ packets did not come to their end while it ran: nobody reads their socket' \
+	'data that nobody reads is told'
+
 # --- nothing, and what cannot be ---
 
 "$nest" path "${mine[@]}" -d 0.3 >"$room/none" 2>/dev/null
