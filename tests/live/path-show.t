@@ -122,14 +122,19 @@ PYTHON
 
 # --- traffic that goes on while hooks come and go ---
 
+answered() { [ "$(wc -l <"$nest_out")" -gt 100 ]; }
+nest_bg path -N "$server" --tx --where 'lport == 7311 and bytes > 100' --json
+wait_ready "$nest_err"
 bg in_ns "$client" timeout 60 python3 "$room/ask.py" 1000000
 asker=$bg_pid
-"$nest" path -N "$server" --tx --where 'lport == 7311 and bytes > 100' -d 1 --json >"$room/going" 2>/dev/null
+wait_for 30 answered || diag 'few answers'
+end_bg "$nest_pid"
 end_bg "$asker" KILL
-ok 'each answer begins with the write that wrote it, to the end of the run' python3 - "$room/going" <<'PYTHON'
+ok 'each answer begins with the write that wrote it, to the end of the run' python3 - "$nest_out" <<'PYTHON'
 import json, sys
-begins = [(j['rport'], j['time_ns']) for j in map(json.loads, open(sys.argv[1])) if 'tcp' not in j['hidden']]
-assert len(begins) > 50 and len(begins) == len(set(begins)), (len(begins), len(set(begins)))
+journeys = [json.loads(line) for line in open(sys.argv[1])]
+begins = [(j['rport'], j['time_ns']) for j in journeys if 'tcp' not in j['hidden']]
+assert len(journeys) > 100 and len(begins) == len(set(begins)), (len(journeys), len(begins), len(set(begins)))
 PYTHON
 
 # --- the packets of a command ---
