@@ -233,7 +233,6 @@ struct rx_read {
 	struct path_read info;
 	__u32 at;
 	__u8 done;    /* of datagrams, one a call */
-	__u32 missed; /* and so many before it that were read unseen */
 	__u8 waits;   /* something stays in the queue */
 	__u8 at_once; /* the reader does not wait for data in the call that reads */
 };
@@ -324,12 +323,6 @@ static long read_one(__u32 index, struct rx_read *read)
 	way->state = PATH_WAY_READING;
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, -1);
-	if (read->missed) {
-		read->missed--;
-		rx_give_back(way);
-		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
-		return 0;
-	}
 	read->done = !read->info.is_tcp;
 	(void)path_rx_step_read(way, &read->info, way->few ? delay_of(read->current) : 0, read->at_once);
 	path_set_current(&path_rx_config, &way->event.head, read->current);
@@ -365,18 +358,38 @@ static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 	bpf_ringbuf_submit(e, *(volatile __u32 *)&event_reader_awake ? BPF_RB_NO_WAKEUP : 0);
 }
 
-/*
- * Of so many datagrams that wait as far as is known, how many are gone from the socket beside the one that was just read: where
- * a hook was passed over, each would end with the next one otherwise, from then on.
- */
+/* Datagrams that are gone from the socket beside the one that was just read, of so many that wait as far as is known. */
 static __always_inline __u32 missed_datagrams(struct sock *sk, __u32 count)
 {
 	__u32 left;
 
-	if (sk->sk_protocol != IPPROTO_UDP)
+	if (count <= 1 || sk->sk_protocol != IPPROTO_UDP)
 		return 0;
 	left = sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen) + 1;
 	return count > left ? count - left : 0;
+}
+
+static long give_up(__u32 index, struct rx_queue **queue)
+{
+	__u64 *slot = &(*queue)->numbers[(*queue)->head++ & (RX_QUEUE_MAX - 1)], number = *slot;
+	struct path_way *way = number ? rx_pool_find(number) : NULL;
+
+	if (way && way->state == PATH_WAY_WAITING && __sync_val_compare_and_swap(slot, number, 0) == number) {
+		if (rx_is_sampled())
+			__sync_fetch_and_add(&path_rx_waiting, -1);
+		rx_give_back(way);
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+	}
+	return 0;
+}
+
+/* Where a hook was passed over, each datagram would end with the next one otherwise, from then on. */
+static __always_inline void give_up_missed(struct rx_queue *queue, struct sock *sk)
+{
+	__u32 missed = queue->spilled ? 0 : missed_datagrams(sk, queue->tail - queue->head);
+
+	if (missed)
+		bpf_loop(missed < RX_QUEUE_MAX ? missed : RX_QUEUE_MAX, give_up, &queue, 0);
 }
 
 static __always_inline void read_all(struct rx_read *read, struct sock *sk)
@@ -396,8 +409,6 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	if (count > RX_QUEUE_MAX)
 		count = RX_QUEUE_MAX;
 	read->at = queue->tail - count;
-	if (count > 1 && !queue->spilled)
-		read->missed = missed_datagrams(sk, count);
 	if (count == 1)
 		(void)read_one(0, read);
 	else if (count)
@@ -458,6 +469,7 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 			if (tp->copied_seq == tp->rcv_nxt)
 				queue->spilled = 0;
 		} else {
+			give_up_missed(queue, sk);
 			read_all(&read, sk);
 			if (read.done && queue->early)
 				__sync_fetch_and_add(&queue->early, -1);
