@@ -545,6 +545,16 @@ int live_variable(const struct live *live, const char *name, size_t size, void *
 	return kernel_object_variable(live->object, name, size, ret_address);
 }
 
+int live_map(const struct live *live, const char *name)
+{
+	return kernel_object_map_fd(live->object, name);
+}
+
+uint64_t live_real_ns(const struct live *live, uint64_t monotonic_ns)
+{
+	return monotonic_ns + *live->boot_offset_ns + live->boot_to_real_ns;
+}
+
 struct run_sum {
 	const struct kernel_object *object;
 	uint64_t ns;

@@ -43,6 +43,11 @@ int live_finish(struct live *live, struct why *why) _must_check_;
 /* Memory that is shared with the programs, by the variable's name. */
 int live_variable(const struct live *live, const char *name, size_t size, void **ret_address) _must_check_;
 
+/* A map's file, by its name; negative errno. */
+int live_map(const struct live *live, const char *name) _must_check_;
+/* A time of the kernel's clock that stands still while the host sleeps, as time of the day. */
+uint64_t live_real_ns(const struct live *live, uint64_t monotonic_ns);
+
 /* How long all programs have run so far, while the kernel counts that (bpf_enable_stats). */
 uint64_t live_run_ns(const struct live *live);
 

@@ -110,8 +110,8 @@ static __always_inline bool packet_read_v6(struct packet *packet, const unsigned
 	return true;
 }
 
-/* With the IP header at that offset from skb->head: where a packet arrives, nobody has noted it yet. */
-static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff *skb, __u32 network)
+/* With a header of that protocol at that offset from skb->head. */
+static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff *skb, __be16 protocol, __u32 network)
 {
 	const unsigned char *head = skb->head;
 	__be16 ports[2];
@@ -120,9 +120,9 @@ static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff
 	__builtin_memset(packet, 0, sizeof(*packet));
 	if (network == 0 || network == 0xffff)
 		return false;
-	if (skb->protocol == bpf_htons(ETH_P_IP))
+	if (protocol == bpf_htons(ETH_P_IP))
 		found = packet_read_v4(packet, head, network);
-	else if (skb->protocol == bpf_htons(ETH_P_IPV6))
+	else if (protocol == bpf_htons(ETH_P_IPV6))
 		found = packet_read_v6(packet, head, network);
 	if (!found)
 		return false;
@@ -132,6 +132,12 @@ static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff
 		packet->destination_port = bpf_ntohs(ports[1]);
 	}
 	return true;
+}
+
+/* The same where a packet arrives: nobody has noted where its IP header is. */
+static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff *skb, __u32 network)
+{
+	return packet_read_as(packet, skb, skb->protocol, network);
 }
 
 /* False when it is no IP packet, or its headers are not there (any more). Ports are zero where there are none. */

@@ -81,6 +81,7 @@ int BPF_PROG(path_tcp, struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
+#include "event/path_close.bpf.h"
 #include "event/path_few.bpf.h"
 
 SEC("tp_btf/consume_skb")
@@ -94,11 +95,8 @@ int BPF_PROG(path_consume, struct sk_buff *skb)
 }
 
 SEC("tp_btf/kfree_skb")
-int BPF_PROG(path_drop, struct sk_buff *skb)
+int BPF_PROG(path_rx_drop, struct sk_buff *skb)
 {
-	if (RX)
-		rx_drop(ctx, skb);
-	if (TX)
-		tx_drop(ctx, skb);
+	rx_drop(ctx, skb);
 	return 0;
 }

@@ -264,6 +264,21 @@ static __always_inline struct path_way *path_find(const struct path_pool *pool, 
 	return way && way->number == number && way->state > PATH_WAY_TAKEN ? way : NULL;
 }
 
+#define ETH_P_8021Q  0x8100
+#define ETH_P_8021AD 0x88a8
+
+/* What comes after the tag of a VLAN that the device has left in the packet. On its way out the tag lies before its headers. */
+static __always_inline __be16 path_skip_tag(struct sk_buff *skb, __u32 *network)
+{
+	__be16 tag[2], protocol = skb->protocol;
+
+	if ((protocol != bpf_htons(ETH_P_8021Q) && protocol != bpf_htons(ETH_P_8021AD)) ||
+	    skb->data - skb->head != *network || bpf_probe_read_kernel(tag, sizeof(tag), skb->data) < 0)
+		return protocol;
+	*network += sizeof(tag);
+	return tag[1];
+}
+
 /* The headers of most packets, with one look; the rest is left to those who know all of them. */
 static __always_inline bool path_read_headers(struct packet *packet, struct packet_tcp *tcp, struct sk_buff *skb,
 					      __u32 network)
@@ -279,7 +294,9 @@ static __always_inline bool path_read_headers(struct packet *packet, struct pack
 	if (skb->protocol != bpf_htons(ETH_P_IP) || bpf_probe_read_kernel(&at, sizeof(at), skb->head + network) < 0 ||
 	    *(const __u8 *)&at != 0x45 || at.ip.protocol != IPPROTO_TCP || at.ip.frag_off & bpf_htons(0x1fff) ||
 	    !at.ip.tot_len) {
-		if (!packet_read_at(packet, skb, network))
+		__be16 protocol = path_skip_tag(skb, &network);
+
+		if (!packet_read_as(packet, skb, protocol, network))
 			return false;
 		(void)packet_read_tcp(tcp, packet, skb);
 		return true;
@@ -335,6 +352,28 @@ static __always_inline void path_set_dev(struct path_way *way, struct net_device
 	((__u64 *)way->event.data.dev)[1] = ((const __u64 *)dev->name)[1];
 }
 
+/* --- why a packet was thrown away ---------------------------------------------------------------------------------- */
+
+/* The numbers are the running kernel's own: these are only names. */
+enum skb_drop_reason___path {
+	SKB_DROP_REASON_NOT_SPECIFIED___path = 1,
+	SKB_DROP_REASON_NETFILTER_DROP___path,
+	SKB_DROP_REASON_QUEUE_PURGE___path,
+	SKB_DROP_REASON_TCP_CLOSE___path,
+};
+
+#define PATH_REASON(name)                                                                                              \
+	(bpf_core_enum_value_exists(enum skb_drop_reason___path, SKB_DROP_REASON_##name##___path)                      \
+		 ? (__u32)bpf_core_enum_value(enum skb_drop_reason___path, SKB_DROP_REASON_##name##___path)            \
+		 : 0)
+#define PATH_IS_REASON(reason, name) ((reason) && (reason) == PATH_REASON(name))
+
+/* Of kfree_skb; 0: this kernel does not tell. */
+static __always_inline __u32 path_drop_reason(const __u64 *ctx)
+{
+	return bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason) ? (__u32)ctx[2] : 0;
+}
+
 /* Without the steps that are not there: what is written costs, and what is read. */
 static __always_inline __u64 path_event_size(const struct path_event *event)
 {
@@ -349,13 +388,6 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 	__builtin_memcpy(to->event.data.steps, from->event.data.steps, 4 * sizeof(struct path_step));
 	if (from->event.data.step_count > 4)
 		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
-}
-
-/* Of the hook kfree_skb: why a packet is thrown away, where the kernel says so. */
-static __always_inline void path_set_reason(struct path_way *way, const __u64 *ctx)
-{
-	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
-		way->event.data.reason = (__u32)ctx[2];
 }
 
 /* What filters and figures may look at, when all of it is told. */

@@ -235,14 +235,25 @@ static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cp
 	path_step(way, arrival->gro_ns ? PATH_GRO : PATH_BACKLOG, mark, counts);
 }
 
+/* VXLAN and GENEVE at their usual ports, IP in IP, GRE, and ESP, whose outer header tells no more than that. */
 static __always_inline bool is_tunnel(const struct packet *packet)
 {
-	return packet->proto == IPPROTO_UDP && (packet->destination_port == 4789 || packet->destination_port == 8472 ||
-						packet->destination_port == 6081);
+	switch (packet->proto) {
+	case IPPROTO_UDP:
+		return packet->destination_port == 4789 || packet->destination_port == 8472 ||
+		       packet->destination_port == 6081;
+	case IPPROTO_IPIP:
+	case IPPROTO_IPV6:
+	case IPPROTO_GRE:
+	case IPPROTO_ESP:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* A packet that was put aside comes up again, out of a tunnel or with a filter's leave. */
-static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
+static __always_inline bool comes_again(void *ctx, struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
 	struct rx_arrival *arrival;
@@ -256,8 +267,7 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 	arrival = rx_arrival_at(path_id(skb));
 	if (now.ns - way->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
 		/* Another packet at the same address. */
-		rx_give_back(way);
-		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+		rx_tell(ctx, way, PATH_UNFINISHED);
 		return false;
 	}
 	if (arrival && arrival->skb == path_id(skb))
@@ -269,10 +279,13 @@ static __always_inline bool comes_again(struct rx_cpu *cpu, struct sk_buff *skb)
 		way->event.data.end_seq = tcp.seq + tcp.bytes;
 		cpu->ack = tcp.ack;
 	}
-	/* Now it shows what is inside. */
+	/* Now it shows what is inside, and where that comes out. */
 	if (way->tentative && !passes_early(way)) {
-		rx_give_back(way);
-		return true;
+		path_set_dev(way, skb->dev);
+		if (!passes_early(way)) {
+			rx_give_back(way);
+			return true;
+		}
 	}
 	if (way->tentative)
 		__sync_fetch_and_add(&rx_counts()->begun, 1);
@@ -349,7 +362,7 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	cpu->at = 0;
 	cpu->skb = path_id(skb);
 	cpu->ack = 0;
-	if (comes_again(cpu, skb) || !reads_as_packet(&packet, &tcp, skb))
+	if (comes_again(ctx, cpu, skb) || !reads_as_packet(&packet, &tcp, skb))
 		return 0;
 	way = rx_pool_take();
 	if (!way)

@@ -103,6 +103,9 @@ static __always_inline struct rx_queue *enqueue(void *ctx, struct rx_cpu *cpu, s
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	queue->tail = at + 1;
+	/* Of TCP the socket tells when it ends, and packets are merged. Of others it may have but a copy. */
+	if (sk->sk_protocol != IPPROTO_TCP && path_id(sk->sk_receive_queue.prev) == way->skb)
+		rx_hold(way);
 	cpu->queued_sk = (__u64)sk;
 	cpu->queued_skb = way->skb;
 	cpu->queued_number = way->number;

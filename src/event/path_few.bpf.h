@@ -290,7 +290,7 @@ static __always_inline void few_leave(__u64 *ctx, struct sk_buff *skb, struct so
 		return;
 	way->state = PATH_WAY_SENT;
 	if (dropped)
-		path_set_reason(way, ctx);
+		way->event.data.reason = path_drop_reason(ctx);
 	if (dropped || !tcp.bytes)
 		tx_tell(ctx, way, dropped ? PATH_DROPPED : PATH_DELIVERED);
 }
@@ -361,7 +361,7 @@ int BPF_PROG(path_few_drop_in, struct sk_buff *skb)
 		return 0;
 	way = dev ? few_drop_on_the_way(skb, dev) : few_drop_in_tcp(skb, ctx);
 	if (way) {
-		path_set_reason(way, ctx);
+		way->event.data.reason = path_drop_reason(ctx);
 		rx_tell(ctx, way, PATH_DROPPED);
 	}
 	return 0;

@@ -42,7 +42,7 @@ static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int res
 }
 
 /* The packet is gone, wherever it was. */
-static __always_inline struct path_way *gone(struct rx_cpu *cpu, struct sk_buff *skb)
+static __always_inline struct path_way *gone(void *ctx, struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct path_way *way = rx_current(cpu);
 	__u64 id = path_id(skb);
@@ -58,8 +58,7 @@ static __always_inline struct path_way *gone(struct rx_cpu *cpu, struct sk_buff 
 	if (!way || (way->state != PATH_WAY_OPEN && way->state != PATH_WAY_SENDING))
 		return NULL;
 	if (way->state != PATH_WAY_SENDING && !is_same(way, skb)) {
-		rx_give_back(way);
-		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+		rx_tell(ctx, way, PATH_UNFINISHED);
 		return NULL;
 	}
 	now = path_now(PATH_PROCESS);
@@ -93,7 +92,7 @@ static __always_inline struct path_way *never_taken(struct rx_cpu *cpu, struct s
 static __always_inline void rx_consume(void *ctx, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
-	struct path_way *way = cpu ? gone(cpu, skb) : NULL;
+	struct path_way *way = cpu ? gone(ctx, cpu, skb) : NULL;
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
 
 	if (arrival && arrival->skb == path_id(skb))
@@ -122,14 +121,56 @@ static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_bu
 	return way && way->state == PATH_WAY_WAITING ? way : NULL;
 }
 
+/* What a socket had in it, or a packet of which nobody says why it goes. */
+static __always_inline bool is_for_none(__u32 reason)
+{
+	return PATH_IS_REASON(reason, NOT_SPECIFIED) || PATH_IS_REASON(reason, QUEUE_PURGE);
+}
+
+/* A datagram goes that nobody has read: its socket has ended, or it was found to be broken. */
+static __always_inline struct path_way *never_read(struct sk_buff *skb, __u32 reason)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+	struct path_read info = {.reason = reason};
+	struct path_read_event *e;
+
+	if (!way || way->state != PATH_WAY_WAITING)
+		return NULL;
+	way->state = PATH_WAY_READING;
+	info.now = path_now(PATH_PROCESS);
+	(void)path_step_close(way, &info, rx_counts());
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, -1);
+	if (*(volatile __u32 *)&path_rx_spills && is_for_none(reason)) {
+		e = rx_message(PATH_CLOSED, way->event.head.cookie);
+		if (e)
+			rx_send(e, &info);
+	}
+	return way;
+}
+
+/*
+ * A packet of TCP without data that is let go for no reason at all, or with what was in a socket, has told what it had to: the end
+ * of a connection, mostly.
+ */
+static __always_inline bool did_its_work(const struct path_way *way)
+{
+	const struct path_event *e = &way->event;
+
+	return e->head.proto == IPPROTO_TCP && e->data.seq == e->data.end_seq && is_for_none(e->data.reason);
+}
+
 static __always_inline void rx_drop(__u64 *ctx, struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
+	__u32 reason = path_drop_reason(ctx);
 	struct path_way *way;
 
 	if (!cpu)
 		return;
-	way = gone(cpu, skb);
+	way = gone(ctx, cpu, skb);
+	if (!way)
+		way = never_read(skb, reason);
 	if (!way)
 		way = never_taken(cpu, skb);
 	if (!way && bpf_core_field_exists(struct trace_event_raw_kfree_skb___socket, rx_sk)) {
@@ -142,6 +183,6 @@ static __always_inline void rx_drop(__u64 *ctx, struct sk_buff *skb)
 	}
 	if (!way)
 		return;
-	path_set_reason(way, ctx);
-	rx_tell(ctx, way, PATH_DROPPED);
+	way->event.data.reason = reason;
+	rx_tell(ctx, way, did_its_work(way) ? PATH_DELIVERED : PATH_DROPPED);
 }

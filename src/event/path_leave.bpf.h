@@ -440,15 +440,17 @@ static __always_inline struct path_way *begin_way_out(struct sk_buff *skb, const
 	return way;
 }
 
-/* It leaves TCP now, or whatever made it. */
+/* It leaves TCP now, or whatever made it; sk: NULL where it belongs to no whole socket. */
 static __always_inline void leave(void *ctx, struct path_way *way, struct sock *sk, struct path_mark *now)
 {
 	way->decided = 1;
 	way->event.head.time_ns = way->last_ns = now->ns;
 	way->event.head.cpu = now->cpu;
 	way->event.data.hidden |= 1u << PATH_FILTER;
-	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 	__sync_fetch_and_add(&tx_counts()->begun, 1);
+	if (!sk)
+		return;
+	way->event.head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 	if (way->event.data.seq != way->event.data.end_seq)
 		begin_data(ctx, way, sk, now);
 	if (!way->event.head.pid)
@@ -476,23 +478,63 @@ static __always_inline bool was_put_aside(struct sock *sk, const struct packet_t
 	return own->sent && (__s32)(end - own->sent_end) > 0;
 }
 
+/* It comes from an interface that stands on another one: a tunnel, a bridge, a virtual interface. */
+static __always_inline void go_down(struct path_way *way)
+{
+	struct path_mark now;
+
+	if (way->state != PATH_WAY_SENDING)
+		return;
+	now = path_now(PATH_SOFT);
+	path_step(way, PATH_DRIVER, &now, tx_counts());
+	way->state = PATH_WAY_OPEN;
+}
+
+/*
+ * Whether this host made a packet that has no socket: a reset, an error, a report. What a tunnel has wrapped up has none
+ * either, and may have come from elsewhere.
+ */
+static __always_inline bool is_made_here(const struct packet *packet, const struct packet_tcp *tcp)
+{
+	return packet->proto == IPPROTO_ICMP || packet->proto == IPPROTO_ICMPV6 || packet->proto == IPPROTO_IGMP ||
+	       (packet->proto == IPPROTO_TCP && !tcp->bytes);
+}
+
+/* A packet of this host that somebody asked for, and its headers. */
+static __always_inline bool is_followed_out(struct sk_buff *skb, struct packet *packet, struct packet_tcp *tcp)
+{
+	struct sock *sk = skb->sk;
+	bool whole = sk && is_whole(sk);
+
+	if (whole && !path_is_sock_chosen(sk))
+		return false;
+	if (!path_read_headers(packet, tcp, skb, skb->network_header))
+		return false;
+	/* A socket with a peer has but one flow. */
+	if (whole && sk->__sk_common.skc_dport)
+		return true;
+	return (sk || is_made_here(packet, tcp)) && path_is_chosen(packet);
+}
+
 /* A packet that TCP, or whatever made it, has let go of; NULL: nobody asked for it. */
-static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff *skb, struct sock *sk)
+static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff *skb)
 {
 	struct path_mark now, left;
+	struct sock *sk = skb->sk;
 	struct packet packet;
 	struct packet_tcp tcp;
 	struct path_way *way;
 
-	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) ||
-	    (!sk->__sk_common.skc_dport && !path_is_chosen(&packet)))
+	if (!is_followed_out(skb, &packet, &tcp))
 		return NULL;
 	way = begin_way_out(skb, &packet, &tcp);
 	if (!way)
 		return NULL;
+	if (sk && !is_whole(sk))
+		sk = NULL;
 	left = now = path_now(PATH_PROCESS);
 	/* Somebody held it between TCP and the interface: a queue of the packet filter. */
-	if (now.ns - skb->skb_mstamp_ns - TX_ASIDE_MIN_NS < PATH_STAMP_MAX_NS && was_put_aside(sk, &tcp))
+	if (now.ns - skb->skb_mstamp_ns - TX_ASIDE_MIN_NS < PATH_STAMP_MAX_NS && sk && was_put_aside(sk, &tcp))
 		left.ns = skb->skb_mstamp_ns;
 	leave(ctx, way, sk, &left);
 	if (left.ns != now.ns) {
@@ -504,15 +546,15 @@ static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff 
 
 static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
 {
-	struct sock *sk = skb->sk;
+	struct path_way *way = packet_find(path_id(skb));
 	struct tx_packet *place;
-	struct path_way *way;
 
-	/* What another interface of this host has had already goes on. */
-	if (!sk || !is_whole(sk) || !path_is_sock_chosen(sk) || packet_find(path_id(skb)))
+	if (way) {
+		go_down(way);
 		return;
+	}
 	place = packet_at(path_id(skb));
-	way = place ? begin_leaving(ctx, skb, sk) : NULL;
+	way = place ? begin_leaving(ctx, skb) : NULL;
 	if (!way)
 		return;
 	place->number = way->number;
@@ -669,33 +711,41 @@ static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 		tx_tell(ctx, way, PATH_DELIVERED);
 }
 
-/* Thrown away before an interface had it, by a filter. */
-static __always_inline struct path_way *drop_before_interface(void *ctx, struct sk_buff *skb)
-{
-	struct sock *sk = skb->sk;
-
-	if (!sk || skb->skb_iif || !is_whole(sk) || !path_is_sock_chosen(sk) ||
-	    (sk->__sk_common.skc_family != AF_INET && sk->__sk_common.skc_family != AF_INET6))
-		return NULL;
-	return begin_leaving(ctx, skb, sk);
-}
-
-static __always_inline void tx_drop(__u64 *ctx, struct sk_buff *skb)
+/* Programs of their own, and two: only drops pass them, and one would be too long for the verifier of Linux 6.1. */
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_tx_drop, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct path_mark now;
 
-	if (way) {
-		packet_forget(path_id(skb));
-		now = path_now(PATH_SOFT);
-		path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
-	} else {
-		way = drop_before_interface(ctx, skb);
-		if (!way)
-			return;
-	}
-	path_set_reason(way, ctx);
+	if (!way)
+		return 0;
+	packet_forget(path_id(skb));
+	now = path_now(PATH_SOFT);
+	path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
+	way->event.data.reason = path_drop_reason(ctx);
 	tx_tell(ctx, way, PATH_DROPPED);
+	return 0;
+}
+
+/* Thrown away by a filter before an interface had it. */
+SEC("tp_btf/kfree_skb")
+int BPF_PROG(path_tx_filtered, struct sk_buff *skb)
+{
+	__u32 reason = path_drop_reason(ctx);
+	struct path_way *way;
+	struct path_mark now;
+
+	if (!PATH_IS_REASON(reason, NETFILTER_DROP) || skb->skb_iif || packet_find(path_id(skb)))
+		return 0;
+	way = begin_leaving(ctx, skb);
+	if (!way)
+		return 0;
+	now = path_mark_at(way->last_ns, PATH_PROCESS);
+	path_step(way, PATH_FILTER, &now, tx_counts());
+	way->event.data.reason = reason;
+	tx_tell(ctx, way, PATH_DROPPED);
+	return 0;
 }
 
 struct tx_acked {

@@ -339,23 +339,15 @@ static long read_one(__u32 index, struct rx_read *read)
 	return 0;
 }
 
-/* The program keeps journeys of this socket: it is told what was read, and by whom. */
+/* What was read, and by whom. */
 static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 {
-	struct path_read_event *e = bpf_ringbuf_reserve(&event_ring, sizeof(*e), 0);
+	struct path_read_event *e = rx_message(PATH_READ, cookie);
 
-	if (!e) {
-		__sync_fetch_and_add(&path_rx_losses.ring, 1);
+	if (!e)
 		return;
-	}
-	__builtin_memset(e, 0, sizeof(*e));
-	e->head.event = path_rx_config.id;
 	path_set_current(&path_rx_config, &e->head, read->current);
-	e->head.cookie = cookie;
-	e->head.cpu = read->info.now.cpu;
-	e->end = PATH_READ;
-	e->info = read->info;
-	bpf_ringbuf_submit(e, *(volatile __u32 *)&event_reader_awake ? BPF_RB_NO_WAKEUP : 0);
+	rx_send(e, &read->info);
 }
 
 /* Datagrams that are gone from the socket beside the one that was just read, of so many that wait as far as is known. */

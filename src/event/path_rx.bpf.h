@@ -350,3 +350,26 @@ static __always_inline bool rx_is_somewhere(const struct path_way *way)
 	return RX_READ(head, way, head) == 0 && RX_READ(transport, way, transport_header) == 0 &&
 	       bpf_probe_read_kernel(words, sizeof(words), head + transport) == 0 && bpf_ntohl(words[1]) == e->data.seq;
 }
+
+/* The program keeps journeys of a socket, and is told about it; NULL: that is lost. To be handed over by rx_send. */
+static __always_inline struct path_read_event *rx_message(enum path_message message, __u64 cookie)
+{
+	struct path_read_event *e = bpf_ringbuf_reserve(&event_ring, sizeof(*e), 0);
+
+	if (!e) {
+		__sync_fetch_and_add(&path_rx_losses.ring, 1);
+		return NULL;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->head.event = path_rx_config.id;
+	e->head.cookie = cookie;
+	e->end = message;
+	return e;
+}
+
+static __always_inline void rx_send(struct path_read_event *e, const struct path_read *info)
+{
+	e->head.cpu = info->now.cpu;
+	e->info = *info;
+	bpf_ringbuf_submit(e, *(volatile __u32 *)&event_reader_awake ? BPF_RB_NO_WAKEUP : 0);
+}

@@ -13,7 +13,7 @@ static const struct event_role rx_roles[] = {
 	{.name = "packets of TCP", .hooks = {{.programs = {"path_tcp"}}}},
 	{.name = "packets that are let go",
 	 .without = "drops are not told",
-	 .hooks = {{.programs = {"path_drop", "path_consume"}}}},
+	 .hooks = {{.programs = {"path_rx_drop", "path_consume"}}}},
 	{.name = "packets that are sent, to this host or on from it",
 	 .without =
 		 "journeys of virtual links begin when the stack takes the packet up, and packets that are forwarded "
@@ -49,6 +49,9 @@ static const struct event_role rx_roles[] = {
 	 .costly = true,
 	 .tag = 1u << PATH_RETURN,
 	 .hooks = {{.programs = {"path_rx_return"}}}},
+	{.name = "sockets that end",
+	 .without = "data that nobody reads before its socket ends stays unfinished",
+	 .hooks = {{.programs = {"path_destroy"}}}},
 	{.name = "packets of TCP, with few hooks", .set = EVENT_SET_FEWEST, .hooks = {{.programs = {"path_few_tcp"}}}},
 	{.name = "data that is read, with few hooks",
 	 .set = EVENT_SET_FEWEST,
@@ -61,6 +64,10 @@ static const struct event_role rx_roles[] = {
 	 .without = "datagrams that arrive are not followed",
 	 .set = EVENT_SET_FEW,
 	 .hooks = {{.programs = {"path_few_ready"}}, {.programs = {"path_few_ready_call"}}}},
+	{.name = "sockets that end, with few hooks",
+	 .without = "data that nobody reads before its socket ends stays unfinished",
+	 .set = EVENT_SET_FEWEST,
+	 .hooks = {{.programs = {"path_destroy"}}}},
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
 	   "a packet that arrived has come to the end of its way through this host", .early = path_early,

@@ -92,12 +92,15 @@ struct path_read {
 	__u8 for_sock;   /* the socket's own data woke the reader */
 	__u8 sees_calls; /* it is known whether a system call has ended meanwhile */
 	__u8 unused;
+	__u32 reason; /* of a socket that ends: enum skb_drop_reason for what nobody has read */
+	__u32 unused_too;
 };
 
 /* Ends that are none, for the program alone. */
 enum path_message {
 	PATH_SPILLED = 16, /* a journey that waits in a socket; the program keeps it */
-	PATH_READ,         /* struct path_read_event */
+	PATH_READ,         /* struct path_read_event: data of a socket was read */
+	PATH_CLOSED,       /* the same: its socket has ended */
 };
 
 struct path_read_event {
@@ -285,4 +288,18 @@ static __always_inline void path_step_read(struct path_way *way, const struct pa
 	}
 	if (copy_ns || woken)
 		path_step_up_to(way, PATH_COPY, &read->now, counts);
+}
+
+/* The socket of what waits has ended. Of TCP it is known what was read by somebody whom nobody saw. */
+static __always_inline __u8 path_step_close(struct path_way *way, const struct path_read *read,
+					    struct path_counts *counts)
+{
+	if (read->is_tcp && path_was_read(way, read)) {
+		way->event.data.hidden |=
+			1u << PATH_SOCKET | 1u << PATH_WAKEUP | 1u << PATH_SCHED | 1u << PATH_COPY | 1u << PATH_RETURN;
+		return PATH_DELIVERED;
+	}
+	path_step_up_to(way, PATH_SOCKET, &read->now, counts);
+	way->event.data.reason = read->reason;
+	return PATH_DROPPED;
 }

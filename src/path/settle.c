@@ -27,7 +27,7 @@ static void on_event(void *context, unsigned request, struct record *record)
 	} else if (journey->end == PATH_SPILLED) {
 		settle->request = request;
 		waiting_add(&settle->waiting, head, journey);
-	} else if (journey->end == PATH_READ) {
+	} else if (journey->end == PATH_READ || journey->end == PATH_CLOSED) {
 		struct path_read_event read = {.head = *head, .as_journey = *journey};
 
 		waiting_read(&settle->waiting, &read, on_waited, settle);

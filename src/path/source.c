@@ -10,6 +10,7 @@
 #include "event/live.h"
 #include "path/journey_event.h"
 #include "path/limit.h"
+#include "path/remains.h"
 #include "path/source.h"
 #include "path/stamps.h"
 #include "path/waiting.h"
@@ -40,6 +41,7 @@ struct path_source {
 	struct path_limit limit;
 	struct path_stamps stamps;
 	unsigned request; /* of the event at hand */
+	uint32_t sample_at_end;
 	/* From when on hooks go away one by one: journeys see less and less. 0: the run goes on. */
 	uint64_t end_ns;
 	struct path_counts counts;     /* of the kernel, then */
@@ -184,6 +186,17 @@ static void tell(struct path_source *source, const struct event_head *head, cons
 	source->journey(source->context, &journey);
 }
 
+/* What ended while hooks went away counts as unfinished: no more is told of it than what was seen well. */
+static void tell_spoiled(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	struct path_journey cut = *data;
+
+	if (head->time_ns > source->end_ns)
+		return;
+	remains_cut(head, &cut, source->end_ns);
+	tell(source, head, &cut);
+}
+
 /* What waited has not been through the kernel's filter. */
 static void on_waited(void *context, const struct event_head *head, const struct path_journey *data)
 {
@@ -193,18 +206,19 @@ static void on_waited(void *context, const struct event_head *head, const struct
 
 	if (is_spoiled(source, head, data))
 		source->spoiled.ended[data->end]++;
-	else if (!where || expr_matches(where, &record))
+	if (where && !expr_matches(where, &record))
+		return;
+	if (is_spoiled(source, head, data))
+		tell_spoiled(source, head, data);
+	else
 		tell(source, head, data);
 }
 
 /* Whatever the filter says of it: ended is ended. */
-static bool count_afterwards(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+static void count_afterwards(struct path_source *source, const struct event_head *head, const struct path_journey *data)
 {
-	if (is_spoiled(source, head, data))
-		return false;
 	if (source->end_ns && head->time_ns + data->total_ns > source->end_ns && data->end <= PATH_UNFINISHED)
 		source->afterwards.ended[data->end]++;
-	return true;
 }
 
 static void on_event(void *context, unsigned request, struct record *record)
@@ -217,13 +231,20 @@ static void on_event(void *context, unsigned request, struct record *record)
 	source->request = request;
 	if (data->end == PATH_SPILLED) {
 		waiting_add(&source->waiting, head, data);
-	} else if (data->end == PATH_READ) {
+	} else if (data->end == PATH_READ || data->end == PATH_CLOSED) {
 		struct path_read_event read = {.head = *head, .as_journey = *data};
 
 		waiting_read(&source->waiting, &read, on_waited, source);
-	} else if (count_afterwards(source, head, data) &&
-		   (direction->decided || !direction->where || expr_matches(direction->where, record))) {
-		tell(source, head, data);
+	} else {
+		bool passes = direction->decided || !direction->where || expr_matches(direction->where, record);
+
+		if (!is_spoiled(source, head, data)) {
+			count_afterwards(source, head, data);
+			if (passes)
+				tell(source, head, data);
+		} else if (passes) {
+			tell_spoiled(source, head, data);
+		}
 	}
 }
 
@@ -283,12 +304,16 @@ static struct path_counts kernel_counts(const struct path_source *source)
 	return sum;
 }
 
+static uint32_t current_sample(const struct path_source *source)
+{
+	return source->end_ns ? source->sample_at_end : __atomic_load_n(source->sample, __ATOMIC_RELAXED);
+}
+
 struct path_account path_account(const struct path_source *source)
 {
 	struct path_counts sum = source->end_ns ? source->counts : kernel_counts(source);
-	struct path_account account = {.told = source->told,
-				       .sample = max_of(__atomic_load_n(source->sample, __ATOMIC_RELAXED), 1u),
-				       .cpu = source->limit.cpu};
+	struct path_account account = {
+		.told = source->told, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
 	uint64_t ended;
 
 	add_counts(&sum, &source->waiting.counts);
@@ -306,18 +331,34 @@ struct path_account path_account(const struct path_source *source)
 	return account;
 }
 
+/* Of processes and groups that are followed by name only the kernel knows: their packets are counted, no more. */
+static int tell_remains(struct path_source *source, struct why *why)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < source->count; i++) {
+		_cleanup_free_ char *pool = xasprintf("%s_pool", source->directions[i].event->bpf);
+
+		source->request = i;
+		if (!source->options.by_tree && !source->options.cgroup)
+			r = remains_tell(source->live, pool, on_waited, source);
+	}
+	return r < 0 ? why_set(why, r, "cannot read what has not ended: %s", strerror(-r)) : 0;
+}
+
 int path_finish(struct path_source *source, struct why *why)
 {
 	int r;
 
 	path_limit_done(&source->limit);
-	/* In this order: nothing is counted twice. */
+	/* From now on no journey begins. In this order: nothing is counted twice. */
+	source->sample_at_end = __atomic_exchange_n(source->sample, UINT32_MAX, __ATOMIC_SEQ_CST);
 	source->counts = kernel_counts(source);
 	source->end_ns = clock_real_ns();
 	r = live_finish(source->live, why);
 	live_tell_hidden(source->live);
 	waiting_end(&source->waiting, on_waited, source);
-	return r;
+	return r < 0 ? r : tell_remains(source, why);
 }
 
 bool path_costs_too_much(const struct path_source *source)

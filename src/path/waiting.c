@@ -55,18 +55,27 @@ static void finish(struct waiting *waiting, struct path_way *way, uint8_t end, w
 	fn(context, &way->event.head, journey);
 }
 
-static void set_reader(struct path_way *way, const struct path_read_event *read)
+static void set_owner(struct event_head *head, const struct event_head *owner)
 {
-	struct event_head *head = &way->event.head;
+	head->pid = owner->pid;
+	head->tid = owner->tid;
+	head->uid = owner->uid;
+	head->cgroup_id = owner->cgroup_id;
+	memcpy(head->comm, owner->comm, sizeof(head->comm));
+}
 
-	head->pid = read->head.pid;
-	head->tid = read->head.tid;
-	head->uid = read->head.uid;
-	head->cgroup_id = read->head.cgroup_id;
-	head->cpu = read->head.cpu;
-	memcpy(head->comm, read->head.comm, sizeof(head->comm));
+/* The data was read, or its socket has ended: what became of it. */
+static uint8_t end_one(struct waiting *waiting, struct path_way *way, const struct path_read_event *read)
+{
+	if (read->head.pid)
+		set_owner(&way->event.head, &read->head);
+	if (read->end == PATH_CLOSED)
+		return path_step_close(way, &read->info, &waiting->counts);
+	path_step_read(way, &read->info, path_step_before(way, &read->info.task, &waiting->counts), &waiting->counts);
+	way->event.head.cpu = read->head.cpu;
 	way->event.data.reader = read->info.task.tid;
 	way->event.data.hidden |= 1u << PATH_RETURN;
+	return PATH_DELIVERED;
 }
 
 void waiting_read(struct waiting *waiting, const struct path_read_event *read, waiting_fn fn, void *context)
@@ -80,14 +89,11 @@ void waiting_read(struct waiting *waiting, const struct path_read_event *read, w
 	for (size_t i = 0; i < socket->ways.count; i++) {
 		struct path_way *way = &socket->ways.items[i];
 
-		if (done || !path_was_read(way, &read->info)) {
+		if (read->end != PATH_CLOSED && (done || !path_was_read(way, &read->info))) {
 			socket->ways.items[kept++] = *way;
 			continue;
 		}
-		path_step_read(way, &read->info, path_step_before(way, &read->info.task, &waiting->counts),
-			       &waiting->counts);
-		set_reader(way, read);
-		finish(waiting, way, PATH_DELIVERED, fn, context);
+		finish(waiting, way, end_one(waiting, way, read), fn, context);
 		done = !read->info.is_tcp;
 	}
 	socket->ways.count = kept;

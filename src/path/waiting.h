@@ -20,7 +20,7 @@ void waiting_init(struct waiting *waiting);
 void waiting_done(struct waiting *waiting);
 /* One more; lost when far too many wait already. */
 void waiting_add(struct waiting *waiting, const struct event_head *head, const struct path_journey *journey);
-/* Data of a socket was read: hands out the journeys that end with it. */
+/* Data of a socket was read, or the socket has ended: hands out the journeys that end with it. */
 void waiting_read(struct waiting *waiting, const struct path_read_event *read, waiting_fn fn, void *context);
 /* Hands out what is left, as unfinished. */
 void waiting_end(struct waiting *waiting, waiting_fn fn, void *context);
