@@ -195,7 +195,7 @@ static void add_row(const struct summary_group *group, uint8_t stage, struct sta
 static unsigned choose_step(const struct stage_rows *rows, unsigned columns)
 {
 	unsigned octaves = rows->end_octave > rows->first_octave ? rows->end_octave - rows->first_octave : 0;
-	unsigned room = columns > rows->with_zero ? columns - rows->with_zero : 1;
+	unsigned zero = rows->with_zero ? 1 : 0, room = columns > zero ? columns - zero : 1;
 
 	return columns ? max_of((octaves + room - 1) / room, 1u) : 1;
 }
