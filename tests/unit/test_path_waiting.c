@@ -143,6 +143,41 @@ TEST(a_reader_that_was_woken_waits_for_a_processor)
 	waiting_done(&waiting);
 }
 
+TEST(a_reader_that_waits_several_times)
+{
+	struct path_read_event read = read_at(5, START_NS + 9000, 0);
+	struct told told = {};
+	struct waiting waiting;
+
+	read.info.task.state = RX_TASK_RUNS;
+	read.info.task.waking_ns = START_NS + 7000;
+	read.info.task.wakeup_ns = START_NS + 7000;
+	read.info.task.switch_ns = START_NS + 8000;
+	/* In no order; the other one was over before the data came. */
+	read.info.task.before[0] =
+		(struct rx_wait){.waking_ns = START_NS + 1000, .switch_ns = START_NS + 4000, .ahead = 2};
+	read.info.task.before[1] =
+		(struct rx_wait){.waking_ns = START_NS + 100, .switch_ns = START_NS + 300, .ahead = 9};
+	waiting_init(&waiting);
+	add(&waiting, 5, 1);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 3000 + 1000);
+	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 3000);
+	CHECK_EQ_UINT(told.last.data.steps[2].note, 2);
+	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	/* Two of them, and the data itself woke it at last: it ran before. */
+	read.info.task.before[1] =
+		(struct rx_wait){.waking_ns = START_NS + 5000, .switch_ns = START_NS + 6000, .ahead = 1};
+	read.info.for_sock = 1;
+	add(&waiting, 5, 1);
+	waiting_read(&waiting, &read, tell, &told);
+	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 3000 + 1000 + 1000);
+	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 1000 + 1000);
+	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 0);
+	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
+	waiting_done(&waiting);
+}
+
 TEST(clocks_that_differ_make_no_stage_negative)
 {
 	struct path_counts counts = {};
