@@ -31,6 +31,8 @@ struct event_hook {
 	 * processes and softirqs only; for others this is no help.
 	 */
 	bool twins;
+	/* A variable of the BPF side: attached only once that is set (live_late.c). NULL: from the beginning on. */
+	const char *late;
 	/* For programs whose section does not say all of where they go (attach.h); NULL: it does. */
 	int (*attach)(struct kernel_object *object, const char *program, struct why *why);
 };

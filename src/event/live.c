@@ -188,9 +188,12 @@ int live_open_object(struct live *live, struct why *why)
 int live_attach(const struct event_hook *hook, const char *program, void *context)
 {
 	struct live *live = context;
-	int r = hook->attach ? hook->attach(live->object, program, &live->why)
-			     : kernel_object_attach(live->object, program, &live->why);
+	int r;
 
+	if (hook->late && !live->probing)
+		return live_late_add(live, hook->late, program);
+	r = hook->attach ? hook->attach(live->object, program, &live->why)
+			 : kernel_object_attach(live->object, program, &live->why);
 	if (r < 0)
 		snprintf(live->failed, sizeof(live->failed), "%s", program);
 	return r;
@@ -216,6 +219,7 @@ static int try_once(struct live *live, struct why *why)
 	}
 	if (!hook_plan_refuse(&live->plan, live->failed, live->why.text))
 		return why_set(why, r, "%s", live->why.text);
+	live->late.count = 0;
 	kernel_object_close(take_ptr(live->object));
 	live_group_done(live);
 	return -EAGAIN;
@@ -421,6 +425,7 @@ void live_close(struct live *live)
 	kernel_object_close(live->object);
 	hook_plan_done(&live->plan);
 	vec_done(&live->probed);
+	vec_done(&live->late);
 	free(live->requests);
 	free(live->losses);
 	free(live->groups);
@@ -485,6 +490,7 @@ static unsigned read_ring(struct live *live)
 {
 	live->batch = 0;
 	set_clock(live);
+	live_late_look(live);
 	(void)ring_buffer__consume(live->ring);
 	return live->batch;
 }

@@ -25,6 +25,12 @@ struct live_probed {
 	uint32_t kind; /* a bit; 0: of no kind of which one speaks for all */
 };
 
+/* A program that waits for a variable to be set. */
+struct live_late {
+	const char *program;
+	const uint32_t *wanted;
+};
+
 struct live {
 	struct event_request *requests;
 	unsigned count;
@@ -49,6 +55,7 @@ struct live {
 	uint64_t *boot_offset_ns;
 	const uint64_t *unfollowed;
 	const struct event_losses **losses;
+	VEC(struct live_late) late; /* not attached yet */
 	/* Reading. */
 	struct ring_buffer *ring;
 	struct event_sink sink;
@@ -69,6 +76,10 @@ struct live {
 int live_open_object(struct live *live, struct why *why) _must_check_;
 /* A hook_program_fn; the reason is in live->why. */
 int live_attach(const struct event_hook *hook, const char *program, void *live);
+
+/* Programs that most runs need not pay for: remembered instead of attached, and attached as soon as they are wanted. */
+int live_late_add(struct live *live, const char *variable, const char *program) _must_check_;
+void live_late_look(struct live *live);
 
 /* Of requests with by_cgroup: this group, those below it, and those that will be made there. */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;

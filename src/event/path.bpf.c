@@ -15,11 +15,29 @@
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(path_queue, struct sk_buff *skb)
 {
+	struct path_mark now = {};
+
 	/* What was made here did not arrive. */
 	if (RX && skb->skb_iif)
 		rx_forward(skb);
 	if (TX && !skb->skb_iif)
-		tx_queue(ctx, skb);
+		tx_queue(ctx, skb, &now);
+	if (RX && !path_is_xmit_seen())
+		rx_depart(skb, &now);
+	if (!PATH_SEES_QUEUES)
+		path_want_xmit();
+	return 0;
+}
+
+SEC("tp_btf/qdisc_enqueue")
+int BPF_PROG(path_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
+{
+	__u64 ahead = (__u64)qdisc->q.qlen + 1;
+
+	if (RX)
+		rx_enqueue(skb, ahead);
+	if (TX)
+		tx_enqueue(skb, ahead);
 	return 0;
 }
 
@@ -28,6 +46,8 @@ int BPF_PROG(path_xmit, struct sk_buff *skb)
 {
 	struct path_mark now = {};
 
+	if (!path_is_xmit_seen())
+		path_sees_xmit = 1;
 	if (TX)
 		tx_xmit(skb, &now);
 	if (RX)
@@ -36,12 +56,12 @@ int BPF_PROG(path_xmit, struct sk_buff *skb)
 }
 
 SEC("tp_btf/net_dev_xmit")
-int BPF_PROG(path_xmitted, struct sk_buff *skb, int result)
+int BPF_PROG(path_xmitted, struct sk_buff *skb, int result, struct net_device *dev)
 {
 	if (RX)
 		rx_forwarded(ctx, skb, result);
 	if (TX)
-		tx_xmitted(ctx, skb, result);
+		tx_xmitted(ctx, skb, result, dev);
 	return 0;
 }
 

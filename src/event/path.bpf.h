@@ -19,6 +19,28 @@
 __u32 path_sample __weak;
 
 /*
+ * When a driver begins with a packet matters where it had to wait in a queue before, or was cut up; of others it is a moment
+ * after the interface got it. So the hook for that is left out until such a packet comes: that is told here, and the hook's own program
+ * says that it is there.
+ */
+__u32 path_wants_xmit __weak;
+__u32 path_sees_xmit __weak;
+
+/* Whether packets that go into a queue are seen there (path_enqueue). */
+#define PATH_SEES_QUEUES bpf_core_field_exists(struct trace_event_raw_qdisc_enqueue, ifindex)
+
+static __always_inline bool path_is_xmit_seen(void)
+{
+	return *(volatile __u32 *)&path_sees_xmit;
+}
+
+static __always_inline void path_want_xmit(void)
+{
+	if (!*(volatile __u32 *)&path_wants_xmit)
+		path_wants_xmit = 1;
+}
+
+/*
  * The clock that costs least; what leaves the kernel is told in time since boot. The two differ while the host sleeps
  * only, and nothing travels then.
  */
@@ -395,6 +417,16 @@ static __always_inline void path_set_waits(struct path_journey *journey)
 {
 	__builtin_memset(&journey->sndbuf_ns, 0, sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
 	path_add_waits(journey);
+}
+
+/* It comes out of a queue, in which others were before it (ready_ns: how many, itself, and one; 0 and 1: unknown). */
+static __always_inline void path_leave_queue(struct path_way *way, struct path_mark *now, struct path_counts *counts)
+{
+	if (way->ready_ns > 1)
+		now->note = (__u32)way->ready_ns - 2;
+	way->ready_ns = 0;
+	path_step(way, PATH_QDISC, now, counts);
+	now->note = PATH_NO_NOTE;
 }
 
 /* All of the filter was decided when the packet was first seen, and nothing that it is about has changed since. */

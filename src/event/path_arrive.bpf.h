@@ -68,9 +68,8 @@ static __always_inline void note_arrival(struct sk_buff *skb, __u64 now)
 }
 
 /* Virtual links with a poll of their own take the packet from the sender as it is. */
-static __always_inline void rx_xmit(struct sk_buff *skb, struct path_mark *now)
+static __always_inline void rx_depart(struct sk_buff *skb, struct path_mark *now)
 {
-	struct path_way *way = rx_held_find(path_id(skb));
 	struct sock *sk = skb->sk;
 
 	/* Nobody will ask when it came. */
@@ -79,9 +78,38 @@ static __always_inline void rx_xmit(struct sk_buff *skb, struct path_mark *now)
 		return;
 	}
 	path_now_once(now);
-	if (way && way->state == PATH_WAY_SENDING)
-		path_step(way, PATH_QDISC, now, rx_counts());
 	note_arrival(skb, now->ns);
+}
+
+/* It goes into a queue first; when it comes out of that nobody sees yet. */
+static __always_inline void rx_enqueue(struct sk_buff *skb, __u64 ahead)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+	struct rx_arrival *arrival;
+
+	if (way && way->state == PATH_WAY_SENDING) {
+		way->ready_ns = ahead;
+		path_want_xmit();
+	}
+	if (path_is_xmit_seen())
+		return;
+	arrival = rx_arrival_at(path_id(skb));
+	if (!arrival || arrival->skb != path_id(skb) || !arrival->ns)
+		return;
+	arrival->ns = 0;
+	if (arrival->kind == RX_HANDED_OVER)
+		path_want_xmit();
+}
+
+static __always_inline void rx_xmit(struct sk_buff *skb, struct path_mark *now)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+
+	if (way && way->state == PATH_WAY_SENDING && (way->ready_ns || !PATH_SEES_QUEUES)) {
+		path_now_once(now);
+		path_leave_queue(way, now, rx_counts());
+	}
+	rx_depart(skb, now);
 }
 
 /* The filter, as far as the packet alone decides it. */

@@ -231,7 +231,7 @@ static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock 
 		rx_tell(ctx, way, PATH_DELIVERED);
 		return;
 	}
-	tp = bpf_skc_to_tcp_sock(sk);
+	tp = tcp_of(sk);
 	/* Known already: TCP throws it away. */
 	if (tp && (__s32)(way->event.data.end_seq - tp->rcv_nxt) <= 0)
 		return;

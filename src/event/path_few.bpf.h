@@ -235,7 +235,7 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 	if (!path_is_sock_chosen(sk))
 		return 0;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tp = bpf_skc_to_tcp_sock(sk);
+	tp = tcp_of(sk);
 	if (!own || !tp)
 		return 0;
 	note_write(own, tp, tp->write_seq + (__u32)message->msg_iter.count, true);

@@ -37,7 +37,12 @@ static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int res
 	if (!way || way->state != PATH_WAY_SENDING || result != 0)
 		return;
 	now = path_now(PATH_SOFT);
-	path_step(way, PATH_DRIVER, &now, rx_counts());
+	if (way->ready_ns) {
+		path_leave_queue(way, &now, rx_counts());
+		way->event.data.hidden |= 1u << PATH_DRIVER;
+	} else {
+		path_step(way, PATH_DRIVER, &now, rx_counts());
+	}
 	rx_tell(ctx, way, PATH_FORWARDED);
 }
 

@@ -14,8 +14,6 @@
 #define TX_PACKET_BITS 12
 #define TX_WRITES_MAX  16
 #define TX_FLYING_MAX  128
-/* Whether packets that go into a queue are seen there (path_tx_enqueue). */
-#define SEES_QUEUES bpf_core_field_exists(struct trace_event_raw_qdisc_enqueue, ifindex)
 /* TCP's own work from its time stamp to the interface takes less, mostly. */
 #define TX_ASIDE_MIN_NS 20000
 
@@ -251,7 +249,7 @@ static __always_inline int was_written(struct sock *sk, __u32 bytes, bool sees_r
 	if (!path_is_sock_chosen(sk))
 		return 0;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	tp = bpf_skc_to_tcp_sock(sk);
+	tp = tcp_of(sk);
 	if (!own || !tp)
 		return 0;
 	note_write(own, tp, tp->write_seq + bytes, sees_room);
@@ -516,8 +514,18 @@ static __always_inline bool is_followed_out(struct sk_buff *skb, struct packet *
 	return (sk || is_made_here(packet, tcp)) && path_is_chosen(packet);
 }
 
+/* Where drivers are not seen to begin: it does now, unless it goes into a queue. */
+static __always_inline void go_straight(struct path_way *way, const struct net_device *dev)
+{
+	if (path_is_xmit_seen())
+		return;
+	way->state = PATH_WAY_SENDING;
+	way->ifindex = (__u32)dev->ifindex;
+	way->passed_on = path_hands_over(dev);
+}
+
 /* A packet that TCP, or whatever made it, has let go of; NULL: nobody asked for it. */
-static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff *skb)
+static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff *skb, struct path_mark *ret_now)
 {
 	struct path_mark now, left;
 	struct sock *sk = skb->sk;
@@ -541,37 +549,42 @@ static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff 
 		way->event.data.hidden &= ~(1u << PATH_FILTER);
 		path_step(way, PATH_FILTER, &now, tx_counts());
 	}
+	*ret_now = now;
 	return way;
 }
 
-static __always_inline void tx_queue(void *ctx, struct sk_buff *skb)
+static __always_inline void tx_queue(void *ctx, struct sk_buff *skb, struct path_mark *ret_now)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct tx_packet *place;
 
 	if (way) {
 		go_down(way);
+		go_straight(way, skb->dev);
 		return;
 	}
 	place = packet_at(path_id(skb));
-	way = place ? begin_leaving(ctx, skb) : NULL;
+	way = place ? begin_leaving(ctx, skb, ret_now) : NULL;
 	if (!way)
 		return;
 	place->number = way->number;
 	place->skb = path_id(skb);
+	go_straight(way, skb->dev);
 }
 
 /* --- to the interface ---------------------------------------------------------------------------------------------- */
 
-SEC("tp_btf/qdisc_enqueue")
-int BPF_PROG(path_tx_enqueue, struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb)
+static __always_inline void tx_enqueue(struct sk_buff *skb, __u64 ahead)
 {
 	struct path_way *way = packet_find(path_id(skb));
 
+	if (!way)
+		return;
 	/* Kept until the packet leaves the queue. It is counted there already; a queue without a lock counts elsewhere. */
-	if (way)
-		way->ready_ns = (__u64)qdisc->q.qlen + 1;
-	return 0;
+	way->ready_ns = ahead;
+	path_want_xmit();
+	if (way->state == PATH_WAY_SENDING && !path_is_xmit_seen())
+		way->state = PATH_WAY_OPEN;
 }
 
 struct tx_piece {
@@ -641,16 +654,12 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 	way->state = PATH_WAY_SENDING;
 	way->passed_on = path_hands_over(skb->dev);
 	/* No queue: the clock was read a moment ago. A device of its own may put what it cannot take back unseen. */
-	if (!way->ready_ns && !is_piece && way->passed_on && SEES_QUEUES) {
+	if (!way->ready_ns && !is_piece && way->passed_on && PATH_SEES_QUEUES) {
 		*now = path_mark_at(way->last_ns, PATH_SOFT);
 		return;
 	}
 	path_now_once(now);
-	if (way->ready_ns > 1)
-		now->note = (__u32)way->ready_ns - 2;
-	way->ready_ns = 0;
-	path_step(way, PATH_QDISC, now, tx_counts());
-	now->note = PATH_NO_NOTE;
+	path_leave_queue(way, now, tx_counts());
 }
 
 /* The receiver is on this host: nobody will say that the packet was sent. */
@@ -666,22 +675,41 @@ static __always_inline void tx_taken(void *ctx, struct sk_buff *skb)
 		tx_tell(ctx, way, PATH_DELIVERED);
 }
 
+/* It has come out of a queue at this interface before anybody could see that. */
+static __always_inline bool left_queue_unseen(const struct path_way *way, const struct net_device *dev)
+{
+	return way->state == PATH_WAY_OPEN && way->ready_ns && !path_is_xmit_seen() &&
+	       way->ifindex == (__u32)dev->ifindex;
+}
+
 /* The driver has it, or has refused it. */
-static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int result)
+static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int result, const struct net_device *dev)
 {
 	struct path_way *way = packet_find(path_id(skb));
 	struct path_mark now;
+	bool unseen = false;
 
-	if (!way || way->state != PATH_WAY_SENDING)
+	if (!way)
 		return;
+	if (way->state != PATH_WAY_SENDING) {
+		unseen = left_queue_unseen(way, dev);
+		if (!unseen)
+			return;
+	}
 	if (result != 0) {
 		way->state = PATH_WAY_OPEN;
 		/* From now on it waits for the driver, before all others. */
 		way->ready_ns = 2;
+		path_want_xmit();
 		return;
 	}
 	now = path_now(PATH_SOFT);
-	path_step(way, PATH_DRIVER, &now, tx_counts());
+	if (unseen) {
+		path_leave_queue(way, &now, tx_counts());
+		way->event.data.hidden |= 1u << PATH_DRIVER;
+	} else {
+		path_step(way, PATH_DRIVER, &now, tx_counts());
+	}
 	/* From here on the driver owns it. */
 	way->state = PATH_WAY_SENT;
 	if (way->passed_on) {
@@ -702,13 +730,27 @@ static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 	if (!way)
 		return;
 	packet_forget(path_id(skb));
-	/* Cut up in a queue: its pieces go on. */
-	if (way->state != PATH_WAY_SENT)
+	/* Cut up in a queue: its pieces go on, and are recognised where the driver begins with them. */
+	if (way->state != PATH_WAY_SENT) {
+		way->state = PATH_WAY_OPEN;
+		path_want_xmit();
 		return;
+	}
 	now = path_now(PATH_SOFT);
 	path_step(way, PATH_COMPLETION, &now, tx_counts());
 	if (way->event.data.seq == way->event.data.end_seq)
 		tx_tell(ctx, way, PATH_DELIVERED);
+}
+
+/* Where drivers are not seen to begin: they give no reasons, queues do. */
+static __always_inline bool was_in_driver(const struct path_way *way, __u32 reason)
+{
+	if (way->state == PATH_WAY_OPEN)
+		return false;
+	if (path_is_xmit_seen())
+		return true;
+	path_want_xmit();
+	return !reason || PATH_IS_REASON(reason, NOT_SPECIFIED);
 }
 
 /* Programs of their own, and two: only drops pass them, and one would be too long for the verifier of Linux 6.1. */
@@ -716,14 +758,15 @@ SEC("tp_btf/kfree_skb")
 int BPF_PROG(path_tx_drop, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
+	__u32 reason = path_drop_reason(ctx);
 	struct path_mark now;
 
 	if (!way)
 		return 0;
 	packet_forget(path_id(skb));
 	now = path_now(PATH_SOFT);
-	path_step(way, way->state == PATH_WAY_OPEN ? PATH_QDISC : PATH_DRIVER, &now, tx_counts());
-	way->event.data.reason = path_drop_reason(ctx);
+	path_step(way, was_in_driver(way, reason) ? PATH_DRIVER : PATH_QDISC, &now, tx_counts());
+	way->event.data.reason = reason;
 	tx_tell(ctx, way, PATH_DROPPED);
 	return 0;
 }
@@ -738,7 +781,7 @@ int BPF_PROG(path_tx_filtered, struct sk_buff *skb)
 
 	if (!PATH_IS_REASON(reason, NETFILTER_DROP) || skb->skb_iif || packet_find(path_id(skb)))
 		return 0;
-	way = begin_leaving(ctx, skb);
+	way = begin_leaving(ctx, skb, &now);
 	if (!way)
 		return 0;
 	now = path_mark_at(way->last_ns, PATH_PROCESS);

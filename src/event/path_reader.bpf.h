@@ -453,7 +453,7 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 	if (queue->tail != queue->head || queue->spilled) {
 		read.info.is_tcp = sk->sk_protocol == IPPROTO_TCP;
 		if (read.info.is_tcp) {
-			tp = bpf_skc_to_tcp_sock(sk);
+			tp = tcp_of(sk);
 			if (!tp)
 				return 0;
 			read.info.copied = tp->copied_seq;

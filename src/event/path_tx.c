@@ -6,7 +6,10 @@
 /* tag: stages that are not seen without it. */
 static const struct event_role tx_roles[] = {
 	{.name = "packets that leave the stack", .hooks = {{.programs = {"path_queue"}}}},
-	{.name = "packets that drivers take", .hooks = {{.programs = {"path_xmit", "path_xmitted"}}}},
+	{.name = "packets that drivers take", .hooks = {{.programs = {"path_xmitted"}}}},
+	{.name = "packets that drivers begin with, once one has passed a queue",
+	 .without = "of packets that pass a queue, the driver's work is part of the wait there",
+	 .hooks = {{.programs = {"path_xmit"}, .late = "path_wants_xmit"}}},
 	{.name = "packets that are let go",
 	 .without = "drops and what devices have sent are not told",
 	 .tag = 1u << PATH_COMPLETION,
@@ -31,7 +34,7 @@ static const struct event_role tx_roles[] = {
 	 .hooks = {{.programs = {"path_tx_written"}}, {.programs = {"sock_owner_send_inet", "sock_owner_send_inet6"}}}},
 	{.name = "queues of interfaces",
 	 .without = "how many packets were in the queue is not known (Linux 5.15 and later)",
-	 .hooks = {{.programs = {"path_tx_enqueue"}}}},
+	 .hooks = {{.programs = {"path_enqueue"}}}},
 	{.name = "acknowledgements",
 	 .without = "acknowledgements are not seen",
 	 .tag = 1u << PATH_ACK,

@@ -11,6 +11,19 @@ static __always_inline bool is_tcp(struct sock *sk)
 	return sk->sk_protocol == 6;
 }
 
+extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
+
+/* Of Linux 6.4: whoever has it has the function above, too. */
+struct bpf_iter_num;
+
+/* Of a whole socket that is known to be TCP's. To ask the kernel whether it is costs more than most of what is read then. */
+static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
+{
+	if (bpf_core_type_exists(struct bpf_iter_num))
+		return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
+	return bpf_skc_to_tcp_sock(sk);
+}
+
 /* Sockets that are only a part of one: no owner, no memory, no variables. */
 static __always_inline bool is_whole(struct sock *sk)
 {
