@@ -7,6 +7,7 @@
 . "$(dirname "$0")/path-lib.sh"
 require_root
 require_cmd python3 iptables
+exact
 
 load=$live_dir/path-account.py
 port=7480
@@ -34,6 +35,16 @@ quiet() {
 # told WHICH: journeys for which it holds.
 told() {
 	"$check" "$journeys" count "$1"
+}
+
+# Where the kernel runs no program while its first process does, nest says for how long that was.
+tell_unseen() {
+	! grep -q 'in which pid 1 ran' "$nest_err" || diag 'unseen: 1'
+}
+
+# The kernel lets go of what was in a socket of datagrams some time after it was closed.
+are_let_go() {
+	[ "$(grep -c '"end":"dropped".*"proto":"udp"' "$nest_out")" -ge $count ]
 }
 
 for namespace in "$client" "$server"; do
@@ -64,7 +75,9 @@ for _ in 1 2 3; do
 	in_ns "$server" bash -c 'echo x >/dev/udp/10.97.0.1/7999' 2>/dev/null
 done
 rx=$(($(counted "$direct" rx) - rx)) tx=$(($(counted "$direct" tx) - tx))
+wait_for 20 are_let_go || diag 'datagrams that nobody read are not let go'
 followed 'connections'
+tell_unseen
 end_bg "$server_pid" KILL
 in_ns "$server" iptables -F
 is "$(told "dev == '$direct' and dir == 'rx'")" "$rx" 'every packet that the interface has received is told'
@@ -94,7 +107,9 @@ rx=$(counted vx rx) tx=$(counted vx tx)
 serve "$server" "$load" serve 10.94.0.2 $port
 ask ask 10.94.0.2 $port $count
 rx=$(($(counted vx rx) - rx)) tx=$(($(counted vx tx) - tx))
+wait_for 20 are_let_go || diag 'datagrams that nobody read are not let go'
 followed 'a tunnel'
+tell_unseen
 end_bg "$server_pid" KILL
 is "$(told "dir == 'rx' and laddr == '10.94.0.2'")" "$rx" 'a tunnel: what comes out of it, by its own name'
 is "$(told "dir == 'tx' and laddr == '10.94.0.2'")" "$tx" 'a tunnel: what goes into it'

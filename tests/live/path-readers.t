@@ -29,7 +29,7 @@ counted() {
 
 # --- ways to read --------------------------------------------------------------------------------------------------------
 
-# reads HOW tcp|udp NAME [OPTION ...]
+# [least=N] reads HOW tcp|udp NAME [OPTION ...]: sixty messages, of which so many are told to be read, all unless told
 reads() {
 	port=$((port + 1))
 	follow --rx "${@:4}" --json -N "$server" --where "lport == $port and bytes > 90"
@@ -37,17 +37,19 @@ reads() {
 	in_ns "$client" timeout 50 "$load" ask "$2" 10.99.0.2 $port 60 64 || diag "$3: no answers"
 	end_bg "$server_pid" KILL
 	followed
-	compare "$("$check" "$journeys" count "end == 'delivered'")" -eq 60 "$3: every message came to its reader"
+	compare "$("$check" "$journeys" count "end == 'delivered'")" -ge "${least-60}" "$3: every message came to its reader"
+	compare "$("$check" "$journeys" count "end == 'delivered'")" -le 60 "$3: and but once"
 	is "$("$check" "$journeys" sums)" good "$3: stages add up"
 }
 reads recvmmsg udp 'several datagrams with one call'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'several datagrams with one call: whose they are'
 reads several udp 'several readers'
 compare "$("$check" "$journeys" count "pid == $server_pid and tid")" -eq 60 'several readers: each journey has its thread'
-# These have the data before the processor on which it came is through with it.
-reads spin tcp 'a reader that never waits'
+# These have the data before the processor on which it came is through with it. One whose announcement was missed (others attach
+# programs to the same hooks) is finished by the next, and the last has none.
+least=57 reads spin tcp 'a reader that never waits'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -ge 57 'a reader that never waits: whose they are'
-reads spin_udp udp 'a reader of datagrams that never waits'
+least=57 reads spin_udp udp 'a reader of datagrams that never waits'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -ge 57 'a reader of datagrams that never waits: whose they are'
 reads uring tcp 'io_uring'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'io_uring: whose they are'
