@@ -298,7 +298,7 @@ static __always_inline void few_leave(__u64 *ctx, struct sk_buff *skb, struct so
 /* Of those that were made here, and not by another interface. */
 static __always_inline bool few_is_out(const struct sk_buff *skb, struct sock *sk)
 {
-	return sk && !skb->skb_iif && is_whole(sk) && path_is_sock_chosen(sk) && is_tcp(sk);
+	return sk && path_is_sock_chosen(sk) && !skb->skb_iif && is_whole(sk) && is_tcp(sk);
 }
 
 SEC("tp_btf/net_dev_start_xmit")

@@ -419,15 +419,13 @@ static __always_inline void note_early(struct rx_queue *queue)
 	__sync_fetch_and_add(&queue->early, 1);
 }
 
-static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
+static __always_inline int read_chosen(void *ctx, struct sock *sk, int result, int flags)
 {
 	struct rx_queue *queue;
 	struct rx_read read = {.ctx = ctx};
 	struct tcp_sock *tp;
 	__u32 tid;
 
-	if (!path_is_sock_chosen(sk) && !rx_is_marked(sk))
-		return 0;
 	read.current = bpf_get_current_task_btf();
 	tid = (__u32)read.current->pid;
 	queue = rx_queue_find(sk);
@@ -470,6 +468,12 @@ static __always_inline int was_read(void *ctx, struct sock *sk, int result, int 
 out:
 	read.task->copy_ns = 0;
 	return 0;
+}
+
+/* Where few flows are followed this comes first, before anything is cleared for what follows. */
+static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
+{
+	return path_is_sock_chosen(sk) || rx_is_marked(sk) ? read_chosen(ctx, sk, result, flags) : 0;
 }
 
 SEC("tp_btf/sock_recv_length")
