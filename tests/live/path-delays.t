@@ -134,4 +134,6 @@ ask burst 10.98.0.2 $port 1208,1207 0.07 30
 followed
 in_ns "$client" tc qdisc del dev "$link_dev" root
 in_stage qdisc 0.025 "proto == 'udp' and bytes == 1235" 'a shaper: qdisc'
+# Its hook is attached when the first packet goes into a queue: of the first ones it is not told apart.
+is "$("$check" "$journeys" stages "proto == 'udp' and bytes == 1235 and n >= 20")" 'qdisc driver' 'a shaper: the driver after it'
 finish
