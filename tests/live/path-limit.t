@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # nest path --max-cpu: fewer flows when following costs more than it may, then fewer stages, and both are said.
-# vm: 30
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/path-lib.sh"
 require_root
