@@ -431,6 +431,7 @@ static struct path_account whole_account(const struct run *run)
 	account.forwarded += before.forwarded;
 	account.unfinished += before.unfinished;
 	account.merged += before.merged;
+	account.cut += before.cut;
 	account.clamped += before.clamped;
 	return account;
 }
@@ -450,6 +451,8 @@ static void add_account(const struct run *run, struct buf *text)
 	}
 	if (account.merged)
 		buf_add_format(text, ", %" PRIu64 " merged into others", account.merged);
+	if (account.cut)
+		buf_add_format(text, ", %" PRIu64 " more as pieces", account.cut);
 	if (account.clamped)
 		buf_add_format(text, "; %" PRIu64 " stages shortened to 0 by clocks that differ", account.clamped);
 	if (account.sample > 1)

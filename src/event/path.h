@@ -89,6 +89,7 @@ struct path_counts {
 	__u64 begun;
 	__u64 ended[PATH_UNFINISHED + 1]; /* by enum path_end */
 	__u64 merged;
+	__u64 cut; /* pieces of packets that were cut up, but for one of each */
 	__u64 clamped;
 };
 

@@ -722,6 +722,16 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 
 /* --- ends ---------------------------------------------------------------------------------------------------------- */
 
+/* Each of the pieces is a packet to the interface. */
+static __always_inline void count_pieces(const struct sk_buff *skb)
+{
+	struct skb_shared_info *shared = (struct skb_shared_info *)(skb->head + skb->end);
+	__u16 pieces = BPF_CORE_READ(shared, gso_segs);
+
+	if (pieces > 1)
+		__sync_fetch_and_add(&tx_counts()->cut, pieces - 1);
+}
+
 static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
@@ -732,6 +742,7 @@ static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 	packet_forget(path_id(skb));
 	/* Cut up in a queue: its pieces go on, and are recognised where the driver begins with them. */
 	if (way->state != PATH_WAY_SENT) {
+		count_pieces(skb);
 		way->state = PATH_WAY_OPEN;
 		path_want_xmit();
 		return;

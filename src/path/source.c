@@ -291,6 +291,7 @@ static void add_counts(struct path_counts *sum, const struct path_counts *counts
 	for (unsigned i = 0; i <= PATH_UNFINISHED; i++)
 		sum->ended[i] += counts->ended[i];
 	sum->merged += counts->merged;
+	sum->cut += counts->cut;
 	sum->clamped += counts->clamped;
 }
 
@@ -322,6 +323,7 @@ struct path_account path_account(const struct path_source *source)
 	account.dropped = sum.ended[PATH_DROPPED] - source->spoiled.ended[PATH_DROPPED];
 	account.forwarded = sum.ended[PATH_FORWARDED] - source->spoiled.ended[PATH_FORWARDED];
 	account.merged = sum.merged;
+	account.cut = sum.cut;
 	account.clamped = sum.clamped;
 	ended = account.delivered + account.dropped + account.forwarded;
 	/* While packets are under way, one may be seen to end whose beginning was not counted yet. */

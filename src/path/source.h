@@ -37,6 +37,7 @@ struct path_account {
 	uint64_t forwarded;
 	uint64_t unfinished; /* at the end of the run, or lost sight of */
 	uint64_t merged;     /* made one with another packet on arrival (GRO): part of that one's journey */
+	uint64_t cut;        /* pieces of packets that were cut up on their way out, but for one of each */
 	uint64_t clamped;    /* stages that clocks of two processors would have made negative, and that are 0 */
 	uint64_t told;       /* journeys that the rest of the filter let through */
 	uint32_t sample;     /* one flow in so many is followed now */

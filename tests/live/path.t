@@ -67,8 +67,22 @@ merged=$(sed -n 's/.*packets followed.* \([0-9]*\) merged.*/\1/p' <<<"$account")
 compare "${merged:-0}" -ge 50 'merged packets: they are counted'
 compare $((packets + ${merged:-0})) -ge $((got_rx - 4)) 'merged packets: all packets of the interface are there'
 compare $((packets + ${merged:-0})) -le $((got_rx)) 'merged packets: and no more'
-in_ns "$client" ethtool -K "$direct" tso on gso on >/dev/null
 in_ns "$server" ethtool -K "$direct" gro off >/dev/null
+
+# Large packets that are cut up on the way out are one journey, and their pieces are counted.
+port=$((port + 1))
+tx=$(counted "$client" "$direct" tx)
+follow --json --tx -N "$client" -i "$direct"
+serve "$server" "$load" late 10.97.0.2 $port 300000 0
+ask push 10.97.0.2 $port 300000 3
+followed 'packets that are cut up'
+got_tx=$(($(counted "$client" "$direct" tx) - tx))
+packets=$(sed -n 's/.*; \([0-9]*\) packets followed.*/\1/p' <<<"$account")
+pieces=$(sed -n 's/.*packets followed.* \([0-9]*\) more as pieces.*/\1/p' <<<"$account")
+compare "${pieces:-0}" -ge 50 'packets that are cut up: their pieces are counted'
+compare $((packets + ${pieces:-0})) -ge $((got_tx - 4)) 'packets that are cut up: all packets of the interface are there'
+compare $((packets + ${pieces:-0})) -le $((got_tx)) 'packets that are cut up: and no more'
+in_ns "$client" ethtool -K "$direct" tso on gso on >/dev/null
 
 # --- stages of the usual ways --------------------------------------------------------------------------------------------
 
