@@ -185,15 +185,18 @@ int live_open_object(struct live *live, struct why *why)
 	return r;
 }
 
+int live_attach_now(struct live *live, const struct event_hook *hook, const char *program)
+{
+	return hook->attach ? hook->attach(live->object, program, &live->why)
+			    : kernel_object_attach(live->object, program, &live->why);
+}
+
 int live_attach(const struct event_hook *hook, const char *program, void *context)
 {
 	struct live *live = context;
-	int r;
+	int r = hook->late && !live->probing ? live_late_add(live, hook, program)
+					     : live_attach_now(live, hook, program);
 
-	if (hook->late && !live->probing)
-		return live_late_add(live, hook->late, program);
-	r = hook->attach ? hook->attach(live->object, program, &live->why)
-			 : kernel_object_attach(live->object, program, &live->why);
 	if (r < 0)
 		snprintf(live->failed, sizeof(live->failed), "%s", program);
 	return r;

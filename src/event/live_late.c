@@ -3,20 +3,19 @@
 #include "base/log.h"
 #include "event/live_private.h"
 
-int live_late_add(struct live *live, const char *variable, const char *program)
+int live_late_add(struct live *live, const struct event_hook *hook, const char *program)
 {
 	void *wanted;
-	int r = kernel_object_variable(live->object, variable, sizeof(uint32_t), &wanted);
+	int r = kernel_object_variable(live->object, hook->late, sizeof(uint32_t), &wanted);
 
 	if (r < 0)
 		return why_set(&live->why, r, "the BPF object lacks a variable");
-	*vec_add(&live->late) = (struct live_late){.program = program, .wanted = wanted};
+	*vec_add(&live->late) = (struct live_late){.hook = hook, .program = program, .wanted = wanted};
 	return 0;
 }
 
 void live_late_look(struct live *live)
 {
-	struct why why = {};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < live->late.count; i++) {
@@ -27,8 +26,8 @@ void live_late_look(struct live *live)
 			continue;
 		}
 		/* Refused, it is as if it were not there yet: the other programs go on without it. */
-		if (kernel_object_attach(live->object, late.program, &why) < 0)
-			log_debug("%s", why.text);
+		if (live_attach_now(live, late.hook, late.program) < 0)
+			log_warn("what only this hook tells is not seen: %s", live->why.text);
 	}
 	live->late.count = kept;
 }

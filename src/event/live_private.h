@@ -27,6 +27,7 @@ struct live_probed {
 
 /* A program that waits for a variable to be set. */
 struct live_late {
+	const struct event_hook *hook;
 	const char *program;
 	const uint32_t *wanted;
 };
@@ -76,9 +77,11 @@ struct live {
 int live_open_object(struct live *live, struct why *why) _must_check_;
 /* A hook_program_fn; the reason is in live->why. */
 int live_attach(const struct event_hook *hook, const char *program, void *live);
+/* Whether or not the hook is for later; the reason is in live->why, too. */
+int live_attach_now(struct live *live, const struct event_hook *hook, const char *program) _must_check_;
 
 /* Programs that most runs need not pay for: remembered instead of attached, and attached as soon as they are wanted. */
-int live_late_add(struct live *live, const char *variable, const char *program) _must_check_;
+int live_late_add(struct live *live, const struct event_hook *hook, const char *program) _must_check_;
 void live_late_look(struct live *live);
 
 /* Of requests with by_cgroup: this group, those below it, and those that will be made there. */

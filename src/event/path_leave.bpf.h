@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "event/dev.bpf.h"
 #include "event/path.bpf.h"
 #include "event/tcp_hold.bpf.h"
 
@@ -723,10 +724,9 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 /* --- ends ---------------------------------------------------------------------------------------------------------- */
 
 /* Each of the pieces is a packet to the interface. */
-static __always_inline void count_pieces(const struct sk_buff *skb)
+static __always_inline void count_pieces(struct sk_buff *skb)
 {
-	struct skb_shared_info *shared = (struct skb_shared_info *)(skb->head + skb->end);
-	__u16 pieces = BPF_CORE_READ(shared, gso_segs);
+	__u16 pieces = dev_segs(skb);
 
 	if (pieces > 1)
 		__sync_fetch_and_add(&tx_counts()->cut, pieces - 1);
