@@ -38,16 +38,20 @@ LDFLAGS  += -pie -Wl,-z,relro,-z,now,-z,pack-relative-relocs
 endif
 LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -liberty -lm
 
-SOURCES := $(filter-out %.bpf.c,$(wildcard src/*.c src/*/*.c))
+# All files below a folder with an ending, but for those of the runtime library, which is a program of its own (src/flow/runtime.mk).
+below = $(filter-out src/flow/runtime/%,$(sort $(shell find $(1) -type f -name '$(2)')))
+
+# The engines of the papers stand beside the laboratory that compares them.
+SOURCES := $(filter-out %.bpf.c,$(call below,src,*.c)) $(wildcard lab/engines/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 
 # Files carried inside the program, BPF objects, diagnosis rules, recordings, pages: found again by name through base/embed.h.
 # Those of events are linked into one: it is opened and relocated once, and its parts share maps.
-BPF_SOURCES   := $(filter-out src/event/%,$(wildcard src/*/*.bpf.c))
-EVENT_OBJECTS := $(patsubst %.bpf.c,$(BUILD)/bpf/%.bpf.o,$(wildcard src/event/*.bpf.c))
+BPF_SOURCES   := $(filter-out src/event/%,$(call below,src,*.bpf.c))
+EVENT_OBJECTS := $(patsubst %.bpf.c,$(BUILD)/bpf/%.bpf.o,$(call below,src/event,*.bpf.c))
 BPF_OBJECTS   := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o) $(EVENT_OBJECTS)
 EMBEDDED      := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) $(BUILD)/obj/src/event/events.bpf.embed.o \
-	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(wildcard src/*/rules/*.rules src/*/demo/*.gz src/*/page/*.html))
+	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(call below,src,*.rules) $(call below,src,*.gz) $(call below,src,*.html))
 
 # Everything but main: what tests, benches and laboratory programs link with.
 PARTS     := $(filter-out $(BUILD)/obj/src/main.o,$(OBJECTS)) $(EMBEDDED)

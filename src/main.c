@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cmd/command.h"
+#include "run/command.h"
 
 /* What a bare `nest` does: the diagnosis, and on a build without it what can be seen at all. */
 static const struct command *default_command(void)

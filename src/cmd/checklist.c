@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cmd/checklist_steps.h"
-#include "cmd/command.h"
-#include "cmd/live_diagnosis.h"
-#include "snapshot/counter.h"
-#include "snapshot/link.h"
-#include "snapshot/netns.h"
+#include "report/checklist_steps.h"
+#include "run/command.h"
+#include "run/live_diagnosis.h"
+#include "snapshot/core/netns.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/proc/counter.h"
 #include "view/json.h"
 #include "view/tree.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest completion: the script that makes a shell complete nest's commands and options. */
-#include "cmd/completion.h"
+#include "run/completion.h"
 #include "base/out.h"
-#include "cmd/command.h"
+#include "run/command.h"
 
 const struct completion_place completion_places[COMPLETION_SHELLS] = {
 	[COMPLETION_BASH] = {"bash-completion/completions", "nest"},

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "cmd/counter_history.h"
-#include "cmd/snapshot_view.h"
-#include "snapshot/counter.h"
-#include "snapshot/counter_meaning.h"
-#include "snapshot/delta.h"
+#include "run/counter_history.h"
+#include "run/snapshot_view.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/proc/counter.h"
+#include "snapshot/proc/counter_meaning.h"
 
 struct config {
 	struct look_options look;

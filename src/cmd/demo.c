@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/command.h"
+#include "run/command.h"
 #include "store/bundled.h"
 
 /* Unpacked; they are far smaller. */

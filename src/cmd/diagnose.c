@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/live_diagnosis.h"
-#include "diagnose/present.h"
-#include "flow/spent.h"
+#include "diagnose/present/present.h"
+#include "flow/analyse/spent.h"
+#include "run/command.h"
+#include "run/live_diagnosis.h"
 #include "view/json.h"
 
 struct config {

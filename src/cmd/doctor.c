@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/doctor_text.h"
-#include "kernel/features.h"
+#include "kernel/feature/doctor_text.h"
+#include "kernel/feature/features.h"
 #include "record/json_read.h"
+#include "run/command.h"
 #include "view/output.h"
 
 /* Far more than any version writes. */

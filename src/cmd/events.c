@@ -2,8 +2,8 @@
 /* nest events: the catalogue, and what this kernel gives. */
 #include <string.h>
 
-#include "cmd/command.h"
-#include "event/live.h"
+#include "event/core/live.h"
+#include "run/command.h"
 #include "view/output.h"
 
 struct config {

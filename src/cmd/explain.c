@@ -2,12 +2,12 @@
 /* nest explain: the page about a cause, a rule, an event, a tool, a counter, or a field. */
 #include "base/out.h"
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/files.h"
-#include "diagnose/page.h"
-#include "event/event.h"
-#include "snapshot/counter_meaning.h"
-#include "tool/tool.h"
+#include "diagnose/present/cause_page.h"
+#include "event/core/event.h"
+#include "run/command.h"
+#include "run/files.h"
+#include "snapshot/proc/counter_meaning.h"
+#include "tool/core/tool.h"
 #include "view/tree.h"
 
 struct config {

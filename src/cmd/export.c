@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/live_diagnosis.h"
-#include "store/export.h"
+#include "report/export.h"
+#include "run/command.h"
+#include "run/live_diagnosis.h"
 
 static const char *const formats[] = {"csv", "jsonl", "pcapng", "perfetto", "folded", "dot", NULL};
 enum format { FORMAT_CSV, FORMAT_JSONL, FORMAT_PCAPNG, FORMAT_PERFETTO, FORMAT_FOLDED, FORMAT_DOT, FORMAT_NONE };

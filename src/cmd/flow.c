@@ -2,7 +2,7 @@
 /* nest flow: the family of commands about function traces. Each of them is a file flow_NAME.c. */
 #include "base/out.h"
 #include "base/text.h"
-#include "cmd/command.h"
+#include "run/command.h"
 
 struct config {
 	const char *member;

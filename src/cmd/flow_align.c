@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest flow align: a proxy and its server on one time line. */
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
-#include "flow/align.h"
+#include "flow/analyse/align.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 #include "view/output.h"
 
 struct config {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/parse.h"
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
-#include "flow/compare.h"
+#include "flow/analyse/compare.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 #include "view/output.h"
 
 struct config {

@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "cmd/command.h"
-#include "flow/live.h"
-#include "flow/recording.h"
+#include "flow/record/recording.h"
+#include "flow/trace/live_file.h"
+#include "run/command.h"
 
 struct config {
 	uint64_t pid;

@@ -3,11 +3,11 @@
 #include <errno.h>
 
 #include "base/out.h"
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
-#include "flow/coarsen.h"
-#include "flow/pair.h"
-#include "flow/story.h"
+#include "flow/analyse/coarsen.h"
+#include "flow/draw/pair.h"
+#include "flow/draw/story.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 #include "view/flame.h"
 #include "view/format.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/out.h"
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
-#include "flow/profile.h"
+#include "flow/analyse/profile.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 
 struct config {
 	const char *trace;

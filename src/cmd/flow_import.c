@@ -3,8 +3,8 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "cmd/command.h"
-#include "flow/import.h"
+#include "flow/import/import.h"
+#include "run/command.h"
 
 struct config {
 	const char *input;

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "cmd/command.h"
-#include "flow/check.h"
-#include "flow/text.h"
+#include "flow/trace/trace_check.h"
+#include "flow/trace/trace_text.h"
+#include "run/command.h"
 #include "view/format.h"
 #include "view/output.h"
 

@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "cmd/command.h"
-#include "cmd/flow_probe.h"
-#include "flow/elf_kind.h"
-#include "flow/live.h"
-#include "flow/recording.h"
-#include "flow/trace.h"
+#include "flow/record/recording.h"
+#include "flow/trace/elf_kind.h"
+#include "flow/trace/live_file.h"
+#include "flow/trace/trace.h"
+#include "probe/function_probe.h"
+#include "run/command.h"
 
 /* Where a summary has times if nothing else is said: servers have their handlers so deep. */
 #define SUMMARY_DEPTH 6

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest flow sessions: a trace taken apart into the sessions that the program served. */
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 #include "view/output.h"
 
 struct config {

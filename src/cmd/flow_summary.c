@@ -4,10 +4,10 @@
 
 #include "base/out.h"
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
-#include "flow/coarsen.h"
-#include "flow/fold.h"
+#include "flow/analyse/coarsen.h"
+#include "flow/analyse/fold.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 #include "view/format.h"
 
 struct config {

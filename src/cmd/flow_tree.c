@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "base/text.h"
-#include "cmd/command.h"
-#include "cmd/flow_view.h"
-#include "flow/profile.h"
+#include "flow/analyse/profile.h"
+#include "run/command.h"
+#include "run/flow_view.h"
 #include "view/format.h"
 #include "view/output.h"
 

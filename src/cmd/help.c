@@ -3,10 +3,10 @@
 #include <errno.h>
 
 #include "base/out.h"
-#include "cmd/command.h"
-#include "cmd/completion.h"
-#include "cmd/files.h"
-#include "tool/tool.h"
+#include "run/command.h"
+#include "run/completion.h"
+#include "run/files.h"
+#include "tool/core/tool.h"
 
 struct config {
 	const char *command;

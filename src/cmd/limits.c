@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest limits: what can run out, and how much of it is left. */
-#include "cmd/snapshot_view.h"
-#include "snapshot/limit.h"
+#include "run/snapshot_view.h"
+#include "snapshot/proc/host_limit.h"
 
 struct config {
 	struct look_options look;

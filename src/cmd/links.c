@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "cmd/snapshot_view.h"
-#include "snapshot/delta.h"
-#include "snapshot/ethtool.h"
-#include "snapshot/link.h"
-#include "snapshot/qdisc.h"
+#include "run/snapshot_view.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/netlink/ethtool.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/qdisc.h"
 
 struct config {
 	struct look_options look;

@@ -7,13 +7,13 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "cmd/command.h"
-#include "cmd/path_show.h"
-#include "cmd/run_until.h"
-#include "path/journey_event.h"
-#include "path/source.h"
+#include "path/journey/journey_event.h"
+#include "path/source/journey_source.h"
 #include "record/expr.h"
-#include "tool/cgroups.h"
+#include "run/command.h"
+#include "run/path_show.h"
+#include "run/run_until.h"
+#include "tool/core/cgroups.h"
 
 #define C struct path_config
 static const struct option_spec options[] = {

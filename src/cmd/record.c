@@ -7,10 +7,10 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/text.h"
-#include "cmd/child.h"
-#include "cmd/command.h"
-#include "cmd/live_diagnosis.h"
-#include "cmd/record_events.h"
+#include "run/child.h"
+#include "run/command.h"
+#include "run/live_diagnosis.h"
+#include "run/record_events.h"
 
 /* How often the window is moved, and what stays of it even when the file is too large. */
 #define HOUSEKEEPING_NS (1 * NSEC_PER_SEC)

@@ -5,10 +5,10 @@
 
 #include "base/out.h"
 #include "base/parse.h"
-#include "cmd/command.h"
-#include "cmd/report_journeys.h"
-#include "store/capture.h"
-#include "store/report.h"
+#include "report/capture.h"
+#include "report/report.h"
+#include "report/report_journeys.h"
+#include "run/command.h"
 #include "view/json.h"
 
 struct config {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest routes: the routing tables, the ways to the addresses in use, the neighbours. */
-#include "cmd/snapshot_view.h"
-#include "snapshot/neighbour.h"
-#include "snapshot/route.h"
+#include "run/snapshot_view.h"
+#include "snapshot/netlink/neighbour.h"
+#include "snapshot/netlink/route.h"
 
 struct config {
 	struct look_options look;

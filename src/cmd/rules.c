@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest rules: what the diagnosis knows, and what it measures. */
-#include "cmd/command.h"
-#include "diagnose/knowledge.h"
+#include "diagnose/rules/knowledge.h"
+#include "run/command.h"
 #include "view/output.h"
 
 struct rule_record {

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 
 #include "base/parse.h"
-#include "cmd/command.h"
+#include "run/command.h"
 
 struct config {
 	uint64_t pid;

@@ -3,14 +3,14 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "cmd/snapshot_view.h"
-#include "snapshot/cgroup_path.h"
-#include "snapshot/link.h"
-#include "snapshot/owner.h"
-#include "snapshot/process.h"
-#include "snapshot/route.h"
-#include "snapshot/socket.h"
-#include "tool/cgroups.h"
+#include "run/snapshot_view.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/route.h"
+#include "snapshot/proc/cgroup_path.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/socket/owner.h"
+#include "snapshot/socket/socket.h"
+#include "tool/core/cgroups.h"
 
 struct config {
 	struct look_options look;

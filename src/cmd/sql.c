@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/command.h"
+#include "run/command.h"
 #include "store/views.h"
 #include "view/output.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cmd/snapshot_view.h"
+#include "run/snapshot_view.h"
 
 struct config {
 	struct look_options look;

@@ -2,9 +2,9 @@
 /* nest tools: the list; and how a tool's declaration becomes a command. */
 #include <string.h>
 
-#include "cmd/tool_command.h"
-#include "cmd/trace_run.h"
-#include "event/live.h"
+#include "event/core/live.h"
+#include "run/tool_command.h"
+#include "run/trace_run.h"
 #include "view/output.h"
 
 /* --- a tool as a command ------------------------------------------------------------------------------------------- */

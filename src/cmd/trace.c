@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "cmd/command.h"
-#include "cmd/trace_run.h"
+#include "run/command.h"
+#include "run/trace_run.h"
 
 struct config {
 	const char *event;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest version (and nest --version): which nest this is. */
-#include "cmd/command.h"
+#include "run/command.h"
 
 static int run(const void *config _unused_)
 {

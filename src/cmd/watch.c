@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest watch: stays, and prints when a stall begins, changes culprit, ends. */
-#include "cmd/command.h"
-#include "cmd/live_diagnosis.h"
-#include "diagnose/follow.h"
+#include "diagnose/infer/stall_log.h"
+#include "run/command.h"
+#include "run/live_diagnosis.h"
 #include "view/output.h"
 
 struct config {

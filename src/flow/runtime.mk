@@ -4,7 +4,7 @@
 
 NESTFLOW_SOURCES := $(wildcard src/flow/runtime/*.c)
 # What is part of it though others use it, too: it follows the rules of a guest.
-NESTFLOW_SOURCES += src/flow/digest.c src/flow/digest_session.c
+NESTFLOW_SOURCES += src/flow/trace/digest.c src/flow/trace/digest_session.c
 NESTFLOW_OBJECTS := $(NESTFLOW_SOURCES:%.c=$(BUILD)/obj/%.pic.o)
 
 $(BUILD)/obj/src/flow/%.pic.o: src/flow/%.c | $(BUILD)/.packages

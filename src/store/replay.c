@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "snapshot/join.h"
+#include "snapshot/socket/join.h"
 #include "store/replay.h"
 
 /* Rows of one table that hold at the same time; the live snapshot has the same bound. */

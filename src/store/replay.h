@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/option.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/core/snapshot.h"
 #include "store/reader.h"
 
 struct input_options {

@@ -15,9 +15,9 @@
 #pragma once
 
 #include "base/why.h"
-#include "diagnose/diagnosis.h"
+#include "diagnose/infer/diagnosis.h"
 #include "record/value.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/core/snapshot.h"
 
 struct store;
 struct store_table;

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "flow/compare.h"
-#include "flow/writer.h"
+#include "flow/analyse/compare.h"
+#include "flow/trace/trace_writer.h"
 
 #define FUNCTIONS 340
 

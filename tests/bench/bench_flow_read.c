@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
-#include "flow/check.h"
-#include "flow/checksum.h"
-#include "flow/writer.h"
+#include "flow/trace/checksum.h"
+#include "flow/trace/trace_check.h"
+#include "flow/trace/trace_writer.h"
 
 #define EVENTS 20000000u
 #define ROUNDS 5

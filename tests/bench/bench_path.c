@@ -27,7 +27,7 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "path/source.h"
+#include "path/source/journey_source.h"
 
 #define FLOWS     64
 #define PAIRS_MAX 200

@@ -22,10 +22,10 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "snapshot/owner.h"
-#include "snapshot/process.h"
-#include "snapshot/socket.h"
-#include "snapshot/wire_tap.h"
+#include "probe/wire_tap.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/socket/owner.h"
+#include "snapshot/socket/socket.h"
 
 #define HOLDERS     50
 #define CYCLES      3 /* of everything that is compared, one after the other */

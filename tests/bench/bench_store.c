@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
-#include "event/event.h"
+#include "event/core/event.h"
 #include "store/writer.h"
 
 #define ROWS   200000

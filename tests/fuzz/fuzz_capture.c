@@ -2,7 +2,7 @@
 /* Packets of capture files: the parser of every link type, and the analysis of what it finds. */
 #include "fuzz.h"
 
-#include "store/capture.h"
+#include "report/capture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

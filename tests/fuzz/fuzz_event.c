@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Bytes of the ring buffer: whatever they hold, an event is one that was asked for, and every field of it can be shown. */
 #include "base/buf.h"
-#include "event/decode.h"
+#include "event/core/decode.h"
 #include "fuzz.h"
 #include "view/format.h"
 

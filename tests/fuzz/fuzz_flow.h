@@ -2,7 +2,7 @@
 /* Bytes that get as far into the reader of traces as they can. */
 #pragma once
 
-#include "flow/checksum.h"
+#include "flow/trace/checksum.h"
 #include "fuzz.h"
 
 /* Whatever the fuzzer invents has a checksum that does not fit: it is put right, so that what is behind it is reached. */

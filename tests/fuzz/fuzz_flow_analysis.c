@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
-#include "flow/coarsen.h"
-#include "flow/fold.h"
-#include "flow/pair.h"
-#include "flow/spent.h"
-#include "flow/story.h"
+#include "flow/analyse/coarsen.h"
+#include "flow/analyse/fold.h"
+#include "flow/analyse/spent.h"
+#include "flow/draw/pair.h"
+#include "flow/draw/story.h"
 #include "fuzz_flow.h"
 
 static void draw(struct flow_sessions *s)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as the input of an importer, which the first byte chooses: refused with a sentence, or read to the end. */
-#include "flow/import_map.h"
-#include "flow/probe_text.h"
-#include "flow/text.h"
+#include "flow/import/import_map.h"
+#include "flow/trace/trace_text.h"
 #include "fuzz.h"
+#include "probe/probe_text.h"
 
 #define CTF_RECORDS 250
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes as a trace: refused, or read to its end within bounds. */
-#include "flow/check.h"
-#include "flow/demangle.h"
+#include "flow/trace/demangle.h"
+#include "flow/trace/trace_check.h"
 #include "fuzz_flow.h"
 
 /* What is read again and again breaks at once, or not at all. */

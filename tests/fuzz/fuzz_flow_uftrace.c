@@ -6,8 +6,8 @@
 #include <fcntl.h>
 
 #include "base/alloc.h"
-#include "flow/check.h"
-#include "flow/import.h"
+#include "flow/import/import.h"
+#include "flow/trace/trace_check.h"
 #include "fuzz.h"
 
 static const char *const names[] = {"task.txt", "sid-1.map", "demo.sym", "7.dat"};

@@ -2,8 +2,8 @@
 /* Rule files: refused with a message that names the place, or taken; and what was taken is sound. */
 #include <math.h>
 
-#include "diagnose/certainty.h"
-#include "diagnose/knowledge.h"
+#include "diagnose/rules/certainty.h"
+#include "diagnose/rules/knowledge.h"
 #include "fuzz.h"
 
 static void check_causes(const struct knowledge *knowledge)

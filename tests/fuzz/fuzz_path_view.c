@@ -5,12 +5,12 @@
 
 #include "base/out.h"
 #include "fuzz.h"
-#include "path/journey_event.h"
-#include "path/journey_record.h"
-#include "path/journey_store.h"
-#include "path/picture.h"
-#include "path/trace_event.h"
-#include "path/waterfall.h"
+#include "path/draw/picture.h"
+#include "path/draw/trace_event.h"
+#include "path/draw/waterfall.h"
+#include "path/journey/journey_event.h"
+#include "path/journey/journey_record.h"
+#include "path/journey/journey_store.h"
 #include "view/json.h"
 
 struct input {

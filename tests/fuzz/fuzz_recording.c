@@ -7,10 +7,10 @@
 
 #include <fcntl.h>
 
-#include "path/journey_store.h"
-#include "snapshot/counter.h"
-#include "snapshot/socket.h"
-#include "store/report.h"
+#include "path/journey/journey_store.h"
+#include "report/report.h"
+#include "snapshot/proc/counter.h"
+#include "snapshot/socket/socket.h"
 #include "store/writer.h"
 
 #define CHANGES_MAX 64

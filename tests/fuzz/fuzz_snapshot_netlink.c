@@ -3,13 +3,13 @@
 #include <netinet/in.h>
 
 #include "fuzz.h"
-#include "snapshot/firewall.h"
-#include "snapshot/link.h"
-#include "snapshot/neighbour.h"
-#include "snapshot/qdisc.h"
-#include "snapshot/route.h"
-#include "snapshot/sock_watch.h"
-#include "snapshot/tunnel.h"
+#include "snapshot/netlink/firewall.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/neighbour.h"
+#include "snapshot/netlink/qdisc.h"
+#include "snapshot/netlink/route.h"
+#include "snapshot/netlink/tunnel.h"
+#include "snapshot/socket/sock_watch.h"
 #include "view/json.h"
 
 /* Everything that a view would read must be readable, and texts must end. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts of /proc as no kernel writes them: the first byte chooses the parser. */
 #include "fuzz.h"
-#include "snapshot/cgroup.h"
-#include "snapshot/cgroup_path.h"
-#include "snapshot/conntrack.h"
-#include "snapshot/counter.h"
-#include "snapshot/firewall.h"
-#include "snapshot/host.h"
-#include "snapshot/memory.h"
-#include "snapshot/process.h"
-#include "snapshot/resolver.h"
-#include "snapshot/tunnel.h"
+#include "snapshot/netlink/conntrack.h"
+#include "snapshot/netlink/firewall.h"
+#include "snapshot/netlink/tunnel.h"
+#include "snapshot/proc/cgroup.h"
+#include "snapshot/proc/cgroup_path.h"
+#include "snapshot/proc/counter.h"
+#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/memory.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/proc/resolver.h"
 #include "view/json.h"
 
 static void check_process(struct snapshot *snapshot, const char *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packets from the network: whatever they hold, nothing beyond them is read. */
 #include "fuzz.h"
-#include "snapshot/wire.h"
+#include "probe/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

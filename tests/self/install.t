@@ -67,7 +67,7 @@ check 'nor does an option' refuses 'option member count does not have the type o
 # A record type, a command and a test are new files, nothing else: the tree is built with them and is as clean as before.
 check 'a copy of the tree' bash -c "mkdir '$room/tree' && cd '$root' && git ls-files -z | xargs -0 cp -p --parents -t '$room/tree'"
 cat >"$room/tree/src/cmd/dummy.c" <<'END'
-#include "cmd/command.h"
+#include "run/command.h"
 #include "view/output.h"
 struct dummy { uint64_t lat_ns; };
 static const struct field dummy_fields[] = {FIELD(struct dummy, lat_ns, DURATION, "how long it took")};

@@ -2,7 +2,7 @@
 /* Traces for the tests of what is made of them: from text, and at random. */
 #pragma once
 
-#include "flow/text.h"
+#include "flow/trace/trace_text.h"
 #include "unit.h"
 
 static inline struct flow_trace *sample_close(struct flow_writer *writer, const char *path)

@@ -7,7 +7,7 @@
 #include "base/addr.h"
 #include "base/alloc.h"
 #include "base/out.h"
-#include "path/journey.h"
+#include "path/journey/journey.h"
 #include "unit.h"
 
 /* 2026-11-15 02:13:07 UTC */

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/event.h"
-#include "event/sock.h"
-#include "tool/aggregate.h"
+#include "event/core/event.h"
+#include "event/sock/sock.h"
+#include "tool/core/aggregate.h"
 #include "unit.h"
 
 struct rows {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "diagnose/certainty.h"
+#include "diagnose/rules/certainty.h"
 
 TEST(evidence_adds_up_as_published)
 {

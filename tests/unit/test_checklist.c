@@ -2,9 +2,9 @@
 /* Every cause belongs to a step of the checklist, and the steps name commands that exist. */
 #include <string.h>
 
-#include "cmd/checklist_steps.h"
-#include "cmd/command.h"
-#include "diagnose/knowledge.h"
+#include "diagnose/rules/knowledge.h"
+#include "report/checklist_steps.h"
+#include "run/command.h"
 #include "unit.h"
 
 TEST(every_cause_has_a_step)

@@ -9,16 +9,16 @@
 
 #include <math.h>
 
-#include "diagnose/app.h"
-#include "diagnose/conn.h"
-#include "diagnose/diagnosis.h"
-#include "diagnose/window.h"
-#include "snapshot/link.h"
-#include "snapshot/owner.h"
-#include "snapshot/process.h"
-#include "snapshot/qdisc.h"
-#include "snapshot/route.h"
-#include "snapshot/socket.h"
+#include "diagnose/graph/window.h"
+#include "diagnose/infer/diagnosis.h"
+#include "diagnose/measure/app.h"
+#include "diagnose/measure/conn.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/qdisc.h"
+#include "snapshot/netlink/route.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/socket/owner.h"
+#include "snapshot/socket/socket.h"
 
 #define SNAPSHOTS 1000
 #define SOCKETS   40

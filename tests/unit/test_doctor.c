@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include "base/out.h"
-#include "cmd/doctor_text.h"
-#include "kernel/features.h"
+#include "kernel/feature/doctor_text.h"
+#include "kernel/feature/features.h"
 #include "unit.h"
 
 static void add(struct check_list *list, const char *group, const char *name, enum check_state state,

@@ -5,9 +5,9 @@
  */
 #include "unit.h"
 
-#include "diagnose/diagnosis.h"
-#include "diagnose/engine_flowdiagnoser.h"
-#include "diagnose/engine_nest2011.h"
+#include "../../lab/engines/engine_flowdiagnoser.h"
+#include "../../lab/engines/engine_nest2011.h"
+#include "diagnose/infer/diagnosis.h"
 
 enum { A, B, S1, S2, S3, S4, T1, T2, T3, T4, NET, NODES };
 

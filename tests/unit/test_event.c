@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "cmd/tool_command.h"
-#include "event/filter.h"
-#include "event/sock.h"
+#include "event/core/filter.h"
+#include "event/sock/sock.h"
 #include "kernel/object.h"
-#include "tool/tool.h"
+#include "run/tool_command.h"
+#include "tool/core/tool.h"
 #include "unit.h"
 
 /* --- declarations: whatever registers itself must keep the rules --- */

@@ -5,11 +5,11 @@
  * kind of field and every operator, and must agree.
  */
 #include "base/vec.h"
-#include "event/filter.h"
-#include "event/group.bpf.h"
-#include "event/live_group.h"
+#include "event/bpf/group.bpf.h"
+#include "event/core/filter.h"
+#include "event/core/live_group.h"
 #include "record/expr.h"
-#include "tool/session.h"
+#include "tool/core/pipeline.h"
 #include "unit.h"
 #include "view/format.h"
 

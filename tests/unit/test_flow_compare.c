@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Comparing sessions: alike is no difference, noise is none either, and what is different is found where it is. */
-#include "flow/compare.h"
+#include "flow/analyse/compare.h"
 #include "flow_sample.h"
 
 /* A server that serves each client with a call of serve; what differs is decided by the client. */

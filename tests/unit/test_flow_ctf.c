@@ -10,10 +10,10 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/out.h"
-#include "flow/check.h"
-#include "flow/ctf_read.h"
-#include "flow/import_map.h"
-#include "flow/text.h"
+#include "flow/import/ctf_read.h"
+#include "flow/import/import_map.h"
+#include "flow/trace/trace_check.h"
+#include "flow/trace/trace_text.h"
 #include "unit.h"
 
 #define PID   500u

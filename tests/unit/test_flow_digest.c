@@ -3,9 +3,9 @@
 #include <sys/socket.h>
 
 #include "base/vec.h"
-#include "flow/checksum.h"
-#include "flow/digest.h"
-#include "flow/session.h"
+#include "flow/analyse/session.h"
+#include "flow/trace/checksum.h"
+#include "flow/trace/digest.h"
 #include "flow_sample.h"
 
 /* A server with two connections: main goes from one to the other, serve works for one. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Summaries: unfolded they are what they were made of; loops and recursion are found; less detail is less and nothing else. */
 #include "base/clock.h"
-#include "flow/coarsen.h"
-#include "flow/fold.h"
+#include "flow/analyse/coarsen.h"
+#include "flow/analyse/fold.h"
 #include "flow_sample.h"
 
 static void unfold(const struct forest *forest, const struct forest_item *items, size_t count, struct buf *out)

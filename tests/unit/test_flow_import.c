@@ -2,9 +2,9 @@
 /* Traces of other tracers, from small inputs whose meaning is known. */
 #include "base/buf.h"
 #include "base/out.h"
-#include "flow/check.h"
-#include "flow/import_map.h"
-#include "flow/text.h"
+#include "flow/import/import_map.h"
+#include "flow/trace/trace_check.h"
+#include "flow/trace/trace_text.h"
 #include "unit.h"
 
 typedef int import_fn(const void *data, size_t size, struct flow_writer *writer, struct import_result *result,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Functions of two traces: which one is meant when several have the same name. */
-#include "flow/compare.h"
+#include "flow/analyse/compare.h"
 #include "flow_sample.h"
 
 #define THREADS 8

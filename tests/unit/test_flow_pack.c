@@ -2,8 +2,8 @@
 /* Chunks that the recorder makes shorter, read back: the same events. And words that lead to nowhere. */
 #include "base/buf.h"
 #include "base/vec.h"
-#include "flow/checksum.h"
-#include "flow/trace.h"
+#include "flow/trace/checksum.h"
+#include "flow/trace/trace.h"
 #include "unit.h"
 
 /* It belongs to the library inside the observed program, which nothing else links with. */

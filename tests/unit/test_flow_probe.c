@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lines that the kernel's probes print. */
-#include "flow/probe_text.h"
+#include "probe/probe_text.h"
 #include "unit.h"
 
 TEST(a_call_with_arguments)

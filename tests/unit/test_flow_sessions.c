@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sessions of a trace: every call is in one of them, in the rest, or a dispatcher's; trees come back as they were. */
-#include "flow/profile.h"
-#include "flow/session.h"
+#include "flow/analyse/profile.h"
+#include "flow/analyse/session.h"
 #include "flow_sample.h"
 
 static struct flow_sessions *split(const struct flow_trace *trace, const struct demux_options *options)

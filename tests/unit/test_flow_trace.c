@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/out.h"
-#include "flow/check.h"
-#include "flow/checksum.h"
-#include "flow/demangle.h"
-#include "flow/text.h"
+#include "flow/trace/checksum.h"
+#include "flow/trace/demangle.h"
+#include "flow/trace/trace_check.h"
+#include "flow/trace/trace_text.h"
 #include "unit.h"
 
 static char path[] = "/tmp/nest-unit-flow-XXXXXX";

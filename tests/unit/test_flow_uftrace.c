@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/out.h"
-#include "flow/check.h"
-#include "flow/import.h"
-#include "flow/text.h"
+#include "flow/import/import.h"
+#include "flow/trace/trace_check.h"
+#include "flow/trace/trace_text.h"
 #include "unit.h"
 
 #define BASE 0x400000u

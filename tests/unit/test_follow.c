@@ -2,7 +2,7 @@
 /* Stalls from window to window: told once when they begin, change and end. */
 #include "unit.h"
 
-#include "diagnose/follow.h"
+#include "diagnose/infer/stall_log.h"
 
 struct said {
 	char text[1024];

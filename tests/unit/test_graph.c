@@ -5,16 +5,16 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "diagnose/surroundings.h"
-#include "diagnose/thread.h"
-#include "diagnose/window.h"
-#include "snapshot/cgroup.h"
-#include "snapshot/host.h"
-#include "snapshot/memory.h"
-#include "snapshot/owner.h"
-#include "snapshot/process.h"
-#include "snapshot/resolver.h"
-#include "snapshot/socket.h"
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/surroundings.h"
+#include "diagnose/measure/thread.h"
+#include "snapshot/proc/cgroup.h"
+#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/memory.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/proc/resolver.h"
+#include "snapshot/socket/owner.h"
+#include "snapshot/socket/socket.h"
 
 /* --- activity --- */
 

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/hooks.h"
-#include "tool/cgroups.h"
+#include "event/core/hooks.h"
+#include "tool/core/cgroups.h"
 #include "unit.h"
 
 static int attach(struct kernel_object *object _unused_, const char *program _unused_, struct why *why _unused_)

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-#include "diagnose/diagnosis.h"
+#include "diagnose/infer/diagnosis.h"
 #include "reading.h"
 
 /* Connections have a scope of their own in the program, so the tests speak about resolvers and tunnels. */

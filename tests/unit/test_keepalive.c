@@ -9,9 +9,9 @@
 #include <netinet/tcp.h>
 
 #include "base/addr.h"
-#include "snapshot/keepalive.bpf.h"
-#include "snapshot/keepalive.h"
-#include "snapshot/socket.h"
+#include "probe/keepalive.bpf.h"
+#include "probe/keepalive.h"
+#include "snapshot/socket/socket.h"
 
 static struct addr address(const char *text)
 {

@@ -4,10 +4,10 @@
 
 #include "base/alloc.h"
 #include "base/embed.h"
-#include "event/config.h"
+#include "event/core/config.h"
 #include "kernel/capability.h"
+#include "kernel/feature/probe_kind.h"
 #include "kernel/object.h"
-#include "kernel/probe_kind.h"
 #include "unit.h"
 
 static const char *gist_of(const char *words)

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "diagnose/certainty.h"
-#include "diagnose/knowledge.h"
+#include "diagnose/rules/certainty.h"
+#include "diagnose/rules/knowledge.h"
 #include "sample.h"
 
 /* --- the causes that are built in --- */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/libraries.h"
+#include "event/core/libraries.h"
 #include "unit.h"
 
 TEST(lines_of_maps_are_split)

@@ -2,8 +2,8 @@
 /* Which layer a stack belongs to; numbers of stacks that came with their events. */
 #include <errno.h>
 
-#include "event/live_stack.h"
-#include "tool/net_layers.h"
+#include "event/core/live_stack.h"
+#include "tool/core/net_layers.h"
 #include "unit.h"
 
 static const char *layer(const char *const *frames)

@@ -2,7 +2,7 @@
 /* The pages of causes: every cause has one, and what it says about the laboratory is true. */
 #include "unit.h"
 
-#include "diagnose/page.h"
+#include "diagnose/present/cause_page.h"
 
 TEST(every_cause_says_where_it_is_blind)
 {

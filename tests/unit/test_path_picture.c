@@ -4,10 +4,10 @@
 
 #include "base/map.h"
 #include "journeys.h"
-#include "path/journey_store.h"
-#include "path/picture.h"
-#include "path/trace_event.h"
-#include "path/waterfall.h"
+#include "path/draw/picture.h"
+#include "path/draw/trace_event.h"
+#include "path/draw/waterfall.h"
+#include "path/journey/journey_store.h"
 
 /* Everything that a program may call itself to do harm. */
 static const char hostile[16] = "</script>\"&'<x\xff";

@@ -2,12 +2,12 @@
 /* Waterfalls, figures of stages, tails, and journeys as JSON. */
 #include "base/text.h"
 #include "journeys.h"
-#include "path/heat.h"
-#include "path/journey_record.h"
-#include "path/slowest.h"
-#include "path/spread.h"
-#include "path/summary.h"
-#include "path/waterfall.h"
+#include "path/draw/waterfall.h"
+#include "path/journey/journey_record.h"
+#include "path/sum/heat.h"
+#include "path/sum/slowest.h"
+#include "path/sum/spread.h"
+#include "path/sum/summary.h"
 #include "view/json.h"
 
 static char *draw(const struct journey *journey, bool utf8, unsigned width)

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "path/journey_event.h"
-#include "path/limit.h"
-#include "path/source.h"
-#include "path/waiting.h"
+#include "path/journey/journey_event.h"
+#include "path/source/cost_limit.h"
+#include "path/source/journey_source.h"
+#include "path/source/waiting.h"
 #include "unit.h"
 
 #define START_NS 1000000

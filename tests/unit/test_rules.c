@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "diagnose/knowledge.h"
+#include "diagnose/rules/knowledge.h"
 
 #define WORDS_MAX 24
 

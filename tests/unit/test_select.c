@@ -2,13 +2,13 @@
 /* Which part of a graph is told of; and one namespace cut out of a snapshot of two. */
 #include "unit.h"
 
-#include "diagnose/app.h"
-#include "diagnose/conn.h"
-#include "diagnose/endpoint.h"
-#include "diagnose/select.h"
-#include "snapshot/process.h"
-#include "snapshot/slice.h"
-#include "snapshot/socket.h"
+#include "diagnose/infer/selection.h"
+#include "diagnose/measure/app.h"
+#include "diagnose/measure/conn.h"
+#include "diagnose/measure/endpoint.h"
+#include "snapshot/core/slice.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/socket/socket.h"
 
 /* Two applications, a connection each over one path and different interfaces, and a listener of the second. */
 static struct graph *draw(void)

@@ -2,13 +2,13 @@
 /* The core: tables, texts, gaps, what runs when; and the small helpers beside it. */
 #include <math.h>
 
-#include "snapshot/arena.h"
-#include "snapshot/cgroup_path.h"
-#include "snapshot/delta.h"
-#include "snapshot/link.h"
-#include "snapshot/snapshot.h"
-#include "snapshot/sock_watch.h"
-#include "snapshot/table_share.h"
+#include "snapshot/core/arena.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/core/snapshot.h"
+#include "snapshot/core/table_share.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/proc/cgroup_path.h"
+#include "snapshot/socket/sock_watch.h"
 #include "unit.h"
 
 /* --- a source of its own, to see how the core treats one --- */

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "snapshot/owner.h"
-#include "snapshot/process.h"
-#include "snapshot/socket.h"
+#include "snapshot/proc/process.h"
+#include "snapshot/socket/owner.h"
+#include "snapshot/socket/socket.h"
 #include "unit.h"
 
 #define SNAPSHOTS 1000

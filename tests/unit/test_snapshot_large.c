@@ -11,8 +11,8 @@
 
 #include "base/map.h"
 #include "base/worker.h"
-#include "snapshot/owner.h"
-#include "snapshot/sock_watch.h"
+#include "snapshot/socket/owner.h"
+#include "snapshot/socket/sock_watch.h"
 #include "unit.h"
 
 #define HOLDERS     4

@@ -16,14 +16,14 @@
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 
-#include "snapshot/firewall.h"
-#include "snapshot/link.h"
-#include "snapshot/neighbour.h"
-#include "snapshot/qdisc.h"
-#include "snapshot/route.h"
-#include "snapshot/sock_ask.h"
-#include "snapshot/socket.h"
-#include "snapshot/tunnel.h"
+#include "snapshot/netlink/firewall.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/neighbour.h"
+#include "snapshot/netlink/qdisc.h"
+#include "snapshot/netlink/route.h"
+#include "snapshot/netlink/tunnel.h"
+#include "snapshot/socket/sock_ask.h"
+#include "snapshot/socket/socket.h"
 #include "unit.h"
 
 struct message {

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "snapshot/owner.h"
+#include "snapshot/socket/owner.h"
 #include "unit.h"
 
 /* More than a hundred, so that numbers get longer on the way; and one behind a hole. */

@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "snapshot/process.h"
+#include "snapshot/proc/process.h"
 #include "unit.h"
 
 static int bound_socket(struct sockaddr_in *ret_address)

@@ -2,14 +2,14 @@
 /* The parsers of texts of /proc and of control groups. */
 #include <math.h>
 
-#include "snapshot/cgroup.h"
-#include "snapshot/conntrack.h"
-#include "snapshot/counter.h"
-#include "snapshot/host.h"
-#include "snapshot/memory.h"
-#include "snapshot/process.h"
-#include "snapshot/scan.h"
-#include "snapshot/tunnel.h"
+#include "snapshot/core/scan.h"
+#include "snapshot/netlink/conntrack.h"
+#include "snapshot/netlink/tunnel.h"
+#include "snapshot/proc/cgroup.h"
+#include "snapshot/proc/counter.h"
+#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/memory.h"
+#include "snapshot/proc/process.h"
 #include "unit.h"
 
 TEST(scanning_stays_within_the_line)

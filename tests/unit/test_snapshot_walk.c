@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 
 #include "base/vec.h"
-#include "snapshot/sock_fast.h"
+#include "snapshot/socket/sock_fast.h"
 #include "unit.h"
 
 #define PAIRS 40

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/addr.h"
-#include "event/sock_call_text.h"
+#include "event/sock/sock_call_text.h"
 #include "unit.h"
 
 static const char *args_of(struct sock_call call)

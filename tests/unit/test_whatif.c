@@ -2,7 +2,7 @@
 /* What would change a verdict, with rules written here and modules of two measures. */
 #include "unit.h"
 
-#include "diagnose/whatif.h"
+#include "diagnose/infer/whatif.h"
 #include "reading.h"
 
 static const struct module_scope tunnel_scope = {.kind = MODULE_TUNNEL, .count = 1, .types = {&reading_type}};

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "base/addr.h"
-#include "snapshot/wire.h"
+#include "probe/wire.h"
 
 /* From 10.0.0.2 to 10.0.0.1; the transport header follows. */
 static const uint8_t ipv4[20] = {0x45, 0, 0, 60, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1};

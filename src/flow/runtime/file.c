@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "flow/checksum.h"
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
+#include "flow/trace/checksum.h"
 
 struct own_file {
 	int fd;

@@ -19,7 +19,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "flow/live.h"
+#include "flow/trace/live_file.h"
 
 #define EXPORT       __attribute__((visibility("default")))
 #define COLD         __attribute__((noinline, cold))

@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A tool's declaration as a command: help, manual page, completion and running come with it. */
-#pragma once
-
-#include "cmd/command.h"
-#include "tool/tool.h"
-
-struct command tool_command(const struct tool *tool);

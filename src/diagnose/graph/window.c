@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "diagnose/graph/window.h"
+
+struct measurer_state {
+	const struct measurer *measurer;
+	void *state;
+};
+
+static int by_stage(const void *a, const void *b)
+{
+	const struct measurer *x = ((const struct measurer_state *)a)->measurer,
+			      *y = ((const struct measurer_state *)b)->measurer;
+
+	return x->stage != y->stage ? (int)x->stage - (int)y->stage : strcmp(x->name, y->name);
+}
+
+static size_t measurer_count(void)
+{
+	return (size_t)(__stop_nest_measurer - __start_nest_measurer);
+}
+
+struct window *window_new(void)
+{
+	struct window *window = xzalloc(sizeof(*window));
+	size_t count = 0;
+
+	window->states = xrealloc_array(NULL, measurer_count(), sizeof(*window->states));
+	registry_each(measurer, measurer)
+		window->states[count++] = (struct measurer_state){*measurer, xzalloc((*measurer)->state_size)};
+	qsort(window->states, count, sizeof(*window->states), by_stage);
+	return window;
+}
+
+void window_free(struct window *window)
+{
+	if (!window)
+		return;
+	for (size_t i = 0; i < measurer_count(); i++) {
+		struct measurer_state *state = &window->states[i];
+
+		if (state->measurer->release)
+			state->measurer->release(state->state);
+		free(state->state);
+	}
+	free(window->states);
+	free(window);
+}
+
+const struct record_type **window_needs(void)
+{
+	VEC(const struct record_type *) types = {};
+
+	registry_each(measurer, measurer)
+		for (const struct record_type *const *type = (*measurer)->needs; type && *type; type++) {
+			bool known = false;
+
+			vec_each(&types, other)
+				known = known || *other == *type;
+			if (!known)
+				vec_push(&types, *type);
+		}
+	vec_push(&types, NULL);
+	return types.items;
+}
+
+void window_add(struct window *window, const struct snapshot *snapshot)
+{
+	if (window->samples == 0) {
+		window->start_ns = snapshot->begin_time_ns;
+		window->start_boot_ns = snapshot->begin_boot_ns;
+	}
+	window->span_ns = snapshot->begin_boot_ns - window->start_boot_ns;
+	window->lost += snapshot_refused(snapshot);
+	window->samples++;
+	for (size_t i = 0; i < measurer_count(); i++)
+		if (window->states[i].measurer->sample)
+			window->states[i].measurer->sample(window, window->states[i].state, snapshot);
+}
+
+struct graph *window_finish(struct window *window)
+{
+	struct graph *graph = graph_new();
+
+	graph->start_ns = window->start_ns;
+	graph->window_ns = window->span_ns;
+	graph->netns = window->netns;
+	graph->lost = window->lost;
+	for (size_t i = 0; i < measurer_count(); i++)
+		window->states[i].measurer->finish(window, window->states[i].state, graph);
+	window->samples = 0;
+	window->lost = 0;
+	window->number++;
+	return graph;
+}
+
+void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track))
+{
+	VEC(uint8_t) keys = {};
+	const void *key;
+	size_t at = 0;
+	void *value;
+
+	while (map_next(tracks, &at, &key, &value)) {
+		if (track_is_current(window, value))
+			continue;
+		if (release)
+			release(value);
+		vec_reserve(&keys, keys.count + tracks->key_size);
+		memcpy(keys.items + keys.count, key, tracks->key_size);
+		keys.count += tracks->key_size;
+	}
+	for (size_t i = 0; i < keys.count; i += tracks->key_size)
+		(void)map_remove(tracks, keys.items + i);
+	vec_done(&keys);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One window of observation: several snapshots go in, a graph of modules with their measures comes out. Each family of
+ * measures is a file of its own that registers a measurer; pure functions of snapshots, no look at the live kernel.
+ */
+#pragma once
+
+#include "diagnose/graph/module.h"
+#include "snapshot/core/snapshot.h"
+
+/* In which order measurers finish: later ones lean on the modules of earlier ones; the host is related to all. */
+enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_HOST };
+
+struct window {
+	unsigned samples;  /* snapshots so far in this window */
+	uint64_t start_ns; /* CLOCK_REALTIME of the first one */
+	uint64_t start_boot_ns;
+	uint64_t span_ns; /* from the first snapshot to the last */
+	uint32_t netns;   /* set by whoever takes the snapshots */
+	uint64_t lost;
+	unsigned number; /* of the window, from 0 */
+	struct measurer_state *states;
+};
+
+struct measurer {
+	const char *name;
+	enum measure_stage stage;
+	const struct record_type *const *needs; /* tables of the snapshot, NULL at the end */
+	size_t state_size;                      /* zeroed; stays from window to window */
+	void (*sample)(struct window *window, void *state, const struct snapshot *snapshot);
+	void (*finish)(struct window *window, void *state, struct graph *graph);
+	void (*release)(void *state);
+};
+
+REGISTRY(measurer, struct measurer);
+
+#define MEASURER(object) REGISTER(measurer, struct measurer, object)
+
+/*
+ * What a measurer keeps about a thing that it may see again begins with this. A track whose thing was not seen in a window
+ * is forgotten at its end.
+ */
+struct track {
+	unsigned window; /* the last one it was seen in, counted from 1; 0: never */
+};
+
+static inline bool track_is_current(const struct window *window, const struct track *track)
+{
+	return track->window == window->number + 1;
+}
+
+/* Marks it as seen; true the first time in a window. */
+static inline bool track_see(const struct window *window, struct track *track)
+{
+	bool first = !track_is_current(window, track);
+
+	track->window = window->number + 1;
+	return first;
+}
+
+/* Removes the tracks that were not seen in this window; release (may be NULL) frees what they hold. */
+void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track));
+
+struct window *window_new(void);
+void window_free(struct window *window);
+static inline void window_freep(struct window **window)
+{
+	window_free(*window);
+}
+
+/* All record types that some measurer needs; NULL at the end, to be freed. */
+const struct record_type **window_needs(void);
+void window_add(struct window *window, const struct snapshot *snapshot);
+/* Closes the window; the next one begins with the last snapshot's counters as its base. */
+struct graph *window_finish(struct window *window);

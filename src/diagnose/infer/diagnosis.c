@@ -1,0 +1,629 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+
+#include "diagnose/infer/diagnosis.h"
+#include "diagnose/infer/engine.h"
+#include "diagnose/infer/whatif.h"
+#include "diagnose/measure/app.h"
+#include "diagnose/measure/conn.h"
+
+/* --- record types --- */
+
+struct text_item {
+	const char *text;
+};
+
+static const struct field text_fields[] = {FIELD(struct text_item, text, TEXT, "the text")};
+static const struct record_type text_type = {
+	.name = "text", .fields = text_fields, .field_count = 1, .size = sizeof(struct text_item), .bare = true};
+
+static const struct field evidence_fields[] = {
+	FIELD(struct evidence_record, rule, TEXT, "rule that fired (nest explain RULE)"),
+	FIELD(struct evidence_record, cf, RATIO, "certainty factor: how much it says, from -1 to 1"),
+	FIELD(struct evidence_record, text, TEXT, "what was seen"),
+};
+RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields, "what one rule says about a finding");
+
+static const struct enum_name severity_items[] = {
+	{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
+static struct enum_names severity_names = {.items = severity_items, .count = ARRAY_SIZE(severity_items)};
+
+static const struct field spent_fields[] = {
+	FIELD(struct spent_record, function, TEXT, "function in which most of the time was spent"),
+	FIELD(struct spent_record, module, TEXT, "program or library it is in"),
+	FIELD(struct spent_record, share, RATIO, "of the window", .unit = "%"),
+	FIELD(struct spent_record, tid, ID, "thread that serves the connection"),
+	FIELD(struct spent_record, path, LIST, "functions on the way there, the outermost first",
+	      .element = &text_type),
+	FIELD(struct spent_record, text, TEXT, "in one sentence"),
+};
+static RECORD_TYPE(spent_type, "spent", struct spent_record, spent_fields,
+		   "what an application did instead, from a function trace");
+
+static const struct field finding_fields[] = {
+	FIELD(struct finding_record, cause, TEXT, "what is wrong (nest explain CAUSE)"),
+	FIELD(struct finding_record, layer, TEXT, "layer of the module to blame"),
+	FIELD(struct finding_record, module, TEXT, "module to blame"),
+	FIELD(struct finding_record, certainty, RATIO, "how sure that is, up to 1"),
+	FIELD(struct finding_record, severity, ENUM, "how much it matters", .names = &severity_names),
+	FIELD(struct finding_record, affects, LIST, "modules that suffer from it", .element = &text_type),
+	FIELD_AS(struct finding_record, for_evidence, "for", LIST, "evidence for it", .element = &evidence_type),
+	FIELD_AS(struct finding_record, against_evidence, "against", LIST, "evidence against it",
+		 .element = &evidence_type),
+	FIELD(struct finding_record, because, TEXT, "the reason in one sentence"),
+	FIELD(struct finding_record, spent_in, LIST, "what the application did instead (--flow)",
+	      .element = &spent_type, .single = true),
+	FIELD(struct finding_record, advice, TEXT, "what to do"),
+	FIELD(struct finding_record, next, LIST, "commands that dig further", .element = &text_type),
+	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well",
+	      .element = &text_type),
+	FIELD(struct finding_record, would_change, LIST, "what would have to be otherwise for another verdict",
+	      .element = &text_type),
+	FIELD(struct finding_record, over, BOOL,
+	      "it was there and is no more: the last second of the look is without it"),
+};
+RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
+
+static const struct field limit_fields[] = {
+	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
+	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
+	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
+	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
+	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
+	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
+};
+RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
+	    "what held a connection back, as shares of the window");
+
+static const struct field module_fields[] = {
+	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
+	FIELD(struct module_record, layer, TEXT, "layer"),
+	FIELD(struct module_record, name, TEXT, "name for people"),
+	FIELD(struct module_record, state, TEXT, "active, waiting, idle, waiting-ancestor, ignored or unknown"),
+	FIELD(struct module_record, depends_on, LIST, "modules it leans on", .element = &text_type),
+	FIELD(struct module_record, limited_by, LIST, "what held the connection back", .element = &limit_type,
+	      .single = true),
+};
+RECORD_TYPE(module_type, "module", struct module_record, module_fields, "a producer or consumer of traffic");
+
+static const struct field diagnosis_fields[] = {
+	FIELD(struct diagnosis_record, schema, TEXT, "form of this object"),
+	FIELD(struct diagnosis_record, host, TEXT, "host name"),
+	FIELD(struct diagnosis_record, netns, ID, "network namespace (inode number)"),
+	FIELD(struct diagnosis_record, netns_name, TEXT, "its name below /run/netns"),
+	FIELD(struct diagnosis_record, start_ns, TIME, "begin of the window"),
+	FIELD(struct diagnosis_record, window_ms, ID, "length of the window in milliseconds"),
+	FIELD(struct diagnosis_record, modules, LIST, "the graph", .element = &module_type),
+	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
+	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
+	FIELD(struct diagnosis_record, lost, COUNT, "records that could not be taken"),
+};
+RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
+	    "who is to blame, and how sure that is");
+
+const char *diagnosis_layer(enum module_kind kind)
+{
+	static const char *const layers[MODULE_KINDS] = {
+		[MODULE_HOST] = "host",          [MODULE_CGROUP] = "host",   [MODULE_APP] = "application",
+		[MODULE_CONN] = "socket",        [MODULE_UDP] = "socket",    [MODULE_LISTENER] = "listener",
+		[MODULE_LINK] = "interface",     [MODULE_QDISC] = "queue",   [MODULE_ROUTE] = "route",
+		[MODULE_NEIGH] = "neighbour",    [MODULE_TUNNEL] = "tunnel", [MODULE_FILTER] = "filter",
+		[MODULE_PATH] = "path",          [MODULE_PEER] = "peer",     [MODULE_RESOLVER] = "resolver",
+		[MODULE_THREAD] = "application", [MODULE_CPU] = "host",      [MODULE_MEMORY] = "host",
+	};
+
+	return layers[kind];
+}
+
+/* --- following hypotheses through the windows --- */
+
+/* The certainty of one hypothesis in the last windows, newest first; 0 where it was not thought of. */
+struct trace {
+	double certainty[DIAGNOSIS_WINDOWS];
+	bool was_confirmed; /* since it was first thought of */
+};
+
+struct diagnosis {
+	const struct knowledge *knowledge;
+	const struct engine *engine;
+	const struct selection *selection; /* NULL: everything */
+	const struct witness *witness;     /* NULL: none */
+	size_t selected;                   /* sockets of the last window */
+	char *netns_name;
+	struct graph *graph;
+	struct verdict *verdict;
+	struct map traces; /* "cause module" -> struct trace */
+	uint64_t starts[DIAGNOSIS_WINDOWS];
+	unsigned windows;
+	char host[65];
+	/* What the record points at. */
+	VEC(void *) memory;
+	struct diagnosis_record record;
+};
+
+static void clear_record(struct diagnosis *d)
+{
+	vec_each(&d->memory, block)
+		free(*block);
+	d->memory.count = 0;
+}
+
+struct diagnosis *diagnosis_new(const struct knowledge *knowledge)
+{
+	struct diagnosis *d = xzalloc(sizeof(*d));
+	struct why why = {};
+
+	d->knowledge = knowledge;
+	/* The default is part of this library. */
+	if (engine_find(NULL, &d->engine, &why) < 0)
+		abort();
+	d->traces = MAP_INIT(0, sizeof(struct trace), 100000);
+	if (gethostname(d->host, sizeof(d->host) - 1) < 0)
+		d->host[0] = '\0';
+	return d;
+}
+
+void diagnosis_set_engine(struct diagnosis *d, const struct engine *engine)
+{
+	d->engine = engine;
+}
+
+void diagnosis_set_selection(struct diagnosis *d, const struct selection *selection)
+{
+	d->selection = selection && !selection_is_empty(selection) ? selection : NULL;
+}
+
+void diagnosis_set_witness(struct diagnosis *d, const struct witness *witness)
+{
+	d->witness = witness;
+}
+
+void diagnosis_set_netns_name(struct diagnosis *d, const char *name)
+{
+	free(d->netns_name);
+	d->netns_name = name && *name ? xstrdup(name) : NULL;
+}
+
+void diagnosis_set_host(struct diagnosis *d, const char *host)
+{
+	snprintf(d->host, sizeof(d->host), "%.64s", host);
+}
+
+size_t diagnosis_selected(const struct diagnosis *d)
+{
+	return d->selected;
+}
+
+void diagnosis_free(struct diagnosis *d)
+{
+	if (!d)
+		return;
+	clear_record(d);
+	vec_done(&d->memory);
+	verdict_free(d->verdict);
+	graph_free(d->graph);
+	map_done(&d->traces);
+	free(d->netns_name);
+	free(d);
+}
+
+static char *trace_key(const struct hypothesis *h)
+{
+	return xasprintf("%s %s", h->cause->name, h->accused->id);
+}
+
+/* Moves all traces on by one window and forgets those that have faded. */
+static void age_traces(struct diagnosis *d)
+{
+	VEC(const char *) faded = {};
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&d->traces, &at, &key, &value)) {
+		struct trace *trace = value;
+		double most = 0;
+
+		memmove(&trace->certainty[1], &trace->certainty[0],
+			sizeof(trace->certainty) - sizeof(trace->certainty[0]));
+		trace->certainty[0] = 0;
+		for (unsigned i = 1; i < DIAGNOSIS_WINDOWS; i++)
+			most = fmax(most, trace->certainty[i]);
+		if (most <= 0)
+			vec_push(&faded, key);
+	}
+	vec_each(&faded, name)
+		(void)map_remove(&d->traces, *name);
+	vec_done(&faded);
+}
+
+/* Somebody that was asked about suffers, or nobody visibly does and the accused is one of them. */
+static bool is_asked_about(const struct hypothesis *h)
+{
+	if (h->affects.count == 0)
+		return !h->accused->hidden;
+	vec_each(&h->affects, module)
+		if (!(*module)->hidden)
+			return true;
+	return false;
+}
+
+/*
+ * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again: it
+ * has not ended.
+ */
+static double before(const struct trace *trace)
+{
+	if (trace->certainty[1] < INFER_THRESHOLD && trace->was_confirmed)
+		return trace->certainty[2];
+	return trace->certainty[1];
+}
+
+/* Confirmed when the newest window and the one before agree. */
+static bool confirmed(const struct hypothesis *h, void *context)
+{
+	struct diagnosis *d = context;
+	_cleanup_free_ char *key = trace_key(h);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	return trace && before(trace) >= INFER_THRESHOLD && is_asked_about(h);
+}
+
+/* A look holds three windows, so two pairs of them: the first two agree as well as the last two do. */
+static bool was_agreed_on(const struct hypothesis *h, void *context)
+{
+	struct diagnosis *d = context;
+	_cleanup_free_ char *key = trace_key(h);
+	const struct trace *trace = map_get(&d->traces, key);
+
+	return trace && trace->certainty[1] >= INFER_THRESHOLD && trace->certainty[2] >= INFER_THRESHOLD &&
+	       is_asked_about(h);
+}
+
+/* For everybody who suffers from it, something that is reported explains it much better. */
+static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
+{
+	vec_each(&h->affects, module) {
+		bool better = false;
+
+		vec_each(&verdict->hypotheses, winner)
+			better |= hypothesis_affects(*winner, *module) &&
+				  (*winner)->certainty >= h->certainty + INFER_MARGIN;
+		if (!better)
+			return false;
+	}
+	return h->affects.count > 0;
+}
+
+/*
+ * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a silence, a
+ * queue that drains) would be blamed on somebody else at once.
+ */
+static void forget_beaten(struct diagnosis *d)
+{
+	vec_each(&d->verdict->losers, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		struct trace *trace = map_get(&d->traces, key);
+
+		if (trace && is_beaten(d->verdict, *h))
+			trace->certainty[0] = 0;
+	}
+}
+
+/* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
+static void claim(struct diagnosis *d)
+{
+	vec_each(&d->verdict->hypotheses, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		struct trace *trace = map_get(&d->traces, key);
+
+		if (!trace)
+			continue;
+		(*h)->certainty = fmin((*h)->certainty, before(trace));
+		trace->was_confirmed = true;
+	}
+	verdict_sort(d->verdict);
+}
+
+void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
+{
+	/* The verdict before speaks of the modules of its own graph until it has been carried over. */
+	_cleanup_(graph_freep) _unused_ struct graph *past_graph = d->graph;
+	_cleanup_(verdict_freep) struct verdict *past = d->verdict;
+
+	clear_record(d);
+	d->graph = graph;
+	graph_propagate(graph);
+	d->selected = d->selection ? graph_select(graph, d->selection) : 0;
+	d->verdict = d->engine->judge(d->knowledge, graph);
+	age_traces(d);
+	vec_each(&d->verdict->hypotheses, h) {
+		_cleanup_free_ char *key = trace_key(*h);
+		struct trace *trace = (*h)->certainty > 0 ? map_put(&d->traces, key, NULL) : NULL;
+
+		if (trace)
+			trace->certainty[0] = (*h)->certainty;
+	}
+	verdict_compete(d->verdict, confirmed, d);
+	forget_beaten(d);
+	claim(d);
+	if (past)
+		verdict_carry_over(d->verdict, past, was_agreed_on, d);
+	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
+	d->starts[0] = graph->start_ns;
+	d->windows = min_of(d->windows + 1, (unsigned)DIAGNOSIS_WINDOWS);
+}
+
+const struct graph *diagnosis_graph(const struct diagnosis *d)
+{
+	return d->graph;
+}
+
+const struct verdict *diagnosis_verdict(const struct diagnosis *d)
+{
+	return d->verdict;
+}
+
+/* --- the record --- */
+
+static void *keep(struct diagnosis *d, size_t count, size_t size)
+{
+	void *block = xzalloc(max_of(count, (size_t)1) * size);
+
+	vec_push(&d->memory, block);
+	return block;
+}
+
+static struct list list_of(const void *items, size_t count)
+{
+	return (struct list){.items = items, .count = (uint32_t)count};
+}
+
+static struct list module_ids(struct diagnosis *d, struct module *const *modules, size_t count)
+{
+	struct text_item *items = keep(d, count, sizeof(*items));
+	size_t shown = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!modules[i]->hidden)
+			items[shown++].text = modules[i]->id;
+	return list_of(items, shown);
+}
+
+static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h, bool speaks_for)
+{
+	struct evidence_record *items = keep(d, h->evidence.count, sizeof(*items));
+	size_t count = 0;
+
+	vec_each(&h->evidence, evidence)
+		if ((evidence->factor > 0) == speaks_for && evidence->counted)
+			items[count++] = (struct evidence_record){
+				.rule = evidence->name, .cf = evidence->factor, .text = evidence->text};
+	return list_of(items, count);
+}
+
+/* A name from outside must not become a second command in the shell that somebody pastes this into. */
+static bool safe_to_paste(const char *command, const char *template)
+{
+	static const char risky[] = "`$;&|<>\\\n\"'";
+
+	for (const char *c = risky; *c; c++) {
+		size_t wanted = 0, got = 0;
+
+		for (const char *p = template; *p; p++)
+			wanted += *p == *c;
+		for (const char *p = command; *p; p++)
+			got += *p == *c;
+		if (got > wanted)
+			return false;
+	}
+	return true;
+}
+
+/* Commands whose {field}s are all known where the strongest evidence was seen. */
+static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct text_item *items = keep(d, h->cause->next.count, sizeof(*items));
+	const struct evidence *strongest = &h->evidence.items[0];
+	struct shape shape;
+	size_t count = 0;
+
+	if (!strongest->seen_at)
+		return list_of(items, 0);
+	shape = module_scope_shape(module_scope_find(strongest->seen_at->kind));
+	vec_each(&h->cause->next, command) {
+		struct buf text = BUF_INIT(4096);
+
+		if (!knowledge_can_run(d->knowledge, *command))
+			continue;
+		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data &&
+		    safe_to_paste(text.data, *command)) {
+			vec_push(&d->memory, text.data);
+			items[count++].text = text.data;
+		} else {
+			buf_done(&text);
+		}
+	}
+	return list_of(items, count);
+}
+
+static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct text_item *items = keep(d, h->rivals.count, sizeof(*items));
+
+	for (size_t i = 0; i < h->rivals.count; i++)
+		items[i].text = h->rivals.items[i]->cause->name;
+	return list_of(items, h->rivals.count);
+}
+
+/* The first sentence that speaks for it is the reason. */
+static const char *reason(const struct hypothesis *h)
+{
+	vec_each(&h->evidence, evidence)
+		if (evidence->factor > 0)
+			return evidence->text;
+	return NULL;
+}
+
+static struct list change_sentences(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct text_item *items = keep(d, WHATIF_MAX, sizeof(*items));
+	char *sentences[WHATIF_MAX];
+	size_t count = h->over ? 0 : whatif_sentences(d->knowledge, d->verdict, h, sentences);
+
+	for (size_t i = 0; i < count; i++) {
+		vec_push(&d->memory, sentences[i]);
+		items[i].text = sentences[i];
+	}
+	return list_of(items, count);
+}
+
+static const char *keep_text(struct diagnosis *d, const char *text)
+{
+	char *copy = xstrdup(text);
+
+	vec_push(&d->memory, copy);
+	return copy;
+}
+
+/* The connection at which it was seen that an application does not do its part. */
+static const struct module *waiting_connection(const struct hypothesis *h)
+{
+	if (h->accused->kind != MODULE_APP)
+		return NULL;
+	vec_each(&h->evidence, evidence)
+		if (evidence->factor > 0 && evidence->seen_at && evidence->seen_at->kind == MODULE_CONN)
+			return evidence->seen_at;
+	return NULL;
+}
+
+static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
+{
+	const struct module *at = d->witness ? waiting_connection(h) : NULL;
+	const struct conn_measures *conn = at ? conn_measures(at) : NULL;
+	const struct app_measures *app = at ? at->measures.parts[CONN_PART_APP] : NULL;
+	struct witness_answer answer = {};
+	struct spent_record *item;
+	struct text_item *way;
+
+	if (!conn || !d->witness->ask(d->witness->context,
+				      &(struct witness_question){
+					      .pid = app ? app->pid : 0,
+					      .local = {conn->laddr, conn->lport},
+					      .remote = {conn->raddr, conn->rport},
+					      .start_ns = d->starts[d->windows - 1],
+					      .end_ns = d->graph->start_ns + d->graph->window_ns,
+				      },
+				      &answer))
+		return list_of(NULL, 0);
+	item = keep(d, 1, sizeof(*item));
+	way = keep(d, answer.way_count, sizeof(*way));
+	for (size_t i = 0; i < answer.way_count; i++)
+		way[i].text = keep_text(d, answer.way[i]);
+	*item = (struct spent_record){
+		.function = keep_text(d, answer.function),
+		.module = keep_text(d, answer.module),
+		.share = answer.share,
+		.tid = answer.tid,
+		.path = list_of(way, answer.way_count),
+		.text = keep_text(d, answer.text),
+	};
+	return list_of(item, 1);
+}
+
+/*
+ * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses, say.
+ * Without such a time to compare with, the worst is assumed.
+ */
+static enum severity severity_of(const struct hypothesis *h)
+{
+	if (h->over)
+		return h->cause->severity;
+	vec_each(&h->affects, module) {
+		const struct conn_measures *m = conn_measures(*module);
+
+		if (!m || m->stuck || !(m->clean_slowdown >= 0.9))
+			return h->cause->severity;
+	}
+	return h->affects.count > 0 ? SEVERITY_LOW : h->cause->severity;
+}
+
+static struct finding_record make_finding(struct diagnosis *d, const struct hypothesis *h)
+{
+	return (struct finding_record){
+		.cause = h->cause->name,
+		.layer = h->cause->layer,
+		.module = h->accused->id,
+		.certainty = h->certainty,
+		.severity = (uint8_t)severity_of(h),
+		.affects = module_ids(d, h->affects.items, h->affects.count),
+		.for_evidence = evidence_list(d, h, true),
+		.against_evidence = evidence_list(d, h, false),
+		.because = reason(h),
+		.spent_in = spent_in(d, h),
+		.advice = h->cause->advice,
+		.next = next_commands(d, h),
+		.ambiguous_with = rival_names(d, h),
+		.would_change = change_sentences(d, h),
+		.over = h->over,
+	};
+}
+
+static struct list finding_list(struct diagnosis *d)
+{
+	const struct verdict *verdict = d->verdict;
+	struct finding_record *items = keep(d, verdict ? verdict->hypotheses.count : 0, sizeof(*items));
+	size_t count = 0;
+
+	if (verdict)
+		vec_each(&verdict->hypotheses, h)
+			items[count++] = make_finding(d, *h);
+	return list_of(items, count);
+}
+
+static struct list module_list(struct diagnosis *d)
+{
+	const struct graph *graph = d->graph;
+	struct module_record *items = keep(d, graph->modules.count, sizeof(*items));
+	size_t count = 0;
+
+	vec_each(&graph->modules, at) {
+		const struct module *module = *at;
+		const struct limit_record *limits = conn_limits(module);
+
+		if (module->hidden)
+			continue;
+		items[count++] = (struct module_record){
+			.id = module->id,
+			.layer = diagnosis_layer(module->kind),
+			.name = module->name,
+			.state = activity_name(module->activity),
+			.depends_on = module_ids(d, module->depends_on.items, module->depends_on.count),
+			.limited_by = list_of(limits, limits != NULL),
+		};
+	}
+	return list_of(items, count);
+}
+
+const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
+{
+	uint64_t end_ns;
+
+	clear_record(d);
+	if (!d->graph)
+		return NULL;
+	end_ns = d->graph->start_ns + d->graph->window_ns;
+	d->record = (struct diagnosis_record){
+		.schema = DIAGNOSIS_SCHEMA,
+		.host = d->host,
+		.netns = d->graph->netns,
+		.netns_name = d->netns_name,
+		.start_ns = d->starts[d->windows - 1],
+		.window_ms = (end_ns - d->starts[d->windows - 1]) / 1000000,
+		.modules = module_list(d),
+		.findings = finding_list(d),
+		.healthy = d->verdict->hypotheses.count == 0,
+		.lost = d->graph->lost,
+	};
+	return &d->record;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From windows to what is told: a diagnosis follows the hypotheses from one window to the next, reports those that were
+ * confirmed, and lays them out as records (type "diagnosis", with modules and findings inside), which is the form that
+ * JSON, the tree and recordings share.
+ */
+#pragma once
+
+#include "diagnose/infer/engine.h"
+#include "diagnose/infer/selection.h"
+#include "diagnose/infer/witness.h"
+
+#define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
+
+/* Windows that one look spans. */
+#define DIAGNOSIS_WINDOWS 3
+
+struct evidence_record {
+	const char *rule;
+	double cf;
+	const char *text;
+};
+
+struct finding_record {
+	const char *cause;
+	const char *layer;
+	const char *module;
+	double certainty;
+	uint8_t severity;
+	struct list affects;      /* text */
+	struct list for_evidence; /* evidence_record */
+	struct list against_evidence;
+	const char *because;
+	struct list spent_in; /* at most one spent_record */
+	const char *advice;
+	struct list next;           /* text */
+	struct list ambiguous_with; /* text */
+	struct list would_change;   /* text */
+	bool over;
+};
+
+/* What the accused application did instead, where somebody knows (witness.h). */
+struct spent_record {
+	const char *function;
+	const char *module;
+	double share;
+	uint32_t tid;
+	struct list path; /* text */
+	const char *text;
+};
+
+/* What held a connection back, as shares of the window; they add up to one. */
+struct limit_record {
+	double application;
+	double send_buffer;
+	double receiver_window;
+	double congestion_window;
+	double local_queue;
+	double nobody;
+};
+
+struct module_record {
+	const char *id;
+	const char *layer;
+	const char *name;
+	const char *state;
+	struct list depends_on; /* text */
+	struct list limited_by; /* at most one limit_record */
+};
+
+struct diagnosis_record {
+	const char *schema;
+	const char *host;
+	uint64_t netns;
+	const char *netns_name;
+	uint64_t start_ns;
+	uint64_t window_ms;
+	struct list modules;  /* module_record */
+	struct list findings; /* finding_record */
+	bool healthy;
+	uint64_t lost;
+};
+
+extern const struct record_type diagnosis_type, finding_type, module_type, evidence_type, limit_type;
+
+struct diagnosis;
+
+struct diagnosis *diagnosis_new(const struct knowledge *knowledge);
+void diagnosis_free(struct diagnosis *diagnosis);
+static inline void diagnosis_freep(struct diagnosis **diagnosis)
+{
+	diagnosis_free(*diagnosis);
+}
+
+/* Who judges from the next window on; at first it is ENGINE_DEFAULT. */
+void diagnosis_set_engine(struct diagnosis *diagnosis, const struct engine *engine);
+/* What is told of; NULL: everything. Stays the caller's. */
+void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection *selection);
+/* The name of the namespace that the windows are of, for people; NULL: it has none. */
+void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
+/* Who is asked what an application did instead; NULL: nobody. Stays the caller's. */
+void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *witness);
+/* Sockets of the last window that the selection let through. */
+size_t diagnosis_selected(const struct diagnosis *diagnosis);
+/* The name of the host that the snapshots come from, where it is not this one. */
+void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);
+/* Takes over the graph of the next window and draws the conclusions. */
+void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
+/* The last DIAGNOSIS_WINDOWS windows as a record; valid until the next window. */
+const struct diagnosis_record *diagnosis_get(struct diagnosis *diagnosis);
+/* The graph of the last window, or NULL. */
+const struct graph *diagnosis_graph(const struct diagnosis *diagnosis);
+/* The verdict on it, confirmed and after competition. */
+const struct verdict *diagnosis_verdict(const struct diagnosis *diagnosis);
+/* The layer that the contract names for a module of that kind. */
+const char *diagnosis_layer(enum module_kind kind);

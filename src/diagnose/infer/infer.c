@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+
+#include "diagnose/infer/engine.h"
+#include "diagnose/infer/infer.h"
+#include "diagnose/rules/certainty.h"
+
+static void hypothesis_free(struct hypothesis *h)
+{
+	if (!h)
+		return;
+	vec_each(&h->evidence, evidence)
+		free(evidence->text);
+	vec_done(&h->evidence);
+	vec_done(&h->affects);
+	vec_done(&h->rivals);
+	free(h);
+}
+
+void verdict_free(struct verdict *verdict)
+{
+	if (!verdict)
+		return;
+	vec_each(&verdict->hypotheses, h)
+		hypothesis_free(*h);
+	vec_each(&verdict->losers, h)
+		hypothesis_free(*h);
+	vec_done(&verdict->hypotheses);
+	vec_done(&verdict->losers);
+	free(verdict);
+}
+
+struct verdict *verdict_new(struct graph *graph)
+{
+	struct verdict *verdict = xzalloc(sizeof(*verdict));
+
+	verdict->graph = graph;
+	return verdict;
+}
+
+struct hypothesis *verdict_add(struct verdict *verdict, const struct cause *cause, struct module *accused)
+{
+	struct hypothesis *h = xzalloc(sizeof(*h));
+
+	h->cause = cause;
+	h->accused = accused;
+	vec_push(&verdict->hypotheses, h);
+	return h;
+}
+
+void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *evidence)
+{
+	vec_push(&h->evidence, *evidence);
+}
+
+void hypothesis_add_affected(struct hypothesis *h, struct module *module)
+{
+	vec_each(&h->affects, known)
+		if (*known == module)
+			return;
+	vec_push(&h->affects, module);
+}
+
+/* --- evidence --- */
+
+/* A hypothesis is found again by its cause and the module it accuses. */
+struct hypothesis_key {
+	const struct cause *cause;
+	const struct module *accused;
+};
+
+static struct hypothesis *hypothesis_of(struct verdict *verdict, struct map *index, const struct cause *cause,
+					struct module *accused)
+{
+	struct hypothesis_key key = {cause, accused};
+	struct hypothesis **slot = map_put(index, &key, NULL);
+
+	if (!*slot)
+		*slot = verdict_add(verdict, cause, accused);
+	return *slot;
+}
+
+/* Whoever wants to go on and leans on the module. */
+static void add_dependants(struct hypothesis *h, const struct graph *graph, const struct module *module)
+{
+	vec_each(&graph->modules, other)
+		if (*other != module && (*other)->related[module->kind] == module &&
+		    (*other)->activity == ACTIVITY_WAITING &&
+		    ((*other)->kind == MODULE_CONN || (*other)->kind == MODULE_UDP))
+			hypothesis_add_affected(h, *other);
+}
+
+static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module,
+			 const struct shape *shape)
+{
+	struct buf text = BUF_INIT(4096);
+
+	(void)knowledge_fill(rule->because, shape, &module->measures, &text);
+	hypothesis_add_evidence(h, &(struct evidence){.name = rule->name,
+						      .family = rule->family,
+						      .seen_at = module,
+						      .factor = rule->certainty,
+						      .text = text.data ? text.data : xstrdup("")});
+}
+
+static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module)
+{
+	struct shape shape = module_scope_shape(rule->about);
+
+	vec_each(&rule->suggests, cause) {
+		struct module *accused = module->related[(*cause)->accuses];
+		struct hypothesis *h;
+
+		if (!accused)
+			continue;
+		h = hypothesis_of(verdict, index, *cause, accused);
+		add_evidence(h, rule, module, &shape);
+		if (rule->certainty < 0)
+			continue;
+		if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
+			hypothesis_add_affected(h, module);
+		else
+			add_dependants(h, verdict->graph, module);
+	}
+}
+
+/* Asks all rules about a module: its measures are read once, however many modules there are. */
+static void apply_rules(struct verdict *verdict, struct map *index, const struct knowledge *knowledge,
+			struct module *module)
+{
+	vec_each(&knowledge->rules, rule)
+		if (module->kind == (*rule)->about->kind && expr_matches((*rule)->when, &module->measures))
+			suggest(verdict, index, *rule, module);
+}
+
+static int by_strength(const void *a, const void *b)
+{
+	double x = fabs(((const struct evidence *)a)->factor), y = fabs(((const struct evidence *)b)->factor);
+
+	return x < y ? 1 : x > y ? -1 : strcmp(((const struct evidence *)a)->name, ((const struct evidence *)b)->name);
+}
+
+bool evidence_is_akin(const struct evidence *a, const struct evidence *b)
+{
+	return strcmp(a->family, b->family) == 0 && (a->factor > 0) == (b->factor > 0);
+}
+
+/* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
+static void weigh(struct hypothesis *h)
+{
+	vec_sort(&h->evidence, by_strength);
+	h->certainty = 0;
+	vec_each(&h->evidence, evidence) {
+		evidence->counted = true;
+		vec_each(&h->evidence, stronger) {
+			if (stronger == evidence)
+				break;
+			if (evidence_is_akin(stronger, evidence))
+				evidence->counted = false;
+		}
+		if (evidence->counted)
+			h->certainty = certainty_combine(h->certainty, evidence->factor);
+	}
+}
+
+double hypothesis_without(const struct hypothesis *h, const struct evidence *gone)
+{
+	double certainty = 0;
+
+	vec_each(&h->evidence, evidence)
+		if (evidence->counted && !evidence_is_akin(evidence, gone))
+			certainty = certainty_combine(certainty, evidence->factor);
+	return certainty;
+}
+
+double hypothesis_with(const struct hypothesis *h, const char *family, double factor)
+{
+	const struct evidence more = {.family = family, .factor = factor};
+	double certainty = factor;
+
+	vec_each(&h->evidence, evidence) {
+		bool same = evidence_is_akin(evidence, &more);
+
+		if (!evidence->counted)
+			continue;
+		/* The stronger of the two counts. */
+		if (same && fabs(evidence->factor) >= fabs(factor))
+			return h->certainty;
+		if (!same)
+			certainty = certainty_combine(certainty, evidence->factor);
+	}
+	return certainty;
+}
+
+static int by_certainty(const void *a, const void *b)
+{
+	const struct hypothesis *x = *(struct hypothesis *const *)a, *y = *(struct hypothesis *const *)b;
+
+	if (x->certainty != y->certainty)
+		return x->certainty < y->certainty ? 1 : -1;
+	if (x->affects.count != y->affects.count)
+		return x->affects.count < y->affects.count ? 1 : -1;
+	return strcmp(x->cause->name, y->cause->name) ?: strcmp(x->accused->id, y->accused->id);
+}
+
+void verdict_sort(struct verdict *verdict)
+{
+	vec_sort(&verdict->hypotheses, by_certainty);
+}
+
+void verdict_settle(struct verdict *verdict)
+{
+	vec_each(&verdict->hypotheses, h)
+		weigh(*h);
+	verdict_sort(verdict);
+}
+
+struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph)
+{
+	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
+	struct verdict *verdict = verdict_new(graph);
+
+	vec_each(&graph->modules, module)
+		apply_rules(verdict, &index, knowledge, *module);
+	map_done(&index);
+	verdict_settle(verdict);
+	return verdict;
+}
+
+static const struct engine rules_engine = {
+	.name = ENGINE_DEFAULT,
+	.summary = "rules over measures of every layer (nest rules lists them)",
+	.judge = infer_window,
+};
+ENGINE(rules_engine);
+
+/* --- competition --- */
+
+bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
+{
+	vec_each(&h->affects, known)
+		if (*known == module)
+			return true;
+	return false;
+}
+
+/* The certainty of the best explanation of what a module suffers from. */
+static double best_for(const struct verdict *verdict, const struct module *module)
+{
+	vec_each(&verdict->hypotheses, h)
+		if (hypothesis_affects(*h, module))
+			return (*h)->certainty; /* strongest first */
+	return 0;
+}
+
+/* Nothing suffers visibly (a listener, a host counter), or for some sufferer nothing explains it much better. */
+static bool is_good_explanation(const struct verdict *verdict, const struct hypothesis *h)
+{
+	if (h->affects.count == 0)
+		return true;
+	vec_each(&h->affects, module)
+		if (h->certainty > best_for(verdict, *module) - INFER_MARGIN)
+			return true;
+	return false;
+}
+
+static bool share_sufferer(const struct hypothesis *a, const struct hypothesis *b)
+{
+	vec_each(&a->affects, module)
+		if (hypothesis_affects(b, *module))
+			return true;
+	return false;
+}
+
+bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b)
+{
+	return a->accused == b->accused || share_sufferer(a, b);
+}
+
+/* Drops the hypotheses that `wanted` refuses, keeping the order. */
+static void filter(struct verdict *verdict, const bool *wanted)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < verdict->hypotheses.count; i++) {
+		struct hypothesis *h = verdict->hypotheses.items[i];
+
+		if (wanted[i])
+			verdict->hypotheses.items[kept++] = h;
+		else
+			vec_push(&verdict->losers, h);
+	}
+	verdict->hypotheses.count = kept;
+}
+
+void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context),
+		     void *context)
+{
+	_cleanup_free_ bool *wanted = xzalloc(verdict->hypotheses.count);
+
+	for (size_t i = 0; i < verdict->hypotheses.count; i++) {
+		const struct hypothesis *h = verdict->hypotheses.items[i];
+
+		wanted[i] = h->certainty >= INFER_THRESHOLD && (!keep || keep(h, context));
+	}
+	filter(verdict, wanted);
+	for (size_t i = 0; i < verdict->hypotheses.count; i++)
+		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]);
+	filter(verdict, wanted);
+	vec_sort(&verdict->losers, by_certainty);
+	vec_each(&verdict->hypotheses, a)
+		vec_each(&verdict->hypotheses, b)
+			if (a != b && share_sufferer(*a, *b) && fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)
+				vec_push(&(*a)->rivals, *b);
+}
+
+/* --- from one window to the next --- */
+
+/* Lets the hypothesis of a past window speak of the modules of this one; false when what it is about is gone. */
+static bool move_to_graph(struct hypothesis *h, const struct graph *graph)
+{
+	size_t kept = 0;
+
+	h->accused = graph_find(graph, h->accused->id);
+	for (size_t i = 0; i < h->affects.count; i++) {
+		struct module *module = graph_find(graph, h->affects.items[i]->id);
+
+		if (module)
+			h->affects.items[kept++] = module;
+	}
+	if (!h->accused || (h->affects.count > 0 && kept == 0))
+		return false;
+	h->affects.count = kept;
+	vec_each(&h->evidence, evidence)
+		evidence->seen_at = graph_find(graph, evidence->seen_at->id);
+	return true;
+}
+
+/* Of the rivals of what was carried over, those that were carried over, too. */
+static void keep_rivals(struct hypothesis *h)
+{
+	size_t kept = 0;
+
+	vec_each(&h->rivals, rival)
+		if ((*rival)->over)
+			h->rivals.items[kept++] = *rival;
+	h->rivals.count = kept;
+}
+
+/* Something else is told of the same now, or would be if it were confirmed, and is not much weaker. */
+static bool is_met(const struct verdict *verdict, size_t count, const struct hypothesis *h)
+{
+	for (size_t i = 0; i < count; i++)
+		if (hypothesis_meets(verdict->hypotheses.items[i], h))
+			return true;
+	vec_each(&verdict->losers, other)
+		if ((*other)->certainty >= fmax(INFER_THRESHOLD, h->certainty - INFER_MARGIN) &&
+		    (*other)->cause != h->cause && hypothesis_meets(*other, h))
+			return true;
+	return false;
+}
+
+void verdict_carry_over(struct verdict *verdict, struct verdict *past,
+			bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context)
+{
+	size_t present = verdict->hypotheses.count, left = 0;
+
+	vec_each(&past->hypotheses, at) {
+		struct hypothesis *h = *at;
+
+		if (h->over || !move_to_graph(h, verdict->graph) || is_met(verdict, present, h) || !keep(h, context)) {
+			past->hypotheses.items[left++] = h;
+			continue;
+		}
+		h->over = true;
+		vec_push(&verdict->hypotheses, h);
+	}
+	past->hypotheses.count = left;
+	for (size_t i = present; i < verdict->hypotheses.count; i++)
+		keep_rivals(verdict->hypotheses.items[i]);
+	verdict_sort(verdict);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The inference engine. It knows neither networks nor rules: it asks every rule about every module it applies to, lets the
+ * rules that hold speak for or against their cause, combines what they say, and lets the explanations of one and the same
+ * trouble compete.
+ */
+#pragma once
+
+#include "diagnose/rules/knowledge.h"
+
+struct evidence {
+	const char *name;       /* of the rule or table entry that speaks */
+	const char *family;     /* what sees the same thing */
+	struct module *seen_at; /* NULL: it has gone since */
+	double factor;
+	char *text;   /* the sentence with its numbers */
+	bool counted; /* the strongest of its family */
+};
+
+struct hypothesis {
+	const struct cause *cause;
+	struct module *accused;
+	double certainty;
+	VEC(struct evidence) evidence;         /* strongest first */
+	VEC(struct module *) affects;          /* modules that suffer from it */
+	VEC(const struct hypothesis *) rivals; /* explanations of the same trouble that cannot be told apart from it */
+	bool over;                             /* the windows before the last one agreed on it */
+};
+
+struct verdict {
+	struct graph *graph;                 /* not owned */
+	VEC(struct hypothesis *) hypotheses; /* strongest first */
+	VEC(struct hypothesis *) losers;     /* what was dropped in the competition, strongest first */
+};
+
+/* Below this nothing is reported; two windows in a row must reach it. */
+#define INFER_THRESHOLD 0.5
+/* An explanation wins by at least this much, or both are given. */
+#define INFER_MARGIN 0.2
+
+/* All hypotheses that any evidence speaks for, before they compete: the engine "rules" (engine.h). */
+struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph);
+
+/* --- for engines --- */
+
+struct verdict *verdict_new(struct graph *graph);
+/* A new hypothesis. */
+struct hypothesis *verdict_add(struct verdict *verdict, const struct cause *cause, struct module *accused);
+/* Takes the text over. */
+void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *evidence);
+void hypothesis_add_affected(struct hypothesis *h, struct module *module);
+/* Weighs the evidence of every hypothesis and sorts: strongest first. */
+void verdict_settle(struct verdict *verdict);
+void verdict_sort(struct verdict *verdict);
+/* What its certainty would be without all that sees the same as that evidence, and with another piece of a family. */
+double hypothesis_without(const struct hypothesis *h, const struct evidence *gone);
+double hypothesis_with(const struct hypothesis *h, const char *family, double factor);
+/* Whether two pieces of evidence see the same thing and say the same about it. */
+bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
+bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
+/* Whether both accuse the same module, or somebody suffers from both. */
+bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b);
+/*
+ * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as over.
+ * `keep` may veto, seeing the modules of this verdict's graph.
+ */
+void verdict_carry_over(struct verdict *verdict, struct verdict *past,
+			bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context);
+
+void verdict_free(struct verdict *verdict);
+static inline void verdict_freep(struct verdict **verdict)
+{
+	verdict_free(*verdict);
+}
+
+/*
+ * Keeps the hypotheses at or above the threshold that are the best explanation, or as good as the best, for something that
+ * suffers. `keep` may veto (confirmation over several windows); NULL keeps all.
+ */
+void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context),
+		     void *context);

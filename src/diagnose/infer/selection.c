@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "diagnose/infer/selection.h"
+#include "diagnose/measure/app.h"
+#include "diagnose/measure/conn.h"
+#include "diagnose/measure/endpoint.h"
+#include "snapshot/proc/cgroup_path.h"
+
+bool selection_is_empty(const struct selection *s)
+{
+	return s->pid == 0 && !s->cgroup && !s->dev && s->ports.count == 0;
+}
+
+static bool has_ports(const struct selection *s, uint16_t local, uint16_t remote)
+{
+	for (size_t i = 0; i < s->ports.count; i++)
+		if (s->ports.items[i] == local || s->ports.items[i] == remote)
+			return true;
+	return s->ports.count == 0;
+}
+
+static bool has_port(const struct selection *s, const struct module *module)
+{
+	const void *own = module->measures.parts[CONN_PART_OWN];
+
+	if (module->kind == MODULE_CONN)
+		return has_ports(s, ((const struct conn_measures *)own)->lport,
+				 ((const struct conn_measures *)own)->rport);
+	if (module->kind == MODULE_UDP)
+		return has_ports(s, ((const struct udp_measures *)own)->lport,
+				 ((const struct udp_measures *)own)->rport);
+	return has_ports(s, ((const struct listener_measures *)own)->lport, 0);
+}
+
+static bool is_chosen(const struct selection *s, const struct module *module)
+{
+	const struct module *app = module->related[MODULE_APP], *link = module->related[MODULE_LINK];
+	const struct app_measures *owner = app ? app->measures.parts[0] : NULL;
+
+	if (!module_is_socket(module) || !module->measures.parts[CONN_PART_OWN])
+		return false;
+	if (s->pid && !(owner && owner->pid == s->pid))
+		return false;
+	if (s->cgroup && !(owner && cgroup_path_is_below(owner->cgroup, s->cgroup)))
+		return false;
+	if (s->dev && !(link && strcmp(link->name, s->dev) == 0))
+		return false;
+	return has_port(s, module);
+}
+
+static void show(struct module *module)
+{
+	for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
+		if (module->related[kind])
+			module->related[kind]->hidden = false;
+}
+
+size_t graph_select(struct graph *graph, const struct selection *selection)
+{
+	size_t chosen = 0;
+
+	vec_each(&graph->modules, module)
+		(*module)->hidden = true;
+	vec_each(&graph->modules, module) {
+		if (!is_chosen(selection, *module))
+			continue;
+		chosen++;
+		show(*module);
+		/* Who waits for a program of this host is held up by that one. */
+		if ((*module)->other_end)
+			show((*module)->other_end);
+	}
+	return chosen;
+}

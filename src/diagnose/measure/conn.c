@@ -1,0 +1,782 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TCP connections: what the kernel counted between the first and the last sample, and how often something held in between.
+ * One sample says little (a healthy reader has data in its queue, too); what holds in every sample means something.
+ */
+#include <math.h>
+
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/conn.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/socket/socket.h"
+
+static const struct field conn_fields[] = {
+	FIELD(struct conn_measures, laddr, ADDR, "local address"),
+	FIELD(struct conn_measures, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(struct conn_measures, raddr, ADDR, "remote address"),
+	FIELD(struct conn_measures, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(struct conn_measures, state, ENUM, "state at the end", .names = &socket_state_names),
+	FIELD(struct conn_measures, timer, ENUM, "timer that runs", .names = &socket_timer_names),
+	FIELD(struct conn_measures, cc, TEXT, "congestion control"),
+	FIELD(struct conn_measures, samples, COUNT, "samples of the window in which it was seen"),
+	FIELD(struct conn_measures, sent_bytes, BYTES, "sent, retransmissions included (bytes_sent)"),
+	FIELD(struct conn_measures, acked_bytes, BYTES, "sent and acknowledged (bytes_acked)"),
+	FIELD(struct conn_measures, received_bytes, BYTES, "received in order (bytes_received)"),
+	FIELD(struct conn_measures, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
+	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent",
+	      .unit = "%"),
+	FIELD(struct conn_measures, loss_share_recent, RATIO, "the same, in this window and the two before",
+	      .unit = "%"),
+	FIELD(struct conn_measures, loss_growth, RATIO,
+	      "that, as a multiple of its share before the look began; unknown when little had been sent by then"),
+	FIELD(struct conn_measures, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
+	FIELD(struct conn_measures, spurious_share, RATIO, "share of the retransmitted that the peer had already",
+	      .unit = "%"),
+	FIELD(struct conn_measures, lossy_windows, COUNT,
+	      "of the last eight windows in which it moved, those in which losses without a queue slowed it down"),
+	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
+	FIELD(struct conn_measures, reorder_count, COUNT,
+	      "times that segments were seen out of order by the peer (reord_seen)"),
+	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
+	FIELD(struct conn_measures, ooo_share, RATIO, "share of the segments that arrived here out of order",
+	      .unit = "%"),
+	FIELD(struct conn_measures, send_variation, RATIO,
+	      "how much the acknowledged rate varied between samples (standard deviation by mean)", .unit = "%"),
+	FIELD(struct conn_measures, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
+	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
+	FIELD(struct conn_measures, clean_slowdown, RATIO,
+	      "rate, beside the fastest earlier window in which nothing was lost", .unit = "%"),
+	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
+	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
+	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION,
+	      "the smallest of these in earlier windows; else of the handshake"),
+	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO,
+	      "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
+	FIELD(struct conn_measures, rcv_rtt_base_ratio, RATIO,
+	      "that smallest, of the smallest round-trip time: above one where the peer often had nothing to send",
+	      .unit = "%"),
+	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
+	      .unit = "%"),
+	FIELD(struct conn_measures, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
+	FIELD(struct conn_measures, restart_cost_ns, DURATION,
+	      "what slow start after a pause cost in the last three windows (smaller congestion window, nothing lost)"),
+	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
+	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
+	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
+	FIELD(struct conn_measures, data_segs_in, COUNT, "segments with data received"),
+	FIELD(struct conn_measures, receive_gap_ns, DURATION, "since data was last received, at the end"),
+	FIELD(struct conn_measures, receive_gap_base_ns, DURATION,
+	      "longest time without data received, seen in earlier windows"),
+	FIELD(struct conn_measures, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "/s"),
+	FIELD(struct conn_measures, steady_windows, COUNT, "earlier windows in a row in which data was received"),
+	FIELD(struct conn_measures, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
+	FIELD(struct conn_measures, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sndbuf_share, RATIO,
+	      "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
+	FIELD(struct conn_measures, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
+	FIELD(struct conn_measures, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
+	FIELD(struct conn_measures, cwnd_share, RATIO, "samples with a full congestion window and more to send",
+	      .unit = "%"),
+	FIELD(struct conn_measures, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window",
+	      .unit = "%"),
+	FIELD(struct conn_measures, nagle_share, RATIO,
+	      "samples with less than a segment held back while one is unacknowledged", .unit = "%"),
+	FIELD(struct conn_measures, local_queue_share, RATIO,
+	      "samples in which half of what is in flight still lay in a queue of this host", .unit = "%"),
+	FIELD(struct conn_measures, sndbuf_full_share, RATIO,
+	      "samples with a full send buffer, nothing unsent, room in both windows", .unit = "%"),
+	FIELD(struct conn_measures, recvq_share, RATIO, "samples with data that the application had not read",
+	      .unit = "%"),
+	FIELD(struct conn_measures, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
+	FIELD(struct conn_measures, held_share, RATIO,
+	      "samples with data unsent and nothing in flight, though both windows have room", .unit = "%"),
+	FIELD(struct conn_measures, cork_share, RATIO, "of all samples, those held so with less than a segment",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sack_share, RATIO, "samples in which the peer had something beyond what it missed",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sacked_part, RATIO, "how much of what is in flight that was, at the end",
+	      .unit = "%"),
+	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
+	FIELD(struct conn_measures, sendq_max_bytes, BYTES, "largest send queue"),
+	FIELD(struct conn_measures, recvq_min_bytes, BYTES, "smallest receive queue"),
+	FIELD(struct conn_measures, recvq_max_bytes, BYTES, "largest receive queue"),
+	FIELD(struct conn_measures, recvq_fill_min, RATIO, "smallest share of the receive buffer in use", .unit = "%"),
+	FIELD(struct conn_measures, snd_wnd_min, BYTES, "smallest window that the peer offered"),
+	FIELD(struct conn_measures, snd_wnd_max, BYTES, "largest window that the peer offered"),
+	FIELD(struct conn_measures, local_queue_bytes, BYTES, "median of what lay in queues of this host (wmem_alloc)"),
+	FIELD(struct conn_measures, sndbuf, BYTES, "send buffer"),
+	FIELD(struct conn_measures, rcvbuf, BYTES, "receive buffer"),
+	FIELD(struct conn_measures, stuck, BOOL, "had something to send in every sample, and nothing was acknowledged"),
+	FIELD(struct conn_measures, silent_ns, DURATION, "since the last acknowledgement"),
+	FIELD(struct conn_measures, backoff, COUNT, "retransmission time-outs in a row"),
+	FIELD(struct conn_measures, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
+	FIELD(struct conn_measures, syn_retrans, COUNT, "SYNs sent again"),
+	FIELD(struct conn_measures, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
+	FIELD(struct conn_measures, rtt_ns, DURATION,
+	      "round-trip time of late: the smoothed one without what is left in it of longer ones before"),
+	FIELD(struct conn_measures, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
+	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
+	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
+	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
+	FIELD(struct conn_measures, acks_may_wait, BOOL,
+	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than "
+	      "that"),
+	FIELD(struct conn_measures, rtt_floor_ratio, RATIO,
+	      "smallest smoothed round-trip time of the window's samples, of the smallest ever"),
+	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),
+	FIELD(struct conn_measures, cwnd_best, COUNT, "largest congestion window of earlier windows"),
+	FIELD(struct conn_measures, ssthresh, COUNT, "slow-start threshold in segments"),
+	FIELD(struct conn_measures, mss, BYTES, "largest segment it sends"),
+	FIELD(struct conn_measures, pmtu, BYTES, "path MTU it believes in"),
+	FIELD(struct conn_measures, send_rate, BYTES, "acknowledged per second", .unit = "/s"),
+	FIELD(struct conn_measures, receive_rate, BYTES, "received per second", .unit = "/s"),
+	FIELD(struct conn_measures, best_rate, BYTES, "fastest earlier window, either direction", .unit = "/s"),
+	FIELD(struct conn_measures, acked_ever_bytes, BYTES, "data acknowledged since the connection began"),
+	FIELD(struct conn_measures, received_ever_bytes, BYTES, "data received since the connection began"),
+	FIELD(struct conn_measures, past_rate, BYTES,
+	      "rate of what was last delivered, however long ago; unknown below 64 KiB in all", .unit = "/s"),
+	FIELD(struct conn_measures, age_windows, COUNT, "windows since it was first seen"),
+};
+RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_fields,
+	    "measures of a TCP connection in a window");
+
+/* --- collecting --- */
+
+/* Samples of a window beyond this are not kept one by one. */
+#define QUEUE_SAMPLES 16
+/* The kernel's initial congestion window, below which a pause does not take it. */
+#define RESTART_CWND 10
+/* Windows over which losses are added up where one alone says too little. */
+#define RECENT 3
+/* Windows that the price of a pause is remembered for: bursts are seldom a second apart. */
+#define RESTART_WINDOWS 3
+/* A connection that has delivered less says nothing about its rate. */
+#define PAST_BYTES (64 << 10)
+/* What a connection must have sent for its losses to be a habit, and the smallest share of them that counts as one. */
+#define LIFE_BYTES (4 << 20)
+#define LOSS_LEAST 1e-4
+
+/* Rates of the intervals between samples. */
+struct spread {
+	unsigned count;
+	double sum, squares;
+};
+
+struct conn_track {
+	struct track track;
+	unsigned first_window;
+	bool has_base; /* base is from an earlier sample of this or the last window */
+	struct socket_record socket;
+	struct tcp_record base, last;
+	uint64_t base_ns; /* boot time of base */
+	uint64_t last_ns;
+	uint64_t first_seen_ns;
+	double loss_share_before; /* it was first seen; NAN: unknown */
+	/* Of this window. */
+	unsigned samples;
+	unsigned sendq, notsent, cwnd, wnd_full, nagle, local_queue, sndbuf_full, recvq, unacked;
+	unsigned held, cork, sacked;
+	struct spread send, receive;
+	uint64_t rtt_min_ns;
+	uint64_t sendq_min, sendq_max, recvq_min, recvq_max, snd_wnd_min, snd_wnd_max;
+	double fill_min;
+	uint32_t queue[QUEUE_SAMPLES];
+	/* Of earlier windows. */
+	uint64_t rtt_ns; /* of late, as of the last sample */
+	uint64_t rtt_base_ns, rcv_rtt_base_ns, best_rate, best_receive_rate, clean_rate, gap_base_ns;
+	unsigned steady;
+	uint32_t cwnd_best;
+	uint64_t gap_ns;                                         /* age of what was last received, in the last sample */
+	double lost_before[RECENT - 1], sent_before[RECENT - 1]; /* bytes, newest first */
+	uint64_t restart_cost_ns;
+	unsigned restart_window; /* when that was, counted from 1; 0: never */
+	unsigned pauses;
+	uint8_t lossy; /* a bit for each earlier window, newest lowest: something was lost, and it went on */
+};
+
+struct conn_state {
+	struct map tracks; /* cookie -> struct conn_track */
+};
+
+static bool is_connection(const struct socket_record *s)
+{
+	return s->proto == 6 && s->state != SOCKET_LISTEN && s->state != SOCKET_TIME_WAIT && s->state != SOCKET_CLOSE &&
+	       s->state != SOCKET_NEW_SYN_RECV && s->cookie != UINT64_MAX;
+}
+
+static uint64_t in_flight_bytes(const struct tcp_record *t)
+{
+	return (uint64_t)t->unacked * t->snd_mss;
+}
+
+/*
+ * The kernel's smoothed round trip moves by an eighth with each acknowledgement. A connection that has few of them drags
+ * one long round trip along for minutes, often the first, which waited for the neighbour's address: while it falls, what
+ * made it fall is told by how far and by how many segments at most. Of one seen for the first time that had few, nothing is
+ * known yet (0).
+ */
+#define RTT_SETTLES 16
+
+static uint64_t rtt_of_late(const struct conn_track *c, const struct tcp_record *t)
+{
+	uint64_t acks = counter_delta(c->last.segs_in, t->segs_in);
+	double kept, rtt_ns;
+
+	if (t->delivered != UINT32_MAX && c->last.delivered != UINT32_MAX)
+		acks = min_of(acks, counter_delta(c->last.delivered, t->delivered));
+	if (c->last_ns == 0)
+		return t->delivered < RTT_SETTLES ? 0 : t->srtt_ns;
+	if (t->srtt_ns > c->last.srtt_ns || acks == UINT64_MAX)
+		return t->srtt_ns;
+	if (t->srtt_ns == c->last.srtt_ns || acks == 0)
+		return c->rtt_ns;
+	kept = pow(7.0 / 8, (double)acks);
+	rtt_ns = ((double)t->srtt_ns - (double)c->last.srtt_ns * kept) / (1 - kept);
+	return min_of(t->srtt_ns, rtt_ns < (double)t->min_rtt_ns ? t->min_rtt_ns : (uint64_t)rtt_ns);
+}
+
+static void count_sample(struct conn_track *c, const struct socket_record *s, const struct tcp_record *t)
+{
+	uint64_t flight = in_flight_bytes(t);
+	bool open_window = flight + t->snd_mss <= t->snd_wnd;
+	bool unsent = t->notsent_bytes != UINT32_MAX && t->notsent_bytes > 0;
+
+	/* A timer that asks a closed window may run as well: the kernel uses it to send what it could not. */
+	bool held = unsent && t->unacked == 0 && open_window;
+
+	c->sendq += s->sendq_bytes > 0;
+	c->notsent += unsent;
+	c->held += held;
+	c->cork += held && t->notsent_bytes < t->snd_mss;
+	c->sacked += t->sacked != UINT32_MAX && t->sacked > 0;
+	c->unacked += t->unacked > 0;
+	c->recvq += s->recvq_bytes > 0;
+	c->cwnd += t->unacked >= t->cwnd && unsent;
+	c->wnd_full += t->unacked > 0 && flight + t->snd_mss > t->snd_wnd;
+	c->nagle += unsent && t->notsent_bytes < t->snd_mss && t->unacked >= 1 && t->unacked < t->cwnd && open_window;
+	c->local_queue +=
+		t->unacked > 0 && s->wmem_bytes != UINT32_MAX && s->wmem_bytes > flight / 2 && s->wmem_bytes > 4096;
+	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
+			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
+	/*
+	 * Something has been received since the last sample: a gap has ended. One that is going on does not count yet, and
+	 * before the first byte there was none.
+	 */
+	if (c->gap_ns != UINT64_MAX && t->last_received_ns <= c->gap_ns && c->has_base)
+		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_ns);
+	c->gap_ns = t->last_received_ns;
+	if (c->rtt_ns > 0)
+		c->rtt_min_ns = min_of(c->rtt_min_ns, c->rtt_ns);
+	c->sendq_min = min_of(c->sendq_min, s->sendq_bytes);
+	c->sendq_max = max_of(c->sendq_max, s->sendq_bytes);
+	c->recvq_min = min_of(c->recvq_min, s->recvq_bytes);
+	c->recvq_max = max_of(c->recvq_max, s->recvq_bytes);
+	c->snd_wnd_min = min_of(c->snd_wnd_min, t->snd_wnd);
+	c->snd_wnd_max = max_of(c->snd_wnd_max, t->snd_wnd);
+	if (s->rmem_bytes != UINT32_MAX && s->rcvbuf != UINT32_MAX && s->rcvbuf > 0)
+		c->fill_min = fmin(c->fill_min, (double)s->rmem_bytes / s->rcvbuf);
+	if (c->samples < QUEUE_SAMPLES)
+		c->queue[c->samples] = s->wmem_bytes == UINT32_MAX ? 0 : s->wmem_bytes;
+}
+
+/*
+ * After a pause the kernel halves the congestion window once for each retransmission time-out of silence, down to ten
+ * segments. What that costs are the round trips that slow start needs to get back. A window that became smaller without a
+ * loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
+ */
+static void note_restart(const struct window *window, struct conn_track *c, const struct tcp_record *t)
+{
+	const struct tcp_record *before = &c->last;
+	uint64_t idle_ns = before->last_sent_ns;
+	uint32_t least = before->cwnd;
+	unsigned rounds = 0;
+
+	if (before->unacked > 0 || t->unacked == 0 || t->notsent_bytes == UINT32_MAX || t->notsent_bytes == 0 ||
+	    idle_ns == UINT64_MAX || before->rto_ns == 0 || idle_ns <= before->rto_ns)
+		return;
+	/* Every pause ends so; the price is worth a word when they are the rule. */
+	c->pauses++;
+	if (c->pauses < 2 || before->cwnd == UINT32_MAX || t->cwnd >= before->cwnd || t->ca_state != 0 ||
+	    t->total_retrans != before->total_retrans)
+		return;
+	for (; least > RESTART_CWND && idle_ns > before->rto_ns; idle_ns -= before->rto_ns, rounds++)
+		least /= 2;
+	if (rounds == 0)
+		return;
+	c->restart_cost_ns = rounds * t->srtt_ns;
+	c->restart_window = window->number + 1;
+}
+
+static void add_rate(struct spread *spread, uint64_t before, uint64_t after, uint64_t span_ns)
+{
+	double rate = counter_rate(counter_delta(before, after), span_ns);
+
+	if (isnan(rate))
+		return;
+	spread->count++;
+	spread->sum += rate;
+	spread->squares += rate * rate;
+}
+
+/* Standard deviation as a share of the mean. */
+static double variation(const struct spread *spread)
+{
+	double mean = spread->count ? spread->sum / spread->count : 0;
+
+	if (spread->count < 3 || mean <= 0)
+		return NAN;
+	return sqrt(fmax(0, spread->squares / spread->count - mean * mean)) / mean;
+}
+
+/* What was sent again and had not arrived, of what was sent. */
+static double lost_share(uint64_t sent, uint64_t retrans, uint64_t dsack, uint32_t mss)
+{
+	if (sent == UINT64_MAX || sent == 0 || retrans == UINT64_MAX || dsack == UINT64_MAX)
+		return NAN;
+	return fmax(0, (double)retrans - (double)dsack * mss) / (double)sent;
+}
+
+static double loss_of_life(const struct tcp_record *t)
+{
+	if (t->bytes_sent == UINT64_MAX || t->bytes_sent < LIFE_BYTES || t->dsack_dups == UINT32_MAX)
+		return NAN;
+	return lost_share(t->bytes_sent, t->bytes_retrans, t->dsack_dups, t->snd_mss);
+}
+
+static void begin_window(struct conn_track *c)
+{
+	c->samples = 0;
+	c->sendq = c->notsent = c->cwnd = c->wnd_full = c->nagle = c->local_queue = c->sndbuf_full = 0;
+	c->send = c->receive = (struct spread){};
+	c->rtt_min_ns = UINT64_MAX;
+	c->recvq = c->unacked = c->held = c->cork = c->sacked = 0;
+	c->sendq_min = c->recvq_min = c->snd_wnd_min = UINT64_MAX;
+	c->sendq_max = c->recvq_max = c->snd_wnd_max = 0;
+	c->fill_min = INFINITY;
+	/* The last sample of the window before is where the counters start. */
+	if (c->has_base) {
+		c->base = c->last;
+		c->base_ns = c->last_ns;
+	}
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct conn_state *state = data;
+	/* On a busy host a while may pass between the begin of a snapshot and the reading of the sockets. */
+	uint64_t now_ns = snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns;
+
+	if (state->tracks.value_size == 0)
+		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000);
+	snapshot_each(snapshot, socket_type, struct socket_record, s) {
+		const struct tcp_record *t = socket_tcp(snapshot, s);
+		struct conn_track *c;
+		bool is_new;
+
+		if (!is_connection(s) || !t)
+			continue;
+		c = map_put(&state->tracks, &s->cookie, &is_new);
+		if (!c) {
+			window->lost++;
+			continue;
+		}
+		if (is_new) {
+			c->first_window = window->number;
+			c->first_seen_ns = now_ns;
+			c->loss_share_before = loss_of_life(t);
+			c->rtt_base_ns = c->rcv_rtt_base_ns = UINT64_MAX;
+		}
+		if (track_see(window, &c->track))
+			begin_window(c);
+		if (!c->has_base) {
+			c->base = *t;
+			c->base_ns = now_ns;
+			c->has_base = true;
+		}
+		if (!is_new) {
+			uint64_t span_ns = now_ns - c->last_ns;
+
+			note_restart(window, c, t);
+			add_rate(&c->send, c->last.bytes_acked, t->bytes_acked, span_ns);
+			add_rate(&c->receive, c->last.bytes_received, t->bytes_received, span_ns);
+		}
+		c->rtt_ns = rtt_of_late(c, t);
+		c->socket = *s;
+		c->last = *t;
+		c->last_ns = now_ns;
+		count_sample(c, s, t);
+		c->samples++;
+	}
+}
+
+/* --- measures --- */
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t median_queue(const struct conn_track *c)
+{
+	uint32_t sorted[QUEUE_SAMPLES];
+	unsigned n = min_of(c->samples, (unsigned)QUEUE_SAMPLES);
+
+	memcpy(sorted, c->queue, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	return n ? sorted[n / 2] : 0;
+}
+
+static double share_of_span(uint64_t before, uint64_t after, uint64_t span_ns)
+{
+	uint64_t delta = counter_delta(before, after);
+
+	if (delta == UINT64_MAX || span_ns == 0)
+		return NAN;
+	return fmin(1, (double)delta / (double)span_ns);
+}
+
+static uint64_t known_or_zero(uint64_t value)
+{
+	return value == UINT64_MAX ? 0 : value;
+}
+
+static void measure_counters(const struct conn_track *c, uint64_t span_ns, struct conn_measures *m)
+{
+	const struct tcp_record *a = &c->base, *b = &c->last;
+	uint64_t dsack = counter_delta32(a->dsack_dups, b->dsack_dups);
+	uint64_t data_segs = counter_delta32(a->data_segs_out, b->data_segs_out);
+
+	m->sent_bytes = counter_delta(a->bytes_sent, b->bytes_sent);
+	m->acked_bytes = counter_delta(a->bytes_acked, b->bytes_acked);
+	m->received_bytes = counter_delta(a->bytes_received, b->bytes_received);
+	m->retrans_bytes = counter_delta(a->bytes_retrans, b->bytes_retrans);
+	m->rto_count = counter_delta32(a->total_rto, b->total_rto);
+	m->reorder_count = counter_delta32(a->reord_seen, b->reord_seen);
+	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
+	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
+	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
+	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0
+			       ? NAN
+			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
+	m->dsack_count = dsack;
+	m->segment_bytes = m->sent_bytes == UINT64_MAX || data_segs == UINT64_MAX || data_segs == 0
+				   ? UINT64_MAX
+				   : m->sent_bytes / data_segs;
+	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
+	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
+	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
+	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
+	m->retrans_share = m->spurious_share = NAN;
+	if (m->sent_bytes != UINT64_MAX && m->sent_bytes > 0 && m->retrans_bytes != UINT64_MAX)
+		m->retrans_share = (double)m->retrans_bytes / (double)m->sent_bytes;
+	if (m->retrans_bytes != UINT64_MAX && m->retrans_bytes > 0 && dsack != UINT64_MAX)
+		m->spurious_share = fmin(1, (double)dsack * b->snd_mss / (double)m->retrans_bytes);
+	m->loss_share = lost_share(m->sent_bytes, m->retrans_bytes, dsack, b->snd_mss);
+	m->send_rate = span_ns && m->acked_bytes != UINT64_MAX
+			       ? (uint64_t)((double)m->acked_bytes * 1e9 / (double)span_ns)
+			       : UINT64_MAX;
+	m->receive_rate = span_ns && m->received_bytes != UINT64_MAX
+				  ? (uint64_t)((double)m->received_bytes * 1e9 / (double)span_ns)
+				  : UINT64_MAX;
+}
+
+static void measure_samples(const struct conn_track *c, struct conn_measures *m)
+{
+	double n = c->samples;
+
+	m->sendq_share = c->sendq / n;
+	m->notsent_share = c->notsent / n;
+	m->cwnd_share = c->cwnd / n;
+	m->wnd_full_share = c->wnd_full / n;
+	m->nagle_share = c->nagle / n;
+	m->local_queue_share = c->local_queue / n;
+	m->sndbuf_full_share = c->sndbuf_full / n;
+	m->recvq_share = c->recvq / n;
+	m->unacked_share = c->unacked / n;
+	m->held_share = c->held / n;
+	m->cork_share = c->cork / n;
+	m->sack_share = c->sacked / n;
+	m->sacked_part = c->last.unacked > 0 && c->last.sacked != UINT32_MAX
+				 ? fmin(1, (double)c->last.sacked / c->last.unacked)
+				 : NAN;
+	m->send_variation = variation(&c->send);
+	m->receive_variation = variation(&c->receive);
+	m->sendq_min_bytes = c->sendq_min;
+	m->sendq_max_bytes = c->sendq_max;
+	m->recvq_min_bytes = c->recvq_min;
+	m->recvq_max_bytes = c->recvq_max;
+	m->snd_wnd_min = c->snd_wnd_min;
+	m->snd_wnd_max = c->snd_wnd_max;
+	m->recvq_fill_min = isinf(c->fill_min) ? NAN : c->fill_min;
+	m->local_queue_bytes = median_queue(c);
+}
+
+/*
+ * A peer acknowledges every second full segment at once. The acknowledgement of less waits for something to ride on: the answer,
+ * the next question, in the end a timer (40 ms, up to 250 with other systems). That is measured as round trip, and tells what the
+ * program over there does. A change beyond one tick of the shorter timer is the path's.
+ */
+#define ACK_TIMER_NS      250000000
+#define ACK_TIMER_STEP_NS 60000000
+
+static bool acks_may_wait(const struct conn_measures *m)
+{
+	bool full = m->segment_bytes != UINT64_MAX && m->segment_bytes * 2 > m->mss;
+	bool grew = m->rtt_base_ns != UINT64_MAX && m->rtt_ns > m->rtt_base_ns + ACK_TIMER_STEP_NS;
+
+	return m->rtt_excess_ns < ACK_TIMER_NS && !full && !grew;
+}
+
+static void measure_path(const struct conn_track *c, struct conn_measures *m)
+{
+	const struct tcp_record *t = &c->last;
+
+	m->srtt_ns = t->srtt_ns ? t->srtt_ns : UINT64_MAX;
+	m->rtt_ns = c->rtt_ns ? c->rtt_ns : UINT64_MAX;
+	/* The kernel's "none yet" is all bits set, in microseconds. */
+	m->min_rtt_ns = t->min_rtt_ns >= (uint64_t)UINT32_MAX * 1000 ? UINT64_MAX : t->min_rtt_ns;
+	m->rtt_excess_ns = UINT64_MAX;
+	m->rtt_ratio = m->rtt_floor_ratio = NAN;
+	if (m->rtt_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0) {
+		m->rtt_excess_ns = m->rtt_ns > m->min_rtt_ns ? m->rtt_ns - m->min_rtt_ns : 0;
+		m->rtt_ratio = (double)m->rtt_ns / (double)m->min_rtt_ns;
+		m->rtt_floor_ratio = (double)min_of(c->rtt_min_ns, m->rtt_ns) / (double)m->min_rtt_ns;
+	}
+	m->rtt_base_ns = c->rtt_base_ns;
+	m->cwnd = t->cwnd;
+	m->cwnd_best = c->cwnd_best;
+	m->ssthresh = t->ssthresh;
+	m->mss = t->snd_mss;
+	m->pmtu = t->pmtu;
+	m->acks_may_wait = acks_may_wait(m);
+}
+
+/* How the connection does beside its own past, and as a receiver. */
+static void measure_past(const struct window *window, const struct conn_track *c, struct conn_measures *m)
+{
+	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
+	const struct tcp_record *t = &c->last;
+
+	m->restart_cost_ns =
+		c->restart_window && window->number + 1 - c->restart_window < RESTART_WINDOWS ? c->restart_cost_ns : 0;
+	m->lossy_windows = (uint64_t)__builtin_popcount(c->lossy);
+	/* The SYN counts as one. */
+	m->acked_ever_bytes = t->bytes_acked == UINT64_MAX || t->bytes_acked == 0 ? t->bytes_acked : t->bytes_acked - 1;
+	m->received_ever_bytes = t->bytes_received;
+	m->past_rate =
+		m->acked_ever_bytes == UINT64_MAX || m->acked_ever_bytes < PAST_BYTES ? UINT64_MAX : t->delivery_rate;
+	m->slowdown = c->best_rate > 0 ? (double)rate / (double)c->best_rate : NAN;
+	m->clean_slowdown = c->clean_rate > 0 ? (double)rate / (double)c->clean_rate : NAN;
+	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
+	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
+	/*
+	 * What the receiver takes for a round trip includes the time in which its peer had nothing to send. So it is
+	 * compared with itself; with the handshake, which measured the path while it was empty, only as long as there is
+	 * nothing else.
+	 */
+	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns == UINT64_MAX ? m->min_rtt_ns : c->rcv_rtt_base_ns;
+	m->rcv_wnd_use = m->rcv_rtt_ratio = m->rcv_rtt_base_ratio = NAN;
+	/* A handshake that took longer than what came after it waited for something else, and measured nothing. */
+	if (m->rcv_rtt_base_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0 &&
+	    m->min_rtt_ns / 2 <= m->rcv_rtt_base_ns)
+		m->rcv_rtt_base_ratio = (double)m->rcv_rtt_base_ns / (double)m->min_rtt_ns;
+	if (m->rcv_rtt_ns != UINT64_MAX && m->rcv_rtt_base_ns != UINT64_MAX && m->rcv_rtt_base_ns > 0)
+		m->rcv_rtt_ratio = (double)m->rcv_rtt_ns / (double)m->rcv_rtt_base_ns;
+	if (m->rcv_wnd != UINT64_MAX && m->rcv_wnd > 0 && m->rcv_rtt_ns != UINT64_MAX)
+		m->rcv_wnd_use =
+			(double)known_or_zero(m->receive_rate) * (double)m->rcv_rtt_ns / 1e9 / (double)m->rcv_wnd;
+}
+
+static void measure_standstill(const struct conn_track *c, struct conn_measures *m)
+{
+	const struct tcp_record *t = &c->last;
+	bool established = c->socket.state != SOCKET_SYN_SENT && c->socket.state != SOCKET_SYN_RECV;
+
+	m->syn_wait_ns = established ? UINT64_MAX : c->last_ns - c->first_seen_ns;
+	m->syn_retrans = established ? UINT32_MAX : socket_timeouts(&c->socket);
+	m->stuck = established && c->sendq == c->samples && m->acked_bytes == 0;
+	m->silent_ns = established ? t->last_ack_ns : UINT64_MAX;
+	m->backoff = t->backoff;
+	m->receive_gap_ns = established ? t->last_received_ns : UINT64_MAX;
+	m->receive_gap_base_ns = c->gap_base_ns;
+}
+
+/* Exactly one holds it back at a time, as the kernel times it; within "busy" a local queue is told from the path. */
+static void measure_limits(struct conn_measures *m)
+{
+	double busy = isnan(m->busy_share) ? 0 : m->busy_share;
+	double rest;
+
+	m->limits.receiver_window = isnan(m->rwnd_share) ? 0 : fmin(busy, m->rwnd_share);
+	m->limits.send_buffer = isnan(m->sndbuf_share) ? 0 : fmin(busy - m->limits.receiver_window, m->sndbuf_share);
+	rest = fmax(0, busy - m->limits.receiver_window - m->limits.send_buffer);
+	m->limits.local_queue = rest * m->local_queue_share;
+	m->limits.congestion_window = (rest - m->limits.local_queue) * m->cwnd_share;
+	m->limits.nobody = rest - m->limits.local_queue - m->limits.congestion_window;
+	m->limits.application = 1 - busy;
+}
+
+static enum activity activity_of(const struct conn_measures *m)
+{
+	bool moved = (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
+		     (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+	bool wants = m->sendq_share > 0.5 || m->syn_wait_ns != UINT64_MAX || m->recvq_share > 0.5;
+
+	if (m->stuck || m->syn_wait_ns != UINT64_MAX || (wants && !moved))
+		return ACTIVITY_WAITING;
+	if (wants && (m->sendq_share > 0.9 || m->recvq_share > 0.9))
+		return ACTIVITY_WAITING;
+	return moved ? ACTIVITY_ACTIVE : ACTIVITY_IDLE;
+}
+
+/* Something was lost, in either direction, and not because a queue was full: behind one the rate is steady. */
+static bool was_lossy(const struct conn_measures *m)
+{
+	bool sending = m->loss_share >= 0.005 && m->backoff == 0 && !m->stuck && m->rtt_ratio < 1.25;
+	bool receiving = m->ooo_share >= 0.01 && m->ooo_count >= 3 && m->receive_variation > 0.08;
+
+	return m->slowdown < 0.7 && (sending || receiving);
+}
+
+static void add_up_losses(struct conn_track *c, struct conn_measures *m)
+{
+	double sent = (double)known_or_zero(m->sent_bytes), lost = isnan(m->loss_share) ? 0 : m->loss_share * sent;
+	double all_sent = sent, all_lost = lost;
+
+	for (unsigned i = 0; i < RECENT - 1; i++) {
+		all_sent += c->sent_before[i];
+		all_lost += c->lost_before[i];
+	}
+	m->loss_share_recent = all_sent > 0 ? all_lost / all_sent : NAN;
+	m->loss_growth =
+		isnan(c->loss_share_before) ? NAN : m->loss_share_recent / fmax(c->loss_share_before, LOSS_LEAST);
+	memmove(&c->sent_before[1], &c->sent_before[0], sizeof(c->sent_before) - sizeof(c->sent_before[0]));
+	memmove(&c->lost_before[1], &c->lost_before[0], sizeof(c->lost_before) - sizeof(c->lost_before[0]));
+	c->sent_before[0] = sent;
+	c->lost_before[0] = lost;
+}
+
+/* What later windows will be compared with. */
+static void remember(struct conn_track *c, const struct conn_measures *m)
+{
+	bool received = known_or_zero(m->received_bytes) > 0;
+	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
+
+	if (m->rtt_ns != UINT64_MAX && known_or_zero(m->segs_in) > 0)
+		c->rtt_base_ns = min_of(c->rtt_base_ns, m->rtt_ns);
+	c->best_rate = max_of(c->best_rate, rate);
+	if (m->retrans_bytes == 0 && m->ooo_count == 0)
+		c->clean_rate = max_of(c->clean_rate, rate);
+	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
+	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
+	c->steady += received;
+	/* While it stands still there is nothing to lose, and what was before stays remembered. */
+	if (received || known_or_zero(m->acked_bytes) > 0)
+		c->lossy = (uint8_t)(c->lossy << 1 | was_lossy(m));
+	if (m->rcv_rtt_ns != UINT64_MAX)
+		c->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->rcv_rtt_ns);
+}
+
+static void add_module(const struct conn_track *c, const struct conn_measures *m, struct graph *graph)
+{
+	_cleanup_buf_ struct buf id = BUF_INIT(256), peer_id = BUF_INIT(256), path_id = BUF_INIT(256);
+	struct endpoint local = {m->laddr, m->lport}, remote = {m->raddr, m->rport};
+	struct module *conn, *peer, *path;
+	char address[ADDR_TEXT_MAX];
+
+	buf_add_text(&id, "conn:");
+	endpoint_format(&local, &id);
+	buf_add_char(&id, '-');
+	endpoint_format(&remote, &id);
+	addr_format(&m->raddr, address);
+	buf_add_text(&peer_id, "peer:");
+	endpoint_format(&remote, &peer_id);
+	buf_add_format(&path_id, "path:%s", address);
+	conn = graph_module(graph, MODULE_CONN, buf_text(&id), buf_text(&id) + 5);
+	peer = graph_module(graph, MODULE_PEER, buf_text(&peer_id), buf_text(&peer_id) + 5);
+	path = graph_module(graph, MODULE_PATH, buf_text(&path_id), address);
+	conn->measures.parts[0] = m;
+	conn->activity = activity_of(m);
+	conn->inode = c->socket.inode;
+	conn->related[MODULE_PATH] = path;
+	conn->related[MODULE_PEER] = peer;
+	graph_add_edge(conn, path);
+	graph_add_edge(path, peer);
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct conn_state *state = data;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->tracks, &at, &key, &value)) {
+		struct conn_track *c = value;
+		uint64_t span_ns = c->last_ns - c->base_ns;
+		struct conn_measures *m;
+
+		if (!track_is_current(window, &c->track))
+			continue;
+		m = graph_alloc(graph, sizeof(*m));
+		m->cookie = c->socket.cookie;
+		m->laddr = c->socket.laddr;
+		m->raddr = c->socket.raddr;
+		m->lport = c->socket.lport;
+		m->rport = c->socket.rport;
+		m->state = c->socket.state;
+		m->timer = c->socket.timer;
+		memcpy(m->cc, c->last.cc, sizeof(m->cc));
+		m->samples = c->samples;
+		m->sndbuf = c->socket.sndbuf;
+		m->rcvbuf = c->socket.rcvbuf;
+		m->best_rate = c->best_rate;
+		m->best_receive_rate = c->best_receive_rate;
+		m->steady_windows = c->steady;
+		m->age_windows = window->number - c->first_window;
+		measure_counters(c, span_ns, m);
+		measure_samples(c, m);
+		measure_path(c, m);
+		measure_past(window, c, m);
+		measure_standstill(c, m);
+		add_up_losses(c, m);
+		measure_limits(m);
+		remember(c, m);
+		add_module(c, m, graph);
+	}
+	track_forget(window, &state->tracks, NULL);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct conn_state *)data)->tracks);
+}
+
+const struct conn_measures *conn_measures(const struct module *module)
+{
+	return module->kind == MODULE_CONN ? module->measures.parts[0] : NULL;
+}
+
+const struct limit_record *conn_limits(const struct module *module)
+{
+	const struct conn_measures *m = conn_measures(module);
+
+	/* Before there is a connection nobody has anything to send on it. */
+	return m && m->state != SOCKET_SYN_SENT && m->state != SOCKET_SYN_RECV ? &m->limits : NULL;
+}
+
+static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL};
+
+static const struct measurer conn_measurer = {
+	.name = "conn",
+	.stage = MEASURE_CONN,
+	.needs = needs,
+	.state_size = sizeof(struct conn_state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(conn_measurer);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Listeners and their accept queues; UDP sockets, their receive buffers and what was dropped for lack of room. */
+#include <math.h>
+
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/endpoint.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/socket/socket.h"
+
+static const struct field listener_fields[] = {
+	FIELD(struct listener_measures, laddr, ADDR, "local address"),
+	FIELD(struct listener_measures, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(struct listener_measures, samples, COUNT, "samples of the window"),
+	FIELD(struct listener_measures, backlog, COUNT, "connections that wait to be accepted, at the end"),
+	FIELD(struct listener_measures, backlog_min, COUNT, "fewest that waited in any sample"),
+	FIELD(struct listener_measures, backlog_peak, COUNT, "most that waited in any sample"),
+	FIELD(struct listener_measures, backlog_max, COUNT, "how many may wait"),
+	FIELD(struct listener_measures, full_share, RATIO, "samples with a full accept queue", .unit = "%"),
+	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes that it dropped"),
+};
+RECORD_TYPE(listener_measures_type, "measure.listener", struct listener_measures, listener_fields,
+	    "measures of a listening socket in a window");
+
+static const struct field udp_fields[] = {
+	FIELD(struct udp_measures, laddr, ADDR, "local address"),
+	FIELD(struct udp_measures, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(struct udp_measures, raddr, ADDR, "remote address, if it is connected"),
+	FIELD(struct udp_measures, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(struct udp_measures, samples, COUNT, "samples of the window"),
+	FIELD(struct udp_measures, recvq_min_bytes, BYTES, "smallest receive queue"),
+	FIELD(struct udp_measures, recvq_max_bytes, BYTES, "largest receive queue"),
+	FIELD(struct udp_measures, sendq_max_bytes, BYTES, "largest send queue"),
+	FIELD(struct udp_measures, rcvbuf, BYTES, "receive buffer"),
+	FIELD(struct udp_measures, recvq_share, RATIO, "samples with data that the application had not read",
+	      .unit = "%"),
+	FIELD(struct udp_measures, recvq_fill_max, RATIO, "largest share of the receive buffer in use", .unit = "%"),
+	FIELD(struct udp_measures, drops_count, COUNT,
+	      "datagrams that were dropped for lack of room in the receive buffer"),
+};
+RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
+
+struct socket_track {
+	struct track track;
+	bool has_base;
+	struct socket_record socket;
+	uint32_t base_drops;
+	unsigned samples, full, recvq;
+	uint64_t backlog_min, backlog_peak, recvq_min, recvq_max, sendq_max;
+	double fill_max;
+};
+
+struct state {
+	struct map tracks; /* cookie -> struct socket_track */
+};
+
+static bool is_listener(const struct socket_record *s)
+{
+	return s->proto == 6 && s->state == SOCKET_LISTEN;
+}
+
+static bool is_udp(const struct socket_record *s)
+{
+	return s->proto == 17;
+}
+
+static void sample_socket(struct window *window, struct state *state, const struct socket_record *s)
+{
+	struct socket_track *t = map_put(&state->tracks, &s->cookie, NULL);
+
+	if (!t) {
+		window->lost++;
+		return;
+	}
+	if (track_see(window, &t->track)) {
+		uint32_t base = t->has_base ? t->socket.drops : s->drops;
+
+		*t = (struct socket_track){.track = t->track,
+					   .has_base = true,
+					   .base_drops = base,
+					   .backlog_min = UINT64_MAX,
+					   .recvq_min = UINT64_MAX};
+	}
+	t->socket = *s;
+	t->samples++;
+	if (is_listener(s)) {
+		t->backlog_min = min_of(t->backlog_min, s->backlog);
+		t->backlog_peak = max_of(t->backlog_peak, s->backlog);
+		/* The kernel lets one more in than the limit says. */
+		t->full += s->backlog_max != UINT32_MAX && s->backlog > s->backlog_max;
+		return;
+	}
+	t->recvq += s->recvq_bytes > 0;
+	t->recvq_min = min_of(t->recvq_min, s->recvq_bytes);
+	t->recvq_max = max_of(t->recvq_max, s->recvq_bytes);
+	t->sendq_max = max_of(t->sendq_max, s->sendq_bytes);
+	if (s->rcvbuf != UINT32_MAX && s->rcvbuf > 0 && s->rmem_bytes != UINT32_MAX)
+		t->fill_max = fmax(t->fill_max, (double)s->rmem_bytes / s->rcvbuf);
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	if (state->tracks.value_size == 0)
+		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct socket_track), 200000);
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s)))
+			sample_socket(window, state, s);
+}
+
+static void add_listener(const struct socket_track *t, const char *id, struct graph *graph)
+{
+	struct module *module = graph_module(graph, MODULE_LISTENER, id, id + strlen("listener:"));
+	struct listener_measures *m = graph_alloc(graph, sizeof(*m));
+
+	*m = (struct listener_measures){
+		.laddr = t->socket.laddr,
+		.lport = t->socket.lport,
+		.samples = t->samples,
+		.backlog = t->socket.backlog == UINT32_MAX ? UINT64_MAX : t->socket.backlog,
+		.backlog_max = t->socket.backlog_max == UINT32_MAX ? UINT64_MAX : t->socket.backlog_max,
+		.backlog_min = t->backlog_min,
+		.backlog_peak = t->backlog_peak,
+		.full_share = (double)t->full / t->samples,
+		.drops_count = counter_delta32(t->base_drops, t->socket.drops),
+	};
+	module->inode = t->socket.inode;
+	module->measures.parts[0] = m;
+	module->activity = t->backlog_min > 0 ? ACTIVITY_WAITING : ACTIVITY_IDLE;
+}
+
+static void add_udp(const struct socket_track *t, const char *id, struct graph *graph)
+{
+	struct module *module = graph_module(graph, MODULE_UDP, id, id + strlen("udp:"));
+	struct udp_measures *m = graph_alloc(graph, sizeof(*m));
+
+	*m = (struct udp_measures){
+		.laddr = t->socket.laddr,
+		.lport = t->socket.lport,
+		.raddr = t->socket.raddr,
+		.rport = t->socket.rport,
+		.samples = t->samples,
+		.recvq_min_bytes = t->recvq_min,
+		.recvq_max_bytes = t->recvq_max,
+		.sendq_max_bytes = t->sendq_max,
+		.rcvbuf = t->socket.rcvbuf == UINT32_MAX ? UINT64_MAX : t->socket.rcvbuf,
+		.recvq_share = (double)t->recvq / t->samples,
+		.recvq_fill_max = t->fill_max,
+		.drops_count = counter_delta32(t->base_drops, t->socket.drops),
+	};
+	module->inode = t->socket.inode;
+	module->measures.parts[0] = m;
+	module->activity = t->recvq == t->samples ? ACTIVITY_WAITING : ACTIVITY_UNKNOWN;
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&state->tracks, &at, &key, &value)) {
+		const struct socket_track *t = value;
+		struct endpoint local = {t->socket.laddr, t->socket.lport};
+		_cleanup_buf_ struct buf id = BUF_INIT(256);
+
+		if (!track_is_current(window, &t->track))
+			continue;
+		buf_add_text(&id, is_udp(&t->socket) ? "udp:" : "listener:");
+		endpoint_format(&local, &id);
+		if (is_udp(&t->socket))
+			add_udp(t, buf_text(&id), graph);
+		else
+			add_listener(t, buf_text(&id), graph);
+	}
+	track_forget(window, &state->tracks, NULL);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->tracks);
+}
+
+static const struct record_type *const needs[] = {&socket_type, NULL};
+
+static const struct measurer endpoint_measurer = {
+	.name = "endpoint",
+	.stage = MEASURE_CONN,
+	.needs = needs,
+	.state_size = sizeof(struct state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(endpoint_measurer);

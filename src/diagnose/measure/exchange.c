@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of what was
+ * last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a tick. What tells
+ * is who acknowledged without an answer. A host that answers at once acknowledges the question with the answer; one that has
+ * to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later than the last data means that the
+ * peer owes an answer; and where data came later than this host last sent, this host owes one.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/conn.h"
+#include "diagnose/measure/exchange.h"
+#include "diagnose/measure/service.h"
+#include "probe/keepalive.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/socket/socket.h"
+
+#define E struct exchange_measures
+static const struct field exchange_fields[] = {
+	FIELD(E, serves, BOOL, "this host answers: its port is one that a program here listens on"),
+	FIELD(E, reply_wait_share, RATIO, "samples in which the peer had acknowledged a question and not answered it",
+	      .unit = "%"),
+	FIELD(E, reply_wait_ns, DURATION, "how long that answer has been outstanding at the end"),
+	FIELD(E, unreplied_ns, DURATION,
+	      "how long ago it sent something that was received and that nothing has come back for, the first time "
+	      "included"),
+	FIELD(E, bare_acks_share, RATIO, "acknowledgements without data that came for each segment with data sent",
+	      .unit = "%"),
+	FIELD(E, bare_acks_base, RATIO, "the fewest of these in an earlier window with ten or more", .unit = "%"),
+	FIELD(E, answers_base, COUNT, "the most segments with data received in an earlier window"),
+	FIELD(E, answers_share, RATIO, "segments with data received, of that", .unit = "%"),
+	FIELD(E, owed_share, RATIO, "samples in which the program had read something and sent nothing since",
+	      .unit = "%"),
+	FIELD(E, owed_ns, DURATION, "how long ago that was read at the end"),
+	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
+	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
+	FIELD(E, app_asks, COUNT, "other connections on which its program waits for an answer"),
+	FIELD(E, app_unread, COUNT,
+	      "connections on which its program is asked and has left something unread for a second"),
+	FIELD(E, peer_is_here, BOOL, "its other end is a connection of this host as well"),
+	FIELD(E, fell_silent, BOOL,
+	      "received data in every earlier window without a long pause, and has received none for half a second"),
+	FIELD(E, unread_ns, DURATION, "how long its program has left unread what it received, at the end"),
+	FIELD(E, unaccepted, BOOL, "no program has accepted it yet"),
+	FIELD(E, service_base, COUNT,
+	      "the most answers of its service, on all connections to it, in an earlier window with ten or more"),
+	FIELD(E, service_share, RATIO, "answers of its service in this window, of that", .unit = "%"),
+	FIELD(E, service_wait_base_ns, DURATION,
+	      "longest time that anybody was seen to wait for that service, in the earlier window where it was "
+	      "shortest"),
+	FIELD(E, asked, COUNT, "times that its silent peer was asked whether it is there (keepalive)"),
+	FIELD(E, unanswered, COUNT, "of these, times without an answer"),
+	FIELD(E, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
+	FIELD(E, is_there, BOOL, "its peer was asked and has answered"),
+	FIELD(E, missing_bytes, BYTES, "by that answer, what it has sent and has not arrived"),
+};
+#undef E
+RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures, exchange_fields,
+	    "questions and answers on a connection");
+
+/* A connection that received more slowly, or with longer pauses, may have nothing to receive. */
+#define STREAM_RATE    50000
+#define STREAM_GAP_NS  (500 * NSEC_PER_MSEC)
+#define STREAM_WINDOWS 2
+
+/* As much as is needed of a connection, of which there may be very many. */
+struct counts {
+	uint32_t segs_in, segs_out, data_segs_in, data_segs_out;
+	uint64_t last_sent_ns, last_received_ns;
+};
+
+struct exchange_track {
+	struct track track;
+	bool has_base, serves;
+	bool acknowledged; /* the last that was sent, by an acknowledgement alone */
+	unsigned samples, reply_wait, unreplied, owed;
+	struct counts base, last;
+	uint64_t read_bytes, read_ns; /* up to where the program has read, and since when it has not read on */
+	uint64_t unread_ns, wait_ns;  /* of the last sample */
+	/* Of earlier windows. */
+	uint64_t answers_base, given_base;
+	double bare_acks_base;
+};
+
+struct state {
+	struct map tracks; /* cookie -> struct exchange_track */
+	struct map ports;  /* port -> nothing: somebody listens there */
+	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
+	struct services services;
+};
+
+static void note_listeners(struct state *state, const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->proto == 6 && s->state == SOCKET_LISTEN)
+			(void)map_put(&state->ports, &s->lport, NULL);
+}
+
+/*
+ * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all the
+ * same; this host's kernel then acknowledges the question by itself.
+ */
+static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
+{
+	uint64_t data = counter_delta32(x->last.data_segs_out, t->data_segs_out);
+	uint64_t all = counter_delta32(x->last.segs_out, t->segs_out);
+
+	if (t->last_sent_ns < t->last_received_ns)
+		x->acknowledged = false;
+	else if (all != UINT64_MAX && all > data)
+		x->acknowledged = true;
+	else if (data > 0)
+		x->acknowledged = false;
+	return t->last_received_ns < t->last_sent_ns || (t->last_received_ns == t->last_sent_ns && x->acknowledged);
+}
+
+static struct counts counts_of(const struct tcp_record *t)
+{
+	return (struct counts){t->segs_in,       t->segs_out,     t->data_segs_in,
+			       t->data_segs_out, t->last_sent_ns, t->last_received_ns};
+}
+
+/* How long the program has left unread what was received; 0: it has read everything, or reads on. */
+static uint64_t find_unread(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t,
+			    uint64_t now_ns)
+{
+	bool known = t->bytes_received != UINT64_MAX && s->recvq_bytes != UINT32_MAX;
+	uint64_t read = known && t->bytes_received > s->recvq_bytes ? t->bytes_received - s->recvq_bytes : 0;
+
+	if (!known || s->recvq_bytes == 0 || read != x->read_bytes || x->read_ns == 0)
+		x->read_ns = now_ns;
+	x->read_bytes = read;
+	return now_ns - x->read_ns;
+}
+
+/* The wait that its service is judged by: of this host for an answer, or of the peer for one of this host. */
+static uint64_t wait_of(const struct exchange_track *x, const struct tcp_record *t, bool unreplied, bool owed)
+{
+	if (!x->serves)
+		return unreplied ? t->last_sent_ns : 0;
+	return max_of(x->unread_ns, owed ? t->last_received_ns : 0);
+}
+
+static uint64_t answers_of(const struct exchange_track *x, const struct counts *before)
+{
+	uint64_t answers = x->serves ? counter_delta32(before->data_segs_out, x->last.data_segs_out)
+				     : counter_delta32(before->data_segs_in, x->last.data_segs_in);
+
+	return answers == UINT64_MAX ? 0 : answers;
+}
+
+static struct service service_of(const struct exchange_track *x, const struct addr *raddr, uint16_t lport,
+				 uint16_t rport)
+{
+	struct service service;
+
+	memset(&service, 0, sizeof(service));
+	service.serves = x->serves;
+	service.port = x->serves ? lport : rport;
+	if (!x->serves)
+		service.addr = *raddr;
+	return service;
+}
+
+static void count_sample(struct exchange_track *x, const struct socket_record *s, const struct tcp_record *t)
+{
+	bool empty = s->sendq_bytes == 0 && s->recvq_bytes == 0;
+	bool at_rest = empty && t->last_received_ns != UINT64_MAX;
+	bool owed = is_owed(x, t);
+	bool waits = at_rest && t->last_sent_ns <= t->last_received_ns && t->last_ack_ns < t->last_received_ns;
+	bool known = t->data_segs_in != UINT32_MAX && t->data_segs_out != UINT32_MAX;
+	bool first_sent = empty && known && t->data_segs_in == 0 && t->data_segs_out > 0;
+	bool first_read = empty && known && t->data_segs_out == 0 && t->data_segs_in > 0;
+
+	x->reply_wait += waits;
+	x->unreplied += waits || first_sent;
+	x->owed += at_rest && owed;
+	x->wait_ns = wait_of(x, t, waits || first_sent, at_rest && (owed || first_read));
+	x->samples++;
+	x->last = counts_of(t);
+}
+
+/* What it has said and heard before it was first seen, after the look began, is of that time too. */
+static struct counts counts_before(const struct window *window, const struct exchange_track *x)
+{
+	return x->has_base || window->number == 0 ? x->last : (struct counts){};
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	if (state->tracks.value_size == 0) {
+		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000);
+		state->ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536);
+		state->asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000);
+	}
+	map_done(&state->asked);
+	snapshot_each(snapshot, keepalive_type, struct keepalive_record, record) {
+		struct keepalive_record *asked = map_put(&state->asked, &record->cookie, NULL);
+
+		if (asked)
+			*asked = *record;
+	}
+	note_listeners(state, snapshot);
+	snapshot_each(snapshot, socket_type, struct socket_record, s) {
+		const struct tcp_record *t = socket_tcp(snapshot, s);
+		struct exchange_track *x;
+		struct counts before;
+		struct service service;
+
+		if (s->proto != 6 || s->state != SOCKET_ESTABLISHED || s->cookie == UINT64_MAX || !t)
+			continue;
+		x = map_put(&state->tracks, &s->cookie, NULL);
+		if (!x) {
+			window->lost++;
+			continue;
+		}
+		before = counts_before(window, x);
+		if (track_see(window, &x->track)) {
+			if (!x->has_base) {
+				x->last = counts_of(t);
+				x->bare_acks_base = NAN;
+			}
+			x->base = x->last;
+			x->has_base = true;
+			x->samples = x->reply_wait = x->unreplied = x->owed = 0;
+		}
+		/* It stays so when nobody listens there any more. */
+		x->serves |= map_get(&state->ports, &s->lport) != NULL;
+		x->unread_ns = find_unread(x, s, t, snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns);
+		count_sample(x, s, t);
+		service = service_of(x, &s->raddr, s->lport, s->rport);
+		services_note(&state->services, window, &service, answers_of(x, &before), x->wait_ns);
+	}
+}
+
+static double share_of(uint64_t value, uint64_t base)
+{
+	return value == UINT64_MAX || base == 0 ? NAN : (double)value / (double)base;
+}
+
+/* What it received came without a pause, and then nothing. */
+static bool has_fallen_silent(const struct conn_measures *own)
+{
+	return own->steady_windows >= STREAM_WINDOWS && own->received_bytes == 0 &&
+	       own->best_receive_rate != UINT64_MAX && own->best_receive_rate > STREAM_RATE &&
+	       own->receive_gap_ns != UINT64_MAX && own->receive_gap_ns > STREAM_GAP_NS &&
+	       own->receive_gap_base_ns < STREAM_GAP_NS;
+}
+
+static void measure(struct exchange_track *x, struct exchange_measures *m)
+{
+	uint64_t segs_in = counter_delta32(x->base.segs_in, x->last.segs_in);
+	uint64_t answers = counter_delta32(x->base.data_segs_in, x->last.data_segs_in);
+	uint64_t given = counter_delta32(x->base.data_segs_out, x->last.data_segs_out);
+
+	m->serves = x->serves;
+	m->reply_wait_share = (double)x->reply_wait / x->samples;
+	m->reply_wait_ns = x->reply_wait == x->samples ? x->last.last_sent_ns : UINT64_MAX;
+	m->unreplied_ns = x->unreplied == x->samples ? x->last.last_sent_ns : UINT64_MAX;
+	m->bare_acks_base = x->bare_acks_base;
+	m->bare_acks_share = segs_in == UINT64_MAX || answers == UINT64_MAX
+				     ? NAN
+				     : share_of(segs_in - min_of(answers, segs_in), given);
+	if (given >= EXCHANGES_ENOUGH && given != UINT64_MAX)
+		x->bare_acks_base = fmin(x->bare_acks_base, m->bare_acks_share);
+	m->answers_base = x->answers_base;
+	m->answers_share = share_of(answers, x->answers_base);
+	m->owed_share = (double)x->owed / x->samples;
+	m->owed_ns = x->owed == x->samples ? x->last.last_received_ns : UINT64_MAX;
+	m->given_base = x->given_base;
+	m->given_share = share_of(given, x->given_base);
+	if (answers != UINT64_MAX)
+		x->answers_base = max_of(x->answers_base, answers);
+	if (given != UINT64_MAX)
+		x->given_base = max_of(x->given_base, given);
+}
+
+/* One connection of this window. */
+struct exchange {
+	struct module *conn;
+	struct exchange_measures *measures;
+};
+
+static void measure_asked(const struct state *state, uint64_t cookie, struct exchange_measures *m)
+{
+	const struct keepalive_record *asked = map_get(&state->asked, &cookie);
+
+	m->missing_bytes = !asked || asked->missing_bytes == UINT32_MAX ? UINT64_MAX : asked->missing_bytes;
+	if (!asked)
+		return;
+	m->asked = asked->asked;
+	m->unanswered = asked->unanswered;
+	m->forbidden = asked->forbidden;
+	m->is_there = asked->answered;
+}
+
+/* What is counted over all connections of a program. */
+struct of_app {
+	uint64_t asks, unread;
+};
+
+#define UNREAD_NS NSEC_PER_SEC
+
+/* A program that waits for an answer cannot give one; and one that leaves several questions unread does not look for them. */
+static void count_for_apps(const struct exchange *exchanges, size_t count)
+{
+	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < count; i++) {
+			struct exchange_measures *m = exchanges[i].measures;
+			bool asks = !m->serves && (m->reply_wait_share > 0.3 || m->unreplied_ns != UINT64_MAX);
+			struct module *app = exchanges[i].conn->related[MODULE_APP];
+			struct of_app *all = app ? map_put(&apps, &app, NULL) : NULL;
+
+			if (!all)
+				continue;
+			if (pass == 0) {
+				all->asks += asks;
+				all->unread += m->serves && m->unread_ns >= UNREAD_NS;
+			} else {
+				m->app_asks = all->asks - asks;
+				m->app_unread = all->unread;
+			}
+		}
+	}
+	map_done(&apps);
+}
+
+struct ends {
+	struct addr from, to;
+	uint16_t from_port, to_port;
+};
+
+static struct ends ends_of(const struct conn_measures *conn, bool reversed)
+{
+	struct ends ends;
+
+	memset(&ends, 0, sizeof(ends));
+	ends.from = reversed ? conn->raddr : conn->laddr;
+	ends.to = reversed ? conn->laddr : conn->raddr;
+	ends.from_port = reversed ? conn->rport : conn->lport;
+	ends.to_port = reversed ? conn->lport : conn->rport;
+	return ends;
+}
+
+static void find_other_ends(const struct exchange *exchanges, size_t count)
+{
+	struct map all = MAP_INIT(sizeof(struct ends), sizeof(struct module *), 1000000);
+
+	for (size_t i = 0; i < count; i++) {
+		struct ends ends = ends_of(conn_measures(exchanges[i].conn), false);
+		struct module **slot = map_put(&all, &ends, NULL);
+
+		if (slot)
+			*slot = exchanges[i].conn;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct ends ends = ends_of(conn_measures(exchanges[i].conn), true);
+		struct module *const *slot = map_get(&all, &ends);
+
+		exchanges[i].conn->other_end = slot ? *slot : NULL;
+		exchanges[i].measures->peer_is_here = slot != NULL;
+	}
+	map_done(&all);
+}
+
+/* That it waits in vain is known by having asked only; who owns it was judged before. */
+static void wait_in_vain(struct module *conn)
+{
+	struct module *app = conn->related[MODULE_APP];
+
+	conn->activity = ACTIVITY_WAITING;
+	if (app && app->activity == ACTIVITY_IDLE)
+		app->activity = ACTIVITY_WAITING;
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	VEC(struct exchange) exchanges = {};
+
+	vec_each(&graph->modules, module) {
+		const struct conn_measures *own = conn_measures(*module);
+		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
+		struct exchange_measures *m;
+		struct service service;
+
+		if (!x || !track_is_current(window, &x->track))
+			continue;
+		m = graph_alloc(graph, sizeof(*m));
+		measure(x, m);
+		m->fell_silent = has_fallen_silent(own);
+		m->unread_ns = x->unread_ns;
+		m->unaccepted = x->serves && (*module)->inode == 0;
+		service = service_of(x, &own->raddr, own->lport, own->rport);
+		services_measure(&state->services, &service, m);
+		measure_asked(state, own->cookie, m);
+		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
+		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
+			wait_in_vain(*module);
+		vec_push(&exchanges, ((struct exchange){*module, m}));
+	}
+	count_for_apps(exchanges.items, exchanges.count);
+	find_other_ends(exchanges.items, exchanges.count);
+	vec_done(&exchanges);
+	map_done(&state->ports);
+	services_end_window(&state->services, window);
+	track_forget(window, &state->tracks, NULL);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->tracks);
+	map_done(&((struct state *)data)->ports);
+	map_done(&((struct state *)data)->asked);
+	services_done(&((struct state *)data)->services);
+}
+
+static const struct record_type *const needs[] = {&socket_type, &tcp_type, &keepalive_type, NULL};
+
+static const struct measurer exchange_measurer = {
+	.name = "exchange",
+	.stage = MEASURE_PATH,
+	.needs = needs,
+	.state_size = sizeof(struct state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(exchange_measurer);

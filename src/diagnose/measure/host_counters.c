@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "diagnose/measure/host_counters.h"
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/conn.h"
+#include "diagnose/measure/endpoint.h"
+#include "diagnose/measure/remote.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/netlink/conntrack.h"
+#include "snapshot/netlink/firewall.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/proc/counter.h"
+#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/host_limit.h"
+#include "snapshot/proc/memory.h"
+
+#define H struct host_measures
+
+static const struct field host_fields[] = {
+	FIELD(H, host_no_routes, COUNT, "packets for which there was no route"),
+	FIELD(H, host_listen_overflows, COUNT, "handshakes that met a full accept queue"),
+	FIELD(H, host_syn_queue_full, COUNT, "SYNs that met a full SYN queue"),
+	FIELD(H, host_syncookies, COUNT, "SYN cookies sent because the SYN queue was full"),
+	FIELD(H, host_attempt_fails, COUNT, "connection attempts that failed"),
+	FIELD(H, host_resets_in, COUNT, "established connections that were reset"),
+	FIELD(H, host_resets_out, COUNT, "resets sent"),
+	FIELD(H, host_memory_pressures, COUNT, "times that TCP came under memory pressure"),
+	FIELD(H, host_memory_drops, COUNT, "segments dropped for lack of memory or buffer"),
+	FIELD(H, host_timewait_overflows, COUNT, "TIME-WAIT sockets refused because there were too many"),
+	FIELD(H, host_udp_no_port, COUNT, "datagrams for a port that nobody listens on"),
+	FIELD(H, host_udp_buffer_errors, COUNT, "datagrams dropped for lack of room in a receive buffer"),
+	FIELD(H, host_unreachable_in, COUNT, "ICMP messages received: destination unreachable"),
+	FIELD(H, host_unreachable_out, COUNT, "ICMP messages sent: destination unreachable"),
+	FIELD(H, host_frag_needed_in, COUNT, "ICMP messages received: packet too big"),
+	FIELD(H, host_rp_filter, COUNT, "packets refused because their source would be answered elsewhere"),
+	FIELD(H, host_csum_errors, COUNT, "segments and datagrams with a wrong check sum"),
+	FIELD(H, host_syn_retrans, COUNT, "SYNs and SYN-ACKs sent again"),
+	FIELD(H, host_out_discards, COUNT, "packets discarded on the way out"),
+	FIELD(H, host_local_retrans_fails, COUNT, "retransmissions that this host itself refused to send"),
+	FIELD(H, host_zero_window_adv, COUNT, "times that this host closed its own window"),
+	FIELD(H, host_backlog_drops, COUNT, "segments dropped because a socket's backlog was full"),
+	FIELD(H, host_rto_count, COUNT, "retransmission time-outs"),
+	FIELD(H, host_dsack_sent, COUNT, "segments received twice, and reported as such to their senders"),
+	FIELD(H, softnet_dropped, COUNT,
+	      "packets dropped because a processor's receive queue was full, as far as these interfaces lost any"),
+	FIELD(H, softnet_squeezed, COUNT, "times that a processor ran out of time for received packets"),
+	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of where pressure begins", .unit = "%"),
+	FIELD(H, tcp_memory_bytes, BYTES, "memory of TCP"),
+	FIELD(H, tcp_pressure, BOOL, "TCP is under memory pressure"),
+	FIELD(H, timewait_count, COUNT, "sockets in TIME-WAIT"),
+	FIELD(H, timewait_max, COUNT, "how many may be"),
+	FIELD(H, conntrack_share, RATIO, "share of the connection tracking table in use", .unit = "%"),
+	FIELD(H, conntrack_drops, COUNT, "packets that connection tracking refused for lack of room"),
+	FIELD(H, conntrack_invalid, COUNT, "packets that connection tracking called invalid"),
+	FIELD(H, firewall_drops, COUNT, "packets that firewall rules dropped, where they count"),
+	FIELD(H, firewall_rejects, COUNT, "packets that firewall rules rejected, where they count"),
+	FIELD(H, ports_share, RATIO, "share of the local ports in use towards the busiest remote endpoint",
+	      .unit = "%"),
+	FIELD(H, ports_used, COUNT, "local ports in use towards it"),
+};
+RECORD_TYPE(host_measures_type, "measure.host", H, host_fields, "what the protocol counters of the host say");
+
+/* Which counters make up a measure; several are added. */
+static const struct {
+	const char *counter;
+	size_t offset;
+} sources[] = {
+	{"IpOutNoRoutes", offsetof(H, host_no_routes)},
+	{"Ip6OutNoRoutes", offsetof(H, host_no_routes)},
+	{"TcpExtListenOverflows", offsetof(H, host_listen_overflows)},
+	{"TcpExtTCPReqQFullDrop", offsetof(H, host_syn_queue_full)},
+	{"TcpExtTCPReqQFullDoCookies", offsetof(H, host_syn_queue_full)},
+	{"TcpExtSyncookiesSent", offsetof(H, host_syncookies)},
+	{"TcpAttemptFails", offsetof(H, host_attempt_fails)},
+	{"TcpEstabResets", offsetof(H, host_resets_in)},
+	{"TcpOutRsts", offsetof(H, host_resets_out)},
+	{"TcpExtTCPMemoryPressures", offsetof(H, host_memory_pressures)},
+	{"TcpExtPruneCalled", offsetof(H, host_memory_drops)},
+	{"TcpExtRcvPruned", offsetof(H, host_memory_drops)},
+	{"TcpExtTCPRcvQDrop", offsetof(H, host_memory_drops)},
+	{"TcpExtTCPTimeWaitOverflow", offsetof(H, host_timewait_overflows)},
+	{"UdpNoPorts", offsetof(H, host_udp_no_port)},
+	{"UdpRcvbufErrors", offsetof(H, host_udp_buffer_errors)},
+	{"IcmpInDestUnreachs", offsetof(H, host_unreachable_in)},
+	{"Icmp6InDestUnreachs", offsetof(H, host_unreachable_in)},
+	{"IcmpOutDestUnreachs", offsetof(H, host_unreachable_out)},
+	{"Icmp6InPktTooBigs", offsetof(H, host_frag_needed_in)},
+	{"TcpExtIPReversePathFilter", offsetof(H, host_rp_filter)},
+	{"TcpInCsumErrors", offsetof(H, host_csum_errors)},
+	{"UdpInCsumErrors", offsetof(H, host_csum_errors)},
+	{"TcpExtTCPSynRetrans", offsetof(H, host_syn_retrans)},
+	{"IpOutDiscards", offsetof(H, host_out_discards)},
+	{"TcpExtTCPRetransFail", offsetof(H, host_local_retrans_fails)},
+	{"TcpExtTCPToZeroWindowAdv", offsetof(H, host_zero_window_adv)},
+	{"TcpExtTCPBacklogDrop", offsetof(H, host_backlog_drops)},
+	{"TcpExtTCPTimeouts", offsetof(H, host_rto_count)},
+	{"TcpExtTCPDSACKOldSent", offsetof(H, host_dsack_sent)},
+	{"TcpExtTCPDSACKOfoSent", offsetof(H, host_dsack_sent)},
+};
+
+/* Counters of other tables, and states. */
+struct figures {
+	uint64_t softnet_dropped, softnet_squeezed, links_rx_dropped;
+	uint64_t conntrack_drops, conntrack_invalid;
+	uint64_t firewall_drops, firewall_rejects;
+	struct memory_record memory;
+	uint8_t tcp_pressure;
+	double conntrack_share, ports_share;
+	uint64_t ports_used;
+};
+
+struct state {
+	bool has_base;
+	struct figures base_figures, figures;
+	uint64_t base[ARRAY_SIZE(sources)], last[ARRAY_SIZE(sources)];
+};
+
+static void add_known(uint64_t *sum, uint64_t value)
+{
+	if (value != UINT64_MAX)
+		*sum = *sum == UINT64_MAX ? value : *sum + value;
+}
+
+static void gather(const struct snapshot *snapshot, struct figures *f)
+{
+	memset(f, 0xff, sizeof(*f));
+	f->conntrack_share = f->ports_share = NAN;
+	snapshot_each(snapshot, softnet_type, struct softnet_record, softnet) {
+		add_known(&f->softnet_dropped, softnet->dropped);
+		add_known(&f->softnet_squeezed, softnet->time_squeeze);
+	}
+	snapshot_each(snapshot, link_type, struct link_record, link)
+		add_known(&f->links_rx_dropped, link->rx_dropped);
+	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack) {
+		add_known(&f->conntrack_drops, conntrack->dropped);
+		add_known(&f->conntrack_drops, conntrack->insert_failed);
+		add_known(&f->conntrack_drops, conntrack->early_drop);
+		add_known(&f->conntrack_invalid, conntrack->invalid);
+		if (conntrack->entries != UINT64_MAX && conntrack->entries_max != UINT64_MAX &&
+		    conntrack->entries_max > 0)
+			f->conntrack_share = (double)conntrack->entries / (double)conntrack->entries_max;
+	}
+	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule)
+		if (rule->packets != UINT64_MAX)
+			add_known(rule->verdict == VERDICT_REJECT ? &f->firewall_rejects : &f->firewall_drops,
+				  rule->verdict == VERDICT_DROP || rule->verdict == VERDICT_REJECT ? rule->packets
+												   : UINT64_MAX);
+	snapshot_each(snapshot, memory_type, struct memory_record, memory)
+		f->memory = *memory;
+	/* The limits are only to be read in the first namespace; that they are passed is told everywhere. */
+	snapshot_each(snapshot, protocol_type, struct protocol_record, protocol)
+		if (strcmp(protocol->protocol, "TCP") == 0)
+			f->tcp_pressure = protocol->pressure;
+	snapshot_each(snapshot, host_limit_type, struct host_limit_record, limit)
+		if (strcmp(limit->limit, "local-ports") == 0 && !(f->ports_share > limit->share)) {
+			f->ports_share = limit->share;
+			f->ports_used = limit->used;
+		}
+}
+
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+	struct map index = MAP_INIT(0, sizeof(size_t), 0);
+
+	if (window->samples == 1 && state->has_base)
+		memcpy(state->base, state->last, sizeof(state->base));
+	if (window->samples == 1 && state->has_base)
+		state->base_figures = state->figures;
+	gather(snapshot, &state->figures);
+	if (!state->has_base)
+		state->base_figures = state->figures;
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		*(size_t *)map_put(&index, sources[i].counter, NULL) = i;
+		state->last[i] = UINT64_MAX;
+	}
+	snapshot_each(snapshot, counter_type, struct counter_record, counter) {
+		const size_t *i = map_get(&index, counter->counter);
+
+		if (i)
+			state->last[*i] = counter->value;
+	}
+	map_done(&index);
+	if (!state->has_base)
+		memcpy(state->base, state->last, sizeof(state->base));
+	state->has_base = true;
+}
+
+static void measure_figures(const struct figures *a, const struct figures *b, struct host_measures *m)
+{
+	uint64_t lost_here;
+
+	/* A processor's queue serves every namespace; the interface that lost the packet tells whose it was. */
+	m->softnet_dropped = counter_delta(a->softnet_dropped, b->softnet_dropped);
+	lost_here = counter_delta(a->links_rx_dropped, b->links_rx_dropped);
+	if (m->softnet_dropped != UINT64_MAX && lost_here < m->softnet_dropped)
+		m->softnet_dropped = lost_here;
+	m->softnet_squeezed = counter_delta(a->softnet_squeezed, b->softnet_squeezed);
+	m->conntrack_drops = counter_delta(a->conntrack_drops, b->conntrack_drops);
+	m->conntrack_invalid = counter_delta(a->conntrack_invalid, b->conntrack_invalid);
+	m->firewall_drops = counter_delta(a->firewall_drops, b->firewall_drops);
+	m->firewall_rejects = counter_delta(a->firewall_rejects, b->firewall_rejects);
+	m->conntrack_share = b->conntrack_share;
+	m->ports_share = b->ports_share;
+	m->ports_used = b->ports_used;
+	m->tcp_memory_share = NAN;
+	m->tcp_memory_bytes = b->memory.tcp_bytes;
+	m->tcp_pressure = b->tcp_pressure;
+	if (b->memory.tcp_bytes != UINT64_MAX && b->memory.tcp_pressure_bytes != UINT64_MAX &&
+	    b->memory.tcp_pressure_bytes > 0)
+		m->tcp_memory_share = (double)b->memory.tcp_bytes / (double)b->memory.tcp_pressure_bytes;
+	m->timewait_count = b->memory.tcp_time_wait == UINT32_MAX ? UINT64_MAX : b->memory.tcp_time_wait;
+	m->timewait_max = b->memory.time_wait_max == UINT32_MAX ? UINT64_MAX : b->memory.time_wait_max;
+}
+
+static void finish(struct window *window _unused_, void *data, struct graph *graph)
+{
+	const struct state *state = data;
+	struct host_measures *m = graph_alloc(graph, sizeof(*m));
+	struct module *host = graph_module(graph, MODULE_HOST, "host", "this host"), *filter;
+
+	memset(m, 0xff, sizeof(*m));
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		uint64_t *measure = (uint64_t *)((char *)m + sources[i].offset);
+		uint64_t moved = counter_delta(state->base[i], state->last[i]);
+
+		if (moved != UINT64_MAX)
+			*measure = *measure == UINT64_MAX ? moved : *measure + moved;
+	}
+	measure_figures(&state->base_figures, &state->figures, m);
+	host->measures.parts[0] = m;
+	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
+	vec_each(&graph->modules, at) {
+		(*at)->related[MODULE_HOST] = host;
+		if (!(*at)->related[MODULE_FILTER])
+			(*at)->related[MODULE_FILTER] = filter;
+		if ((*at)->kind == MODULE_CONN)
+			(*at)->measures.parts[CONN_PART_HOST] = m;
+		else if ((*at)->kind == MODULE_LISTENER || (*at)->kind == MODULE_UDP)
+			(*at)->measures.parts[ENDPOINT_PART_HOST] = m;
+		else if ((*at)->kind == MODULE_RESOLVER || (*at)->kind == MODULE_PEER)
+			(*at)->measures.parts[REMOTE_PART_HOST] = m;
+	}
+}
+
+static const struct record_type *const needs[] = {&counter_type,       &softnet_type, &conntrack_type,
+						  &firewall_rule_type, &memory_type,  &protocol_type,
+						  &host_limit_type,    &link_type,    NULL};
+
+static const struct measurer host_measurer = {
+	.name = "host",
+	.stage = MEASURE_HOST,
+	.needs = needs,
+	.state_size = sizeof(struct state),
+	.sample = sample,
+	.finish = finish,
+};
+MEASURER(host_measurer);

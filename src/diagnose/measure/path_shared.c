@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What connections have in common. One stuck connection may be its own fault, the path's or the peer's; several stuck over
+ * one path while the rest of the host goes on are the path's; all of them over one interface are beyond the interface. The
+ * counts stand here, what they mean stands in the rules.
+ */
+#include <math.h>
+
+#include "base/clock.h"
+#include "diagnose/graph/window.h"
+#include "diagnose/measure/conn.h"
+#include "diagnose/measure/path_shared.h"
+#include "snapshot/socket/socket.h"
+
+static const struct field path_fields[] = {
+	FIELD(struct path_measures, path_conns, COUNT, "connections to this remote host"),
+	FIELD(struct path_measures, path_stuck, COUNT, "of these, with something to send and nothing acknowledged"),
+	FIELD(struct path_measures, path_moving, COUNT, "of these, with data acknowledged or received"),
+	FIELD(struct path_measures, path_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(struct path_measures, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
+	FIELD(struct path_measures, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
+	FIELD(struct path_measures, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
+	FIELD(struct path_measures, path_rtt_excess_ns, DURATION,
+	      "most that the round-trip time of any of them that sends lies above its smallest"),
+	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
+	FIELD(struct path_measures, path_filling, COUNT,
+	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
+	FIELD(struct path_measures, path_send_use, RATIO,
+	      "what they send together, as a share of the fastest earlier window", .unit = "%"),
+	FIELD(struct path_measures, path_receive_use, RATIO, "the same of what they receive", .unit = "%"),
+	FIELD(struct path_measures, path_large, COUNT,
+	      "of these, moving with segments of nearly full size, either way"),
+	FIELD(struct path_measures, path_small, COUNT, "of these, moving with smaller segments only"),
+	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
+	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
+	FIELD(struct path_measures, others_moving, COUNT, "of these, moving"),
+	FIELD(struct path_measures, others_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(struct path_measures, peer_conns, COUNT, "connections to this service on this host"),
+	FIELD(struct path_measures, peer_stuck, COUNT, "of these, stuck"),
+	FIELD(struct path_measures, peer_moving, COUNT, "of these, moving"),
+	FIELD(struct path_measures, peer_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(struct path_measures, peer_established, COUNT, "of these, established"),
+	FIELD(struct path_measures, syn_unanswered, BOOL,
+	      "its SYN was sent again, or has waited for far longer than the remote host takes for an answer"),
+};
+RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
+	    "what the connections over one path have in common");
+
+struct tally {
+	uint64_t conns, stuck, moving, connecting, late, lossy, clean, slow_rtt, filling, established, large, small,
+		min_rtt_ns, excess_ns;
+	double send_rate, receive_rate;
+};
+
+/* What is known of a host from earlier windows. */
+struct past {
+	struct track track;
+	double send_rate, receive_rate; /* the most in one window */
+	uint64_t min_rtt_ns;            /* 0: unknown */
+	bool in_vain;                   /* somebody wanted to connect for long, and nothing was established */
+};
+
+static bool is_moving(const struct conn_measures *m)
+{
+	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
+	       (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+}
+
+static bool is_bulk(uint64_t rate)
+{
+	return rate != UINT64_MAX && rate > 200000;
+}
+
+/* Whether segments of nearly full size got through, in either direction. */
+static bool passes_large(const struct conn_measures *m)
+{
+	uint64_t full = (uint64_t)m->mss - m->mss / 8;
+	bool sent = m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 && m->segment_bytes != UINT64_MAX &&
+		    m->segment_bytes >= full;
+	bool received = m->received_bytes != UINT64_MAX && m->data_segs_in != UINT64_MAX && m->data_segs_in > 0 &&
+			m->received_bytes / m->data_segs_in >= full;
+
+	/* The mean of an answer in two segments is less than a full one, but one of them was full. */
+	received = received || (m->received_bytes != UINT64_MAX && m->data_segs_in != UINT64_MAX &&
+				m->data_segs_in > 0 && m->received_bytes / m->data_segs_in > full / 2 + 100);
+	return sent || received;
+}
+
+/*
+ * Programs give up before the kernel sends the first SYN again, which takes it a second. They are believed when the host
+ * has answered within a fifth of that time before, or when nothing was established in the window before either.
+ */
+#define SYN_LATE_NS (300 * NSEC_PER_MSEC)
+
+static bool is_unanswered(const struct past *past, const struct conn_measures *m)
+{
+	if (m->syn_wait_ns == UINT64_MAX || m->syn_retrans > 0)
+		return m->syn_wait_ns != UINT64_MAX;
+	return m->syn_wait_ns > SYN_LATE_NS &&
+	       (past->in_vain || (past->min_rtt_ns > 0 && past->min_rtt_ns < m->syn_wait_ns / 5));
+}
+
+static void count(struct tally *t, const struct conn_measures *m, bool unanswered)
+{
+	bool stuck = m->stuck && m->backoff >= 1;
+	bool moving = !stuck && is_moving(m);
+
+	t->conns++;
+	t->stuck += stuck;
+	t->moving += moving;
+	t->send_rate += m->send_rate == UINT64_MAX ? 0 : (double)m->send_rate;
+	t->receive_rate += m->receive_rate == UINT64_MAX ? 0 : (double)m->receive_rate;
+	t->large += moving && passes_large(m);
+	t->small += moving && !passes_large(m);
+	t->connecting += unanswered;
+	t->late += m->syn_wait_ns != UINT64_MAX && m->syn_wait_ns > SYN_LATE_NS;
+	t->lossy += m->loss_share >= 0.005;
+	t->clean += m->loss_share == 0 && m->segs_out != UINT64_MAX && m->segs_out >= 20;
+	t->filling += m->cwnd_share > 0.5 || is_bulk(m->send_rate) || is_bulk(m->receive_rate);
+	t->established += m->state == SOCKET_ESTABLISHED;
+	t->slow_rtt += m->rtt_ratio > 3 && m->rtt_excess_ns > 20000000;
+	/* Without something acknowledged the figure is old. */
+	if (m->rtt_excess_ns != UINT64_MAX && m->acked_bytes != UINT64_MAX && m->acked_bytes > 0 &&
+	    m->nagle_share < 0.3)
+		t->excess_ns = max_of(t->excess_ns, m->rtt_excess_ns);
+	if (m->min_rtt_ns != UINT64_MAX)
+		t->min_rtt_ns = t->min_rtt_ns ? min_of(t->min_rtt_ns, m->min_rtt_ns) : m->min_rtt_ns;
+}
+
+static struct tally *tally_of(struct map *tallies, const struct module *module)
+{
+	return map_put(tallies, &module, NULL);
+}
+
+struct state {
+	struct map past; /* address -> struct past */
+};
+
+static double use_of(double rate, double best)
+{
+	return best > 0 ? rate / best : NAN;
+}
+
+static void compare_with_past(const struct past *past, const struct tally *path, struct path_measures *m)
+{
+	m->path_send_use = use_of(path->send_rate, past->send_rate);
+	m->path_receive_use = use_of(path->receive_rate, past->receive_rate);
+}
+
+static void remember(struct past *past, const struct tally *path)
+{
+	past->send_rate = fmax(past->send_rate, path->send_rate);
+	past->receive_rate = fmax(past->receive_rate, path->receive_rate);
+	if (path->min_rtt_ns > 0)
+		past->min_rtt_ns = past->min_rtt_ns ? min_of(past->min_rtt_ns, path->min_rtt_ns) : path->min_rtt_ns;
+	past->in_vain = path->late > 0 && path->established == 0 && path->moving == 0;
+}
+
+/* Where there is no room to remember, nothing is known. */
+static struct past *past_of(struct state *state, const struct addr *raddr)
+{
+	static struct past none;
+	struct past *past = map_put(&state->past, raddr, NULL);
+
+	none = (struct past){};
+	return past ?: &none;
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
+	struct tally all = {};
+
+	if (state->past.value_size == 0)
+		state->past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000);
+	vec_each(&graph->modules, at) {
+		const struct conn_measures *m = conn_measures(*at);
+		struct past *past;
+		bool unanswered;
+
+		if (!m)
+			continue;
+		past = past_of(state, &m->raddr);
+		(void)track_see(window, &past->track);
+		unanswered = is_unanswered(past, m);
+		count(&all, m, unanswered);
+		count(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
+		count(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
+	}
+	vec_each(&graph->modules, at) {
+		struct path_measures *m;
+		const struct tally *path, *peer;
+		const struct past *past;
+
+		if ((*at)->kind != MODULE_CONN)
+			continue;
+		past = past_of(state, &conn_measures(*at)->raddr);
+		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
+		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
+		m = graph_alloc(graph, sizeof(*m));
+		*m = (struct path_measures){
+			.path_conns = path->conns,
+			.path_stuck = path->stuck,
+			.path_moving = path->moving,
+			.path_connecting = path->connecting,
+			.path_lossy = path->lossy,
+			.path_clean = path->clean,
+			.path_slow_rtt = path->slow_rtt,
+			.path_rtt_excess_ns = path->excess_ns,
+			.path_large = path->large,
+			.path_small = path->small,
+			.path_filling = path->filling,
+			.path_min_rtt_ns = path->min_rtt_ns ? path->min_rtt_ns : UINT64_MAX,
+			.others_conns = all.conns - path->conns,
+			.others_stuck = all.stuck - path->stuck,
+			.others_moving = all.moving - path->moving,
+			.others_connecting = all.connecting - path->connecting,
+			.peer_conns = peer->conns,
+			.peer_stuck = peer->stuck,
+			.peer_moving = peer->moving,
+			.peer_connecting = peer->connecting,
+			.peer_established = peer->established,
+			.syn_unanswered = is_unanswered(past, conn_measures(*at)),
+		};
+		compare_with_past(past, path, m);
+		(*at)->measures.parts[CONN_PART_PATH] = m;
+	}
+	vec_each(&graph->modules, at)
+		if ((*at)->kind == MODULE_CONN)
+			remember(past_of(state, &conn_measures(*at)->raddr),
+				 tally_of(&tallies, (*at)->related[MODULE_PATH]));
+	track_forget(window, &state->past, NULL);
+	map_done(&tallies);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->past);
+}
+
+static const struct measurer path_measurer = {
+	.name = "path",
+	.stage = MEASURE_PATH,
+	.state_size = sizeof(struct state),
+	.finish = finish,
+	.release = release,
+};
+MEASURER(path_measurer);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The end of a system call, for events that happen there. Each call has a tracepoint of its own, which needs tracefs;
+ * without it the one of all calls is used, which costs every call a little. Both are made from one function:
+ *
+ *	static __always_inline int bound(void *ctx, struct pt_regs *regs, long result) ...
+ *	EVENT_SYSCALL(sock_bind, bind, bound)      programs sock_bind_exit and sock_bind_any_exit
+ */
+#pragma once
+
+#include <asm/unistd.h>
+
+#include "event/bpf/fd.bpf.h"
+
+#define EVENT_SYSCALL(event, call, function)                                                                           \
+	SEC("tracepoint/syscalls/sys_exit_" #call)                                                                     \
+	int event##_exit(struct event_sys_exit *ctx)                                                                   \
+	{                                                                                                              \
+		return function(ctx, event_task_regs(), ctx->result);                                                  \
+	}                                                                                                              \
+	SEC("tp_btf/sys_exit")                                                                                         \
+	int BPF_PROG(event##_any_exit, struct pt_regs *regs, long result)                                              \
+	{                                                                                                              \
+		return event_syscall_number(regs) == __NR_##call ? function(ctx, regs, result) : 0;                    \
+	}
+
+/* The same at the beginning, where the function gets no result: programs with _enter and _any_enter. */
+#define EVENT_SYSCALL_ENTER(event, call, function)                                                                     \
+	SEC("tracepoint/syscalls/sys_enter_" #call)                                                                    \
+	int event##_enter(void *ctx)                                                                                   \
+	{                                                                                                              \
+		return function(ctx, event_task_regs());                                                               \
+	}                                                                                                              \
+	SEC("tp_btf/sys_enter")                                                                                        \
+	int BPF_PROG(event##_any_enter, struct pt_regs *regs, long number)                                             \
+	{                                                                                                              \
+		return number == __NR_##call ? function(ctx, regs) : 0;                                                \
+	}
+
+/* The registers with which the running process came into the kernel. */
+static __always_inline struct pt_regs *event_task_regs(void)
+{
+	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+/* Arguments of the call count from 0. They are still there at its end. */
+static __always_inline unsigned long event_syscall_arg(struct pt_regs *regs, int index)
+{
+	struct pt_regs___kernel *kernel = (struct pt_regs___kernel *)regs;
+
+#if defined(__TARGET_ARCH_x86)
+	switch (index) {
+	case 0:
+		return BPF_CORE_READ(kernel, di);
+	case 1:
+		return BPF_CORE_READ(kernel, si);
+	case 2:
+		return BPF_CORE_READ(kernel, dx);
+	case 3:
+		return BPF_CORE_READ(kernel, r10);
+	case 4:
+		return BPF_CORE_READ(kernel, r8);
+	default:
+		return BPF_CORE_READ(kernel, r9);
+	}
+#else
+	/* The first argument's register carries the result in the end. */
+	return index == 0 ? BPF_CORE_READ(kernel, orig_x0) : BPF_CORE_READ(kernel, regs[index]);
+#endif
+}
+
+#define AF_UNIX_PATH 2 /* where the path begins in the address */
+
+/* An address of the application's, as far as it is one of IP: which end of the head it is, the caller says. */
+static __always_inline void event_set_user_addr(struct event_head *head, const void *from, struct addr *addr,
+						__u16 *port)
+{
+	struct {
+		__u16 family;
+		__be16 port;
+		__be32 four; /* the flow of an IPv6 address */
+		__u32 six[4];
+	} user = {};
+
+	if (bpf_probe_read_user(&user, 8, from) < 0)
+		return;
+	if (user.family == AF_INET) {
+		event_set_v4(addr, user.four);
+	} else if (user.family == AF_INET6) {
+		if (bpf_probe_read_user(user.six, sizeof(user.six), (const char *)from + 8) < 0)
+			return;
+		event_set_v6(addr, user.six);
+	} else {
+		return;
+	}
+	*port = bpf_ntohs(user.port);
+	head->family = addr->family;
+}
+
+/* The path of a UNIX address of that length; one that begins with a zero byte (abstract) begins with @. */
+static __always_inline void event_set_user_path(char *path, const void *from, unsigned long len)
+{
+	const char *name = (const char *)from + AF_UNIX_PATH;
+	__u16 family = 0;
+
+	if (len <= AF_UNIX_PATH || bpf_probe_read_user(&family, sizeof(family), from) < 0 || family != AF_UNIX)
+		return;
+	len -= AF_UNIX_PATH;
+	if (len > EVENT_PATH_LEN - 1)
+		len = EVENT_PATH_LEN - 1;
+	if (bpf_probe_read_user(path, len & (EVENT_PATH_LEN - 1), name) == 0 && path[0] == 0)
+		path[0] = '@';
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of events, and what all of them have in common. */
+#include <string.h>
+
+#include "base/vec.h"
+#include "event/core/config.h"
+#include "event/core/event.h"
+#include "record/net_names.h"
+
+#define H struct event_head
+static const struct field head_fields[] = {
+	FIELD(H, time_ns, TIME, "when", .zero_is_unknown = true, .hidden = true),
+	FIELD(H, cpu, ID, "processor", .hidden = true),
+	FIELD(H, pid, ID, "process that the socket belongs to", .zero_is_unknown = true),
+	FIELD(H, tid, ID, "its thread", .zero_is_unknown = true, .hidden = true),
+	FIELD(H, comm, TEXT, "its name"),
+	FIELD(H, uid, ID, "its user", .hidden = true),
+	FIELD(H, cgroup_id, ID, "its control group, as the inode number of the directory", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(H, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	FIELD(H, family, ENUM, "address family; of IPv4 through an IPv6 socket: ipv4", .names = &event_family_names,
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(H, proto, ENUM, "transport protocol", .names = &socket_proto_names, .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(H, laddr, ADDR, "local address"),
+	FIELD(H, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(H, raddr, ADDR, "remote address"),
+	FIELD(H, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(H, cookie, HEX, "socket cookie: the same socket has the same one for ever", .zero_is_unknown = true,
+	      .hidden = true),
+};
+#undef H
+RECORD_TYPE(event_head_type, "event", struct event_head, head_fields, "what all events have in common");
+
+#define X struct event_extra
+static const struct field extra_fields[] = {
+	FIELD(X, elapsed_ns, DURATION, "since the run began", .hidden = true),
+	FIELD(X, event, TEXT, "name of the event", .hidden = true),
+	FIELD(X, cgroup, TEXT, "path of the control group", .hidden = true),
+	FIELD(X, container, TEXT, "container that it belongs to", .hidden = true),
+	FIELD(X, kstack, STACK, "functions of the kernel, innermost first (--stack)", .hidden = true),
+	FIELD(X, ustack, STACK, "functions of the program, innermost first (--ustack)", .hidden = true),
+};
+#undef X
+RECORD_TYPE(event_extra_type, "event_extra", struct event_extra, extra_fields, "what is known about an event besides");
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct event *const *)a)->name, (*(const struct event *const *)b)->name);
+}
+
+const struct event **event_list(size_t *ret_count)
+{
+	VEC(const struct event *) list = {};
+
+	registry_each(event, event)
+		vec_push(&list, *event);
+	vec_sort(&list, by_name);
+	*ret_count = list.count;
+	return list.items;
+}
+
+const struct event *event_find(const char *name)
+{
+	registry_each(event, event)
+		if (strcmp((*event)->name, name) == 0)
+			return *event;
+	return NULL;
+}
+
+struct shape event_shape(const struct event *event)
+{
+	return (struct shape){.count = EVENT_PARTS, .types = {&event_head_type, &event_extra_type, event->type}};
+}
+
+int event_field_offset(struct field_ref ref)
+{
+	if (ref.field->made)
+		return -1;
+	switch (ref.part) {
+	case EVENT_PART_HEAD:
+		return (int)ref.field->offset;
+	case EVENT_PART_DATA:
+		return (int)(sizeof(struct event_head) + ref.field->offset);
+	default:
+		return -1;
+	}
+}
+
+static uint32_t extra_needs(uint32_t offset)
+{
+	switch (offset) {
+	case offsetof(struct event_extra, elapsed_ns):
+		return EVENT_NEED_TIME;
+	case offsetof(struct event_extra, cgroup):
+	case offsetof(struct event_extra, container):
+		return EVENT_NEED_CGROUP;
+	case offsetof(struct event_extra, kstack):
+		return EVENT_NEED_KSTACK;
+	case offsetof(struct event_extra, ustack):
+		/* The symbols are the process's. */
+		return EVENT_NEED_USTACK | EVENT_NEED_OWNER;
+	default:
+		return 0;
+	}
+}
+
+uint32_t event_field_needs(struct field_ref ref)
+{
+	if (ref.part == EVENT_PART_EXTRA)
+		return extra_needs(ref.field->offset);
+	if (ref.part != EVENT_PART_HEAD)
+		return 0;
+	switch (ref.field->offset) {
+	case offsetof(struct event_head, time_ns):
+		return EVENT_NEED_TIME;
+	case offsetof(struct event_head, pid):
+	case offsetof(struct event_head, tid):
+		return EVENT_NEED_OWNER;
+	case offsetof(struct event_head, uid):
+		return EVENT_NEED_OWNER | EVENT_NEED_UID;
+	case offsetof(struct event_head, comm):
+		return EVENT_NEED_COMM;
+	case offsetof(struct event_head, cgroup_id):
+		return EVENT_NEED_CGROUP;
+	case offsetof(struct event_head, netns):
+		return EVENT_NEED_NETNS;
+	case offsetof(struct event_head, cookie):
+		return EVENT_NEED_COOKIE;
+	case offsetof(struct event_head, cpu):
+		return 0;
+	case offsetof(struct event_head, laddr):
+	case offsetof(struct event_head, raddr):
+		return EVENT_NEED_ENDPOINTS | EVENT_NEED_ADDRESSES;
+	default:
+		return EVENT_NEED_ENDPOINTS;
+	}
+}
+
+void event_clear(const struct event *event, void *data)
+{
+	char *payload = (char *)data + sizeof(struct event_head);
+
+	memset(data, 0, event_size(event));
+	for (uint32_t i = 0; i < event_head_type.field_count; i++)
+		field_set_unknown(&event_head_type.fields[i], data);
+	for (uint32_t i = 0; i < event->type->field_count; i++)
+		field_set_unknown(&event->type->fields[i], payload);
+	((struct event_head *)data)->kstack_id = -1;
+	((struct event_head *)data)->ustack_id = -1;
+}

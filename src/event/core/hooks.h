@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which hook serves which role in a run. A hook that this kernel does not have, or refuses to load or to attach, is
+ * passed over for the next one, with the reason kept.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "base/why.h"
+#include "event/core/event.h"
+#include "kernel/object.h"
+
+struct hook_choice {
+	unsigned request; /* index of the event; HOOK_OF_OWNER for what all share */
+	const struct event_role *role;
+	unsigned hook;    /* index; EVENT_HOOKS_MAX when none is left */
+	char reason[256]; /* why the one before was not taken */
+	char section[80]; /* of the first program, for people */
+};
+
+#define HOOK_OF_OWNER UINT32_MAX
+
+struct hook_plan {
+	VEC(struct hook_choice) choices;
+};
+
+void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count);
+void hook_plan_done(struct hook_plan *plan);
+
+/* Passes over what the kernel does not have. */
+void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object);
+/* The hook with that program failed; false when no choice has it. */
+bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason);
+
+/* Programs may serve several roles: whether none before this one has it. */
+bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *of, const char *program);
+
+/* Whether one program alone tells the event, and it belongs to a BTF tracepoint. */
+bool hook_plan_is_alone(const struct hook_plan *plan, unsigned request);
+
+/* The programs of a choice; NULL when no hook is left. */
+static inline const struct event_hook *hook_choice_get(const struct hook_choice *choice)
+{
+	return choice->hook < EVENT_HOOKS_MAX && choice->role->hooks[choice->hook].programs[0]
+		       ? &choice->role->hooks[choice->hook]
+		       : NULL;
+}
+
+/* Calls fn for each program of the plan, once, until one returns a negative errno. */
+typedef int (*hook_program_fn)(const struct event_hook *hook, const char *program, void *context);
+int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context);

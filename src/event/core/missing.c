@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "event/core/missing.h"
+#include "kernel/capability.h"
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+#define NEEDED   (CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON))
+
+static int check_privilege(struct why *why)
+{
+	char names[128], setcap[128];
+	uint64_t held, missing;
+
+	/* Where the set cannot be read, the kernel will say so when it matters. CAP_SYS_ADMIN stands for both. */
+	if (capability_get(&held) < 0 || held & CAP_BIT(CAP_SYS_ADMIN))
+		return 0;
+	missing = NEEDED & ~held;
+	if (!missing)
+		return 0;
+	capability_names(missing, names, sizeof(names));
+	capability_setcap(NEEDED, setcap, sizeof(setcap));
+	return why_set(
+		why, -EPERM,
+		"events of the kernel need %s, which this process lacks: run it as root, or once: setcap %s+ep NEST "
+		"(nest doctor tells more)",
+		names, setcap);
+}
+
+int event_check_host(struct why *why)
+{
+	int r = check_privilege(why);
+
+	if (r < 0 || access(BTF_PATH, R_OK) == 0)
+		return r;
+	return why_set(why, -ENOTSUP,
+		       "this kernel shows no BTF, by which its fields are found (%s: %s): a kernel built with "
+		       "CONFIG_DEBUG_INFO_BTF=y is needed (nest doctor tells more)",
+		       BTF_PATH, strerror(errno));
+}

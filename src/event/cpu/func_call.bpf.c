@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * func.call: at the beginning of functions of the kernel that the program chooses when it attaches. They run on anybody's
+ * behalf, in interrupts too: no process is told.
+ */
+#include "event/cpu/func_call.h"
+#include "event/bpf/event.bpf.h"
+
+EVENT(func_call, struct func_call_event)
+
+static __always_inline int called(struct pt_regs *ctx)
+{
+	struct func_call_event *e = func_call_begin();
+
+	if (!e)
+		return 0;
+	e->data.address = bpf_get_func_ip(ctx);
+	return func_call_end(ctx, e);
+}
+
+SEC("kprobe.multi")
+int func_call_many(struct pt_regs *ctx)
+{
+	return called(ctx);
+}
+
+SEC("kprobe")
+int func_call_single(struct pt_regs *ctx)
+{
+	return called(ctx);
+}

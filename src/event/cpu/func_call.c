@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Calls of the kernel's functions: which there are, and how they are watched. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "event/core/attach.h"
+#include "event/core/event.h"
+#include "event/cpu/func_call.h"
+#include "kernel/symbols.h"
+
+/* So that nest events finds out whether the kernel can do it at all. */
+#define PATTERNS_DEFAULT "tcp_sendmsg"
+#define LIST_MAX         ((size_t)64 << 20)
+#define FUNCTIONS_MAX    20000
+/* One by one they take long to attach. */
+#define PROBES_MAX 500
+
+static const char *patterns = PATTERNS_DEFAULT;
+static struct kernel_symbols *symbols; /* for as long as the program: names are handed out */
+
+void func_call_set_patterns(const char *text)
+{
+	patterns = text;
+}
+
+const char *func_call_name(unsigned long long address)
+{
+	if (!symbols && kernel_symbols_load(&symbols, NULL) < 0)
+		return NULL;
+	return kernel_symbols_find(symbols, address);
+}
+
+static bool is_wanted(const char *name)
+{
+	for (const char *at = patterns; *at;) {
+		size_t n = strcspn(at, ",");
+		char pattern[128];
+
+		if (n < sizeof(pattern)) {
+			snprintf(pattern, sizeof(pattern), "%.*s", (int)n, at);
+			if (text_glob_match(pattern, name))
+				return true;
+		}
+		at += n + (at[n] == ',');
+	}
+	return false;
+}
+
+struct found {
+	struct map names; /* of functions that are wanted and can be traced */
+	VEC(unsigned long) addresses;
+};
+
+static void found_done(struct found *found)
+{
+	map_done(&found->names);
+	vec_done(&found->addresses);
+}
+
+/* "name [module]" */
+static void add_traceable(struct found *found, char *line)
+{
+	line[strcspn(line, " \t")] = '\0';
+	if (is_wanted(line))
+		(void)map_put(&found->names, line, NULL);
+}
+
+static int read_traceable(struct found *found, struct why *why)
+{
+	static const char *const places[] = {"/sys/kernel/tracing/available_filter_functions",
+					     "/sys/kernel/debug/tracing/available_filter_functions"};
+	_cleanup_buf_ struct buf text = BUF_INIT(LIST_MAX);
+	char *rest, *line;
+	int r = -ENOENT;
+
+	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(places); i++)
+		r = buf_read_file(&text, places[i]);
+	if (r < 0 || text.len == 0)
+		return why_set(
+			why, r < 0 ? r : -ENOTSUP,
+			"the list of functions that can be traced (available_filter_functions) cannot be read: a "
+			"kernel with CONFIG_FUNCTION_TRACER and tracefs at /sys/kernel/tracing are needed");
+	rest = text.data;
+	while ((line = strsep(&rest, "\n")))
+		add_traceable(found, line);
+	if (found->names.count == 0)
+		return why_set(why, -ENOENT, "no function that can be traced is called %s", patterns);
+	return 0;
+}
+
+static void add_address(const char *name, uint64_t address, void *context)
+{
+	struct found *found = context;
+
+	if (map_get(&found->names, name))
+		vec_push(&found->addresses, (unsigned long)address);
+}
+
+static int find_functions(struct found *found, struct why *why)
+{
+	int r;
+
+	found->names = MAP_INIT(0, 1, FUNCTIONS_MAX);
+	r = read_traceable(found, why);
+	if (r == 0 && !symbols)
+		r = kernel_symbols_load(&symbols, why);
+	if (r < 0)
+		return r;
+	kernel_symbols_each(symbols, add_address, found);
+	if (found->addresses.count == 0)
+		return why_set(why, -ENOENT, "the kernel does not tell where %s is", patterns);
+	if (found->names.count == FUNCTIONS_MAX)
+		return why_set(why, -E2BIG, "more than %d functions are called %s", FUNCTIONS_MAX, patterns);
+	return 0;
+}
+
+static int attach_many(struct kernel_object *object, const char *program, struct why *why)
+{
+	_cleanup_(found_done) struct found found = {};
+	LIBBPF_OPTS(bpf_kprobe_multi_opts, opts);
+	int r = find_functions(&found, why);
+
+	if (r < 0)
+		return r;
+	opts.addrs = found.addresses.items;
+	opts.cnt = found.addresses.count;
+	return kernel_object_keep_link(
+		object, program,
+		bpf_program__attach_kprobe_multi_opts(kernel_object_program(object, program), NULL, &opts), why);
+}
+
+static int attach_single(struct kernel_object *object, const char *program, struct why *why)
+{
+	_cleanup_(found_done) struct found found = {};
+	int r = find_functions(&found, why);
+	const void *name;
+	size_t at = 0;
+	void *value;
+
+	if (r == 0 && found.names.count > PROBES_MAX)
+		r = why_set(why, -E2BIG,
+			    "%zu functions are called %s, and this kernel can watch %d (more need CONFIG_FPROBE)",
+			    found.names.count, patterns, PROBES_MAX);
+	while (r == 0 && map_next(&found.names, &at, &name, &value))
+		r = kernel_object_keep_link(
+			object, program,
+			bpf_program__attach_kprobe(kernel_object_program(object, program), false, name), why);
+	return r;
+}
+
+static const struct field call_fields[] = {
+	FIELD(struct func_call, function, TEXT, "its name", .made = true),
+	FIELD(struct func_call, address, HEX, "where it is", .zero_is_unknown = true, .hidden = true),
+};
+
+static const struct event_role call_roles[] = {
+	{
+		.name = "functions",
+		.hooks = {{.programs = {"func_call_many"}, .attach = attach_many},
+			  {.programs = {"func_call_single"}, .attach = attach_single}},
+	},
+};
+
+static void complete(const struct event_head *head _unused_, void *data)
+{
+	struct func_call *call = data;
+	const char *name = func_call_name(call->address);
+
+	snprintf(call->function, sizeof(call->function), "%s", name ?: "");
+}
+
+EVENT_TYPE(func_call, "func.call", struct func_call, call_fields, call_roles,
+	   "a function of the kernel was called: those of funccount; by itself " PATTERNS_DEFAULT,
+	   .complete = complete);

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A journey under construction. Marks on the way append steps, each from where the last one ended, so that the steps add
+ * up to the whole whatever happens.
+ *
+ * What is kept by the address of a packet lies in plain arrays, at a place that follows from the address: a look costs
+ * next to nothing, which every packet of the host pays for, and two packets that want the same place (one in
+ * thousands) cost the older one its journey.
+ */
+#pragma once
+
+#include "event/bpf/packet.bpf.h"
+#include "event/path/path_steps.h"
+
+/* Of the kernel's stamp of a packet that is older, or in the future, nobody knows what it means. */
+#define PATH_STAMP_MAX_NS 10000000000ull
+
+/* One flow in so many is followed; 0 and 1: all. The program may change it at any time. */
+__u32 path_sample __weak;
+
+/*
+ * When a driver begins with a packet matters where it had to wait in a queue before, or was cut up; of others it is a moment
+ * after the interface got it. So the hook for that is left out until such a packet comes: that is told here, and the hook's own program
+ * says that it is there.
+ */
+__u32 path_wants_xmit __weak;
+__u32 path_sees_xmit __weak;
+
+/* Whether packets that go into a queue are seen there (path_enqueue). */
+#define PATH_SEES_QUEUES bpf_core_field_exists(struct trace_event_raw_qdisc_enqueue, ifindex)
+
+static __always_inline bool path_is_xmit_seen(void)
+{
+	return *(volatile __u32 *)&path_sees_xmit;
+}
+
+static __always_inline void path_want_xmit(void)
+{
+	if (!*(volatile __u32 *)&path_wants_xmit)
+		path_wants_xmit = 1;
+}
+
+/*
+ * The clock that costs least; what leaves the kernel is told in time since boot. The two differ while the host sleeps
+ * only, and nothing travels then.
+ */
+static __always_inline __u64 path_clock(void)
+{
+	return bpf_ktime_get_ns();
+}
+
+static __always_inline __u64 path_since_boot(__u64 ns)
+{
+	return ns + *(volatile __u64 *)&event_boot_offset_ns;
+}
+
+static __always_inline struct path_mark path_mark_at(__u64 ns, __u8 context)
+{
+	return (struct path_mark){
+		.ns = ns, .note = PATH_NO_NOTE, .cpu = (__u16)bpf_get_smp_processor_id(), .context = context};
+}
+
+static __always_inline struct path_mark path_now(__u8 context)
+{
+	return path_mark_at(path_clock(), context);
+}
+
+/* The same where somebody may have looked at the clock already. */
+static __always_inline void path_now_once(struct path_mark *now)
+{
+	if (!now->ns)
+		*now = path_now(PATH_SOFT);
+}
+
+/*
+ * A packet's address as a number, less one that does not change: the verifier lets nobody reckon with an address, except
+ * take one from another.
+ */
+static __always_inline __u64 path_id(const void *address)
+{
+	__u64 id = (__u64)address;
+
+	asm volatile("%0 -= %1" : "+r"(id) : "r"(&path_sample));
+	return id;
+}
+
+/* The place of an address or a number in a table of a power of two entries. */
+static __always_inline __u32 path_place(__u64 key, __u32 bits)
+{
+	return (__u32)(key * 0x9e3779b97f4a7c15ull >> (64 - bits));
+}
+
+/* The same for both directions of a flow: what both addresses have, word by word, and both ports. */
+static __always_inline __u32 path_hash(__u64 first, __u64 second, __u32 port, __u32 other_port)
+{
+	__u64 hash = first * 31 + second;
+
+	hash = (hash ^ (port ^ other_port) ^ (__u64)(port + other_port) << 32) * 0x9e3779b97f4a7c15ull;
+	return (__u32)(hash >> 32);
+}
+
+static __always_inline __u32 path_packet_hash(const struct packet *packet)
+{
+	const __u64 *a = (const __u64 *)packet->source.bytes, *b = (const __u64 *)packet->destination.bytes;
+
+	return path_hash(a[0] ^ b[0], a[1] ^ b[1], packet->source_port, packet->destination_port);
+}
+
+/* One in so many; to divide would take several times as long. */
+static __always_inline bool path_is_low(__u32 hash, __u32 sample)
+{
+	return (__u64)hash * sample >> 32 == 0;
+}
+
+static __always_inline bool path_is_chosen(const struct packet *packet)
+{
+	__u32 sample = *(volatile __u32 *)&path_sample;
+
+	return sample <= 1 || path_is_low(path_packet_hash(packet), sample);
+}
+
+/* Whether a socket's flow is followed: the first that is asked at most hooks, so nothing is called for it. */
+static __always_inline bool path_is_sock_chosen(const struct sock *sk)
+{
+	const struct sock_common *common = &sk->__sk_common;
+	__u32 sample = *(volatile __u32 *)&path_sample, port = common->skc_num;
+	__u64 first = 0, second;
+
+	if (sample <= 1)
+		return true;
+	if (common->skc_family == AF_INET) {
+		second = (__u64)(common->skc_daddr ^ common->skc_rcv_saddr) << 32;
+	} else {
+		const __u32 *a = common->skc_v6_daddr.in6_u.u6_addr32, *b = common->skc_v6_rcv_saddr.in6_u.u6_addr32;
+
+		first = (__u64)(a[1] ^ b[1]) << 32 | (a[0] ^ b[0]);
+		second = (__u64)(a[3] ^ b[3]) << 32 | (a[2] ^ b[2]);
+	}
+	/* Without a peer, its packets are of many flows. */
+	if (!common->skc_dport)
+		return true;
+	return path_is_low(path_hash(first, second, port, bpf_ntohs(common->skc_dport)), sample);
+}
+
+#define PATH_OWNER_NEEDS (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
+
+/* As event_set_current of the running task, but nothing is called: that costs more than all that is read. */
+static __always_inline void path_set_current(const volatile struct event_config *config, struct event_head *head,
+					     const struct task_struct *task)
+{
+	head->pid = (__u32)task->tgid;
+	head->tid = (__u32)task->pid;
+	head->uid = task->cred->uid.val;
+	head->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	if (config->comm_is_padded) {
+		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
+		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+	} else {
+		bpf_get_current_comm(head->comm, sizeof(head->comm));
+	}
+}
+
+/* As event_learn_owner, and asks for the running task but once. */
+static __always_inline void path_learn_owner(const volatile struct event_config *config, struct sock *sk)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	struct sock_owner *owner;
+
+	if (!(config->needs & PATH_OWNER_NEEDS))
+		return;
+	owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (owner && (owner->pid_tgid != ((__u64)(__u32)task->tgid << 32 | (__u32)task->pid) || owner->of_listener))
+		event_fill_owner(owner);
+}
+
+/* --- places for journeys ------------------------------------------------------------------------------------------- */
+
+#define PATH_FREE_MAX 64
+/* So many places are looked at for one that is free. */
+#define PATH_POOL_TRIES 8
+
+/* Places that were just given back on this processor: they are in its cache. */
+struct path_free {
+	__u32 count;
+	__u32 places[PATH_FREE_MAX];
+};
+
+#define PATH_FREE_MAP(name)                                                                                            \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);                                                               \
+		__uint(max_entries, 1);                                                                                \
+		__type(key, __u32);                                                                                    \
+		__type(value, struct path_free);                                                                       \
+	} name SEC(".maps")
+
+/*
+ * A softirq comes over a process that is just giving a place back, and on some kernels another process does. So the list above is
+ * only a hint, which may be wrong or lost then: a place belongs to whoever has turned its state, in one step that cannot be divided.
+ */
+static __always_inline bool path_claim(struct path_way *way, __u32 from)
+{
+	return __sync_val_compare_and_swap(&way->state, from, PATH_WAY_TAKEN) == from;
+}
+
+struct path_pool {
+	void *ways;
+	void *free; /* PATH_FREE_MAP */
+	__u32 *next;
+	int (*search)(void); /* path_search of this pool */
+	__u32 size;          /* a power of two */
+};
+
+static __always_inline __u32 path_next_place(const struct path_pool *pool)
+{
+	return __sync_fetch_and_add(pool->next, 1) & (pool->size - 1);
+}
+
+/*
+ * A free place, claimed; negative: none was found. Called seldom, so it is out of line; but in a static function: Linux before 6.8 verifies
+ * others though nobody calls them, and a run of one direction has not the tables of the other.
+ */
+static __always_inline int path_search(const struct path_pool *pool)
+{
+	for (int i = 0; i < PATH_POOL_TRIES; i++) {
+		__u32 place = path_next_place(pool);
+		struct path_way *way = bpf_map_lookup_elem(pool->ways, &place);
+
+		if (way && path_claim(way, PATH_WAY_NONE))
+			return (int)place;
+	}
+	return -1;
+}
+
+/* A place that was given back here lately; NULL: there is none. */
+static __always_inline struct path_way *path_take_lately(const struct path_pool *pool, __u32 *ret_place)
+{
+	__u32 zero = 0;
+	struct path_free *free = bpf_map_lookup_elem(pool->free, &zero);
+	struct path_way *way;
+
+	if (!free || !free->count)
+		return NULL;
+	*ret_place = free->places[--free->count & (PATH_FREE_MAX - 1)] & (pool->size - 1);
+	way = bpf_map_lookup_elem(pool->ways, ret_place);
+	return way && path_claim(way, PATH_WAY_NONE) ? way : NULL;
+}
+
+/*
+ * A place with a number that nobody has had: whoever remembers the last one there finds nothing. Where all are taken, that of a
+ * journey that has waited for long, which is lost sight of with it; NULL: it goes on just now.
+ */
+static __always_inline struct path_way *path_take(const struct path_pool *pool)
+{
+	__u32 place = 0;
+	struct path_way *way = path_take_lately(pool, &place);
+	int found;
+
+	if (!way) {
+		found = pool->search();
+		place = found < 0 ? path_next_place(pool) : (__u32)found;
+		way = bpf_map_lookup_elem(pool->ways, &place);
+		if (!way || (found < 0 && !path_claim(way, way->state)))
+			return NULL;
+	}
+	way->number = way->number ? way->number + pool->size : pool->size + place;
+	way->next = 0;
+	return way;
+}
+
+/* Nobody will look at it any more. What has no number is not of the pool. */
+static __always_inline void path_give_back(const struct path_pool *pool, struct path_way *way)
+{
+	__u32 zero = 0, place = (__u32)way->number & (pool->size - 1);
+	struct path_free *free = way->number ? bpf_map_lookup_elem(pool->free, &zero) : NULL;
+
+	way->state = PATH_WAY_NONE;
+	if (free && free->count < PATH_FREE_MAX)
+		free->places[free->count++ & (PATH_FREE_MAX - 1)] = place;
+}
+
+static __always_inline struct path_way *path_find(const struct path_pool *pool, __u64 number)
+{
+	__u32 place = (__u32)number & (pool->size - 1);
+	struct path_way *way = bpf_map_lookup_elem(pool->ways, &place);
+
+	return way && way->number == number && way->state > PATH_WAY_TAKEN ? way : NULL;
+}
+
+#define ETH_P_8021Q  0x8100
+#define ETH_P_8021AD 0x88a8
+
+/* What comes after the tag of a VLAN that the device has left in the packet. On its way out the tag lies before its headers. */
+static __always_inline __be16 path_skip_tag(struct sk_buff *skb, __u32 *network)
+{
+	__be16 tag[2], protocol = skb->protocol;
+
+	if ((protocol != bpf_htons(ETH_P_8021Q) && protocol != bpf_htons(ETH_P_8021AD)) ||
+	    skb->data - skb->head != *network || bpf_probe_read_kernel(tag, sizeof(tag), skb->data) < 0)
+		return protocol;
+	*network += sizeof(tag);
+	return tag[1];
+}
+
+/* The headers of most packets, with one look; the rest is left to those who know all of them. */
+static __always_inline bool path_read_headers(struct packet *packet, struct packet_tcp *tcp, struct sk_buff *skb,
+					      __u32 network)
+{
+	struct {
+		struct iphdr ip;
+		struct tcphdr tcp;
+	} at;
+	__u32 total;
+
+	__builtin_memset(packet, 0, sizeof(*packet));
+	__builtin_memset(tcp, 0, sizeof(*tcp));
+	if (skb->protocol != bpf_htons(ETH_P_IP) || bpf_probe_read_kernel(&at, sizeof(at), skb->head + network) < 0 ||
+	    *(const __u8 *)&at != 0x45 || at.ip.protocol != IPPROTO_TCP || at.ip.frag_off & bpf_htons(0x1fff) ||
+	    !at.ip.tot_len) {
+		__be16 protocol = path_skip_tag(skb, &network);
+
+		if (!packet_read_as(packet, skb, protocol, network))
+			return false;
+		(void)packet_read_tcp(tcp, packet, skb);
+		return true;
+	}
+	event_set_v4(&packet->source, at.ip.saddr);
+	event_set_v4(&packet->destination, at.ip.daddr);
+	packet->proto = IPPROTO_TCP;
+	packet->source_port = bpf_ntohs(at.tcp.source);
+	packet->destination_port = bpf_ntohs(at.tcp.dest);
+	packet->transport = network + sizeof(at.ip);
+	total = bpf_ntohs(at.ip.tot_len);
+	packet->bytes = total - sizeof(at.ip);
+	tcp->seq = bpf_ntohl(at.tcp.seq);
+	tcp->ack = bpf_ntohl(at.tcp.ack_seq);
+	tcp->bytes = packet->bytes > at.tcp.doff * 4u ? packet->bytes - at.tcp.doff * 4u : 0;
+	return true;
+}
+
+/* What a packet tells at once. The rest of the head is filled when the socket is known. */
+static __always_inline void path_begin(struct path_way *way, const volatile struct event_config *config,
+				       const struct packet *packet, __u8 dir)
+{
+	struct event_head *head = &way->event.head;
+
+	/* Steps are written one by one, and nobody looks at more of them than there are; what they add up to comes last. */
+	__builtin_memset(&way->event, 0, __builtin_offsetof(struct path_event, data.steps));
+	head->event = config->id;
+	head->uid = EVENT_UNKNOWN32;
+	head->kstack_id = EVENT_STACK_NONE;
+	head->ustack_id = EVENT_STACK_NONE;
+	packet_set_endpoints(head, packet, dir);
+	way->event.data.dir = dir;
+	way->ready_ns = 0;
+	way->few = 0;
+	way->state = PATH_WAY_OPEN;
+}
+
+#define IFF_LOOPBACK 0x8
+
+/*
+ * What is sent there arrives on this host, in the backlog of the same processor: loopback, and virtual links that know their
+ * peer. A hook would tell of others, too, and costs each packet more than all the rest that is done here.
+ */
+static __always_inline bool path_hands_over(const struct net_device *dev)
+{
+	return dev->flags & IFF_LOOPBACK || dev->netdev_ops->ndo_get_peer_dev;
+}
+
+static __always_inline void path_set_dev(struct path_way *way, struct net_device *dev)
+{
+	way->event.head.netns = dev->nd_net.net->ns.inum;
+	((__u64 *)way->event.data.dev)[0] = ((const __u64 *)dev->name)[0];
+	((__u64 *)way->event.data.dev)[1] = ((const __u64 *)dev->name)[1];
+}
+
+/* --- why a packet was thrown away ---------------------------------------------------------------------------------- */
+
+/* The numbers are the running kernel's own: these are only names. */
+enum skb_drop_reason___path {
+	SKB_DROP_REASON_NOT_SPECIFIED___path = 1,
+	SKB_DROP_REASON_NETFILTER_DROP___path,
+	SKB_DROP_REASON_QUEUE_PURGE___path,
+	SKB_DROP_REASON_TCP_CLOSE___path,
+};
+
+#define PATH_REASON(name)                                                                                              \
+	(bpf_core_enum_value_exists(enum skb_drop_reason___path, SKB_DROP_REASON_##name##___path)                      \
+		 ? (__u32)bpf_core_enum_value(enum skb_drop_reason___path, SKB_DROP_REASON_##name##___path)            \
+		 : 0)
+#define PATH_IS_REASON(reason, name) ((reason) && (reason) == PATH_REASON(name))
+
+/* Of kfree_skb; 0: this kernel does not tell. */
+static __always_inline __u32 path_drop_reason(const __u64 *ctx)
+{
+	return bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason) ? (__u32)ctx[2] : 0;
+}
+
+/* Without the steps that are not there: what is written costs, and what is read. */
+static __always_inline __u64 path_event_size(const struct path_event *event)
+{
+	return __builtin_offsetof(struct path_event, data.steps) +
+	       (event->data.step_count & (PATH_STEPS_MAX - 1)) * sizeof(struct path_step);
+}
+
+/* Only as many steps as there are, mostly. */
+static __always_inline void path_way_copy(struct path_way *to, const struct path_way *from)
+{
+	__builtin_memcpy(to, from, __builtin_offsetof(struct path_way, event.data.steps));
+	__builtin_memcpy(to->event.data.steps, from->event.data.steps, 4 * sizeof(struct path_step));
+	if (from->event.data.step_count > 4)
+		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
+}
+
+/* What filters and figures may look at, when all of it is told. */
+static __always_inline void path_set_waits(struct path_journey *journey)
+{
+	__builtin_memset(&journey->sndbuf_ns, 0, sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
+	path_add_waits(journey);
+}
+
+/* It comes out of a queue, in which others were before it (ready_ns: how many, itself, and one; 0 and 1: unknown). */
+static __always_inline void path_leave_queue(struct path_way *way, struct path_mark *now, struct path_counts *counts)
+{
+	if (way->ready_ns > 1)
+		now->note = (__u32)way->ready_ns - 2;
+	way->ready_ns = 0;
+	path_step(way, PATH_QDISC, now, counts);
+	now->note = PATH_NO_NOTE;
+}
+
+/* All of the filter was decided when the packet was first seen, and nothing that it is about has changed since. */
+static __always_inline bool path_is_decided(const volatile struct event_config *config,
+					    const volatile struct event_config *early, const struct path_way *way)
+{
+	return !config->by_tree && !config->by_cgroup && config->term_count == early->term_count && way->decided;
+}

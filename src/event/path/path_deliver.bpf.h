@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * path.rx: a packet's way into the socket. Data in a socket is kept with the socket and found again by its sequence
+ * numbers, since packets are merged there.
+ */
+#pragma once
+
+#include "event/path/path_rx.bpf.h"
+
+/* So many packets may have been merged into one that waited for its socket. */
+#define RX_MERGED_MAX 256
+/* So often one looks whether another processor has put a packet aside, which takes it less than a microsecond. */
+#define RX_ASIDE_LOOKS 512
+
+/*
+ * Whether this is still the packet that was put aside: some are merged with others without a word, and their address is
+ * used again.
+ */
+static __always_inline bool is_same(const struct path_way *way, struct sk_buff *skb)
+{
+	struct packet_tcp tcp;
+	struct packet packet;
+
+	if (!packet_read(&packet, skb) || packet.proto != way->event.head.proto)
+		return false;
+	return packet_read_tcp(&tcp, &packet, skb) ? tcp.seq == way->event.data.seq
+						   : packet.source_port == way->event.head.rport;
+}
+
+/* No room is left in the socket's queue: the program takes over. */
+static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path_way *way)
+{
+	if (!*(volatile __u32 *)&path_rx_spills) {
+		rx_tell(ctx, way, PATH_UNFINISHED);
+		return;
+	}
+	if (way->event.head.proto == IPPROTO_TCP)
+		way->event.data.hidden |= 1u << PATH_TRANSPORT;
+	/* What its reader had waited for processors by now is not passed on. */
+	if (way->few)
+		way->event.data.hidden |= 1u << PATH_SCHED;
+	way->event.data.end = PATH_SPILLED;
+	way->event.data.total_ns = way->last_ns;
+	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
+	__sync_fetch_and_add(&queue->spilled, 1);
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, 1);
+	event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
+	rx_give_back(way);
+}
+
+/*
+ * A reader that never rests, on another processor, had the datagram before its socket could announce it. Each side first says
+ * what it did, then looks what the other has done: one of them finds the journey.
+ */
+static __always_inline bool was_read_early(struct rx_queue *queue, struct path_way *way, __u32 at)
+{
+	if (!__sync_fetch_and_add(&queue->early, 0))
+		return false;
+	if (queue->early_ns <= way->event.head.time_ns) {
+		/* Datagrams that nobody followed. */
+		queue->early = 0;
+		return false;
+	}
+	if (__sync_val_compare_and_swap(&queue->numbers[at & (RX_QUEUE_MAX - 1)], way->number, 0) != way->number)
+		return false;
+	__sync_fetch_and_add(&queue->early, -1);
+	return true;
+}
+
+static __always_inline void tell_early(void *ctx, const struct rx_queue *queue, struct sock *sk, struct path_way *way)
+{
+	way->event.data.hidden |= 1u << PATH_SOCKET | 1u << PATH_COPY | 1u << PATH_RETURN;
+	way->event.data.reader = queue->reader;
+	event_set_owner(&path_rx_config, &way->event.head, sk);
+	rx_tell(ctx, way, PATH_DELIVERED);
+}
+
+/* The data waits for a reader from now on, in this queue; NULL: the journey is over, or the program's. */
+static __always_inline struct rx_queue *enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
+{
+	struct rx_queue *queue = rx_queue_make(sk);
+	__u32 at;
+
+	if (!queue) {
+		rx_tell(ctx, way, PATH_UNFINISHED);
+		return NULL;
+	}
+	/* Datagrams must stay in their order. */
+	if (queue->spilled && sk->sk_protocol != IPPROTO_TCP) {
+		spill(ctx, queue, way);
+		return NULL;
+	}
+	/* The first place again, which is in the cache, rather than the next one. */
+	if (queue->head == queue->tail)
+		queue->head = queue->tail = 0;
+	at = queue->tail;
+	way->state = PATH_WAY_WAITING;
+	if (__sync_val_compare_and_swap(&queue->numbers[at & (RX_QUEUE_MAX - 1)], 0, way->number) != 0) {
+		spill(ctx, queue, way);
+		return NULL;
+	}
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, 1);
+	queue->tail = at + 1;
+	/* Of TCP the socket tells when it ends, and packets are merged. Of others it may have but a copy. */
+	if (sk->sk_protocol != IPPROTO_TCP && path_id(sk->sk_receive_queue.prev) == way->skb)
+		rx_hold(way);
+	cpu->queued_sk = (__u64)sk;
+	cpu->queued_skb = way->skb;
+	cpu->queued_number = way->number;
+	cpu->queued_at = at;
+	return queue;
+}
+
+/* Whether the packet has the socket's addresses; of IPv4 only, where it is a matter of a few words. */
+static __always_inline bool is_of(const struct event_head *head, const struct sock_common *common)
+{
+	return common->skc_family == AF_INET && head->lport == common->skc_num &&
+	       head->rport == bpf_ntohs(common->skc_dport) &&
+	       ((const __u32 *)head->laddr.bytes)[3] == common->skc_rcv_saddr &&
+	       ((const __u32 *)head->raddr.bytes)[3] == common->skc_daddr;
+}
+
+/* What the socket knows better than the packet: addresses were rewritten on the way. */
+static __always_inline void set_socket(struct path_way *way, struct sock *sk)
+{
+	struct event_head *head = &way->event.head;
+	__u64 cookie = (__u64)sk->__sk_common.skc_cookie.counter;
+
+	if (sk->__sk_common.skc_dport && !is_of(head, &sk->__sk_common)) {
+		event_set_tuple(head, sk);
+		way->decided = 0;
+	}
+	head->cookie = cookie ?: bpf_get_socket_cookie(sk);
+}
+
+static __always_inline bool is_for(const struct path_way *way, const struct sock *sk)
+{
+	const struct event_head *head = &way->event.head;
+
+	if (way->state != PATH_WAY_OPEN || sk->sk_protocol != head->proto)
+		return false;
+	return path_id(sk->sk_receive_queue.prev) == way->skb || head->lport == sk->__sk_common.skc_num ||
+	       (!head->lport && !head->rport);
+}
+
+struct rx_merged {
+	void *ctx;
+	struct rx_cpu *cpu;
+	struct sock *sk;
+	struct path_mark now;
+	__u64 next;
+	__u32 first;
+	__u32 end;
+};
+
+/* A packet whose data went into the one before while the socket was in use. */
+static long take_merged(__u32 index, struct rx_merged *merged)
+{
+	struct path_way *way = rx_pool_find(merged->next);
+
+	if (!way || way->state != PATH_WAY_OPEN || (__s32)(way->event.data.seq - merged->first) < 0 ||
+	    (__s32)(way->event.data.end_seq - merged->end) > 0)
+		return 1;
+	merged->next = way->next;
+	path_step(way, PATH_TRANSPORT, &merged->now, rx_counts());
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	set_socket(way, merged->sk);
+	if (way->event.data.seq == way->event.data.end_seq)
+		rx_tell(merged->ctx, way, PATH_DELIVERED);
+	else
+		(void)enqueue(merged->ctx, merged->cpu, merged->sk, way);
+	return !merged->next;
+}
+
+/* Its packet came up again, now that nobody uses the socket any more, or a filter let it go. */
+static __always_inline struct path_way *tcp_held(struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	struct path_way *way = rx_held_find(path_id(skb));
+
+	if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
+		return NULL;
+	*now = path_now(PATH_PROCESS);
+	now->note = sk->sk_lock.owned ? 1 : PATH_NO_NOTE;
+	path_step(way, sk->sk_lock.owned ? PATH_TRANSPORT : PATH_FILTER, now, rx_counts());
+	return way;
+}
+
+static long look_aside(__u32 index, struct path_way **way)
+{
+	return *(volatile __u32 *)&(*way)->state != PATH_WAY_READING;
+}
+
+/*
+ * The socket was in use, by somebody who let go of it before the processor on which the packet came could put the packet aside:
+ * it still has it.
+ */
+static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	__u32 zero = 0, came_on = (__u32)sk->__sk_common.skc_incoming_cpu;
+	struct rx_cpu *cpu;
+	struct path_way *way;
+
+	if (!sk->sk_lock.owned || !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_map_lookup_percpu_elem))
+		return NULL;
+	cpu = bpf_map_lookup_percpu_elem(&path_rx_cpus, &zero, came_on);
+	if (!cpu || cpu->skb != path_id(skb))
+		return NULL;
+	way = rx_pool_find(cpu->at);
+	if (!way || way->skb != path_id(skb))
+		return NULL;
+	if (way->state == PATH_WAY_READING)
+		bpf_loop(RX_ASIDE_LOOKS, look_aside, &way, 0);
+	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_OPEN, PATH_WAY_WAITING) != PATH_WAY_OPEN)
+		return NULL;
+	*now = path_now(PATH_PROCESS);
+	path_step(way, PATH_TRANSPORT, now, rx_counts());
+	return way;
+}
+
+/* What of it the socket takes. */
+static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
+{
+	struct tcp_sock *tp;
+
+	way->event.data.hidden |= 1u << PATH_FILTER;
+	set_socket(way, sk);
+	if (way->event.data.seq == way->event.data.end_seq) {
+		event_set_owner(&path_rx_config, &way->event.head, sk);
+		rx_tell(ctx, way, PATH_DELIVERED);
+		return;
+	}
+	tp = tcp_of(sk);
+	/* Known already: TCP throws it away. */
+	if (tp && (__s32)(way->event.data.end_seq - tp->rcv_nxt) <= 0)
+		return;
+	(void)enqueue(ctx, cpu, sk, way);
+}
+
+/* TCP begins with a packet of a connection. */
+static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct rx_merged merged = {.ctx = ctx, .cpu = cpu, .sk = sk};
+	struct path_way *way;
+
+	if (!cpu)
+		return;
+	way = rx_current(cpu);
+	if (way && (way->skb == path_id(skb) || is_for(way, sk))) {
+		path_now_once(now);
+		path_step(way, PATH_IP, now, rx_counts());
+	} else {
+		way = tcp_elsewhere(sk, skb, now);
+		if (!way)
+			way = tcp_held(sk, skb, now);
+		if (!way)
+			return;
+		/* More than came with it: others were merged into it. */
+		merged.next = way->next;
+		merged.first = way->event.data.end_seq;
+		merged.end = way->event.data.seq + skb->len;
+		merged.now = *now;
+	}
+	tcp_take(ctx, cpu, sk, way);
+	if (merged.next)
+		bpf_loop(RX_MERGED_MAX, take_merged, &merged, 0);
+}
+
+/* A datagram, or what comes with a handshake: known when its socket announces it. */
+static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct sock *sk, struct path_mark *now)
+{
+	struct path_way *way = rx_current(cpu);
+
+	if (way && is_for(way, sk)) {
+		path_step(way, PATH_IP, now, rx_counts());
+		return way;
+	}
+	if (sk->sk_protocol == IPPROTO_TCP)
+		return NULL;
+	way = rx_held_find(path_id(sk->sk_receive_queue.prev));
+	if (!way || way->state != PATH_WAY_OPEN)
+		return NULL;
+	now->context = PATH_PROCESS;
+	path_step(way, PATH_FILTER, now, rx_counts());
+	return way;
+}
+
+static __always_inline int announce(void *ctx, struct sock *sk)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	struct rx_queue *queue;
+	struct path_mark now;
+	struct path_way *way;
+
+	if (!cpu || (!cpu->at && cpu->queued_sk != (__u64)sk && sk->sk_protocol != IPPROTO_UDP))
+		return 0;
+	now = path_now(PATH_SOFT);
+	if (cpu->queued_sk == (__u64)sk) {
+		cpu->queued_sk = 0;
+		way = rx_pool_find(cpu->queued_number);
+		if (!way || way->state != PATH_WAY_WAITING)
+			return 0;
+		path_step(way, PATH_TRANSPORT, &now, rx_counts());
+		way->ready_ns = now.ns;
+	} else {
+		way = announced(cpu, sk, &now);
+		if (!way)
+			return 0;
+		set_socket(way, sk);
+		way->event.data.hidden |= 1u << PATH_TRANSPORT | 1u << PATH_FILTER;
+		/* A connection for whoever accepts. */
+		if (sk->__sk_common.skc_state == SOCKET_LISTEN) {
+			rx_tell(ctx, way, PATH_DELIVERED);
+			return 0;
+		}
+		way->ready_ns = now.ns;
+		queue = enqueue(ctx, cpu, sk, way);
+		cpu->queued_sk = 0;
+		if (queue && !is_tcp(sk) && was_read_early(queue, way, cpu->queued_at))
+			tell_early(ctx, queue, sk, way);
+	}
+	cpu->wake_sk = (__u64)sk;
+	cpu->wake_ns = now.ns;
+	return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(path_rx_ready, struct sock *sk)
+{
+	return announce(ctx, sk);
+}
+
+/* Before Linux 6.3. */
+SEC("fentry/sock_def_readable")
+int BPF_PROG(path_rx_ready_call, struct sock *sk)
+{
+	return announce(ctx, sk);
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The reader's half of path.rx: when the thread that reads was woken, when it came to run, when it copied, when its system
+ * call ended. Of threads that have read before, every wait for a processor is noted, whatever woke them.
+ */
+#pragma once
+
+#include <asm/unistd.h>
+
+#include "event/path/path_rx.bpf.h"
+
+#define MSG_PEEK     2
+#define MSG_DONTWAIT 0x40
+#define PF_KTHREAD   0x00200000
+#define PF_IO_WORKER 0x00000010
+
+/* How many tasks the processor of this one could run beside it; it may be one of those that are counted. */
+static __always_inline __u32 tasks_beside(struct task_struct *task, bool is_counted)
+{
+	const struct task_struct___group *group = (const void *)task;
+	__u32 running;
+
+	if (!bpf_core_field_exists(group->se.cfs_rq))
+		return PATH_NO_NOTE;
+	running = group->se.cfs_rq->rq->nr_running;
+	return running && is_counted ? running - 1 : running;
+}
+
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	const struct task_struct___group *group = (const void *)task;
+
+	return bpf_core_field_exists(group->se.cfs_rq) ? (__u32)group->se.cfs_rq->rq->cpu : 0;
+}
+
+/* How long a thread has waited for processors, all in all, up to the last time that it came to run; 0: unknown. */
+static __always_inline __u64 delay_of(const struct task_struct *task)
+{
+	const struct task_struct___delay *delay = (const void *)task;
+
+	return bpf_core_field_exists(delay->sched_info) ? BPF_CORE_READ(delay, sched_info.run_delay) : 0;
+}
+
+/* The same of a task that a hook has told of. */
+static __always_inline __u64 delay_of_told(const struct task_struct *task)
+{
+	const struct task_struct___delay *delay = (const void *)task;
+
+	return bpf_core_field_exists(delay->sched_info) ? delay->sched_info.run_delay : 0;
+}
+
+static __always_inline struct rx_task *task_claim(__u32 tid)
+{
+	struct rx_task *task = rx_task_at(tid);
+
+	if (task && task->tid != tid) {
+		__builtin_memset(task, 0, sizeof(*task));
+		task->tid = tid;
+	}
+	return task;
+}
+
+/* The system call that a task is in, and 0 where that is not known: one more than its number. */
+static __always_inline __u32 syscall_of(struct task_struct *task)
+{
+	struct pt_regs___kernel *regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
+
+#if defined(__TARGET_ARCH_x86)
+	return (__u32)regs->orig_ax + 1;
+#elif defined(__TARGET_ARCH_arm64)
+	return (__u32)regs->syscallno + 1;
+#else
+	return 0;
+#endif
+}
+
+/* Shorter waits are not worth a step of their own. */
+#define RX_WAIT_MIN_NS 20000
+/* Older ones make room, however long they were. */
+#define RX_WAIT_OLD_NS 1000000000ull
+
+static __always_inline __u64 wait_length(const struct rx_wait *wait, __u64 now)
+{
+	return now - wait->switch_ns > RX_WAIT_OLD_NS ? 0 : wait->switch_ns - wait->waking_ns;
+}
+
+/* A task that ran waits again: data that came before this may not have been read yet. */
+static __always_inline void keep_wait(struct rx_task *task)
+{
+	__u64 waited = task->switch_ns - task->waking_ns, first, second;
+	struct rx_wait *wait;
+
+	if (task->state != RX_TASK_RUNS || waited < RX_WAIT_MIN_NS || task->switch_ns <= task->waking_ns)
+		return;
+	first = wait_length(&task->before[0], task->switch_ns);
+	second = wait_length(&task->before[1], task->switch_ns);
+	wait = first < second ? &task->before[0] : &task->before[1];
+	if (waited < first && waited < second)
+		return;
+	wait->waking_ns = task->waking_ns;
+	wait->switch_ns = task->switch_ns;
+	wait->ahead = task->ahead;
+	wait->cpu = task->switch_cpu;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(path_rx_waking, struct task_struct *woken)
+{
+	struct rx_cpu *cpu = rx_this_cpu();
+	__u32 tid = (__u32)woken->pid;
+	struct rx_task *task;
+	__u64 cause;
+
+	if (!cpu)
+		return 0;
+	cause = cpu->wake_sk;
+	task = rx_task_at(tid);
+	if (!task || (!cause && (task->tid != tid || !task->reader)))
+		return 0;
+	/* One that is woken again has run in between, whether or not that was seen. */
+	task = task_claim(tid);
+	if (!task)
+		return 0;
+	keep_wait(task);
+	task->cause = cause;
+	task->waking_ns = cause ? cpu->wake_ns : rx_nothing_waits() ? 0 : path_clock();
+	task->waits_in = syscall_of(woken);
+	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
+	task->delay_ns = delay_of_told(woken);
+	/* At the processor that it ran on last; it may be counted there still, though it sleeps. */
+	task->ahead = tasks_beside(woken, woken->on_rq);
+	task->ahead_cpu = cpu_of(woken);
+	task->state = RX_TASK_WAKING;
+	return 0;
+}
+
+/*
+ * When a task that comes to run was put into the run queue; 0: unknown. The kernel has noted it, in a clock of its own: as
+ * long ago as this says, and what it had waited elsewhere before it was moved here. A task that takes the processor at once
+ * finds that clock where it was.
+ */
+static __always_inline __u64 queued_since(const struct rx_task *task, struct task_struct *next, __u64 now)
+{
+	const struct task_struct___delay *delay = (const void *)next;
+	const struct task_struct___group *group = (const void *)next;
+	__u64 queued, waited;
+
+	if (!bpf_core_field_exists(delay->sched_info) || !bpf_core_field_exists(group->se.cfs_rq))
+		return 0;
+	queued = delay->sched_info.last_queued;
+	waited = delay->sched_info.run_delay - task->delay_ns + group->se.cfs_rq->rq->clock - queued;
+	return queued && waited && waited < now - task->waking_ns ? now - waited : 0;
+}
+
+/* A system call that waits for one thing and reads it. */
+static __always_inline bool is_reading_call(__u32 call)
+{
+	switch (call) {
+	case __NR_read + 1:
+	case __NR_readv + 1:
+	case __NR_recvfrom + 1:
+	case __NR_recvmsg + 1:
+	case __NR_recvmmsg + 1:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A task that was woken, or put off its processor, runs. */
+static __always_inline void comes_to_run(struct rx_task *task, struct task_struct *next, __u64 now)
+{
+	task->switch_ns = now;
+	task->switch_cpu = (__u16)bpf_get_smp_processor_id();
+	task->returned = 0;
+	if (task->state == RX_TASK_WAKING) {
+		task->wakeup_ns = queued_since(task, next, task->switch_ns);
+		if (task->ahead_cpu != task->switch_cpu)
+			task->ahead = tasks_beside(next, true);
+		/* Woken by the data for which it waits: now it copies, and nobody need look at the clock for that. */
+		if (task->cause && is_reading_call(task->waits_in))
+			task->copy_ns = now;
+	}
+	task->state = RX_TASK_RUNS;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 out = (__u32)prev->pid, in = (__u32)next->pid;
+	struct rx_task *task = rx_task_at(in);
+	struct rx_cpu *cpu = rx_this_cpu();
+	__u64 now = 0;
+
+	/* Whoever is woken from now on is woken by somebody else. */
+	if (cpu && cpu->wake_sk)
+		cpu->wake_sk = 0;
+	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
+		now = rx_nothing_waits() ? 0 : path_clock();
+		comes_to_run(task, next, now);
+	}
+	task = rx_task_at(out);
+	/* Put off the processor though it could go on: it waits for one again. */
+	if (task && task->tid == out && task->reader && prev->__state == 0) {
+		keep_wait(task);
+		task->waking_ns = task->wakeup_ns = now ?: path_clock();
+		task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
+		task->cause = 0;
+		task->ahead = tasks_beside(prev, true);
+		task->state = RX_TASK_WOKEN;
+	}
+	return 0;
+}
+
+SEC("tp_btf/skb_copy_datagram_iovec")
+int BPF_PROG(path_rx_copy)
+{
+	__u32 tid = (__u32)bpf_get_current_task_btf()->pid;
+	struct rx_task *task = rx_task_at(tid);
+
+	if (task && task->tid == tid && !task->copy_ns && !rx_nothing_waits())
+		task->copy_ns = path_clock();
+	return 0;
+}
+
+/* --- the data is read ---------------------------------------------------------------------------------------------- */
+
+struct rx_read {
+	void *ctx;
+	struct rx_queue *queue;
+	struct task_struct *current;
+	struct rx_task *task;
+	struct path_read info;
+	__u32 at;
+	__u8 done;    /* of datagrams, one a call */
+	__u8 waits;   /* something stays in the queue */
+	__u8 at_once; /* the reader does not wait for data in the call that reads */
+};
+
+/* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */
+static __always_inline bool keep_for_return(const struct rx_read *read, const struct path_way *way)
+{
+	struct rx_task *task = read->task;
+	__u32 place = task->tid & ((1 << RX_STASH_BITS) - 1);
+	struct rx_stash *stash;
+
+	if (!*(volatile __u32 *)&path_rx_sees_calls || read->current->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return false;
+	stash = bpf_map_lookup_elem(&path_rx_stash, &place);
+	if (!stash)
+		return false;
+	if (!task->stashed) {
+		if (stash->count)
+			return false;
+		stash->tid = task->tid;
+	}
+	if (stash->tid != task->tid || stash->count >= RX_STASH_MAX)
+		return false;
+	path_way_copy(&stash->ways[stash->count & (RX_STASH_MAX - 1)], way);
+	/* A copy, with no place in the pool. */
+	stash->ways[stash->count & (RX_STASH_MAX - 1)].number = 0;
+	stash->count++;
+	task->stashed = 1;
+	return true;
+}
+
+/*
+ * Nobody saw when the reader was woken and came to run. But the kernel adds up how long each thread waits for processors, so
+ * it is known how much of the time since the data came that was; for the rest it was busy, or copied.
+ */
+static __always_inline void few_step_read(struct path_way *way, const struct path_read *info, __u64 delay_ns,
+					  bool at_once)
+{
+	struct path_mark mark = info->now;
+	__u64 all = mark.ns > way->last_ns ? mark.ns - way->last_ns : 0, waited = 0;
+	bool waited_here;
+
+	if (way->delay_ns && way->event.data.reader == info->task.tid)
+		waited = delay_ns - way->delay_ns;
+	else
+		way->event.data.hidden |= 1u << PATH_SCHED;
+	if (waited > all)
+		waited = all;
+	waited_here = way->asleep && !at_once && all - waited < PATH_AT_ONCE_NS;
+	if (waited) {
+		mark.ns = way->last_ns + waited;
+		path_step(way, PATH_SCHED, &mark, rx_counts());
+	}
+	if (!waited_here)
+		way->event.data.hidden |= 1u << PATH_COPY;
+	path_step_up_to(way, waited_here ? PATH_COPY : PATH_SOCKET, &info->now, rx_counts());
+}
+
+/* Not static, so that it is verified but once: for every turn of the loop that took longer than all the rest of a start. */
+__noinline int path_rx_step_read(struct path_way *way, struct path_read *info, __u64 delay_ns, bool at_once)
+{
+	if (!way || !info)
+		return 0;
+	if (way->few)
+		few_step_read(way, info, delay_ns, at_once);
+	else
+		path_step_read(way, info, path_step_before(way, &info->task, rx_counts()), rx_counts());
+	return 0;
+}
+
+static long read_one(__u32 index, struct rx_read *read)
+{
+	__u64 *slot = &read->queue->numbers[read->at++ & (RX_QUEUE_MAX - 1)], number = *slot;
+	struct path_way *way = number ? rx_pool_find(number) : NULL;
+
+	if (!way || way->state != PATH_WAY_WAITING) {
+		/* Its place was given to another. */
+		if (number)
+			(void)__sync_val_compare_and_swap(slot, number, 0);
+		return 0;
+	}
+	if (read->done || !path_was_read(way, &read->info)) {
+		read->waits = 1;
+		return 0;
+	}
+	if (__sync_val_compare_and_swap(slot, number, 0) != number)
+		return 0;
+	way->state = PATH_WAY_READING;
+	if (rx_is_sampled())
+		__sync_fetch_and_add(&path_rx_waiting, -1);
+	read->done = !read->info.is_tcp;
+	(void)path_rx_step_read(way, &read->info, way->few ? delay_of(read->current) : 0, read->at_once);
+	path_set_current(&path_rx_config, &way->event.head, read->current);
+	way->event.head.cpu = read->info.now.cpu;
+	way->event.data.reader = read->task->tid;
+	if (!keep_for_return(read, way)) {
+		way->event.data.hidden |= 1u << PATH_RETURN;
+		rx_tell(read->ctx, way, PATH_DELIVERED);
+	} else {
+		rx_give_back(way);
+	}
+	if (!read->waits)
+		read->queue->head = read->at;
+	return 0;
+}
+
+/* What was read, and by whom. */
+static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
+{
+	struct path_read_event *e = rx_message(PATH_READ, cookie);
+
+	if (!e)
+		return;
+	path_set_current(&path_rx_config, &e->head, read->current);
+	rx_send(e, &read->info);
+}
+
+/* Datagrams that are gone from the socket beside the one that was just read, of so many that wait as far as is known. */
+static __always_inline __u32 missed_datagrams(struct sock *sk, __u32 count)
+{
+	__u32 left;
+
+	if (count <= 1 || sk->sk_protocol != IPPROTO_UDP)
+		return 0;
+	left = sk->sk_receive_queue.qlen + BPF_CORE_READ((struct udp_sock *)sk, reader_queue.qlen) + 1;
+	return count > left ? count - left : 0;
+}
+
+static long give_up(__u32 index, struct rx_queue **queue)
+{
+	__u64 *slot = &(*queue)->numbers[(*queue)->head++ & (RX_QUEUE_MAX - 1)], number = *slot;
+	struct path_way *way = number ? rx_pool_find(number) : NULL;
+
+	if (way && way->state == PATH_WAY_WAITING && __sync_val_compare_and_swap(slot, number, 0) == number) {
+		if (rx_is_sampled())
+			__sync_fetch_and_add(&path_rx_waiting, -1);
+		rx_give_back(way);
+		__sync_fetch_and_add(&rx_counts()->ended[PATH_UNFINISHED], 1);
+	}
+	return 0;
+}
+
+/* Where a hook was passed over, each datagram would end with the next one otherwise, from then on. */
+static __always_inline void give_up_missed(struct rx_queue *queue, struct sock *sk)
+{
+	__u32 missed = queue->spilled ? 0 : missed_datagrams(sk, queue->tail - queue->head);
+
+	if (missed)
+		bpf_loop(missed < RX_QUEUE_MAX ? missed : RX_QUEUE_MAX, give_up, &queue, 0);
+}
+
+static __always_inline void read_all(struct rx_read *read, struct sock *sk)
+{
+	struct rx_queue *queue = read->queue;
+	__u32 count = queue->tail - queue->head;
+
+	read->info.now = path_now(PATH_PROCESS);
+	read->info.task = *read->task;
+	read->info.for_sock = read->task->cause == (__u64)sk;
+	read->info.sees_calls = *(volatile __u32 *)&path_rx_sees_calls;
+	if (!read->info.sees_calls && read->task->waits_in) {
+		/* It waited in this system call, or in another one. */
+		read->info.sees_calls = 1;
+		read->info.task.returned = read->task->waits_in != syscall_of(read->current);
+	}
+	if (count > RX_QUEUE_MAX)
+		count = RX_QUEUE_MAX;
+	read->at = queue->tail - count;
+	if (count == 1)
+		(void)read_one(0, read);
+	else if (count)
+		bpf_loop(count, read_one, read, 0);
+	if (queue->spilled && !read->done) {
+		tell_read(read, bpf_get_socket_cookie(sk));
+		if (!read->info.is_tcp)
+			__sync_fetch_and_add(&queue->spilled, -1);
+	}
+}
+
+/* Read before its socket has announced it, or nobody follows it. */
+static __always_inline void note_early(struct rx_queue *queue)
+{
+	queue->early_ns = path_clock();
+	__sync_fetch_and_add(&queue->early, 1);
+}
+
+static __always_inline int read_chosen(void *ctx, struct sock *sk, int result, int flags)
+{
+	struct rx_queue *queue;
+	struct rx_read read = {.ctx = ctx};
+	struct tcp_sock *tp;
+	__u32 tid;
+
+	read.current = bpf_get_current_task_btf();
+	tid = (__u32)read.current->pid;
+	queue = rx_queue_find(sk);
+	if (!queue || queue->reader != tid)
+		path_learn_owner(&path_rx_config, sk);
+	/* A datagram can be read before its socket announces it, the first one too. */
+	if (!queue && !is_tcp(sk) && result >= 0)
+		queue = rx_queue_make(sk);
+	if (!queue)
+		return 0;
+	queue->reader = tid;
+	queue->reader_at = (__u64)read.current;
+	read.queue = queue;
+	read.at_once = flags & MSG_DONTWAIT ? 1 : 0;
+	read.task = task_claim(tid);
+	if (!read.task)
+		return 0;
+	read.task->reader = 1;
+	if (result < 0 || flags & MSG_PEEK)
+		goto out;
+	if (!is_tcp(sk) && queue->tail == queue->head && !queue->spilled && !rx_is_sampled())
+		note_early(queue);
+	if (queue->tail != queue->head || queue->spilled) {
+		read.info.is_tcp = sk->sk_protocol == IPPROTO_TCP;
+		if (read.info.is_tcp) {
+			tp = tcp_of(sk);
+			if (!tp)
+				return 0;
+			read.info.copied = tp->copied_seq;
+			read_all(&read, sk);
+			if (tp->copied_seq == tp->rcv_nxt)
+				queue->spilled = 0;
+		} else {
+			give_up_missed(queue, sk);
+			read_all(&read, sk);
+			if (read.done && queue->early)
+				__sync_fetch_and_add(&queue->early, -1);
+		}
+	}
+out:
+	read.task->copy_ns = 0;
+	return 0;
+}
+
+/* Where few flows are followed this comes first, before anything is cleared for what follows. */
+static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
+{
+	return path_is_sock_chosen(sk) || rx_is_marked(sk) ? read_chosen(ctx, sk, result, flags) : 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
+{
+	return was_read(ctx, sk, result, flags);
+}
+
+/* What is spliced is not told as read; but TCP looks at its buffer after every reading, of whichever kind. */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int BPF_PROG(path_rx_spliced, struct sock *sk)
+{
+	__u32 call = syscall_of(bpf_get_current_task_btf());
+
+	return call == __NR_splice + 1 || call == __NR_sendfile + 1 ? was_read(ctx, sk, 0, 0) : 0;
+}
+
+/* Before Linux 6.3. */
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(path_rx_read_inet, struct socket *socket, void *message, unsigned long size, int flags, int result)
+{
+	struct sock *sk = socket->sk;
+
+	return sk ? was_read(ctx, sk, result, flags) : 0;
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(path_rx_read_inet6, struct socket *socket, void *message, unsigned long size, int flags, int result)
+{
+	struct sock *sk = socket->sk;
+
+	return sk ? was_read(ctx, sk, result, flags) : 0;
+}
+
+/* Every system call of the host comes here: all but those of readers leave at once. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(path_rx_return)
+{
+	__u32 tid = (__u32)bpf_get_current_task_btf()->pid, place = tid & ((1 << RX_STASH_BITS) - 1);
+	struct rx_task *task = rx_task_at(tid);
+	struct path_mark now;
+	struct rx_stash *stash;
+
+	if (!path_rx_sees_calls)
+		path_rx_sees_calls = 1;
+	if (!task || task->tid != tid || !task->reader)
+		return 0;
+	task->returned = 1;
+	if (!task->stashed)
+		return 0;
+	task->stashed = 0;
+	stash = bpf_map_lookup_elem(&path_rx_stash, &place);
+	if (!stash || stash->tid != tid)
+		return 0;
+	now = path_now(PATH_PROCESS);
+	for (__u32 i = 0; i < RX_STASH_MAX; i++) {
+		if (i >= stash->count)
+			break;
+		path_step(&stash->ways[i], PATH_RETURN, &now, rx_counts());
+		rx_tell(ctx, &stash->ways[i], PATH_DELIVERED);
+	}
+	stash->count = 0;
+	return 0;
+}

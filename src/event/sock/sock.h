@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* Events of the socket layer: what applications do with sockets. */
+#pragma once
+
+#include "event/core/head.h"
+
+/* sock.send and sock.recv: one call. */
+struct sock_io {
+	__u64 bytes; /* unknown when it failed */
+	__u32 error; /* errno, 0 when there was none */
+	__u32 unused;
+};
+
+struct sock_io_event {
+	struct event_head head;
+	struct sock_io data;
+};

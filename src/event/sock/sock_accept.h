@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* sock.accept: an application took a connection from its listener. */
+#pragma once
+
+#include "event/core/head.h"
+
+struct sock_accept {
+	__u32 error; /* errno, 0 when there was none */
+	__u32 fd;    /* unknown when it failed */
+};
+
+struct sock_accept_event {
+	struct event_head head;
+	struct sock_accept data;
+};

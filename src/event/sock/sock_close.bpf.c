@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sock.close and udp.close. The kernel lets control groups know of every IP socket that is made and released; both
+ * happen in process context, however the descriptor goes away. There a socket's addresses cannot be read by name, so its
+ * place in memory is remembered from the first use.
+ */
+#define EVENT_WITHOUT_STACKS
+#include "event/sock/sock_close.h"
+#include "event/bpf/fd.bpf.h"
+
+#define IPPROTO_UDP     17
+#define IPPROTO_UDPLITE 136
+#define MSG_PEEK        2
+
+/* What programs of control groups answer: go on. */
+#define ALLOW 1
+
+struct sock_life {
+	__u64 born_ns; /* 0: before the run */
+	__u64 sk;      /* for reading, while the socket is there; 0: not used yet */
+	__u64 tx_bytes;
+	__u64 rx_bytes;
+	__u64 sends;
+	__u64 receives;
+};
+
+EVENT(sock_close, struct sock_close_event)
+EVENT(udp_close, struct sock_close_event)
+EVENT_SOCK_STORE(sock_close, life, struct sock_life);
+EVENT_SOCK_STORE(udp_close, life, struct sock_life);
+
+static __always_inline bool is_udp(__u32 protocol)
+{
+	return protocol == IPPROTO_UDP || protocol == IPPROTO_UDPLITE;
+}
+
+static __always_inline void life_begins(struct sock_life *life)
+{
+	if (life)
+		life->born_ns = bpf_ktime_get_boot_ns();
+}
+
+static __always_inline int life_sent(struct sock_life *life, struct sock *sk, int result)
+{
+	if (!life || result < 0)
+		return 0;
+	life->sk = (__u64)sk;
+	__sync_fetch_and_add(&life->tx_bytes, (__u64)result);
+	__sync_fetch_and_add(&life->sends, 1);
+	return 0;
+}
+
+static __always_inline int life_received(struct sock_life *life, struct sock *sk, int result)
+{
+	if (!life || result < 0)
+		return 0;
+	life->sk = (__u64)sk;
+	__sync_fetch_and_add(&life->rx_bytes, (__u64)result);
+	__sync_fetch_and_add(&life->receives, 1);
+	return 0;
+}
+
+static __always_inline void set_close(const volatile struct event_config *config, struct sock_close_event *e,
+				      struct bpf_sock *ctx, struct sock_life *life)
+{
+	e->data.span_ns = EVENT_UNKNOWN64;
+	e->data.tx_bytes = EVENT_UNKNOWN64;
+	e->data.rx_bytes = EVENT_UNKNOWN64;
+	e->data.sends = EVENT_UNKNOWN64;
+	e->data.receives = EVENT_UNKNOWN64;
+	event_set_found_sock(config, &e->head, life ? (struct sock *)life->sk : NULL);
+	/* Who closes a socket may live elsewhere than it does. */
+	if (!life || !life->sk)
+		e->head.netns = 0;
+	e->head.proto = (__u8)ctx->protocol;
+	e->head.cookie = bpf_get_socket_cookie(ctx);
+	if (!e->head.family)
+		e->head.family = ctx->family == AF_INET ? ADDR_V4 : ADDR_V6;
+	/* What was there before the run has sent and received before, too. */
+	if (!life || !life->born_ns)
+		return;
+	e->data.span_ns = bpf_ktime_get_boot_ns() - life->born_ns;
+	e->data.tx_bytes = life->tx_bytes;
+	e->data.rx_bytes = life->rx_bytes;
+	e->data.sends = life->sends;
+	e->data.receives = life->receives;
+}
+
+/* --- sock.close --- */
+
+static __always_inline struct sock_life *any_life(struct sock *sk, __u64 flags)
+{
+	return bpf_sk_storage_get(&sock_close_life, sk, NULL, flags);
+}
+
+SEC("cgroup/sock_create")
+int sock_close_create(struct bpf_sock *ctx)
+{
+	life_begins(bpf_sk_storage_get(&sock_close_life, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE));
+	return ALLOW;
+}
+
+/* A connection lives from when it is asked for, or is there to be accepted. */
+static __always_inline int life_state(struct sock *sk, int oldstate, int newstate)
+{
+	struct sock_life *life;
+
+	if (newstate != SOCKET_SYN_SENT && !(oldstate == SOCKET_SYN_RECV && newstate == SOCKET_ESTABLISHED))
+		return 0;
+	life = any_life(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	if (life)
+		life->sk = (__u64)sk;
+	life_begins(life);
+	return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(sock_close_state, struct sock *sk, int oldstate, int newstate)
+{
+	return life_state(sk, oldstate, newstate);
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(sock_close_state_twin, struct sock *sk, int oldstate, int newstate)
+{
+	return life_state(sk, oldstate, newstate);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(sock_close_send, struct sock *sk, int result, int flags)
+{
+	return life_sent(any_life(sk, BPF_SK_STORAGE_GET_F_CREATE), sk, result);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(sock_close_recv, struct sock *sk, int result, int flags)
+{
+	return flags & MSG_PEEK ? 0 : life_received(any_life(sk, BPF_SK_STORAGE_GET_F_CREATE), sk, result);
+}
+
+SEC("fexit/inet_sendmsg")
+int BPF_PROG(sock_close_send_inet, struct socket *socket, void *message, __u64 size, int result)
+{
+	return life_sent(any_life(socket->sk, BPF_SK_STORAGE_GET_F_CREATE), socket->sk, result);
+}
+
+SEC("fexit/inet6_sendmsg")
+int BPF_PROG(sock_close_send_inet6, struct socket *socket, void *message, __u64 size, int result)
+{
+	return life_sent(any_life(socket->sk, BPF_SK_STORAGE_GET_F_CREATE), socket->sk, result);
+}
+
+SEC("fexit/inet_recvmsg")
+int BPF_PROG(sock_close_recv_inet, struct socket *socket, void *message, __u64 size, int flags, int result)
+{
+	if (flags & MSG_PEEK)
+		return 0;
+	return life_received(any_life(socket->sk, BPF_SK_STORAGE_GET_F_CREATE), socket->sk, result);
+}
+
+SEC("fexit/inet6_recvmsg")
+int BPF_PROG(sock_close_recv_inet6, struct socket *socket, void *message, __u64 size, int flags, int result)
+{
+	if (flags & MSG_PEEK)
+		return 0;
+	return life_received(any_life(socket->sk, BPF_SK_STORAGE_GET_F_CREATE), socket->sk, result);
+}
+
+SEC("cgroup/sock_release")
+int sock_close_release(struct bpf_sock *ctx)
+{
+	struct sock_life *life = bpf_sk_storage_get(&sock_close_life, ctx, NULL, 0);
+	struct sock_close_event *e = sock_close_begin();
+
+	if (!e)
+		return ALLOW;
+	set_close(&sock_close_config, e, ctx, life);
+	sock_close_end(ctx, e);
+	return ALLOW;
+}
+
+/* --- udp.close: the same of UDP alone, so that TCP pays nothing --- */
+
+static __always_inline struct sock_life *udp_life(struct sock *sk)
+{
+	return is_udp(sk->sk_protocol) ? bpf_sk_storage_get(&udp_close_life, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
+				       : NULL;
+}
+
+SEC("cgroup/sock_create")
+int udp_close_create(struct bpf_sock *ctx)
+{
+	if (is_udp(ctx->protocol))
+		life_begins(bpf_sk_storage_get(&udp_close_life, ctx, NULL, BPF_SK_STORAGE_GET_F_CREATE));
+	return ALLOW;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(udp_close_send, struct sock *sk, int result, int flags)
+{
+	return life_sent(udp_life(sk), sk, result);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(udp_close_recv, struct sock *sk, int result, int flags)
+{
+	return flags & MSG_PEEK ? 0 : life_received(udp_life(sk), sk, result);
+}
+
+/* Before 6.3 there are no such tracepoints. */
+SEC("fexit/udp_sendmsg")
+int BPF_PROG(udp_close_send_udp, struct sock *sk, void *message, __u64 size, int result)
+{
+	return life_sent(udp_life(sk), sk, result);
+}
+
+SEC("fexit/udpv6_sendmsg")
+int BPF_PROG(udp_close_send_udp6, struct sock *sk, void *message, __u64 size, int result)
+{
+	return life_sent(udp_life(sk), sk, result);
+}
+
+SEC("fexit/udp_recvmsg")
+int BPF_PROG(udp_close_recv_udp, struct sock *sk, void *message, __u64 size, int flags, int *address_len, int result)
+{
+	return flags & MSG_PEEK ? 0 : life_received(udp_life(sk), sk, result);
+}
+
+SEC("fexit/udpv6_recvmsg")
+int BPF_PROG(udp_close_recv_udp6, struct sock *sk, void *message, __u64 size, int flags, int *address_len, int result)
+{
+	return flags & MSG_PEEK ? 0 : life_received(udp_life(sk), sk, result);
+}
+
+SEC("cgroup/sock_release")
+int udp_close_release(struct bpf_sock *ctx)
+{
+	struct sock_close_event *e;
+	struct sock_life *life;
+
+	if (!is_udp(ctx->protocol))
+		return ALLOW;
+	life = bpf_sk_storage_get(&udp_close_life, ctx, NULL, 0);
+	e = udp_close_begin();
+	if (!e)
+		return ALLOW;
+	set_close(&udp_close_config, e, ctx, life);
+	udp_close_end(ctx, e);
+	return ALLOW;
+}

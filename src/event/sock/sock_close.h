@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/* sock.close, udp.close: the application is done with a socket; what went through it. */
+#pragma once
+
+#include "event/core/head.h"
+
+struct sock_close {
+	__u64 span_ns;
+	__u64 tx_bytes;
+	__u64 rx_bytes;
+	__u64 sends;
+	__u64 receives;
+};
+
+struct sock_close_event {
+	struct event_head head;
+	struct sock_close data;
+};

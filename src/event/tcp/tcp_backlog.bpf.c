@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcp.backlog: how many connections wait at a listener, each time one more does. What finds the queue full leaves no
+ * trace but the listener's count of drops.
+ */
+#include "event/tcp/tcp_backlog.h"
+#include "event/bpf/tcp.bpf.h"
+
+EVENT(tcp_backlog, struct tcp_backlog_event)
+
+static __always_inline int queued(void *ctx, struct sock *sk)
+{
+	struct tcp_backlog_event *e;
+	struct tcp_sock *tp;
+
+	e = tcp_backlog_begin();
+	if (!e)
+		return 0;
+	event_set_sock(&tcp_backlog_config, &e->head, sk);
+	e->data.backlog = sk->sk_ack_backlog;
+	e->data.backlog_max = sk->sk_max_ack_backlog;
+	e->data.drops = (__u32)sk->sk_drops.counter;
+	e->data.syn_backlog = EVENT_UNKNOWN32;
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (tp)
+		e->data.syn_backlog = (__u32)tp->inet_conn.icsk_accept_queue.qlen.counter;
+	return tcp_backlog_end(ctx, e);
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(tcp_backlog_ready, struct sock *sk)
+{
+	if (sk->__sk_common.skc_state != SOCKET_LISTEN || !is_tcp(sk))
+		return 0;
+	return queued(ctx, sk);
+}
+
+/*
+ * Before 6.3: where a connection whose handshake is done joins the queue. Those that came by a SYN cookie or with data in
+ * their SYN join it elsewhere.
+ */
+SEC("fexit/inet_csk_complete_hashdance")
+int BPF_PROG(tcp_backlog_done, struct sock *sk)
+{
+	__u64 child = 0;
+
+	return bpf_get_func_ret(ctx, &child) == 0 && child && is_tcp(sk) ? queued(ctx, sk) : 0;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * tcp.hold: begins when a write returns and leaves data unsent, or when a segment leaves and the next one may not; ends when
+ * the first byte that had to wait leaves. The reason is found as TCP finds it, when the wait begins; it may go on for
+ * another.
+ */
+#include "event/tcp/tcp_hold.h"
+#include "event/bpf/packet.bpf.h"
+#include "event/tcp/tcp_hold.bpf.h"
+
+EVENT(tcp_hold, struct tcp_hold_event)
+
+struct hold_since {
+	__u64 since_ns; /* 0: nothing is held */
+	__u32 seq;      /* first byte that waits */
+	__u32 bytes;
+	__u32 reason;
+	__u32 unused;
+};
+EVENT_SOCK_STORE(tcp_hold, since, struct hold_since);
+
+static __always_inline void begin_hold(struct hold_since *since, __u32 seq, __u32 bytes, __u32 reason)
+{
+	/* It waits already. */
+	if (since->since_ns && since->seq == seq)
+		return;
+	since->seq = seq;
+	since->bytes = bytes;
+	since->reason = reason;
+	since->since_ns = bpf_ktime_get_boot_ns();
+}
+
+/* A write has returned. */
+static __always_inline int written(struct sock *sk)
+{
+	struct hold_since *since;
+	struct tcp_sock *tp;
+	__u32 reason, seq, unsent;
+
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp || tp->write_seq == tp->snd_nxt)
+		return 0;
+	seq = tp->snd_nxt;
+	unsent = tp->write_seq - seq;
+	reason = write_reason(sk, tp);
+	since = event_remember_sock(&tcp_hold_since, sk, &tcp_hold_losses);
+	if (since)
+		begin_hold(since, seq, unsent, reason);
+	return 0;
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(tcp_hold_write, struct sock *sk, int result, int flags)
+{
+	return is_tcp(sk) ? written(sk) : 0;
+}
+
+SEC("fexit/inet_sendmsg")
+int BPF_PROG(tcp_hold_write_inet, struct socket *socket)
+{
+	struct sock *sk = socket->sk;
+
+	return sk && is_tcp(sk) ? written(sk) : 0;
+}
+
+SEC("fexit/inet6_sendmsg")
+int BPF_PROG(tcp_hold_write_inet6, struct socket *socket)
+{
+	struct sock *sk = socket->sk;
+
+	return sk && is_tcp(sk) ? written(sk) : 0;
+}
+
+static __always_inline int tell_hold(void *ctx, struct sock *sk, struct hold_since *since)
+{
+	struct tcp_hold_event *e = tcp_hold_begin();
+
+	if (!e)
+		return 0;
+	packet_set_sock(&tcp_hold_config, &e->head, sk);
+	e->data.lat_ns = bpf_ktime_get_boot_ns() - since->since_ns;
+	e->data.bytes = since->bytes;
+	e->data.seq = since->seq;
+	e->data.reason = (__u8)since->reason;
+	return tcp_hold_end(ctx, e);
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(tcp_hold_segment, struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+	struct hold_since *since;
+	struct segment segment;
+	__u32 end, unsent, reason;
+
+	/* What was forwarded still has the socket of the host that it came from. */
+	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !read_segment(&segment, skb))
+		return 0;
+	end = segment.seq + segment.bytes;
+	since = bpf_sk_storage_get(&tcp_hold_since, sk, NULL, 0);
+	if (since && since->since_ns && (__s32)(since->seq - segment.seq) >= 0 && (__s32)(since->seq - end) < 0) {
+		(void)tell_hold(ctx, sk, since);
+		since->since_ns = 0;
+	}
+	unsent = READ(sk, write_seq) - end;
+	/* The last of what there is, or sent again. */
+	if (!unsent || (__s32)(end - READ(sk, snd_nxt)) <= 0)
+		return 0;
+	reason = next_reason(sk, &segment, unsent);
+	if (!reason)
+		return 0;
+	since = event_remember_sock(&tcp_hold_since, sk, &tcp_hold_losses);
+	if (since)
+		begin_hold(since, end, unsent, reason);
+	return 0;
+}

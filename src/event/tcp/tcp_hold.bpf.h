@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Why TCP does not send what it has, found as TCP finds it: for tcp.hold and path.tx. */
+#pragma once
+
+#include "event/bpf/tcp.bpf.h"
+#include "event/tcp/tcp_hold.h"
+
+#define SK_PACING_NEEDED 1 /* TCP itself paces; a fq qdisc does not need its help */
+#define PACING_NOT_UNTIL 10
+#define TCP_NAGLE_CORK   2
+#define NO_RATE          (~0ul)
+
+/*
+ * Variables are read one by one: a packet's socket is good for reading, but not accepted as a TCP socket. Most packets end
+ * before it comes to that.
+ */
+#define READ(sk, member) BPF_CORE_READ((struct tcp_sock *)(sk), member)
+
+/* A partial segment waits: corked by the application, or Nagle's rule while a small segment is on its way. */
+static __always_inline __u32 partial_reason(struct sock *sk, __u32 in_flight, __u32 snd_una)
+{
+	__u8 nonagle = BPF_CORE_READ_BITFIELD_PROBED((struct tcp_sock *)sk, nonagle);
+
+	if (nonagle & TCP_NAGLE_CORK)
+		return TCP_HOLD_CORK;
+	if (nonagle == 0 && in_flight && (__s32)(READ(sk, snd_sml) - snd_una) > 0)
+		return TCP_HOLD_NAGLE;
+	return 0;
+}
+
+/* Why so much from this sequence number on is not sent; 0 when nothing is in its way. */
+static __always_inline __u32 hold_reason(struct sock *sk, __u32 seq, __u32 unsent, __u32 just_sent)
+{
+	__u32 mss = READ(sk, mss_cache), next = unsent < mss ? unsent : mss, snd_una = READ(sk, snd_una);
+	__u32 in_flight =
+		READ(sk, packets_out) - READ(sk, sacked_out) - READ(sk, lost_out) + READ(sk, retrans_out) + just_sent;
+
+	if ((__s32)in_flight >= (__s32)READ(sk, snd_cwnd))
+		return TCP_HOLD_CWND;
+	if ((__s32)(seq + next - snd_una - READ(sk, snd_wnd)) > 0)
+		return TCP_HOLD_WINDOW;
+	return unsent < mss ? partial_reason(sk, in_flight, snd_una) : 0;
+}
+
+static __always_inline bool is_paced(const struct sock *sk)
+{
+	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_pacing_rate && sk->sk_pacing_rate != NO_RATE;
+}
+
+/* Of a write that has returned and left something unsent. */
+static __always_inline __u32 write_reason(struct sock *sk, struct tcp_sock *tp)
+{
+	__u32 reason;
+
+	if (is_paced(sk) && tp->tcp_wstamp_ns > tp->tcp_clock_cache)
+		return TCP_HOLD_PACING;
+	reason = hold_reason(sk, tp->snd_nxt, tp->write_seq - tp->snd_nxt, 0);
+	/* Packets of this socket are still in a queue below: TCP waits for them to leave. */
+	return !reason && sk->sk_wmem_alloc.refs.counter > 1 ? TCP_HOLD_QUEUE : reason;
+}
+
+/* What is known of a segment on its way out. */
+struct segment {
+	__u32 seq;
+	__u32 bytes;
+};
+
+static __always_inline bool read_segment(struct segment *segment, struct sk_buff *skb)
+{
+	__u32 at = skb->transport_header, begin = at - (__u32)(skb->data - skb->head), header;
+	__be32 words[4];
+
+	if (bpf_probe_read_kernel(words, sizeof(words), skb->head + at) < 0)
+		return false;
+	header = begin + (bpf_ntohl(words[3]) >> 28 << 2);
+	segment->seq = bpf_ntohl(words[1]);
+	segment->bytes = skb->len > header ? skb->len - header : 0;
+	return segment->bytes > 0;
+}
+
+/* More is there than has left: what keeps it? */
+static __always_inline __u32 next_reason(struct sock *sk, const struct segment *segment, __u32 unsent)
+{
+	__u32 mss = READ(sk, mss_cache), end = segment->seq + segment->bytes;
+
+	if (is_paced(sk) && READ(sk, data_segs_out) >= PACING_NOT_UNTIL)
+		return TCP_HOLD_PACING;
+	return hold_reason(sk, end, unsent, mss ? (segment->bytes + mss - 1) / mss : 1);
+}

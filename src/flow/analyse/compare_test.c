@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The statistics behind a comparison. */
+#include "flow/analyse/compare.h"
+
+static int by_number(const void *a, const void *b)
+{
+	const uint64_t *one = a, *other = b;
+
+	return *one < *other ? -1 : *one > *other;
+}
+
+uint64_t compare_median(uint64_t *values, size_t count)
+{
+	if (!count)
+		return 0;
+	spill_sort(values, count, sizeof(*values), by_number);
+	return values[count / 2];
+}
+
+double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count)
+{
+	size_t below = 0, not_above = 0;
+	double wins = 0;
+
+	if (!a_count || !b_count)
+		return 0.5;
+	spill_sort(a, a_count, sizeof(*a), by_number);
+	spill_sort(b, b_count, sizeof(*b), by_number);
+	for (size_t i = 0; i < b_count; i++) {
+		while (below < a_count && a[below] < b[i])
+			below++;
+		not_above = max_of(not_above, below);
+		while (not_above < a_count && a[not_above] == b[i])
+			not_above++;
+		wins += (double)below + (double)(not_above - below) / 2;
+	}
+	return wins / (double)a_count / (double)b_count;
+}
+
+double compare_rank_chance(double superiority, size_t a_count, size_t b_count)
+{
+	double pairs = (double)a_count * (double)b_count;
+	double z = pairs > 0 ? ((superiority - 0.5) * pairs - 0.5) / sqrt(pairs * (double)(a_count + b_count + 1) / 12)
+			     : 0;
+
+	return erfc(z / sqrt(2)) / 2;
+}
+
+static double log_choose(double n, double k)
+{
+	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good)
+{
+	double with = (double)bad_with + good_with, all = (double)bad + good, chance = 0;
+
+	for (uint32_t k = bad_with; k <= bad && k <= with; k++)
+		chance += exp(log_choose(bad, k) + log_choose(good, with - k) - log_choose(all, with));
+	return min_of(chance, 1.0);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Opening a trace: the chunks of the file, whose they are, the clock. */
+#include "flow/trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "flow/trace/checksum.h"
+#include "flow/trace/trace_file.h"
+
+/* More than a day of a busy server; a hostile file of empty chunks ends here. */
+#define CHUNKS_MAX    ((size_t)8 << 20)
+#define THREADS_MAX   ((size_t)1 << 20)
+
+#define RELEASE_BYTES ((size_t)1 << 20)
+/* The kernel brings up to so much around a page that is read. */
+#define BROUGHT_BYTES ((size_t)64 << 10)
+
+static bool read_header(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
+{
+	if (file->size - at < sizeof(*ret_header))
+		return false;
+	memcpy(ret_header, file->data + at, sizeof(*ret_header));
+	return ret_header->magic == FLOW_MAGIC && ret_header->bytes <= FLOW_CHUNK_MAX && ret_header->bytes % 4 == 0 &&
+	       ret_header->bytes <= file->size - at - sizeof(*ret_header);
+}
+
+static bool checksum_fits(const struct flow_trace_file *file, size_t at, const struct flow_chunk *header)
+{
+	return flow_chunk_checksum(header, file->data + at + sizeof(*header)) == header->checksum;
+}
+
+/*
+ * A header is believed when the next one stands where it says, or the file ends there; otherwise its checksum decides, which
+ * is kept for the moment when a cursor comes by.
+ */
+static bool chunk_at(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
+{
+	struct flow_chunk next;
+	size_t after;
+
+	if (!read_header(file, at, ret_header))
+		return false;
+	after = at + sizeof(*ret_header) + ret_header->bytes;
+	return after == file->size || read_header(file, after, &next) || checksum_fits(file, at, ret_header);
+}
+
+/* Where the next chunk begins that is one beyond doubt; the file's size when there is none. */
+static size_t find_chunk(const struct flow_trace_file *file, size_t at)
+{
+	static const uint32_t magic = FLOW_MAGIC;
+	struct flow_chunk header;
+
+	while (at < file->size) {
+		const uint8_t *found = memmem(file->data + at, file->size - at, &magic, sizeof(magic));
+
+		if (!found)
+			break;
+		at = (size_t)(found - file->data);
+		if (read_header(file, at, &header) && checksum_fits(file, at, &header))
+			return at;
+		at++;
+	}
+	return file->size;
+}
+
+/* The words of a chunk, moved where the processor likes them when a torn chunk before it shifted it. */
+static const uint32_t *chunk_words(struct flow_trace_file *file, size_t at, uint32_t bytes)
+{
+	const uint8_t *from = file->data + at;
+	void *copy;
+
+	if ((uintptr_t)from % sizeof(uint32_t) == 0)
+		return (const uint32_t *)(const void *)from;
+	copy = xmalloc(max_of(bytes, 1));
+	memcpy(copy, from, bytes);
+	vec_push(&file->copies, copy);
+	return copy;
+}
+
+static struct flow_thread *thread_of(struct flow_trace_file *file, const struct flow_chunk *header)
+{
+	bool new;
+	size_t *index = map_put(&file->thread_index, &header->thread, &new);
+	struct thread_chunks *thread;
+
+	if (!index)
+		return NULL;
+	if (!new)
+		return &file->threads.items[*index].thread;
+	*index = file->threads.count;
+	thread = vec_add(&file->threads);
+	thread->thread.id = header->thread;
+	thread->thread.pid = header->pid;
+	thread->thread.tid = header->tid;
+	thread->thread.start_ticks = header->start_ticks;
+	return &thread->thread;
+}
+
+/* A thread's first record tells its name. */
+static void take_name(struct flow_thread *thread, const uint32_t *words, uint32_t count)
+{
+	if (count < 7 || words[0] != flow_word_other(FLOW_O_START, 4, 0))
+		return;
+	memcpy(thread->name, words + 3, 16);
+}
+
+int trace_add_events(struct flow_trace_file *file, const struct flow_chunk_ref *chunk)
+{
+	const struct flow_chunk *header = &chunk->header;
+	struct flow_trace *trace = &file->trace;
+	struct flow_thread *thread = thread_of(file, header);
+	struct thread_chunks *owner;
+
+	if (!thread || file->chunk_count >= CHUNKS_MAX)
+		return -E2BIG;
+	file->chunk_count++;
+	owner = (struct thread_chunks *)thread;
+	if (!owner->chunks.count)
+		take_name(thread, chunk->words, chunk->word_count);
+	spill_push(&owner->chunks, *chunk);
+	thread->end_ticks = max_of(thread->end_ticks, header->end_ticks);
+	thread->events += header->events;
+	thread->calls += header->calls;
+	thread->lost += header->lost;
+	trace->events += header->events;
+	trace->calls += header->calls;
+	trace->lost += header->lost;
+	trace->untimed |= header->flags & FLOW_UNTIMED;
+	return 0;
+}
+
+/* The clock pairs of the chunks: the first and the last one give the speed of the ticks. */
+static void take_clock(struct flow_trace_file *file, const struct flow_chunk *header)
+{
+	if (!header->clock_ns)
+		return;
+	if (!file->first_clock_ns) {
+		file->first_clock_ticks = header->clock_ticks;
+		file->first_clock_ns = header->clock_ns;
+	}
+	if (header->clock_ticks >= file->last_clock_ticks) {
+		file->last_clock_ticks = header->clock_ticks;
+		file->last_clock_ns = header->clock_ns;
+	}
+}
+
+static void take_end(struct flow_trace_file *file, const struct flow_chunk *header)
+{
+	file->trace.lost += header->lost;
+	file->trace.torn_bytes = max_of(file->trace.torn_bytes, header->torn);
+}
+
+static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow_chunk *header)
+{
+	size_t payload = at + sizeof(*header);
+
+	file->ended = header->kind == FLOW_CHUNK_END;
+	switch (header->kind) {
+	case FLOW_CHUNK_EVENTS:
+		take_clock(file, header);
+		return trace_add_events(file, &(struct flow_chunk_ref){
+						      .header = *header,
+						      .words = chunk_words(file, payload, header->bytes),
+						      .word_count = header->bytes / 4,
+					      });
+	case FLOW_CHUNK_FILE:
+	case FLOW_CHUNK_META:
+	case FLOW_CHUNK_END:
+	case FLOW_CHUNK_SUMMARY:
+		if (!checksum_fits(file, at, header)) {
+			file->trace.damaged_bytes += sizeof(*header) + header->bytes;
+			return 0;
+		}
+		take_clock(file, header);
+		if (header->kind == FLOW_CHUNK_FILE)
+			trace_take_properties(file, file->data + payload, header->bytes);
+		if (header->kind == FLOW_CHUNK_END)
+			take_end(file, header);
+		if (header->kind == FLOW_CHUNK_META)
+			trace_take_meta(file, file->data + payload, header->bytes);
+		if (header->kind == FLOW_CHUNK_SUMMARY)
+			trace_take_summary(file, file->data + payload, header->bytes);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Whether they are the file's, mapped: copies and live buffers are memory that nothing would bring back. */
+static bool is_mapped(const struct flow_trace_file *file, const void *words)
+{
+	const uint8_t *at = words;
+
+	return file->mapped && at >= file->data && (size_t)(at - file->data) < file->size;
+}
+
+/* The bytes, and so many of the file before them, in whole pages. */
+static void advise(const struct flow_trace_file *file, const void *words, size_t bytes, size_t before, int advice)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)((const uint8_t *)words - file->data);
+	size_t to = from + min_of(bytes, file->size - from);
+
+	from = from > before ? (from - before) / page * page : 0;
+	(void)madvise((void *)(file->data + from), to - from, advice);
+}
+
+void flow_trace_release(const struct flow_trace *trace, const void *words, size_t bytes)
+{
+	/* Whoever read the beginning made the kernel bring what is before it, too. */
+	if (is_mapped(trace->file, words))
+		advise(trace->file, words, bytes, BROUGHT_BYTES, MADV_DONTNEED);
+}
+
+void flow_trace_want(const struct flow_trace *trace, const void *words, size_t bytes)
+{
+	if (is_mapped(trace->file, words) && bytes > BROUGHT_BYTES * 2)
+		advise(trace->file, words, bytes, 0, MADV_POPULATE_READ);
+}
+
+static int scan(struct flow_trace_file *file)
+{
+	struct flow_chunk header;
+	size_t at = 0, released = 0;
+
+	while (at < file->size) {
+		int r;
+
+		/* Of each chunk only the header is needed now, but the kernel brings more. */
+		if (at - released >= RELEASE_BYTES) {
+			flow_trace_release(&file->trace, file->data + released, at - released);
+			released = at;
+		}
+
+		if (!chunk_at(file, at, &header)) {
+			size_t next = find_chunk(file, at + 1);
+
+			file->trace.damaged_bytes += next - at;
+			file->ended = false;
+			at = next;
+			continue;
+		}
+		r = take_chunk(file, at, &header);
+		if (r < 0)
+			return r;
+		at += sizeof(header) + header.bytes;
+	}
+	return 0;
+}
+
+static void settle_clock(struct flow_trace_file *file)
+{
+	struct flow_trace *trace = &file->trace;
+	const char *known = flow_trace_property(trace, "ticks_per_second");
+	uint64_t ticks = file->last_clock_ticks - file->first_clock_ticks;
+	uint64_t ns = file->last_clock_ns - file->first_clock_ns;
+	uint64_t rate = 0;
+
+	if (known && parse_u64(known, 1000, UINT64_C(1000000000000), &rate) < 0)
+		rate = 0;
+	/* Without a rate that is known for certain, two readings a millisecond apart are good to 1 in 10,000. */
+	if (!rate && file->first_clock_ns && ns > 1000000 && ns < UINT64_MAX / 2 && ticks > 1000)
+		rate = (uint64_t)((unsigned __int128)ticks * NSEC_PER_SEC / ns);
+	known = flow_trace_property(trace, "ticks_per_second_about");
+	if (!rate && known && parse_u64(known, 1000, UINT64_C(1000000000000), &rate) < 0)
+		rate = 0;
+	if (rate < 1000 || rate > UINT64_C(1000000000000))
+		rate = NSEC_PER_SEC;
+	trace->ticks_per_second = rate;
+	trace->ns_per_tick = (uint64_t)(((unsigned __int128)NSEC_PER_SEC << 48) / rate);
+	trace->clock_ticks = file->first_clock_ticks;
+	trace->clock_ns = file->first_clock_ns;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct flow_thread *one = a, *other = b;
+
+	if (one->start_ticks != other->start_ticks)
+		return one->start_ticks < other->start_ticks ? -1 : 1;
+	return one->id < other->id ? -1 : one->id > other->id;
+}
+
+static void settle_threads(struct flow_trace_file *file)
+{
+	struct flow_trace *trace = &file->trace;
+
+	trace->thread_count = file->threads.count;
+	trace->threads = xmalloc(max_of(file->threads.count, 1) * sizeof(*trace->threads));
+	trace->first_ticks = file->threads.count ? UINT64_MAX : 0;
+	for (size_t i = 0; i < file->threads.count; i++) {
+		struct thread_chunks *from = &file->threads.items[i];
+		const char *name = map_get(&file->thread_names, &from->thread.id);
+
+		trace->threads[i] = from->thread;
+		if (name)
+			memcpy(trace->threads[i].name, name, 16);
+		trace->threads[i].chunks = from->chunks.items;
+		trace->threads[i].chunk_count = from->chunks.count;
+		trace->first_ticks = min_of(trace->first_ticks, from->thread.start_ticks);
+		trace->last_ticks = max_of(trace->last_ticks, from->thread.end_ticks);
+	}
+	if (trace->thread_count > 1)
+		qsort(trace->threads, trace->thread_count, sizeof(*trace->threads), by_start);
+}
+
+static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace, struct why *why)
+{
+	struct flow_chunk header;
+	int r;
+
+	/* Even a trace whose beginning was torn off is worth reading, but something of it must be there. */
+	if (file->size < sizeof(header) || (!chunk_at(file, 0, &header) && find_chunk(file, 0) == file->size))
+		return why_set(why, -EBADMSG, "this is no function trace (nest flow record makes them)");
+	file->trace.bytes = file->size;
+	file->thread_index = MAP_INIT(sizeof(uint32_t), sizeof(size_t), THREADS_MAX);
+	file->thread_names = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_meta_thread), THREADS_MAX);
+	file->trace.file = file;
+	trace_begin_functions(file);
+	r = scan(file);
+	if (r < 0)
+		return why_set(why, r, "the trace has more threads or chunks than can be true");
+	/* Whoever ended the recording knew of them. */
+	file->trace.torn_bytes = min_of(file->trace.torn_bytes, file->trace.damaged_bytes);
+	file->trace.damaged_bytes -= file->trace.torn_bytes;
+	if (file->path)
+		trace_take_live(file);
+	settle_clock(file);
+	settle_threads(file);
+	trace_settle_functions(file);
+	file->trace.complete = file->ended && !file->trace.damaged_bytes;
+	*ret_trace = &file->trace;
+	return 0;
+}
+
+int flow_trace_open_memory(const void *data, size_t size, struct flow_trace **ret_trace, struct why *why)
+{
+	struct flow_trace_file *file = xzalloc(sizeof(*file));
+	int r;
+
+	file->data = data;
+	file->size = size;
+	r = open_file(file, ret_trace, why);
+	if (r < 0)
+		trace_file_free(file);
+	return r;
+}
+
+static int map_file(struct flow_trace_file *file, const char *path, struct why *why)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return why_set(why, -errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return why_set(why, -EBADMSG, "%s: not a regular file", path);
+	if (!st.st_size)
+		return why_set(why, -EBADMSG, "%s: the file is empty", path);
+	file->size = (size_t)st.st_size;
+	file->data = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (file->data == MAP_FAILED) {
+		file->data = NULL;
+		return why_set(why, -errno, "%s: %s", path, strerror(errno));
+	}
+	file->mapped = true;
+	(void)madvise((void *)file->data, file->size, MADV_SEQUENTIAL);
+	return 0;
+}
+
+int flow_trace_open(const char *path, struct flow_trace **ret_trace, struct why *why)
+{
+	struct flow_trace_file *file = xzalloc(sizeof(*file));
+	struct why inner = {};
+	int r = map_file(file, path, why);
+
+	if (r < 0) {
+		trace_file_free(file);
+		return r;
+	}
+	file->path = path;
+	r = open_file(file, ret_trace, &inner);
+	file->path = NULL;
+	if (r < 0) {
+		trace_file_free(file);
+		return why_set(why, r, "%s: %s", path, inner.text);
+	}
+	return 0;
+}
+
+void trace_file_free(struct flow_trace_file *file)
+{
+	if (!file)
+		return;
+	vec_each(&file->threads, thread)
+		spill_done(&thread->chunks);
+	vec_done(&file->threads);
+	map_done(&file->thread_index);
+	vec_each(&file->copies, copy)
+		free(*copy);
+	vec_done(&file->copies);
+	trace_free_functions(file);
+	free(file->trace.threads);
+	if (file->mapped)
+		munmap((void *)file->data, file->size);
+	free(file);
+}
+
+void flow_trace_close(struct flow_trace *trace)
+{
+	if (trace)
+		trace_file_free(trace->file);
+}

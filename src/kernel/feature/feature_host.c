@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The group "host": control groups, namespaces, processes, pressure. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "kernel/capability.h"
+#include "kernel/feature/feature.h"
+
+static const char *proc_advice(int error)
+{
+	return error == -ENOENT ? "mount -t proc nodev /proc" : "run as root";
+}
+
+static void look_cgroup2(struct feature_context *context, const char *mount)
+{
+	struct check *check = check_add(context->list, "host", "cgroup2");
+	_cleanup_buf_ struct buf controllers = {};
+	char path[2200];
+
+	if (!*mount) {
+		if (context->mounts_error < 0)
+			check_result(check, CHECK_UNKNOWN, "/proc/self/mountinfo: %s",
+				     error_words(context->mounts_error));
+		else
+			check_result(check, CHECK_MISSING, "no cgroup2 file system is mounted");
+		check_advise(check, "no control groups and containers by name, no programs on them", "%s",
+			     context->mounts_error < 0 ? proc_advice(context->mounts_error)
+						       : "mount -t cgroup2 nodev /sys/fs/cgroup");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
+	if (feature_read(path, &controllers) < 0) {
+		check_result(check, CHECK_LIMITED, "%.200s; its controllers cannot be read", mount);
+		check_advise(check, "whether it limits anything is not known", "run as root");
+		return;
+	}
+	check_result(check, CHECK_OK, "%.200s; controllers: %.100s", mount,
+		     controllers.len ? buf_text(&controllers) : "none");
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = text; (p = strstr(p, word)); p += len)
+		if ((p == text || !isalnum((unsigned char)p[-1])) && !isalnum((unsigned char)p[len]))
+			return true;
+	return false;
+}
+
+/* Throttling is read from cpu.stat, wherever the controller lives. */
+static void look_cpu_controller(struct feature_context *context, const char *mount)
+{
+	struct check *check = check_add(context->list, "host", "cgroup_cpu");
+	_cleanup_buf_ struct buf controllers = {};
+	char path[2200], version1[256];
+
+	proctext_cgroup1_controllers(buf_text(&context->mounts), version1, sizeof(version1));
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
+	if (*mount && feature_read(path, &controllers) >= 0 && has_word(buf_text(&controllers), "cpu"))
+		check_result(check, CHECK_OK, "version 2, at %.200s", mount);
+	else if (has_word(version1, "cpu"))
+		check_result(check, CHECK_OK, "version 1 (mounted: %s)", version1);
+	else
+		check_result(check, context->mounts_error < 0 ? CHECK_UNKNOWN : CHECK_MISSING,
+			     "no cpu controller is mounted");
+	check_advise(check, "processes that are held back by a processor quota are not told from slow ones",
+		     "mount the cpu controller, or run outside of the container");
+}
+
+static void look_namespaces(struct feature_context *context)
+{
+	static const char *const names[] = {"netns_enter", "netns_make"};
+	const int errors[] = {context->probes.setns_error, context->probes.unshare_error};
+	static const char *const without[] = {
+		"only the network namespace that nest runs in is seen; containers have others",
+		"programs that judge packets are loaded by this check, not attached; nest itself does not need it"};
+	char advice[320];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct check *check = check_add(context->list, "host", names[i]);
+
+		if (errors[i] == 0)
+			check_result(check, CHECK_OK, i == 0 ? "entered the own one" : "made one, gone again");
+		else
+			check_result(check, errors[i] == -ECANCELED ? CHECK_UNKNOWN : CHECK_MISSING, "%s: %s",
+				     i == 0 ? "setns" : "unshare", error_words(errors[i]));
+		feature_caps_advice(context, CAP_BIT(CAP_SYS_ADMIN), advice, sizeof(advice));
+		check_advise(check, without[i], "%s",
+			     errors[i] == -ENOENT ? "mount -t proc nodev /proc"
+			     : context->caps & CAP_BIT(CAP_SYS_ADMIN)
+				     ? "a security policy of this host or container refuses it"
+				     : advice);
+	}
+}
+
+/* A process of somebody else, or the first one. */
+static int pick_process(char *path, size_t size)
+{
+	DIR *directory = opendir("/proc");
+	bool found = false;
+
+	if (!directory)
+		return -errno;
+	for (struct dirent *entry; !found && (entry = readdir(directory));) {
+		struct stat status;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		snprintf(path, size, "/proc/%.20s", entry->d_name);
+		found = stat(path, &status) == 0 && status.st_uid != geteuid();
+		snprintf(path, size, "/proc/%.20s/fd", entry->d_name);
+	}
+	(void)closedir(directory);
+	if (!found)
+		snprintf(path, size, "/proc/1/fd");
+	return 0;
+}
+
+static void look_owners(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "host", "socket_owners");
+	char path[64], advice[320];
+	DIR *directory;
+	int r = pick_process(path, sizeof(path));
+
+	directory = r < 0 ? NULL : opendir(path);
+	if (directory) {
+		(void)closedir(directory);
+		check_result(check, CHECK_OK, "open files of other processes can be read (%s)", path);
+		return;
+	}
+	if (r >= 0)
+		r = -errno;
+	check_result(check, r == -EACCES || r == -EPERM ? CHECK_LIMITED : CHECK_MISSING, "%s: %s",
+		     r == -ENOENT ? "/proc" : path, error_words(r));
+	feature_caps_advice(context, CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH), advice, sizeof(advice));
+	check_advise(check, "sockets of other users are shown, but not which process they belong to", "%s",
+		     r == -ENOENT ? proc_advice(r) : advice);
+}
+
+static void look_pressure(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "host", "pressure");
+	_cleanup_buf_ struct buf text = {};
+	double avg10;
+	int r = feature_read("/proc/pressure/cpu", &text);
+	char config[96];
+
+	if (r >= 0)
+		r = proctext_pressure(buf_text(&text), &avg10);
+	if (r >= 0)
+		check_result(check, CHECK_OK, "some task waited for a processor in %.1f %% of the last ten seconds",
+			     avg10);
+	else
+		check_result(check, CHECK_MISSING, "/proc/pressure/cpu: %s%s", error_words(r),
+			     feature_config_words(context, "CONFIG_PSI", config, sizeof(config)));
+	check_advise(check, "a host that is short of processors is told from queue lengths only",
+		     access("/proc/self", F_OK) == 0 ? "a kernel built with CONFIG_PSI=y, booted with psi=1"
+						     : "mount -t proc nodev /proc");
+}
+
+/* A filter on system calls refuses what the kernel would permit, and shows nowhere else. */
+static void look_seccomp(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "host", "no_seccomp");
+	int mode = prctl(PR_GET_SECCOMP);
+
+	if (mode < 0)
+		check_result(check, CHECK_UNKNOWN, "prctl: %s", error_words(-errno));
+	else
+		check_result(check, mode == 0 ? CHECK_OK : CHECK_LIMITED,
+			     mode == 0 ? "no filter on system calls" : "a filter on system calls is in force (mode %d)",
+			     mode);
+	check_advise(check, "the filter may refuse bpf, perf_event_open or setns although the capabilities are held",
+		     "run outside of the container or service, or with a seccomp profile that permits them");
+}
+
+void feature_host_look(struct feature_context *context)
+{
+	char mount[2048];
+
+	if (proctext_cgroup2_mount(buf_text(&context->mounts), mount, sizeof(mount)) < 0)
+		mount[0] = '\0';
+	look_cgroup2(context, mount);
+	look_cpu_controller(context, mount);
+	look_namespaces(context);
+	look_owners(context);
+	look_pressure(context);
+	look_seccomp(context);
+}

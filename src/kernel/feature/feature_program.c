@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The groups "programs" and "data": each kind of BPF program and what programs keep and send, all of it tried. */
+#include <errno.h>
+#include <string.h>
+
+#include "kernel/capability.h"
+#include "kernel/feature/feature.h"
+#include "kernel/first_process.h"
+
+#define CAPS_TRACE (CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON))
+#define CAPS_NET   (CAP_BIT(CAP_BPF) | CAP_BIT(CAP_NET_ADMIN))
+
+struct program_note {
+	enum probe_slot slot;
+	const char *group;
+	uint64_t caps;
+	const char *config; /* the option that brings it */
+	const char *without;
+	const char *since; /* the first kernel that has it, where that is later than 5.15 */
+};
+
+#define FIRST_CHOICE   "the first choice of every event: plain tracepoints take over where they are, more slowly"
+#define NO_TRACEPOINTS "nothing as long as tp_btf works"
+#define NO_FUNCTIONS   "kernel functions that have no tracepoint cannot be watched; events that have one are not affected"
+#define NO_ITER        "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
+
+static const struct program_note notes[] = {
+	{PROBE_RELOCATION, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF",
+	 "no field of the kernel can be read: no event, whatever can be attached"},
+	{PROBE_TP_BTF, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF", FIRST_CHOICE},
+	{PROBE_RAW_TP, "programs", CAPS_TRACE, "CONFIG_BPF_EVENTS", "no fallback for events where tp_btf is missing"},
+	{PROBE_TRACEPOINT, "programs", CAPS_TRACE, "CONFIG_BPF_EVENTS", NO_TRACEPOINTS},
+	{PROBE_SYSCALL_TP_BTF, "programs", CAPS_TRACE, "CONFIG_FTRACE_SYSCALLS",
+	 "no system call is seen by BTF tracepoints: connect, accept, bind and close need tracefs then"},
+	{PROBE_SYSCALL_TRACEPOINT, "programs", CAPS_TRACE, "CONFIG_FTRACE_SYSCALLS",
+	 "tp_btf_syscall takes over: every system call of the host then costs a few nanoseconds more while tracing"},
+	{PROBE_FENTRY, "programs", CAPS_TRACE, "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", NO_FUNCTIONS},
+	{PROBE_FEXIT, "programs", CAPS_TRACE, "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", NO_FUNCTIONS},
+	{PROBE_KPROBE, "programs", CAPS_TRACE, "CONFIG_KPROBES", NO_FUNCTIONS},
+	{PROBE_KRETPROBE, "programs", CAPS_TRACE, "CONFIG_KPROBES", NO_FUNCTIONS},
+	{PROBE_KPROBE_MULTI, "programs", CAPS_TRACE, "CONFIG_FPROBE", "many kernel functions cannot be watched at once",
+	 "5.18"},
+	{PROBE_UPROBE, "programs", CAPS_TRACE | CAP_BIT(CAP_SYS_ADMIN), "CONFIG_UPROBES",
+	 "no function of a program or library is seen: name lookups of libc, TLS libraries, nest flow on a running "
+	 "process"},
+	{PROBE_URETPROBE, "programs", CAPS_TRACE | CAP_BIT(CAP_SYS_ADMIN), "CONFIG_UPROBES",
+	 "no results and no times of such functions"},
+	{PROBE_LSM, "programs", CAPS_TRACE, "CONFIG_BPF_LSM",
+	 "nothing that nest has today; security hooks see some refusals early"},
+	{PROBE_PERF_EVENT, "programs", CAPS_TRACE, "CONFIG_PERF_EVENTS",
+	 "no sampling of what processors do while traffic stalls"},
+	{PROBE_ITER_TCP, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", NO_ITER},
+	{PROBE_ITER_UDP, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", NO_ITER},
+	{PROBE_ITER_UNIX, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", NO_ITER, "5.16"},
+	{PROBE_ITER_TASK, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", "processes are listed from /proc instead"},
+	{PROBE_ITER_TASK_FILE, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
+	 "the owners of sockets are found by walking /proc instead, about seven times more slowly"},
+	{PROBE_ITER_SK_STORAGE, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
+	 "what was noted on sockets can be read only as events, not as a list"},
+	{PROBE_SOCKOPS, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
+	 "no callbacks of a connection (round trips, retransmissions) per group"},
+	{PROBE_CGROUP_SKB, "programs", CAPS_NET, "CONFIG_CGROUP_BPF", "no packets of one control group by themselves"},
+	{PROBE_CGROUP_CONNECT, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
+	 "UDP connects are seen through system calls only"},
+	{PROBE_CGROUP_RELEASE, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
+	 "the end of a UDP socket is seen through system calls only"},
+	{PROBE_SOCKET_FILTER, "programs", CAP_BIT(CAP_BPF), "CONFIG_BPF_SYSCALL",
+	 "captured packets are filtered after they were copied"},
+	{PROBE_TC, "programs", CAPS_NET, "CONFIG_NET_CLS_BPF",
+	 "no look at packets between interface and queueing discipline"},
+	{PROBE_TCX, "programs", CAPS_NET, "CONFIG_NET_XGRESS",
+	 "the older tc hook takes over, which leaves a queueing discipline behind", "6.6"},
+	{PROBE_XDP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "no look at packets before the kernel takes them"},
+	{PROBE_NETFILTER, "programs", CAPS_NET, "CONFIG_NETFILTER_BPF_LINK",
+	 "firewall verdicts are seen by drop reasons only", "6.4"},
+	{PROBE_SK_LOOKUP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "nothing that nest has today"},
+	{PROBE_RINGBUF, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
+	 "no event reaches this program: only counts and histograms do"},
+	{PROBE_SK_STORAGE, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
+	 "owners and times of sockets are kept in hash maps, which can overflow"},
+	{PROBE_STACK, "data", CAPS_TRACE, "CONFIG_STACKTRACE", "no kernel or user stacks with events"},
+	{PROBE_TIMER, "data", CAP_BIT(CAP_BPF), "CONFIG_BPF_SYSCALL",
+	 "nothing that nest has today; timeouts are kept by this program"},
+};
+_Static_assert(ARRAY_SIZE(notes) == PROBE_SLOTS, "every probe has its note");
+
+/* What is not mounted, where that is the reason; NULL where it is not. */
+static const char *mount_advice(const char *words)
+{
+	if (strstr(words, "tracefs is not mounted"))
+		return "mount -t tracefs nodev /sys/kernel/tracing";
+	if (strstr(words, "/sys/") && access("/sys/kernel", F_OK) < 0)
+		return "mount -t sysfs nodev /sys";
+	if (strstr(words, "/proc") && access("/proc/self", F_OK) < 0)
+		return "mount -t proc nodev /proc";
+	if (strstr(words, "cgroup2"))
+		return "as for cgroup2";
+	if (strstr(words, "vmlinux BTF"))
+		return "as for btf";
+	return NULL;
+}
+
+/* An old kernel's configuration says nothing about options that came later. */
+static bool is_too_old(const struct feature_context *context, const struct program_note *note)
+{
+	return note->since && proctext_release(context->release) < proctext_release(note->since);
+}
+
+static void advise_refused(const struct feature_context *context, const struct program_note *note,
+			   const struct probe_result *result, struct check *check)
+{
+	bool is_denied = result->error == -EPERM || result->error == -EACCES;
+	const char *mount = mount_advice(result->why.text);
+	char advice[320];
+
+	if (note->caps & ~context->caps && is_denied) {
+		feature_caps_advice(context, note->caps, advice, sizeof(advice));
+		check_advise(check, note->without, "%s", advice);
+	} else if (result->error == -ECANCELED) {
+		check_advise(check, note->without, "as for netns_make");
+	} else if (mount) {
+		check_advise(check, note->without, "%s", mount);
+	} else if (is_too_old(context, note)) {
+		check_advise(check, note->without, "Linux %s or later; this is %s", note->since, context->release);
+	} else if (feature_config(context, note->config) == CONFIG_OFF) {
+		check_advise(check, note->without, "a kernel built with %s=y; this one is not (%s)", note->config,
+			     context->config_path);
+	} else if (is_denied) {
+		check_advise(check, note->without,
+			     "another kernel: this one, or a security policy of this host or container, refuses it "
+			     "although the "
+			     "capabilities are held");
+	} else {
+		check_advise(check, note->without, "a kernel that has it; what this one said is above");
+	}
+}
+
+/* "cannot load probe.bpf.o: ", "cannot attach probe_x: ": the stage and the check's name say it already. */
+static const char *without_prefix(const char *text)
+{
+	const char *end = strncmp(text, "cannot ", 7) == 0 ? strstr(text, ": ") : NULL;
+
+	return end ? end + 2 : text;
+}
+
+static void report_failure(const struct feature_context *context, const struct program_note *note,
+			   const struct probe_result *result, struct check *check)
+{
+	static const char *const stages[] = {[PROBE_NOT_RUN] = "",
+					     [PROBE_REFUSED] = "not loaded: ",
+					     [PROBE_LOADED] = "loaded, not attached: ",
+					     [PROBE_ATTACHED] = "attached, not seen to run: ",
+					     [PROBE_RAN] = ""};
+	enum check_state state = result->stage == PROBE_ATTACHED ? CHECK_LIMITED : CHECK_MISSING;
+	const char *words = without_prefix(result->why.text), *name = strerrorname_np(-result->error);
+	bool has_error = (name && strstr(words, name)) || result->error == -ECANCELED || result->error == -ESRCH;
+	char config[96];
+
+	if (result->error == -ECANCELED)
+		state = CHECK_LIMITED;
+	if (strstr(words, "vmlinux BTF"))
+		words = "it needs the kernel's BTF, which cannot be read";
+	check_result(
+		check, state, "%s%s%s%s%s", stages[result->stage], words, *words && !has_error ? ": " : "",
+		has_error ? "" : error_words(result->error),
+		feature_config_words(context, is_too_old(context, note) ? NULL : note->config, config, sizeof(config)));
+}
+
+static void look_one(struct feature_context *context, const struct program_note *note)
+{
+	const struct probe_result *result = &context->probes.results[note->slot];
+	struct check *check = check_add(context->list, note->group, probe_name(note->slot));
+
+	if (result->stage == PROBE_RAN) {
+		check_result(check, CHECK_OK, "loaded, attached, seen to run");
+		return;
+	}
+	if (result->stage == PROBE_NOT_RUN) {
+		check_result(check, CHECK_UNKNOWN, "not tried: the trial process did not get that far (%s)",
+			     error_words(context->probes.child_error));
+		check_advise(check, note->without, "nest doctor --debug shows what libbpf said; please report this");
+		return;
+	}
+	report_failure(context, note, result, check);
+	advise_refused(context, note, result, check);
+}
+
+static void look_stats(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "data", "bpf_stats");
+	int error = context->probes.stats_error;
+	char advice[320];
+
+	if (error == 0) {
+		check_result(check, CHECK_OK, "switched on and off again");
+		return;
+	}
+	check_result(check, CHECK_MISSING, "%s", error_words(error));
+	feature_caps_advice(context, CAP_BIT(CAP_SYS_ADMIN), advice, sizeof(advice));
+	check_advise(check, "what tracing itself costs cannot be told", "%s",
+		     context->caps & CAP_BIT(CAP_SYS_ADMIN) ? "Linux 5.8 or later" : advice);
+}
+
+/* It was watched since before the trials, so there is nothing to wait for. */
+static void look_first_process(struct feature_context *context)
+{
+	struct check *check = check_add(context->list, "programs", "first_process");
+	enum first_process_state state = context->first ? first_process_look(context->first) : FIRST_PROCESS_UNKNOWN;
+
+	if (state == FIRST_PROCESS_SEEN)
+		check_result(check, CHECK_OK, "programs run whatever process is the current one, pid 1 included");
+	else if (state == FIRST_PROCESS_HIDDEN)
+		check_result(check, CHECK_LIMITED, "no program is run while pid 1 is the current process");
+	else
+		check_result(check, CHECK_UNKNOWN, "%s",
+			     context->first ? "pid 1 did not run meanwhile" : context->first_why.text);
+	check_advise(check,
+		     state == FIRST_PROCESS_HIDDEN
+			     ? "packets that arrive and timers that end while pid 1 runs are told to no program, nor "
+			       "what pid 1 does; each run says how long that was"
+			     : "whether there are gaps while pid 1 runs is not known; a run that finds some says so",
+		     "%s",
+		     state == FIRST_PROCESS_HIDDEN ? "another kernel: this one leaves its first process to itself"
+						   : "look again, as root, outside of containers");
+}
+
+void feature_program_look(struct feature_context *context)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+		look_one(context, &notes[i]);
+	look_first_process(context);
+	look_stats(context);
+}

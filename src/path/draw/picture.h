@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Pictures of a run: waterfalls of its slowest journeys, its stages, a heat map of each stage over time. */
+#pragma once
+
+#include <limits.h>
+
+#include "base/out.h"
+#include "path/sum/heat.h"
+#include "path/sum/slowest.h"
+#include "path/sum/summary.h"
+
+struct path_picture {
+	const struct slowest *slowest;
+	const struct summary *summary;
+	const struct heat *heat; /* a layer for each stage of each direction */
+	const char *note;        /* what was looked at, and what was lost; any text */
+	uint64_t journeys;       /* of which the slowest are drawn */
+};
+
+/* Layers of the heat maps. */
+#define PATH_LAYERS (2u * PATH_STAGES)
+
+static inline unsigned path_layer(uint8_t dir, uint8_t stage)
+{
+	return (dir == PACKET_TX ? PATH_STAGES : 0) + stage;
+}
+
+/* Adds every stage of the journey. */
+void path_heat_add(struct heat *heat, const struct journey *journey);
+
+/* The heat map of a stage: rows of its layer in which there is something, and a few more. Zero has a row of its own below them. */
+struct path_map {
+	unsigned layer;
+	unsigned low, high;
+	bool zero;
+};
+
+#define PATH_MAPS (2u * PATH_ORDER_COUNT)
+/* By number, in the order of a packet's way; false when there is nothing in it. */
+bool path_map_get(const struct heat *heat, unsigned number, struct path_map *ret_map);
+unsigned path_map_rows(const struct path_map *map);
+/* Where a row of the layer is, from below; PATH_NO_ROW: not in the map. */
+unsigned path_map_place(const struct path_map *map, unsigned row);
+#define PATH_NO_ROW UINT_MAX
+/* "rx sched" */
+void path_map_add_name(struct buf *out, const struct path_map *map);
+/* "0, 2.05us": where its rows begin. */
+void path_map_add_low(struct buf *out, const struct path_map *map);
+void path_map_add_high(struct buf *out, const struct path_map *map);
+
+/* "the slowest 10 of 240 journeys" */
+void picture_add_heading(struct buf *out, const struct path_picture *picture);
+
+void picture_write_svg(const struct path_picture *picture, struct out *out);
+void picture_write_page(const struct path_picture *picture, struct out *out);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "event/core/packet_names.h"
+#include "path/draw/waterfall.h"
+#include "record/net_names.h"
+#include "view/format.h"
+
+/* --- words ----------------------------------------------------------------------------------------------------------- */
+
+const char *const stage_kind_names[] = {"wait", "hardirq", "softirq", "process"};
+
+enum stage_kind stage_kind(const struct journey_stage *stage)
+{
+	static const uint32_t waits = 1u << PATH_SOFTIRQ | 1u << PATH_BACKLOG | 1u << PATH_FILTER | 1u << PATH_SOCKET |
+				      1u << PATH_WAKEUP | 1u << PATH_SCHED | 1u << PATH_SNDBUF | 1u << PATH_TCP |
+				      1u << PATH_QDISC | 1u << PATH_COMPLETION | 1u << PATH_ACK;
+
+	if (stage->stage < PATH_STAGES && waits >> stage->stage & 1)
+		return STAGE_WAITS;
+	return stage->context == PATH_HARDIRQ ? STAGE_HARDIRQ
+	       : stage->context == PATH_SOFT  ? STAGE_SOFTIRQ
+					      : STAGE_PROCESS;
+}
+
+const char *stage_name(const struct journey_stage *stage)
+{
+	return enum_name_find(&path_stage_names, stage->stage) ?: "unknown";
+}
+
+const char *stage_context(const struct journey_stage *stage)
+{
+	return stage->context == PATH_HARDIRQ ? "hard irq" : enum_name_find(&path_context_names, stage->context) ?: "-";
+}
+
+void stage_add_cpu(struct buf *out, const struct journey_stage *stage)
+{
+	if (stage->cpu == UINT16_MAX)
+		buf_add_char(out, '-');
+	else
+		buf_add_format(out, "%u", stage->cpu);
+}
+
+uint64_t stage_offset(const struct journey *journey, const struct journey_stage *stage)
+{
+	return stage->start_ns > journey->time_ns ? stage->start_ns - journey->time_ns : 0;
+}
+
+static void add_end(struct buf *out, const struct addr *addr, uint16_t port)
+{
+	const struct endpoint end = {.addr = *addr, .port = port};
+	char text[ADDR_TEXT_MAX];
+
+	if (addr->family == ADDR_UNKNOWN)
+		buf_add_char(out, '-');
+	else if (port)
+		endpoint_format(&end, out);
+	else
+		buf_add(out, text, addr_format(addr, text));
+}
+
+/* Of a name in a field that may be full. */
+static void add_name(struct buf *out, const char *name, size_t size)
+{
+	buf_add(out, name, strnlen(name, size));
+}
+
+static void add_process(struct buf *out, const struct journey *journey)
+{
+	if (!journey->comm[0] && !journey->pid)
+		return;
+	buf_add_text(out, ", ");
+	if (journey->comm[0])
+		add_name(out, journey->comm, sizeof(journey->comm));
+	if (journey->pid)
+		buf_add_format(out, "%s(%u)", journey->comm[0] ? " " : "process ", journey->pid);
+}
+
+void journey_add_title(struct buf *out, const struct journey *journey)
+{
+	const char *proto = journey->proto ? enum_name_find(&socket_proto_names, journey->proto) : NULL;
+	const char *end = enum_name_find(&path_end_names, journey->end), *reason;
+	bool tx = journey->dir == PACKET_TX;
+
+	buf_add_text(out, tx ? "transmit " : "receive ");
+	if (proto)
+		buf_add_format(out, "%s ", proto);
+	add_end(out, &journey->laddr, journey->lport);
+	buf_add_text(out, tx ? " to " : " from ");
+	add_end(out, &journey->raddr, journey->rport);
+	buf_add_text(out, ", ");
+	format_add_bytes(out, journey->bytes);
+	add_process(out, journey);
+	if (journey->dev[0]) {
+		buf_add_text(out, ", ");
+		add_name(out, journey->dev, sizeof(journey->dev));
+	}
+	buf_add_format(out, ", %s", end ?: "end not known");
+	reason = journey->reason ? enum_name_find(&drop_reason_names, journey->reason) : NULL;
+	if (journey->end == PATH_DROPPED && reason)
+		buf_add_format(out, ": %s", reason);
+}
+
+void journey_add_widest(struct buf *out, const struct journey *journey)
+{
+	const struct journey_stage *widest = journey_widest(journey);
+
+	if (widest)
+		journey_add_gap(out, journey, widest);
+}
+
+void journey_add_hidden(struct buf *out, const struct journey *journey)
+{
+	const char *before = "not visible: ";
+	const uint8_t *order = path_order(journey->dir);
+
+	for (unsigned i = 0; i < PATH_ORDER_COUNT; i++)
+		if (journey->hidden >> order[i] & 1) {
+			buf_add_format(out, "%s%s", before, path_stages[order[i]].name);
+			before = ", ";
+		}
+}
+
+/* --- text ------------------------------------------------------------------------------------------------------------ */
+
+#define INDENT     "   "
+#define LABELS     43 /* columns before the bar */
+#define WIDTH      100
+#define BAR_LEAST  20
+#define BAR_MOST   80
+#define STAGE_WIDE 10
+
+struct drawing {
+	const struct journey *journey;
+	struct out *out;
+	unsigned bar;
+};
+
+static void add_padded(struct buf *out, const char *text, unsigned width, bool right)
+{
+	unsigned pad = width > strlen(text) ? width - (unsigned)strlen(text) : 0;
+
+	if (right)
+		buf_add_fill(out, ' ', pad);
+	buf_add_text(out, text);
+	if (!right)
+		buf_add_fill(out, ' ', pad);
+}
+
+static void add_duration(struct buf *out, uint64_t ns, unsigned width)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(64);
+
+	format_add_duration(&text, (int64_t)ns);
+	add_padded(out, buf_text(&text), width, true);
+}
+
+/* Where a moment of the journey is in the bar; times 1/total without losing digits. */
+static unsigned place(const struct drawing *d, uint64_t at)
+{
+	return d->journey->total_ns ? (unsigned)((double)at / (double)d->journey->total_ns * d->bar) : 0;
+}
+
+static void add_bar(const struct drawing *d, const struct journey_stage *stage)
+{
+	static const enum out_style styles[] = {OUT_YELLOW, OUT_RED, OUT_CYAN, OUT_GREEN};
+	uint64_t at = stage_offset(d->journey, stage);
+	/* A stage that took little time is seen, too; one that took none is not. */
+	unsigned from = min_of(place(d, at), d->bar - 1),
+		 to = min_of(max_of(place(d, at + stage->ns), from + 1), d->bar);
+	bool waits = stage_kind(stage) == STAGE_WAITS;
+	struct buf *line = &d->out->pending;
+
+	if (stage->ns == 0)
+		return;
+	buf_add_fill(line, ' ', from);
+	buf_add_text(line, out_style_on(d->out, styles[stage_kind(stage)]));
+	for (unsigned i = from; i < to; i++)
+		buf_add_text(line, d->out->utf8 ? (waits ? "░" : "█") : waits ? "." : "#");
+	buf_add_text(line, out_style_off(d->out, styles[stage_kind(stage)]));
+}
+
+static void print_stage(const struct drawing *d, const struct journey_stage *stage, bool widest)
+{
+	_cleanup_buf_ struct buf cpu = BUF_INIT(16);
+	struct buf *line = &d->out->pending;
+
+	stage_add_cpu(&cpu, stage);
+	buf_add_text(line, INDENT);
+	buf_add_text(line, widest ? out_style_on(d->out, OUT_BOLD) : "");
+	add_padded(line, stage_name(stage), STAGE_WIDE, false);
+	add_duration(line, stage_offset(d->journey, stage), 8);
+	add_duration(line, stage->ns, 8);
+	add_padded(line, buf_text(&cpu), 4, true);
+	buf_add_char(line, ' ');
+	add_padded(line, stage_context(stage), 8, false);
+	buf_add_text(line, widest ? out_style_off(d->out, OUT_BOLD) : "");
+	buf_add_text(line, " ");
+	add_bar(d, stage);
+	while (line->len && line->data[line->len - 1] == ' ')
+		line->data[--line->len] = '\0';
+	out_end_line(d->out);
+}
+
+static void print_text(struct out *out, const char *indent, enum out_style style, const struct buf *text)
+{
+	_cleanup_buf_ struct buf escaped = BUF_INIT(65536);
+
+	if (text->len == 0)
+		return;
+	text_add_terminal(&escaped, text->data, text->len);
+	buf_add_text(&out->pending, indent);
+	buf_add_text(&out->pending, out_style_on(out, style));
+	out_add_folded(out, buf_text(&escaped), strlen(indent), INDENT);
+	buf_add_text(&out->pending, out_style_off(out, style));
+	out_end_line(out);
+}
+
+void waterfall_print(const struct journey *journey, struct out *out)
+{
+	_cleanup_buf_ struct buf title = BUF_INIT(4096), gap = BUF_INIT(4096), hidden = BUF_INIT(4096);
+	unsigned width = out->width ?: WIDTH;
+	struct drawing drawing = {.journey = journey, .out = out, .bar = width > LABELS ? width - LABELS : 0};
+	const struct journey_stage *widest = journey_widest(journey);
+
+	drawing.bar = min_of(max_of(drawing.bar, (unsigned)BAR_LEAST), (unsigned)BAR_MOST);
+	format_add_duration(&title, (int64_t)journey->total_ns);
+	buf_add_text(&title, " ");
+	journey_add_title(&title, journey);
+	buf_add_text(&title, ", ");
+	format_add_time(&title, journey->time_ns);
+	print_text(out, "", OUT_BOLD, &title);
+	journey_add_widest(&gap, journey);
+	print_text(out, INDENT, OUT_PLAIN, &gap);
+	if (journey->stage_count) {
+		buf_add_text(&out->pending, INDENT "STAGE           AT    TOOK CPU CONTEXT  ");
+		buf_add_text(&out->pending, out->utf8 ? "░ WAITS █ WORKS" : ". WAITS # WORKS");
+		out_end_line(out);
+	}
+	for (uint32_t i = 0; i < journey->stage_count; i++)
+		print_stage(&drawing, &journey->stages[i], &journey->stages[i] == widest);
+	journey_add_hidden(&hidden, journey);
+	print_text(out, INDENT, OUT_DIM, &hidden);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "event/core/filter.h"
+#include "event/core/live.h"
+#include "path/journey/journey_event.h"
+#include "path/source/cost_limit.h"
+#include "path/source/journey_source.h"
+#include "path/source/remains.h"
+#include "path/source/stamps.h"
+#include "path/source/waiting.h"
+#include "record/expr.h"
+
+#define DIRECTIONS 2
+/* Where few flows are followed the buffer fills slowly, and each look costs. */
+#define SAMPLED_READ_NS (20 * NSEC_PER_MSEC)
+
+struct direction {
+	const struct event *event;
+	struct expr *where; /* NULL: everything */
+	bool decided;       /* the kernel has evaluated all of it, but for what waits */
+	const struct path_counts *counts;
+};
+
+struct path_source {
+	struct path_options options;
+	unsigned count;
+	struct direction directions[DIRECTIONS];
+	struct event_request requests[DIRECTIONS];
+	struct live *live;
+	uint32_t *sample;
+	path_journey_fn journey;
+	void *context;
+	uint64_t told;
+	struct waiting waiting;
+	struct path_limit limit;
+	struct path_stamps stamps;
+	unsigned request; /* of the event at hand */
+	uint32_t sample_at_end;
+	/* From when on hooks go away one by one: journeys see less and less. 0: the run goes on. */
+	uint64_t end_ns;
+	struct path_counts counts;     /* of the kernel, then */
+	struct path_counts afterwards; /* what ended after it, as far as that was seen well */
+	struct path_counts spoiled;    /* what the program finished after it, and did not see well */
+};
+
+/* --- opening ------------------------------------------------------------------------------------------------------- */
+
+/* The one protocol that is asked for; 0: there may be several. */
+static uint64_t asked_protocol(const struct event_config *config)
+{
+	uint32_t in_clause[EVENT_TERMS_MAX] = {};
+
+	for (uint32_t i = 0; i < config->term_count; i++)
+		in_clause[config->terms[i].clause % EVENT_TERMS_MAX]++;
+	for (uint32_t i = 0; i < config->term_count; i++) {
+		const struct event_term *term = &config->terms[i];
+
+		if (term->offset == offsetof(struct event_head, proto) && term->op == EVENT_EQ &&
+		    in_clause[term->clause % EVENT_TERMS_MAX] == 1)
+			return term->value[0];
+	}
+	return 0;
+}
+
+/* Few hooks see TCP best, and a run without anything else needs one less. */
+static uint8_t adapted_set(uint8_t set, uint64_t protocol)
+{
+	if (protocol && protocol != IPPROTO_TCP)
+		return EVENT_SET_ALL;
+	return protocol && set == EVENT_SET_FEW ? EVENT_SET_FEWEST : set;
+}
+
+static int add_direction(struct path_source *source, const char *name, struct why *why)
+{
+	struct direction *direction = &source->directions[source->count];
+	struct event_request *request = &source->requests[source->count];
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct shape shape;
+	int r;
+
+	direction->event = request->event = event_find(name);
+	if (!direction->event)
+		return why_set(why, -ENOTSUP, "there is no event %s", name);
+	source->count++;
+	request->cheap = !source->options.returns;
+	request->set = source->options.set;
+	request->config.needs = ~(uint32_t)(EVENT_NEED_KSTACK | EVENT_NEED_USTACK);
+	request->config.by_tree = source->options.by_tree;
+	request->config.by_cgroup = source->options.cgroup != NULL;
+	if (!source->options.where)
+		return 0;
+	shape = event_shape(direction->event);
+	r = expr_parse(source->options.where, &shape, &expr, why);
+	if (r < 0)
+		return r;
+	direction->decided = event_filter_add(&request->config, expr);
+	request->only_tcp = asked_protocol(&request->config) == IPPROTO_TCP;
+	request->set = source->options.set = adapted_set(request->set, asked_protocol(&request->config));
+	direction->where = take_ptr(expr);
+	return 0;
+}
+
+static int share(struct path_source *source, struct why *why)
+{
+	void *address;
+	int r = live_variable(source->live, "path_sample", sizeof(uint32_t), &address);
+
+	if (r == 0) {
+		source->sample = address;
+		/* None, until all hooks are there. */
+		__atomic_store_n(source->sample, UINT32_MAX, __ATOMIC_RELAXED);
+	}
+	if (r == 0)
+		r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address);
+	/* What is finished here does not pass the kernel, which alone knows who is followed. */
+	if (r == 0)
+		*(uint32_t *)address = !source->options.by_tree && !source->options.cgroup;
+	for (unsigned i = 0; r == 0 && i < source->count; i++) {
+		_cleanup_free_ char *name = xasprintf("%s_counts", source->directions[i].event->bpf);
+
+		r = live_variable(source->live, name, sizeof(struct path_counts) * PATH_CPUS_MAX, &address);
+		source->directions[i].counts = address;
+	}
+	return r < 0 ? why_set(why, r, "the BPF object lacks a variable") : 0;
+}
+
+int path_open(const struct path_options *options, struct path_source **ret_source, struct why *why)
+{
+	_cleanup_(path_closep) struct path_source *source = xzalloc(sizeof(*source));
+	struct live_options live = {.buffer_bytes = options->buffer_bytes,
+				    .cgroup = options->cgroup,
+				    .read_ns = options->sample > 1 ? SAMPLED_READ_NS : 0};
+	bool both = options->rx == options->tx;
+	int r = 0;
+
+	source->options = *options;
+	waiting_init(&source->waiting);
+	path_limit_init(&source->limit);
+	path_stamps_init(&source->stamps);
+	if (both || options->rx)
+		r = add_direction(source, "path.rx", why);
+	if (r == 0 && (both || options->tx))
+		r = add_direction(source, "path.tx", why);
+	if (r == 0)
+		r = live_open(source->requests, source->count, &live, &source->live, why);
+	if (r == 0)
+		r = share(source, why);
+	if (r < 0)
+		return r;
+	*ret_source = take_ptr(source);
+	return 0;
+}
+
+void path_close(struct path_source *source)
+{
+	if (!source)
+		return;
+	path_limit_done(&source->limit);
+	path_stamps_done(&source->stamps);
+	live_close(source->live);
+	waiting_done(&source->waiting);
+	for (unsigned i = 0; i < source->count; i++)
+		expr_free(source->directions[i].where);
+	free(source);
+}
+
+/* --- from an event to a journey ------------------------------------------------------------------------------------ */
+
+static bool is_spoiled(const struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	return source->end_ns && journey_outlasts(head, data, source->end_ns);
+}
+
+static void tell(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	struct journey journey;
+
+	journey_from_event(head, data, &journey);
+	source->told++;
+	source->journey(source->context, &journey);
+}
+
+/* What ended while hooks went away counts as unfinished: no more is told of it than what was seen well. */
+static void tell_spoiled(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	struct path_journey cut = *data;
+
+	if (head->time_ns > source->end_ns)
+		return;
+	remains_cut(head, &cut, source->end_ns);
+	tell(source, head, &cut);
+}
+
+/* What waited has not been through the kernel's filter. */
+static void on_waited(void *context, const struct event_head *head, const struct path_journey *data)
+{
+	struct path_source *source = context;
+	const struct expr *where = source->directions[source->request].where;
+	struct record record = {.parts = {[EVENT_PART_HEAD] = head, [EVENT_PART_DATA] = data}};
+
+	if (is_spoiled(source, head, data))
+		source->spoiled.ended[data->end]++;
+	if (where && !expr_matches(where, &record))
+		return;
+	if (is_spoiled(source, head, data))
+		tell_spoiled(source, head, data);
+	else
+		tell(source, head, data);
+}
+
+/* Whatever the filter says of it: ended is ended. */
+static void count_afterwards(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+{
+	if (source->end_ns && head->time_ns + data->total_ns > source->end_ns && data->end <= PATH_UNFINISHED)
+		source->afterwards.ended[data->end]++;
+}
+
+static void on_event(void *context, unsigned request, struct record *record)
+{
+	struct path_source *source = context;
+	const struct direction *direction = &source->directions[request];
+	const struct path_journey *data = record->parts[EVENT_PART_DATA];
+	const struct event_head *head = record->parts[EVENT_PART_HEAD];
+
+	source->request = request;
+	if (data->end == PATH_SPILLED) {
+		waiting_add(&source->waiting, head, data);
+	} else if (data->end == PATH_READ || data->end == PATH_CLOSED) {
+		struct path_read_event read = {.head = *head, .as_journey = *data};
+
+		waiting_read(&source->waiting, &read, on_waited, source);
+	} else {
+		bool passes = direction->decided || !direction->where || expr_matches(direction->where, record);
+
+		if (!is_spoiled(source, head, data)) {
+			count_afterwards(source, head, data);
+			if (passes)
+				tell(source, head, data);
+		} else if (passes) {
+			tell_spoiled(source, head, data);
+		}
+	}
+}
+
+static int start_stamps(struct path_source *source, struct loop *loop, struct why *why)
+{
+	void *address;
+	int r = live_variable(source->live, "path_real_offset_ns", sizeof(uint64_t), &address);
+
+	if (r == 0)
+		r = path_stamps_start(&source->stamps, source->options.set == EVENT_SET_SOME, address, loop);
+	return r < 0 ? why_set(why, r, "cannot ask for stamps of packets that arrive: %s", strerror(-r)) : 0;
+}
+
+int path_start(struct path_source *source, struct loop *loop, path_journey_fn journey, void *context, struct why *why)
+{
+	struct event_sink sink = {.event = on_event, .context = source};
+	int r;
+
+	source->journey = journey;
+	source->context = context;
+	source->limit.live = source->live;
+	source->limit.max = source->options.max_cpu;
+	source->limit.sample = source->sample;
+	source->limit.least = source->options.least;
+	r = live_start(source->live, loop, &sink, why);
+	if (r == 0 && path_limit_start(&source->limit, loop) < 0)
+		r = why_set(why, -ENOMEM, "cannot measure what following costs");
+	if (r == 0 && source->options.set != EVENT_SET_ALL)
+		r = start_stamps(source, loop, why);
+	__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
+	return r;
+}
+
+int path_follow(struct path_source *source, uint32_t pid)
+{
+	return live_follow(source->live, pid);
+}
+
+/* --- what became of packets ---------------------------------------------------------------------------------------- */
+
+static void add_counts(struct path_counts *sum, const struct path_counts *counts)
+{
+	sum->begun += counts->begun;
+	for (unsigned i = 0; i <= PATH_UNFINISHED; i++)
+		sum->ended[i] += counts->ended[i];
+	sum->merged += counts->merged;
+	sum->cut += counts->cut;
+	sum->clamped += counts->clamped;
+}
+
+static struct path_counts kernel_counts(const struct path_source *source)
+{
+	struct path_counts sum = {};
+
+	for (unsigned i = 0; i < source->count; i++)
+		for (unsigned cpu = 0; cpu < PATH_CPUS_MAX; cpu++)
+			add_counts(&sum, &source->directions[i].counts[cpu]);
+	return sum;
+}
+
+static uint32_t current_sample(const struct path_source *source)
+{
+	return source->end_ns ? source->sample_at_end : __atomic_load_n(source->sample, __ATOMIC_RELAXED);
+}
+
+struct path_account path_account(const struct path_source *source)
+{
+	struct path_counts sum = source->end_ns ? source->counts : kernel_counts(source);
+	struct path_account account = {
+		.told = source->told, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
+	uint64_t ended;
+
+	add_counts(&sum, &source->waiting.counts);
+	add_counts(&sum, &source->afterwards);
+	account.delivered = sum.ended[PATH_DELIVERED] - source->spoiled.ended[PATH_DELIVERED];
+	account.dropped = sum.ended[PATH_DROPPED] - source->spoiled.ended[PATH_DROPPED];
+	account.forwarded = sum.ended[PATH_FORWARDED] - source->spoiled.ended[PATH_FORWARDED];
+	account.merged = sum.merged;
+	account.cut = sum.cut;
+	account.clamped = sum.clamped;
+	ended = account.delivered + account.dropped + account.forwarded;
+	/* While packets are under way, one may be seen to end whose beginning was not counted yet. */
+	account.packets = max_of(sum.begun, ended);
+	/* Whatever has not ended is on its way, or nobody knows where. */
+	account.unfinished = account.packets - ended;
+	return account;
+}
+
+/* Of processes and groups that are followed by name only the kernel knows: their packets are counted, no more. */
+static int tell_remains(struct path_source *source, struct why *why)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < source->count; i++) {
+		_cleanup_free_ char *pool = xasprintf("%s_pool", source->directions[i].event->bpf);
+
+		source->request = i;
+		if (!source->options.by_tree && !source->options.cgroup)
+			r = remains_tell(source->live, pool, on_waited, source);
+	}
+	return r < 0 ? why_set(why, r, "cannot read what has not ended: %s", strerror(-r)) : 0;
+}
+
+int path_finish(struct path_source *source, struct why *why)
+{
+	int r;
+
+	path_limit_done(&source->limit);
+	/* From now on no journey begins. In this order: nothing is counted twice. */
+	source->sample_at_end = __atomic_exchange_n(source->sample, UINT32_MAX, __ATOMIC_SEQ_CST);
+	source->counts = kernel_counts(source);
+	source->end_ns = clock_real_ns();
+	r = live_finish(source->live, why);
+	live_tell_hidden(source->live);
+	waiting_end(&source->waiting, on_waited, source);
+	return r < 0 ? r : tell_remains(source, why);
+}
+
+bool path_costs_too_much(const struct path_source *source)
+{
+	return path_limit_is_beyond(&source->limit);
+}
+
+enum event_set path_set(const struct path_source *source)
+{
+	return (enum event_set)source->options.set;
+}
+
+struct event_loss path_loss(const struct path_source *source)
+{
+	struct event_loss sum = {};
+
+	for (unsigned i = 0; i < source->count; i++) {
+		struct event_loss loss = live_loss(source->live, i);
+
+		event_loss_add(&sum, &loss);
+	}
+	return sum;
+}
+
+/* Stages that fewer hooks cannot tell apart. */
+#define SOME_HIDDEN                                                                                                    \
+	(1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG | 1u << PATH_WAKEUP |               \
+	 1u << PATH_DRIVER | 1u << PATH_COMPLETION)
+static const uint32_t set_hidden[] = {
+	[EVENT_SET_ALL] = 0,
+	[EVENT_SET_SOME] = SOME_HIDDEN,
+	[EVENT_SET_FEW] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_SNDBUF | 1u << PATH_TCP,
+	[EVENT_SET_FEWEST] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_TRANSPORT | 1u << PATH_SNDBUF | 1u << PATH_TCP,
+};
+
+void path_tell_missing(const struct path_source *source)
+{
+	const char *last = "";
+
+	vec_each(&live_hooks(source->live)->choices, choice) {
+		const struct event_role *role = choice->role;
+
+		if (choice->request >= source->count || !role->without || role->tag || hook_choice_get(choice))
+			continue;
+		/* Both directions have some in common. */
+		if (strcmp(role->without, last) != 0)
+			log_warn("%s: %s", role->without, choice->reason);
+		last = role->without;
+	}
+}
+
+const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
+{
+	if (set_hidden[source->options.set] & 1u << stage)
+		return !(SOME_HIDDEN & 1u << stage)
+			       ? "seen with --stages some, which costs flows that are not followed, too"
+			       : "seen with --stages all, which costs flows that are not followed, too";
+	vec_each(&live_hooks(source->live)->choices, choice) {
+		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
+			return choice->reason;
+	}
+	for (unsigned i = 0; i < source->count; i++)
+		for (uint32_t j = 0; j < source->directions[i].event->role_count; j++) {
+			const struct event_role *role = &source->directions[i].event->roles[j];
+
+			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
+				return source->options.set ? "seen with --stages all --return, which costs every "
+							     "system call of the host a little"
+							   : "seen with --return, which costs every system call of the "
+							     "host a little";
+		}
+	if (stage == PATH_FILTER)
+		return "part of what comes after it, unless a filter puts the packet aside";
+	return NULL;
+}

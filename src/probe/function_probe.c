@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "probe/function_probe.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "flow/trace/trace_writer.h"
+#include "probe/function_probe_sockets.h"
+#include "probe/probe_text.h"
+
+#define TRACEFS       "/sys/kernel/tracing"
+#define FUNCTIONS_MAX 1000
+#define DEPTH_MAX     512
+
+struct target {
+	char *name;
+	char *path;
+	uint64_t value;  /* address in the file's own terms */
+	uint64_t offset; /* in the file */
+	bool quick;      /* the kernel can emulate its first instruction: no single step */
+	uint32_t fn;     /* number in the trace */
+};
+
+struct thread {
+	uint32_t number; /* in the trace */
+	uint32_t depth;
+	uint32_t open[DEPTH_MAX]; /* probes */
+};
+
+struct session {
+	const struct probe_options *options;
+	struct flow_writer *writer;
+	struct map threads; /* tid -> struct thread * */
+	uint64_t lost;
+	bool cycles; /* the trace's clock counts cycles */
+	char group[32];
+	char *instance;
+	struct probe_sockets sockets;
+	bool has_sockets;
+	VEC(struct target) targets;
+};
+
+/* --- which functions --- */
+
+static bool wanted(const struct probe_options *options, const char *name)
+{
+	bool wants = false;
+
+	for (size_t i = 0; i < options->only->count; i++)
+		wants |= text_glob_match(options->only->items[i], name);
+	for (size_t i = 0; wants && i < options->without->count; i++)
+		wants = !text_glob_match(options->without->items[i], name);
+	return wants;
+}
+
+static bool file_offset(Elf *elf, uint64_t value, uint64_t *ret_offset)
+{
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count) < 0)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr p;
+
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && p.p_flags & PF_X && value >= p.p_vaddr &&
+		    value - p.p_vaddr < p.p_filesz) {
+			*ret_offset = value - p.p_vaddr + p.p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* push and the five-byte nop are emulated; anything else is stepped over, which costs ten times as much. */
+static bool is_quick(int fd, uint64_t offset)
+{
+	uint8_t code[5] = {};
+
+	if (pread(fd, code, sizeof(code), (off_t)offset) < 1)
+		return false;
+	return (code[0] & 0xf8) == 0x50 || (code[0] == 0x41 && (code[1] & 0xf8) == 0x50) ||
+	       memcmp(code, "\x0f\x1f\x44\x00\x00", 5) == 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct target *one = a, *other = b;
+	int r = strcmp(one->path, other->path);
+
+	return r ? r : one->offset < other->offset ? -1 : one->offset > other->offset;
+}
+
+static void read_table(struct session *s, Elf *elf, Elf_Scn *section, const char *path, int fd)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Shdr header;
+	size_t count;
+
+	if (!data || !gelf_getshdr(section, &header) || !header.sh_entsize)
+		return;
+	count = header.sh_size / header.sh_entsize;
+	for (size_t i = 0; i < count && i < INT32_MAX && s->targets.count <= FUNCTIONS_MAX; i++) {
+		uint64_t offset;
+		const char *name;
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_value)
+			continue;
+		name = elf_strptr(elf, header.sh_link, symbol.st_name);
+		if (!name || !wanted(s->options, name) || !file_offset(elf, symbol.st_value, &offset))
+			continue;
+		vec_push(&s->targets, (struct target){xstrdup(name), xstrdup(path), symbol.st_value, offset,
+						      is_quick(fd, offset), 0});
+	}
+}
+
+static void read_module(struct session *s, const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	Elf_Scn *section = NULL;
+
+	while (elf && (section = elf_nextscn(elf, section))) {
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) && (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			read_table(s, elf, section, path, fd);
+	}
+	elf_end(elf);
+}
+
+static void free_target(struct target *target)
+{
+	free(target->name);
+	free(target->path);
+}
+
+/* Both tables of a file name the same functions, and a function may have several names: one probe each. */
+static void drop_doubles(struct session *s)
+{
+	size_t kept = 0;
+
+	vec_sort(&s->targets, by_offset);
+	for (size_t i = 0; i < s->targets.count; i++) {
+		if (kept && by_offset(&s->targets.items[kept - 1], &s->targets.items[i]) == 0)
+			free_target(&s->targets.items[i]);
+		else
+			s->targets.items[kept++] = s->targets.items[i];
+	}
+	s->targets.count = kept;
+}
+
+/* The program and the libraries that it has mapped to run. */
+static int find_targets(struct session *s)
+{
+	_cleanup_free_ char *maps_path = xasprintf("/proc/%u/maps", s->options->pid);
+	_cleanup_buf_ struct buf maps = BUF_INIT((size_t)64 << 20);
+	_cleanup_free_ char *last = xstrdup("");
+	int r = buf_read_file(&maps, maps_path);
+
+	if (r < 0)
+		return r;
+	(void)elf_version(EV_CURRENT);
+	for (const char *line = buf_text(&maps); *line;) {
+		size_t n = strcspn(line, "\n");
+		const char *slash = memchr(line, '/', n);
+
+		if (slash && memmem(line, n, " r-xp ", 6)) {
+			char *path = xstrndup(slash, n - (size_t)(slash - line));
+
+			if (strcmp(path, last) != 0)
+				read_module(s, path);
+			free(last);
+			last = path;
+		}
+		line += n + (line[n] == '\n');
+	}
+	drop_doubles(s);
+	return 0;
+}
+
+/* --- tracefs --- */
+
+static int write_text(const char *path, int flags, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int instance_write(const struct session *s, const char *file, const char *text)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", s->instance, file);
+
+	return write_text(path, O_TRUNC, text);
+}
+
+/* In a mount namespace of our own: what others see does not change. */
+static int mount_tracefs(void)
+{
+	if (access(TRACEFS "/uprobe_events", F_OK) == 0)
+		return 0;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tracefs", TRACEFS, "tracefs", 0, NULL) < 0)
+		return -errno;
+	return access(TRACEFS "/uprobe_events", F_OK) < 0 ? -errno : 0;
+}
+
+static void add_arguments(const struct session *s, struct buf *text)
+{
+#if defined(__x86_64__)
+	static const char *const registers[PROBE_ARGS_MAX] = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
+#else
+	static const char *const registers[PROBE_ARGS_MAX] = {"%x0", "%x1", "%x2", "%x3", "%x4", "%x5"};
+#endif
+
+	for (uint64_t i = 0; i < min_of(s->options->args, (uint64_t)PROBE_ARGS_MAX); i++)
+		buf_add_format(text, " a%u=%s:x64", (unsigned)i + 1, registers[i]);
+}
+
+static int add_probe(const struct session *s, char kind, size_t index)
+{
+	const struct target *target = &s->targets.items[index];
+	_cleanup_buf_ struct buf text = BUF_INIT(8192);
+
+	buf_add_format(&text, "%c:%s/%c%zu %s:0x%llx", kind == 'e' ? 'p' : 'r', s->group, kind, index, target->path,
+		       (unsigned long long)target->offset);
+	if (kind == 'e')
+		add_arguments(s, &text);
+	buf_add_char(&text, '\n');
+	return write_text(TRACEFS "/uprobe_events", O_APPEND, buf_text(&text));
+}
+
+static void remove_probes(const struct session *s)
+{
+	for (size_t i = 0; i < s->targets.count; i++)
+		for (const char *kind = "er"; *kind; kind++) {
+			_cleanup_free_ char *text = xasprintf("-:%s/%c%zu\n", s->group, *kind, i);
+
+			(void)write_text(TRACEFS "/uprobe_events", O_APPEND, text);
+		}
+}
+
+/* Every thread that is there; those that they start follow by themselves. */
+static int watch_threads(const struct session *s)
+{
+	_cleanup_free_ char *path = xasprintf("/proc/%u/task", s->options->pid);
+	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			buf_add_format(&text, "%s ", entry->d_name);
+	closedir(dir);
+	(void)instance_write(s, "options/event-fork", "1");
+	return instance_write(s, "set_event_pid", buf_text(&text));
+}
+
+/* System calls on sockets; without these tracepoints there are only calls. */
+static void enable_sockets(struct session *s)
+{
+	for (size_t i = 0; !s->options->no_sockets && probe_socket_events[i]; i++) {
+		_cleanup_free_ char *path = xasprintf("events/%s/enable", probe_socket_events[i]);
+
+		s->has_sockets |= instance_write(s, path, "1") == 0;
+	}
+	if (!s->options->no_sockets && !s->has_sockets)
+		log_warn("flow record: this kernel has no tracepoints for system calls: sockets are not seen");
+}
+
+static int attach(struct session *s, struct why *why)
+{
+	_cleanup_free_ char *enable = xasprintf("events/%s/enable", s->group);
+	int r = mount_tracefs();
+
+	if (r < 0)
+		return why_set(why, r, "tracefs with uprobes is not to be had here: %s", strerror(-r));
+	s->instance = xasprintf(TRACEFS "/instances/%s", s->group);
+	if (mkdir(s->instance, 0700) < 0) {
+		r = -errno;
+		s->instance = NULL;
+		return why_set(why, r, "cannot make an instance of tracefs: %s", strerror(-r));
+	}
+	s->cycles = instance_write(s, "trace_clock", "x86-tsc") == 0;
+	if (!s->cycles)
+		(void)instance_write(s, "trace_clock", "mono");
+	(void)instance_write(s, "buffer_size_kb", "8192");
+	for (size_t i = 0; i < s->targets.count; i++) {
+		r = add_probe(s, 'e', i);
+		if (r == 0)
+			r = add_probe(s, 'r', i);
+		if (r < 0)
+			return why_set(why, r, "cannot probe %s: %s", s->targets.items[i].name, strerror(-r));
+	}
+	/* Probes are enabled one after the other: nothing is recorded before all are there. */
+	(void)instance_write(s, "tracing_on", "0");
+	r = watch_threads(s);
+	if (r == 0)
+		r = instance_write(s, enable, "1");
+	enable_sockets(s);
+	probe_sockets_look(&s->sockets);
+	if (r == 0)
+		r = instance_write(s, "tracing_on", "1");
+	probe_sockets_look(&s->sockets);
+	return r < 0 ? why_set(why, r, "cannot enable the probes: %s", strerror(-r)) : 0;
+}
+
+static void detach(struct session *s)
+{
+	_cleanup_free_ char *enable = xasprintf("events/%s/enable", s->group);
+
+	if (!s->instance)
+		return;
+	(void)instance_write(s, enable, "0");
+	(void)rmdir(s->instance);
+	remove_probes(s);
+}
+
+/* --- events --- */
+
+static struct thread *thread_of(struct session *s, const struct probe_line *line)
+{
+	bool new;
+	struct thread **thread = map_put(&s->threads, &line->tid, &new);
+
+	if (!thread)
+		return NULL;
+	if (new) {
+		*thread = xzalloc(sizeof(**thread));
+		(*thread)->number = flow_writer_thread(s->writer, s->options->pid, line->tid, line->comm);
+	}
+	return *thread;
+}
+
+static void take_call(struct session *s, struct thread *thread, const struct probe_line *line)
+{
+	flow_writer_call(s->writer, thread->number, line->ticks, s->targets.items[line->probe].fn);
+	if (line->arg_count)
+		flow_writer_args(s->writer, thread->number, line->args, line->arg_count);
+	if (thread->depth < DEPTH_MAX)
+		thread->open[thread->depth] = line->probe;
+	thread->depth++;
+}
+
+/* Calls above the one that returns were left by a jump; one that is not open began before we looked. */
+static void take_return(struct session *s, struct thread *thread, const struct probe_line *line)
+{
+	uint32_t depth = min_of(thread->depth, (uint32_t)DEPTH_MAX);
+
+	while (depth && thread->open[depth - 1] != line->probe)
+		depth--;
+	if (!depth)
+		return;
+	if (depth < thread->depth)
+		flow_writer_unwind(s->writer, thread->number, line->ticks, thread->depth - depth);
+	flow_writer_return(s->writer, thread->number, line->ticks);
+	thread->depth = depth - 1;
+}
+
+static void take_lost(struct session *s, uint64_t count)
+{
+	const void *key;
+	size_t at = 0;
+	void *value;
+
+	s->lost += count;
+	probe_sockets_lost(&s->sockets);
+	/* Whose they were is not known: the first thread gets the number, all get the mark. */
+	while (map_next(&s->threads, &at, &key, &value)) {
+		struct thread *thread = *(struct thread **)value;
+
+		flow_writer_lost(s->writer, thread->number, 0, count);
+		thread->depth = 0;
+		count = 0;
+	}
+}
+
+static void take_line(struct session *s, const char *text)
+{
+	struct probe_line line;
+	struct thread *thread;
+
+	if (!probe_line_parse(text, &line))
+		return;
+	if (line.lost) {
+		take_lost(s, line.lost);
+		return;
+	}
+	if (line.what != PROBE_FUNCTION) {
+		thread = thread_of(s, &line);
+		if (thread)
+			probe_sockets_take(&s->sockets, thread->number, &line);
+		return;
+	}
+	thread = line.probe < s->targets.count ? thread_of(s, &line) : NULL;
+	if (thread && line.enter)
+		take_call(s, thread, &line);
+	else if (thread)
+		take_return(s, thread, &line);
+}
+
+/* Whole lines out of what was read; the rest stays. */
+static void take_lines(struct session *s, struct buf *text)
+{
+	char *line = text->data, *end;
+	size_t rest;
+
+	while ((end = memchr(line, '\n', text->len - (size_t)(line - text->data)))) {
+		*end = '\0';
+		take_line(s, line);
+		line = end + 1;
+	}
+	rest = text->len - (size_t)(line - text->data);
+	memmove(text->data, line, rest);
+	text->len = rest;
+	text->data[rest] = '\0';
+}
+
+static bool signal_came(void)
+{
+	const struct timespec now = {};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	return sigtimedwait(&set, NULL, &now) > 0;
+}
+
+static int follow(struct session *s, struct why *why)
+{
+	_cleanup_free_ char *path = xasprintf("%s/trace_pipe", s->instance);
+	_cleanup_free_ char *alive = xasprintf("/proc/%u", s->options->pid);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	_cleanup_buf_ struct buf text = BUF_INIT((size_t)8 << 20);
+	uint64_t until = s->options->duration_ns ? clock_monotonic_ns() + s->options->duration_ns : UINT64_MAX;
+	bool ending = false;
+	char piece[65536];
+
+	if (fd < 0)
+		return why_set(why, -errno, "%s: %s", path, strerror(errno));
+	for (;;) {
+		struct pollfd wait = {fd, POLLIN, 0};
+		ssize_t n = read(fd, piece, sizeof(piece));
+
+		if (n > 0) {
+			buf_add(&text, piece, (size_t)n);
+			if (text.len)
+				take_lines(s, &text);
+			continue;
+		}
+		if (ending)
+			return 0;
+		(void)poll(&wait, 1, 50);
+		/* What is in the ring when the end comes is still read. */
+		ending = signal_came() || clock_monotonic_ns() >= until || access(alive, F_OK) < 0;
+	}
+}
+
+static int open_trace(struct session *s, struct why *why)
+{
+	_cleanup_free_ char *command = xasprintf("process %u", s->options->pid);
+	struct map modules = MAP_INIT(0, sizeof(uint32_t), 0);
+	struct flow_writer_options options = {};
+	struct utsname host;
+	int r;
+
+	if (s->cycles) {
+		/* The counter's speed, from a tenth of a second of both clocks; its zero is that of 1970. */
+#if defined(__x86_64__)
+		uint64_t ns = clock_monotonic_ns(), ticks = __builtin_ia32_rdtsc();
+		const struct timespec pause = {0, 100000000};
+
+		(void)nanosleep(&pause, NULL);
+		ticks = __builtin_ia32_rdtsc() - ticks;
+		options.ticks_per_second =
+			(uint64_t)((unsigned __int128)ticks * NSEC_PER_SEC / (clock_monotonic_ns() - ns));
+		options.start_real_ns = clock_real_ns() - (uint64_t)((unsigned __int128)__builtin_ia32_rdtsc() *
+								     NSEC_PER_SEC / options.ticks_per_second);
+#endif
+	} else {
+		options.start_real_ns = clock_real_ns() - clock_monotonic_ns();
+	}
+	r = flow_writer_open(s->options->output, &options, &s->writer, why);
+	if (r < 0)
+		return r;
+	flow_writer_property(s->writer, "source", "uprobes");
+	if (uname(&host) == 0) {
+		flow_writer_property(s->writer, "host", host.nodename);
+		flow_writer_property(s->writer, "kernel", host.release);
+	}
+	flow_writer_property(s->writer, "command", command);
+	vec_each(&s->targets, target) {
+		bool new;
+		uint32_t *module = map_put(&modules, target->path, &new);
+
+		if (new)
+			*module = flow_writer_module(s->writer, &(struct flow_module){.path = target->path});
+		target->fn = flow_writer_function(s->writer, *module, target->value, target->name);
+	}
+	map_done(&modules);
+	return 0;
+}
+
+static int run_session(struct session *s, struct why *why)
+{
+	int r = attach(s, why), closed;
+
+	if (r == 0)
+		r = open_trace(s, why);
+	if (r < 0)
+		return r;
+	s->sockets.writer = s->writer;
+	log_info("ready");
+	r = follow(s, why);
+	probe_sockets_end(&s->sockets);
+	closed = flow_writer_close(s->writer);
+	return r == 0 && closed < 0 ? why_set(why, closed, "%s: %s", s->options->output, strerror(-closed)) : r;
+}
+
+static void say_cost(const struct session *s)
+{
+	size_t slow = 0;
+
+	vec_each(&s->targets, target)
+		slow += !target->quick;
+	if (slow)
+		log_warn("flow record: %zu of %zu functions begin with an instruction that must be stepped over: about "
+			 "10 us a call "
+			 "instead of 1",
+			 slow, s->targets.count);
+}
+
+static void end_session(struct session *s)
+{
+	const void *key;
+	size_t at = 0;
+	void *value;
+
+	detach(s);
+	probe_sockets_done(&s->sockets);
+	while (map_next(&s->threads, &at, &key, &value))
+		free(*(struct thread **)value);
+	map_done(&s->threads);
+	vec_each(&s->targets, target)
+		free_target(target);
+	vec_done(&s->targets);
+	free(s->instance);
+}
+
+static int report(const struct session *s)
+{
+	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
+	struct why why = {};
+
+	if (flow_trace_open(s->options->output, &trace, &why) < 0) {
+		log_error("flow record: %s", why.text);
+		return EXIT_IO;
+	}
+	log_info("%llu events, %llu lost; %zu threads, %zu functions probed", (unsigned long long)trace->events,
+		 (unsigned long long)s->lost, trace->thread_count, s->targets.count);
+	return EXIT_DONE;
+}
+
+int flow_probe_record(const struct probe_options *options)
+{
+	struct session s = {.options = options, .threads = MAP_INIT(sizeof(uint32_t), sizeof(void *), 65536)};
+	struct why why = {};
+	sigset_t set;
+	int r;
+
+	snprintf(s.group, sizeof(s.group), "nest_flow_%d", (int)getpid());
+	probe_sockets_init(&s.sockets, options->pid);
+	r = find_targets(&s);
+	if (r < 0 || !s.targets.count || s.targets.count > FUNCTIONS_MAX) {
+		if (r < 0)
+			log_error("flow record: process %u: %s", options->pid,
+				  r == -ENOENT ? "there is none" : strerror(-r));
+		else if (!s.targets.count)
+			log_error("flow record: process %u has no function of that name", options->pid);
+		else
+			log_error("flow record: more than %d functions match: choose fewer", FUNCTIONS_MAX);
+		end_session(&s);
+		return r < 0 ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
+	}
+	say_cost(&s);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	r = run_session(&s, &why);
+	if (r < 0)
+		log_error("flow record: %s", why.text);
+	r = r < 0 ? (r == -EACCES || r == -EPERM || !s.writer ? EXIT_CANNOT_OBSERVE : EXIT_IO) : report(&s);
+	end_session(&s);
+	return r;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "probe/wire_tap.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/core/netns_state.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/proc/counter.h"
+#include "snapshot/socket/socket.h"
+
+#define L struct lookup_record
+static const struct field lookup_fields[] = {
+	FIELD(L, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	FIELD(L, raddr, ADDR, "name server"),
+	FIELD(L, queries, COUNT, "lookups sent to it"),
+	FIELD(L, answers, COUNT, "answers from it"),
+	FIELD(L, slow_answers, COUNT, "of these, later than 200 ms"),
+	FIELD(L, failures, COUNT, "of these, that it could not or would not tell"),
+	FIELD(L, unreachable, COUNT, "lookups that came back as undeliverable"),
+	FIELD(L, answer_ns, DURATION, "what the answers took, added up"),
+	FIELD(L, pending, COUNT, "lookups without an answer"),
+	FIELD(L, oldest_ns, DURATION, "age of the oldest of these"),
+};
+#undef L
+RECORD_TYPE(lookup_type, "lookup", struct lookup_record, lookup_fields,
+	    "name lookups to one name server, as seen on the wire");
+
+static const struct field refusal_fields[] = {
+	FIELD(struct refusal_record, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	FIELD(struct refusal_record, raddr, ADDR, "remote address"),
+	FIELD(struct refusal_record, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(struct refusal_record, refused, COUNT, "connections that it refused"),
+	FIELD(struct refusal_record, resets, COUNT, "other resets that it sent"),
+	FIELD(struct refusal_record, here, COUNT, "connections that this host itself refused in its name"),
+};
+RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
+	    "who refused or reset connections, as seen on the wire");
+
+#define SERVERS_MAX 256
+#define PENDING_MAX 4096
+#define PEERS_MAX   2048
+#define HOSTS_MAX   1024 /* of these */
+/* Lookups older than this have been given up. */
+#define GIVEN_UP_NS (15 * NSEC_PER_SEC)
+/* How long to go on looking after the last sign that there is something to see. */
+#define INTEREST_NS (30 * NSEC_PER_SEC)
+/* Who has not been heard of for so long is forgotten. */
+#define FORGET_NS (60 * NSEC_PER_SEC)
+/* Datagrams between two samples above which they are not all lookups, and looking at each costs too much. */
+#define DATAGRAMS_MAX 4000
+
+/* Codes of an answer that speak of the server, not of the name: format error, failure, not implemented, refused. */
+#define SERVER_CODES (1u << 1 | 1u << 2 | 1u << 4 | 1u << 5)
+
+struct lookup_key {
+	struct addr raddr;
+	uint16_t lport;
+	uint16_t id;
+};
+
+struct peer_key {
+	struct addr raddr;
+	uint16_t rport;
+};
+
+/* What has been seen in one namespace. */
+struct wire {
+	struct netns_state of;
+	const struct snapshot *snapshot;            /* while the tap is read */
+	int fd;                                     /* -1: closed */
+	uint64_t resets_until_ns, lookups_until_ns; /* how long to look, CLOCK_MONOTONIC; 0: not at all */
+	bool has_counters;
+	uint64_t failed_attempts, datagrams;
+	struct map servers; /* address -> struct server */
+	struct map pending; /* struct lookup_key -> when it was sent, CLOCK_REALTIME */
+	struct map peers;   /* struct peer_key -> struct peer */
+	uint64_t lost;
+	uint8_t listening[65536 / 8]; /* local ports, a bit each */
+};
+
+/* What is counted about one of them, and when it was last heard of (CLOCK_REALTIME): long ago, and it is forgotten. */
+struct server {
+	struct lookup_record record;
+	uint64_t heard_ns;
+};
+
+struct peer {
+	struct refusal_record record;
+	uint64_t heard_ns;
+};
+
+static void close_tap(struct wire *wire)
+{
+	if (wire->fd >= 0)
+		close(wire->fd);
+	wire->fd = -1;
+	map_done(&wire->pending);
+}
+
+static void release_wire(struct netns_state *state)
+{
+	struct wire *wire = (struct wire *)state;
+
+	close_tap(wire);
+	map_done(&wire->servers);
+	map_done(&wire->peers);
+}
+
+static struct wire *wire_of(struct snapshot *snapshot)
+{
+	bool is_new;
+	struct wire *wire = netns_state_find(snapshot_state(snapshot), snapshot, sizeof(*wire), release_wire, &is_new);
+
+	if (!is_new)
+		return wire;
+	wire->fd = -1;
+	wire->servers = MAP_INIT(sizeof(struct addr), sizeof(struct server), SERVERS_MAX);
+	wire->pending = MAP_INIT(sizeof(struct lookup_key), sizeof(uint64_t), PENDING_MAX);
+	wire->peers = MAP_INIT(sizeof(struct peer_key), sizeof(struct peer), PEERS_MAX);
+	return wire;
+}
+
+/* --- whether there is something to see --- */
+
+/* How far the sum of some counters moved since the last sample. */
+static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names, uint64_t *last)
+{
+	uint64_t sum = 0, delta;
+
+	for (; *names; names++) {
+		uint64_t value = counter_find(snapshot, netns, *names);
+
+		sum += value == UINT64_MAX ? 0 : value;
+	}
+	delta = counter_delta(*last, sum);
+	*last = sum;
+	return delta == UINT64_MAX ? 0 : delta;
+}
+
+static bool has_resolver_socket(const struct snapshot *snapshot, uint32_t netns)
+{
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->proto == 17 && s->rport == 53 && s->netns == netns)
+			return true;
+	return false;
+}
+
+static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_t now_ns)
+{
+	/* A connection that a message on the way ended is not among the failed attempts. */
+	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets", "IcmpInDestUnreachs",
+					      "Icmp6InDestUnreachs", NULL};
+	static const char *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams", NULL};
+	uint64_t failures = moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
+		 datagrams = moved(snapshot, wire->of.netns, sending, &wire->datagrams);
+	bool first = !wire->has_counters;
+
+	wire->has_counters = true;
+	if (!first && failures > 0)
+		wire->resets_until_ns = now_ns + INTEREST_NS;
+	if (has_resolver_socket(snapshot, wire->of.netns) || (!first && datagrams > 0 && datagrams < DATAGRAMS_MAX))
+		wire->lookups_until_ns = now_ns + INTEREST_NS;
+}
+
+/* --- what is seen --- */
+
+static struct lookup_record *server_of(struct wire *wire, const struct addr *raddr, uint64_t time_ns)
+{
+	struct server *server = map_put(&wire->servers, raddr, NULL);
+
+	if (!server) {
+		wire->lost++;
+		return NULL;
+	}
+	server->record.raddr = *raddr;
+	server->heard_ns = time_ns;
+	return &server->record;
+}
+
+static struct lookup_key key_of(const struct wire_packet *packet)
+{
+	struct lookup_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.raddr = packet->raddr;
+	key.lport = packet->lport;
+	key.id = packet->id;
+	return key;
+}
+
+static void take_query(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	struct lookup_key key = key_of(packet);
+	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
+	uint64_t *sent = map_put(&wire->pending, &key, NULL);
+
+	if (server)
+		server->queries++;
+	/* A question that is asked again is as old as it was. */
+	if (sent && *sent == 0)
+		*sent = time_ns;
+}
+
+static void take_answer(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	struct lookup_key key = key_of(packet);
+	const uint64_t *sent = map_get(&wire->pending, &key);
+	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
+	uint64_t took;
+
+	/* Asked before we looked, or by nobody. */
+	if (!sent || !server)
+		return;
+	took = time_ns > *sent ? time_ns - *sent : 0;
+	server->answers++;
+	server->slow_answers += took > WIRE_SLOW_NS;
+	server->failures += (SERVER_CODES >> packet->rcode) & 1;
+	server->answer_ns += took;
+	(void)map_remove(&wire->pending, &key);
+}
+
+/* The message does not say which lookup it is about: all that were sent from that port. */
+static void take_unreachable(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	if (server)
+		server->unreachable++;
+	while (map_next(&wire->pending, &at, &key, &value)) {
+		const struct lookup_key *pending = key;
+
+		if (pending->lport == packet->lport && addr_equal(&pending->raddr, &packet->raddr))
+			(void)map_remove(&wire->pending, key);
+	}
+}
+
+/* An address of this host itself. */
+static bool is_local(const struct wire *wire, const struct addr *addr)
+{
+	snapshot_each(wire->snapshot, address_type, struct address_record, own)
+		if (own->netns == wire->of.netns && addr_equal(&own->laddr, addr))
+			return true;
+	return addr->family == ADDR_V4 && addr->bytes[12] == 127;
+}
+
+static void take_reset(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
+{
+	/* The ports of this host's clients are all different and mean nothing. */
+	bool is_client = wire->listening[packet->lport / 8] & 1u << packet->lport % 8;
+	struct peer *peer;
+	struct peer_key key;
+
+	memset(&key, 0, sizeof(key));
+	key.raddr = packet->raddr;
+	key.rport = is_client ? 0 : packet->rport;
+	/* Services beyond those there is room for are told apart by their host alone. */
+	if (wire->peers.count >= PEERS_MAX - HOSTS_MAX && !map_get(&wire->peers, &key))
+		key.rport = 0;
+	peer = map_put(&wire->peers, &key, NULL);
+	if (!peer) {
+		wire->lost++;
+		return;
+	}
+	peer->heard_ns = time_ns;
+	peer->record.raddr = key.raddr;
+	peer->record.rport = key.rport;
+	/* What speaks for another host and never came in from outside was made here, by a rule that rejects. */
+	if (packet->kind == WIRE_REFUSED && packet->via_loopback && !is_local(wire, &packet->raddr))
+		peer->record.here++;
+	else
+		peer->record.refused += packet->kind == WIRE_REFUSED;
+	peer->record.resets += packet->kind == WIRE_RESET;
+}
+
+static void take(const struct wire_packet *packet, uint64_t time_ns, void *context)
+{
+	struct wire *wire = context;
+
+	switch (packet->kind) {
+	case WIRE_QUERY:
+		take_query(wire, packet, time_ns);
+		break;
+	case WIRE_ANSWER:
+		take_answer(wire, packet, time_ns);
+		break;
+	case WIRE_UNREACHABLE:
+		take_unreachable(wire, packet, time_ns);
+		break;
+	case WIRE_REFUSED:
+	case WIRE_RESET:
+		take_reset(wire, packet, time_ns);
+		break;
+	case WIRE_SEGMENT:
+	case WIRE_OTHER:
+		break;
+	}
+}
+
+/* --- records --- */
+
+/* Ages of what has no answer yet; what is too old will get none. */
+static void count_pending(struct wire *wire, uint64_t now_ns)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&wire->servers, &at, &key, &value))
+		((struct server *)value)->record.pending = ((struct server *)value)->record.oldest_ns = 0;
+	at = 0;
+	while (map_next(&wire->pending, &at, &key, &value)) {
+		const struct lookup_key *lookup = key;
+		uint64_t sent = *(uint64_t *)value, age = now_ns > sent ? now_ns - sent : 0;
+		struct server *server = map_get(&wire->servers, &lookup->raddr);
+
+		if (server) {
+			server->record.pending++;
+			server->record.oldest_ns = max_of(server->record.oldest_ns, age);
+		}
+		if (age > GIVEN_UP_NS)
+			(void)map_remove(&wire->pending, key);
+	}
+}
+
+static void add_servers(struct snapshot *snapshot, struct wire *wire, uint64_t now_ns)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&wire->servers, &at, &key, &value)) {
+		const struct server *server = value;
+		struct lookup_record *record = table_add(snapshot_table(snapshot, &lookup_type));
+
+		if (record) {
+			*record = server->record;
+			record->netns = wire->of.netns;
+		}
+		if (now_ns > server->heard_ns + FORGET_NS)
+			(void)map_remove(&wire->servers, key);
+	}
+}
+
+static void add_peers(struct snapshot *snapshot, struct wire *wire, uint64_t now_ns)
+{
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	while (map_next(&wire->peers, &at, &key, &value)) {
+		const struct peer *peer = value;
+		struct refusal_record *record = table_add(snapshot_table(snapshot, &refusal_type));
+
+		if (record) {
+			*record = peer->record;
+			record->netns = wire->of.netns;
+		}
+		if (now_ns > peer->heard_ns + FORGET_NS)
+			(void)map_remove(&wire->peers, key);
+	}
+}
+
+static void note_listeners(const struct snapshot *snapshot, struct wire *wire)
+{
+	memset(wire->listening, 0, sizeof(wire->listening));
+	snapshot_each(snapshot, socket_type, struct socket_record, s)
+		if (s->proto == 6 && s->state == SOCKET_LISTEN && s->netns == wire->of.netns)
+			wire->listening[s->lport / 8] |= (uint8_t)(1u << s->lport % 8);
+}
+
+/* Takes what went by since the last sample. */
+static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
+{
+	wire_tap_set_lookups(wire->fd, lookups);
+	note_listeners(snapshot, wire);
+	wire->snapshot = snapshot;
+	wire->lost += wire_tap_read(wire->fd, take, wire);
+	count_pending(wire, clock_real_ns());
+	if (wire->lost > 0)
+		snapshot_gap(snapshot, NULL, "%llu packets or parties were too many to be noted",
+			     (unsigned long long)wire->lost);
+	wire->lost = 0;
+}
+
+static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	struct wire *wire = wire_of(snapshot);
+	uint64_t now_ns = clock_monotonic_ns();
+	bool lookups, resets;
+
+	/* One look alone sees nothing go by. */
+	if (!request->repeated)
+		return 0;
+	look_for_signs(snapshot, wire, now_ns);
+	lookups = now_ns < wire->lookups_until_ns;
+	resets = now_ns < wire->resets_until_ns;
+	if (wire->fd < 0 && (lookups || resets)) {
+		wire->fd = wire_tap_open(why);
+		if (wire->fd < 0)
+			return wire->fd;
+	}
+	if (wire->fd >= 0)
+		read_tap(snapshot, wire, lookups);
+	if (!lookups && !resets)
+		close_tap(wire);
+	add_servers(snapshot, wire, clock_real_ns());
+	add_peers(snapshot, wire, clock_real_ns());
+	return 0;
+}
+
+static void release(void *data)
+{
+	netns_states_done(data, release_wire);
+}
+
+static const struct record_type *const types[] = {&lookup_type, &refusal_type, NULL};
+static const struct record_type *const needs[] = {&counter_type, &socket_type, &address_type, NULL};
+
+static const struct snapshot_source wire_source = {
+	.name = "wire",
+	.lost = "name lookups, and who refused or reset connections",
+	.types = types,
+	.needs = needs,
+	.stage = STAGE_REST,
+	.per_netns = true,
+	.state_size = sizeof(struct netns_states),
+	.collect = collect,
+	.release = release,
+};
+SNAPSHOT_SOURCE(wire_source);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Capture files (pcap, pcapng): connections, repetitions, round-trip times, resets, closed windows, as far as packets tell. */
+#pragma once
+
+#include "base/addr.h"
+#include "base/why.h"
+#include "report/report.h"
+
+/* Whether a file begins as a capture file does. */
+bool capture_recognize(const char *path);
+/* A report of its TCP connections. Times outside of the range are passed over. */
+int capture_report(const char *path, const struct time_range *range, struct report **ret_report,
+		   struct why *why) _must_check_;
+
+/* --- packets --- */
+
+#define TCP_FIN 0x01
+#define TCP_SYN 0x02
+#define TCP_RST 0x04
+#define TCP_ACK 0x10
+
+/* A TCP segment as it stands in a packet. */
+struct segment {
+	uint64_t time_ns;
+	struct endpoint from, to;
+	uint32_t seq, ack;
+	uint32_t bytes; /* of payload, also where the capture cut it off */
+	uint16_t window;
+	uint8_t flags;
+};
+
+/* Link types of libpcap. False when it is no TCP segment, or one whose header is cut off. */
+bool segment_parse(int link_type, const uint8_t *bytes, size_t captured, struct segment *ret_segment);
+
+/* --- connections --- */
+
+struct conversations;
+
+struct conversations *conversations_new(struct report *report);
+void conversations_free(struct conversations *conversations);
+void conversations_add(struct conversations *conversations, const struct segment *segment);
+/* Puts what was found into the report. */
+void conversations_finish(struct conversations *conversations);

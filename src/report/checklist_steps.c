@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/checklist_steps.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "event/core/event.h"
+#include "snapshot/core/delta.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/proc/counter.h"
+#include "tool/core/tool.h"
+#include "view/format.h"
+
+/* --- reading ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t span_ns(const struct checklist_view *view)
+{
+	return view->before ? view->after->begin_boot_ns - view->before->begin_boot_ns : 0;
+}
+
+/* How far counters moved together; NaN when none is known. */
+static double moved(const struct checklist_view *view, const char *const *names)
+{
+	double sum = NAN;
+
+	for (; view->before && *names; names++) {
+		uint32_t netns = (uint32_t)view->graph->netns;
+		uint64_t delta = counter_delta(counter_find(view->before, netns, *names),
+					       counter_find(view->after, netns, *names));
+
+		if (delta != UINT64_MAX)
+			sum = (isnan(sum) ? 0 : sum) + (double)delta;
+	}
+	return sum;
+}
+
+#define MOVED(view, ...) moved(view, (const char *const[]){__VA_ARGS__, NULL})
+
+static double a_second(const struct checklist_view *view, double sum)
+{
+	uint64_t span = span_ns(view);
+
+	return span ? sum * 1e9 / (double)span : NAN;
+}
+
+/* The value of a measure as a number; NaN when it is unknown or has none. */
+static double measure(const struct module *module, const char *name)
+{
+	const struct module_scope *scope = module_scope_find(module->kind);
+	struct shape shape = module_scope_shape(scope);
+	struct field_ref ref;
+	struct value value;
+
+	if (shape_find(&shape, name, &ref) < 0)
+		return NAN;
+	value = record_get(&module->measures, ref);
+	switch (value.class) {
+	case VALUE_UINT:
+		return (double)value.uint;
+	case VALUE_INT:
+		return (double)value.sint;
+	case VALUE_REAL:
+		return value.real;
+	default:
+		return NAN;
+	}
+}
+
+struct summary {
+	unsigned count;
+	double sum, min, max;
+};
+
+/* Of all modules of a kind that know the measure. */
+static struct summary summarise(const struct graph *graph, enum module_kind kind, const char *name)
+{
+	struct summary summary = {.sum = 0, .min = INFINITY, .max = -INFINITY};
+
+	vec_each(&graph->modules, at) {
+		double value = (*at)->kind == kind && module_scope_find(kind) ? measure(*at, name) : NAN;
+
+		if (isnan(value))
+			continue;
+		summary.count++;
+		summary.sum += value;
+		summary.min = fmin(summary.min, value);
+		summary.max = fmax(summary.max, value);
+	}
+	return summary;
+}
+
+static unsigned count_modules(const struct graph *graph, enum module_kind kind)
+{
+	unsigned count = 0;
+
+	vec_each(&graph->modules, at)
+		count += (*at)->kind == kind;
+	return count;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------- */
+
+static void add_number(struct buf *out, double number, const char *unit)
+{
+	if (isnan(number))
+		buf_add_format(out, "an unknown number of %s", unit);
+	else
+		buf_add_format(out, number < 10 && number != floor(number) ? "%.1f %s" : "%.0f %s", number, unit);
+}
+
+static void add_time(struct buf *out, double ns)
+{
+	format_add_duration(out, (int64_t)ns);
+}
+
+static void tell_counters(const struct checklist_view *view, struct buf *found)
+{
+	double sent = MOVED(view, "TcpOutSegs"), again = MOVED(view, "TcpRetransSegs");
+
+	if (!view->before) {
+		buf_add_text(found, "a recording: nest report and nest counters -f show its rates");
+		return;
+	}
+	add_number(found, a_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")), "packets a second arrived, ");
+	add_number(found, a_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "left; ");
+	add_number(found, a_second(view, MOVED(view, "TcpActiveOpens")),
+		   "TCP connections a second were opened by this host, ");
+	add_number(found, a_second(view, MOVED(view, "TcpPassiveOpens")), "to it; ");
+	add_number(found, again, "segments were sent again");
+	if (sent > 0)
+		buf_add_format(found, " (%.2f %% of what was sent)", 100 * again / (sent + again));
+}
+
+static void tell_connections(const struct checklist_view *view, struct buf *found)
+{
+	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets were seen",
+		       count_modules(view->graph, MODULE_CONN), count_modules(view->graph, MODULE_LISTENER),
+		       count_modules(view->graph, MODULE_UDP));
+	if (!view->before)
+		return;
+	buf_add_text(found, "; ");
+	add_number(found, MOVED(view, "TcpAttemptFails"), "did not come about, ");
+	add_number(found, MOVED(view, "TcpEstabResets"), "were reset");
+}
+
+/* What is not known does not count. */
+static double known_delta(uint64_t before, uint64_t after)
+{
+	uint64_t delta = counter_delta(before, after);
+
+	return delta == UINT64_MAX ? 0 : (double)delta;
+}
+
+/* The busiest interface, and what all of them threw away. */
+static void tell_interfaces(const struct checklist_view *view, struct buf *found)
+{
+	const struct link_record *busiest = NULL;
+	double most = -1, dropped = 0, errors = 0, use = NAN;
+
+	if (!view->before) {
+		buf_add_text(found, "a recording: nest links -f shows the counters of its interfaces");
+		return;
+	}
+	snapshot_each(view->after, link_type, const struct link_record, after)
+		snapshot_each(view->before, link_type, const struct link_record, before) {
+			double rx, tx;
+
+			if (before->ifindex != after->ifindex || before->netns != after->netns)
+				continue;
+			rx = counter_rate(counter_delta(before->rx_bytes, after->rx_bytes), span_ns(view));
+			tx = counter_rate(counter_delta(before->tx_bytes, after->tx_bytes), span_ns(view));
+			dropped += known_delta(before->rx_dropped, after->rx_dropped) +
+				   known_delta(before->tx_dropped, after->tx_dropped);
+			errors += known_delta(before->rx_errors, after->rx_errors) +
+				  known_delta(before->tx_errors, after->tx_errors);
+			if (!(fmax(rx, tx) > most))
+				continue;
+			most = fmax(rx, tx);
+			busiest = after;
+			use = after->speed && after->speed != UINT64_MAX ? most * 8 / (double)after->speed : NAN;
+		}
+	if (!busiest) {
+		buf_add_text(found, "no interface was seen");
+		return;
+	}
+	buf_add_format(found, "%.16s is the busiest with %.0f bytes a second in one direction", busiest->dev, most);
+	if (isnan(use))
+		buf_add_text(found, " (its driver tells no speed)");
+	else
+		buf_add_format(found, ", %.1f %% of its speed", 100 * use);
+	buf_add_format(found, "; all together dropped %.0f packets and met %.0f errors", dropped, errors);
+}
+
+static void tell_unusual(const struct checklist_view *view, struct buf *found)
+{
+	struct summary softnet = summarise(view->graph, MODULE_HOST, "softnet_dropped");
+
+	if (view->before) {
+		add_number(found, MOVED(view, "TcpRetransSegs"), "segments were sent again, ");
+		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "timeouts, ");
+		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent, ");
+		add_number(found, MOVED(view, "TcpExtListenDrops"), "connections not taken by listeners, ");
+		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "datagrams without room; ");
+	}
+	add_number(found, softnet.count ? softnet.max : NAN, "packets were dropped before the protocols saw them");
+}
+
+static void tell_names(const struct checklist_view *view, struct buf *found)
+{
+	struct summary asked = summarise(view->graph, MODULE_RESOLVER, "dns_queries");
+	struct summary answered = summarise(view->graph, MODULE_RESOLVER, "dns_answers");
+	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
+
+	if (asked.sum == 0) {
+		buf_add_format(found, "no name was looked up (%u name servers are set)",
+			       count_modules(view->graph, MODULE_RESOLVER));
+		return;
+	}
+	buf_add_format(found, "%.0f lookups, %.0f answers", asked.sum, answered.sum);
+	if (late.count) {
+		buf_add_text(found, ", the slowest server took ");
+		add_time(found, late.max);
+		buf_add_text(found, " in the mean");
+	}
+}
+
+static void tell_latency(const struct checklist_view *view, struct buf *found)
+{
+	struct summary rtt = summarise(view->graph, MODULE_CONN, "srtt_ns");
+	struct summary base = summarise(view->graph, MODULE_CONN, "min_rtt_ns");
+
+	if (!rtt.count) {
+		buf_add_text(found, "no connection tells a round-trip time");
+		return;
+	}
+	buf_add_text(found, "round trips take ");
+	add_time(found, rtt.min);
+	buf_add_text(found, " to ");
+	add_time(found, rtt.max);
+	buf_add_format(found, " on %u connections", rtt.count);
+	if (base.count) {
+		buf_add_text(found, "; the shortest that was ever seen took ");
+		add_time(found, base.min);
+	}
+}
+
+static void tell_load(const struct checklist_view *view, struct buf *found)
+{
+	(void)view;
+	buf_add_text(found, "not done: it would put load on the network and disturb what is to be measured");
+}
+
+static void tell_tools(const struct checklist_view *view, struct buf *found)
+{
+	_cleanup_free_ const struct tool **tools = NULL;
+	size_t count;
+
+	(void)view;
+	tools = tool_list(&count);
+	buf_add_format(found, "%zu tools are built in; nest tools says which this kernel allows", count);
+}
+
+static void tell_processors(const struct checklist_view *view, struct buf *found)
+{
+	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
+	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
+
+	if (!busy.count) {
+		buf_add_text(found, "processor times are not known");
+		return;
+	}
+	buf_add_format(found, "the processors were busy for %.0f %% of the time", 100 * busy.max);
+	if (softirq.count)
+		buf_add_format(found, ", one of them for %.0f %% with packets in softirqs", 100 * softirq.max);
+}
+
+static void tell_internals(const struct checklist_view *view, struct buf *found)
+{
+	_cleanup_free_ const struct event **events = NULL;
+	size_t count;
+
+	(void)view;
+	events = event_list(&count);
+	buf_add_format(found,
+		       "%zu events of the stack can be traced by name; nest events says how this kernel gives them",
+		       count);
+}
+
+/* --- the steps ----------------------------------------------------------------------------------------------------- */
+
+#define NEXT(...)                                                                                                      \
+	(const char *const[])                                                                                          \
+	{                                                                                                              \
+		__VA_ARGS__, NULL                                                                                      \
+	}
+
+const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
+	{"basic statistics: packets, connections, retransmissions", tell_counters,
+	 NEXT("nest counters 1", "nest sockets", "nest limits"), false},
+	{"new connections: who opens them, how long they last", tell_connections,
+	 NEXT("nest tcplife -d 10", "nest tcpconnect -d 10", "nest tcpaccept -d 10"), false},
+	{"limits of interfaces and their queues", tell_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
+	{"retransmissions, drops and other unusual events", tell_unusual,
+	 NEXT("nest tcpretrans -d 10", "nest tcpdrop -d 10", "nest skbdrop -d 10"), false},
+	{"name resolution", tell_names, NEXT("nest gethostlatency -d 10", "nest dnslat -d 10"), false},
+	{"latency: of connections, of the first byte, inside the host", tell_latency,
+	 NEXT("nest tcpconnlat -d 10", "nest so1stbyte -d 10", "nest tcprtt -d 10", "nest qdisclat -d 10"), false},
+	{"limits under a known load", tell_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
+	{"tools for what was found", tell_tools, NEXT("nest tools"), true},
+	{"processor time in the stack", tell_processors, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
+	 false},
+	{"inside of the stack: events and functions", tell_internals,
+	 NEXT("nest events", "nest trace skb.drop --count --by reason -d 10", "nest funccount 'tcp_*' -d 10"), true},
+};
+
+/* Causes that belong elsewhere than the rest of their layer. */
+static const struct {
+	const char *cause;
+	unsigned step;
+} exceptions[] = {
+	{"tcp-memory", 1},           {"ports-exhausted", 2},   {"timewait-overflow", 2},
+	{"path-latency", 6},         {"path-congestion", 6},   {"peer-slow", 6},
+	{"peer-not-reading", 6},     {"peer-window-small", 6}, {"app-out-of-fds", 2},
+	{"udp-receive-overflow", 4},
+};
+
+static const struct {
+	const char *layer;
+	unsigned step;
+} layers[] = {
+	{"application", 6}, {"host", 9},      {"listener", 2}, {"socket", 6},    {"queue", 3},
+	{"filter", 4},      {"interface", 3}, {"route", 4},    {"neighbour", 6}, {"tunnel", 4},
+	{"path", 4},        {"peer", 2},      {"resolver", 5},
+};
+
+unsigned checklist_step_of(const struct finding_record *finding)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(exceptions); i++)
+		if (strcmp(exceptions[i].cause, finding->cause) == 0)
+			return exceptions[i].step - 1;
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
+		if (strcmp(layers[i].layer, finding->layer) == 0)
+			return layers[i].step - 1;
+	return 0;
+}

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "report/report.h"
+#include "snapshot/core/arena.h"
+#include "view/hist.h"
+
+/* What a page shows of each list. */
+#define TALKERS_MAX 20
+#define DROPS_MAX   40
+#define VALUES_MAX  ((size_t)2 << 20)
+#define TEXTS_MAX   ((size_t)64 << 20)
+
+#define S           struct report_stall
+static const struct field stall_fields[] = {
+	FIELD(S, begin_ns, TIME, "when it was first reported"),
+	FIELD(S, end_ns, TIME, "when it was last reported", .hidden = true),
+	FIELD(S, span_ns, DURATION, "how long it was reported"),
+	FIELD(S, cause, TEXT, "what was wrong"),
+	FIELD(S, module, TEXT, "module to blame"),
+	FIELD(S, layer, TEXT, "its layer", .hidden = true),
+	FIELD(S, certainty, RATIO, "the most certain it was"),
+	FIELD(S, because, TEXT, "the reason, as it was last given"),
+};
+#undef S
+RECORD_TYPE(report_stall_type, "report.stall", struct report_stall, stall_fields,
+	    "a finding, from its beginning to its end");
+
+#define T struct report_talker
+static const struct field talker_fields[] = {
+	FIELD(T, comm, TEXT, "process"),
+	FIELD(T, way, TEXT, "to: its connections to a service there; from: those of clients there"),
+	FIELD(T, raddr, ADDR, "remote address"),
+	FIELD(T, port, ID, "port of the service", .zero_is_unknown = true),
+	FIELD(T, connections, COUNT, "connections seen"),
+	FIELD(T, tx_bytes, BYTES, "sent, repetitions included"),
+	FIELD(T, rx_bytes, BYTES, "received"),
+	FIELD(T, retrans, COUNT, "segments sent again"),
+	FIELD(T, retrans_bytes, BYTES, "bytes sent again", .hidden = true),
+	FIELD(T, retrans_share, RATIO, "share of the sent bytes that were repetitions"),
+	FIELD(T, srtt_ns, DURATION, "round-trip time, the middle one of all samples"),
+	FIELD(T, min_rtt_ns, DURATION, "shortest round-trip time", .hidden = true),
+	FIELD(T, resets, COUNT, "connections that were reset", .hidden = true),
+	FIELD(T, zero_windows, COUNT, "times that a receiver closed its window", .hidden = true),
+};
+#undef T
+RECORD_TYPE(report_talker_type, "report.talker", struct report_talker, talker_fields, "who talked to whom");
+
+static const struct field drop_fields[] = {
+	FIELD(struct report_drop, where, TEXT, "where"),
+	FIELD(struct report_drop, reason, TEXT, "why, or the counter that says so"),
+	FIELD(struct report_drop, count, COUNT, "how many"),
+	FIELD(struct report_drop, rate, RATIO, "a second", .unit = "/s"),
+};
+RECORD_TYPE(report_drop_type, "report.drop", struct report_drop, drop_fields, "packets or requests that were dropped");
+
+#define L struct report_latency
+static const struct field latency_fields[] = {
+	FIELD(L, what, TEXT, "what took the time"),
+	FIELD(L, count, COUNT, "values"),
+	FIELD(L, p50_ns, DURATION, "half of them are shorter"),
+	FIELD(L, p95_ns, DURATION, "95 of 100 are shorter"),
+	FIELD(L, p99_ns, DURATION, "99 of 100 are shorter"),
+	FIELD(L, max_ns, DURATION, "the longest"),
+	FIELD(L, hist, LIST, "distribution", .element = &hist_slot_type, .hidden = true),
+};
+#undef L
+RECORD_TYPE(report_latency_type, "report.latency", struct report_latency, latency_fields, "how long something took");
+
+#define P struct report_point
+static const struct field point_fields[] = {
+	FIELD(P, time_ns, TIME, "beginning of the second"),
+	FIELD(P, tx_rate, RATIO, "bytes sent", .unit = "B/s"),
+	FIELD(P, rx_rate, RATIO, "bytes received", .unit = "B/s"),
+	FIELD(P, retrans_rate, RATIO, "segments sent again", .unit = "/s"),
+	FIELD(P, drop_rate, RATIO, "drops", .unit = "/s"),
+	FIELD(P, srtt_ns, DURATION, "round-trip time, the middle one of all connections"),
+	FIELD(P, connections, COUNT, "connections"),
+};
+#undef P
+RECORD_TYPE(report_point_type, "report.point", struct report_point, point_fields, "one second of the time line");
+
+static const struct field mark_fields[] = {
+	FIELD(struct report_mark, time_ns, TIME, "when"),
+	FIELD(struct report_mark, label, TEXT, "by whom"),
+};
+RECORD_TYPE(report_mark_type, "report.mark", struct report_mark, mark_fields, "a moment that somebody marked");
+
+static const struct field change_fields[] = {
+	FIELD(struct report_change, what, TEXT, "figure"),
+	FIELD(struct report_change, before, RATIO, "before"),
+	FIELD(struct report_change, after, RATIO, "after"),
+	FIELD(struct report_change, ratio, RATIO, "after divided by before"),
+};
+RECORD_TYPE(report_change_type, "report.change", struct report_change, change_fields, "what is different");
+
+static const struct field text_fields[] = {
+	FIELD(struct report_text, text, TEXT, "a sentence"),
+};
+RECORD_TYPE(report_text_type, "report.text", struct report_text, text_fields, "a sentence", .bare = true);
+
+#define R struct report_record
+static const struct field report_fields[] = {
+	FIELD(R, schema, TEXT, "version of this layout"),
+	FIELD(R, file, TEXT, "what was read"),
+	FIELD(R, host, TEXT, "host"),
+	FIELD(R, kernel, TEXT, "its kernel"),
+	FIELD(R, command, TEXT, "what was recorded"),
+	FIELD(R, begin_ns, TIME, "beginning"),
+	FIELD(R, end_ns, TIME, "end"),
+	FIELD(R, span_ns, DURATION, "from beginning to end"),
+	FIELD(R, samples, COUNT, "looks at the host, or packets"),
+	FIELD(R, lost, COUNT, "records that are missing"),
+	FIELD(R, stalls, LIST, "findings", .element = &report_stall_type),
+	FIELD(R, marks, LIST, "marked moments", .element = &report_mark_type),
+	FIELD(R, talkers, LIST, "who talked most", .element = &report_talker_type),
+	FIELD(R, retransmits, LIST, "who repeated most", .element = &report_talker_type),
+	FIELD(R, drops, LIST, "drops", .element = &report_drop_type),
+	FIELD(R, latency, LIST, "distributions", .element = &report_latency_type),
+	FIELD(R, series, LIST, "second by second", .element = &report_point_type),
+	FIELD(R, unknown, LIST, "what this cannot know", .element = &report_text_type),
+};
+#undef R
+RECORD_TYPE(report_type, "report", struct report_record, report_fields, "a recording, summed up");
+
+/* --- under construction --- */
+
+struct values {
+	const char *what;
+	VEC(uint64_t) items;
+	uint64_t count; /* with those that found no room */
+};
+
+struct report {
+	struct report_record head;
+	struct arena texts;
+	VEC(struct report_stall) stalls;
+	VEC(struct report_mark) marks;
+	VEC(struct report_talker) talkers, retransmits;
+	VEC(struct report_drop) drops;
+	VEC(struct report_point) points;
+	VEC(struct report_latency) latency;
+	VEC(struct report_text) unknown;
+	VEC(struct report_change) changes;
+	VEC(struct values *) values;
+	VEC(void *) memory;
+};
+
+struct report *report_new(void)
+{
+	struct report *report = xzalloc(sizeof(*report));
+
+	report->texts.cap = TEXTS_MAX;
+	report->head.schema = REPORT_SCHEMA;
+	return report;
+}
+
+void report_free(struct report *report)
+{
+	if (!report)
+		return;
+	vec_each(&report->values, values) {
+		vec_done(&(*values)->items);
+		free(*values);
+	}
+	vec_each(&report->memory, block)
+		free(*block);
+	vec_done(&report->memory);
+	vec_done(&report->values);
+	vec_done(&report->stalls);
+	vec_done(&report->marks);
+	vec_done(&report->talkers);
+	vec_done(&report->retransmits);
+	vec_done(&report->drops);
+	vec_done(&report->points);
+	vec_done(&report->latency);
+	vec_done(&report->unknown);
+	vec_done(&report->changes);
+	arena_done(&report->texts);
+	free(report);
+}
+
+struct report_record *report_head(struct report *report)
+{
+	return &report->head;
+}
+
+const char *report_text(struct report *report, const char *text)
+{
+	return text ? arena_text(&report->texts, text, strlen(text)) : NULL;
+}
+
+void report_add_stall(struct report *report, const struct report_stall *stall)
+{
+	vec_push(&report->stalls, *stall);
+}
+
+void report_add_talker(struct report *report, const struct report_talker *talker)
+{
+	vec_push(&report->talkers, *talker);
+}
+
+void report_add_drop(struct report *report, const char *where, const char *reason, uint64_t count)
+{
+	vec_push(&report->drops, (struct report_drop){.where = report_text(report, where),
+						      .reason = report_text(report, reason),
+						      .count = count,
+						      .rate = NAN});
+}
+
+void report_add_point(struct report *report, const struct report_point *point)
+{
+	vec_push(&report->points, *point);
+}
+
+void report_add_mark(struct report *report, uint64_t time_ns, const char *label)
+{
+	vec_push(&report->marks, (struct report_mark){time_ns, report_text(report, label)});
+}
+
+void report_add_unknown(struct report *report, const char *text)
+{
+	vec_push(&report->unknown, (struct report_text){report_text(report, text)});
+}
+
+void report_add_latency(struct report *report, const char *what, uint64_t ns)
+{
+	struct values *values = NULL;
+
+	vec_each(&report->values, at)
+		if (strcmp((*at)->what, what) == 0)
+			values = *at;
+	if (!values) {
+		values = xzalloc(sizeof(*values));
+		values->what = report_text(report, what);
+		vec_push(&report->values, values);
+	}
+	values->count++;
+	if (values->items.count < VALUES_MAX)
+		vec_push(&values->items, ns);
+}
+
+/* --- summing up --- */
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct list make_hist(struct report *report, const uint64_t *items, size_t count)
+{
+	struct hist_slot *slots = xzalloc(65 * sizeof(*slots));
+	unsigned first = 64, last = 0;
+
+	vec_push(&report->memory, slots);
+	for (unsigned i = 0; i < 65; i++)
+		slots[i] = hist_log2_slot(i);
+	for (size_t i = 0; i < count; i++) {
+		unsigned slot = hist_log2_index(items[i]);
+
+		slots[slot].count++;
+		first = min_of(first, slot);
+		last = max_of(last, slot);
+	}
+	return (struct list){.items = &slots[first], .count = count ? last - first + 1 : 0};
+}
+
+static void make_latency(struct report *report)
+{
+	vec_each(&report->values, at) {
+		struct values *values = *at;
+		size_t n = values->items.count;
+		const uint64_t *items = values->items.items;
+
+		vec_sort(&values->items, by_number);
+		vec_push(&report->latency, (struct report_latency){.what = values->what,
+								   .count = values->count,
+								   .p50_ns = items[(n - 1) / 2],
+								   .p95_ns = items[(n - 1) * 95 / 100],
+								   .p99_ns = items[(n - 1) * 99 / 100],
+								   .max_ns = items[n - 1],
+								   .hist = make_hist(report, items, n)});
+	}
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct report_talker *x = a, *y = b;
+	uint64_t left = x->tx_bytes + x->rx_bytes, right = y->tx_bytes + y->rx_bytes;
+
+	return left != right ? (left > right ? -1 : 1) : addr_compare(&x->raddr, &y->raddr);
+}
+
+static int by_retrans(const void *a, const void *b)
+{
+	const struct report_talker *x = a, *y = b;
+
+	return x->retrans != y->retrans ? (x->retrans > y->retrans ? -1 : 1) : by_bytes(a, b);
+}
+
+static int by_drops(const void *a, const void *b)
+{
+	const struct report_drop *x = a, *y = b;
+
+	return x->count != y->count ? (x->count > y->count ? -1 : 1) : strcmp(x->reason, y->reason);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct report_stall *x = a, *y = b;
+
+	return x->begin_ns != y->begin_ns ? (x->begin_ns < y->begin_ns ? -1 : 1) : strcmp(x->module, y->module);
+}
+
+#define LIST_OF(vec) ((struct list){.items = (vec).items ?: (void *)"", .count = (uint32_t)(vec).count})
+
+const struct report_record *report_finish(struct report *report)
+{
+	struct report_record *head = &report->head;
+	double seconds;
+
+	head->span_ns = head->end_ns > head->begin_ns ? head->end_ns - head->begin_ns : 0;
+	seconds = (double)head->span_ns / NSEC_PER_SEC;
+	make_latency(report);
+	vec_each(&report->talkers, talker)
+		if (talker->retrans != UINT64_MAX && talker->retrans > 0)
+			vec_push(&report->retransmits, *talker);
+	vec_each(&report->drops, drop)
+		drop->rate = seconds > 0 ? (double)drop->count / seconds : NAN;
+	vec_sort(&report->stalls, by_begin);
+	vec_sort(&report->talkers, by_bytes);
+	vec_sort(&report->retransmits, by_retrans);
+	vec_sort(&report->drops, by_drops);
+	report->talkers.count = min_of(report->talkers.count, (size_t)TALKERS_MAX);
+	report->retransmits.count = min_of(report->retransmits.count, (size_t)TALKERS_MAX);
+	report->drops.count = min_of(report->drops.count, (size_t)DROPS_MAX);
+	head->stalls = LIST_OF(report->stalls);
+	head->marks = LIST_OF(report->marks);
+	head->talkers = LIST_OF(report->talkers);
+	head->retransmits = LIST_OF(report->retransmits);
+	head->drops = LIST_OF(report->drops);
+	head->latency = LIST_OF(report->latency);
+	head->series = LIST_OF(report->points);
+	head->unknown = LIST_OF(report->unknown);
+	return head;
+}
+
+/* --- what is different --- */
+
+/* A change that nobody would notice is none. */
+#define CHANGE_MIN 1.25
+
+static void add_change(struct report *report, const char *what, double before, double after)
+{
+	struct report_change change = {.what = report_text(report, what), .before = before, .after = after};
+
+	if (isnan(before) && isnan(after))
+		return;
+	change.ratio = before > 0 && !isnan(after) ? after / before : NAN;
+	if (!isnan(change.ratio) && change.ratio < CHANGE_MIN && change.ratio > 1 / CHANGE_MIN)
+		return;
+	if ((isnan(before) || before == 0) && (isnan(after) || after == 0))
+		return;
+	vec_push(&report->changes, change);
+}
+
+static double mean_of(const struct report *report, size_t offset)
+{
+	double sum = 0;
+	size_t count = 0;
+
+	vec_each(&report->points, point) {
+		double value;
+
+		memcpy(&value, (const char *)point + offset, sizeof(value));
+		if (isnan(value))
+			continue;
+		sum += value;
+		count++;
+	}
+	return count ? sum / (double)count : NAN;
+}
+
+static const struct report_latency *find_latency(const struct report *report, const char *what)
+{
+	vec_each(&report->latency, latency)
+		if (strcmp(latency->what, what) == 0)
+			return latency;
+	return NULL;
+}
+
+static void compare_latency(struct report *before, struct report *after)
+{
+	vec_each(&after->latency, now) {
+		const struct report_latency *then = find_latency(before, now->what);
+		_cleanup_free_ char *middle = xasprintf("%s, p50 ms", now->what),
+				    *high = xasprintf("%s, p99 ms", now->what);
+
+		add_change(after, middle, then ? (double)then->p50_ns / 1e6 : NAN, (double)now->p50_ns / 1e6);
+		add_change(after, high, then ? (double)then->p99_ns / 1e6 : NAN, (double)now->p99_ns / 1e6);
+	}
+}
+
+static double drop_rate(const struct report *report, const struct report_drop *like)
+{
+	vec_each(&report->drops, drop)
+		if (strcmp(drop->where, like->where) == 0 && strcmp(drop->reason, like->reason) == 0)
+			return drop->rate;
+	return 0;
+}
+
+static void compare_drops(struct report *before, struct report *after)
+{
+	vec_each(&after->drops, now) {
+		_cleanup_free_ char *what = xasprintf("drops: %s %s, a second", now->where, now->reason);
+
+		add_change(after, what, drop_rate(before, now), now->rate);
+	}
+	vec_each(&before->drops, then) {
+		_cleanup_free_ char *what = xasprintf("drops: %s %s, a second", then->where, then->reason);
+
+		if (drop_rate(after, then) == 0)
+			add_change(after, what, then->rate, 0);
+	}
+}
+
+/* Seconds in which the finding was reported. */
+static double stall_seconds(const struct report *report, const char *cause)
+{
+	double sum = 0;
+
+	vec_each(&report->stalls, stall)
+		if (strcmp(stall->cause, cause) == 0)
+			sum += (double)stall->span_ns / NSEC_PER_SEC;
+	return sum;
+}
+
+static void compare_stalls(struct report *before, struct report *after)
+{
+	const struct report *both[] = {before, after};
+
+	for (unsigned side = 0; side < 2; side++)
+		vec_each(&both[side]->stalls, stall) {
+			_cleanup_free_ char *what = xasprintf("finding: %s, seconds", stall->cause);
+			bool known = false;
+
+			vec_each(&after->changes, change)
+				known = known || strcmp(change->what, what) == 0;
+			if (!known)
+				add_change(after, what, stall_seconds(before, stall->cause),
+					   stall_seconds(after, stall->cause));
+		}
+}
+
+static double weight(const struct report_change *change)
+{
+	return isnan(change->ratio) || change->ratio <= 0 ? INFINITY : fabs(log(change->ratio));
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	double x = weight(a), y = weight(b);
+
+	return x != y ? (x > y ? -1 : 1)
+		      : strcmp(((const struct report_change *)a)->what, ((const struct report_change *)b)->what);
+}
+
+struct list report_compare(struct report *before, struct report *after)
+{
+	static const struct {
+		const char *what;
+		size_t offset;
+	} rates[] = {
+		{"sent, bytes a second", offsetof(struct report_point, tx_rate)},
+		{"received, bytes a second", offsetof(struct report_point, rx_rate)},
+		{"segments sent again, a second", offsetof(struct report_point, retrans_rate)},
+		{"drops, a second", offsetof(struct report_point, drop_rate)},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
+		add_change(after, rates[i].what, mean_of(before, rates[i].offset), mean_of(after, rates[i].offset));
+	compare_latency(before, after);
+	compare_drops(before, after);
+	compare_stalls(before, after);
+	vec_sort(&after->changes, by_weight);
+	return LIST_OF(after->changes);
+}

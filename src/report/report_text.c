@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The report as text for a terminal. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "report/report.h"
+#include "view/format.h"
+#include "view/hist.h"
+#include "view/list.h"
+
+#define LINE_WIDTH 60
+
+static void add_heading(struct out *out, const char *text)
+{
+	out_end_line(out);
+	buf_add_format(&out->pending, "%s%s%s", out_style_on(out, OUT_BOLD), text, out_style_off(out, OUT_BOLD));
+	out_end_line(out);
+}
+
+static void print_section(struct out *out, const char *heading, const struct record_type *type, const struct list *list)
+{
+	if (list->count == 0)
+		return;
+	add_heading(out, heading);
+	list_print(out, type, list);
+}
+
+void report_add_date(struct buf *out, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
+	struct tm local;
+	char text[32] = "-";
+
+	if (ns && localtime_r(&seconds, &local))
+		(void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
+	buf_add_text(out, text);
+}
+
+static void print_head(const struct report_record *report, struct out *out)
+{
+	struct buf *text = &out->pending;
+
+	buf_add_text(text, out_style_on(out, OUT_BOLD));
+	text_add_terminal(text, report->file ?: "", strlen(report->file ?: ""));
+	buf_add_text(text, out_style_off(out, OUT_BOLD));
+	if (report->host && *report->host) {
+		buf_add_text(text, " of ");
+		text_add_terminal(text, report->host, strlen(report->host));
+	}
+	if (report->kernel && *report->kernel) {
+		buf_add_text(text, ", Linux ");
+		text_add_terminal(text, report->kernel, strlen(report->kernel));
+	}
+	out_end_line(out);
+	if (report->begin_ns) {
+		report_add_date(text, report->begin_ns);
+		buf_add_text(text, " to ");
+		report_add_date(text, report->end_ns);
+		buf_add_text(text, ", ");
+		format_add_duration(text, (int64_t)report->span_ns);
+		buf_add_text(text, ", ");
+	}
+	buf_add_format(text, "%" PRIu64 " %s, %" PRIu64 " lost", report->samples,
+		       report->host && *report->host ? "samples" : "packets", report->lost);
+	out_end_line(out);
+}
+
+/* One line a stall: where in the time it lies. */
+static void print_time_line(const struct report_record *report, struct out *out)
+{
+	const struct report_stall *stalls = report->stalls.items;
+	double span = (double)max_of(report->span_ns, (uint64_t)1);
+
+	for (uint32_t i = 0; i < report->stalls.count && report->begin_ns; i++) {
+		double from = ((double)stalls[i].begin_ns - (double)report->begin_ns - 1e9) / span * LINE_WIDTH,
+		       to = ((double)stalls[i].end_ns - (double)report->begin_ns) / span * LINE_WIDTH;
+
+		buf_add_char(&out->pending, '|');
+		for (int column = 0; column < LINE_WIDTH; column++)
+			buf_add_char(&out->pending, column + 1 > from && column < fmax(to, from + 1) ? '#' : ' ');
+		buf_add_text(&out->pending, "| ");
+		text_add_terminal(&out->pending, stalls[i].cause, strlen(stalls[i].cause));
+		buf_add_char(&out->pending, ' ');
+		text_add_terminal(&out->pending, stalls[i].module, strlen(stalls[i].module));
+		out_end_line(out);
+	}
+}
+
+/* The figures of every second as a line of eight heights; false where there is nothing to draw. */
+static bool print_spark(const struct report_record *report, struct out *out, const char *what, size_t offset)
+{
+	static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, *const plain[] = {
+												    " ", ".", ".",
+												    ":", ":", "-",
+												    "=", "#", "#"};
+	const struct report_point *points = report->series.items;
+	double most = 0, sums[LINE_WIDTH] = {};
+
+	for (uint32_t i = 0; i < report->series.count; i++) {
+		size_t column = (size_t)i * LINE_WIDTH / max_of(report->series.count, 1u);
+		double value;
+
+		memcpy(&value, (const char *)&points[i] + offset, sizeof(value));
+		if (!isnan(value))
+			sums[column] = fmax(sums[column], value);
+		most = fmax(most, sums[column]);
+	}
+	if (most <= 0)
+		return false;
+	buf_add_char(&out->pending, '|');
+	for (unsigned i = 0; i < LINE_WIDTH; i++) {
+		/* Fewer seconds than columns: the height stays until the next one. */
+		size_t column = report->series.count < LINE_WIDTH ? (size_t)(i * report->series.count / LINE_WIDTH) *
+									    LINE_WIDTH / report->series.count
+								  : i;
+		unsigned height = (unsigned)ceil(sums[column] / most * 8);
+
+		buf_add_text(&out->pending, out->utf8 ? heights[height] : plain[height]);
+	}
+	buf_add_format(&out->pending, "| %s, at most ", what);
+	if (most < 1000)
+		buf_add_format(&out->pending, "%.3g", most);
+	else
+		format_add_count(&out->pending, (int64_t)most);
+	out_end_line(out);
+	return true;
+}
+
+static void print_series(const struct report_record *report, struct out *out)
+{
+	static const struct {
+		const char *what;
+		size_t offset;
+	} lines[] = {
+		{"bytes a second sent", offsetof(struct report_point, tx_rate)},
+		{"bytes a second received", offsetof(struct report_point, rx_rate)},
+		{"segments a second sent again", offsetof(struct report_point, retrans_rate)},
+		{"drops a second", offsetof(struct report_point, drop_rate)},
+	};
+	bool drawn = false;
+
+	if (report->series.count == 0)
+		return;
+	add_heading(out, "Time line");
+	print_time_line(report, out);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		drawn |= print_spark(report, out, lines[i].what, lines[i].offset);
+	if (!drawn && report->stalls.count == 0) {
+		buf_add_text(&out->pending, "Nothing moved while somebody looked.");
+		out_end_line(out);
+	}
+}
+
+static void print_latency(const struct report_record *report, struct out *out)
+{
+	const struct report_latency *latency = report->latency.items;
+
+	print_section(out, "How long things took", &report_latency_type, &report->latency);
+	for (uint32_t i = 0; i < report->latency.count; i++) {
+		out_end_line(out);
+		text_add_terminal(&out->pending, latency[i].what, strlen(latency[i].what));
+		out_end_line(out);
+		hist_print(out, &report_latency_type.fields[2], latency[i].hist.items, latency[i].hist.count);
+	}
+}
+
+static void print_texts(struct out *out, const char *heading, const struct list *list)
+{
+	const struct report_text *texts = list->items;
+
+	if (list->count)
+		add_heading(out, heading);
+	for (uint32_t i = 0; i < list->count; i++) {
+		buf_add_text(&out->pending, "- ");
+		text_add_terminal(&out->pending, texts[i].text, strlen(texts[i].text));
+		out_end_line(out);
+	}
+}
+
+void report_print(const struct report_record *report, const struct list *changes, struct out *out)
+{
+	print_head(report, out);
+	if (report->stalls.count == 0) {
+		out_end_line(out);
+		buf_add_text(&out->pending, "No findings.");
+		out_end_line(out);
+	}
+	print_section(out, "Findings", &report_stall_type, &report->stalls);
+	if (changes)
+		print_section(out, "What is different", &report_change_type, changes);
+	print_series(report, out);
+	print_section(out, "Marks", &report_mark_type, &report->marks);
+	print_section(out, "Top talkers", &report_talker_type, &report->talkers);
+	print_section(out, "Retransmits", &report_talker_type, &report->retransmits);
+	print_section(out, "Drops by reason", &report_drop_type, &report->drops);
+	print_latency(report, out);
+	print_texts(out, "What this cannot know", &report->unknown);
+}

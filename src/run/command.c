@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/command.h"
+#include "base/alloc.h"
+#include "base/out.h"
+#include "run/tool_command.h"
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(const struct command *const *)a)->name, (*(const struct command *const *)b)->name);
+}
+
+/* Made once from the declarations of tools, for the life of the program. */
+static VEC(struct command) tool_commands;
+
+static void make_tool_commands(void)
+{
+	_cleanup_free_ const struct tool **tools = NULL;
+	size_t count;
+
+	if (tool_commands.count)
+		return;
+	tools = tool_list(&count);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&tool_commands, tool_command(tools[i]));
+}
+
+static const struct command **list(bool with_tools, size_t *ret_count)
+{
+	VEC(const struct command *) list = {};
+
+	registry_each(command, command)
+		vec_push(&list, *command);
+	if (with_tools) {
+		make_tool_commands();
+		vec_each(&tool_commands, command)
+			vec_push(&list, command);
+	}
+	vec_sort(&list, by_name);
+	*ret_count = list.count;
+	return list.items;
+}
+
+const struct command **command_list(size_t *ret_count)
+{
+	return list(false, ret_count);
+}
+
+const struct command **command_list_all(size_t *ret_count)
+{
+	return list(true, ret_count);
+}
+
+const struct command *command_find(const char *name)
+{
+	registry_each(command, command)
+		if (strcmp((*command)->name, name) == 0)
+			return *command;
+	make_tool_commands();
+	vec_each(&tool_commands, command)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+bool command_exists(const char *name)
+{
+	return command_find(name) != NULL;
+}
+
+const char *command_in_family(const struct command *command, const char *family)
+{
+	size_t n = strlen(family);
+
+	return strncmp(command->name, family, n) == 0 && command->name[n] == ' ' ? command->name + n + 1 : NULL;
+}
+
+bool command_is_member(const struct command *command)
+{
+	return strchr(command->name, ' ') != NULL;
+}
+
+const struct command *command_find_words(int argc, char **argv, int *ret_words)
+{
+	const char *second;
+
+	*ret_words = 2;
+	registry_each(command, command)
+		if (argc > 1 && (second = command_in_family(*command, argv[0])) && strcmp(second, argv[1]) == 0)
+			return *command;
+	*ret_words = 1;
+	return command_find(argv[0]);
+}
+
+static int print_help(const struct command *command)
+{
+	struct out out;
+
+	out_init(&out, STDOUT_FILENO);
+	command_add_help(command, &out.pending);
+	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
+}
+
+/* Whether the words ask for help; those after -- belong to another command. */
+static bool asks_for_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+int command_run(const struct command *command, int argc, char **argv)
+{
+	_cleanup_free_ void *config = xzalloc(command->config_size);
+	struct why why = {};
+	int r;
+
+	if (asks_for_help(argc, argv))
+		return print_help(command);
+	if (command->defaults)
+		memcpy(config, command->defaults, command->config_size);
+	r = option_parse(command->options, argc, argv, config, &why);
+	if (r < 0) {
+		log_error("%s: %s (nest %s --help)", command->name, why.text, command->name);
+		r = EXIT_USAGE;
+	} else {
+		r = command->run ? command->run(config) : command->run_subject(command->subject, config);
+	}
+	option_done(command->options, config);
+	return r;
+}
+
+/* --- help text --- */
+
+#define HELP_WIDTH  80
+#define HELP_INDENT 26
+
+/* Words of a paragraph, folded at the width; the first line begins at column `at`. */
+static void add_folded(struct buf *out, const char *text, size_t at, size_t indent)
+{
+	while (*text) {
+		size_t n = strcspn(text, " \n");
+
+		if (at > indent && at + 1 + n > HELP_WIDTH) {
+			buf_add_char(out, '\n');
+			buf_add_fill(out, ' ', indent);
+			at = indent;
+		} else if (at > indent) {
+			buf_add_char(out, ' ');
+			at++;
+		}
+		buf_add(out, text, n);
+		at += n;
+		text += n;
+		text += strspn(text, " \n");
+	}
+	buf_add_char(out, '\n');
+}
+
+/* Blank lines separate paragraphs. */
+static void add_paragraphs(struct buf *out, const char *text)
+{
+	while (*text) {
+		const char *end = strstr(text, "\n\n");
+		_cleanup_free_ char *paragraph = xstrndup(text, end ? (size_t)(end - text) : strlen(text));
+
+		buf_add_char(out, '\n');
+		add_folded(out, paragraph, 0, 0);
+		text = end ? end + 2 : "";
+	}
+}
+
+static void add_help_of(const struct option_spec *spec, struct buf *out)
+{
+	_cleanup_buf_ struct buf usage = BUF_INIT(256);
+
+	option_add_usage(spec, &usage);
+	buf_add_format(out, "  %s", buf_text(&usage));
+	if (usage.len + 4 > HELP_INDENT) {
+		buf_add_char(out, '\n');
+		buf_add_fill(out, ' ', HELP_INDENT);
+	} else {
+		buf_add_fill(out, ' ', HELP_INDENT - 2 - usage.len);
+	}
+	if (spec->kind == OPT_COMMAND) {
+		add_folded(out, spec->help, HELP_INDENT, HELP_INDENT);
+		return;
+	}
+	if (spec->choices) {
+		_cleanup_buf_ struct buf text = BUF_INIT(1024);
+
+		buf_add_format(&text, "%s:", spec->help);
+		for (unsigned i = 0; spec->choices[i]; i++)
+			buf_add_format(&text, "%s %s", i ? "," : "", spec->choices[i]);
+		add_folded(out, buf_text(&text), HELP_INDENT, HELP_INDENT);
+		return;
+	}
+	add_folded(out, spec->help, HELP_INDENT, HELP_INDENT);
+}
+
+struct help {
+	struct buf *out;
+	bool positionals; /* which half of the table is wanted */
+	bool any;
+};
+
+static bool add_option(const struct option_spec *spec, void *context)
+{
+	struct help *help = context;
+
+	if (option_is_positional(spec) != help->positionals)
+		return true;
+	if (!help->any)
+		buf_add_text(help->out, help->positionals ? "\nArguments:\n" : "\nOptions:\n");
+	help->any = true;
+	add_help_of(spec, help->out);
+	return true;
+}
+
+void command_add_help(const struct command *command, struct buf *out)
+{
+	struct help arguments = {.out = out, .positionals = true}, options = {.out = out};
+
+	buf_add_format(out, "nest %s: %s\n\nUsage: nest %s [OPTIONS]", command->name, command->summary, command->name);
+	option_add_synopsis(command->options, out);
+	buf_add_char(out, '\n');
+	if (command->description)
+		add_paragraphs(out, command->description);
+	option_each(command->options, add_option, &arguments);
+	option_each(command->options, add_option, &options);
+	if (!options.any)
+		buf_add_text(out, "\nOptions:\n");
+	add_help_of(&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show this text"},
+		    out);
+	if (!command->examples)
+		return;
+	buf_add_text(out, "\nExamples:\n");
+	for (const char *const *example = command->examples; *example; example += 2)
+		buf_add_format(out, "  %s\n      %s\n", example[0], example[1]);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+
+#include "base/parse.h"
+#include "flow/analyse/profile.h"
+#include "run/command.h"
+#include "run/flow_view.h"
+
+const struct option_spec split_option_table[] = {
+	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT",
+	       "what a session is: connection (default), request or thread", .choices = demux_by_names),
+	OPTION(struct split_options, at, TEXT, "at", 0, "EXPR",
+	       "a session begins at each call for which this holds (function, module, caller, after, depth, tid, comm, "
+	       "arg0 ... arg3)"),
+	OPTION(struct split_options, key, TEXT, "key", 0, "FIELD",
+	       "with --at: calls with the same value of this field (arg0, tid ...) are one session"),
+	OPTION_END,
+};
+
+int flow_view_open(const char *path, struct flow_trace **ret_trace)
+{
+	struct why why = {};
+
+	if (flow_trace_open(path, ret_trace, &why) < 0) {
+		log_error("flow: %s", why.text);
+		return EXIT_IO;
+	}
+	return EXIT_DONE;
+}
+
+int flow_view_split(const struct split_options *options, const struct flow_trace *trace,
+		    struct flow_sessions **ret_sessions)
+{
+	struct why why = {};
+
+	if (flow_sessions_new(trace,
+			      &(struct demux_options){.by = options->by, .signature = options->at, .key = options->key},
+			      ret_sessions, &why) < 0) {
+		log_error("flow: %s", why.text);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of, struct why *why)
+{
+	_cleanup_(expr_freep) struct expr *expr = NULL;
+	struct shape shape = SHAPE_OF(&flow_session_type);
+	uint64_t number;
+	size_t count = 0;
+	int r;
+
+	if (parse_u64(what, 0, UINT64_MAX, &number) == 0) {
+		for (size_t i = 0; i < sessions->list.count; i++)
+			ret_group_of[i] = i + 1 == number ? 0 : PROFILE_GROUPS;
+		return number && number <= sessions->list.count
+			       ? 0
+			       : why_set(why, -ENODATA, "there is no session %s (of %zu)", what, sessions->list.count);
+	}
+	r = expr_parse(what, &shape, &expr, why);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < sessions->list.count; i++) {
+		struct flow_session session = flow_session_at(sessions, i);
+
+		ret_group_of[i] = expr_matches(expr, &RECORD_OF(&session)) ? 0 : PROFILE_GROUPS;
+		count += ret_group_of[i] == 0;
+		spill_trim_at(i);
+	}
+	return count ? 0 : why_set(why, -ENODATA, "no session fits (of %zu)", sessions->list.count);
+}
+
+void flow_view_tell_none(const struct flow_sessions *sessions)
+{
+	if (sessions->list.count)
+		return;
+	if (sessions->demux->by == DEMUX_SIGNATURE && sessions->rest_calls)
+		log_info("calls fit --at, but none of them has what --key asks for (arguments are recorded by nest "
+			 "flow record --args)");
+	else if (sessions->demux->by == DEMUX_SIGNATURE)
+		log_info("no call fits --at (nest flow info TRACE --functions lists what was called)");
+	else
+		log_info("the trace has no connections: --by thread or --at EXPR make sessions of something else");
+}
+
+void flow_view_say_summary(const struct flow_trace *trace)
+{
+	if (trace->summarised)
+		log_info("a summary: a session here stands for all of its kind (nest flow sessions has the count), and "
+			 "its times "
+			 "are averages");
+}
+
+void flow_view_close(const struct flow_trace *trace)
+{
+	log_info("%llu events, %llu lost%s", (unsigned long long)trace->events, (unsigned long long)trace->lost,
+		 trace->damaged_bytes ? "; part of the file is damaged" : "");
+	if (trace->cut)
+		log_info("%llu calls are in no tree: the summary had no room for them", (unsigned long long)trace->cut);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands that analyse a trace share: opening it, taking it apart into sessions, and saying what was lost. */
+#pragma once
+
+#include "base/option.h"
+#include "flow/analyse/session.h"
+
+struct split_options {
+	unsigned by;
+	const char *at;
+	const char *key;
+};
+
+/* For OPTION_GROUP in a command's table. */
+extern const struct option_spec split_option_table[];
+
+/* Exit code: EXIT_DONE, or a message has been written. */
+int flow_view_open(const char *path, struct flow_trace **ret_trace) _must_check_;
+int flow_view_split(const struct split_options *options, const struct flow_trace *trace,
+		    struct flow_sessions **ret_sessions) _must_check_;
+/* Group 0 for the sessions that are meant (a number or an expression), PROFILE_GROUPS for the others; -EINVAL, -ENODATA. */
+int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of,
+		     struct why *why) _must_check_;
+/* What could be done, if there are no sessions. */
+void flow_view_tell_none(const struct flow_sessions *sessions);
+/* For what shows single calls: in a summary they stand for all of their kind. */
+void flow_view_say_summary(const struct flow_trace *trace);
+/* The line that every run ends with. */
+void flow_view_close(const struct flow_trace *trace);

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "snapshot/core/arena.h"
+#include "snapshot/core/snapshot.h"
+
+/* What grows with the host is bounded all the same: a host that passes these is one that nobody can look at in a table.
+ */
+#define RECORDS_MAX ((size_t)4 << 20)
+#define TEXTS_MAX   ((size_t)256 << 20)
+#define FILE_MAX    ((size_t)64 << 20)
+#define SOURCES_MAX 64
+#define HUGE_WORTH  ((size_t)4 << 20)
+
+static const struct field gap_fields[] = {
+	FIELD(struct gap_record, netns, ID, "network namespace", .zero_is_unknown = true),
+	FIELD(struct gap_record, source, TEXT, "the source that failed or saw less than all"),
+	FIELD(struct gap_record, lost, TEXT, "what is not known because of it"),
+	FIELD(struct gap_record, why, TEXT, "the reason"),
+};
+RECORD_TYPE(gap_type, "gap", struct gap_record, gap_fields, "something that a snapshot could not see, and why");
+
+struct snapshot_memory {
+	struct arena texts;
+	const struct snapshot_source *sources[SOURCES_MAX]; /* in the order they run */
+	void *states[SOURCES_MAX];
+	size_t source_count;
+};
+
+static int by_stage(const void *a, const void *b)
+{
+	const struct snapshot_source *x = *(const struct snapshot_source *const *)a;
+	const struct snapshot_source *y = *(const struct snapshot_source *const *)b;
+
+	return x->stage != y->stage ? (int)x->stage - (int)y->stage : strcmp(x->name, y->name);
+}
+
+static void add_table(struct snapshot *snapshot, const struct record_type *type)
+{
+	struct snapshot_table *table;
+
+	if (snapshot_table(snapshot, type))
+		return;
+	snapshot->tables = xrealloc_array(snapshot->tables, snapshot->table_count + 1, sizeof(*snapshot->tables));
+	table = &snapshot->tables[snapshot->table_count++];
+	*table = (struct snapshot_table){.type = type, .cap = RECORDS_MAX, .blank = xzalloc(type->size)};
+	for (uint32_t i = 0; i < type->field_count; i++)
+		field_set_unknown(&type->fields[i], table->blank);
+}
+
+struct snapshot *snapshot_new(void)
+{
+	struct snapshot *snapshot = xzalloc(sizeof(*snapshot));
+	struct snapshot_memory *memory = xzalloc(sizeof(*memory));
+
+	snapshot->memory = memory;
+	snapshot->text = BUF_INIT(FILE_MAX);
+	snapshot->message = xmalloc(SNAPSHOT_MESSAGE_MAX);
+	memory->texts.cap = TEXTS_MAX;
+	add_table(snapshot, &gap_type);
+	add_table(snapshot, &netns_type);
+	registry_each(snapshot_source, source) {
+		if (memory->source_count == SOURCES_MAX)
+			abort();
+		memory->sources[memory->source_count++] = *source;
+		for (const struct record_type *const *type = (*source)->types; *type; type++)
+			add_table(snapshot, *type);
+	}
+	qsort(memory->sources, memory->source_count, sizeof(memory->sources[0]), by_stage);
+	return snapshot;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+	struct snapshot_memory *memory;
+
+	if (!snapshot)
+		return;
+	memory = snapshot->memory;
+	for (size_t i = 0; i < memory->source_count; i++) {
+		if (memory->states[i] && memory->sources[i]->release)
+			memory->sources[i]->release(memory->states[i]);
+		free(memory->states[i]);
+	}
+	for (size_t i = 0; i < snapshot->table_count; i++) {
+		free(snapshot->tables[i].items);
+		free(snapshot->tables[i].blank);
+	}
+	arena_done(&memory->texts);
+	free(memory);
+	free(snapshot->tables);
+	free(snapshot->message);
+	buf_done(&snapshot->text);
+	free(snapshot);
+}
+
+void snapshot_clear(struct snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->table_count; i++) {
+		snapshot->tables[i].count = 0;
+		snapshot->tables[i].refused = 0;
+	}
+	arena_clear(&snapshot->memory->texts);
+}
+
+struct snapshot_table *snapshot_table(const struct snapshot *snapshot, const struct record_type *type)
+{
+	for (size_t i = 0; i < snapshot->table_count; i++)
+		if (snapshot->tables[i].type == type)
+			return &snapshot->tables[i];
+	return NULL;
+}
+
+void *snapshot_first(const struct snapshot *snapshot, const struct record_type *type)
+{
+	const struct snapshot_table *table = snapshot_table(snapshot, type);
+
+	return table ? table->items : NULL;
+}
+
+void *snapshot_last(const struct snapshot *snapshot, const struct record_type *type)
+{
+	const struct snapshot_table *table = snapshot_table(snapshot, type);
+
+	return table && table->items ? table->items + table->count * type->size : NULL;
+}
+
+bool snapshot_wants(const struct snapshot *snapshot, const struct record_type *type)
+{
+	const struct snapshot_table *table = snapshot_table(snapshot, type);
+
+	return table && table->wanted;
+}
+
+uint64_t snapshot_refused(const struct snapshot *snapshot)
+{
+	uint64_t sum = snapshot->memory->texts.refused;
+
+	for (size_t i = 0; i < snapshot->table_count; i++)
+		sum += snapshot->tables[i].refused;
+	return sum;
+}
+
+/* Tens of megabytes touched for the first time: one fault for two of them instead of five hundred. */
+static void use_huge_pages(void *items, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)items + page - 1) & ~(uintptr_t)(page - 1),
+		  to = ((uintptr_t)items + size) & ~(uintptr_t)(page - 1);
+
+	if (size >= HUGE_WORTH && to > from)
+		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
+void table_reserve(struct snapshot_table *table, size_t room)
+{
+	if (room <= table->room)
+		return;
+	table->room = room;
+	table->items = xrealloc_array(table->items, room, table->type->size);
+	use_huge_pages(table->items, room * table->type->size);
+}
+
+static bool more_room(struct snapshot_table *table)
+{
+	if (table->share)
+		return table_share_more(table);
+	table_reserve(table, table->room * 2 + 16);
+	return true;
+}
+
+void *table_add(struct snapshot_table *table)
+{
+	size_t size = table->type->size;
+	void *item;
+
+	if (table->count >= table->cap || (table->count == table->room && !more_room(table))) {
+		table->refused++;
+		return NULL;
+	}
+	item = table->items + table->count++ * size;
+	memcpy(item, table->blank, size);
+	return item;
+}
+
+void table_drop(struct snapshot_table *table)
+{
+	table->count--;
+}
+
+const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t len)
+{
+	return arena_text(&snapshot->memory->texts, text, len);
+}
+
+void *snapshot_state(struct snapshot *snapshot)
+{
+	struct snapshot_memory *memory = snapshot->memory;
+
+	for (size_t i = 0; i < memory->source_count; i++) {
+		if (memory->sources[i] != snapshot->source)
+			continue;
+		if (!memory->states[i])
+			memory->states[i] = xzalloc(memory->sources[i]->state_size);
+		return memory->states[i];
+	}
+	abort(); /* only a source that collects has a state */
+}
+
+void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...)
+{
+	struct gap_record *gap = table_add(snapshot_table(snapshot, &gap_type));
+	char why[512];
+	va_list args;
+
+	if (!gap)
+		return;
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	gap->netns = snapshot->netns;
+	gap->source = snapshot->source ? snapshot->source->name : "snapshot";
+	gap->lost = snapshot_text(snapshot, lost ?: snapshot->source ? snapshot->source->lost : "", 512);
+	gap->why = snapshot_text(snapshot, why, sizeof(why));
+}
+
+int snapshot_read(struct snapshot *snapshot, const char *path)
+{
+	buf_clear(&snapshot->text);
+	return buf_read_file(&snapshot->text, path);
+}
+
+static bool source_wanted(const struct snapshot *snapshot, const struct snapshot_source *source)
+{
+	for (const struct record_type *const *type = source->types; *type; type++)
+		if (snapshot_wants(snapshot, *type))
+			return true;
+	return false;
+}
+
+static void want(struct snapshot *snapshot, const struct record_type *const *types)
+{
+	for (; types && *types; types++) {
+		struct snapshot_table *table = snapshot_table(snapshot, *types);
+
+		if (table)
+			table->wanted = true;
+	}
+}
+
+/* What was asked for, and what that needs: sources run in the order of stages, so one pass backwards finds all. */
+static void choose_tables(struct snapshot *snapshot, const struct snapshot_request *request)
+{
+	struct snapshot_memory *memory = snapshot->memory;
+
+	for (size_t i = 0; i < snapshot->table_count; i++)
+		snapshot->tables[i].wanted = request->types == NULL;
+	want(snapshot, request->types);
+	for (size_t i = memory->source_count; i-- > 0;)
+		if (source_wanted(snapshot, memory->sources[i]))
+			want(snapshot, memory->sources[i]->needs);
+}
+
+static void run_source(struct snapshot *snapshot, const struct snapshot_source *source,
+		       const struct snapshot_request *request)
+{
+	struct why why = {};
+	int r;
+
+	snapshot->source = source;
+	r = source->collect(snapshot, request, &why);
+	if (r < 0)
+		snapshot_gap(snapshot, NULL, "%s", why.text[0] ? why.text : strerror(-r));
+	snapshot->source = NULL;
+}
+
+static void run_sources(struct snapshot *snapshot, const struct snapshot_request *request, enum snapshot_stage stage,
+			bool per_netns)
+{
+	struct snapshot_memory *memory = snapshot->memory;
+
+	for (size_t i = 0; i < memory->source_count; i++)
+		if (memory->sources[i]->stage == stage && memory->sources[i]->per_netns == per_netns &&
+		    source_wanted(snapshot, memory->sources[i]))
+			run_source(snapshot, memory->sources[i], request);
+}
+
+static void begin_sources(struct snapshot *snapshot, const struct snapshot_request *request)
+{
+	struct snapshot_memory *memory = snapshot->memory;
+
+	for (size_t i = 0; i < memory->source_count; i++) {
+		if (!memory->sources[i]->begin || !source_wanted(snapshot, memory->sources[i]))
+			continue;
+		snapshot->source = memory->sources[i];
+		memory->sources[i]->begin(snapshot, request);
+		snapshot->source = NULL;
+	}
+}
+
+/* One stage of all namespaces; a namespace that cannot be entered is a gap. */
+static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request *request,
+			const struct netns_list *namespaces, enum snapshot_stage stage, struct why *why)
+{
+	size_t entered = 0;
+
+	vec_each(&namespaces->items, netns) {
+		struct netns_guard guard;
+		struct why reason = {};
+
+		snapshot->netns = netns->inum;
+		if (netns_enter(netns, &guard, &reason) < 0) {
+			*why = reason;
+			if (stage == STAGE_COUNTERS)
+				snapshot_gap(snapshot, "everything in this namespace", "%s", reason.text);
+			continue;
+		}
+		entered++;
+		run_sources(snapshot, request, stage, true);
+		netns_leave(&guard);
+	}
+	snapshot->netns = 0;
+	run_sources(snapshot, request, stage, false);
+	return entered;
+}
+
+static void list_namespaces(struct snapshot *snapshot, const struct netns_list *namespaces)
+{
+	vec_each(&namespaces->items, netns) {
+		struct netns_record *record = table_add(snapshot_table(snapshot, &netns_type));
+
+		if (!record)
+			break;
+		record->netns = netns->inum;
+		record->pid = netns->pid;
+		memcpy(record->name, netns->name, sizeof(record->name));
+	}
+	if (namespaces->hidden)
+		snapshot_gap(
+			snapshot, "network namespaces that only those processes are in",
+			"the namespaces of %llu process%s of other users cannot be looked at (needs CAP_SYS_PTRACE)",
+			(unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es");
+}
+
+int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	_cleanup_netns_ struct netns_list own = {};
+	const struct netns_list *namespaces = request->namespaces;
+	size_t entered = 0;
+	int r;
+
+	snapshot_clear(snapshot);
+	if (!namespaces) {
+		r = netns_find(NULL, &own, why);
+		if (r < 0)
+			return r;
+		namespaces = &own;
+	}
+	snapshot->begin_boot_ns = clock_ns(CLOCK_BOOTTIME);
+	snapshot->begin_time_ns = clock_real_ns();
+	list_namespaces(snapshot, namespaces);
+	choose_tables(snapshot, request);
+	begin_sources(snapshot, request);
+	for (enum snapshot_stage stage = 0; stage < STAGE_END; stage++) {
+		entered = run_stage(snapshot, request, namespaces, stage, why);
+		if (stage == 0 && entered == 0)
+			return -EPERM;
+	}
+	snapshot->end_time_ns = clock_real_ns();
+	snapshot->end_boot_ns = clock_ns(CLOCK_BOOTTIME);
+	return 0;
+}

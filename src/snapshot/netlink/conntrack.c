@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "snapshot/core/scan.h"
+#include "snapshot/netlink/conntrack.h"
+
+#define COLUMNS_MAX 64
+
+#define C           struct conntrack_record
+static const struct field conntrack_fields[] = {
+	FIELD(C, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	FIELD(C, entries, COUNT, "connections tracked"),
+	FIELD(C, entries_max, COUNT, "how many may be"),
+	FIELD(C, buckets, COUNT, "size of the hash table", .hidden = true),
+	FIELD(C, found, COUNT, "lookups that found their connection", .hidden = true),
+	FIELD(C, invalid, COUNT, "packets that fit no connection"),
+	FIELD(C, insert_count, COUNT, "connections added", .hidden = true),
+	FIELD(C, insert_failed, COUNT, "connections that could not be added"),
+	FIELD(C, dropped, COUNT, "packets dropped because the table was full"),
+	FIELD(C, early_drop, COUNT, "connections thrown out to make room"),
+	FIELD(C, icmp_error, COUNT, "errors in ICMP packets", .hidden = true),
+	FIELD(C, search_restart, COUNT, "lookups that had to begin again", .hidden = true),
+	FIELD(C, clash_resolve, COUNT, "races that ended well", .hidden = true),
+	FIELD(C, chain_too_long, COUNT, "connections refused because their hash chain was too long", .hidden = true),
+};
+#undef C
+RECORD_TYPE(conntrack_type, "conntrack", struct conntrack_record, conntrack_fields,
+	    "connection tracking of a namespace");
+
+/* Where a column's sum goes. Names of columns have changed over time; positions too. */
+static uint64_t *member_of(struct conntrack_record *conntrack, const char *name, size_t n)
+{
+	const struct {
+		const char *name;
+		uint64_t *member;
+	} columns[] = {
+		{"found", &conntrack->found},
+		{"invalid", &conntrack->invalid},
+		{"insert", &conntrack->insert_count},
+		{"insert_failed", &conntrack->insert_failed},
+		{"drop", &conntrack->dropped},
+		{"early_drop", &conntrack->early_drop},
+		{"icmp_error", &conntrack->icmp_error},
+		{"search_restart", &conntrack->search_restart},
+		{"clashres", &conntrack->clash_resolve},
+		{"chainlength", &conntrack->chain_too_long},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		if (strlen(columns[i].name) == n && memcmp(columns[i].name, name, n) == 0)
+			return columns[i].member;
+	return NULL;
+}
+
+void conntrack_parse(struct conntrack_record *conntrack, const char *text)
+{
+	uint64_t *members[COLUMNS_MAX];
+	const char *names = text, *name;
+	size_t count = 0, n;
+
+	while (count < COLUMNS_MAX && scan_word(&names, &name, &n))
+		members[count++] = member_of(conntrack, name, n);
+	while (scan_next_line(&text)) {
+		const char *line = text;
+		uint64_t value;
+
+		for (size_t i = 0; i < count && scan_hex(&line, &value); i++) {
+			if (!members[i])
+				continue;
+			*members[i] = (*members[i] == UINT64_MAX ? 0 : *members[i]) + value;
+		}
+	}
+}
+
+static int read_number(struct snapshot *snapshot, const char *path, uint64_t *value)
+{
+	const char *text;
+	int r = snapshot_read(snapshot, path);
+
+	if (r < 0)
+		return r;
+	text = buf_text(&snapshot->text);
+	return scan_u64(&text, value) ? 0 : -EBADMSG;
+}
+
+static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	struct snapshot_table *table = snapshot_table(snapshot, &conntrack_type);
+	struct conntrack_record *conntrack = table_add(table);
+	int r;
+
+	(void)request;
+	if (!conntrack)
+		return -E2BIG;
+	conntrack->netns = snapshot->netns;
+	r = read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_count", &conntrack->entries);
+	if (r < 0)
+		table_drop(table);
+	/* Not loaded: nothing is tracked, nothing is lost. */
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return why_set(why, r, "cannot read nf_conntrack_count: %s", strerror(-r));
+	(void)read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_max", &conntrack->entries_max);
+	(void)read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_buckets", &conntrack->buckets);
+	/* Without /proc support of the tracking module the counts alone are there. */
+	if (snapshot_read(snapshot, "/proc/thread-self/net/stat/nf_conntrack") == 0)
+		conntrack_parse(conntrack, buf_text(&snapshot->text));
+	else
+		snapshot_gap(snapshot, "what connection tracking refused", "there is no /proc/net/stat/nf_conntrack");
+	return 0;
+}
+
+static const struct record_type *const types[] = {&conntrack_type, NULL};
+
+static const struct snapshot_source conntrack_source = {
+	.name = "conntrack",
+	.lost = "how full the table of tracked connections is",
+	.types = types,
+	.stage = STAGE_COUNTERS,
+	.per_netns = true,
+	.collect = collect,
+};
+SNAPSHOT_SOURCE(conntrack_source);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Connection tracking: how full its table is and what it refused. Type "conntrack", one a namespace. */
+#pragma once
+
+#include "snapshot/core/snapshot.h"
+
+struct conntrack_record {
+	uint32_t netns;
+	uint64_t entries;
+	uint64_t entries_max;
+	uint64_t buckets;
+	uint64_t found;
+	uint64_t invalid;
+	uint64_t insert_count;
+	uint64_t insert_failed;
+	uint64_t dropped;
+	uint64_t early_drop;
+	uint64_t icmp_error;
+	uint64_t search_restart;
+	uint64_t clash_resolve;
+	uint64_t chain_too_long;
+};
+
+extern const struct record_type conntrack_type;
+
+/* /proc/net/stat/nf_conntrack: columns by name, a line a processor. */
+void conntrack_parse(struct conntrack_record *conntrack, const char *text);

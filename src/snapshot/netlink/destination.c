@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The source of destinations: asks the kernel, for each remote address in use, which way a packet would take now. */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "snapshot/netlink/link.h"
+#include "snapshot/netlink/route.h"
+#include "snapshot/socket/socket.h"
+
+#define DESTINATIONS_MAX 4096
+
+/* Routing may depend on the source, so the pair is what is asked about. */
+struct pair {
+	struct addr raddr;
+	struct addr laddr;
+};
+
+static bool is_set(const struct addr *addr)
+{
+	static const uint8_t zero[16];
+
+	if (addr->family == ADDR_UNKNOWN)
+		return false;
+	/* IPv4 lies in the last four bytes. */
+	return memcmp(addr->bytes + (addr->family == ADDR_V4 ? 12 : 0), zero, addr->family == ADDR_V4 ? 4 : 16) != 0;
+}
+
+static bool is_loopback(const struct addr *addr)
+{
+	static const uint8_t one[16] = {[15] = 1};
+
+	return addr->family == ADDR_V4 ? addr->bytes[12] == 127 : memcmp(addr->bytes, one, sizeof(one)) == 0;
+}
+
+/* Connections within the host take no way that could be wrong. */
+static bool wants_way(const struct socket_record *socket)
+{
+	return socket->state != SOCKET_LISTEN && socket->state != SOCKET_TIME_WAIT && is_set(&socket->raddr) &&
+	       !is_loopback(&socket->raddr) && !addr_equal(&socket->raddr, &socket->laddr);
+}
+
+static int gather(struct snapshot *snapshot, struct map *known, uint64_t *ret_left_out)
+{
+	struct snapshot_table *table = snapshot_table(snapshot, &destination_type);
+
+	*ret_left_out = 0;
+	snapshot_each(snapshot, socket_type, const struct socket_record, socket) {
+		struct destination_record *destination;
+		struct pair pair = {};
+		uint32_t *index;
+		bool new;
+
+		if (socket->netns != snapshot->netns || !wants_way(socket))
+			continue;
+		pair.raddr = socket->raddr;
+		if (is_set(&socket->laddr))
+			pair.laddr = socket->laddr;
+		index = map_put(known, &pair, &new);
+		if (!index) {
+			(*ret_left_out)++;
+			continue;
+		}
+		if (!new) {
+			((struct destination_record *)table->items)[*index].sockets++;
+			continue;
+		}
+		destination = table_add(table);
+		if (!destination)
+			return -E2BIG;
+		*index = (uint32_t)(table->count - 1);
+		destination->netns = snapshot->netns;
+		destination->raddr = pair.raddr;
+		destination->laddr = pair.laddr;
+		destination->sockets = 1;
+	}
+	return 0;
+}
+
+static void put_addr(struct nlmsghdr *message, uint16_t type, const struct addr *addr)
+{
+	if (addr->family == ADDR_V4)
+		mnl_attr_put(message, type, 4, addr->bytes + 12);
+	else
+		mnl_attr_put(message, type, 16, addr->bytes);
+}
+
+static int ask_once(struct snapshot *snapshot, struct mnl_socket *socket, struct destination_record *destination,
+		    const struct addr *source)
+{
+	struct nl_request room;
+	struct rtmsg *info;
+	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETROUTE, 0, sizeof(*info), (void **)&info);
+	struct nl_question question = {.protocol = NETLINK_ROUTE,
+				       .request = message,
+				       .parse = destination_parse_message,
+				       .context = destination};
+
+	info->rtm_family = destination->raddr.family == ADDR_V6 ? AF_INET6 : AF_INET;
+	info->rtm_dst_len = destination->raddr.family == ADDR_V6 ? 128 : 32;
+	info->rtm_flags = RTM_F_LOOKUP_TABLE;
+	put_addr(message, RTA_DST, &destination->raddr);
+	if (source) {
+		info->rtm_src_len = info->rtm_dst_len;
+		put_addr(message, RTA_SRC, source);
+	}
+	return nl_ask_on(snapshot, socket, &question);
+}
+
+static void ask(struct snapshot *snapshot, struct mnl_socket *socket, struct destination_record *destination)
+{
+	bool with_source = destination->laddr.family == destination->raddr.family;
+	int r;
+
+	destination->error = 0;
+	r = ask_once(snapshot, socket, destination, with_source ? &destination->laddr : NULL);
+	/* The same word for a blackhole and for a source that is no address of this host (any more). */
+	if (r == -EINVAL && with_source && ask_once(snapshot, socket, destination, NULL) == 0)
+		r = -EADDRNOTAVAIL;
+	if (r < 0)
+		destination->error = (uint16_t)-r;
+}
+
+static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	_cleanup_(nl_closep) struct mnl_socket *socket = NULL;
+	_cleanup_dev_names_ struct dev_names names = {};
+	_cleanup_(map_done) struct map known = MAP_INIT(sizeof(struct pair), sizeof(uint32_t), DESTINATIONS_MAX);
+	struct snapshot_table *table = snapshot_table(snapshot, &destination_type);
+	size_t from = table->count;
+	uint64_t left_out;
+	int r;
+
+	(void)request;
+	r = gather(snapshot, &known, &left_out);
+	if (r < 0 || table->count == from)
+		return r;
+	socket = nl_open(NETLINK_ROUTE, why);
+	if (!socket)
+		return -errno;
+	for (size_t i = from; i < table->count; i++) {
+		struct destination_record *destination = (struct destination_record *)table->items + i;
+
+		ask(snapshot, socket, destination);
+		dev_name_get(&names, destination->ifindex, destination->dev);
+	}
+	if (left_out)
+		snapshot_gap(snapshot, "the ways to the others",
+			     "only the first %d remote addresses were asked about; %llu sockets use others",
+			     DESTINATIONS_MAX, (unsigned long long)left_out);
+	return 0;
+}
+
+static const struct record_type *const needs[] = {&socket_type, NULL};
+static const struct record_type *const types[] = {&destination_type, NULL};
+
+static const struct snapshot_source destination_source = {
+	.name = "destination",
+	.lost = "which way packets to the remote addresses take",
+	.types = types,
+	.needs = needs,
+	.stage = STAGE_REST,
+	.per_netns = true,
+	.collect = collect,
+};
+SNAPSHOT_SOURCE(destination_source);

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "snapshot/netlink/ethtool.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "base/alloc.h"
+#include "snapshot/netlink/link.h"
+
+/* More than any driver has. */
+#define STATISTICS_MAX 16384
+#define FEATURES_MAX   1024
+
+static const struct enum_name part_items[] = {
+	{LINK_PART_DRIVER, "driver", "who drives it (ethtool -i)"},
+	{LINK_PART_RING, "ring", "descriptors between host and device (ethtool -g)"},
+	{LINK_PART_CHANNEL, "channel", "queues (ethtool -l)"},
+	{LINK_PART_COALESCE, "coalesce", "how long interrupts wait (ethtool -c)"},
+	{LINK_PART_PAUSE, "pause", "flow control of the link (ethtool -a)"},
+	{LINK_PART_OFFLOAD, "offload", "work that is left to the device (ethtool -k)"},
+	{LINK_PART_STATISTIC, "statistic", "the driver's own counters (ethtool -S)"},
+};
+static struct enum_names part_names = {.items = part_items, .count = ARRAY_SIZE(part_items)};
+
+#define D struct link_detail_record
+static const struct field detail_fields[] = {
+	FIELD(D, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
+	FIELD(D, dev, TEXT, "interface"),
+	FIELD(D, part, ENUM, "what it is about", .names = &part_names, .zero_is_unknown = true),
+	FIELD(D, name, TEXT, "the driver's name for it"),
+	FIELD(D, value, COUNT, "its number"),
+	FIELD(D, max, COUNT, "the most that it can be"),
+	FIELD(D, text, TEXT, "its text, where it is no number"),
+	FIELD(D, fixed, BOOL, "an offload that cannot be changed", .hidden = true),
+};
+#undef D
+RECORD_TYPE(link_detail_type, "link_detail", struct link_detail_record, detail_fields, "what a driver tells");
+
+/* An interface that is being asked. */
+struct asked {
+	struct snapshot *snapshot;
+	int fd;
+	char dev[16];
+};
+
+static bool ask(const struct asked *asked, void *command)
+{
+	struct ifreq request = {.ifr_data = command};
+
+	memcpy(request.ifr_name, asked->dev, sizeof(request.ifr_name));
+	return ioctl(asked->fd, SIOCETHTOOL, &request) == 0;
+}
+
+static struct link_detail_record *add(const struct asked *asked, enum link_part part, const char *name, size_t len)
+{
+	struct link_detail_record *detail = table_add(snapshot_table(asked->snapshot, &link_detail_type));
+
+	if (!detail)
+		return NULL;
+	detail->netns = asked->snapshot->netns;
+	memcpy(detail->dev, asked->dev, sizeof(detail->dev));
+	detail->part = (uint8_t)part;
+	detail->name = snapshot_text(asked->snapshot, name, len);
+	return detail;
+}
+
+static void add_number(const struct asked *asked, enum link_part part, const char *name, uint64_t value, uint64_t max)
+{
+	struct link_detail_record *detail = add(asked, part, name, strlen(name));
+
+	if (!detail)
+		return;
+	detail->value = value;
+	detail->max = max;
+}
+
+static void add_text(const struct asked *asked, enum link_part part, const char *name, const char *text, size_t room)
+{
+	size_t n = strnlen(text, room);
+	struct link_detail_record *detail = n ? add(asked, part, name, strlen(name)) : NULL;
+
+	if (detail)
+		detail->text = snapshot_text(asked->snapshot, text, n);
+}
+
+static void ask_driver(const struct asked *asked)
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+
+	if (!ask(asked, &info))
+		return;
+	add_text(asked, LINK_PART_DRIVER, "driver", info.driver, sizeof(info.driver));
+	add_text(asked, LINK_PART_DRIVER, "version", info.version, sizeof(info.version));
+	add_text(asked, LINK_PART_DRIVER, "firmware", info.fw_version, sizeof(info.fw_version));
+	add_text(asked, LINK_PART_DRIVER, "bus", info.bus_info, sizeof(info.bus_info));
+}
+
+/* Where the most is 0 the device has none of it. */
+static void add_bounded(const struct asked *asked, enum link_part part, const char *name, uint32_t value, uint32_t max)
+{
+	if (max)
+		add_number(asked, part, name, value, max);
+}
+
+static void ask_rings(const struct asked *asked)
+{
+	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+
+	if (ask(asked, &ring)) {
+		add_bounded(asked, LINK_PART_RING, "rx", ring.rx_pending, ring.rx_max_pending);
+		add_bounded(asked, LINK_PART_RING, "rx-mini", ring.rx_mini_pending, ring.rx_mini_max_pending);
+		add_bounded(asked, LINK_PART_RING, "rx-jumbo", ring.rx_jumbo_pending, ring.rx_jumbo_max_pending);
+		add_bounded(asked, LINK_PART_RING, "tx", ring.tx_pending, ring.tx_max_pending);
+	}
+	if (ask(asked, &channels)) {
+		add_bounded(asked, LINK_PART_CHANNEL, "rx", channels.rx_count, channels.max_rx);
+		add_bounded(asked, LINK_PART_CHANNEL, "tx", channels.tx_count, channels.max_tx);
+		add_bounded(asked, LINK_PART_CHANNEL, "other", channels.other_count, channels.max_other);
+		add_bounded(asked, LINK_PART_CHANNEL, "combined", channels.combined_count, channels.max_combined);
+	}
+}
+
+static void add_switch(const struct asked *asked, enum link_part part, const char *name, bool on)
+{
+	add_text(asked, part, name, on ? "on" : "off", 4);
+}
+
+static void ask_interrupts(const struct asked *asked)
+{
+	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
+	struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
+
+	if (ask(asked, &c)) {
+		add_switch(asked, LINK_PART_COALESCE, "adaptive-rx", c.use_adaptive_rx_coalesce);
+		add_switch(asked, LINK_PART_COALESCE, "adaptive-tx", c.use_adaptive_tx_coalesce);
+		add_number(asked, LINK_PART_COALESCE, "rx-usecs", c.rx_coalesce_usecs, UINT64_MAX);
+		add_number(asked, LINK_PART_COALESCE, "rx-frames", c.rx_max_coalesced_frames, UINT64_MAX);
+		add_number(asked, LINK_PART_COALESCE, "tx-usecs", c.tx_coalesce_usecs, UINT64_MAX);
+		add_number(asked, LINK_PART_COALESCE, "tx-frames", c.tx_max_coalesced_frames, UINT64_MAX);
+	}
+	if (ask(asked, &pause)) {
+		add_switch(asked, LINK_PART_PAUSE, "autonegotiate", pause.autoneg);
+		add_switch(asked, LINK_PART_PAUSE, "rx", pause.rx_pause);
+		add_switch(asked, LINK_PART_PAUSE, "tx", pause.tx_pause);
+	}
+}
+
+/* The names of a set of the driver's; NULL when it has none. The caller frees them. */
+static struct ethtool_gstrings *ask_names(const struct asked *asked, uint32_t set, uint32_t most)
+{
+	/* The number of names stands behind it. */
+	_Alignas(8) uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)] = {};
+	struct ethtool_sset_info *info = (struct ethtool_sset_info *)room;
+	struct ethtool_gstrings *names;
+	uint32_t count;
+
+	info->cmd = ETHTOOL_GSSET_INFO;
+	info->sset_mask = UINT64_C(1) << set;
+	if (!ask(asked, info) || !info->sset_mask)
+		return NULL;
+	count = info->data[0];
+	if (count == 0 || count > most)
+		return NULL;
+	names = xzalloc(sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+	names->cmd = ETHTOOL_GSTRINGS;
+	names->string_set = set;
+	names->len = count;
+	if (ask(asked, names) && names->len <= count)
+		return names;
+	free(names);
+	return NULL;
+}
+
+static const char *name_at(const struct ethtool_gstrings *names, uint32_t index)
+{
+	return (const char *)names->data + (size_t)index * ETH_GSTRING_LEN;
+}
+
+static void ask_features(const struct asked *asked)
+{
+	_cleanup_free_ struct ethtool_gstrings *names = ask_names(asked, ETH_SS_FEATURES, FEATURES_MAX);
+	_cleanup_free_ struct ethtool_gfeatures *features = NULL;
+	uint32_t blocks;
+
+	if (!names)
+		return;
+	blocks = (names->len + 31) / 32;
+	features = xzalloc(sizeof(*features) + blocks * sizeof(features->features[0]));
+	features->cmd = ETHTOOL_GFEATURES;
+	features->size = blocks;
+	if (!ask(asked, features) || features->size < blocks)
+		return;
+	for (uint32_t i = 0; i < names->len; i++) {
+		const struct ethtool_get_features_block *block = &features->features[i / 32];
+		uint32_t bit = UINT32_C(1) << i % 32;
+		size_t n = strnlen(name_at(names, i), ETH_GSTRING_LEN);
+		struct link_detail_record *detail = n ? add(asked, LINK_PART_OFFLOAD, name_at(names, i), n) : NULL;
+
+		if (!detail)
+			continue;
+		detail->text = block->active & bit ? "on" : "off";
+		detail->fixed = !(block->available & bit) || block->never_changed & bit;
+	}
+}
+
+static void ask_statistics(const struct asked *asked)
+{
+	_cleanup_free_ struct ethtool_gstrings *names = ask_names(asked, ETH_SS_STATS, STATISTICS_MAX);
+	_cleanup_free_ struct ethtool_stats *stats = NULL;
+
+	if (!names)
+		return;
+	stats = xzalloc(sizeof(*stats) + (size_t)names->len * sizeof(stats->data[0]));
+	stats->cmd = ETHTOOL_GSTATS;
+	stats->n_stats = names->len;
+	/* A driver whose queues changed in between would write more: then it has said so, and nothing is believed. */
+	if (!ask(asked, stats) || stats->n_stats > names->len)
+		return;
+	for (uint32_t i = 0; i < stats->n_stats; i++) {
+		const char *name = name_at(names, i);
+		size_t n = strnlen(name, ETH_GSTRING_LEN), blanks = 0;
+		struct link_detail_record *detail;
+
+		while (blanks < n && name[blanks] == ' ')
+			blanks++;
+		detail = n > blanks ? add(asked, LINK_PART_STATISTIC, name + blanks, n - blanks) : NULL;
+		if (detail)
+			detail->value = stats->data[i];
+	}
+}
+
+static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	_cleanup_close_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)request;
+	if (fd < 0)
+		return why_set(why, -errno, "no socket to ask drivers with: %s", strerror(errno));
+	snapshot_each(snapshot, link_type, const struct link_record, link) {
+		struct asked asked = {.snapshot = snapshot, .fd = fd};
+
+		if (link->netns != snapshot->netns)
+			continue;
+		memcpy(asked.dev, link->dev, sizeof(asked.dev));
+		ask_driver(&asked);
+		ask_rings(&asked);
+		ask_interrupts(&asked);
+		ask_features(&asked);
+		ask_statistics(&asked);
+	}
+	return 0;
+}
+
+static const struct record_type *const types[] = {&link_detail_type, NULL};
+static const struct record_type *const needs[] = {&link_type, NULL};
+
+static const struct snapshot_source ethtool_source = {
+	.name = "ethtool",
+	.lost = "what the drivers of interfaces tell",
+	.types = types,
+	.needs = needs,
+	.stage = STAGE_REST,
+	.per_netns = true,
+	.collect = collect,
+};
+SNAPSHOT_SOURCE(ethtool_source);

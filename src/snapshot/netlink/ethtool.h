@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What drivers tell of their interfaces (what ethtool -i -g -l -c -a -k -S show): type "link_detail", only when asked for. */
+#pragma once
+
+#include "snapshot/core/snapshot.h"
+
+enum link_part {
+	LINK_PART_DRIVER = 1,
+	LINK_PART_RING,
+	LINK_PART_CHANNEL,
+	LINK_PART_COALESCE,
+	LINK_PART_PAUSE,
+	LINK_PART_OFFLOAD,
+	LINK_PART_STATISTIC,
+};
+
+struct link_detail_record {
+	uint32_t netns;
+	char dev[16];
+	uint8_t part;
+	const char *name;
+	uint64_t value;
+	uint64_t max;
+	const char *text;
+	uint8_t fixed; /* an offload that cannot be changed */
+};
+
+extern const struct record_type link_detail_type;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Firewall rules of nftables and what they counted: type "firewall_rule"; chains with their policy: type "firewall_chain". */
+#pragma once
+
+#include "snapshot/core/nl.h"
+
+enum rule_verdict {
+	VERDICT_DROP = 1,
+	VERDICT_ACCEPT,
+	VERDICT_REJECT,
+	VERDICT_JUMP,
+	VERDICT_GOTO,
+	VERDICT_RETURN,
+	VERDICT_QUEUE,
+};
+
+struct firewall_rule_record {
+	uint32_t netns;
+	uint8_t nf_family;
+	const char *nf_table;
+	const char *chain;
+	uint64_t handle;
+	uint64_t packets;
+	uint64_t bytes;
+	uint8_t verdict; /* 0: it goes on to the next rule */
+	uint32_t queue,
+		queues; /* the first queue that it hands packets to, and how many; unknown: none, or it lets pass */
+	bool unheard;   /* no program listens to any of these */
+	const char *comment;
+};
+
+struct firewall_chain_record {
+	uint32_t netns;
+	uint8_t nf_family;
+	const char *nf_table;
+	const char *chain;
+	uint8_t hook; /* where packets enter it; unknown: only by a jump */
+	int32_t priority;
+	uint8_t policy;
+	uint64_t packets;
+	uint64_t bytes;
+};
+
+extern const struct record_type firewall_rule_type;
+extern const struct record_type firewall_chain_type;
+
+nl_parse_fn firewall_rule_parse_message;
+nl_parse_fn firewall_chain_parse_message;
+/* Whether the text of nfnetlink_queue lists one of these queues: a program listens to it. */
+bool firewall_is_heard(const char *text, uint32_t queue, uint32_t queues);

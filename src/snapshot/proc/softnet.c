@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "snapshot/core/scan.h"
+#include "snapshot/proc/host_figures.h"
+
+#define S struct softnet_record
+static const struct field softnet_fields[] = {
+	FIELD(S, cpu, ID, "processor"),
+	FIELD(S, processed, COUNT, "packets taken from interfaces"),
+	FIELD(S, dropped, COUNT, "packets dropped because the queue was full"),
+	FIELD(S, time_squeeze, COUNT, "times that it stopped with work left"),
+	FIELD(S, received_rps, COUNT, "packets handed over by other processors", .hidden = true),
+	FIELD(S, flow_limit, COUNT, "packets of one flow dropped to spare the others", .hidden = true),
+	FIELD(S, backlog, COUNT, "packets that wait now"),
+};
+#undef S
+RECORD_TYPE(softnet_type, "softnet", struct softnet_record, softnet_fields, "the receive queue of a processor");
+
+/* Columns as net/core/net-procfs.c writes them; older kernels have fewer. */
+enum {
+	COLUMN_PROCESSED,
+	COLUMN_DROPPED,
+	COLUMN_SQUEEZE,
+	COLUMN_RPS = 9,
+	COLUMN_FLOW_LIMIT,
+	COLUMN_BACKLOG,
+	COLUMN_CPU,
+	COLUMNS
+};
+
+void softnet_parse(struct snapshot *snapshot, const char *text)
+{
+	struct snapshot_table *table = snapshot_table(snapshot, &softnet_type);
+	uint32_t number = 0;
+
+	do {
+		uint64_t columns[COLUMNS];
+		const char *line = text;
+		unsigned count = 0;
+		struct softnet_record *softnet;
+
+		while (count < COLUMNS && scan_hex(&line, &columns[count]))
+			count++;
+		if (count <= COLUMN_SQUEEZE)
+			continue;
+		softnet = table_add(table);
+		if (!softnet)
+			return;
+		softnet->cpu = count > COLUMN_CPU ? (uint32_t)columns[COLUMN_CPU] : number;
+		softnet->processed = columns[COLUMN_PROCESSED];
+		softnet->dropped = columns[COLUMN_DROPPED];
+		softnet->time_squeeze = columns[COLUMN_SQUEEZE];
+		if (count > COLUMN_RPS)
+			softnet->received_rps = columns[COLUMN_RPS];
+		if (count > COLUMN_FLOW_LIMIT)
+			softnet->flow_limit = columns[COLUMN_FLOW_LIMIT];
+		if (count > COLUMN_BACKLOG)
+			softnet->backlog = (uint32_t)columns[COLUMN_BACKLOG];
+		number++;
+	} while (scan_next_line(&text));
+}
+
+static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
+{
+	int r = snapshot_read(snapshot, "/proc/thread-self/net/softnet_stat");
+
+	(void)request;
+	if (r < 0)
+		return why_set(why, r, "cannot read /proc/net/softnet_stat: %s", strerror(-r));
+	softnet_parse(snapshot, buf_text(&snapshot->text));
+	return 0;
+}
+
+static const struct record_type *const types[] = {&softnet_type, NULL};
+
+static const struct snapshot_source softnet_source = {
+	.name = "softnet",
+	.lost = "drops between the interrupt and the protocols",
+	.types = types,
+	.stage = STAGE_COUNTERS,
+	.collect = collect,
+};
+SNAPSHOT_SOURCE(softnet_source);

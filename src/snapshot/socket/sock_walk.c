@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The program that copies connections out of the kernel's table, and its loading. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "kernel/insn.h"
+#include "kernel/layout.h"
+#include "record/net_names.h"
+#include "snapshot/socket/sock_walk.h"
+
+/* Ranges that are so near to each other are copied together with what is between. */
+#define GAP_MAX  24
+#define STEP_MAX (1 << 20)
+/* Waits to become a connection: no whole socket. */
+#define REQUEST 12
+
+struct range {
+	uint32_t from, to; /* in the kernel's structure, multiples of 8 */
+	uint32_t at;       /* in the record */
+};
+
+/* The function that makes a pointer of a number, and a structure that is an array of 64-bit words (Linux 6.2 and later). */
+enum { CAST = WALK_FIELD_COUNT + WALK_PLACE_COUNT, ARRAY, QUESTIONS };
+
+struct plan {
+	struct layout_question questions[QUESTIONS];
+	VEC(struct range) ranges;
+};
+
+static const struct {
+	const char *type;
+	const char *member;
+	uint32_t size;
+	bool tcp;
+	bool optional;
+} specs[] = {
+#define F(name, type, member, size) {type, member, size, false, false},
+	WALK_SOCKET_FIELDS(F)
+#undef F
+#define F(name, type, member, size) {type, member, size, false, true},
+		WALK_OPTIONAL_FIELDS(F)
+#undef F
+#define F(name, type, member, size) {type, member, size, true, false},
+			WALK_TCP_FIELDS(F)
+#undef F
+#define F(name, type, member, size) {type, member, size, true, true},
+				WALK_TCP_OPTIONAL_FIELDS(F)
+#undef F
+};
+
+static const struct {
+	const char *type;
+	const char *member;
+	bool optional;
+} places[] = {
+#define F(name, type, member, optional) {type, member, optional},
+	WALK_PLACES(F)
+#undef F
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static bool is_wanted(const struct sock_walk *walk, const struct plan *plan, unsigned field)
+{
+	return plan->questions[field].answer != LAYOUT_NONE && (walk->with_tcp || !specs[field].tcp);
+}
+
+/* The parts of a connection that are copied, and where each of its fields is then. */
+static void make_ranges(struct sock_walk *walk, struct plan *plan)
+{
+	size_t kept = 0;
+	uint32_t at = sizeof(uint64_t); /* behind the number of the bucket */
+
+	for (unsigned i = 0; i < WALK_FIELD_COUNT; i++)
+		if (is_wanted(walk, plan, i)) {
+			uint32_t from = plan->questions[i].answer, bits = plan->questions[i].width;
+			uint32_t size = max_of(specs[i].size, bits ? 4u : 0u);
+
+			vec_push(&plan->ranges, (struct range){from & ~7u, (from + size + 7) & ~7u, 0});
+		}
+	vec_sort(&plan->ranges, by_start);
+	for (size_t i = 1; i < plan->ranges.count; i++) {
+		struct range *last = &plan->ranges.items[kept], *next = &plan->ranges.items[i];
+
+		if (next->from <= last->to + GAP_MAX)
+			last->to = max_of(last->to, next->to);
+		else
+			plan->ranges.items[++kept] = *next;
+	}
+	plan->ranges.count = kept + 1;
+	vec_each(&plan->ranges, range) {
+		range->at = at;
+		at += range->to - range->from;
+	}
+	walk->record_size = at;
+}
+
+static void place_fields(struct sock_walk *walk, const struct plan *plan)
+{
+	for (unsigned i = 0; i < WALK_FIELD_COUNT; i++) {
+		const struct layout_question *answer = &plan->questions[i];
+
+		walk->fields[i].at = WALK_NONE;
+		if (!is_wanted(walk, plan, i))
+			continue;
+		vec_each(&plan->ranges, range)
+			if (answer->answer >= range->from && answer->answer < range->to)
+				walk->fields[i].at = (uint16_t)(range->at + answer->answer - range->from);
+		walk->fields[i].shift = answer->shift;
+		walk->fields[i].width = answer->width;
+	}
+	/* Where the kernel does not keep it in the connection, the program follows the pointers and puts it at the end. */
+	if (walk->fields[WALK_INODE].at == WALK_NONE) {
+		walk->fields[WALK_INODE].at = (uint16_t)walk->record_size;
+		walk->record_size += sizeof(uint64_t);
+	}
+}
+
+static int find_places(struct sock_walk *walk, struct plan *plan, struct why *why)
+{
+	int r;
+
+	for (unsigned i = 0; i < WALK_FIELD_COUNT; i++)
+		plan->questions[i] = (struct layout_question){
+			.type = specs[i].type, .member = specs[i].member, .optional = specs[i].optional};
+	for (unsigned i = 0; i < WALK_PLACE_COUNT; i++)
+		plan->questions[WALK_FIELD_COUNT + i] = (struct layout_question){
+			.type = places[i].type, .member = places[i].member, .optional = places[i].optional};
+	plan->questions[CAST] = (struct layout_question){.type = "bpf_rdonly_cast", .optional = true};
+	plan->questions[ARRAY] = (struct layout_question){.type = "perf_callchain_entry", .member = ""};
+	r = layout_find(plan->questions, ARRAY_SIZE(plan->questions), why);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < WALK_PLACE_COUNT; i++) {
+		const struct layout_question *answer = &plan->questions[WALK_FIELD_COUNT + i];
+
+		if (answer->answer != LAYOUT_NONE && answer->answer >= WALK_NONE)
+			return why_set(why, -ERANGE, "%s.%s is too far away", answer->type, answer->member);
+		walk->places[i] = (struct walk_position){(uint16_t)answer->answer, answer->shift, answer->width};
+	}
+	make_ranges(walk, plan);
+	place_fields(walk, plan);
+	return 0;
+}
+
+#define AREA(member) ((int)offsetof(struct walk_area, member))
+
+/* Follows a pointer: area->to = *(area->from + offset), of so many bytes. */
+static void put_follow(struct code *code, int to, int from, uint32_t offset, int size)
+{
+	PUT(code, LOAD(BPF_DW, R3, R6, from), ADD(R3, offset), COPY(R1, R6), ADD(R1, to), SET(R2, size),
+	    CALL(BPF_FUNC_probe_read_kernel));
+}
+
+/* Walks, or reads 16 bytes when there is an address to read. */
+static void put_main(struct code *code, const struct sock_walk *walk, int map)
+{
+	size_t walks;
+
+	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map));
+	PUT(code, LOAD(BPF_DW, R1, R6, AREA(peek)), SKIP_IF_NULL(R1, 0));
+	walks = code_jump(code);
+	put_follow(code, AREA(peeked), AREA(peek), 0, sizeof(uint64_t[2]));
+	PUT(code, SET(R0, 0), RETURN);
+	code_land(code, walks);
+	PUT(code, CALL(BPF_FUNC_jiffies64), STORE(BPF_DW, R6, AREA(jiffies), R0));
+	PUT(code, CALL(BPF_FUNC_get_current_task), STORE(BPF_DW, R6, AREA(task), R0));
+	put_follow(code, AREA(spaces), AREA(task), walk->places[WALK_TASK_SPACES].at, 8);
+	put_follow(code, AREA(net), AREA(spaces), walk->places[WALK_SPACES_NET].at, 8);
+	put_follow(code, AREA(tables), AREA(net), walk->places[WALK_NET_TABLES].at, 8);
+	put_follow(code, AREA(table), AREA(tables), walk->places[WALK_TABLES_BUCKETS].at, 8);
+	put_follow(code, AREA(mask), AREA(tables), walk->places[WALK_TABLES_MASK].at, 4);
+	PUT(code, LOAD(BPF_DW, R2, R6, AREA(buckets)), SKIP_IF_BY(BPF_JLE, R2, WALK_BUCKETS, 2), SET(R0, 0), RETURN);
+	PUT(code, CALCULATE_BY(BPF_LSH, R2, 3), LOAD(BPF_DW, R3, R6, AREA(first)), CALCULATE_BY(BPF_LSH, R3, 3),
+	    LOAD(BPF_DW, R1, R6, AREA(table)), CALCULATE(BPF_ADD, R3, R1), COPY(R1, R6), ADD(R1, AREA(heads)),
+	    CALL(BPF_FUNC_probe_read_kernel));
+	code_repeat(code, STEP_MAX);
+}
+
+/* The next bucket, or the end; and whether the chain that ended was the one that was begun. */
+static void put_next_bucket(struct code *code)
+{
+	PUT(code, LOAD(BPF_DW, R1, R6, AREA(at)), SKIP_IF_NULL(R1, 8));
+	PUT(code, CALCULATE_BY(BPF_RSH, R7, 1), LOAD(BPF_DW, R2, R6, AREA(first)), CALCULATE(BPF_ADD, R2, R1),
+	    ADD(R2, -1), SKIP_IF(BPF_JEQ, R7, R2, 3));
+	PUT(code, LOAD(BPF_DW, R2, R6, AREA(strayed)), ADD(R2, 1), STORE(BPF_DW, R6, AREA(strayed), R2));
+	PUT(code, LOAD(BPF_DW, R2, R6, AREA(buckets)), SKIP_IF(BPF_JGE, R1, R2, 9),
+	    SKIP_IF_BY(BPF_JGE, R1, WALK_BUCKETS, 8));
+	PUT(code, COPY(R2, R1), CALCULATE_BY(BPF_LSH, R2, 3), CALCULATE(BPF_ADD, R2, R6),
+	    LOAD(BPF_DW, R2, R2, AREA(heads)), STORE(BPF_DW, R6, AREA(node), R2), ADD(R1, 1),
+	    STORE(BPF_DW, R6, AREA(at), R1), SKIP(2));
+	PUT(code, SET(R0, 1), RETURN);
+	PUT(code, SET(R0, 0), RETURN);
+}
+
+/* A range of the connection, which R7 points to, or R8 where the kernel does not know such pointers. */
+static void put_copy(struct code *code, const struct plan *plan, const struct range *range)
+{
+	int size = (int)(range->to - range->from);
+
+	if (plan->questions[CAST].answer == LAYOUT_NONE) {
+		PUT(code, COPY(R1, R9), ADD(R1, range->at), SET(R2, size), COPY(R3, R8), ADD(R3, range->from),
+		    CALL(BPF_FUNC_probe_read_kernel));
+		return;
+	}
+	for (int i = 0; i < size; i += 8)
+		PUT(code, LOAD(BPF_DW, R1, R7, (int)range->from + i), STORE(BPF_DW, R9, (int)range->at + i, R1));
+}
+
+/*
+ * Calls are what a copy costs most (returning from one is slow where processors have to be kept from guessing), and loads of which
+ * none waits for another overlap. So where the kernel lets an address be taken for a pointer to an array, the words are loaded
+ * one by one.
+ */
+static void put_cast(struct code *code, const struct plan *plan)
+{
+	if (plan->questions[CAST].answer != LAYOUT_NONE)
+		PUT(code, COPY(R1, R8), SET(R2, plan->questions[ARRAY].answer),
+		    CALL_KERNEL(plan->questions[CAST].answer), COPY(R7, R0));
+}
+
+/* One step of the walk: a connection, or the next bucket. R7 is the node, R8 the connection, R9 its record. */
+static void put_step(struct code *code, const struct sock_walk *walk, const struct plan *plan, int map)
+{
+	const struct walk_position *fields = walk->fields;
+	size_t connection, full, other_net, waiting, request;
+
+	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), LOAD(BPF_DW, R7, R6, AREA(node)), COPY(R1, R7),
+	    CALCULATE_BY(BPF_AND, R1, 1), SKIP_IF_BY(BPF_JNE, R1, 0, 1), SKIP_IF_BY(BPF_JNE, R7, 0, 0));
+	connection = code_jump(code);
+	put_next_bucket(code);
+	code_land(code, connection);
+	PUT(code, LOAD(BPF_DW, R9, R6, AREA(count)), SKIP_IF_BY(BPF_JGE, R9, WALK_RECORDS, 0));
+	full = code_jump(code);
+	PUT(code, CALCULATE_BY(BPF_MUL, R9, walk->record_size), CALCULATE(BPF_ADD, R9, R6), ADD(R9, AREA(records)),
+	    COPY(R8, R7), ADD(R8, -(int)plan->questions[WALK_NEXT].answer));
+	put_cast(code, plan);
+	put_copy(code, plan, &plan->ranges.items[0]);
+	PUT(code, LOAD(BPF_DW, R1, R9, fields[WALK_NEXT].at), STORE(BPF_DW, R6, AREA(node), R1));
+	PUT(code, LOAD(BPF_DW, R1, R9, fields[WALK_NET].at), LOAD(BPF_DW, R2, R6, AREA(net)),
+	    SKIP_IF(BPF_JNE, R1, R2, 0));
+	other_net = code_jump(code);
+	PUT(code, LOAD(BPF_B, R1, R9, fields[WALK_STATE].at), SKIP_IF_BY(BPF_JEQ, R1, SOCKET_TIME_WAIT, 0));
+	waiting = code_jump(code);
+	PUT(code, SKIP_IF_BY(BPF_JEQ, R1, REQUEST, 0));
+	request = code_jump(code);
+	for (size_t i = 1; i < plan->ranges.count; i++)
+		put_copy(code, plan, &plan->ranges.items[i]);
+	if (plan->questions[WALK_INODE].answer == LAYOUT_NONE)
+		PUT(code, LOAD(BPF_DW, R3, R9, fields[WALK_SOCKET].at),
+		    ADD(R3, walk->places[WALK_SOCKET_INODE].at + walk->places[WALK_INODE_NUMBER].at), COPY(R1, R9),
+		    ADD(R1, fields[WALK_INODE].at), SET(R2, sizeof(uint64_t)), CALL(BPF_FUNC_probe_read_kernel));
+	PUT(code, LOAD(BPF_DW, R1, R6, AREA(first)), LOAD(BPF_DW, R2, R6, AREA(at)), CALCULATE(BPF_ADD, R1, R2),
+	    ADD(R1, -1), STORE(BPF_DW, R9, 0, R1));
+	PUT(code, LOAD(BPF_DW, R1, R6, AREA(count)), ADD(R1, 1), STORE(BPF_DW, R6, AREA(count), R1));
+	code_land(code, other_net);
+	PUT(code, SET(R0, 0), RETURN);
+	code_land(code, waiting);
+	code_land(code, request);
+	PUT(code, SET(R2, 1), CALCULATE(BPF_LSH, R2, R1), LOAD(BPF_DW, R3, R6, AREA(others)), CALCULATE(BPF_OR, R3, R2),
+	    STORE(BPF_DW, R6, AREA(others), R3), SET(R0, 0), RETURN);
+	code_land(code, full);
+	PUT(code, SET(R1, 1), STORE(BPF_DW, R6, AREA(full), R1), SET(R0, 1), RETURN);
+}
+
+static int open_lane(const struct sock_walk *walk, struct program *lane, const struct plan *plan, struct why *why)
+{
+	_cleanup_close_ int map =
+		program_share(lane, "nest_sockets", sizeof(struct walk_area) + WALK_RECORDS * walk->record_size, why);
+	struct code code = {};
+
+	if (map < 0)
+		return map;
+	put_main(&code, walk, map);
+	put_step(&code, walk, plan, map);
+	return program_load(lane, "nest_sockets", &code, why);
+}
+
+int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why)
+{
+	struct sock_walk *walk = xzalloc(sizeof(*walk));
+	struct plan plan = {};
+	int r;
+
+	walk->with_tcp = with_tcp;
+	for (unsigned i = 0; i < WALK_LANES; i++)
+		walk->lanes[i].fd = -1;
+	r = find_places(walk, &plan, why);
+	for (unsigned i = 0; r == 0 && i < WALK_LANES; i++)
+		r = open_lane(walk, &walk->lanes[i], &plan, why);
+	vec_done(&plan.ranges);
+	if (r < 0)
+		sock_walk_close(walk);
+	else
+		*ret_walk = walk;
+	return r;
+}
+
+void sock_walk_close(struct sock_walk *walk)
+{
+	if (!walk)
+		return;
+	for (unsigned i = 0; i < WALK_LANES; i++)
+		program_done(&walk->lanes[i]);
+	free(walk);
+}
+
+int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count)
+{
+	struct walk_area *area = sock_walk_area(walk, lane);
+
+	memset(area, 0, offsetof(struct walk_area, heads));
+	area->first = first;
+	area->buckets = count;
+	area->node = 1; /* the end of a chain */
+	return program_run(&walk->lanes[lane]);
+}
+
+void sock_walk_peek(struct sock_walk *walk, unsigned lane, uint64_t address, uint64_t ret_bytes[2])
+{
+	struct walk_area *area = sock_walk_area(walk, lane);
+
+	area->peek = address;
+	memset(area->peeked, 0, sizeof(area->peeked));
+	if (program_run(&walk->lanes[lane]) < 0)
+		memset(area->peeked, 0, sizeof(area->peeked));
+	memcpy(ret_bytes, area->peeked, sizeof(area->peeked));
+	area->peek = 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the kernel's socket diagnosis would tell about a TCP socket, from whoever found it out. */
+#pragma once
+
+#include <linux/inet_diag.h>
+#include <linux/tcp.h>
+
+#include "snapshot/socket/socket.h"
+
+/* The kernel's struct tcp_info has grown at its end since the header that this is built with. */
+struct tcp_info_wire {
+	struct tcp_info base;
+	uint32_t rcv_wnd;
+	uint32_t rehash;
+	uint16_t total_rto;
+	uint16_t total_rto_recoveries;
+	uint32_t total_rto_time;
+};
+
+/* Where Linux 5.15 ended. A header of that age or later has exactly this much, or the later members by their own names. */
+#define TCP_INFO_BASE (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
+_Static_assert(offsetof(struct tcp_info_wire, rcv_wnd) == TCP_INFO_BASE, "later members follow the ones of 5.15");
+
+#define SOCKET_MEMORY_WORDS 9 /* SK_MEMINFO_* of linux/sock_diag.h */
+
+struct socket_answer {
+	struct inet_diag_msg msg;
+	uint32_t memory[SOCKET_MEMORY_WORDS];
+	uint32_t mark;
+	uint64_t cgroup_id;
+	uint8_t shutdown;
+	size_t info_len; /* bytes of info that are known; 0: none */
+	struct tcp_info_wire info;
+	char cc[16];
+	bool has_bbr;
+	struct tcp_bbr_info bbr;
+};
+
+void socket_add_answer(const struct snapshot *snapshot, const struct socket_parse *context,
+		       const struct socket_answer *answer);

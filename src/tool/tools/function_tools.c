@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tools about the kernel's functions. */
+#include <errno.h>
+
+#include "event/cpu/func_call.h"
+#include "tool/core/tool.h"
+
+static const struct output_column funccount_columns[] = {{"function", "FUNC"}, {"count"}, {}};
+
+struct funccount_config {
+	struct trace_options common;
+	const char *patterns;
+};
+
+static const struct option_spec funccount_options[] = {
+	POSITIONAL(struct funccount_config, patterns, TEXT, "PATTERN,..", "functions, with * and ? ('tcp_*')",
+		   .required = true),
+	OPTION_GROUP(struct funccount_config, common, trace_option_table),
+	OPTION_END,
+};
+
+static const char *function_text(const void *context _unused_, const struct value *value)
+{
+	return value->class == VALUE_UINT ? func_call_name(value->uint) : NULL;
+}
+
+static const struct aggregate_label function_label = {"function", "address", function_text, NULL};
+
+static void funccount_plan(const void *data, struct trace_plan *plan)
+{
+	const struct funccount_config *config = data;
+	const struct trace_options *common = &config->common;
+
+	if (common->pid || common->command.argc || common->cgroup || common->netns)
+		why_set(&plan->why, -EINVAL,
+			"a function runs on anybody's behalf: -p, -C, -N and a command cannot be told apart");
+	func_call_set_patterns(config->patterns);
+	plan->aggregate.label = &function_label;
+}
+
+static const char *const funccount_examples[] = {
+	"nest funccount 'tcp_*' -d 10",
+	"which functions of TCP were called in ten seconds, and how often",
+	"nest funccount 'virtnet_*,veth_*' 1",
+	"those of drivers, every second",
+	NULL,
+};
+
+static const struct tool funccount_tool = {
+	.name = "funccount",
+	.layer = "device",
+	.summary = "calls of the kernel's functions, counted",
+	.description =
+		"Counted in the kernel. Needs a kernel with CONFIG_FPROBE or CONFIG_KPROBES that does not refuse "
+		"them, and tracefs for the list of functions. Calls while another BPF program runs on the same "
+		"processor are not seen.",
+	.examples = funccount_examples,
+	.events = {"func.call"},
+	.columns = funccount_columns,
+	.aggregate = AGGREGATE_COUNT,
+	.by = "function",
+	.options = funccount_options,
+	.config_size = sizeof(struct funccount_config),
+	.plan = funccount_plan,
+};
+TOOL(funccount_tool);
