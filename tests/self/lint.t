@@ -31,11 +31,20 @@ my @faults = (
 	['lab/d.c',      "${spdx}x = strdup(y);\n",                  qr/:2: strdup/],
 	['src/cmd/e.c',  "${spdx}x = atoi(y);\n",                    qr/:2: atoi/],
 	['src/cmd/f.c',  "${spdx}x = strtoull(y, NULL, 10);\n",      qr/:2: strtoull/],
-	['src/base/g.c', "${spdx}#include \"record/value.h\"\n",     qr/base is below record/],
-	['src/kernel/h.c', "${spdx}#include \"cmd/command.h\"\n",    qr/kernel is below cmd/],
-	['src/view/i.c', "${spdx}#include \"kernel/object.h\"\n",    qr/must not touch the kernel/],
-	['src/diagnose/i.c', "${spdx}#include \"kernel/object.h\"\n", qr/must not touch the kernel/],
-	['src/new/j.c',  "${spdx}#include \"base/buf.h\"\n",         qr/no place in the layers/],
+	['src/base/g.c', "${spdx}#include \"record/value.h\"\n",     qr/base must not include record/],
+	['src/kernel/h.c', "${spdx}#include \"cmd/command.h\"\n",    qr/kernel must not include cmd/],
+	['src/view/i.c', "${spdx}#include \"kernel/object.h\"\n",    qr/view must not include kernel: it may use base, record/],
+	['src/diagnose/graph/i.c', "${spdx}#include \"kernel/object.h\"\n", qr/diagnose must not include kernel/],
+	['src/snapshot/core/i2.c', "${spdx}#include \"event/core/live.h\"\n", qr/snapshot must not include event/],
+	['src/event/core/i3.c', "${spdx}#include \"event/tcp/tcp.h\"\n", qr{event/core must not include event/tcp}],
+	['src/event/dns/i4.c', "${spdx}#include \"event/ip/icmp.h\"\n", qr{event/dns must not include event/ip}],
+	['src/diagnose/more/i5.c', "${spdx}#include \"diagnose/graph/module.h\"\n", qr{diagnose/more has no floor}],
+	['src/new/j.c',  "${spdx}#include \"base/buf.h\"\n",         qr/no place among the rooms/],
+	['src/view/u.c', "${spdx}log_warn(\"x\");\n",                qr/:2: log_warn: only cmd/],
+	['src/flow/trace/v.c', "${spdx}fputs(x, stderr);\n",         qr/:2: stderr: only cmd/],
+	['src/view/w.c', $spdx . "x" x 121 . "\n",                   qr/:2: longer than 120 columns: 121/],
+	['tests/w.t',    "#!/bin/bash\n# SPDX-License-Identifier: X\n\t" . "x" x 113 . "\n", qr/:3: longer than 120/],
+	['src/view/x.h', "${spdx}int other_thing(void);\n",          qr/:2: other_thing does not lead back/],
 	['src/cmd/k.c',  "${spdx}#include \"nosuch/buf.h\"\n",       qr/no such part/],
 	['src/base/l.c', "int x;\n",                                 qr/no SPDX/],
 	['tests/m.t',    "#!/bin/bash\necho\n",                      qr/no SPDX/],
@@ -55,10 +64,25 @@ for my $case (@faults) {
 	like($output, $want, "$path: and the reason given");
 }
 
+# Names are compared between files.
+make_path('src/view', 'src/flow/draw');
+for my $case (['two_shapes.h', 'two_shapes.h', qr/has the same name/], ['square.h', 'cube.h', qr/two public types of one name/]) {
+	my ($one, $other, $want) = @$case;
+	for my $path ("src/view/$one", "src/flow/draw/$other") {
+		open(my $file, '>', $path) or die "$path: $!\n";
+		print $file "${spdx}struct form {\n\tint x;\n};\n";
+		close($file);
+	}
+	like(`'$lint' 'src/view/$one' 'src/flow/draw/$other' 2>&1`, $want, "$one and $other");
+}
+
 my @good = (
 	['src/base/alloc.c', "${spdx}p = malloc(n);\nq = strtod(s, NULL);\n"],
 	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
-	['src/kernel/x.c',   "${spdx}#include \"event/tcp.h\"\n\tint x;\n"],
+	['src/event/tcp/x.c', "${spdx}#include \"event/bpf/tcp.bpf.h\"\n#include \"kernel/object.h\"\n\tint x;\n"],
+	['src/event/new/x.c', "${spdx}#include \"event/core/event.h\"\n\tint x;\n"],
+	['src/run/x.c',       "${spdx}log_warn(\"x\");\n"],
+	['src/view/tall_tree.h', "${spdx}struct leaf {\n\tint x;\n};\n/* not_this(x) */\nint tree_draw(void);\nint leaf_fall(int x);\n"],
 	['tests/x.t',        "#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0-or-later\necho\n"],
 	['docs/x.md',        "Text /proc/net and a/work/b.\n"],
 );
