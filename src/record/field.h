@@ -196,6 +196,8 @@ int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_va
 int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, uint64_t *ret_value) _must_check_;
 /* Loads the names if need be. */
 const struct enum_names *enum_names_get(struct enum_names *names);
+/* The same name but for case, and - for _. */
+bool enum_same_word(const char *a, const char *b);
 
 /* ECONNREFUSED and so on; 0 is no error. */
 extern struct enum_names errno_names;
