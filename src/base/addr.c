@@ -78,7 +78,7 @@ int prefix_parse(const char *text, struct prefix *ret_prefix)
 	return 0;
 }
 
-int endpoint_parse(const char *text, struct endpoint *ret_endpoint)
+int addr_parse_endpoint(const char *text, struct endpoint *ret_endpoint)
 {
 	const char *colon = strrchr(text, ':');
 	struct endpoint e = {};
@@ -150,7 +150,7 @@ size_t addr_format(const struct addr *a, char *text)
 	}
 }
 
-void endpoint_format(const struct endpoint *e, struct buf *out)
+void addr_format_endpoint(const struct endpoint *e, struct buf *out)
 {
 	char text[ADDR_TEXT_MAX] = "*";
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 
 /* Length of the valid UTF-8 sequence at s (n bytes are there), or 0 when there is none; *ret_code may be NULL. */
-unsigned utf8_decode(const char *s, size_t n, uint32_t *ret_code);
+unsigned text_decode_utf8(const char *s, size_t n, uint32_t *ret_code);
 /* Columns that valid UTF-8 takes on a terminal. */
 size_t text_columns(const char *s, size_t n);
 

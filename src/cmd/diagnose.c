@@ -129,7 +129,7 @@ static void write_measures(const struct graph *graph, struct out *out)
 		for (unsigned part = 0; part < scope->count; part++)
 			for (uint32_t i = 0; (*at)->measures.parts[part] && i < scope->types[part]->field_count; i++) {
 				const struct field *field = &scope->types[part]->fields[i];
-				struct value value = field_get(field, (*at)->measures.parts[part]);
+				struct value value = value_get(field, (*at)->measures.parts[part]);
 
 				buf_add_format(line, ",\"%s\":", field->name);
 				json_add_value(line, field, &value);

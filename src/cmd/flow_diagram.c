@@ -124,7 +124,7 @@ static char *title_of(const struct flow_session *session)
 	buf_add_format(&title, "session %u", session->session);
 	if (session->rport) {
 		buf_add_text(&title, " of ");
-		endpoint_format(&(struct endpoint){session->raddr, session->rport}, &title);
+		addr_format_endpoint(&(struct endpoint){session->raddr, session->rport}, &title);
 	}
 	buf_add_format(&title, ", class %u: %llu calls in ", session->class, (unsigned long long)session->calls);
 	format_add_duration(&title, (int64_t)session->span_ns);

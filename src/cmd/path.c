@@ -115,10 +115,10 @@ static int make_where(struct run *run, const struct shape *shape)
 	int r = trace_options_where(&config->common, shape, &run->where, &run->why);
 
 	if (r == 0 && config->common.output.where)
-		where_add(&run->where, "%s", config->common.output.where);
+		trace_where_add(&run->where, "%s", config->common.output.where);
 	/* Of a recording both are there. */
 	if (r == 0 && config->common.input.file && config->rx != config->tx)
-		where_add(&run->where, "dir == %s", config->rx ? "rx" : "tx");
+		trace_where_add(&run->where, "dir == %s", config->rx ? "rx" : "tx");
 	return r;
 }
 

@@ -99,7 +99,7 @@ static struct difference since(const thread_list *before)
 static int load_witness(struct first_process *first, struct why *why)
 {
 	_cleanup_close_ int map = program_share(&first->program, "first_process", sizeof(uint64_t), why);
-	struct code code = {};
+	struct insns code = {};
 
 	if (map < 0)
 		return map;

@@ -7,7 +7,7 @@
 
 #include "base/why.h"
 
-struct code;
+struct insns;
 
 struct program {
 	int fd;
@@ -17,6 +17,6 @@ struct program {
 
 /* Memory that the program shares with the caller, zeroed. Returns the number that the program knows it by; close it after loading. */
 int program_share(struct program *program, const char *name, size_t size, struct why *why) _must_check_;
-int program_load(struct program *program, const char *name, const struct code *code, struct why *why) _must_check_;
+int program_load(struct program *program, const char *name, const struct insns *code, struct why *why) _must_check_;
 int program_run(const struct program *program) _must_check_;
 void program_done(struct program *program);

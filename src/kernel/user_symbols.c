@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/parse.h"
 #include "base/vec.h"
-#include "kernel/symbols.h"
+#include "kernel/user_symbols.h"
 
 struct function {
 	uint64_t address;

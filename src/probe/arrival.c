@@ -254,7 +254,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	if (watch->fd >= 0)
 		(void)wire_tap_read(watch->fd, take, watch);
 	for (unsigned i = 0; i < watch->count; i++) {
-		struct arrival_record *record = table_add(snapshot_table(snapshot, &arrival_type));
+		struct arrival_record *record = snapshot_table_add(snapshot_table(snapshot, &arrival_type));
 
 		if (record)
 			*record = watch->suspects[i].record;

@@ -416,7 +416,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	r = ask_silent(snapshot, state, asking, why);
 	state->failed = r < 0;
 	for (unsigned i = 0; i < asking->count; i++) {
-		struct keepalive_record *record = table_add(snapshot_table(snapshot, &keepalive_type));
+		struct keepalive_record *record = snapshot_table_add(snapshot_table(snapshot, &keepalive_type));
 
 		if (record)
 			*record = asking->asked[i].record;

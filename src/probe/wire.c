@@ -135,7 +135,7 @@ static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const cha
 
 		sum += value == UINT64_MAX ? 0 : value;
 	}
-	delta = counter_delta(*last, sum);
+	delta = delta_between(*last, sum);
 	*last = sum;
 	return delta == UINT64_MAX ? 0 : delta;
 }
@@ -336,7 +336,7 @@ static void add_servers(struct snapshot *snapshot, struct wire *wire, uint64_t n
 
 	while (map_next(&wire->servers, &at, &key, &value)) {
 		const struct server *server = value;
-		struct lookup_record *record = table_add(snapshot_table(snapshot, &lookup_type));
+		struct lookup_record *record = snapshot_table_add(snapshot_table(snapshot, &lookup_type));
 
 		if (record) {
 			*record = server->record;
@@ -355,7 +355,7 @@ static void add_peers(struct snapshot *snapshot, struct wire *wire, uint64_t now
 
 	while (map_next(&wire->peers, &at, &key, &value)) {
 		const struct peer *peer = value;
-		struct refusal_record *record = table_add(snapshot_table(snapshot, &refusal_type));
+		struct refusal_record *record = snapshot_table_add(snapshot_table(snapshot, &refusal_type));
 
 		if (record) {
 			*record = peer->record;

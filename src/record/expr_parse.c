@@ -377,7 +377,7 @@ static int take_literal(struct parser *p, const struct field *field)
 		r = prefix_parse(text, &literal.prefix);
 		break;
 	case CLASS_ENDPOINT:
-		r = endpoint_parse(text, &literal.endpoint);
+		r = addr_parse_endpoint(text, &literal.endpoint);
 		break;
 	default:
 		literal.text = keep_text(p, text);

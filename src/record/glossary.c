@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "record/field.h"
+#include "record/enum.h"
 #include "record/glossary.h"
 
 const struct glossary_entry *glossary_find(const struct glossary *glossary, const char *word)

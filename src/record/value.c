@@ -98,7 +98,7 @@ static struct value from_text(const char *text, size_t max)
 		loaded_;                                                                                               \
 	})
 
-struct value field_get(const struct field *field, const void *data)
+struct value value_get(const struct field *field, const void *data)
 {
 	const char *at = (const char *)data + field->offset;
 
@@ -167,7 +167,7 @@ struct value field_get(const struct field *field, const void *data)
 	return (struct value){.class = VALUE_UNKNOWN};
 }
 
-void field_set_unknown(const struct field *field, void *data)
+void value_set_unknown(const struct field *field, void *data)
 {
 	char *at = (char *)data + field->offset;
 	double nan_value = NAN;
@@ -203,7 +203,7 @@ void field_set_unknown(const struct field *field, void *data)
 	}
 }
 
-void stack_done(struct stack *stack)
+void value_free_stack(struct stack *stack)
 {
 	for (uint32_t i = 0; i < stack->count; i++)
 		free((char *)stack->frames[i]);

@@ -74,17 +74,17 @@ int shape_find(const struct shape *shape, const char *name, struct field_ref *re
 /* Walks all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */
 bool shape_next(const struct shape *shape, struct field_ref *at);
 
-struct value field_get(const struct field *field, const void *data);
+struct value value_get(const struct field *field, const void *data);
 
 static inline struct value record_get(const struct record *record, struct field_ref ref)
 {
 	const void *data = record->parts[ref.part];
 
-	return data ? field_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
+	return data ? value_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
 }
 
 /* Frees frames that are the stack's own, each allocated by itself. */
-void stack_done(struct stack *stack);
+void value_free_stack(struct stack *stack);
 
 /* For writing records from text: the value that means unknown. */
-void field_set_unknown(const struct field *field, void *data);
+void value_set_unknown(const struct field *field, void *data);

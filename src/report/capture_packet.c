@@ -130,7 +130,7 @@ static bool parse_ipv6(struct cursor *cursor, struct ip *ip)
 	return true;
 }
 
-static bool parse_tcp(const struct cursor *cursor, const struct ip *ip, struct segment *segment)
+static bool parse_tcp(const struct cursor *cursor, const struct ip *ip, struct capture_segment *segment)
 {
 	const uint8_t *at = cursor->at;
 	size_t header;
@@ -150,7 +150,7 @@ static bool parse_tcp(const struct cursor *cursor, const struct ip *ip, struct s
 	return true;
 }
 
-bool segment_parse(int link_type, const uint8_t *bytes, size_t captured, struct segment *ret_segment)
+bool capture_packet_parse(int link_type, const uint8_t *bytes, size_t captured, struct capture_segment *ret_segment)
 {
 	struct cursor cursor = {bytes, captured};
 	struct ip ip = {};

@@ -63,7 +63,7 @@ struct conn_key {
 	struct endpoint low, high;
 };
 
-struct conversations {
+struct capture_tcp {
 	struct report *report;
 	struct map conns; /* struct conn_key -> struct conn * */
 	struct report_point point;
@@ -72,9 +72,9 @@ struct conversations {
 	uint64_t first_ns;
 };
 
-struct conversations *conversations_new(struct report *report)
+struct capture_tcp *capture_tcp_new(struct report *report)
 {
-	struct conversations *c = xzalloc(sizeof(*c));
+	struct capture_tcp *c = xzalloc(sizeof(*c));
 
 	c->report = report;
 	c->conns = MAP_INIT(sizeof(struct conn_key), sizeof(struct conn *), CONNS_MAX);
@@ -89,7 +89,7 @@ static void conn_free(struct conn *conn)
 	free(conn);
 }
 
-void conversations_free(struct conversations *c)
+void capture_tcp_free(struct capture_tcp *c)
 {
 	const void *key;
 	size_t at = 0;
@@ -113,7 +113,7 @@ static int compare_endpoints(const struct endpoint *a, const struct endpoint *b)
 	return order ? order : (int)a->port - (int)b->port;
 }
 
-static void make_key(struct conn_key *key, const struct segment *s)
+static void make_key(struct conn_key *key, const struct capture_segment *s)
 {
 	bool swap = compare_endpoints(&s->from, &s->to) > 0;
 	const struct endpoint *low = swap ? &s->to : &s->from, *high = swap ? &s->from : &s->to;
@@ -129,14 +129,14 @@ static void make_key(struct conn_key *key, const struct segment *s)
 }
 
 /* Who asked for the connection; without its beginning, the higher port belongs to a client. */
-static bool is_from_client(const struct segment *s)
+static bool is_from_client(const struct capture_segment *s)
 {
 	if (s->flags & TCP_SYN)
 		return !(s->flags & TCP_ACK);
 	return s->from.port > s->to.port;
 }
 
-static struct conn *find_conn(struct conversations *c, const struct segment *s)
+static struct conn *find_conn(struct capture_tcp *c, const struct capture_segment *s)
 {
 	struct conn **at;
 	struct conn_key key;
@@ -183,8 +183,8 @@ static void mark_repeated(struct half *half, uint32_t seq, uint32_t end)
 			half->flights.items[i].repeated = true;
 }
 
-static void see_repetition(struct conversations *c, const struct conn *conn, struct half *half,
-			   const struct half *other, const struct segment *s)
+static void see_repetition(struct capture_tcp *c, const struct conn *conn, struct half *half, const struct half *other,
+			   const struct capture_segment *s)
 {
 	uint32_t length = s->bytes + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN);
 	uint64_t late_ns = conn->first_rtt_ns ?: OVERTAKEN_NS;
@@ -207,8 +207,8 @@ static void see_repetition(struct conversations *c, const struct conn *conn, str
 	mark_repeated(half, s->seq, end);
 }
 
-static void see_data(struct conversations *c, const struct conn *conn, struct half *half, const struct half *other,
-		     const struct segment *s)
+static void see_data(struct capture_tcp *c, const struct conn *conn, struct half *half, const struct half *other,
+		     const struct capture_segment *s)
 {
 	uint32_t length = s->bytes + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN), end = s->seq + length;
 	/* A byte that was acknowledged, sent to see whether somebody is there. */
@@ -232,8 +232,8 @@ static void see_data(struct conversations *c, const struct conn *conn, struct ha
 	fly(half, end, s->time_ns);
 }
 
-static void see_ack(struct conversations *c, struct conn *conn, struct half *sender, struct half *acker,
-		    const struct segment *s)
+static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sender, struct half *acker,
+		    const struct capture_segment *s)
 {
 	uint64_t rtt = UINT64_MAX;
 
@@ -264,7 +264,7 @@ static void see_ack(struct conversations *c, struct conn *conn, struct half *sen
 	report_add_latency(c->report, "answer to a TCP segment, from where the capture was made", rtt);
 }
 
-static void see_window(struct half *half, const struct segment *s)
+static void see_window(struct half *half, const struct capture_segment *s)
 {
 	bool plain = !(s->flags & (TCP_SYN | TCP_FIN | TCP_RST));
 
@@ -285,7 +285,7 @@ static void see_window(struct half *half, const struct segment *s)
 	half->has_window = true;
 }
 
-static void see_state(struct conversations *c, struct conn *conn, const struct segment *s, bool from_client)
+static void see_state(struct capture_tcp *c, struct conn *conn, const struct capture_segment *s, bool from_client)
 {
 	if ((s->flags & TCP_SYN) && from_client) {
 		if (conn->syns++ == 0)
@@ -315,7 +315,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void end_second(struct conversations *c, uint64_t now_ns)
+static void end_second(struct capture_tcp *c, uint64_t now_ns)
 {
 	c->point.srtt_ns = UINT64_MAX;
 	if (c->rtts.count) {
@@ -332,7 +332,7 @@ static void end_second(struct conversations *c, uint64_t now_ns)
 	c->point = (struct report_point){.time_ns = c->second_ns};
 }
 
-void conversations_add(struct conversations *c, const struct segment *s)
+void capture_tcp_add(struct capture_tcp *c, const struct capture_segment *s)
 {
 	struct conn *conn = find_conn(c, s);
 	struct half *from, *to;
@@ -361,13 +361,13 @@ void conversations_add(struct conversations *c, const struct segment *s)
 
 /* --- what it means --- */
 
-static void add_stall(struct conversations *c, const struct conn *conn, const char *cause, const char *layer,
+static void add_stall(struct capture_tcp *c, const struct conn *conn, const char *cause, const char *layer,
 		      const char *because)
 {
 	_cleanup_buf_ struct buf module = BUF_INIT(256);
 
 	buf_add_format(&module, "%s:", strcmp(layer, "path") == 0 ? "path" : "peer");
-	endpoint_format(&conn->server, &module);
+	addr_format_endpoint(&conn->server, &module);
 	report_add_stall(
 		c->report,
 		&(struct report_stall){.begin_ns = conn->begin_ns,
@@ -381,7 +381,7 @@ static void add_stall(struct conversations *c, const struct conn *conn, const ch
 				       .because = report_text(c->report, because)});
 }
 
-static void judge_loss(struct conversations *c, const struct conn *conn)
+static void judge_loss(struct capture_tcp *c, const struct conn *conn)
 {
 	uint32_t repeats = conn->halves[0].repeats + conn->halves[1].repeats;
 	uint64_t bytes = conn->halves[0].bytes + conn->halves[1].bytes,
@@ -399,7 +399,7 @@ static void judge_loss(struct conversations *c, const struct conn *conn)
 	}
 }
 
-static void judge_windows(struct conversations *c, const struct conn *conn)
+static void judge_windows(struct capture_tcp *c, const struct conn *conn)
 {
 	for (unsigned side = 0; side < 2; side++) {
 		const struct half *half = &conn->halves[side];
@@ -410,14 +410,14 @@ static void judge_windows(struct conversations *c, const struct conn *conn)
 
 		if (longest < CLOSED_NS)
 			continue;
-		endpoint_format(side ? &conn->server : &conn->client, &who);
+		addr_format_endpoint(side ? &conn->server : &conn->client, &who);
 		because = xasprintf("%s kept its window closed for %.1f s, %u times in all", buf_text(&who),
 				    (double)longest / 1e9, half->zero_windows);
 		add_stall(c, conn, side ? "peer-not-reading" : "app-not-reading", "peer", because);
 	}
 }
 
-static void judge(struct conversations *c, const struct conn *conn)
+static void judge(struct capture_tcp *c, const struct conn *conn)
 {
 	if (conn->refused)
 		add_stall(c, conn, "peer-refused", "peer", "the answer to the SYN was a reset");
@@ -475,7 +475,7 @@ static int by_begin(const void *a, const void *b)
 	return compare_endpoints(&x->client, &y->client);
 }
 
-void conversations_finish(struct conversations *c)
+void capture_tcp_finish(struct capture_tcp *c)
 {
 	VEC(struct conn *) conns = {};
 	const void *key;

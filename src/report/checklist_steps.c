@@ -26,7 +26,7 @@ static double moved(const struct checklist_view *view, const char *const *names)
 
 	for (; view->before && *names; names++) {
 		uint32_t netns = (uint32_t)view->graph->netns;
-		uint64_t delta = counter_delta(counter_find(view->before, netns, *names),
+		uint64_t delta = delta_between(counter_find(view->before, netns, *names),
 					       counter_find(view->after, netns, *names));
 
 		if (delta != UINT64_MAX)
@@ -147,7 +147,7 @@ static void tell_connections(const struct checklist_view *view, struct buf *foun
 /* What is not known does not count. */
 static double known_delta(uint64_t before, uint64_t after)
 {
-	uint64_t delta = counter_delta(before, after);
+	uint64_t delta = delta_between(before, after);
 
 	return delta == UINT64_MAX ? 0 : (double)delta;
 }
@@ -168,8 +168,8 @@ static void tell_interfaces(const struct checklist_view *view, struct buf *found
 
 			if (before->ifindex != after->ifindex || before->netns != after->netns)
 				continue;
-			rx = counter_rate(counter_delta(before->rx_bytes, after->rx_bytes), span_ns(view));
-			tx = counter_rate(counter_delta(before->tx_bytes, after->tx_bytes), span_ns(view));
+			rx = delta_rate(delta_between(before->rx_bytes, after->rx_bytes), span_ns(view));
+			tx = delta_rate(delta_between(before->tx_bytes, after->tx_bytes), span_ns(view));
 			dropped += known_delta(before->rx_dropped, after->rx_dropped) +
 				   known_delta(before->tx_dropped, after->tx_dropped);
 			errors += known_delta(before->rx_errors, after->rx_errors) +

@@ -8,13 +8,15 @@
 #include "diagnose/infer/diagnosis.h"
 #include "event/core/event.h"
 #include "report/export.h"
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/rows.h"
+#include "store/sql.h"
 #include "view/json.h"
 
 bool export_shape(const char *table, struct shape *ret_shape)
 {
 	registry_each(event, event) {
-		_cleanup_free_ char *name = store_table_name((*event)->name);
+		_cleanup_free_ char *name = sql_table_name((*event)->name);
 
 		if (strcmp(name, table) == 0) {
 			*ret_shape = event_shape(*event);

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "base/out.h"
-#include "store/replay.h"
+#include "store/input.h"
+#include "store/rows.h"
 
 struct export_request {
 	struct recording *recording;

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/out.h"
-#include "store/replay.h"
+#include "store/input.h"
 
 #define REPORT_SCHEMA "nest.report/1"
 

@@ -13,11 +13,14 @@
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/qdisc.h"
 #include "snapshot/proc/counter.h"
-#include "snapshot/proc/host_figures.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/softnet.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/replay.h"
+#include "store/rows.h"
+#include "store/sql.h"
 
 /* A finding that is not reported for longer than this has ended. */
 #define STALL_GAP_NS (5 * NSEC_PER_SEC / 2)
@@ -200,7 +203,7 @@ static uint32_t talker_of_socket(struct making *making, const struct snapshot *s
 /* The move of a counter; the first sight of a connection that was there before the recording is no move. */
 static uint64_t moved(uint64_t *last, uint64_t now)
 {
-	uint64_t delta = now == UINT64_MAX || *last == UINT64_MAX ? 0 : counter_delta(*last, now);
+	uint64_t delta = now == UINT64_MAX || *last == UINT64_MAX ? 0 : delta_between(*last, now);
 
 	if (now != UINT64_MAX)
 		*last = now;
@@ -284,7 +287,7 @@ static void see_drops(struct making *making, const char *where, const char *reas
 		return;
 	if (is_new)
 		sum->last = now;
-	delta = counter_delta(sum->last, now);
+	delta = delta_between(sum->last, now);
 	sum->last = now;
 	if (delta == UINT64_MAX)
 		return;
@@ -463,7 +466,7 @@ static void bind_range(const struct making *making, sqlite3_stmt *statement)
 /* Every table of events that has a latency gives a distribution. */
 static int read_latency(struct making *making, const struct recorded_table *table, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
 	_cleanup_free_ char *what = xasprintf("%s (lat_ns)", table->name);
 	int code, r;
@@ -488,7 +491,7 @@ static int read_latency(struct making *making, const struct recorded_table *tabl
 /* Drops with their reasons, as the kernel told them one by one. */
 static int read_drop_events(struct making *making, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r;
 
 	if (!recording_has(making->recording, "skb.drop"))
@@ -570,7 +573,7 @@ static void see_close(struct making *making, sqlite3_stmt *statement)
 /* Connections that came and went between two looks are only known from their end. */
 static int read_closes(struct making *making, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r;
 
 	if (!recording_has(making->recording, "tcp.close"))

@@ -20,7 +20,7 @@
 
 struct run {
 	const struct trace_options *options;
-	struct session session;
+	struct pipeline session;
 	struct run_until until;
 	struct live *live;
 	struct path_settle settle;
@@ -44,7 +44,7 @@ static void on_interval(void *context, uint64_t expirations _unused_)
 		loop_stop(run->until.loop, r);
 		return;
 	}
-	session_show_groups(&run->session);
+	pipeline_show_groups(&run->session);
 	if (output_flush(run->session.output) < 0 || ++run->intervals == run->options->count)
 		loop_stop(run->until.loop, 0);
 }
@@ -97,7 +97,7 @@ static int open_store(struct run *run, const char *name)
 	int r = run->options->save ? store_create(run->options->save, name, &run->store, &run->why) : 0;
 
 	if (r == 0 && run->store)
-		r = session_keep(&run->session, run->store);
+		r = pipeline_keep(&run->session, run->store);
 	if (r == 0 && run->store)
 		r = run_until_keep(&run->until, run->store);
 	return r;
@@ -187,7 +187,7 @@ static int follow(struct run *run)
 
 static int attach(struct run *run)
 {
-	const struct event_sink session = {.event = session_event, .group = session_group, .context = &run->session};
+	const struct event_sink session = {.event = pipeline_event, .group = pipeline_group, .context = &run->session};
 	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
 	struct event_sink sink = path_settle_sink(&run->settle, &session);
 	_cleanup_free_ char *cgroup = NULL;
@@ -216,7 +216,7 @@ static int attach(struct run *run)
 
 static void end_interval(struct run *run, uint64_t *next_ns)
 {
-	session_show_groups(&run->session);
+	pipeline_show_groups(&run->session);
 	*next_ns += run->interval_ns;
 	run->intervals++;
 }
@@ -224,7 +224,7 @@ static void end_interval(struct run *run, uint64_t *next_ns)
 /* Intervals are those of the events' own time, from the first one on. */
 static int tell_events(struct run *run, struct recorded *recorded)
 {
-	struct event_sink sink = {.event = session_event, .context = &run->session};
+	struct event_sink sink = {.event = pipeline_event, .context = &run->session};
 	uint64_t begin_ns = recorded_next_ns(recorded), next_ns = begin_ns + run->interval_ns;
 	int r = 1;
 
@@ -245,7 +245,7 @@ static int tell_events(struct run *run, struct recorded *recorded)
 			break;
 	}
 	if (r >= 0)
-		session_show_groups(&run->session);
+		pipeline_show_groups(&run->session);
 	return min_of(r, 0);
 }
 
@@ -288,7 +288,7 @@ static int watch(struct run *run)
 	path_settle_end(&run->settle);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options->count)
-		session_show_groups(&run->session);
+		pipeline_show_groups(&run->session);
 	return r < 0 ? r : finished;
 }
 
@@ -351,10 +351,10 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written, kept;
 
 	if (r == 0)
-		r = session_open(&run.session, plan, options, &run.why);
+		r = pipeline_open(&run.session, plan, options, &run.why);
 	if (r < 0) {
 		log_error("%s: %s (nest %s --help)", plan->name, run.why.text, plan->name);
-		(void)!session_close(&run.session);
+		(void)!pipeline_close(&run.session);
 		return EXIT_USAGE;
 	}
 	r = options->input.file ? run_recorded(&run) : run_live(&run, &code);
@@ -363,7 +363,7 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	if (!run.began)
 		output_drop(run.session.output);
 	kept = close_store(&run);
-	written = session_close(&run.session);
+	written = pipeline_close(&run.session);
 	live_close(run.live);
 	r = exit_code_of(&run, r, written);
 	run_until_done(&run.until);

@@ -21,11 +21,6 @@ struct column {
 	const char **names; /* of an enum; COLUMN_NAMES entries, NULL until looked up */
 };
 
-/* "class" -> "\"class\"": names are fields' and types' own, but some are words of SQL. */
-void sql_add_name(struct buf *sql, const char *name);
-/* A table's name: that of the type, with _ for the dot. To be freed. */
-char *store_table_name(const char *type_name);
-
 /* INTEGER, REAL or TEXT. */
 const char *column_sql_type(const struct field *field);
 void column_init(struct column *column, struct field_ref ref);

@@ -9,7 +9,9 @@
 #include <sys/random.h>
 
 #include "base/map.h"
-#include "store/writer_inside.h"
+#include "store/sql.h"
+#include "store/states.h"
+#include "store/store_inside.h"
 
 #define POS_STEP INT64_C(1024)
 
@@ -67,7 +69,7 @@ void states_free(struct states *states)
 /* Everything that a field holds, in a form that two equal rows share. */
 static void add_content(struct buf *bytes, const struct field *field, const void *data)
 {
-	struct value value = field_get(field, data);
+	struct value value = value_get(field, data);
 
 	switch (value.class) {
 	case VALUE_UNKNOWN:

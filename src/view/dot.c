@@ -152,7 +152,7 @@ static void add_edge(struct state *state, const struct connection *connection, c
 	buf_add_char(&name, connection->directed ? '\x1f' : '\x1e');
 	if (seen->server_comm[0])
 		buf_add_format(&name, "%s\n", seen->server_comm);
-	endpoint_format(&server, &name);
+	addr_format_endpoint(&server, &name);
 	edge = map_put(&state->edges, buf_text(&name), NULL);
 	if (!edge) {
 		state->left_out += count;

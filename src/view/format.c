@@ -274,7 +274,7 @@ void format_add_value(struct buf *out, const struct field *field, const struct v
 		buf_add(out, text, addr_format(value->addr, text));
 		break;
 	case VALUE_ENDPOINT:
-		endpoint_format(value->endpoint, out);
+		addr_format_endpoint(value->endpoint, out);
 		break;
 	case VALUE_STACK:
 		add_stack(out, value->stack);

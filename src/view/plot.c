@@ -245,9 +245,9 @@ static void draw_panel(struct view *view, const struct panel *panel, unsigned ro
 			      .bottom = (row + 1) * HEIGHT - BOTTOM};
 
 	scale.px_per_segment = (scale.bottom - scale.top) / (double)(panel->top > 0 ? panel->top : 1);
-	endpoint_format(&panel->ends.local, &title);
+	addr_format_endpoint(&panel->ends.local, &title);
 	buf_add_text(&title, " to ");
-	endpoint_format(&panel->ends.remote, &title);
+	addr_format_endpoint(&panel->ends.remote, &title);
 	buf_add_format(&title, ", segments; %" PRIu32 " sent again", panel->retransmits);
 	draw_text(view, LEFT, scale.top - 14, "start", buf_text(&title));
 	draw_axes(view, panel, &scale, span / (double)NSEC_PER_SEC);

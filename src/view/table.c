@@ -73,7 +73,7 @@ static void add_cut(struct buf *out, const char *text, size_t columns, bool utf8
 		return;
 	}
 	while (at < n) {
-		unsigned len = utf8_decode(text + at, n - at, NULL);
+		unsigned len = text_decode_utf8(text + at, n - at, NULL);
 		size_t wide;
 
 		len = len ? len : 1;

@@ -77,8 +77,8 @@ static void connection_begin(struct model *m, uint32_t number)
 {
 	struct flow_socket socket = {.socket = number, .fd = 9, .family = 2, .type = 1};
 
-	(void)!endpoint_parse("127.0.0.1:80", &socket.local);
-	(void)!endpoint_parse("127.0.0.1:1", &socket.remote);
+	(void)!addr_parse_endpoint("127.0.0.1:80", &socket.local);
+	(void)!addr_parse_endpoint("127.0.0.1:1", &socket.remote);
 	socket.remote.port = (uint16_t)(1024 + number % 60000);
 	enter(m, 2);
 	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "event/core/event.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 #define ROWS   200000
 #define ROUNDS 5

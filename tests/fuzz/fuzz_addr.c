@@ -54,13 +54,13 @@ static void check_endpoint(const char *text)
 {
 	_cleanup_buf_ struct buf shown = BUF_INIT(200);
 	struct endpoint e, back;
-	int r = endpoint_parse(text, &e);
+	int r = addr_parse_endpoint(text, &e);
 
 	fuzz_require(r == 0 || r == -EINVAL || r == -ERANGE);
 	if (r < 0)
 		return;
-	endpoint_format(&e, &shown);
-	fuzz_require(endpoint_parse(buf_text(&shown), &back) == 0 && same_endpoint(&e, &back));
+	addr_format_endpoint(&e, &shown);
+	fuzz_require(addr_parse_endpoint(buf_text(&shown), &back) == 0 && same_endpoint(&e, &back));
 }
 
 /* The input as an address of its own, not as text. */

@@ -18,7 +18,7 @@ static void make_samples(void)
 	samples[0] = sample_make();
 	/* All unknown, all zero, and one with extremes. */
 	while (shape_next(&shape, &at))
-		field_set_unknown(at.field, &samples[1]);
+		value_set_unknown(at.field, &samples[1]);
 	samples[3] = sample_make();
 	samples[3].bytes = samples[3].lat_ns = UINT64_MAX - 1;
 	samples[3].delta = INT32_MIN + 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Texts of /proc and /sys, and libbpf's words: whatever they hold, answers stay inside their memory and their meaning. */
 #include "fuzz.h"
+#include "kernel/libbpf_words.h"
 #include "kernel/object.h"
 #include "kernel/proctext.h"
 
@@ -46,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_mounts(text);
 	check_numbers(text);
 	fuzz_require(is_answer(proctext_bracketed(text, word, sizeof(word))));
-	libbpf_gist_of(text, gist, sizeof(gist));
+	libbpf_words_gist_of(text, gist, sizeof(gist));
 	fuzz_require(strlen(gist) < sizeof(gist) && !strchr(gist, '\n'));
 	return 0;
 }

@@ -96,8 +96,8 @@ static inline struct flow_trace *sample_random_chunks(uint64_t seed, unsigned th
 	for (uint32_t s = 1; s <= 6; s++) {
 		struct flow_socket socket = {.socket = s, .fd = 5, .family = 2, .type = 1};
 
-		REQUIRE(endpoint_parse("10.0.0.1:80", &socket.local) == 0);
-		REQUIRE(endpoint_parse("10.0.0.2:4000", &socket.remote) == 0);
+		REQUIRE(addr_parse_endpoint("10.0.0.1:80", &socket.local) == 0);
+		REQUIRE(addr_parse_endpoint("10.0.0.2:4000", &socket.remote) == 0);
 		(void)flow_writer_socket(writer, 1, now + 1, &socket);
 	}
 	return sample_close(writer, path);

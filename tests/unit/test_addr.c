@@ -293,10 +293,10 @@ TEST(endpoints_read_and_written)
 		struct endpoint e = {};
 
 		unit_note("'%s'", cases[i].text);
-		CHECK_OK(endpoint_parse(cases[i].text, &e));
+		CHECK_OK(addr_parse_endpoint(cases[i].text, &e));
 		CHECK_EQ_INT(e.addr.family, cases[i].family);
 		CHECK_EQ_UINT(e.port, cases[i].port);
-		endpoint_format(&e, &shown);
+		addr_format_endpoint(&e, &shown);
 		CHECK_EQ_TEXT(buf_text(&shown), cases[i].want);
 	}
 }
@@ -330,9 +330,9 @@ TEST(endpoints_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		unit_note("'%s'", texts[i]);
-		CHECK_ERR(endpoint_parse(texts[i], &e), -EINVAL);
+		CHECK_ERR(addr_parse_endpoint(texts[i], &e), -EINVAL);
 	}
-	CHECK_ERR(endpoint_parse("10.0.0.1:70000", &e), -ERANGE);
-	CHECK_ERR(endpoint_parse("[::1]:65536", &e), -ERANGE);
+	CHECK_ERR(addr_parse_endpoint("10.0.0.1:70000", &e), -ERANGE);
+	CHECK_ERR(addr_parse_endpoint("[::1]:65536", &e), -ERANGE);
 	CHECK_EQ_UINT(e.port, 7);
 }

@@ -56,8 +56,8 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 {
 	struct flow_socket socket = {.socket = number, .fd = 7, .family = 2, .type = 1};
 
-	REQUIRE(endpoint_parse("10.0.0.1:80", &socket.local) == 0);
-	REQUIRE(endpoint_parse("10.0.0.2:1", &socket.remote) == 0);
+	REQUIRE(addr_parse_endpoint("10.0.0.1:80", &socket.local) == 0);
+	REQUIRE(addr_parse_endpoint("10.0.0.2:1", &socket.remote) == 0);
 	socket.remote.port = (uint16_t)(1000 + number);
 	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);
 	operation(m, FLOW_OP_ACCEPT, number, 7);

@@ -95,7 +95,7 @@ TEST(one_call_for_two_clients_makes_it_a_loop_everywhere)
 		for (unsigned k = 0; k < (i == 1999 ? 2 : 1); k++) {
 			struct flow_socket client = {.socket = ++socket, .fd = 5, .family = 2, .type = 1};
 
-			REQUIRE(endpoint_parse("10.0.0.2:4000", &client.remote) == 0);
+			REQUIRE(addr_parse_endpoint("10.0.0.2:4000", &client.remote) == 0);
 			flow_writer_call(writer, thread, now += 10, work);
 			(void)flow_writer_socket(writer, thread, now, &client);
 			flow_writer_operation(writer, thread,

@@ -25,8 +25,8 @@ static int ask(struct flow_trace *trace, uint64_t start, uint64_t end, const cha
 	struct spent_question q = {.pid = 7, .start_ns = flow_ns(trace, start), .end_ns = flow_ns(trace, end)};
 	struct why why = {};
 
-	REQUIRE(endpoint_parse("10.0.0.1:80", &q.local) == 0);
-	REQUIRE(endpoint_parse(remote, &q.remote) == 0);
+	REQUIRE(addr_parse_endpoint("10.0.0.1:80", &q.local) == 0);
+	REQUIRE(addr_parse_endpoint(remote, &q.remote) == 0);
 	return spent_find(trace, &q, ret_spent, &why);
 }
 

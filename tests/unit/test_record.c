@@ -40,10 +40,10 @@ TEST(unknown_is_a_value_of_every_field)
 
 	while (shape_next(&shape, &at)) {
 		unit_note("%s", at.field->name);
-		CHECK(field_get(at.field, &s).class != VALUE_UNKNOWN);
-		field_set_unknown(at.field, &s);
+		CHECK(value_get(at.field, &s).class != VALUE_UNKNOWN);
+		value_set_unknown(at.field, &s);
 		/* A bool has no room for it. */
-		CHECK_EQ_INT(field_get(at.field, &s).class, at.field->kind == KIND_BOOL ? VALUE_UINT : VALUE_UNKNOWN);
+		CHECK_EQ_INT(value_get(at.field, &s).class, at.field->kind == KIND_BOOL ? VALUE_UINT : VALUE_UNKNOWN);
 	}
 }
 
@@ -59,7 +59,7 @@ TEST(zero_is_known_unless_the_table_says_otherwise)
 		static const double zero;
 		struct field ratio = {.store = STORE_DOUBLE, .size = sizeof(zero), .zero_is_unknown = unknown};
 
-		CHECK_EQ_INT(field_get(&ratio, &zero).class, unknown ? VALUE_UNKNOWN : VALUE_REAL);
+		CHECK_EQ_INT(value_get(&ratio, &zero).class, unknown ? VALUE_UNKNOWN : VALUE_REAL);
 	}
 	s.rport = UINT16_MAX;
 	CHECK_EQ_UINT(get(&s, "rport").uint, 65535);

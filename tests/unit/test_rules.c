@@ -91,7 +91,7 @@ static void apply_word(const struct reading *r, char *word, struct record *recor
 	/* A measure that the condition does not name says nothing about it. */
 	CHECK(expr_uses(r->now.rule->when, ref));
 	if (strcmp(value, "-") == 0) {
-		field_set_unknown(ref.field, (void *)record->parts[ref.part]);
+		value_set_unknown(ref.field, (void *)record->parts[ref.part]);
 		return;
 	}
 	text = xasprintf("%s == %s", word, value);
@@ -131,7 +131,7 @@ static enum truth ask(const struct reading *r, const char *change)
 		void *data = xzalloc(type->size);
 
 		for (uint32_t i = 0; i < type->field_count; i++)
-			field_set_unknown(&type->fields[i], data);
+			value_set_unknown(&type->fields[i], data);
 		record.parts[part] = data;
 	}
 	count = apply(r, r->now.fires, &record, exprs);

@@ -82,7 +82,7 @@ TEST(nothing_chosen_is_everything)
 
 static void put_socket(struct snapshot *snapshot, uint32_t netns, uint64_t cookie, uint32_t tcp)
 {
-	struct socket_record *socket = table_add(snapshot_table(snapshot, &socket_type));
+	struct socket_record *socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
 
 	socket->netns = netns;
 	socket->cookie = cookie;
@@ -97,12 +97,12 @@ TEST(a_slice_holds_one_namespace_and_what_belongs_to_none)
 	const struct socket_record *sockets;
 
 	for (unsigned i = 0; i < 3; i++) {
-		struct tcp_record *tcp = table_add(snapshot_table(whole, &tcp_type));
+		struct tcp_record *tcp = snapshot_table_add(snapshot_table(whole, &tcp_type));
 
 		tcp->tcp_cookie = 10 + i;
 		put_socket(whole, i == 1 ? 7 : 8, 10 + i, i);
 	}
-	REQUIRE(table_add(snapshot_table(whole, &process_type)) != NULL);
+	REQUIRE(snapshot_table_add(snapshot_table(whole, &process_type)) != NULL);
 	one = snapshot_slice_cut(slice, whole, 8);
 	CHECK_EQ_UINT(snapshot_table(one, &socket_type)->count, 2);
 	CHECK_EQ_UINT(snapshot_table(one, &process_type)->count, 1);

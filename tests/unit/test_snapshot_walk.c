@@ -108,7 +108,7 @@ static void compare(const struct record_type *type, const void *read, const void
 {
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		const struct field *field = &type->fields[i];
-		struct value a = field_get(field, read), b = field_get(field, told);
+		struct value a = value_get(field, read), b = value_get(field, told);
 
 		unit_note("%s.%s", type->name, field->name);
 		if (moves(field)) {

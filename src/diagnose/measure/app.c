@@ -324,9 +324,9 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 		if (!app || !track_is_current(window, &t->track))
 			continue;
 		app->run_share =
-			max_share(app->run_share, counter_delta(t->base_run, t->last_run), t->last_ns - t->base_ns);
+			max_share(app->run_share, delta_between(t->base_run, t->last_run), t->last_ns - t->base_ns);
 		app->wait_share =
-			max_share(app->wait_share, counter_delta(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
+			max_share(app->wait_share, delta_between(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
 	}
 }
 
@@ -344,8 +344,8 @@ static void measure_cgroup(const struct app_state *state, const struct app_track
 	copy = graph_alloc(graph, strlen(app->cgroup) + 1);
 	memcpy(copy, app->cgroup, strlen(app->cgroup));
 	m->cgroup = copy;
-	periods = counter_delta(track->base_periods, track->periods);
-	throttled = counter_delta(track->base_throttled, track->throttled);
+	periods = delta_between(track->base_periods, track->periods);
+	throttled = delta_between(track->base_throttled, track->throttled);
 	if (periods != UINT64_MAX && throttled != UINT64_MAX && periods > 0)
 		m->cgroup_throttled_share = (double)throttled / (double)periods;
 	m->cgroup_quota = track->quota;

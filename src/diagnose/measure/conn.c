@@ -220,11 +220,11 @@ static uint64_t in_flight_bytes(const struct tcp_record *t)
 
 static uint64_t rtt_of_late(const struct conn_track *c, const struct tcp_record *t)
 {
-	uint64_t acks = counter_delta(c->last.segs_in, t->segs_in);
+	uint64_t acks = delta_between(c->last.segs_in, t->segs_in);
 	double kept, rtt_ns;
 
 	if (t->delivered != UINT32_MAX && c->last.delivered != UINT32_MAX)
-		acks = min_of(acks, counter_delta(c->last.delivered, t->delivered));
+		acks = min_of(acks, delta_between(c->last.delivered, t->delivered));
 	if (c->last_ns == 0)
 		return t->delivered < RTT_SETTLES ? 0 : t->srtt_ns;
 	if (t->srtt_ns > c->last.srtt_ns || acks == UINT64_MAX)
@@ -310,7 +310,7 @@ static void note_restart(const struct window *window, struct conn_track *c, cons
 
 static void add_rate(struct spread *spread, uint64_t before, uint64_t after, uint64_t span_ns)
 {
-	double rate = counter_rate(counter_delta(before, after), span_ns);
+	double rate = delta_rate(delta_between(before, after), span_ns);
 
 	if (isnan(rate))
 		return;
@@ -431,7 +431,7 @@ static uint64_t median_queue(const struct conn_track *c)
 
 static double share_of_span(uint64_t before, uint64_t after, uint64_t span_ns)
 {
-	uint64_t delta = counter_delta(before, after);
+	uint64_t delta = delta_between(before, after);
 
 	if (delta == UINT64_MAX || span_ns == 0)
 		return NAN;
@@ -446,18 +446,18 @@ static uint64_t known_or_zero(uint64_t value)
 static void measure_counters(const struct conn_track *c, uint64_t span_ns, struct conn_measures *m)
 {
 	const struct tcp_record *a = &c->base, *b = &c->last;
-	uint64_t dsack = counter_delta32(a->dsack_dups, b->dsack_dups);
-	uint64_t data_segs = counter_delta32(a->data_segs_out, b->data_segs_out);
+	uint64_t dsack = delta_between32(a->dsack_dups, b->dsack_dups);
+	uint64_t data_segs = delta_between32(a->data_segs_out, b->data_segs_out);
 
-	m->sent_bytes = counter_delta(a->bytes_sent, b->bytes_sent);
-	m->acked_bytes = counter_delta(a->bytes_acked, b->bytes_acked);
-	m->received_bytes = counter_delta(a->bytes_received, b->bytes_received);
-	m->retrans_bytes = counter_delta(a->bytes_retrans, b->bytes_retrans);
-	m->rto_count = counter_delta32(a->total_rto, b->total_rto);
-	m->reorder_count = counter_delta32(a->reord_seen, b->reord_seen);
-	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
-	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
-	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
+	m->sent_bytes = delta_between(a->bytes_sent, b->bytes_sent);
+	m->acked_bytes = delta_between(a->bytes_acked, b->bytes_acked);
+	m->received_bytes = delta_between(a->bytes_received, b->bytes_received);
+	m->retrans_bytes = delta_between(a->bytes_retrans, b->bytes_retrans);
+	m->rto_count = delta_between32(a->total_rto, b->total_rto);
+	m->reorder_count = delta_between32(a->reord_seen, b->reord_seen);
+	m->ooo_count = delta_between32(a->rcv_ooopack, b->rcv_ooopack);
+	m->segs_in = delta_between32(a->segs_in, b->segs_in);
+	m->segs_out = delta_between32(a->segs_out, b->segs_out);
 	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0
 			       ? NAN
 			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
@@ -465,7 +465,7 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->segment_bytes = m->sent_bytes == UINT64_MAX || data_segs == UINT64_MAX || data_segs == 0
 				   ? UINT64_MAX
 				   : m->sent_bytes / data_segs;
-	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
+	m->data_segs_in = delta_between32(a->data_segs_in, b->data_segs_in);
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
 	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
 	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
@@ -688,12 +688,12 @@ static void add_module(const struct conn_track *c, const struct conn_measures *m
 	char address[ADDR_TEXT_MAX];
 
 	buf_add_text(&id, "conn:");
-	endpoint_format(&local, &id);
+	addr_format_endpoint(&local, &id);
 	buf_add_char(&id, '-');
-	endpoint_format(&remote, &id);
+	addr_format_endpoint(&remote, &id);
 	addr_format(&m->raddr, address);
 	buf_add_text(&peer_id, "peer:");
-	endpoint_format(&remote, &peer_id);
+	addr_format_endpoint(&remote, &peer_id);
 	buf_add_format(&path_id, "path:%s", address);
 	conn = graph_module(graph, MODULE_CONN, buf_text(&id), buf_text(&id) + 5);
 	peer = graph_module(graph, MODULE_PEER, buf_text(&peer_id), buf_text(&peer_id) + 5);

@@ -104,8 +104,8 @@ static void note_listeners(struct state *state, const struct snapshot *snapshot)
  */
 static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 {
-	uint64_t data = counter_delta32(x->last.data_segs_out, t->data_segs_out);
-	uint64_t all = counter_delta32(x->last.segs_out, t->segs_out);
+	uint64_t data = delta_between32(x->last.data_segs_out, t->data_segs_out);
+	uint64_t all = delta_between32(x->last.segs_out, t->segs_out);
 
 	if (t->last_sent_ns < t->last_received_ns)
 		x->acknowledged = false;
@@ -145,8 +145,8 @@ static uint64_t wait_of(const struct exchange_track *x, const struct tcp_record 
 
 static uint64_t answers_of(const struct exchange_track *x, const struct counts *before)
 {
-	uint64_t answers = x->serves ? counter_delta32(before->data_segs_out, x->last.data_segs_out)
-				     : counter_delta32(before->data_segs_in, x->last.data_segs_in);
+	uint64_t answers = x->serves ? delta_between32(before->data_segs_out, x->last.data_segs_out)
+				     : delta_between32(before->data_segs_in, x->last.data_segs_in);
 
 	return answers == UINT64_MAX ? 0 : answers;
 }
@@ -253,9 +253,9 @@ static bool has_fallen_silent(const struct conn_measures *own)
 
 static void measure(struct exchange_track *x, struct exchange_measures *m)
 {
-	uint64_t segs_in = counter_delta32(x->base.segs_in, x->last.segs_in);
-	uint64_t answers = counter_delta32(x->base.data_segs_in, x->last.data_segs_in);
-	uint64_t given = counter_delta32(x->base.data_segs_out, x->last.data_segs_out);
+	uint64_t segs_in = delta_between32(x->base.segs_in, x->last.segs_in);
+	uint64_t answers = delta_between32(x->base.data_segs_in, x->last.data_segs_in);
+	uint64_t given = delta_between32(x->base.data_segs_out, x->last.data_segs_out);
 
 	m->serves = x->serves;
 	m->reply_wait_share = (double)x->reply_wait / x->samples;

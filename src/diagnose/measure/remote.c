@@ -102,14 +102,14 @@ static struct resolver_measures *measure_server(struct server_track *s, struct g
 {
 	const struct lookup_record *a = &s->base, *b = &s->last;
 	struct resolver_measures *m = graph_alloc(graph, sizeof(*m));
-	uint64_t slow = counter_delta(a->slow_answers, b->slow_answers),
-		 took = counter_delta(a->answer_ns, b->answer_ns);
+	uint64_t slow = delta_between(a->slow_answers, b->slow_answers),
+		 took = delta_between(a->answer_ns, b->answer_ns);
 
 	m->raddr = b->raddr;
-	m->dns_queries = counter_delta(a->queries, b->queries);
-	m->dns_answers = counter_delta(a->answers, b->answers);
-	m->dns_failures = counter_delta(a->failures, b->failures);
-	m->dns_unreachable = counter_delta(a->unreachable, b->unreachable);
+	m->dns_queries = delta_between(a->queries, b->queries);
+	m->dns_answers = delta_between(a->answers, b->answers);
+	m->dns_failures = delta_between(a->failures, b->failures);
+	m->dns_unreachable = delta_between(a->unreachable, b->unreachable);
 	m->dns_slow_share = NAN;
 	m->dns_latency_ns = UINT64_MAX;
 	if (m->dns_answers != UINT64_MAX && m->dns_answers > 0 && slow != UINT64_MAX && took != UINT64_MAX) {
@@ -175,14 +175,14 @@ static void add_peers(const struct window *window, struct state *state, struct g
 		*m = (struct peer_measures){
 			.raddr = peer->last.raddr,
 			.rport = peer->last.rport,
-			.peer_refused = counter_delta(peer->base.refused, peer->last.refused),
-			.peer_resets = counter_delta(peer->base.resets, peer->last.resets),
-			.refused_here = counter_delta(peer->base.here, peer->last.here),
+			.peer_refused = delta_between(peer->base.refused, peer->last.refused),
+			.peer_resets = delta_between(peer->base.resets, peer->last.resets),
+			.refused_here = delta_between(peer->base.here, peer->last.here),
 		};
 		if (m->peer_refused == 0 && m->peer_resets == 0 && m->refused_here == 0)
 			continue;
 		buf_add_text(&id, "peer:");
-		endpoint_format(key, &id);
+		addr_format_endpoint(key, &id);
 		graph_module(graph, MODULE_PEER, buf_text(&id), buf_text(&id) + strlen("peer:"))->measures.parts[0] = m;
 	}
 }

@@ -94,7 +94,7 @@ static void follow(struct window *window, struct state *state, const char *key, 
 	if (!series->has_last)
 		series->last = state->begun ? 0 : value;
 	series->has_last = true;
-	moved = counter_delta(series->last, value);
+	moved = delta_between(series->last, value);
 	series->moved[0] += moved == UINT64_MAX || kind == REFUSAL_NONE ? 0 : moved;
 	series->last = value;
 }

@@ -8,8 +8,9 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/surroundings.h"
 #include "snapshot/core/delta.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
+#include "snapshot/proc/pressure.h"
 
 static const struct field cpu_fields[] = {
 	FIELD(struct cpu_measures, cpus, COUNT, "processors"),
@@ -128,7 +129,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 static double share(uint64_t before, uint64_t after, uint64_t whole)
 {
-	uint64_t moved = counter_delta(before, after);
+	uint64_t moved = delta_between(before, after);
 
 	return moved == UINT64_MAX || whole == 0 || whole == UINT64_MAX ? NAN : fmin(1, (double)moved / (double)whole);
 }
@@ -137,7 +138,7 @@ static const struct cpu_measures *measure_cpu(const struct state *state, struct 
 {
 	const struct figures *a = &state->base, *b = &state->last;
 	struct cpu_measures *m = graph_alloc(graph, sizeof(*m));
-	uint64_t all = counter_delta(a->sum.all, b->sum.all);
+	uint64_t all = delta_between(a->sum.all, b->sum.all);
 
 	m->cpus = b->each.count ? b->each.count : UINT64_MAX;
 	m->cpu_busy_share = share(a->sum.busy, b->sum.busy, all);
@@ -149,7 +150,7 @@ static const struct cpu_measures *measure_cpu(const struct state *state, struct 
 		const struct times *x = &a->each.items[i], *y = &b->each.items[i];
 
 		m->cpu_softirq_max_share =
-			fmax(m->cpu_softirq_max_share, share(x->softirq, y->softirq, counter_delta(x->all, y->all)));
+			fmax(m->cpu_softirq_max_share, share(x->softirq, y->softirq, delta_between(x->all, y->all)));
 	}
 	return m;
 }

@@ -256,29 +256,29 @@ static void measure_link(struct dev_track *dev, struct way_measures *m)
 	memcpy(m->dev, b->dev, sizeof(m->dev));
 	m->link_up = b->flags != UINT32_MAX && (b->flags & IFF_UP);
 	m->link_carrier = b->carrier != 0;
-	m->link_changes = counter_delta32(a->carrier_changes, b->carrier_changes);
+	m->link_changes = delta_between32(a->carrier_changes, b->carrier_changes);
 	dev->changes[0] = m->link_changes == UINT64_MAX ? 0 : m->link_changes;
 	m->link_changes_recent = 0;
 	for (unsigned i = 0; i < CHANGE_WINDOWS; i++)
 		m->link_changes_recent += dev->changes[i];
 	m->link_mtu = b->mtu == UINT32_MAX ? UINT64_MAX : b->mtu;
-	m->link_rx_packets = counter_delta(a->rx_packets, b->rx_packets);
-	m->link_tx_packets = counter_delta(a->tx_packets, b->tx_packets);
-	m->link_rx_errors = counter_delta(a->rx_errors, b->rx_errors);
-	m->link_tx_errors = counter_delta(a->tx_errors, b->tx_errors);
-	m->link_rx_dropped = counter_delta(a->rx_dropped, b->rx_dropped);
-	m->link_tx_dropped = counter_delta(a->tx_dropped, b->tx_dropped);
-	m->tc_drops = dev->has_filters ? counter_delta32(dev->filter_drops_base, dev->filter_drops) : UINT64_MAX;
+	m->link_rx_packets = delta_between(a->rx_packets, b->rx_packets);
+	m->link_tx_packets = delta_between(a->tx_packets, b->tx_packets);
+	m->link_rx_errors = delta_between(a->rx_errors, b->rx_errors);
+	m->link_tx_errors = delta_between(a->tx_errors, b->tx_errors);
+	m->link_rx_dropped = delta_between(a->rx_dropped, b->rx_dropped);
+	m->link_tx_dropped = delta_between(a->tx_dropped, b->tx_dropped);
+	m->tc_drops = dev->has_filters ? delta_between32(dev->filter_drops_base, dev->filter_drops) : UINT64_MAX;
 }
 
 static void measure_qdisc(const struct dev_track *dev, struct way_measures *m)
 {
 	const struct qdisc_record *a = &dev->qdisc_base, *b = &dev->qdisc;
-	uint64_t sent = counter_delta(a->bytes, b->bytes), span_ns = dev->last_ns - dev->base_ns;
+	uint64_t sent = delta_between(a->bytes, b->bytes), span_ns = dev->last_ns - dev->base_ns;
 
 	memcpy(m->qdisc_kind, b->kind, sizeof(m->qdisc_kind));
-	m->qdisc_drops = counter_delta32(a->drops, b->drops);
-	m->qdisc_overlimits = counter_delta32(a->overlimits, b->overlimits);
+	m->qdisc_drops = delta_between32(a->drops, b->drops);
+	m->qdisc_overlimits = delta_between32(a->overlimits, b->overlimits);
 	m->qdisc_backlog_min = dev->backlog_min;
 	m->qdisc_backlog_peak = dev->backlog_peak;
 	m->qdisc_backlog_share = dev->samples ? (double)dev->waiting / dev->samples : NAN;
@@ -374,9 +374,9 @@ static struct dev_track *only_port(const struct window *window, const struct sta
 static bool is_amiss(const struct dev_track *dev)
 {
 	const struct link_record *a = &dev->link_base, *b = &dev->link;
-	uint64_t drops = dev->has_qdisc ? counter_delta32(dev->qdisc_base.drops, dev->qdisc.drops) : 0;
-	uint64_t filtered = dev->has_filters ? counter_delta32(dev->filter_drops_base, dev->filter_drops) : 0;
-	uint64_t errors = counter_delta(a->rx_errors, b->rx_errors);
+	uint64_t drops = dev->has_qdisc ? delta_between32(dev->qdisc_base.drops, dev->qdisc.drops) : 0;
+	uint64_t filtered = dev->has_filters ? delta_between32(dev->filter_drops_base, dev->filter_drops) : 0;
+	uint64_t errors = delta_between(a->rx_errors, b->rx_errors);
 
 	return (b->flags != UINT32_MAX && !(b->flags & IFF_UP)) || b->carrier == 0 || dev->waiting > 0 ||
 	       (drops != UINT64_MAX && drops > 0) || (filtered != UINT64_MAX && filtered > 0) ||
@@ -456,7 +456,7 @@ static void join(const struct window *window, struct state *state, struct module
 	char text[ADDR_TEXT_MAX];
 
 	for (uint32_t i = 0; i < way_measures_type.field_count; i++)
-		field_set_unknown(&way_measures_type.fields[i], m);
+		value_set_unknown(&way_measures_type.fields[i], m);
 	conn->measures.parts[CONN_PART_LINK] = m;
 	if (!way || !track_is_current(window, &way->track))
 		return;

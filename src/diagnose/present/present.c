@@ -141,7 +141,7 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 
 	for (uint32_t i = 0; i < limit_type.field_count; i++) {
 		const struct field *field = &limit_type.fields[i];
-		double share = field_get(field, limits).real;
+		double share = value_get(field, limits).real;
 
 		if (share < 0.1 || strcmp(field->name, "nobody") == 0)
 			continue;

@@ -13,6 +13,7 @@
 #include "event/core/live_private.h"
 #include "event/core/missing.h"
 #include "event/core/sock_owner.h"
+#include "kernel/libbpf_words.h"
 #include "kernel/proctext.h"
 
 #define OBJECT         "events.bpf.o"
@@ -211,7 +212,7 @@ static int try_once(struct live *live, struct why *why)
 		return r;
 	r = kernel_object_load(live->object, &live->why);
 	if (r < 0) {
-		snprintf(live->failed, sizeof(live->failed), "%s", kernel_object_blamed());
+		snprintf(live->failed, sizeof(live->failed), "%s", libbpf_words_blamed());
 	} else {
 		r = live_group_begin(live, why);
 		if (r < 0)

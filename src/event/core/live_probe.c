@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "event/core/live_private.h"
+#include "kernel/libbpf_words.h"
 
 static uint32_t kind_of(const struct live *live, const struct event_hook *hook, const char *program)
 {
@@ -96,7 +97,7 @@ static int probe_once(struct live *live, struct why *why)
 	r = kernel_object_load(live->object, &live->why);
 	if (r == 0)
 		return hook_plan_each(&live->plan, attach_or_refuse, live);
-	snprintf(live->failed, sizeof(live->failed), "%s", kernel_object_blamed());
+	snprintf(live->failed, sizeof(live->failed), "%s", libbpf_words_blamed());
 	(void)hook_plan_each(&live->plan, note_loaded, &before);
 	if (!hook_plan_refuse(&live->plan, live->failed, live->why.text))
 		return why_set(why, r, "%s", live->why.text);

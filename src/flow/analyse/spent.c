@@ -289,7 +289,7 @@ void spent_tell(const struct spent *spent, struct buf *out)
 		buf_add_format(out, ", in a %s on this connection", spent->operation);
 	} else if (spent->operation && spent->other.addr.family) {
 		buf_add_format(out, ", in a %s on its connection with ", spent->operation);
-		endpoint_format(&spent->other, out);
+		addr_format_endpoint(&spent->other, out);
 	} else if (spent->operation) {
 		buf_add_format(out, ", in a %s", spent->operation);
 	}

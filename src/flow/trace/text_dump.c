@@ -22,7 +22,7 @@ static void add_endpoint(struct buf *out, const char *key, const struct endpoint
 	if (endpoint->addr.family == ADDR_UNKNOWN)
 		return;
 	buf_add_format(out, " %s=", key);
-	endpoint_format(endpoint, out);
+	addr_format_endpoint(endpoint, out);
 }
 
 static void add_socket(struct buf *out, const struct flow_event *event)

@@ -180,9 +180,9 @@ static int read_key(struct reader *r, char *word, struct keyed *k)
 	if ((value = value_of(word, "ready")))
 		return read_ready(r, value, k);
 	if ((value = value_of(word, "local")))
-		return endpoint_parse(value, &k->local) < 0 ? refuse(r, "local=ADDRESS:PORT") : 0;
+		return addr_parse_endpoint(value, &k->local) < 0 ? refuse(r, "local=ADDRESS:PORT") : 0;
 	if ((value = value_of(word, "remote")))
-		return endpoint_parse(value, &k->remote) < 0 ? refuse(r, "remote=ADDRESS:PORT") : 0;
+		return addr_parse_endpoint(value, &k->remote) < 0 ? refuse(r, "remote=ADDRESS:PORT") : 0;
 	return refuse(r, "this word is not known here");
 }
 

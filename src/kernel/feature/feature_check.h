@@ -43,4 +43,4 @@ void check_advise(struct check *check, const char *without, const char *format, 
 #define _cleanup_checks_ _cleanup_(check_list_done)
 
 /* "EPERM (Operation not permitted)" of a negative errno; the text is valid until the next call. */
-const char *error_words(int error);
+const char *check_error_words(int error);

@@ -55,7 +55,7 @@ static void add_end(struct buf *out, const struct addr *addr, uint16_t port)
 	if (addr->family == ADDR_UNKNOWN)
 		buf_add_char(out, '-');
 	else if (port)
-		endpoint_format(&end, out);
+		addr_format_endpoint(&end, out);
 	else
 		buf_add(out, text, addr_format(addr, text));
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "path/journey/journey_store.h"
+#include "store/rows.h"
 
 /* What joins the two tables. */
 struct number {

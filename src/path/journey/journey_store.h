@@ -6,8 +6,8 @@
 #pragma once
 
 #include "path/journey/journey.h"
-#include "store/replay.h"
-#include "store/writer.h"
+#include "store/input.h"
+#include "store/store.h"
 
 struct journey_keeper {
 	struct store_table *journeys;

@@ -264,7 +264,7 @@ void summary_add_title(const struct summary *summary, const struct summary_group
 {
 	for (size_t i = 0; i < summary->keys.fields.count; i++) {
 		const struct field *field = &summary->keys.fields.items[i];
-		struct value value = field_get(field, group->key);
+		struct value value = value_get(field, group->key);
 
 		if (i == 0 && value.class == VALUE_UINT) {
 			buf_add_text(out, value.uint == PACKET_TX ? "transmit" : "receive");

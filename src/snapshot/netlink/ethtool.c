@@ -58,7 +58,7 @@ static bool ask(const struct asked *asked, void *command)
 
 static struct link_detail_record *add(const struct asked *asked, enum link_part part, const char *name, size_t len)
 {
-	struct link_detail_record *detail = table_add(snapshot_table(asked->snapshot, &link_detail_type));
+	struct link_detail_record *detail = snapshot_table_add(snapshot_table(asked->snapshot, &link_detail_type));
 
 	if (!detail)
 		return NULL;

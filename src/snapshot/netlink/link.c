@@ -155,7 +155,7 @@ void link_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messag
 	(void)context;
 	if (message->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(message) < sizeof(*info))
 		return;
-	link = table_add(snapshot_table(snapshot, &link_type));
+	link = snapshot_table_add(snapshot_table(snapshot, &link_type));
 	if (!link)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, IFLA_MAX);
@@ -187,7 +187,7 @@ void address_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mes
 	(void)context;
 	if (message->nlmsg_type != RTM_NEWADDR || mnl_nlmsg_get_payload_len(message) < sizeof(*info))
 		return;
-	address = table_add(snapshot_table(snapshot, &address_type));
+	address = snapshot_table_add(snapshot_table(snapshot, &address_type));
 	if (!address)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, IFA_MAX);

@@ -6,10 +6,10 @@
 #include "base/map.h"
 #include "snapshot/core/scan.h"
 #include "snapshot/netlink/conntrack.h"
-#include "snapshot/proc/host_figures.h"
 #include "snapshot/proc/host_limit.h"
 #include "snapshot/proc/memory.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
 
 /* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each kind. */
@@ -35,7 +35,7 @@ static void add(struct snapshot *snapshot, const struct host_limit_record *limit
 
 	if (limit->used == UINT64_MAX || limit->max == UINT64_MAX || limit->max == 0)
 		return;
-	record = table_add(snapshot_table(snapshot, &host_limit_type));
+	record = snapshot_table_add(snapshot_table(snapshot, &host_limit_type));
 	if (!record)
 		return;
 	*record = *limit;
@@ -138,7 +138,7 @@ static void add_listener(struct snapshot *snapshot, const struct socket_record *
 {
 	_cleanup_buf_ struct buf of = BUF_INIT(128);
 
-	endpoint_format(&(struct endpoint){s->laddr, s->lport}, &of);
+	addr_format_endpoint(&(struct endpoint){s->laddr, s->lport}, &of);
 	add(snapshot, &(struct host_limit_record){.netns = s->netns,
 						  .limit = "accept-queue",
 						  .of = snapshot_text(snapshot, buf_text(&of), of.len),
@@ -274,7 +274,7 @@ static void add_target(struct snapshot *snapshot, const struct target *target, u
 {
 	_cleanup_buf_ struct buf of = BUF_INIT(128);
 
-	endpoint_format(&(struct endpoint){target->raddr, target->rport}, &of);
+	addr_format_endpoint(&(struct endpoint){target->raddr, target->rport}, &of);
 	add(snapshot, &(struct host_limit_record){.netns = target->netns,
 						  .limit = "local-ports",
 						  .of = snapshot_text(snapshot, buf_text(&of), of.len),

@@ -139,7 +139,7 @@ static void collect_netns(struct snapshot *snapshot, const struct netns_record *
 		return;
 	resolver_parse(buf_text(&text), &config);
 	for (unsigned i = 0; i < config.count; i++) {
-		struct resolver_record *r = table_add(snapshot_table(snapshot, &resolver_type));
+		struct resolver_record *r = snapshot_table_add(snapshot_table(snapshot, &resolver_type));
 
 		if (!r)
 			return;

@@ -114,7 +114,7 @@ static bool read_process(struct snapshot *snapshot, int dir, bool walk_fds)
 
 	if (read_at(snapshot, dir, "stat") < 0 || process_parse_stat(text_of(snapshot), &stat) < 0)
 		return false;
-	process = table_add(snapshot_table(snapshot, &process_type));
+	process = snapshot_table_add(snapshot_table(snapshot, &process_type));
 	if (!process)
 		return false;
 	process->pid = stat.pid;
@@ -186,7 +186,7 @@ static void read_thread(struct snapshot *snapshot, struct state *state, int dir,
 
 	if (read_at(snapshot, dir, "stat") < 0 || process_parse_stat(text_of(snapshot), &stat) < 0)
 		return;
-	thread = table_add(snapshot_table(snapshot, &thread_type));
+	thread = snapshot_table_add(snapshot_table(snapshot, &thread_type));
 	if (!thread)
 		return;
 	thread->pid = pid;

@@ -82,7 +82,7 @@ static void put_owners(struct state *state, struct snapshot *snapshot, const str
 
 		if (!slot->inode)
 			continue;
-		owner = table_add(table);
+		owner = snapshot_table_add(table);
 		if (!owner)
 			return;
 		*owner = *found;

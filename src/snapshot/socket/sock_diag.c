@@ -277,8 +277,8 @@ static int collect_tcp(struct snapshot *snapshot, struct part *whole, const stru
 		if (whole->dividing_port && collect_divided(snapshot, whole, expected) == 0)
 			return 0;
 		whole->dividing_port = 0;
-		table_reserve(whole->context.sockets, whole->context.sockets->count + expected);
-		table_reserve(whole->context.tcps, whole->context.tcps->count + expected);
+		snapshot_table_reserve(whole->context.sockets, whole->context.sockets->count + expected);
+		snapshot_table_reserve(whole->context.tcps, whole->context.tcps->count + expected);
 	}
 	ask_tcp(whole);
 	return whole->result;

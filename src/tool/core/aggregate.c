@@ -525,7 +525,7 @@ static int compare_keys(const struct entry *x, const struct entry *y, size_t cou
 	const struct field *fields = x->aggregate->layout.fields.items;
 
 	for (size_t i = 0; i < count; i++) {
-		struct value a = field_get(&fields[i], x->key), b = field_get(&fields[i], y->key);
+		struct value a = value_get(&fields[i], x->key), b = value_get(&fields[i], y->key);
 		int order = (int)a.class - (int)b.class;
 
 		if (order == 0 && a.class == VALUE_UINT)

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "kernel/symbols.h"
+#include "kernel/user_symbols.h"
 #include "record/value.h"
 #include "tool/core/stacks.h"
 
@@ -23,7 +24,7 @@ void stacks_done(struct stacks *stacks)
 	size_t at = 0;
 
 	while (map_next(&stacks->known, &at, &key, &value))
-		stack_done(value);
+		value_free_stack(value);
 	map_done(&stacks->known);
 	kernel_symbols_free(stacks->kernel);
 	user_symbols_free(stacks->user);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "store/column.h"
-#include "store/reader.h"
+#include "store/recording.h"
 
 struct recording {
 	sqlite3 *db;
@@ -16,11 +16,6 @@ struct recording {
 	struct host_record host;
 	struct recording_record about;
 };
-
-static inline void finish_statement(sqlite3_stmt **statement)
-{
-	sqlite3_finalize(*statement);
-}
 
 const struct recorded_table *recording_find(const struct recording *recording, const char *name);
 int recording_prepare(struct recording *recording, const char *sql, sqlite3_stmt **ret_statement,

@@ -8,7 +8,7 @@
 #include "base/parse.h"
 #include "snapshot/core/netns.h"
 #include "tool/core/cgroups.h"
-#include "tool/core/options.h"
+#include "tool/core/trace_options.h"
 
 #define O struct trace_options
 const struct option_spec trace_select_table[] = {
@@ -66,7 +66,7 @@ const struct option_spec trace_option_table[] = {
 };
 #undef O
 
-void where_add(struct buf *where, const char *format, ...)
+void trace_where_add(struct buf *where, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list args;
@@ -87,9 +87,9 @@ static void add_ports(const struct port_list *ports, const char *at, struct buf 
 	for (size_t i = 0; i < ports->count; i++)
 		buf_add_format(&list, "%s%u", i ? ", " : "", ports->items[i]);
 	if (at)
-		where_add(where, "%s in (%s)", at, buf_text(&list));
+		trace_where_add(where, "%s in (%s)", at, buf_text(&list));
 	else
-		where_add(where, "lport in (%s) or rport in (%s)", buf_text(&list), buf_text(&list));
+		trace_where_add(where, "lport in (%s) or rport in (%s)", buf_text(&list), buf_text(&list));
 }
 
 static int add_netns(const char *spec, struct buf *where, struct why *why)
@@ -105,7 +105,7 @@ static int add_netns(const char *spec, struct buf *where, struct why *why)
 		return r;
 	vec_each(&found.items, netns)
 		buf_add_format(&list, "%s%u", list.len ? ", " : "", netns->inum);
-	where_add(where, "netns in (%s)", buf_text(&list));
+	trace_where_add(where, "netns in (%s)", buf_text(&list));
 	return 0;
 }
 
@@ -118,12 +118,12 @@ static int add_recorded(const struct trace_options *options, struct buf *where, 
 		if (parse_decimal(options->netns, 1, UINT32_MAX, &number) < 0)
 			return why_set(why, -EINVAL,
 				       "-N: of a recording, a namespace is chosen by its number (field netns)");
-		where_add(where, "netns == %" PRIu64, number);
+		trace_where_add(where, "netns == %" PRIu64, number);
 	}
 	if (options->cgroup && strpbrk(options->cgroup, "\"\\*?"))
 		return why_set(why, -EINVAL, "-C: that is no control group's path");
 	if (options->cgroup)
-		where_add(where, "cgroup == \"%s\" or cgroup ~ \"%s/*\"", options->cgroup, options->cgroup);
+		trace_where_add(where, "cgroup == \"%s\" or cgroup ~ \"%s/*\"", options->cgroup, options->cgroup);
 	return 0;
 }
 
@@ -136,14 +136,14 @@ static int add_special(const struct trace_options *options, const struct shape *
 	if (options->failures) {
 		if (shape_find(shape, "error", &ref) < 0)
 			return why_set(why, -EINVAL, "-x: this event has no failures");
-		where_add(where, "error");
+		trace_where_add(where, "error");
 	}
 	if (options->iface) {
 		if (shape_find(shape, "dev", &ref) < 0)
 			return why_set(why, -EINVAL, "-i: this event knows of no interface");
 		if (strlen(options->iface) > 15 || strpbrk(options->iface, "\"\\"))
 			return why_set(why, -EINVAL, "-i: that is no interface's name");
-		where_add(where, "dev == \"%s\"", options->iface);
+		trace_where_add(where, "dev == \"%s\"", options->iface);
 	}
 	return 0;
 }
@@ -164,12 +164,12 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 	if (r < 0)
 		return r;
 	if (options->pid && !options->children)
-		where_add(where, "pid == %" PRIu64, options->pid);
+		trace_where_add(where, "pid == %" PRIu64, options->pid);
 	add_ports(&options->ports, NULL, where);
 	add_ports(&options->local_ports, "lport", where);
 	add_ports(&options->remote_ports, "rport", where);
 	if (options->ipv4 != options->ipv6)
-		where_add(where, "family == %s", options->ipv4 ? "ipv4" : "ipv6");
+		trace_where_add(where, "family == %s", options->ipv4 ? "ipv4" : "ipv6");
 	if (options->input.file)
 		r = add_recorded(options, where, why);
 	else if (options->netns)

@@ -8,8 +8,8 @@
  * Calls fn once for each different file of which the question is answered with yes, until one call returns a negative
  * errno. The path leads to the very file, whatever has happened to its name: /proc/PID/map_files/...
  */
-int libraries_each(bool (*is_wanted)(const char *name), int (*fn)(const char *path, void *context),
-		   void *context) _must_check_;
+int library_each(bool (*is_wanted)(const char *name), int (*fn)(const char *path, void *context),
+		 void *context) _must_check_;
 
 /* One line of /proc/PID/maps, split in place; false when it is not one, or of no file. */
 struct library_line {

@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "store/bundled.h"
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/rows.h"
+#include "store/sql.h"
 
 /* Far above anything that nest writes. */
 #define TABLES_MAX  1000
@@ -138,7 +140,7 @@ int recording_prepare(struct recording *recording, const char *sql, sqlite3_stmt
 
 static int ask_pragma(struct recording *recording, const char *sql, int64_t *ret_value, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r = recording_prepare(recording, sql, &statement, why);
 
 	if (r < 0)
@@ -172,7 +174,7 @@ static int check_version(struct recording *recording, struct why *why)
 
 static int read_columns(struct recording *recording, struct recorded_table *table, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
 	bool has_first = false, has_last = false;
 	int code, r;
@@ -200,7 +202,7 @@ static int read_columns(struct recording *recording, struct recorded_table *tabl
 /* Plain tables, and views that are never looked at. Anything else was not written by nest. */
 static int read_schema(struct recording *recording, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r = recording_prepare(recording, "SELECT type, name, sql FROM main.sqlite_schema", &statement, why);
 
 	if (r < 0)
@@ -405,7 +407,7 @@ sqlite3 *recording_db(struct recording *recording)
 
 const struct recorded_table *recording_find(const struct recording *recording, const char *name)
 {
-	_cleanup_free_ char *wanted = store_table_name(name);
+	_cleanup_free_ char *wanted = sql_table_name(name);
 
 	vec_each(&recording->tables, table)
 		if (strcmp(table->name, wanted) == 0)

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/writer_inside.h"
+#include "store/states.h"
+#include "store/store_inside.h"
 
 /* A batch ends after this time or so many rows, whichever comes first. */
 #define BATCH_NS   (500 * NSEC_PER_SEC / 1000)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/option.h"
-#include "store/replay.h"
+#include "store/input.h"
 #include "view/output.h"
 
 struct trace_options {
@@ -49,4 +49,4 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 			struct why *why) _must_check_;
 
 /* Adds "(condition)" to what is there, with `and` between. */
-void where_add(struct buf *where, const char *format, ...) _printf_(2, 3);
+void trace_where_add(struct buf *where, const char *format, ...) _printf_(2, 3);

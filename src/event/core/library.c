@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
-#include "event/core/libraries.h"
+#include "event/core/library.h"
 
 #define MAPS_MAX  (4u << 20)
 #define FILES_MAX 65536
@@ -93,7 +93,7 @@ static int look_at_process(struct search *search, const char *pid)
 	return 0;
 }
 
-int libraries_each(bool (*is_wanted)(const char *name), int (*fn)(const char *path, void *context), void *context)
+int library_each(bool (*is_wanted)(const char *name), int (*fn)(const char *path, void *context), void *context)
 {
 	struct search search = {
 		.is_wanted = is_wanted, .fn = fn, .context = context, .seen = MAP_INIT(0, 1, FILES_MAX)};

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/writer_inside.h"
+#include "store/sql.h"
+#include "store/states.h"
+#include "store/store_inside.h"
 
 static struct store_table *find_states(const struct store *store, const struct record_type *type)
 {

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "store/about.h"
 #include "store/column.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 struct states;
 
@@ -33,12 +33,6 @@ struct store {
 	struct why why;
 };
 
-#define _cleanup_statement_ _cleanup_(statement_finish)
-static inline void statement_finish(sqlite3_stmt **statement)
-{
-	sqlite3_finalize(*statement);
-}
-
 /* Remembers what went wrong, takes the batch back, returns the errno. */
 int store_fail(struct store *store, int sqlite_code);
 int store_run(struct store *store, const char *sql) _must_check_;
@@ -52,12 +46,3 @@ int store_table_make(struct store *store, const char *name, const struct shape *
 		     struct store_table **ret_table) _must_check_;
 /* Binds the fields' columns, the first of which is number. */
 int store_bind(struct store_table *table, const struct record *record, int number) _must_check_;
-
-/* --- states: tables of a snapshot --- */
-
-/* A row holds from the sample `first` to the sample `last`; this is the last of a row that still holds. */
-#define STATE_OPEN INT64_C(0x7fffffffffff)
-
-struct states *states_new(struct store_table *table);
-void states_free(struct states *states);
-int states_add(struct states *states, const struct snapshot_table *now, uint64_t sample) _must_check_;
