@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "diagnose/present/present.h"
-#include "flow/analyse/spent.h"
+#include "flow/analyse/serving_thread.h"
 #include "run/command.h"
 #include "run/live_diagnosis.h"
 #include "view/json.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 #include "flow/trace/live_file.h"
 #include "run/command.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/out.h"
 #include "flow/analyse/coarsen.h"
-#include "flow/draw/pair.h"
-#include "flow/draw/story.h"
+#include "flow/draw/proxy_diagram.h"
+#include "flow/draw/call_list.h"
 #include "run/command.h"
 #include "run/flow_view.h"
 #include "view/flame.h"

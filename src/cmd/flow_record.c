@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 #include "flow/trace/elf_kind.h"
 #include "flow/trace/live_file.h"
 #include "flow/trace/trace.h"

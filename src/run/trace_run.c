@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "event/core/live.h"
-#include "path/source/settle.h"
+#include "event/path/path_finish.h"
 #include "run/run_until.h"
 #include "run/trace_run.h"
 #include "snapshot/core/netns.h"

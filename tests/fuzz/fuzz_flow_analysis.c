@@ -2,9 +2,9 @@
 /* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
 #include "flow/analyse/coarsen.h"
 #include "flow/analyse/fold.h"
-#include "flow/analyse/spent.h"
-#include "flow/draw/pair.h"
-#include "flow/draw/story.h"
+#include "flow/analyse/serving_thread.h"
+#include "flow/draw/proxy_diagram.h"
+#include "flow/draw/call_list.h"
 #include "fuzz_flow.h"
 
 static void draw(struct flow_sessions *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two programs on one time line: connections, messages and clocks are matched, and each has its share of the time. */
 #include "flow/analyse/align.h"
-#include "flow/draw/pair.h"
+#include "flow/draw/proxy_diagram.h"
 #include "flow_sample.h"
 
 struct plan {

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "flow/analyse/compare.h"
-#include "flow/analyse/match.h"
+#include "flow/analyse/function_match.h"
 
 /* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
 #define SEPARATE 0.9

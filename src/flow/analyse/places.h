@@ -6,7 +6,7 @@
 #pragma once
 
 #include "flow/analyse/forest.h"
-#include "flow/analyse/links.h"
+#include "flow/analyse/pair_map.h"
 
 #define PLACES_MAX 20000 /* of one shape */
 

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "flow/analyse/links.h"
+#include "flow/analyse/pair_map.h"
 #include "flow/analyse/session.h"
 
 #define PROFILE_GROUPS 3 /* two that are compared, and the rest */

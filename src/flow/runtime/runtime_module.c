@@ -14,7 +14,7 @@
 
 #include "base/bisect.h"
 #include "flow/runtime/runtime.h"
-#include "flow/runtime/runtime_match.h"
+#include "flow/runtime/runtime_filter.h"
 #include "flow/runtime/sys.h"
 
 #define MODULES_MAX 512

@@ -11,9 +11,9 @@
 #include "path/journey/journey_event.h"
 #include "path/source/cost_limit.h"
 #include "path/source/journey_source.h"
-#include "path/source/remains.h"
+#include "path/source/unfinished.h"
 #include "path/source/stamps.h"
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 #include "record/expr.h"
 
 #define DIRECTIONS 2

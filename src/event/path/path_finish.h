@@ -7,7 +7,7 @@
 #pragma once
 
 #include "event/core/live.h"
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 
 struct path_settle {
 	struct waiting waiting;

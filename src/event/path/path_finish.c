@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "path/source/settle.h"
+#include "event/path/path_finish.h"
 #include "base/clock.h"
 #include "event/path/path_names.h"
 #include "path/journey/journey_event.h"

@@ -2,7 +2,7 @@
 /* Journeys that the kernel hands over half finished, on their way to whoever shows events. */
 #include <string.h>
 
-#include "path/source/settle.h"
+#include "event/path/path_finish.h"
 #include "unit.h"
 
 #define COOKIE 7

@@ -6,7 +6,7 @@
 #include "path/journey/journey_event.h"
 #include "path/source/cost_limit.h"
 #include "path/source/journey_source.h"
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 #include "unit.h"
 
 #define START_NS 1000000

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/draw/story.h"
+#include "flow/draw/call_list.h"
 
 struct teller {
 	struct story *story;

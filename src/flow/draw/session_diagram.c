@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the calls of a session to a sequence diagram. */
 #include "flow/analyse/fold.h"
-#include "flow/draw/story.h"
+#include "flow/draw/call_list.h"
 #include "view/format.h"
 
 #define LINES_MAX 16

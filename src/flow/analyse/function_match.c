@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/analyse/match.h"
+#include "flow/analyse/function_match.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "path/source/remains.h"
+#include "path/source/unfinished.h"
 
 /* Half a kilobyte each. */
 #define REMAINS_AT_ONCE 256

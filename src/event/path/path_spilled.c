@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 #include "base/vec.h"
 
 /* Half a kilobyte each. */

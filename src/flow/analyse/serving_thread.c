@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/analyse/spent.h"
+#include "flow/analyse/serving_thread.h"
 
 #include <errno.h>
 

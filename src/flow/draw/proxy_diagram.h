@@ -3,7 +3,7 @@
 #pragma once
 
 #include "flow/analyse/align.h"
-#include "flow/draw/story.h"
+#include "flow/draw/call_list.h"
 
 struct pair {
 	const struct align *align;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "event/core/live.h"
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 
 /* Those of one direction, by the name of its pool, as unfinished; after everything was detached. */
 int remains_tell(const struct live *live, const char *pool, waiting_fn fn, void *context) _must_check_;

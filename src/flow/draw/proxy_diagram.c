@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/draw/pair.h"
+#include "flow/draw/proxy_diagram.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* What the thread that serves a connection did in a given time. */
 #include <errno.h>
 
-#include "flow/analyse/spent.h"
+#include "flow/analyse/serving_thread.h"
 #include "flow_sample.h"
 
 /* Times are in nanoseconds; a trace from text begins at moment 0 of both clocks, or says otherwise by flow_ns. */

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 #include "flow/trace/elf_names.h"
 #include "flow/trace/live_read.h"
 #include "flow/trace/trace_file.h"
