@@ -26,11 +26,11 @@ static void on_event(void *context, unsigned request, struct record *record)
 		settle->next.event(settle->next.context, request, record);
 	} else if (journey->end == PATH_SPILLED) {
 		settle->request = request;
-		waiting_add(&settle->waiting, head, journey);
+		path_spilled_add(&settle->spilled, head, journey);
 	} else if (journey->end == PATH_READ || journey->end == PATH_CLOSED) {
 		struct path_read_event read = {.head = *head, .as_journey = *journey};
 
-		waiting_read(&settle->waiting, &read, on_waited, settle);
+		path_spilled_read(&settle->spilled, &read, on_waited, settle);
 	} else {
 		settle->next.event(settle->next.context, request, record);
 	}
@@ -45,7 +45,7 @@ static void on_group(void *context, unsigned request, struct record *record, con
 
 struct event_sink path_settle_sink(struct path_settle *settle, const struct event_sink *next)
 {
-	waiting_init(&settle->waiting);
+	path_spilled_init(&settle->spilled);
 	settle->next = *next;
 	settle->spilling = settle->paths = 0;
 	settle->end_ns = 0;
@@ -81,6 +81,6 @@ void path_settle_stop(struct path_settle *settle)
 void path_settle_end(struct path_settle *settle)
 {
 	if (settle->spilling)
-		waiting_end(&settle->waiting, on_waited, settle);
-	waiting_done(&settle->waiting);
+		path_spilled_end(&settle->spilled, on_waited, settle);
+	path_spilled_done(&settle->spilled);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Between the kernel and whoever shows or adds up events: journeys that wait in a socket in which more waits than the kernel
- * keeps come half finished, and are finished here (waiting.h). Everything else passes through, but for journeys that were not
+ * keeps come half finished, and are finished here (path_spilled.h). Everything else passes through, but for journeys that were not
  * seen well because the run was about to end.
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include "event/path/path_spilled.h"
 
 struct path_settle {
-	struct waiting waiting;
+	struct path_spilled spilled;
 	struct event_sink next;
 	uint32_t spilling; /* requests, a bit each, whose event hands journeys over half finished: one at most */
 	unsigned request;  /* the one */

@@ -8,19 +8,20 @@
 #include "base/map.h"
 #include "event/path/path_steps.h"
 
-struct waiting {
+struct path_spilled {
 	struct map sockets; /* by cookie */
 	size_t count;
 	struct path_counts counts; /* of those that were finished here */
 };
 
-typedef void (*waiting_fn)(void *context, const struct event_head *head, const struct path_journey *journey);
+typedef void (*path_spilled_fn)(void *context, const struct event_head *head, const struct path_journey *journey);
 
-void waiting_init(struct waiting *waiting);
-void waiting_done(struct waiting *waiting);
+void path_spilled_init(struct path_spilled *spilled);
+void path_spilled_done(struct path_spilled *spilled);
 /* One more; lost when far too many wait already. */
-void waiting_add(struct waiting *waiting, const struct event_head *head, const struct path_journey *journey);
+void path_spilled_add(struct path_spilled *spilled, const struct event_head *head, const struct path_journey *journey);
 /* Data of a socket was read, or the socket has ended: hands out the journeys that end with it. */
-void waiting_read(struct waiting *waiting, const struct path_read_event *read, waiting_fn fn, void *context);
+void path_spilled_read(struct path_spilled *spilled, const struct path_read_event *read, path_spilled_fn fn,
+		       void *context);
 /* Hands out what is left, as unfinished. */
-void waiting_end(struct waiting *waiting, waiting_fn fn, void *context);
+void path_spilled_end(struct path_spilled *spilled, path_spilled_fn fn, void *context);

@@ -487,29 +487,29 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 }
 
 /* What the bad sessions were found by is what is told of them. */
-static void tell_odd(struct comparison *c, const struct compare_odd *odd)
+static void tell_outlier(struct comparison *c, const struct compare_outlier *outlier)
 {
 	struct divergence *d;
 	uint32_t place = 0;
 	size_t known;
 
-	vec_each(&odd->path, fn)
+	vec_each(&outlier->path, fn)
 		place = profile_place_find(c->profile, place, *fn);
 	if (!place)
 		return;
 	known = index_of(c, place);
-	if (odd->kind == DIVERGENCE_SLOWER) {
+	if (outlier->kind == DIVERGENCE_SLOWER) {
 		add_slower(c, place,
-			   &(struct divergence){.good_call_ns = odd->good_call_ns,
-						.bad_call_ns = odd->bad_call_ns,
-						.confidence = odd->confidence});
+			   &(struct divergence){.good_call_ns = outlier->good_call_ns,
+						.bad_call_ns = outlier->bad_call_ns,
+						.confidence = outlier->confidence});
 		known = c->all.count - 1;
 	} else if (known == c->all.count) {
-		add_divergence(c, odd->kind, place, odd->confidence);
+		add_divergence(c, outlier->kind, place, outlier->confidence);
 	}
 	d = &c->all.items[known];
-	d->good_calls = odd->good_calls;
-	d->bad_calls = odd->bad_calls;
+	d->good_calls = outlier->good_calls;
+	d->bad_calls = outlier->bad_calls;
 	put_first(c, known);
 }
 
@@ -604,14 +604,14 @@ static void finish(struct comparison *c, struct compare_subject *subject, const 
 	if (c->group[0].sessions && c->group[1].sessions) {
 		find_structure(&structure);
 		put_extra_first(c);
-		if (options->odd && options->odd->path.count)
-			tell_odd(c, options->odd);
+		if (options->outlier && options->outlier->path.count)
+			tell_outlier(c, options->outlier);
 		else
 			find_times(c, subject, options, &slowness);
 	}
 	compare_cells_done(subject);
-	if (options->odd && options->odd->how)
-		c->how = c->how_text = xstrdup(options->odd->how);
+	if (options->outlier && options->outlier->how)
+		c->how = c->how_text = xstrdup(options->outlier->how);
 	compare_answer(c);
 	c->answer = c->answer_text;
 	c->groups = (struct list){c->group, 2};
@@ -661,7 +661,7 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	describe_group(&c->group[1], "bad", bad, ones.items, 1);
 	c->profile = profile_new_seen(good, zeros.items, 2);
 	second = profile_new_seen(bad, ones.items, 2);
-	fn_of = match_functions(c->profile, second);
+	fn_of = function_match_profiles(c->profile, second);
 	profile_merge(c->profile, second, fn_of);
 	finish(c,
 	       &(struct compare_subject){

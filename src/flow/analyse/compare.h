@@ -61,8 +61,8 @@ extern const struct record_type comparison_type;
 extern const struct record_type divergence_type;
 extern struct enum_names divergence_kind_names;
 
-/* What makes the sessions odd that compare_find_odd found, where it is known: a call, and how it differs. */
-struct compare_odd {
+/* What makes the sessions outliers that compare_find_outliers found, where it is known: a call, and how it differs. */
+struct compare_outlier {
 	char *how;          /* they were found, one sentence */
 	VEC(uint32_t) path; /* functions, the outermost first; none: the comparison has to find it */
 	enum divergence_kind kind;
@@ -71,12 +71,12 @@ struct compare_odd {
 	double confidence;
 };
 
-void compare_odd_done(struct compare_odd *odd);
+void compare_outlier_done(struct compare_outlier *outlier);
 
 struct compare_options {
 	double ratio;    /* slower by this factor at least; 0: 2 */
 	uint64_t min_ns; /* and by this time a session; 0: 1 ms */
-	const struct compare_odd *odd;
+	const struct compare_outlier *outlier;
 };
 
 /* group_of: for each session of the list 0 good, 1 bad, anything else: left out. */
@@ -102,11 +102,11 @@ int compare_label(const struct flow_sessions *sessions, const char *good, const 
  * Without labels: those that stand out by shape and time, by a call that few make or few leave out, or by a function that takes
  * longer are the bad ones. -ENODATA when none does.
  */
-int compare_find_odd(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_odd *ret_odd,
-		     struct why *why) _must_check_;
-/* The second half of it (odd.c): few sessions that do something else, or in which a function takes longer by itself. How many. */
-size_t odd_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
-		uint8_t *ret_group_of, struct compare_odd *ret_odd);
+int compare_find_outliers(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_outlier *ret_outlier,
+			  struct why *why) _must_check_;
+/* The second half of it (compare_outlier.c): few sessions that do something else, or in which a function takes longer by itself. How many. */
+size_t compare_outlier_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
+			    uint8_t *ret_group_of, struct compare_outlier *ret_outlier);
 
 /* What is compared: the sessions of both groups, and which they are. */
 struct compare_subject {

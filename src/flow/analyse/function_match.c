@@ -142,7 +142,7 @@ static void match_by_caller(struct matcher *m, const struct profile *bad, uint32
 	}
 }
 
-uint32_t *match_functions(const struct profile *good, const struct profile *bad)
+uint32_t *function_match_profiles(const struct profile *good, const struct profile *bad)
 {
 	uint32_t *of = xrealloc_array(NULL, bad->trace->function_count, sizeof(*of));
 	_cleanup_free_ uint32_t *number = NULL;

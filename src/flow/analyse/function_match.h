@@ -12,4 +12,4 @@
  * program (build id) that is the one at the same address, otherwise one of the same name: of several the one with the same caller, else
  * the one that comes as many places after the first, by address. To be freed by the caller.
  */
-uint32_t *match_functions(const struct profile *good, const struct profile *bad);
+uint32_t *function_match_profiles(const struct profile *good, const struct profile *bad);

@@ -18,8 +18,8 @@ struct place_visit {
 struct places {
 	const struct forest *shapes;
 	VEC(uint64_t) edges;           /* by place: caller << 32 | function at its end; [0] is the shape itself */
-	struct links index;            /* place and function -> place */
-	struct links visited;          /* place and node, of the shape at hand */
+	struct pair_map index;         /* place and function -> place */
+	struct pair_map visited;       /* place and node, of the shape at hand */
 	VEC(struct place_visit) stack; /* still to be looked at */
 	VEC(uint32_t) marks;           /* by place: the set that was marked last */
 	uint32_t mark;

@@ -7,7 +7,7 @@
 
 uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn)
 {
-	return links_get(&profile->index, parent, fn);
+	return pair_map_get(&profile->index, parent, fn);
 }
 
 /* Recursion leads back to where the function is open already. */
@@ -37,7 +37,7 @@ static uint32_t make_place(struct profile *profile, uint32_t parent, uint32_t fn
 
 uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 {
-	uint32_t *slot, place = links_get(&profile->index, parent, fn);
+	uint32_t *slot, place = pair_map_get(&profile->index, parent, fn);
 
 	if (likely(place))
 		return place;
@@ -45,7 +45,7 @@ uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 		profile->is_full = true;
 		return parent;
 	}
-	slot = links_at(&profile->index, parent, fn);
+	slot = pair_map_at(&profile->index, parent, fn);
 	place = open_place(profile, parent, fn);
 	if (!place)
 		place = make_place(profile, parent, fn);
@@ -723,14 +723,14 @@ uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned gr
 
 void profile_init(struct profile *profile)
 {
-	links_init(&profile->index);
+	pair_map_init(&profile->index);
 	(void)vec_add(&profile->places);
 }
 
 void profile_done(struct profile *profile)
 {
 	vec_done(&profile->places);
-	links_done(&profile->index);
+	pair_map_done(&profile->index);
 	for (size_t i = 0; i < ARRAY_SIZE(profile->seen); i++)
 		free(profile->seen[i]);
 	free(profile->weights);

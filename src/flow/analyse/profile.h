@@ -35,7 +35,7 @@ struct profile_place {
 struct profile {
 	const struct flow_trace *trace;
 	VEC(struct profile_place) places; /* [0] is the bottom of all stacks */
-	struct links index;               /* parent and function -> place */
+	struct pair_map index;            /* parent and function -> place */
 	/*
 	 * Which of the first sessions of each group were at a place: a row of words by place for every 64 sessions, so that what one
 	 * session does stays close together. The first half of the rows is group 0's; a row is NULL when it has no sessions.

@@ -41,7 +41,7 @@ struct finish {
 
 static int append(struct finish *finish, struct flow_chunk *chunk, const void *payload)
 {
-	return recording_append(finish->fd, finish->clock, chunk, payload, &finish->torn);
+	return recorder_append(finish->fd, finish->clock, chunk, payload, &finish->torn);
 }
 
 /* --- from the live file, which is gone before anything is written: its blocks may be all that is left on the disk --- */
@@ -74,7 +74,7 @@ static void take_functions(struct finish *finish, const struct flow_live *live)
 						     });
 }
 
-static int take_live(struct finish *finish, const char *path, struct recording_end *end, struct why *why)
+static int take_live(struct finish *finish, const char *path, struct recorder_end *end, struct why *why)
 {
 	struct flow_live_map map;
 	int r = flow_live_map(path, true, &map);
@@ -240,14 +240,14 @@ static int write_all(struct finish *finish, const char *path)
 	return error ? error : r;
 }
 
-int recording_finish(const char *path, struct recording_end *ret_end, struct why *why)
+int recorder_finish(const char *path, struct recorder_end *ret_end, struct why *why)
 {
 	_cleanup_free_ char *live_path = xasprintf("%s%s", path, FLOW_LIVE_SUFFIX);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	struct finish finish = {.fd = fd};
 	int r;
 
-	*ret_end = (struct recording_end){};
+	*ret_end = (struct recorder_end){};
 	if (fd < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	r = take_live(&finish, live_path, ret_end, why);

@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "event/core/live.h"
 
-struct path_limit {
+struct cost_limit {
 	struct live *live;
 	struct loop *loop;
 	double max;
@@ -20,12 +20,12 @@ struct path_limit {
 	uint64_t run_ns, begin_ns, own_ns;
 };
 
-void path_limit_init(struct path_limit *limit);
+void cost_limit_init(struct cost_limit *limit);
 /* Of max 0: there is no limit, and nothing is measured. */
-int path_limit_start(struct path_limit *limit, struct loop *loop) _must_check_;
+int cost_limit_start(struct cost_limit *limit, struct loop *loop) _must_check_;
 /* Ends measuring; what was measured last stays. */
-void path_limit_done(struct path_limit *limit);
+void cost_limit_done(struct cost_limit *limit);
 /* It costs more than it may though hardly any flow is followed: passing the hooks does. */
-bool path_limit_is_beyond(const struct path_limit *limit);
+bool cost_limit_is_beyond(const struct cost_limit *limit);
 /* What is followed after a measurement: one flow in so many. before: the measurement before that; NAN: there was none. */
-uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max);
+uint32_t cost_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max);
