@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "event/path/path_finisher.h"
 #include "event/path/path_spilled.h"
 #include "path/journey/journey_event.h"
 #include "path/source/cost_limit.h"
@@ -259,12 +260,12 @@ TEST(what_goes_on_when_hooks_go_away_is_known)
 	struct event_head head = {.time_ns = 1000};
 
 	/* Its last stage began at 1010. */
-	CHECK(!journey_outlasts(&head, &data, 1030));
-	CHECK(!journey_outlasts(&head, &data, 1010));
-	CHECK(journey_outlasts(&head, &data, 1009));
+	CHECK(!path_outlasts(&head, &data, 1030));
+	CHECK(!path_outlasts(&head, &data, 1010));
+	CHECK(path_outlasts(&head, &data, 1009));
 	data.step_count = 0;
-	CHECK(journey_outlasts(&head, &data, 1000));
-	CHECK(!journey_outlasts(&head, &data, 1030));
+	CHECK(path_outlasts(&head, &data, 1000));
+	CHECK(!path_outlasts(&head, &data, 1030));
 }
 
 TEST(fewer_flows_when_it_costs_too_much)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "event/core/filter.h"
 #include "event/core/live.h"
+#include "event/path/path_finisher.h"
 #include "event/path/path_spilled.h"
 #include "path/journey/journey_event.h"
 #include "path/source/cost_limit.h"
@@ -176,7 +177,7 @@ void journey_source_close(struct journey_source *source)
 static bool is_spoiled(const struct journey_source *source, const struct event_head *head,
 		       const struct path_journey *data)
 {
-	return source->end_ns && journey_outlasts(head, data, source->end_ns);
+	return source->end_ns && path_outlasts(head, data, source->end_ns);
 }
 
 static void tell(struct journey_source *source, const struct event_head *head, const struct path_journey *data)
