@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/out.h"
-#include "flow/analyse/coarsen.h"
 #include "flow/draw/proxy_diagram.h"
 #include "flow/draw/session_diagram.h"
 #include "run/command.h"
@@ -178,8 +177,7 @@ static int draw_sequence(struct drawing *d)
 
 	if (r != EXIT_DONE)
 		return r;
-	coarsen_init(&coarsen, &d->config->coarsen, d->sessions);
-	coarsen_tell(&coarsen);
+	flow_view_coarsen(&coarsen, &d->config->coarsen, d->sessions);
 	o.is_hidden = coarsen.is_hidden;
 	o.mark = mark_of(where, &mark);
 	list = call_list_new(d->sessions, session, where ? d->comparison->profile : NULL,

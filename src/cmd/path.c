@@ -194,6 +194,11 @@ static int follow(struct run *run)
 	return run_until_follow(&run->until, parent, follow_one, run->source, &run->why);
 }
 
+static void tell_missing(const char *what, const char *reason)
+{
+	log_warn("%s: %s", what, reason);
+}
+
 /* Stages that nobody will see in this run, with the reason; those with the same reason together. */
 static void tell_hidden(const struct run *run)
 {
@@ -202,7 +207,7 @@ static void tell_hidden(const struct run *run)
 	if (journey_source_set(run->source) != EVENT_SET_ALL)
 		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
 			 "followed: --stages all");
-	path_tell_missing(run->source);
+	journey_source_each_missing(run->source, tell_missing);
 	for (unsigned i = 1; i < PATH_STAGES; i++)
 		reasons[i] = journey_source_hidden_reason(run->source, (enum path_stage)i);
 	for (unsigned i = 1; i < PATH_STAGES; i++) {
@@ -289,6 +294,7 @@ static int take_few_stages(struct run *run, uint32_t sample)
 	if (r < 0)
 		return r;
 	r = journey_source_finish(run->source, &run->why);
+	live_tell_hidden(journey_source_live(run->source));
 	run->before = run->source;
 	run->source = take_ptr(fewer);
 	return r < 0 ? r : journey_source_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
@@ -337,6 +343,7 @@ static int watch(struct run *run)
 	if (run->progress)
 		fputs(ERASE_LINE, stderr);
 	finished = journey_source_finish(run->source, &run->why);
+	live_tell_hidden(journey_source_live(run->source));
 	return r < 0 ? r : finished < 0 ? finished : run_until_kept(&run->until, &run->why);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/analyse/coarsen.h"
-#include "base/log.h"
 #include "base/text.h"
 
 const struct option_spec coarsen_option_table[] = {
@@ -125,10 +124,9 @@ void coarsen_init(struct coarsen *c, const struct coarsen_options *options, stru
 }
 
 /* [0] is no function. */
-void coarsen_tell(const struct coarsen *c)
+bool coarsen_is_empty(const struct coarsen *c)
 {
-	if (c->options->only.count && c->hidden_count + 1 >= c->trace->function_count)
-		log_warn("no function fits --only (nest flow info TRACE --functions lists what was called)");
+	return c->options->only.count && c->hidden_count + 1 >= c->trace->function_count;
 }
 
 void coarsen_done(struct coarsen *c)

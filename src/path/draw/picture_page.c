@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "path/draw/picture.h"
-#include "path/draw/waterfall.h"
+#include "path/journey/journey_words.h"
 #include "view/format.h"
 #include "view/page.h"
 

@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "path/draw/trace_event.h"
-#include "path/draw/waterfall.h"
+#include "path/journey/journey_words.h"
 #include "view/json.h"
 
 /* The two processes that the tracks are shown under. */

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "event/core/filter.h"
-#include "event/core/live.h"
 #include "event/path/path_finisher.h"
 #include "event/path/path_spilled.h"
 #include "path/journey/journey_event.h"
@@ -363,9 +361,13 @@ int journey_source_finish(struct journey_source *source, struct why *why)
 	source->counts = kernel_counts(source);
 	source->end_ns = clock_real_ns();
 	r = live_finish(source->live, why);
-	live_tell_hidden(source->live);
 	path_spilled_end(&source->spilled, on_waited, source);
 	return r < 0 ? r : tell_remains(source, why);
+}
+
+const struct live *journey_source_live(const struct journey_source *source)
+{
+	return source->live;
 }
 
 bool journey_source_costs_too_much(const struct journey_source *source)
@@ -401,7 +403,7 @@ static const uint32_t set_hidden[] = {
 	[EVENT_SET_FEWEST] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_TRANSPORT | 1u << PATH_SNDBUF | 1u << PATH_TCP,
 };
 
-void path_tell_missing(const struct journey_source *source)
+void journey_source_each_missing(const struct journey_source *source, void (*fn)(const char *what, const char *reason))
 {
 	const char *last = "";
 
@@ -412,7 +414,7 @@ void path_tell_missing(const struct journey_source *source)
 			continue;
 		/* Both directions have some in common. */
 		if (strcmp(role->without, last) != 0)
-			log_warn("%s: %s", role->without, choice->reason);
+			fn(role->without, choice->reason);
 		last = role->without;
 	}
 }

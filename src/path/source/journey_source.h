@@ -13,7 +13,7 @@
 
 #include "base/loop.h"
 #include "base/why.h"
-#include "event/core/event_source.h"
+#include "event/core/live.h"
 #include "path/journey/journey.h"
 
 struct journey_source_options {
@@ -67,7 +67,9 @@ bool journey_source_costs_too_much(const struct journey_source *source);
 enum event_set journey_source_set(const struct journey_source *source);
 struct journey_account journey_source_account(const struct journey_source *source);
 struct event_loss journey_source_loss(const struct journey_source *source);
-/* What else cannot be told in this run, and why, on stderr. */
-void path_tell_missing(const struct journey_source *source);
+/* What else cannot be told in this run, each with the reason. */
+void journey_source_each_missing(const struct journey_source *source, void (*fn)(const char *what, const char *reason));
+/* The source of its events. */
+const struct live *journey_source_live(const struct journey_source *source);
 /* Why a stage is not seen in this run; NULL: it is seen. */
 const char *journey_source_hidden_reason(const struct journey_source *source, enum path_stage stage);
