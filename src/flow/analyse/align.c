@@ -10,7 +10,7 @@ static const struct enum_name side_names[] = {
 	{ALIGN_NETWORK, "network", "between the two, and in the sockets"},
 	{ALIGN_SERVER, "server", "the program behind"},
 };
-struct enum_names align_side_names = {.items = side_names, .count = ARRAY_SIZE(side_names)};
+static struct enum_names align_side_names = {.items = side_names, .count = ARRAY_SIZE(side_names)};
 
 static const struct field exchange_fields[] = {
 	FIELD(struct align_exchange, exchange, ID, "number, in the order of time"),

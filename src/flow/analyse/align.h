@@ -28,7 +28,6 @@ struct align_exchange {
 };
 
 extern const struct record_type align_exchange_type;
-extern struct enum_names align_side_names;
 
 /* align_type */
 struct align {

@@ -29,7 +29,7 @@ static const struct enum_name kind_names[] = {
 	{DIVERGENCE_EXTRA, "extra", "bad sessions make a call that good ones do not"},
 	{DIVERGENCE_MISSING, "missing", "good sessions make a call that bad ones do not"},
 };
-struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
+static struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
 
 static const struct field frame_fields[] = {FIELD(struct divergence_frame, function, TEXT, "function")};
 static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fields, "a function on a path of calls",

@@ -59,7 +59,6 @@ struct comparison {
 
 extern const struct record_type comparison_type;
 extern const struct record_type divergence_type;
-extern struct enum_names divergence_kind_names;
 
 /* What makes the sessions outliers that compare_find_outliers found, where it is known: a call, and how it differs. */
 struct compare_outlier {

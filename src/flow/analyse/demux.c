@@ -27,8 +27,8 @@ static const struct field call_fields[] = {
 	FIELD(struct demux_call, arg2, HEX, "its third argument"),
 	FIELD(struct demux_call, arg3, HEX, "its fourth argument"),
 };
-RECORD_TYPE(demux_call_type, "flow_call", struct demux_call, call_fields,
-	    "a call of a function, as a signature sees it");
+static RECORD_TYPE(call_type, "flow_call", struct demux_call, call_fields,
+		   "a call of a function, as a signature sees it");
 
 uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket)
 {
@@ -488,7 +488,7 @@ void demux_learn_all(struct demux *demux)
 
 static int take_signature(struct demux *demux, const struct demux_options *options, struct why *why)
 {
-	struct shape shape = SHAPE_OF(&demux_call_type);
+	struct shape shape = SHAPE_OF(&call_type);
 	int r;
 
 	if (options->key && !options->signature)

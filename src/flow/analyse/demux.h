@@ -50,7 +50,7 @@ struct demux_requests {
 	size_t count;
 };
 
-/* What a session begins at, given by the user: a call that matches. Fields: demux_call_type. */
+/* What a session begins at, given by the user: a call that matches. Fields: call_type (demux.c). */
 struct demux_call {
 	const char *function;
 	const char *module;
@@ -61,8 +61,6 @@ struct demux_call {
 	const char *comm;
 	uint64_t arg0, arg1, arg2, arg3; /* all bits set: not recorded */
 };
-
-extern const struct record_type demux_call_type;
 
 struct demux_options {
 	enum demux_by by;

@@ -164,8 +164,6 @@ uint32_t *slot_reserve(struct flow_slot *t, uint32_t words);
 bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void *payload);
 /* What the chunk holds is written, or folded, and a new one begins. */
 void slot_turn_over(struct flow_slot *t);
-/* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
-void slot_settle(struct flow_slot *t);
 /* The calling thread's name may be another one by now. */
 void slot_note_name(void);
 /* Another thread of this process has that name now. */

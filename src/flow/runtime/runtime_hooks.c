@@ -172,6 +172,17 @@ static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 	return true;
 }
 
+/* The slot is entered, and is left. */
+static void take_long(struct flow_slot *t, void *fn, bool enter, int saved)
+{
+	if (enter)
+		enter_long(t, fn);
+	else
+		exit_long(t, fn);
+	slot_leave(t);
+	errno = saved;
+}
+
 /* The short way found that it cannot go on; the slot is entered. */
 static COLD void late(struct flow_slot *t, void *fn, bool enter)
 {
@@ -181,12 +192,7 @@ static COLD void late(struct flow_slot *t, void *fn, bool enter)
 		return;
 
 	flow_slot_count(t);
-	if (enter)
-		enter_long(t, fn);
-	else
-		exit_long(t, fn);
-	slot_leave(t);
-	errno = saved;
+	take_long(t, fn, enter, saved);
 }
 
 static COLD void hook_long(void *fn, bool enter)
@@ -201,12 +207,7 @@ static COLD void hook_long(void *fn, bool enter)
 		errno = saved;
 		return;
 	}
-	if (enter)
-		enter_long(t, fn);
-	else
-		exit_long(t, fn);
-	slot_leave(t);
-	errno = saved;
+	take_long(t, fn, enter, saved);
 }
 
 /* Returns that had no time of their own, before an event that has. There is room for more than one word behind the limit. */

@@ -41,7 +41,8 @@ static bool is_special(const struct flow_slot *t)
 	       live->min_ticks || !use_counter || sealed;
 }
 
-void slot_settle(struct flow_slot *t)
+/* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
+static void slot_settle(struct flow_slot *t)
 {
 	uint32_t room = flow_slot_room(live);
 

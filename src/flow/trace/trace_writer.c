@@ -288,18 +288,25 @@ static void begin_clock(struct trace_writer *writer, uint32_t thread, uint64_t t
 	t->header.start_ticks = ticks;
 }
 
-void trace_writer_call(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint32_t fn)
+/* The ticks that a word may hold; what is more is written before it. */
+static uint64_t pass_time(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	uint64_t passed;
-	struct pending *t;
 
 	begin_clock(writer, thread, ticks);
 	passed = since(writer, thread, ticks);
-	if (passed >= FLOW_LONG_TICKS) {
-		(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
-		thread_at(writer, thread)->header.events--; /* time alone is no event */
-		passed = 0;
-	}
+	if (passed < FLOW_LONG_TICKS)
+		return passed;
+	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
+	thread_at(writer, thread)->header.events--; /* time alone is no event */
+	return 0;
+}
+
+void trace_writer_call(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint32_t fn)
+{
+	uint64_t passed = pass_time(writer, thread, ticks);
+	struct pending *t;
+
 	if (passed < FLOW_SHORT_TICKS && fn < FLOW_SHORT_FN) {
 		*reserve(writer, thread, 1, ticks) = flow_word_call(fn, (uint32_t)passed);
 	} else {
@@ -315,16 +322,9 @@ void trace_writer_call(struct trace_writer *writer, uint32_t thread, uint64_t ti
 
 void trace_writer_return(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
-	uint64_t passed;
+	uint64_t passed = pass_time(writer, thread, ticks);
 	struct pending *t;
 
-	begin_clock(writer, thread, ticks);
-	passed = since(writer, thread, ticks);
-	if (passed >= FLOW_LONG_TICKS) {
-		(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
-		thread_at(writer, thread)->header.events--;
-		passed = 0;
-	}
 	*reserve(writer, thread, 1, ticks) = flow_word_return((uint32_t)passed);
 	t = thread_at(writer, thread);
 	t->depth -= t->depth > 0;

@@ -70,7 +70,6 @@ const uint8_t *path_order(uint8_t dir);
 
 extern struct enum_names path_stage_names;
 extern struct enum_names path_context_names;
-extern struct enum_names path_hidden_names; /* of the bits of hidden */
 
 /* The journey without its stages, and a stage, as records: fields, JSON, columns and filters come from these. */
 extern const struct record_type journey_type;
