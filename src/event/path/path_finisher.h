@@ -11,7 +11,7 @@
 extern const struct event_finisher path_finisher;
 
 /*
- * Whether it passed more than its last stage after that time. When a run ends hooks go away one after the other, a fifth of
- * a second long: such a journey has lost what the missing ones would have told, and is unfinished.
+ * Whether it passed more than its last stage after that time. When a run ends hooks go away one after the other, a
+ * fifth of a second long: such a journey has lost what the missing ones would have told, and is unfinished.
  */
 bool path_outlasts(const struct event_head *head, const struct path_journey *journey, uint64_t end_ns);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Less detail: functions are left out, and what they call takes their place. Which ones: those deeper than a depth, calls
- * within one module, names, calls that are all short, or those that say least.
+ * Less detail: functions are left out, and what they call takes their place. Which ones: those deeper than a depth,
+ * calls within one module, names, calls that are all short, or those that say least.
  */
 #pragma once
 

@@ -267,7 +267,7 @@ static uint32_t follow_time(const struct comparison *c, uint32_t place)
 	for (;;) {
 		uint32_t next = largest_child(c, place);
 
-		/* Between the threads' outermost functions, and between those that go from session to session, the largest. */
+		/* The largest among the threads' outermost functions and those that go from session to session. */
 		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) && !(!place && excess_ns(c, next) > 0) &&
 			      !(c->profile->places.items[place].is_dispatcher && excess_ns(c, next) > 0)))
 			return place;
@@ -362,8 +362,8 @@ static size_t index_of(const struct comparison *c, uint32_t place)
 }
 
 /*
- * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not make, the
- * function that both are in is slower because of that call, unless it is the dispatcher itself.
+ * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not
+ * make, the function that both are in is slower because of that call, unless it is the dispatcher itself.
  */
 static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
@@ -374,7 +374,7 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
-	/* With few sessions nothing is sure; with more, it must not be chance that these ones took longer, unless they all did by far. */
+	/* With few sessions nothing is sure; with more, it must not be chance, unless all took longer by far. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return false;
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
@@ -408,7 +408,7 @@ static double self_ratio(const struct profile_figures of[2])
 	return bad / max_of(good, 1.0);
 }
 
-/* A function that is slower for one caller and not for others is slower because of what that one asks for: then the caller is named. */
+/* A function that is slower for one caller alone is slower because of what that one asks for: the caller is named. */
 static uint32_t asking_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items, *this = &places[place];
@@ -441,7 +441,7 @@ static void add_slower(struct comparison *c, uint32_t place, const struct diverg
 	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
 }
 
-/* A call that others do not make says more than a function by itself; that it is made more often, only if it costs more. */
+/* A call that others do not make says more than a function by itself; that it is made more often, if it costs more. */
 static bool costs_more(const struct compare_slower *found, const struct divergence *first)
 {
 	return first->bad_calls > 0 && found->excess > fabs((double)first->bad_ns - (double)first->good_ns);
@@ -466,7 +466,7 @@ static bool find_slower_function(struct comparison *c, struct compare_subject *s
 	return true;
 }
 
-/* Calls that are made more often or less often. A call that is not made at all in one of the groups comes before that. */
+/* Calls that are made more often or less often. One that a group does not make at all comes before that. */
 static void find_calls(struct comparison *c, struct compare_subject *subject)
 {
 	compare_more_list found = {};
@@ -564,8 +564,9 @@ static void to_ns(struct comparison *c)
 }
 
 /*
- * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the machine
- * may have changed: there a function by itself comes first, and sessions as a whole only where they are slower by more than that.
+ * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the
+ * machine may have changed: there a function by itself comes first, and sessions as a whole only where they are slower
+ * by more than that.
  */
 static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options,
 		       const struct slowness *slowness)

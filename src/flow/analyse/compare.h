@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where two groups of sessions part: first by structure (a call that the sessions of one group make and those of the other do
- * not), then by time (a call that takes longer). What varies inside a group is noise and no difference between the groups: a
- * place counts when nearly all sessions of one group are at it and nearly none of the other, more often than chance would
- * have it.
+ * Where two groups of sessions part: first by structure (a call that the sessions of one group make and those of the
+ * other do not), then by time (a call that takes longer). What varies inside a group is noise and no difference between
+ * the groups: a place counts when nearly all sessions of one group are at it and nearly none of the other, more often
+ * than chance would have it.
  */
 #pragma once
 
@@ -98,12 +98,12 @@ static inline void comparison_freep(struct comparison **comparison)
 int compare_label(const struct flow_sessions *sessions, const char *good, const char *bad, uint8_t *ret_group_of,
 		  struct why *why) _must_check_;
 /*
- * Without labels: those that stand out by shape and time, by a call that few make or few leave out, or by a function that takes
- * longer are the bad ones. -ENODATA when none does.
+ * Without labels: those that stand out by shape and time, by a call that few make or few leave out, or by a function
+ * that takes longer are the bad ones. -ENODATA when none does.
  */
 int compare_find_outliers(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_outlier *ret_outlier,
 			  struct why *why) _must_check_;
-/* The second half of it (compare_outlier.c): few sessions that do something else, or in which a function takes longer by itself. How many. */
+/* Its second half (compare_outlier.c): sessions that do something else, or with a slower function. How many. */
 size_t compare_outlier_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
 			    uint8_t *ret_group_of, struct compare_outlier *ret_outlier);
 
@@ -165,7 +165,7 @@ void compare_answer(struct comparison *comparison);
 uint64_t compare_median(uint64_t *values, size_t count);
 /* Chance that a value of b is larger than one of a, ties half. Sorts both. */
 double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count);
-/* Chance of such a superiority or a larger one between samples of one and the same (Mann and Whitney, by the normal curve). */
+/* Chance of such a superiority or a larger one between samples of one and the same (Mann-Whitney, normal curve). */
 double compare_rank_chance(double superiority, size_t a_count, size_t b_count);
 /* Chance of so many or more of the bad among those that have it, if it had nothing to do with being bad (Fisher). */
 double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good);

@@ -97,7 +97,7 @@ static double longer(uint64_t time, uint64_t median)
 	return log2(max_of((double)time / (double)max_of(median, (uint64_t)1), 1.0));
 }
 
-/* By class, from 0: its distance in shape, times how much longer it takes. Kinds of requests differ in both, but not by so much. */
+/* By class, from 0: distance in shape, times how much longer it takes. Kinds of requests differ less in both. */
 static double *scores_of(const struct durations *d)
 {
 	double *scores = xzalloc((d->s->classes.count + 1) * sizeof(*scores));

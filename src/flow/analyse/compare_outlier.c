@@ -2,13 +2,13 @@
 /*
  * Few sessions among many that do something else, found without being told which. Session by session, place by place:
  *
- * - a call that few of those make who could (extra), that few leave out (missing), or that few make more often;
- * - a function that takes much longer by itself in few sessions, and not because the machine had something else to do: that
+ * - a call that few of those make who could (extra), that few leave out (missing), or that few make more often; - a
+ * function that takes much longer by itself in few sessions, and not because the machine had something else to do: that
  *   happens everywhere, as often as time is spent there.
  *
- * What programs do now and then anyhow is left out: a small function with several callers that sometimes needs one call more (an
- * allocator), or one that goes another way every so often (a tree that is balanced); what a thread does when it serves for the first time;
- * and whatever comes of a client that sends its request in pieces.
+ * What programs do now and then anyhow is left out: a small function with several callers that sometimes needs one call
+ * more (an allocator), or one that goes another way every so often (a tree that is balanced); what a thread does when
+ * it serves for the first time; and whatever comes of a client that sends its request in pieces.
  */
 #include "flow/analyse/compare.h"
 
@@ -25,8 +25,9 @@
 #define MORE_FACTOR 2.0
 #define SAME_SHARE  0.85
 /*
- * Slower: by this factor, by so many deviations, by this time or this share of a session's own; and where nothing is done for a client
- * before the dispatcher goes on (work is handed to another thread, which may begin at once) by the other time.
+ * Slower: by this factor, by so many deviations, by this time or this share of a session's own; and where nothing is
+ * done for a client before the dispatcher goes on (work is handed to another thread, which may begin at once) by the
+ * other time.
  */
 #define SLOW_FACTOR     2.0
 #define SLOW_DEVIATIONS 8.0
@@ -35,22 +36,22 @@
 #define SLOW_SHARE      0.1
 #define SLOW_CHANCE     0.001
 /*
- * So many sessions at least, which lost more than all others by the first factor, and half of them not more than the second times what
- * the least of them lost: what interruptions cost has no such gap, and is never the same.
+ * So many sessions at least, which lost more than all others by the first factor, and half of them not more than the
+ * second times what the least of them lost: what interruptions cost has no such gap, and is never the same.
  */
 #define SLOW_SESSIONS 3
 #define SLOW_GAP      1.7
 #define SLOW_ALIKE    2.0
-/* The tail of what interruptions cost: k of them are apart from all others by a factor of g with a chance of g to this times -k. */
+/* The tail of what interruptions cost: k are apart from all others by a factor of g with a chance of g to this * -k. */
 #define TAIL 0.7
-/* What a program does costs the same each time; that another interruption is as long, within the first, has the second chance at most. */
+/* Work costs the same each time; another interruption as long, within the first, has the second chance at most. */
 #define SAME_COST        1.15
 #define SAME_COST_CHANCE 0.1
 /* But those of the scheduler's making are alike: it takes a processor away for a slice. */
 #define SLICE_NS 700000.0
 /*
- * Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this share of it; and
- * where a thread turns to a session, after it was woken or has just begun, as with the other.
+ * Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this
+ * share of it; and where a thread turns to a session, after it was woken or has just begun, as with the other.
  */
 #define LEAST_SPENT 0.05
 #define BEGIN_SPENT 0.3
@@ -340,7 +341,7 @@ static void mark_more(struct outliers *o, uint32_t place)
 	struct mark *mark;
 	double usual, calls = 0;
 
-	/* How often something is read is the client's choice, and small functions are called as often as there is to do. */
+	/* How often something is read is the client's choice; small functions are called as often as there is to do. */
 	if (count < BASE_LEAST || o->cells->has_client[place] ||
 	    (o->many_callers[o->profile->places.items[place].fn] && o->height[place] <= SMALL_HEIGHT) ||
 	    is_noise(o, place) || is_dispatch(o, place))
@@ -366,8 +367,8 @@ static void mark_more(struct outliers *o, uint32_t place)
 /* --- time --- */
 
 /*
- * The time of an ordinary number of calls, in nanoseconds, of each session that could have been there; in o->values. Those who were not
- * take none. Returns that number of calls.
+ * The time of an ordinary number of calls, in nanoseconds, of each session that could have been there; in o->values.
+ * Those who were not take none. Returns that number of calls.
  */
 static double take_times(struct outliers *o, uint32_t place)
 {
@@ -509,8 +510,8 @@ static double chance_of_same(const double *lost, size_t count)
 }
 
 /*
- * Those that lost most, so many that it is least likely to be chance: what the least of them lost, and the chance. Losses are sorted,
- * those that are too small to count come first.
+ * Those that lost most, so many that it is least likely to be chance: what the least of them lost, and the chance.
+ * Losses are sorted, those that are too small to count come first.
  */
 static double choose_slower(const struct outliers *o, uint32_t place, const double *lost, double least,
 			    double *ret_chance)
@@ -595,8 +596,8 @@ static bool is_same_caller(const struct outliers *o, const struct mark *a, const
 }
 
 /*
- * Sessions that differ all over are of another kind, and those that were dispatched in another way came at another moment; nothing is
- * wrong with them.
+ * Sessions that differ all over are of another kind, and those that were dispatched in another way came at another
+ * moment; nothing is wrong with them.
  */
 static void forget_kinds(struct outliers *o)
 {

@@ -127,7 +127,7 @@ static void match_one(struct matcher *m, const struct flow_trace *bad, uint32_t 
 	of[fn] = found ? *found : (uint32_t)(m->good->function_count + fn);
 }
 
-/* Which of several copies is called depends on who calls: with another one more or less their numbers are not the same. */
+/* Which of several copies is called depends on who calls: with one more or less their numbers are not the same. */
 static void match_by_caller(struct matcher *m, const struct profile *bad, uint32_t *of)
 {
 	for (size_t i = 1; i < bad->places.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two numbers lead to a third: a hash table for where a walk over calls asks at nearly every call. The numbers are places, nodes and
- * functions, counted by ourselves: nobody can aim at collisions who does not own the trace's program.
+ * Two numbers lead to a third: a hash table for where a walk over calls asks at nearly every call. The numbers are
+ * places, nodes and functions, counted by ourselves: nobody can aim at collisions who does not own the trace's program.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Places of shapes: a place is a function at the end of a path of callers. Every different one has a number, so that what two
- * shapes have in common is counted without a look at the paths.
+ * Places of shapes: a place is a function at the end of a path of callers. Every different one has a number, so that
+ * what two shapes have in common is counted without a look at the paths.
  */
 #pragma once
 

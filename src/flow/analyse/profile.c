@@ -67,7 +67,7 @@ struct held_call {
 	uint64_t ticks, self_ticks;
 };
 
-/* Figures of a place and a group that grow with every call, apart from the rest: those of a session's calls fit into a cache. */
+/* Figures of a place and a group that grow with every call, apart from the rest: those of one session fit a cache. */
 struct hot_figures {
 	uint64_t calls, self_ticks, max_ticks;
 	uint32_t last_bit; /* in profile.seen, plus 1: of the session that came here last */
@@ -79,8 +79,7 @@ struct session_state {
 	uint64_t end_ticks; /* of its last segment */
 };
 
-/* A segment of a session that several threads work for. Threads are read one after the other: only in the end is it known which
- * segment came next. */
+/* Of a session that several threads work for. Threads are read one by one: only the end tells which one came next. */
 struct shared_segment {
 	uint32_t index;    /* of the session in the list */
 	uint32_t place;    /* of its last operation */
@@ -186,7 +185,7 @@ static void count_wait(struct profiler *p, uint8_t group, const struct session_s
 	f->waits += p->weight;
 }
 
-/* The segment's session is known now: what it did before goes to its group, and so does the time since its last segment. */
+/* The segment's session is known now: what it did before goes to its group, and the time since its last segment too. */
 static void settle(struct profiler *p, const struct walk *walk)
 {
 	uint32_t index = flow_sessions_find(p->s, walk->session);
@@ -419,7 +418,7 @@ static int by_session_and_start(const void *a, const void *b)
 	return one->start_ticks < other->start_ticks ? -1 : one->start_ticks > other->start_ticks;
 }
 
-/* Segments of several threads overlap: all have to be over, but where the last operation was made is what the session waits after. */
+/* Segments of several threads overlap: all have to be over; the session waits after where the last operation was. */
 static void add_shared(struct shared_segment *until, const struct shared_segment *segment)
 {
 	if (until->index != segment->index) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program did while something else waited for it: the thread that serves a connection, and the function in which that thread
- * spent a given stretch of time. Works on a trace that is still being recorded.
+ * What a program did while something else waited for it: the thread that serves a connection, and the function in which
+ * that thread spent a given stretch of time. Works on a trace that is still being recorded.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The calls of one session, one after the other, with their times: what a diagram of it is drawn from. Calls of several threads
- * are in one list, segment by segment in the order of time.
+ * The calls of one session, one after the other, with their times: what a diagram of it is drawn from. Calls of several
+ * threads are in one list, segment by segment in the order of time.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ struct call_list {
 /* marked: a place of the comparison's profile that is to be marked, with that profile; NULL: none. */
 struct call_list *call_list_new(struct flow_sessions *sessions, uint32_t session, const struct profile *profile,
 				uint32_t marked);
-/* Of the marked calls only those stay marked that take the time, if calls do: a place may be passed in no time as well. */
+/* Of the marked calls, only those that take the time stay marked, if calls do: a place may be passed in no time. */
 void call_list_mark_long(struct call_list *list);
 void call_list_free(struct call_list *list);
 

@@ -146,8 +146,8 @@ static void draw_value(struct draw *d, const struct listed_call *call, uint32_t 
 }
 
 /*
- * The connection goes on in another thread, and the program did not say what it handed over: then it was the connection. The
- * way there is drawn from the last call of the segment before, to the first of this one.
+ * The connection goes on in another thread, and the program did not say what it handed over: then it was the
+ * connection. The way there is drawn from the last call of the segment before, to the first of this one.
  */
 static void draw_passing(struct draw *d, uint32_t last_root, uint32_t root)
 {

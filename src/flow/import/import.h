@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces of other tracers. Each format is one file that declares an importer and registers it; which one fits a file is found
- * out by asking each.
+ * Traces of other tracers. Each format is one file that declares an importer and registers it; which one fits a file is
+ * found out by asking each.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The common trace format, as LTTng writes it: the calls that its cyg-profile libraries record, and what its processes tell about
- * the files in their memory, which gives the calls names. Reading is ctf_read.h's; here its records become a trace.
+ * The common trace format, as LTTng writes it: the calls that its cyg-profile libraries record, and what its processes
+ * tell about the files in their memory, which gives the calls names. Reading is ctf_read.h's; here its records become a
+ * trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +63,7 @@ struct ctf {
 	const struct ctf_torn *torn; /* what is left out because of it; NULL: nothing */
 };
 
-/* --- functions ----------------------------------------------------------------------------------------------------- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
 static const char *last_part(const char *path)
 {
@@ -166,7 +167,7 @@ static uint32_t function_at(struct ctf *c, uint32_t pid, uint64_t address)
 	return fn ? *fn : 0;
 }
 
-/* --- modules ------------------------------------------------------------------------------------------------------- */
+/* --- modules ------------------------------------------------------------------------------------------------------ */
 
 static void remove_module(struct ctf *c, size_t index)
 {
@@ -225,7 +226,7 @@ static void take_build_id(struct ctf *c, const struct ctf_record *record, const 
 			memcpy(module->build_id, text, strlen(text) + 1);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static struct thread *thread_of(struct ctf *c, const struct ctf_record *record, const char *name)
 {
@@ -294,7 +295,7 @@ static void take_lost(struct ctf *c, uint64_t count)
 	}
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------------------------------------ */
 
 static void take_failure(struct ctf *c, const char *text)
 {
@@ -464,7 +465,7 @@ int import_ctf_records(const uint8_t *data, size_t size, struct trace_writer *wr
 	return end(&c, result, why);
 }
 
-/* --- the process that reads ---------------------------------------------------------------------------------------- */
+/* --- the process that reads --------------------------------------------------------------------------------------- */
 
 static void _noreturn_ read_apart(const struct ctf_directories *directories, int fd)
 {

@@ -6,8 +6,8 @@
  *	 0)   0.285 us    |    lock_sock_nested();
  *	 0) + 12.30 us    |  }
  *
- * with or without the columns of absolute time and of the task. Where there is no absolute time, the durations tell how time passes:
- * a thread's clock moves by what its calls took.
+ * with or without the columns of absolute time and of the task. Where there is no absolute time, the durations tell how
+ * time passes: a thread's clock moves by what its calls took.
  */
 #include <errno.h>
 

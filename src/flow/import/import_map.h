@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What importers share: threads and functions that get their number in the trace when they are first met, and a file in memory. */
+/* What importers share: threads and functions that are numbered when they are first met, and a file in memory. */
 #pragma once
 
 #include "base/map.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A directory that uftrace record made: TID.dat holds records of 16 bytes, sid-*.map where the modules lay, MODULE.sym their
- * symbols, task.txt which process a thread belongs to. Records that carry arguments are not understood: their length depends on
- * what was asked for when recording.
+ * A directory that uftrace record made: TID.dat holds records of 16 bytes, sid-*.map where the modules lay, MODULE.sym
+ * their symbols, task.txt which process a thread belongs to. Records that carry arguments are not understood: their
+ * length depends on what was asked for when recording.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with records of 8 and
- * 16 bytes). Functions have numbers there: the program knows their names; without it they become "xray#N".
+ * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with
+ * records of 8 and 16 bytes). Functions have numbers there: the program knows their names; without it they become
+ * "xray#N".
  */
 #include <errno.h>
 

@@ -184,7 +184,7 @@ static int make_digest(int fd, uint64_t at)
 	return 0;
 }
 
-/* Where most calls carry no time, chunks become shorter and are written together. A reader takes no longer ones in that form. */
+/* Where most calls carry no time, chunks become shorter and are written together. Readers take no longer ones. */
 static uint32_t gather_bytes(const struct recorder_options *options, uint64_t buffer)
 {
 	if (!options->stamp_depth || options->stamp_depth >= FLOW_STACK_MAX || options->summary ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording from outside the observed program: its files are made before it starts, what its threads left is taken in when
- * it has ended. In between the runtime inside the program does the work.
+ * A recording from outside the observed program: its files are made before it starts, what its threads left is taken in
+ * when it has ended. In between the runtime inside the program does the work.
  */
 #pragma once
 

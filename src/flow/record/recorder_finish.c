@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of a recording: what the threads left in their buffers is written down, once, and what a full disk or a kill made of
- * the file is put right as far as it can be.
+ * The end of a recording: what the threads left in their buffers is written down, once, and what a full disk or a kill
+ * made of the file is put right as far as it can be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ static int append(struct finish *finish, struct flow_chunk *chunk, const void *p
 	return recorder_append(finish->fd, finish->clock, chunk, payload, &finish->torn);
 }
 
-/* --- from the live file, which is gone before anything is written: its blocks may be all that is left on the disk --- */
+/* --- from the live file, which is gone before anything is written: its blocks may be all that the disk has --- */
 
 /* What threads left that were killed, or whose process ended while they ran. */
 static void take_slots(struct finish *finish, const struct flow_live_map *map)
@@ -98,8 +98,8 @@ static int take_live(struct finish *finish, const char *path, struct recorder_en
 /* --- what the file holds already --- */
 
 /*
- * A program that is killed while it writes a chunk has it in its buffer still: in the file is a piece of it, which does no harm,
- * or all of it, and then it is not to be there twice.
+ * A program that is killed while it writes a chunk has it in its buffer still: in the file is a piece of it, which does
+ * no harm, or all of it, and then it is not to be there twice.
  */
 static void drop_written(struct finish *finish, const struct flow_trace *trace)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The socket functions of the C library with a record around them. Each does exactly what the original does, calls it by the
- * same name, and leaves errno as it set it; descriptors that are no sockets go straight through.
+ * The socket functions of the C library with a record around them. Each does exactly what the original does, calls it
+ * by the same name, and leaves errno as it set it; descriptors that are no sockets go straight through.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A summary as a trace: each row becomes a thread that serves one session of the kind. Times are the averages of all calls with
- * the same tree. So everything that reads traces reads summaries, and need not know but that such a session counts more often.
+ * A summary as a trace: each row becomes a thread that serves one session of the kind. Times are the averages of all
+ * calls with the same tree. So everything that reads traces reads summaries, and need not know but that such a session
+ * counts more often.
  */
 #include "flow/trace/digest.h"
 
@@ -98,8 +99,8 @@ static void add_return(struct expander *e)
 static bool expand(struct expander *e, uint32_t node, uint32_t depth);
 
 /*
- * Everything that was called up to this state, in order; of a call whose row was cut into pieces, each of which looks like a
- * call of it, what is in them. False when there is no more room.
+ * Everything that was called up to this state, in order; of a call whose row was cut into pieces, each of which looks
+ * like a call of it, what is in them. False when there is no more room.
  */
 static bool expand_row(struct expander *e, uint32_t state, uint32_t depth, bool in_pieces)
 {

@@ -223,8 +223,8 @@ void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_
 /* --- who is served: see flow/demux.h --- */
 
 /*
- * The outermost call of the open segment turns out to go from session to session. What it has called for a session so far
- * becomes that session's segments, what came before is nobody's, and the segment goes on with the call inside it.
+ * The outermost call of the open segment turns out to go from session to session. What it has called for a session so
+ * far becomes that session's segments, what came before is nobody's, and the segment goes on with the call inside it.
  */
 static void split_root(struct digest *d, struct digest_thread *t, uint64_t ticks)
 {

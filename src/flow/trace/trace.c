@@ -38,8 +38,8 @@ static bool checksum_fits(const struct flow_trace_file *file, size_t at, const s
 }
 
 /*
- * A header is believed when the next one stands where it says, or the file ends there; otherwise its checksum decides, which
- * is kept for the moment when a cursor comes by.
+ * A header is believed when the next one stands where it says, or the file ends there; otherwise its checksum decides,
+ * which is kept for the moment when a cursor comes by.
  */
 static bool chunk_at(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
 {

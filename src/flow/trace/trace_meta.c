@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace says about itself: properties, modules, functions. Different numbers for one function become one here. */
+/* What a trace says about itself: properties, modules, functions. Several numbers of one function become one here. */
 #include "flow/trace/demangle.h"
 #include "flow/trace/trace_file.h"
 

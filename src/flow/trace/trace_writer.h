@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing a function trace: what importers and tests use. (Inside an observed program the runtime writes the same format by
- * itself.) Ticks are absolute and may not go backwards within a thread; functions, modules and threads get their numbers here.
+ * Writing a function trace: what importers and tests use. (Inside an observed program the runtime writes the same
+ * format by itself.) Ticks are absolute and may not go backwards within a thread; functions, modules and threads get
+ * their numbers here.
  *
- *	r = trace_writer_open("x.trace", &(struct trace_writer_options){.ticks_per_second = NSEC_PER_SEC}, &writer, &why);
+ *	r = trace_writer_open("x.trace", &(struct trace_writer_options){}, &writer, &why);
  *	module = trace_writer_module(writer, &(struct flow_module){.path = "/usr/sbin/nginx"});
  *	fn = trace_writer_function(writer, module, 0x1000, "main");
  *	thread = trace_writer_thread(writer, pid, tid, "nginx");
@@ -56,7 +57,7 @@ void trace_writer_stack(struct trace_writer *writer, uint32_t thread, uint64_t t
 			size_t count);
 /* Of the call just before. */
 void trace_writer_args(struct trace_writer *writer, uint32_t thread, const uint64_t *values, size_t count);
-/* A socket is described once, or again when more is known. Returns its number; give 0 in socket->socket for a new one. */
+/* A socket is described once, or again when more is known. Returns its number; 0 in socket->socket: a new one. */
 uint32_t trace_writer_socket(struct trace_writer *writer, uint32_t thread, uint64_t ticks,
 			     const struct flow_socket *socket);
 /* extra is not looked at: use trace_writer_wait for waits. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * XXH64 with seed 0, the published 64-bit checksum of the xxHash family: a few bytes a cycle without special instructions.
- * Written here because the runtime inside an observed program may not depend on a library.
+ * XXH64 with seed 0, the published 64-bit checksum of the xxHash family: a few bytes a cycle without special
+ * instructions. Written here because the runtime inside an observed program may not depend on a library.
  */
 #pragma once
 

@@ -14,8 +14,7 @@
 #define JOURNEY_STAGES_MAX 24
 
 struct journey_stage {
-	uint64_t
-		start_ns; /* CLOCK_REALTIME; the first one's is the journey's time_ns, each begins where the last ended */
+	uint64_t start_ns; /* CLOCK_REALTIME; the first begins at the journey's time_ns, each where the last ended */
 	uint64_t ns;
 	uint32_t note;   /* PATH_NO_NOTE, or a number whose meaning struct path_stage_info says */
 	uint16_t cpu;    /* where it ended */

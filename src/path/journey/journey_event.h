@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A journey as the kernel tells it, and back. Filters are written over the fields of the event, whether journeys come from
- * the kernel or from a recording: what can be asked for is the same.
+ * A journey as the kernel tells it, and back. Filters are written over the fields of the event, whether journeys come
+ * from the kernel or from a recording: what can be asked for is the same.
  */
 #pragma once
 

@@ -20,7 +20,7 @@ void stage_add_cpu(struct buf *out, const struct journey_stage *stage);
 /* Since the journey's beginning. */
 uint64_t stage_offset(const struct journey *journey, const struct journey_stage *stage);
 
-/* "receive tcp 10.0.0.1:80 from 10.0.0.2:4242, 500B, nginx (4711), eth0, delivered": as it stands, for sinks that escape. */
+/* "receive tcp 10.0.0.1:80 from 10.0.0.2:4242, 500B, nginx (4711), eth0, delivered": not escaped, sinks do that. */
 void journey_add_title(struct buf *out, const struct journey *journey);
 /* The widest gap in words; nothing when there are no stages. */
 void journey_add_widest(struct buf *out, const struct journey *journey);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps what following costs below a share of one processor: measures it now and then and follows fewer flows when it is
- * more. What programs cost in the kernel is counted by the kernel itself, which costs something too: a fifth of the time.
+ * Keeps what following costs below a share of one processor: measures it now and then and follows fewer flows when it
+ * is more. What programs cost in the kernel is counted by the kernel itself, which costs something too: a fifth of the
+ * time.
  */
 #pragma once
 
@@ -27,5 +28,5 @@ int cost_limit_start(struct cost_limit *limit, struct loop *loop) _must_check_;
 void cost_limit_done(struct cost_limit *limit);
 /* It costs more than it may though hardly any flow is followed: passing the hooks does. */
 bool cost_limit_is_beyond(const struct cost_limit *limit);
-/* What is followed after a measurement: one flow in so many. before: the measurement before that; NAN: there was none. */
+/* What is followed after a measurement: one flow in so many. before: the measurement before it; NAN: none. */
 uint32_t cost_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max);

@@ -48,7 +48,7 @@ struct journey_source {
 	struct path_counts spoiled;    /* what the program finished after it, and did not see well */
 };
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* The one protocol that is asked for; 0: there may be several. */
 static uint64_t asked_protocol(const struct event_config *config)
@@ -170,7 +170,7 @@ void journey_source_close(struct journey_source *source)
 	free(source);
 }
 
-/* --- from an event to a journey ------------------------------------------------------------------------------------ */
+/* --- from an event to a journey ----------------------------------------------------------------------------------- */
 
 static bool is_spoiled(const struct journey_source *source, const struct event_head *head,
 		       const struct path_journey *data)
@@ -286,7 +286,7 @@ int journey_source_follow(struct journey_source *source, uint32_t pid)
 	return live_follow(source->live, pid);
 }
 
-/* --- what became of packets ---------------------------------------------------------------------------------------- */
+/* --- what became of packets --------------------------------------------------------------------------------------- */
 
 static void add_counts(struct path_counts *sum, const struct path_counts *counts)
 {
