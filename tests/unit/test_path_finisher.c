@@ -71,11 +71,10 @@ TEST(what_waits_is_told_when_it_is_read)
 	CHECK_EQ_INT(told.last.data.total_ns, 40000 + SPAN);
 	CHECK_EQ_INT(told.last.head.pid, 4711);
 	/* The other one was never read. */
-	path_finisher.end(state);
+	path_finisher.end(state, true);
 	CHECK_EQ_INT(told.count, 2);
 	CHECK_EQ_INT(told.last.data.end, PATH_UNFINISHED);
 	CHECK_EQ_INT(told.last.data.total_ns, SPAN);
-	path_finisher.done(state);
 }
 
 TEST(everything_else_passes_through)
@@ -93,11 +92,9 @@ TEST(everything_else_passes_through)
 	hand_over(whole, &e.head, &e.data);
 	CHECK_EQ_INT(told.count, 2);
 	CHECK_EQ_INT(told.request, 0);
-	path_finisher.end(state);
-	path_finisher.end(whole);
+	path_finisher.end(state, true);
+	path_finisher.end(whole, true);
 	CHECK_EQ_INT(told.count, 2);
-	path_finisher.done(state);
-	path_finisher.done(whole);
 }
 
 TEST(what_was_not_seen_well_at_the_end_is_left_out)
@@ -113,5 +110,5 @@ TEST(what_was_not_seen_well_at_the_end_is_left_out)
 	e.head.time_ns = UINT64_MAX / 2;
 	hand_over(state, &e.head, &e.data);
 	CHECK_EQ_INT(told.count, 1);
-	path_finisher.done(state);
+	path_finisher.end(state, false);
 }

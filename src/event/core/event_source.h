@@ -27,9 +27,8 @@ struct event_finisher {
 	void (*event)(void *state, struct record *record);
 	/* Hooks are about to go away, one after the other. */
 	void (*stop)(void *state);
-	/* After the last event: passes on what is left. */
-	void (*end)(void *state);
-	void (*done)(void *state);
+	/* After the last event: passes on what is left, if anybody wants it, and frees the state. */
+	void (*end)(void *state, bool pass);
 };
 
 /* One event that is wanted, and how. */

@@ -425,7 +425,7 @@ void live_close(struct live *live)
 	if (!live)
 		return;
 	ring_buffer__free(live->ring);
-	live_finishers_done(live);
+	live_finishers_end(live, false);
 	live_group_done(live);
 	first_process_close(live->first);
 	kernel_object_close(live->object);
@@ -435,6 +435,7 @@ void live_close(struct live *live)
 	free(live->requests);
 	free(live->losses);
 	free(live->groups);
+	free(live->finishing);
 	free(live->data);
 	live_stacks_done(&live->stacks);
 	free(live);
@@ -559,7 +560,7 @@ int live_finish(struct live *live, struct why *why)
 	while (live->ring && read_ring(live) >= READ_BATCH)
 		;
 	r = live_collect(live, why);
-	live_finishers_end(live);
+	live_finishers_end(live, true);
 	return r;
 }
 

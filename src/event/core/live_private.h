@@ -92,8 +92,7 @@ int live_cgroup_seed(struct live *live, const char *directory, struct why *why) 
 /* Of events that come half finished: event_finisher. */
 int live_finishers_begin(struct live *live, struct why *why) _must_check_;
 void live_finishers_stop(struct live *live);
-void live_finishers_end(struct live *live);
-void live_finishers_done(struct live *live);
+void live_finishers_end(struct live *live, bool pass);
 
 /* What is hidden by pid 1: begins to look, goes on while the loop runs, and knows at the end. */
 void live_hidden_begin(struct live *live);

@@ -63,19 +63,14 @@ static void stop(void *state)
 	f->end_ns = clock_real_ns();
 }
 
-static void end(void *state)
+static void end(void *state, bool pass)
 {
 	struct finishing *f = state;
 
-	path_spilled_end(&f->spilled, on_finished, f);
-}
-
-static void done(void *state)
-{
-	struct finishing *f = state;
-
+	if (pass)
+		path_spilled_end(&f->spilled, on_finished, f);
 	path_spilled_done(&f->spilled);
 	free(f);
 }
 
-const struct event_finisher path_finisher = {begin, on_event, stop, end, done};
+const struct event_finisher path_finisher = {begin, on_event, stop, end};
