@@ -2,8 +2,14 @@
 /* Traces for the tests of what is made of them: from text, and at random. */
 #pragma once
 
+#include "flow/analyse/compare.h"
 #include "flow/trace/trace_text.h"
 #include "unit.h"
+
+static inline void comparison_freep(struct comparison **comparison)
+{
+	comparison_free(*comparison);
+}
 
 static inline struct flow_trace *sample_close(struct trace_writer *writer, const char *path)
 {

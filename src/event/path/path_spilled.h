@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Journeys that wait in sockets in which more waits than the kernel keeps: the kernel hands them over, tells later what
- * was read and by whom, and they are finished here with the same lines (event/path_steps.h).
+ * was read and by whom, and they are finished here with the same lines (path_steps.h).
  */
 #pragma once
 

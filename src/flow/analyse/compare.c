@@ -201,7 +201,7 @@ static const char *instead_of(const struct structure *s, uint32_t place, enum di
 	return NULL;
 }
 
-/* From the bottom up to the first place on each way that tells the groups apart; what is above it follows from it. */
+/* From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it. */
 static void find_structure(struct structure *s)
 {
 	const struct profile *profile = s->c->profile;
@@ -340,7 +340,7 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 	return result;
 }
 
-/* The topmost place on the way in that tells the groups apart, 0: none does. */
+/* The topmost place on the call path that tells the groups apart, 0: none does. */
 static uint32_t first_extra(const struct comparison *c, uint32_t place)
 {
 	uint32_t found = 0;

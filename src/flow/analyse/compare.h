@@ -86,11 +86,6 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 				  const struct compare_options *options);
 void comparison_free(struct comparison *comparison);
 
-static inline void comparison_freep(struct comparison **comparison)
-{
-	comparison_free(*comparison);
-}
-
 /*
  * Groups by expression over the sessions' fields; either may be NULL, and then is everything else. -EINVAL with a
  * sentence; -ENODATA when a group is empty.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the digest share; whoever folds chunks includes flow/digest.h. */
+/* What the parts of the digest share; whoever folds chunks includes flow/trace/digest.h. */
 #pragma once
 
 #include "flow/trace/digest.h"

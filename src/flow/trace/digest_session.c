@@ -220,7 +220,7 @@ void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_
 	s->segments++;
 }
 
-/* --- who is served: see flow/demux.h --- */
+/* --- who is served: see flow/analyse/demux.h --- */
 
 /*
  * The outermost call of the open segment turns out to go from session to session. What it has called for a session so

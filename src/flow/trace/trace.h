@@ -117,7 +117,7 @@ struct flow_thread {
 	uint64_t lost;
 	size_t chunk_count;
 	struct flow_chunk_ref *chunks;
-	/* Not a thread, but a session that stands for many (flow/digest.h); NULL: a thread. */
+	/* Not a thread, but a session that stands for many (flow/trace/digest.h); NULL: a thread. */
 	const struct digest_row *summary;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the trace reader share; users of it include flow/trace.h. */
+/* What the parts of the trace reader share; users of it include flow/trace/trace.h. */
 #pragma once
 
 #include "base/map.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One packet's way through this host, and the names of what it passes. Everything that shows journeys works on this
- * struct alone; path/source.h fills it from the kernel, a recording from its tables, a test by hand.
+ * struct alone; path/source/journey_source.h fills it from the kernel, a recording from its tables, a test by hand.
  */
 #pragma once
 

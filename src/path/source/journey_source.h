@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The running kernel as a source of journeys. Programs, filter, owners of sockets and losses are those of events
- * (event/live.h); what is added here is the choice of flows and turning an event into a journey.
+ * (event/core/live.h); what is added here is the choice of flows and turning an event into a journey.
  *
  *	journey_source_open(&options, &source, &why);
  *	journey_source_start(source, loop, on_journey, context, &why);
