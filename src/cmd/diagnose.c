@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "diagnose/present/present.h"
-#include "flow/analyse/spent.h"
+#include "flow/analyse/serving_thread.h"
 #include "run/command.h"
 #include "run/live_diagnosis.h"
 #include "view/json.h"
@@ -50,7 +50,7 @@ struct report {
 	struct witness witness;
 	/* Of the last question that the trace answered. */
 	struct flow_trace *trace;
-	struct spent spent;
+	struct serving_thread serving;
 	struct buf sentence;
 	struct why silence; /* why it could not */
 };
@@ -59,8 +59,8 @@ struct report {
 
 static void forget_answer(struct report *context)
 {
-	spent_done(&context->spent);
-	context->spent = (struct spent){};
+	serving_thread_done(&context->serving);
+	context->serving = (struct serving_thread){};
 	flow_trace_close(context->trace);
 	context->trace = NULL;
 	buf_clear(&context->sentence);
@@ -70,7 +70,7 @@ static void forget_answer(struct report *context)
 static bool ask_trace(void *data, const struct witness_question *question, struct witness_answer *ret_answer)
 {
 	struct report *context = data;
-	struct spent_question q = {
+	struct serving_question q = {
 		.pid = question->pid,
 		.local = question->local,
 		.remote = question->remote,
@@ -80,17 +80,17 @@ static bool ask_trace(void *data, const struct witness_question *question, struc
 
 	forget_answer(context);
 	if (flow_trace_open(context->config->flow, &context->trace, &context->silence) < 0 ||
-	    spent_find(context->trace, &q, &context->spent, &context->silence) < 0)
+	    serving_thread_find(context->trace, &q, &context->serving, &context->silence) < 0)
 		return false;
 	context->silence = (struct why){};
-	spent_tell(&context->spent, &context->sentence);
+	serving_thread_describe(&context->serving, &context->sentence);
 	*ret_answer = (struct witness_answer){
-		.function = context->spent.function,
-		.module = context->spent.module,
-		.share = context->spent.share,
-		.tid = context->spent.tid,
-		.way = context->spent.way.items,
-		.way_count = context->spent.way.count,
+		.function = context->serving.function,
+		.module = context->serving.module,
+		.share = context->serving.share,
+		.tid = context->serving.tid,
+		.way = context->serving.call_path.items,
+		.way_count = context->serving.call_path.count,
 		.text = buf_text(&context->sentence),
 	};
 	return true;

@@ -374,7 +374,7 @@ static int show(const struct config *config, const struct flow_trace *trace)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
 	}
 	if (config->events) {
-		(void)flow_text_dump(trace, output_out(output));
+		(void)trace_text_dump(trace, output_out(output));
 	} else if (config->check) {
 		sound = show_check(config, trace, output, &shape);
 	} else if (config->threads) {

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "event/core/live.h"
-#include "path/source/settle.h"
 #include "run/run_until.h"
 #include "run/trace_run.h"
 #include "snapshot/core/netns.h"
@@ -23,7 +22,6 @@ struct run {
 	struct pipeline session;
 	struct run_until until;
 	struct live *live;
-	struct path_settle settle;
 	struct why why;
 	uint64_t interval_ns;
 	uint64_t intervals;
@@ -187,17 +185,14 @@ static int follow(struct run *run)
 
 static int attach(struct run *run)
 {
-	const struct event_sink session = {.event = pipeline_event, .group = pipeline_group, .context = &run->session};
-	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
-	struct event_sink sink = path_settle_sink(&run->settle, &session);
+	const struct event_sink sink = {.event = pipeline_event, .group = pipeline_group, .context = &run->session};
+	struct live_options options = {.buffer_bytes = run->options->buffer_bytes, .finish = true};
 	_cleanup_free_ char *cgroup = NULL;
 	int r = run->options->cgroup ? cgroups_find_directory(run->options->cgroup, &cgroup, &run->why) : 0;
 
 	options.cgroup = cgroup;
 	if (r == 0)
 		r = live_open(run->session.requests, run->session.count, &options, &run->live, &run->why);
-	if (r == 0)
-		r = path_settle_begin(&run->settle, run->live, run->session.requests, run->session.count, &run->why);
 	if (r == 0)
 		r = follow(run);
 	if (r == 0)
@@ -283,9 +278,7 @@ static int watch(struct run *run)
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->options->duration_ns, &run->why);
-	path_settle_stop(&run->settle);
 	finished = live_finish(run->live, &run->why);
-	path_settle_end(&run->settle);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options->count)
 		pipeline_show_groups(&run->session);

@@ -61,9 +61,11 @@ struct event {
 	const struct record_type *type; /* of what follows the head */
 	const struct event_role *roles;
 	uint32_t role_count;
+	/* Finishes what the kernel may hand over half finished (event_source.h); NULL: events come whole. */
+	const struct event_finisher *finisher;
 	/*
-	 * A variable of the BPF side, set to 1 when somebody finishes what the kernel has no room for (path/settle.h): it then
-	 * comes past the kernel's filter and cannot be added up there. NULL: there is no such thing.
+	 * A variable of the BPF side, set to 1 when what the kernel has no room for is finished: it then comes past the kernel's
+	 * filter and cannot be added up there. NULL: there is no such thing.
 	 */
 	const char *spills;
 	bool current; /* happens in process context: the owner need not be remembered */

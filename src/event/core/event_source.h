@@ -17,6 +17,20 @@ struct event_sink {
 	void *context;
 };
 
+/*
+ * Stands between the kernel and the sink of a run that wants whole events (live_options.finish): holds back what is half
+ * finished, and passes on what is whole. One state for each request.
+ */
+struct event_finisher {
+	/* spills: the kernel was told to hand over what it has no room for. */
+	void *(*begin)(unsigned request, bool spills, const struct event_sink *next);
+	void (*event)(void *state, struct record *record);
+	/* Hooks are about to go away, one after the other. */
+	void (*stop)(void *state);
+	/* After the last event: passes on what is left, if anybody wants it, and frees the state. */
+	void (*end)(void *state, bool pass);
+};
+
 /* One event that is wanted, and how. */
 struct event_request {
 	const struct event *event;

@@ -383,6 +383,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	memcpy(live->requests, requests, count * sizeof(*requests));
 	live->losses = xzalloc(count * sizeof(*live->losses));
 	live->groups = xzalloc(count * sizeof(*live->groups));
+	live->finishing = xzalloc(count * sizeof(*live->finishing));
+	live->finishes = options->finish;
 	live_group_init(live);
 	for (unsigned i = 0; i < count; i++)
 		largest = max_of(largest, requests[i].event->type->size);
@@ -424,6 +426,7 @@ void live_close(struct live *live)
 	if (!live)
 		return;
 	ring_buffer__free(live->ring);
+	live_finishers_end(live, false);
 	live_group_done(live);
 	first_process_close(live->first);
 	kernel_object_close(live->object);
@@ -433,6 +436,7 @@ void live_close(struct live *live)
 	free(live->requests);
 	free(live->losses);
 	free(live->groups);
+	free(live->finishing);
 	free(live->data);
 	live_stacks_done(&live->stacks);
 	free(live);
@@ -485,7 +489,10 @@ static int on_event(void *context, void *data, size_t size)
 	if (!take_frames(live, live->requests[request].event, &record))
 		return 0;
 	complete(live, live->requests[request].event, &record);
-	live->sink.event(live->sink.context, (unsigned)request, &record);
+	if (live->finishing[request])
+		live->requests[request].event->finisher->event(live->finishing[request], &record);
+	else
+		live->sink.event(live->sink.context, (unsigned)request, &record);
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
 }
 
@@ -533,6 +540,9 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 	live->loop = loop;
 	if (map_fd < 0)
 		return why_set(why, map_fd, "there is no ring buffer");
+	r = live_finishers_begin(live, why);
+	if (r < 0)
+		return r;
 	live->ring = ring_buffer__new(map_fd, on_event, live, NULL);
 	if (!live->ring)
 		return why_set(why, -errno, "cannot read the ring buffer: %s", strerror(errno));
@@ -543,11 +553,16 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 
 int live_finish(struct live *live, struct why *why)
 {
+	int r;
+
+	live_finishers_stop(live);
 	kernel_object_detach(live->object);
 	live_hidden_end(live);
 	while (live->ring && read_ring(live) >= READ_BATCH)
 		;
-	return live_collect(live, why);
+	r = live_collect(live, why);
+	live_finishers_end(live, true);
+	return r;
 }
 
 int live_variable(const struct live *live, const char *name, size_t size, void **ret_address)

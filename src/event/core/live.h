@@ -17,6 +17,7 @@ struct live_options {
 	uint32_t groups_max;   /* 0: the default */
 	uint64_t read_ns;      /* while events come, the buffer is looked at this often; 0: the default */
 	const char *cgroup;    /* of requests with by_cgroup: the directory of the group; NULL: none */
+	bool finish;           /* only whole events reach the sink (event_finisher) */
 	bool probe;            /* only to see what works: an event that cannot be told is no error */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journeys in a recording: a table of journeys and one of their stages, joined by the journey's number. What comes back is what
- * was kept, in the same order; a row that no journey can be is passed over and counted.
+ * Journeys in a recording: a table of journeys and one of their stages, joined by the journey's number. What comes back
+ * is what was kept, in the same order; a row that no journey can be is passed over and counted.
  */
 #pragma once
 

@@ -50,7 +50,7 @@ static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "a stag
 /* What a table has beside the little histograms, when its figures are long. */
 #define OTHER_COLUMNS 66
 
-/* --- rows ------------------------------------------------------------------------------------------------------------ */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* Digits that mean nothing are not shown, nor a zero below zero. */
 static double to_figures(double share, double parts)
@@ -244,7 +244,7 @@ struct shape summary_shape(const struct summary *summary)
 	return (struct shape){.count = 2, .types = {&keys, &row_type}};
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------------ */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 void summary_add_ends(const uint64_t *ends, struct buf *out)
 {

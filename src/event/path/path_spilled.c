@@ -1,47 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 #include "base/vec.h"
 
 /* Half a kilobyte each. */
-#define WAITING_MAX 131072
+#define SPILLED_MAX 131072
 
-struct waiting_socket {
+struct spilled_socket {
 	VEC(struct path_way) ways;
 };
 
-void waiting_init(struct waiting *waiting)
+void path_spilled_init(struct path_spilled *spilled)
 {
-	*waiting = (struct waiting){.sockets = MAP_INIT(sizeof(uint64_t), sizeof(struct waiting_socket), 0)};
+	*spilled = (struct path_spilled){.sockets = MAP_INIT(sizeof(uint64_t), sizeof(struct spilled_socket), 0)};
 }
 
-void waiting_done(struct waiting *waiting)
+void path_spilled_done(struct path_spilled *spilled)
 {
 	const void *key;
 	void *value;
 	size_t at = 0;
 
-	while (map_next(&waiting->sockets, &at, &key, &value))
-		vec_done(&((struct waiting_socket *)value)->ways);
-	map_done(&waiting->sockets);
+	while (map_next(&spilled->sockets, &at, &key, &value))
+		vec_done(&((struct spilled_socket *)value)->ways);
+	map_done(&spilled->sockets);
 }
 
-void waiting_add(struct waiting *waiting, const struct event_head *head, const struct path_journey *journey)
+void path_spilled_add(struct path_spilled *spilled, const struct event_head *head, const struct path_journey *journey)
 {
-	struct waiting_socket *socket;
+	struct spilled_socket *socket;
 	struct path_way *way;
 
-	if (waiting->count >= WAITING_MAX)
+	if (spilled->count >= SPILLED_MAX)
 		return;
-	socket = map_put(&waiting->sockets, &head->cookie, NULL);
+	socket = map_put(&spilled->sockets, &head->cookie, NULL);
 	way = vec_add(&socket->ways);
 	/* Until it is over, the total is where the steps end. */
 	way->last_ns = journey->total_ns;
 	way->event.head = *head;
 	way->event.data = *journey;
-	waiting->count++;
+	spilled->count++;
 }
 
-static void finish(struct waiting *waiting, struct path_way *way, uint8_t end, waiting_fn fn, void *context)
+static void finish(struct path_spilled *spilled, struct path_way *way, uint8_t end, path_spilled_fn fn, void *context)
 {
 	struct path_journey *journey = &way->event.data;
 
@@ -50,8 +50,8 @@ static void finish(struct waiting *waiting, struct path_way *way, uint8_t end, w
 	for (uint8_t i = 0; i < journey->step_count && i < PATH_STEPS_MAX; i++)
 		journey->total_ns += journey->steps[i].ns;
 	path_add_waits(journey);
-	waiting->counts.ended[end]++;
-	waiting->count--;
+	spilled->counts.ended[end]++;
+	spilled->count--;
 	fn(context, &way->event.head, journey);
 }
 
@@ -65,22 +65,23 @@ static void set_owner(struct event_head *head, const struct event_head *owner)
 }
 
 /* The data was read, or its socket has ended: what became of it. */
-static uint8_t end_one(struct waiting *waiting, struct path_way *way, const struct path_read_event *read)
+static uint8_t end_one(struct path_spilled *spilled, struct path_way *way, const struct path_read_event *read)
 {
 	if (read->head.pid)
 		set_owner(&way->event.head, &read->head);
 	if (read->end == PATH_CLOSED)
-		return path_step_close(way, &read->info, &waiting->counts);
-	path_step_read(way, &read->info, path_step_before(way, &read->info.task, &waiting->counts), &waiting->counts);
+		return path_step_close(way, &read->info, &spilled->counts);
+	path_step_read(way, &read->info, path_step_before(way, &read->info.task, &spilled->counts), &spilled->counts);
 	way->event.head.cpu = read->head.cpu;
 	way->event.data.reader = read->info.task.tid;
 	way->event.data.hidden |= 1u << PATH_RETURN;
 	return PATH_DELIVERED;
 }
 
-void waiting_read(struct waiting *waiting, const struct path_read_event *read, waiting_fn fn, void *context)
+void path_spilled_read(struct path_spilled *spilled, const struct path_read_event *read, path_spilled_fn fn,
+		       void *context)
 {
-	struct waiting_socket *socket = map_get(&waiting->sockets, &read->head.cookie);
+	struct spilled_socket *socket = map_get(&spilled->sockets, &read->head.cookie);
 	size_t kept = 0;
 	bool done = false;
 
@@ -93,27 +94,27 @@ void waiting_read(struct waiting *waiting, const struct path_read_event *read, w
 			socket->ways.items[kept++] = *way;
 			continue;
 		}
-		finish(waiting, way, end_one(waiting, way, read), fn, context);
+		finish(spilled, way, end_one(spilled, way, read), fn, context);
 		done = !read->info.is_tcp;
 	}
 	socket->ways.count = kept;
 	if (kept == 0) {
 		vec_done(&socket->ways);
-		(void)map_remove(&waiting->sockets, &read->head.cookie);
+		(void)map_remove(&spilled->sockets, &read->head.cookie);
 	}
 }
 
-void waiting_end(struct waiting *waiting, waiting_fn fn, void *context)
+void path_spilled_end(struct path_spilled *spilled, path_spilled_fn fn, void *context)
 {
 	const void *key;
 	void *value;
 	size_t at = 0;
 
-	while (map_next(&waiting->sockets, &at, &key, &value)) {
-		struct waiting_socket *socket = value;
+	while (map_next(&spilled->sockets, &at, &key, &value)) {
+		struct spilled_socket *socket = value;
 
 		vec_each(&socket->ways, way)
-			finish(waiting, way, PATH_UNFINISHED, fn, context);
+			finish(spilled, way, PATH_UNFINISHED, fn, context);
 		vec_done(&socket->ways);
 	}
 }

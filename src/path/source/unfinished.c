@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "path/source/remains.h"
+#include "path/source/unfinished.h"
 
 /* Half a kilobyte each. */
-#define REMAINS_AT_ONCE 256
+#define READ_AT_ONCE 256
 
 static void set_waits(struct path_journey *journey)
 {
@@ -15,7 +15,7 @@ static void set_waits(struct path_journey *journey)
 	path_add_waits(journey);
 }
 
-void remains_cut(const struct event_head *head, struct path_journey *journey, uint64_t end_ns)
+void unfinished_cut(const struct event_head *head, struct path_journey *journey, uint64_t end_ns)
 {
 	uint64_t at_ns = head->time_ns;
 	uint8_t kept = 0;
@@ -28,7 +28,7 @@ void remains_cut(const struct event_head *head, struct path_journey *journey, ui
 	set_waits(journey);
 }
 
-static void tell(const struct live *live, struct path_way *way, waiting_fn fn, void *context)
+static void tell(const struct live *live, struct path_way *way, path_spilled_fn fn, void *context)
 {
 	struct path_event *event = &way->event;
 
@@ -42,17 +42,17 @@ static void tell(const struct live *live, struct path_way *way, waiting_fn fn, v
 	fn(context, &event->head, &event->data);
 }
 
-int remains_tell(const struct live *live, const char *pool, waiting_fn fn, void *context)
+int unfinished_read(const struct live *live, const char *pool, path_spilled_fn fn, void *context)
 {
-	_cleanup_free_ struct path_way *ways = xzalloc(REMAINS_AT_ONCE * sizeof(*ways));
+	_cleanup_free_ struct path_way *ways = xzalloc(READ_AT_ONCE * sizeof(*ways));
 	int fd = live_map(live, pool), r = 0;
-	uint32_t keys[REMAINS_AT_ONCE], next = 0;
+	uint32_t keys[READ_AT_ONCE], next = 0;
 	bool first = true;
 
 	if (fd < 0)
 		return fd;
 	while (r == 0) {
-		uint32_t count = REMAINS_AT_ONCE;
+		uint32_t count = READ_AT_ONCE;
 
 		/* The last ones come with an error that says so. */
 		if (bpf_map_lookup_batch(fd, first ? NULL : &next, &next, keys, ways, &count, NULL) < 0)

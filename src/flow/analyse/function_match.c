@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/analyse/match.h"
+#include "flow/analyse/function_match.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -127,7 +127,7 @@ static void match_one(struct matcher *m, const struct flow_trace *bad, uint32_t 
 	of[fn] = found ? *found : (uint32_t)(m->good->function_count + fn);
 }
 
-/* Which of several copies is called depends on who calls: with another one more or less their numbers are not the same. */
+/* Which of several copies is called depends on who calls: with one more or less their numbers are not the same. */
 static void match_by_caller(struct matcher *m, const struct profile *bad, uint32_t *of)
 {
 	for (size_t i = 1; i < bad->places.count; i++) {
@@ -142,7 +142,7 @@ static void match_by_caller(struct matcher *m, const struct profile *bad, uint32
 	}
 }
 
-uint32_t *match_functions(const struct profile *good, const struct profile *bad)
+uint32_t *function_match_profiles(const struct profile *good, const struct profile *bad)
 {
 	uint32_t *of = xrealloc_array(NULL, bad->trace->function_count, sizeof(*of));
 	_cleanup_free_ uint32_t *number = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/analyse/spent.h"
+#include "flow/analyse/serving_thread.h"
 
 #include <errno.h>
 
@@ -24,7 +24,7 @@ static bool is_end(const struct endpoint *seen, const struct endpoint *wanted)
 }
 
 /* The socket may have been described by another thread than the one that uses it; numbers are the same everywhere. */
-static uint32_t find_socket(const struct flow_trace *trace, const struct spent_question *q)
+static uint32_t find_socket(const struct flow_trace *trace, const struct serving_question *q)
 {
 	uint64_t last = 0;
 	uint32_t found = 0;
@@ -191,12 +191,13 @@ static uint32_t innermost(const struct profile *profile, const uint64_t *ticks, 
 	}
 }
 
-static void add_operation(const struct watcher *w, const struct served *served, uint64_t all, struct spent *spent)
+static void add_operation(const struct watcher *w, const struct served *served, uint64_t all,
+			  struct serving_thread *serving)
 {
 	if ((double)w->longest.ticks <= MOST * (double)all)
 		return;
-	spent->operation = flow_op_name(w->longest.op);
-	spent->is_same = w->longest.socket == served->socket;
+	serving->operation = flow_op_name(w->longest.op);
+	serving->is_same = w->longest.socket == served->socket;
 	for (size_t i = 0; w->longest.socket && i < w->trace->thread_count; i++) {
 		struct flow_cursor cursor;
 		struct flow_event event;
@@ -205,19 +206,19 @@ static void add_operation(const struct watcher *w, const struct served *served, 
 		flow_cursor_begin(&cursor, w->trace, i);
 		while (flow_cursor_next_notable(&cursor, &event))
 			if (flow_event_socket(&event, &seen) && seen.socket == w->longest.socket)
-				spent->other = seen.remote;
+				serving->other = seen.remote;
 	}
 }
 
 static void conclude(struct watcher *w, const struct served *served, uint32_t place, uint64_t inside,
-		     struct spent *spent)
+		     struct serving_thread *serving)
 {
 	const struct flow_trace *trace = w->trace;
 	const struct flow_thread *thread = &trace->threads[served->thread];
 	const struct flow_function *function = &trace->functions[w->profile.places.items[place].fn];
-	VEC(uint32_t) way = {};
+	VEC(uint32_t) places = {};
 
-	*spent = (struct spent){
+	*serving = (struct serving_thread){
 		.function = function->name,
 		.module = trace->modules[function->module].name,
 		.share = (double)inside / (double)(w->end - w->start),
@@ -228,11 +229,11 @@ static void conclude(struct watcher *w, const struct served *served, uint32_t pl
 		.idle_ns = flow_span_ns(trace, w->end - served->last_ticks),
 	};
 	for (uint32_t at = place; at; at = w->profile.places.items[at].parent)
-		vec_push(&way, at);
-	for (size_t i = way.count; i-- > 0;)
-		vec_push(&spent->way, trace->functions[w->profile.places.items[way.items[i]].fn].name);
-	vec_done(&way);
-	add_operation(w, served, w->end - w->start, spent);
+		vec_push(&places, at);
+	for (size_t i = places.count; i-- > 0;)
+		vec_push(&serving->call_path, trace->functions[w->profile.places.items[places.items[i]].fn].name);
+	vec_done(&places);
+	add_operation(w, served, w->end - w->start, serving);
 }
 
 static uint64_t ticks_at(const struct flow_trace *trace, uint64_t ns)
@@ -244,7 +245,8 @@ static uint64_t ticks_at(const struct flow_trace *trace, uint64_t ns)
 				     : trace->clock_ticks - min_of(ticks, trace->clock_ticks);
 }
 
-int spent_find(const struct flow_trace *trace, const struct spent_question *q, struct spent *ret_spent, struct why *why)
+int serving_thread_find(const struct flow_trace *trace, const struct serving_question *q,
+			struct serving_thread *ret_serving, struct why *why)
 {
 	struct watcher w = {.trace = trace, .start = ticks_at(trace, q->start_ns), .end = ticks_at(trace, q->end_ns)};
 	struct served served = {.socket = find_socket(trace, q)};
@@ -265,7 +267,7 @@ int spent_find(const struct flow_trace *trace, const struct spent_question *q, s
 	place = innermost(&w.profile, sums.ticks[0], w.end - w.start);
 	inside = sums.ticks[0][place];
 	if (place)
-		conclude(&w, &served, place, inside, ret_spent);
+		conclude(&w, &served, place, inside, ret_serving);
 	profile_sums_done(&sums);
 	profile_done(&w.profile);
 	return place ? 0
@@ -273,26 +275,26 @@ int spent_find(const struct flow_trace *trace, const struct spent_question *q, s
 			       trace->threads[served.thread].tid);
 }
 
-void spent_done(struct spent *spent)
+void serving_thread_done(struct serving_thread *serving)
 {
-	vec_done(&spent->way);
+	vec_done(&serving->call_path);
 }
 
-void spent_tell(const struct spent *spent, struct buf *out)
+void serving_thread_describe(const struct serving_thread *serving, struct buf *out)
 {
-	buf_add_format(out, "its thread %u%s%s%s spent %.0f %% of that time in %s", spent->tid,
-		       *spent->comm ? " (" : "", spent->comm, *spent->comm ? ")" : "", 100 * spent->share,
-		       spent->function);
-	if (spent->way.count > 1)
-		buf_add_format(out, ", called by %s", spent->way.items[spent->way.count - 2]);
-	if (spent->operation && spent->is_same) {
-		buf_add_format(out, ", in a %s on this connection", spent->operation);
-	} else if (spent->operation && spent->other.addr.family) {
-		buf_add_format(out, ", in a %s on its connection with ", spent->operation);
-		addr_format_endpoint(&spent->other, out);
-	} else if (spent->operation) {
-		buf_add_format(out, ", in a %s", spent->operation);
+	buf_add_format(out, "its thread %u%s%s%s spent %.0f %% of that time in %s", serving->tid,
+		       *serving->comm ? " (" : "", serving->comm, *serving->comm ? ")" : "", 100 * serving->share,
+		       serving->function);
+	if (serving->call_path.count > 1)
+		buf_add_format(out, ", called by %s", serving->call_path.items[serving->call_path.count - 2]);
+	if (serving->operation && serving->is_same) {
+		buf_add_format(out, ", in a %s on this connection", serving->operation);
+	} else if (serving->operation && serving->other.addr.family) {
+		buf_add_format(out, ", in a %s on its connection with ", serving->operation);
+		addr_format_endpoint(&serving->other, out);
+	} else if (serving->operation) {
+		buf_add_format(out, ", in a %s", serving->operation);
 	}
 	buf_add_text(out, "; it had not touched the connection for ");
-	format_add_duration(out, (int64_t)spent->idle_ns);
+	format_add_duration(out, (int64_t)serving->idle_ns);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/draw/pair.h"
+#include "flow/draw/proxy_diagram.h"
 
 #include <errno.h>
 
@@ -15,7 +15,7 @@
 struct step {
 	uint64_t ns;
 	size_t first, count; /* items */
-	uint32_t line;       /* where the program is after it; STORY_NONE: in no call */
+	uint32_t line;       /* where the program is after it; CALL_NONE: in no call */
 };
 
 /* One session drawn by itself, step by step. */
@@ -38,7 +38,7 @@ struct message {
 };
 
 struct picture {
-	const struct pair *pair;
+	const struct proxy_diagram *diagram;
 	struct sequence *out;
 	uint64_t start_ns;
 	VEC(struct side) sides; /* [0] is the proxy's */
@@ -51,7 +51,7 @@ static uint64_t by_proxy_clock(const struct picture *p, const struct side *side,
 {
 	uint64_t ns = flow_ns(trace, session->start_ticks) + since;
 
-	return side->is_server ? align_proxy_ns(p->pair->align, ns) : ns;
+	return side->is_server ? align_proxy_ns(p->diagram->align, ns) : ns;
 }
 
 /* --- one program's drawing into steps --- */
@@ -99,7 +99,7 @@ static void take_steps(struct picture *p, struct side *side, const struct flow_t
 			since = call->start_ns + call->ns;
 		}
 		step.ns = by_proxy_clock(p, side, trace, session, since);
-		step.line = open.count ? s->items.items[open.items[open.count - 1]].to + side->offset : STORY_NONE;
+		step.line = open.count ? s->items.items[open.items[open.count - 1]].to + side->offset : CALL_NONE;
 		/* Pauses of one are the other's time. */
 		if (item->kind != SEQUENCE_GAP)
 			vec_push(&side->steps, step);
@@ -108,29 +108,29 @@ static void take_steps(struct picture *p, struct side *side, const struct flow_t
 	vec_done(&open);
 }
 
-static void add_side(struct picture *p, const struct story_options *options, uint32_t session, bool is_server)
+static void add_side(struct picture *p, const struct session_diagram_options *options, uint32_t session, bool is_server)
 {
-	struct flow_sessions *sessions = is_server ? p->pair->server : p->pair->proxy;
-	struct story *story = story_new(sessions, session - 1, NULL, 0);
-	struct story_options own = *options;
+	struct flow_sessions *sessions = is_server ? p->diagram->server : p->diagram->proxy;
+	struct call_list *list = call_list_new(sessions, session - 1, NULL, 0);
+	struct session_diagram_options own = *options;
 	struct side *side = vec_add(&p->sides);
 	size_t max = options->max_lines ? options->max_lines : LINES_MAX;
 
 	own.least_share = options->depth ? 0 : LEAST_SHARE;
 	/* Between two rounds of a loop the other side may have its turn. */
 	own.is_unfolded = !options->depth;
-	own.is_hidden = is_server ? p->pair->server_hides : p->pair->proxy_hides;
+	own.is_hidden = is_server ? p->diagram->server_hides : p->diagram->proxy_hides;
 	own.prefix = is_server ? "server" : "proxy";
 	own.max_lines = max_of(max / 2, (size_t)1);
 	side->is_server = is_server;
 	side->offset = (uint32_t)p->out->lines.count;
-	side->line = STORY_NONE;
-	story_draw(story, &own, &side->drawn);
+	side->line = CALL_NONE;
+	session_diagram_draw(list, &own, &side->drawn);
 	vec_each(&side->drawn.lines, line)
 		vec_push(&p->out->lines, xstrdup(*line));
 	p->out->folded += side->drawn.folded;
 	take_steps(p, side, sessions->trace, &sessions->list.items[session - 1]);
-	story_free(story);
+	call_list_free(list);
 }
 
 /* --- both on one time line --- */
@@ -164,7 +164,7 @@ static const struct side *server_now(const struct picture *p)
 	const struct side *found = &p->sides.items[p->sides.count - 1];
 
 	for (size_t i = 1; i < p->sides.count; i++)
-		if (p->sides.items[i].line != STORY_NONE)
+		if (p->sides.items[i].line != CALL_NONE)
 			found = &p->sides.items[i];
 	return found;
 }
@@ -173,7 +173,7 @@ static uint32_t line_now(const struct picture *p, bool of_server)
 {
 	const struct side *side = of_server ? server_now(p) : &p->sides.items[0];
 
-	return side->line != STORY_NONE ? side->line : side->offset;
+	return side->line != CALL_NONE ? side->line : side->offset;
 }
 
 static void draw_message(struct picture *p, const struct message *m)
@@ -261,14 +261,14 @@ static void picture_done(struct picture *p)
 	vec_done(&p->messages);
 }
 
-int pair_draw(const struct pair *pair, const struct story_options *options, struct sequence *ret_sequence,
-	      struct why *why)
+int proxy_diagram_draw(const struct proxy_diagram *diagram, const struct session_diagram_options *options,
+		       struct sequence *ret_sequence, struct why *why)
 {
-	struct picture p = {.pair = pair, .out = ret_sequence};
-	uint32_t session = pair->session ? pair->session : slowest_session(pair->align);
+	struct picture p = {.diagram = diagram, .out = ret_sequence};
+	uint32_t session = diagram->session ? diagram->session : slowest_session(diagram->align);
 	VEC(uint32_t) servers = {};
 
-	vec_each(&pair->align->list, x) {
+	vec_each(&diagram->align->list, x) {
 		bool known = !x->server_session;
 
 		if (x->proxy_session != session || !session)
@@ -284,7 +284,7 @@ int pair_draw(const struct pair *pair, const struct story_options *options, stru
 		vec_done(&p.messages);
 		return why_set(why, -ENODATA, "no request of the proxy's session %u is in the server's trace", session);
 	}
-	p.start_ns = flow_ns(pair->proxy->trace, pair->proxy->list.items[session - 1].start_ticks);
+	p.start_ns = flow_ns(diagram->proxy->trace, diagram->proxy->list.items[session - 1].start_ticks);
 	vec_sort(&p.messages, by_read);
 	add_side(&p, options, session, false);
 	vec_each(&servers, s)

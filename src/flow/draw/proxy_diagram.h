@@ -3,15 +3,15 @@
 #pragma once
 
 #include "flow/analyse/align.h"
-#include "flow/draw/story.h"
+#include "flow/draw/session_diagram.h"
 
-struct pair {
+struct proxy_diagram {
 	const struct align *align;
 	struct flow_sessions *proxy, *server;
-	bool *proxy_hides, *server_hides; /* by function, as in story_options */
+	bool *proxy_hides, *server_hides; /* by function, as in session_diagram_options */
 	uint32_t session;                 /* of the proxy; 0: that of the request that took longest */
 };
 
 /* -ENODATA with a sentence when no request of that session was matched. */
-int pair_draw(const struct pair *pair, const struct story_options *options, struct sequence *ret_sequence,
-	      struct why *why) _must_check_;
+int proxy_diagram_draw(const struct proxy_diagram *diagram, const struct session_diagram_options *options,
+		       struct sequence *ret_sequence, struct why *why) _must_check_;

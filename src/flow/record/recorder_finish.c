@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of a recording: what the threads left in their buffers is written down, once, and what a full disk or a kill made of
- * the file is put right as far as it can be.
+ * The end of a recording: what the threads left in their buffers is written down, once, and what a full disk or a kill
+ * made of the file is put right as far as it can be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 #include "flow/trace/elf_names.h"
 #include "flow/trace/live_read.h"
 #include "flow/trace/trace_file.h"
@@ -41,10 +41,10 @@ struct finish {
 
 static int append(struct finish *finish, struct flow_chunk *chunk, const void *payload)
 {
-	return recording_append(finish->fd, finish->clock, chunk, payload, &finish->torn);
+	return recorder_append(finish->fd, finish->clock, chunk, payload, &finish->torn);
 }
 
-/* --- from the live file, which is gone before anything is written: its blocks may be all that is left on the disk --- */
+/* --- from the live file, which is gone before anything is written: its blocks may be all that the disk has --- */
 
 /* What threads left that were killed, or whose process ended while they ran. */
 static void take_slots(struct finish *finish, const struct flow_live_map *map)
@@ -74,7 +74,7 @@ static void take_functions(struct finish *finish, const struct flow_live *live)
 						     });
 }
 
-static int take_live(struct finish *finish, const char *path, struct recording_end *end, struct why *why)
+static int take_live(struct finish *finish, const char *path, struct recorder_end *end, struct why *why)
 {
 	struct flow_live_map map;
 	int r = flow_live_map(path, true, &map);
@@ -98,8 +98,8 @@ static int take_live(struct finish *finish, const char *path, struct recording_e
 /* --- what the file holds already --- */
 
 /*
- * A program that is killed while it writes a chunk has it in its buffer still: in the file is a piece of it, which does no harm,
- * or all of it, and then it is not to be there twice.
+ * A program that is killed while it writes a chunk has it in its buffer still: in the file is a piece of it, which does
+ * no harm, or all of it, and then it is not to be there twice.
  */
 static void drop_written(struct finish *finish, const struct flow_trace *trace)
 {
@@ -240,14 +240,14 @@ static int write_all(struct finish *finish, const char *path)
 	return error ? error : r;
 }
 
-int recording_finish(const char *path, struct recording_end *ret_end, struct why *why)
+int recorder_finish(const char *path, struct recorder_end *ret_end, struct why *why)
 {
 	_cleanup_free_ char *live_path = xasprintf("%s%s", path, FLOW_LIVE_SUFFIX);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	struct finish finish = {.fd = fd};
 	int r;
 
-	*ret_end = (struct recording_end){};
+	*ret_end = (struct recorder_end){};
 	if (fd < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	r = take_live(&finish, live_path, ret_end, why);

@@ -16,33 +16,33 @@ static struct flow_sessions *threads_of(const struct layout *layout, struct flow
 {
 	static const char *const callers[] = {"read", "write", "close"};
 	char path[] = "/tmp/nest-unit-flow-XXXXXX";
-	struct flow_writer *writer = sample_open(path);
-	uint32_t module = flow_writer_module(
+	struct trace_writer *writer = sample_open(path);
+	uint32_t module = trace_writer_module(
 		writer,
 		&(struct flow_module){.path = "/bin/x", .build_id = layout->build, .begin = 0x1000, .end = 0x9000});
-	uint32_t top = flow_writer_function(writer, module, layout->main, "main"), by[3], init[3] = {};
+	uint32_t top = trace_writer_function(writer, module, layout->main, "main"), by[3], init[3] = {};
 	struct flow_sessions *sessions = NULL;
 	struct why why = {};
 
 	for (unsigned i = 0; i < 3; i++) {
-		by[i] = flow_writer_function(writer, module, layout->main + 0x100 + i, callers[i]);
+		by[i] = trace_writer_function(writer, module, layout->main + 0x100 + i, callers[i]);
 		if (layout->init[i])
-			init[i] = flow_writer_function(writer, module, layout->init[i], "init");
+			init[i] = trace_writer_function(writer, module, layout->init[i], "init");
 	}
 	for (unsigned t = 0; t < THREADS; t++) {
-		uint32_t thread = flow_writer_thread(writer, 1, t + 1, "x");
+		uint32_t thread = trace_writer_thread(writer, 1, t + 1, "x");
 		uint64_t now = 1000 + t * 1000;
 
-		flow_writer_call(writer, thread, now++, top);
+		trace_writer_call(writer, thread, now++, top);
 		for (unsigned i = 0; i < 3; i++) {
 			if (!layout->init[i])
 				continue;
-			flow_writer_call(writer, thread, now++, by[i]);
-			flow_writer_call(writer, thread, now++, init[i]);
-			flow_writer_return(writer, thread, now++);
-			flow_writer_return(writer, thread, now++);
+			trace_writer_call(writer, thread, now++, by[i]);
+			trace_writer_call(writer, thread, now++, init[i]);
+			trace_writer_return(writer, thread, now++);
+			trace_writer_return(writer, thread, now++);
 		}
-		flow_writer_return(writer, thread, now++);
+		trace_writer_return(writer, thread, now++);
 	}
 	*ret_trace = sample_close(writer, path);
 	REQUIRE(flow_sessions_new(*ret_trace, &(struct demux_options){.by = DEMUX_THREAD}, &sessions, &why) == 0);

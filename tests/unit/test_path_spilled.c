@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "event/path/path_finisher.h"
+#include "event/path/path_spilled.h"
 #include "path/journey/journey_event.h"
 #include "path/source/cost_limit.h"
 #include "path/source/journey_source.h"
-#include "path/source/waiting.h"
 #include "unit.h"
 
 #define START_NS 1000000
@@ -25,7 +26,7 @@ static void tell(void *context, const struct event_head *head, const struct path
 }
 
 /* A journey of 500 ns up to its socket. */
-static void add(struct waiting *waiting, uint64_t cookie, uint32_t end_seq)
+static void add(struct path_spilled *spilled, uint64_t cookie, uint32_t end_seq)
 {
 	struct event_head head = {.cookie = cookie, .time_ns = 77};
 	struct path_journey journey = {.end = PATH_SPILLED,
@@ -34,7 +35,7 @@ static void add(struct waiting *waiting, uint64_t cookie, uint32_t end_seq)
 				       .step_count = 1,
 				       .steps = {{.ns = 500, .stage = PATH_IP}}};
 
-	waiting_add(waiting, &head, &journey);
+	path_spilled_add(spilled, &head, &journey);
 }
 
 static uint64_t spent(const struct told *told, enum path_stage stage)
@@ -63,16 +64,16 @@ TEST(tcp_is_read_by_its_numbers)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 200);
 	struct told told = {};
-	struct waiting waiting;
+	struct path_spilled spilled;
 
-	waiting_init(&waiting);
+	path_spilled_init(&spilled);
 	/* Numbers go round. */
-	add(&waiting, 5, 0xfffffff0);
-	add(&waiting, 5, 200);
-	add(&waiting, 5, 201);
-	add(&waiting, 6, 100);
+	add(&spilled, 5, 0xfffffff0);
+	add(&spilled, 5, 200);
+	add(&spilled, 5, 201);
+	add(&spilled, 6, 100);
 	read.info.task.copy_ns = START_NS + 8000;
-	waiting_read(&waiting, &read, tell, &told);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(told.count, 2);
 	CHECK_EQ_UINT(told.last.data.end, PATH_DELIVERED);
 	CHECK_EQ_UINT(told.last.head.pid, 4711);
@@ -81,41 +82,41 @@ TEST(tcp_is_read_by_its_numbers)
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 7500);
 	CHECK_EQ_UINT(spent(&told, PATH_COPY), 1000);
 	CHECK(told.last.data.hidden & 1u << PATH_RETURN);
-	waiting_end(&waiting, tell, &told);
+	path_spilled_end(&spilled, tell, &told);
 	CHECK_EQ_UINT(told.count, 4);
 	CHECK_EQ_UINT(told.last.data.end, PATH_UNFINISHED);
 	CHECK_EQ_UINT(told.last.data.total_ns, 500);
-	CHECK_EQ_UINT(waiting.count, 0);
-	waiting_done(&waiting);
+	CHECK_EQ_UINT(spilled.count, 0);
+	path_spilled_done(&spilled);
 }
 
 TEST(datagrams_are_read_in_their_order)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 0);
 	struct told told = {};
-	struct waiting waiting;
+	struct path_spilled spilled;
 
-	waiting_init(&waiting);
-	add(&waiting, 5, 1);
-	add(&waiting, 5, 2);
-	waiting_read(&waiting, &read, tell, &told);
+	path_spilled_init(&spilled);
+	add(&spilled, 5, 1);
+	add(&spilled, 5, 2);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(told.count, 1);
 	CHECK_EQ_UINT(told.last.data.end_seq, 1);
 	/* Nobody saw when copying began. */
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 8500);
 	CHECK(told.last.data.hidden & 1u << PATH_COPY);
-	waiting_read(&waiting, &read, tell, &told);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(told.last.data.end_seq, 2);
-	waiting_read(&waiting, &read, tell, &told);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(told.count, 2);
-	waiting_done(&waiting);
+	path_spilled_done(&spilled);
 }
 
 TEST(a_reader_that_was_woken_waits_for_a_processor)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 0);
 	struct told told = {};
-	struct waiting waiting;
+	struct path_spilled spilled;
 
 	read.info.task.state = RX_TASK_RUNS;
 	read.info.task.waking_ns = START_NS + 600;
@@ -123,9 +124,9 @@ TEST(a_reader_that_was_woken_waits_for_a_processor)
 	read.info.task.switch_ns = START_NS + 5700;
 	read.info.task.ahead = 3;
 	read.info.for_sock = 1;
-	waiting_init(&waiting);
-	add(&waiting, 5, 1);
-	waiting_read(&waiting, &read, tell, &told);
+	path_spilled_init(&spilled);
+	add(&spilled, 5, 1);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 200);
 	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 5000);
 	CHECK_EQ_UINT(spent(&told, PATH_COPY), 3300);
@@ -134,20 +135,20 @@ TEST(a_reader_that_was_woken_waits_for_a_processor)
 	/* Out of another call, which it had to leave first: the data waited for it. */
 	read.info.task.returned = 1;
 	read.info.for_sock = 0;
-	add(&waiting, 5, 1);
-	waiting_read(&waiting, &read, tell, &told);
+	add(&spilled, 5, 1);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 100 + 3300);
 	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 100);
 	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 5000);
 	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
-	waiting_done(&waiting);
+	path_spilled_done(&spilled);
 }
 
 TEST(a_reader_that_waits_several_times)
 {
 	struct path_read_event read = read_at(5, START_NS + 9000, 0);
 	struct told told = {};
-	struct waiting waiting;
+	struct path_spilled spilled;
 
 	read.info.task.state = RX_TASK_RUNS;
 	read.info.task.waking_ns = START_NS + 7000;
@@ -158,9 +159,9 @@ TEST(a_reader_that_waits_several_times)
 		(struct rx_wait){.waking_ns = START_NS + 1000, .switch_ns = START_NS + 4000, .ahead = 2};
 	read.info.task.before[1] =
 		(struct rx_wait){.waking_ns = START_NS + 100, .switch_ns = START_NS + 300, .ahead = 9};
-	waiting_init(&waiting);
-	add(&waiting, 5, 1);
-	waiting_read(&waiting, &read, tell, &told);
+	path_spilled_init(&spilled);
+	add(&spilled, 5, 1);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 3000 + 1000);
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 3000);
 	CHECK_EQ_UINT(told.last.data.steps[2].note, 2);
@@ -169,13 +170,13 @@ TEST(a_reader_that_waits_several_times)
 	read.info.task.before[1] =
 		(struct rx_wait){.waking_ns = START_NS + 5000, .switch_ns = START_NS + 6000, .ahead = 1};
 	read.info.for_sock = 1;
-	add(&waiting, 5, 1);
-	waiting_read(&waiting, &read, tell, &told);
+	add(&spilled, 5, 1);
+	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(spent(&told, PATH_SCHED), 3000 + 1000 + 1000);
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 1000 + 1000);
 	CHECK_EQ_UINT(spent(&told, PATH_WAKEUP), 0);
 	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
-	waiting_done(&waiting);
+	path_spilled_done(&spilled);
 }
 
 TEST(clocks_that_differ_make_no_stage_negative)
@@ -259,29 +260,29 @@ TEST(what_goes_on_when_hooks_go_away_is_known)
 	struct event_head head = {.time_ns = 1000};
 
 	/* Its last stage began at 1010. */
-	CHECK(!journey_outlasts(&head, &data, 1030));
-	CHECK(!journey_outlasts(&head, &data, 1010));
-	CHECK(journey_outlasts(&head, &data, 1009));
+	CHECK(!path_outlasts(&head, &data, 1030));
+	CHECK(!path_outlasts(&head, &data, 1010));
+	CHECK(path_outlasts(&head, &data, 1009));
 	data.step_count = 0;
-	CHECK(journey_outlasts(&head, &data, 1000));
-	CHECK(!journey_outlasts(&head, &data, 1030));
+	CHECK(path_outlasts(&head, &data, 1000));
+	CHECK(!path_outlasts(&head, &data, 1030));
 }
 
 TEST(fewer_flows_when_it_costs_too_much)
 {
-	CHECK_EQ_UINT(path_limit_next(0, 0, 0.10, NAN, 0.05), 2);
-	CHECK_EQ_UINT(path_limit_next(2, 0, 0.10, NAN, 0.05), 4);
+	CHECK_EQ_UINT(cost_limit_next(0, 0, 0.10, NAN, 0.05), 2);
+	CHECK_EQ_UINT(cost_limit_next(2, 0, 0.10, NAN, 0.05), 4);
 	/* The more it costs, the fewer; but not on the strength of one look. */
-	CHECK_EQ_UINT(path_limit_next(2, 0, 0.17, NAN, 0.05), 8);
-	CHECK_EQ_UINT(path_limit_next(2, 0, 5, NAN, 0.05), 16);
-	CHECK_EQ_UINT(path_limit_next(4, 0, 0.04, NAN, 0.05), 4);
-	CHECK_EQ_UINT(path_limit_next(4, 0, 0.01, NAN, 0.05), 2);
-	CHECK_EQ_UINT(path_limit_next(1, 0, 0.01, NAN, 0.05), 1);
+	CHECK_EQ_UINT(cost_limit_next(2, 0, 0.17, NAN, 0.05), 8);
+	CHECK_EQ_UINT(cost_limit_next(2, 0, 5, NAN, 0.05), 16);
+	CHECK_EQ_UINT(cost_limit_next(4, 0, 0.04, NAN, 0.05), 4);
+	CHECK_EQ_UINT(cost_limit_next(4, 0, 0.01, NAN, 0.05), 2);
+	CHECK_EQ_UINT(cost_limit_next(1, 0, 0.01, NAN, 0.05), 1);
 	/* Never more than was asked for. */
-	CHECK_EQ_UINT(path_limit_next(64, 64, 0.001, NAN, 0.05), 64);
+	CHECK_EQ_UINT(cost_limit_next(64, 64, 0.001, NAN, 0.05), 64);
 	/* Hardly anybody is followed, and it costs as much as before: others' packets do. */
-	CHECK_EQ_UINT(path_limit_next(64, 0, 0.09, 0.095, 0.05), 64);
-	CHECK_EQ_UINT(path_limit_next(64, 0, 0.09, 0.15, 0.05), 128);
-	CHECK_EQ_UINT(path_limit_next(32, 0, 0.09, 0.095, 0.05), 64);
-	CHECK_EQ_UINT(path_limit_next(65536, 0, 0.9, NAN, 0.05), 65536);
+	CHECK_EQ_UINT(cost_limit_next(64, 0, 0.09, 0.095, 0.05), 64);
+	CHECK_EQ_UINT(cost_limit_next(64, 0, 0.09, 0.15, 0.05), 128);
+	CHECK_EQ_UINT(cost_limit_next(32, 0, 0.09, 0.095, 0.05), 64);
+	CHECK_EQ_UINT(cost_limit_next(65536, 0, 0.9, NAN, 0.05), 65536);
 }

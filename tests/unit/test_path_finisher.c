@@ -2,7 +2,8 @@
 /* Journeys that the kernel hands over half finished, on their way to whoever shows events. */
 #include <string.h>
 
-#include "path/source/settle.h"
+#include "event/path/path_finisher.h"
+#include "event/path/path_steps.h"
 #include "unit.h"
 
 #define COOKIE 7
@@ -24,15 +25,15 @@ static void on_event(void *context, unsigned request, struct record *record)
 	memcpy(&told->last.data, record->parts[EVENT_PART_DATA], sizeof(told->last.data));
 }
 
-static void hand_over(struct event_sink *sink, unsigned request, const struct event_head *head, const void *data)
+static void hand_over(void *state, const struct event_head *head, const void *data)
 {
 	struct record record = {.parts = {[EVENT_PART_HEAD] = head, [EVENT_PART_DATA] = data}};
 
-	sink->event(sink->context, request, &record);
+	path_finisher.event(state, &record);
 }
 
 /* A datagram that was queued for a socket in the nanosecond at. */
-static void spill(struct event_sink *sink, unsigned request, uint64_t at)
+static void spill(void *state, uint64_t at)
 {
 	struct path_event e = {.head = {.cookie = COOKIE, .time_ns = at - SPAN},
 			       .data = {.end = PATH_SPILLED,
@@ -40,31 +41,29 @@ static void spill(struct event_sink *sink, unsigned request, uint64_t at)
 					.step_count = 1,
 					.steps = {{.stage = PATH_IP, .ns = SPAN}}}};
 
-	hand_over(sink, request, &e.head, &e.data);
+	hand_over(state, &e.head, &e.data);
 }
 
 /* The next datagram of the socket is read by a thread that was busy until then. */
-static void read_at(struct event_sink *sink, unsigned request, uint64_t at, uint32_t pid)
+static void read_at(void *state, uint64_t at, uint32_t pid)
 {
 	struct path_read_event e = {.head = {.cookie = COOKIE, .pid = pid}};
 
 	e.end = PATH_READ;
 	e.info.now.ns = at;
-	hand_over(sink, request, &e.head, &e.as_journey);
+	hand_over(state, &e.head, &e.as_journey);
 }
 
 TEST(what_waits_is_told_when_it_is_read)
 {
 	struct told told = {};
-	struct path_settle settle;
 	const struct event_sink next = {.event = on_event, .context = &told};
-	struct event_sink sink = path_settle_sink(&settle, &next);
+	void *state = path_finisher.begin(1, true, &next);
 
-	settle.spilling = 1u << 1;
-	spill(&sink, 1, 10000);
-	spill(&sink, 1, 20000);
+	spill(state, 10000);
+	spill(state, 20000);
 	CHECK_EQ_INT(told.count, 0);
-	read_at(&sink, 1, 50000, 4711);
+	read_at(state, 50000, 4711);
 	CHECK_EQ_INT(told.count, 1);
 	CHECK_EQ_INT(told.request, 1);
 	CHECK_EQ_INT(told.last.data.end, PATH_DELIVERED);
@@ -72,7 +71,7 @@ TEST(what_waits_is_told_when_it_is_read)
 	CHECK_EQ_INT(told.last.data.total_ns, 40000 + SPAN);
 	CHECK_EQ_INT(told.last.head.pid, 4711);
 	/* The other one was never read. */
-	path_settle_end(&settle);
+	path_finisher.end(state, true);
 	CHECK_EQ_INT(told.count, 2);
 	CHECK_EQ_INT(told.last.data.end, PATH_UNFINISHED);
 	CHECK_EQ_INT(told.last.data.total_ns, SPAN);
@@ -81,20 +80,35 @@ TEST(what_waits_is_told_when_it_is_read)
 TEST(everything_else_passes_through)
 {
 	struct told told = {};
-	struct path_settle settle;
 	const struct event_sink next = {.event = on_event, .context = &told};
-	struct event_sink sink = path_settle_sink(&settle, &next);
-	struct path_event e = {.data = {.end = PATH_DELIVERED, .total_ns = 77}};
+	void *state = path_finisher.begin(1, true, &next), *whole = path_finisher.begin(0, false, &next);
+	struct path_event e = {.head = {.time_ns = 1}, .data = {.end = PATH_DELIVERED, .total_ns = 77}};
 
-	settle.spilling = 1u << 1;
-	hand_over(&sink, 1, &e.head, &e.data);
+	hand_over(state, &e.head, &e.data);
 	CHECK_EQ_INT(told.count, 1);
 	CHECK_EQ_INT(told.last.data.total_ns, 77);
-	/* Another event may have any number where a journey has its end. */
+	/* Where the kernel was not told to hand over, nothing is held back. */
 	e.data.end = PATH_SPILLED;
-	hand_over(&sink, 0, &e.head, &e.data);
+	hand_over(whole, &e.head, &e.data);
 	CHECK_EQ_INT(told.count, 2);
 	CHECK_EQ_INT(told.request, 0);
-	path_settle_end(&settle);
+	path_finisher.end(state, true);
+	path_finisher.end(whole, true);
 	CHECK_EQ_INT(told.count, 2);
+}
+
+TEST(what_was_not_seen_well_at_the_end_is_left_out)
+{
+	struct told told = {};
+	const struct event_sink next = {.event = on_event, .context = &told};
+	void *state = path_finisher.begin(0, false, &next);
+	struct path_event e = {.head = {.time_ns = 1}, .data = {.end = PATH_DELIVERED, .total_ns = 77}};
+
+	path_finisher.stop(state);
+	hand_over(state, &e.head, &e.data);
+	CHECK_EQ_INT(told.count, 1);
+	e.head.time_ns = UINT64_MAX / 2;
+	hand_over(state, &e.head, &e.data);
+	CHECK_EQ_INT(told.count, 1);
+	path_finisher.end(state, false);
 }

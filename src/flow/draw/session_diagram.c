@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From the calls of a session to a sequence diagram. */
+#include "flow/draw/session_diagram.h"
 #include "flow/analyse/fold.h"
-#include "flow/draw/story.h"
 #include "view/format.h"
 
 #define LINES_MAX 16
@@ -11,7 +11,7 @@
 /* Shorter pauses between two calls of a session are not worth a row. */
 #define GAP_SHARE 0.02
 
-const char *const story_line_names[] = {"functions", "modules", "threads", NULL};
+const char *const session_diagram_line_names[] = {"functions", "modules", "threads", NULL};
 
 /* Where a value was handed over: the call that gave it is on some life line. */
 struct handed {
@@ -20,8 +20,8 @@ struct handed {
 };
 
 struct draw {
-	const struct story *story;
-	const struct story_options *options;
+	const struct call_list *list;
+	const struct session_diagram_options *options;
 	struct sequence *out;
 	struct map lines; /* text -> life line */
 	uint64_t depth;   /* that is drawn */
@@ -35,40 +35,40 @@ struct draw {
 
 static const char *thread_name(const struct draw *d, uint32_t thread)
 {
-	const struct flow_thread *t = &d->story->trace->threads[thread];
+	const struct flow_thread *t = &d->list->trace->threads[thread];
 
 	return t->name[0] ? t->name : "thread";
 }
 
 static void name_threads(struct draw *d)
 {
-	const struct story *story = d->story;
+	const struct call_list *list = d->list;
 	struct map names = MAP_INIT(0, sizeof(uint32_t), 0); /* -> thread, plus 1 */
 
-	for (size_t i = 0; i < story->roots.count; i++) {
-		uint32_t thread = story->calls.items[story->roots.items[i]].thread;
+	for (size_t i = 0; i < list->roots.count; i++) {
+		uint32_t thread = list->calls.items[list->roots.items[i]].thread;
 		uint32_t *known = map_put(&names, thread_name(d, thread), NULL);
 
-		d->with_threads |= thread != story->calls.items[story->roots.items[0]].thread;
+		d->with_threads |= thread != list->calls.items[list->roots.items[0]].thread;
 		d->with_tids |= *known && *known != thread + 1;
 		*known = thread + 1;
 	}
 	map_done(&names);
 }
 
-static void add_line_name(const struct draw *d, const struct story_call *call, struct buf *out)
+static void add_line_name(const struct draw *d, const struct listed_call *call, struct buf *out)
 {
-	const struct flow_function *function = &d->story->trace->functions[call->fn];
-	uint32_t tid = d->story->trace->threads[call->thread].tid;
+	const struct flow_function *function = &d->list->trace->functions[call->fn];
+	uint32_t tid = d->list->trace->threads[call->thread].tid;
 
 	if (d->options->prefix) {
 		buf_add_text(out, d->options->prefix);
-		if (d->with_threads || d->options->lines == STORY_THREADS)
+		if (d->with_threads || d->options->lines == DIAGRAM_THREADS)
 			buf_add_format(out, " %u", tid);
-		if (d->options->lines == STORY_THREADS)
+		if (d->options->lines == DIAGRAM_THREADS)
 			return;
 		buf_add_text(out, ": ");
-	} else if (d->options->lines == STORY_THREADS) {
+	} else if (d->options->lines == DIAGRAM_THREADS) {
 		buf_add_format(out, "%s (%u)", thread_name(d, call->thread), tid);
 		return;
 	} else if (d->with_tids) {
@@ -76,11 +76,11 @@ static void add_line_name(const struct draw *d, const struct story_call *call, s
 	} else if (d->with_threads) {
 		buf_add_format(out, "%s: ", thread_name(d, call->thread));
 	}
-	buf_add_text(out, d->options->lines == STORY_MODULES ? d->story->trace->modules[function->module].name
-							     : function->name);
+	buf_add_text(out, d->options->lines == DIAGRAM_MODULES ? d->list->trace->modules[function->module].name
+							       : function->name);
 }
 
-static uint32_t line_of(struct draw *d, const struct story_call *call)
+static uint32_t line_of(struct draw *d, const struct listed_call *call)
 {
 	_cleanup_buf_ struct buf name = BUF_INIT(8192);
 	uint32_t *line;
@@ -95,24 +95,24 @@ static uint32_t line_of(struct draw *d, const struct story_call *call)
 	return *line;
 }
 
-static bool is_drawn(const struct draw *d, const struct story_call *call, unsigned depth)
+static bool is_drawn(const struct draw *d, const struct listed_call *call, unsigned depth)
 {
 	return depth < d->depth && !(d->options->is_hidden && d->options->is_hidden[call->fn]);
 }
 
 /* Whether the call takes too little of the session to be drawn. What it calls takes less. */
-static bool is_short(const struct draw *d, const struct story_call *call)
+static bool is_short(const struct draw *d, const struct listed_call *call)
 {
-	const struct flow_row *session = d->story->session;
+	const struct flow_row *session = d->list->session;
 
-	return call->parent != STORY_NONE &&
+	return call->parent != CALL_NONE &&
 	       (double)(call->end_ticks - call->start_ticks) <
 		       d->options->least_share * (double)(session->end_ticks - session->start_ticks);
 }
 
 static uint64_t ns_of(const struct draw *d, uint64_t ticks)
 {
-	return flow_span_ns(d->story->trace, ticks);
+	return flow_span_ns(d->list->trace, ticks);
 }
 
 static struct sequence_item *add(struct draw *d, enum sequence_kind kind, uint32_t from, uint32_t to, unsigned depth)
@@ -124,7 +124,7 @@ static struct sequence_item *add(struct draw *d, enum sequence_kind kind, uint32
 }
 
 /* A value that was pushed where somebody else pops it, and then goes on with it. */
-static void draw_value(struct draw *d, const struct story_call *call, uint32_t line, unsigned depth)
+static void draw_value(struct draw *d, const struct listed_call *call, uint32_t line, unsigned depth)
 {
 	char text[40];
 
@@ -146,22 +146,22 @@ static void draw_value(struct draw *d, const struct story_call *call, uint32_t l
 }
 
 /*
- * The connection goes on in another thread, and the program did not say what it handed over: then it was the connection. The
- * way there is drawn from the last call of the segment before, to the first of this one.
+ * The connection goes on in another thread, and the program did not say what it handed over: then it was the
+ * connection. The way there is drawn from the last call of the segment before, to the first of this one.
  */
 static void draw_passing(struct draw *d, uint32_t last_root, uint32_t root)
 {
-	const struct story_call *from = &d->story->calls.items[last_root], *to = &d->story->calls.items[root];
+	const struct listed_call *from = &d->list->calls.items[last_root], *to = &d->list->calls.items[root];
 	struct sequence_item *item;
 	char text[40];
 
-	if (d->story->fd < 0 || from->thread == to->thread || !is_drawn(d, from, 0) || !is_drawn(d, to, 0))
+	if (d->list->fd < 0 || from->thread == to->thread || !is_drawn(d, from, 0) || !is_drawn(d, to, 0))
 		return;
 	for (uint32_t i = 0; i < to->size; i++)
 		if (to[i].has_value && to[i].value_kind == FLOW_VALUE_POP)
 			return;
 	item = add(d, SEQUENCE_VALUE, line_of(d, from), line_of(d, to), 0);
-	snprintf(text, sizeof(text), "descriptor %d", d->story->fd);
+	snprintf(text, sizeof(text), "descriptor %d", d->list->fd);
 	item->label = sequence_text(d->out, text);
 	item->start_ns = ns_of(d, to->start_ticks - d->start_ticks);
 }
@@ -173,8 +173,8 @@ static uint32_t collect_inside(const struct draw *d, uint32_t at, struct forest_
 {
 	uint32_t left_out = 0;
 
-	for (uint32_t c = d->story->calls.items[at].first; c != STORY_NONE; c = d->story->calls.items[c].next) {
-		const struct story_call *call = &d->story->calls.items[c];
+	for (uint32_t c = d->list->calls.items[at].first; c != CALL_NONE; c = d->list->calls.items[c].next) {
+		const struct listed_call *call = &d->list->calls.items[c];
 
 		if ((d->is_wanted && !d->is_wanted[c]) || is_short(d, call))
 			left_out += call->size;
@@ -188,7 +188,7 @@ static uint32_t collect_inside(const struct draw *d, uint32_t at, struct forest_
 
 static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned depth, uint32_t times)
 {
-	const struct story_call *call = &d->story->calls.items[at];
+	const struct listed_call *call = &d->list->calls.items[at];
 	uint32_t line = line_of(d, call);
 	struct forest_row inside = {};
 	struct sequence_item *item;
@@ -196,9 +196,9 @@ static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned dep
 
 	if (call->is_marked)
 		add(d, SEQUENCE_BOX, line, line, depth)->label = sequence_text(d->out, d->options->mark);
-	item = add(d, SEQUENCE_CALL, caller == STORY_NONE ? line : caller, line, depth);
+	item = add(d, SEQUENCE_CALL, caller == CALL_NONE ? line : caller, line, depth);
 	index = d->out->items.count - 1;
-	item->label = sequence_text(d->out, d->story->trace->functions[call->fn].name);
+	item->label = sequence_text(d->out, d->list->trace->functions[call->fn].name);
 	item->times = times;
 	item->start_ns = ns_of(d, call->start_ticks - d->start_ticks);
 	item->ns = ns_of(d, call->end_ticks - call->start_ticks);
@@ -224,7 +224,7 @@ static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned dep
 		free(calls);
 	}
 	vec_done(&inside.items);
-	add(d, SEQUENCE_RETURN, line, caller == STORY_NONE ? line : caller, depth);
+	add(d, SEQUENCE_RETURN, line, caller == CALL_NONE ? line : caller, depth);
 	if (call->is_marked)
 		add(d, SEQUENCE_BOX_END, line, line, depth);
 }
@@ -247,7 +247,7 @@ static uint64_t time_of(const struct draw *d, const uint32_t *calls, size_t coun
 	uint64_t ticks = 0;
 
 	for (size_t i = 0; i < count; i++)
-		ticks += d->story->calls.items[calls[i]].end_ticks - d->story->calls.items[calls[i]].start_ticks;
+		ticks += d->list->calls.items[calls[i]].end_ticks - d->list->calls.items[calls[i]].start_ticks;
 	return ns_of(d, ticks);
 }
 
@@ -288,7 +288,7 @@ static void draw_items(struct draw *d, const struct forest_item *items, size_t c
 /* A marked call is drawn by itself: it is what the picture is about. */
 static uint32_t symbol_of(const struct draw *d, uint32_t call, bool marks)
 {
-	return d->story->calls.items[call].node * 2 + (marks && d->story->calls.items[call].is_marked);
+	return d->list->calls.items[call].node * 2 + (marks && d->list->calls.items[call].is_marked);
 }
 
 static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32_t caller, unsigned depth)
@@ -310,18 +310,18 @@ static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32
 
 /* --- as deep as fits --- */
 
-static size_t lines_at_depth(const struct story *story, const struct story_options *options, uint64_t depth,
-			     size_t *ret_calls)
+static size_t lines_at_depth(const struct call_list *list, const struct session_diagram_options *options,
+			     uint64_t depth, size_t *ret_calls)
 {
-	struct draw d = {.story = story, .options = options, .lines = MAP_INIT(0, sizeof(uint32_t), 0), .depth = depth};
+	struct draw d = {.list = list, .options = options, .lines = MAP_INIT(0, sizeof(uint32_t), 0), .depth = depth};
 	struct sequence scratch = {};
 	size_t count;
 
 	d.out = &scratch;
 	name_threads(&d);
 	*ret_calls = 0;
-	for (size_t i = 0; i < story->calls.count; i++) {
-		const struct story_call *call = &story->calls.items[i];
+	for (size_t i = 0; i < list->calls.count; i++) {
+		const struct listed_call *call = &list->calls.items[i];
 
 		if (!is_drawn(&d, call, call->depth) || is_short(&d, call))
 			continue;
@@ -336,7 +336,7 @@ static size_t lines_at_depth(const struct story *story, const struct story_optio
 	return count;
 }
 
-static uint64_t depth_that_fits(const struct story *story, const struct story_options *options)
+static uint64_t depth_that_fits(const struct call_list *list, const struct session_diagram_options *options)
 {
 	size_t lines_max = options->max_lines ? options->max_lines : LINES_MAX;
 	size_t items_max = options->max_items ? options->max_items : ITEMS_MAX, calls;
@@ -344,13 +344,13 @@ static uint64_t depth_that_fits(const struct story *story, const struct story_op
 
 	if (options->depth)
 		return options->depth;
-	vec_each(&story->calls, call) {
+	vec_each(&list->calls, call) {
 		deepest = max_of(deepest, (uint64_t)call->depth + 1);
 		/* What the picture is about is in it. */
 		if (call->is_marked)
 			depth = max_of(depth, (uint64_t)call->depth + 2);
 	}
-	while (depth < deepest && lines_at_depth(story, options, depth + 1, &calls) <= lines_max && calls <= items_max)
+	while (depth < deepest && lines_at_depth(list, options, depth + 1, &calls) <= lines_max && calls <= items_max)
 		depth++;
 	return depth;
 }
@@ -358,30 +358,30 @@ static uint64_t depth_that_fits(const struct story *story, const struct story_op
 /* Too much around what the picture is about: only the way there is drawn, and what is called there. */
 static void focus(struct draw *d)
 {
-	const struct story *story = d->story;
+	const struct call_list *list = d->list;
 	size_t lines_max = d->options->max_lines ? d->options->max_lines : LINES_MAX, calls;
 	bool any = false;
 
-	vec_each(&story->calls, call)
+	vec_each(&list->calls, call)
 		any |= call->is_marked;
-	if (!any || d->options->depth || lines_at_depth(story, d->options, d->depth, &calls) <= lines_max)
+	if (!any || d->options->depth || lines_at_depth(list, d->options, d->depth, &calls) <= lines_max)
 		return;
-	d->is_wanted = xzalloc(max_of(story->calls.count, (size_t)1));
-	for (size_t i = 0; i < story->roots.count; i++)
-		d->is_wanted[story->roots.items[i]] = true;
-	for (uint32_t i = 0; i < story->calls.count; i++) {
-		const struct story_call *call = &story->calls.items[i];
+	d->is_wanted = xzalloc(max_of(list->calls.count, (size_t)1));
+	for (size_t i = 0; i < list->roots.count; i++)
+		d->is_wanted[list->roots.items[i]] = true;
+	for (uint32_t i = 0; i < list->calls.count; i++) {
+		const struct listed_call *call = &list->calls.items[i];
 
-		if (call->parent != STORY_NONE && story->calls.items[call->parent].is_marked)
+		if (call->parent != CALL_NONE && list->calls.items[call->parent].is_marked)
 			d->is_wanted[i] = true;
-		for (uint32_t at = i; call->is_marked && at != STORY_NONE; at = story->calls.items[at].parent)
+		for (uint32_t at = i; call->is_marked && at != CALL_NONE; at = list->calls.items[at].parent)
 			d->is_wanted[at] = true;
 	}
 }
 
 static void draw_segment(struct draw *d, uint32_t root, uint64_t *last_end, uint64_t least_gap)
 {
-	const struct story_call *call = &d->story->calls.items[root];
+	const struct listed_call *call = &d->list->calls.items[root];
 	uint32_t calls[1] = {root};
 
 	if (*last_end && call->start_ticks > *last_end && call->start_ticks - *last_end >= least_gap) {
@@ -392,40 +392,41 @@ static void draw_segment(struct draw *d, uint32_t root, uint64_t *last_end, uint
 	}
 	*last_end = max_of(*last_end, call->end_ticks);
 	if (is_drawn(d, call, 0)) {
-		draw_call(d, calls[0], STORY_NONE, 0, 1);
+		draw_call(d, calls[0], CALL_NONE, 0, 1);
 	} else {
 		struct forest_row inside = {};
 
 		(void)collect_inside(d, root, &inside);
 		for (size_t i = 0; i < inside.items.count; i++)
-			draw_call(d, inside.items.items[i].node, STORY_NONE, 0, 1);
+			draw_call(d, inside.items.items[i].node, CALL_NONE, 0, 1);
 		vec_done(&inside.items);
 	}
 }
 
-void story_draw(const struct story *story, const struct story_options *options, struct sequence *ret_sequence)
+void session_diagram_draw(const struct call_list *list, const struct session_diagram_options *options,
+			  struct sequence *ret_sequence)
 {
 	struct draw d = {
-		.story = story,
+		.list = list,
 		.options = options,
 		.out = ret_sequence,
 		.lines = MAP_INIT(0, sizeof(uint32_t), 0),
-		.depth = depth_that_fits(story, options),
-		.start_ticks = story->session->start_ticks,
+		.depth = depth_that_fits(list, options),
+		.start_ticks = list->session->start_ticks,
 	};
 	uint64_t last_end = 0;
 
 	focus(&d);
 	forest_init(&d.forest, 0);
 	name_threads(&d);
-	for (size_t i = 0; i < story->roots.count; i++) {
+	for (size_t i = 0; i < list->roots.count; i++) {
 		if (i)
-			draw_passing(&d, story->roots.items[i - 1], story->roots.items[i]);
-		draw_segment(&d, story->roots.items[i], &last_end,
-			     (uint64_t)(GAP_SHARE * (double)(story->session->end_ticks - story->session->start_ticks)));
+			draw_passing(&d, list->roots.items[i - 1], list->roots.items[i]);
+		draw_segment(&d, list->roots.items[i], &last_end,
+			     (uint64_t)(GAP_SHARE * (double)(list->session->end_ticks - list->session->start_ticks)));
 	}
-	if (story->session->is_open && last_end && story->session->end_ticks > last_end)
-		add(&d, SEQUENCE_GAP, 0, 0, 0)->ns = ns_of(&d, story->session->end_ticks - last_end);
+	if (list->session->is_open && last_end && list->session->end_ticks > last_end)
+		add(&d, SEQUENCE_GAP, 0, 0, 0)->ns = ns_of(&d, list->session->end_ticks - last_end);
 	forest_done(&d.forest);
 	map_done(&d.lines);
 	vec_done(&d.handed);

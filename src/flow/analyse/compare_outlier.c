@@ -2,13 +2,13 @@
 /*
  * Few sessions among many that do something else, found without being told which. Session by session, place by place:
  *
- * - a call that few of those make who could (extra), that few leave out (missing), or that few make more often;
- * - a function that takes much longer by itself in few sessions, and not because the machine had something else to do: that
+ * - a call that few of those make who could (extra), that few leave out (missing), or that few make more often; - a
+ * function that takes much longer by itself in few sessions, and not because the machine had something else to do: that
  *   happens everywhere, as often as time is spent there.
  *
- * What programs do now and then anyhow is left out: a small function with several callers that sometimes needs one call more (an
- * allocator), or one that goes another way every so often (a tree that is balanced); what a thread does when it serves for the first time;
- * and whatever comes of a client that sends its request in pieces.
+ * What programs do now and then anyhow is left out: a small function with several callers that sometimes needs one call
+ * more (an allocator), or one that goes another way every so often (a tree that is balanced); what a thread does when
+ * it serves for the first time; and whatever comes of a client that sends its request in pieces.
  */
 #include "flow/analyse/compare.h"
 
@@ -25,8 +25,9 @@
 #define MORE_FACTOR 2.0
 #define SAME_SHARE  0.85
 /*
- * Slower: by this factor, by so many deviations, by this time or this share of a session's own; and where nothing is done for a client
- * before the dispatcher goes on (work is handed to another thread, which may begin at once) by the other time.
+ * Slower: by this factor, by so many deviations, by this time or this share of a session's own; and where nothing is
+ * done for a client before the dispatcher goes on (work is handed to another thread, which may begin at once) by the
+ * other time.
  */
 #define SLOW_FACTOR     2.0
 #define SLOW_DEVIATIONS 8.0
@@ -35,22 +36,22 @@
 #define SLOW_SHARE      0.1
 #define SLOW_CHANCE     0.001
 /*
- * So many sessions at least, which lost more than all others by the first factor, and half of them not more than the second times what
- * the least of them lost: what interruptions cost has no such gap, and is never the same.
+ * So many sessions at least, which lost more than all others by the first factor, and half of them not more than the
+ * second times what the least of them lost: what interruptions cost has no such gap, and is never the same.
  */
 #define SLOW_SESSIONS 3
 #define SLOW_GAP      1.7
 #define SLOW_ALIKE    2.0
-/* The tail of what interruptions cost: k of them are apart from all others by a factor of g with a chance of g to this times -k. */
+/* The tail of what interruptions cost: k are apart from all others by a factor of g with a chance of g to this * -k. */
 #define TAIL 0.7
-/* What a program does costs the same each time; that another interruption is as long, within the first, has the second chance at most. */
+/* Work costs the same each time; another interruption as long, within the first, has the second chance at most. */
 #define SAME_COST        1.15
 #define SAME_COST_CHANCE 0.1
 /* But those of the scheduler's making are alike: it takes a processor away for a slice. */
 #define SLICE_NS 700000.0
 /*
- * Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this share of it; and
- * where a thread turns to a session, after it was woken or has just begun, as with the other.
+ * Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this
+ * share of it; and where a thread turns to a session, after it was woken or has just begun, as with the other.
  */
 #define LEAST_SPENT 0.05
 #define BEGIN_SPENT 0.3
@@ -80,7 +81,7 @@ struct mark {
 	double chance;          /* of a slower one */
 };
 
-struct odd {
+struct outliers {
 	struct flow_sessions *s;
 	const struct profile *profile;
 	const struct profile_cells *cells;
@@ -120,7 +121,7 @@ static uint32_t common(const struct slots *a, const struct slots *b)
 	return count;
 }
 
-static size_t cell_count(const struct odd *o, uint32_t place)
+static size_t cell_count(const struct outliers *o, uint32_t place)
 {
 	size_t count;
 
@@ -128,7 +129,7 @@ static size_t cell_count(const struct odd *o, uint32_t place)
 	return count;
 }
 
-static const struct profile_cell *cells_of(const struct odd *o, uint32_t place)
+static const struct profile_cell *cells_of(const struct outliers *o, uint32_t place)
 {
 	size_t count;
 
@@ -137,7 +138,7 @@ static const struct profile_cell *cells_of(const struct odd *o, uint32_t place)
 
 /* --- what is known about places and sessions --- */
 
-static void index_places(struct odd *o)
+static void index_places(struct outliers *o)
 {
 	size_t n = o->profile->places.count;
 	uint32_t *caller = xzalloc((o->s->trace->function_count + 1) * sizeof(*caller));
@@ -186,7 +187,7 @@ static double most_frequent(double *values, size_t count, size_t *ret_times)
 	return best;
 }
 
-static void know_sessions(struct odd *o)
+static void know_sessions(struct outliers *o)
 {
 	uint32_t slots = o->cells->slots;
 	_cleanup_free_ double *reads = xzalloc((slots + 1) * sizeof(*reads)),
@@ -216,7 +217,7 @@ static void know_sessions(struct odd *o)
 }
 
 /* Whether the sessions have something in common that explains it without the program. */
-static bool is_explained(const struct odd *o, const struct slots *few)
+static bool is_explained(const struct outliers *o, const struct slots *few)
 {
 	return common(few, &o->paced) * 2 >= few->count ||
 	       (common(few, &o->begins) * 2 >= few->count && o->begins.count * 5 <= o->cells->slots);
@@ -225,7 +226,7 @@ static bool is_explained(const struct odd *o, const struct slots *few)
 /* --- structure --- */
 
 /* The sessions that came to where the place is called from; everybody comes to what dispatchers call. */
-static void take_base(struct odd *o, uint32_t place)
+static void take_base(struct outliers *o, uint32_t place)
 {
 	uint32_t parent = o->profile->places.items[place].parent;
 
@@ -239,7 +240,7 @@ static void take_base(struct odd *o, uint32_t place)
 		vec_push(&o->who, cells_of(o, parent)[i].slot);
 }
 
-static struct mark *add_mark(struct odd *o, uint32_t place, enum divergence_kind kind, const struct slots *few)
+static struct mark *add_mark(struct outliers *o, uint32_t place, enum divergence_kind kind, const struct slots *few)
 {
 	struct mark *mark = vec_add(&o->marks);
 
@@ -253,7 +254,7 @@ static bool are_few(size_t few, size_t all)
 }
 
 /* A small function that now and then makes one of several calls does so for reasons of its own. */
-static bool is_fickle(const struct odd *o, uint32_t caller, uint32_t place)
+static bool is_fickle(const struct outliers *o, uint32_t caller, uint32_t place)
 {
 	size_t base = cell_count(o, caller);
 
@@ -270,7 +271,7 @@ static bool is_fickle(const struct odd *o, uint32_t caller, uint32_t place)
 }
 
 /* The outermost call of a segment. */
-static bool is_begin(const struct odd *o, uint32_t place)
+static bool is_begin(const struct outliers *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
 
@@ -278,12 +279,12 @@ static bool is_begin(const struct odd *o, uint32_t place)
 }
 
 /* What a dispatcher does without the client's socket is done to go on to the next. */
-static bool is_dispatch(const struct odd *o, uint32_t place)
+static bool is_dispatch(const struct outliers *o, uint32_t place)
 {
 	return is_begin(o, place) && !o->cells->has_client[place];
 }
 
-static bool is_noise(const struct odd *o, uint32_t place)
+static bool is_noise(const struct outliers *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
 
@@ -293,7 +294,7 @@ static bool is_noise(const struct odd *o, uint32_t place)
 	       is_fickle(o, caller, place);
 }
 
-static void mark_structure(struct odd *o, uint32_t place)
+static void mark_structure(struct outliers *o, uint32_t place)
 {
 	size_t there = cell_count(o, place), base = o->who.count;
 	struct slots at = {}, few = {};
@@ -315,7 +316,7 @@ static void mark_structure(struct odd *o, uint32_t place)
 }
 
 /* Calls at a place for each of its caller. */
-static void take_calls(struct odd *o, uint32_t place)
+static void take_calls(struct outliers *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
 	const struct profile_cell *up = cells_of(o, caller);
@@ -332,7 +333,7 @@ static void take_calls(struct odd *o, uint32_t place)
 	}
 }
 
-static void mark_more(struct odd *o, uint32_t place)
+static void mark_more(struct outliers *o, uint32_t place)
 {
 	_cleanup_free_ double *sorted = NULL;
 	size_t count = cell_count(o, place), times;
@@ -340,7 +341,7 @@ static void mark_more(struct odd *o, uint32_t place)
 	struct mark *mark;
 	double usual, calls = 0;
 
-	/* How often something is read is the client's choice, and small functions are called as often as there is to do. */
+	/* How often something is read is the client's choice; small functions are called as often as there is to do. */
 	if (count < BASE_LEAST || o->cells->has_client[place] ||
 	    (o->many_callers[o->profile->places.items[place].fn] && o->height[place] <= SMALL_HEIGHT) ||
 	    is_noise(o, place) || is_dispatch(o, place))
@@ -366,10 +367,10 @@ static void mark_more(struct odd *o, uint32_t place)
 /* --- time --- */
 
 /*
- * The time of an ordinary number of calls, in nanoseconds, of each session that could have been there; in o->values. Those who were not
- * take none. Returns that number of calls.
+ * The time of an ordinary number of calls, in nanoseconds, of each session that could have been there; in o->values.
+ * Those who were not take none. Returns that number of calls.
  */
-static double take_times(struct odd *o, uint32_t place)
+static double take_times(struct outliers *o, uint32_t place)
 {
 	size_t count = cell_count(o, place), k = 0;
 	_cleanup_free_ double *calls = xrealloc_array(NULL, count + 1, sizeof(*calls));
@@ -425,7 +426,7 @@ static double chance_of(uint32_t count, double expected)
 }
 
 /* Losses of all places that are larger than this one, and those of the place at hand. */
-static uint32_t losses_above(const struct odd *o, double excess)
+static uint32_t losses_above(const struct outliers *o, double excess)
 {
 	size_t low = 0, high = o->losses.count;
 
@@ -441,7 +442,7 @@ static uint32_t losses_above(const struct odd *o, double excess)
 }
 
 /* So many sessions lost at least so much at the place: the chance of that, if it happens everywhere alike. */
-static double chance_of_losses(const struct odd *o, uint32_t place, uint32_t count, double excess)
+static double chance_of_losses(const struct outliers *o, uint32_t place, uint32_t count, double excess)
 {
 	double here = o->spent[place], elsewhere = o->all_spent - here, rate;
 	uint32_t all = losses_above(o, excess), others = all - min_of(all, count);
@@ -452,7 +453,7 @@ static double chance_of_losses(const struct odd *o, uint32_t place, uint32_t cou
 }
 
 /* What a session may lose at a place before it is slower there. */
-static double least_loss(const struct odd *o, uint32_t place, double median, double deviation)
+static double least_loss(const struct outliers *o, uint32_t place, double median, double deviation)
 {
 	const struct profile_place *places = o->profile->places.items;
 	uint32_t segment = place;
@@ -464,7 +465,7 @@ static double least_loss(const struct odd *o, uint32_t place, double median, dou
 }
 
 /* What all sessions lost at all places, and the time that they spend there otherwise. */
-static void find_losses(struct odd *o)
+static void find_losses(struct outliers *o)
 {
 	o->spent = xzalloc((o->profile->places.count + 1) * sizeof(*o->spent));
 	for (uint32_t place = 1; place < o->profile->places.count; place++) {
@@ -509,10 +510,11 @@ static double chance_of_same(const double *lost, size_t count)
 }
 
 /*
- * Those that lost most, so many that it is least likely to be chance: what the least of them lost, and the chance. Losses are sorted,
- * those that are too small to count come first.
+ * Those that lost most, so many that it is least likely to be chance: what the least of them lost, and the chance.
+ * Losses are sorted, those that are too small to count come first.
  */
-static double choose_slower(const struct odd *o, uint32_t place, const double *lost, double least, double *ret_chance)
+static double choose_slower(const struct outliers *o, uint32_t place, const double *lost, double least,
+			    double *ret_chance)
 {
 	size_t count = o->who.count;
 	double limit = INFINITY;
@@ -536,7 +538,7 @@ static double choose_slower(const struct odd *o, uint32_t place, const double *l
 	return limit;
 }
 
-static void mark_slower(struct odd *o, uint32_t place)
+static void mark_slower(struct outliers *o, uint32_t place)
 {
 	struct mark mark = {.place = place, .kind = DIVERGENCE_SLOWER};
 	_cleanup_free_ double *lost = xrealloc_array(NULL, o->who.count, sizeof(*lost));
@@ -566,7 +568,7 @@ static void mark_slower(struct odd *o, uint32_t place)
 /* --- the answer --- */
 
 /* Marks of the same sessions belong together. */
-static void join_marks(struct odd *o)
+static void join_marks(struct outliers *o)
 {
 	for (size_t i = 0; i < o->marks.count; i++) {
 		struct mark *mark = &o->marks.items[i];
@@ -587,17 +589,17 @@ static bool is_structure(const struct mark *mark)
 	return mark->kind != DIVERGENCE_SLOWER;
 }
 
-static bool is_same_caller(const struct odd *o, const struct mark *a, const struct mark *b)
+static bool is_same_caller(const struct outliers *o, const struct mark *a, const struct mark *b)
 {
 	return is_structure(a) && is_structure(b) && a->set == b->set &&
 	       o->profile->places.items[a->place].parent == o->profile->places.items[b->place].parent;
 }
 
 /*
- * Sessions that differ all over are of another kind, and those that were dispatched in another way came at another moment; nothing is
- * wrong with them.
+ * Sessions that differ all over are of another kind, and those that were dispatched in another way came at another
+ * moment; nothing is wrong with them.
  */
-static void forget_kinds(struct odd *o)
+static void forget_kinds(struct outliers *o)
 {
 	_cleanup_free_ uint32_t *callers = xzalloc((o->marks.count + 1) * sizeof(*callers));
 	size_t kept = 0;
@@ -617,7 +619,7 @@ static void forget_kinds(struct odd *o)
 }
 
 /* Whether most of the sessions are of one class, those of the mark left out. */
-static bool is_usual_clear(const struct odd *o, const struct mark *mark)
+static bool is_usual_clear(const struct outliers *o, const struct mark *mark)
 {
 	_cleanup_free_ uint32_t *sessions = xzalloc((o->s->classes.count + 2) * sizeof(*sessions));
 	uint32_t most = 0, all = 0;
@@ -634,7 +636,7 @@ static bool is_usual_clear(const struct odd *o, const struct mark *mark)
 }
 
 /* The call that few make, the one that they leave out, the one that takes longer: in this order, the outermost. */
-static bool says_more(const struct odd *o, const struct mark *a, const struct mark *b)
+static bool says_more(const struct outliers *o, const struct mark *a, const struct mark *b)
 {
 	static const uint8_t rank[] = {[DIVERGENCE_EXTRA] = 0, [DIVERGENCE_MISSING] = 1, [DIVERGENCE_SLOWER] = 2};
 	uint32_t depth_a = o->profile->places.items[a->place].depth, depth_b = o->profile->places.items[b->place].depth;
@@ -647,7 +649,7 @@ static bool says_more(const struct odd *o, const struct mark *a, const struct ma
 }
 
 /* Of the structural sets the largest; NULL: there is none, or there are so many that none says anything. */
-static const struct mark *best_structure(const struct odd *o)
+static const struct mark *best_structure(const struct outliers *o)
 {
 	const struct mark *best = NULL;
 	uint32_t sets = 0;
@@ -665,7 +667,7 @@ static const struct mark *best_structure(const struct odd *o)
 	return sets <= RARE_MAX && best && is_usual_clear(o, best) ? best : NULL;
 }
 
-static const struct mark *best_slower(const struct odd *o)
+static const struct mark *best_slower(const struct outliers *o)
 {
 	const struct mark *best = NULL;
 
@@ -676,7 +678,7 @@ static const struct mark *best_slower(const struct odd *o)
 }
 
 /* What is done differently says more than how long it takes, for the same sessions; otherwise what cannot be chance. */
-static const struct mark *choose(const struct odd *o)
+static const struct mark *choose(const struct outliers *o)
 {
 	const struct mark *structure = best_structure(o), *slower = best_slower(o);
 
@@ -685,7 +687,7 @@ static const struct mark *choose(const struct odd *o)
 	return slower->chance < 1e-5 && slower->few.count >= structure->few.count ? slower : structure;
 }
 
-static void tell(const struct odd *o, const struct mark *mark, struct compare_odd *ret_odd)
+static void tell(const struct outliers *o, const struct mark *mark, struct compare_outlier *ret_outlier)
 {
 	const char *name = o->s->trace->functions[o->profile->places.items[mark->place].fn].name;
 	_cleanup_buf_ struct buf how = BUF_INIT(4096);
@@ -700,7 +702,7 @@ static void tell(const struct odd *o, const struct mark *mark, struct compare_od
 		buf_add_format(&how, "that %s %s, as the others do%s",
 			       mark->kind == DIVERGENCE_EXTRA ? "call" : "do not call", name,
 			       mark->kind == DIVERGENCE_EXTRA ? " not" : "");
-	*ret_odd = (struct compare_odd){
+	*ret_outlier = (struct compare_outlier){
 		.how = xstrdup(buf_text(&how)),
 		.kind = mark->kind,
 		.good_calls = mark->good_calls,
@@ -710,12 +712,12 @@ static void tell(const struct odd *o, const struct mark *mark, struct compare_od
 		.confidence = 1 - mark->chance,
 	};
 	for (uint32_t i = 0; i < depth; i++)
-		(void)vec_add(&ret_odd->path);
+		(void)vec_add(&ret_outlier->path);
 	for (uint32_t i = depth; i-- > 0; at = o->profile->places.items[at].parent)
-		ret_odd->path.items[i] = o->profile->places.items[at].fn;
+		ret_outlier->path.items[i] = o->profile->places.items[at].fn;
 }
 
-static void find_marks(struct odd *o)
+static void find_marks(struct outliers *o)
 {
 	for (uint32_t place = 1; place < o->profile->places.count; place++) {
 		if (o->profile->places.items[place].is_dispatcher || !cell_count(o, place))
@@ -731,10 +733,10 @@ static void find_marks(struct odd *o)
 	forget_kinds(o);
 }
 
-size_t odd_find(struct flow_sessions *s, struct profile *profile, const struct profile_cells *cells,
-		uint8_t *ret_group_of, struct compare_odd *ret_odd)
+size_t compare_outlier_find(struct flow_sessions *s, struct profile *profile, const struct profile_cells *cells,
+			    uint8_t *ret_group_of, struct compare_outlier *ret_outlier)
 {
-	struct odd o = {.s = s, .profile = profile, .cells = cells};
+	struct outliers o = {.s = s, .profile = profile, .cells = cells};
 	const struct mark *mark;
 	size_t bad = 0;
 
@@ -753,7 +755,7 @@ size_t odd_find(struct flow_sessions *s, struct profile *profile, const struct p
 			spill_trim_at(i);
 		}
 		bad = mark->few.count;
-		tell(&o, mark, ret_odd);
+		tell(&o, mark, ret_outlier);
 	}
 	vec_done(&o.marks);
 	vec_done(&o.values);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording from outside the observed program: its files are made before it starts, what its threads left is taken in when
- * it has ended. In between the runtime inside the program does the work.
+ * A recording from outside the observed program: its files are made before it starts, what its threads left is taken in
+ * when it has ended. In between the runtime inside the program does the work.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "base/why.h"
 #include "flow/trace/trace_format.h"
 
-struct recording_options {
+struct recorder_options {
 	const struct text_list *only;    /* patterns of functions to record; may be NULL */
 	const struct text_list *without; /* and to leave out; may be NULL */
 	uint64_t max_depth;              /* 0: no limit */
@@ -26,18 +26,17 @@ struct recording_options {
 	const char *command;
 };
 
-struct recording_end {
+struct recorder_end {
 	uint64_t dropped;   /* events of chunks that could not be written */
 	int error;          /* errno of the last of them, or 0 */
 	uint64_t processes; /* slots that were taken in */
 };
 
 /* Makes TRACE and TRACE.live. */
-int recording_begin(const char *path, const struct recording_options *options, struct why *why) _must_check_;
+int recorder_begin(const char *path, const struct recorder_options *options, struct why *why) _must_check_;
 /* Takes in what is left in TRACE.live, ends the trace, removes TRACE.live. */
-int recording_finish(const char *path, struct recording_end *ret_end, struct why *why) _must_check_;
+int recorder_finish(const char *path, struct recorder_end *ret_end, struct why *why) _must_check_;
 /* Seals a chunk and appends it; what a full disk took of it is added to torn. The clock is one of enum flow_clock. */
-int recording_append(int fd, uint32_t clock, struct flow_chunk *chunk, const void *payload,
-		     uint64_t *torn) _must_check_;
+int recorder_append(int fd, uint32_t clock, struct flow_chunk *chunk, const void *payload, uint64_t *torn) _must_check_;
 /* Pauses or resumes, at once, in all processes of the recording. live_path is that of TRACE.live. */
-int recording_set_paused(const char *live_path, bool paused, struct why *why) _must_check_;
+int recorder_set_paused(const char *live_path, bool paused, struct why *why) _must_check_;

@@ -28,8 +28,9 @@ static inline bool glob_matches(const char *pattern, const char *text)
 }
 
 /*
- * Filters are "+glob" or "-glob", each with its NUL, an empty one ends the list. The last that matches decides; when the first one is a
- * "+", what none matches is left out. A function without a name is recorded unless names are asked for.
+ * Filters are "+glob" or "-glob", each with its NUL, an empty one ends the list. The last that matches decides; when
+ * the first one is a "+", what none matches is left out. A function without a name is recorded unless names are asked
+ * for.
  */
 static inline bool filter_wants(const char *filters, const char *name)
 {

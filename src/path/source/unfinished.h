@@ -3,9 +3,9 @@
 #pragma once
 
 #include "event/core/live.h"
-#include "path/source/waiting.h"
+#include "event/path/path_spilled.h"
 
 /* Those of one direction, by the name of its pool, as unfinished; after everything was detached. */
-int remains_tell(const struct live *live, const char *pool, waiting_fn fn, void *context) _must_check_;
+int unfinished_read(const struct live *live, const char *pool, path_spilled_fn fn, void *context) _must_check_;
 /* Of a journey, what was seen before that time, as unfinished. */
-void remains_cut(const struct event_head *head, struct path_journey *journey, uint64_t end_ns);
+void unfinished_cut(const struct event_head *head, struct path_journey *journey, uint64_t end_ns);

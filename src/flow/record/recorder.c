@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,7 @@ static double ticks_per_ns(enum flow_clock clock)
 	return (double)ticks / (double)(clock_monotonic_ns() - ns);
 }
 
-int recording_append(int fd, uint32_t clock, struct flow_chunk *chunk, const void *payload, uint64_t *torn)
+int recorder_append(int fd, uint32_t clock, struct flow_chunk *chunk, const void *payload, uint64_t *torn)
 {
 	_cleanup_free_ uint8_t *whole = xmalloc(sizeof(*chunk) + chunk->bytes);
 	ssize_t n;
@@ -105,7 +105,7 @@ static void add_property(struct buf *text, const char *key, const char *value)
 	buf_add_char(text, '\n');
 }
 
-static int write_file_chunk(int fd, enum flow_clock clock, const struct recording_options *options)
+static int write_file_chunk(int fd, enum flow_clock clock, const struct recorder_options *options)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
 	struct flow_chunk chunk = {.kind = FLOW_CHUNK_FILE};
@@ -127,7 +127,7 @@ static int write_file_chunk(int fd, enum flow_clock clock, const struct recordin
 	while (text.len % 4)
 		buf_add_char(&text, '\n');
 	chunk.bytes = (uint32_t)text.len;
-	return recording_append(fd, clock, &chunk, text.data, &torn);
+	return recorder_append(fd, clock, &chunk, text.data, &torn);
 }
 
 static int add_filters(struct flow_live *live, const struct text_list *list, char sign, size_t *at, struct why *why)
@@ -144,7 +144,7 @@ static int add_filters(struct flow_live *live, const struct text_list *list, cha
 	return 0;
 }
 
-static int fill_live(struct flow_live *live, const struct recording_options *options, struct why *why)
+static int fill_live(struct flow_live *live, const struct recorder_options *options, struct why *why)
 {
 	size_t at = 0;
 	int r;
@@ -184,8 +184,8 @@ static int make_digest(int fd, uint64_t at)
 	return 0;
 }
 
-/* Where most calls carry no time, chunks become shorter and are written together. A reader takes no longer ones in that form. */
-static uint32_t gather_bytes(const struct recording_options *options, uint64_t buffer)
+/* Where most calls carry no time, chunks become shorter and are written together. Readers take no longer ones. */
+static uint32_t gather_bytes(const struct recorder_options *options, uint64_t buffer)
 {
 	if (!options->stamp_depth || options->stamp_depth >= FLOW_STACK_MAX || options->summary ||
 	    buffer + 4096 > FLOW_AGAIN_MAX / 2 * sizeof(uint32_t))
@@ -193,7 +193,7 @@ static uint32_t gather_bytes(const struct recording_options *options, uint64_t b
 	return (uint32_t)max_of(buffer, GATHER_BYTES);
 }
 
-static int make_live(const char *path, const struct recording_options *options, enum flow_clock *ret_clock,
+static int make_live(const char *path, const struct recorder_options *options, enum flow_clock *ret_clock,
 		     struct why *why)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -232,7 +232,7 @@ static int make_live(const char *path, const struct recording_options *options, 
 	return r;
 }
 
-int recording_begin(const char *path, const struct recording_options *options, struct why *why)
+int recorder_begin(const char *path, const struct recorder_options *options, struct why *why)
 {
 	_cleanup_free_ char *live_path = xasprintf("%s%s", path, FLOW_LIVE_SUFFIX);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
@@ -254,7 +254,7 @@ int recording_begin(const char *path, const struct recording_options *options, s
 	return r;
 }
 
-int recording_set_paused(const char *live_path, bool paused, struct why *why)
+int recorder_set_paused(const char *live_path, bool paused, struct why *why)
 {
 	struct flow_live_map map;
 	int r = flow_live_map(live_path, true, &map);
