@@ -97,6 +97,6 @@ void layer_accuse(struct layer_accuser *accuser, const struct layer_node *node, 
 struct verdict *layer_accuser_end(struct layer_accuser *accuser)
 {
 	map_done(&accuser->hypotheses);
-	verdict_settle(accuser->verdict);
+	verdict_weigh(accuser->verdict);
 	return accuser->verdict;
 }

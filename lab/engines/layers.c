@@ -2,7 +2,7 @@
 #include "layers.h"
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
-#include "diagnose/measure/way.h"
+#include "diagnose/measure/egress.h"
 
 struct layers *layers_new(void)
 {
@@ -137,21 +137,21 @@ static struct layer_node *node_of(struct layers *layers, struct map *nodes, enum
 /* What lies behind an interface; a connection whose way is not known leans on nothing. */
 static void add_network(struct layers *layers, struct map *nodes, struct layer_node *tcp)
 {
-	const struct way_measures *way = tcp->module->measures.parts[CONN_PART_LINK];
+	const struct egress_measures *egress = tcp->module->measures.parts[CONN_PART_LINK];
 	struct module *link = tcp->module->related[MODULE_LINK];
 	struct layer_node *network;
 
-	if (!link || !way)
+	if (!link || !egress)
 		return;
 	network = node_of(layers, nodes, LAYER_NETWORK, link);
 	network->traffic[LAYER_IN] = (struct layer_traffic){
-		.moved = some(way->link_rx_packets),
-		.has_errors = some(way->link_rx_errors) || some(way->link_rx_dropped),
+		.moved = some(egress->link_rx_packets),
+		.has_errors = some(egress->link_rx_errors) || some(egress->link_rx_dropped),
 		.was_used = true,
 	};
 	network->traffic[LAYER_OUT] = (struct layer_traffic){
-		.moved = some(way->link_tx_packets),
-		.has_errors = some(way->link_tx_errors) || some(way->link_tx_dropped),
+		.moved = some(egress->link_tx_packets),
+		.has_errors = some(egress->link_tx_errors) || some(egress->link_tx_dropped),
 		.was_used = true,
 	};
 	layers_add_edge(tcp, network);

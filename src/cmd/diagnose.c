@@ -89,8 +89,8 @@ static bool ask_trace(void *data, const struct witness_question *question, struc
 		.module = context->spent.module,
 		.share = context->spent.share,
 		.tid = context->spent.tid,
-		.way = context->spent.way.items,
-		.way_count = context->spent.way.count,
+		.call_path = context->spent.way.items,
+		.call_path_count = context->spent.way.count,
 		.text = buf_text(&context->sentence),
 	};
 	return true;

@@ -139,12 +139,12 @@ void *graph_alloc(struct graph *graph, size_t size)
 	return block;
 }
 
-static bool cares(const struct module *module)
+static bool is_waiting(const struct module *module)
 {
 	return module->activity == ACTIVITY_WAITING || module->activity == ACTIVITY_WAITING_ANCESTOR;
 }
 
-static bool settled(const struct module *module)
+static bool wants_nothing(const struct module *module)
 {
 	return module->activity == ACTIVITY_IDLE || module->activity == ACTIVITY_IGNORED;
 }
@@ -155,9 +155,9 @@ static enum activity seen_from_above(const struct module *module)
 	size_t careless = 0;
 
 	vec_each(&module->needed_by, above) {
-		if (cares(*above))
+		if (is_waiting(*above))
 			return ACTIVITY_WAITING_ANCESTOR;
-		careless += settled(*above);
+		careless += wants_nothing(*above);
 	}
 	return careless > 0 && careless == module->needed_by.count ? ACTIVITY_IGNORED : ACTIVITY_UNKNOWN;
 }

@@ -9,7 +9,7 @@
 #include "snapshot/core/snapshot.h"
 
 /* In which order measurers finish: later ones lean on the modules of earlier ones; the host is related to all. */
-enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_HOST };
+enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_EGRESS, MEASURE_HOST };
 
 struct window {
 	unsigned samples;  /* snapshots so far in this window */

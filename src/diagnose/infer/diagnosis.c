@@ -252,7 +252,7 @@ static bool is_asked_about(const struct hypothesis *h)
  * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again: it
  * has not ended.
  */
-static double before(const struct trace *trace)
+static double certainty_before(const struct trace *trace)
 {
 	if (trace->certainty[1] < INFER_THRESHOLD && trace->was_confirmed)
 		return trace->certainty[2];
@@ -260,13 +260,13 @@ static double before(const struct trace *trace)
 }
 
 /* Confirmed when the newest window and the one before agree. */
-static bool confirmed(const struct hypothesis *h, void *context)
+static bool is_confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
 	_cleanup_free_ char *key = trace_key(h);
 	const struct trace *trace = map_get(&d->traces, key);
 
-	return trace && before(trace) >= INFER_THRESHOLD && is_asked_about(h);
+	return trace && certainty_before(trace) >= INFER_THRESHOLD && is_asked_about(h);
 }
 
 /* A look holds three windows, so two pairs of them: the first two agree as well as the last two do. */
@@ -311,7 +311,7 @@ static void forget_beaten(struct diagnosis *d)
 }
 
 /* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
-static void claim(struct diagnosis *d)
+static void confirm_hypotheses(struct diagnosis *d)
 {
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
@@ -319,7 +319,7 @@ static void claim(struct diagnosis *d)
 
 		if (!trace)
 			continue;
-		(*h)->certainty = fmin((*h)->certainty, before(trace));
+		(*h)->certainty = fmin((*h)->certainty, certainty_before(trace));
 		trace->was_confirmed = true;
 	}
 	verdict_sort(d->verdict);
@@ -334,7 +334,7 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	clear_record(d);
 	d->graph = graph;
 	graph_propagate(graph);
-	d->selected = d->selection ? graph_select(graph, d->selection) : 0;
+	d->selected = d->selection ? selection_apply(graph, d->selection) : 0;
 	d->verdict = d->engine->judge(d->knowledge, graph);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
@@ -344,9 +344,9 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 		if (trace)
 			trace->certainty[0] = (*h)->certainty;
 	}
-	verdict_compete(d->verdict, confirmed, d);
+	verdict_compete(d->verdict, is_confirmed, d);
 	forget_beaten(d);
-	claim(d);
+	confirm_hypotheses(d);
 	if (past)
 		verdict_carry_over(d->verdict, past, was_agreed_on, d);
 	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
@@ -366,7 +366,7 @@ const struct verdict *diagnosis_verdict(const struct diagnosis *d)
 
 /* --- the record --- */
 
-static void *keep(struct diagnosis *d, size_t count, size_t size)
+static void *alloc_for_record(struct diagnosis *d, size_t count, size_t size)
 {
 	void *block = xzalloc(max_of(count, (size_t)1) * size);
 
@@ -381,7 +381,7 @@ static struct list list_of(const void *items, size_t count)
 
 static struct list module_ids(struct diagnosis *d, struct module *const *modules, size_t count)
 {
-	struct text_item *items = keep(d, count, sizeof(*items));
+	struct text_item *items = alloc_for_record(d, count, sizeof(*items));
 	size_t shown = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -392,7 +392,7 @@ static struct list module_ids(struct diagnosis *d, struct module *const *modules
 
 static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h, bool speaks_for)
 {
-	struct evidence_record *items = keep(d, h->evidence.count, sizeof(*items));
+	struct evidence_record *items = alloc_for_record(d, h->evidence.count, sizeof(*items));
 	size_t count = 0;
 
 	vec_each(&h->evidence, evidence)
@@ -423,7 +423,7 @@ static bool safe_to_paste(const char *command, const char *template)
 /* Commands whose {field}s are all known where the strongest evidence was seen. */
 static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = keep(d, h->cause->next.count, sizeof(*items));
+	struct text_item *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
 	const struct evidence *strongest = &h->evidence.items[0];
 	struct shape shape;
 	size_t count = 0;
@@ -449,7 +449,7 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 
 static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = keep(d, h->rivals.count, sizeof(*items));
+	struct text_item *items = alloc_for_record(d, h->rivals.count, sizeof(*items));
 
 	for (size_t i = 0; i < h->rivals.count; i++)
 		items[i].text = h->rivals.items[i]->cause->name;
@@ -457,7 +457,7 @@ static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
 }
 
 /* The first sentence that speaks for it is the reason. */
-static const char *reason(const struct hypothesis *h)
+static const char *first_reason(const struct hypothesis *h)
 {
 	vec_each(&h->evidence, evidence)
 		if (evidence->factor > 0)
@@ -467,7 +467,7 @@ static const char *reason(const struct hypothesis *h)
 
 static struct list change_sentences(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = keep(d, WHATIF_MAX, sizeof(*items));
+	struct text_item *items = alloc_for_record(d, WHATIF_MAX, sizeof(*items));
 	char *sentences[WHATIF_MAX];
 	size_t count = h->over ? 0 : whatif_sentences(d->knowledge, d->verdict, h, sentences);
 
@@ -504,7 +504,7 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 	const struct app_measures *app = at ? at->measures.parts[CONN_PART_APP] : NULL;
 	struct witness_answer answer = {};
 	struct spent_record *item;
-	struct text_item *way;
+	struct text_item *path;
 
 	if (!conn || !d->witness->ask(d->witness->context,
 				      &(struct witness_question){
@@ -516,16 +516,16 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 				      },
 				      &answer))
 		return list_of(NULL, 0);
-	item = keep(d, 1, sizeof(*item));
-	way = keep(d, answer.way_count, sizeof(*way));
-	for (size_t i = 0; i < answer.way_count; i++)
-		way[i].text = keep_text(d, answer.way[i]);
+	item = alloc_for_record(d, 1, sizeof(*item));
+	path = alloc_for_record(d, answer.call_path_count, sizeof(*path));
+	for (size_t i = 0; i < answer.call_path_count; i++)
+		path[i].text = keep_text(d, answer.call_path[i]);
 	*item = (struct spent_record){
 		.function = keep_text(d, answer.function),
 		.module = keep_text(d, answer.module),
 		.share = answer.share,
 		.tid = answer.tid,
-		.path = list_of(way, answer.way_count),
+		.path = list_of(path, answer.call_path_count),
 		.text = keep_text(d, answer.text),
 	};
 	return list_of(item, 1);
@@ -559,7 +559,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.affects = module_ids(d, h->affects.items, h->affects.count),
 		.for_evidence = evidence_list(d, h, true),
 		.against_evidence = evidence_list(d, h, false),
-		.because = reason(h),
+		.because = first_reason(h),
 		.spent_in = spent_in(d, h),
 		.advice = h->cause->advice,
 		.next = next_commands(d, h),
@@ -572,7 +572,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 static struct list finding_list(struct diagnosis *d)
 {
 	const struct verdict *verdict = d->verdict;
-	struct finding_record *items = keep(d, verdict ? verdict->hypotheses.count : 0, sizeof(*items));
+	struct finding_record *items = alloc_for_record(d, verdict ? verdict->hypotheses.count : 0, sizeof(*items));
 	size_t count = 0;
 
 	if (verdict)
@@ -584,7 +584,7 @@ static struct list finding_list(struct diagnosis *d)
 static struct list module_list(struct diagnosis *d)
 {
 	const struct graph *graph = d->graph;
-	struct module_record *items = keep(d, graph->modules.count, sizeof(*items));
+	struct module_record *items = alloc_for_record(d, graph->modules.count, sizeof(*items));
 	size_t count = 0;
 
 	vec_each(&graph->modules, at) {

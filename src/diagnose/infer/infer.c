@@ -146,7 +146,7 @@ bool evidence_is_akin(const struct evidence *a, const struct evidence *b)
 }
 
 /* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
-static void weigh(struct hypothesis *h)
+static void weigh_evidence(struct hypothesis *h)
 {
 	vec_sort(&h->evidence, by_strength);
 	h->certainty = 0;
@@ -208,10 +208,10 @@ void verdict_sort(struct verdict *verdict)
 	vec_sort(&verdict->hypotheses, by_certainty);
 }
 
-void verdict_settle(struct verdict *verdict)
+void verdict_weigh(struct verdict *verdict)
 {
 	vec_each(&verdict->hypotheses, h)
-		weigh(*h);
+		weigh_evidence(*h);
 	verdict_sort(verdict);
 }
 
@@ -223,7 +223,7 @@ struct verdict *infer_window(const struct knowledge *knowledge, struct graph *gr
 	vec_each(&graph->modules, module)
 		apply_rules(verdict, &index, knowledge, *module);
 	map_done(&index);
-	verdict_settle(verdict);
+	verdict_weigh(verdict);
 	return verdict;
 }
 
@@ -278,7 +278,7 @@ bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b)
 }
 
 /* Drops the hypotheses that `wanted` refuses, keeping the order. */
-static void filter(struct verdict *verdict, const bool *wanted)
+static void drop_unwanted(struct verdict *verdict, const bool *wanted)
 {
 	size_t kept = 0;
 
@@ -303,10 +303,10 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 
 		wanted[i] = h->certainty >= INFER_THRESHOLD && (!keep || keep(h, context));
 	}
-	filter(verdict, wanted);
+	drop_unwanted(verdict, wanted);
 	for (size_t i = 0; i < verdict->hypotheses.count; i++)
 		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]);
-	filter(verdict, wanted);
+	drop_unwanted(verdict, wanted);
 	vec_sort(&verdict->losers, by_certainty);
 	vec_each(&verdict->hypotheses, a)
 		vec_each(&verdict->hypotheses, b)
@@ -348,7 +348,7 @@ static void keep_rivals(struct hypothesis *h)
 }
 
 /* Something else is told of the same now, or would be if it were confirmed, and is not much weaker. */
-static bool is_met(const struct verdict *verdict, size_t count, const struct hypothesis *h)
+static bool is_superseded(const struct verdict *verdict, size_t count, const struct hypothesis *h)
 {
 	for (size_t i = 0; i < count; i++)
 		if (hypothesis_meets(verdict->hypotheses.items[i], h))
@@ -368,7 +368,8 @@ void verdict_carry_over(struct verdict *verdict, struct verdict *past,
 	vec_each(&past->hypotheses, at) {
 		struct hypothesis *h = *at;
 
-		if (h->over || !move_to_graph(h, verdict->graph) || is_met(verdict, present, h) || !keep(h, context)) {
+		if (h->over || !move_to_graph(h, verdict->graph) || is_superseded(verdict, present, h) ||
+		    !keep(h, context)) {
 			past->hypotheses.items[left++] = h;
 			continue;
 		}

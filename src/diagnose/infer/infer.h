@@ -50,7 +50,7 @@ struct hypothesis *verdict_add(struct verdict *verdict, const struct cause *caus
 void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *evidence);
 void hypothesis_add_affected(struct hypothesis *h, struct module *module);
 /* Weighs the evidence of every hypothesis and sorts: strongest first. */
-void verdict_settle(struct verdict *verdict);
+void verdict_weigh(struct verdict *verdict);
 void verdict_sort(struct verdict *verdict);
 /* What its certainty would be without all that sees the same as that evidence, and with another piece of a family. */
 double hypothesis_without(const struct hypothesis *h, const struct evidence *gone);

@@ -47,14 +47,14 @@ static bool is_chosen(const struct selection *s, const struct module *module)
 	return has_port(s, module);
 }
 
-static void show(struct module *module)
+static void show_related(struct module *module)
 {
 	for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
 		if (module->related[kind])
 			module->related[kind]->hidden = false;
 }
 
-size_t graph_select(struct graph *graph, const struct selection *selection)
+size_t selection_apply(struct graph *graph, const struct selection *selection)
 {
 	size_t chosen = 0;
 
@@ -64,10 +64,10 @@ size_t graph_select(struct graph *graph, const struct selection *selection)
 		if (!is_chosen(selection, *module))
 			continue;
 		chosen++;
-		show(*module);
+		show_related(*module);
 		/* Who waits for a program of this host is held up by that one. */
 		if ((*module)->other_end)
-			show((*module)->other_end);
+			show_related((*module)->other_end);
 	}
 	return chosen;
 }

@@ -21,4 +21,4 @@ bool selection_is_empty(const struct selection *selection);
  * Marks the modules that no chosen socket uses, and none at the other end of one, as hidden; returns how many sockets were
  * chosen.
  */
-size_t graph_select(struct graph *graph, const struct selection *selection);
+size_t selection_apply(struct graph *graph, const struct selection *selection);

@@ -19,8 +19,8 @@ struct witness_answer {
 	const char *module; /* program or library */
 	double share;       /* of the time asked about */
 	uint32_t tid;
-	const char *const *way; /* from the outermost function to this one */
-	size_t way_count;
+	const char *const *call_path; /* from the outermost function to this one */
+	size_t call_path_count;
 	const char *text; /* all that in a sentence */
 };
 

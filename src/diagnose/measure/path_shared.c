@@ -100,7 +100,7 @@ static bool is_unanswered(const struct past *past, const struct conn_measures *m
 	       (past->in_vain || (past->min_rtt_ns > 0 && past->min_rtt_ns < m->syn_wait_ns / 5));
 }
 
-static void count(struct tally *t, const struct conn_measures *m, bool unanswered)
+static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
 	bool moving = !stuck && is_moving(m);
@@ -184,9 +184,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		past = past_of(state, &m->raddr);
 		(void)track_see(window, &past->track);
 		unanswered = is_unanswered(past, m);
-		count(&all, m, unanswered);
-		count(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
-		count(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
+		count_conn(&all, m, unanswered);
+		count_conn(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
+		count_conn(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
 	}
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;

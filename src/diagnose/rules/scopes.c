@@ -2,13 +2,13 @@
 /* Which measures a rule may name, by the kind of module it is about. */
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
+#include "diagnose/measure/egress.h"
 #include "diagnose/measure/endpoint.h"
 #include "diagnose/measure/exchange.h"
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/measure/path_shared.h"
 #include "diagnose/measure/remote.h"
 #include "diagnose/measure/stall.h"
-#include "diagnose/measure/way.h"
 
 static const struct module_scope conn_scope = {
 	.kind = MODULE_CONN,
@@ -22,7 +22,7 @@ static const struct module_scope conn_scope = {
 			[CONN_PART_USE] = &use_measures_type,
 			[CONN_PART_APP] = &app_measures_type,
 			[CONN_PART_PATH] = &path_measures_type,
-			[CONN_PART_LINK] = &way_measures_type,
+			[CONN_PART_LINK] = &egress_measures_type,
 			[CONN_PART_HOST] = &host_measures_type,
 			[CONN_PART_STALL] = &stall_measures_type,
 			[CONN_PART_EXCHANGE] = &exchange_measures_type,
