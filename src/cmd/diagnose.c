@@ -120,20 +120,25 @@ static void write_measures(const struct graph *graph, struct out *out)
 	vec_each(&graph->modules, at) {
 		const struct module_scope *scope = module_scope_find((*at)->kind);
 		struct buf *line = &out->pending;
+		struct field_ref ref = {};
+		struct record record;
+		struct shape shape;
 
 		if (!scope)
 			continue;
 		buf_add_format(line, "{\"start_ns\":%" PRIu64 ",\"module\":\"", graph->start_ns);
 		text_add_json(line, (*at)->id, strlen((*at)->id));
 		buf_add_format(line, "\",\"state\":\"%s\"", activity_name((*at)->activity));
-		for (unsigned part = 0; part < scope->count; part++)
-			for (uint32_t i = 0; (*at)->measures.parts[part] && i < scope->types[part]->field_count; i++) {
-				const struct field *field = &scope->types[part]->fields[i];
-				struct value value = field_get(field, (*at)->measures.parts[part]);
+		shape = module_scope_shape(scope);
+		record = module_scope_record(scope, *at);
+		while (shape_next(&shape, &ref)) {
+			struct value value = record_get(&record, ref);
 
-				buf_add_format(line, ",\"%s\":", field->name);
-				json_add_value(line, field, &value);
-			}
+			if (!record.parts[ref.part])
+				continue;
+			buf_add_format(line, ",\"%s\":", ref.field->name);
+			json_add_value(line, ref.field, &value);
+		}
 		buf_add_char(line, '}');
 		out_end_line(out);
 	}

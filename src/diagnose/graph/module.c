@@ -51,11 +51,22 @@ const struct module_scope *module_scope_find(enum module_kind kind)
 
 struct shape module_scope_shape(const struct module_scope *scope)
 {
-	struct shape shape = {.count = scope->count};
+	struct shape shape = {};
 
-	for (unsigned i = 0; i < scope->count; i++)
-		shape.types[i] = scope->types[i];
+	while (shape.count < RECORD_PARTS_MAX && scope->parts[shape.count].type) {
+		shape.types[shape.count] = scope->parts[shape.count].type;
+		shape.count++;
+	}
 	return shape;
+}
+
+struct record module_scope_record(const struct module_scope *scope, const struct module *module)
+{
+	struct record record = {};
+
+	for (unsigned i = 0; i < RECORD_PARTS_MAX && scope->parts[i].type; i++)
+		memcpy(&record.parts[i], (const char *)&module->measures + scope->parts[i].member, sizeof(void *));
+	return record;
 }
 
 struct graph *graph_new(void)

@@ -5,7 +5,6 @@
 #include "diagnose/infer/engine.h"
 #include "diagnose/infer/whatif.h"
 #include "diagnose/measure/app.h"
-#include "diagnose/measure/conn.h"
 
 /* --- record types --- */
 
@@ -63,17 +62,6 @@ static const struct field finding_fields[] = {
 	      "it was there and is no more: the last second of the look is without it"),
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
-
-static const struct field limit_fields[] = {
-	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
-	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
-	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
-	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
-	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
-	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
-};
-RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
-	    "what held a connection back, as shares of the window");
 
 static const struct field module_fields[] = {
 	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
@@ -425,18 +413,22 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 {
 	struct text_item *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
 	const struct evidence *strongest = &h->evidence.items[0];
+	const struct module_scope *scope;
+	struct record record;
 	struct shape shape;
 	size_t count = 0;
 
 	if (!strongest->seen_at)
 		return list_of(items, 0);
-	shape = module_scope_shape(module_scope_find(strongest->seen_at->kind));
+	scope = module_scope_find(strongest->seen_at->kind);
+	shape = module_scope_shape(scope);
+	record = module_scope_record(scope, strongest->seen_at);
 	vec_each(&h->cause->next, command) {
 		struct buf text = BUF_INIT(4096);
 
 		if (!knowledge_can_run(d->knowledge, *command))
 			continue;
-		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data &&
+		if (knowledge_fill(*command, &shape, &record, &text) && text.data &&
 		    safe_to_paste(text.data, *command)) {
 			vec_push(&d->memory, text.data);
 			items[count++].text = text.data;
@@ -500,8 +492,8 @@ static const struct module *waiting_connection(const struct hypothesis *h)
 static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 {
 	const struct module *at = d->witness ? waiting_connection(h) : NULL;
-	const struct conn_measures *conn = at ? conn_measures(at) : NULL;
-	const struct app_measures *app = at ? at->measures.parts[CONN_PART_APP] : NULL;
+	const struct conn_measures *conn = at ? at->measures.conn : NULL;
+	const struct app_measures *app = at ? at->measures.app : NULL;
 	struct witness_answer answer = {};
 	struct spent_record *item;
 	struct text_item *path;
@@ -540,7 +532,7 @@ static enum severity severity_of(const struct hypothesis *h)
 	if (h->over)
 		return h->cause->severity;
 	vec_each(&h->affects, module) {
-		const struct conn_measures *m = conn_measures(*module);
+		const struct conn_measures *m = (*module)->measures.conn;
 
 		if (!m || m->stuck || !(m->clean_slowdown >= 0.9))
 			return h->cause->severity;

@@ -9,6 +9,7 @@
 #include "diagnose/infer/engine.h"
 #include "diagnose/infer/selection.h"
 #include "diagnose/infer/witness.h"
+#include "diagnose/measure/conn.h"
 
 #define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
 
@@ -49,16 +50,6 @@ struct spent_record {
 	const char *text;
 };
 
-/* What held a connection back, as shares of the window; they add up to one. */
-struct limit_record {
-	double application;
-	double send_buffer;
-	double receiver_window;
-	double congestion_window;
-	double local_queue;
-	double nobody;
-};
-
 struct module_record {
 	const char *id;
 	const char *layer;
@@ -81,7 +72,7 @@ struct diagnosis_record {
 	uint64_t lost;
 };
 
-extern const struct record_type diagnosis_type, finding_type, module_type, evidence_type, limit_type;
+extern const struct record_type diagnosis_type, finding_type, module_type, evidence_type;
 
 struct diagnosis;
 

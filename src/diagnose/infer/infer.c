@@ -91,11 +91,12 @@ static void add_dependants(struct hypothesis *h, const struct graph *graph, cons
 }
 
 static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module,
-			 const struct shape *shape)
+			 const struct record *record)
 {
+	struct shape shape = module_scope_shape(rule->about);
 	struct buf text = BUF_INIT(4096);
 
-	(void)knowledge_fill(rule->because, shape, &module->measures, &text);
+	(void)knowledge_fill(rule->because, &shape, record, &text);
 	hypothesis_add_evidence(h, &(struct evidence){.name = rule->name,
 						      .family = rule->family,
 						      .seen_at = module,
@@ -103,10 +104,9 @@ static void add_evidence(struct hypothesis *h, const struct rule *rule, struct m
 						      .text = text.data ? text.data : xstrdup("")});
 }
 
-static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module)
+static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module,
+		    const struct record *record)
 {
-	struct shape shape = module_scope_shape(rule->about);
-
 	vec_each(&rule->suggests, cause) {
 		struct module *accused = module->related[(*cause)->accuses];
 		struct hypothesis *h;
@@ -114,7 +114,7 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 		if (!accused)
 			continue;
 		h = hypothesis_of(verdict, index, *cause, accused);
-		add_evidence(h, rule, module, &shape);
+		add_evidence(h, rule, module, record);
 		if (rule->certainty < 0)
 			continue;
 		if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
@@ -128,9 +128,15 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 static void apply_rules(struct verdict *verdict, struct map *index, const struct knowledge *knowledge,
 			struct module *module)
 {
+	const struct module_scope *scope = module_scope_find(module->kind);
+	struct record record;
+
+	if (!scope)
+		return;
+	record = module_scope_record(scope, module);
 	vec_each(&knowledge->rules, rule)
-		if (module->kind == (*rule)->about->kind && expr_matches((*rule)->when, &module->measures))
-			suggest(verdict, index, *rule, module);
+		if ((*rule)->about == scope && expr_matches((*rule)->when, &record))
+			suggest(verdict, index, *rule, module, &record);
 }
 
 static int by_strength(const void *a, const void *b)

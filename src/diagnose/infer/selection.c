@@ -18,26 +18,23 @@ static bool has_ports(const struct selection *s, uint16_t local, uint16_t remote
 	return s->ports.count == 0;
 }
 
+/* Nothing but a socket has one. */
 static bool has_port(const struct selection *s, const struct module *module)
 {
-	const void *own = module->measures.parts[CONN_PART_OWN];
+	const struct module_measures *m = &module->measures;
 
-	if (module->kind == MODULE_CONN)
-		return has_ports(s, ((const struct conn_measures *)own)->lport,
-				 ((const struct conn_measures *)own)->rport);
-	if (module->kind == MODULE_UDP)
-		return has_ports(s, ((const struct udp_measures *)own)->lport,
-				 ((const struct udp_measures *)own)->rport);
-	return has_ports(s, ((const struct listener_measures *)own)->lport, 0);
+	if (m->conn)
+		return has_ports(s, m->conn->lport, m->conn->rport);
+	if (m->udp)
+		return has_ports(s, m->udp->lport, m->udp->rport);
+	return m->listener && has_ports(s, m->listener->lport, 0);
 }
 
 static bool is_chosen(const struct selection *s, const struct module *module)
 {
 	const struct module *app = module->related[MODULE_APP], *link = module->related[MODULE_LINK];
-	const struct app_measures *owner = app ? app->measures.parts[0] : NULL;
+	const struct app_measures *owner = app ? app->measures.app : NULL;
 
-	if (!module_is_socket(module) || !module->measures.parts[CONN_PART_OWN])
-		return false;
 	if (s->pid && !(owner && owner->pid == s->pid))
 		return false;
 	if (s->cgroup && !(owner && cgroup_path_is_below(owner->cgroup, s->cgroup)))

@@ -50,8 +50,8 @@ static uint64_t owed_ns(const struct conn_measures *own, const struct exchange_m
 /* A program that is asked. */
 static bool describe_server(const struct module *conn, const char *app, const char *peer, struct buf *text)
 {
-	const struct conn_measures *own = conn_measures(conn);
-	const struct exchange_measures *m = conn->measures.parts[CONN_PART_EXCHANGE];
+	const struct conn_measures *own = conn->measures.conn;
+	const struct exchange_measures *m = conn->measures.exchange;
 	uint64_t owed = owed_ns(own, m);
 
 	if (is_wait(m->unread_ns)) {
@@ -70,7 +70,7 @@ static bool describe_server(const struct module *conn, const char *app, const ch
 
 static bool describe(const struct module *conn, struct buf *text)
 {
-	const struct exchange_measures *m = conn_measures(conn) ? conn->measures.parts[CONN_PART_EXCHANGE] : NULL;
+	const struct exchange_measures *m = conn->measures.exchange;
 	const struct module *app = conn->related[MODULE_APP], *peer = conn->related[MODULE_PEER];
 	const char *app_name = app ? app->name : conn->name, *peer_name = peer ? peer->name : "its peer";
 

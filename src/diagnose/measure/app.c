@@ -363,7 +363,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	snprintf(id, sizeof(id), "app:%u", p->pid);
 	snprintf(name, sizeof(name), "%.*s (%u)", (int)sizeof(p->comm), p->comm, p->pid);
 	module = graph_module(graph, MODULE_APP, id, name);
-	if (module->measures.parts[0])
+	if (module->measures.app)
 		return module;
 	m = graph_alloc(graph, sizeof(*m));
 	m->pid = p->pid;
@@ -381,7 +381,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	measure_cgroup(state, app, m, graph);
 	m->app_run_share = app->run_share;
 	m->app_cpu_wait_share = app->wait_share;
-	module->measures.parts[0] = m;
+	module->measures.app = m;
 	if (app->stopped == app->samples)
 		module->activity = ACTIVITY_IDLE;
 	return module;
@@ -411,8 +411,7 @@ static struct map find_listeners(const struct graph *graph)
 	struct map listeners = MAP_INIT(sizeof(uint16_t), sizeof(uint64_t), 65536);
 
 	vec_each(&graph->modules, at) {
-		const struct listener_measures *own =
-			(*at)->kind == MODULE_LISTENER ? (*at)->measures.parts[CONN_PART_OWN] : NULL;
+		const struct listener_measures *own = (*at)->measures.listener;
 		uint64_t *inode = own ? map_put(&listeners, &own->lport, NULL) : NULL;
 
 		if (inode)
@@ -423,14 +422,14 @@ static struct map find_listeners(const struct graph *graph)
 
 static uint64_t inode_of_listener(const struct module *socket, const struct map *listeners)
 {
-	const struct conn_measures *own = conn_measures(socket);
+	const struct conn_measures *own = socket->measures.conn;
 	const uint64_t *inode = own && own->state == SOCKET_ESTABLISHED ? map_get(listeners, &own->lport) : NULL;
 
 	return inode ? *inode : 0;
 }
 
 /*
- * The parts of a socket's measures after its own: the use its owner makes of it, then the owner. A connection that nobody has
+ * Adds the owner of a socket and the use it makes of it. A connection that nobody has
  * accepted yet has none, and waits for the owner of the socket that listens.
  */
 static void join(const struct window *window, struct app_state *state, struct module *socket,
@@ -444,8 +443,8 @@ static void join(const struct window *window, struct app_state *state, struct mo
 	if (!app || !track_is_current(window, &app->track))
 		return;
 	module = app_module(state, app, graph);
-	socket->measures.parts[CONN_PART_USE] = measure_use(window, state, owner, app, graph);
-	socket->measures.parts[CONN_PART_APP] = module->measures.parts[0];
+	socket->measures.use = measure_use(window, state, owner, app, graph);
+	socket->measures.app = module->measures.app;
 	socket->related[MODULE_APP] = module;
 	graph_add_edge(module, socket);
 	if (app->cgroup) {
@@ -455,11 +454,6 @@ static void join(const struct window *window, struct app_state *state, struct mo
 		module->related[MODULE_CGROUP] = socket->related[MODULE_CGROUP] = cgroup;
 		graph_add_edge(module, cgroup);
 	}
-}
-
-static bool is_socket(const struct module *module)
-{
-	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_LISTENER;
 }
 
 /* An application waits when one of its connections does and nothing of it moves. */
@@ -493,7 +487,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	sum_up_threads(window, state);
 	/* The vector grows while modules of applications are added. */
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)
-		if (is_socket(graph->modules.items[i]))
+		if (module_is_socket(graph->modules.items[i]))
 			join(window, state, graph->modules.items[i], &listeners, graph);
 	map_done(&listeners);
 	set_activity(graph);

@@ -10,6 +10,17 @@
 #include "snapshot/core/delta.h"
 #include "snapshot/socket/socket.h"
 
+static const struct field limit_fields[] = {
+	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
+	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
+	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
+	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
+	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
+	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
+};
+RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
+	    "what held a connection back, as shares of the window");
+
 static const struct field conn_fields[] = {
 	FIELD(struct conn_measures, laddr, ADDR, "local address"),
 	FIELD(struct conn_measures, lport, ID, "local port", .zero_is_unknown = true),
@@ -698,7 +709,7 @@ static void add_module(const struct conn_track *c, const struct conn_measures *m
 	conn = graph_module(graph, MODULE_CONN, buf_text(&id), buf_text(&id) + 5);
 	peer = graph_module(graph, MODULE_PEER, buf_text(&peer_id), buf_text(&peer_id) + 5);
 	path = graph_module(graph, MODULE_PATH, buf_text(&path_id), address);
-	conn->measures.parts[0] = m;
+	conn->measures.conn = m;
 	conn->activity = activity_of(m);
 	conn->inode = c->socket.inode;
 	conn->related[MODULE_PATH] = path;
@@ -755,14 +766,9 @@ static void release(void *data)
 	map_done(&((struct conn_state *)data)->tracks);
 }
 
-const struct conn_measures *conn_measures(const struct module *module)
-{
-	return module->kind == MODULE_CONN ? module->measures.parts[0] : NULL;
-}
-
 const struct limit_record *conn_limits(const struct module *module)
 {
-	const struct conn_measures *m = conn_measures(module);
+	const struct conn_measures *m = module->measures.conn;
 
 	/* Before there is a connection nobody has anything to send on it. */
 	return m && m->state != SOCKET_SYN_SENT && m->state != SOCKET_SYN_RECV ? &m->limits : NULL;

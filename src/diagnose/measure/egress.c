@@ -452,7 +452,7 @@ static void join_neighbour(const struct window *window, struct state *state, str
 
 static void join(const struct window *window, struct state *state, struct module *conn, struct graph *graph)
 {
-	const struct conn_measures *own = conn_measures(conn);
+	const struct conn_measures *own = conn->measures.conn;
 	const struct route_track *route = map_get(&state->routes, &own->raddr);
 	struct egress_measures *m = graph_alloc(graph, sizeof(*m));
 	const uint32_t *home = map_get(&state->homes, &own->laddr), *former = map_get(&state->former, &own->raddr);
@@ -460,7 +460,7 @@ static void join(const struct window *window, struct state *state, struct module
 
 	for (uint32_t i = 0; i < egress_measures_type.field_count; i++)
 		field_set_unknown(&egress_measures_type.fields[i], m);
-	conn->measures.parts[CONN_PART_LINK] = m;
+	conn->measures.egress = m;
 	if (!route || !track_is_current(window, &route->track))
 		return;
 	addr_format(&own->raddr, text);

@@ -353,14 +353,14 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 	struct map all = MAP_INIT(sizeof(struct ends), sizeof(struct module *), 1000000);
 
 	for (size_t i = 0; i < count; i++) {
-		struct ends ends = ends_of(conn_measures(exchanges[i].conn), false);
+		struct ends ends = ends_of(exchanges[i].conn->measures.conn, false);
 		struct module **slot = map_put(&all, &ends, NULL);
 
 		if (slot)
 			*slot = exchanges[i].conn;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct ends ends = ends_of(conn_measures(exchanges[i].conn), true);
+		struct ends ends = ends_of(exchanges[i].conn->measures.conn, true);
 		struct module *const *slot = map_get(&all, &ends);
 
 		exchanges[i].conn->other_end = slot ? *slot : NULL;
@@ -385,7 +385,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	VEC(struct exchange) exchanges = {};
 
 	vec_each(&graph->modules, module) {
-		const struct conn_measures *own = conn_measures(*module);
+		const struct conn_measures *own = (*module)->measures.conn;
 		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
 		struct exchange_measures *m;
 		struct service service;
@@ -400,7 +400,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		service = service_of(x, &own->raddr, own->lport, own->rport);
 		services_measure(&state->services, &service, m);
 		measure_asked(state, own->cookie, m);
-		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
+		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
 			wait_in_vain(*module);
 		vec_push(&exchanges, ((struct exchange){*module, m}));

@@ -175,7 +175,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	if (state->past.value_size == 0)
 		state->past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000);
 	vec_each(&graph->modules, at) {
-		const struct conn_measures *m = conn_measures(*at);
+		const struct conn_measures *m = (*at)->measures.conn;
 		struct past *past;
 		bool unanswered;
 
@@ -195,7 +195,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 		if ((*at)->kind != MODULE_CONN)
 			continue;
-		past = past_of(state, &conn_measures(*at)->raddr);
+		past = past_of(state, &(*at)->measures.conn->raddr);
 		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
 		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
 		m = graph_alloc(graph, sizeof(*m));
@@ -221,14 +221,14 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
 			.peer_established = peer->established,
-			.syn_unanswered = is_unanswered(past, conn_measures(*at)),
+			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 		};
 		compare_with_past(past, path, m);
-		(*at)->measures.parts[CONN_PART_PATH] = m;
+		(*at)->measures.path = m;
 	}
 	vec_each(&graph->modules, at)
 		if ((*at)->kind == MODULE_CONN)
-			remember(past_of(state, &conn_measures(*at)->raddr),
+			remember(past_of(state, &(*at)->measures.conn->raddr),
 				 tally_of(&tallies, (*at)->related[MODULE_PATH]));
 	track_forget(window, &state->past, NULL);
 	map_done(&tallies);

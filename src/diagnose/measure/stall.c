@@ -227,7 +227,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	size_t at = 0;
 
 	vec_each(&graph->modules, module) {
-		const struct conn_measures *own = conn_measures(*module);
+		const struct conn_measures *own = (*module)->measures.conn;
 		struct stall_measures *m;
 
 		if (!own)
@@ -237,7 +237,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->stalled_ns = stalled_for(own, m->stall_undelivered);
 		measure(state, m);
 		m->fresh_firewall_drops = fresh;
-		(*module)->measures.parts[CONN_PART_STALL] = m;
+		(*module)->measures.stall = m;
 	}
 	state->windows++;
 	/* What is still true is told again by the next sample. */
