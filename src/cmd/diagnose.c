@@ -144,17 +144,16 @@ static void write_measures(const struct graph *graph, struct out *out)
 	}
 }
 
-static void report_text(struct live_diagnosis *live, const struct live_view *view,
-			const struct diagnosis_record *record)
+static void report_text(struct live_diagnosis *live, const struct diagnosis_record *record)
 {
 	const struct report *context = live->context;
 	struct present_options look = {
 		.all = context->config->all,
 		.several = live->views.count > 1,
-		.chosen = selection_is_empty(&live->options->selection) ? NULL : &live->options->selection,
+		.chosen = !selection_is_empty(&live->options->selection),
 	};
 
-	present_diagnosis(view->diagnosis, record, &look, &live->out);
+	present_diagnosis(record, &look, &live->out);
 }
 
 static int report(struct live_diagnosis *live, const struct live_view *view)
@@ -176,7 +175,7 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 		json_add_object(&live->out.pending, &diagnosis_type, record);
 		out_end_line(&live->out);
 	} else if (live->last) {
-		report_text(live, view, record);
+		report_text(live, record);
 	}
 	if (context->config->measures)
 		write_measures(diagnosis_graph(view->diagnosis), &context->measures);
@@ -190,7 +189,7 @@ static void report_interrupted(struct live_diagnosis *live, const struct live_vi
 	const struct diagnosis_record *record = context->config->json ? NULL : diagnosis_get(view->diagnosis);
 
 	if (record)
-		report_text(live, view, record);
+		report_text(live, record);
 }
 
 static int run(const void *data)

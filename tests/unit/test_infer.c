@@ -262,7 +262,7 @@ TEST(next_commands_need_their_values)
 	REQUIRE(diagnosis_get(d)->findings.count == 1);
 	finding = diagnosis_get(d)->findings.items;
 	REQUIRE(finding->next.count == 1);
-	CHECK_EQ_TEXT(*(const char *const *)finding->next.items, "nest x 5");
+	CHECK_EQ_TEXT(text_record_at(&finding->next, 0), "nest x 5");
 	CHECK_EQ_TEXT(finding->because, "level 5");
 }
 

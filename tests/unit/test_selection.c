@@ -52,7 +52,7 @@ static const char *shown(const struct selection *selection)
 	static char text[256];
 	_cleanup_(graph_freep) struct graph *graph = draw();
 
-	(void)selection_apply(graph, selection);
+	selection_apply(graph, selection);
 	text[0] = '\0';
 	vec_each(&graph->modules, module)
 		if (!(*module)->hidden)

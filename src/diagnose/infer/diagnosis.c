@@ -3,18 +3,15 @@
 
 #include "diagnose/infer/diagnosis.h"
 #include "diagnose/infer/engine.h"
+#include "diagnose/infer/waits.h"
 #include "diagnose/infer/whatif.h"
 #include "diagnose/measure/app.h"
 
 /* --- record types --- */
 
-struct text_item {
-	const char *text;
-};
-
-static const struct field text_fields[] = {FIELD(struct text_item, text, TEXT, "the text")};
+static const struct field text_fields[] = {FIELD(struct text_record, text, TEXT, "the text")};
 static const struct record_type text_type = {
-	.name = "text", .fields = text_fields, .field_count = 1, .size = sizeof(struct text_item), .bare = true};
+	.name = "text", .fields = text_fields, .field_count = 1, .size = sizeof(struct text_record), .bare = true};
 
 static const struct field evidence_fields[] = {
 	FIELD(struct evidence_record, rule, TEXT, "rule that fired (nest explain RULE)"),
@@ -89,7 +86,8 @@ static const struct field diagnosis_fields[] = {
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
 	    "who is to blame, and how sure that is");
 
-const char *diagnosis_layer(enum module_kind kind)
+/* As the contract names them. */
+static const char *layer_name(enum module_kind kind)
 {
 	static const char *const layers[MODULE_KINDS] = {
 		[MODULE_HOST] = "host",          [MODULE_CGROUP] = "host",   [MODULE_APP] = "application",
@@ -116,7 +114,6 @@ struct diagnosis {
 	const struct engine *engine;
 	const struct selection *selection; /* NULL: everything */
 	const struct witness *witness;     /* NULL: none */
-	size_t selected;                   /* sockets of the last window */
 	char *netns_name;
 	struct graph *graph;
 	struct verdict *verdict;
@@ -177,11 +174,6 @@ void diagnosis_set_host(struct diagnosis *d, const char *host)
 	snprintf(d->host, sizeof(d->host), "%.64s", host);
 }
 
-size_t diagnosis_selected(const struct diagnosis *d)
-{
-	return d->selected;
-}
-
 void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
@@ -237,8 +229,8 @@ static bool is_asked_about(const struct hypothesis *h)
 }
 
 /*
- * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again: it
- * has not ended.
+ * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again:
+ * it has not ended.
  */
 static double certainty_before(const struct trace *trace)
 {
@@ -284,8 +276,8 @@ static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
 }
 
 /*
- * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a silence, a
- * queue that drains) would be blamed on somebody else at once.
+ * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a
+ * silence, a queue that drains) would be blamed on somebody else at once.
  */
 static void forget_beaten(struct diagnosis *d)
 {
@@ -322,7 +314,8 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	clear_record(d);
 	d->graph = graph;
 	graph_propagate(graph);
-	d->selected = d->selection ? selection_apply(graph, d->selection) : 0;
+	if (d->selection)
+		selection_apply(graph, d->selection);
 	d->verdict = d->engine->judge(d->knowledge, graph);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
@@ -347,11 +340,6 @@ const struct graph *diagnosis_graph(const struct diagnosis *d)
 	return d->graph;
 }
 
-const struct verdict *diagnosis_verdict(const struct diagnosis *d)
-{
-	return d->verdict;
-}
-
 /* --- the record --- */
 
 static void *alloc_for_record(struct diagnosis *d, size_t count, size_t size)
@@ -369,7 +357,7 @@ static struct list list_of(const void *items, size_t count)
 
 static struct list module_ids(struct diagnosis *d, struct module *const *modules, size_t count)
 {
-	struct text_item *items = alloc_for_record(d, count, sizeof(*items));
+	struct text_record *items = alloc_for_record(d, count, sizeof(*items));
 	size_t shown = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -411,7 +399,7 @@ static bool safe_to_paste(const char *command, const char *template)
 /* Commands whose {field}s are all known where the strongest evidence was seen. */
 static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
+	struct text_record *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
 	const struct evidence *strongest = &h->evidence.items[0];
 	const struct module_scope *scope;
 	struct record record;
@@ -441,7 +429,7 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 
 static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = alloc_for_record(d, h->rivals.count, sizeof(*items));
+	struct text_record *items = alloc_for_record(d, h->rivals.count, sizeof(*items));
 
 	for (size_t i = 0; i < h->rivals.count; i++)
 		items[i].text = h->rivals.items[i]->cause->name;
@@ -457,17 +445,24 @@ static const char *first_reason(const struct hypothesis *h)
 	return NULL;
 }
 
+/* Takes the texts over. */
+static struct list text_list(struct diagnosis *d, char *const *texts, size_t count)
+{
+	struct text_record *items = alloc_for_record(d, count, sizeof(*items));
+
+	for (size_t i = 0; i < count; i++) {
+		vec_push(&d->memory, texts[i]);
+		items[i].text = texts[i];
+	}
+	return list_of(items, count);
+}
+
 static struct list change_sentences(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = alloc_for_record(d, WHATIF_MAX, sizeof(*items));
 	char *sentences[WHATIF_MAX];
 	size_t count = h->over ? 0 : whatif_sentences(d->knowledge, d->verdict, h, sentences);
 
-	for (size_t i = 0; i < count; i++) {
-		vec_push(&d->memory, sentences[i]);
-		items[i].text = sentences[i];
-	}
-	return list_of(items, count);
+	return text_list(d, sentences, count);
 }
 
 static const char *keep_text(struct diagnosis *d, const char *text)
@@ -496,7 +491,7 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 	const struct app_measures *app = at ? at->measures.app : NULL;
 	struct witness_answer answer = {};
 	struct spent_record *item;
-	struct text_item *path;
+	struct text_record *path;
 
 	if (!conn || !d->witness->ask(d->witness->context,
 				      &(struct witness_question){
@@ -524,8 +519,8 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 }
 
 /*
- * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses, say.
- * Without such a time to compare with, the worst is assumed.
+ * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses,
+ * say. Without such a time to compare with, the worst is assumed.
  */
 static enum severity severity_of(const struct hypothesis *h)
 {
@@ -558,6 +553,8 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.ambiguous_with = rival_names(d, h),
 		.would_change = change_sentences(d, h),
 		.over = h->over,
+		.accused = h->accused->name,
+		.summary = h->cause->summary,
 	};
 }
 
@@ -582,23 +579,29 @@ static struct list module_list(struct diagnosis *d)
 	vec_each(&graph->modules, at) {
 		const struct module *module = *at;
 		const struct limit_record *limits = conn_limits(module);
+		struct module_record *item = &items[count];
 
 		if (module->hidden)
 			continue;
-		items[count++] = (struct module_record){
+		count++;
+		*item = (struct module_record){
 			.id = module->id,
-			.layer = diagnosis_layer(module->kind),
+			.layer = layer_name(module->kind),
 			.name = module->name,
 			.state = activity_name(module->activity),
 			.depends_on = module_ids(d, module->depends_on.items, module->depends_on.count),
 			.limited_by = list_of(limits, limits != NULL),
+			.kind = module->kind,
 		};
+		for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
+			item->related[kind] = module->related[kind] ? module->related[kind]->id : NULL;
 	}
 	return list_of(items, count);
 }
 
 const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 {
+	char *waits[WAITS_MAX];
 	uint64_t end_ns;
 
 	clear_record(d);
@@ -617,5 +620,8 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.healthy = d->verdict->hypotheses.count == 0,
 		.lost = d->graph->lost,
 	};
+	if (d->record.healthy)
+		d->record.waits_count = waits_sentences(d->graph, waits);
+	d->record.waits = text_list(d, waits, min_of(d->record.waits_count, (size_t)WAITS_MAX));
 	return &d->record;
 }

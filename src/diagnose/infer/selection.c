@@ -51,20 +51,16 @@ static void show_related(struct module *module)
 			module->related[kind]->hidden = false;
 }
 
-size_t selection_apply(struct graph *graph, const struct selection *selection)
+void selection_apply(struct graph *graph, const struct selection *selection)
 {
-	size_t chosen = 0;
-
 	vec_each(&graph->modules, module)
 		(*module)->hidden = true;
 	vec_each(&graph->modules, module) {
 		if (!is_chosen(selection, *module))
 			continue;
-		chosen++;
 		show_related(*module);
 		/* Who waits for a program of this host is held up by that one. */
 		if ((*module)->other_end)
 			show_related((*module)->other_end);
 	}
-	return chosen;
 }

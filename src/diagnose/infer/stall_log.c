@@ -63,11 +63,6 @@ static void stall_free(struct stall *stall)
 	free(stall);
 }
 
-static const char *text_at(const struct list *list, uint32_t i)
-{
-	return ((const char *const *)list->items)[i];
-}
-
 static void set_details(struct stall *stall, const struct finding_record *f)
 {
 	forget_details(stall);
@@ -75,7 +70,7 @@ static void set_details(struct stall *stall, const struct finding_record *f)
 	stall->module = xstrdup(f->module);
 	stall->because = f->because ? xstrdup(f->because) : NULL;
 	for (uint32_t i = 0; i < f->affects.count; i++)
-		vec_push(&stall->affects, xstrdup(text_at(&f->affects, i)));
+		vec_push(&stall->affects, xstrdup(text_record_at(&f->affects, i)));
 }
 
 static void tell_event(struct stall_log *log, const struct stall *stall, enum stall_log_event event, double certainty,
@@ -111,7 +106,7 @@ static bool is_followed_by(const struct stall *stall, const struct diagnosis_rec
 		return true;
 	for (uint32_t i = 0; i < f->affects.count; i++)
 		vec_each(&stall->affects, id)
-			if (strcmp(*id, text_at(&f->affects, i)) == 0)
+			if (strcmp(*id, text_record_at(&f->affects, i)) == 0)
 				return true;
 	return false;
 }
