@@ -47,9 +47,9 @@ static bool some(uint64_t figure)
 }
 
 /*
- * What the application took out of the socket shows in what arrived and does not lie in the queue. The first of the five
- * samples of a window comes one interval after its base: a queue that only grows does so by five fourths of what its
- * samples show.
+ * What the application took out of the socket shows in what arrived and does not lie in the queue. The first of the
+ * five samples of a window comes one interval after its base: a queue that only grows does so by five fourths of what
+ * its samples show.
  */
 static bool was_read(const struct conn_measures *m)
 {

@@ -174,8 +174,8 @@ static enum activity seen_from_above(const struct module *module)
 }
 
 /*
- * A silent module below a waiting one may be the reason; below idle ones only, it is nobody's business. States travel down
- * one layer a round, and no chain is longer than there are kinds.
+ * A silent module below a waiting one may be the reason; below idle ones only, it is nobody's business. States travel
+ * down one layer a round, and no chain is longer than there are kinds.
  */
 void graph_propagate(struct graph *graph)
 {

@@ -44,8 +44,8 @@ enum activity {
 };
 
 /*
- * What is measured of a module and of what it leans on; NULL where there is none. Each is a record type of its own, declared
- * where it is measured: member x is a struct x_measures of type x_measures_type.
+ * What is measured of a module and of what it leans on; NULL where there is none. Each is a record type of its own,
+ * declared where it is measured: member x is a struct x_measures of type x_measures_type.
  */
 struct module_measures {
 	const struct conn_measures *conn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets. States
- * are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
+ * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets.
+ * States are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
  */
 #include <math.h>
 
@@ -15,31 +15,28 @@
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
 
+#define M struct app_measures
 static const struct field app_fields[] = {
-	FIELD(struct app_measures, pid, ID, "process", .zero_is_unknown = true),
-	FIELD(struct app_measures, comm, TEXT, "its name"),
-	FIELD(struct app_measures, app_threads, COUNT, "threads it has"),
-	FIELD(struct app_measures, app_stopped_share, RATIO,
-	      "samples in which it was stopped by a signal or a debugger", .unit = "%"),
-	FIELD(struct app_measures, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
-	FIELD(struct app_measures, app_runnable_share, RATIO, "samples with a thread running or ready to run",
+	FIELD(M, pid, ID, "process", .zero_is_unknown = true),
+	FIELD(M, comm, TEXT, "its name"),
+	FIELD(M, app_threads, COUNT, "threads it has"),
+	FIELD(M, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
+	FIELD(M, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
+	FIELD(M, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
+	FIELD(M, app_run_share, RATIO, "share of the time on a processor, busiest thread", .unit = "%"),
+	FIELD(M, app_cpu_wait_share, RATIO, "share of the time ready but without a processor, worst thread",
 	      .unit = "%"),
-	FIELD(struct app_measures, app_run_share, RATIO, "share of the time on a processor, busiest thread",
-	      .unit = "%"),
-	FIELD(struct app_measures, app_cpu_wait_share, RATIO,
-	      "share of the time ready but without a processor, worst thread", .unit = "%"),
-	FIELD(struct app_measures, app_sleep_share, RATIO, "samples in which every thread slept on a timer",
-	      .unit = "%"),
-	FIELD(struct app_measures, app_fds, COUNT, "open descriptors"),
-	FIELD(struct app_measures, app_fd_max, COUNT, "descriptors it may have"),
-	FIELD(struct app_measures, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
-	FIELD(struct app_measures, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
-	FIELD(struct app_measures, cgroup, TEXT, "its control group"),
-	FIELD(struct app_measures, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota",
-	      .unit = "%"),
-	FIELD(struct app_measures, cgroup_quota, RATIO, "processors that the group may use"),
-	FIELD(struct app_measures, cgroup_frozen, BOOL, "the group is frozen"),
+	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
+	FIELD(M, app_fds, COUNT, "open descriptors"),
+	FIELD(M, app_fd_max, COUNT, "descriptors it may have"),
+	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
+	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
+	FIELD(M, cgroup, TEXT, "its control group"),
+	FIELD(M, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota", .unit = "%"),
+	FIELD(M, cgroup_quota, RATIO, "processors that the group may use"),
+	FIELD(M, cgroup_frozen, BOOL, "the group is frozen"),
 };
+#undef M
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
 
 static const struct field use_fields[] = {
@@ -292,7 +289,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, owner_type, struct owner_record, o) {
 		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
 
-		/* The first holder stands for all: a socket that several share is seldom, and any of them may serve it. */
+		/* The first holder stands for all: few sockets are shared, and any holder may serve one. */
 		if (owner && owner->pid == 0)
 			*owner = (struct use_key){o->pid, o->fd};
 	}

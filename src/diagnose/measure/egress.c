@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way out of this host, as the kernel would choose it now: the route to the remote address, the neighbour behind it,
- * the interface, and the queue in front of that.
+ * The way out of this host, as the kernel would choose it now: the route to the remote address, the neighbour behind
+ * it, the interface, and the queue in front of that.
  */
 #include <linux/if.h>
 #include <linux/neighbour.h>
@@ -20,47 +20,43 @@
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/process.h"
 
+#define M struct egress_measures
 static const struct field egress_fields[] = {
-	FIELD(struct egress_measures, dev, TEXT, "interface that its packets leave through"),
-	FIELD(struct egress_measures, link_up, BOOL, "the interface is switched on"),
-	FIELD(struct egress_measures, link_carrier, BOOL, "the interface has a signal"),
-	FIELD(struct egress_measures, link_changes, COUNT, "how often the signal came or went"),
-	FIELD(struct egress_measures, link_changes_recent, COUNT, "the same, in this window and the three before"),
-	FIELD(struct egress_measures, link_mtu, BYTES, "largest packet of the interface"),
-	FIELD(struct egress_measures, link_rx_packets, COUNT, "packets that the interface received"),
-	FIELD(struct egress_measures, link_tx_packets, COUNT, "packets that the interface sent"),
-	FIELD(struct egress_measures, link_rx_errors, COUNT, "packets received damaged"),
-	FIELD(struct egress_measures, link_tx_errors, COUNT, "packets that could not be sent"),
-	FIELD(struct egress_measures, link_rx_dropped, COUNT, "packets received and dropped"),
-	FIELD(struct egress_measures, link_tx_dropped, COUNT, "packets dropped before they were sent"),
-	FIELD(struct egress_measures, qdisc_kind, TEXT, "queueing discipline of the interface"),
-	FIELD(struct egress_measures, qdisc_drops, COUNT, "packets that the queue dropped"),
-	FIELD(struct egress_measures, qdisc_overlimits, COUNT,
-	      "times that the queue held a packet back to keep its rate"),
-	FIELD(struct egress_measures, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
-	FIELD(struct egress_measures, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
-	FIELD(struct egress_measures, qdisc_backlog_share, RATIO, "samples in which something waited in the queue",
-	      .unit = "%"),
-	FIELD(struct egress_measures, tc_drops, COUNT,
-	      "packets that filters of the interface (ingress, clsact) dropped"),
-	FIELD(struct egress_measures, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
-	FIELD(struct egress_measures, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
-	FIELD(struct egress_measures, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
-	FIELD(struct egress_measures, qdisc_delay_ns, DURATION, "how long the peak of the backlog takes to drain"),
-	FIELD(struct egress_measures, route_error, ENUM, "why there is no way to the remote host",
-	      .names = &errno_names, .zero_is_unknown = true),
-	FIELD(struct egress_measures, route_kind, ENUM, "kind of the route", .names = &route_kind_names),
-	FIELD(struct egress_measures, gateway, ADDR, "next hop"),
-	FIELD(struct egress_measures, route_mtu, BYTES, "largest packet that the route is known to take"),
-	FIELD(struct egress_measures, neigh_state, FLAGS, "state of the neighbour's entry",
-	      .names = &neighbour_state_names),
-	FIELD(struct egress_measures, neigh_failed, BOOL, "the neighbour does not answer"),
-	FIELD(struct egress_measures, tunnel_kind, TEXT, "kind of the tunnel that its packets enter"),
-	FIELD(struct egress_measures, tunnel_pid, ID, "process behind the tunnel that its packets enter",
+	FIELD(M, dev, TEXT, "interface that its packets leave through"),
+	FIELD(M, link_up, BOOL, "the interface is switched on"),
+	FIELD(M, link_carrier, BOOL, "the interface has a signal"),
+	FIELD(M, link_changes, COUNT, "how often the signal came or went"),
+	FIELD(M, link_changes_recent, COUNT, "the same, in this window and the three before"),
+	FIELD(M, link_mtu, BYTES, "largest packet of the interface"),
+	FIELD(M, link_rx_packets, COUNT, "packets that the interface received"),
+	FIELD(M, link_tx_packets, COUNT, "packets that the interface sent"),
+	FIELD(M, link_rx_errors, COUNT, "packets received damaged"),
+	FIELD(M, link_tx_errors, COUNT, "packets that could not be sent"),
+	FIELD(M, link_rx_dropped, COUNT, "packets received and dropped"),
+	FIELD(M, link_tx_dropped, COUNT, "packets dropped before they were sent"),
+	FIELD(M, qdisc_kind, TEXT, "queueing discipline of the interface"),
+	FIELD(M, qdisc_drops, COUNT, "packets that the queue dropped"),
+	FIELD(M, qdisc_overlimits, COUNT, "times that the queue held a packet back to keep its rate"),
+	FIELD(M, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
+	FIELD(M, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
+	FIELD(M, qdisc_backlog_share, RATIO, "samples in which something waited in the queue", .unit = "%"),
+	FIELD(M, tc_drops, COUNT, "packets that filters of the interface (ingress, clsact) dropped"),
+	FIELD(M, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
+	FIELD(M, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
+	FIELD(M, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
+	FIELD(M, qdisc_delay_ns, DURATION, "how long the peak of the backlog takes to drain"),
+	FIELD(M, route_error, ENUM, "why there is no way to the remote host", .names = &errno_names,
 	      .zero_is_unknown = true),
-	FIELD(struct egress_measures, tunnel_stopped_share, RATIO, "samples in which that process was stopped",
-	      .unit = "%"),
+	FIELD(M, route_kind, ENUM, "kind of the route", .names = &route_kind_names),
+	FIELD(M, gateway, ADDR, "next hop"),
+	FIELD(M, route_mtu, BYTES, "largest packet that the route is known to take"),
+	FIELD(M, neigh_state, FLAGS, "state of the neighbour's entry", .names = &neighbour_state_names),
+	FIELD(M, neigh_failed, BOOL, "the neighbour does not answer"),
+	FIELD(M, tunnel_kind, TEXT, "kind of the tunnel that its packets enter"),
+	FIELD(M, tunnel_pid, ID, "process behind the tunnel that its packets enter", .zero_is_unknown = true),
+	FIELD(M, tunnel_stopped_share, RATIO, "samples in which that process was stopped", .unit = "%"),
 };
+#undef M
 RECORD_TYPE(egress_measures_type, "measure.egress", struct egress_measures, egress_fields,
 	    "what a connection's packets pass on this host");
 
@@ -79,8 +75,7 @@ struct dev_track {
 	unsigned samples, waiting;
 	uint64_t backlog_min, backlog_peak;
 	uint64_t changes[CHANGE_WINDOWS]; /* of the signal; newest first */
-	uint32_t
-		counts; /* ifindex of the one on or below it that counts for the route in this window; 0: not looked for yet */
+	uint32_t counts; /* ifindex of the one on or below it that counts in this window; 0: not looked for yet */
 };
 
 struct route_track {
@@ -348,8 +343,8 @@ static bool rides_on_another(const struct link_record *link)
 }
 
 /*
- * The interface that a bridge or a bond sends by: the only one that it has, or the only one that is hardware. Where there are
- * several, the packets of one connection may take any of them.
+ * The interface that a bridge or a bond sends by: the only one that it has, or the only one that is hardware. Where
+ * there are several, the packets of one connection may take any of them.
  */
 static struct dev_track *only_port(const struct window *window, const struct state *state, uint32_t master)
 {
@@ -388,7 +383,7 @@ static bool is_amiss(const struct dev_track *dev)
 
 #define DEVS_MAX 4 /* on top of each other */
 
-/* Below the interface of the route may be others, each with a queue: the lowest with something amiss counts, else the first. */
+/* Of the interfaces below that of the route, each with a queue, the lowest with a fault counts, else the first. */
 static struct dev_track *dev_that_counts(const struct window *window, const struct state *state, uint32_t ifindex)
 {
 	struct dev_track *first = known_dev(window, state, ifindex), *dev = first;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of what was
- * last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a tick. What tells
- * is who acknowledged without an answer. A host that answers at once acknowledges the question with the answer; one that has
- * to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later than the last data means that the
- * peer owes an answer; and where data came later than this host last sent, this host owes one.
+ * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of
+ * what was last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a
+ * tick. What tells is who acknowledged without an answer. A host that answers at once acknowledges the question with
+ * the answer; one that has to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later
+ * than the last data means that the peer owes an answer; and where data came later than this host last sent, this host
+ * owes one.
  */
 #include <math.h>
 
@@ -99,8 +100,8 @@ static void note_listeners(struct state *state, const struct snapshot *snapshot)
 }
 
 /*
- * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all the
- * same; this host's kernel then acknowledges the question by itself.
+ * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all
+ * the same; this host's kernel then acknowledges the question by itself.
  */
 static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 {
@@ -305,7 +306,7 @@ struct of_app {
 
 #define UNREAD_NS NSEC_PER_SEC
 
-/* A program that waits for an answer cannot give one; and one that leaves several questions unread does not look for them. */
+/* A program that waits for an answer cannot give one; one that leaves several questions unread does not look. */
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Name servers: those that resolv.conf names and those that are asked on the wire (probe/wire.h), how they answer, who leans
- * on them. A name server lies behind a path like any other host.
+ * Name servers: those that resolv.conf names and those that are asked on the wire (probe/wire.h), how they answer, who
+ * leans on them. A name server lies behind a path like any other host.
  */
 #include "diagnose/measure/nameserver.h"
 #include <math.h>

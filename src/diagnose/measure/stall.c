@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A connection that stands still tries again ever more seldom, so what swallows its packets counts one in some windows and
- * nothing in others. Therefore each counter that may explain a standstill is followed rule by rule, and summed up from the
- * moment when the connection stopped. A rule that was counting before that (it wards off strangers, day in, day out) does
- * not explain it.
+ * A connection that stands still tries again ever more seldom, so what swallows its packets counts one in some windows
+ * and nothing in others. Therefore each counter that may explain a standstill is followed rule by rule, and summed up
+ * from the moment when the connection stopped. A rule that was counting before that (it wards off strangers, day in,
+ * day out) does not explain it.
  */
 #include "diagnose/measure/stall.h"
 #include "diagnose/graph/window.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They are
- * the same for all, so they stand at the end of every chain.
+ * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They
+ * are the same for all, so they stand at the end of every chain.
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The manual page of a cause, put together from what the knowledge holds; in a form that a terminal and Markdown share. */
+/* The manual page of a cause, made from the knowledge, in a form that a terminal and Markdown share. */
 #pragma once
 
 #include "diagnose/rules/knowledge.h"

@@ -158,7 +158,7 @@ static int fail(const struct reader *reader, unsigned line, const char *format, 
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	/* It quotes the file. The line breaks are those of an expression's caret, which escapes what it quotes itself. */
+	/* It quotes the file. Line breaks are those of an expression's caret, which escapes what it quotes itself. */
 	if (strchr(sentence, '\n'))
 		buf_add_text(&shown, sentence);
 	else
