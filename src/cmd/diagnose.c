@@ -89,8 +89,8 @@ static bool ask_trace(void *data, const struct witness_question *question, struc
 		.module = context->serving.module,
 		.share = context->serving.share,
 		.tid = context->serving.tid,
-		.way = context->serving.call_path.items,
-		.way_count = context->serving.call_path.count,
+		.call_path = context->serving.call_path.items,
+		.call_path_count = context->serving.call_path.count,
 		.text = buf_text(&context->sentence),
 	};
 	return true;
@@ -120,36 +120,40 @@ static void write_measures(const struct graph *graph, struct out *out)
 	vec_each(&graph->modules, at) {
 		const struct module_scope *scope = module_scope_find((*at)->kind);
 		struct buf *line = &out->pending;
+		struct field_ref ref = {};
+		struct record record;
+		struct shape shape;
 
 		if (!scope)
 			continue;
 		buf_add_format(line, "{\"start_ns\":%" PRIu64 ",\"module\":\"", graph->start_ns);
 		text_add_json(line, (*at)->id, strlen((*at)->id));
 		buf_add_format(line, "\",\"state\":\"%s\"", activity_name((*at)->activity));
-		for (unsigned part = 0; part < scope->count; part++)
-			for (uint32_t i = 0; (*at)->measures.parts[part] && i < scope->types[part]->field_count; i++) {
-				const struct field *field = &scope->types[part]->fields[i];
-				struct value value = value_get(field, (*at)->measures.parts[part]);
+		shape = module_scope_shape(scope);
+		record = module_scope_record(scope, *at);
+		while (shape_next(&shape, &ref)) {
+			struct value value = record_get(&record, ref);
 
-				buf_add_format(line, ",\"%s\":", field->name);
-				json_add_value(line, field, &value);
-			}
+			if (!record.parts[ref.part])
+				continue;
+			buf_add_format(line, ",\"%s\":", ref.field->name);
+			json_add_value(line, ref.field, &value);
+		}
 		buf_add_char(line, '}');
 		out_end_line(out);
 	}
 }
 
-static void report_text(struct live_diagnosis *live, const struct live_view *view,
-			const struct diagnosis_record *record)
+static void report_text(struct live_diagnosis *live, const struct diagnosis_record *record)
 {
 	const struct report *context = live->context;
 	struct present_options look = {
 		.all = context->config->all,
 		.several = live->views.count > 1,
-		.chosen = selection_is_empty(&live->options->selection) ? NULL : &live->options->selection,
+		.chosen = !selection_is_empty(&live->options->selection),
 	};
 
-	present_diagnosis(view->diagnosis, record, &look, &live->out);
+	present_diagnosis(record, &look, &live->out);
 }
 
 static int report(struct live_diagnosis *live, const struct live_view *view)
@@ -171,7 +175,7 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 		json_add_object(&live->out.pending, &diagnosis_type, record);
 		out_end_line(&live->out);
 	} else if (live->last) {
-		report_text(live, view, record);
+		report_text(live, record);
 	}
 	if (context->config->measures)
 		write_measures(diagnosis_graph(view->diagnosis), &context->measures);
@@ -185,7 +189,7 @@ static void report_interrupted(struct live_diagnosis *live, const struct live_vi
 	const struct diagnosis_record *record = context->config->json ? NULL : diagnosis_get(view->diagnosis);
 
 	if (record)
-		report_text(live, view, record);
+		report_text(live, record);
 }
 
 static int run(const void *data)

@@ -27,7 +27,7 @@ static const struct option_spec options[] = {
 
 static void explain_cause(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause)
 {
-	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+	_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
 
 	tree_add(tree, NULL, OUT_BOLD, NULL, "%s", page->title);
 	vec_each(&page->sections, section) {
@@ -184,11 +184,11 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 
 static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index)
 {
-	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+	_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
 	_cleanup_free_ char *name = xasprintf("%s.md", cause->name);
 	_cleanup_buf_ struct buf text = BUF_INIT((size_t)1 << 20);
 
-	page_add_markdown(page, &text);
+	cause_page_add_markdown(page, &text);
 	buf_add_format(index, "| [%s](%s.md) | %s | %s |\n", cause->name, cause->name, cause->layer, cause->summary);
 	return files_write(dir, name, &text);
 }
@@ -249,9 +249,9 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 		return not_found(knowledge, config->name);
 	out_init(&out, STDOUT_FILENO);
 	if (config->markdown) {
-		_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+		_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
 
-		page_add_markdown(page, &out.pending);
+		cause_page_add_markdown(page, &out.pending);
 	} else {
 		tree_print(tree, &out);
 	}

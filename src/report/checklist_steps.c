@@ -48,13 +48,14 @@ static double a_second(const struct checklist_view *view, double sum)
 static double measure(const struct module *module, const char *name)
 {
 	const struct module_scope *scope = module_scope_find(module->kind);
+	struct record record = module_scope_record(scope, module);
 	struct shape shape = module_scope_shape(scope);
 	struct field_ref ref;
 	struct value value;
 
 	if (shape_find(&shape, name, &ref) < 0)
 		return NAN;
-	value = record_get(&module->measures, ref);
+	value = record_get(&record, ref);
 	switch (value.class) {
 	case VALUE_UINT:
 		return (double)value.uint;

@@ -188,7 +188,7 @@ TEST(a_blocked_thread_stands_between_its_program_and_the_socket)
 {
 	_cleanup_(graph_freep) struct graph *graph = look();
 	const struct module *thread = graph_find(graph, "thread:5/6");
-	const struct thread_measures *m = thread ? thread->measures.parts[0] : NULL;
+	const struct thread_measures *m = thread ? thread->measures.thread : NULL;
 
 	REQUIRE(m != NULL);
 	CHECK_EQ_TEXT(thread->name, "worker (6)");
@@ -206,8 +206,8 @@ TEST(processors_and_memory_carry_everything)
 {
 	_cleanup_(graph_freep) struct graph *graph = look();
 	const struct module *cpu = graph_find(graph, "cpu"), *memory = graph_find(graph, "memory");
-	const struct cpu_measures *c = cpu ? cpu->measures.parts[0] : NULL;
-	const struct memory_measures *m = memory ? memory->measures.parts[0] : NULL;
+	const struct cpu_measures *c = cpu ? cpu->measures.cpu : NULL;
+	const struct memory_measures *m = memory ? memory->measures.memory : NULL;
 
 	REQUIRE(c != NULL && m != NULL);
 	CHECK_HAS_TEXT(leans_on(graph, "app:5"), "cpu");

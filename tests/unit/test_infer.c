@@ -7,8 +7,8 @@
 #include "diagnose/infer/diagnosis.h"
 #include "reading.h"
 
-/* Connections have a scope of their own in the program, so the tests speak about resolvers and tunnels. */
-static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .count = 1, .types = {&reading_type}};
+/* It comes before the program's. */
+static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .parts = {READING_PART}};
 MODULE_SCOPE(resolver_scope);
 
 #define CAUSE(name, kind)                                                                                              \
@@ -32,10 +32,8 @@ static struct knowledge *know(const char *text)
 static struct module *add(struct graph *graph, const char *id, uint64_t level, uint64_t other)
 {
 	struct module *module = graph_module(graph, MODULE_RESOLVER, id, id);
-	struct reading *reading = graph_alloc(graph, sizeof(*reading));
 
-	*reading = (struct reading){level, other};
-	module->measures.parts[0] = reading;
+	module->measures.resolver = reading_new(graph, level, other);
 	return module;
 }
 
@@ -264,7 +262,7 @@ TEST(next_commands_need_their_values)
 	REQUIRE(diagnosis_get(d)->findings.count == 1);
 	finding = diagnosis_get(d)->findings.items;
 	REQUIRE(finding->next.count == 1);
-	CHECK_EQ_TEXT(*(const char *const *)finding->next.items, "nest x 5");
+	CHECK_EQ_TEXT(text_record_at(&finding->next, 0), "nest x 5");
 	CHECK_EQ_TEXT(finding->because, "level 5");
 }
 

@@ -125,7 +125,7 @@ static void add_listener(const struct socket_track *t, const char *id, struct gr
 		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};
 	module->inode = t->socket.inode;
-	module->measures.parts[0] = m;
+	module->measures.listener = m;
 	module->activity = t->backlog_min > 0 ? ACTIVITY_WAITING : ACTIVITY_IDLE;
 }
 
@@ -149,7 +149,7 @@ static void add_udp(const struct socket_track *t, const char *id, struct graph *
 		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};
 	module->inode = t->socket.inode;
-	module->measures.parts[0] = m;
+	module->measures.udp = m;
 	module->activity = t->recvq == t->samples ? ACTIVITY_WAITING : ACTIVITY_UNKNOWN;
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/graph/window.h"
-#include "diagnose/measure/conn.h"
-#include "diagnose/measure/endpoint.h"
-#include "diagnose/measure/remote.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/firewall.h"
@@ -227,18 +224,12 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 			*measure = *measure == UINT64_MAX ? moved : *measure + moved;
 	}
 	measure_figures(&state->base_figures, &state->figures, m);
-	host->measures.parts[0] = m;
 	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	vec_each(&graph->modules, at) {
+		(*at)->measures.host = m;
 		(*at)->related[MODULE_HOST] = host;
 		if (!(*at)->related[MODULE_FILTER])
 			(*at)->related[MODULE_FILTER] = filter;
-		if ((*at)->kind == MODULE_CONN)
-			(*at)->measures.parts[CONN_PART_HOST] = m;
-		else if ((*at)->kind == MODULE_LISTENER || (*at)->kind == MODULE_UDP)
-			(*at)->measures.parts[ENDPOINT_PART_HOST] = m;
-		else if ((*at)->kind == MODULE_RESOLVER || (*at)->kind == MODULE_PEER)
-			(*at)->measures.parts[REMOTE_PART_HOST] = m;
 	}
 }
 

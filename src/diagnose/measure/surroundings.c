@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They are
- * the same for all, so they stand at the end of every chain.
+ * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They
+ * are the same for all, so they stand at the end of every chain.
  */
 #include <math.h>
 
@@ -36,11 +36,9 @@ static const struct field memory_fields[] = {
 RECORD_TYPE(memory_measures_type, "measure.memory", struct memory_measures, memory_fields,
 	    "measures of the memory in a window");
 
-static const struct module_scope cpu_scope = {
-	.kind = MODULE_CPU, .help = "the processors of the host", .count = 1, .types = {&cpu_measures_type}};
+static const struct module_scope cpu_scope = {.kind = MODULE_CPU, .parts = {MODULE_PART(cpu)}};
 MODULE_SCOPE(cpu_scope);
-static const struct module_scope memory_scope = {
-	.kind = MODULE_MEMORY, .help = "the memory of sockets", .count = 1, .types = {&memory_measures_type}};
+static const struct module_scope memory_scope = {.kind = MODULE_MEMORY, .parts = {MODULE_PART(memory)}};
 MODULE_SCOPE(memory_scope);
 
 /* --- collecting --- */
@@ -192,8 +190,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 
 	cpu = graph_module(graph, MODULE_CPU, "cpu", "all");
 	memory = graph_module(graph, MODULE_MEMORY, "memory", "of all sockets");
-	cpu->measures.parts[0] = cpu_measures;
-	memory->measures.parts[0] = measure_memory(state, graph);
+	cpu->measures.cpu = cpu_measures;
+	memory->measures.memory = measure_memory(state, graph);
 	if (cpu_measures->cpu_busy_share > 0)
 		cpu->activity = ACTIVITY_ACTIVE;
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is measured of name servers, and of services that refuse or reset. */
+/* What is measured of a name server. */
 #pragma once
 
 #include "base/addr.h"
 #include "record/field.h"
-
-/* Part of such a module's measures after its own. */
-#define REMOTE_PART_HOST 1
 
 struct resolver_measures {
 	struct addr raddr;
@@ -19,10 +16,4 @@ struct resolver_measures {
 	uint64_t dns_upstream_late;
 };
 
-struct peer_measures {
-	struct addr raddr;
-	uint16_t rport;
-	uint64_t peer_refused, peer_resets, refused_here;
-};
-
-extern const struct record_type resolver_measures_type, peer_measures_type;
+extern const struct record_type resolver_measures_type;

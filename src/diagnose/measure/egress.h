@@ -5,7 +5,7 @@
 #include "base/addr.h"
 #include "record/field.h"
 
-struct way_measures {
+struct egress_measures {
 	char dev[16];
 	uint8_t link_up; /* these three: all bits set when unknown */
 	uint8_t link_carrier;
@@ -32,4 +32,4 @@ struct way_measures {
 	double tunnel_stopped_share;
 };
 
-extern const struct record_type way_measures_type;
+extern const struct record_type egress_measures_type;

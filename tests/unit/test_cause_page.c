@@ -13,7 +13,7 @@ TEST(every_cause_says_where_it_is_blind)
 		printf("# %s\n", why.text);
 	REQUIRE(k != NULL);
 	vec_each(&k->causes, cause) {
-		_cleanup_(page_freep) struct page *page = page_of_cause(k, *cause);
+		_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(k, *cause);
 
 		unit_note("%s", (*cause)->name);
 		CHECK((*cause)->blind != NULL);
@@ -28,7 +28,7 @@ TEST(every_cause_says_where_it_is_blind)
 TEST(a_page_as_markdown)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = xzalloc(sizeof(*k));
-	_cleanup_(page_freep) struct page *page = NULL;
+	_cleanup_(cause_page_freep) struct cause_page *page = NULL;
 	_cleanup_buf_ struct buf text = BUF_INIT(65536);
 	struct why why = {};
 
@@ -36,8 +36,8 @@ TEST(a_page_as_markdown)
 				   CAUSE "rule r\nabout: conn\nwhen: stuck\nsuggests: c\ncertainty: 0.5\nfamily: f\n"
 					 "because: {raddr} is stuck\n\npage c\nblind: Much.\nlab: F01 F02\n",
 				   &why) == 0);
-	page = page_of_cause(k, k->causes.items[0]);
-	page_add_markdown(page, &text);
+	page = cause_page_new(k, k->causes.items[0]);
+	cause_page_add_markdown(page, &text);
 	CHECK_EQ_TEXT(buf_text(&text),
 		      "# c: is bad\n\n## What it means\n\nLayer host; accuses the conn; severity high.\n\nIt *is*.\n"
 		      "\n## How it looks\n\nOne or more of these sentences, with the numbers in place:\n\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way out of this host, as the kernel would choose it now: the route to the remote address, the neighbour behind it,
- * the interface, and the queue in front of that.
+ * The way out of this host, as the kernel would choose it now: the route to the remote address, the neighbour behind
+ * it, the interface, and the queue in front of that.
  */
 #include <linux/if.h>
 #include <linux/neighbour.h>
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/conn.h"
-#include "diagnose/measure/way.h"
+#include "diagnose/measure/egress.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"
@@ -20,46 +20,44 @@
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/process.h"
 
-static const struct field way_fields[] = {
-	FIELD(struct way_measures, dev, TEXT, "interface that its packets leave through"),
-	FIELD(struct way_measures, link_up, BOOL, "the interface is switched on"),
-	FIELD(struct way_measures, link_carrier, BOOL, "the interface has a signal"),
-	FIELD(struct way_measures, link_changes, COUNT, "how often the signal came or went"),
-	FIELD(struct way_measures, link_changes_recent, COUNT, "the same, in this window and the three before"),
-	FIELD(struct way_measures, link_mtu, BYTES, "largest packet of the interface"),
-	FIELD(struct way_measures, link_rx_packets, COUNT, "packets that the interface received"),
-	FIELD(struct way_measures, link_tx_packets, COUNT, "packets that the interface sent"),
-	FIELD(struct way_measures, link_rx_errors, COUNT, "packets received damaged"),
-	FIELD(struct way_measures, link_tx_errors, COUNT, "packets that could not be sent"),
-	FIELD(struct way_measures, link_rx_dropped, COUNT, "packets received and dropped"),
-	FIELD(struct way_measures, link_tx_dropped, COUNT, "packets dropped before they were sent"),
-	FIELD(struct way_measures, qdisc_kind, TEXT, "queueing discipline of the interface"),
-	FIELD(struct way_measures, qdisc_drops, COUNT, "packets that the queue dropped"),
-	FIELD(struct way_measures, qdisc_overlimits, COUNT, "times that the queue held a packet back to keep its rate"),
-	FIELD(struct way_measures, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
-	FIELD(struct way_measures, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
-	FIELD(struct way_measures, qdisc_backlog_share, RATIO, "samples in which something waited in the queue",
-	      .unit = "%"),
-	FIELD(struct way_measures, tc_drops, COUNT, "packets that filters of the interface (ingress, clsact) dropped"),
-	FIELD(struct way_measures, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
-	FIELD(struct way_measures, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
-	FIELD(struct way_measures, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
-	FIELD(struct way_measures, qdisc_delay_ns, DURATION, "how long the peak of the backlog takes to drain"),
-	FIELD(struct way_measures, route_error, ENUM, "why there is no way to the remote host", .names = &errno_names,
+#define M struct egress_measures
+static const struct field egress_fields[] = {
+	FIELD(M, dev, TEXT, "interface that its packets leave through"),
+	FIELD(M, link_up, BOOL, "the interface is switched on"),
+	FIELD(M, link_carrier, BOOL, "the interface has a signal"),
+	FIELD(M, link_changes, COUNT, "how often the signal came or went"),
+	FIELD(M, link_changes_recent, COUNT, "the same, in this window and the three before"),
+	FIELD(M, link_mtu, BYTES, "largest packet of the interface"),
+	FIELD(M, link_rx_packets, COUNT, "packets that the interface received"),
+	FIELD(M, link_tx_packets, COUNT, "packets that the interface sent"),
+	FIELD(M, link_rx_errors, COUNT, "packets received damaged"),
+	FIELD(M, link_tx_errors, COUNT, "packets that could not be sent"),
+	FIELD(M, link_rx_dropped, COUNT, "packets received and dropped"),
+	FIELD(M, link_tx_dropped, COUNT, "packets dropped before they were sent"),
+	FIELD(M, qdisc_kind, TEXT, "queueing discipline of the interface"),
+	FIELD(M, qdisc_drops, COUNT, "packets that the queue dropped"),
+	FIELD(M, qdisc_overlimits, COUNT, "times that the queue held a packet back to keep its rate"),
+	FIELD(M, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
+	FIELD(M, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
+	FIELD(M, qdisc_backlog_share, RATIO, "samples in which something waited in the queue", .unit = "%"),
+	FIELD(M, tc_drops, COUNT, "packets that filters of the interface (ingress, clsact) dropped"),
+	FIELD(M, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
+	FIELD(M, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
+	FIELD(M, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
+	FIELD(M, qdisc_delay_ns, DURATION, "how long the peak of the backlog takes to drain"),
+	FIELD(M, route_error, ENUM, "why there is no way to the remote host", .names = &errno_names,
 	      .zero_is_unknown = true),
-	FIELD(struct way_measures, route_kind, ENUM, "kind of the route", .names = &route_kind_names),
-	FIELD(struct way_measures, gateway, ADDR, "next hop"),
-	FIELD(struct way_measures, route_mtu, BYTES, "largest packet that the route is known to take"),
-	FIELD(struct way_measures, neigh_state, FLAGS, "state of the neighbour's entry",
-	      .names = &neighbour_state_names),
-	FIELD(struct way_measures, neigh_failed, BOOL, "the neighbour does not answer"),
-	FIELD(struct way_measures, tunnel_kind, TEXT, "kind of the tunnel that its packets enter"),
-	FIELD(struct way_measures, tunnel_pid, ID, "process behind the tunnel that its packets enter",
-	      .zero_is_unknown = true),
-	FIELD(struct way_measures, tunnel_stopped_share, RATIO, "samples in which that process was stopped",
-	      .unit = "%"),
+	FIELD(M, route_kind, ENUM, "kind of the route", .names = &route_kind_names),
+	FIELD(M, gateway, ADDR, "next hop"),
+	FIELD(M, route_mtu, BYTES, "largest packet that the route is known to take"),
+	FIELD(M, neigh_state, FLAGS, "state of the neighbour's entry", .names = &neighbour_state_names),
+	FIELD(M, neigh_failed, BOOL, "the neighbour does not answer"),
+	FIELD(M, tunnel_kind, TEXT, "kind of the tunnel that its packets enter"),
+	FIELD(M, tunnel_pid, ID, "process behind the tunnel that its packets enter", .zero_is_unknown = true),
+	FIELD(M, tunnel_stopped_share, RATIO, "samples in which that process was stopped", .unit = "%"),
 };
-RECORD_TYPE(way_measures_type, "measure.way", struct way_measures, way_fields,
+#undef M
+RECORD_TYPE(egress_measures_type, "measure.egress", struct egress_measures, egress_fields,
 	    "what a connection's packets pass on this host");
 
 /* --- collecting --- */
@@ -77,10 +75,10 @@ struct dev_track {
 	unsigned samples, waiting;
 	uint64_t backlog_min, backlog_peak;
 	uint64_t changes[CHANGE_WINDOWS]; /* of the signal; newest first */
-	uint32_t counts; /* ifindex of the one on or below it that is the way's in this window; 0: not looked for yet */
+	uint32_t counts; /* ifindex of the one on or below it that counts in this window; 0: not looked for yet */
 };
 
-struct way_track {
+struct route_track {
 	struct track track;
 	struct destination_record destination;
 };
@@ -101,10 +99,10 @@ struct tunnel_track {
 struct state {
 	struct map tunnels; /* ifindex -> tunnel_track */
 	struct map devs;    /* ifindex -> dev_track */
-	struct map ways;    /* raddr -> way_track */
+	struct map routes;  /* raddr -> route_track */
 	struct map neighs;  /* raddr -> neigh_track */
 	struct map homes;   /* local address -> ifindex, of the last sample */
-	struct map former;  /* raddr -> ifindex of the last way that worked */
+	struct map former;  /* raddr -> ifindex of the last route that worked */
 };
 
 static void init(struct state *state)
@@ -113,7 +111,7 @@ static void init(struct state *state)
 		return;
 	state->tunnels = MAP_INIT(sizeof(uint32_t), sizeof(struct tunnel_track), 10000);
 	state->devs = MAP_INIT(sizeof(uint32_t), sizeof(struct dev_track), 10000);
-	state->ways = MAP_INIT(sizeof(struct addr), sizeof(struct way_track), 20000);
+	state->routes = MAP_INIT(sizeof(struct addr), sizeof(struct route_track), 20000);
 	state->neighs = MAP_INIT(sizeof(struct addr), sizeof(struct neigh_track), 20000);
 	state->homes = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000);
 	state->former = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000);
@@ -221,12 +219,12 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, tunnel_type, struct tunnel_record, tunnel)
 		sample_tunnel(window, state, tunnel, snapshot);
 	snapshot_each(snapshot, destination_type, struct destination_record, destination) {
-		struct way_track *way = map_put(&state->ways, &destination->raddr, NULL);
+		struct route_track *route = map_put(&state->routes, &destination->raddr, NULL);
 		uint32_t *former = destination->error == 0 ? map_put(&state->former, &destination->raddr, NULL) : NULL;
 
-		if (way) {
-			(void)track_see(window, &way->track);
-			way->destination = *destination;
+		if (route) {
+			(void)track_see(window, &route->track);
+			route->destination = *destination;
 		}
 		if (former)
 			*former = destination->ifindex;
@@ -249,7 +247,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 /* --- measures --- */
 
-static void measure_link(struct dev_track *dev, struct way_measures *m)
+static void measure_link(struct dev_track *dev, struct egress_measures *m)
 {
 	const struct link_record *a = &dev->link_base, *b = &dev->link;
 
@@ -271,7 +269,7 @@ static void measure_link(struct dev_track *dev, struct way_measures *m)
 	m->tc_drops = dev->has_filters ? delta_between32(dev->filter_drops_base, dev->filter_drops) : UINT64_MAX;
 }
 
-static void measure_qdisc(const struct dev_track *dev, struct way_measures *m)
+static void measure_qdisc(const struct dev_track *dev, struct egress_measures *m)
 {
 	const struct qdisc_record *a = &dev->qdisc_base, *b = &dev->qdisc;
 	uint64_t sent = delta_between(a->bytes, b->bytes), span_ns = dev->last_ns - dev->base_ns;
@@ -310,7 +308,7 @@ static void relate(struct module *conn, struct module *below, struct module *abo
 }
 
 static void join_tunnel(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
-			struct way_measures *m, struct graph *graph)
+			struct egress_measures *m, struct graph *graph)
 {
 	const struct tunnel_track *track = map_get(&state->tunnels, &ifindex);
 	struct module *tunnel;
@@ -345,8 +343,8 @@ static bool rides_on_another(const struct link_record *link)
 }
 
 /*
- * The interface that a bridge or a bond sends by: the only one that it has, or the only one that is hardware. Where there are
- * several, the packets of one connection may take any of them.
+ * The interface that a bridge or a bond sends by: the only one that it has, or the only one that is hardware. Where
+ * there are several, the packets of one connection may take any of them.
  */
 static struct dev_track *only_port(const struct window *window, const struct state *state, uint32_t master)
 {
@@ -385,7 +383,7 @@ static bool is_amiss(const struct dev_track *dev)
 
 #define DEVS_MAX 4 /* on top of each other */
 
-/* Below the interface of the route may be others, each with a queue: the lowest with something amiss counts, else the first. */
+/* Of the interfaces below that of the route, each with a queue, the lowest with a fault counts, else the first. */
 static struct dev_track *dev_that_counts(const struct window *window, const struct state *state, uint32_t ifindex)
 {
 	struct dev_track *first = known_dev(window, state, ifindex), *dev = first;
@@ -402,9 +400,9 @@ static struct dev_track *dev_that_counts(const struct window *window, const stru
 	return known_dev(window, state, first->counts);
 }
 
-/* Interface and queue of the way, or of the local address when there is no way any more. */
+/* Interface and queue of the route, or of the local address when there is no route any more. */
 static void join_dev(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
-		     struct way_measures *m, struct graph *graph)
+		     struct egress_measures *m, struct graph *graph)
 {
 	struct dev_track *dev = dev_that_counts(window, state, ifindex);
 	struct module *link;
@@ -434,7 +432,7 @@ static void join_dev(const struct window *window, struct state *state, struct mo
 }
 
 static void join_neighbour(const struct window *window, struct state *state, struct module *conn,
-			   const struct addr *hop, struct way_measures *m, struct graph *graph)
+			   const struct addr *hop, struct egress_measures *m, struct graph *graph)
 {
 	const struct neigh_track *neigh = map_get(&state->neighs, hop);
 	char text[ADDR_TEXT_MAX];
@@ -449,27 +447,27 @@ static void join_neighbour(const struct window *window, struct state *state, str
 
 static void join(const struct window *window, struct state *state, struct module *conn, struct graph *graph)
 {
-	const struct conn_measures *own = conn_measures(conn);
-	const struct way_track *way = map_get(&state->ways, &own->raddr);
-	struct way_measures *m = graph_alloc(graph, sizeof(*m));
+	const struct conn_measures *own = conn->measures.conn;
+	const struct route_track *route = map_get(&state->routes, &own->raddr);
+	struct egress_measures *m = graph_alloc(graph, sizeof(*m));
 	const uint32_t *home = map_get(&state->homes, &own->laddr), *former = map_get(&state->former, &own->raddr);
 	char text[ADDR_TEXT_MAX];
 
-	for (uint32_t i = 0; i < way_measures_type.field_count; i++)
-		value_set_unknown(&way_measures_type.fields[i], m);
-	conn->measures.parts[CONN_PART_LINK] = m;
-	if (!way || !track_is_current(window, &way->track))
+	for (uint32_t i = 0; i < egress_measures_type.field_count; i++)
+		value_set_unknown(&egress_measures_type.fields[i], m);
+	conn->measures.egress = m;
+	if (!route || !track_is_current(window, &route->track))
 		return;
 	addr_format(&own->raddr, text);
 	relate(conn, named(graph, MODULE_ROUTE, text), conn);
-	m->route_error = way->destination.error;
-	m->route_kind = way->destination.route_type;
-	m->gateway = way->destination.gateway;
-	m->route_mtu = way->destination.path_mtu == UINT32_MAX || way->destination.path_mtu == 0
+	m->route_error = route->destination.error;
+	m->route_kind = route->destination.route_type;
+	m->gateway = route->destination.gateway;
+	m->route_mtu = route->destination.path_mtu == UINT32_MAX || route->destination.path_mtu == 0
 			       ? UINT64_MAX
-			       : way->destination.path_mtu;
-	if (way->destination.error == 0)
-		join_dev(window, state, conn, way->destination.ifindex, m, graph);
+			       : route->destination.path_mtu;
+	if (route->destination.error == 0)
+		join_dev(window, state, conn, route->destination.ifindex, m, graph);
 	else if (former || home)
 		join_dev(window, state, conn, former ? *former : *home, m, graph);
 	join_neighbour(window, state, conn, m->gateway.family == ADDR_UNKNOWN ? &own->raddr : &m->gateway, m, graph);
@@ -486,7 +484,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	map_done(&state->homes);
 	track_forget(window, &state->tunnels, NULL);
 	track_forget(window, &state->devs, NULL);
-	track_forget(window, &state->ways, NULL);
+	track_forget(window, &state->routes, NULL);
 	track_forget(window, &state->neighs, NULL);
 }
 
@@ -496,7 +494,7 @@ static void release(void *data)
 
 	map_done(&state->tunnels);
 	map_done(&state->devs);
-	map_done(&state->ways);
+	map_done(&state->routes);
 	map_done(&state->neighs);
 	map_done(&state->homes);
 	map_done(&state->former);
@@ -505,13 +503,13 @@ static void release(void *data)
 static const struct record_type *const needs[] = {&link_type,    &qdisc_type,  &destination_type, &neighbour_type,
 						  &address_type, &tunnel_type, &process_type,     NULL};
 
-static const struct measurer way_measurer = {
-	.name = "way",
-	.stage = MEASURE_PATH,
+static const struct measurer egress_measurer = {
+	.name = "egress",
+	.stage = MEASURE_EGRESS,
 	.needs = needs,
 	.state_size = sizeof(struct state),
 	.sample = sample,
 	.finish = finish,
 	.release = release,
 };
-MEASURER(way_measurer);
+MEASURER(egress_measurer);

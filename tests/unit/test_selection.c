@@ -33,15 +33,15 @@ static struct graph *draw(void)
 		m->rport = parts[i].port;
 		a->pid = parts[i].pid;
 		a->cgroup = parts[i].cgroup;
-		conn->measures.parts[CONN_PART_OWN] = m;
-		app->measures.parts[0] = a;
+		conn->measures.conn = m;
+		app->measures.app = a;
 		conn->related[MODULE_APP] = app;
 		conn->related[MODULE_LINK] = link;
 		conn->related[MODULE_PATH] = path;
 	}
 	l->lport = 8080;
 	listener = graph_module(graph, MODULE_LISTENER, "listener:1", "l");
-	listener->measures.parts[CONN_PART_OWN] = l;
+	listener->measures.listener = l;
 	listener->related[MODULE_APP] = graph_find(graph, "app:2");
 	return graph;
 }
@@ -52,7 +52,7 @@ static const char *shown(const struct selection *selection)
 	static char text[256];
 	_cleanup_(graph_freep) struct graph *graph = draw();
 
-	(void)graph_select(graph, selection);
+	selection_apply(graph, selection);
 	text[0] = '\0';
 	vec_each(&graph->modules, module)
 		if (!(*module)->hidden)

@@ -10,7 +10,7 @@ struct said {
 	uint64_t span_ns, time_ns;
 };
 
-static void tell(const struct follow_record *r, void *context)
+static void tell(const struct stall_log_record *r, void *context)
 {
 	static const char *const words[] = {"begin", "change", "end"};
 	struct said *said = context;
@@ -23,7 +23,7 @@ static void tell(const struct follow_record *r, void *context)
 }
 
 /* A window of a second, in a namespace: "cause module sufferer", several with commas; "" is a healthy one. */
-static const char *window(struct follow *follow, struct said *said, unsigned second, uint32_t netns,
+static const char *window(struct stall_log *log, struct said *said, unsigned second, uint32_t netns,
 			  const char *findings)
 {
 	static char words[8][3][40];
@@ -47,66 +47,65 @@ static const char *window(struct follow *follow, struct said *said, unsigned sec
 	}
 	d.findings = (struct list){records, count};
 	said->text[0] = '\0';
-	follow_diagnosis(follow, &d);
+	stall_log_add(log, &d);
 	return said->text;
 }
 
 TEST(a_stall_is_told_when_it_begins_and_when_it_ends)
 {
 	struct said said = {};
-	struct follow *follow = follow_new(tell, &said);
+	struct stall_log *log = stall_log_new(tell, &said);
 
-	CHECK_EQ_TEXT(window(follow, &said, 1, 1, ""), "");
-	CHECK_EQ_TEXT(window(follow, &said, 2, 1, "path-loss path:x conn:1"), "begin path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 1, 1, ""), "");
+	CHECK_EQ_TEXT(window(log, &said, 2, 1, "path-loss path:x conn:1"), "begin path-loss");
 	CHECK_EQ_UINT(said.span_ns, UINT64_MAX);
-	CHECK_EQ_TEXT(window(follow, &said, 3, 1, "path-loss path:x conn:1"), "");
+	CHECK_EQ_TEXT(window(log, &said, 3, 1, "path-loss path:x conn:1"), "");
 	/* One window without it is nothing. */
-	CHECK_EQ_TEXT(window(follow, &said, 4, 1, ""), "");
-	CHECK_EQ_TEXT(window(follow, &said, 5, 1, "path-loss path:x conn:1"), "");
-	CHECK_EQ_UINT(follow_count(follow), 1);
-	CHECK_EQ_TEXT(window(follow, &said, 6, 1, ""), "");
-	CHECK_EQ_TEXT(window(follow, &said, 7, 1, ""), "end path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 4, 1, ""), "");
+	CHECK_EQ_TEXT(window(log, &said, 5, 1, "path-loss path:x conn:1"), "");
+	CHECK_EQ_UINT(stall_log_count(log), 1);
+	CHECK_EQ_TEXT(window(log, &said, 6, 1, ""), "");
+	CHECK_EQ_TEXT(window(log, &said, 7, 1, ""), "end path-loss");
 	/* From the end of second 2 to the end of second 5, when it was last seen. */
 	CHECK_EQ_UINT(said.span_ns, UINT64_C(3000000000));
 	CHECK_EQ_UINT(said.time_ns, UINT64_C(6000000000));
 	CHECK_NEAR(said.certainty, 0.55, 1e-9);
-	CHECK_EQ_UINT(follow_count(follow), 0);
-	CHECK_EQ_TEXT(window(follow, &said, 8, 1, ""), "");
-	follow_free(follow);
+	CHECK_EQ_UINT(stall_log_count(log), 0);
+	CHECK_EQ_TEXT(window(log, &said, 8, 1, ""), "");
+	stall_log_free(log);
 }
 
 TEST(another_culprit_for_the_same_sufferer_is_a_change)
 {
 	struct said said = {};
-	struct follow *follow = follow_new(tell, &said);
+	struct stall_log *log = stall_log_new(tell, &said);
 
-	CHECK_EQ_TEXT(window(follow, &said, 1, 1, "path-loss path:x conn:1"), "begin path-loss");
-	CHECK_EQ_TEXT(window(follow, &said, 2, 1, "peer-slow peer:x conn:1"), "change peer-slow was path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 1, 1, "path-loss path:x conn:1"), "begin path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 2, 1, "peer-slow peer:x conn:1"), "change peer-slow was path-loss");
 	CHECK_EQ_UINT(said.span_ns, UINT64_C(1000000000));
 	/* Somebody else's trouble is a stall of its own. */
-	CHECK_EQ_TEXT(window(follow, &said, 3, 1, "peer-slow peer:x conn:1, link-down link:y conn:2"),
-		      "begin link-down");
+	CHECK_EQ_TEXT(window(log, &said, 3, 1, "peer-slow peer:x conn:1, link-down link:y conn:2"), "begin link-down");
 	/* Both culprits at once are two, not a change. */
-	CHECK_EQ_TEXT(window(follow, &said, 4, 1,
-			     "peer-slow peer:x conn:1, link-down link:y conn:2, path-loss path:x conn:1"),
-		      "begin path-loss");
-	CHECK_EQ_UINT(follow_count(follow), 3);
-	follow_free(follow);
+	CHECK_EQ_TEXT(
+		window(log, &said, 4, 1, "peer-slow peer:x conn:1, link-down link:y conn:2, path-loss path:x conn:1"),
+		"begin path-loss");
+	CHECK_EQ_UINT(stall_log_count(log), 3);
+	stall_log_free(log);
 }
 
 TEST(namespaces_do_not_mix)
 {
 	struct said said = {};
-	struct follow *follow = follow_new(tell, &said);
+	struct stall_log *log = stall_log_new(tell, &said);
 
-	CHECK_EQ_TEXT(window(follow, &said, 1, 1, "path-loss path:x conn:1"), "begin path-loss");
-	CHECK_EQ_TEXT(window(follow, &said, 1, 2, "path-loss path:x conn:1"), "begin path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 1, 1, "path-loss path:x conn:1"), "begin path-loss");
+	CHECK_EQ_TEXT(window(log, &said, 1, 2, "path-loss path:x conn:1"), "begin path-loss");
 	/* Healthy windows of one do not end what goes on in the other. */
-	CHECK_EQ_TEXT(window(follow, &said, 2, 2, ""), "");
-	CHECK_EQ_TEXT(window(follow, &said, 3, 2, ""), "end path-loss");
-	CHECK_EQ_UINT(follow_count(follow), 1);
+	CHECK_EQ_TEXT(window(log, &said, 2, 2, ""), "");
+	CHECK_EQ_TEXT(window(log, &said, 3, 2, ""), "end path-loss");
+	CHECK_EQ_UINT(stall_log_count(log), 1);
 	said.text[0] = '\0';
-	follow_leave(follow, 1);
+	stall_log_leave(log, 1);
 	CHECK_EQ_TEXT(said.text, "end path-loss");
-	follow_free(follow);
+	stall_log_free(log);
 }
