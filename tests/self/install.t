@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
-# What make install puts where, that manual pages and completions are understood by those who read them, and that a table
-# whose member does not fit its kind does not compile.
+# What make install puts where, that manual pages and completions are understood by those who read them, and that a
+# table whose member does not fit its kind does not compile.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${NEST_BUILD:-$root/build}" && pwd)
@@ -25,7 +25,8 @@ check() {
 
 # refuses PATTERN FILE: the compiler does, and says so.
 refuses() {
-	! gcc -std=gnu17 -D_GNU_SOURCE -I"$root/src" -fsyntax-only "$2" 2>"$room/compiler" && grep -q "$1" "$room/compiler"
+	! gcc -std=gnu17 -D_GNU_SOURCE -I"$root/src" -fsyntax-only "$2" 2>"$room/compiler" &&
+		grep -q "$1" "$room/compiler"
 }
 
 check 'the program and its pages are installed' make -C "$root" BUILD="$build" install DESTDIR="$room/d" PREFIX=/usr
@@ -53,7 +54,8 @@ struct wrong { float share; char name[8]; };
 static const struct field fields[] = {FIELD(struct wrong, share, RATIO, "a float is not a double")};
 int main(void) { return (int)fields[0].size; }
 END
-check 'a field of an unsupported type does not compile' refuses 'member share has a type that KIND_RATIO does not support' "$room/field.c"
+check 'a field of an unsupported type does not compile' \
+	refuses 'member share has a type that KIND_RATIO does not support' "$room/field.c"
 sed -i 's/share, RATIO/name, TEXT/' "$room/field.c"
 check 'and a supported one does' gcc -std=gnu17 -D_GNU_SOURCE -I"$root/src" -fsyntax-only "$room/field.c"
 cat >"$room/option.c" <<'END'
@@ -64,8 +66,10 @@ int main(void) { return (int)options[0].offset; }
 END
 check 'nor does an option' refuses 'option member count does not have the type of OPT_UINT' "$room/option.c"
 
-# A record type, a command and a test are new files, nothing else: the tree is built with them and is as clean as before.
-check 'a copy of the tree' bash -c "mkdir '$room/tree' && cd '$root' && git ls-files -z | xargs -0 cp -p --parents -t '$room/tree'"
+# A record type, a command and a test are new files, nothing else: the tree is built with
+# them and is as clean as before.
+check 'a copy of the tree' \
+	bash -c "mkdir '$room/tree' && cd '$root' && git ls-files -z | xargs -0 cp -p --parents -t '$room/tree'"
 cat >"$room/tree/src/cmd/dummy.c" <<'END'
 #include "run/command.h"
 #include "view/output.h"
@@ -95,8 +99,10 @@ END
 # What is built already need not be built again.
 mkdir "$room/tree/build"
 cp -a "$build"/{obj,bpf,.packages,.objects} "$room/tree/build/"
-check 'a new record type, command and test build without an edit' make -s -C "$room/tree" -j2 all build/tests/unit/test_dummy
-check 'the new command shows its record' bash -c "[ \"\$('$room/tree/build/nest' dummy --json --where 'lat > 1us')\" = '{\"lat_ns\":1500}' ]"
+check 'a new record type, command and test build without an edit' \
+	make -s -C "$room/tree" -j2 all build/tests/unit/test_dummy
+check 'the new command shows its record' \
+	bash -c "[ \"\$('$room/tree/build/nest' dummy --json --where 'lat > 1us')\" = '{\"lat_ns\":1500}' ]"
 check 'the new command is in the help' bash -c "'$room/tree/build/nest' help | grep -q 'dummy  *show nothing much'"
 check 'the new test runs' "$room/tree/build/tests/unit/test_dummy"
 echo "1..$number"

@@ -57,7 +57,8 @@ for my $case (@faults) {
 
 my @good = (
 	['src/base/alloc.c', "${spdx}p = malloc(n);\nq = strtod(s, NULL);\n"],
-	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
+	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n"
+		  . "/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
 	['src/kernel/x.c',   "${spdx}#include \"event/tcp.h\"\n\tint x;\n"],
 	['tests/x.t',        "#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0-or-later\necho\n"],
 	['docs/x.md',        "Text /proc/net and a/work/b.\n"],
