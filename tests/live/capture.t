@@ -37,14 +37,16 @@ def sleeper(c):
 def resetter(c):
     c.recv(10)
     c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0"); c.close()
-def serve(port, what):
+def listen(port, what):
     s = socket.socket(socket.AF_INET6); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if what is sleeper: s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     s.bind(("::", port)); s.listen(5)
+    return s
+def serve(s, what):
     while True: threading.Thread(target=what, args=(s.accept()[0],), daemon=True).start()
 for port, what in ((5001, reader), (5002, sleeper), (5003, resetter)):
-    threading.Thread(target=serve, args=(port, what), daemon=True).start()
-time.sleep(0.3); print("listening", flush=True); time.sleep(60)
+    threading.Thread(target=serve, args=(listen(port, what), what), daemon=True).start()
+print("listening", flush=True); time.sleep(60)
 END
 cat >"$room/client.py" <<'END'
 import socket, sys, time

@@ -81,7 +81,10 @@ wait_for 10 long_enough
 "$nest" snapshot -p "$nest_pid" 2>"$room/err"
 is "$?" 0 'nest snapshot finds the recorder'
 is "$(cat "$room/err")" 'nest: marked this moment in 1 recording' 'and says so'
-sleep 1.2
+marked() {
+	[ "$(sqlite3 -readonly "$room/window.nest" 'SELECT count(*) FROM mark' 2>/dev/null)" = 1 ]
+}
+wait_for 10 marked
 kill -INT "$nest_pid"
 wait "$nest_pid"
 is "$?" 0 'a recording without an end is ended by a signal'
