@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions, classes, and the comparison of two groups: time an event and memory beyond the mapped file, over traces of growing
- * length, like those of an event-driven server (about 480 events a connection).
+ * Sessions, classes, and the comparison of two groups: time an event and memory beyond the mapped file, over traces
+ * of growing length, like those of an event-driven server (about 480 events a connection).
  *
  *	build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
  *	build/tests/bench/bench_flow_analysis convert TRACE UFTRACE-DAT BASE
  *
- * The second form writes the calls of a trace of one thread as uftrace would have recorded them; BASE is where the program is in
- * memory (flow-report.py).
+ * The second form writes the calls of a trace of one thread as uftrace would have recorded them; BASE is where the
+ * program is in memory (flow-report.py).
  */
 #include <inttypes.h>
 #include <malloc.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What following packets costs: the processor time of an exchange of 64 bytes over a virtual link between two network
- * namespaces (both ends, the softirqs that they run, and whoever follows), with and without. Both stand next to each other in
- * time, and the median of the pairs counts. The namespaces have no names and go when this program ends.
+ * namespaces (both ends, the softirqs that they run, and whoever follows), with and without. Both stand next to each
+ * other in time, and the median of the pairs counts. The namespaces have no names and go when this program ends.
  *
- *	bench_path [PAIRS [hits]]       20 unless told; hits: how often each hook is passed in an exchange, and how long it takes
+ *	bench_path [PAIRS [hits]]       20 unless told; hits: passes of each hook in an exchange, and their duration
  *
- * The exchanges go round over 64 connections, so that one flow in 64 is about one of them. Each is measured a second time
- * with programs in the same places that do nothing: below that no follower with these hooks can get.
+ * The exchanges go round over 64 connections, so that one flow in 64 is about one of them. Each is measured a second
+ * time with programs in the same places that do nothing: below that no follower with these hooks can get.
  *
  * Exit status 1: a goal was missed. Needs root.
  */

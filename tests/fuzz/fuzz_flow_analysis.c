@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
+/* Any bytes as a trace, through all analyses: every call is counted once, nothing is read out of bounds. */
 #include "flow/analyse/coarsen.h"
 #include "flow/analyse/fold.h"
 #include "flow/analyse/serving_thread.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts of /proc and /sys, and libbpf's words: whatever they hold, answers stay inside their memory and their meaning. */
+/* Any text as /proc, /sys or a message of libbpf: answers stay inside their memory and their meaning. */
 #include "fuzz.h"
 #include "kernel/libbpf_words.h"
 #include "kernel/object.h"

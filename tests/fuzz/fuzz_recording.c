@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader of recordings on files from anywhere: a small recording with bytes changed as the input says, or the input itself
- * as a file. Whatever is in it, reading ends with rows or with a sentence.
+ * The reader of recordings on files from anywhere: a small recording with bytes changed as the input says, or the
+ * input itself as a file. Whatever is in it, reading ends with rows or with a sentence.
  */
 #include "fuzz.h"
 
@@ -38,7 +38,7 @@ static void add_journey(struct store *store)
 	fuzz_require(journey_keeper_open(&keeper, store) == 0 && journey_keep(&keeper, &journey) == 0);
 }
 
-/* Small, so that many are tried: two samples with a socket, its connection and a counter, a finding, and a packet's journey. */
+/* Small, so that many are tried: two samples (socket, connection, counter), a finding, a packet's journey. */
 static void make_small(void)
 {
 	struct snapshot *snapshot = snapshot_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Netlink messages as no kernel writes them: the first byte chooses the parser. Whatever comes, records stay well-formed. */
+/* Netlink messages as no kernel writes them, the first byte chooses the parser: records stay well-formed. */
 #include <netinet/in.h>
 
 #include "fuzz.h"

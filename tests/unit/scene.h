@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole diagnosis on snapshots made by hand: a host with one connection of one application (a second one and tables of the
- * kernel where a case wants them), four windows of five samples, and the built-in rules.
+ * The whole diagnosis on snapshots made by hand: a host with one connection of one application (a second one and
+ * tables of the kernel where a case wants them), four windows of five samples, and the built-in rules.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A host in disorder: a thousand snapshots in which sockets and processes come and go, counters jump and run backwards,
- * owners are missing and fields are unknown. Nobody knows the right verdict; what must hold is that every engine gives one
- * that makes sense by itself.
+ * owners are missing and fields are unknown. Nobody knows the right verdict; what must hold is that every engine
+ * gives one that makes sense by itself.
  * timeout: 120
  */
 #include "unit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel filters and adds up with the lines of match.bpf.h and group.bpf.h, the program with the expression language
- * and the aggregator. Both are run here on random events of every kind in the catalogue, with random conditions of every
- * kind of field and every operator, and must agree.
+ * The kernel filters and adds up with the lines of match.bpf.h and group.bpf.h, the program with the expression
+ * language and the aggregator. Both are run here on random events of every kind in the catalogue, with random
+ * conditions of every kind of field and every operator, and must agree.
  */
 #include "base/vec.h"
 #include "event/bpf/group.bpf.h"
@@ -226,7 +226,7 @@ TEST(the_kernel_and_the_program_filter_alike)
 	}
 	unit_note("%u conditions, %u in the kernel alone, %u not understood; %u comparisons, %u true", tally.conditions,
 		  tally.complete, tally.refused, tally.compared, tally.passed);
-	/* The test looks at what it means to: many conditions run in the kernel alone, and both answers are frequent. */
+	/* Not vacuous: many conditions run in the kernel alone, and both answers are frequent. */
 	CHECK(tally.complete * 4 > tally.conditions);
 	CHECK(tally.refused * 20 < tally.conditions);
 	CHECK(tally.passed * 50 > tally.compared && tally.passed * 2 < tally.compared);
@@ -383,7 +383,7 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	for (unsigned i = 0; alone && i < 400; i++) {
 		struct record record = fill_event(event, (char *)bytes);
 
-		/* Adding without steps that cannot be divided, and with them: all the same when nobody comes in between. */
+		/* Adding with and without atomic steps: the same when nobody comes in between. */
 		session.requests[0].config.alone = i % 2;
 		add_as_kernel(&session.requests[0].config, groups, (const char *)bytes);
 		if (!expr || expr_matches(expr, &record))

@@ -13,7 +13,7 @@ struct model {
 	uint32_t thread, main, serve, parse, answer, lookup, write, noise, deep, error, body[40];
 };
 
-/* What a call of that length takes on a machine that is busy: interruptions are mostly short, and now and then very long. */
+/* What a call of that length takes on a busy machine: interruptions are mostly short, sometimes very long. */
 static uint64_t takes(struct model *m, uint64_t ns)
 {
 	uint64_t taken = ns * m->percent / 100;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace in the common trace format as LTTng lays it out, made here byte by byte: two processors, threads that move between
- * them, a process that tells what is in its memory. Then the same with every kind of damage.
+ * A trace in the common trace format as LTTng lays it out, made here byte by byte: two processors, threads that move
+ * between them, a process that tells what is in its memory. Then the same with every kind of damage.
  */
 #include <fcntl.h>
 #include <glob.h>

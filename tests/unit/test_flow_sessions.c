@@ -351,7 +351,7 @@ TEST(a_signature_tells_sessions_by_an_argument)
 	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
 }
 
-/* Two clients of a server that waits in accept, hands connections to a thread, and that thread is late for the second one. */
+/* Two clients of a server that hands accepted connections to a thread, which is late for the second one. */
 static const char staged[] =
 	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=back\n"
 	"1 1000 call s!main\n1 1001 op-listen socket=9 fd=3\n"
@@ -401,8 +401,8 @@ TEST(time_in_a_queue_counts_for_the_call_that_handed_over)
 }
 
 /*
- * Two clients whose work goes through a thread that touches no socket, and takes long for the second one. Values are used again, and the
- * last fetch of that thread finds nothing any more.
+ * Two clients whose work goes through a thread that touches no socket, and takes long for the second one. Values are
+ * used again, and the last fetch of that thread finds nothing any more.
  */
 static const char by_hands[] =
 	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=middle\nthread 3 pid=1 tid=3 name=back\n"

@@ -177,8 +177,8 @@ TEST(two_windows_confirm)
 		"a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
 	/*
-	 * What was confirmed may miss one window, not two; what was not must come twice in a row. Negative: it is over, and told
-	 * because the first two of the three windows agree.
+	 * What was confirmed may miss one window, not two; what was not must come twice in a row. Negative: it is
+	 * over, and told because the first two of the three windows agree.
 	 */
 	static const uint64_t levels[] = {5, 0, 5, 1, 0, 5, 0, 0, 5, 0, 0, 0, 5, 5, 0, 0};
 	static const double said[] = {0, 0, 0, 0.6, -0.6, 0.6, 0, 0, 0, 0, 0, 0, 0, 0.9, -0.9, 0};
@@ -208,7 +208,7 @@ TEST(two_windows_confirm)
 	}
 }
 
-/* What is over gives way to what is told of the same module or of the same sufferer now, and to a module that is gone. */
+/* An ended finding gives way to a current one of the same module or sufferer, and to a module that is gone. */
 TEST(what_is_over_gives_way)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
