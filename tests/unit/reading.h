@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two measures without a meaning, for tests of the diagnosis without networks: figures of name servers under other names. */
+/*
+ * Two measures without a meaning, for tests of the diagnosis without networks: figures of name servers under other
+ * names.
+ */
 #pragma once
 
 #include "diagnose/graph/module.h"
