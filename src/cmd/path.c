@@ -11,6 +11,8 @@
 #include "path/source/journey_source.h"
 #include "record/expr.h"
 #include "run/command.h"
+#include "run/live_words.h"
+#include "run/output_exit.h"
 #include "run/path_show.h"
 #include "run/run_until.h"
 #include "tool/core/cgroups.h"
@@ -235,6 +237,7 @@ static int describe_source(struct run *run, struct path_options *ret_wanted, cha
 				      .tx = config->tx,
 				      .by_tree = is_of_some(config),
 				      .returns = config->returns,
+				      .late_refused = live_tell_refused,
 				      .buffer_bytes = config->common.buffer_bytes};
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 
@@ -289,6 +292,7 @@ static int take_few_stages(struct run *run, uint32_t sample)
 	if (r < 0)
 		return r;
 	r = path_finish(run->source, &run->why);
+	live_tell_hidden(journey_source_live(run->source));
 	run->before = run->source;
 	run->source = take_ptr(fewer);
 	return r < 0 ? r : path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
@@ -336,6 +340,7 @@ static int watch(struct run *run)
 	if (run->progress)
 		fputs(ERASE_LINE, stderr);
 	finished = path_finish(run->source, &run->why);
+	live_tell_hidden(journey_source_live(run->source));
 	return r < 0 ? r : finished < 0 ? finished : run_until_kept(&run->until, &run->why);
 }
 

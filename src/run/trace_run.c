@@ -10,6 +10,8 @@
 #include "base/parse.h"
 #include "event/core/live.h"
 #include "path/source/settle.h"
+#include "run/live_words.h"
+#include "run/output_exit.h"
 #include "run/run_until.h"
 #include "run/trace_run.h"
 #include "snapshot/core/netns.h"
@@ -188,7 +190,7 @@ static int follow(struct run *run)
 static int attach(struct run *run)
 {
 	const struct event_sink session = {.event = pipeline_event, .group = pipeline_group, .context = &run->session};
-	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
+	struct live_options options = {.buffer_bytes = run->options->buffer_bytes, .late_refused = live_tell_refused};
 	struct event_sink sink = path_settle_sink(&run->settle, &session);
 	_cleanup_free_ char *cgroup = NULL;
 	int r = run->options->cgroup ? cgroups_find_directory(run->options->cgroup, &cgroup, &run->why) : 0;

@@ -69,5 +69,3 @@ int output_end(struct output *output);
 void output_drop(struct output *output);
 /* Frees it too; the first error that writing met. */
 int output_close(struct output *output) _must_check_;
-/* Exit code for the result of output_close, with a message where one is due. */
-int output_exit_code(int result);

@@ -390,6 +390,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live_stacks_init(&live->stacks);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
+	live->late_refused = options->late_refused;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->release = kernel_release();
 	live->with_owner = needs_owner(live);

@@ -135,6 +135,7 @@ int path_open(const struct path_options *options, struct path_source **ret_sourc
 	_cleanup_(path_closep) struct path_source *source = xzalloc(sizeof(*source));
 	struct live_options live = {.buffer_bytes = options->buffer_bytes,
 				    .cgroup = options->cgroup,
+				    .late_refused = options->late_refused,
 				    .read_ns = options->sample > 1 ? SAMPLED_READ_NS : 0};
 	bool both = options->rx == options->tx;
 	int r = 0;
@@ -358,9 +359,13 @@ int path_finish(struct path_source *source, struct why *why)
 	source->counts = kernel_counts(source);
 	source->end_ns = clock_real_ns();
 	r = live_finish(source->live, why);
-	live_tell_hidden(source->live);
 	waiting_end(&source->waiting, on_waited, source);
 	return r < 0 ? r : tell_remains(source, why);
+}
+
+const struct live *journey_source_live(const struct path_source *source)
+{
+	return source->live;
 }
 
 bool path_costs_too_much(const struct path_source *source)

@@ -26,7 +26,8 @@ struct path_options {
 	uint32_t least;     /* where max_cpu has made that fewer: as many as this again, once it costs little */
 	uint8_t set;        /* of hooks, enum event_set: less than all see less than all */
 	double max_cpu;     /* share of one processor that this may cost before fewer flows are followed; 0: no limit */
-	uint64_t buffer_bytes; /* 0: the default */
+	uint64_t buffer_bytes;                    /* 0: the default */
+	void (*late_refused)(const char *reason); /* of live_options */
 };
 
 /* Where packets went, of those that passed the filter as far as it can be decided when they arrive. */
@@ -44,6 +45,7 @@ struct path_account {
 	double cpu;          /* share of a processor that following cost lately; NAN: not measured */
 };
 
+struct live;
 struct path_source;
 typedef void (*path_journey_fn)(void *context, const struct journey *journey);
 
@@ -68,5 +70,7 @@ struct path_account path_account(const struct path_source *source);
 struct event_loss path_loss(const struct path_source *source);
 /* What else cannot be told in this run, and why, on stderr. */
 void path_tell_missing(const struct path_source *source);
+/* The source of its events. */
+const struct live *journey_source_live(const struct path_source *source);
 /* Why a stage is not seen in this run; NULL: it is seen. */
 const char *path_hidden_reason(const struct path_source *source, enum path_stage stage);
