@@ -101,7 +101,7 @@ static void set_limits(sqlite3 *db)
 	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-static int defend(struct recording *recording, struct why *why)
+static int set_defences(struct recording *recording, struct why *why)
 {
 	sqlite3 *db = recording->db;
 	int code = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -330,7 +330,7 @@ static int open_file(struct recording *recording, struct why *why)
 	if (r < 0)
 		return r;
 	sqlite3_busy_timeout(recording->db, 2000);
-	r = defend(recording, why);
+	r = set_defences(recording, why);
 	recording_limit_time(recording, 60 * NSEC_PER_SEC);
 	if (r == 0)
 		r = check_version(recording, why);

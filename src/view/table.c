@@ -136,7 +136,7 @@ static size_t total_width(const struct state *state)
 	return total;
 }
 
-static void fit(struct view *view)
+static void fit_columns(struct view *view)
 {
 	struct state *state = view->state;
 	size_t room = view->out->width;
@@ -178,7 +178,7 @@ static void lay_out(struct view *view)
 		}
 		vec_push(&state->widths, width);
 	}
-	fit(view);
+	fit_columns(view);
 	buf_add_text(&view->out->pending, out_style_on(view->out, OUT_BOLD));
 	for (size_t i = 0; i < state->shown; i++) {
 		buf_clear(&heading);

@@ -23,7 +23,7 @@ static uint32_t kind_of(const struct live *live, const struct event_hook *hook, 
 	return 0;
 }
 
-static struct live_probed *find(struct live *live, const char *program)
+static struct live_probed *find_probed(struct live *live, const char *program)
 {
 	vec_each(&live->probed, probed)
 		if (strcmp(probed->program, program) == 0)
@@ -31,9 +31,10 @@ static struct live_probed *find(struct live *live, const char *program)
 	return NULL;
 }
 
-static void note(struct live *live, const struct event_hook *hook, const char *program, enum live_probe_state state)
+static void note_state(struct live *live, const struct event_hook *hook, const char *program,
+		       enum live_probe_state state)
 {
-	struct live_probed *probed = find(live, program);
+	struct live_probed *probed = find_probed(live, program);
 	uint32_t kind = kind_of(live, hook, program);
 
 	if (probed)
@@ -46,7 +47,7 @@ static void note(struct live *live, const struct event_hook *hook, const char *p
 
 static enum live_probe_state state_of(struct live *live, const char *program)
 {
-	const struct live_probed *probed = find(live, program);
+	const struct live_probed *probed = find_probed(live, program);
 
 	if (!probed)
 		return LIVE_PROBE_OPEN;
@@ -70,7 +71,7 @@ static int note_loaded(const struct event_hook *hook, const char *program, void 
 
 	if (live_probe_wants(before->live, program) &&
 	    kernel_object_comes_before(before->live->object, program, before->failed))
-		note(before->live, hook, program, LIVE_PROBE_LOADED);
+		note_state(before->live, hook, program, LIVE_PROBE_LOADED);
 	return 0;
 }
 
@@ -81,7 +82,7 @@ static int attach_or_refuse(const struct event_hook *hook, const char *program, 
 	if (!live_probe_wants(live, program))
 		return 0;
 	if (kind_of(live, hook, program) & live->proven_kinds || live_attach(hook, program, live) == 0)
-		note(live, hook, program, LIVE_PROBE_ATTACHED);
+		note_state(live, hook, program, LIVE_PROBE_ATTACHED);
 	else
 		(void)hook_plan_refuse(&live->plan, program, live->why.text);
 	return 0;
