@@ -83,6 +83,3 @@ size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, 
 
 /* Whether it names that field. */
 bool expr_uses(const struct expr *expr, struct field_ref ref);
-
-/* The words of the operators, for messages and translations. */
-const char *expr_op_name(enum expr_op op);

@@ -44,19 +44,6 @@ struct parser {
 	struct buf word; /* of TOKEN_WORD, TOKEN_QUOTED: the text without quotes */
 };
 
-const char *expr_op_name(enum expr_op op)
-{
-	static const char *const names[] = {
-		[EXPR_AND] = "and", [EXPR_OR] = "or",          [EXPR_NOT] = "not",
-		[EXPR_TRUTH] = "",  [EXPR_KNOWN] = "is known", [EXPR_UNKNOWN] = "is unknown",
-		[EXPR_EQ] = "==",   [EXPR_NE] = "!=",          [EXPR_LT] = "<",
-		[EXPR_LE] = "<=",   [EXPR_GT] = ">",           [EXPR_GE] = ">=",
-		[EXPR_MATCH] = "~", [EXPR_IN] = "in",
-	};
-
-	return names[op];
-}
-
 /* --- errors --- */
 
 #define SHOWN_BEFORE 40

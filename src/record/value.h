@@ -67,8 +67,6 @@ struct field_ref {
 		.parts = {(data) }                                                                                     \
 	}
 
-/* Appends a part; -E2BIG when the shape is full, -EEXIST when a field of that name is already there. */
-int shape_append(struct shape *shape, const struct record_type *type) _must_check_;
 /* Exact name, or without its unit ("lat" for "lat_ns", "recvq" for "recvq_bytes"); -ENOENT. */
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref) _must_check_;
 /* Walks all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */

@@ -146,7 +146,6 @@ static int write_row(struct states *states, const struct plan *plan, const void 
 	r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	held = map_get(&states->held, &plan->content);
 	*held = (struct held){sqlite3_last_insert_rowid(store->db), pos, states->sample};

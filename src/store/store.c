@@ -140,7 +140,6 @@ int store_add(struct store_table *table, const struct record *record)
 		r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	if (store->batch_rows >= BATCH_ROWS)
 		return store_commit(store);
@@ -279,9 +278,4 @@ int store_close(struct store *store, struct why *why)
 		(void)why_set(why, r, "%s", store->why.text);
 	free_store(store);
 	return r;
-}
-
-uint64_t store_rows(const struct store *store)
-{
-	return store->rows;
 }
