@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words to the person at the terminal, all on stderr and all beginning with "nest: ". Only commands and main speak at the
- * levels above debug; lower layers return a code and fill a struct why.
+ * Words to the person at the terminal, all on stderr and all beginning with "nest: ". Only commands and main speak at
+ * the levels above debug; lower layers return a code and fill a struct why.
  */
 #pragma once
 

@@ -543,7 +543,7 @@ static int parse_not(struct parser *p, uint32_t *ret_node)
 	return r;
 }
 
-/* The tree of a chain leans left, so its depth grows with the chain's length: what bounds the nodes bounds the evaluator. */
+/* A chain's tree leans left, so its depth grows with the chain: what bounds the nodes bounds the evaluator. */
 #define EXPR_NODES_MAX 4096
 
 static int parse_chain(struct parser *p, enum token token, enum expr_op op,

@@ -35,8 +35,8 @@ struct value {
 
 /*
  * A record is made of parts, each of a type of its own: an event's common header, its payload, and whatever a collector
- * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL), and
- * then its fields are unknown.
+ * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL),
+ * and then its fields are unknown.
  */
 #define RECORD_PARTS_MAX 8
 

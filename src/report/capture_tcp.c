@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window. The
- * definitions are those that Wireshark made common, so that figures can be compared.
+ * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window.
+ * The definitions are those that Wireshark made common, so that figures can be compared.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "report/capture.h"
 
 #define CONNS_MAX 1000000
-/* A segment that is late by less than a first round trip has been overtaken, not repeated; where that is not known, this. */
+/* A segment that is late by less than the first RTT was overtaken, not retransmitted; this where the RTT is unknown. */
 #define OVERTAKEN_NS (3 * NSEC_PER_SEC / 1000)
 /* Segments that may be in flight before the oldest is given up. */
 #define FLIGHT_MAX 65536

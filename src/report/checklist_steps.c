@@ -12,7 +12,7 @@
 #include "tool/core/tool.h"
 #include "view/format.h"
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t span_ns(const struct checklist_view *view)
 {
@@ -99,7 +99,7 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 	return count;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
@@ -287,7 +287,7 @@ static void tell_internals(const struct checklist_view *view, struct buf *found)
 		       count);
 }
 
-/* --- the steps ----------------------------------------------------------------------------------------------------- */
+/* --- the steps ---------------------------------------------------------------------------------------------------- */
 
 #define NEXT(...)                                                                                                      \
 	(const char *const[])                                                                                          \

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "report/report.h"
 #include "snapshot/core/arena.h"
 #include "view/hist.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report from a recording: findings and marks as they stand there, the rest by walking through the snapshots and events. */
+/* A report from a recording: findings and marks as they stand there, the rest from its snapshots and events. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

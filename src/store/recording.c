@@ -250,7 +250,7 @@ static bool is_plain_file(struct recording *recording, struct why *why, int *ret
 	return false;
 }
 
-/* As a URI, so that a name with a question mark stays a name. Without a log nobody writes to the file: no lock is needed. */
+/* As a URI, so that a name with a question mark stays a name. Without a log nobody writes the file: no lock needed. */
 static char *uri_of(const struct recording *recording)
 {
 	_cleanup_buf_ struct buf uri = BUF_INIT(64 << 10);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from which
- * sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`, with room
- * between neighbours for rows that come later.
+ * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from
+ * which sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`,
+ * with room between neighbours for rows that come later.
  */
 #include <errno.h>
 #include <string.h>

@@ -272,7 +272,7 @@ int store_close(struct store *store, struct why *why)
 		states_free((*table)->states);
 		(*table)->states = NULL;
 	}
-	/* One plain file that can be read from anywhere; a log that cannot be folded in stays beside it and is read, too. */
+	/* One plain file that anyone can read; a log that cannot be folded in stays beside it and is also read. */
 	(void)sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	if (r < 0)
 		(void)why_set(why, r, "%s", store->why.text);

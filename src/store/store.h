@@ -9,8 +9,8 @@
  *	store_tick(store);          now and then, when nothing comes
  *	r = store_close(store, &why);
  *
- * After an error (a full disk) the batch under way is taken back, what was committed stays, and everything further is refused
- * with the same error.
+ * After an error (a full disk) the batch under way is taken back, what was committed stays, and everything further is
+ * refused with the same error.
  */
 #pragma once
 

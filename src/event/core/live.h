@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The running kernel as a source of events: loads what the requests need, attaches it, reads the ring buffer, collects
- * groups, counts losses. Closing leaves nothing behind, and neither does any other end of the process: nothing is pinned.
+ * groups, counts losses. Closing leaves nothing behind, and neither does any other end of the process: nothing is
+ * pinned.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What no program is told because of who runs (kernel/first_process.h): found out while the run goes on, and told at its end. */
+/* What no program sees because of who runs (kernel/first_process.h): found out during the run, known at its end. */
 #include "base/log.h"
 #include "event/core/live_private.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what was
- * seen to load is not loaded again before everything has had its turn, and what could be attached never.
+ * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what
+ * was seen to load is not loaded again before everything has had its turn, and what could be attached never.
  *
- * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each: the
- * kernel takes up to a tenth of a second to let go of one, and they are many.
+ * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each:
+ * the kernel takes up to a tenth of a second to let go of one, and they are many.
  */
 #include <errno.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static int find_state(const struct event_hook *hook _unused_, const char *progra
 	return state_of(live, program) == live->probing_state ? -EAGAIN : 0;
 }
 
-/* Whether programs are left in one of the states: first those that were never tried, then those that were not attached. */
+/* Whether programs are left in one of the states: first those never tried, then those not attached. */
 static bool is_anything_left(struct live *live)
 {
 	for (live->probing_state = LIVE_PROBE_OPEN; live->probing_state < LIVE_PROBE_ATTACHED; live->probing_state++)

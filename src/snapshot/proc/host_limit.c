@@ -12,7 +12,7 @@
 #include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
 
-/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each kind. */
+/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each. */
 #define NOTABLE          0.5
 #define DESTINATIONS_MAX 65536
 
@@ -171,7 +171,7 @@ static uint64_t read_number(struct snapshot *snapshot, const char *path)
 	return scan_u64(&text, &value) ? value : UINT64_MAX;
 }
 
-/* Entries are counted for the whole host, and only the first namespace tells of them: names, then columns, hexadecimal. */
+/* Entries are counted for the whole host, and only the first namespace shows them: names, then hexadecimal columns. */
 static uint64_t read_entries(struct snapshot *snapshot, const char *path)
 {
 	const char *text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The source of owners. Looking at all descriptors of the host costs as much as the sockets themselves or more, so on a large
- * host it goes on beside them; and when samples follow each other the answer is kept: only a socket that was not there at
- * the last scan causes another one, and scans are never more than a twentieth of the time.
+ * The source of owners. Looking at all descriptors of the host costs as much as the sockets themselves or more, so on a
+ * large host it goes on beside them; and when samples follow each other the answer is kept: only a socket that was not
+ * there at the last scan causes another one, and scans are never more than a twentieth of the time.
  */
 #include <errno.h>
 #include <string.h>

@@ -240,7 +240,8 @@ static int walk_table(struct sock_fast *fast, struct snapshot *snapshot, struct 
 		lanes[i].context = &share.sides[i].context;
 		lanes[i].next = &next;
 		lanes[i].buckets = buckets;
-		lanes[i].step = max_of(min_of(WALK_RECORDS / 2 * buckets / (request->expected + 1), WALK_BUCKETS), 1u);
+		lanes[i].step = max_of(
+			min_of(WALK_RECORDS / 2 * buckets / (request->expected + 1), (uint64_t)WALK_BUCKETS), 1u);
 		sock_decode_begin(&lanes[i].decode, fast->walk, i);
 	}
 	worker_start(&lanes[1].worker, run_lane, &lanes[1], request->expected * SOCKET_NS / 2);

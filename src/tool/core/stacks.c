@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/vec.h"
 #include "kernel/symbols.h"
 #include "kernel/user_symbols.h"
 #include "record/value.h"
