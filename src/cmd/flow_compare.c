@@ -7,6 +7,7 @@
 #include "flow/analyse/compare.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {

@@ -8,6 +8,7 @@
 #include "flow/trace/trace_check.h"
 #include "flow/trace/trace_text.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "view/format.h"
 #include "view/output.h"
 

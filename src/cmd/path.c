@@ -11,6 +11,8 @@
 #include "path/source/journey_source.h"
 #include "record/expr.h"
 #include "run/command.h"
+#include "run/live_words.h"
+#include "run/output_exit.h"
 #include "run/path_show.h"
 #include "run/run_until.h"
 #include "tool/core/cgroups.h"
@@ -240,6 +242,7 @@ static int describe_source(struct run *run, struct journey_source_options *ret_w
 						.tx = config->tx,
 						.by_tree = is_of_some(config),
 						.returns = config->returns,
+						.late_refused = live_tell_refused,
 						.buffer_bytes = config->common.buffer_bytes};
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 

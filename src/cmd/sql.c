@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "store/views.h"
 #include "view/output.h"
 

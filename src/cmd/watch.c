@@ -3,6 +3,7 @@
 #include "diagnose/infer/stall_log.h"
 #include "run/command.h"
 #include "run/live_diagnosis.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/buf.h"
 #include "base/embed.h"
-#include "base/log.h"
 #include "base/vec.h"
 #include "kernel/libbpf_words.h"
 #include "kernel/object.h"

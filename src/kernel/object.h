@@ -24,8 +24,9 @@ struct kernel_object;
 /* name as in base/embed.h. -ENOENT when nothing of that name was built in. */
 int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
 /*
- * The same in two steps, for objects with many programs: between them, kernel_object_section and kernel_object_choose work,
- * and what is opened is the chosen programs and those of their sections. Names that are chosen must live until then.
+ * The same in two steps, for objects with many programs: between them, kernel_object_section and kernel_object_choose
+ * work, and what is opened is the chosen programs and those of their sections. Names that are chosen must live until
+ * then.
  */
 int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
 int kernel_object_open_chosen(struct kernel_object *object, struct why *why) _must_check_;

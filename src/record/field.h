@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The record model: everything nest shows is a record of a declared type with named, typed fields. A type is declared once,
- * as a table beside the C struct; text, JSON, CSV, database columns, filters and documentation come from that table.
+ * The record model: everything nest shows is a record of a declared type with named, typed fields. A type is declared
+ * once, as a table beside the C struct; text, JSON, CSV, database columns, filters and documentation come from that
+ * table.
  *
  *	struct wait { uint32_t pid; char comm[16]; uint64_t lat_ns; };
  *	static const struct field wait_fields[] = {
@@ -11,9 +12,10 @@
  *	};
  *	RECORD_TYPE(wait_type, "wait", struct wait, wait_fields, "one wait of a process");
  *
- * Unknown is a value of its own, kept inside the member so that BPF code can write it: all bits set for unsigned numbers,
- * the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items pointer; and zero
- * where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it holds.
+ * Unknown is a value of its own, kept inside the member so that BPF code can write it: all bits set for unsigned
+ * numbers, the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items
+ * pointer; and zero where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it
+ * holds.
  */
 #pragma once
 

@@ -5,20 +5,6 @@
 
 #include "record/value.h"
 
-int shape_append(struct shape *shape, const struct record_type *type)
-{
-	struct field_ref at = {};
-
-	if (shape->count == RECORD_PARTS_MAX)
-		return -E2BIG;
-	while (shape_next(shape, &at))
-		for (uint32_t i = 0; i < type->field_count; i++)
-			if (strcmp(type->fields[i].name, at.field->name) == 0)
-				return -EEXIST;
-	shape->types[shape->count++] = type;
-	return 0;
-}
-
 bool shape_next(const struct shape *shape, struct field_ref *at)
 {
 	const struct field *next = at->field ? at->field + 1 : shape->count ? shape->types[0]->fields : NULL;

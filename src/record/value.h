@@ -35,8 +35,8 @@ struct value {
 
 /*
  * A record is made of parts, each of a type of its own: an event's common header, its payload, and whatever a collector
- * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL), and
- * then its fields are unknown.
+ * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL),
+ * and then its fields are unknown.
  */
 #define RECORD_PARTS_MAX 8
 
@@ -67,8 +67,6 @@ struct field_ref {
 		.parts = {(data) }                                                                                     \
 	}
 
-/* Appends a part; -E2BIG when the shape is full, -EEXIST when a field of that name is already there. */
-int shape_append(struct shape *shape, const struct record_type *type) _must_check_;
 /* Exact name, or without its unit ("lat" for "lat_ns", "recvq" for "recvq_bytes"); -ENOENT. */
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref) _must_check_;
 /* Walks all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Capture files (pcap, pcapng): connections, repetitions, round-trip times, resets, closed windows, as far as packets tell. */
+/* Capture files (pcap, pcapng): connections, retransmits, RTT, resets, zero windows, as far as packets tell. */
 #pragma once
 
 #include "base/addr.h"

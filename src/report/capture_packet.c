@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From bytes of a packet to its TCP segment. Bytes come from anywhere: every length is checked against what is there. */
+/* From the bytes of a packet to its TCP segment. They come from anywhere: every length is checked. */
 #include <netinet/in.h>
 #include <pcap/dlt.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window. The
- * definitions are those that Wireshark made common, so that figures can be compared.
+ * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window.
+ * The definitions are those that Wireshark made common, so that figures can be compared.
  */
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "report/capture.h"
 
 #define CONNS_MAX 1000000
-/* A segment that is late by less than a first round trip has been overtaken, not repeated; where that is not known, this. */
+/* A segment that is late by less than the first RTT was overtaken, not retransmitted; this where the RTT is unknown. */
 #define OVERTAKEN_NS (3 * NSEC_PER_SEC / 1000)
 /* Segments that may be in flight before the oldest is given up. */
 #define FLIGHT_MAX 65536
@@ -157,12 +157,12 @@ static struct conn *find_conn(struct capture_tcp *c, const struct capture_segmen
 
 /* --- one segment --- */
 
-static bool before(uint32_t a, uint32_t b)
+static bool seq_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
 }
 
-static void fly(struct half *half, uint32_t end, uint64_t time_ns)
+static void add_flight(struct half *half, uint32_t end, uint64_t time_ns)
 {
 	if (half->flights.count - half->first_flight >= FLIGHT_MAX)
 		half->first_flight++;
@@ -179,7 +179,7 @@ static void fly(struct half *half, uint32_t end, uint64_t time_ns)
 static void mark_repeated(struct half *half, uint32_t seq, uint32_t end)
 {
 	for (size_t i = half->first_flight; i < half->flights.count; i++)
-		if (!before(half->flights.items[i].end, seq + 1) && !before(end, half->flights.items[i].end))
+		if (!seq_before(half->flights.items[i].end, seq + 1) && !seq_before(end, half->flights.items[i].end))
 			half->flights.items[i].repeated = true;
 }
 
@@ -192,7 +192,7 @@ static void see_repetition(struct capture_tcp *c, const struct conn *conn, struc
 	bool fast = other->repeated_acks >= 2 && other->has_ack && half->acked == s->seq &&
 		    s->time_ns - half->ack_ns < 20 * NSEC_PER_SEC / 1000;
 
-	if (half->has_ack && s->bytes && !before(half->acked, end)) {
+	if (half->has_ack && s->bytes && !seq_before(half->acked, end)) {
 		half->spurious++;
 	} else if (!fast && s->time_ns - half->next_ns < late_ns && end != half->next) {
 		half->overtaken++;
@@ -220,16 +220,16 @@ static void see_data(struct capture_tcp *c, const struct conn *conn, struct half
 	if (length == 0 || alive || probe || (s->flags & TCP_RST))
 		return;
 	half->bytes += s->bytes;
-	if (half->seen && before(s->seq, half->next)) {
+	if (half->seen && seq_before(s->seq, half->next)) {
 		see_repetition(c, conn, half, other, s);
 		/* Part of it may be new. */
-		if (!before(half->next, end))
+		if (!seq_before(half->next, end))
 			return;
 	}
 	half->seen = true;
 	half->next = end;
 	half->next_ns = s->time_ns;
-	fly(half, end, s->time_ns);
+	add_flight(half, end, s->time_ns);
 }
 
 static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sender, struct half *acker,
@@ -243,14 +243,14 @@ static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sende
 					       s->window == acker->window && !(s->flags & (TCP_SYN | TCP_FIN | TCP_RST))
 				       ? acker->repeated_acks + 1
 				       : 0;
-	if (sender->has_ack && before(s->ack, sender->acked))
+	if (sender->has_ack && seq_before(s->ack, sender->acked))
 		return;
 	if (!sender->has_ack || s->ack != sender->acked)
 		sender->ack_ns = s->time_ns;
 	sender->acked = s->ack;
 	sender->has_ack = true;
 	while (sender->first_flight < sender->flights.count &&
-	       !before(s->ack, sender->flights.items[sender->first_flight].end)) {
+	       !seq_before(s->ack, sender->flights.items[sender->first_flight].end)) {
 		const struct flight *flight = &sender->flights.items[sender->first_flight++];
 
 		/* Of a segment that was sent twice nobody knows which one is answered. */

@@ -12,7 +12,7 @@
 #include "tool/core/tool.h"
 #include "view/format.h"
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t span_ns(const struct checklist_view *view)
 {
@@ -20,7 +20,7 @@ static uint64_t span_ns(const struct checklist_view *view)
 }
 
 /* How far counters moved together; NaN when none is known. */
-static double moved(const struct checklist_view *view, const char *const *names)
+static double counters_moved(const struct checklist_view *view, const char *const *names)
 {
 	double sum = NAN;
 
@@ -35,7 +35,7 @@ static double moved(const struct checklist_view *view, const char *const *names)
 	return sum;
 }
 
-#define MOVED(view, ...) moved(view, (const char *const[]){__VA_ARGS__, NULL})
+#define MOVED(view, ...) counters_moved(view, (const char *const[]){__VA_ARGS__, NULL})
 
 static double a_second(const struct checklist_view *view, double sum)
 {
@@ -45,7 +45,7 @@ static double a_second(const struct checklist_view *view, double sum)
 }
 
 /* The value of a measure as a number; NaN when it is unknown or has none. */
-static double measure(const struct module *module, const char *name)
+static double measure_value(const struct module *module, const char *name)
 {
 	const struct module_scope *scope = module_scope_find(module->kind);
 	struct record record = module_scope_record(scope, module);
@@ -79,7 +79,7 @@ static struct summary summarise(const struct graph *graph, enum module_kind kind
 	struct summary summary = {.sum = 0, .min = INFINITY, .max = -INFINITY};
 
 	vec_each(&graph->modules, at) {
-		double value = (*at)->kind == kind && module_scope_find(kind) ? measure(*at, name) : NAN;
+		double value = (*at)->kind == kind && module_scope_find(kind) ? measure_value(*at, name) : NAN;
 
 		if (isnan(value))
 			continue;
@@ -100,7 +100,7 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 	return count;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
@@ -288,7 +288,7 @@ static void tell_internals(const struct checklist_view *view, struct buf *found)
 		       count);
 }
 
-/* --- the steps ----------------------------------------------------------------------------------------------------- */
+/* --- the steps ---------------------------------------------------------------------------------------------------- */
 
 #define NEXT(...)                                                                                                      \
 	(const char *const[])                                                                                          \

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "event/core/live.h"
+#include "run/live_words.h"
 #include "run/record_events.h"
 #include "tool/core/keep.h"
 #include "tool/core/pipeline.h"
@@ -105,7 +106,8 @@ static void take_event(void *context, unsigned request, struct record *record)
 int event_recorder_start(struct event_recorder *recorder, struct store *store, struct loop *loop, struct why *why)
 {
 	struct event_sink sink = {.event = take_event, .context = recorder};
-	struct live_options options = {.buffer_bytes = recorder->options->buffer_bytes};
+	struct live_options options = {.buffer_bytes = recorder->options->buffer_bytes,
+				       .late_refused = live_tell_refused};
 	int r = live_open(recorder->requests, recorder->count, &options, &recorder->live, why);
 
 	recorder->store = store;

@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "event/core/live.h"
+#include "run/live_words.h"
+#include "run/output_exit.h"
 #include "run/run_until.h"
 #include "run/trace_run.h"
 #include "snapshot/core/netns.h"
@@ -186,7 +188,8 @@ static int follow(struct run *run)
 static int attach(struct run *run)
 {
 	const struct event_sink sink = {.event = pipeline_event, .group = pipeline_group, .context = &run->session};
-	struct live_options options = {.buffer_bytes = run->options->buffer_bytes, .finish = true};
+	struct live_options options = {
+		.buffer_bytes = run->options->buffer_bytes, .finish = true, .late_refused = live_tell_refused};
 	_cleanup_free_ char *cgroup = NULL;
 	int r = run->options->cgroup ? cgroups_find_directory(run->options->cgroup, &cgroup, &run->why) : 0;
 

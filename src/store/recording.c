@@ -101,7 +101,7 @@ static void set_limits(sqlite3 *db)
 	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-static int defend(struct recording *recording, struct why *why)
+static int set_defences(struct recording *recording, struct why *why)
 {
 	sqlite3 *db = recording->db;
 	int code = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -250,7 +250,7 @@ static bool is_plain_file(struct recording *recording, struct why *why, int *ret
 	return false;
 }
 
-/* As a URI, so that a name with a question mark stays a name. Without a log nobody writes to the file: no lock is needed. */
+/* As a URI, so that a name with a question mark stays a name. Without a log nobody writes the file: no lock needed. */
 static char *uri_of(const struct recording *recording)
 {
 	_cleanup_buf_ struct buf uri = BUF_INIT(64 << 10);
@@ -330,7 +330,7 @@ static int open_file(struct recording *recording, struct why *why)
 	if (r < 0)
 		return r;
 	sqlite3_busy_timeout(recording->db, 2000);
-	r = defend(recording, why);
+	r = set_defences(recording, why);
 	recording_limit_time(recording, 60 * NSEC_PER_SEC);
 	if (r == 0)
 		r = check_version(recording, why);

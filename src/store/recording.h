@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a recording as what it is, a file from anywhere: opened read-only, nothing that the file brings along is run (views,
- * triggers, functions in its schema), sizes and time are bounded, every cell is checked against its field.
+ * Reading a recording as what it is, a file from anywhere: opened read-only, nothing that the file brings along is run
+ * (views, triggers, functions in its schema), sizes and time are bounded, every cell is checked against its field.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct recording;
 
-/* -EINVAL when it is no recording or a damaged one, -ENOTSUP when a later version wrote it; other errors as open(2) has them. */
+/* -EINVAL when it is no recording or damaged, -ENOTSUP when a later version wrote it; other errors as of open(2). */
 int recording_open(const char *path, struct recording **ret_recording, struct why *why) _must_check_;
 void recording_close(struct recording *recording);
 static inline void recording_closep(struct recording **recording)

@@ -15,8 +15,8 @@ struct rows_request {
 int rows_open(struct recording *recording, const struct rows_request *request, struct rows **ret_rows,
 	      struct why *why) _must_check_;
 /*
- * The next row's parts into memory that the caller gives (parts[i] of shape->types[i]->size bytes); strings in them are the
- * caller's: rows_free_parts. 1, 0 at the end, or an error.
+ * The next row's parts into memory that the caller gives (parts[i] of shape->types[i]->size bytes); strings in them are
+ * the caller's: rows_free_parts. 1, 0 at the end, or an error.
  */
 int rows_next(struct rows *rows, void *const *parts, struct why *why) _must_check_;
 void rows_free_parts(const struct shape *shape, void *const *parts);

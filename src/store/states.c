@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from which
- * sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`, with room
- * between neighbours for rows that come later.
+ * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from
+ * which sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`,
+ * with room between neighbours for rows that come later.
  */
 #include <errno.h>
 #include <string.h>
@@ -146,7 +146,6 @@ static int write_row(struct states *states, const struct plan *plan, const void 
 	r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	held = map_get(&states->held, &plan->content);
 	*held = (struct held){sqlite3_last_insert_rowid(store->db), pos, states->sample};

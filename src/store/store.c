@@ -140,7 +140,6 @@ int store_add(struct store_table *table, const struct record *record)
 		r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	if (store->batch_rows >= BATCH_ROWS)
 		return store_commit(store);
@@ -273,15 +272,10 @@ int store_close(struct store *store, struct why *why)
 		states_free((*table)->states);
 		(*table)->states = NULL;
 	}
-	/* One plain file that can be read from anywhere; a log that cannot be folded in stays beside it and is read, too. */
+	/* One plain file that anyone can read; a log that cannot be folded in stays beside it and is also read. */
 	(void)sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	if (r < 0)
 		(void)why_set(why, r, "%s", store->why.text);
 	free_store(store);
 	return r;
-}
-
-uint64_t store_rows(const struct store *store)
-{
-	return store->rows;
 }

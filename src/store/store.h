@@ -9,8 +9,8 @@
  *	store_tick(store);          now and then, when nothing comes
  *	r = store_close(store, &why);
  *
- * After an error (a full disk) the batch under way is taken back, what was committed stays, and everything further is refused
- * with the same error.
+ * After an error (a full disk) the batch under way is taken back, what was committed stays, and everything further is
+ * refused with the same error.
  */
 #pragma once
 
@@ -40,9 +40,8 @@ int store_commit(struct store *store);
 int store_tick(struct store *store);
 /* Forgets what lies between the two times, except what still holds at one of them. */
 int store_trim(struct store *store, uint64_t from_ns, uint64_t to_ns) _must_check_;
-/* Size of the file as far as it is in use, and rows written so far. */
+/* Size of the file as far as it is in use. */
 uint64_t store_size(struct store *store);
-uint64_t store_rows(const struct store *store);
 /* Time of the oldest sample or row that may still be there; 0 when there is none. */
 uint64_t store_oldest_ns(struct store *store);
 /* Why writing stopped; "" while it goes on. */

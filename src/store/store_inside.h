@@ -27,7 +27,6 @@ struct store {
 	bool in_batch;
 	uint64_t batch_begin_ns;
 	uint64_t batch_rows;
-	uint64_t rows;
 	uint64_t last_sample; /* id */
 	int error;            /* sticky */
 	struct why why;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readable views of a recording's tables: for the sqlite3 shell they stand in the file, for nest sql they are made anew. */
+/* Readable views of a recording's tables: in the file for the sqlite3 shell, made anew for nest sql. */
 #pragma once
 
 #include "base/vec.h"
@@ -16,8 +16,8 @@ struct readable_columns {
 };
 
 /*
- * The statement that makes the view v_NAME: times, handles and flags as people read them; of states a row for every sample that
- * they hold in.
+ * The statement that makes the view v_NAME: times, handles and flags as people read them; of states a row for every
+ * sample that they hold in.
  */
 void views_add_sql(struct buf *sql, const char *name, bool states, bool temporary,
 		   const struct readable_columns *columns);

@@ -125,8 +125,8 @@ char *format_put_int(char *at, int64_t value)
 }
 
 /*
- * Most shares and rates are short decimals: k / 10^d with a small d. That quotient is correctly rounded, so if it equals the
- * value, "k / 10^d" written as a decimal reads back as the value, and no shorter one does.
+ * Most shares and rates are short decimals: k / 10^d with a small d. That quotient is correctly rounded, so if it
+ * equals the value, "k / 10^d" written as a decimal reads back as the value, and no shorter one does.
  */
 static char *put_short_decimal(char *at, double value)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The windows of TCP connections over time as SVG: a picture for each connection, with the congestion window, its threshold,
- * what is in flight and what the receiver grants, all in segments, and a mark for each segment sent again. Needs records that
- * have those fields (tcp.probe, tcp.retransmit).
+ * The windows of TCP connections over time as SVG: a picture for each connection, with the congestion window, its
+ * threshold, what is in flight and what the receiver grants, all in segments, and a mark for each segment sent again.
+ * Needs records that have those fields (tcp.probe, tcp.retransmit).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void note(struct view *view, const struct record *record)
 	vec_push(&state->points, point);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------- */
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
 
 struct scale {
 	uint64_t first_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text table. The first rows are held back until something flushes or enough have come, so that the widths are those of
- * real values; later rows keep the columns and push them only where a value is wider. On a terminal that is too narrow,
- * long text is shortened first, then columns at the right end are left out and counted below the table.
+ * The text table. The first rows are held back until something flushes or enough have come, so that the widths are
+ * those of real values; later rows keep the columns and push them only where a value is wider. On a terminal that is
+ * too narrow, long text is shortened first, then columns at the right end are left out and counted below the table.
  */
 #include <ctype.h>
 
@@ -136,7 +136,7 @@ static size_t total_width(const struct state *state)
 	return total;
 }
 
-static void fit(struct view *view)
+static void fit_columns(struct view *view)
 {
 	struct state *state = view->state;
 	size_t room = view->out->width;
@@ -178,7 +178,7 @@ static void lay_out(struct view *view)
 		}
 		vec_push(&state->widths, width);
 	}
-	fit(view);
+	fit_columns(view);
 	buf_add_text(&view->out->pending, out_style_on(view->out, OUT_BOLD));
 	for (size_t i = 0; i < state->shown; i++) {
 		buf_clear(&heading);
@@ -235,7 +235,7 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 		format_add_value(out, column->ref.field, value);
 }
 
-/* Numbers and addresses, which most of a long table is made of, are written where they belong; texts may have to be cut. */
+/* Numbers and addresses, most of a long table, are written where they belong; texts may have to be cut. */
 static void write_row(struct view *view, const struct record *record)
 {
 	struct state *state = view->state;

@@ -34,7 +34,7 @@ struct view_word {
 
 struct view_column {
 	struct field_ref ref;
-	/* For tables: another heading than the field's name, and the unit that its numbers count (0: scaled, with unit). */
+	/* For tables: a heading other than the field's name, and the unit of its numbers (0: scaled, with unit). */
 	const char *heading;
 	uint64_t unit;
 	unsigned decimals;
@@ -46,7 +46,7 @@ struct view {
 	struct out *out;
 	VEC(struct view_column) columns;
 	bool wide;
-	/* From now on a record changes nothing but the members below: threads may write, each with a copy of the view. */
+	/* From now on a record changes only the members below: threads may write, each with a copy of the view. */
 	bool settled;
 	void *state;
 	struct buf cell; /* the one that is being written */

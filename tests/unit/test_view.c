@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <sys/mman.h>
 
+#include "run/output_exit.h"
 #include "sample.h"
 #include "view/format.h"
 #include "view/json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where events come from, and where they go. The kernel (live.h) is one source, a recording is another; whoever filters,
- * shows or adds up events does not know which.
+ * Where events come from, and where they go. The kernel (live.h) is one source, a recording is another; whoever
+ * filters, shows or adds up events does not know which.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files that processes have mapped: to find every copy of a library that is in use, in containers and deleted ones too. */
+/* Files that processes have mapped: finds every copy of a library in use, also in containers and deleted ones. */
 #pragma once
 
 #include "base/macros.h"

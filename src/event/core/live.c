@@ -60,7 +60,7 @@ static bool needs_cgroups(const struct live *live)
 	return false;
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------- */
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 /* Maps of events that nobody asked for are not made; those without an event's name belong to all. */
 static bool is_unwanted(const char *map, void *context)
@@ -286,8 +286,8 @@ static unsigned kernel_release(void)
 }
 
 /*
- * The kernel's types are read three times on the way, megabytes each. Unless told otherwise, malloc learns from the first
- * that such sizes are usual and keeps them from then on.
+ * The kernel's types are read three times on the way, megabytes each. Unless told otherwise, malloc learns from the
+ * first that such sizes are usual and keeps them from then on.
  */
 static void give_back_memory(void)
 {
@@ -392,6 +392,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live_stacks_init(&live->stacks);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
+	live->late_refused = options->late_refused;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->release = kernel_release();
 	live->with_owner = needs_owner(live);
@@ -452,7 +453,7 @@ int live_follow(struct live *live, uint32_t pid)
 	return bpf_map_update_elem(fd, &pid, &yes, BPF_ANY) < 0 ? -errno : 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* The buffer is read-only memory: what the program adds needs a copy. */
 static void complete(struct live *live, const struct event *event, struct record *record)
@@ -601,7 +602,7 @@ uint64_t live_run_ns(const struct live *live)
 	return sum.ns;
 }
 
-/* --- what was lost ------------------------------------------------------------------------------------------------- */
+/* --- what was lost ------------------------------------------------------------------------------------------------ */
 
 /*
  * Of twins one always runs: a softirq that interrupts the one finds the other free, and their tracepoints are passed in

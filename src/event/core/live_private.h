@@ -57,6 +57,7 @@ struct live {
 	const uint64_t *unfollowed;
 	const struct event_losses **losses;
 	VEC(struct live_late) late; /* not attached yet */
+	void (*late_refused)(const char *reason);
 	/* Reading. */
 	struct ring_buffer *ring;
 	struct event_sink sink;

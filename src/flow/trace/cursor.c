@@ -303,7 +303,7 @@ struct flow_merge *flow_merge_new(const struct flow_trace *trace)
 {
 	struct flow_merge *merge = xzalloc(sizeof(*merge));
 
-	merge->strands = xrealloc_array(NULL, max_of(trace->thread_count, 1), sizeof(*merge->strands));
+	merge->strands = xrealloc_array(NULL, max_of(trace->thread_count, 1u), sizeof(*merge->strands));
 	for (size_t i = 0; i < trace->thread_count; i++) {
 		struct strand *strand = &merge->strands[merge->count];
 

@@ -79,7 +79,7 @@ static const uint32_t *chunk_words(struct flow_trace_file *file, size_t at, uint
 
 	if ((uintptr_t)from % sizeof(uint32_t) == 0)
 		return (const uint32_t *)(const void *)from;
-	copy = xmalloc(max_of(bytes, 1));
+	copy = xmalloc(max_of(bytes, 1u));
 	memcpy(copy, from, bytes);
 	vec_push(&file->copies, copy);
 	return copy;
@@ -293,7 +293,7 @@ static void settle_threads(struct flow_trace_file *file)
 	struct flow_trace *trace = &file->trace;
 
 	trace->thread_count = file->threads.count;
-	trace->threads = xmalloc(max_of(file->threads.count, 1) * sizeof(*trace->threads));
+	trace->threads = xmalloc(max_of(file->threads.count, 1u) * sizeof(*trace->threads));
 	trace->first_ticks = file->threads.count ? UINT64_MAX : 0;
 	for (size_t i = 0; i < file->threads.count; i++) {
 		struct thread_chunks *from = &file->threads.items[i];

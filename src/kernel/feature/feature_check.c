@@ -12,7 +12,7 @@ static const struct enum_name state_names[] = {
 	{CHECK_UNKNOWN, "unknown", "could not be found out"},
 };
 
-struct enum_names check_state_names = {.items = state_names, .count = ARRAY_SIZE(state_names)};
+static struct enum_names check_state_names = {.items = state_names, .count = ARRAY_SIZE(state_names)};
 
 static const struct field check_fields[] = {
 	FIELD(struct check, check, TEXT, "what was looked at"),

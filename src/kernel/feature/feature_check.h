@@ -21,7 +21,6 @@ struct check {
 	char how[320];
 };
 
-extern struct enum_names check_state_names;
 extern const struct record_type check_type;
 
 struct check_list {

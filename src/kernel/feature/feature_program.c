@@ -21,8 +21,10 @@ struct program_note {
 
 #define FIRST_CHOICE   "the first choice of every event: plain tracepoints take over where they are, more slowly"
 #define NO_TRACEPOINTS "nothing as long as tp_btf works"
-#define NO_FUNCTIONS   "kernel functions that have no tracepoint cannot be watched; events that have one are not affected"
-#define NO_ITER        "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
+#define NO_FUNCTIONS                                                                                                   \
+	"kernel functions that have no tracepoint cannot be watched; "                                                 \
+	"events that have one are not affected"
+#define NO_ITER "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
 
 static const struct program_note notes[] = {
 	{PROBE_RELOCATION, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF",
@@ -128,8 +130,7 @@ static void advise_refused(const struct feature_context *context, const struct p
 	} else if (is_denied) {
 		check_advise(check, note->without,
 			     "another kernel: this one, or a security policy of this host or container, refuses it "
-			     "although the "
-			     "capabilities are held");
+			     "although the capabilities are held");
 	} else {
 		check_advise(check, note->without, "a kernel that has it; what this one said is above");
 	}

@@ -10,7 +10,6 @@
 #include "base/map.h"
 #include "kernel/feature/feature.h"
 #include "kernel/libbpf_words.h"
-#include "kernel/object.h"
 #include "kernel/tracefs.h"
 
 static const struct {

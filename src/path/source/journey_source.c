@@ -135,6 +135,7 @@ int journey_source_open(const struct journey_source_options *options, struct jou
 	_cleanup_(journey_source_closep) struct journey_source *source = xzalloc(sizeof(*source));
 	struct live_options live = {.buffer_bytes = options->buffer_bytes,
 				    .cgroup = options->cgroup,
+				    .late_refused = options->late_refused,
 				    .read_ns = options->sample > 1 ? SAMPLED_READ_NS : 0};
 	bool both = options->rx == options->tx;
 	int r = 0;

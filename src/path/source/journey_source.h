@@ -26,7 +26,8 @@ struct journey_source_options {
 	uint32_t least;     /* where max_cpu has made that fewer: as many as this again, once it costs little */
 	uint8_t set;        /* of hooks, enum event_set: less than all see less than all */
 	double max_cpu;     /* share of one processor that this may cost before fewer flows are followed; 0: no limit */
-	uint64_t buffer_bytes; /* 0: the default */
+	uint64_t buffer_bytes;                    /* 0: the default */
+	void (*late_refused)(const char *reason); /* of live_options */
 };
 
 /* Where packets went, of those that passed the filter as far as it can be decided when they arrive. */

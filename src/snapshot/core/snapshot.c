@@ -242,7 +242,7 @@ static bool source_wanted(const struct snapshot *snapshot, const struct snapshot
 	return false;
 }
 
-static void want(struct snapshot *snapshot, const struct record_type *const *types)
+static void want_types(struct snapshot *snapshot, const struct record_type *const *types)
 {
 	for (; types && *types; types++) {
 		struct snapshot_table *table = snapshot_table(snapshot, *types);
@@ -259,10 +259,10 @@ static void choose_tables(struct snapshot *snapshot, const struct snapshot_reque
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		snapshot->tables[i].wanted = request->types == NULL;
-	want(snapshot, request->types);
+	want_types(snapshot, request->types);
 	for (size_t i = memory->source_count; i-- > 0;)
 		if (source_wanted(snapshot, memory->sources[i]))
-			want(snapshot, memory->sources[i]->needs);
+			want_types(snapshot, memory->sources[i]->needs);
 }
 
 static void run_source(struct snapshot *snapshot, const struct snapshot_source *source,

@@ -26,7 +26,7 @@ static const struct enum_name flag_items[] = {
 	{1 << 16, "LOWER_UP", "the layer below carries a signal"},
 	{1 << 17, "DORMANT", "waits for somebody before it may be used"},
 };
-struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
+static struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
 
 /* RFC 2863; the header that has their names does not go with net/if.h. */
 static const struct enum_name operstate_items[] = {
@@ -38,7 +38,7 @@ static const struct enum_name operstate_items[] = {
 	{5, "DORMANT", NULL},
 	{6, "UP", NULL},
 };
-struct enum_names operstate_names = {operstate_items, ARRAY_SIZE(operstate_items), NULL};
+static struct enum_names operstate_names = {operstate_items, ARRAY_SIZE(operstate_items), NULL};
 
 static const struct enum_name duplex_items[] = {{DUPLEX_HALF, "half", NULL}, {DUPLEX_FULL, "full", NULL}};
 static struct enum_names duplex_names = {duplex_items, ARRAY_SIZE(duplex_items), NULL};

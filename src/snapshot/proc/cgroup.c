@@ -63,7 +63,7 @@ void cgroup_parse_cpu_max(struct cgroup_record *cgroup, const char *text)
 		cgroup->quota = (double)quota / (double)period;
 }
 
-/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": the fifth word, where the last has the controller. */
+/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": word five, where the last has the controller. */
 int cgroup_parse_mount(const char *mountinfo, const char *controller, char *path, size_t size)
 {
 	const char *line;

@@ -16,7 +16,7 @@ static bool is_recorded(const struct pipeline *pipeline)
 	return pipeline->options->input.file != NULL;
 }
 
-/* --- events and their shapes --------------------------------------------------------------------------------------- */
+/* --- events and their shapes -------------------------------------------------------------------------------------- */
 
 static int no_event(const char *name, struct why *why)
 {
@@ -85,7 +85,7 @@ static const void *join_record(struct pipeline *pipeline, unsigned request, cons
 	return pipeline->joint_row;
 }
 
-/* --- the filter ---------------------------------------------------------------------------------------------------- */
+/* --- the filter --------------------------------------------------------------------------------------------------- */
 
 /* The user's own words first, alone: a mistake is pointed at where they wrote it. */
 static int check_where(const struct pipeline *pipeline, struct why *why)
@@ -143,7 +143,7 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 	return 0;
 }
 
-/* --- adding up in the kernel --------------------------------------------------------------------------------------- */
+/* --- adding up in the kernel -------------------------------------------------------------------------------------- */
 
 /* The word of the key at this place of the event, a new one if need be; NULL when there is no room. */
 static struct event_key_word *key_word(struct event_config *config, uint32_t offset)
@@ -255,7 +255,7 @@ static void make_aggregation(struct pipeline *pipeline, unsigned request)
 	*config = trial;
 }
 
-/* --- the output ---------------------------------------------------------------------------------------------------- */
+/* --- the output --------------------------------------------------------------------------------------------------- */
 
 struct columns {
 	VEC(struct output_column) items;
@@ -410,7 +410,7 @@ int pipeline_close(struct pipeline *pipeline)
 	return r;
 }
 
-/* --- events -------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 static void fill_extra(struct pipeline *pipeline, unsigned request, const struct event_head *head,
 		       struct event_extra *extra)
@@ -467,7 +467,7 @@ void pipeline_group(void *context, unsigned request, struct record *record, cons
 	aggregate_merge(pipeline->aggregate, request, record, group);
 }
 
-/* --- groups -------------------------------------------------------------------------------------------------------- */
+/* --- groups ------------------------------------------------------------------------------------------------------- */
 
 static void show_row(const void *row, void *context)
 {

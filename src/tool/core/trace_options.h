@@ -42,8 +42,8 @@ extern const struct option_spec trace_select_table[];
 extern const struct option_spec trace_run_table[];
 
 /*
- * Appends the conditions that the options stand for, in the language of --where, joined by `and`. -EINVAL, -ENOENT with a
- * sentence when a namespace, a control group or an interface is not there.
+ * Appends the conditions that the options stand for, in the language of --where, joined by `and`. -EINVAL, -ENOENT with
+ * a sentence when a namespace, a control group or an interface is not there.
  */
 int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
 			struct why *why) _must_check_;
