@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "report/export.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
+#include "run/run_diagnosis.h"
 
 static const char *const formats[] = {"csv", "jsonl", "pcapng", "perfetto", "folded", "dot", NULL};
 enum format { FORMAT_CSV, FORMAT_JSONL, FORMAT_PCAPNG, FORMAT_PERFETTO, FORMAT_FOLDED, FORMAT_DOT, FORMAT_NONE };
@@ -89,11 +89,11 @@ static void write_graph(const struct diagnosis_record *record, struct out *out)
 	out_end_line(out);
 }
 
-static int report_graph(struct live_diagnosis *live, const struct live_view *view)
+static int report_graph(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
 	if (live->last && !view->gone)
 		write_graph(diagnosis_get(view->diagnosis), &live->out);
-	return out_flush(&live->out);
+	return 0;
 }
 
 /* The modules of the last window, as they lean on each other. */
@@ -101,13 +101,11 @@ static int export_dot(const struct config *config)
 {
 	struct diagnosis_options options_of = {
 		.input = {.file = config->file, .from = config->from, .to = config->until}};
-	struct live_diagnosis live = {.options = &options_of, .report = report_graph};
-	int code = live_diagnosis_prepare(&live, "export", config->output);
+	struct run run = {.options.name = "export"};
+	struct run_diagnosis live = {.options = &options_of, .file = config->output, .report = report_graph};
 
-	if (code == EXIT_DONE)
-		code = live_diagnosis_exit_code(&live, "export", live_diagnosis_run(&live));
-	live_diagnosis_done(&live);
-	return code;
+	run_diagnosis_init(&live, &run);
+	return run_carry_out(&run);
 }
 
 /* --- the others --- */

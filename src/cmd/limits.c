@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest limits: what can run out, and how much of it is left. */
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/proc/host_limit.h"
 
 struct config {

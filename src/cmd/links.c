@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/ethtool.h"
 #include "snapshot/netlink/link.h"
@@ -56,7 +56,7 @@ static const struct field link_move_fields[] = {
 };
 RECORD_TYPE(link_move_type, "link_move", struct link_move, link_move_fields, "what an interface did");
 
-struct run {
+struct state {
 	const struct config *config;
 	struct map before; /* struct place -> struct link_record */
 	uint64_t time_ns;
@@ -76,21 +76,21 @@ static double used_share(const struct link_record *link, double rx_rate, double 
 	return link->speed == UINT64_MAX || link->speed == 0 ? __builtin_nan("") : rate * 8 / (double)link->speed;
 }
 
-static struct link_move move_of(struct run *run, const struct link_record *link)
+static struct link_move move_of(struct state *state, const struct link_record *link)
 {
 	struct place place = {link->netns, link->ifindex};
-	uint64_t span = run->now_ns - run->time_ns;
+	uint64_t span = state->now_ns - state->time_ns;
 	struct link_record *before;
 	struct link_move move;
 	bool is_new;
 
 	for (uint32_t i = 0; i < link_move_type.field_count; i++)
 		field_set_unknown(&link_move_fields[i], &move);
-	before = map_put(&run->before, &place, &is_new);
+	before = map_put(&state->before, &place, &is_new);
 	if (!before)
 		return move;
 #define RATE(member) counter_rate(counter_delta(before->member, link->member), span)
-	if (!is_new && run->time_ns) {
+	if (!is_new && state->time_ns) {
 		move.rx_rate = RATE(rx_bytes);
 		move.tx_rate = RATE(tx_bytes);
 		move.rx_packet_rate = RATE(rx_packets);
@@ -107,24 +107,24 @@ static struct link_move move_of(struct run *run, const struct link_record *link)
 
 static uint64_t show_links(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	struct run *run = context;
-	const struct config *config = run->config;
+	struct state *state = context;
+	const struct config *config = state->config;
 	uint64_t shown = 0;
 
-	run->now_ns = snapshot->begin_boot_ns;
+	state->now_ns = snapshot->begin_boot_ns;
 	snapshot_each(snapshot, link_type, const struct link_record, link) {
-		struct link_move move = move_of(run, link);
+		struct link_move move = move_of(state, link);
 
 		if (!config->dev || strcmp(config->dev, link->dev) == 0)
 			shown += output_record(output, &(struct record){.parts = {link, &move}});
 	}
-	run->time_ns = run->now_ns;
+	state->time_ns = state->now_ns;
 	return shown;
 }
 
 static uint64_t show_details(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = ((struct run *)context)->config;
+	const struct config *config = ((struct state *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, link_detail_type, const struct link_detail_record, detail)
@@ -135,7 +135,7 @@ static uint64_t show_details(const struct snapshot *snapshot, struct output *out
 
 static uint64_t show_addresses(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = ((struct run *)context)->config;
+	const struct config *config = ((struct state *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, address_type, const struct address_record, address)
@@ -147,7 +147,7 @@ static uint64_t show_addresses(const struct snapshot *snapshot, struct output *o
 /* The classes of an interface below its queues. */
 static uint64_t show_queues(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = ((struct run *)context)->config;
+	const struct config *config = ((struct state *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, qdisc_type, const struct qdisc_record, qdisc)
@@ -184,8 +184,8 @@ static int run(const void *data)
 						   "tx_rate",   "tx_packet_rate", "util",    "saturation",
 						   "error_rate"};
 	const struct config *config = data;
-	struct run state = {.config = config,
-			    .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
+	struct state state = {.config = config,
+			      .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
 	struct output_options output = config->output;
 	struct kind kind = choose(config);
 	int code;

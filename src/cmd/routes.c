@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest routes: the routing tables, the ways to the addresses in use, the neighbours. */
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/netlink/neighbour.h"
 #include "snapshot/netlink/route.h"
 

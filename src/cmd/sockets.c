@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/route.h"
 #include "snapshot/proc/cgroup_path.h"

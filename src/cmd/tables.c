@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/snapshot_view.h"
+#include "run/look.h"
 
 struct config {
 	struct look_options look;

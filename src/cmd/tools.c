@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "event/core/live.h"
+#include "run/run_events.h"
 #include "run/tool_command.h"
-#include "run/trace_run.h"
 #include "view/output.h"
 
 /* --- a tool as a command ------------------------------------------------------------------------------------------- */
@@ -36,12 +36,7 @@ static int run_tool(const void *subject, const void *config)
 	int code;
 
 	tool_plan(subject, config, &plan);
-	if (plan.why.text[0]) {
-		log_error("%s: %s (nest %s --help)", plan.name, plan.why.text, plan.name);
-		code = EXIT_USAGE;
-	} else {
-		code = trace_run(&plan, config);
-	}
+	code = plan.why.text[0] ? run_refuse(plan.name, &plan.why) : run_trace(&plan, config);
 	trace_plan_done(&plan);
 	return code;
 }

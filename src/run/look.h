@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands that show tables of a snapshot have in common: where to look, how often, and how they end. */
+/* What the commands that show tables of a snapshot have in common: where to look, how often, and what is shown. */
 #pragma once
 
 #include "run/command.h"
-#include "snapshot/core/snapshot.h"
-#include "store/replay.h"
+#include "run/run_snapshots.h"
 #include "view/output.h"
 
 struct look_options {
@@ -36,9 +35,6 @@ struct look {
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
 	void *context;
 };
-
-/* What could not be seen, and why, as warnings. Once a run: a gap that repeats at every look says nothing new. */
-void snapshot_tell_gaps(const struct snapshot *snapshot);
 
 /* Returns the exit code. */
 int look_run(const struct look *look);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/look.h"
+
+#include <errno.h>
+
+const struct option_spec look_option_table[] = {
+	OPTION(struct look_options, netns, TEXT, "netns", 'N', "NETNS",
+	       "look into this network namespace: a name, a path, a process id, or all"),
+	OPTION(struct look_options, no_bpf, FLAG, "no-bpf", 0, NULL,
+	       "do not load BPF programs: /proc and netlink alone"),
+	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
+	       "stop looking again after this time"),
+	OPTION_GROUP(struct look_options, input, input_option_table),
+	OPTION_END,
+};
+
+/* The sink that shows each snapshot. */
+struct look_table {
+	struct run_sink sink;
+	const struct look *look;
+	struct run_snapshots snapshots;
+	struct output *output;
+	uint64_t done; /* looks */
+	uint64_t shown;
+};
+
+static int prepare(struct run_sink *sink, struct run *run)
+{
+	struct look_table *table = (struct look_table *)sink;
+	const struct look *look = table->look;
+	int r = output_open(look->output, look->shape, &table->output, &run->why);
+
+	if (r < 0)
+		return r == -EINVAL ? r : -EIO;
+	if (look->fewer_types && !run->options.input.file && !output_uses(table->output, look->shape, look->fewer_part))
+		table->snapshots.request.types = look->fewer_types;
+	return 0;
+}
+
+static int take(struct run_sink *sink, struct run *run _unused_, const void *item)
+{
+	struct look_table *table = (struct look_table *)sink;
+	const struct look *look = table->look;
+
+	if (table->done++ == 0)
+		run_snapshots_tell_gaps(item);
+	table->shown += look->show(item, table->output, look->context);
+	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
+	return output_flush(table->output) < 0 || table->done == look->count;
+}
+
+static void account(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
+{
+	account->events += ((struct look_table *)sink)->shown;
+}
+
+static int end(struct run_sink *sink, struct run *run _unused_)
+{
+	(void)output_end(((struct look_table *)sink)->output);
+	return 0;
+}
+
+static int close_table(struct run_sink *sink, struct run *run)
+{
+	struct output *output = ((struct look_table *)sink)->output;
+
+	if (output && !run->began)
+		output_drop(output);
+	return output ? output_close(output) : 0;
+}
+
+static const struct run_sink_ops table_ops = {
+	.prepare = prepare, .take = take, .end = end, .account = account, .close = close_table};
+
+int look_run(const struct look *look)
+{
+	struct run run = {.options = {.name = look->command,
+				      .duration_ns = look->interval_ns ? look->options->duration_ns : 0,
+				      .input = look->options->input,
+				      .once = !look->interval_ns}};
+	struct look_table table = {.sink = {.ops = &table_ops}, .look = look};
+
+	run_snapshots_init(&table.snapshots, &run, look->options->netns);
+	table.snapshots.request.types = look->types;
+	table.snapshots.request.no_bpf = look->options->no_bpf;
+	table.snapshots.request.repeated = look->interval_ns > 0;
+	table.snapshots.pace_ns = table.snapshots.apart_ns = look->interval_ns;
+	run_add_sink(&table.snapshots.source, &table.sink);
+	return run_carry_out(&run);
+}
+
+static bool make_record(const void *context, size_t number, void *room, struct record *record)
+{
+	const struct snapshot_table *table = context;
+
+	(void)room;
+	*record = RECORD_OF(table->items + number * table->type->size);
+	return true;
+}
+
+uint64_t look_show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output)
+{
+	const struct snapshot_table *table = snapshot_table(snapshot, type);
+
+	return output_batch(output,
+			    &(struct output_batch){.count = table->count, .make = make_record, .context = table});
+}

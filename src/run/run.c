@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/log.h"
+#include "base/out.h"
+#include "base/parse.h"
+#include "run/run.h"
+#include "snapshot/core/netns.h"
+
+/* How often a recording is given the chance to end its batch, and a namespace to be gone. */
+#define STORE_TICK_NS            (NSEC_PER_SEC / 4)
+#define NETNS_LOOK_NS            (NSEC_PER_SEC / 10)
+
+#define each_source(run, source) vec_each(&(run)->sources, source)
+#define each_sink(run, sink)                                                                                           \
+	vec_each(&(run)->sources, sink##_source_)                                                                      \
+		vec_each(&(*sink##_source_)->sinks, sink)
+
+void run_add_source(struct run *run, struct run_source *source)
+{
+	vec_push(&run->sources, source);
+}
+
+void run_add_sink(struct run_source *source, struct run_sink *sink)
+{
+	vec_push(&source->sinks, sink);
+}
+
+/* --- words ----------------------------------------------------------------------------------------------------------- */
+
+void run_tell_account(const struct run_account *account)
+{
+	log_info("%" PRIu64 " events, %" PRIu64 " lost%s%s", account->events, account->lost,
+		 account->more.len ? "; " : "", buf_text(&account->more));
+}
+
+int run_refuse(const char *name, const struct why *why)
+{
+	log_error("%s: %s (nest %s --help)", name, why->text, name);
+	return EXIT_USAGE;
+}
+
+int run_written(const char *name, int result)
+{
+	if (result == 0)
+		return EXIT_DONE;
+	/* As the shell would have seen it. */
+	if (result == -EPIPE)
+		return EXIT_SIGNAL + SIGPIPE;
+	log_error("%s: writing failed: %s", name, strerror(-result));
+	return EXIT_IO;
+}
+
+static int fail(const struct run *run, int r, int code)
+{
+	log_error("%s: %s", run->options.name, run->why.text[0] ? run->why.text : strerror(-r));
+	return code;
+}
+
+/* --- for sources and sinks ------------------------------------------------------------------------------------------- */
+
+void run_stop(struct run *run, int result)
+{
+	run->stopped = true;
+	if (run->result == 0)
+		run->result = result;
+	if (run->loop)
+		loop_stop(run->loop, 0);
+}
+
+void run_hand_out(struct run *run, struct run_source *source, const void *item)
+{
+	vec_each(&source->sinks, sink) {
+		int r = (*sink)->ops->take ? (*sink)->ops->take(*sink, run, item) : 0;
+
+		if (r != 0)
+			run_stop(run, min_of(r, 0));
+	}
+}
+
+int run_follow(struct run *run, follow_fn *follow, void *context)
+{
+	int r = 0;
+
+	if (run->child.pid > 0)
+		r = follow(context, (uint32_t)run->child.pid);
+	else if (run->options.children)
+		r = child_follow_tree((uint32_t)run->options.pid, follow, context);
+	return r < 0 ? why_set(&run->why, r, "cannot follow the process: %s", strerror(-r)) : 0;
+}
+
+int run_stored(struct run *run, int r)
+{
+	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : r;
+}
+
+int run_open_out(struct run *run, struct out *out, const char *path)
+{
+	int r = out_open(out, path);
+
+	return r < 0 ? why_set(&run->why, -EIO, "cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
+/* --- what ends it ---------------------------------------------------------------------------------------------------- */
+
+static void ask_to_end(struct run *run, int signal_number)
+{
+	bool later = false;
+
+	each_source(run, source) later |= (*source)->ops->stop && (*source)->ops->stop(*source, signal_number);
+	if (!later)
+		run_stop(run, 0);
+}
+
+static void on_signal(void *context, int signal_number)
+{
+	struct run *run = context;
+
+	run->ended_by = signal_number;
+	ask_to_end(run, signal_number);
+}
+
+static void on_time_over(void *context, uint64_t expirations _unused_)
+{
+	ask_to_end(context, 0);
+}
+
+static void on_child_end(void *context)
+{
+	run_stop(context, 0);
+}
+
+/* The kernel gives the number of a namespace that is gone to the next one: what comes now may be somebody else's. */
+static void on_netns_look(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	struct stat found;
+
+	if (stat(run->netns_path, &found) == 0 && found.st_ino == run->netns_inum)
+		return;
+	log_warn("%s: the network namespace of -N is gone, there is nothing more to see", run->options.name);
+	run_stop(run, 0);
+}
+
+/* What a command does is its own wherever it does it, and the end of a process is not that of its namespace. */
+static int watch_netns(struct run *run)
+{
+	const char *spec = run->options.netns;
+	struct stat found;
+	uint64_t pid;
+
+	if (!spec || !*spec || strcmp(spec, "all") == 0 || run->options.command.argc ||
+	    parse_u64(spec, 1, INT32_MAX, &pid) == 0)
+		return 0;
+	run->netns_path = netns_path(spec);
+	run->netns_inum = stat(run->netns_path, &found) == 0 ? found.st_ino : 0;
+	return loop_add_timer(run->loop, NETNS_LOOK_NS, NETNS_LOOK_NS, on_netns_look, run, NULL);
+}
+
+static void flush(struct run *run)
+{
+	each_sink(run, sink) if ((*sink)->ops->flush && (*sink)->ops->flush(*sink) < 0) run_stop(run, 0);
+}
+
+static void on_idle(void *context)
+{
+	flush(context);
+}
+
+/* --- intervals ------------------------------------------------------------------------------------------------------- */
+
+static void end_interval(struct run *run)
+{
+	each_sink(run, sink) if ((*sink)->ops->interval)(*sink)->ops->interval(*sink, run);
+	flush(run);
+	if (++run->intervals == run->options.count)
+		run_stop(run, 0);
+}
+
+static void on_interval(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+
+	each_source(run, source)
+	{
+		int r = (*source)->ops->collect ? (*source)->ops->collect(*source, run) : 0;
+
+		if (r < 0) {
+			run_stop(run, r);
+			return;
+		}
+	}
+	end_interval(run);
+}
+
+/* --- before it begins ------------------------------------------------------------------------------------------------ */
+
+static int check_options(struct run *run)
+{
+	const struct run_options *options = &run->options;
+	uint64_t number;
+
+	if (options->children && !options->pid)
+		return why_set(&run->why, -EINVAL, "--children needs -p");
+	if (options->pid && options->command.argc)
+		return why_set(&run->why, -EINVAL, "either -p or a command");
+	if (options->max_loss && parse_decimal(options->max_loss, 0, UINT64_MAX, &number) < 0)
+		return why_set(&run->why, -EINVAL, "--max-loss wants a whole number");
+	if (options->input.file && (options->save || options->command.argc || options->children))
+		return why_set(&run->why, -EINVAL, "-f goes neither with --save nor with a command or --children");
+	return 0;
+}
+
+static int refuse(const struct run *run, int r, int code)
+{
+	return r == -EINVAL ? run_refuse(run->options.name, &run->why) : fail(run, r, r == -ENOENT ? EXIT_USAGE : code);
+}
+
+/* An exit code; whatever is wrong has been said. */
+static int prepare(struct run *run)
+{
+	int r = check_options(run);
+
+	if (r < 0)
+		return refuse(run, r, EXIT_USAGE);
+	each_source(run, source) if ((*source)->ops->prepare)
+	{
+		r = (*source)->ops->prepare(*source, run);
+		if (r < 0)
+			return refuse(run, r, EXIT_CANNOT_OBSERVE);
+	}
+	each_sink(run, sink) if ((*sink)->ops->prepare)
+	{
+		r = (*sink)->ops->prepare(*sink, run);
+		if (r < 0)
+			return refuse(run, r, EXIT_IO);
+	}
+	return EXIT_DONE;
+}
+
+static int begin_sinks(struct run *run)
+{
+	each_sink(run, sink)
+	{
+		int r = (*sink)->ops->begin ? (*sink)->ops->begin(*sink, run) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* --- live ------------------------------------------------------------------------------------------------------------ */
+
+static int open_loop(struct run *run)
+{
+	int r = loop_new(&run->loop);
+
+	if (r == 0)
+		r = loop_add_end_signals(run->loop, on_signal, run);
+	if (r < 0)
+		return why_set(&run->why, r, "cannot wait for events: %s", strerror(-r));
+	loop_on_idle(run->loop, on_idle, run);
+	return run->options.command.argc ? child_prepare(&run->child, &run->options.command, &run->why) : 0;
+}
+
+/* A recording that fails ends the run. */
+static void on_store_tick(void *context, uint64_t expirations _unused_)
+{
+	struct run *run = context;
+	int r = run_stored(run, store_tick(run->store));
+
+	if (r < 0)
+		run_stop(run, r);
+}
+
+static int open_store(struct run *run)
+{
+	int r = run->options.save ? store_create(run->options.save, run->options.name, &run->store, &run->why) : 0;
+
+	if (r < 0 || !run->store || !run->loop)
+		return r;
+	r = loop_add_timer(run->loop, STORE_TICK_NS, STORE_TICK_NS, on_store_tick, run, NULL);
+	return r < 0 ? why_set(&run->why, r, "cannot record: %s", strerror(-r)) : 0;
+}
+
+static int open_sources(struct run *run)
+{
+	each_source(run, source)
+	{
+		const struct run_source_ops *ops = (*source)->ops;
+		int r = run->recording ? ops->open_recorded(*source, run) : ops->open(*source, run);
+
+		if (r < 0)
+			return r;
+		(*source)->opened = true;
+	}
+	return begin_sinks(run);
+}
+
+/* The clock starts, and so does the command. */
+static int start(struct run *run)
+{
+	const struct run_options *options = &run->options;
+	int r = 0;
+
+	if (options->interval_ns)
+		r = loop_add_timer(run->loop, options->interval_ns, options->interval_ns, on_interval, run, NULL);
+	if (r == 0)
+		r = watch_netns(run);
+	if (r == 0 && options->duration_ns)
+		r = loop_add_timer(run->loop, options->duration_ns, 0, on_time_over, run, NULL);
+	if (r == 0 && run->child.pid > 0)
+		r = child_start(&run->child, run->loop, on_child_end, run);
+	return r < 0 ? why_set(&run->why, r, "cannot begin: %s", strerror(-r)) : 0;
+}
+
+static void watch(struct run *run)
+{
+	int r = start(run);
+
+	if (r == 0)
+		r = loop_run(run->loop);
+	if (r < 0)
+		run_stop(run, r);
+	each_source(run, source)
+	{
+		r = (*source)->ops->finish ? (*source)->ops->finish(*source, run) : 0;
+		if (r < 0)
+			run_stop(run, r);
+	}
+	if (run->store)
+		on_store_tick(run, 1);
+}
+
+/* --- item by item ---------------------------------------------------------------------------------------------------- */
+
+static int advance(struct run *run, struct run_source *source)
+{
+	int r = source->ops->next(source, run, &source->next_ns);
+
+	if (r <= 0)
+		source->next_ns = UINT64_MAX;
+	return min_of(r, 0);
+}
+
+/* The source whose item is the oldest; NULL: there are no more. */
+static struct run_source *oldest(struct run *run)
+{
+	struct run_source *found = NULL;
+
+	each_source(run, source) if ((*source)->next_ns != UINT64_MAX &&
+				     (!found || (*source)->next_ns < found->next_ns)) found = *source;
+	return found;
+}
+
+static int begin_reading(struct run *run)
+{
+	each_source(run, source)
+	{
+		int r = advance(run, *source);
+
+		if (r < 0)
+			return r;
+	}
+	run->began = true;
+	return 0;
+}
+
+/* Duration and intervals are those of the items' own time, from the first one on. */
+static int read_items(struct run *run)
+{
+	const struct run_options *options = &run->options;
+	struct run_source *source = oldest(run);
+	uint64_t begin_ns = source ? source->next_ns : 0, interval_ns = begin_ns + options->interval_ns;
+	int r = 0;
+
+	while (r == 0 && !run->stopped && (source = oldest(run))) {
+		if (options->duration_ns && source->next_ns > begin_ns + options->duration_ns)
+			break;
+		while (options->interval_ns && source->next_ns >= interval_ns && !run->stopped) {
+			end_interval(run);
+			interval_ns += options->interval_ns;
+		}
+		if (run->stopped)
+			break;
+		r = source->ops->give(source, run);
+		if (r == 0 && !run->stopped)
+			r = advance(run, source);
+	}
+	return r;
+}
+
+/* --- the end --------------------------------------------------------------------------------------------------------- */
+
+static void end_sinks(struct run *run)
+{
+	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
+	bool partly = run->intervals == 0 || run->intervals != run->options.count;
+
+	each_sink(run, sink)
+	{
+		const struct run_sink_ops *ops = (*sink)->ops;
+		int r = 0;
+
+		if (ops->interval && partly)
+			ops->interval(*sink, run);
+		if (ops->end)
+			r = ops->end(*sink, run);
+		if (ops->flush)
+			(void)ops->flush(*sink);
+		if (r < 0)
+			run_stop(run, r);
+	}
+}
+
+/* The line that ends every run, and what it means for the exit code. */
+static int tell_account(struct run *run)
+{
+	struct run_account account = {.more = BUF_INIT(4096)};
+	uint64_t allowed;
+
+	each_sink(run, sink) if ((*sink)->ops->account)(*sink)->ops->account(*sink, run, &account);
+	each_source(run, source) if ((*source)->ops->account)(*source)->ops->account(*source, run, &account);
+	run_tell_account(&account);
+	buf_done(&account.more);
+	if (!run->options.max_loss || parse_decimal(run->options.max_loss, 0, UINT64_MAX, &allowed) < 0)
+		return EXIT_DONE;
+	return account.lost > allowed ? EXIT_LOSS : EXIT_DONE;
+}
+
+/* Closes sinks and sources; what writing came to. */
+static int close_all(struct run *run)
+{
+	int written = 0, r;
+
+	each_sink(run, sink)
+	{
+		r = (*sink)->ops->close ? (*sink)->ops->close(*sink, run) : 0;
+		written = written < 0 ? written : r;
+	}
+	each_source(run, source)
+	{
+		if ((*source)->ops->close)
+			(*source)->ops->close(*source);
+		vec_done(&(*source)->sinks);
+	}
+	vec_done(&run->sources);
+	recording_close(run->recording);
+	return written;
+}
+
+static int code_of_error(const struct run *run)
+{
+	const struct run_options *options = &run->options;
+	bool files = options->input.file || options->save || (options->writes_a_file && run->began);
+
+	return fail(run, run->result, files ? EXIT_IO : EXIT_CANNOT_OBSERVE);
+}
+
+/* Ctrl-C is how a person ends what has no end. */
+static int code_of_end(const struct run *run)
+{
+	bool asked = (run->ended_by == SIGINT || run->ended_by == SIGTERM) && !run->options.ends_itself;
+
+	if (child_error(&run->child) < 0)
+		return EXIT_USAGE;
+	return run->ended_by && !asked ? EXIT_SIGNAL + run->ended_by : EXIT_DONE;
+}
+
+static int observe(struct run *run)
+{
+	const struct run_options *options = &run->options;
+	bool waits = !options->input.file && !options->once;
+	int r = waits ? open_loop(run) : 0;
+
+	if (r == 0)
+		r = options->input.file ? input_open(&options->input, &run->recording, &run->range, &run->why)
+					: open_store(run);
+	if (r == 0)
+		r = open_sources(run);
+	if (r == 0 && !waits)
+		r = begin_reading(run);
+	if (r < 0)
+		return r;
+	if (!waits)
+		return read_items(run);
+	run->began = true;
+	if (options->attaches)
+		log_info("ready");
+	watch(run);
+	return 0;
+}
+
+int run_carry_out(struct run *run)
+{
+	int code, end, written, closed, r;
+
+	run->child = CHILD_INIT;
+	code = prepare(run);
+	if (code != EXIT_DONE) {
+		(void)close_all(run);
+		return code;
+	}
+	r = observe(run);
+	if (r < 0)
+		run_stop(run, r);
+	if (run->began)
+		end_sinks(run);
+	if (run->result < 0)
+		code = code_of_error(run);
+	if (run->began) {
+		r = tell_account(run);
+		code = code ?: r;
+	}
+	closed = store_close(run->store, run->result < 0 ? NULL : &run->why);
+	if (closed < 0 && run->result == 0)
+		code = fail(run, closed, EXIT_IO);
+	end = code_of_end(run);
+	written = run_written(run->options.name, close_all(run));
+	child_done(&run->child);
+	loop_free(run->loop);
+	free(run->netns_path);
+	if (run->result < 0 || closed < 0)
+		return code;
+	return written ?: end ?: code;
+}
