@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "flow/import/import.h"
 #include "run/command.h"
+#include "run/run.h"
 
 struct config {
 	const char *input;
@@ -26,6 +27,7 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct import_result result = {.program = config->program};
+	struct run_account account;
 	struct why why = {};
 	int r;
 
@@ -40,8 +42,10 @@ static int run(const void *data)
 	}
 	if (result.note[0])
 		log_warn("flow import: %s", result.note);
-	log_info("%llu events, %llu lost; %s read from %s", (unsigned long long)result.events,
-		 (unsigned long long)result.lost, result.format, config->input);
+	account = (struct run_account){result.events, result.lost, BUF_INIT(65536)};
+	buf_add_format(&account.more, "%s read from %s", result.format, config->input);
+	run_tell_account(&account);
+	buf_done(&account.more);
 	return EXIT_DONE;
 }
 

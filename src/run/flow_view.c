@@ -5,6 +5,7 @@
 #include "flow/analyse/profile.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/run.h"
 
 const struct option_spec split_option_table[] = {
 	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT",
@@ -93,8 +94,12 @@ void flow_view_say_summary(const struct flow_trace *trace)
 
 void flow_view_close(const struct flow_trace *trace)
 {
-	log_info("%llu events, %llu lost%s", (unsigned long long)trace->events, (unsigned long long)trace->lost,
-		 trace->damaged_bytes ? "; part of the file is damaged" : "");
+	struct run_account account = {trace->events, trace->lost, BUF_INIT(256)};
+
+	if (trace->damaged_bytes)
+		buf_add_text(&account.more, "part of the file is damaged");
+	run_tell_account(&account);
+	buf_done(&account.more);
 	if (trace->cut)
 		log_info("%llu calls are in no tree: the summary had no room for them", (unsigned long long)trace->cut);
 }

@@ -46,14 +46,15 @@ int run_refuse(const char *name, const struct why *why)
 	return EXIT_USAGE;
 }
 
-int run_written(const char *name, int result)
+/* Exit code for what writing the output came to. */
+static int code_of_output(const struct run *run, int result)
 {
 	if (result == 0)
 		return EXIT_DONE;
 	/* As the shell would have seen it. */
 	if (result == -EPIPE)
 		return EXIT_SIGNAL + SIGPIPE;
-	log_error("%s: writing failed: %s", name, strerror(-result));
+	log_error("%s: writing failed: %s", run->options.name, strerror(-result));
 	return EXIT_IO;
 }
 
@@ -523,7 +524,7 @@ int run_carry_out(struct run *run)
 	if (closed < 0 && run->result == 0)
 		code = fail(run, closed, EXIT_IO);
 	end = code_of_end(run);
-	written = run_written(run->options.name, close_all(run));
+	written = code_of_output(run, close_all(run));
 	child_done(&run->child);
 	loop_free(run->loop);
 	free(run->netns_path);

@@ -144,5 +144,3 @@ int run_open_out(struct run *run, struct out *out, const char *path) _must_check
 void run_tell_account(const struct run_account *account);
 /* Options that do not fit together: says so; EXIT_USAGE. */
 int run_refuse(const char *name, const struct why *why);
-/* Exit code for what writing the output came to, with a message where one is due. */
-int run_written(const char *name, int result);
