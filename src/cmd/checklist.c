@@ -229,14 +229,13 @@ static int run(const void *data)
 				     .report = report,
 				     .context = &checklist};
 
-	if (config->live.netns && strcmp(config->live.netns, "all") == 0) {
-		log_error("checklist: one namespace at a time (nest diagnose -N all looks at all)");
-		return EXIT_USAGE;
-	}
+	if (config->live.netns && strcmp(config->live.netns, "all") == 0)
+		return command_fail(EXIT_USAGE,
+				    "checklist: one namespace at a time (nest diagnose -N all looks at all)");
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
 	run_diagnosis_init(&live, &run);
-	run_add_sink(&live.snapshots.source, &checklist.sink);
+	run_add_sink(&run, NULL, &checklist.sink);
 	return run_carry_out(&run);
 }
 

@@ -15,8 +15,6 @@ struct config {
 	struct output_options output;
 	bool all;
 	bool last;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -26,8 +24,6 @@ static const struct option_spec options[] = {
 	       "alone)"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "show what moved, every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many times"),
 	OPTION_END,
 };
 
@@ -86,7 +82,7 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 {
 	struct state *state = context;
 	uint64_t now_ns = snapshot->begin_boot_ns, shown = 0;
-	bool baseline = state->config->interval_ns && state->looks == 0;
+	bool baseline = state->config->look.interval_ns && state->looks == 0;
 
 	snapshot_each(snapshot, counter_type, const struct counter_record, counter) {
 		struct move move = move_of(state, counter, now_ns);
@@ -111,9 +107,8 @@ static int look(struct state *state)
 		.output = &config->output,
 		.shape = &shape,
 		.types = types,
-		.interval_ns = config->interval_ns,
 		/* The first look is what the others are compared with. */
-		.count = config->count ? config->count + 1 : 0,
+		.looks_before = config->look.interval_ns > 0,
 		.show = show,
 		.context = state,
 	});
@@ -145,10 +140,8 @@ static int run(const void *data)
 	struct state state = {.config = config, .before = MAP_INIT(0, sizeof(struct counter_seen), 1 << 20)};
 	int code;
 
-	if (config->last && (config->interval_ns || config->look.input.file)) {
-		log_error("counters: --last goes neither with an interval nor with a recording");
-		return EXIT_USAGE;
-	}
+	if (config->last && (config->look.interval_ns || config->look.input.file))
+		return command_fail(EXIT_USAGE, "counters: --last goes neither with an interval nor with a recording");
 	code = config->last ? look_since_last(&state) : look(&state);
 	map_done(&state.before);
 	return code;

@@ -224,7 +224,7 @@ static int run(const void *data)
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
 	run_diagnosis_init(&live, &run);
-	run_add_sink(&live.snapshots.source, &context.sink);
+	run_add_sink(&run, NULL, &context.sink);
 	code = run_carry_out(&run);
 	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;

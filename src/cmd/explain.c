@@ -122,8 +122,7 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 			near_consider(&near, (*type)->fields[i].name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
-	log_error("explain: nothing here is called '%s'%s", buf_text(&shown), buf_text(&hint));
-	return EXIT_USAGE;
+	return command_fail(EXIT_USAGE, "explain: nothing here is called '%s'%s", buf_text(&shown), buf_text(&hint));
 }
 
 /* --- pages --- */
@@ -166,10 +165,8 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 	const char *meaning = counter_meaning(config->name);
 	struct out out;
 
-	if (config->markdown && !cause) {
-		log_error("explain: only causes have a page");
-		return EXIT_USAGE;
-	}
+	if (config->markdown && !cause)
+		return command_fail(EXIT_USAGE, "explain: only causes have a page");
 	out_init(&out, STDOUT_FILENO);
 	if (config->markdown) {
 		_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
@@ -222,10 +219,8 @@ static int run(const void *data)
 	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
 	struct why why = {};
 
-	if (knowledge_load(&knowledge, &why) < 0) {
-		log_error("explain: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (knowledge_load(&knowledge, &why) < 0)
+		return command_fail(EXIT_USAGE, "explain: %s", why.text);
 	knowledge->is_command = command_exists;
 	if (config->pages)
 		return write_pages(config->pages, knowledge);

@@ -132,17 +132,13 @@ static int run(const void *data)
 	struct out out;
 	int r, written;
 
-	if (config->format == FORMAT_NONE) {
-		log_error("export: --to is missing: csv, jsonl, pcapng, perfetto, folded or dot");
-		return EXIT_USAGE;
-	}
+	if (config->format == FORMAT_NONE)
+		return command_fail(EXIT_USAGE, "export: --to is missing: csv, jsonl, pcapng, perfetto, folded or dot");
 	if (config->format == FORMAT_DOT)
 		return export_dot(config);
 	r = out_open(&out, config->output);
-	if (r < 0) {
-		log_error("export: cannot write %s: %s", config->output, strerror(-r));
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "export: cannot write %s: %s", config->output, strerror(-r));
 	if (config->format == FORMAT_PCAPNG && out.is_terminal) {
 		log_error("export: a capture file is not for a terminal: -o FILE, or | tcpdump -r -");
 		(void)out_done(&out);
@@ -154,10 +150,8 @@ static int run(const void *data)
 		log_error("export: %s", why.text[0] ? why.text : strerror(-r));
 		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
 	}
-	if (written < 0 && written != -EPIPE) {
-		log_error("export: writing failed: %s", strerror(-written));
-		return EXIT_IO;
-	}
+	if (written < 0 && written != -EPIPE)
+		return command_fail(EXIT_IO, "export: writing failed: %s", strerror(-written));
 	return EXIT_DONE;
 }
 

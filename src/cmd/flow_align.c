@@ -28,10 +28,8 @@ static int show(const struct config *config, const struct align *align)
 	struct output *output;
 	struct why why = {};
 
-	if (output_open(o, &shape, &output, &why) < 0) {
-		log_error("flow align: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(o, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow align: %s", why.text);
 	if (text) {
 		struct out *out = output_out(output);
 
@@ -67,10 +65,8 @@ static int run(const void *data)
 		r = flow_view_split(&split, server, &behind);
 	if (r != EXIT_DONE)
 		return r;
-	if (align_new(in_front, behind, &align, &why) < 0) {
-		log_error("flow align: %s", why.text);
-		return EXIT_CANNOT_OBSERVE;
-	}
+	if (align_new(in_front, behind, &align, &why) < 0)
+		return command_fail(EXIT_CANNOT_OBSERVE, "flow align: %s", why.text);
 	r = show(config, align);
 	log_info("%u of %u connections matched, %u requests; the server's clock is %+.3f us off", align->matched,
 		 align->connections, align->exchanges, (double)align->clock_offset_ns / 1000);

@@ -93,15 +93,12 @@ static int choose(struct drawing *d, uint32_t *ret_session)
 	struct why why = {};
 	uint8_t wanted = 0;
 
-	if (!s->list.count) {
-		log_error("flow diagram: the trace has no sessions (--by thread draws a thread)");
-		return EXIT_CANNOT_OBSERVE;
-	}
+	if (!s->list.count)
+		return command_fail(EXIT_CANNOT_OBSERVE,
+				    "flow diagram: the trace has no sessions (--by thread draws a thread)");
 	if (d->config->sessions) {
-		if (flow_view_choose(s, d->config->sessions, chosen.items, &why) < 0) {
-			log_error("flow diagram: %s", why.text);
-			return EXIT_USAGE;
-		}
+		if (flow_view_choose(s, d->config->sessions, chosen.items, &why) < 0)
+			return command_fail(EXIT_USAGE, "flow diagram: %s", why.text);
 	} else if (d->comparison) {
 		memcpy(chosen.items, d->groups.items, s->list.count);
 		wanted = 1;
@@ -282,10 +279,8 @@ static int draw_flame(struct drawing *d)
 		fill_flame(d, d->comparison->profile, &d->comparison->sums, &flame);
 	} else {
 		if (d->config->sessions &&
-		    flow_view_choose(d->sessions, d->config->sessions, d->groups.items, &why) < 0) {
-			log_error("flow diagram: %s", why.text);
-			return EXIT_USAGE;
-		}
+		    flow_view_choose(d->sessions, d->config->sessions, d->groups.items, &why) < 0)
+			return command_fail(EXIT_USAGE, "flow diagram: %s", why.text);
 		profile = profile_new(d->sessions, d->groups.items, 2);
 		profile_sum(profile, &sums);
 		fill_flame(d, profile, &sums, &flame);
@@ -322,14 +317,12 @@ static int run(const void *data)
 	struct drawing d = {.config = config};
 	int r;
 
-	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML) {
-		log_error("flow diagram: a flame graph is svg or html (-F)");
-		return EXIT_USAGE;
-	}
-	if (config->with && (config->flame || compares(config))) {
-		log_error("flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
-		return EXIT_USAGE;
-	}
+	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML)
+		return command_fail(EXIT_USAGE, "flow diagram: a flame graph is svg or html (-F)");
+	if (config->with && (config->flame || compares(config)))
+		return command_fail(
+			EXIT_USAGE,
+			"flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
 	r = flow_view_open(config->trace, &d.trace);
 	if (r == EXIT_DONE)
 		r = flow_view_split(&config->split, d.trace, &d.sessions);

@@ -31,10 +31,8 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
-	if (!config->output) {
-		log_error("flow import: say where the trace goes (-o FILE)");
-		return EXIT_USAGE;
-	}
+	if (!config->output)
+		return command_fail(EXIT_USAGE, "flow import: say where the trace goes (-o FILE)");
 	r = flow_import(config->input, config->from, config->output, &result, &why);
 	if (r < 0) {
 		log_error("flow import: %s", why.text);

@@ -399,15 +399,12 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
-	if (config->check + config->events + config->threads + config->functions + config->modules > 1) {
-		log_error("flow info: only one of --check, --threads, --functions, --modules and --events");
-		return EXIT_USAGE;
-	}
+	if (config->check + config->events + config->threads + config->functions + config->modules > 1)
+		return command_fail(EXIT_USAGE,
+				    "flow info: only one of --check, --threads, --functions, --modules and --events");
 	r = flow_trace_open(config->trace, &trace, &why);
-	if (r < 0) {
-		log_error("flow info: %s", why.text);
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "flow info: %s", why.text);
 	return show(config, trace);
 }
 

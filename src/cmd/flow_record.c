@@ -140,10 +140,8 @@ static int begin(const struct config *config, const char *path)
 	struct why why = {};
 	int r;
 
-	if (config->buffer_bytes && (config->buffer_bytes < 32000 || config->buffer_bytes > FLOW_CHUNK_MAX)) {
-		log_error("flow record: --buffer is between 32K and 16M");
-		return EXIT_USAGE;
-	}
+	if (config->buffer_bytes && (config->buffer_bytes < 32000 || config->buffer_bytes > FLOW_CHUNK_MAX))
+		return command_fail(EXIT_USAGE, "flow record: --buffer is between 32K and 16M");
 	r = recording_begin(path, &recording, &why);
 	if (r < 0)
 		log_error("flow record: %s", why.text);
@@ -181,11 +179,11 @@ static int probe(const struct config *config, const char *path)
 					      .args = config->args,
 					      .no_sockets = config->no_sockets}};
 
-	if (!config->only.count || config->command.argc) {
-		log_error(config->command.argc ? "flow record: either -p PID or a program"
-					       : "flow record: -p PID wants the functions to probe (--func PATTERN)");
-		return EXIT_USAGE;
-	}
+	if (!config->only.count || config->command.argc)
+		return command_fail(EXIT_USAGE,
+				    config->command.argc
+					    ? "flow record: either -p PID or a program"
+					    : "flow record: -p PID wants the functions to probe (--func PATTERN)");
 	run_probe_init(&probe, &run);
 	return run_carry_out(&run);
 }
@@ -214,16 +212,15 @@ static int run(const void *data)
 		return probe(config, path);
 	if (config->finish)
 		return finish(path);
-	if (!library) {
-		log_error("flow record: libnestflow.so is neither beside nest nor in ../lib/nest (NEST_FLOW_LIBRARY "
-			  "names it)");
-		return EXIT_CANNOT_OBSERVE;
-	}
-	if (config->min_ns && (config->structure || config->summary)) {
-		log_error(
+	if (!library)
+		return command_fail(
+			EXIT_CANNOT_OBSERVE,
+			"flow record: libnestflow.so is neither beside nest nor in ../lib/nest (NEST_FLOW_LIBRARY "
+			"names it)");
+	if (config->min_ns && (config->structure || config->summary))
+		return command_fail(
+			EXIT_USAGE,
 			"flow record: --min needs the time of every call, and --structure and --summary do without it");
-		return EXIT_USAGE;
-	}
 	if (config->prepare) {
 		int r = begin(config, path);
 
@@ -231,10 +228,8 @@ static int run(const void *data)
 			printf("LD_PRELOAD=%s\n" FLOW_LIVE_ENV "=%s\n", library, path);
 		return r;
 	}
-	if (!config->command.argc) {
-		log_error("flow record: say which program to run, after --");
-		return EXIT_USAGE;
-	}
+	if (!config->command.argc)
+		return command_fail(EXIT_USAGE, "flow record: say which program to run, after --");
 	return record(config, path, library);
 }
 

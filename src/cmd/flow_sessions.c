@@ -161,10 +161,8 @@ static int run(const void *data)
 		columns = trace->summarised                      ? summary_columns
 			  : sessions->demux->by == DEMUX_REQUEST ? request_columns
 								 : NULL;
-	if (output_open_columns(&config->output, &shape, columns, &output, &why) < 0) {
-		log_error("flow sessions: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open_columns(&config->output, &shape, columns, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow sessions: %s", why.text);
 	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
 	r = output_exit_code(output_close(output));
 	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",

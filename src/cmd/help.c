@@ -133,11 +133,10 @@ static int run(const void *data)
 		int used;
 
 		command = command_find_words(config->member ? 2 : 1, words, &used);
-		if (!command || used != (config->member ? 2 : 1)) {
-			log_error("there is no command '%.60s%s%.60s' (nest help lists them)", config->command,
-				  config->member ? " " : "", config->member ? config->member : "");
-			return EXIT_USAGE;
-		}
+		if (!command || used != (config->member ? 2 : 1))
+			return command_fail(EXIT_USAGE, "there is no command '%.60s%s%.60s' (nest help lists them)",
+					    config->command, config->member ? " " : "",
+					    config->member ? config->member : "");
 	}
 	out_init(&out, STDOUT_FILENO);
 	if (config->man && command)

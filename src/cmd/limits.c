@@ -6,15 +6,11 @@
 struct config {
 	struct look_options look;
 	struct output_options output;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -36,8 +32,6 @@ static int run(const void *data)
 		.output = &config->output,
 		.shape = &shape,
 		.types = types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = show,
 	});
 }

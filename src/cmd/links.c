@@ -16,8 +16,6 @@ struct config {
 	bool queues;
 	bool addresses;
 	bool details;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -29,8 +27,6 @@ static const struct option_spec options[] = {
 	       "what the driver tells: driver, rings, queues, coalescing, offloads, its own counters (as ethtool)"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -175,7 +171,8 @@ static struct kind choose(const struct config *config)
 	if (config->details)
 		return (struct kind){{&link_detail_type}, {1, {&link_detail_type}}, show_details};
 	/* One look has no rates. */
-	return (struct kind){{&link_type}, {config->interval_ns ? 2 : 1, {&link_type, &link_move_type}}, show_links};
+	return (struct kind){
+		{&link_type}, {config->look.interval_ns ? 2 : 1, {&link_type, &link_move_type}}, show_links};
 }
 
 static int run(const void *data)
@@ -190,10 +187,8 @@ static int run(const void *data)
 	struct kind kind = choose(config);
 	int code;
 
-	if (config->queues + config->addresses + config->details > 1) {
-		log_error("links: only one of --queues, --addresses and --details");
-		return EXIT_USAGE;
-	}
+	if (config->queues + config->addresses + config->details > 1)
+		return command_fail(EXIT_USAGE, "links: only one of --queues, --addresses and --details");
 	if (kind.shape.count > 1 && !output_shows_all(&output) && !output.format && output.show.count == 0)
 		output.show = (struct text_list){ARRAY_SIZE(rate_columns), (char **)rate_columns};
 	code = look_run(&(struct look){
@@ -202,8 +197,6 @@ static int run(const void *data)
 		.output = &output,
 		.shape = &kind.shape,
 		.types = kind.types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = kind.show,
 		.context = &state,
 	});

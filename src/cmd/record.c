@@ -225,20 +225,16 @@ static int prepare(struct run_sink *sink, struct run *run)
 
 static const struct run_sink_ops recorder_ops = {.prepare = prepare, .begin = begin};
 
-/* Snapshots with their diagnosis, events, or both. The recorder comes before the sessions: it makes their plans. */
+/* Snapshots with their diagnosis, events, or both. The recorder comes first: it makes the plans of the sessions. */
 static void add_sources(struct recorder *recorder)
 {
 	struct run *run = recorder->run;
 
-	if (recorder->diagnose) {
+	run_add_sink(run, NULL, &recorder->sink);
+	if (recorder->diagnose)
 		run_diagnosis_init(&recorder->live, run);
-		run_add_sink(&recorder->live.snapshots.source, &recorder->sink);
-	}
-	if (recorder->names.count == 0)
-		return;
-	run_events_init(&recorder->events, run, &recorder->options);
-	if (!recorder->diagnose)
-		run_add_sink(&recorder->events.source, &recorder->sink);
+	if (recorder->names.count)
+		run_events_init(&recorder->events, run, &recorder->options);
 	vec_each(&recorder->names, name)
 		run_events_add(&recorder->events, &(*name)->session, &(*name)->plan, &recorder->options);
 }

@@ -10,8 +10,6 @@ struct config {
 	bool used;
 	bool neighbours;
 	bool local;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -20,8 +18,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, local, FLAG, "local", 0, NULL, "routes of the table local too"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -64,16 +60,12 @@ static int run(const void *data)
 		.output = &config->output,
 		.shape = &route_shape,
 		.types = route_types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = show_routes,
 		.context = (void *)config,
 	};
 
-	if (config->used && config->neighbours) {
-		log_error("routes: only one of --used and --neighbours");
-		return EXIT_USAGE;
-	}
+	if (config->used && config->neighbours)
+		return command_fail(EXIT_USAGE, "routes: only one of --used and --neighbours");
 	if (config->used) {
 		look.shape = &used_shape;
 		look.types = used_types;

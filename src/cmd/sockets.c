@@ -22,8 +22,6 @@ struct config {
 	const char *cgroup;
 	const char *dev;
 	struct port_list ports;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -39,8 +37,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -209,18 +205,14 @@ static int run(const void *data)
 		.types = config->dev ? types_with_ways : types,
 		.fewer_types = config->dev ? NULL : types_without_tcp,
 		.fewer_part = 1,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = show,
 		.context = (void *)config,
 	};
 	struct why why = {};
 	char pid[24];
 
-	if (config->cgroup && !where.input.file && cgroups_check(config->cgroup, &why) < 0) {
-		log_error("sockets: %s (nest sockets --help)", why.text);
-		return EXIT_USAGE;
-	}
+	if (config->cgroup && !where.input.file && cgroups_check(config->cgroup, &why) < 0)
+		return command_fail(EXIT_USAGE, "sockets: %s (nest sockets --help)", why.text);
 	/* A process is looked at where it lives, unless somebody knows better. */
 	if (config->pid && !where.netns) {
 		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)config->pid);

@@ -9,16 +9,12 @@ struct config {
 	struct look_options look;
 	struct output_options output;
 	const char *table;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, table, TEXT, "TABLE", "the table to show; without it all are listed"),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -97,8 +93,6 @@ static int run(const void *data)
 		.shape = &shape,
 		/* A list says how many there are of each, and a gap may be anywhere: all are looked at. */
 		.types = config->table && type != &gap_type ? types : NULL,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = config->table ? show_table : show_list,
 		.context = (void *)type,
 	});

@@ -142,10 +142,8 @@ static int run(const void *data)
 	struct why why = {};
 	size_t count;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("tools: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "tools: %s", why.text);
 	look(&catalogue);
 	tools = tool_list(&count);
 	for (size_t i = 0; i < count; i++)

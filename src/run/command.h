@@ -43,6 +43,8 @@ const char *command_in_family(const struct command *command, const char *family)
 bool command_is_member(const struct command *command);
 /* Parses the words after the command's name and runs it. */
 int command_run(const struct command *command, int argc, char **argv);
+/* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */
+#define command_fail(code, ...) (log_error(__VA_ARGS__), (code))
 /* The text of `nest CMD --help`. */
 void command_add_help(const struct command *command, struct buf *out);
 /* A command's name as its manual page has it: nest-flow-record(8). */

@@ -22,10 +22,8 @@ int flow_view_open(const char *path, struct flow_trace **ret_trace)
 {
 	struct why why = {};
 
-	if (flow_trace_open(path, ret_trace, &why) < 0) {
-		log_error("flow: %s", why.text);
-		return EXIT_IO;
-	}
+	if (flow_trace_open(path, ret_trace, &why) < 0)
+		return command_fail(EXIT_IO, "flow: %s", why.text);
 	return EXIT_DONE;
 }
 
@@ -37,8 +35,7 @@ int flow_view_split(const struct split_options *options, const struct flow_trace
 	if (flow_sessions_new(trace,
 			      &(struct demux_options){.by = options->by, .signature = options->at, .key = options->key},
 			      ret_sessions, &why) < 0) {
-		log_error("flow: %s", why.text);
-		return EXIT_USAGE;
+		return command_fail(EXIT_USAGE, "flow: %s", why.text);
 	}
 	return EXIT_DONE;
 }

@@ -11,6 +11,8 @@ const struct option_spec look_option_table[] = {
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop looking again after this time"),
 	OPTION_GROUP(struct look_options, input, input_option_table),
+	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
+	POSITIONAL(struct look_options, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -46,7 +48,8 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 		run_snapshots_tell_gaps(item);
 	table->shown += look->show(item, table->output, look->context);
 	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
-	return output_flush(table->output) < 0 || table->done == look->count;
+	return output_flush(table->output) < 0 ||
+	       (look->options->count && table->done == look->options->count + look->looks_before);
 }
 
 static void account(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
@@ -74,18 +77,19 @@ static const struct run_sink_ops table_ops = {
 
 int look_run(const struct look *look)
 {
+	const struct look_options *options = look->options;
 	struct run run = {.options = {.name = look->command,
-				      .duration_ns = look->interval_ns ? look->options->duration_ns : 0,
-				      .input = look->options->input,
-				      .once = !look->interval_ns}};
+				      .duration_ns = options->interval_ns ? options->duration_ns : 0,
+				      .input = options->input,
+				      .once = !options->interval_ns}};
 	struct look_table table = {.sink = {.ops = &table_ops}, .look = look};
 
-	run_snapshots_init(&table.snapshots, &run, look->options->netns);
+	run_snapshots_init(&table.snapshots, &run, options->netns);
 	table.snapshots.request.types = look->types;
-	table.snapshots.request.no_bpf = look->options->no_bpf;
-	table.snapshots.request.repeated = look->interval_ns > 0;
-	table.snapshots.pace_ns = table.snapshots.apart_ns = look->interval_ns;
-	run_add_sink(&table.snapshots.source, &table.sink);
+	table.snapshots.request.no_bpf = options->no_bpf;
+	table.snapshots.request.repeated = options->interval_ns > 0;
+	table.snapshots.pace_ns = table.snapshots.apart_ns = options->interval_ns;
+	run_add_sink(&run, &table.snapshots.source, &table.sink);
 	return run_carry_out(&run);
 }
 

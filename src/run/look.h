@@ -10,6 +10,8 @@ struct look_options {
 	const char *netns;
 	bool no_bpf;
 	uint64_t duration_ns; /* of looks that are repeated; 0: no limit */
+	uint64_t interval_ns; /* 0: a single look */
+	uint64_t count;       /* of looks; 0: without end */
 	struct input_options input;
 };
 
@@ -29,8 +31,7 @@ struct look {
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;
 	unsigned fewer_part;
-	uint64_t interval_ns; /* 0: a single look */
-	uint64_t count;       /* 0: without end */
+	uint64_t looks_before; /* that show nothing and do not count */
 	/* Shows the records of a snapshot and returns how many were shown. */
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
 	void *context;

@@ -371,5 +371,5 @@ void path_show_init(struct path_show *show, struct run_journeys *journeys)
 				   .heat = HEAT_INIT(PATH_LAYERS)};
 	choose(show);
 	journeys->progress = isatty(STDERR_FILENO) == 1 && !show->as_they_come;
-	run_add_sink(&journeys->source, &show->sink);
+	run_add_sink(journeys->run, &journeys->source, &show->sink);
 }

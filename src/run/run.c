@@ -14,22 +14,22 @@
 #include "snapshot/core/netns.h"
 
 /* How often a recording is given the chance to end its batch, and a namespace to be gone. */
-#define STORE_TICK_NS            (NSEC_PER_SEC / 4)
-#define NETNS_LOOK_NS            (NSEC_PER_SEC / 10)
+#define STORE_TICK_NS (NSEC_PER_SEC / 4)
+#define NETNS_LOOK_NS (NSEC_PER_SEC / 10)
 
-#define each_source(run, source) vec_each(&(run)->sources, source)
-#define each_sink(run, sink)                                                                                           \
-	vec_each(&(run)->sources, sink##_source_)                                                                      \
-		vec_each(&(*sink##_source_)->sinks, sink)
+/* What an object leaves out is nothing to do. */
+#define call(object, op, ...) ((object)->ops->op ? (object)->ops->op((object), __VA_ARGS__) : 0)
 
 void run_add_source(struct run *run, struct run_source *source)
 {
 	vec_push(&run->sources, source);
 }
 
-void run_add_sink(struct run_source *source, struct run_sink *sink)
+void run_add_sink(struct run *run, struct run_source *source, struct run_sink *sink)
 {
-	vec_push(&source->sinks, sink);
+	vec_push(&run->sinks, sink);
+	if (source)
+		vec_push(&source->sinks, sink);
 }
 
 /* --- words ----------------------------------------------------------------------------------------------------------- */
@@ -75,10 +75,16 @@ void run_stop(struct run *run, int result)
 		loop_stop(run->loop, 0);
 }
 
+static void stop_at(struct run *run, int r)
+{
+	if (r < 0)
+		run_stop(run, r);
+}
+
 void run_hand_out(struct run *run, struct run_source *source, const void *item)
 {
 	vec_each(&source->sinks, sink) {
-		int r = (*sink)->ops->take ? (*sink)->ops->take(*sink, run, item) : 0;
+		int r = call(*sink, take, run, item);
 
 		if (r != 0)
 			run_stop(run, min_of(r, 0));
@@ -114,7 +120,8 @@ static void ask_to_end(struct run *run, int signal_number)
 {
 	bool later = false;
 
-	each_source(run, source) later |= (*source)->ops->stop && (*source)->ops->stop(*source, signal_number);
+	vec_each(&run->sources, source)
+		later |= call(*source, stop, signal_number);
 	if (!later)
 		run_stop(run, 0);
 }
@@ -166,7 +173,9 @@ static int watch_netns(struct run *run)
 
 static void flush(struct run *run)
 {
-	each_sink(run, sink) if ((*sink)->ops->flush && (*sink)->ops->flush(*sink) < 0) run_stop(run, 0);
+	vec_each(&run->sinks, sink)
+		if ((*sink)->ops->flush && (*sink)->ops->flush(*sink) < 0)
+			run_stop(run, 0);
 }
 
 static void on_idle(void *context)
@@ -176,9 +185,16 @@ static void on_idle(void *context)
 
 /* --- intervals ------------------------------------------------------------------------------------------------------- */
 
-static void end_interval(struct run *run)
+static void show_interval(struct run *run, uint64_t now_ns)
 {
-	each_sink(run, sink) if ((*sink)->ops->interval)(*sink)->ops->interval(*sink, run);
+	vec_each(&run->sinks, sink)
+		if ((*sink)->ops->interval)
+			(*sink)->ops->interval(*sink, run, now_ns);
+}
+
+static void end_interval(struct run *run, uint64_t now_ns)
+{
+	show_interval(run, now_ns);
 	flush(run);
 	if (++run->intervals == run->options.count)
 		run_stop(run, 0);
@@ -188,16 +204,10 @@ static void on_interval(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
 
-	each_source(run, source)
-	{
-		int r = (*source)->ops->collect ? (*source)->ops->collect(*source, run) : 0;
-
-		if (r < 0) {
-			run_stop(run, r);
-			return;
-		}
-	}
-	end_interval(run);
+	vec_each(&run->sources, source)
+		stop_at(run, call(*source, collect, run));
+	if (!run->stopped)
+		end_interval(run, clock_real_ns());
 }
 
 /* --- before it begins ------------------------------------------------------------------------------------------------ */
@@ -230,31 +240,15 @@ static int prepare(struct run *run)
 
 	if (r < 0)
 		return refuse(run, r, EXIT_USAGE);
-	each_source(run, source) if ((*source)->ops->prepare)
-	{
-		r = (*source)->ops->prepare(*source, run);
-		if (r < 0)
-			return refuse(run, r, EXIT_CANNOT_OBSERVE);
-	}
-	each_sink(run, sink) if ((*sink)->ops->prepare)
-	{
-		r = (*sink)->ops->prepare(*sink, run);
-		if (r < 0)
-			return refuse(run, r, EXIT_IO);
-	}
-	return EXIT_DONE;
-}
-
-static int begin_sinks(struct run *run)
-{
-	each_sink(run, sink)
-	{
-		int r = (*sink)->ops->begin ? (*sink)->ops->begin(*sink, run) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	vec_each(&run->sources, source)
+		if (r == 0)
+			r = call(*source, prepare, run);
+	if (r < 0)
+		return refuse(run, r, EXIT_CANNOT_OBSERVE);
+	vec_each(&run->sinks, sink)
+		if (r == 0)
+			r = call(*sink, prepare, run);
+	return r < 0 ? refuse(run, r, EXIT_IO) : EXIT_DONE;
 }
 
 /* --- live ------------------------------------------------------------------------------------------------------------ */
@@ -275,10 +269,8 @@ static int open_loop(struct run *run)
 static void on_store_tick(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
-	int r = run_stored(run, store_tick(run->store));
 
-	if (r < 0)
-		run_stop(run, r);
+	stop_at(run, run_stored(run, store_tick(run->store)));
 }
 
 static int open_store(struct run *run)
@@ -293,16 +285,15 @@ static int open_store(struct run *run)
 
 static int open_sources(struct run *run)
 {
-	each_source(run, source)
-	{
-		const struct run_source_ops *ops = (*source)->ops;
-		int r = run->recording ? ops->open_recorded(*source, run) : ops->open(*source, run);
+	int r = 0;
 
-		if (r < 0)
-			return r;
-		(*source)->opened = true;
-	}
-	return begin_sinks(run);
+	vec_each(&run->sources, source)
+		if (r == 0)
+			r = run->recording ? call(*source, open_recorded, run) : call(*source, open, run);
+	vec_each(&run->sinks, sink)
+		if (r == 0)
+			r = call(*sink, begin, run);
+	return r;
 }
 
 /* The clock starts, and so does the command. */
@@ -326,16 +317,9 @@ static void watch(struct run *run)
 {
 	int r = start(run);
 
-	if (r == 0)
-		r = loop_run(run->loop);
-	if (r < 0)
-		run_stop(run, r);
-	each_source(run, source)
-	{
-		r = (*source)->ops->finish ? (*source)->ops->finish(*source, run) : 0;
-		if (r < 0)
-			run_stop(run, r);
-	}
+	stop_at(run, r < 0 ? r : loop_run(run->loop));
+	vec_each(&run->sources, source)
+		stop_at(run, call(*source, finish, run));
 	if (run->store)
 		on_store_tick(run, 1);
 }
@@ -356,41 +340,37 @@ static struct run_source *oldest(struct run *run)
 {
 	struct run_source *found = NULL;
 
-	each_source(run, source) if ((*source)->next_ns != UINT64_MAX &&
-				     (!found || (*source)->next_ns < found->next_ns)) found = *source;
+	vec_each(&run->sources, source)
+		if ((*source)->next_ns != UINT64_MAX && (!found || (*source)->next_ns < found->next_ns))
+			found = *source;
 	return found;
-}
-
-static int begin_reading(struct run *run)
-{
-	each_source(run, source)
-	{
-		int r = advance(run, *source);
-
-		if (r < 0)
-			return r;
-	}
-	run->began = true;
-	return 0;
 }
 
 /* Duration and intervals are those of the items' own time, from the first one on. */
 static int read_items(struct run *run)
 {
 	const struct run_options *options = &run->options;
-	struct run_source *source = oldest(run);
-	uint64_t begin_ns = source ? source->next_ns : 0, interval_ns = begin_ns + options->interval_ns;
+	struct run_source *source;
+	uint64_t begin_ns, interval_ns;
 	int r = 0;
 
+	vec_each(&run->sources, any)
+		if (r == 0)
+			r = advance(run, *any);
+	source = oldest(run);
+	begin_ns = source ? source->next_ns : 0;
+	interval_ns = begin_ns + options->interval_ns;
+	run->began = r == 0;
 	while (r == 0 && !run->stopped && (source = oldest(run))) {
 		if (options->duration_ns && source->next_ns > begin_ns + options->duration_ns)
 			break;
 		while (options->interval_ns && source->next_ns >= interval_ns && !run->stopped) {
-			end_interval(run);
+			end_interval(run, interval_ns);
 			interval_ns += options->interval_ns;
 		}
 		if (run->stopped)
 			break;
+		run->last_ns = source->next_ns;
 		r = source->ops->give(source, run);
 		if (r == 0 && !run->stopped)
 			r = advance(run, source);
@@ -403,22 +383,11 @@ static int read_items(struct run *run)
 static void end_sinks(struct run *run)
 {
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
-	bool partly = run->intervals == 0 || run->intervals != run->options.count;
-
-	each_sink(run, sink)
-	{
-		const struct run_sink_ops *ops = (*sink)->ops;
-		int r = 0;
-
-		if (ops->interval && partly)
-			ops->interval(*sink, run);
-		if (ops->end)
-			r = ops->end(*sink, run);
-		if (ops->flush)
-			(void)ops->flush(*sink);
-		if (r < 0)
-			run_stop(run, r);
-	}
+	if (run->intervals == 0 || run->intervals != run->options.count)
+		show_interval(run, run->last_ns ?: clock_real_ns());
+	vec_each(&run->sinks, sink)
+		stop_at(run, call(*sink, end, run));
+	flush(run);
 }
 
 /* The line that ends every run, and what it means for the exit code. */
@@ -427,8 +396,12 @@ static int tell_account(struct run *run)
 	struct run_account account = {.more = BUF_INIT(4096)};
 	uint64_t allowed;
 
-	each_sink(run, sink) if ((*sink)->ops->account)(*sink)->ops->account(*sink, run, &account);
-	each_source(run, source) if ((*source)->ops->account)(*source)->ops->account(*source, run, &account);
+	vec_each(&run->sinks, sink)
+		if ((*sink)->ops->account)
+			(*sink)->ops->account(*sink, run, &account);
+	vec_each(&run->sources, source)
+		if ((*source)->ops->account)
+			(*source)->ops->account(*source, run, &account);
 	run_tell_account(&account);
 	buf_done(&account.more);
 	if (!run->options.max_loss || parse_decimal(run->options.max_loss, 0, UINT64_MAX, &allowed) < 0)
@@ -441,18 +414,17 @@ static int close_all(struct run *run)
 {
 	int written = 0, r;
 
-	each_sink(run, sink)
-	{
-		r = (*sink)->ops->close ? (*sink)->ops->close(*sink, run) : 0;
+	vec_each(&run->sinks, sink) {
+		r = call(*sink, close, run);
 		written = written < 0 ? written : r;
 	}
-	each_source(run, source)
-	{
+	vec_each(&run->sources, source) {
 		if ((*source)->ops->close)
 			(*source)->ops->close(*source);
 		vec_done(&(*source)->sinks);
 	}
 	vec_done(&run->sources);
+	vec_done(&run->sinks);
 	recording_close(run->recording);
 	return written;
 }
@@ -486,12 +458,8 @@ static int observe(struct run *run)
 					: open_store(run);
 	if (r == 0)
 		r = open_sources(run);
-	if (r == 0 && !waits)
-		r = begin_reading(run);
-	if (r < 0)
-		return r;
-	if (!waits)
-		return read_items(run);
+	if (r < 0 || !waits)
+		return r < 0 ? r : read_items(run);
 	run->began = true;
 	if (options->attaches)
 		log_info("ready");

@@ -5,8 +5,8 @@
  *
  *	struct run run = {.options = {.name = "trace", .duration_ns = ..., .input = ..., .save = ...}};
  *	run_add_source(&run, &source);
- *	run_add_sink(&source, &table);
- *	run_add_sink(&source, &picture);
+ *	run_add_sink(&run, &source, &table);
+ *	run_add_sink(&run, &source, &picture);
  *	return run_carry_out(&run);
  *
  * What all runs share is done here and nowhere else: checking the options, the loop, the signals that end it, duration and
@@ -57,7 +57,6 @@ struct run_source {
 	const struct run_source_ops *ops;
 	VEC(struct run_sink *) sinks;
 	uint64_t next_ns; /* of the item that is ready; UINT64_MAX: there is none */
-	bool opened;
 };
 
 /* All may be NULL. A negative result is an error with its sentence in run->why, 1 from take: enough was seen. */
@@ -68,8 +67,8 @@ struct run_sink_ops {
 	int (*begin)(struct run_sink *sink, struct run *run);
 	/* An item of the source, valid during the call; what it is, source and sink agree on. */
 	int (*take)(struct run_sink *sink, struct run *run, const void *item);
-	/* An interval is over, the last one perhaps before its time. */
-	void (*interval)(struct run_sink *sink, struct run *run);
+	/* An interval is over, the last one perhaps before its time; now_ns is of the items' own time. */
+	void (*interval)(struct run_sink *sink, struct run *run, uint64_t now_ns);
 	/* What is shown so far goes out; negative: nobody reads it any more. */
 	int (*flush)(struct run_sink *sink);
 	/* No more items will come. run->ended_by says whether a signal cut it short. */
@@ -105,7 +104,8 @@ struct run_options {
 struct run {
 	struct run_options options;
 	VEC(struct run_source *) sources;
-	struct loop *loop; /* NULL of a recording, and with once */
+	VEC(struct run_sink *) sinks; /* of all of them */
+	struct loop *loop;            /* NULL of a recording, and with once */
 	struct child child;
 	struct store *store;         /* of --save, else NULL */
 	struct recording *recording; /* of -f, else NULL */
@@ -113,6 +113,7 @@ struct run {
 	char *netns_path; /* of the namespace that is watched, else NULL */
 	uint64_t netns_inum;
 	uint64_t intervals; /* that are over */
+	uint64_t last_ns;   /* of a recording: time of the item that was handed out last */
 	bool began;
 	bool stopped;
 	int result;   /* 0 or a negative errno, with the sentence in why */
@@ -121,7 +122,8 @@ struct run {
 };
 
 void run_add_source(struct run *run, struct run_source *source);
-void run_add_sink(struct run_source *source, struct run_sink *sink);
+/* source NULL: a sink that takes no items. */
+void run_add_sink(struct run *run, struct run_source *source, struct run_sink *sink);
 /* From the first check to the last word; an exit code. Closes all sources and sinks. */
 int run_carry_out(struct run *run);
 

@@ -316,5 +316,5 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	diagnosis->snapshots.request.passive = options->passive;
 	diagnosis->snapshots.pace_ns = diagnosis->window_ns / diagnosis->samples;
 	diagnosis->several = netns && strcmp(netns, "all") == 0;
-	run_add_sink(&diagnosis->snapshots.source, &diagnosis->sink);
+	run_add_sink(run, &diagnosis->snapshots.source, &diagnosis->sink);
 }

@@ -246,7 +246,7 @@ static int take_event(struct run_sink *sink, struct run *run _unused_, const voi
 	return session->session.output && output_out(session->session.output)->error < 0;
 }
 
-static void show_interval(struct run_sink *sink, struct run *run _unused_)
+static void show_interval(struct run_sink *sink, struct run *run _unused_, uint64_t now_ns _unused_)
 {
 	session_show_groups(&((struct run_session *)sink)->session);
 }
@@ -301,7 +301,7 @@ void run_events_add(struct run_events *events, struct run_session *session, cons
 {
 	*session =
 		(struct run_session){.sink = {.ops = &session_ops}, .events = events, .plan = plan, .options = options};
-	run_add_sink(&events->source, &session->sink);
+	run_add_sink(events->run, &events->source, &session->sink);
 }
 
 /* --- a plan ---------------------------------------------------------------------------------------------------------- */
