@@ -206,14 +206,13 @@ static int begin(struct run_sink *sink, struct run *run)
 	return count(checklist, checklist->before, &run->why);
 }
 
-static int close_checklist(struct run_sink *sink, struct run *run _unused_)
+static void close_checklist(struct run_sink *sink)
 {
 	struct checklist *checklist = (struct checklist *)sink;
 
 	snapshot_free(checklist->before);
 	snapshot_free(checklist->after);
 	netns_list_done(&checklist->namespaces);
-	return 0;
 }
 
 static const struct run_sink_ops checklist_ops = {.begin = begin, .close = close_checklist};

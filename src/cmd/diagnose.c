@@ -190,11 +190,12 @@ static int prepare(struct run_sink *sink, struct run *run)
 	struct report *context = (struct report *)sink;
 	int r = prepare_witness(context, &run->why);
 
-	return r == 0 && context->config->measures ? run_open_out(run, &context->measures, context->config->measures)
-						   : r;
+	return r == 0 && context->config->measures
+		       ? run_open_out(run, sink, &context->measures, context->config->measures)
+		       : r;
 }
 
-static int close_report(struct run_sink *sink, struct run *run _unused_)
+static void close_report(struct run_sink *sink)
 {
 	struct report *context = (struct report *)sink;
 
@@ -202,7 +203,6 @@ static int close_report(struct run_sink *sink, struct run *run _unused_)
 		log_info("%s: %s", context->config->flow, context->silence.text);
 	forget_answer(context);
 	buf_done(&context->sentence);
-	return out_done(&context->measures);
 }
 
 static const struct run_sink_ops report_ops = {.prepare = prepare, .close = close_report};

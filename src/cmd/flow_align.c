@@ -56,13 +56,9 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
-	r = flow_view_open(config->proxy, &proxy);
+	r = flow_view_open(config->proxy, &split, &proxy, &in_front);
 	if (r == EXIT_DONE)
-		r = flow_view_open(config->server, &server);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&split, proxy, &in_front);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&split, server, &behind);
+		r = flow_view_open(config->server, &split, &server, &behind);
 	if (r != EXIT_DONE)
 		return r;
 	if (align_new(in_front, behind, &align, &why) < 0)

@@ -51,11 +51,8 @@ static void subject_done(struct subject *s)
 
 static int compare_two_traces(const struct config *config, struct subject *s)
 {
-	int r;
+	int r = flow_view_open(config->what.items[0], &config->split, &s->trace[1], &s->sessions[1]);
 
-	r = flow_view_open(config->what.items[0], &s->trace[1]);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, s->trace[1], &s->sessions[1]);
 	if (r != EXIT_DONE)
 		return r;
 	s->comparison = compare_traces(s->sessions[0], s->sessions[1],
@@ -173,9 +170,7 @@ static int run(const void *data)
 		return command_fail(EXIT_USAGE,
 				    "flow compare: session %s with which? Two numbers are wanted, or another trace",
 				    config->what.items[0]);
-	r = flow_view_open(config->trace, &s.trace[0]);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, s.trace[0], &s.sessions[0]);
+	r = flow_view_open(config->trace, &config->split, &s.trace[0], &s.sessions[0]);
 	if (r == EXIT_DONE)
 		flow_view_tell_none(s.sessions[0]);
 	if (r == EXIT_DONE)

@@ -206,10 +206,8 @@ static int draw_pair(struct drawing *d)
 	struct sequence sequence = {};
 	struct why why = {};
 	uint32_t session = 0;
-	int r = flow_view_open(d->config->with, &trace);
+	int r = flow_view_open(d->config->with, &d->config->split, &trace, &behind);
 
-	if (r == EXIT_DONE)
-		r = flow_view_split(&d->config->split, trace, &behind);
 	if (r == EXIT_DONE && d->config->sessions) {
 		r = choose(d, &session);
 		pair.session = session + 1;
@@ -323,9 +321,7 @@ static int run(const void *data)
 		return command_fail(
 			EXIT_USAGE,
 			"flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
-	r = flow_view_open(config->trace, &d.trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, d.trace, &d.sessions);
+	r = flow_view_open(config->trace, &config->split, &d.trace, &d.sessions);
 	if (r == EXIT_DONE)
 		r = draw(&d);
 	if (r == EXIT_DONE)

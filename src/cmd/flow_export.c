@@ -271,9 +271,7 @@ static int run(const void *data)
 	if (config->perfetto + config->folded + config->dot + config->csv != 1)
 		return command_fail(EXIT_USAGE,
 				    "flow export: one format is wanted: --perfetto, --folded, --dot or --csv");
-	r = flow_view_open(config->trace, &e.trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, e.trace, &e.sessions);
+	r = flow_view_open(config->trace, &config->split, &e.trace, &e.sessions);
 	if (r == EXIT_DONE)
 		r = export_trace(&e);
 	if (r == EXIT_DONE)

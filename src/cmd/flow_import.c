@@ -27,7 +27,7 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct import_result result = {.program = config->program};
-	struct run_account account;
+	_cleanup_free_ char *more = NULL;
 	struct why why = {};
 	int r;
 
@@ -40,10 +40,8 @@ static int run(const void *data)
 	}
 	if (result.note[0])
 		log_warn("flow import: %s", result.note);
-	account = (struct run_account){result.events, result.lost, BUF_INIT(65536)};
-	buf_add_format(&account.more, "%s read from %s", result.format, config->input);
-	run_tell_account(&account);
-	buf_done(&account.more);
+	more = xasprintf("%s read from %s", result.format, config->input);
+	run_tell_account(result.events, result.lost, more);
 	return EXIT_DONE;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest flow record: runs a program with the recorder inside it. */
 #include <limits.h>
-#include <sys/wait.h>
 
 #include "base/buf.h"
 #include "flow/record/recording.h"
@@ -148,58 +147,21 @@ static int begin(const struct config *config, const char *path)
 	return r < 0 ? EXIT_IO : EXIT_DONE;
 }
 
-static int record(const struct config *config, const char *path, const char *library)
-{
-	struct run run = {.options = {.name = "flow record",
-				      .duration_ns = config->duration_ns,
-				      .attaches = true,
-				      .writes_a_file = true}};
-	struct run_program program = {.command = &config->command, .library = library, .path = path};
-	int code = begin(config, path);
-
-	if (code != EXIT_DONE)
-		return code;
-	run_program_init(&program, &run);
-	code = run_carry_out(&run);
-	return code == EXIT_DONE && WIFEXITED(program.status) && WEXITSTATUS(program.status) == 127
-		       ? EXIT_CANNOT_OBSERVE
-		       : code;
-}
-
 static int probe(const struct config *config, const char *path)
 {
-	struct run run = {.options = {.name = "flow record",
-				      .duration_ns = config->duration_ns,
-				      .attaches = true,
-				      .writes_a_file = true}};
-	struct run_probe probe = {.options = {.pid = (uint32_t)config->pid,
-					      .output = path,
-					      .only = &config->only,
-					      .without = &config->without,
-					      .args = config->args,
-					      .no_sockets = config->no_sockets}};
+	struct run_flow flow = {.path = path,
+				.options = {.pid = (uint32_t)config->pid,
+					    .output = path,
+					    .only = &config->only,
+					    .without = &config->without,
+					    .args = config->args,
+					    .no_sockets = config->no_sockets}};
 
-	if (!config->only.count || config->command.argc)
-		return command_fail(EXIT_USAGE,
-				    config->command.argc
-					    ? "flow record: either -p PID or a program"
-					    : "flow record: -p PID wants the functions to probe (--func PATTERN)");
-	run_probe_init(&probe, &run);
-	return run_carry_out(&run);
-}
-
-static int finish(const char *path)
-{
-	struct run_account account = {.more = BUF_INIT(65536)};
-	struct why why = {};
-	int r = run_program_finish(path, true, &account, &why);
-
-	if (r < 0)
-		log_error("flow record: %s", why.text);
-	else
-		run_tell_account(&account);
-	buf_done(&account.more);
-	return r < 0 ? EXIT_IO : EXIT_DONE;
+	if (config->command.argc)
+		return command_fail(EXIT_USAGE, "flow record: either -p PID or a program");
+	if (!config->only.count)
+		return command_fail(EXIT_USAGE, "flow record: -p PID wants the functions to probe (--func PATTERN)");
+	return run_flow_probe(&flow, config->duration_ns);
 }
 
 static int run(const void *data)
@@ -207,11 +169,13 @@ static int run(const void *data)
 	const struct config *config = data;
 	_cleanup_free_ char *path = absolute(config->output ? config->output : "nest.trace");
 	_cleanup_free_ char *library = find_library();
+	struct run_flow flow = {.path = path, .command = &config->command, .library = library};
+	int r;
 
 	if (config->pid)
 		return probe(config, path);
 	if (config->finish)
-		return finish(path);
+		return run_flow_finish(&flow);
 	if (!library)
 		return command_fail(
 			EXIT_CANNOT_OBSERVE,
@@ -222,15 +186,15 @@ static int run(const void *data)
 			EXIT_USAGE,
 			"flow record: --min needs the time of every call, and --structure and --summary do without it");
 	if (config->prepare) {
-		int r = begin(config, path);
-
+		r = begin(config, path);
 		if (r == EXIT_DONE)
 			printf("LD_PRELOAD=%s\n" FLOW_LIVE_ENV "=%s\n", library, path);
 		return r;
 	}
 	if (!config->command.argc)
 		return command_fail(EXIT_USAGE, "flow record: say which program to run, after --");
-	return record(config, path, library);
+	r = begin(config, path);
+	return r == EXIT_DONE ? run_flow_program(&flow, config->duration_ns) : r;
 }
 
 static const char *const examples[] = {

@@ -151,10 +151,7 @@ static int run(const void *data)
 	const struct output_column *columns = NULL;
 	int r;
 
-	r = flow_view_open(config->trace, &trace);
-	if (r != EXIT_DONE)
-		return r;
-	r = flow_view_split(&config->split, trace, &sessions);
+	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
 	if (!config->classes && !config->rest)

@@ -262,9 +262,7 @@ static int run(const void *data)
 	struct tree t = {.config = config};
 	int r;
 
-	r = flow_view_open(config->trace, &trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, trace, &sessions);
+	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
 	t.trace = trace;

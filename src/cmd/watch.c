@@ -24,7 +24,7 @@ static void tell(const struct follow_record *record, void *context)
 {
 	const struct run_diagnosis *live = context;
 
-	(void)output_record(live->output, &RECORD_OF(record));
+	(void)output_record(live->sink.output, &RECORD_OF(record));
 }
 
 static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
@@ -36,7 +36,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 		follow_diagnosis(follow, record);
 	else
 		follow_leave(follow, view->netns);
-	return output_flush(live->output) < 0;
+	return 0;
 }
 
 static void closing(struct run_diagnosis *live, struct buf *more)

@@ -45,6 +45,9 @@ bool command_is_member(const struct command *command);
 int command_run(const struct command *command, int argc, char **argv);
 /* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */
 #define command_fail(code, ...) (log_error(__VA_ARGS__), (code))
+/* The description, paragraph by paragraph. */
+void command_add_paragraphs(const struct command *command, struct buf *out,
+			    void (*add)(struct buf *out, const char *paragraph));
 /* The text of `nest CMD --help`. */
 void command_add_help(const struct command *command, struct buf *out);
 /* A command's name as its manual page has it: nest-flow-record(8). */

@@ -21,20 +21,18 @@ struct look_table {
 	struct run_sink sink;
 	const struct look *look;
 	struct run_snapshots snapshots;
-	struct output *output;
 	uint64_t done; /* looks */
-	uint64_t shown;
 };
 
 static int prepare(struct run_sink *sink, struct run *run)
 {
 	struct look_table *table = (struct look_table *)sink;
 	const struct look *look = table->look;
-	int r = output_open(look->output, look->shape, &table->output, &run->why);
+	int r = output_open(look->output, look->shape, &sink->output, &run->why);
 
 	if (r < 0)
 		return r == -EINVAL ? r : -EIO;
-	if (look->fewer_types && !run->options.input.file && !output_uses(table->output, look->shape, look->fewer_part))
+	if (look->fewer_types && !run->options.input.file && !output_uses(sink->output, look->shape, look->fewer_part))
 		table->snapshots.request.types = look->fewer_types;
 	return 0;
 }
@@ -46,34 +44,13 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 
 	if (table->done++ == 0)
 		run_snapshots_tell_gaps(item);
-	table->shown += look->show(item, table->output, look->context);
+	sink->shown += look->show(item, sink->output, look->context);
 	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
-	return output_flush(table->output) < 0 ||
+	return output_flush(sink->output) < 0 ||
 	       (look->options->count && table->done == look->options->count + look->looks_before);
 }
 
-static void account(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
-{
-	account->events += ((struct look_table *)sink)->shown;
-}
-
-static int end(struct run_sink *sink, struct run *run _unused_)
-{
-	(void)output_end(((struct look_table *)sink)->output);
-	return 0;
-}
-
-static int close_table(struct run_sink *sink, struct run *run)
-{
-	struct output *output = ((struct look_table *)sink)->output;
-
-	if (output && !run->began)
-		output_drop(output);
-	return output ? output_close(output) : 0;
-}
-
-static const struct run_sink_ops table_ops = {
-	.prepare = prepare, .take = take, .end = end, .account = account, .close = close_table};
+static const struct run_sink_ops table_ops = {.prepare = prepare, .take = take};
 
 int look_run(const struct look *look)
 {

@@ -40,17 +40,11 @@ static void add_roff_word(struct buf *out, const char *text)
 	buf_add_char(out, '"');
 }
 
-static void add_paragraphs(struct buf *out, const char *text)
+static void add_paragraph(struct buf *out, const char *text)
 {
-	while (*text) {
-		const char *end = strstr(text, "\n\n");
-		_cleanup_free_ char *paragraph = xstrndup(text, end ? (size_t)(end - text) : strlen(text));
-
-		buf_add_text(out, ".Pp\n");
-		add_roff(out, paragraph);
-		buf_add_char(out, '\n');
-		text = end ? end + 2 : "";
-	}
+	buf_add_text(out, ".Pp\n");
+	add_roff(out, text);
+	buf_add_char(out, '\n');
 }
 
 static bool add_option(const struct option_spec *spec, void *context)
@@ -106,8 +100,7 @@ void command_add_man(const struct command *command, struct buf *out)
 	buf_add_text(out, ".Sh DESCRIPTION\n");
 	add_roff(out, command->summary);
 	buf_add_text(out, ".\n");
-	if (command->description)
-		add_paragraphs(out, command->description);
+	command_add_paragraphs(command, out, add_paragraph);
 	buf_add_text(out, ".Pp\n.Bl -tag -width indent\n");
 	option_each(command->options, add_option, out);
 	(void)add_option(

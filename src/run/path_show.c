@@ -129,15 +129,12 @@ static int open_all(struct path_show *show, struct run *run)
 		return r;
 	if (!show->as_they_come && !show->with_slowest && !show->with_summary)
 		return 0;
-	if (!wants_records(&output)) {
-		r = run_open_out(run, &show->text, output.file);
-		show->has_text = r == 0;
-		return r;
-	}
+	if (!wants_records(&output))
+		return run_open_out(run, &show->sink, &show->text, output.file);
 	/* The filter has been at work before a journey gets here. */
 	output.where = NULL;
 	shape = config->hist ? summary_shape(&show->summary) : *journey_record_shape();
-	r = output_open(&output, &shape, &show->output, &run->why);
+	r = output_open(&output, &shape, &show->sink.output, &run->why);
 	return r < 0 && r != -EINVAL ? -EIO : r;
 }
 
@@ -156,7 +153,7 @@ static void put_record(struct path_show *show, const struct journey *journey)
 	struct journey_record record;
 
 	journey_record_fill(&record, journey);
-	(void)output_record(show->output, &record.record);
+	(void)output_record(show->sink.output, &record.record);
 }
 
 static int take_journey(struct run_sink *sink, struct run *run _unused_, const void *item)
@@ -177,8 +174,7 @@ static int take_journey(struct run_sink *sink, struct run *run _unused_, const v
 		path_heat_add(&show->heat, journey);
 	if (show->config->trace)
 		trace_events_add(&show->trace, journey);
-	/* A reader that has gone needs no more. */
-	return show->output && output_out(show->output)->error < 0;
+	return 0;
 }
 
 /* --- the end --------------------------------------------------------------------------------------------------------- */
@@ -190,7 +186,7 @@ static void put_rows(struct path_show *show)
 
 		summary_rows(*group, &(struct stage_look){.utf8 = true}, &rows);
 		vec_each(&rows.rows, row)
-			(void)output_record(show->output, &(struct record){.parts = {(*group)->key, row}});
+			(void)output_record(show->sink.output, &(struct record){.parts = {(*group)->key, row}});
 		stage_rows_done(&rows);
 	}
 }
@@ -326,7 +322,7 @@ static int end(struct run_sink *sink, struct run *run)
 	else if (records && show->with_slowest)
 		vec_each(&show->slowest.journeys, journey)
 			put_record(show, journey);
-	else if (show->has_text)
+	else if (show->sink.out)
 		print_text(show);
 	if (show->trace.left_out)
 		log_warn("path: %" PRIu64 " journeys are not in %s: it holds the first %d", show->trace.left_out,
@@ -334,22 +330,10 @@ static int end(struct run_sink *sink, struct run *run)
 	return write_files(show, &run->why);
 }
 
-static int flush(struct run_sink *sink)
+static void close_show(struct run_sink *sink)
 {
 	struct path_show *show = (struct path_show *)sink;
 
-	return show->output ? output_flush(show->output) : show->has_text ? out_flush(&show->text) : 0;
-}
-
-static int close_show(struct run_sink *sink, struct run *run)
-{
-	struct path_show *show = (struct path_show *)sink;
-	int r;
-
-	/* A heading without anything below it would look like an answer. */
-	if (show->output && !run->began)
-		output_drop(show->output);
-	r = show->output ? output_close(show->output) : show->has_text ? out_done(&show->text) : 0;
 	(void)close_file(&show->svg);
 	(void)close_file(&show->html);
 	(void)close_file(&show->trace_file);
@@ -357,11 +341,9 @@ static int close_show(struct run_sink *sink, struct run *run)
 	summary_done(&show->summary);
 	heat_done(&show->heat);
 	trace_events_done(&show->trace);
-	return r;
 }
 
-static const struct run_sink_ops show_ops = {
-	.prepare = prepare, .take = take_journey, .flush = flush, .end = end, .close = close_show};
+static const struct run_sink_ops show_ops = {.prepare = prepare, .take = take_journey, .end = end, .close = close_show};
 
 void path_show_init(struct path_show *show, struct run_journeys *journeys)
 {

@@ -12,9 +12,7 @@ struct path_show {
 	struct run_sink sink;
 	const struct run_journeys *source;
 	const struct path_config *config;
-	struct output *output; /* of records, else NULL */
-	struct out text;       /* of waterfalls and tables of stages */
-	bool has_text;
+	struct out text; /* of waterfalls and tables of stages */
 	struct path_file {
 		const char *path; /* NULL: not asked for */
 		struct out out;

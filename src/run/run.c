@@ -34,10 +34,9 @@ void run_add_sink(struct run *run, struct run_source *source, struct run_sink *s
 
 /* --- words ----------------------------------------------------------------------------------------------------------- */
 
-void run_tell_account(const struct run_account *account)
+void run_tell_account(uint64_t events, uint64_t lost, const char *more)
 {
-	log_info("%" PRIu64 " events, %" PRIu64 " lost%s%s", account->events, account->lost,
-		 account->more.len ? "; " : "", buf_text(&account->more));
+	log_info("%" PRIu64 " events, %" PRIu64 " lost%s%s", events, lost, more && *more ? "; " : "", more ?: "");
 }
 
 int run_refuse(const char *name, const struct why *why)
@@ -81,12 +80,21 @@ static void stop_at(struct run *run, int r)
 		run_stop(run, r);
 }
 
+/* The first error that writing met. */
+static int written(const struct run_sink *sink)
+{
+	const struct out *out = sink->output ? output_out(sink->output) : sink->out;
+
+	return out ? out->error : 0;
+}
+
 void run_hand_out(struct run *run, struct run_source *source, const void *item)
 {
 	vec_each(&source->sinks, sink) {
 		int r = call(*sink, take, run, item);
 
-		if (r != 0)
+		/* A reader that has gone needs no more. */
+		if (r != 0 || written(*sink) < 0)
 			run_stop(run, min_of(r, 0));
 	}
 }
@@ -107,10 +115,12 @@ int run_stored(struct run *run, int r)
 	return r < 0 ? why_set(&run->why, r, "%s", store_why(run->store)) : r;
 }
 
-int run_open_out(struct run *run, struct out *out, const char *path)
+int run_open_out(struct run *run, struct run_sink *sink, struct out *out, const char *path)
 {
 	int r = out_open(out, path);
 
+	if (r == 0)
+		sink->out = out;
 	return r < 0 ? why_set(&run->why, -EIO, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
@@ -174,7 +184,8 @@ static int watch_netns(struct run *run)
 static void flush(struct run *run)
 {
 	vec_each(&run->sinks, sink)
-		if ((*sink)->ops->flush && (*sink)->ops->flush(*sink) < 0)
+		if (((*sink)->output && output_flush((*sink)->output) < 0) ||
+		    ((*sink)->out && out_flush((*sink)->out) < 0))
 			run_stop(run, 0);
 }
 
@@ -385,8 +396,11 @@ static void end_sinks(struct run *run)
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options.count)
 		show_interval(run, run->last_ns ?: clock_real_ns());
-	vec_each(&run->sinks, sink)
+	vec_each(&run->sinks, sink) {
 		stop_at(run, call(*sink, end, run));
+		if ((*sink)->output)
+			(void)output_end((*sink)->output);
+	}
 	flush(run);
 }
 
@@ -396,27 +410,45 @@ static int tell_account(struct run *run)
 	struct run_account account = {.more = BUF_INIT(4096)};
 	uint64_t allowed;
 
-	vec_each(&run->sinks, sink)
+	vec_each(&run->sinks, sink) {
+		account.events += (*sink)->shown;
 		if ((*sink)->ops->account)
 			(*sink)->ops->account(*sink, run, &account);
+	}
 	vec_each(&run->sources, source)
 		if ((*source)->ops->account)
 			(*source)->ops->account(*source, run, &account);
-	run_tell_account(&account);
+	run_tell_account(account.events, account.lost, buf_text(&account.more));
 	buf_done(&account.more);
 	if (!run->options.max_loss || parse_decimal(run->options.max_loss, 0, UINT64_MAX, &allowed) < 0)
 		return EXIT_DONE;
 	return account.lost > allowed ? EXIT_LOSS : EXIT_DONE;
 }
 
+static int close_sink(const struct run *run, struct run_sink *sink)
+{
+	int r = 0;
+
+	if (sink->output && !run->began)
+		output_drop(sink->output);
+	if (sink->output)
+		r = output_close(sink->output);
+	else if (sink->out)
+		r = out_done(sink->out);
+	if (sink->ops->close)
+		sink->ops->close(sink);
+	return r;
+}
+
 /* Closes sinks and sources; what writing came to. */
 static int close_all(struct run *run)
 {
-	int written = 0, r;
+	int first = 0;
 
 	vec_each(&run->sinks, sink) {
-		r = call(*sink, close, run);
-		written = written < 0 ? written : r;
+		int r = close_sink(run, *sink);
+
+		first = first < 0 ? first : r;
 	}
 	vec_each(&run->sources, source) {
 		if ((*source)->ops->close)
@@ -426,7 +458,7 @@ static int close_all(struct run *run)
 	vec_done(&run->sources);
 	vec_done(&run->sinks);
 	recording_close(run->recording);
-	return written;
+	return first;
 }
 
 static int code_of_error(const struct run *run)

@@ -17,8 +17,8 @@
 #include "run/child.h"
 #include "store/replay.h"
 #include "store/writer.h"
+#include "view/output.h"
 
-struct out;
 struct run;
 struct run_source;
 struct run_sink;
@@ -69,18 +69,23 @@ struct run_sink_ops {
 	int (*take)(struct run_sink *sink, struct run *run, const void *item);
 	/* An interval is over, the last one perhaps before its time; now_ns is of the items' own time. */
 	void (*interval)(struct run_sink *sink, struct run *run, uint64_t now_ns);
-	/* What is shown so far goes out; negative: nobody reads it any more. */
-	int (*flush)(struct run_sink *sink);
 	/* No more items will come. run->ended_by says whether a signal cut it short. */
 	int (*end)(struct run_sink *sink, struct run *run);
-	/* How many items it showed. One that shows what another sink shows as well has none of this. */
+	/* What it lost, and more for the closing line. */
 	void (*account)(struct run_sink *sink, struct run *run, struct run_account *account);
-	/* Frees it; the first error that writing met. Nothing is to be seen of a run that never began. */
-	int (*close)(struct run_sink *sink, struct run *run);
+	/* Frees the rest, after its output was closed. */
+	void (*close)(struct run_sink *sink);
 };
 
+/*
+ * Where a sink shows its items is opened by it (prepare), and flushed, ended and closed by the run. A reader that has gone ends
+ * the run; of one that never began nothing is shown.
+ */
 struct run_sink {
 	const struct run_sink_ops *ops;
+	struct output *output; /* records, else NULL */
+	struct out *out;       /* text, else NULL */
+	uint64_t shown;        /* for the closing line; 0 of a sink that shows what another shows as well */
 };
 
 struct run_options {
@@ -137,12 +142,12 @@ void run_stop(struct run *run, int result);
 int run_follow(struct run *run, follow_fn *follow, void *context) _must_check_;
 /* The result of a function that writes to run->store, with the sentence. */
 int run_stored(struct run *run, int r);
-/* A file for output, "-" and NULL: standard output. An error is no mistake of the user's words. */
-int run_open_out(struct run *run, struct out *out, const char *path) _must_check_;
+/* In prepare: where the sink writes text; "-" and NULL: standard output. An error is no mistake of the user's words. */
+int run_open_out(struct run *run, struct run_sink *sink, struct out *out, const char *path) _must_check_;
 
 /* --- words that end a run, also for commands that read a file and need no more of this --- */
 
-/* `nest: N events, N lost; more`. */
-void run_tell_account(const struct run_account *account);
+/* `nest: N events, N lost; more`. more may be NULL or empty. */
+void run_tell_account(uint64_t events, uint64_t lost, const char *more);
 /* Options that do not fit together: says so; EXIT_USAGE. */
 int run_refuse(const char *name, const struct why *why);

@@ -172,7 +172,7 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	int r = 0;
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
-		diagnosis->records_seen += snapshot->tables[i].count;
+		sink->shown += snapshot->tables[i].count;
 	if (first && diagnosis->samples_so_far == 0)
 		r = see_first(diagnosis, snapshot);
 	if (r == 0 && diagnosis->samples_so_far == 0)
@@ -183,9 +183,7 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	/* The first window's first sample only sets the base: a window spans so many intervals. */
 	if (diagnosis->samples_so_far < diagnosis->samples + first)
 		return 0;
-	r = end_window(diagnosis);
-	/* A reader that has gone needs no more. */
-	return r == 0 && diagnosis->out.error < 0 ? 1 : r;
+	return end_window(diagnosis);
 }
 
 /* --- the run --- */
@@ -208,9 +206,8 @@ static int prepare(struct run_sink *sink, struct run *run)
 	if (cgroup && !options->input.file)
 		r = cgroups_check(cgroup, &run->why);
 	if (r == 0 && diagnosis->records)
-		return output_open(diagnosis->records, &diagnosis->shape, &diagnosis->output, &run->why) < 0 ? -EINVAL
-													     : 0;
-	return r == 0 ? run_open_out(run, &diagnosis->out, diagnosis->file) : r;
+		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why) < 0 ? -EINVAL : 0;
+	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
 /* As many windows as the recording has, so that the last one is known for it. */
@@ -231,13 +228,6 @@ static int limit_windows(struct run_sink *sink, struct run *run)
 	return 0;
 }
 
-static int flush(struct run_sink *sink)
-{
-	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
-
-	return diagnosis->output ? output_flush(diagnosis->output) : out_flush(&diagnosis->out);
-}
-
 static int end(struct run_sink *sink, struct run *run)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
@@ -245,8 +235,6 @@ static int end(struct run_sink *sink, struct run *run)
 	vec_each(&diagnosis->views, view)
 		if (run->ended_by && diagnosis->interrupted && (*view)->windows >= DIAGNOSIS_WINDOWS)
 			diagnosis->interrupted(diagnosis, *view);
-	if (diagnosis->output)
-		(void)output_end(diagnosis->output);
 	return 0;
 }
 
@@ -254,12 +242,11 @@ static void account(struct run_sink *sink, struct run *run _unused_, struct run_
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 
-	account->events += diagnosis->records_seen;
 	if (diagnosis->closing)
 		diagnosis->closing(diagnosis, &account->more);
 }
 
-static int close_diagnosis(struct run_sink *sink, struct run *run _unused_)
+static void close_diagnosis(struct run_sink *sink)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 
@@ -268,14 +255,12 @@ static int close_diagnosis(struct run_sink *sink, struct run *run _unused_)
 	vec_done(&diagnosis->views);
 	knowledge_free(diagnosis->knowledge);
 	free(diagnosis->needs);
-	return diagnosis->output ? output_close(diagnosis->output) : out_done(&diagnosis->out);
 }
 
 static const struct run_sink_ops diagnosis_ops = {
 	.prepare = prepare,
 	.begin = limit_windows,
 	.take = see_snapshot,
-	.flush = flush,
 	.end = end,
 	.account = account,
 	.close = close_diagnosis,

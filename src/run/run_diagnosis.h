@@ -52,7 +52,6 @@ struct run_diagnosis {
 	void *context;
 	/* For the report. */
 	struct out out;
-	struct output *output; /* of records */
 	VEC(struct diagnosis_view *) views;
 	unsigned windows;
 	bool last;
@@ -66,7 +65,6 @@ struct run_diagnosis {
 	unsigned samples_so_far; /* in this one */
 	uint64_t window_ns;
 	unsigned windows_wanted;
-	uint64_t records_seen; /* in snapshots */
 };
 
 /* Makes it a source of the run with this diagnosis as its sink; what the command chooses is there already. */

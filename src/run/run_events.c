@@ -203,15 +203,15 @@ static int prepare_session(struct run_sink *sink, struct run *run)
 {
 	struct run_session *session = (struct run_session *)sink;
 	const struct trace_plan *plan = session->plan;
+	int r;
 
 	if (session->options->interval_ns && plan->aggregate.kind == AGGREGATE_NONE)
 		return why_set(&run->why, -EINVAL,
 			       "an interval is for what is added up; events are shown as they happen");
+	r = session_open(&session->session, plan, session->options, &run->why);
+	sink->output = session->session.output;
 	/* Whatever is wrong was written on the command line. */
-	if (session_open(&session->session, plan, session->options, &run->why) < 0 ||
-	    add_requests(session, &run->why) < 0)
-		return -EINVAL;
-	return 0;
+	return r < 0 || add_requests(session, &run->why) < 0 ? -EINVAL : 0;
 }
 
 static int begin_session(struct run_sink *sink, struct run *run)
@@ -242,30 +242,12 @@ static int take_event(struct run_sink *sink, struct run *run _unused_, const voi
 		session_group(&session->session, request, &record, event->group);
 	else
 		session_event(&session->session, request, &record);
-	/* A reader that has gone needs no more. */
-	return session->session.output && output_out(session->session.output)->error < 0;
+	return 0;
 }
 
 static void show_interval(struct run_sink *sink, struct run *run _unused_, uint64_t now_ns _unused_)
 {
 	session_show_groups(&((struct run_session *)sink)->session);
-}
-
-static int flush_session(struct run_sink *sink)
-{
-	struct output *output = ((struct run_session *)sink)->session.output;
-
-	return output ? output_flush(output) : 0;
-}
-
-/* It ends what is on the screen. */
-static int end_session(struct run_sink *sink, struct run *run _unused_)
-{
-	struct output *output = ((struct run_session *)sink)->session.output;
-
-	if (output)
-		(void)output_end(output);
-	return 0;
 }
 
 static void account_session(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
@@ -276,13 +258,12 @@ static void account_session(struct run_sink *sink, struct run *run _unused_, str
 	add_reason(account, session->aggregate ? aggregate_lost(session->aggregate) : 0, NO_ROOM);
 }
 
-static int close_session(struct run_sink *sink, struct run *run)
+static void close_session(struct run_sink *sink)
 {
 	struct run_session *session = (struct run_session *)sink;
 
-	if (!run->began && session->session.output)
-		output_drop(session->session.output);
-	return session_close(&session->session);
+	session->session.output = NULL;
+	(void)!session_close(&session->session);
 }
 
 static const struct run_sink_ops session_ops = {
@@ -290,8 +271,6 @@ static const struct run_sink_ops session_ops = {
 	.begin = begin_session,
 	.take = take_event,
 	.interval = show_interval,
-	.flush = flush_session,
-	.end = end_session,
 	.account = account_session,
 	.close = close_session,
 };

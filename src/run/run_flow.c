@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "flow/record/recording.h"
 #include "flow/trace/elf_kind.h"
@@ -54,114 +55,135 @@ static bool check_program(const char *command)
 
 static void on_child(void *context, int signal_number _unused_)
 {
-	struct run_program *program = context;
+	struct run_flow *flow = context;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (pid == program->pid)
-			program->status = status;
+		if (pid == flow->pid)
+			flow->status = status;
 	if (pid < 0 && errno == ECHILD)
-		run_stop(program->run, 0);
+		run_stop(flow->run, 0);
 }
 
 static int start_program(struct run_source *source, struct run *run)
 {
-	struct run_program *program = (struct run_program *)source;
+	struct run_flow *flow = (struct run_flow *)source;
 	/* Before the program is there: its end must not be missed. */
-	int r = loop_add_signal(run->loop, SIGCHLD, on_child, program);
+	int r = loop_add_signal(run->loop, SIGCHLD, on_child, flow);
 
 	if (r < 0)
 		return why_set(&run->why, r, "cannot wait for the program: %s", strerror(-r));
-	program->loadable = check_program(program->command->argv[0]);
+	flow->loadable = check_program(flow->command->argv[0]);
 	/* What the program leaves running when it ends becomes ours to wait for. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-	program->pid = fork();
-	if (program->pid < 0)
+	flow->pid = fork();
+	if (flow->pid < 0)
 		return why_set(&run->why, -errno, "cannot start a process: %s", strerror(errno));
-	if (program->pid == 0)
-		become(program->command->argv, program->library, program->path);
+	if (flow->pid == 0)
+		become(flow->command->argv, flow->library, flow->path);
 	return 0;
 }
 
 /* The program ends, and that ends the run. Who asks twice is not to wait for it. */
 static bool stop_program(struct run_source *source, int signal_number)
 {
-	struct run_program *program = (struct run_program *)source;
+	struct run_flow *flow = (struct run_flow *)source;
 
 	/* A terminal's interrupt has reached the program already. */
-	if (signal_number != SIGINT || program->asked)
-		(void)kill(program->pid, program->asked ? SIGKILL : SIGTERM);
-	program->asked++;
+	if (signal_number != SIGINT || flow->asked)
+		(void)kill(flow->pid, flow->asked ? SIGKILL : SIGTERM);
+	flow->asked++;
 	return true;
 }
 
-int run_program_finish(const char *path, bool loadable, struct run_account *account, struct why *why)
+static int finish_recording(struct run_flow *flow, struct why *why)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct recording_end end;
-	int r = recording_finish(path, &end, why), opened;
+	int r = recording_finish(flow->path, &end, why), opened;
 
 	if (end.dropped)
 		log_error("flow record: %llu events could not be written: %s", (unsigned long long)end.dropped,
 			  end.error == ENOSPC ? "no space (or --max-size reached)" : strerror(end.error));
-	opened = flow_trace_open(path, &trace, r < 0 ? NULL : why);
+	opened = flow_trace_open(flow->path, &trace, r < 0 ? NULL : why);
 	if (opened < 0)
 		return r < 0 ? r : opened;
-	if (!trace->calls && trace->events && loadable)
+	if (!trace->calls && trace->events && flow->loadable)
 		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions, "
 			 "and could its user write the trace and the file beside it?");
-	account->events = trace->events;
-	account->lost = trace->lost;
-	buf_add_format(&account->more, "%zu threads, %.1f MB in %s",
+	flow->account = (struct run_account){trace->events, trace->lost, BUF_INIT(65536)};
+	buf_add_format(&flow->account.more, "%zu threads, %.1f MB in %s",
 		       trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count,
-		       (double)trace->bytes / 1e6, path);
+		       (double)trace->bytes / 1e6, flow->path);
 	return r;
 }
 
 static int finish_program(struct run_source *source, struct run *run)
 {
-	struct run_program *program = (struct run_program *)source;
-	int status = program->status;
+	struct run_flow *flow = (struct run_flow *)source;
 
-	if (WIFSIGNALED(status))
-		log_warn("flow record: the program was ended by signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
-	else if (WEXITSTATUS(status))
-		log_warn("flow record: the program ended with code %d", WEXITSTATUS(status));
-	return run_program_finish(program->path, program->loadable, &program->account, &run->why);
+	if (WIFSIGNALED(flow->status))
+		log_warn("flow record: the program was ended by signal %d (%s)", WTERMSIG(flow->status),
+			 strsignal(WTERMSIG(flow->status)));
+	else if (WEXITSTATUS(flow->status))
+		log_warn("flow record: the program ended with code %d", WEXITSTATUS(flow->status));
+	return finish_recording(flow, &run->why);
 }
 
-static void account_program(struct run_source *source, struct run *run _unused_, struct run_account *account)
+static void account_flow(struct run_source *source, struct run *run _unused_, struct run_account *account)
 {
-	struct run_program *program = (struct run_program *)source;
-
-	*account = program->account;
-	program->account.more = (struct buf){};
+	*account = ((struct run_flow *)source)->account;
 }
 
-static const struct run_source_ops program_ops = {
-	.open = start_program, .stop = stop_program, .finish = finish_program, .account = account_program};
-
-void run_program_init(struct run_program *program, struct run *run)
+static int carry_out(struct run_flow *flow, const struct run_source_ops *ops, uint64_t duration_ns)
 {
-	program->source.ops = &program_ops;
-	program->run = run;
-	program->account.more = (struct buf)BUF_INIT(65536);
-	run_add_source(run, &program->source);
+	struct run run = {
+		.options = {
+			.name = "flow record", .duration_ns = duration_ns, .attaches = true, .writes_a_file = true}};
+
+	flow->source.ops = ops;
+	flow->run = &run;
+	run_add_source(&run, &flow->source);
+	return run_carry_out(&run);
+}
+
+int run_flow_program(struct run_flow *flow, uint64_t duration_ns)
+{
+	static const struct run_source_ops ops = {
+		.open = start_program, .stop = stop_program, .finish = finish_program, .account = account_flow};
+	int code = carry_out(flow, &ops, duration_ns);
+
+	return code == EXIT_DONE && WIFEXITED(flow->status) && WEXITSTATUS(flow->status) == 127 ? EXIT_CANNOT_OBSERVE
+												: code;
+}
+
+int run_flow_finish(struct run_flow *flow)
+{
+	struct why why = {};
+	int r;
+
+	flow->loadable = true;
+	r = finish_recording(flow, &why);
+	if (r < 0)
+		log_error("flow record: %s", why.text);
+	else
+		run_tell_account(flow->account.events, flow->account.lost, buf_text(&flow->account.more));
+	buf_done(&flow->account.more);
+	return r < 0 ? EXIT_IO : EXIT_DONE;
 }
 
 /* --- a process that runs already ------------------------------------------------------------------------------------- */
 
 static int prepare_probe(struct run_source *source, struct run *run)
 {
-	struct run_probe *probe = (struct run_probe *)source;
+	struct run_flow *flow = (struct run_flow *)source;
 	struct function_probe_counts counts;
-	int r = function_probe_new(&probe->options, &probe->probe, &run->why);
+	int r = function_probe_new(&flow->options, &flow->probe, &run->why);
 
 	if (r < 0)
 		return r;
-	counts = function_probe_counts(probe->probe);
+	counts = function_probe_counts(flow->probe);
 	if (counts.slow)
 		log_warn("flow record: %zu of %zu functions begin with an instruction that must be stepped over: about "
 			 "10 us a call instead of 1",
@@ -169,75 +191,66 @@ static int prepare_probe(struct run_source *source, struct run *run)
 	return 0;
 }
 
-static void on_probe_time(void *context, uint64_t expirations _unused_)
+static void read_probe(struct run_flow *flow)
 {
-	struct run_probe *probe = context;
-
-	if (!function_probe_read(probe->probe))
-		run_stop(probe->run, 0);
+	if (!function_probe_read(flow->probe))
+		run_stop(flow->run, 0);
 }
 
-static void on_probe_fd(void *context, uint32_t events _unused_)
+static void on_time(void *context, uint64_t expirations _unused_)
 {
-	on_probe_time(context, 1);
+	read_probe(context);
+}
+
+static void on_readable(void *context, uint32_t events _unused_)
+{
+	read_probe(context);
 }
 
 static int attach_probe(struct run_source *source, struct run *run)
 {
-	struct run_probe *probe = (struct run_probe *)source;
-	int fd, r = function_probe_attach(probe->probe, &fd, &run->why);
+	struct run_flow *flow = (struct run_flow *)source;
+	int fd, r = function_probe_attach(flow->probe, &fd, &run->why);
 
 	if (r < 0)
 		return r;
-	if (function_probe_counts(probe->probe).blind)
+	if (function_probe_counts(flow->probe).blind)
 		log_warn("flow record: this kernel has no tracepoints for system calls: sockets are not seen");
-	r = loop_add_fd(run->loop, fd, EPOLLIN, on_probe_fd, probe, NULL);
+	r = loop_add_fd(run->loop, fd, EPOLLIN, on_readable, flow, NULL);
 	if (r == 0)
-		r = loop_add_timer(run->loop, PROBE_READ_NS, PROBE_READ_NS, on_probe_time, probe, NULL);
+		r = loop_add_timer(run->loop, PROBE_READ_NS, PROBE_READ_NS, on_time, flow, NULL);
 	return r < 0 ? why_set(&run->why, r, "cannot wait for the probes: %s", strerror(-r)) : 0;
 }
 
 static int finish_probe(struct run_source *source, struct run *run)
 {
-	struct run_probe *probe = (struct run_probe *)source;
+	struct run_flow *flow = (struct run_flow *)source;
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
-	int r = function_probe_finish(probe->probe, &run->why);
+	struct function_probe_counts counts;
+	int r = function_probe_finish(flow->probe, &run->why);
 
 	if (r == 0)
-		r = flow_trace_open(probe->options.output, &trace, &run->why);
+		r = flow_trace_open(flow->path, &trace, &run->why);
 	if (r < 0)
 		return r;
-	probe->events = trace->events;
-	probe->threads = trace->thread_count;
+	counts = function_probe_counts(flow->probe);
+	flow->account = (struct run_account){trace->events, counts.lost, BUF_INIT(4096)};
+	buf_add_format(&flow->account.more, "%zu threads, %zu functions probed", trace->thread_count, counts.functions);
 	return 0;
-}
-
-static void account_probe(struct run_source *source, struct run *run _unused_, struct run_account *account)
-{
-	const struct run_probe *probe = (struct run_probe *)source;
-	struct function_probe_counts counts = function_probe_counts(probe->probe);
-
-	account->events += probe->events;
-	account->lost += counts.lost;
-	buf_add_format(&account->more, "%zu threads, %zu functions probed", probe->threads, counts.functions);
 }
 
 static void close_probe(struct run_source *source)
 {
-	function_probe_free(((struct run_probe *)source)->probe);
+	function_probe_free(((struct run_flow *)source)->probe);
 }
 
-static const struct run_source_ops probe_ops = {
-	.prepare = prepare_probe,
-	.open = attach_probe,
-	.finish = finish_probe,
-	.account = account_probe,
-	.close = close_probe,
-};
-
-void run_probe_init(struct run_probe *probe, struct run *run)
+int run_flow_probe(struct run_flow *flow, uint64_t duration_ns)
 {
-	probe->source.ops = &probe_ops;
-	probe->run = run;
-	run_add_source(run, &probe->source);
+	static const struct run_source_ops ops = {.prepare = prepare_probe,
+						  .open = attach_probe,
+						  .finish = finish_probe,
+						  .account = account_flow,
+						  .close = close_probe};
+
+	return carry_out(flow, &ops, duration_ns);
 }
