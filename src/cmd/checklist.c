@@ -77,7 +77,7 @@ RECORD_TYPE(step_type, "checklist_step", struct step_record, step_fields, "a ste
 struct checklist {
 	struct run_sink sink;
 	const struct config *config;
-	struct netns_list namespaces;
+	const struct netns_list *namespaces;
 	struct snapshot *before;
 	struct snapshot *after;
 };
@@ -87,7 +87,7 @@ static int count(struct checklist *checklist, struct snapshot *snapshot, struct 
 {
 	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
 
-	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = &checklist->namespaces},
+	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = checklist->namespaces},
 			     why);
 }
 
@@ -194,13 +194,9 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 static int begin(struct run_sink *sink, struct run *run)
 {
 	struct checklist *checklist = (struct checklist *)sink;
-	int r;
 
 	if (run->recording)
 		return 0;
-	r = netns_find(checklist->config->live.netns, &checklist->namespaces, &run->why);
-	if (r < 0)
-		return r;
 	checklist->before = snapshot_new();
 	checklist->after = snapshot_new();
 	return count(checklist, checklist->before, &run->why);
@@ -212,7 +208,6 @@ static void close_checklist(struct run_sink *sink)
 
 	snapshot_free(checklist->before);
 	snapshot_free(checklist->after);
-	netns_list_done(&checklist->namespaces);
 }
 
 static const struct run_sink_ops checklist_ops = {.begin = begin, .close = close_checklist};
@@ -234,6 +229,7 @@ static int run(const void *data)
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
 	run_diagnosis_init(&live, &run);
+	checklist.namespaces = &live.snapshots.namespaces;
 	run_add_sink(&run, NULL, &checklist.sink);
 	return run_carry_out(&run);
 }

@@ -12,7 +12,6 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	bool all;
 	bool last;
 };
@@ -23,7 +22,6 @@ static const struct option_spec options[] = {
 	       "what moved since the last look with --last (kept in ~/.local/state/nest; nstat's history is left "
 	       "alone)"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
 
@@ -104,7 +102,6 @@ static int look(struct state *state)
 	return look_run(&(struct look){
 		.command = "counters",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &shape,
 		.types = types,
 		/* The first look is what the others are compared with. */
@@ -129,9 +126,7 @@ static int look_since_last(struct state *state)
 		code = look(state);
 	if (r == 0 && code == EXIT_DONE)
 		r = counter_history_save(path, &state->before, state->time_ns, &why);
-	if (r < 0)
-		log_error("counters: %s", why.text);
-	return r < 0 ? EXIT_IO : code;
+	return r < 0 ? command_fail(EXIT_IO, "counters: %s", why.text) : code;
 }
 
 static int run(const void *data)

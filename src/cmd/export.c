@@ -146,10 +146,9 @@ static int run(const void *data)
 	}
 	r = export_file(config, &out, &why);
 	written = out_done(&out);
-	if (r < 0 && r != -EPIPE) {
-		log_error("export: %s", why.text[0] ? why.text : strerror(-r));
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0 && r != -EPIPE)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "export: %s",
+				    why.text[0] ? why.text : strerror(-r));
 	if (written < 0 && written != -EPIPE)
 		return command_fail(EXIT_IO, "export: writing failed: %s", strerror(-written));
 	return EXIT_DONE;

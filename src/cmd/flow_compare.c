@@ -90,9 +90,7 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 		memset(group_of, 0, sessions->list.count);
 		return EXIT_DONE;
 	}
-	if (r < 0)
-		log_error("flow compare: %s", why.text);
-	return r == 0 ? EXIT_DONE : EXIT_USAGE;
+	return r == 0 ? EXIT_DONE : command_fail(EXIT_USAGE, "flow compare: %s", why.text);
 }
 
 static int compare_in_trace(const struct config *config, struct subject *s)

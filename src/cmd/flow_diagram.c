@@ -77,10 +77,8 @@ static int compare(struct drawing *d)
 			? compare_label(d->sessions, d->config->good, d->config->bad, d->groups.items, &why)
 			: compare_find_odd(d->sessions, d->groups.items, &odd, &why);
 
-	if (r < 0) {
-		log_error("flow diagram: %s", why.text);
-		return r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
-	}
+	if (r < 0)
+		return command_fail(r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE, "flow diagram: %s", why.text);
 	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){.odd = &odd});
 	return EXIT_DONE;
 }

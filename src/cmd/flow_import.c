@@ -34,10 +34,8 @@ static int run(const void *data)
 	if (!config->output)
 		return command_fail(EXIT_USAGE, "flow import: say where the trace goes (-o FILE)");
 	r = flow_import(config->input, config->from, config->output, &result, &why);
-	if (r < 0) {
-		log_error("flow import: %s", why.text);
-		return r == -EINVAL && !result.format ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(r == -EINVAL && !result.format ? EXIT_USAGE : EXIT_IO, "flow import: %s", why.text);
 	if (result.note[0])
 		log_warn("flow import: %s", result.note);
 	more = xasprintf("%s read from %s", result.format, config->input);

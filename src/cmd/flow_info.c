@@ -369,10 +369,8 @@ static int show(const struct config *config, const struct flow_trace *trace)
 	bool sound = true;
 	int r = output_open(&config->output, &shape, &output, &why);
 
-	if (r < 0) {
-		log_error("flow info: %s", why.text);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "flow info: %s", why.text);
 	if (config->events) {
 		(void)flow_text_dump(trace, output_out(output));
 	} else if (config->check) {

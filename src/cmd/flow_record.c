@@ -142,9 +142,7 @@ static int begin(const struct config *config, const char *path)
 	if (config->buffer_bytes && (config->buffer_bytes < 32000 || config->buffer_bytes > FLOW_CHUNK_MAX))
 		return command_fail(EXIT_USAGE, "flow record: --buffer is between 32K and 16M");
 	r = recording_begin(path, &recording, &why);
-	if (r < 0)
-		log_error("flow record: %s", why.text);
-	return r < 0 ? EXIT_IO : EXIT_DONE;
+	return r < 0 ? command_fail(EXIT_IO, "flow record: %s", why.text) : EXIT_DONE;
 }
 
 static int probe(const struct config *config, const char *path)

@@ -5,20 +5,12 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 };
 
 static const struct option_spec options[] = {
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
-
-static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
-{
-	(void)context;
-	return look_show_table(snapshot, &host_limit_type, output);
-}
 
 static int run(const void *data)
 {
@@ -29,10 +21,8 @@ static int run(const void *data)
 	return look_run(&(struct look){
 		.command = "limits",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &shape,
 		.types = types,
-		.show = show,
 	});
 }
 

@@ -11,7 +11,6 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	const char *dev;
 	bool queues;
 	bool addresses;
@@ -26,7 +25,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, details, FLAG, "details", 'e', NULL,
 	       "what the driver tells: driver, rings, queues, coalescing, offloads, its own counters (as ethtool)"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
 
@@ -183,18 +181,18 @@ static int run(const void *data)
 	const struct config *config = data;
 	struct state state = {.config = config,
 			      .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
-	struct output_options output = config->output;
+	struct look_options look = config->look;
+	struct output_options *output = &look.output;
 	struct kind kind = choose(config);
 	int code;
 
 	if (config->queues + config->addresses + config->details > 1)
 		return command_fail(EXIT_USAGE, "links: only one of --queues, --addresses and --details");
-	if (kind.shape.count > 1 && !output_shows_all(&output) && !output.format && output.show.count == 0)
-		output.show = (struct text_list){ARRAY_SIZE(rate_columns), (char **)rate_columns};
+	if (kind.shape.count > 1 && !output_shows_all(output) && !output->format && output->show.count == 0)
+		output->show = (struct text_list){ARRAY_SIZE(rate_columns), (char **)rate_columns};
 	code = look_run(&(struct look){
 		.command = "links",
-		.options = &config->look,
-		.output = &output,
+		.options = &look,
 		.shape = &kind.shape,
 		.types = kind.types,
 		.show = kind.show,

@@ -6,7 +6,6 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	bool used;
 	bool neighbours;
 	bool local;
@@ -17,7 +16,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, neighbours, FLAG, "neighbours", 0, NULL, "the neighbours on each link"),
 	OPTION(struct config, local, FLAG, "local", 0, NULL, "routes of the table local too"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
 
@@ -34,18 +32,6 @@ static uint64_t show_routes(const struct snapshot *snapshot, struct output *outp
 	return shown;
 }
 
-static uint64_t show_used(const struct snapshot *snapshot, struct output *output, void *context)
-{
-	(void)context;
-	return look_show_table(snapshot, &destination_type, output);
-}
-
-static uint64_t show_neighbours(const struct snapshot *snapshot, struct output *output, void *context)
-{
-	(void)context;
-	return look_show_table(snapshot, &neighbour_type, output);
-}
-
 static int run(const void *data)
 {
 	static const struct record_type *const route_types[] = {&route_type, NULL};
@@ -57,7 +43,6 @@ static int run(const void *data)
 	struct look look = {
 		.command = "routes",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &route_shape,
 		.types = route_types,
 		.show = show_routes,
@@ -69,11 +54,11 @@ static int run(const void *data)
 	if (config->used) {
 		look.shape = &used_shape;
 		look.types = used_types;
-		look.show = show_used;
+		look.show = NULL;
 	} else if (config->neighbours) {
 		look.shape = &neighbour_shape;
 		look.types = neighbour_types;
-		look.show = show_neighbours;
+		look.show = NULL;
 	}
 	return look_run(&look);
 }

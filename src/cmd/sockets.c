@@ -14,7 +14,6 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	bool tcp;
 	bool udp;
 	bool listening;
@@ -36,7 +35,6 @@ static const struct option_spec options[] = {
 	       "sockets bound to this interface, and those whose packets leave through it"),
 	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
 
@@ -195,12 +193,11 @@ static int run(const void *data)
 						       "laddr", "lport", "pid",     "comm"};
 	static const struct shape shape = {.count = 3, .types = {&socket_type, &tcp_type, &holder_type}};
 	const struct config *config = data;
-	struct output_options output = config->output;
 	struct look_options where = config->look;
+	struct output_options *output = &where.output;
 	struct look look = {
 		.command = "sockets",
 		.options = &where,
-		.output = &output,
 		.shape = &shape,
 		.types = config->dev ? types_with_ways : types,
 		.fewer_types = config->dev ? NULL : types_without_tcp,
@@ -218,9 +215,9 @@ static int run(const void *data)
 		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)config->pid);
 		where.netns = pid;
 	}
-	if (config->listening && output.show.count == 0 && !output.json && !output.csv && !output.format &&
-	    !output.wide)
-		output.show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
+	if (config->listening && output->show.count == 0 && !output->json && !output->csv && !output->format &&
+	    !output->wide)
+		output->show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
 	return look_run(&look);
 }
 

@@ -273,10 +273,8 @@ static int answer(const struct config *config, struct recording *recording, cons
 	shape = SHAPE_OF(&result.type);
 	if (r == 0)
 		r = output_open(&config->output, &shape, &output, &why);
-	if (r < 0) {
-		log_error("sql: %s", why.text);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "sql: %s", why.text);
 	r = show(&result, output, &why);
 	code = output_exit_code(output_close(output));
 	if (r < 0)

@@ -7,14 +7,12 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	const char *table;
 };
 
 static const struct option_spec options[] = {
-	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, table, TEXT, "TABLE", "the table to show; without it all are listed"),
+	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_END,
 };
 
@@ -55,11 +53,6 @@ static uint64_t show_list(const struct snapshot *snapshot, struct output *output
 	return shown;
 }
 
-static uint64_t show_table(const struct snapshot *snapshot, struct output *output, void *context)
-{
-	return look_show_table(snapshot, context, output);
-}
-
 static const struct record_type *find_type(const char *name)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
@@ -89,12 +82,10 @@ static int run(const void *data)
 	return look_run(&(struct look){
 		.command = "tables",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &shape,
 		/* A list says how many there are of each, and a gap may be anywhere: all are looked at. */
 		.types = config->table && type != &gap_type ? types : NULL,
-		.show = config->table ? show_table : show_list,
-		.context = (void *)type,
+		.show = config->table ? NULL : show_list,
 	});
 }
 

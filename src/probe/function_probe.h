@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Chosen functions of a program that runs and was not built for it: uprobes, through a private instance of tracefs.
- *
- *	r = function_probe_new(&options, &probe, &why);     which functions
- *	r = function_probe_attach(probe, &fd, &why);
- *	... function_probe_read(probe) now and then, at the latest when fd is readable ...
- *	r = function_probe_finish(probe, &why);             the trace is whole
- *	function_probe_free(probe);
- */
+/* Chosen functions of a program that runs and was not built for it: uprobes, through a private instance of tracefs. */
 #pragma once
 
 #include "base/option.h"

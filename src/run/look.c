@@ -11,6 +11,7 @@ const struct option_spec look_option_table[] = {
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop looking again after this time"),
 	OPTION_GROUP(struct look_options, input, input_option_table),
+	OPTION_GROUP(struct look_options, output, output_option_table),
 	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
 	POSITIONAL(struct look_options, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
@@ -28,13 +29,30 @@ static int prepare(struct run_sink *sink, struct run *run)
 {
 	struct look_table *table = (struct look_table *)sink;
 	const struct look *look = table->look;
-	int r = output_open(look->output, look->shape, &sink->output, &run->why);
+	int r = output_open(&look->options->output, look->shape, &sink->output, &run->why);
 
 	if (r < 0)
 		return r == -EINVAL ? r : -EIO;
 	if (look->fewer_types && !run->options.input.file && !output_uses(sink->output, look->shape, look->fewer_part))
 		table->snapshots.request.types = look->fewer_types;
 	return 0;
+}
+
+static bool make_record(const void *context, size_t number, void *room, struct record *record)
+{
+	const struct snapshot_table *table = context;
+
+	(void)room;
+	*record = RECORD_OF(table->items + number * table->type->size);
+	return true;
+}
+
+static uint64_t show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output)
+{
+	const struct snapshot_table *table = snapshot_table(snapshot, type);
+
+	return output_batch(output,
+			    &(struct output_batch){.count = table->count, .make = make_record, .context = table});
 }
 
 static int take(struct run_sink *sink, struct run *run _unused_, const void *item)
@@ -44,7 +62,8 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 
 	if (table->done++ == 0)
 		run_snapshots_tell_gaps(item);
-	sink->shown += look->show(item, sink->output, look->context);
+	sink->shown += look->show ? look->show(item, sink->output, look->context)
+				  : show_table(item, look->shape->types[0], sink->output);
 	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
 	return output_flush(sink->output) < 0 ||
 	       (look->options->count && table->done == look->options->count + look->looks_before);
@@ -68,21 +87,4 @@ int look_run(const struct look *look)
 	table.snapshots.pace_ns = table.snapshots.apart_ns = options->interval_ns;
 	run_add_sink(&run, &table.snapshots.source, &table.sink);
 	return run_carry_out(&run);
-}
-
-static bool make_record(const void *context, size_t number, void *room, struct record *record)
-{
-	const struct snapshot_table *table = context;
-
-	(void)room;
-	*record = RECORD_OF(table->items + number * table->type->size);
-	return true;
-}
-
-uint64_t look_show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output)
-{
-	const struct snapshot_table *table = snapshot_table(snapshot, type);
-
-	return output_batch(output,
-			    &(struct output_batch){.count = table->count, .make = make_record, .context = table});
 }

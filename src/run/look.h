@@ -13,6 +13,7 @@ struct look_options {
 	uint64_t interval_ns; /* 0: a single look */
 	uint64_t count;       /* of looks; 0: without end */
 	struct input_options input;
+	struct output_options output;
 };
 
 /* For OPTION_GROUP. */
@@ -25,20 +26,16 @@ extern const struct option_spec look_option_table[];
 struct look {
 	const char *command;
 	const struct look_options *options;
-	const struct output_options *output;
 	const struct shape *shape;
 	const struct record_type *const *types;
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;
 	unsigned fewer_part;
 	uint64_t looks_before; /* that show nothing and do not count */
-	/* Shows the records of a snapshot and returns how many were shown. */
+	/* Shows the records of a snapshot and returns how many were shown. NULL: all of the shape's type. */
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
 	void *context;
 };
 
 /* Returns the exit code. */
 int look_run(const struct look *look);
-
-/* For a show function: all records of one type. */
-uint64_t look_show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output);

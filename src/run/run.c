@@ -149,7 +149,7 @@ static void on_time_over(void *context, uint64_t expirations _unused_)
 	ask_to_end(context, 0);
 }
 
-static void on_child_end(void *context)
+static void on_child_end(void *context, uint32_t events _unused_)
 {
 	run_stop(context, 0);
 }

@@ -66,12 +66,12 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	vec_push(&diagnosis->views, view);
 }
 
-static bool has_view(const struct run_diagnosis *diagnosis, uint32_t inum)
+static struct diagnosis_view *find_view(const struct run_diagnosis *diagnosis, uint32_t inum)
 {
 	vec_each(&diagnosis->views, view)
 		if ((*view)->netns == inum)
-			return true;
-	return false;
+			return *view;
+	return NULL;
 }
 
 /* Live, only those that were asked for are there. */
@@ -85,36 +85,32 @@ static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_
 	       strncmp(wanted, record->name, sizeof(record->name)) == 0;
 }
 
-static bool is_there(const struct run_diagnosis *diagnosis, const struct snapshot *snapshot, uint32_t inum)
-{
-	snapshot_each(snapshot, netns_type, const struct netns_record, record)
-		if (record->netns == inum)
-			return is_wanted(diagnosis, record);
-	return false;
-}
-
 /* The namespaces of a window are those that were looked at when it began. */
 static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
 {
 	size_t stay = 0;
 
-	for (size_t i = 0; i < diagnosis->views.count; i++) {
-		struct diagnosis_view *view = diagnosis->views.items[i];
+	vec_each(&diagnosis->views, view)
+		(*view)->gone = true;
+	snapshot_each(snapshot, netns_type, const struct netns_record, record) {
+		struct diagnosis_view *view = find_view(diagnosis, record->netns);
 
-		if (is_there(diagnosis, snapshot, view->netns)) {
-			diagnosis->views.items[stay++] = view;
+		if (view)
+			view->gone = false;
+		else if (is_wanted(diagnosis, record))
+			add_view(diagnosis, record);
+	}
+	vec_each(&diagnosis->views, view) {
+		if (!(*view)->gone) {
+			diagnosis->views.items[stay++] = *view;
 			continue;
 		}
-		view->gone = true;
-		(void)diagnosis->report(diagnosis, view);
-		view_free(view);
+		(void)diagnosis->report(diagnosis, *view);
+		view_free(*view);
 	}
 	diagnosis->views.count = stay;
-	snapshot_each(snapshot, netns_type, const struct netns_record, record)
-		if (is_wanted(diagnosis, record) && !has_view(diagnosis, record->netns))
-			add_view(diagnosis, record);
 	diagnosis->several |= snapshot_table(snapshot, &netns_type)->count > 1;
-	if (diagnosis->views.count == 0 && diagnosis->run->recording)
+	if (stay == 0 && diagnosis->run->recording)
 		return why_set(&diagnosis->run->why, -ENOENT, "there is no such network namespace in the recording");
 	return 0;
 }
