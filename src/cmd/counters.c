@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "run/counter_history.h"
 #include "run/look.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/proc/counter_meaning.h"
+#include "store/counter_history.h"
 
 struct config {
 	struct look_options look;

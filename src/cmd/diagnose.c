@@ -19,7 +19,6 @@ struct config {
 	double fail_on;
 	const char *file;
 	const char *measures;
-	const char *save;
 	const char *flow;
 };
 
@@ -35,8 +34,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
 	       "write all that was measured there, a JSON line a module and window"),
-	OPTION(struct config, save, TEXT, "save", 0, "FILE",
-	       "keep what was seen in this recording, to be read with -f"),
 	OPTION(struct config, flow, TEXT, "flow", 0, "TRACE",
 	       "a function trace of the application (nest flow record), even while it is written: a finding that "
 	       "blames it "
@@ -211,7 +208,7 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct report context = {.sink.ops = &report_ops, .config = config};
-	struct run run = {.options = {.name = "diagnose", .save = config->save}};
+	struct run run = {.options.name = "diagnose"};
 	struct run_diagnosis live = {.options = &config->live,
 				     .duration_ns = config->duration_ns,
 				     .file = config->file,

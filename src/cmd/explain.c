@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest explain: the page about a cause, a rule, an event, a tool, a counter, or a field. */
+#include "base/files.h"
 #include "base/out.h"
 #include "base/text.h"
 #include "diagnose/present/cause_page.h"
 #include "event/core/event.h"
 #include "run/command.h"
-#include "run/files.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
 #include "view/tree.h"
@@ -127,7 +127,8 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 
 /* --- pages --- */
 
-static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index)
+static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index,
+		      struct why *why)
 {
 	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
 	_cleanup_free_ char *name = xasprintf("%s.md", cause->name);
@@ -135,22 +136,23 @@ static int write_page(const char *dir, const struct knowledge *knowledge, const 
 
 	page_add_markdown(page, &text);
 	buf_add_format(index, "| [%s](%s.md) | %s | %s |\n", cause->name, cause->name, cause->layer, cause->summary);
-	return files_write(dir, name, &text);
+	return files_write(dir, name, &text, why);
 }
 
 /* The directory and those above it are made where they are missing. */
 static int write_pages(const char *dir, const struct knowledge *knowledge)
 {
 	_cleanup_buf_ struct buf index = BUF_INIT((size_t)1 << 20);
-	int r = files_make_dirs(dir);
+	struct why why = {};
+	int r = files_make_dirs(dir, &why);
 
 	buf_add_text(&index, "# Causes\n\n| cause | layer | it |\n|---|---|---|\n");
 	vec_each(&knowledge->causes, cause)
 		if (r == 0)
-			r = write_page(dir, knowledge, *cause, &index);
+			r = write_page(dir, knowledge, *cause, &index, &why);
 	if (r == 0)
-		r = files_write(dir, "README.md", &index);
-	return r < 0 ? EXIT_IO : EXIT_DONE;
+		r = files_write(dir, "README.md", &index, &why);
+	return r < 0 ? command_fail(EXIT_IO, "%s", why.text) : EXIT_DONE;
 }
 
 /* --- the command --- */

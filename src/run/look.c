@@ -11,6 +11,8 @@ const struct option_spec look_option_table[] = {
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
 	       "stop looking again after this time"),
 	OPTION_GROUP(struct look_options, input, input_option_table),
+	OPTION(struct look_options, save, TEXT, "save", 0, "FILE",
+	       "keep what was seen in this recording, to be read with -f"),
 	OPTION_GROUP(struct look_options, output, output_option_table),
 	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
 	POSITIONAL(struct look_options, count, UINT, "COUNT", "how many looks"),
@@ -33,7 +35,9 @@ static int prepare(struct run_sink *sink, struct run *run)
 
 	if (r < 0)
 		return r == -EINVAL ? r : -EIO;
-	if (look->fewer_types && !run->options.input.file && !output_uses(sink->output, look->shape, look->fewer_part))
+	/* Whoever reads a recording may want to see more. */
+	if (look->fewer_types && !run->options.input.file && !run->options.save &&
+	    !output_uses(sink->output, look->shape, look->fewer_part))
 		table->snapshots.request.types = look->fewer_types;
 	return 0;
 }
@@ -77,6 +81,7 @@ int look_run(const struct look *look)
 	struct run run = {.options = {.name = look->command,
 				      .duration_ns = options->interval_ns ? options->duration_ns : 0,
 				      .input = options->input,
+				      .save = options->save,
 				      .once = !options->interval_ns}};
 	struct look_table table = {.sink = {.ops = &table_ops}, .look = look};
 

@@ -13,6 +13,7 @@ struct look_options {
 	uint64_t interval_ns; /* 0: a single look */
 	uint64_t count;       /* of looks; 0: without end */
 	struct input_options input;
+	const char *save;
 	struct output_options output;
 };
 

@@ -33,6 +33,8 @@ const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
 	       "send nothing: do not ask peers that fell silent whether they are there"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
+	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE",
+	       "keep what was seen in this recording, to be read with -f"),
 	OPTION_END,
 };
 
@@ -283,6 +285,7 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	diagnosis->run = run;
 	set_pace(diagnosis);
 	run->options.input = options->input;
+	run->options.save = run->options.save ?: options->save;
 	run->options.attaches = true;
 	run->options.ends_itself = diagnosis->windows_wanted > 0;
 	/* A process is looked at where it lives, unless somebody knows better. */

@@ -18,6 +18,7 @@ struct diagnosis_options {
 	const char *engine;
 	bool passive;
 	struct input_options input; /* a recording instead of the live host */
+	const char *save;           /* keep what was seen in this one */
 };
 extern const struct option_spec diagnosis_option_table[];
 

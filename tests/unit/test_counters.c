@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "run/counter_history.h"
+#include "store/counter_history.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "unit.h"
 
