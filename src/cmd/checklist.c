@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run next. */
+/*
+ * nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run
+ * next.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +32,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* --- the record of a step ------------------------------------------------------------------------------------------ */
+/* --- the record of a step ----------------------------------------------------------------------------------------- */
 
 enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE };
 
@@ -72,7 +75,7 @@ static const struct field step_fields[] = {
 #undef S
 RECORD_TYPE(step_type, "checklist_step", struct step_record, step_fields, "a step of the checklist");
 
-/* --- one look ------------------------------------------------------------------------------------------------------ */
+/* --- one look ----------------------------------------------------------------------------------------------------- */
 
 struct checklist {
 	struct run_sink sink;

@@ -71,7 +71,7 @@ static void add_main_man(struct buf *out)
 	commands = command_list(&count);
 	for (size_t i = 0; i < count; i++) {
 		buf_add_text(out, ".It Xr nest\\-");
-		man_add_name(out, commands[i]->name);
+		command_add_man_name(out, commands[i]->name);
 		buf_add_format(out, " 8\n%s.\n", commands[i]->summary);
 	}
 	buf_add_text(out, ".El\n");

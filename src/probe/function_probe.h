@@ -23,7 +23,10 @@ struct function_probe_counts {
 
 struct function_probe;
 
-/* Finds the functions. -EINVAL: none or too many match, -ESRCH: there is no such process. To be freed whatever it returns. */
+/*
+ * Finds the functions. -EINVAL: none or too many match, -ESRCH: there is no such process. To be freed whatever it
+ * returns.
+ */
 int function_probe_new(const struct probe_options *options, struct function_probe **ret_probe,
 		       struct why *why) _must_check_;
 void function_probe_free(struct function_probe *probe);

@@ -111,7 +111,7 @@ static void read_parent(const char *name, struct parent *ret_parent)
 		*ret_parent = (struct parent){stat.pid, stat.ppid};
 }
 
-int child_follow_tree(uint32_t pid, follow_fn *follow, void *context)
+int child_follow_tree(uint32_t pid, child_follow_fn *follow, void *context)
 {
 	VEC(struct parent) all = {};
 	VEC(uint32_t) found = {};

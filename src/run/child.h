@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command behind `--`: started before instrumentation, held until it is attached, and followed with its children. */
+/*
+ * The command behind `--`: started before instrumentation, held until it is attached, and followed with its children.
+ */
 #pragma once
 
 #include "base/loop.h"
@@ -28,5 +30,5 @@ int child_error(const struct child *child) _must_check_;
 void child_done(struct child *child);
 
 /* Calls follow for a process and the children that it has already, until it returns an error. */
-typedef int follow_fn(void *context, uint32_t pid);
-int child_follow_tree(uint32_t pid, follow_fn *follow, void *context) _must_check_;
+typedef int child_follow_fn(void *context, uint32_t pid);
+int child_follow_tree(uint32_t pid, child_follow_fn *follow, void *context) _must_check_;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command is one file in cmd/ that declares this and registers it; main finds it, parses its options, hands over. Help,
- * man page and completion come from the declaration.
+ * A command is one file in cmd/ that declares this and registers it; main finds it, parses its options, hands over.
+ * Help, man page and completion come from the declaration.
  */
 #pragma once
 
@@ -51,6 +51,6 @@ void command_add_paragraphs(const struct command *command, struct buf *out,
 /* The text of `nest CMD --help`. */
 void command_add_help(const struct command *command, struct buf *out);
 /* A command's name as its manual page has it: nest-flow-record(8). */
-void man_add_name(struct buf *out, const char *name);
+void command_add_man_name(struct buf *out, const char *name);
 /* The same as a manual page in mdoc. */
 void command_add_man(const struct command *command, struct buf *out);

@@ -3,8 +3,8 @@
 #include "run/command.h"
 
 /*
- * Text for roff: a leading dot or quote would be a request, a backslash an escape, a dash a hyphen. A list without spaces
- * may be broken after its commas.
+ * Text for roff: a leading dot or quote would be a request, a backslash an escape, a dash a hyphen. A list without
+ * spaces may be broken after its commas.
  */
 static void add_roff(struct buf *out, const char *text)
 {
@@ -74,7 +74,7 @@ static bool add_option(const struct option_spec *spec, void *context)
 	return true;
 }
 
-void man_add_name(struct buf *out, const char *name)
+void command_add_man_name(struct buf *out, const char *name)
 {
 	for (; *name; name++)
 		buf_add_char(out, *name == ' ' ? '-' : *name);
@@ -86,9 +86,9 @@ void command_add_man(const struct command *command, struct buf *out)
 
 	/* No date: the page must come out the same from the same source. */
 	buf_add_text(out, ".Dd $Mdocdate$\n.Dt NEST-");
-	man_add_name(out, command->name);
+	command_add_man_name(out, command->name);
 	buf_add_text(out, " 8\n.Os nest " NEST_VERSION "\n.Sh NAME\n.Nm nest\\-");
-	man_add_name(out, command->name);
+	command_add_man_name(out, command->name);
 	buf_add_text(out, "\n.Nd ");
 	add_roff(out, command->summary);
 	buf_add_format(out, "\n.Sh SYNOPSIS\n.Nm nest %s\n.Op Ar options\n", command->name);

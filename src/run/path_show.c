@@ -177,7 +177,7 @@ static int take_journey(struct run_sink *sink, struct run *run _unused_, const v
 	return 0;
 }
 
-/* --- the end --------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void put_rows(struct path_show *show)
 {

@@ -32,7 +32,7 @@ void run_add_sink(struct run *run, struct run_source *source, struct run_sink *s
 		vec_push(&source->sinks, sink);
 }
 
-/* --- words ----------------------------------------------------------------------------------------------------------- */
+/* --- words -------------------------------------------------------------------------------------------------------- */
 
 void run_tell_account(uint64_t events, uint64_t lost, const char *more)
 {
@@ -63,7 +63,7 @@ static int fail(const struct run *run, int r, int code)
 	return code;
 }
 
-/* --- for sources and sinks ------------------------------------------------------------------------------------------- */
+/* --- for sources and sinks ---------------------------------------------------------------------------------------- */
 
 void run_stop(struct run *run, int result)
 {
@@ -99,7 +99,7 @@ void run_hand_out(struct run *run, struct run_source *source, const void *item)
 	}
 }
 
-int run_follow(struct run *run, follow_fn *follow, void *context)
+int run_follow(struct run *run, child_follow_fn *follow, void *context)
 {
 	int r = 0;
 
@@ -124,7 +124,7 @@ int run_open_out(struct run *run, struct run_sink *sink, struct out *out, const 
 	return r < 0 ? why_set(&run->why, -EIO, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
-/* --- what ends it ---------------------------------------------------------------------------------------------------- */
+/* --- what ends it ------------------------------------------------------------------------------------------------- */
 
 static void ask_to_end(struct run *run, int signal_number)
 {
@@ -194,7 +194,7 @@ static void on_idle(void *context)
 	flush(context);
 }
 
-/* --- intervals ------------------------------------------------------------------------------------------------------- */
+/* --- intervals ---------------------------------------------------------------------------------------------------- */
 
 static void show_interval(struct run *run, uint64_t now_ns)
 {
@@ -221,7 +221,7 @@ static void on_interval(void *context, uint64_t expirations _unused_)
 		end_interval(run, clock_real_ns());
 }
 
-/* --- before it begins ------------------------------------------------------------------------------------------------ */
+/* --- before it begins --------------------------------------------------------------------------------------------- */
 
 static int check_options(struct run *run)
 {
@@ -262,7 +262,7 @@ static int prepare(struct run *run)
 	return r < 0 ? refuse(run, r, EXIT_IO) : EXIT_DONE;
 }
 
-/* --- live ------------------------------------------------------------------------------------------------------------ */
+/* --- live --------------------------------------------------------------------------------------------------------- */
 
 static int open_loop(struct run *run)
 {
@@ -328,14 +328,14 @@ static void watch(struct run *run)
 {
 	int r = start(run);
 
-	stop_at(run, r < 0 ? r : loop_run(run->loop));
+	stop_at(run, r < 0 || run->stopped ? r : loop_run(run->loop));
 	vec_each(&run->sources, source)
 		stop_at(run, call(*source, finish, run));
 	if (run->store)
 		on_store_tick(run, 1);
 }
 
-/* --- item by item ---------------------------------------------------------------------------------------------------- */
+/* --- item by item ------------------------------------------------------------------------------------------------- */
 
 static int advance(struct run *run, struct run_source *source)
 {
@@ -389,7 +389,7 @@ static int read_items(struct run *run)
 	return r;
 }
 
-/* --- the end --------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void end_sinks(struct run *run)
 {

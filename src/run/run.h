@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One run, whatever it looks at: sources hand out items (events, journeys, snapshots), each source to all of its sinks (a
- * table, a recording, a diagnosis, pictures). A source is the running host or a recording of it; sinks cannot tell which.
+ * One run, whatever it looks at: sources hand out items (events, journeys, snapshots), each source to all of its sinks
+ * (a table, a recording, a diagnosis, pictures). A source is the running host or a recording of it; sinks cannot tell
+ * which.
  *
  *	struct run run = {.options = {.name = "trace", .duration_ns = ..., .input = ..., .save = ...}};
  *	run_add_source(&run, &source);
@@ -9,8 +10,9 @@
  *	run_add_sink(&run, &source, &picture);
  *	return run_carry_out(&run);
  *
- * What all runs share is done here and nowhere else: checking the options, the loop, the signals that end it, duration and
- * intervals, the command behind `--`, the recording of --save, `nest: ready`, the closing line, --max-loss, the exit code.
+ * What all runs share is done here and nowhere else: checking the options, the loop, the signals that end it, duration
+ * and intervals, the command behind `--`, the recording of --save, `nest: ready`, the closing line, --max-loss, the
+ * exit code.
  */
 #pragma once
 
@@ -33,7 +35,10 @@ struct run_account {
 struct run_source_ops {
 	/* May be NULL. What can be refused before files are made; -EINVAL and -ENOENT: the user's words are wrong. */
 	int (*prepare)(struct run_source *source, struct run *run);
-	/* Attaches; from now on items come whenever run->loop runs. With options.once there is no loop, and next is called. */
+	/*
+	 * Attaches; from now on items come whenever run->loop runs. With options.once there is no loop, and next is
+	 * called.
+	 */
 	int (*open)(struct run_source *source, struct run *run);
 	/* The same of run->recording, within run->range. */
 	int (*open_recorded)(struct run_source *source, struct run *run);
@@ -43,7 +48,10 @@ struct run_source_ops {
 	int (*give)(struct run_source *source, struct run *run);
 	/* May be NULL. Before an interval ends: hands out what has been added up elsewhere. */
 	int (*collect)(struct run_source *source, struct run *run);
-	/* May be NULL. The run is asked to end (signal 0: its time is over); true: the source ends it later by run_stop. */
+	/*
+	 * May be NULL. The run is asked to end (signal 0: its time is over); true: the source ends it later by
+	 * run_stop.
+	 */
 	bool (*stop)(struct run_source *source, int signal_number);
 	/* Live only, may be NULL. Detaches, hands out what is left; notes in run->store what was lost. */
 	int (*finish)(struct run_source *source, struct run *run);
@@ -78,8 +86,8 @@ struct run_sink_ops {
 };
 
 /*
- * Where a sink shows its items is opened by it (prepare), and flushed, ended and closed by the run. A reader that has gone ends
- * the run; of one that never began nothing is shown.
+ * Where a sink shows its items is opened by it (prepare), and flushed, ended and closed by the run. A reader that has
+ * gone ends the run; of one that never began nothing is shown.
  */
 struct run_sink {
 	const struct run_sink_ops *ops;
@@ -138,8 +146,11 @@ int run_carry_out(struct run *run);
 void run_hand_out(struct run *run, struct run_source *source, const void *item);
 /* Ends the run; result: 0, or a negative errno with the sentence in run->why. */
 void run_stop(struct run *run, int result);
-/* While a source is opened: calls follow for the command, or for the process of -p --children and those that it has started. */
-int run_follow(struct run *run, follow_fn *follow, void *context) _must_check_;
+/*
+ * While a source is opened: calls follow for the command, or for the process of -p --children and those that it has
+ * started.
+ */
+int run_follow(struct run *run, child_follow_fn *follow, void *context) _must_check_;
 /* The result of a function that writes to run->store, with the sentence. */
 int run_stored(struct run *run, int r);
 /* In prepare: where the sink writes text; "-" and NULL: standard output. An error is no mistake of the user's words. */

@@ -11,7 +11,7 @@
 
 #define NO_ROOM "found no room for another group"
 
-/* --- the source ------------------------------------------------------------------------------------------------------ */
+/* --- the source --------------------------------------------------------------------------------------------------- */
 
 static void hand_event(void *context, unsigned request, struct record *record)
 {
@@ -171,7 +171,7 @@ void run_events_init(struct run_events *events, struct run *run, const struct tr
 	run_add_source(run, &events->source);
 }
 
-/* --- a session as a sink --------------------------------------------------------------------------------------------- */
+/* --- a session as a sink ------------------------------------------------------------------------------------------ */
 
 /* Twice the same event would be two rows of a recording for one thing. */
 static bool is_recorded_twice(const struct run_events *events, const struct event *event)
@@ -283,7 +283,7 @@ void run_events_add(struct run_events *events, struct run_session *session, cons
 	run_add_sink(events->run, &events->source, &session->sink);
 }
 
-/* --- a plan ---------------------------------------------------------------------------------------------------------- */
+/* --- a plan ------------------------------------------------------------------------------------------------------- */
 
 struct run_options run_options_of(const char *name, const struct trace_options *options)
 {

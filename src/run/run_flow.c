@@ -19,7 +19,7 @@
 /* The kernel wakes who waits for probes only when half of a buffer is full. */
 #define PROBE_READ_NS (NSEC_PER_SEC / 20)
 
-/* --- a program with the recorder inside it --------------------------------------------------------------------------- */
+/* --- a program with the recorder inside it ------------------------------------------------------------------------ */
 
 static _noreturn_ void become(char **argv, const char *library, const char *path)
 {
@@ -173,7 +173,7 @@ int run_flow_finish(struct run_flow *flow)
 	return r < 0 ? EXIT_IO : EXIT_DONE;
 }
 
-/* --- a process that runs already ------------------------------------------------------------------------------------- */
+/* --- a process that runs already ---------------------------------------------------------------------------------- */
 
 static int prepare_probe(struct run_source *source, struct run *run)
 {

@@ -20,7 +20,7 @@
 /* One in so many packets that did not come to their end is worth a word. */
 #define MANY_UNFINISHED 20
 
-/* --- what is asked for ----------------------------------------------------------------------------------------------- */
+/* --- what is asked for -------------------------------------------------------------------------------------------- */
 
 /* 1/64, or 64. */
 static int parse_sample(const char *text, uint32_t *ret_sample, struct why *why)
@@ -122,7 +122,7 @@ static int prepare(struct run_source *source, struct run *run)
 	return check_where(journeys, &shape) < 0 || parse_options(journeys, &run->why) < 0 ? -EINVAL : 0;
 }
 
-/* --- the kernel ------------------------------------------------------------------------------------------------------ */
+/* --- the kernel --------------------------------------------------------------------------------------------------- */
 
 static void hand_journey(void *context, const struct journey *journey)
 {
@@ -207,7 +207,10 @@ static int take_few_stages(struct run_journeys *journeys, uint32_t sample)
 	return r < 0 ? r : start(journeys);
 }
 
-/* To follow fewer flows does not help any more, since all packets pass the hooks: fewer hooks, unless all were asked for. */
+/*
+ * To follow fewer flows does not help any more, since all packets pass the hooks: fewer hooks, unless all were asked
+ * for.
+ */
 static void on_cost(void *context, uint64_t expirations _unused_)
 {
 	struct run_journeys *journeys = context;
@@ -297,7 +300,7 @@ static int finish(struct run_source *source, struct run *run)
 	return r;
 }
 
-/* --- recordings ------------------------------------------------------------------------------------------------------ */
+/* --- recordings --------------------------------------------------------------------------------------------------- */
 
 static int open_recorded(struct run_source *source, struct run *run)
 {
@@ -328,7 +331,7 @@ static int give(struct run_source *source, struct run *run _unused_)
 	return 0;
 }
 
-/* --- the end --------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static struct path_account whole_account(const struct run_journeys *journeys)
 {
