@@ -134,13 +134,20 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 	return false;
 }
 
+static bool is_of_kind(const struct btf_type *type, const struct layout_question *question)
+{
+	if (question->is_variable)
+		return btf_is_var(type);
+	return question->member ? btf_is_struct(type) : btf_is_func(type);
+}
+
 /* Where the question is about this type. */
 static void answer(const struct types *types, const struct btf_type *type, uint32_t id,
 		   struct layout_question *question)
 {
 	struct layout_question place = *question;
 
-	if (question->answer != LAYOUT_NONE || (question->member ? !btf_is_struct(type) : !btf_is_func(type)) ||
+	if (question->answer != LAYOUT_NONE || !is_of_kind(type, question) ||
 	    strcmp(text_at(types, type->name_off), question->type) != 0)
 		return;
 	place.answer = 0;
@@ -201,7 +208,8 @@ static void answer_all(struct types *types, struct layout_question *questions, s
 	for (uint32_t id = 1; (type = next_type(types, &at)); id++) {
 		if (id % STRIDE == 0)
 			vec_push(&types->starts, at);
-		if ((btf_is_struct(type) || btf_is_func(type)) && marks[mark_of(text_at(types, type->name_off))])
+		if ((btf_is_struct(type) || btf_is_func(type) || btf_is_var(type)) &&
+		    marks[mark_of(text_at(types, type->name_off))])
 			vec_push(&found, (struct candidate){type, id});
 	}
 	vec_each(&found, candidate)

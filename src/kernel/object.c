@@ -110,6 +110,8 @@ static bool line_is_frame(const char *line, size_t n)
 		"BPF program load failed: ",
 		"failed to attach",
 		"failed to create ",
+		/* Said of every program whose line numbers were left out (slim.h). */
+		"missing .BTF.ext line info",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
@@ -352,6 +354,12 @@ const char *kernel_object_section(const struct kernel_object *object, const char
 		return slim_section_of(object->file, program);
 	found = kernel_object_program(object, program);
 	return found ? bpf_program__section_name(found) : NULL;
+}
+
+const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
+					 bool (*has)(const char *name, const void *context), const void *context)
+{
+	return slim_missing_extern(object->file, program, has, context);
 }
 
 static struct bpf_prog_info program_info(const struct kernel_object *object, const char *program)

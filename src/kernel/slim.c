@@ -53,14 +53,52 @@ static bool is_program(const struct elf *elf, const Elf64_Sym *symbol)
 	       strcmp(section_name(elf, symbol->st_shndx), ".text") != 0;
 }
 
+static const Elf64_Sym *find_program(const struct elf *elf, const char *program)
+{
+	for (size_t i = 0; i < elf->symbol_count; i++)
+		if (is_program(elf, &elf->symbols[i]) &&
+		    strcmp(elf->symbol_names + elf->symbols[i].st_name, program) == 0)
+			return &elf->symbols[i];
+	return NULL;
+}
+
 const char *slim_section_of(const struct embedded_file *file, const char *program)
 {
 	struct elf elf = elf_of(file);
+	const Elf64_Sym *found = find_program(&elf, program);
 
-	for (size_t i = 0; i < elf.symbol_count; i++)
-		if (is_program(&elf, &elf.symbols[i]) &&
-		    strcmp(elf.symbol_names + elf.symbols[i].st_name, program) == 0)
-			return section_name(&elf, elf.symbols[i].st_shndx);
+	return found ? section_name(&elf, found->st_shndx) : NULL;
+}
+
+/* The name of what a relocation inside the program refers to, where the kernel must have it. */
+static const char *extern_at(const struct elf *elf, const Elf64_Sym *program, const Elf64_Rel *relocation)
+{
+	const Elf64_Sym *symbol = &elf->symbols[ELF64_R_SYM(relocation->r_info)];
+
+	if (relocation->r_offset - program->st_value >= program->st_size || symbol->st_shndx != SHN_UNDEF ||
+	    ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL)
+		return NULL;
+	return elf->symbol_names + symbol->st_name;
+}
+
+const char *slim_missing_extern(const struct embedded_file *file, const char *program,
+				bool (*has)(const char *name, const void *context), const void *context)
+{
+	struct elf elf = elf_of(file);
+	const Elf64_Sym *found = find_program(&elf, program);
+
+	for (unsigned i = 0; found && i < elf.header->e_shnum; i++) {
+		const Elf64_Rel *relocations = (const void *)(elf.data + elf.sections[i].sh_offset);
+
+		if (elf.sections[i].sh_type != SHT_REL || elf.sections[i].sh_info != found->st_shndx)
+			continue;
+		for (size_t k = 0; k < elf.sections[i].sh_size / sizeof(*relocations); k++) {
+			const char *name = extern_at(&elf, found, &relocations[k]);
+
+			if (name && !has(name, context))
+				return name;
+		}
+	}
 	return NULL;
 }
 
