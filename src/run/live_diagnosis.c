@@ -14,9 +14,11 @@
 #include "snapshot/netlink/link.h"
 #include "tool/core/cgroups.h"
 
-#define SAMPLES          5  /* a window */
-#define SAMPLES_MIN      2  /* a window, however many there are a second */
-#define SAMPLES_A_SECOND 20 /* at most, but for that */
+#define SAMPLES            5  /* a window */
+#define SAMPLES_MIN        2  /* a window, however many there are a second */
+#define SAMPLES_A_SECOND   20 /* at most, but for that */
+#define RATE_MAX           10 /* windows a second */
+#define WINDOWS_TO_CONFIRM 2  /* a hypothesis (diagnosis.c) */
 
 const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
@@ -51,6 +53,11 @@ struct state {
 	unsigned windows_wanted;
 	const char *host; /* of a recording; NULL: this one */
 };
+
+static bool is_recorded(const struct live_diagnosis *live)
+{
+	return live->options->input.file != NULL;
+}
 
 /* --- namespaces --- */
 
@@ -232,13 +239,36 @@ static void take_sample(void *context, uint64_t expirations _unused_)
 		refresh_namespaces(state);
 }
 
+/* What is known of a look that ends before its first report: the window that is open counts for what it has seen. */
+static void report_early(struct state *state)
+{
+	struct live_diagnosis *live = state->live;
+
+	live->last = true;
+	vec_each(&live->views, at) {
+		struct live_view *view = *at;
+
+		if (state->samples_so_far >= SAMPLES_MIN) {
+			diagnosis_add_window(view->diagnosis, window_finish(view->window));
+			view->windows++;
+		}
+		if (view->windows >= WINDOWS_TO_CONFIRM)
+			(void)live->report(live, view);
+		else
+			log_info("nothing is known yet: a finding takes %d windows of %" PRIu64 " ms",
+				 WINDOWS_TO_CONFIRM, state->window_ns / NSEC_PER_MSEC);
+	}
+}
+
 static void interrupted(void *context, int signal_number)
 {
 	struct state *state = context;
 	struct live_diagnosis *live = state->live;
 
+	if (state->windows_wanted && live->windows < DIAGNOSIS_WINDOWS)
+		report_early(state);
 	vec_each(&live->views, view)
-		if (live->interrupted && (*view)->windows >= DIAGNOSIS_WINDOWS)
+		if (live->interrupted && !live->last && (*view)->windows >= DIAGNOSIS_WINDOWS)
 			live->interrupted(live, *view);
 	/* Whoever watches without an end ends it so. */
 	loop_stop(state->loop, state->windows_wanted || signal_number == SIGHUP ? EXIT_SIGNAL + signal_number : 0);
@@ -261,10 +291,14 @@ static int run_loop(struct state *state)
 static void set_pace(struct state *state)
 {
 	const struct live_diagnosis *live = state->live;
-	unsigned rate = max_of(live->rate, 1U);
+	uint64_t shortest_ns = NSEC_PER_SEC / RATE_MAX, each_ns = live->duration_ns / DIAGNOSIS_WINDOWS;
 
-	state->window_ns = NSEC_PER_SEC / rate;
-	state->samples = max_of(min_of(SAMPLES_A_SECOND / rate, (unsigned)SAMPLES), (unsigned)SAMPLES_MIN);
+	state->window_ns = NSEC_PER_SEC / max_of(live->rate, 1U);
+	/* A recording has the windows that it has. */
+	if (live->duration_ns && !is_recorded(live))
+		state->window_ns = min_of(state->window_ns, max_of(each_ns, shortest_ns));
+	state->samples = (unsigned)(state->window_ns * SAMPLES_A_SECOND / NSEC_PER_SEC);
+	state->samples = max_of(min_of(state->samples, (unsigned)SAMPLES), (unsigned)SAMPLES_MIN);
 	if (live->duration_ns)
 		state->windows_wanted = (unsigned)max_of(
 			min_of(live->duration_ns / state->window_ns, (uint64_t)1 << 30), (uint64_t)DIAGNOSIS_WINDOWS);
@@ -356,11 +390,6 @@ static int run_recorded(struct state *state)
 	}
 	live->lost += replay_refused(replay);
 	return min_of(r, 0);
-}
-
-static bool is_recorded(const struct live_diagnosis *live)
-{
-	return live->options->input.file != NULL;
 }
 
 int live_diagnosis_run(struct live_diagnosis *live)
