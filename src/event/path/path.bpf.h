@@ -144,20 +144,43 @@ static __always_inline bool path_is_sock_chosen(const struct sock *sk)
 
 #define PATH_OWNER_NEEDS (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
-/* As event_set_current of the running task, but nothing is called: that costs more than all that is read. */
-static __always_inline void path_set_current(const volatile struct event_config *config, struct event_head *head,
-					     const struct task_struct *task)
+/* The running task, as the head of an event tells it. */
+struct path_who {
+	__u64 comm[2];
+	__u64 cgroup_id;
+	__u32 pid;
+	__u32 tid;
+	__u32 uid;
+	__u32 unused;
+};
+
+/*
+ * As event_set_current, but nothing is called: that costs more than all that is read. Once for all that a call reads, as the
+ * verifier takes half a millisecond for each pointer that is followed, every time it passes.
+ */
+static __always_inline void path_note_current(const volatile struct event_config *config, struct path_who *who,
+					      const struct task_struct *task)
 {
-	head->pid = (__u32)task->tgid;
-	head->tid = (__u32)task->pid;
-	head->uid = task->cred->uid.val;
-	head->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	who->pid = (__u32)task->tgid;
+	who->tid = (__u32)task->pid;
+	who->uid = task->cred->uid.val;
+	who->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	if (config->comm_is_padded) {
-		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
-		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+		who->comm[0] = ((const __u64 *)task->comm)[0];
+		who->comm[1] = ((const __u64 *)task->comm)[1];
 	} else {
-		bpf_get_current_comm(head->comm, sizeof(head->comm));
+		bpf_get_current_comm(who->comm, sizeof(who->comm));
 	}
+}
+
+static __always_inline void path_set_current(struct event_head *head, const struct path_who *who)
+{
+	head->pid = who->pid;
+	head->tid = who->tid;
+	head->uid = who->uid;
+	head->cgroup_id = who->cgroup_id;
+	((__u64 *)head->comm)[0] = who->comm[0];
+	((__u64 *)head->comm)[1] = who->comm[1];
 }
 
 /* As event_learn_owner, and asks for the running task but once. */
@@ -413,11 +436,17 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
 }
 
-/* What filters and figures may look at, when all of it is told. */
-static __always_inline void path_set_waits(struct path_journey *journey)
+/*
+ * What filters and figures may look at, when all of it is told. Not static, so that it is verified but once: it was most of what
+ * verifying took.
+ */
+__noinline int path_set_waits(struct path_journey *journey)
 {
+	if (!journey)
+		return 0;
 	__builtin_memset(&journey->sndbuf_ns, 0, sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
 	path_add_waits(journey);
+	return 0;
 }
 
 /* It comes out of a queue, in which others were before it (ready_ns: how many, itself, and one; 0 and 1: unknown). */

@@ -231,6 +231,7 @@ struct rx_read {
 	struct task_struct *current;
 	struct rx_task *task;
 	struct path_read info;
+	struct path_who who;
 	__u32 at;
 	__u8 done;    /* of datagrams, one a call */
 	__u8 waits;   /* something stays in the queue */
@@ -325,7 +326,7 @@ static long read_one(__u32 index, struct rx_read *read)
 		__sync_fetch_and_add(&path_rx_waiting, -1);
 	read->done = !read->info.is_tcp;
 	(void)path_rx_step_read(way, &read->info, way->few ? delay_of(read->current) : 0, read->at_once);
-	path_set_current(&path_rx_config, &way->event.head, read->current);
+	path_set_current(&way->event.head, &read->who);
 	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;
 	if (!keep_for_return(read, way)) {
@@ -346,7 +347,7 @@ static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 
 	if (!e)
 		return;
-	path_set_current(&path_rx_config, &e->head, read->current);
+	path_set_current(&e->head, &read->who);
 	rx_send(e, &read->info);
 }
 
@@ -391,6 +392,7 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 
 	read->info.now = path_now(PATH_PROCESS);
 	read->info.task = *read->task;
+	path_note_current(&path_rx_config, &read->who, read->current);
 	read->info.for_sock = read->task->cause == (__u64)sk;
 	read->info.sees_calls = *(volatile __u32 *)&path_rx_sees_calls;
 	if (!read->info.sees_calls && read->task->waits_in) {

@@ -310,14 +310,14 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_rx_config.mode == EVENT_STREAM) {
 		if (!path_is_decided(&path_rx_config, &path_rx_early, way)) {
-			path_set_waits(&way->event.data);
+			(void)path_set_waits(&way->event.data);
 			passes = event_passes(&path_rx_config, (const char *)&way->event);
 		}
 		/* The program adds the waits up again. */
 		if (passes)
 			event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
 	} else {
-		path_set_waits(&way->event.data);
+		(void)path_set_waits(&way->event.data);
 		e = path_rx_begin();
 		if (e) {
 			__builtin_memcpy(e, &way->event, sizeof(*e));

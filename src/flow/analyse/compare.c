@@ -201,7 +201,9 @@ static const char *instead_of(const struct structure *s, uint32_t place, enum di
 	return NULL;
 }
 
-/* From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it. */
+/*
+ * From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it.
+ */
 static void find_structure(struct structure *s)
 {
 	const struct profile *profile = s->c->profile;
