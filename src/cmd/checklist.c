@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run
- * next.
- */
+/* nest checklist: ten steps from the usual figures to the inside of the stack, with findings and what to run next. */
 #include <errno.h>
 #include <string.h>
 

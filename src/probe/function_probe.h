@@ -23,10 +23,7 @@ struct function_probe_counts {
 
 struct function_probe;
 
-/*
- * Finds the functions. -EINVAL: none or too many match, -ESRCH: there is no such process. To be freed whatever it
- * returns.
- */
+/* Finds the functions. -EINVAL: none or too many match, -ESRCH: no such process. To be freed in any case. */
 int function_probe_new(const struct probe_options *options, struct function_probe **ret_probe,
 		       struct why *why) _must_check_;
 void function_probe_free(struct function_probe *probe);

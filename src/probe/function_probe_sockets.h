@@ -25,10 +25,7 @@ struct probe_sockets {
 extern const char *const probe_socket_events[];
 
 void probe_sockets_init(struct probe_sockets *sockets, uint32_t pid);
-/*
- * Which descriptors are sockets: called twice, before and after tracing begins; those that are the same then are
- * known.
- */
+/* Which descriptors are sockets: called before and after tracing begins; those that stay the same are known. */
 void probe_sockets_look(struct probe_sockets *sockets);
 /* A line of a system call or a change of state, of this thread of the trace. */
 void probe_sockets_take(struct probe_sockets *sockets, uint32_t thread, const struct probe_line *line);
