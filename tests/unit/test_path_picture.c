@@ -149,7 +149,7 @@ TEST(pictures_of_nothing_say_so)
 	page = gallery_text(&gallery, FORM_PAGE);
 	trace = gallery_text(&gallery, FORM_TRACE);
 	CHECK(is_well_formed(svg));
-	CHECK_HAS_TEXT(svg, "No journey was seen.");
+	CHECK_HAS_TEXT(svg, "No journeys seen.");
 	CHECK_HAS_TEXT(page, "\"journeys\":[],\"groups\":[],");
 	CHECK_HAS_TEXT(trace, "\"journeys\":0,\"left_out\":0");
 	gallery_done(&gallery);
