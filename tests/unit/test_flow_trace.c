@@ -178,14 +178,14 @@ TEST(text_that_makes_no_sense_is_refused_with_its_line)
 		const char *text, *why;
 	} cases[] = {
 		{"thread 1\n1 5 fly 3\n", "line 2"},
-		{"1 5 call x\n", "line 1: this thread was not declared"},
-		{"thread 1\n1 x call y\n", "line 2: a number"},
-		{"thread 1\n1 5 call \n", "line 2: the function's name"},
-		{"thread 1\nthread 1\n", "line 2: this thread is there already"},
-		{"thread 1\n1 5 op-fly\n", "line 2: there is no such operation"},
-		{"thread 1\n1 5 op-read foo=1\n", "line 2: this word is not known"},
-		{"thread 1\n1 5 lost 3 bored\n", "line 2: events are lost for one of"},
-		{"hello\n", "line 1: a line begins with"},
+		{"1 5 call x\n", "line 1: undeclared thread"},
+		{"thread 1\n1 x call y\n", "line 2: number"},
+		{"thread 1\n1 5 call \n", "line 2: function name"},
+		{"thread 1\nthread 1\n", "line 2: duplicate thread"},
+		{"thread 1\n1 5 op-fly\n", "line 2: unknown operation"},
+		{"thread 1\n1 5 op-read foo=1\n", "line 2: unknown key"},
+		{"thread 1\n1 5 lost 3 bored\n", "line 2: unknown reason for lost events"},
+		{"hello\n", "line 1: line must start with"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
