@@ -188,5 +188,5 @@ TEST(strangers_do_not_match)
 	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &one, &why) == 0);
 	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &other, &why) == 0);
 	CHECK_ERR(align_new(one, other, &align, &why), -ENODATA);
-	CHECK_HAS_TEXT(why.text, "made no connections");
+	CHECK_HAS_TEXT(why.text, "no outgoing connections");
 }
