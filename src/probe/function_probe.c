@@ -31,9 +31,9 @@
 struct target {
 	char *name;
 	char *path;
-	uint64_t value;  /* address in the file's own terms */
-	uint64_t offset; /* in the file */
-	bool quick;      /* the kernel can emulate its first instruction: no single step */
+	uint64_t value;  /* file address */
+	uint64_t offset; /* file offset */
+	bool quick;      /* the kernel emulates its first instruction: no single step */
 	uint32_t fn;     /* number in the trace */
 };
 
@@ -48,7 +48,7 @@ struct session {
 	struct trace_writer *writer;
 	struct map threads; /* tid -> struct thread * */
 	uint64_t lost;
-	bool cycles; /* the trace's clock counts cycles */
+	bool cycles; /* the trace clock counts cycles */
 	char group[32];
 	char *instance;
 	struct probe_sockets sockets;
@@ -56,7 +56,7 @@ struct session {
 	VEC(struct target) targets;
 };
 
-/* --- which functions --- */
+/* --- selecting functions --- */
 
 static bool wanted(const struct probe_options *options, const char *name)
 {
@@ -87,7 +87,7 @@ static bool file_offset(Elf *elf, uint64_t value, uint64_t *ret_offset)
 	return false;
 }
 
-/* push and the five-byte nop are emulated; anything else is stepped over, which costs ten times as much. */
+/* push and the five-byte nop are emulated; any other instruction is single-stepped, which costs ten times as much. */
 static bool is_quick(int fd, uint64_t offset)
 {
 	uint8_t code[5] = {};
@@ -151,7 +151,7 @@ static void free_target(struct target *target)
 	free(target->path);
 }
 
-/* Both tables of a file name the same functions, and a function may have several names: one probe each. */
+/* Both symbol tables name the same functions, and a function may have several names: one probe each. */
 static void drop_doubles(struct session *s)
 {
 	size_t kept = 0;
@@ -166,7 +166,7 @@ static void drop_doubles(struct session *s)
 	s->targets.count = kept;
 }
 
-/* The program and the libraries that it has mapped to run. */
+/* The program and its executable mappings. */
 static int find_targets(struct session *s)
 {
 	_cleanup_free_ char *maps_path = xasprintf("/proc/%u/maps", s->options->pid);
@@ -213,7 +213,7 @@ static int instance_write(const struct session *s, const char *file, const char 
 	return write_text(path, O_TRUNC, text);
 }
 
-/* In a mount namespace of our own: what others see does not change. */
+/* In a private mount namespace: the host's mounts do not change. */
 static int mount_tracefs(void)
 {
 	if (access(TRACEFS "/uprobe_events", F_OK) == 0)
@@ -259,7 +259,7 @@ static void remove_probes(const struct session *s)
 		}
 }
 
-/* Every thread that is there; those that they start follow by themselves. */
+/* Traces every existing thread; threads they start follow automatically. */
 static int watch_threads(const struct session *s)
 {
 	_cleanup_free_ char *path = xasprintf("/proc/%u/task", s->options->pid);
@@ -277,7 +277,7 @@ static int watch_threads(const struct session *s)
 	return instance_write(s, "set_event_pid", buf_text(&text));
 }
 
-/* System calls on sockets; without these tracepoints there are only calls. */
+/* System calls on sockets; without these tracepoints only calls are recorded. */
 static void enable_sockets(struct session *s)
 {
 	for (size_t i = 0; !s->options->no_sockets && probe_socket_events[i]; i++) {
@@ -313,7 +313,7 @@ static int attach(struct session *s, struct why *why)
 		if (r < 0)
 			return why_set(why, r, "cannot probe %s: %s", s->targets.items[i].name, strerror(-r));
 	}
-	/* Probes are enabled one after the other: nothing is recorded before all are there. */
+	/* Probes are enabled one by one: recording starts when all are in place. */
 	(void)instance_write(s, "tracing_on", "0");
 	r = watch_threads(s);
 	if (r == 0)
@@ -363,7 +363,7 @@ static void take_call(struct session *s, struct thread *thread, const struct pro
 	thread->depth++;
 }
 
-/* Calls above the one that returns were left by a jump; one that is not open began before we looked. */
+/* Calls above the returning one were left by longjmp; a call that is not open started before tracing. */
 static void take_return(struct session *s, struct thread *thread, const struct probe_line *line)
 {
 	uint32_t depth = min_of(thread->depth, (uint32_t)DEPTH_MAX);
@@ -386,7 +386,7 @@ static void take_lost(struct session *s, uint64_t count)
 
 	s->lost += count;
 	probe_sockets_lost(&s->sockets);
-	/* Whose they were is not known: the first thread gets the number, all get the mark. */
+	/* The threads that lost events are unknown: the first one gets the count, all get the mark. */
 	while (map_next(&s->threads, &at, &key, &value)) {
 		struct thread *thread = *(struct thread **)value;
 
@@ -420,7 +420,7 @@ static void take_line(struct session *s, const char *text)
 		take_return(s, thread, &line);
 }
 
-/* Whole lines out of what was read; the rest stays. */
+/* Consumes complete lines; the rest stays. */
 static void take_lines(struct session *s, struct buf *text)
 {
 	char *line = text->data, *end;
@@ -473,7 +473,7 @@ static int follow(struct session *s, struct why *why)
 		if (ending)
 			return 0;
 		(void)poll(&wait, 1, 50);
-		/* What is in the ring when the end comes is still read. */
+		/* Drain the ring at the end. */
 		ending = signal_came() || clock_monotonic_ns() >= until || access(alive, F_OK) < 0;
 	}
 }
@@ -487,7 +487,7 @@ static int open_trace(struct session *s, struct why *why)
 	int r;
 
 	if (s->cycles) {
-		/* The counter's speed, from a tenth of a second of both clocks; its zero is that of 1970. */
+		/* Rate of the counter, from 0.1 s of both clocks; its origin is that of 1970. */
 #if defined(__x86_64__)
 		uint64_t ns = clock_monotonic_ns(), ticks = __builtin_ia32_rdtsc();
 		const struct timespec pause = {0, 100000000};

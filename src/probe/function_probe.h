@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chosen functions of a program that runs and was not built for it: uprobes, through a private instance of tracefs. */
+/* Selected functions of a running program not built for tracing: uprobes through a private tracefs instance. */
 #pragma once
 
 #include "base/option.h"
@@ -7,12 +7,12 @@
 struct probe_options {
 	uint32_t pid;
 	const char *output;
-	const struct text_list *only;    /* patterns of functions; at least one */
-	const struct text_list *without; /* and of those to leave out */
-	uint64_t args;                   /* so many arguments of each call are recorded, as they are in registers */
+	const struct text_list *only;    /* function patterns; at least one */
+	const struct text_list *without; /* patterns of functions to omit */
+	uint64_t args;                   /* number of register arguments to record per call */
 	bool no_sockets;
-	uint64_t duration_ns; /* 0: until a signal comes or the process ends */
+	uint64_t duration_ns; /* 0: until a signal or the end of the process */
 };
 
-/* Returns an exit code; has said what was to be said. */
+/* Returns an exit code; reports errors itself. */
 int flow_probe_record(const struct probe_options *options);
