@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Traces of other tracers, from small inputs whose meaning is known. */
+/* Other tracers' formats, from small inputs with known meaning. */
 #include "base/buf.h"
 #include "base/out.h"
 #include "flow/import/import_map.h"
@@ -28,7 +28,7 @@ static int graph(const void *data, size_t size, struct trace_writer *writer, str
 	return import_function_graph(data, size, writer, result, why);
 }
 
-/* The events as text, or what was said against the input. */
+/* The events as text, or the error. */
 static void import(import_fn *fn, const void *data, size_t size, struct buf *to)
 {
 	char trace_path[] = "/tmp/nest-unit-import-XXXXXX", text_path[] = "/tmp/nest-unit-text-XXXXXX";
@@ -156,7 +156,7 @@ TEST(xray_flight_data_recorder)
 	xray_meta(&log, 7, 96, 8);
 	xray_meta(&log, 0, 42, 4);
 	xray_meta(&log, 9, 40, 4);
-	put(&log, 2 << 1 | 1, 1); /* a processor, and the time there */
+	put(&log, 2 << 1 | 1, 1); /* a CPU, and its time */
 	put(&log, 3, 2);
 	put(&log, 1000, 8);
 	put(&log, 0, 5);
@@ -172,7 +172,7 @@ TEST(xray_flight_data_recorder)
 	import(xray, log.data, log.len, &got);
 	CHECK_EQ_TEXT(buf_text(&got),
 		      "thread 1 pid=40 tid=42 name=\n1 0 call xray#7\n1 10 call xray#8\n1 30 return\n1 3996 return\n");
-	/* Without its last record: the log says how long it was. */
+	/* Without its last record: the log states its length. */
 	got.len = 0;
 	import(xray, log.data, log.len - 8, &got);
 	CHECK_HAS_TEXT(buf_text(&got),

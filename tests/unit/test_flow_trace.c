@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Function traces: what is written reads back; what is damaged is seen. */
+/* Function traces: a written trace reads back; damage is detected. */
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -242,7 +242,7 @@ TEST(a_cut_end_loses_at_most_one_chunk)
 		calls = count_calls(trace, &gaps);
 		CHECK(calls >= before);
 		before = calls;
-		/* A chunk of 2048 bytes has 256 calls, and no more than one is cut. */
+		/* A chunk of 2048 bytes has 256 calls, and at most one is truncated. */
 		CHECK(size == data.len || !trace->complete);
 		CHECK((size - 600) / (2048 + 96) * 256 <= calls + 256);
 	}
@@ -389,7 +389,7 @@ TEST(names_that_are_traps_stay_as_they_are)
 	CHECK(!flow_demangle(deep));
 	deep[4000] = '\0';
 	CHECK(!flow_demangle(deep));
-	/* Each part is all of the parts before it, twice. */
+	/* Each part is all earlier parts, twice. */
 	buf_add_text(&text, "_Z1fI1AIiiE");
 	for (unsigned i = 0; i < 26; i++) {
 		char before = "0123456789ABCDEFGHIJKLMNOP"[i];

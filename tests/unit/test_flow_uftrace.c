@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A directory of uftrace record, made here record by record: names, threads, losses, and what cannot be read. */
+/* A uftrace record directory, built here record by record: names, threads, losses, and unreadable parts. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

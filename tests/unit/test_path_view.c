@@ -156,7 +156,7 @@ TEST(json_has_the_promised_members)
 		       "{\"stage\":\"sched\",\"start_ns\":1794708787000007300,\"ns\":4100000,\"cpu\":1,\"context\":"
 		       "\"process\",\"note\":3}");
 	CHECK_HAS_TEXT(text, "\"hidden\":[\"irq\",\"filter\"]}");
-	/* What is not known is null, not zero. */
+	/* Unknown is null, not zero. */
 	CHECK_HAS_TEXT(text, "\"reason\":null");
 	CHECK_HAS_TEXT(text, "\"note\":null");
 }
@@ -249,7 +249,7 @@ TEST(slowest_keeps_the_slowest_in_order)
 		slowest_add(&slowest, &journey);
 	}
 	REQUIRE(slowest.journeys.count == 5);
-	/* Of those that took as long, the first ones. */
+	/* Ties in order of arrival. */
 	CHECK_EQ_UINT(slowest.journeys.items[0].seq, 1);
 	CHECK_EQ_UINT(slowest.journeys.items[1].seq, 3);
 	CHECK_EQ_UINT(slowest.journeys.items[2].seq, 5);
@@ -360,7 +360,7 @@ TEST(figures_count_every_journey_once)
 	CHECK_EQ_UINT(ends, 2000);
 	CHECK_EQ_UINT(ns, all_ns);
 	CHECK_EQ_UINT(summary.ungrouped, 0);
-	/* Five programs, two directions, four processors and those without a stage. */
+	/* Five programs, two directions, four CPUs and journeys without a stage. */
 	CHECK_EQ_UINT(summary.groups.count, 50);
 	summary_done(&summary);
 }
@@ -502,7 +502,7 @@ TEST(little_histograms_fit_a_narrow_terminal)
 		for (uint32_t i = 0; row->stage == PATH_SCHED && i < row->hist.count; i++)
 			counted += slots[i].count;
 	}
-	/* As a record it has all slots. */
+	/* The record has all slots. */
 	CHECK_EQ_UINT(counted, 40);
 	stage_rows_done(&rows);
 	summary_done(&summary);
