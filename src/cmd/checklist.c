@@ -138,7 +138,7 @@ static void fill_step(struct step_content *content, const struct checklist_view 
 	}
 	for (const char *const *next = checklist_steps[number].next; *next; next++)
 		add_next(content, *next, view->before);
-	checklist_steps[number].tell(view, &content->found);
+	checklist_steps[number].describe(view, &content->found);
 }
 
 static void draw_step(const struct step_record *step, struct out *out)
