@@ -55,8 +55,8 @@ static int run(const void *data)
 	static const struct record_type *const route_types[] = {&route_type, NULL};
 	static const struct record_type *const used_types[] = {&destination_type, NULL};
 	static const struct record_type *const neighbour_types[] = {&neighbour_type, NULL};
-	static const struct shape route_shape = {1, {&route_type}}, used_shape = {1, {&destination_type}};
-	static const struct shape neighbour_shape = {1, {&neighbour_type}};
+	static const struct shape route_shape = SHAPE_OF(&route_type), used_shape = SHAPE_OF(&destination_type);
+	static const struct shape neighbour_shape = SHAPE_OF(&neighbour_type);
 	const struct config *config = data;
 	struct look look = {
 		.command = "routes",

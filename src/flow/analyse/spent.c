@@ -280,9 +280,10 @@ void spent_done(struct spent *spent)
 
 void spent_tell(const struct spent *spent, struct buf *out)
 {
-	buf_add_format(out, "its thread %u%s%s%s spent %.0f %% of that time in %s", spent->tid,
-		       *spent->comm ? " (" : "", spent->comm, *spent->comm ? ")" : "", 100 * spent->share,
-		       spent->function);
+	buf_add_format(out, "its thread %u%s%s%s spent ", spent->tid, *spent->comm ? " (" : "", spent->comm,
+		       *spent->comm ? ")" : "");
+	format_add_share(out, spent->share);
+	buf_add_format(out, " of that time in %s", spent->function);
 	if (spent->way.count > 1)
 		buf_add_format(out, ", called by %s", spent->way.items[spent->way.count - 2]);
 	if (spent->operation && spent->is_same) {

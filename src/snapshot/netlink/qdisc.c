@@ -29,7 +29,7 @@ static const struct field qdisc_fields[] = {
 	FIELD(Q, ceil, BYTES, "rate up to which a class may borrow", .unit = "B/s", .hidden = true),
 	FIELD(Q, burst_bytes, BYTES, "what may pass at once", .hidden = true),
 	FIELD(Q, delay_ns, DURATION, "netem: added delay", .hidden = true),
-	FIELD(Q, loss, RATIO, "netem: share of packets dropped on purpose", .hidden = true),
+	FIELD(Q, loss, RATIO, "netem: share of packets dropped on purpose", .unit = "%", .hidden = true),
 };
 #undef Q
 RECORD_TYPE(qdisc_type, "qdisc", struct qdisc_record, qdisc_fields, "a queue between the protocols and an interface");

@@ -40,6 +40,7 @@ static int find_events(struct session *session, struct why *why)
 			return no_event(session->plan->events[i], why);
 		session->requests[i].event = event;
 		session->shapes[i] = event_shape(event);
+		session->shapes[i].aliases = session->aliases;
 		session->count++;
 	}
 	return session->count ? 0 : why_set(why, -EINVAL, "no event was named");
@@ -95,6 +96,8 @@ static int check_where(const struct session *session, struct why *why)
 
 	if (!text)
 		return 0;
+	if (strcmp(text, "help") == 0)
+		output_help(&session->shapes[0]);
 	for (unsigned i = 0; i < session->count; i++) {
 		_cleanup_(expr_freep) struct expr *expr = NULL;
 		int r = expr_parse(text, &session->shapes[i], &expr, &reason);
@@ -268,11 +271,9 @@ static void choose_columns(const struct session *session, const struct shape *sh
 	struct field_ref at = {};
 
 	if (options->time_of_day)
-		vec_push(&columns->items, (struct output_column){.field = "time_ns", .heading = "TIME"});
+		vec_push(&columns->items, (struct output_column){.field = "time_ns"});
 	if (options->time_since)
-		vec_push(&columns->items,
-			 (struct output_column){
-				 .field = "elapsed_ns", .heading = "TIME(s)", .unit = NSEC_PER_SEC, .decimals = 6});
+		vec_push(&columns->items, (struct output_column){.field = "elapsed_ns"});
 	for (const struct output_column *own = session->plan->columns; own && own->field; own++)
 		vec_push(&columns->items, *own);
 	while (!session->plan->columns && shape_next(shape, &at))
@@ -326,6 +327,8 @@ static int open_stream(struct session *session, const struct output_options *out
 	choose_columns(session, &shape, &columns);
 	need_shown(session, output, &shape, &columns);
 	r = output_open_columns(output, &shape, columns.items.items, &session->output, why);
+	if (r == 0)
+		output_stream(session->output);
 	vec_done(&columns.items);
 	return r;
 }
@@ -365,6 +368,7 @@ int session_open(struct session *session, const struct trace_plan *plan, const s
 
 	*session = (struct session){
 		.plan = plan, .options = options, .start_ns = clock_real_ns(), .cgroups = CGROUPS_INIT};
+	session->aliases = output_aliases(plan->columns);
 	/* The filter is applied before, to events. */
 	output.where = NULL;
 	if (!output.json && !output.csv && !output.format)
@@ -399,6 +403,7 @@ int session_close(struct session *session)
 	int r = session->output ? output_close(session->output) : 0;
 
 	aggregate_close(session->aggregate);
+	free(session->aliases);
 	for (unsigned i = 0; i < session->count; i++)
 		expr_free(session->where[i]);
 	if (session->joint_row)
@@ -468,36 +473,47 @@ void session_group(void *context, unsigned request, struct record *record, const
 
 /* --- groups -------------------------------------------------------------------------------------------------------- */
 
+static bool is_text(const struct session *session)
+{
+	const struct output_options *output = &session->options->output;
+
+	return !output->json && !output->csv && !output->format;
+}
+
+static bool is_hist(const struct session *session)
+{
+	return is_text(session) && !session->plan->aggregate.table &&
+	       aggregate_mode(&session->plan->aggregate) >= EVENT_LOG2;
+}
+
+static bool is_stacks(const struct session *session)
+{
+	return is_text(session) && !session->plan->aggregate.table && draw_has_stack(session->aggregate);
+}
+
 static void show_row(const void *row, void *context)
 {
 	struct session *session = context;
-	const struct output_options *output = &session->options->output;
-	bool is_text = !output->json && !output->csv && !output->format && !session->plan->aggregate.table;
 	struct record record = RECORD_OF(row);
 
-	if (is_text && aggregate_mode(&session->plan->aggregate) >= EVENT_LOG2)
+	if (is_hist(session))
 		draw_hist(session->aggregate, row, output_out(session->output));
-	else if (is_text && draw_has_stack(session->aggregate))
+	else if (is_stacks(session))
 		draw_stack(session->aggregate, row, output_out(session->output));
 	else
 		(void)output_record(session->output, &record);
 }
 
-void session_show_groups(struct session *session)
+void session_show_groups(struct session *session, uint64_t now)
 {
-	const struct output_options *output = &session->options->output;
-	bool is_text = !output->json && !output->csv && !output->format;
-	uint64_t now = clock_real_ns();
-
 	if (!session->aggregate)
 		return;
-	/* Intervals of a table are told apart by an empty line. */
-	if (is_text && session->intervals++ > 0) {
-		(void)output_flush(session->output);
-		out_end_line(output_out(session->output));
-	}
+	/* Pictures are to be compared with the ones before, and stay. */
+	if (is_text(session) && session->repeated)
+		output_interval(session->output, now, !is_hist(session) && !is_stacks(session));
 	aggregate_set_span(session->aggregate, session->shown_ns ? now - session->shown_ns : session->span_ns);
 	if (session->shown_ns)
 		session->shown_ns = now;
-	(void)aggregate_take(session->aggregate, now, show_row, session);
+	if (aggregate_take(session->aggregate, now, show_row, session) == 0 && is_hist(session))
+		hist_print(output_out(session->output), aggregate_hist_field(session->aggregate), NULL, 0, 0);
 }
