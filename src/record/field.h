@@ -98,6 +98,7 @@ struct field {
 	bool zero_is_unknown;
 	bool hidden;                       /* shown as a column only when asked for, or with -w; always in JSON */
 	bool exact;                        /* shown as an administrator types it: MTU 1500, qdisc 8001:, 12.345678 s */
+	bool as_bits;                      /* bytes a second, shown in what links are measured in: 95.2 Mbit/s */
 	const char *unit;                  /* where the kind does not say it: "B/s", "bit/s", "/s", "%" of a share */
 	const char *unknown;               /* shown where the value is unknown; NULL: "-" */
 	const char *heading;               /* where the name without its unit is another field's; it is a name, too */

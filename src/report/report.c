@@ -39,7 +39,7 @@ static const struct field talker_fields[] = {
 	FIELD(T, tx_bytes, BYTES, "sent, repetitions included"),
 	FIELD(T, rx_bytes, BYTES, "received"),
 	FIELD(T, retrans, COUNT, "segments sent again"),
-	FIELD(T, retrans_bytes, BYTES, "bytes sent again", .hidden = true),
+	FIELD(T, retrans_bytes, BYTES, "bytes sent again", .heading = "retrans_bytes", .hidden = true),
 	FIELD(T, retrans_share, RATIO, "share of the sent bytes that were repetitions", .unit = "%"),
 	FIELD(T, srtt_ns, DURATION, "round-trip time, the middle one of all samples"),
 	FIELD(T, min_rtt_ns, DURATION, "shortest round-trip time", .hidden = true),

@@ -144,9 +144,9 @@ void format_add_heading(struct buf *out, const struct field *field)
 	const char *name = field->heading ?: field->name;
 	size_t n = strlen(name);
 
-	if (ends_with(name, n, "_ns"))
+	if (!field->heading && ends_with(name, n, "_ns"))
 		n -= strlen("_ns");
-	else if (ends_with(name, n, "_bytes"))
+	else if (!field->heading && ends_with(name, n, "_bytes"))
 		n -= strlen("_bytes");
 	for (size_t i = 0; i < n; i++)
 		buf_add_char(out, (char)toupper((unsigned char)name[i]));
@@ -269,6 +269,8 @@ static void add_amount(struct buf *out, const struct field *field, double value)
 
 	if (field->kind == KIND_DURATION)
 		format_add_duration(out, (int64_t)value);
+	else if (field->as_bits)
+		add_scaled(out, value * 8, "bit/s");
 	else if (strcmp(unit, "%") == 0)
 		format_add_share(out, field->kind == KIND_RATIO ? value : value / 100);
 	else if (field->kind == KIND_BYTES)
@@ -334,7 +336,9 @@ static void add_unsigned(struct buf *out, const struct field *field, uint64_t va
 
 static void add_signed(struct buf *out, const struct field *field, int64_t value)
 {
-	if (field->kind == KIND_DURATION)
+	if (field->exact && value >= 0)
+		add_exact(out, field, (uint64_t)value);
+	else if (field->kind == KIND_DURATION)
 		format_add_duration(out, value);
 	else if (field->kind == KIND_BYTES || field->kind == KIND_COUNT)
 		add_amount(out, field, (double)value);

@@ -109,6 +109,8 @@ static int add_own_columns(const struct output_options *options, struct view *vi
 		added->words = column->words;
 		if (column->instead)
 			(void)!shape_find(shape, column->instead, &added->instead);
+		if (column->prefix)
+			(void)!shape_find(shape, column->prefix, &added->prefix);
 	}
 	return 0;
 }

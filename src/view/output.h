@@ -28,6 +28,7 @@ struct output_column {
 	const char *field;
 	const char *heading; /* as other programs call it; --show and --where take it, too */
 	const char *instead; /* the field that is shown where this one is unknown */
+	const char *prefix;  /* the field that holds the length of an address's prefix, shown behind it */
 	unsigned from_width; /* shown only on terminals of so many columns */
 	const struct view_word *words;
 };

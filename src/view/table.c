@@ -201,6 +201,11 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 		add_word(out, column, &value);
 	else
 		format_add_value(out, field, &value);
+	if (value.class == VALUE_ADDR && column->prefix.field) {
+		value = record_get(record, column->prefix);
+		buf_add_char(out, '/');
+		format_add_value(out, column->prefix.field, &value);
+	}
 }
 
 /* Of a row: a record, or cells that are text already. */

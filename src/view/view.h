@@ -38,6 +38,7 @@ struct view_column {
 	/* For tables: another heading than the field's name, and the field that fills in where it is unknown. */
 	const char *heading;
 	struct field_ref instead;
+	struct field_ref prefix;       /* of an address: its length */
 	const struct view_word *words; /* NULL: texts stand for themselves */
 };
 

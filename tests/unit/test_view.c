@@ -316,6 +316,113 @@ TEST(table_fits_the_terminal)
 	CHECK_HAS_TEXT(wide, "a-rather-long-name-of-a-host.example");
 }
 
+/* A table that is fed as things happen, each row flushed before the next is known. */
+static char *render_stream(const struct sample *samples, size_t count, unsigned width, bool stream)
+{
+	struct shape shape = SHAPE_OF(&sample_type);
+	_cleanup_close_ int fd = memfd_create("output", 0);
+	struct output_options options = {.show = NAMES("pid", "comm", "host", "lat")};
+	struct output *output;
+	struct buf content = BUF_INIT(0);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	options.file = path;
+	REQUIRE(output_open(&options, &shape, &output, NULL) == 0);
+	if (stream)
+		output_stream(output);
+	output_out(output)->width = width;
+	output_out(output)->utf8 = false;
+	for (size_t i = 0; i < count; i++) {
+		if (!stream)
+			output_interval(output, UINT64_C(1000000000) * i, true);
+		(void)output_record(output, &RECORD_OF(&samples[i]));
+		CHECK_OK(output_flush(output));
+	}
+	CHECK_OK(output_close(output));
+	REQUIRE(buf_read_fd(&content, fd) == 0);
+	return content.data;
+}
+
+TEST(streams_cut_nothing_that_fits_the_line)
+{
+	struct sample s[4] = {sample_make(), sample_make(), sample_make(), sample_make()};
+	_cleanup_free_ char *wide = NULL, *narrow = NULL;
+
+	s[0].host = "a.example";
+	s[1].host = "a-rather-long-name-of-a-host.example";
+	memcpy(s[2].comm, "systemd-resolve", 16);
+	s[3].pid = 12;
+	wide = render_stream(s, 4, 80, true);
+	CHECK_EQ_TEXT(wide, "    PID COMM       HOST                     LAT\n"
+			    "   4711 nginx      a.example            1.23 ms\n"
+			    "   4711 nginx      a-rather-long-name-of-a-host.example 1.23 ms\n"
+			    "   4711 systemd-resolve example                              1.23 ms\n"
+			    "     12 nginx           example                              1.23 ms\n");
+	narrow = render_stream(s, 4, 48, true);
+	CHECK_EQ_TEXT(narrow, "    PID COMM       HOST                     LAT\n"
+			      "   4711 nginx      a.example            1.23 ms\n"
+			      "   4711 nginx      a-rather-long-name-o> 1.23 ms\n"
+			      "   4711 systemd-resolve example          1.23 ms\n"
+			      "     12 nginx      example               1.23 ms\n");
+}
+
+TEST(samples_are_tables_with_a_time_above)
+{
+	struct sample s[2] = {sample_make(), sample_make()};
+	_cleanup_free_ char *text = NULL;
+
+	s[1].host = "b.example";
+	setenv("TZ", "UTC", 1);
+	text = render_stream(s, 2, 0, false);
+	CHECK_EQ_TEXT(text, "00:00:00\n"
+			    " PID COMM  HOST        LAT\n"
+			    "4711 nginx example 1.23 ms\n"
+			    "\n"
+			    "00:00:01\n"
+			    " PID COMM  HOST          LAT\n"
+			    "4711 nginx b.example 1.23 ms\n");
+}
+
+TEST(headings_of_a_command_are_names)
+{
+	static const struct output_column columns[] = {{"pid", "WHO"}, {"lat_ns", .instead = "pid"}, {}};
+	struct shape shape = SHAPE_OF(&sample_type);
+	_cleanup_close_ int fd = memfd_create("output", 0);
+	_cleanup_buf_ struct buf content = BUF_INIT(0);
+	struct output_options options = {.where = "WHO == 4711"};
+	struct sample s = sample_make();
+	struct output *output;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	options.file = path;
+	s.lat_ns = UINT64_MAX;
+	REQUIRE(output_open_columns(&options, &shape, columns, &output, NULL) == 0);
+	CHECK(output_record(output, &RECORD_OF(&s)));
+	CHECK_OK(output_close(output));
+	REQUIRE(buf_read_fd(&content, fd) == 0);
+	CHECK_EQ_TEXT(buf_text(&content), " WHO  LAT\n4711 4711\n");
+	options.show = NAMES("who", "LAT");
+	REQUIRE(output_open_columns(&options, &shape, columns, &output, NULL) == 0);
+	CHECK_OK(output_close(output));
+}
+
+/* What can be typed names one thing. */
+TEST(no_two_fields_of_a_type_have_the_same_heading)
+{
+	registry_each(record_type, type)
+		for (uint32_t a = 0; a < (*type)->field_count; a++)
+			for (uint32_t b = 0; b < a; b++) {
+				_cleanup_buf_ struct buf first = BUF_INIT(0), second = BUF_INIT(0);
+
+				unit_note("%s: %s", (*type)->name, (*type)->fields[a].name);
+				format_add_heading(&first, &(*type)->fields[a]);
+				format_add_heading(&second, &(*type)->fields[b]);
+				CHECK(strcmp(buf_text(&first), buf_text(&second)) != 0);
+			}
+}
+
 TEST(table_without_rows_has_its_heading)
 {
 	_cleanup_free_ char *text = render((struct output_options){.show = NAMES("pid", "lat")}, NULL, 0, 0);
@@ -397,6 +504,32 @@ TEST(histogram_shows_every_value_that_occurred)
 			    "2 ns .. 3 ns            0 |                                        |\n"
 			    "4 ns .. 7 ns          400 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n"
 			    "count 401, p50 ~ 4 ns, p90 ~ 5 ns, p99 ~ 5 ns, max 6 ns\n");
+}
+
+TEST(an_empty_histogram_says_so)
+{
+	const struct hist_slot slots[] = {{0, 0, 0}, {1, 1, 0}};
+	const struct field field = {.name = "lat_ns", .kind = KIND_DURATION};
+	_cleanup_free_ char *text = NULL;
+	struct out out;
+
+	out_init(&out, STDOUT_FILENO);
+	hist_print(&out, &field, slots, ARRAY_SIZE(slots), 0);
+	text = out_text(&out);
+	buf_clear(&out.pending);
+	CHECK_OK(out_done(&out));
+	CHECK_EQ_TEXT(text, "No value of LAT was seen.\n");
+}
+
+TEST(percentiles_lie_in_their_slot)
+{
+	const struct hist_slot slots[] = {{1, 1, 50}, {2, 3, 0}, {4, 7, 49}, {8, 15, 1}};
+
+	CHECK_EQ_UINT(hist_percentile(slots, 4, 50, 9), 1);
+	CHECK_EQ_UINT(hist_percentile(slots, 4, 99, 9), 7);
+	CHECK_EQ_UINT(hist_percentile(slots, 4, 100, 9), 9);
+	CHECK_EQ_UINT(hist_percentile(slots, 4, 51, 9), 4);
+	CHECK_EQ_UINT(hist_percentile(NULL, 0, 50, 0), 0);
 }
 
 TEST(log2_slots_cover_all_values_once)

@@ -23,8 +23,8 @@ static const struct field limit_fields[] = {
 	FIELD(L, of, TEXT, "whose it is"),
 	FIELD(L, used, COUNT, "how much is used"),
 	FIELD(L, max, COUNT, "how much there is"),
-	FIELD(L, used_bytes, BYTES, "used, of memory", .hidden = true),
-	FIELD(L, max_bytes, BYTES, "the limit, of memory", .hidden = true),
+	FIELD(L, used_bytes, BYTES, "used, of memory", .heading = "used_bytes", .hidden = true),
+	FIELD(L, max_bytes, BYTES, "the limit, of memory", .heading = "max_bytes", .hidden = true),
 	FIELD(L, share, RATIO, "used part of it", .unit = "%"),
 	FIELD(L, raise, TEXT, "the setting behind it", .hidden = true),
 };
