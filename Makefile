@@ -38,20 +38,21 @@ LDFLAGS  += -pie -Wl,-z,relro,-z,now,-z,pack-relative-relocs
 endif
 LDLIBS   += -lsqlite3 -lmnl -lbpf -lelf -lz -ljansson -liberty -lm
 
-# All files below a folder with an ending, but for those of the runtime library, which is a program of its own (src/flow/runtime.mk).
+# All files below a folder with an ending, but for those of the runtime library, which is a program of
+# its own (src/flow/runtime.mk).
 below = $(filter-out src/flow/runtime/%,$(sort $(shell find $(1) -type f -name '$(2)')))
 
 # The engines of the papers stand beside the laboratory that compares them.
 SOURCES := $(filter-out %.bpf.c,$(call below,src,*.c)) $(wildcard lab/engines/*.c)
 OBJECTS := $(SOURCES:%.c=$(BUILD)/obj/%.o)
 
-# Files carried inside the program, BPF objects, diagnosis rules, recordings, pages: found again by name through base/embed.h.
-# Those of events are linked into one: it is opened and relocated once, and its parts share maps.
+# Files carried inside the program, BPF objects, diagnosis rules, recordings, pages: found again by name through
+# base/embed.h. Those of events are linked into one: it is opened and relocated once, and its parts share maps.
 BPF_SOURCES   := $(filter-out src/event/%,$(call below,src,*.bpf.c))
 EVENT_OBJECTS := $(patsubst %.bpf.c,$(BUILD)/bpf/%.bpf.o,$(call below,src/event,*.bpf.c))
 BPF_OBJECTS   := $(BPF_SOURCES:%.bpf.c=$(BUILD)/bpf/%.bpf.o) $(EVENT_OBJECTS)
 EMBEDDED      := $(BPF_SOURCES:%.bpf.c=$(BUILD)/obj/%.bpf.embed.o) $(BUILD)/obj/src/event/events.bpf.embed.o \
-	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(call below,src,*.rules) $(call below,src,*.gz) $(call below,src,*.html))
+	       $(patsubst %,$(BUILD)/obj/%.embed.o,$(foreach ending,rules gz html,$(call below,src,*.$(ending))))
 
 # Everything but main: what tests, benches and laboratory programs link with.
 PARTS     := $(filter-out $(BUILD)/obj/src/main.o,$(OBJECTS)) $(EMBEDDED)
@@ -70,10 +71,12 @@ $(BUILD)/nest: $(OBJECTS) $(EMBEDDED) $(BUILD)/.objects
 	$(call say,LINK)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(EMBEDDED) $(LDLIBS)
 
+LINKED := $(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS)
+
 # Touched when a source came or went: a file that was removed must leave the program, too.
 $(BUILD)/.objects: FORCE
 	@mkdir -p $(@D)
-	@echo '$(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS)' | cmp -s - $@ || echo '$(OBJECTS) $(EMBEDDED) $(EVENT_OBJECTS)' >$@
+	@echo '$(LINKED)' | cmp -s - $@ || echo '$(LINKED)' >$@
 FORCE:
 
 # A missing package is named before the compiler stumbles over it.
@@ -89,11 +92,14 @@ $(BUILD)/obj/%.o: %.c | $(BUILD)/.packages
 
 $(BUILD)/obj/src/main.o $(BUILD)/obj/src/cmd/version.o: VERSION
 
+MACHINE   := $(shell uname -m)
+BPF_FLAGS := -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(MACHINE)) -Isrc -O2 -g \
+	     -Wall -Wextra -Wno-unused-parameter -isystem /usr/include/$(MACHINE)-linux-gnu
+
 $(BUILD)/bpf/%.bpf.o: %.bpf.c | $(BUILD)/.packages
 	$(call say,BPF)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -D__TARGET_ARCH_$(subst x86_64,x86,$(shell uname -m)) -Isrc -O2 -g -Wall -Wextra \
-		-Wno-unused-parameter $(if $(WERROR),-Werror) -isystem /usr/include/$(shell uname -m)-linux-gnu -MMD -MP -c -o $@ $<
+	$(Q)$(CLANG) $(BPF_FLAGS) $(if $(WERROR),-Werror) -MMD -MP -c -o $@ $<
 	$(Q)$(LLVM_STRIP) -g -w -N 'LBB*' $@
 
 $(BUILD)/bpf/src/event/events.bpf.o: $(EVENT_OBJECTS) $(BUILD)/.objects
@@ -101,15 +107,18 @@ $(BUILD)/bpf/src/event/events.bpf.o: $(EVENT_OBJECTS) $(BUILD)/.objects
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen object $@ $(EVENT_OBJECTS)
 
+# The first prerequisite, as a file of that name inside the program.
+embed = $(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(1)"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
+
 $(BUILD)/obj/%.bpf.embed.o: $(BUILD)/bpf/%.bpf.o src/base/embed.inc
 	$(call say,EMBED)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(notdir $*).bpf.o"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
+	$(call embed,$(notdir $*).bpf.o)
 
 $(BUILD)/obj/%.embed.o: % src/base/embed.inc | $(BUILD)/.packages
 	$(call say,EMBED)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -DEMBED_NAME='"$(notdir $*)"' -DEMBED_PATH='"$<"' -x c -c -o $@ src/base/embed.inc
+	$(call embed,$(notdir $*))
 
 include $(wildcard tests/*.mk lab/*.mk src/*/*.mk)
 
@@ -129,6 +138,11 @@ install: all
 .PHONY: pages
 pages: all
 	$(BUILD)/nest explain --pages $(BUILD)/docs/causes
+
+##> pictures     draw the pictures of README.md anew, from bundled recordings (needs chromium)
+.PHONY: pictures
+pictures: all
+	@scripts/pictures $(BUILD)/nest docs/pictures
 
 clean:
 	rm -rf $(BUILD)

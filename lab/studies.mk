@@ -2,11 +2,11 @@
 # Studies with real servers: each one target, with a page in docs/studies.
 
 .PHONY: study-slowloris study-hand-over study-proxy
-##> study-slowloris   Slowloris on nginx and Apache built by lab/servers/build (SERVERS=DIRECTORY): found, and the function named
+##> study-slowloris   Slowloris on nginx and Apache of lab/servers/build (SERVERS=DIRECTORY): found, function named
 study-slowloris: all
 	@lab/studies/slowloris '$(BUILD)' '$(SERVERS)'
 
-##> study-hand-over   work that goes over a queue between two pools of threads: the diagram shows what is handed over, and to whom
+##> study-hand-over   work over a queue between two pools of threads: the diagram shows what goes to whom
 study-hand-over: all
 	@lab/studies/hand-over '$(BUILD)'
 

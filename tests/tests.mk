@@ -14,7 +14,8 @@ BENCHES       := $(BENCH_SOURCES:%.c=$(BUILD)/%)
 
 # Makes of other flavours of the same tree.
 MAKE_ASAN = $(MAKE) --no-print-directory BUILD=$(BUILD)/asan SANITIZE=address,undefined OPT=-O1
-MAKE_FUZZ = $(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz SANITIZE=fuzzer-no-link,address,undefined OPT=-O1 CC=$(CLANG)
+MAKE_FUZZ = $(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz SANITIZE=fuzzer-no-link,address,undefined OPT=-O1 \
+	    CC=$(CLANG)
 MAKE_FAST = $(MAKE) --no-print-directory -j2
 
 # Groups that have no test yet are not asked for; an empty group that is asked for fails.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The baseline of 2012: FlowDiagnoser's crisp rules, without certainty. A module that is silent although it has work either
- * passes the blame down or keeps it. The layers have no cycles, so the merging of deadlocked groups is not needed.
+ * The baseline of 2012: FlowDiagnoser's crisp rules, without certainty. A module that is silent although it has work
+ * either passes the blame down or keeps it. The layers have no cycles, so the merging of deadlocked groups is not
+ * needed.
  */
 #include "engine_flowdiagnoser.h"
 #include "diagnose/infer/engine.h"

@@ -3,8 +3,8 @@
 #include "diagnose/measure/conn.h"
 
 /*
- * Which cause a blamed module stands for, as far as those engines can tell: they know that something is silent, never why.
- * A silent connection is one whose packets vanish, a silent network is an outage.
+ * Which cause a blamed module stands for, as far as those engines can tell: they know that something is silent, never
+ * why. A silent connection is one whose packets vanish, a silent network is an outage.
  */
 static const struct {
 	const char *cause, *evidence, *name;
@@ -97,6 +97,6 @@ void layer_accuse(struct layer_accuser *accuser, const struct layer_node *node, 
 struct verdict *layer_accuser_end(struct layer_accuser *accuser)
 {
 	map_done(&accuser->hypotheses);
-	verdict_settle(accuser->verdict);
+	verdict_weigh(accuser->verdict);
 	return accuser->verdict;
 }

@@ -15,8 +15,9 @@ struct layer_accuser {
 void layer_accuser_begin(struct layer_accuser *accuser, const char *engine, const struct knowledge *knowledge,
 			 struct graph *graph);
 /*
- * Blames one direction of a node with that certainty, because of what `saw` says. A direction that never carried anything is
- * not reported: an upload socket is idle inbound, which the paper counts as found and a person as a false alarm.
+ * Blames one direction of a node with that certainty, because of what `saw` says. A direction that never carried
+ * anything is not reported: an upload socket is idle inbound, which the paper counts as found and a person as a false
+ * alarm.
  */
 void layer_accuse(struct layer_accuser *accuser, const struct layer_node *node, enum layer_direction direction,
 		  double certainty, const char *saw);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The baseline of 2011: the two tables of the NeST paper and its certainty factors. Each edge between two layers is looked at
- * with every pair of observations of the two modules it joins; the table's entry adds to what is known of both. Its
- * figures are the paper's and stay as they are: the engine is here to be measured against.
+ * The baseline of 2011: the two tables of the NeST paper and its certainty factors. Each edge between two layers is
+ * looked at with every pair of observations of the two modules it joins; the table's entry adds to what is known of
+ * both. Its figures are the paper's and stay as they are: the engine is here to be measured against.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@ struct entry {
 	int8_t producer, consumer;
 };
 
-/* Row: what the producer shows; column: what the consumer shows. Outbound the upper module produces, inbound the lower. */
+/* Row: what the producer shows, column: the consumer. The upper module produces outbound, the lower inbound. */
 static const struct entry table_out[SEEN_KINDS][SEEN_KINDS] = {
 	[SEEN_ACT] = {{-8, -6}, {-6, 6}, {-8, 10}, {-6, -10}, {-6, -6}, {-6, -10}, {-4, -4}, {0, 0}, {0, 4}},
 	[SEEN_NONE] = {{6, -4}, {4, 4}, {0, 10}, {6, -10}, {0, -6}, {0, -10}, {4, -4}, {0, 0}, {0, 4}},

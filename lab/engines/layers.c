@@ -2,7 +2,7 @@
 #include "layers.h"
 #include "diagnose/measure/app.h"
 #include "diagnose/measure/conn.h"
-#include "diagnose/measure/way.h"
+#include "diagnose/measure/egress.h"
 
 struct layers *layers_new(void)
 {
@@ -47,9 +47,9 @@ static bool some(uint64_t figure)
 }
 
 /*
- * What the application took out of the socket shows in what arrived and does not lie in the queue. The first of the five
- * samples of a window comes one interval after its base: a queue that only grows does so by five fourths of what its
- * samples show.
+ * What the application took out of the socket shows in what arrived and does not lie in the queue. The first of the
+ * five samples of a window comes one interval after its base: a queue that only grows does so by five fourths of what
+ * its samples show.
  */
 static bool was_read(const struct conn_measures *m)
 {
@@ -68,9 +68,9 @@ static bool was_written(const struct conn_measures *m)
 /* What a stopped program was doing when it was stopped is no waiting. */
 static const struct use_measures *use_of(const struct module *conn)
 {
-	const struct app_measures *app = conn->measures.parts[CONN_PART_APP];
+	const struct app_measures *app = conn->measures.app;
 
-	return app && app->app_stopped_share > 0.5 ? NULL : conn->measures.parts[CONN_PART_USE];
+	return app && app->app_stopped_share > 0.5 ? NULL : conn->measures.use;
 }
 
 static struct layer_traffic socket_in(const struct conn_measures *m, const struct use_measures *use)
@@ -134,24 +134,24 @@ static struct layer_node *node_of(struct layers *layers, struct map *nodes, enum
 	return *slot;
 }
 
-/* What lies behind an interface; a connection whose way is not known leans on nothing. */
+/* What lies behind an interface; a connection whose route is not known leans on nothing. */
 static void add_network(struct layers *layers, struct map *nodes, struct layer_node *tcp)
 {
-	const struct way_measures *way = tcp->module->measures.parts[CONN_PART_LINK];
+	const struct egress_measures *egress = tcp->module->measures.egress;
 	struct module *link = tcp->module->related[MODULE_LINK];
 	struct layer_node *network;
 
-	if (!link || !way)
+	if (!link || !egress)
 		return;
 	network = node_of(layers, nodes, LAYER_NETWORK, link);
 	network->traffic[LAYER_IN] = (struct layer_traffic){
-		.moved = some(way->link_rx_packets),
-		.has_errors = some(way->link_rx_errors) || some(way->link_rx_dropped),
+		.moved = some(egress->link_rx_packets),
+		.has_errors = some(egress->link_rx_errors) || some(egress->link_rx_dropped),
 		.was_used = true,
 	};
 	network->traffic[LAYER_OUT] = (struct layer_traffic){
-		.moved = some(way->link_tx_packets),
-		.has_errors = some(way->link_tx_errors) || some(way->link_tx_dropped),
+		.moved = some(egress->link_tx_packets),
+		.has_errors = some(egress->link_tx_errors) || some(egress->link_tx_dropped),
 		.was_used = true,
 	};
 	layers_add_edge(tcp, network);
@@ -160,7 +160,7 @@ static void add_network(struct layers *layers, struct map *nodes, struct layer_n
 static void add_connection(struct layers *layers, struct map *nodes, struct module *conn)
 {
 	const struct use_measures *use = use_of(conn);
-	const struct conn_measures *m = conn_measures(conn);
+	const struct conn_measures *m = conn->measures.conn;
 	struct layer_node *socket, *tcp;
 
 	socket = layers_add(layers, LAYER_SOCKET, conn);
@@ -191,7 +191,7 @@ struct layers *layers_of_graph(const struct graph *graph)
 	struct layers *layers = layers_new();
 
 	vec_each(&graph->modules, module)
-		if ((*module)->kind == MODULE_CONN && conn_measures(*module))
+		if ((*module)->measures.conn)
 			add_connection(layers, &nodes, *module);
 	map_done(&nodes);
 	vec_sort(&layers->nodes, by_layer);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The servers that lab/servers/build made: their configuration files, and the commands that run them in the foreground."""
+"""The servers that lab/servers/build made: their configuration, and the commands that run them in the foreground."""
 import os
 import socket
 
@@ -44,11 +44,12 @@ def apache(servers, room, port, mpm, *, flavour='hooks', processes=1, threads=24
     secure = ''
     if tls:
         names += ['socache_shmcb', 'ssl'] if os.path.exists(f'{top}/modules/mod_socache_shmcb.so') else ['ssl']
-        secure = (f'Listen 127.0.0.1:{tls[0]}\n<VirtualHost 127.0.0.1:{tls[0]}>\nSSLEngine on\nSSLCertificateFile {tls[1]}\n'
-                  f'</VirtualHost>\n')
+        secure = (f'Listen 127.0.0.1:{tls[0]}\n<VirtualHost 127.0.0.1:{tls[0]}>\n'
+                  f'SSLEngine on\nSSLCertificateFile {tls[1]}\n</VirtualHost>\n')
     modules = ''.join(f'LoadModule {n}_module modules/mod_{n}.so\n' for n in names)
     with open(conf, 'w', encoding='ascii') as f:
-        f.write(f'ServerRoot {top}\n{modules}User nobody\nGroup nogroup\nServerName localhost\nListen 127.0.0.1:{port}\n'
+        f.write(f'ServerRoot {top}\n{modules}User nobody\nGroup nogroup\nServerName localhost\n'
+                f'Listen 127.0.0.1:{port}\n'
                 f'PidFile {pid_file(room)}\nErrorLog {room}/error.log\nMutex file:{room} default\n'
                 f'StartServers {processes}\nServerLimit {processes}\nThreadsPerChild {threads}\n'
                 f'MaxRequestWorkers {threads * processes}\nKeepAlive On\nKeepAliveTimeout {keep_alive}\n'

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into a server to make it slow at one place: DELAY_US microseconds (given when it is built) in each open of a page
- * (STUDY_DELAY_IN=open: a slow disk) or after each TLS record that was read (STUDY_DELAY_IN=tls: costly decryption).
+ * Preloaded into a server to make it slow at one place: DELAY_US microseconds (given when it is built) in each
+ * open of a page (STUDY_DELAY_IN=open: a slow disk) or after each TLS record that was read
+ * (STUDY_DELAY_IN=tls: costly decryption).
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -2,11 +2,12 @@
 /*
  * A web server in stages, three pools of threads with a queue before each:
  *
- *	main accepts  ->  the front reads and parses a request  ->  the middle looks at the path  ->  the back answers it
+ *	main accepts -> the front reads and parses a request -> the middle looks at the path -> the back answers
  *
- * Standard input is the socket that listens. It says what it hands over (nestflow.h), and writes a line for each request: the
- * client's port, the values, the threads. The middle touches no socket; a path /odd takes it 12 ms and a call that others do not need.
- * A path /slow takes the back 30 ms longer than any other. Built by lab/studies/hand-over with -finstrument-functions.
+ * Standard input is the socket that listens. It says what it hands over (nestflow.h), and writes a line for each
+ * request: the client's port, the values, the threads. The middle touches no socket; a path /odd takes it 12 ms and a
+ * call that others do not need. A path /slow takes the back 30 ms longer than any other. Built by
+ * lab/studies/hand-over with -finstrument-functions.
  */
 #include <arpa/inet.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the studies share: a program under `nest flow record`, the servers that lab/servers/build made, and nest's answers."""
+"""What the studies share: a program under `nest flow record`, servers that lab/servers/build made, nest's answers."""
 import json
 import os
 import signal
@@ -20,7 +20,8 @@ def nest(build, *words):
 
 def picture(build, trace, *words):
     """What `nest flow diagram TRACE WORDS` prints."""
-    return subprocess.run([f'{build}/nest', 'flow', 'diagram', trace, *words], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([f'{build}/nest', 'flow', 'diagram', trace, *words], capture_output=True, text=True,
+                          check=True).stdout
 
 
 def certificate(room):
@@ -45,7 +46,7 @@ def stunnel(servers, room, port, behind, pair):
 
 
 class Recorded:
-    """A program under `nest flow record`, from when it listens on its port to the end of the block. Its output is in ROOM/NAME.out."""
+    """A program under `nest flow record` until the block ends, listening from the start; output in ROOM/NAME.out."""
 
     def __init__(self, build, room, name, command, port, environment=None, stdin=None):
         self.room, self.name, self.port = room, name, port

@@ -78,7 +78,7 @@ int prefix_parse(const char *text, struct prefix *ret_prefix)
 	return 0;
 }
 
-int endpoint_parse(const char *text, struct endpoint *ret_endpoint)
+int addr_parse_endpoint(const char *text, struct endpoint *ret_endpoint)
 {
 	const char *colon = strrchr(text, ':');
 	struct endpoint e = {};
@@ -150,7 +150,7 @@ size_t addr_format(const struct addr *a, char *text)
 	}
 }
 
-void endpoint_format(const struct endpoint *e, struct buf *out)
+void addr_format_endpoint(const struct endpoint *e, struct buf *out)
 {
 	char text[ADDR_TEXT_MAX] = "*";
 
@@ -161,12 +161,4 @@ void endpoint_format(const struct endpoint *e, struct buf *out)
 		buf_add_format(out, "%u", e->port);
 	else
 		buf_add_char(out, '*');
-}
-
-void prefix_format(const struct prefix *p, struct buf *out)
-{
-	char text[ADDR_TEXT_MAX];
-
-	addr_format(&p->addr, text);
-	buf_add_format(out, "%s/%u", text, p->addr.family == ADDR_V4 ? p->bits - 96u : p->bits);
 }

@@ -54,9 +54,8 @@ int addr_parse(const char *text, struct addr *ret_addr) _must_check_;
 /* An address alone is a prefix of full length; bits beyond the length must be zero (10.0.0.1/8 is refused). */
 int prefix_parse(const char *text, struct prefix *ret_prefix) _must_check_;
 /* 10.0.0.1:80, [::1]:80, :80, *:80; a missing part is unknown. A bare address has port 0. */
-int endpoint_parse(const char *text, struct endpoint *ret_endpoint) _must_check_;
+int addr_parse_endpoint(const char *text, struct endpoint *ret_endpoint) _must_check_;
 
 /* At most ADDR_TEXT_MAX bytes with the NUL; returns the length. */
 size_t addr_format(const struct addr *a, char *text);
-void endpoint_format(const struct endpoint *e, struct buf *out);
-void prefix_format(const struct prefix *p, struct buf *out);
+void addr_format_endpoint(const struct endpoint *e, struct buf *out);

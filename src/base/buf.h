@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text or bytes that grow up to a cap given at creation. Once the cap is hit nothing more is added and `over` stays set,
- * so a writer need not check each call: it looks once at the end. The content is always NUL-terminated.
+ * Text or bytes that grow up to a cap given at creation. Once the cap is hit nothing more is added and `over` stays
+ * set, so a writer need not check each call: it looks once at the end. The content is always NUL-terminated.
  */
 #pragma once
 

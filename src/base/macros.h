@@ -23,8 +23,17 @@
 #define _unused_       __attribute__((unused))
 #define likely(x)      __builtin_expect(!!(x), 1)
 #define unlikely(x)    __builtin_expect(!!(x), 0)
-#define min_of(a, b)   ((a) < (b) ? (a) : (b))
-#define max_of(a, b)   ((a) > (b) ? (a) : (b))
+
+/* The smaller and the larger of two, each evaluated once. */
+#define min_of(a, b)            PICK_ONCE_(a, <, b, __COUNTER__)
+#define max_of(a, b)            PICK_ONCE_(a, >, b, __COUNTER__)
+#define PICK_ONCE_(a, op, b, n) PICK_NAMED_(a, op, b, n)
+#define PICK_NAMED_(a, op, b, n)                                                                                       \
+	({                                                                                                             \
+		const typeof(a) a_##n = (a);                                                                           \
+		const typeof(b) b_##n = (b);                                                                           \
+		a_##n op b_##n ? a_##n : b_##n;                                                                        \
+	})
 
 /* Moves ownership out of a variable that has a cleanup. */
 #define take_ptr(p)                                                                                                    \

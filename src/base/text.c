@@ -5,7 +5,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-unsigned utf8_decode(const char *text, size_t n, uint32_t *ret_code)
+unsigned text_decode_utf8(const char *text, size_t n, uint32_t *ret_code)
 {
 	const uint8_t *s = (const uint8_t *)text;
 	uint32_t code, least;
@@ -88,7 +88,7 @@ size_t text_columns(const char *s, size_t n)
 			n--;
 			continue;
 		}
-		len = utf8_decode(s, n, &code);
+		len = text_decode_utf8(s, n, &code);
 		if (len == 0)
 			len = 1;
 		if (code < 0x300)
@@ -126,7 +126,7 @@ void text_add_terminal(struct buf *out, const char *s, size_t n)
 			n -= plain;
 			continue;
 		}
-		len = utf8_decode(s, n, &code);
+		len = text_decode_utf8(s, n, &code);
 		if (len == 0) {
 			buf_add_format(out, "\\x%02x", (uint8_t)*s);
 			len = 1;
@@ -170,7 +170,7 @@ void text_add_json(struct buf *out, const char *s, size_t n)
 		n -= plain;
 		if (n == 0)
 			return;
-		len = utf8_decode(s, n, NULL);
+		len = text_decode_utf8(s, n, NULL);
 		if (len == 0)
 			buf_add_text(out, "\\ufffd");
 		else if (len == 1)
@@ -185,7 +185,7 @@ void text_add_json(struct buf *out, const char *s, size_t n)
 void text_add_html(struct buf *out, const char *s, size_t n)
 {
 	while (n > 0) {
-		unsigned len = utf8_decode(s, n, NULL);
+		unsigned len = text_decode_utf8(s, n, NULL);
 
 		if (len == 0 || (len == 1 && (uint8_t)*s < 0x20 && *s != '\n' && *s != '\t') || *s == 0x7f) {
 			buf_add_text(out, REPLACEMENT);
@@ -240,7 +240,7 @@ void text_add_csv(struct buf *out, const char *s, size_t n)
 /* Bytes of the character at s, which is not the end; an invalid byte is a character of its own. */
 static unsigned char_length(const char *s)
 {
-	unsigned len = (uint8_t)*s < 0x80 ? 1 : utf8_decode(s, strnlen(s, 4), NULL);
+	unsigned len = (uint8_t)*s < 0x80 ? 1 : text_decode_utf8(s, strnlen(s, 4), NULL);
 
 	return len ? len : 1;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text that comes from outside (a process name, an interface, a host name, a file) is hostile until it is escaped for the
- * place it goes to. There is one function a sink, and each takes any bytes at all.
+ * Text that comes from outside (a process name, an interface, a host name, a file) is hostile until it is escaped for
+ * the place it goes to. There is one function a sink, and each takes any bytes at all.
  */
 #pragma once
 
 #include "base/buf.h"
 
 /* Length of the valid UTF-8 sequence at s (n bytes are there), or 0 when there is none; *ret_code may be NULL. */
-unsigned utf8_decode(const char *s, size_t n, uint32_t *ret_code);
+unsigned text_decode_utf8(const char *s, size_t n, uint32_t *ret_code);
 /* Columns that valid UTF-8 takes on a terminal. */
 size_t text_columns(const char *s, size_t n);
 

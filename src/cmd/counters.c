@@ -66,8 +66,8 @@ static struct move move_of(struct run *run, const struct counter_record *counter
 		return move;
 	/* A state that goes down has not been reset; it has no rate. */
 	if (!new && !counter->gauge) {
-		move.delta = counter_delta(before->value, counter->value);
-		move.rate = counter_rate(move.delta, now_ns - before->boot_ns);
+		move.delta = delta_between(before->value, counter->value);
+		move.rate = delta_rate(move.delta, now_ns - before->boot_ns);
 	}
 	*before = (struct counter_seen){counter->value, now_ns};
 	return move;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "diagnose/present/present.h"
-#include "flow/analyse/spent.h"
+#include "flow/analyse/serving_thread.h"
 #include "run/command.h"
 #include "run/live_diagnosis.h"
 #include "view/json.h"
@@ -50,7 +50,7 @@ struct report {
 	struct witness witness;
 	/* Of the last question that the trace answered. */
 	struct flow_trace *trace;
-	struct spent spent;
+	struct serving_thread serving;
 	struct buf sentence;
 	struct why silence; /* why it could not */
 };
@@ -59,8 +59,8 @@ struct report {
 
 static void forget_answer(struct report *context)
 {
-	spent_done(&context->spent);
-	context->spent = (struct spent){};
+	serving_thread_done(&context->serving);
+	context->serving = (struct serving_thread){};
 	flow_trace_close(context->trace);
 	context->trace = NULL;
 	buf_clear(&context->sentence);
@@ -70,7 +70,7 @@ static void forget_answer(struct report *context)
 static bool ask_trace(void *data, const struct witness_question *question, struct witness_answer *ret_answer)
 {
 	struct report *context = data;
-	struct spent_question q = {
+	struct serving_question q = {
 		.pid = question->pid,
 		.local = question->local,
 		.remote = question->remote,
@@ -80,17 +80,17 @@ static bool ask_trace(void *data, const struct witness_question *question, struc
 
 	forget_answer(context);
 	if (flow_trace_open(context->config->flow, &context->trace, &context->silence) < 0 ||
-	    spent_find(context->trace, &q, &context->spent, &context->silence) < 0)
+	    serving_thread_find(context->trace, &q, &context->serving, &context->silence) < 0)
 		return false;
 	context->silence = (struct why){};
-	spent_tell(&context->spent, &context->sentence);
+	serving_thread_describe(&context->serving, &context->sentence);
 	*ret_answer = (struct witness_answer){
-		.function = context->spent.function,
-		.module = context->spent.module,
-		.share = context->spent.share,
-		.tid = context->spent.tid,
-		.way = context->spent.way.items,
-		.way_count = context->spent.way.count,
+		.function = context->serving.function,
+		.module = context->serving.module,
+		.share = context->serving.share,
+		.tid = context->serving.tid,
+		.call_path = context->serving.call_path.items,
+		.call_path_count = context->serving.call_path.count,
 		.text = buf_text(&context->sentence),
 	};
 	return true;
@@ -120,36 +120,40 @@ static void write_measures(const struct graph *graph, struct out *out)
 	vec_each(&graph->modules, at) {
 		const struct module_scope *scope = module_scope_find((*at)->kind);
 		struct buf *line = &out->pending;
+		struct field_ref ref = {};
+		struct record record;
+		struct shape shape;
 
 		if (!scope)
 			continue;
 		buf_add_format(line, "{\"start_ns\":%" PRIu64 ",\"module\":\"", graph->start_ns);
 		text_add_json(line, (*at)->id, strlen((*at)->id));
 		buf_add_format(line, "\",\"state\":\"%s\"", activity_name((*at)->activity));
-		for (unsigned part = 0; part < scope->count; part++)
-			for (uint32_t i = 0; (*at)->measures.parts[part] && i < scope->types[part]->field_count; i++) {
-				const struct field *field = &scope->types[part]->fields[i];
-				struct value value = field_get(field, (*at)->measures.parts[part]);
+		shape = module_scope_shape(scope);
+		record = module_scope_record(scope, *at);
+		while (shape_next(&shape, &ref)) {
+			struct value value = record_get(&record, ref);
 
-				buf_add_format(line, ",\"%s\":", field->name);
-				json_add_value(line, field, &value);
-			}
+			if (!record.parts[ref.part])
+				continue;
+			buf_add_format(line, ",\"%s\":", ref.field->name);
+			json_add_value(line, ref.field, &value);
+		}
 		buf_add_char(line, '}');
 		out_end_line(out);
 	}
 }
 
-static void report_text(struct live_diagnosis *live, const struct live_view *view,
-			const struct diagnosis_record *record)
+static void report_text(struct live_diagnosis *live, const struct diagnosis_record *record)
 {
 	const struct report *context = live->context;
 	struct present_options look = {
 		.all = context->config->all,
 		.several = live->views.count > 1,
-		.chosen = selection_is_empty(&live->options->selection) ? NULL : &live->options->selection,
+		.chosen = !selection_is_empty(&live->options->selection),
 	};
 
-	present_diagnosis(view->diagnosis, record, &look, &live->out);
+	present_diagnosis(record, &look, &live->out);
 }
 
 static int report(struct live_diagnosis *live, const struct live_view *view)
@@ -171,7 +175,7 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 		json_add_object(&live->out.pending, &diagnosis_type, record);
 		out_end_line(&live->out);
 	} else if (live->last) {
-		report_text(live, view, record);
+		report_text(live, record);
 	}
 	if (context->config->measures)
 		write_measures(diagnosis_graph(view->diagnosis), &context->measures);
@@ -185,7 +189,7 @@ static void report_interrupted(struct live_diagnosis *live, const struct live_vi
 	const struct diagnosis_record *record = context->config->json ? NULL : diagnosis_get(view->diagnosis);
 
 	if (record)
-		report_text(live, view, record);
+		report_text(live, record);
 }
 
 static int run(const void *data)

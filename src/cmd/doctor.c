@@ -9,6 +9,7 @@
 #include "kernel/feature/features.h"
 #include "record/json_read.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 /* Far more than any version writes. */

@@ -4,6 +4,7 @@
 
 #include "event/core/live.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest explain: the page about a cause, a rule, an event, a tool, a counter, or a field. */
+/* nest explain: the page about a cause, a rule, an event, a tool, a counter, a field, a state, a drop reason, an error. */
 #include "base/out.h"
 #include "base/text.h"
 #include "diagnose/present/cause_page.h"
 #include "event/core/event.h"
+#include "record/glossary.h"
 #include "run/command.h"
 #include "run/files.h"
 #include "snapshot/proc/counter_meaning.h"
@@ -19,13 +20,14 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "the page of a cause as Markdown"),
 	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory"),
-	POSITIONAL(struct config, name, TEXT, "NAME", "a cause, a rule, an event, a tool, a counter, or a field"),
+	POSITIONAL(struct config, name, TEXT, "NAME",
+		   "a cause, rule, event, tool, counter, field, state, drop reason or error"),
 	OPTION_END,
 };
 
 static void explain_cause(struct tree *tree, const struct knowledge *knowledge, const struct cause *cause)
 {
-	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+	_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
 
 	tree_add(tree, NULL, OUT_BOLD, NULL, "%s", page->title);
 	vec_each(&page->sections, section) {
@@ -104,6 +106,55 @@ static bool explain_field(struct tree *tree, const char *name)
 	return found;
 }
 
+static void explain_counter(struct tree *tree, const char *name)
+{
+	tree_add(tree, NULL, OUT_BOLD, NULL, "counter %s: %s", name, counter_meaning(name));
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest counters --where 'name == \"%s\"' 1 shows it per second.", name);
+}
+
+static bool explain_word(struct tree *tree, const char *name)
+{
+	bool found = false;
+
+	registry_each(glossary, glossary) {
+		const struct glossary_entry *entry = glossary_find(*glossary, name);
+
+		if (entry)
+			tree_add(tree, NULL, OUT_BOLD, NULL, "%s %s: %s", (*glossary)->kind, entry->name, entry->text);
+		found = found || entry;
+	}
+	return found;
+}
+
+/* Values that fields have names for, TCP states among them: each table of names once, for the first field that uses it. */
+static bool explain_value(struct tree *tree, const char *name)
+{
+	VEC(const struct enum_names *) seen = {};
+	bool found;
+
+	registry_each(record_type, type)
+		for (uint32_t i = 0; i < (*type)->field_count; i++) {
+			const struct field *field = &(*type)->fields[i];
+			const struct enum_names *names = field->names ? enum_names_get(field->names) : NULL;
+			bool again = !names;
+
+			vec_each(&seen, one)
+				again = again || *one == names;
+			for (size_t k = 0; !again && k < names->count; k++) {
+				if (!enum_same_word(names->items[k].name, name))
+					continue;
+				tree_add(tree, NULL, OUT_BOLD, NULL, "%s (%s of %s): %s", names->items[k].name,
+					 field->name, (*type)->name,
+					 names->items[k].help ?: "a value that this kernel knows");
+				vec_push(&seen, names);
+				break;
+			}
+		}
+	found = seen.count > 0;
+	vec_done(&seen);
+	return found;
+}
+
 static int not_found(const struct knowledge *knowledge, const char *name)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
@@ -120,6 +171,9 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 	registry_each(record_type, type)
 		for (uint32_t i = 0; i < (*type)->field_count; i++)
 			near_consider(&near, (*type)->fields[i].name);
+	registry_each(glossary, glossary)
+		for (size_t i = 0; i < (*glossary)->count; i++)
+			near_consider(&near, (*glossary)->entries[i].name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
 	log_error("explain: nothing here is called '%s'%s", buf_text(&shown), buf_text(&hint));
@@ -130,11 +184,11 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 
 static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index)
 {
-	_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
+	_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
 	_cleanup_free_ char *name = xasprintf("%s.md", cause->name);
 	_cleanup_buf_ struct buf text = BUF_INIT((size_t)1 << 20);
 
-	page_add_markdown(page, &text);
+	cause_page_add_markdown(page, &text);
 	buf_add_format(index, "| [%s](%s.md) | %s | %s |\n", cause->name, cause->name, cause->layer, cause->summary);
 	return files_write(dir, name, &text);
 }
@@ -156,27 +210,16 @@ static int write_pages(const char *dir, const struct knowledge *knowledge)
 
 /* --- the command --- */
 
-static int explain(const struct config *config, const struct knowledge *knowledge)
+/* Everything that has the name; false when nothing has. */
+static bool explain_all(struct tree *tree, const struct knowledge *knowledge, const char *name)
 {
-	_cleanup_(tree_freep) struct tree *tree = tree_new();
-	const struct cause *cause = knowledge_find_cause(knowledge, config->name);
-	const struct rule *rule = knowledge_find_rule(knowledge, config->name);
-	const struct event *event = event_find(config->name);
-	const struct tool *tool = tool_find(config->name);
-	const char *meaning = counter_meaning(config->name);
-	struct out out;
+	const struct cause *cause = knowledge_find_cause(knowledge, name);
+	const struct rule *rule = knowledge_find_rule(knowledge, name);
+	const struct event *event = event_find(name);
+	const struct tool *tool = tool_find(name);
+	const char *counter = counter_full_name(name);
+	bool field, word;
 
-	if (config->markdown && !cause) {
-		log_error("explain: only causes have a page");
-		return EXIT_USAGE;
-	}
-	out_init(&out, STDOUT_FILENO);
-	if (config->markdown) {
-		_cleanup_(page_freep) struct page *page = page_of_cause(knowledge, cause);
-
-		page_add_markdown(page, &out.pending);
-		return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
-	}
 	if (cause)
 		explain_cause(tree, knowledge, cause);
 	if (rule)
@@ -185,13 +228,33 @@ static int explain(const struct config *config, const struct knowledge *knowledg
 		explain_event(tree, event);
 	if (tool)
 		explain_tool(tree, tool);
-	if (meaning)
-		tree_add(tree, NULL, OUT_BOLD, NULL, "counter %s: %s", config->name, meaning);
-	if (!explain_field(tree, config->name) && !cause && !rule && !event && !tool && !meaning) {
-		(void)out_done(&out);
-		return not_found(knowledge, config->name);
+	if (counter)
+		explain_counter(tree, counter);
+	field = explain_field(tree, name);
+	word = explain_word(tree, name);
+	return cause || rule || event || tool || counter || field || word || explain_value(tree, name);
+}
+
+static int explain(const struct config *config, const struct knowledge *knowledge)
+{
+	_cleanup_(tree_freep) struct tree *tree = tree_new();
+	const struct cause *cause = knowledge_find_cause(knowledge, config->name);
+	struct out out;
+
+	if (config->markdown && !cause) {
+		log_error("explain: only causes have a page");
+		return EXIT_USAGE;
 	}
-	tree_print(tree, &out);
+	if (!config->markdown && !explain_all(tree, knowledge, config->name))
+		return not_found(knowledge, config->name);
+	out_init(&out, STDOUT_FILENO);
+	if (config->markdown) {
+		_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
+
+		cause_page_add_markdown(page, &out.pending);
+	} else {
+		tree_print(tree, &out);
+	}
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
 }
 
@@ -210,7 +273,7 @@ static int list_causes(const struct knowledge *knowledge)
 	}
 	tree_add(tree, NULL, OUT_PLAIN, NULL,
 		 "Each has a page: nest explain CAUSE. So have rules (nest rules), events (nest events), "
-		 "tools (nest tools), counters and fields.");
+		 "tools (nest tools), counters, fields, TCP states, drop reasons and errors.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
@@ -239,12 +302,14 @@ static const char *const examples[] = {
 	"what that cause means, how it is recognised, what to do, where nest is blind",
 	"nest explain much-is-lost",
 	"what a rule looks at and says",
+	"nest explain NO_SOCKET",
+	"why the kernel drops a packet for that reason; likewise ECONNREFUSED, ListenOverflows, CLOSE_WAIT",
 	NULL,
 };
 
 static const struct command explain_command = {
 	.name = "explain",
-	.summary = "what a cause, a rule, an event, a tool, a counter or a field means",
+	.summary = "meaning of a cause, rule, event, tool, counter, field, state, drop reason or error",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

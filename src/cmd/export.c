@@ -57,12 +57,6 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_add_char(out, '"');
 }
 
-/* text_type of the diagnosis has one string. */
-static const char *text_item(const struct list *list, uint32_t i)
-{
-	return ((const char *const *)list->items)[i];
-}
-
 static void write_graph(const struct diagnosis_record *record, struct out *out)
 {
 	const struct module_record *modules = record->modules.items;
@@ -80,7 +74,7 @@ static void write_graph(const struct diagnosis_record *record, struct out *out)
 			buf_add_char(&out->pending, '\t');
 			add_quoted(&out->pending, modules[i].id);
 			buf_add_text(&out->pending, " -> ");
-			add_quoted(&out->pending, text_item(&modules[i].depends_on, d));
+			add_quoted(&out->pending, text_record_at(&modules[i].depends_on, d));
 			buf_add_char(&out->pending, ';');
 			out_end_line(out);
 		}

@@ -3,6 +3,7 @@
 #include "flow/analyse/align.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {

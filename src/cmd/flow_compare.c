@@ -7,6 +7,7 @@
 #include "flow/analyse/compare.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {
@@ -64,7 +65,7 @@ static int compare_two_traces(const struct config *config, struct subject *s)
 }
 
 static int label(const struct config *config, struct flow_sessions *sessions, uint8_t *group_of,
-		 struct compare_odd *ret_odd)
+		 struct compare_outlier *ret_outlier)
 {
 	char good[64], bad[64];
 	struct why why = {};
@@ -88,7 +89,7 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 	} else if (config->good || config->bad) {
 		r = compare_label(sessions, config->good, config->bad, group_of, &why);
 	} else {
-		r = compare_find_odd(sessions, group_of, ret_odd, &why);
+		r = compare_find_outliers(sessions, group_of, ret_outlier, &why);
 	}
 	if (r == -ENODATA && !(config->what.count || config->good || config->bad)) {
 		log_info("%s", why.text);
@@ -103,14 +104,14 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 static int compare_in_trace(const struct config *config, struct subject *s)
 {
 	_cleanup_groups_ flow_groups groups = flow_groups_of(s->sessions[0]);
-	_cleanup_(compare_odd_done) struct compare_odd odd = {};
-	int r = label(config, s->sessions[0], groups.items, &odd);
+	_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
+	int r = label(config, s->sessions[0], groups.items, &outlier);
 
 	if (r != EXIT_DONE)
 		return r;
 	s->comparison = compare_groups(
 		s->sessions[0], groups.items,
-		&(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns, .odd = &odd});
+		&(struct compare_options){.ratio = config->ratio, .min_ns = config->min_ns, .outlier = &outlier});
 	return EXIT_DONE;
 }
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 #include "flow/trace/live_file.h"
 #include "run/command.h"
 
@@ -46,7 +46,7 @@ static int set_paused(const struct config *config, bool paused)
 			  paused ? "stop" : "start", (unsigned long long)config->pid);
 		return EXIT_CANNOT_OBSERVE;
 	}
-	if (recording_set_paused(path, paused, &why) < 0) {
+	if (recorder_set_paused(path, paused, &why) < 0) {
 		log_error("flow %s: %s", paused ? "stop" : "start", why.text);
 		return EXIT_IO;
 	}

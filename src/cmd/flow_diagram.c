@@ -3,9 +3,8 @@
 #include <errno.h>
 
 #include "base/out.h"
-#include "flow/analyse/coarsen.h"
-#include "flow/draw/pair.h"
-#include "flow/draw/story.h"
+#include "flow/draw/proxy_diagram.h"
+#include "flow/draw/session_diagram.h"
 #include "run/command.h"
 #include "run/flow_view.h"
 #include "view/flame.h"
@@ -37,7 +36,7 @@ static const struct option_spec options[] = {
 	OPTION(struct config, format, CHOICE, "format", 'F', "NAME", "text (default), svg, html, mermaid, plantuml",
 	       .choices = sequence_format_names),
 	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "life lines: functions (default), modules, threads",
-	       .choices = story_line_names),
+	       .choices = session_diagram_line_names),
 	OPTION(struct config, max_lines, UINT, "max-lines", 0, "N",
 	       "most life lines before calls are folded (default 16, on a page 200)", .min = 1, .max = 1000),
 	OPTION(struct config, divergence, FLAG, "divergence", 0, NULL,
@@ -72,16 +71,16 @@ static bool compares(const struct config *config)
 static int compare(struct drawing *d)
 {
 	struct why why = {};
-	_cleanup_(compare_odd_done) struct compare_odd odd = {};
+	_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
 	int r = d->config->good || d->config->bad
 			? compare_label(d->sessions, d->config->good, d->config->bad, d->groups.items, &why)
-			: compare_find_odd(d->sessions, d->groups.items, &odd, &why);
+			: compare_find_outliers(d->sessions, d->groups.items, &outlier, &why);
 
 	if (r < 0) {
 		log_error("flow diagram: %s", why.text);
 		return r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
 	}
-	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){.odd = &odd});
+	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){.outlier = &outlier});
 	return EXIT_DONE;
 }
 
@@ -124,7 +123,7 @@ static char *title_of(const struct flow_session *session)
 	buf_add_format(&title, "session %u", session->session);
 	if (session->rport) {
 		buf_add_text(&title, " of ");
-		endpoint_format(&(struct endpoint){session->raddr, session->rport}, &title);
+		addr_format_endpoint(&(struct endpoint){session->raddr, session->rport}, &title);
 	}
 	buf_add_format(&title, ", class %u: %llu calls in ", session->class, (unsigned long long)session->calls);
 	format_add_duration(&title, (int64_t)session->span_ns);
@@ -160,8 +159,8 @@ static int draw_sequence(struct drawing *d)
 {
 	const struct divergence *where = d->comparison && d->comparison->all.count ? d->comparison->all.items : NULL;
 	bool page = d->config->format == SEQUENCE_AS_HTML;
-	_cleanup_(story_freep) struct story *story = NULL;
-	struct story_options o = {
+	_cleanup_(call_list_freep) struct call_list *list = NULL;
+	struct session_diagram_options o = {
 		.lines = d->config->lines,
 		.depth = d->config->coarsen.depth,
 		.max_lines = d->config->max_lines ? d->config->max_lines
@@ -178,18 +177,17 @@ static int draw_sequence(struct drawing *d)
 
 	if (r != EXIT_DONE)
 		return r;
-	coarsen_init(&coarsen, &d->config->coarsen, d->sessions);
-	coarsen_tell(&coarsen);
+	flow_view_coarsen(&coarsen, &d->config->coarsen, d->sessions);
 	o.is_hidden = coarsen.is_hidden;
 	o.mark = mark_of(where, &mark);
-	story = story_new(d->sessions, session, where ? d->comparison->profile : NULL,
-			  where ? marked_place(d->comparison, where) : 0);
+	list = call_list_new(d->sessions, session, where ? d->comparison->profile : NULL,
+			     where ? marked_place(d->comparison, where) : 0);
 	if (where && where->kind == DIVERGENCE_SLOWER)
-		story_mark_long(story);
+		call_list_mark_long(list);
 	about = flow_session_at(d->sessions, session);
 	sequence.title = title_of(&about);
 	sequence.note = d->comparison ? xstrdup(d->comparison->answer) : NULL;
-	story_draw(story, &o, &sequence);
+	session_diagram_draw(list, &o, &sequence);
 	write_sequence(d, &sequence);
 	sequence_done(&sequence);
 	coarsen_done(&coarsen);
@@ -203,8 +201,8 @@ static int draw_pair(struct drawing *d)
 	_cleanup_(flow_sessions_freep) struct flow_sessions *behind = NULL;
 	_cleanup_(align_freep) struct align *align = NULL;
 	struct coarsen in_front = {}, at_back = {};
-	struct pair pair = {.proxy = d->sessions};
-	struct story_options o = {
+	struct proxy_diagram diagram = {.proxy = d->sessions};
+	struct session_diagram_options o = {
 		.lines = d->config->lines, .depth = d->config->coarsen.depth, .max_lines = d->config->max_lines};
 	struct sequence sequence = {};
 	struct why why = {};
@@ -215,18 +213,18 @@ static int draw_pair(struct drawing *d)
 		r = flow_view_split(&d->config->split, trace, &behind);
 	if (r == EXIT_DONE && d->config->sessions) {
 		r = choose(d, &session);
-		pair.session = session + 1;
+		diagram.session = session + 1;
 	}
 	if (r != EXIT_DONE)
 		return r;
-	pair.server = behind;
+	diagram.server = behind;
 	coarsen_init(&in_front, &d->config->coarsen, d->sessions);
 	coarsen_init(&at_back, &d->config->coarsen, behind);
-	pair.proxy_hides = in_front.is_hidden;
-	pair.server_hides = at_back.is_hidden;
+	diagram.proxy_hides = in_front.is_hidden;
+	diagram.server_hides = at_back.is_hidden;
 	r = align_new(d->sessions, behind, &align, &why);
-	pair.align = align;
-	if (r < 0 || pair_draw(&pair, &o, &sequence, &why) < 0) {
+	diagram.align = align;
+	if (r < 0 || proxy_diagram_draw(&diagram, &o, &sequence, &why) < 0) {
 		log_error("flow diagram: %s", why.text);
 		r = EXIT_CANNOT_OBSERVE;
 	} else {

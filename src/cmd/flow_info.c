@@ -8,6 +8,7 @@
 #include "flow/trace/trace_check.h"
 #include "flow/trace/trace_text.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "view/format.h"
 #include "view/output.h"
 
@@ -374,7 +375,7 @@ static int show(const struct config *config, const struct flow_trace *trace)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
 	}
 	if (config->events) {
-		(void)flow_text_dump(trace, output_out(output));
+		(void)trace_text_dump(trace, output_out(output));
 	} else if (config->check) {
 		sound = show_check(config, trace, output, &shape);
 	} else if (config->threads) {

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "flow/record/recording.h"
+#include "flow/record/recorder.h"
 #include "flow/trace/elf_kind.h"
 #include "flow/trace/live_file.h"
 #include "flow/trace/trace.h"
@@ -124,7 +124,7 @@ static char *command_text(const struct command_line *command)
 static int begin(const struct config *config, const char *path)
 {
 	_cleanup_free_ char *command = command_text(&config->command);
-	struct recording_options recording = {
+	struct recorder_options recording = {
 		.only = &config->only,
 		.without = &config->without,
 		.max_depth = config->depth,
@@ -150,7 +150,7 @@ static int begin(const struct config *config, const char *path)
 		log_error("flow record: --buffer is between 32K and 16M");
 		return EXIT_USAGE;
 	}
-	r = recording_begin(path, &recording, &why);
+	r = recorder_begin(path, &recording, &why);
 	if (r < 0)
 		log_error("flow record: %s", why.text);
 	return r < 0 ? EXIT_IO : EXIT_DONE;
@@ -224,9 +224,9 @@ static bool check_program(const char *command)
 static int report(const char *path, int status, bool loadable)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
-	struct recording_end end;
+	struct recorder_end end;
 	struct why why = {};
-	int r = recording_finish(path, &end, &why);
+	int r = recorder_finish(path, &end, &why);
 
 	if (r < 0)
 		log_error("flow record: %s", why.text);

@@ -2,6 +2,7 @@
 /* nest flow sessions: a trace taken apart into the sessions that the program served. */
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {

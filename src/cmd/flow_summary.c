@@ -4,7 +4,6 @@
 
 #include "base/out.h"
 #include "base/text.h"
-#include "flow/analyse/coarsen.h"
 #include "flow/analyse/fold.h"
 #include "run/command.h"
 #include "run/flow_view.h"
@@ -228,8 +227,7 @@ static int run(const void *data)
 	out_init(&out, STDOUT_FILENO);
 	m.s = sessions;
 	m.out = &out;
-	coarsen_init(&m.coarsen, &config->coarsen, sessions);
-	coarsen_tell(&m.coarsen);
+	flow_view_coarsen(&m.coarsen, &config->coarsen, sessions);
 	forest_init(&m.coarse, trace->function_count);
 	forest_init(&m.folded, trace->function_count);
 	r = show(&m);

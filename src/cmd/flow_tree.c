@@ -6,6 +6,7 @@
 #include "flow/analyse/profile.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/output_exit.h"
 #include "view/format.h"
 #include "view/output.h"
 

@@ -85,11 +85,11 @@ static struct link_move move_of(struct run *run, const struct link_record *link)
 	bool is_new;
 
 	for (uint32_t i = 0; i < link_move_type.field_count; i++)
-		field_set_unknown(&link_move_fields[i], &move);
+		value_set_unknown(&link_move_fields[i], &move);
 	before = map_put(&run->before, &place, &is_new);
 	if (!before)
 		return move;
-#define RATE(member) counter_rate(counter_delta(before->member, link->member), span)
+#define RATE(member) delta_rate(delta_between(before->member, link->member), span)
 	if (!is_new && run->time_ns) {
 		move.rx_rate = RATE(rx_bytes);
 		move.tx_rate = RATE(tx_bytes);

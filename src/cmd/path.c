@@ -11,6 +11,8 @@
 #include "path/source/journey_source.h"
 #include "record/expr.h"
 #include "run/command.h"
+#include "run/live_words.h"
+#include "run/output_exit.h"
 #include "run/path_show.h"
 #include "run/run_until.h"
 #include "tool/core/cgroups.h"
@@ -47,8 +49,8 @@ struct run {
 	struct path_show show;
 	struct buf where; /* what all options together ask for */
 	struct run_until until;
-	struct path_source *source;
-	struct path_source *before; /* with all stages, until that cost too much; NULL */
+	struct journey_source *source;
+	struct journey_source *before; /* with all stages, until that cost too much; NULL */
 	struct store *store;
 	struct why why;
 	uint64_t begin_ns;
@@ -115,10 +117,10 @@ static int make_where(struct run *run, const struct shape *shape)
 	int r = trace_options_where(&config->common, shape, &run->where, &run->why);
 
 	if (r == 0 && config->common.output.where)
-		where_add(&run->where, "%s", config->common.output.where);
+		trace_where_add(&run->where, "%s", config->common.output.where);
 	/* Of a recording both are there. */
 	if (r == 0 && config->common.input.file && config->rx != config->tx)
-		where_add(&run->where, "dir == %s", config->rx ? "rx" : "tx");
+		trace_where_add(&run->where, "dir == %s", config->rx ? "rx" : "tx");
 	return r;
 }
 
@@ -149,7 +151,7 @@ static void on_idle(void *context)
 static void on_progress(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
-	struct path_account account = path_account(run->source);
+	struct journey_account account = journey_source_account(run->source);
 	uint64_t seconds = (clock_monotonic_ns() - run->begin_ns) / NSEC_PER_SEC;
 
 	fprintf(stderr, ERASE_LINE "%" PRIu64 " s: %" PRIu64 " journeys", seconds, run->show.journeys);
@@ -184,7 +186,7 @@ static int prepare(struct run *run)
 
 static int follow_one(void *source, uint32_t pid)
 {
-	return path_follow(source, pid);
+	return journey_source_follow(source, pid);
 }
 
 static int follow(struct run *run)
@@ -194,17 +196,22 @@ static int follow(struct run *run)
 	return run_until_follow(&run->until, parent, follow_one, run->source, &run->why);
 }
 
+static void tell_missing(const char *what, const char *reason)
+{
+	log_warn("%s: %s", what, reason);
+}
+
 /* Stages that nobody will see in this run, with the reason; those with the same reason together. */
 static void tell_hidden(const struct run *run)
 {
 	const char *reasons[PATH_STAGES] = {};
 
-	if (path_set(run->source) != EVENT_SET_ALL)
+	if (journey_source_set(run->source) != EVENT_SET_ALL)
 		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
 			 "followed: --stages all");
-	path_tell_missing(run->source);
+	journey_source_each_missing(run->source, tell_missing);
 	for (unsigned i = 1; i < PATH_STAGES; i++)
-		reasons[i] = path_hidden_reason(run->source, (enum path_stage)i);
+		reasons[i] = journey_source_hidden_reason(run->source, (enum path_stage)i);
 	for (unsigned i = 1; i < PATH_STAGES; i++) {
 		_cleanup_buf_ struct buf names = BUF_INIT(1024);
 		const char *reason = reasons[i];
@@ -227,15 +234,16 @@ static bool is_of_some(const struct path_config *config)
 }
 
 /* What the source is asked for. ret_cgroup belongs to the caller. */
-static int describe_source(struct run *run, struct path_options *ret_wanted, char **ret_cgroup)
+static int describe_source(struct run *run, struct journey_source_options *ret_wanted, char **ret_cgroup)
 {
 	const struct path_config *config = run->config;
-	struct path_options wanted = {.where = run->where.len ? buf_text(&run->where) : NULL,
-				      .rx = config->rx,
-				      .tx = config->tx,
-				      .by_tree = is_of_some(config),
-				      .returns = config->returns,
-				      .buffer_bytes = config->common.buffer_bytes};
+	struct journey_source_options wanted = {.where = run->where.len ? buf_text(&run->where) : NULL,
+						.rx = config->rx,
+						.tx = config->tx,
+						.by_tree = is_of_some(config),
+						.returns = config->returns,
+						.late_refused = live_tell_refused,
+						.buffer_bytes = config->common.buffer_bytes};
 	int r = parse_sample(config->sample, &wanted.sample, &run->why);
 
 	if (r == 0)
@@ -254,15 +262,15 @@ static int describe_source(struct run *run, struct path_options *ret_wanted, cha
 static int attach(struct run *run)
 {
 	_cleanup_free_ char *cgroup = NULL;
-	struct path_options wanted;
+	struct journey_source_options wanted;
 	int r = describe_source(run, &wanted, &cgroup);
 
 	if (r == 0)
-		r = path_open(&wanted, &run->source, &run->why);
+		r = journey_source_open(&wanted, &run->source, &run->why);
 	if (r == 0)
 		r = follow(run);
 	if (r == 0)
-		r = path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
+		r = journey_source_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
 	if (r < 0)
 		return r;
 	tell_hidden(run);
@@ -274,24 +282,25 @@ static int attach(struct run *run)
 /* The same with few hooks, from now on. What is under way is cut short. */
 static int take_few_stages(struct run *run, uint32_t sample)
 {
-	_cleanup_(path_closep) struct path_source *fewer = NULL;
+	_cleanup_(journey_source_closep) struct journey_source *fewer = NULL;
 	_cleanup_free_ char *cgroup = NULL;
-	struct path_options wanted;
+	struct journey_source_options wanted;
 	int r = describe_source(run, &wanted, &cgroup);
 
 	wanted.set = EVENT_SET_FEW;
 	wanted.sample = sample;
 	if (r == 0)
-		r = path_open(&wanted, &fewer, &run->why);
+		r = journey_source_open(&wanted, &fewer, &run->why);
 	/* Of datagrams that leave, few hooks see nothing. */
-	if (r == 0 && path_set(fewer) == EVENT_SET_ALL)
+	if (r == 0 && journey_source_set(fewer) == EVENT_SET_ALL)
 		r = -ENOTSUP;
 	if (r < 0)
 		return r;
-	r = path_finish(run->source, &run->why);
+	r = journey_source_finish(run->source, &run->why);
+	live_tell_hidden(journey_source_live(run->source));
 	run->before = run->source;
 	run->source = take_ptr(fewer);
-	return r < 0 ? r : path_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
+	return r < 0 ? r : journey_source_start(run->source, run->until.loop, path_show_journey, &run->show, &run->why);
 }
 
 /* To follow fewer flows does not help any more, since all packets pass the hooks: fewer hooks, unless all were asked for. */
@@ -299,13 +308,14 @@ static void on_cost(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
 	const struct path_config *config = run->config;
-	struct path_account account = path_account(run->source);
+	struct journey_account account = journey_source_account(run->source);
 	int r;
 
-	if (run->cost_told || !path_costs_too_much(run->source))
+	if (run->cost_told || !journey_source_costs_too_much(run->source))
 		return;
 	run->cost_told = true;
-	if (config->stages || config->returns || is_of_some(config) || path_set(run->source) != EVENT_SET_ALL) {
+	if (config->stages || config->returns || is_of_some(config) ||
+	    journey_source_set(run->source) != EVENT_SET_ALL) {
 		log_warn("hardly any flow is followed, and it costs %.1f %% of a processor: all packets pass the hooks",
 			 100 * account.cpu);
 		return;
@@ -335,7 +345,8 @@ static int watch(struct run *run)
 	/* What finishing tells begins a line. */
 	if (run->progress)
 		fputs(ERASE_LINE, stderr);
-	finished = path_finish(run->source, &run->why);
+	finished = journey_source_finish(run->source, &run->why);
+	live_tell_hidden(journey_source_live(run->source));
 	return r < 0 ? r : finished < 0 ? finished : run_until_kept(&run->until, &run->why);
 }
 
@@ -401,7 +412,7 @@ static void add_moment(struct buf *out, const char *format, uint64_t ns)
 static void add_note(const struct run *run, struct buf *note)
 {
 	const struct path_show *show = &run->show;
-	uint32_t sample = run->source ? path_account(run->source).sample : 1;
+	uint32_t sample = run->source ? journey_source_account(run->source).sample : 1;
 
 	buf_add_format(note, "%" PRIu64 " journey%s", show->journeys, show->journeys == 1 ? "" : "s");
 	if (show->journeys) {
@@ -418,13 +429,13 @@ static void add_note(const struct run *run, struct buf *note)
 		buf_add_format(note, "; %" PRIu64 " %s lost", run->lost, run->lost == 1 ? "was" : "were");
 }
 
-static struct path_account whole_account(const struct run *run)
+static struct journey_account whole_account(const struct run *run)
 {
-	struct path_account account = path_account(run->source), before;
+	struct journey_account account = journey_source_account(run->source), before;
 
 	if (!run->before)
 		return account;
-	before = path_account(run->before);
+	before = journey_source_account(run->before);
 	account.packets += before.packets;
 	account.delivered += before.delivered;
 	account.dropped += before.dropped;
@@ -438,7 +449,7 @@ static struct path_account whole_account(const struct run *run)
 
 static void add_account(const struct run *run, struct buf *text)
 {
-	struct path_account account = whole_account(run);
+	struct journey_account account = whole_account(run);
 	const uint64_t ends[PATH_UNFINISHED + 1] = {[PATH_DELIVERED] = account.delivered,
 						    [PATH_DROPPED] = account.dropped,
 						    [PATH_FORWARDED] = account.forwarded,
@@ -467,7 +478,7 @@ static void add_account(const struct run *run, struct buf *text)
 /* A few are always under way when a run ends. Many that nobody shows are a finding of their own. */
 static void tell_unfinished(const struct run *run)
 {
-	struct path_account account = path_account(run->source);
+	struct journey_account account = journey_source_account(run->source);
 
 	if (account.unfinished * MANY_UNFINISHED > account.packets)
 		log_warn("%" PRIu64 " of %" PRIu64
@@ -505,10 +516,10 @@ static int run_live(struct run *run)
 	if (r == 0)
 		r = watch(run);
 	if (run->source) {
-		struct event_loss loss = path_loss(run->source), before = {};
+		struct event_loss loss = journey_source_loss(run->source), before = {};
 
 		if (run->before)
-			before = path_loss(run->before);
+			before = journey_source_loss(run->before);
 		event_loss_add(&loss, &before);
 		run->lost = event_loss_total(&loss);
 		run->show.followed = whole_account(run).packets;
@@ -617,8 +628,8 @@ static int run_path(const void *data)
 			code = carry_out(&run);
 	}
 	written = path_show_close(&run.show);
-	path_close(run.before);
-	path_close(run.source);
+	journey_source_close(run.before);
+	journey_source_close(run.source);
 	if (code == EXIT_DONE)
 		code = written < 0 ? output_exit_code(written) : run_until_exit_code(&run.until);
 	run_until_done(&run.until);

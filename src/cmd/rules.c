@@ -2,6 +2,7 @@
 /* nest rules: what the diagnosis knows, and what it measures. */
 #include "diagnose/rules/knowledge.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "view/format.h"
 #include "view/output.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "run/command.h"
+#include "run/output_exit.h"
 #include "store/views.h"
 #include "view/output.h"
 
@@ -102,7 +103,7 @@ static const struct field *origin_of(const struct result *result, int number)
 	const char *table = sqlite3_column_table_name(result->statement, number),
 		   *column = sqlite3_column_origin_name(result->statement, number);
 
-	return table && column ? view_find_field(table, column) : NULL;
+	return table && column ? views_find_field(table, column) : NULL;
 }
 
 static void set_integer_kind(struct field *field, const struct field *origin)
@@ -229,7 +230,7 @@ static void read_value(struct result *result, int number, struct buf *blob)
 	const char *text;
 	double real;
 
-	field_set_unknown(field, result->values);
+	value_set_unknown(field, result->values);
 	if (kind == SQLITE_NULL)
 		return;
 	if (field->store == STORE_STRING) {
@@ -308,7 +309,7 @@ static int run(const void *data)
 	}
 	r = recording_open(config->file, &recording, &why);
 	if (r == 0)
-		r = recording_make_views(recording, &why);
+		r = views_make(recording, &why);
 	if (r < 0) {
 		log_error("sql: %s", why.text);
 		return EXIT_IO;

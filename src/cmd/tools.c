@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "event/core/live.h"
+#include "run/output_exit.h"
 #include "run/tool_command.h"
 #include "run/trace_run.h"
 #include "view/output.h"

@@ -3,6 +3,7 @@
 #include "diagnose/infer/stall_log.h"
 #include "run/command.h"
 #include "run/live_diagnosis.h"
+#include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {
@@ -23,10 +24,10 @@ static const struct option_spec options[] = {
 
 struct watch {
 	struct output *output;
-	struct follow *follow;
+	struct stall_log *log;
 };
 
-static void tell(const struct follow_record *record, void *context)
+static void tell(const struct stall_log_record *record, void *context)
 {
 	struct watch *watch = context;
 
@@ -39,9 +40,9 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 	const struct diagnosis_record *record = view->gone ? NULL : diagnosis_get(view->diagnosis);
 
 	if (record)
-		follow_diagnosis(watch->follow, record);
+		stall_log_add(watch->log, record);
 	else
-		follow_leave(watch->follow, view->netns);
+		stall_log_leave(watch->log, view->netns);
 	return output_flush(watch->output);
 }
 
@@ -54,7 +55,7 @@ static int run(const void *data)
 				      .rate = (unsigned)config->rate,
 				      .report = report,
 				      .context = &watch};
-	struct shape shape = SHAPE_OF(&follow_type);
+	struct shape shape = SHAPE_OF(&stall_log_type);
 	_cleanup_free_ char *closing = NULL;
 	struct why why = {};
 	int code = live_diagnosis_prepare(&live, "watch", NULL);
@@ -67,10 +68,10 @@ static int run(const void *data)
 		int result, written;
 		size_t count;
 
-		watch.follow = follow_new(tell, &watch);
+		watch.log = stall_log_new(tell, &watch);
 		result = live_diagnosis_run(&live);
 		written = output_close(watch.output);
-		count = follow_count(watch.follow);
+		count = stall_log_count(watch.log);
 		if (count > 0)
 			live.closing = closing =
 				xasprintf("%zu %s still going on", count, count == 1 ? "stall is" : "stalls are");
@@ -78,7 +79,7 @@ static int run(const void *data)
 		if (code == EXIT_DONE)
 			code = output_exit_code(written);
 	}
-	follow_free(watch.follow);
+	stall_log_free(watch.log);
 	live_diagnosis_done(&live);
 	return code;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# libnestflow.so, the recorder inside an observed program: a guest, so it gets nothing of the rest of the tree but the layout of
-# the trace, no sanitizers, and every symbol resolved when it is loaded.
+# libnestflow.so, the recorder inside an observed program: a guest, so it gets nothing of the rest of the tree but the
+# layout of the trace, no sanitizers, and every symbol resolved when it is loaded.
 
 NESTFLOW_SOURCES := $(wildcard src/flow/runtime/*.c)
 # What is part of it though others use it, too: it follows the rules of a guest.
@@ -10,8 +10,8 @@ NESTFLOW_OBJECTS := $(NESTFLOW_SOURCES:%.c=$(BUILD)/obj/%.pic.o)
 $(BUILD)/obj/src/flow/%.pic.o: src/flow/%.c | $(BUILD)/.packages
 	$(call say,CC)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer -fno-tree-slp-vectorize -fcf-protection=none \
-		-falign-functions=64 $(WARNINGS) \
+	$(Q)$(CC) -D_GNU_SOURCE -Isrc -std=gnu17 -O2 -g -fPIC -fvisibility=hidden -fno-plt -fomit-frame-pointer \
+		-fno-tree-slp-vectorize -fcf-protection=none -falign-functions=64 $(WARNINGS) \
 		-MMD -MP -c -o $@ $<
 
 $(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)

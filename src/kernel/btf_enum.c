@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "kernel/btf_enum.h"
-#include "kernel/object.h"
+#include "kernel/libbpf_words.h"
 
 void btf_enum_load(struct enum_names *names, const char *enumeration, const char *prefix)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which names the kernel's BTF has, without parsing it: a start of the program cannot afford that twice, and libbpf does
- * it once already. A tracepoint is there when the name btf_trace_X is; a function's name may also be a field's, so its
- * presence is a good sign, its absence is proof.
+ * Which names the kernel's BTF has, without parsing it: a start of the program cannot afford that twice, and libbpf
+ * does it once already. A tracepoint is there when the name btf_trace_X is; a function's name may also be a field's, so
+ * its presence is a good sign, its absence is proof.
  */
 #pragma once
 

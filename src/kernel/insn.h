@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of BPF programs that are put together while nest runs: where what libbpf does to load a program (13 ms) would take
- * longer than what the program is for.
+ * Instructions of BPF programs that are put together while nest runs: where what libbpf does to load a program (13 ms)
+ * would take longer than what the program is for.
  */
 #pragma once
 
@@ -36,21 +36,21 @@ static inline struct bpf_insn insn(unsigned code, unsigned to, unsigned from, in
 #define ADDRESS(kind, to, of) insn(BPF_LD | BPF_IMM | BPF_DW, to, kind, 0, (int)(of)), insn(0, 0, 0, 0, 0)
 
 /* A program under construction (program.h loads it). */
-struct code {
+struct insns {
 	struct bpf_insn items[768];
 	size_t count;
 	size_t step;     /* where the step begins */
 	size_t repeated; /* the instruction that names it */
 };
 
-void code_put(struct code *code, const struct bpf_insn *insns, size_t count);
+void insns_put(struct insns *code, const struct bpf_insn *insns, size_t count);
 
 #define PUT(code, ...)                                                                                                 \
-	code_put((code), (const struct bpf_insn[]){__VA_ARGS__},                                                       \
-		 sizeof((const struct bpf_insn[]){__VA_ARGS__}) / sizeof(struct bpf_insn))
+	insns_put((code), (const struct bpf_insn[]){__VA_ARGS__},                                                      \
+		  sizeof((const struct bpf_insn[]){__VA_ARGS__}) / sizeof(struct bpf_insn))
 
-/* The last instruction jumps; code_land sets where to: to what comes next. */
-size_t code_jump(const struct code *code);
-void code_land(struct code *code, size_t jump);
+/* The last instruction jumps; insns_land sets where to: to what comes next. */
+size_t insns_jump(const struct insns *code);
+void insns_land(struct insns *code, size_t jump);
 /* Repeats the step, at most so many times, until it returns 1; returns. The step comes next. */
-void code_repeat(struct code *code, int times);
+void insns_repeat(struct insns *code, int times);

@@ -48,7 +48,7 @@ static const struct {
 	[BTF_KIND_ENUM64] = {0, sizeof(struct btf_enum64), true},
 };
 
-/* The type at *at, which moves on to the next; NULL at the end, or at something that is not whole, or of a kind that is new. */
+/* The type at *at, which moves on to the next; NULL at the end, or at one that is not whole or of a new kind. */
 static inline const struct btf_type *next_type(const struct types *types, const char **at)
 {
 	const struct btf_type *type = (const struct btf_type *)*at;
@@ -185,7 +185,7 @@ struct candidate {
 	uint32_t id;
 };
 
-/* All structures and functions whose names may be asked about, in one walk; what is inside of one is found in a second. */
+/* All structures and functions whose names may be asked about, in one walk; members are found in a second. */
 static void answer_all(struct types *types, struct layout_question *questions, size_t count)
 {
 	VEC(struct candidate) found = {};

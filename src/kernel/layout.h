@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the running kernel keeps a thing: the offset of a member in a structure, the number of a function, out of its own
- * type information. libbpf answers this too, after it has read, copied and indexed all of it, for 13 ms; who needs two or
- * three answers and is in a hurry finds them here in one.
+ * Where the running kernel keeps a thing: the offset of a member in a structure, the number of a function, out of its
+ * own type information. libbpf answers this too, after it has read, copied and indexed all of it, for 13 ms; who needs
+ * two or three answers and is in a hurry finds them here in one.
  */
 #pragma once
 

@@ -24,8 +24,9 @@ struct kernel_object;
 /* name as in base/embed.h. -ENOENT when nothing of that name was built in. */
 int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
 /*
- * The same in two steps, for objects with many programs: between them, kernel_object_section and kernel_object_choose work,
- * and what is opened is the chosen programs and those of their sections. Names that are chosen must live until then.
+ * The same in two steps, for objects with many programs: between them, kernel_object_section and kernel_object_choose
+ * work, and what is opened is the chosen programs and those of their sections. Names that are chosen must live until
+ * then.
  */
 int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
 int kernel_object_open_chosen(struct kernel_object *object, struct why *why) _must_check_;
@@ -61,9 +62,6 @@ uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *pr
 const char *kernel_object_section(const struct kernel_object *object, const char *program);
 /* How often a loaded program was not run because it was running already; 0 where the kernel does not count that. */
 uint64_t kernel_object_misses(const struct kernel_object *object, const char *program);
-/* Which program libbpf named last in what it said, after a load failed; an empty string when none. */
-const char *kernel_object_blamed(void);
-
 /* Whether libbpf loads the first of two programs before the second. */
 bool kernel_object_comes_before(const struct kernel_object *object, const char *program, const char *other);
 
@@ -78,18 +76,5 @@ int kernel_object_map_fd(const struct kernel_object *object, const char *map) _m
  */
 int kernel_object_variable(const struct kernel_object *object, const char *variable, size_t size,
 			   void **ret_address) _must_check_;
-
-/*
- * libbpf speaks through one callback for the whole process. Silences it (all of it goes to debug logging) and keeps
- * what it says from here on; kernel_object_open does this, other users of libbpf call it themselves.
- */
-void libbpf_words_begin(void);
-/*
- * The one line worth telling out of what libbpf and the verifier said since, without their prefixes; an empty string
- * when nothing was said. Valid until the next libbpf_words_begin.
- */
-const char *libbpf_words_gist(void);
-/* The same, over any such text. */
-void libbpf_gist_of(const char *words, char *gist, size_t size);
 
 #define _cleanup_object_ _cleanup_(kernel_object_closep)

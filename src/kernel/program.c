@@ -8,7 +8,7 @@
 #include "kernel/insn.h"
 #include "kernel/program.h"
 
-void code_put(struct code *code, const struct bpf_insn *insns, size_t count)
+void insns_put(struct insns *code, const struct bpf_insn *insns, size_t count)
 {
 	if (code->count + count > ARRAY_SIZE(code->items))
 		abort();
@@ -16,17 +16,17 @@ void code_put(struct code *code, const struct bpf_insn *insns, size_t count)
 	code->count += count;
 }
 
-size_t code_jump(const struct code *code)
+size_t insns_jump(const struct insns *code)
 {
 	return code->count - 1;
 }
 
-void code_land(struct code *code, size_t jump)
+void insns_land(struct insns *code, size_t jump)
 {
 	code->items[jump].off = (int16_t)(code->count - jump - 1);
 }
 
-void code_repeat(struct code *code, int times)
+void insns_repeat(struct insns *code, int times)
 {
 	code->repeated = code->count + 1;
 	PUT(code, SET(R1, times), ADDRESS(BPF_PSEUDO_FUNC, R2, 0), SET(R3, 0), SET(R4, 0), CALL(BPF_FUNC_loop),
@@ -79,7 +79,7 @@ int program_share(struct program *program, const char *name, size_t size, struct
 	return take_fd(&map);
 }
 
-int program_load(struct program *program, const char *name, const struct code *code, struct why *why)
+int program_load(struct program *program, const char *name, const struct insns *code, struct why *why)
 {
 	struct bpf_func_info functions[2] = {{}, {.insn_off = (uint32_t)code->step}};
 	_cleanup_close_ int types = load_types(functions);

@@ -64,7 +64,7 @@ const char *slim_section_of(const struct embedded_file *file, const char *progra
 	return NULL;
 }
 
-/* Sections stay in their places, so that the numbers by which others speak of them stay right; unwanted ones are empty. */
+/* Sections stay in their places, so that the numbers that others know them by stay right; unwanted ones are empty. */
 static void mark_unwanted(const struct elf *elf, bool (*wants)(const char *program, void *context), void *context,
 			  bool *empty)
 {

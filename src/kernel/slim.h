@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The ELF file of a BPF object before libbpf sees it. libbpf copies, indexes and relocates every program of the file that
- * it is given, wanted or not; so it is given a file with the wanted ones only, and without the line numbers, which are
- * half of everything. Then what opening costs does not grow with the number of events that there are.
+ * The ELF file of a BPF object before libbpf sees it. libbpf copies, indexes and relocates every program of the file
+ * that it is given, wanted or not; so it is given a file with the wanted ones only, and without the line numbers, which
+ * are half of everything. Then what opening costs does not grow with the number of events that there are.
  */
 #pragma once
 

@@ -45,7 +45,7 @@ struct thread {
 
 struct session {
 	const struct probe_options *options;
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct map threads; /* tid -> struct thread * */
 	uint64_t lost;
 	bool cycles; /* the trace's clock counts cycles */
@@ -348,16 +348,16 @@ static struct thread *thread_of(struct session *s, const struct probe_line *line
 		return NULL;
 	if (new) {
 		*thread = xzalloc(sizeof(**thread));
-		(*thread)->number = flow_writer_thread(s->writer, s->options->pid, line->tid, line->comm);
+		(*thread)->number = trace_writer_thread(s->writer, s->options->pid, line->tid, line->comm);
 	}
 	return *thread;
 }
 
 static void take_call(struct session *s, struct thread *thread, const struct probe_line *line)
 {
-	flow_writer_call(s->writer, thread->number, line->ticks, s->targets.items[line->probe].fn);
+	trace_writer_call(s->writer, thread->number, line->ticks, s->targets.items[line->probe].fn);
 	if (line->arg_count)
-		flow_writer_args(s->writer, thread->number, line->args, line->arg_count);
+		trace_writer_args(s->writer, thread->number, line->args, line->arg_count);
 	if (thread->depth < DEPTH_MAX)
 		thread->open[thread->depth] = line->probe;
 	thread->depth++;
@@ -373,8 +373,8 @@ static void take_return(struct session *s, struct thread *thread, const struct p
 	if (!depth)
 		return;
 	if (depth < thread->depth)
-		flow_writer_unwind(s->writer, thread->number, line->ticks, thread->depth - depth);
-	flow_writer_return(s->writer, thread->number, line->ticks);
+		trace_writer_unwind(s->writer, thread->number, line->ticks, thread->depth - depth);
+	trace_writer_return(s->writer, thread->number, line->ticks);
 	thread->depth = depth - 1;
 }
 
@@ -390,7 +390,7 @@ static void take_lost(struct session *s, uint64_t count)
 	while (map_next(&s->threads, &at, &key, &value)) {
 		struct thread *thread = *(struct thread **)value;
 
-		flow_writer_lost(s->writer, thread->number, 0, count);
+		trace_writer_lost(s->writer, thread->number, 0, count);
 		thread->depth = 0;
 		count = 0;
 	}
@@ -482,7 +482,7 @@ static int open_trace(struct session *s, struct why *why)
 {
 	_cleanup_free_ char *command = xasprintf("process %u", s->options->pid);
 	struct map modules = MAP_INIT(0, sizeof(uint32_t), 0);
-	struct flow_writer_options options = {};
+	struct trace_writer_options options = {};
 	struct utsname host;
 	int r;
 
@@ -502,22 +502,22 @@ static int open_trace(struct session *s, struct why *why)
 	} else {
 		options.start_real_ns = clock_real_ns() - clock_monotonic_ns();
 	}
-	r = flow_writer_open(s->options->output, &options, &s->writer, why);
+	r = trace_writer_open(s->options->output, &options, &s->writer, why);
 	if (r < 0)
 		return r;
-	flow_writer_property(s->writer, "source", "uprobes");
+	trace_writer_property(s->writer, "source", "uprobes");
 	if (uname(&host) == 0) {
-		flow_writer_property(s->writer, "host", host.nodename);
-		flow_writer_property(s->writer, "kernel", host.release);
+		trace_writer_property(s->writer, "host", host.nodename);
+		trace_writer_property(s->writer, "kernel", host.release);
 	}
-	flow_writer_property(s->writer, "command", command);
+	trace_writer_property(s->writer, "command", command);
 	vec_each(&s->targets, target) {
 		bool new;
 		uint32_t *module = map_put(&modules, target->path, &new);
 
 		if (new)
-			*module = flow_writer_module(s->writer, &(struct flow_module){.path = target->path});
-		target->fn = flow_writer_function(s->writer, *module, target->value, target->name);
+			*module = trace_writer_module(s->writer, &(struct flow_module){.path = target->path});
+		target->fn = trace_writer_function(s->writer, *module, target->value, target->name);
 	}
 	map_done(&modules);
 	return 0;
@@ -535,7 +535,7 @@ static int run_session(struct session *s, struct why *why)
 	log_info("ready");
 	r = follow(s, why);
 	probe_sockets_end(&s->sockets);
-	closed = flow_writer_close(s->writer);
+	closed = trace_writer_close(s->writer);
 	return r == 0 && closed < 0 ? why_set(why, closed, "%s: %s", s->options->output, strerror(-closed)) : r;
 }
 

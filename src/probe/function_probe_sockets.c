@@ -165,7 +165,7 @@ static struct probe_fd *known_socket(struct probe_sockets *p, int32_t fd)
 static uint32_t number_of(struct probe_sockets *p, uint32_t thread, struct probe_fd *f, uint64_t ticks)
 {
 	if (!f->known.socket)
-		f->known.socket = flow_writer_socket(p->writer, thread, ticks, &f->known);
+		f->known.socket = trace_writer_socket(p->writer, thread, ticks, &f->known);
 	return f->known.socket;
 }
 
@@ -177,7 +177,7 @@ static void describe(struct probe_sockets *p, uint32_t thread, struct probe_fd *
 	f->known.local = call->local;
 	f->known.remote = call->remote;
 	f->is_described = true;
-	(void)flow_writer_socket(p->writer, thread, call->start, &f->known);
+	(void)trace_writer_socket(p->writer, thread, call->start, &f->known);
 }
 
 static const struct syscall_op *op_of(const char *name)
@@ -225,7 +225,7 @@ static void end_call(struct probe_sockets *p, uint32_t thread, const struct prob
 	op.op = what->op;
 	op.aux = what->aux ? call->args[what->aux - 1] : 0;
 	if (op.op == FLOW_OP_WAIT) {
-		flow_writer_operation(p->writer, thread, &op);
+		trace_writer_operation(p->writer, thread, &op);
 		return;
 	}
 	f = subject(p, thread, call, &op);
@@ -233,7 +233,7 @@ static void end_call(struct probe_sockets *p, uint32_t thread, const struct prob
 		return;
 	op.socket = number_of(p, thread, f, call->start);
 	describe(p, thread, f, call);
-	flow_writer_operation(p->writer, thread, &op);
+	trace_writer_operation(p->writer, thread, &op);
 	if (op.op == FLOW_OP_CLOSE)
 		(void)map_remove(&p->fds, &op.fd);
 }
@@ -285,7 +285,7 @@ void probe_sockets_end(struct probe_sockets *p)
 		if (!f->known.socket || f->is_described || !look_at(p, f->known.fd, &now))
 			continue;
 		now.socket = f->known.socket;
-		(void)flow_writer_socket(p->writer, p->last_thread, p->last_ticks, &now);
+		(void)trace_writer_socket(p->writer, p->last_thread, p->last_ticks, &now);
 	}
 }
 

@@ -13,7 +13,7 @@
 struct probe_sockets {
 	uint32_t pid;
 	int pidfd;
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct map fds;     /* descriptor -> struct probe_fd */
 	struct map pending; /* tid -> struct probe_call */
 	uint32_t last_thread;

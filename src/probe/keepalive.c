@@ -290,8 +290,8 @@ static bool is_silent(const struct socket_record *s, const struct tcp_record *t)
 }
 
 /*
- * An answer carries the number of what its sender would send next: beyond what has arrived, when something did not. The kernel
- * notes that number with the window.
+ * An answer carries the number of what its sender would send next: beyond what has arrived, when something did not. The
+ * kernel notes that number with the window.
  */
 static uint32_t missing_bytes(struct state *state, const struct socket_record *s)
 {
@@ -416,7 +416,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	r = ask_silent(snapshot, state, asking, why);
 	state->failed = r < 0;
 	for (unsigned i = 0; i < asking->count; i++) {
-		struct keepalive_record *record = table_add(snapshot_table(snapshot, &keepalive_type));
+		struct keepalive_record *record = snapshot_table_add(snapshot_table(snapshot, &keepalive_type));
 
 		if (record)
 			*record = asking->asked[i].record;

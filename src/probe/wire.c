@@ -126,7 +126,8 @@ static struct wire *wire_of(struct snapshot *snapshot)
 /* --- whether there is something to see --- */
 
 /* How far the sum of some counters moved since the last sample. */
-static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names, uint64_t *last)
+static uint64_t counters_moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names,
+			       uint64_t *last)
 {
 	uint64_t sum = 0, delta;
 
@@ -135,7 +136,7 @@ static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const cha
 
 		sum += value == UINT64_MAX ? 0 : value;
 	}
-	delta = counter_delta(*last, sum);
+	delta = delta_between(*last, sum);
 	*last = sum;
 	return delta == UINT64_MAX ? 0 : delta;
 }
@@ -154,8 +155,8 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets", "IcmpInDestUnreachs",
 					      "Icmp6InDestUnreachs", NULL};
 	static const char *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams", NULL};
-	uint64_t failures = moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
-		 datagrams = moved(snapshot, wire->of.netns, sending, &wire->datagrams);
+	uint64_t failures = counters_moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
+		 datagrams = counters_moved(snapshot, wire->of.netns, sending, &wire->datagrams);
 	bool first = !wire->has_counters;
 
 	wire->has_counters = true;
@@ -336,7 +337,7 @@ static void add_servers(struct snapshot *snapshot, struct wire *wire, uint64_t n
 
 	while (map_next(&wire->servers, &at, &key, &value)) {
 		const struct server *server = value;
-		struct lookup_record *record = table_add(snapshot_table(snapshot, &lookup_type));
+		struct lookup_record *record = snapshot_table_add(snapshot_table(snapshot, &lookup_type));
 
 		if (record) {
 			*record = server->record;
@@ -355,7 +356,7 @@ static void add_peers(struct snapshot *snapshot, struct wire *wire, uint64_t now
 
 	while (map_next(&wire->peers, &at, &key, &value)) {
 		const struct peer *peer = value;
-		struct refusal_record *record = table_add(snapshot_table(snapshot, &refusal_type));
+		struct refusal_record *record = snapshot_table_add(snapshot_table(snapshot, &refusal_type));
 
 		if (record) {
 			*record = peer->record;

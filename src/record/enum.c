@@ -31,7 +31,7 @@ static char fold(char c)
 	return c == '-' ? '_' : (char)tolower((unsigned char)c);
 }
 
-static bool same_word(const char *a, const char *b)
+bool enum_same_word(const char *a, const char *b)
 {
 	while (*a && fold(*a) == fold(*b)) {
 		a++;
@@ -50,7 +50,7 @@ int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_va
 			return 0;
 		}
 	for (size_t i = 0; i < names->count; i++)
-		if (same_word(names->items[i].name, name)) {
+		if (enum_same_word(names->items[i].name, name)) {
 			*ret_value = names->items[i].value;
 			return 0;
 		}

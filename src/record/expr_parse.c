@@ -44,19 +44,6 @@ struct parser {
 	struct buf word; /* of TOKEN_WORD, TOKEN_QUOTED: the text without quotes */
 };
 
-const char *expr_op_name(enum expr_op op)
-{
-	static const char *const names[] = {
-		[EXPR_AND] = "and", [EXPR_OR] = "or",          [EXPR_NOT] = "not",
-		[EXPR_TRUTH] = "",  [EXPR_KNOWN] = "is known", [EXPR_UNKNOWN] = "is unknown",
-		[EXPR_EQ] = "==",   [EXPR_NE] = "!=",          [EXPR_LT] = "<",
-		[EXPR_LE] = "<=",   [EXPR_GT] = ">",           [EXPR_GE] = ">=",
-		[EXPR_MATCH] = "~", [EXPR_IN] = "in",
-	};
-
-	return names[op];
-}
-
 /* --- errors --- */
 
 #define SHOWN_BEFORE 40
@@ -435,7 +422,7 @@ static int take_literal(struct parser *p, const struct field *field)
 		r = prefix_parse(text, &literal.prefix);
 		break;
 	case CLASS_ENDPOINT:
-		r = endpoint_parse(text, &literal.endpoint);
+		r = addr_parse_endpoint(text, &literal.endpoint);
 		break;
 	default:
 		literal.text = keep_text(p, text);
@@ -619,7 +606,7 @@ static int parse_not(struct parser *p, uint32_t *ret_node)
 	return r;
 }
 
-/* The tree of a chain leans left, so its depth grows with the chain's length: what bounds the nodes bounds the evaluator. */
+/* A chain's tree leans left, so its depth grows with the chain: what bounds the nodes bounds the evaluator. */
 #define EXPR_NODES_MAX 4096
 
 static int parse_chain(struct parser *p, enum token token, enum expr_op op,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The record model: everything nest shows is a record of a declared type with named, typed fields. A type is declared once,
- * as a table beside the C struct; text, JSON, CSV, database columns, filters and documentation come from that table.
+ * The record model: everything nest shows is a record of a declared type with named, typed fields. A type is declared
+ * once, as a table beside the C struct; text, JSON, CSV, database columns, filters and documentation come from that
+ * table.
  *
  *	struct wait { uint32_t pid; char comm[16]; uint64_t lat_ns; };
  *	static const struct field wait_fields[] = {
@@ -11,15 +12,17 @@
  *	};
  *	RECORD_TYPE(wait_type, "wait", struct wait, wait_fields, "one wait of a process");
  *
- * Unknown is a value of its own, kept inside the member so that BPF code can write it: all bits set for unsigned numbers,
- * the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items pointer; and zero
- * where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it holds.
+ * Unknown is a value of its own, kept inside the member so that BPF code can write it: all bits set for unsigned
+ * numbers, the smallest value for signed ones, NaN, family 0 of an address, an empty text, a list without items
+ * pointer; and zero where the table says zero_is_unknown. It is shown as "-", null in JSON, and no comparison with it
+ * holds.
  */
 #pragma once
 
 #include <math.h>
 
 #include "base/addr.h"
+#include "record/enum.h"
 
 /* What a value means: how it is shown, compared, parsed and stored follows from this. */
 enum field_kind {
@@ -72,20 +75,6 @@ struct record_type;
 struct list {
 	const void *items;
 	uint32_t count;
-};
-
-struct enum_name {
-	uint64_t value;
-	const char *name;
-	const char *help; /* may be NULL */
-};
-
-/* A set of names, in a table or loaded from the running kernel at first use. */
-struct enum_names {
-	const struct enum_name *items;
-	size_t count;
-	void (*load)(struct enum_names *names);
-	bool learned; /* the table was made by enum_value_learn */
 };
 
 struct field {
@@ -188,18 +177,3 @@ REGISTRY(record_type, struct record_type);
 					   .size = sizeof(c_type),                                                     \
 					   __VA_ARGS__};                                                               \
 	REGISTER(record_type, struct record_type, object)
-
-/* By value, or NULL. */
-const char *enum_name_find(struct enum_names *names, uint64_t value);
-/* By name, ignoring case and taking - for _; -ENOENT. */
-int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value) _must_check_;
-/*
- * The same, but a name that is not there gets a number of its own (at most max): files tell names that this kernel does not
- * have. -ENOSPC when there is no room for another.
- */
-int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, uint64_t *ret_value) _must_check_;
-/* Loads the names if need be. */
-const struct enum_names *enum_names_get(struct enum_names *names);
-
-/* ECONNREFUSED and so on; 0 is no error. */
-extern struct enum_names errno_names;

@@ -99,7 +99,7 @@ int field_set_text(const struct field *field, void *data, const char *text, size
 			memcpy(at, &addr, sizeof(addr));
 		return r;
 	case KIND_ENDPOINT:
-		r = endpoint_parse(text, &endpoint);
+		r = addr_parse_endpoint(text, &endpoint);
 		if (r == 0)
 			memcpy(at, &endpoint, sizeof(endpoint));
 		return r;

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "base/alloc.h"
 #include "base/text.h"
 #include "record/field_set.h"
 #include "record/json_read.h"
@@ -46,7 +45,7 @@ int record_read_json_line(const struct record_type *type, const char *line, size
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		if (type->fields[i].store == STORE_LIST || type->fields[i].store == STORE_STACK)
 			return why_set(why, -ENOTSUP, "records of type %s cannot be read back", type->name);
-		field_set_unknown(&type->fields[i], data);
+		value_set_unknown(&type->fields[i], data);
 	}
 	root = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
 	if (!root) {

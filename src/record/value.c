@@ -6,20 +6,6 @@
 
 #include "record/value.h"
 
-int shape_append(struct shape *shape, const struct record_type *type)
-{
-	struct field_ref at = {};
-
-	if (shape->count == RECORD_PARTS_MAX)
-		return -E2BIG;
-	while (shape_next(shape, &at))
-		for (uint32_t i = 0; i < type->field_count; i++)
-			if (strcmp(type->fields[i].name, at.field->name) == 0)
-				return -EEXIST;
-	shape->types[shape->count++] = type;
-	return 0;
-}
-
 bool shape_next(const struct shape *shape, struct field_ref *at)
 {
 	const struct field *next = at->field ? at->field + 1 : shape->count ? shape->types[0]->fields : NULL;
@@ -110,7 +96,7 @@ static struct value from_text(const char *text, size_t max)
 		loaded_;                                                                                               \
 	})
 
-struct value field_get(const struct field *field, const void *data)
+struct value value_get(const struct field *field, const void *data)
 {
 	const char *at = (const char *)data + field->offset;
 
@@ -179,7 +165,7 @@ struct value field_get(const struct field *field, const void *data)
 	return (struct value){.class = VALUE_UNKNOWN};
 }
 
-void field_set_unknown(const struct field *field, void *data)
+void value_set_unknown(const struct field *field, void *data)
 {
 	char *at = (char *)data + field->offset;
 	double nan_value = NAN;
@@ -215,7 +201,7 @@ void field_set_unknown(const struct field *field, void *data)
 	}
 }
 
-void stack_done(struct stack *stack)
+void value_free_stack(struct stack *stack)
 {
 	for (uint32_t i = 0; i < stack->count; i++)
 		free((char *)stack->frames[i]);

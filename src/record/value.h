@@ -35,8 +35,8 @@ struct value {
 
 /*
  * A record is made of parts, each of a type of its own: an event's common header, its payload, and whatever a collector
- * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL), and
- * then its fields are unknown.
+ * appended (a stack, an owner). The shape names the types, the record points at the data; a part may be absent (NULL),
+ * and then its fields are unknown.
  */
 #define RECORD_PARTS_MAX 8
 
@@ -74,24 +74,22 @@ struct field_ref {
 		.parts = {(data) }                                                                                     \
 	}
 
-/* Appends a part; -E2BIG when the shape is full, -EEXIST when a field of that name is already there. */
-int shape_append(struct shape *shape, const struct record_type *type) _must_check_;
 /* Exact name; or, in any case of letters, without its unit ("LAT" for "lat_ns"), its heading or an alias; -ENOENT. */
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref) _must_check_;
 /* Walks all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */
 bool shape_next(const struct shape *shape, struct field_ref *at);
 
-struct value field_get(const struct field *field, const void *data);
+struct value value_get(const struct field *field, const void *data);
 
 static inline struct value record_get(const struct record *record, struct field_ref ref)
 {
 	const void *data = record->parts[ref.part];
 
-	return data ? field_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
+	return data ? value_get(ref.field, data) : (struct value){.class = VALUE_UNKNOWN};
 }
 
 /* Frees frames that are the stack's own, each allocated by itself. */
-void stack_done(struct stack *stack);
+void value_free_stack(struct stack *stack);
 
 /* For writing records from text: the value that means unknown. */
-void field_set_unknown(const struct field *field, void *data);
+void value_set_unknown(const struct field *field, void *data);

@@ -60,7 +60,7 @@ static int load_libpcap(struct why *why)
 struct reading {
 	struct report *report;
 	struct time_range range;
-	struct conversations *conversations;
+	struct capture_tcp *conversations;
 	int link_type;
 	uint64_t others;
 };
@@ -68,7 +68,7 @@ struct reading {
 static void see_packet(struct reading *reading, const struct pcap_pkthdr *header, const uint8_t *bytes)
 {
 	struct report_record *head = report_head(reading->report);
-	struct segment segment = {};
+	struct capture_segment segment = {};
 	uint64_t now_ns;
 
 	/* With the precision that was asked for, the second part counts nanoseconds. */
@@ -81,8 +81,8 @@ static void see_packet(struct reading *reading, const struct pcap_pkthdr *header
 	head->begin_ns = head->begin_ns ? min_of(head->begin_ns, now_ns) : now_ns;
 	head->end_ns = max_of(head->end_ns, now_ns);
 	segment.time_ns = now_ns;
-	if (segment_parse(reading->link_type, bytes, header->caplen, &segment))
-		conversations_add(reading->conversations, &segment);
+	if (capture_packet_parse(reading->link_type, bytes, header->caplen, &segment))
+		capture_tcp_add(reading->conversations, &segment);
 	else
 		reading->others++;
 }
@@ -145,16 +145,16 @@ int capture_report(const char *path, const struct time_range *range, struct repo
 		text_add_terminal(&shown, error, strlen(error));
 		return why_set(why, -EINVAL, "cannot read the capture: %s", buf_text(&shown));
 	}
-	reading.conversations = conversations_new(report);
+	reading.conversations = capture_tcp_new(report);
 	report_head(report)->file = report_text(report, path);
 	r = read_packets(&reading, pcap, path, why);
 	if (r == 0) {
-		conversations_finish(reading.conversations);
+		capture_tcp_finish(reading.conversations);
 		tell_unknown(&reading);
 		(void)report_finish(report);
 		*ret_report = take_ptr(report);
 	}
-	conversations_free(reading.conversations);
+	capture_tcp_free(reading.conversations);
 	libpcap.close(pcap);
 	return r;
 }

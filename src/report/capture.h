@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Capture files (pcap, pcapng): connections, repetitions, round-trip times, resets, closed windows, as far as packets tell. */
+/* Capture files (pcap, pcapng): connections, retransmits, RTT, resets, zero windows, as far as packets tell. */
 #pragma once
 
 #include "base/addr.h"
@@ -20,7 +20,7 @@ int capture_report(const char *path, const struct time_range *range, struct repo
 #define TCP_ACK 0x10
 
 /* A TCP segment as it stands in a packet. */
-struct segment {
+struct capture_segment {
 	uint64_t time_ns;
 	struct endpoint from, to;
 	uint32_t seq, ack;
@@ -30,14 +30,14 @@ struct segment {
 };
 
 /* Link types of libpcap. False when it is no TCP segment, or one whose header is cut off. */
-bool segment_parse(int link_type, const uint8_t *bytes, size_t captured, struct segment *ret_segment);
+bool capture_packet_parse(int link_type, const uint8_t *bytes, size_t captured, struct capture_segment *ret_segment);
 
 /* --- connections --- */
 
-struct conversations;
+struct capture_tcp;
 
-struct conversations *conversations_new(struct report *report);
-void conversations_free(struct conversations *conversations);
-void conversations_add(struct conversations *conversations, const struct segment *segment);
+struct capture_tcp *capture_tcp_new(struct report *report);
+void capture_tcp_free(struct capture_tcp *conversations);
+void capture_tcp_add(struct capture_tcp *conversations, const struct capture_segment *segment);
 /* Puts what was found into the report. */
-void conversations_finish(struct conversations *conversations);
+void capture_tcp_finish(struct capture_tcp *conversations);

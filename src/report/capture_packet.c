@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From bytes of a packet to its TCP segment. Bytes come from anywhere: every length is checked against what is there. */
+/* From the bytes of a packet to its TCP segment. They come from anywhere: every length is checked. */
 #include <netinet/in.h>
 #include <pcap/dlt.h>
 #include <string.h>
@@ -130,7 +130,7 @@ static bool parse_ipv6(struct cursor *cursor, struct ip *ip)
 	return true;
 }
 
-static bool parse_tcp(const struct cursor *cursor, const struct ip *ip, struct segment *segment)
+static bool parse_tcp(const struct cursor *cursor, const struct ip *ip, struct capture_segment *segment)
 {
 	const uint8_t *at = cursor->at;
 	size_t header;
@@ -150,7 +150,7 @@ static bool parse_tcp(const struct cursor *cursor, const struct ip *ip, struct s
 	return true;
 }
 
-bool segment_parse(int link_type, const uint8_t *bytes, size_t captured, struct segment *ret_segment)
+bool capture_packet_parse(int link_type, const uint8_t *bytes, size_t captured, struct capture_segment *ret_segment)
 {
 	struct cursor cursor = {bytes, captured};
 	struct ip ip = {};

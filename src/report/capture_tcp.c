@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window. The
- * definitions are those that Wireshark made common, so that figures can be compared.
+ * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window.
+ * The definitions are those that Wireshark made common, so that figures can be compared.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "view/format.h"
 
 #define CONNS_MAX 1000000
-/* A segment that is late by less than a first round trip has been overtaken, not repeated; where that is not known, this. */
+/* A segment that is late by less than the first RTT was overtaken, not retransmitted; this where the RTT is unknown. */
 #define OVERTAKEN_NS (3 * NSEC_PER_SEC / 1000)
 /* Segments that may be in flight before the oldest is given up. */
 #define FLIGHT_MAX 65536
@@ -64,7 +64,7 @@ struct conn_key {
 	struct endpoint low, high;
 };
 
-struct conversations {
+struct capture_tcp {
 	struct report *report;
 	struct map conns; /* struct conn_key -> struct conn * */
 	struct report_point point;
@@ -73,9 +73,9 @@ struct conversations {
 	uint64_t first_ns;
 };
 
-struct conversations *conversations_new(struct report *report)
+struct capture_tcp *capture_tcp_new(struct report *report)
 {
-	struct conversations *c = xzalloc(sizeof(*c));
+	struct capture_tcp *c = xzalloc(sizeof(*c));
 
 	c->report = report;
 	c->conns = MAP_INIT(sizeof(struct conn_key), sizeof(struct conn *), CONNS_MAX);
@@ -90,7 +90,7 @@ static void conn_free(struct conn *conn)
 	free(conn);
 }
 
-void conversations_free(struct conversations *c)
+void capture_tcp_free(struct capture_tcp *c)
 {
 	const void *key;
 	size_t at = 0;
@@ -114,7 +114,7 @@ static int compare_endpoints(const struct endpoint *a, const struct endpoint *b)
 	return order ? order : (int)a->port - (int)b->port;
 }
 
-static void make_key(struct conn_key *key, const struct segment *s)
+static void make_key(struct conn_key *key, const struct capture_segment *s)
 {
 	bool swap = compare_endpoints(&s->from, &s->to) > 0;
 	const struct endpoint *low = swap ? &s->to : &s->from, *high = swap ? &s->from : &s->to;
@@ -130,14 +130,14 @@ static void make_key(struct conn_key *key, const struct segment *s)
 }
 
 /* Who asked for the connection; without its beginning, the higher port belongs to a client. */
-static bool is_from_client(const struct segment *s)
+static bool is_from_client(const struct capture_segment *s)
 {
 	if (s->flags & TCP_SYN)
 		return !(s->flags & TCP_ACK);
 	return s->from.port > s->to.port;
 }
 
-static struct conn *find_conn(struct conversations *c, const struct segment *s)
+static struct conn *find_conn(struct capture_tcp *c, const struct capture_segment *s)
 {
 	struct conn **at;
 	struct conn_key key;
@@ -158,12 +158,12 @@ static struct conn *find_conn(struct conversations *c, const struct segment *s)
 
 /* --- one segment --- */
 
-static bool before(uint32_t a, uint32_t b)
+static bool seq_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
 }
 
-static void fly(struct half *half, uint32_t end, uint64_t time_ns)
+static void add_flight(struct half *half, uint32_t end, uint64_t time_ns)
 {
 	if (half->flights.count - half->first_flight >= FLIGHT_MAX)
 		half->first_flight++;
@@ -180,12 +180,12 @@ static void fly(struct half *half, uint32_t end, uint64_t time_ns)
 static void mark_repeated(struct half *half, uint32_t seq, uint32_t end)
 {
 	for (size_t i = half->first_flight; i < half->flights.count; i++)
-		if (!before(half->flights.items[i].end, seq + 1) && !before(end, half->flights.items[i].end))
+		if (!seq_before(half->flights.items[i].end, seq + 1) && !seq_before(end, half->flights.items[i].end))
 			half->flights.items[i].repeated = true;
 }
 
-static void see_repetition(struct conversations *c, const struct conn *conn, struct half *half,
-			   const struct half *other, const struct segment *s)
+static void see_repetition(struct capture_tcp *c, const struct conn *conn, struct half *half, const struct half *other,
+			   const struct capture_segment *s)
 {
 	uint32_t length = s->bytes + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN);
 	uint64_t late_ns = conn->first_rtt_ns ?: OVERTAKEN_NS;
@@ -193,7 +193,7 @@ static void see_repetition(struct conversations *c, const struct conn *conn, str
 	bool fast = other->repeated_acks >= 2 && other->has_ack && half->acked == s->seq &&
 		    s->time_ns - half->ack_ns < 20 * NSEC_PER_SEC / 1000;
 
-	if (half->has_ack && s->bytes && !before(half->acked, end)) {
+	if (half->has_ack && s->bytes && !seq_before(half->acked, end)) {
 		half->spurious++;
 	} else if (!fast && s->time_ns - half->next_ns < late_ns && end != half->next) {
 		half->overtaken++;
@@ -208,8 +208,8 @@ static void see_repetition(struct conversations *c, const struct conn *conn, str
 	mark_repeated(half, s->seq, end);
 }
 
-static void see_data(struct conversations *c, const struct conn *conn, struct half *half, const struct half *other,
-		     const struct segment *s)
+static void see_data(struct capture_tcp *c, const struct conn *conn, struct half *half, const struct half *other,
+		     const struct capture_segment *s)
 {
 	uint32_t length = s->bytes + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN), end = s->seq + length;
 	/* A byte that was acknowledged, sent to see whether somebody is there. */
@@ -221,20 +221,20 @@ static void see_data(struct conversations *c, const struct conn *conn, struct ha
 	if (length == 0 || alive || probe || (s->flags & TCP_RST))
 		return;
 	half->bytes += s->bytes;
-	if (half->seen && before(s->seq, half->next)) {
+	if (half->seen && seq_before(s->seq, half->next)) {
 		see_repetition(c, conn, half, other, s);
 		/* Part of it may be new. */
-		if (!before(half->next, end))
+		if (!seq_before(half->next, end))
 			return;
 	}
 	half->seen = true;
 	half->next = end;
 	half->next_ns = s->time_ns;
-	fly(half, end, s->time_ns);
+	add_flight(half, end, s->time_ns);
 }
 
-static void see_ack(struct conversations *c, struct conn *conn, struct half *sender, struct half *acker,
-		    const struct segment *s)
+static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sender, struct half *acker,
+		    const struct capture_segment *s)
 {
 	uint64_t rtt = UINT64_MAX;
 
@@ -244,14 +244,14 @@ static void see_ack(struct conversations *c, struct conn *conn, struct half *sen
 					       s->window == acker->window && !(s->flags & (TCP_SYN | TCP_FIN | TCP_RST))
 				       ? acker->repeated_acks + 1
 				       : 0;
-	if (sender->has_ack && before(s->ack, sender->acked))
+	if (sender->has_ack && seq_before(s->ack, sender->acked))
 		return;
 	if (!sender->has_ack || s->ack != sender->acked)
 		sender->ack_ns = s->time_ns;
 	sender->acked = s->ack;
 	sender->has_ack = true;
 	while (sender->first_flight < sender->flights.count &&
-	       !before(s->ack, sender->flights.items[sender->first_flight].end)) {
+	       !seq_before(s->ack, sender->flights.items[sender->first_flight].end)) {
 		const struct flight *flight = &sender->flights.items[sender->first_flight++];
 
 		/* Of a segment that was sent twice nobody knows which one is answered. */
@@ -265,7 +265,7 @@ static void see_ack(struct conversations *c, struct conn *conn, struct half *sen
 	report_add_latency(c->report, "answer to a TCP segment, from where the capture was made", rtt);
 }
 
-static void see_window(struct half *half, const struct segment *s)
+static void see_window(struct half *half, const struct capture_segment *s)
 {
 	bool plain = !(s->flags & (TCP_SYN | TCP_FIN | TCP_RST));
 
@@ -286,7 +286,7 @@ static void see_window(struct half *half, const struct segment *s)
 	half->has_window = true;
 }
 
-static void see_state(struct conversations *c, struct conn *conn, const struct segment *s, bool from_client)
+static void see_state(struct capture_tcp *c, struct conn *conn, const struct capture_segment *s, bool from_client)
 {
 	if ((s->flags & TCP_SYN) && from_client) {
 		if (conn->syns++ == 0)
@@ -316,7 +316,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void end_second(struct conversations *c, uint64_t now_ns)
+static void end_second(struct capture_tcp *c, uint64_t now_ns)
 {
 	c->point.srtt_ns = UINT64_MAX;
 	if (c->rtts.count) {
@@ -333,7 +333,7 @@ static void end_second(struct conversations *c, uint64_t now_ns)
 	c->point = (struct report_point){.time_ns = c->second_ns};
 }
 
-void conversations_add(struct conversations *c, const struct segment *s)
+void capture_tcp_add(struct capture_tcp *c, const struct capture_segment *s)
 {
 	struct conn *conn = find_conn(c, s);
 	struct half *from, *to;
@@ -362,13 +362,13 @@ void conversations_add(struct conversations *c, const struct segment *s)
 
 /* --- what it means --- */
 
-static void add_stall(struct conversations *c, const struct conn *conn, const char *cause, const char *layer,
+static void add_stall(struct capture_tcp *c, const struct conn *conn, const char *cause, const char *layer,
 		      const char *because)
 {
 	_cleanup_buf_ struct buf module = BUF_INIT(256);
 
 	buf_add_format(&module, "%s:", strcmp(layer, "path") == 0 ? "path" : "peer");
-	endpoint_format(&conn->server, &module);
+	addr_format_endpoint(&conn->server, &module);
 	report_add_stall(
 		c->report,
 		&(struct report_stall){.begin_ns = conn->begin_ns,
@@ -382,7 +382,7 @@ static void add_stall(struct conversations *c, const struct conn *conn, const ch
 				       .because = report_text(c->report, because)});
 }
 
-static void judge_loss(struct conversations *c, const struct conn *conn)
+static void judge_loss(struct capture_tcp *c, const struct conn *conn)
 {
 	uint32_t repeats = conn->halves[0].repeats + conn->halves[1].repeats;
 	uint64_t bytes = conn->halves[0].bytes + conn->halves[1].bytes,
@@ -402,7 +402,7 @@ static void judge_loss(struct conversations *c, const struct conn *conn)
 	}
 }
 
-static void judge_windows(struct conversations *c, const struct conn *conn)
+static void judge_windows(struct capture_tcp *c, const struct conn *conn)
 {
 	for (unsigned side = 0; side < 2; side++) {
 		const struct half *half = &conn->halves[side];
@@ -413,7 +413,7 @@ static void judge_windows(struct conversations *c, const struct conn *conn)
 
 		if (longest < CLOSED_NS)
 			continue;
-		endpoint_format(side ? &conn->server : &conn->client, &who);
+		addr_format_endpoint(side ? &conn->server : &conn->client, &who);
 		format_add_duration(&span, (int64_t)longest);
 		because = xasprintf("%s kept its window closed for %s, %u times in all", buf_text(&who),
 				    buf_text(&span), half->zero_windows);
@@ -421,7 +421,7 @@ static void judge_windows(struct conversations *c, const struct conn *conn)
 	}
 }
 
-static void judge(struct conversations *c, const struct conn *conn)
+static void judge(struct capture_tcp *c, const struct conn *conn)
 {
 	if (conn->refused)
 		add_stall(c, conn, "peer-refused", "peer", "the answer to the SYN was a reset");
@@ -479,7 +479,7 @@ static int by_begin(const void *a, const void *b)
 	return compare_endpoints(&x->client, &y->client);
 }
 
-void conversations_finish(struct conversations *c)
+void capture_tcp_finish(struct capture_tcp *c)
 {
 	VEC(struct conn *) conns = {};
 	const void *key;

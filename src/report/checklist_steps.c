@@ -12,7 +12,7 @@
 #include "tool/core/tool.h"
 #include "view/format.h"
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t span_ns(const struct checklist_view *view)
 {
@@ -20,13 +20,13 @@ static uint64_t span_ns(const struct checklist_view *view)
 }
 
 /* How far counters moved together; NaN when none is known. */
-static double moved(const struct checklist_view *view, const char *const *names)
+static double counters_moved(const struct checklist_view *view, const char *const *names)
 {
 	double sum = NAN;
 
 	for (; view->before && *names; names++) {
 		uint32_t netns = (uint32_t)view->graph->netns;
-		uint64_t delta = counter_delta(counter_find(view->before, netns, *names),
+		uint64_t delta = delta_between(counter_find(view->before, netns, *names),
 					       counter_find(view->after, netns, *names));
 
 		if (delta != UINT64_MAX)
@@ -35,7 +35,7 @@ static double moved(const struct checklist_view *view, const char *const *names)
 	return sum;
 }
 
-#define MOVED(view, ...) moved(view, (const char *const[]){__VA_ARGS__, NULL})
+#define MOVED(view, ...) counters_moved(view, (const char *const[]){__VA_ARGS__, NULL})
 
 static double a_second(const struct checklist_view *view, double sum)
 {
@@ -45,16 +45,17 @@ static double a_second(const struct checklist_view *view, double sum)
 }
 
 /* The value of a measure as a number; NaN when it is unknown or has none. */
-static double measure(const struct module *module, const char *name)
+static double measure_value(const struct module *module, const char *name)
 {
 	const struct module_scope *scope = module_scope_find(module->kind);
+	struct record record = module_scope_record(scope, module);
 	struct shape shape = module_scope_shape(scope);
 	struct field_ref ref;
 	struct value value;
 
 	if (shape_find(&shape, name, &ref) < 0)
 		return NAN;
-	value = record_get(&module->measures, ref);
+	value = record_get(&record, ref);
 	switch (value.class) {
 	case VALUE_UINT:
 		return (double)value.uint;
@@ -78,7 +79,7 @@ static struct summary summarise(const struct graph *graph, enum module_kind kind
 	struct summary summary = {.sum = 0, .min = INFINITY, .max = -INFINITY};
 
 	vec_each(&graph->modules, at) {
-		double value = (*at)->kind == kind && module_scope_find(kind) ? measure(*at, name) : NAN;
+		double value = (*at)->kind == kind && module_scope_find(kind) ? measure_value(*at, name) : NAN;
 
 		if (isnan(value))
 			continue;
@@ -99,7 +100,7 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 	return count;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
@@ -152,7 +153,7 @@ static void tell_connections(const struct checklist_view *view, struct buf *foun
 /* What is not known does not count. */
 static double known_delta(uint64_t before, uint64_t after)
 {
-	uint64_t delta = counter_delta(before, after);
+	uint64_t delta = delta_between(before, after);
 
 	return delta == UINT64_MAX ? 0 : (double)delta;
 }
@@ -173,8 +174,8 @@ static void tell_interfaces(const struct checklist_view *view, struct buf *found
 
 			if (before->ifindex != after->ifindex || before->netns != after->netns)
 				continue;
-			rx = counter_rate(counter_delta(before->rx_bytes, after->rx_bytes), span_ns(view));
-			tx = counter_rate(counter_delta(before->tx_bytes, after->tx_bytes), span_ns(view));
+			rx = delta_rate(delta_between(before->rx_bytes, after->rx_bytes), span_ns(view));
+			tx = delta_rate(delta_between(before->tx_bytes, after->tx_bytes), span_ns(view));
 			dropped += known_delta(before->rx_dropped, after->rx_dropped) +
 				   known_delta(before->tx_dropped, after->tx_dropped);
 			errors += known_delta(before->rx_errors, after->rx_errors) +
@@ -302,7 +303,7 @@ static void tell_internals(const struct checklist_view *view, struct buf *found)
 		       count);
 }
 
-/* --- the steps ----------------------------------------------------------------------------------------------------- */
+/* --- the steps ---------------------------------------------------------------------------------------------------- */
 
 #define NEXT(...)                                                                                                      \
 	(const char *const[])                                                                                          \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The steps of nest checklist: what each looks at, which findings of the diagnosis belong to it, and what to run next. The
- * steps judge nothing themselves: what is wrong, the diagnosis says.
+ * The steps of nest checklist: what each looks at, which findings of the diagnosis belong to it, and what to run next.
+ * The steps judge nothing themselves: what is wrong, the diagnosis says.
  */
 #pragma once
 

@@ -8,13 +8,16 @@
 #include "diagnose/infer/diagnosis.h"
 #include "event/core/event.h"
 #include "report/export.h"
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/rows.h"
+#include "store/sql.h"
 #include "view/json.h"
 
-bool export_shape(const char *table, struct shape *ret_shape)
+/* What a row of that table is made of; false when this program does not know it. */
+static bool find_shape(const char *table, struct shape *ret_shape)
 {
 	registry_each(event, event) {
-		_cleanup_free_ char *name = store_table_name((*event)->name);
+		_cleanup_free_ char *name = sql_table_name((*event)->name);
 
 		if (strcmp(name, table) == 0) {
 			*ret_shape = event_shape(*event);
@@ -63,15 +66,17 @@ static int open_rows(const struct export_request *request, const char *table, co
 			 ret_rows, why);
 }
 
-int export_each(const struct export_request *request, const char *table, export_row_fn *fn, void *context,
-		struct why *why)
+typedef int row_fn(void *context, const struct record *record, const struct state_span *span);
+
+/* Calls fn for each row of the table in the range until it returns a negative errno. */
+static int each_row(const struct export_request *request, const char *table, row_fn *fn, void *context, struct why *why)
 {
 	_cleanup_(rows_closep) struct rows *rows = NULL;
 	struct shape shape;
 	struct row row;
 	int r;
 
-	if (!export_shape(table, &shape))
+	if (!find_shape(table, &shape))
 		return why_set(why, -ENOENT, "this program does not know what a %s is", table);
 	row_init(&row, &shape);
 	r = open_rows(request, table, &shape, &rows, why);
@@ -208,9 +213,9 @@ int export_jsonl(const struct export_request *request, struct out *out, struct w
 		lines.table = recording_table(request->recording, i)->name;
 		/* Tables of a later version are passed over: their fields have no meaning here. */
 		if ((request->table && strcmp(request->table, lines.table) != 0) ||
-		    !export_shape(lines.table, &lines.shape))
+		    !find_shape(lines.table, &lines.shape))
 			continue;
-		r = export_each(request, lines.table, write_json, &lines, why);
+		r = each_row(request, lines.table, write_json, &lines, why);
 	}
 	return r;
 }
@@ -258,7 +263,7 @@ int export_csv(const struct export_request *request, struct out *out, struct why
 	bool comma;
 
 	if (!request->table || !recording_has(request->recording, request->table) ||
-	    !export_shape(request->table, &lines.shape))
+	    !find_shape(request->table, &lines.shape))
 		return why_set(why, -EINVAL, "--to csv needs --table with one of the tables (nest sql FILE --schema)");
 	comma = recording_has_states(request->recording, request->table);
 	buf_add_text(&out->pending, comma ? "first,last" : "");
@@ -268,5 +273,5 @@ int export_csv(const struct export_request *request, struct out *out, struct why
 	}
 	buf_add_char(&out->pending, '\r');
 	out_end_line(out);
-	return export_each(request, request->table, write_csv, &lines, why);
+	return each_row(request, request->table, write_csv, &lines, why);
 }

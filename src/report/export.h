@@ -3,7 +3,8 @@
 #pragma once
 
 #include "base/out.h"
-#include "store/replay.h"
+#include "store/input.h"
+#include "store/rows.h"
 
 struct export_request {
 	struct recording *recording;
@@ -23,13 +24,6 @@ int export_folded(const struct export_request *request, struct out *out, struct 
 
 /* --- for those who write a format --- */
 
-/* What a row of that table is made of; false when this program does not know it. */
-bool export_shape(const char *table, struct shape *ret_shape);
-
-/* Calls fn for each row of the table in the range until it returns a negative errno. */
-typedef int export_row_fn(void *context, const struct record *record, const struct state_span *span);
-int export_each(const struct export_request *request, const char *table, export_row_fn *fn, void *context,
-		struct why *why) _must_check_;
 /* Events of all tables, in the order of their times. */
 typedef int export_event_fn(void *context, const char *event, const struct shape *shape, const struct record *record);
 int export_each_event(const struct export_request *request, export_event_fn *fn, void *context,

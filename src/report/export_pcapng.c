@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets that events tell of (sent again, reset, dropped) as a capture file: IP and TCP or UDP headers made from the events' own
- * fields, nothing of the payload, and who and why as a comment. What is not known of a header is zero there, and the
- * section's comment says so.
+ * Packets that events tell of (sent again, reset, dropped) as a capture file: IP and TCP or UDP headers made from the
+ * events' own fields, nothing of the payload, and who and why as a comment. What is not known of a header is zero
+ * there, and the section's comment says so.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trace-event JSON: findings as bars on a track of the host, the figures of every second as counters, events as moments (or bars,
- * where they took time) on the tracks of their processes.
+ * Trace-event JSON: findings as bars on a track of the host, the figures of every second as counters, events as moments
+ * (or bars, where they took time) on the tracks of their processes.
  */
 #include <errno.h>
 #include <inttypes.h>

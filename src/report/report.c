@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "report/report.h"
 #include "snapshot/core/arena.h"
 #include "view/hist.h"
@@ -457,14 +456,14 @@ static void compare_stalls(struct report *before, struct report *after)
 		}
 }
 
-static double weight(const struct report_change *change)
+static double change_weight(const struct report_change *change)
 {
 	return isnan(change->ratio) || change->ratio <= 0 ? INFINITY : fabs(log(change->ratio));
 }
 
 static int by_weight(const void *a, const void *b)
 {
-	double x = weight(a), y = weight(b);
+	double x = change_weight(a), y = change_weight(b);
 
 	return x != y ? (x > y ? -1 : 1)
 		      : strcmp(((const struct report_change *)a)->what, ((const struct report_change *)b)->what);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The incident page: what a recording says, summed up. It is a record like any other (type "report", lists inside), so JSON, the
- * text and the page come from the same tables.
+ * The incident page: what a recording says, summed up. It is a record like any other (type "report", lists inside), so
+ * JSON, the text and the page come from the same tables.
  */
 #pragma once
 
 #include "base/out.h"
-#include "store/replay.h"
+#include "store/input.h"
 
 #define REPORT_SCHEMA "nest.report/1"
 

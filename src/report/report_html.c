@@ -46,7 +46,7 @@ static void add_text(struct buf *page, const char *text)
 static void add_value(struct buf *page, const struct field *field, const void *data)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64 << 10);
-	struct value value = field_get(field, data);
+	struct value value = value_get(field, data);
 
 	/* Text goes to the page as it is; format.h would escape it for a terminal. */
 	if (value.class == VALUE_TEXT)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "path/draw/waterfall.h"
 #include "path/journey/journey_store.h"
+#include "path/journey/journey_words.h"
 #include "path/sum/slowest.h"
 #include "path/sum/summary.h"
 #include "report/report_journeys.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/out.h"
-#include "store/replay.h"
+#include "store/input.h"
 
 /* The slowest journeys in a sentence each, and which stage owns the tail; nothing where the recording has none. */
 int report_journeys_print(const struct input_options *input, struct out *out, struct why *why) _must_check_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report from a recording: findings and marks as they stand there, the rest by walking through the snapshots and events. */
+/* A report from a recording: findings and marks as they stand there, the rest from its snapshots and events. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -13,11 +13,14 @@
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/qdisc.h"
 #include "snapshot/proc/counter.h"
-#include "snapshot/proc/host_figures.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/softnet.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/replay.h"
+#include "store/rows.h"
+#include "store/sql.h"
 
 /* A finding that is not reported for longer than this has ended. */
 #define STALL_GAP_NS (5 * NSEC_PER_SEC / 2)
@@ -66,7 +69,7 @@ struct drop_sum {
 
 /* --- findings --- */
 
-static bool continues(const struct report_stall *stall, const struct finding_record *finding, uint64_t time_ns)
+static bool stall_continues(const struct report_stall *stall, const struct finding_record *finding, uint64_t time_ns)
 {
 	return strcmp(stall->cause, finding->cause) == 0 && strcmp(stall->module, finding->module) == 0 &&
 	       time_ns >= stall->end_ns && time_ns - stall->end_ns <= STALL_GAP_NS;
@@ -78,7 +81,7 @@ static void see_finding(struct making *making, struct report_stall **stalls, siz
 	struct report_stall *stall = NULL;
 
 	for (size_t i = *count; i-- > 0 && !stall;)
-		if (continues(&(*stalls)[i], finding, time_ns))
+		if (stall_continues(&(*stalls)[i], finding, time_ns))
 			stall = &(*stalls)[i];
 	if (!stall) {
 		*stalls = xrealloc_array(*stalls, *count + 1, sizeof(**stalls));
@@ -198,9 +201,9 @@ static uint32_t talker_of_socket(struct making *making, const struct snapshot *s
 }
 
 /* The move of a counter; the first sight of a connection that was there before the recording is no move. */
-static uint64_t moved(uint64_t *last, uint64_t now)
+static uint64_t counter_move(uint64_t *last, uint64_t now)
 {
-	uint64_t delta = now == UINT64_MAX || *last == UINT64_MAX ? 0 : counter_delta(*last, now);
+	uint64_t delta = now == UINT64_MAX || *last == UINT64_MAX ? 0 : delta_between(*last, now);
 
 	if (now != UINT64_MAX)
 		*last = now;
@@ -228,10 +231,10 @@ static void see_connection(struct making *making, const struct snapshot *snapsho
 			conn->retrans_bytes = tcp->bytes_retrans;
 		}
 	}
-	tx = moved(&conn->tx, tcp->bytes_sent);
-	rx = moved(&conn->rx, tcp->bytes_received);
-	retrans = moved(&conn->retrans, tcp->total_retrans == UINT32_MAX ? UINT64_MAX : tcp->total_retrans);
-	retrans_bytes = moved(&conn->retrans_bytes, tcp->bytes_retrans);
+	tx = counter_move(&conn->tx, tcp->bytes_sent);
+	rx = counter_move(&conn->rx, tcp->bytes_received);
+	retrans = counter_move(&conn->retrans, tcp->total_retrans == UINT32_MAX ? UINT64_MAX : tcp->total_retrans);
+	retrans_bytes = counter_move(&conn->retrans_bytes, tcp->bytes_retrans);
 	making->point.tx_rate += (double)tx;
 	making->point.rx_rate += (double)rx;
 	making->point.retrans_rate += (double)retrans;
@@ -284,7 +287,7 @@ static void see_drops(struct making *making, const char *where, const char *reas
 		return;
 	if (is_new)
 		sum->last = now;
-	delta = counter_delta(sum->last, now);
+	delta = delta_between(sum->last, now);
 	sum->last = now;
 	if (delta == UINT64_MAX)
 		return;
@@ -443,7 +446,7 @@ static bool has_column(const struct recorded_table *table, const char *name)
 }
 
 /* Times of events count for the recording's length where nobody looked in between. */
-static void widen(struct making *making, int64_t time_ns)
+static void extend_span(struct making *making, int64_t time_ns)
 {
 	struct report_record *head = report_head(making->report);
 
@@ -463,7 +466,7 @@ static void bind_range(const struct making *making, sqlite3_stmt *statement)
 /* Every table of events that has a latency gives a distribution. */
 static int read_latency(struct making *making, const struct recorded_table *table, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	_cleanup_buf_ struct buf sql = BUF_INIT(4096);
 	_cleanup_free_ char *what = xasprintf("%s (lat_ns)", table->name);
 	int code, r;
@@ -478,7 +481,7 @@ static int read_latency(struct making *making, const struct recorded_table *tabl
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		sqlite3_int64 lat = sqlite3_column_int64(statement, 1);
 
-		widen(making, sqlite3_column_int64(statement, 0));
+		extend_span(making, sqlite3_column_int64(statement, 0));
 		if (sqlite3_column_type(statement, 1) == SQLITE_INTEGER && lat >= 0)
 			report_add_latency(making->report, what, (uint64_t)lat);
 	}
@@ -488,7 +491,7 @@ static int read_latency(struct making *making, const struct recorded_table *tabl
 /* Drops with their reasons, as the kernel told them one by one. */
 static int read_drop_events(struct making *making, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r;
 
 	if (!recording_has(making->recording, "skb.drop"))
@@ -546,7 +549,7 @@ static void see_close(struct making *making, sqlite3_stmt *statement)
 	struct talker *talker;
 	uint32_t at;
 
-	widen(making, sqlite3_column_int64(statement, CLOSE_TIME));
+	extend_span(making, sqlite3_column_int64(statement, CLOSE_TIME));
 	memset(&key, 0, sizeof(key));
 	/* What the snapshots saw is counted already. */
 	if (map_get(&making->conns, &cookie) || addr_parse(text_of(statement, CLOSE_RADDR), &key.raddr) < 0)
@@ -570,7 +573,7 @@ static void see_close(struct making *making, sqlite3_stmt *statement)
 /* Connections that came and went between two looks are only known from their end. */
 static int read_closes(struct making *making, struct why *why)
 {
-	_cleanup_(finish_statement) sqlite3_stmt *statement = NULL;
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r;
 
 	if (!recording_has(making->recording, "tcp.close"))

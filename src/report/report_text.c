@@ -105,7 +105,7 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 
 	for (uint32_t i = 0; i < report->series.count; i++) {
 		size_t column = (size_t)i * LINE_WIDTH / max_of(report->series.count, 1u);
-		struct value value = field_get(field, &points[i]);
+		struct value value = value_get(field, &points[i]);
 
 		if (value.class == VALUE_REAL)
 			sums[column] = fmax(sums[column], value.real);

@@ -42,6 +42,13 @@ int flow_view_split(const struct split_options *options, const struct flow_trace
 	return EXIT_DONE;
 }
 
+void flow_view_coarsen(struct coarsen *coarsen, const struct coarsen_options *options, struct flow_sessions *sessions)
+{
+	coarsen_init(coarsen, options, sessions);
+	if (coarsen_is_empty(coarsen))
+		log_warn("no function fits --only (nest flow info TRACE --functions lists what was called)");
+}
+
 int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of, struct why *why)
 {
 	_cleanup_(expr_freep) struct expr *expr = NULL;

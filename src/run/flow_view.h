@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/option.h"
+#include "flow/analyse/coarsen.h"
 #include "flow/analyse/session.h"
 
 struct split_options {
@@ -21,6 +22,8 @@ int flow_view_split(const struct split_options *options, const struct flow_trace
 /* Group 0 for the sessions that are meant (a number or an expression), PROFILE_GROUPS for the others; -EINVAL, -ENODATA. */
 int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of,
 		     struct why *why) _must_check_;
+/* coarsen_init; says so when --only leaves nothing. */
+void flow_view_coarsen(struct coarsen *coarsen, const struct coarsen_options *options, struct flow_sessions *sessions);
 /* What could be done, if there are no sessions. */
 void flow_view_tell_none(const struct flow_sessions *sessions);
 /* For what shows single calls: in a summary they stand for all of their kind. */

@@ -9,7 +9,7 @@
 #include "base/out.h"
 #include "diagnose/infer/diagnosis.h"
 #include "store/replay.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 /* What the commands that diagnose let people choose; for OPTION_GROUP. */
 struct diagnosis_options {

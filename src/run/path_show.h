@@ -5,7 +5,7 @@
 #include "path/draw/picture.h"
 #include "path/draw/trace_event.h"
 #include "path/journey/journey_store.h"
-#include "tool/core/options.h"
+#include "tool/core/trace_options.h"
 
 struct path_config {
 	bool rx, tx;

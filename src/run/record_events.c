@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "event/core/live.h"
+#include "run/live_words.h"
 #include "run/record_events.h"
 #include "tool/core/keep.h"
 #include "tool/core/pipeline.h"
@@ -14,7 +15,7 @@
 /* What one name stands for. */
 struct part {
 	struct trace_plan plan;
-	struct session session;
+	struct pipeline session;
 };
 
 struct event_recorder {
@@ -23,7 +24,7 @@ struct event_recorder {
 	VEC(struct part *) parts;
 	struct event_request requests[REQUESTS_MAX];
 	struct {
-		struct session *session;
+		struct pipeline *session;
 		unsigned number;
 	} targets[REQUESTS_MAX];
 	unsigned count;
@@ -40,7 +41,7 @@ static int make_plan(struct part *part, const char *name, const struct trace_opt
 	if (tool) {
 		memcpy(part->plan.events, tool->events, sizeof(part->plan.events));
 		if (tool->where)
-			where_add(&part->plan.where, "%s", tool->where);
+			trace_where_add(&part->plan.where, "%s", tool->where);
 	} else if (event_find(name)) {
 		part->plan.events[0] = name;
 	} else {
@@ -48,7 +49,7 @@ static int make_plan(struct part *part, const char *name, const struct trace_opt
 		return why_set(why, -EINVAL, "'%s' is neither an event nor a tool (nest events, nest tools)",
 			       buf_text(&shown));
 	}
-	return session_open(&part->session, &part->plan, options, why);
+	return pipeline_open(&part->session, &part->plan, options, why);
 }
 
 static bool is_requested(const struct event_recorder *recorder, const struct event *event)
@@ -99,13 +100,14 @@ static void take_event(void *context, unsigned request, struct record *record)
 {
 	struct event_recorder *recorder = context;
 
-	session_event(recorder->targets[request].session, recorder->targets[request].number, record);
+	pipeline_event(recorder->targets[request].session, recorder->targets[request].number, record);
 }
 
 int event_recorder_start(struct event_recorder *recorder, struct store *store, struct loop *loop, struct why *why)
 {
 	struct event_sink sink = {.event = take_event, .context = recorder};
-	struct live_options options = {.buffer_bytes = recorder->options->buffer_bytes};
+	struct live_options options = {.buffer_bytes = recorder->options->buffer_bytes,
+				       .late_refused = live_tell_refused};
 	int r = live_open(recorder->requests, recorder->count, &options, &recorder->live, why);
 
 	recorder->store = store;
@@ -114,7 +116,7 @@ int event_recorder_start(struct event_recorder *recorder, struct store *store, s
 			return r;
 		(*part)->session.stacks.read = live_read_stack;
 		(*part)->session.stacks.source = recorder->live;
-		r = session_keep(&(*part)->session, store);
+		r = pipeline_keep(&(*part)->session, store);
 		if (r < 0)
 			return why_set(why, r, "%s", store_why(store));
 	}
@@ -166,7 +168,7 @@ void event_recorder_free(struct event_recorder *recorder)
 	if (!recorder)
 		return;
 	vec_each(&recorder->parts, part) {
-		(void)!session_close(&(*part)->session);
+		(void)!pipeline_close(&(*part)->session);
 		trace_plan_done(&(*part)->plan);
 		free(*part);
 	}

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "base/loop.h"
-#include "store/writer.h"
-#include "tool/core/options.h"
+#include "store/store.h"
+#include "tool/core/trace_options.h"
 
 struct event_recorder;
 

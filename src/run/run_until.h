@@ -6,7 +6,7 @@
 #pragma once
 
 #include "run/child.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 struct run_until {
 	struct loop *loop;

@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "base/text.h"
+#include "run/output_exit.h"
 #include "run/snapshot_view.h"
 
 const struct option_spec look_option_table[] = {

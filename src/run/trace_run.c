@@ -9,7 +9,8 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "event/core/live.h"
-#include "path/source/settle.h"
+#include "run/live_words.h"
+#include "run/output_exit.h"
 #include "run/run_until.h"
 #include "run/trace_run.h"
 #include "snapshot/core/netns.h"
@@ -20,10 +21,9 @@
 
 struct run {
 	const struct trace_options *options;
-	struct session session;
+	struct pipeline session;
 	struct run_until until;
 	struct live *live;
-	struct path_settle settle;
 	struct why why;
 	uint64_t interval_ns;
 	uint64_t intervals;
@@ -44,7 +44,7 @@ static void on_interval(void *context, uint64_t expirations _unused_)
 		loop_stop(run->until.loop, r);
 		return;
 	}
-	session_show_groups(&run->session, clock_real_ns());
+	pipeline_show_groups(&run->session, clock_real_ns());
 	if (output_flush(run->session.output) < 0 || ++run->intervals == run->options->count)
 		loop_stop(run->until.loop, 0);
 }
@@ -97,7 +97,7 @@ static int open_store(struct run *run, const char *name)
 	int r = run->options->save ? store_create(run->options->save, name, &run->store, &run->why) : 0;
 
 	if (r == 0 && run->store)
-		r = session_keep(&run->session, run->store);
+		r = pipeline_keep(&run->session, run->store);
 	if (r == 0 && run->store)
 		r = run_until_keep(&run->until, run->store);
 	return r;
@@ -187,17 +187,15 @@ static int follow(struct run *run)
 
 static int attach(struct run *run)
 {
-	const struct event_sink session = {.event = session_event, .group = session_group, .context = &run->session};
-	struct live_options options = {.buffer_bytes = run->options->buffer_bytes};
-	struct event_sink sink = path_settle_sink(&run->settle, &session);
+	const struct event_sink sink = {.event = pipeline_event, .group = pipeline_group, .context = &run->session};
+	struct live_options options = {
+		.buffer_bytes = run->options->buffer_bytes, .finish = true, .late_refused = live_tell_refused};
 	_cleanup_free_ char *cgroup = NULL;
 	int r = run->options->cgroup ? cgroups_find_directory(run->options->cgroup, &cgroup, &run->why) : 0;
 
 	options.cgroup = cgroup;
 	if (r == 0)
 		r = live_open(run->session.requests, run->session.count, &options, &run->live, &run->why);
-	if (r == 0)
-		r = path_settle_begin(&run->settle, run->live, run->session.requests, run->session.count, &run->why);
 	if (r == 0)
 		r = follow(run);
 	if (r == 0)
@@ -216,7 +214,7 @@ static int attach(struct run *run)
 
 static void end_interval(struct run *run, uint64_t *next_ns)
 {
-	session_show_groups(&run->session, *next_ns);
+	pipeline_show_groups(&run->session, *next_ns);
 	*next_ns += run->interval_ns;
 	run->intervals++;
 }
@@ -224,7 +222,7 @@ static void end_interval(struct run *run, uint64_t *next_ns)
 /* Intervals are those of the events' own time, from the first one on. */
 static int tell_events(struct run *run, struct recorded *recorded)
 {
-	struct event_sink sink = {.event = session_event, .context = &run->session};
+	struct event_sink sink = {.event = pipeline_event, .context = &run->session};
 	uint64_t begin_ns = recorded_next_ns(recorded), next_ns = begin_ns + run->interval_ns;
 	uint64_t last_ns = begin_ns;
 	int r = 1;
@@ -247,7 +245,7 @@ static int tell_events(struct run *run, struct recorded *recorded)
 			break;
 	}
 	if (r >= 0)
-		session_show_groups(&run->session, last_ns);
+		pipeline_show_groups(&run->session, last_ns);
 	return min_of(r, 0);
 }
 
@@ -285,12 +283,10 @@ static int watch(struct run *run)
 	if (r < 0)
 		return why_set(&run->why, r, "cannot begin: %s", strerror(-r));
 	r = run_until_end(&run->until, run->options->duration_ns, &run->why);
-	path_settle_stop(&run->settle);
 	finished = live_finish(run->live, &run->why);
-	path_settle_end(&run->settle);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options->count)
-		session_show_groups(&run->session, clock_real_ns());
+		pipeline_show_groups(&run->session, clock_real_ns());
 	return r < 0 ? r : finished;
 }
 
@@ -353,10 +349,10 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	int r = check_options(plan, options, &run.why), code = EXIT_DONE, written, kept;
 
 	if (r == 0)
-		r = session_open(&run.session, plan, options, &run.why);
+		r = pipeline_open(&run.session, plan, options, &run.why);
 	if (r < 0) {
 		log_error("%s: %s (nest %s --help)", plan->name, run.why.text, plan->name);
-		(void)!session_close(&run.session);
+		(void)!pipeline_close(&run.session);
 		return EXIT_USAGE;
 	}
 	run.session.repeated = run.interval_ns > 0;
@@ -366,7 +362,7 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 	if (!run.began)
 		output_drop(run.session.output);
 	kept = close_store(&run);
-	written = session_close(&run.session);
+	written = pipeline_close(&run.session);
 	live_close(run.live);
 	r = exit_code_of(&run, r, written);
 	run_until_done(&run.until);

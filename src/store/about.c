@@ -82,7 +82,7 @@ static const struct field verdict_fields[] = {
 RECORD_TYPE(verdict_type, "verdict", struct verdict_record, verdict_fields,
 	    "a diagnosis; its findings have the same time");
 
-const char *field_kind_name(enum field_kind kind)
+const char *about_kind_name(enum field_kind kind)
 {
 	static const char *const names[] = {
 		[KIND_COUNT] = "count", [KIND_ID] = "number",         [KIND_HEX] = "handle",

@@ -80,5 +80,5 @@ struct verdict_record {
 extern const struct record_type recording_type, host_type, recorded_sample_type, attached_type, loss_type, mark_type,
 	column_type, moment_type, verdict_type;
 
-const char *field_kind_name(enum field_kind kind);
+const char *about_kind_name(enum field_kind kind);
 void host_record_fill(struct host_record *host);

@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "record/field_set.h"
 #include "store/column.h"
+#include "store/sql.h"
 #include "view/json.h"
 
 /* Of lists and stacks as JSON. */
@@ -13,27 +14,6 @@
 
 /* More frames than any stack walk takes. */
 #define FRAMES_MAX 1024
-
-void sql_add_name(struct buf *sql, const char *name)
-{
-	buf_add_char(sql, '"');
-	for (; *name; name++) {
-		if (*name == '"')
-			buf_add_char(sql, '"');
-		buf_add_char(sql, *name);
-	}
-	buf_add_char(sql, '"');
-}
-
-char *store_table_name(const char *type_name)
-{
-	char *name = xstrdup(type_name);
-
-	for (char *c = name; *c; c++)
-		if (*c == '.')
-			*c = '_';
-	return name;
-}
 
 const char *column_sql_type(const struct field *field)
 {
@@ -102,7 +82,7 @@ static int bind_made_text(struct column *column, sqlite3_stmt *statement, int nu
 		if (buf_grow(text, ADDR_TEXT_MAX))
 			text->len = addr_format(value->addr, text->data);
 	} else if (value->class == VALUE_ENDPOINT) {
-		endpoint_format(value->endpoint, text);
+		addr_format_endpoint(value->endpoint, text);
 	} else {
 		json_add_value(text, column->ref.field, value);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Fields as columns of a recording: one table knows the declared type, how a value is written and how a cell is read back.
- * Addresses, endpoints and names of enums are text, lists and stacks are JSON, times and durations are nanoseconds, unknown
- * is NULL. 64-bit numbers above the largest signed one keep their bits.
+ * Fields as columns of a recording: one table knows the declared type, how a value is written and how a cell is read
+ * back. Addresses, endpoints and names of enums are text, lists and stacks are JSON, times and durations are
+ * nanoseconds, unknown is NULL. 64-bit numbers above the largest signed one keep their bits.
  */
 #pragma once
 
@@ -21,11 +21,6 @@ struct column {
 	const char **names; /* of an enum; COLUMN_NAMES entries, NULL until looked up */
 };
 
-/* "class" -> "\"class\"": names are fields' and types' own, but some are words of SQL. */
-void sql_add_name(struct buf *sql, const char *name);
-/* A table's name: that of the type, with _ for the dot. To be freed. */
-char *store_table_name(const char *type_name);
-
 /* INTEGER, REAL or TEXT. */
 const char *column_sql_type(const struct field *field);
 void column_init(struct column *column, struct field_ref ref);
@@ -34,8 +29,8 @@ void column_done(struct column *column);
 int column_bind(struct column *column, sqlite3_stmt *statement, int number, const struct record *record) _must_check_;
 
 /*
- * A cell into the record (data is the part that the field is in). -EINVAL when it is not of the field's kind. Strings and stacks
- * are allocated: column_free_cells.
+ * A cell into the record (data is the part that the field is in). -EINVAL when it is not of the field's kind. Strings
+ * and stacks are allocated: column_free_cells.
  */
 int column_read(const struct field *field, sqlite3_stmt *statement, int number, void *data) _must_check_;
 void column_free_cells(const struct record_type *type, void *data);

@@ -6,7 +6,8 @@
 
 #include "base/clock.h"
 #include "base/parse.h"
-#include "store/replay.h"
+#include "store/input.h"
+#include "store/rows.h"
 
 const struct option_spec input_option_table[] = {
 	OPTION(struct input_options, file, TEXT, "file", 'f', "FILE", "read this recording instead of the live host"),
@@ -67,7 +68,7 @@ static int parse_clock(struct recording *recording, const char *text, uint64_t *
 	return 0;
 }
 
-int recording_parse_time(struct recording *recording, const char *text, uint64_t *ret_ns, struct why *why)
+int input_parse_time(struct recording *recording, const char *text, uint64_t *ret_ns, struct why *why)
 {
 	uint64_t offset, end;
 	int r;
@@ -94,9 +95,9 @@ int input_open(const struct input_options *options, struct recording **ret_recor
 
 	*ret_range = (struct time_range){.to_ns = UINT64_MAX};
 	if (r == 0 && options->from)
-		r = recording_parse_time(recording, options->from, &ret_range->from_ns, why);
+		r = input_parse_time(recording, options->from, &ret_range->from_ns, why);
 	if (r == 0 && options->to)
-		r = recording_parse_time(recording, options->to, &ret_range->to_ns, why);
+		r = input_parse_time(recording, options->to, &ret_range->to_ns, why);
 	if (r == 0 && ret_range->from_ns > ret_range->to_ns)
 		r = why_set(why, -EINVAL, "--from lies after --to");
 	if (r == 0)

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "snapshot/socket/join.h"
 #include "store/replay.h"
+#include "store/rows.h"
 
 /* Rows of one table that hold at the same time; the live snapshot has the same bound. */
 #define ROWS_MAX ((size_t)4 << 20)
@@ -120,7 +121,7 @@ static void fill_table(struct stream *stream, struct snapshot *snapshot)
 		return;
 	table->wanted = true;
 	vec_each(&stream->now, holding) {
-		void *item = table_add(table);
+		void *item = snapshot_table_add(table);
 
 		if (item)
 			memcpy(item, holding->data, stream->type->size);

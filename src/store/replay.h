@@ -2,29 +2,8 @@
 /* A recording as a stream of snapshots: what ran on the live host runs on this, and cannot tell the difference. */
 #pragma once
 
-#include "base/option.h"
 #include "snapshot/core/snapshot.h"
-#include "store/reader.h"
-
-struct input_options {
-	const char *file;
-	const char *from;
-	const char *to;
-};
-
-/* -f, --from and --to; for OPTION_GROUP. */
-extern const struct option_spec input_option_table[];
-
-struct time_range {
-	uint64_t from_ns;
-	uint64_t to_ns; /* UINT64_MAX: to the end */
-};
-
-/* Opens the file that -f names and reads --from and --to against it. */
-int input_open(const struct input_options *options, struct recording **ret_recording, struct time_range *ret_range,
-	       struct why *why) _must_check_;
-/* 02:13, 02:13:30.5, a full date and time, +10s (after the beginning), -1m (before the end). */
-int recording_parse_time(struct recording *recording, const char *text, uint64_t *ret_ns, struct why *why) _must_check_;
+#include "store/input.h"
 
 struct replay;
 

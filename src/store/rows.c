@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/rows.h"
+#include "store/sql.h"
 
 #define SQL_MAX ((size_t)1 << 20)
 
@@ -102,7 +104,7 @@ static int read_row(struct rows *rows, void *const *parts)
 
 		memset(parts[i], 0, type->size);
 		for (uint32_t field = 0; field < type->field_count; field++)
-			field_set_unknown(&type->fields[field], parts[i]);
+			value_set_unknown(&type->fields[field], parts[i]);
 	}
 	if (rows->states)
 		rows->span = (struct state_span){sqlite3_column_int64(rows->statement, 0),

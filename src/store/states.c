@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from which
- * sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`, with room
- * between neighbours for rows that come later.
+ * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from
+ * which sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`,
+ * with room between neighbours for rows that come later.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/map.h"
-#include "store/writer_inside.h"
+#include "store/sql.h"
+#include "store/states.h"
+#include "store/store_inside.h"
 
 #define POS_STEP INT64_C(1024)
 
@@ -67,7 +69,7 @@ void states_free(struct states *states)
 /* Everything that a field holds, in a form that two equal rows share. */
 static void add_content(struct buf *bytes, const struct field *field, const void *data)
 {
-	struct value value = field_get(field, data);
+	struct value value = value_get(field, data);
 
 	switch (value.class) {
 	case VALUE_UNKNOWN:
@@ -144,7 +146,6 @@ static int write_row(struct states *states, const struct plan *plan, const void 
 	r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	held = map_get(&states->held, &plan->content);
 	*held = (struct held){sqlite3_last_insert_rowid(store->db), pos, states->sample};

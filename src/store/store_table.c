@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/sql.h"
+#include "store/states.h"
+#include "store/store_inside.h"
 #include "store/views.h"
-#include "store/writer_inside.h"
 
 #define SQL_MAX ((size_t)1 << 20)
 
@@ -43,7 +45,7 @@ static void add_view(struct buf *sql, const struct store_table *table)
 
 	vec_each(&table->columns, column)
 		vec_push(&columns.items, (struct readable_column){column->ref.field->name, column->ref.field});
-	view_add_sql(sql, table->name, table->states != NULL, false, &columns);
+	views_add_sql(sql, table->name, table->states != NULL, false, &columns);
 	vec_done(&columns.items);
 }
 
@@ -56,7 +58,7 @@ static int describe_columns(struct store_table *table)
 		const struct field *field = column->ref.field;
 		struct column_record record = {.table = table->name,
 					       .column = field->name,
-					       .kind = field_kind_name(field->kind),
+					       .kind = about_kind_name(field->kind),
 					       .unit = field->unit,
 					       .help = field->help};
 
@@ -93,8 +95,7 @@ int store_table_make(struct store *store, const char *name, const struct shape *
 	struct field_ref at = {};
 	int r;
 
-	*table = (struct store_table){
-		.store = store, .name = store_table_name(name), .shape = *shape, .time_column = -1};
+	*table = (struct store_table){.store = store, .name = sql_table_name(name), .shape = *shape, .time_column = -1};
 	vec_push(&store->tables, table);
 	while (shape_next(shape, &at)) {
 		struct column *column = vec_add(&table->columns);
@@ -115,7 +116,7 @@ int store_table_make(struct store *store, const char *name, const struct shape *
 
 int store_table_open(struct store *store, const char *name, const struct shape *shape, struct store_table **ret_table)
 {
-	_cleanup_free_ char *wanted = store_table_name(name);
+	_cleanup_free_ char *wanted = sql_table_name(name);
 
 	vec_each(&store->tables, table)
 		if (strcmp((*table)->name, wanted) == 0) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
 
-#include "store/reader_inside.h"
+#include "store/recording_inside.h"
+#include "store/sql.h"
 #include "store/views.h"
 
 #define SQL_MAX ((size_t)1 << 20)
@@ -23,8 +24,8 @@ static void add_column(struct buf *sql, const struct readable_column *column)
 	sql_add_name(sql, column->name);
 }
 
-void view_add_sql(struct buf *sql, const char *name, bool states, bool temporary,
-		  const struct readable_columns *columns)
+void views_add_sql(struct buf *sql, const char *name, bool states, bool temporary,
+		   const struct readable_columns *columns)
 {
 	_cleanup_free_ char *view = xasprintf("v_%s", name);
 	bool comma = states;
@@ -54,12 +55,12 @@ static const struct field *find_in(const struct record_type *type, const char *c
 	return NULL;
 }
 
-const struct field *view_find_field(const char *table, const char *column)
+const struct field *views_find_field(const char *table, const char *column)
 {
 	const struct field *field = NULL;
 
 	registry_each(record_type, type) {
-		_cleanup_free_ char *name = store_table_name((*type)->name);
+		_cleanup_free_ char *name = sql_table_name((*type)->name);
 
 		if (!field && strcmp(name, table) == 0)
 			field = find_in(*type, column);
@@ -79,14 +80,14 @@ static int make_view(struct recording *recording, const struct recorded_table *t
 	vec_each(&table->columns, name)
 		if (!table->states ||
 		    (strcmp(*name, "first") != 0 && strcmp(*name, "last") != 0 && strcmp(*name, "pos") != 0))
-			vec_push(&columns.items, (struct readable_column){*name, view_find_field(table->name, *name)});
-	view_add_sql(&sql, table->name, table->states, true, &columns);
+			vec_push(&columns.items, (struct readable_column){*name, views_find_field(table->name, *name)});
+	views_add_sql(&sql, table->name, table->states, true, &columns);
 	vec_done(&columns.items);
 	code = sqlite3_exec(recording->db, buf_text(&sql), NULL, NULL, NULL);
 	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
 }
 
-int recording_make_views(struct recording *recording, struct why *why)
+int views_make(struct recording *recording, struct why *why)
 {
 	int r = 0;
 

@@ -199,8 +199,8 @@ char *format_put_int(char *at, int64_t value)
 }
 
 /*
- * Most shares and rates are short decimals: k / 10^d with a small d. That quotient is correctly rounded, so if it equals the
- * value, "k / 10^d" written as a decimal reads back as the value, and no shorter one does.
+ * Most shares and rates are short decimals: k / 10^d with a small d. That quotient is correctly rounded, so if it
+ * equals the value, "k / 10^d" written as a decimal reads back as the value, and no shorter one does.
  */
 static char *put_short_decimal(char *at, double value)
 {
@@ -379,7 +379,7 @@ void format_add_value(struct buf *out, const struct field *field, const struct v
 		buf_add(out, text, addr_format(value->addr, text));
 		break;
 	case VALUE_ENDPOINT:
-		endpoint_format(value->endpoint, out);
+		addr_format_endpoint(value->endpoint, out);
 		break;
 	case VALUE_STACK:
 		add_stack(out, value->stack);

@@ -71,7 +71,7 @@ static void add_list(struct buf *out, const struct field *field, const struct li
 		if (i)
 			buf_add_char(out, ',');
 		if (element->bare) {
-			struct value value = field_get(&element->fields[0], item);
+			struct value value = value_get(&element->fields[0], item);
 
 			json_add_value(out, &element->fields[0], &value);
 		} else {
@@ -122,7 +122,7 @@ void json_add_value(struct buf *out, const struct field *field, const struct val
 		return;
 	case VALUE_ENDPOINT:
 		buf_add_char(out, '"');
-		endpoint_format(value->endpoint, out);
+		addr_format_endpoint(value->endpoint, out);
 		buf_add_char(out, '"');
 		return;
 	case VALUE_STACK:
@@ -139,7 +139,7 @@ void json_add_object(struct buf *out, const struct record_type *type, const void
 	buf_add_char(out, '{');
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		const struct field *field = &type->fields[i];
-		struct value value = field_get(field, data);
+		struct value value = value_get(field, data);
 
 		buf_add_format(out, "%s\"%s\":", i ? "," : "", field->name);
 		json_add_value(out, field, &value);

@@ -2,7 +2,6 @@
 #include <errno.h>
 
 #include "base/exit_code.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "base/worker.h"
 #include "record/expr.h"
@@ -478,14 +477,4 @@ int output_close(struct output *output)
 	r = out_done(&output->out);
 	output_free(output);
 	return r;
-}
-
-int output_exit_code(int result)
-{
-	if (result == 0)
-		return EXIT_DONE;
-	if (result == -EPIPE)
-		return EXIT_SIGNAL + 13; /* SIGPIPE, as the shell would have seen it */
-	log_error("writing the output failed: %s", strerror(-result));
-	return EXIT_IO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a command does with its records: the options that choose format, columns, filter and file, and the pipeline behind
- * them. A command opens an output for its shape, hands in records, closes it; it never knows the format.
+ * What a command does with its records: the options that choose format, columns, filter and file, and the pipeline
+ * behind them. A command opens an output for its shape, hands in records, closes it; it never knows the format.
  */
 #pragma once
 
@@ -59,7 +59,7 @@ bool output_record(struct output *output, const struct record *record);
 /* Many records of one kind, made one by one as they are needed. */
 struct output_batch {
 	size_t count;
-	/* Makes the record of this number, false when there is none to be shown. Threads may call it, each with room of its own. */
+	/* Makes the record of this number; false: none to be shown. Threads may call it, each with its own room. */
 	bool (*make)(const void *context, size_t number, void *room, struct record *record);
 	const void *context;
 	size_t room_size; /* zeroed once, for what a record points to and what is worth keeping from one to the next */
@@ -82,5 +82,3 @@ int output_end(struct output *output);
 void output_drop(struct output *output);
 /* Frees it too; the first error that writing met. */
 int output_close(struct output *output) _must_check_;
-/* Exit code for the result of output_close, with a message where one is due. */
-int output_exit_code(int result);

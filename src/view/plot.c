@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The windows of TCP connections over time as SVG: a picture for each connection, with the congestion window, its threshold,
- * what is in flight and what the receiver grants, all in segments, and a mark for each segment sent again. Needs records that
- * have those fields (tcp.probe, tcp.retransmit).
+ * The windows of TCP connections over time as SVG: a picture for each connection, with the congestion window, its
+ * threshold, what is in flight and what the receiver grants, all in segments, and a mark for each segment sent again.
+ * Needs records that have those fields (tcp.probe, tcp.retransmit).
  */
 #include <inttypes.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void note(struct view *view, const struct record *record)
 	vec_push(&state->points, point);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------- */
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
 
 struct scale {
 	uint64_t first_ns;
@@ -245,9 +245,9 @@ static void draw_panel(struct view *view, const struct panel *panel, unsigned ro
 			      .bottom = (row + 1) * HEIGHT - BOTTOM};
 
 	scale.px_per_segment = (scale.bottom - scale.top) / (double)(panel->top > 0 ? panel->top : 1);
-	endpoint_format(&panel->ends.local, &title);
+	addr_format_endpoint(&panel->ends.local, &title);
 	buf_add_text(&title, " to ");
-	endpoint_format(&panel->ends.remote, &title);
+	addr_format_endpoint(&panel->ends.remote, &title);
 	buf_add_format(&title, ", segments; %" PRIu32 " sent again", panel->retransmits);
 	draw_text(view, LEFT, scale.top - 14, "start", buf_text(&title));
 	draw_axes(view, panel, &scale, span / (double)NSEC_PER_SEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Plots as SVG inside a page. Colours come from the page's style: classes s1, s2 ... for series, axis and grid for the rest. */
+/* Plots as SVG inside a page. Colours come from the page's style: classes s1, s2 ... for series, axis and grid. */
 #pragma once
 
 #include "base/buf.h"

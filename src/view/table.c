@@ -99,7 +99,7 @@ static void cut(struct view *view, size_t start, size_t columns)
 	if (out->over || text_columns(text, n) <= columns)
 		return;
 	while (at < n) {
-		unsigned len = utf8_decode(text + at, n - at, NULL);
+		unsigned len = text_decode_utf8(text + at, n - at, NULL);
 		size_t wide;
 
 		len = len ? len : 1;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What watching events costs, beside libbpf-tools where they are installed (Debian: libbpf-tools). Everything happens on
- * the loopback of a network namespace without a name, which goes when this program ends, however it ends.
+ * What watching events costs, beside libbpf-tools where they are installed (Debian: libbpf-tools). Everything happens
+ * on the loopback of a network namespace without a name, which goes when this program ends, however it ends.
  *
  *	bench_events [PAIRS [CONNECTIONS [ROUNDS]]]       20 pairs, bursts of 5000 connections, 7 rounds unless told
  *
  * Three questions: how long until the first event, and with how much memory; how much slower a burst of connections is;
- * how much processor time an exchange of 64 bytes takes with and without a tool that adds up (the two stand next to each
- * other in time, and the median of the pairs counts: other work on the machine drowns anything else).
+ * how much processor time an exchange of 64 bytes takes with and without a tool that adds up (the two stand next to
+ * each other in time, and the median of the pairs counts: other work on the machine drowns anything else).
  *
  * Exit status 1: a goal was missed. Needs root.
  */
@@ -170,7 +170,7 @@ static struct watcher watch(const char *const *argv)
 	return watcher;
 }
 
-/* Reads whatever comes until a line holds the word, or the time is over; in the meantime, and always, nothing blocks it. */
+/* Reads until a line holds the word or the time is over; never blocks. */
 static bool wait_for_word(int fd, const char *word, int limit_ms)
 {
 	char text[65536];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions, classes, and the comparison of two groups: time an event and memory beyond the mapped file, over traces of growing
- * length, like those of an event-driven server (about 480 events a connection).
+ * Sessions, classes, and the comparison of two groups: time an event and memory beyond the mapped file, over traces
+ * of growing length, like those of an event-driven server (about 480 events a connection).
  *
  *	build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
  *	build/tests/bench/bench_flow_analysis convert TRACE UFTRACE-DAT BASE
  *
- * The second form writes the calls of a trace of one thread as uftrace would have recorded them; BASE is where the program is in
- * memory (flow-report.py).
+ * The second form writes the calls of a trace of one thread as uftrace would have recorded them; BASE is where the
+ * program is in memory (flow-report.py).
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -21,7 +21,7 @@
 #define FUNCTIONS 340
 
 struct model {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	uint32_t thread, fns[FUNCTIONS];
 	uint64_t now, random, events;
 };
@@ -36,13 +36,13 @@ static uint64_t next_random(struct model *m)
 
 static void enter(struct model *m, unsigned fn)
 {
-	flow_writer_call(m->writer, m->thread, m->now += 40 + next_random(m) % 50, m->fns[fn % FUNCTIONS]);
+	trace_writer_call(m->writer, m->thread, m->now += 40 + next_random(m) % 50, m->fns[fn % FUNCTIONS]);
 	m->events++;
 }
 
 static void leave(struct model *m)
 {
-	flow_writer_return(m->writer, m->thread, m->now += 40 + next_random(m) % 90);
+	trace_writer_return(m->writer, m->thread, m->now += 40 + next_random(m) % 90);
 	m->events++;
 }
 
@@ -62,13 +62,13 @@ static void tree(struct model *m, unsigned fn, unsigned depth)
 
 static void operation(struct model *m, enum flow_op op, uint32_t socket, int result)
 {
-	flow_writer_operation(m->writer, m->thread,
-			      &(struct flow_operation){.op = op,
-						       .start_ticks = m->now + 10,
-						       .end_ticks = m->now + 900,
-						       .socket = socket,
-						       .fd = 9,
-						       .result = result});
+	trace_writer_operation(m->writer, m->thread,
+			       &(struct flow_operation){.op = op,
+							.start_ticks = m->now + 10,
+							.end_ticks = m->now + 900,
+							.socket = socket,
+							.fd = 9,
+							.result = result});
 	m->now += 900;
 	m->events++;
 }
@@ -77,11 +77,11 @@ static void connection_begin(struct model *m, uint32_t number)
 {
 	struct flow_socket socket = {.socket = number, .fd = 9, .family = 2, .type = 1};
 
-	(void)!endpoint_parse("127.0.0.1:80", &socket.local);
-	(void)!endpoint_parse("127.0.0.1:1", &socket.remote);
+	(void)!addr_parse_endpoint("127.0.0.1:80", &socket.local);
+	(void)!addr_parse_endpoint("127.0.0.1:1", &socket.remote);
 	socket.remote.port = (uint16_t)(1024 + number % 60000);
 	enter(m, 2);
-	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);
+	(void)trace_writer_socket(m->writer, m->thread, m->now, &socket);
 	operation(m, FLOW_OP_ACCEPT, number, 9);
 	tree(m, 31, 2);
 	leave(m);
@@ -115,13 +115,13 @@ static void begin(struct model *m, const char *path)
 	char name[16];
 
 	m->random = 88172645463325252ull;
-	if (flow_writer_open(path, &(struct flow_writer_options){}, &m->writer, &why) < 0)
+	if (trace_writer_open(path, &(struct trace_writer_options){}, &m->writer, &why) < 0)
 		exit(1);
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
 		snprintf(name, sizeof(name), "function_%u", i);
-		m->fns[i] = flow_writer_function(m->writer, 0, i * 16, name);
+		m->fns[i] = trace_writer_function(m->writer, 0, i * 16, name);
 	}
-	m->thread = flow_writer_thread(m->writer, 1, 1, "server");
+	m->thread = trace_writer_thread(m->writer, 1, 1, "server");
 }
 
 static void fill(struct model *m, uint64_t events)
@@ -135,7 +135,7 @@ static void fill(struct model *m, uint64_t events)
 		leave(m);
 	}
 	leave(m);
-	if (flow_writer_close(m->writer) < 0)
+	if (trace_writer_close(m->writer) < 0)
 		exit(1);
 }
 
@@ -166,7 +166,7 @@ static void make_long(const char *path, uint32_t sessions)
 		connection_end(&m, number);
 	}
 	leave(&m);
-	if (flow_writer_close(m.writer) < 0)
+	if (trace_writer_close(m.writer) < 0)
 		exit(1);
 }
 

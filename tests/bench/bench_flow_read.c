@@ -13,45 +13,45 @@
 static const char *path;
 
 /* A request of 33 calls, as a server makes them, with a socket operation in each. */
-static uint64_t write_request(struct flow_writer *writer, uint32_t thread, const uint32_t *fns, uint64_t now)
+static uint64_t write_request(struct trace_writer *writer, uint32_t thread, const uint32_t *fns, uint64_t now)
 {
-	flow_writer_call(writer, thread, now += 400, fns[0]);
+	trace_writer_call(writer, thread, now += 400, fns[0]);
 	for (unsigned i = 1; i < 9; i++) {
-		flow_writer_call(writer, thread, now += 60, fns[i]);
+		trace_writer_call(writer, thread, now += 60, fns[i]);
 		for (unsigned j = 0; j < 3; j++) {
-			flow_writer_call(writer, thread, now += 50, fns[9 + i * 3 + j]);
-			flow_writer_return(writer, thread, now += 70);
+			trace_writer_call(writer, thread, now += 50, fns[9 + i * 3 + j]);
+			trace_writer_return(writer, thread, now += 70);
 		}
-		flow_writer_return(writer, thread, now += 40);
+		trace_writer_return(writer, thread, now += 40);
 	}
-	flow_writer_operation(writer, thread,
-			      &(struct flow_operation){.op = FLOW_OP_WRITE,
-						       .start_ticks = now + 10,
-						       .end_ticks = now + 5000,
-						       .socket = 1,
-						       .fd = 5,
-						       .result = 800});
-	flow_writer_return(writer, thread, now += 5100);
+	trace_writer_operation(writer, thread,
+			       &(struct flow_operation){.op = FLOW_OP_WRITE,
+							.start_ticks = now + 10,
+							.end_ticks = now + 5000,
+							.socket = 1,
+							.fd = 5,
+							.result = 800});
+	trace_writer_return(writer, thread, now += 5100);
 	return now;
 }
 
 static void write_trace(void)
 {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	uint32_t fns[64], threads[2];
 	uint64_t now = 0;
 	struct why why = {};
 
-	if (flow_writer_open(path, &(struct flow_writer_options){}, &writer, &why) < 0)
+	if (trace_writer_open(path, &(struct trace_writer_options){}, &writer, &why) < 0)
 		exit(1);
 	for (unsigned i = 0; i < 64; i++)
-		fns[i] = flow_writer_function(writer, 0, 0,
-					      (char[]){'f', (char)('0' + i / 8), (char)('0' + i % 8), '\0'});
-	threads[0] = flow_writer_thread(writer, 1, 1, "a");
-	threads[1] = flow_writer_thread(writer, 1, 2, "b");
+		fns[i] = trace_writer_function(writer, 0, 0,
+					       (char[]){'f', (char)('0' + i / 8), (char)('0' + i % 8), '\0'});
+	threads[0] = trace_writer_thread(writer, 1, 1, "a");
+	threads[1] = trace_writer_thread(writer, 1, 2, "b");
 	for (unsigned i = 0; i < EVENTS / 67; i++)
 		now = write_request(writer, threads[i % 2], fns, now);
-	if (flow_writer_close(writer) < 0)
+	if (trace_writer_close(writer) < 0)
 		exit(1);
 }
 

@@ -48,7 +48,7 @@ static double own_rate(const struct sample *samples)
 
 static json_t *jansson_value(const struct field *field, const struct sample *s)
 {
-	struct value v = field_get(field, s);
+	struct value v = value_get(field, s);
 	char text[ADDR_TEXT_MAX];
 
 	switch (v.class) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What following packets costs: the processor time of an exchange of 64 bytes over a virtual link between two network
- * namespaces (both ends, the softirqs that they run, and whoever follows), with and without. Both stand next to each other in
- * time, and the median of the pairs counts. The namespaces have no names and go when this program ends.
+ * namespaces (both ends, the softirqs that they run, and whoever follows), with and without. Both stand next to each
+ * other in time, and the median of the pairs counts. The namespaces have no names and go when this program ends.
  *
- *	bench_path [PAIRS [hits]]       20 unless told; hits: how often each hook is passed in an exchange, and how long it takes
+ *	bench_path [PAIRS [hits]]       20 unless told; hits: passes of each hook in an exchange, and their duration
  *
- * The exchanges go round over 64 connections, so that one flow in 64 is about one of them. Each is measured a second time
- * with programs in the same places that do nothing: below that no follower with these hooks can get.
+ * The exchanges go round over 64 connections, so that one flow in 64 is about one of them. Each is measured a second
+ * time with programs in the same places that do nothing: below that no follower with these hooks can get.
  *
  * Exit status 1: a goal was missed. Needs root.
  */
@@ -147,9 +147,9 @@ static void count(void *context, const struct journey *journey _unused_)
 	(*(uint64_t *)context)++;
 }
 
-static _noreturn_ void follow(const struct path_options *options, int ready)
+static _noreturn_ void follow(const struct journey_source_options *options, int ready)
 {
-	struct path_source *source;
+	struct journey_source *source;
 	uint64_t journeys = 0;
 	struct why why = {};
 	struct loop *loop;
@@ -265,7 +265,7 @@ static _noreturn_ void stand(const struct hooks *hooks, int ready)
 /* --- measuring --- */
 
 /* With hooks, whoever only stands there. */
-static pid_t follower(const struct path_options *options, const struct hooks *hooks)
+static pid_t follower(const struct journey_source_options *options, const struct hooks *hooks)
 {
 	int ready[2];
 	char word;
@@ -339,7 +339,7 @@ static double median(double *values, unsigned n)
 }
 
 /* Finds the hooks, and shows how often they are passed and what they cost. */
-static void look(const struct path_options *options, struct ends *ends, struct hooks *hooks, bool show)
+static void look(const struct journey_source_options *options, struct ends *ends, struct hooks *hooks, bool show)
 {
 	pid_t watcher = follower(options, NULL);
 	int stats = show ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
@@ -370,7 +370,8 @@ struct pair {
 	double bare;
 };
 
-static struct pair compare(const struct path_options *options, const struct hooks *hooks, struct ends *ends, bool after)
+static struct pair compare(const struct journey_source_options *options, const struct hooks *hooks, struct ends *ends,
+			   bool after)
 {
 	struct pair pair = {};
 	pid_t watcher;
@@ -387,7 +388,7 @@ static struct pair compare(const struct path_options *options, const struct hook
 }
 
 /* Whether the goal was met. */
-static bool measure(const char *name, const struct path_options *options, struct ends *ends, unsigned pairs,
+static bool measure(const char *name, const struct journey_source_options *options, struct ends *ends, unsigned pairs,
 		    double goal)
 {
 	double ratios[PAIRS_MAX], empty[PAIRS_MAX], bare[PAIRS_MAX], ratio;
@@ -423,9 +424,10 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	pin();
 	ends.server = make_ends(ends.flows);
-	good = measure("all packets followed", &(struct path_options){.where = OURS}, &ends, (unsigned)pairs, 1.35);
+	good = measure("all packets followed", &(struct journey_source_options){.where = OURS}, &ends, (unsigned)pairs,
+		       1.35);
 	good &= measure("one flow in 64 followed",
-			&(struct path_options){.where = OURS, .sample = 64, .set = EVENT_SET_FEW}, &ends,
+			&(struct journey_source_options){.where = OURS, .sample = 64, .set = EVENT_SET_FEW}, &ends,
 			(unsigned)pairs, 1.05);
 	stop(ends.server);
 	return !good;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How long a snapshot takes beside ss, and what watching costs. Everything happens on the loopback of a network namespace
- * without a name, which goes when this program ends, however it ends.
+ * How long a snapshot takes beside ss, and what watching costs. Everything happens on the loopback of a network
+ * namespace without a name, which goes when this program ends, however it ends.
  *
  *	bench_snapshot [CONNECTIONS [WATCHED]]       50000 and 10000 unless told; both ends of each are here
  *
@@ -329,7 +329,7 @@ static void bench_watch(unsigned connections)
 	goal("sockets on which something happens, and threads", active, GOAL_WATCH, false);
 }
 
-/* Processor time that a small datagram over the loopback takes, from the call that sends it to its being dropped by a full socket. */
+/* CPU time of a small datagram over the loopback, from the sending call to the drop at a full socket. */
 static double packet_ns(int from, int packets)
 {
 	char byte = 0;

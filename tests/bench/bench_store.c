@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows a second into a recording, beside a plain SQLite insert loop of the same rows: same columns, same pragmas, values bound by
- * hand. The goal is 0.7 of the plain loop and 150,000 rows a second.
+ * Rows a second into a recording, beside a plain SQLite insert loop of the same rows: same columns, same pragmas,
+ * values bound by hand. The goal is 0.7 of the plain loop and 150,000 rows a second.
  */
 #include <sqlite3.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "event/core/event.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 #define ROWS   200000
 #define ROUNDS 5

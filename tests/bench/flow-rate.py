@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All processors at the full rate of calls for a while, default buffers: is every call in the trace, or counted as lost?
+"""All processors at the full rate of calls, default buffers: is every call in the trace, or counted as lost?
 
     tests/bench/flow-rate.py [BUILD-DIRECTORY [SECONDS]]
 
@@ -34,18 +34,21 @@ def main():
     copies = os.cpu_count()
     with tempfile.TemporaryDirectory() as room:
         program, trace = os.path.join(room, "hooks"), os.path.join(room, "out.trace")
-        subprocess.run(["gcc", "-O2", "-w", "-finstrument-functions", os.path.join(HERE, "flow-workload.c"), "-o", program], check=True)
+        subprocess.run(["gcc", "-O2", "-w", "-finstrument-functions", os.path.join(HERE, "flow-workload.c"),
+                        "-o", program], check=True)
         # How many requests fill the time is found out with a short run.
         probe = 500000
         requests = int(probe * SECONDS / record(program, trace, probe, copies))
         os.unlink(trace)
         took = record(program, trace, requests, copies)
-        answer = subprocess.run([NEST, "flow", "info", trace, "--check", "-j"], stdout=subprocess.PIPE, text=True).stdout
+        answer = subprocess.run([NEST, "flow", "info", trace, "--check", "-j"], stdout=subprocess.PIPE,
+                                text=True).stdout
         found = json.loads(answer)
         size = os.path.getsize(trace)
     made = copies * (requests * CALLS + EXTRA)
     missing = 2 * made - found["calls"] - found["returns"] - found["lost"]
-    print(f"{'flow record at full rate':34} {copies} processors, {took:.1f} s, {2 * made / took / 1e6:.0f} million events/s, "
+    print(f"{'flow record at full rate':34} {copies} processors, {took:.1f} s, "
+          f"{2 * made / took / 1e6:.0f} million events/s, "
           f"{size / took / 1e6:.0f} MB/s, {2 * made} events, {found['lost']} lost, {missing} unaccounted, "
           f"well-formed: {'yes' if found['well_formed'] else 'no'}")
     return 0 if missing == 0 and found["well_formed"] else 1

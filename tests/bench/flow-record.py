@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Cost of recording calls: nest beside uftrace and LLVM XRay on the same program, interleaved rounds, minimum and median.
+"""Cost of recording calls: nest, uftrace and LLVM XRay on the same program, interleaved rounds, minimum and median.
 
     tests/bench/flow-record.py [BUILD-DIRECTORY [ROUNDS]]
 
-ns/event is (variant - plain) / 2 from CPU time of the program itself; bytes/event counts what is on the disk afterwards.
+ns/event is (variant - plain) / 2 from CPU time of the program itself; bytes/event counts what is on the disk.
 """
 import os
 import shutil
@@ -32,7 +32,8 @@ def compile_all(room):
     }
     for name, command in wanted.items():
         path = os.path.join(room, name)
-        if shutil.which(command[0]) and subprocess.run(command + base + [path], stderr=subprocess.DEVNULL).returncode == 0:
+        if shutil.which(command[0]) and subprocess.run(command + base + [path],
+                                                       stderr=subprocess.DEVNULL).returncode == 0:
             programs[name] = path
     return programs
 
@@ -49,7 +50,8 @@ def run(command, room, produced=None, requests=REQUESTS):
         if name.startswith("out"):
             path = os.path.join(room, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-    result = subprocess.run(command + [str(requests)], cwd=room, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    result = subprocess.run(command + [str(requests)], cwd=room, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            text=True)
     words = result.stdout.split()
     size = None
     if produced:
@@ -68,15 +70,18 @@ def main():
             "nest, every event timed": (record + ["--", programs["hooks"]], "out", REQUESTS),
             "nest, structure first (-S 2)": (record + ["-S", "2", "--", programs["hooks"]], "out", REQUESTS),
             "nest, summary (-S 2)": (record + ["--summary", "-S", "2", "--", programs["hooks"]], "out", REQUESTS),
-            "nest, summary, every event timed": (record + ["--summary", "-S", "4096", "--", programs["hooks"]], "out", REQUESTS),
+            "nest, summary, every event timed": (record + ["--summary", "-S", "4096", "--", programs["hooks"]], "out",
+                                                 REQUESTS),
             "nest, paused": (record + ["--paused", "--", programs["hooks"]], None, REQUESTS),
         }
         if shutil.which("uftrace"):
             variants["uftrace record"] = (
-                ["uftrace", "record", "--no-libcall", "--no-event", "-d", os.path.join(room, "out.uftrace"), programs["hooks"]],
+                ["uftrace", "record", "--no-libcall", "--no-event", "-d", os.path.join(room, "out.uftrace"),
+                 programs["hooks"]],
                 "out", REQUESTS // 3)
         if "xray-fdr" in programs:
-            variants["XRay FDR"] = (["env", "XRAY_OPTIONS=xray_logfile_base=out.xray", programs["xray-fdr"]], "out", REQUESTS // 10)
+            variants["XRay FDR"] = (["env", "XRAY_OPTIONS=xray_logfile_base=out.xray", programs["xray-fdr"]], "out",
+                                    REQUESTS // 10)
         figures = {name: [] for name in variants}
         sizes = {}
         for _ in range(ROUNDS):
@@ -88,7 +93,8 @@ def main():
         print(f"{'flow record':34} {'ns/call':>8} {'median':>8} {'ns/event':>9} {'B/event':>8}")
         for name, values in figures.items():
             size = f"{sizes[name]:8.2f}" if sizes[name] is not None else f"{'-':>8}"
-            print(f"{name:34} {min(values):8.2f} {statistics.median(values):8.2f} {(min(values) - plain) / 2:9.2f} {size}")
+            print(f"{name:34} {min(values):8.2f} {statistics.median(values):8.2f} "
+                  f"{(min(values) - plain) / 2:9.2f} {size}")
 
 
 if __name__ == "__main__":

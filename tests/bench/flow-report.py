@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reading a trace of nginx: `nest flow compare` beside `uftrace report` on the same calls, interleaved rounds, CPU time of each.
+"""Reading a trace of nginx: CPU time of `nest flow compare` and `uftrace report` on the same calls, interleaved.
 
     tests/bench/flow-report.py BUILD-DIRECTORY SERVERS-DIRECTORY [MILLION-EVENTS [ROUNDS]]
 
-nginx with hooks (lab/servers/build) is recorded by nest under wrk: pages, missing pages and POST over connections of ten requests. The
-same calls are written in uftrace's form into a directory that uftrace made when it recorded this nginx, and both must count as many
-calls of every function. nest reads them, takes them apart into sessions, classifies and summarises them and compares
-two groups; uftrace sums up calls and times by function. Each is bound to one processor.
+nginx with hooks (lab/servers/build) is recorded by nest under wrk: pages, missing pages and POST over connections of
+ten requests. The same calls are written in uftrace's form into a directory that uftrace made when it recorded this
+nginx, and both must count as many calls of every function. nest reads them, takes them apart into sessions,
+classifies and summarises them and compares two groups; uftrace sums up calls and times by function. Each is bound to
+one processor.
 """
 import json
 import os
@@ -50,7 +51,8 @@ def record(build, servers, room, events):
     with open(f'{room}/load.lua', 'w', encoding='ascii') as f:
         f.write(LOAD)
     with study.Recorded(build, room, 'nginx', server(servers, room, port), port) as recorded:
-        load = subprocess.Popen(['wrk', '-t1', '-c8', '-d120s', '-s', f'{room}/load.lua', f'http://127.0.0.1:{port}/index.html'],
+        load = subprocess.Popen(['wrk', '-t1', '-c8', '-d120s', '-s', f'{room}/load.lua',
+                                 f'http://127.0.0.1:{port}/index.html'],
                                 stdout=subprocess.DEVNULL)
         # Somewhat more than four bytes an event.
         while load.poll() is None and os.path.getsize(recorded.trace) < events * 4.3:
@@ -108,7 +110,8 @@ def anonymous(command):
 def check_same(build, trace, report):
     """Both know the same functions, with as many calls of each; a name may stand for several functions."""
     mine, theirs = {}, {}
-    for f in map(json.loads, subprocess.run([f'{build}/nest', 'flow', 'info', trace, '--functions', '--json'], check=True,
+    for f in map(json.loads,
+                 subprocess.run([f'{build}/nest', 'flow', 'info', trace, '--functions', '--json'], check=True,
                                             capture_output=True, text=True).stdout.splitlines()):
         if f['calls']:
             mine[f['function']] = mine.get(f['function'], 0) + f['calls']
@@ -117,7 +120,8 @@ def check_same(build, trace, report):
         theirs[words[-1]] = theirs.get(words[-1], 0) + int(words[-2])
     different = [name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)]
     if different:
-        sys.exit('flow-report: not the same calls: ' + ', '.join(f'{n} {mine.get(n)} and {theirs.get(n)}' for n in different[:5]))
+        sys.exit('flow-report: not the same calls: ' +
+                 ', '.join(f'{n} {mine.get(n)} and {theirs.get(n)}' for n in different[:5]))
 
 
 def main():
@@ -139,7 +143,8 @@ def main():
 
 
 def measure(build, trace, directory, rounds):
-    about = json.loads(subprocess.run([f'{build}/nest', 'flow', 'info', trace, '--json'], check=True, capture_output=True,
+    about = json.loads(subprocess.run([f'{build}/nest', 'flow', 'info', trace, '--json'], check=True,
+                                      capture_output=True,
                                       text=True).stdout)
     # A connection with a POST is longer than ten requests for pages.
     commands = {
@@ -154,12 +159,14 @@ def measure(build, trace, directory, rounds):
             seconds[name].append(took)
     check_same(build, trace, said['uftrace report'])
     answer = json.loads(said['nest flow compare'])
-    print(f'{about["events"] / 1e6:.1f} million events of nginx, ' + ' and '.join(f'{g["sessions"]} {g["name"]}' for g in answer['groups']) +
+    print(f'{about["events"] / 1e6:.1f} million events of nginx, ' +
+          ' and '.join(f'{g["sessions"]} {g["name"]}' for g in answer['groups']) +
           f' sessions: {answer["answer"]}')
     for name, values in seconds.items():
         print(f'{name:20} {statistics.median(values):7.3f} s of CPU, '
               f'{statistics.median(values) * 1e9 / about["events"]:6.1f} ns an event (median of {rounds})')
-    print(f'uftrace takes {statistics.median(seconds["uftrace report"]) / statistics.median(seconds["nest flow compare"]):.1f} times as '
+    ratio = statistics.median(seconds["uftrace report"]) / statistics.median(seconds["nest flow compare"])
+    print(f'uftrace takes {ratio:.1f} times as '
           f'long; nest has {anonymous(commands["nest flow compare"]):.1f} MB beyond the mapped file')
 
 

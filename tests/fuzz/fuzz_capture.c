@@ -8,28 +8,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const int links[] = {1, 101, 12, 113, 276, 0, 108};
 	struct report *report = report_new();
-	struct conversations *conversations = conversations_new(report);
+	struct capture_tcp *conversations = capture_tcp_new(report);
 	uint64_t time_ns = UINT64_C(1700000000000000000);
 
 	/* A byte for the link, one for the length, then the packet: as often as there is something left. */
 	while (size >= 2) {
 		size_t n = data[1] < size - 2 ? data[1] : size - 2;
 		uint8_t *packet = xmalloc(n + !n);
-		struct segment segment = {};
+		struct capture_segment segment = {};
 
 		memcpy(packet, data + 2, n);
 		time_ns += (uint64_t)data[0] << 20;
-		if (segment_parse(links[data[0] % (sizeof(links) / sizeof(links[0]))], packet, n, &segment)) {
+		if (capture_packet_parse(links[data[0] % (sizeof(links) / sizeof(links[0]))], packet, n, &segment)) {
 			segment.time_ns = time_ns;
-			conversations_add(conversations, &segment);
+			capture_tcp_add(conversations, &segment);
 		}
 		free(packet);
 		data += 2 + n;
 		size -= 2 + n;
 	}
-	conversations_finish(conversations);
+	capture_tcp_finish(conversations);
 	(void)report_finish(report);
-	conversations_free(conversations);
+	capture_tcp_free(conversations);
 	report_free(report);
 	return 0;
 }

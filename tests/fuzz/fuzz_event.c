@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Bytes of the ring buffer: whatever they hold, an event is one that was asked for, and every field of it can be shown. */
+/* Any bytes in the ring buffer: an event is one that was asked for, and every field of it can be shown. */
 #include "base/buf.h"
 #include "event/core/decode.h"
 #include "fuzz.h"
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask_for_all();
 	if (size)
 		memcpy(copy, data, size);
-	/* Most inputs should be of some event: the first byte chooses, and the size is made to fit where there is enough. */
+	/* Most inputs should be events: the first byte chooses, and the size is made to fit where it can. */
 	if (size > sizeof(head)) {
 		uint32_t wanted = data[0] % request_count;
 

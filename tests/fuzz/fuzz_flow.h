@@ -5,7 +5,7 @@
 #include "flow/trace/checksum.h"
 #include "fuzz.h"
 
-/* Whatever the fuzzer invents has a checksum that does not fit: it is put right, so that what is behind it is reached. */
+/* Corrects the checksum of what the fuzzer invents, so that the code behind it is reached. */
 static inline void put_checksums_right(uint8_t *data, size_t size)
 {
 	size_t at = 0;

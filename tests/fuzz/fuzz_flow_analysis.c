@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as a trace, through everything that is made of traces: every call is counted once, nothing is read out of bounds. */
+/* Any bytes as a trace, through all analyses: every call is counted once, nothing is read out of bounds. */
 #include "flow/analyse/coarsen.h"
 #include "flow/analyse/fold.h"
-#include "flow/analyse/spent.h"
-#include "flow/draw/pair.h"
-#include "flow/draw/story.h"
+#include "flow/analyse/serving_thread.h"
+#include "flow/draw/proxy_diagram.h"
+#include "flow/draw/session_diagram.h"
 #include "fuzz_flow.h"
 
 static void draw(struct flow_sessions *s)
 {
 	struct sequence sequence = {};
-	struct story *story = story_new(s, 0, NULL, 0);
+	struct call_list *list = call_list_new(s, 0, NULL, 0);
 	unsigned open = 0;
 
-	story_draw(story, &(struct story_options){.max_items = 200}, &sequence);
+	session_diagram_draw(list, &(struct session_diagram_options){.max_items = 200}, &sequence);
 	vec_each(&sequence.items, item) {
 		bool opens = item->kind == SEQUENCE_CALL || item->kind == SEQUENCE_LOOP || item->kind == SEQUENCE_BOX;
 		bool ends = item->kind == SEQUENCE_RETURN || item->kind == SEQUENCE_LOOP_END ||
@@ -27,7 +27,7 @@ static void draw(struct flow_sessions *s)
 	}
 	fuzz_require(!open);
 	sequence_done(&sequence);
-	story_free(story);
+	call_list_free(list);
 }
 
 static void fold(struct flow_sessions *s)
@@ -48,9 +48,9 @@ static void fold(struct flow_sessions *s)
 /* Of the first socket that is described: any stretch of time has an answer or none, and shares are shares. */
 static void ask(const struct flow_trace *trace)
 {
-	struct spent_question q = {.start_ns = flow_ns(trace, trace->first_ticks),
-				   .end_ns = flow_ns(trace, trace->last_ticks)};
-	struct spent spent = {};
+	struct serving_question q = {.start_ns = flow_ns(trace, trace->first_ticks),
+				     .end_ns = flow_ns(trace, trace->last_ticks)};
+	struct serving_thread serving = {};
 	struct why why = {};
 
 	for (size_t i = 0; i < trace->thread_count; i++) {
@@ -65,9 +65,9 @@ static void ask(const struct flow_trace *trace)
 				q.remote = seen.remote;
 			}
 	}
-	if (spent_find(trace, &q, &spent, &why) == 0)
-		fuzz_require(spent.share > 0.49 && spent.share < 1.01 && spent.way.count);
-	spent_done(&spent);
+	if (serving_thread_find(trace, &q, &serving, &why) == 0)
+		fuzz_require(serving.share > 0.49 && serving.share < 1.01 && serving.call_path.count);
+	serving_thread_done(&serving);
 }
 
 /* A trace as the proxy of itself: if any request matches, a picture has lines for all that is in it. */
@@ -79,8 +79,8 @@ static void pair_up(struct flow_sessions *s)
 
 	if (align_new(s, s, &align, &why) < 0)
 		return;
-	if (pair_draw(&(struct pair){.align = align, .proxy = s, .server = s}, &(struct story_options){}, &sequence,
-		      &why) == 0)
+	if (proxy_diagram_draw(&(struct proxy_diagram){.align = align, .proxy = s, .server = s},
+			       &(struct session_diagram_options){}, &sequence, &why) == 0)
 		vec_each(&sequence.items, item)
 			fuzz_require(item->from < sequence.lines.count && item->to < sequence.lines.count);
 	sequence_done(&sequence);
@@ -90,17 +90,17 @@ static void pair_up(struct flow_sessions *s)
 /* Sessions that stand out are in one of the groups, and what they were found by is told. */
 static void find_odd(struct flow_sessions *s, uint8_t *group_of)
 {
-	struct compare_odd odd = {};
+	struct compare_outlier outlier = {};
 	struct comparison *c;
 	struct why why = {};
 
-	if (compare_find_odd(s, group_of, &odd, &why) == 0) {
-		c = compare_groups(s, group_of, &(struct compare_options){.odd = &odd});
+	if (compare_find_outliers(s, group_of, &outlier, &why) == 0) {
+		c = compare_groups(s, group_of, &(struct compare_options){.outlier = &outlier});
 		fuzz_require(c->group[0].sessions && c->group[1].sessions && c->how);
-		fuzz_require(!odd.path.count || c->divergence.count);
+		fuzz_require(!outlier.path.count || c->divergence.count);
 		comparison_free(c);
 	}
-	compare_odd_done(&odd);
+	compare_outlier_done(&outlier);
 }
 
 static void analyse(const struct flow_trace *trace, enum demux_by by)

@@ -11,14 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ char *text = NULL;
 	struct import_result result = {};
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct why why = {};
 	int r;
 
 	if (!size)
 		return 0;
 	text = fuzz_text(data + 1, size - 1);
-	if (flow_writer_open("/dev/null", &(struct flow_writer_options){.chunk_bytes = 4096}, &writer, &why) < 0)
+	if (trace_writer_open("/dev/null", &(struct trace_writer_options){.chunk_bytes = 4096}, &writer, &why) < 0)
 		return 0;
 	switch (data[0] == CTF_RECORDS ? CTF_RECORDS : data[0] % 5) {
 	case CTF_RECORDS:
@@ -46,9 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	}
 	default:
-		r = flow_text_import(text, strlen(text), writer, &why);
+		r = trace_text_import(text, strlen(text), writer, &why);
 	}
 	fuzz_require(r == 0 || why.text[0]);
-	fuzz_require(flow_writer_close(writer) == 0);
+	fuzz_require(trace_writer_close(writer) == 0);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as a directory of uftrace record: its files stand one after the other with a byte of all ones between them, the
- * records last. Refused with a sentence, or read into a trace that is well-formed.
+ * Any bytes as a directory of uftrace record: its files stand one after the other with a byte of all ones between
+ * them, the records last. Refused with a sentence, or read into a trace that is well-formed.
  */
 #include <fcntl.h>
 

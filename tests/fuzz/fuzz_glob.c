@@ -7,7 +7,7 @@
 
 static unsigned char_bytes(const char *s)
 {
-	unsigned len = utf8_decode(s, strlen(s), NULL);
+	unsigned len = text_decode_utf8(s, strlen(s), NULL);
 
 	return len ? len : 1;
 }

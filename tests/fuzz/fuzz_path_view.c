@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Journeys of any content, as a recording may bring them back, through everything that shows them: pictures keep their form. */
+/* Journeys of any content, as a recording may hold them, through every view: pictures stay well-formed. */
 #include <jansson.h>
 #include <sys/mman.h>
 

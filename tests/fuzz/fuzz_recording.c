@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reader of recordings on files from anywhere: a small recording with bytes changed as the input says, or the input itself
- * as a file. Whatever is in it, reading ends with rows or with a sentence.
+ * The reader of recordings on files from anywhere: a small recording with bytes changed as the input says, or the
+ * input itself as a file. Whatever is in it, reading ends with rows or with a sentence.
  */
 #include "fuzz.h"
 
@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/socket/socket.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 #define CHANGES_MAX 64
 
@@ -38,7 +38,7 @@ static void add_journey(struct store *store)
 	fuzz_require(journey_keeper_open(&keeper, store) == 0 && journey_keep(&keeper, &journey) == 0);
 }
 
-/* Small, so that many are tried: two samples with a socket, its connection and a counter, a finding, and a packet's journey. */
+/* Small, so that many are tried: two samples (socket, connection, counter), a finding, a packet's journey. */
 static void make_small(void)
 {
 	struct snapshot *snapshot = snapshot_new();
@@ -58,14 +58,14 @@ static void make_small(void)
 		snapshot_clear(snapshot);
 		snapshot->begin_time_ns = snapshot->end_time_ns = diagnosis.start_ns + i * UINT64_C(1000000000);
 		snapshot->begin_boot_ns = snapshot->end_boot_ns = (i + 1) * UINT64_C(1000000000);
-		socket = table_add(snapshot_table(snapshot, &socket_type));
+		socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
 		socket->cookie = 7;
 		socket->state = SOCKET_ESTABLISHED;
 		socket->raddr = addr_from_v4("\12\0\0\2");
-		tcp = table_add(snapshot_table(snapshot, &tcp_type));
+		tcp = snapshot_table_add(snapshot_table(snapshot, &tcp_type));
 		tcp->tcp_cookie = 7;
 		tcp->bytes_sent = 1000 * i;
-		counter = table_add(snapshot_table(snapshot, &counter_type));
+		counter = snapshot_table_add(snapshot_table(snapshot, &counter_type));
 		counter->counter = "TcpExtListenDrops";
 		counter->value = i;
 		fuzz_require(store_add_snapshot(store, snapshot) == 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Netlink messages as no kernel writes them: the first byte chooses the parser. Whatever comes, records stay well-formed. */
+/* Netlink messages as no kernel writes them, the first byte chooses the parser: records stay well-formed. */
 #include <netinet/in.h>
 
+#include "../unit/nl_bytes.h"
 #include "fuzz.h"
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"

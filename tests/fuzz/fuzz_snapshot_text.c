@@ -7,15 +7,17 @@
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/cgroup_path.h"
 #include "snapshot/proc/counter.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
+#include "snapshot/proc/pressure.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/proc/resolver.h"
+#include "snapshot/proc/softnet.h"
 #include "view/json.h"
 
 static void check_process(struct snapshot *snapshot, const char *text)
 {
-	struct thread_record *thread = table_add(snapshot_table(snapshot, &thread_type));
+	struct thread_record *thread = snapshot_table_add(snapshot_table(snapshot, &thread_type));
 	uint64_t voluntary, involuntary;
 	struct task_stat stat;
 	uint32_t uid;
@@ -31,7 +33,7 @@ static void check_process(struct snapshot *snapshot, const char *text)
 
 static void check_cgroup(struct snapshot *snapshot, const char *text)
 {
-	struct cgroup_record *cgroup = table_add(snapshot_table(snapshot, &cgroup_type));
+	struct cgroup_record *cgroup = snapshot_table_add(snapshot_table(snapshot, &cgroup_type));
 	char path[CGROUP_PATH_MAX];
 	struct cgroup_names names;
 
@@ -58,10 +60,10 @@ static void check_memory(struct snapshot *snapshot, const char *text)
 {
 	uint64_t low, pressure, max;
 
-	memory_parse_sockstat(table_add(snapshot_table(snapshot, &memory_type)), text);
+	memory_parse_sockstat(snapshot_table_add(snapshot_table(snapshot, &memory_type)), text);
 	(void)memory_parse_limits(text, &low, &pressure, &max);
-	protocol_parse(snapshot, text);
-	conntrack_parse(table_add(snapshot_table(snapshot, &conntrack_type)), text);
+	memory_parse_protocols(snapshot, text);
+	conntrack_parse(snapshot_table_add(snapshot_table(snapshot, &conntrack_type)), text);
 	(void)firewall_is_heard(text, 7, 2);
 }
 

@@ -8,7 +8,7 @@
 static bool is_utf8(const char *s, size_t n)
 {
 	while (n > 0) {
-		unsigned len = utf8_decode(s, n, NULL);
+		unsigned len = text_decode_utf8(s, n, NULL);
 
 		if (len == 0)
 			return false;
@@ -72,7 +72,7 @@ static void check_terminal(const char *s, size_t n)
 		long escaped;
 
 		fuzz_require(s < end);
-		len = utf8_decode(s, (size_t)(end - s), &code);
+		len = text_decode_utf8(s, (size_t)(end - s), &code);
 		len = len ? len : 1;
 		escaped = read_escape(&p);
 		if (escaped < 0) {

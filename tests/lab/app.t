@@ -207,7 +207,8 @@ def check_thinking(lab):
     slow = lab.client("rr", write2=1, interval_ms=5)
     quick = lab.client("rr", write2=1, interval_ms=5, nodelay=1)
     time.sleep(0.9)
-    tap.between(statistics.median(latencies(slow, 3)), 30000, 60000, "write2=1 waits for the delayed acknowledgement, us")
+    tap.between(statistics.median(latencies(slow, 3)), 30000, 60000,
+                "write2=1 waits for the delayed acknowledgement, us")
     tap.between(statistics.median(latencies(quick, 3)), 0, 10000, "unless nodelay=1, us")
     for program in (slow, quick, server):
         program.stop()
@@ -218,7 +219,8 @@ def check_connecting(lab):
     server = lab.server("rrd")
     churn = lab.client("churn", rate=200, count=40, hold_ms=20, size=50, resp=150)
     done = churn.wait_end()
-    tap.equal((done["ops"], done["bytes"], done["errors"], done["conns"]), (40, 8000, 0, 0), "churn ends after count=40")
+    tap.equal((done["ops"], done["bytes"], done["errors"], done["conns"]), (40, 8000, 0, 0),
+              "churn ends after count=40")
     tap.equal(server.stop()["ops"], 40, "rrd served each")
     lab.port += 1
     refused = lab.client("connectonly", conns=2)
@@ -227,7 +229,8 @@ def check_connecting(lab):
     refused.wait_progress(lambda line: line["conns"] == 2)
     tap.ok(True, "a client that is refused says so and tries again until it is let in")
     server.stop()
-    refused.wait_progress(lambda line: line["errno"] in ("EPIPE", "ECONNREFUSED") and line["conns"] == 0 and line["ops"])
+    refused.wait_progress(lambda line: line["errno"] in ("EPIPE", "ECONNREFUSED") and line["conns"] == 0
+                          and line["ops"])
     tap.ok(True, "and notices when the server goes")
     refused.stop()
     once = lab.client("bulk", reconnect=0)
@@ -263,7 +266,8 @@ def check_datagrams(lab):
     got = sink.stop()
     tap.equal(sent["ops"] % 100, 0, "burst=100 sends hundreds")
     tap.between(got["ops"], 1, sent["ops"] / 2, "a small buffer and a slow reader lose most of them")
-    tap.ok(lab.home.counters("Udp")["RcvbufErrors"] >= (sent["ops"] - got["ops"]) * 0.9, "the kernel counts what was lost")
+    tap.ok(lab.home.counters("Udp")["RcvbufErrors"] >= (sent["ops"] - got["ops"]) * 0.9,
+           "the kernel counts what was lost")
     lab.port += 1
     lost = lab.client("udpsend", rate=100, duration=0.3).wait_end()
     tap.ok(lost["errors"] > 0 and lost["errno"] == "ECONNREFUSED", "nobody there: an error that is told")
@@ -271,7 +275,8 @@ def check_datagrams(lab):
 
 def ask(lab, name):
     """A query as any resolver library makes it; the address in the answer."""
-    question = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0" + struct.pack("!HH", 1, 1)
+    question = b"".join(bytes([len(label)]) + label.encode()
+                        for label in name.split(".")) + b"\0" + struct.pack("!HH", 1, 1)
     with lab.home.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         asker.settimeout(5)
         asker.sendto(struct.pack("!6H", 0x4711, 0x100, 1, 0, 0, 0) + question, ("127.0.0.1", lab.port))

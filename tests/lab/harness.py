@@ -99,7 +99,8 @@ class Namespace:
 
     def counters(self, group):
         """One group of /proc/net/snmp, e.g. Udp."""
-        lines = [line.split() for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith(group + ":")]
+        lines = [line.split()
+                 for line in self.run("cat", "/proc/net/snmp").splitlines() if line.startswith(group + ":")]
         return dict(zip(lines[0][1:], map(int, lines[1][1:])))
 
     def socket(self, *args):
@@ -249,6 +250,7 @@ def _is_running(pid):
 
 def refused(namespace, program, *words):
     """Exit status and stderr of a command line that must not start."""
-    result = subprocess.run(namespace.command(program, *words), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    result = subprocess.run(namespace.command(program, *words), stdin=subprocess.DEVNULL, capture_output=True,
+                            text=True,
                             timeout=10)
     return result.returncode, result.stderr

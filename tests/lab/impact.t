@@ -40,7 +40,8 @@ def test_rates(tap):
     mild = impact.judge(BYTES, [progress(lambda t: 1000 if t < FAULT_AT else 600)], FAULT_AT, END)
     tap.equal(mild["bites"], False, "a loss of less than asked is none")
     late = impact.judge(BYTES, [progress(lambda t: 1000 if t < FAULT_AT + 5 else 0)], FAULT_AT, END)
-    tap.equal((late["bites"], "only after" in late["reason"]), (False, True), "a stall long after the fault is another's")
+    tap.equal((late["bites"], "only after" in late["reason"]), (False, True),
+              "a stall long after the fault is another's")
     dead = impact.judge(BYTES, [progress(lambda t: 0)], FAULT_AT, END)
     tap.equal((dead["bites"], dead["reason"]), (False, "no progress before the fault"), "who never moved cannot suffer")
     silent = impact.judge(BYTES, [progress(lambda t: 1000, end=FAULT_AT)], FAULT_AT, END)
@@ -49,7 +50,8 @@ def test_rates(tap):
     tap.equal(missing["bites"], False, "no lines at all prove nothing")
     swapped = impact.judge(BYTES, [progress(lambda t: 1000, end=FAULT_AT),
                                    progress(lambda t: 100, begin=FAULT_AT)], FAULT_AT, END)
-    tap.equal((swapped["bites"], 90 < swapped["after"] < 110), (True, True), "a program and its successor are one victim")
+    tap.equal((swapped["bites"], 90 < swapped["after"] < 110), (True, True),
+              "a program and its successor are one victim")
 
 
 def test_recovery(tap):

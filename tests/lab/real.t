@@ -89,7 +89,8 @@ def test_run(tap, out):
     impact = truth["impact"]
     tap.ok(impact["bites"] and impact["before"] > 2 and impact["after"] < 0.5, "a stopped nginx answers nobody",
            f"{impact['before']:.1f} requests/s before, {impact['after']:.2f} after")
-    tap.equal(truth["answers"][0]["modules"], ["8001", str(truth["pids"]["server"])], "the answer names nginx's own pid")
+    tap.equal(truth["answers"][0]["modules"], ["8001", str(truth["pids"]["server"])],
+              "the answer names nginx's own pid")
     tap.equal(left_of(f"nestlab-{process.pid}-", truth["pids"].values(), out), [], "nothing is left of it")
     with open(os.path.join(out, "app-client.jsonl")) as file:
         lines = [json.loads(line) for line in file if line.startswith("{")]
@@ -117,7 +118,8 @@ def test_kill(tap, out):
     names = {undo.read_text(f"/proc/{pid}/comm").strip() for pid in pids}
     tap.ok({"nginx", "dnsmasq"} <= names, "curl asks dnsmasq for the address of nginx", " ".join(sorted(names)))
     tap.equal(len(glob.glob(os.path.join(out, "room-*"))), 3, "each program has a room in the run's directory")
-    tap.ok("nestlab /run tmpfs" not in undo.read_text("/proc/self/mounts"), "the resolver's address is known to curl alone")
+    tap.ok("nestlab /run tmpfs" not in undo.read_text("/proc/self/mounts"),
+           "the resolver's address is known to curl alone")
     process.kill()
     process.wait()
     process.stderr.close()

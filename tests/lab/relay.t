@@ -38,7 +38,7 @@ class Path:
             self.ends[name] = (end, (address, PORT))
 
     def exchange(self, count, direction="ab", payload=100, gap=0.0, settle=0.3):
-        """Sends count datagrams, one every gap seconds; returns (number, delay in ms, arrival in s) in order of arrival."""
+        """Sends count datagrams, one every gap seconds; returns (number, delay in ms, arrival in s) as they arrive."""
         sender, receiver = self.ends[direction[0]][0], self.ends[direction[1]]
         filler = bytes(range(256)) * (payload // 256 + 1)
         arrived, sent, started = [], 0, time.monotonic()
@@ -124,7 +124,8 @@ def set_offloads(a, r, b, state):
 
 def check_refusals(tap, r):
     for words in (["a1"], ["a1", "b1", "lose=1"], ["a1", "b1", "loss=101"], ["a1", "b1", "loss=-1"],
-                  ["a1", "b1", "delay=12abc"], ["a1", "b1", "delay"], ["a1", "b1", "hole=2"], ["a1", "b1", "maxlen=1.5"],
+                  ["a1", "b1", "delay=12abc"], ["a1", "b1", "delay"], ["a1", "b1", "hole=2"],
+                  ["a1", "b1", "maxlen=1.5"],
                   ["a1", "b1", "xy.loss=1"], ["a1", "b1", "seed=x"], ["a1", "b1", "burst=0.5"]):
         status, errors = harness.refused(r, RELAY, *words)
         tap.ok(status == 2 and errors, f"refused: {' '.join(words)}", errors.splitlines()[0] if errors else "silent")
@@ -153,7 +154,8 @@ def check_loss(tap, relay, path):
     arrived = path.exchange(2000)
     after = relay.say("stats")
     tap.between(2000 - len(arrived), *bounds(2000, 0.10), "loss=10 of 2000")
-    tap.equal(after["ab"]["lost"] - before["ab"]["lost"], 2000 - len(arrived), "what is lost is counted, nothing else is lost")
+    tap.equal(after["ab"]["lost"] - before["ab"]["lost"], 2000 - len(arrived),
+              "what is lost is counted, nothing else is lost")
     tap.equal(len(path.exchange(300, "ba")), 300, "ab.loss leaves the way back alone")
     kept = []
     for _ in range(2):
@@ -183,7 +185,8 @@ def check_rate(tap, relay, path):
     relay.say("ab.rate=80")
     arrived = path.exchange(0, payload=size)
     span = arrived[-1][2] - arrived[0][2]
-    tap.between((len(arrived) - 1) * (size + ETHER_IP_UDP) * 8 / span / 1e6, 76, 84, "rate=80 Mbit/s, late wake-ups or not")
+    tap.between((len(arrived) - 1) * (size + ETHER_IP_UDP) * 8 / span / 1e6, 76, 84,
+                "rate=80 Mbit/s, late wake-ups or not")
     before = relay.say("stats")["ab"]
     relay.say("ab.rate=8 ab.limit=20000")
     arrived = path.exchange(100, payload=size)

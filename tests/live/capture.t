@@ -37,14 +37,16 @@ def sleeper(c):
 def resetter(c):
     c.recv(10)
     c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0"); c.close()
-def serve(port, what):
+def listen(port, what):
     s = socket.socket(socket.AF_INET6); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if what is sleeper: s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     s.bind(("::", port)); s.listen(5)
+    return s
+def serve(s, what):
     while True: threading.Thread(target=what, args=(s.accept()[0],), daemon=True).start()
 for port, what in ((5001, reader), (5002, sleeper), (5003, resetter)):
-    threading.Thread(target=serve, args=(port, what), daemon=True).start()
-time.sleep(0.3); print("listening", flush=True); time.sleep(60)
+    threading.Thread(target=serve, args=(listen(port, what), what), daemon=True).start()
+print("listening", flush=True); time.sleep(60)
 END
 cat >"$room/client.py" <<'END'
 import socket, sys, time
@@ -72,7 +74,8 @@ wait_for 10 grep -q listening "$room/server.out"
 capture() {
 	local name=$1
 	shift
-	bg nsenter --net="/run/netns/$client" -- tcpdump -i "$link_dev" -U -Z root -w "$room/$name.pcap" "$@" tcp 2>"$room/tcpdump.err"
+	bg nsenter --net="/run/netns/$client" -- \
+		tcpdump -i "$link_dev" -U -Z root -w "$room/$name.pcap" "$@" tcp 2>"$room/tcpdump.err"
 	local pid=$bg_pid
 	wait_for 10 grep -q 'listening on' "$room/tcpdump.err"
 	in_ns "$client" python3 "$room/client.py" "$name"
@@ -98,12 +101,15 @@ again='tcp.analysis.retransmission or tcp.analysis.fast_retransmission or tcp.an
 capture loss -s 100
 ok 'loss: something was sent again' test "$(theirs loss "$again")" -gt 5
 # Whether a late segment was repeated or overtaken is a guess in both programs, by times that are microseconds apart.
-ok 'loss: as many retransmissions as tshark' python3 -c "import sys; sys.exit(abs($(ours loss 'sum(x["retrans"] for x in t)') - $(theirs loss "$again")) > 1)"
+ok 'loss: as many retransmissions as tshark' python3 \
+	-c "import sys; sys.exit(abs($(ours loss 'sum(x["retrans"] for x in t)') - $(theirs loss "$again")) > 1)"
 is "$(ours loss 'sum(x["connections"] for x in t)')" "$(streams loss tcp)" 'loss: as many connections'
 is "$(ours loss 'r["samples"]')" "$(theirs loss tcp)" 'loss: as many packets'
 is "$(ours loss 'sorted(x["raddr"] for x in t)')" "['10.77.0.2', 'fd77::2']" 'loss: of both families'
-is "$(ours loss 'sum(x["tx_bytes"] for x in t)')" "$(tshark -r "$room/loss.pcap" -Y 'tcp.dstport == 5001' -T fields -e tcp.len 2>/dev/null | awk '{n += $1} END {print n}')" 'loss: as many bytes'
-tshark -r "$room/loss.pcap" -Y 'tcp.analysis.ack_rtt and tcp.srcport == 5001' -T fields -e tcp.analysis.ack_rtt 2>/dev/null | sort -g >"$room/rtt"
+is "$(ours loss 'sum(x["tx_bytes"] for x in t)')" "$(tshark -r "$room/loss.pcap" -Y 'tcp.dstport == 5001' \
+	-T fields -e tcp.len 2>/dev/null | awk '{n += $1} END {print n}')" 'loss: as many bytes'
+tshark -r "$room/loss.pcap" -Y 'tcp.analysis.ack_rtt and tcp.srcport == 5001' \
+	-T fields -e tcp.analysis.ack_rtt 2>/dev/null | sort -g >"$room/rtt"
 middle=$(sed -n "$((($(wc -l <"$room/rtt") + 1) / 2))p" "$room/rtt")
 ok 'loss: round-trip times are those of tshark' python3 -c "
 import sys
@@ -118,13 +124,17 @@ ok 'loss: pcapng says the same as pcap' cmp "$room/loss.json" "$room/ng.json"
 
 capture window
 ok 'window: windows were closed' test "$(theirs window tcp.analysis.zero_window)" -gt 0
-is "$(ours window 'sum(x["zero_windows"] for x in t)')" "$(theirs window tcp.analysis.zero_window)" 'window: as many closed windows as tshark'
+is "$(ours window 'sum(x["zero_windows"] for x in t)')" \
+	"$(theirs window tcp.analysis.zero_window)" 'window: as many closed windows as tshark'
 is "$(ours window 'sum(x["retrans"] for x in t)')" "$(theirs window "$again")" 'window: probes are no retransmissions'
 like "$(ours window '[s["cause"] for s in r["stalls"]]')" 'peer-not-reading' 'window: the reader is suspected'
 
 capture reset
-is "$(ours reset 'sum(x["resets"] for x in t)')" "$(streams reset 'tcp.flags.reset == 1')" 'reset: as many connections as tshark were reset'
-is "$(ours reset 'sorted(s["cause"] for s in r["stalls"])')" "['connect-dropped', 'peer-refused', 'peer-refused', 'peer-reset', 'peer-reset', 'peer-reset']" 'reset: each for its reason'
+is "$(ours reset 'sum(x["resets"] for x in t)')" \
+	"$(streams reset 'tcp.flags.reset == 1')" 'reset: as many connections as tshark were reset'
+is "$(ours reset 'sorted(s["cause"] for s in r["stalls"])')" \
+	"['connect-dropped', 'peer-refused', 'peer-refused', 'peer-reset', 'peer-reset', 'peer-reset']" \
+	'reset: each for its reason'
 
 # Text, a page, and files that are none.
 like "$("$nest" report "$room/loss.pcap")" 'Top talkers' 'the text'

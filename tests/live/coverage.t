@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rows of docs/coverage.md that no other test runs: soaccept, tcpsynbl, qdisclat with its kinds, and the processors that receive.
+# Rows of docs/coverage.md that no other test runs: soaccept, tcpsynbl, qdisclat with its kinds,
+# and the processors that receive.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 tc ping
@@ -44,23 +45,27 @@ for _ in range(37):
     s.accept()[0].close()'
 in_ns "$a" ping -q -c 29 -i 0.01 10.66.7.2 >/dev/null
 unwatch
-is "$(figures "$room/accept" '(len(r), {(e["comm"][:6], e["lport"], e["error"]) for e in r})')" "(37, {('python', 4711, None)})" \
+is "$(figures "$room/accept" '(len(r), {(e["comm"][:6], e["lport"], e["error"]) for e in r})')" \
+	"(37, {('python', 4711, None)})" \
 	'soaccept: every connection that was taken' || diag "$(head -3 "$room/accept")"
-is "$(figures "$room/backlog" '[(sum(h["count"] for h in e["hist"]), e["backlog_max"]) for e in r if e["backlog_max"] == 53]')" '[(37, 53)]' \
-	'tcpsynbl: how many waited whenever another came' || diag "$(cat "$room/backlog")"
-is "$(figures "$room/backlog" '[e["max"] for e in r if e["backlog_max"] == 53][0] in (36, 37)')" True 'up to all of them'
+is "$(figures "$room/backlog" \
+	'[(sum(h["count"] for h in e["hist"]), e["backlog_max"]) for e in r if e["backlog_max"] == 53]')" \
+	'[(37, 53)]' 'tcpsynbl: how many waited whenever another came' || diag "$(cat "$room/backlog")"
+is "$(figures "$room/backlog" '[e["max"] for e in r if e["backlog_max"] == 53][0] in (36, 37)')" \
+	True 'up to all of them'
 # 29 answers, and whatever neighbours said.
-compare "$(figures "$room/receive" 'sum(h["count"] for e in r for h in e["hist"])')" -ge 29 'dev.receive by processor: every answer' ||
+compare "$(figures "$room/receive" 'sum(h["count"] for e in r for h in e["hist"])')" \
+	-ge 29 'dev.receive by processor: every answer' ||
 	diag "$(cat "$room/receive")"
-is "$(figures "$room/receive" "{e['dev'] for e in r} == {'$link_dev'} and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True \
-	'on processors that there are'
+is "$(figures "$room/receive" "{e['dev'] for e in r} == {'$link_dev'}
+	and all(h['lo'] <= $(nproc --all) for e in r for h in e['hist'])")" True 'on processors that there are'
 
 # --- queues ----------------------------------------------------------------------------------------------------------
 
 # sent: packets that the queue of the link has let go.
 sent() {
 	in_ns "$a" tc -s -j qdisc show dev "$link_dev" |
-		python3 -c 'import json, sys; print(max([q["packets"] for q in json.load(sys.stdin) if q.get("root")] + [0]))'
+		from_json 'max([q["packets"] for q in j if q.get("root")] + [0])'
 }
 
 # flood: two senders at the same time.
@@ -79,7 +84,7 @@ for _ in range(5000):
 
 # kind NAME ARGUMENT ...: packets through a queue of that kind, seen by its own tool and by the one for all.
 kind() {
-	local name=${1#qdisc-} before after least some
+	local name=${1#qdisc-} before after least some count
 	shift
 	if ! in_ns "$a" tc qdisc replace dev "$link_dev" root handle 7: "$name" "$@" 2>"$room/tc.err"; then
 		skip "qdisc-$name" 'this kernel has no such queue'
@@ -98,10 +103,14 @@ kind() {
 	case $name in *codel) least=0 some='?' ;; *) least=23 some= ;; esac
 	like "$(figures "$room/kind" "[(e['kind'], e['handle']) for e in r]")" "^\[(\('$name', '0x70000'\))$some\]$" \
 		"qdisc-$name: packets that waited in it"
-	is "$(figures "$room/kind" "$least <= sum(h['count'] for e in r for h in e['hist']) <= $after - $before + 3")" True "as many as tc counts ($name)" ||
+	is "$(figures "$room/kind" \
+		"$least <= sum(h['count'] for e in r for h in e['hist']) <= $after - $before + 3")" \
+		True "as many as tc counts ($name)" ||
 		diag "$before $after $(cat "$room/kind")"
 	# It began a moment later, and ends a moment later.
-	like "$(figures "$room/all" "[abs(e['count'] - c) <= 0.1 * c + 2 for e in r for c in [$(figures "$room/kind" 'sum(e["count"] for e in r)')] if e['handle'] == '0x70000']")" \
+	count=$(figures "$room/kind" 'sum(e["count"] for e in r)')
+	like "$(figures "$room/all" \
+		"[abs(e['count'] - $count) <= 0.1 * $count + 2 for e in r if e['handle'] == '0x70000']")" \
 		"^\[(True)$some\]$" "qdisclat: the same ($name)" || diag "$(cat "$room/all" "$room/kind")"
 	in_ns "$a" tc qdisc del dev "$link_dev" root
 }

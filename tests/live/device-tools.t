@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# netsize, nettxlat, netqtop and txstack beside what ip and tc count on a link of four queues, and beside a program that takes
-# packets from a tap interface when it likes to.
+# netsize, nettxlat, netqtop and txstack beside what ip and tc count on a link of four queues, and beside a program
+# that takes packets from a tap interface when it likes to.
 # vm: 26
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -41,12 +41,13 @@ now_ms() {
 # counted NAMESPACE DIRECTION: packets and bytes of the link, as ip has them.
 counted() {
 	ip -n "$1" -s -j link show dev v1 |
-		python3 -IS -c 'import json, sys; s = json.load(sys.stdin)[0]["stats64"][sys.argv[1]]; print(s["packets"], s["bytes"])' "$2"
+		from_json "'{packets} {bytes}'.format(**j[0]['stats64']['$2'])"
 }
 # by_queue: packets by queue, as tc has them.
 by_queue() {
 	in_ns "$client" tc -s -j qdisc show dev v1 |
-		python3 -IS -c 'import json, sys; print({int(q["parent"].split(":")[1], 16) - 1: q["packets"] for q in json.load(sys.stdin) if q.get("parent") and q["packets"]})'
+		from_json '{int(q["parent"].split(":")[1], 16) - 1: q["packets"]
+			for q in j if q.get("parent") and q["packets"]}'
 }
 # The last acknowledgements are on their way.
 settled() {
@@ -70,7 +71,8 @@ measure() {
 		nest_pid=${running[i]} wait_ready "${errors[i]}" 60 || exit 1
 	done
 	ready=$(now_ms)
-	unseen_begin net/net_dev_queue 'name == "v1" || name == "tap9"' net/net_dev_start_xmit 'name == "v1" || name == "tap9"' \
+	unseen_begin net/net_dev_queue 'name == "v1" || name == "tap9"' \
+		net/net_dev_start_xmit 'name == "v1" || name == "tap9"' \
 		net/netif_receive_skb 'name == "v1"' net/napi_gro_receive_entry 'name == "v1"'
 
 	read -r sent_before sent_bytes_before <<<"$(counted "$client" tx)"
@@ -96,7 +98,7 @@ import fcntl, os, socket, struct, subprocess, time
 f = os.open("/dev/net/tun", os.O_RDWR)
 fcntl.ioctl(f, 0x400454ca, struct.pack("16sH22x", b"tap9", 0x1002))
 subprocess.run(["ip", "link", "set", "tap9", "up"], check=True)
-subprocess.run(["ip", "neigh", "replace", "10.91.9.2", "lladdr", "02:00:00:00:00:09", "dev", "tap9", "nud", "permanent"], check=True)
+subprocess.run("ip neigh replace 10.91.9.2 lladdr 02:00:00:00:00:09 dev tap9 nud permanent".split(), check=True)
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.sendto(b"x" * 700, ("10.91.9.2", 27003))
 time.sleep(0.06)
@@ -125,24 +127,46 @@ measure
 # With GRO the interface counts bytes without the 14 of the link's header.
 packets=$((sent - sent_before)) bytes=$((sent_bytes - sent_bytes_before + 14 * (sent - sent_before)))
 arrived=$((got - got_before)) arrived_bytes=$((got_bytes - got_bytes_before + 14 * (got - got_before)))
-is "$(figures "$netsize_out" "of('nic_send', 'count'), of('nic_send', 'sum')")" "($packets, $bytes)" 'netsize: the driver gets as many packets and bytes as ip counts'
-is "$(figures "$netsize_server_out" "of('nic_recv', 'count'), of('nic_recv', 'sum')")" "($arrived, $arrived_bytes)" 'netsize: as many arrive as ip counts'
-is "$(figures "$netsize_out" "max(e['max'] for e in r if e['stage'] == 'nic_send' and e['dev'] == 'v1') <= 1514 < max(e['max'] for e in r if e['stage'] == 'send')")" True 'netsize: large packets are cut up on the way out'
-is "$(figures "$netsize_server_out" "max(e['max'] for e in r if e['stage'] == 'nic_recv') <= 1514 < max(e['max'] for e in r if e['stage'] == 'recv')")" True 'netsize: and put together on the way in'
+is "$(figures "$netsize_out" "of('nic_send', 'count'), of('nic_send', 'sum')")" \
+	"($packets, $bytes)" 'netsize: the driver gets as many packets and bytes as ip counts'
+is "$(figures "$netsize_server_out" "of('nic_recv', 'count'), of('nic_recv', 'sum')")" \
+	"($arrived, $arrived_bytes)" 'netsize: as many arrive as ip counts'
+is "$(figures "$netsize_out" "max(e['max'] for e in r if e['stage'] == 'nic_send' and e['dev'] == 'v1') <= 1514 <
+	max(e['max'] for e in r if e['stage'] == 'send')")" True 'netsize: large packets are cut up on the way out'
+is "$(figures "$netsize_server_out" "max(e['max'] for e in r if e['stage'] == 'nic_recv') <=
+	1514 < max(e['max'] for e in r if e['stage'] == 'recv')")" True 'netsize: and put together on the way in'
 # What is cut up gets a header for each piece, and what is put together loses them again.
-is "$(figures "$netsize_out" "of('nic_send', 'sum') - of('send', 'sum') == 66 * (of('nic_send', 'count') - of('send', 'count')) > 0")" True 'netsize: 66 bytes of headers for each piece'
-is "$(figures "$netsize_server_out" "of('nic_recv', 'sum') - of('recv', 'sum') == 66 * (of('nic_recv', 'count') - of('recv', 'count')) > 0")" True 'netsize: and 66 bytes less for each that was put to another'
+is "$(figures "$netsize_out" \
+	"of('nic_send', 'sum') - of('send', 'sum') == 66 * (of('nic_send', 'count') - of('send', 'count')) > 0")" \
+	True 'netsize: 66 bytes of headers for each piece'
+is "$(figures "$netsize_server_out" \
+	"of('nic_recv', 'sum') - of('recv', 'sum') == 66 * (of('nic_recv', 'count') - of('recv', 'count')) > 0")" \
+	True 'netsize: and 66 bytes less for each that was put to another'
 
-is "$(figures "$nettxlat_out" "sum(e['count'] for e in r if e['dev'] == 'v1'), {e['end'] for e in r if e['dev'] == 'v1'}")" "($packets, {'handed-on'})" 'nettxlat: a virtual link hands every packet on'
-is "$(figures "$nettxlat_out" "[(e['count'], 60e6 <= e['max'] < 5e9) for e in r if e['dev'] == 'tap9' and e['end'] == 'sent']")" '[(1, True)]' 'nettxlat: the tap interface had it until it was read'
+is "$(figures "$nettxlat_out" \
+	"sum(e['count'] for e in r if e['dev'] == 'v1'), {e['end'] for e in r if e['dev'] == 'v1'}")" \
+	"($packets, {'handed-on'})" 'nettxlat: a virtual link hands every packet on'
+is "$(figures "$nettxlat_out" \
+	"[(e['count'], 60e6 <= e['max'] < 5e9) for e in r if e['dev'] == 'tap9' and e['end'] == 'sent']")" \
+	'[(1, True)]' 'nettxlat: the tap interface had it until it was read'
 
-is "$(figures "$netqtop_out" "dict(sorted({e['queue']: e['count'] for e in r if e['dev'] == 'v1' and e['dir'] == 'tx'}.items(), reverse=True))")" "$queues" 'netqtop: as many packets by queue as tc counts'
-is "$(figures "$netqtop_out" "len([e for e in r if e['dev'] == 'v1' and e['dir'] == 'tx']) > 1")" True 'netqtop: more than one queue is used'
-is "$(figures "$netqtop_out" "round(sum(e['share'] for e in r if e['dev'] == 'v1' and e['dir'] == 'tx'), 6)")" 1.0 'netqtop: the shares are those of the whole'
-is "$(figures "$netqtop_out" "{e['count'] == e['below_64'] + e['below_512'] + e['below_2K'] + e['below_16K'] + e['below_64K'] + e['above'] for e in r}, sum(e['below_2K'] for e in r if e['dir'] == 'tx' and e['dev'] == 'v1') >= 37 + 200")" '({True}, True)' 'netqtop: the sizes'
-is "$(figures "$netqtop_out" "{e['sum'] * 1000 / ($ended - $started) - 1 <= e['sum_rate'] <= e['sum'] * 1000 / ($ending - $ready) + 1 for e in r}")" '{True}' 'netqtop: the rates are those of the time that passed'
+is "$(figures "$netqtop_out" "dict(sorted({e['queue']: e['count'] for e in r if e['dev'] == 'v1'
+	and e['dir'] == 'tx'}.items(), reverse=True))")" "$queues" 'netqtop: as many packets by queue as tc counts'
+is "$(figures "$netqtop_out" "len([e for e in r if e['dev'] == 'v1' and e['dir'] == 'tx']) > 1")" \
+	True 'netqtop: more than one queue is used'
+is "$(figures "$netqtop_out" "round(sum(e['share'] for e in r if e['dev'] == 'v1' and e['dir'] == 'tx'), 6)")" \
+	1.0 'netqtop: the shares are those of the whole'
+is "$(figures "$netqtop_out" \
+	"{e['count'] == e['below_64'] + e['below_512'] + e['below_2K'] + e['below_16K'] + e['below_64K'] + e['above']
+	for e in r}, sum(e['below_2K'] for e in r if e['dir'] == 'tx' and e['dev'] == 'v1') >= 37 + 200")" \
+	'({True}, True)' 'netqtop: the sizes'
+is "$(figures "$netqtop_out" "{e['sum'] * 1000 / ($ended - $started) - 1 <=
+	e['sum_rate'] <= e['sum'] * 1000 / ($ending - $ready) + 1 for e in r}")" \
+	'{True}' 'netqtop: the rates are those of the time that passed'
 
-is "$(figures "$txstack_out" "sum(e['count'] for e in r), {'udp_sendmsg' in [f.split('+')[0] for f in e['kstack']] for e in r}")" '(37, {True})' 'txstack: every datagram, by udp_sendmsg'
+is "$(figures "$txstack_out" \
+	"sum(e['count'] for e in r), {'udp_sendmsg' in [f.split('+')[0] for f in e['kstack']] for e in r}")" \
+	'(37, {True})' 'txstack: every datagram, by udp_sendmsg'
 for err in "${errors[@]}"; do
 	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A look that begins when the fault is already there, on small networks that share nothing: what the kernel remembers and what
-# arrives must do, since there is no better time to compare with. The firewalls have no counters.
+# A look that begins when the fault is already there, on small networks that share nothing: what the kernel remembers
+# and what arrives must do, since there is no better time to compare with. The firewalls have no counters.
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -102,8 +102,8 @@ load "${here_of[7]}" server 10.95.7.1 5007
 load "${there_of[7]}" clients 10.95.7.1 5007
 
 sleep 2
-in_ns "${here_of[1]}" nft 'add table inet f; add chain inet f in { type filter hook input priority 0; }; add rule inet f in tcp dport 5001 drop'
-in_ns "${here_of[2]}" nft 'add table inet f; add chain inet f out { type filter hook output priority 0; }; add rule inet f out tcp dport 5002 drop'
+ns_drop "${here_of[1]}" input 'tcp dport 5001'
+ns_drop "${here_of[2]}" output 'tcp dport 5002'
 # The process itself: nsenter runs it in its own place.
 kill -STOP "$stopped"
 sleep 1.2

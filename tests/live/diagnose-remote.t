@@ -73,7 +73,8 @@ try ask fd77::2 53
 "$nest" diagnose -N "$client" --json -d 4 >"$room/after" 2>"$room/err"
 is "$?" 0 'a look from outside the namespace succeeds'
 is "$(found "$room/after")" \
-	'dns-dead=resolver:fd77::2 dns-slow=resolver:10.77.0.2 peer-refused=peer:10.77.0.2:5002 peer-refused=peer:[fd77::2]:5003 peer-reset=peer:10.77.0.2:5001' \
+	"dns-dead=resolver:fd77::2 dns-slow=resolver:10.77.0.2 peer-refused=peer:10.77.0.2:5002 \
+peer-refused=peer:[fd77::2]:5003 peer-reset=peer:10.77.0.2:5001" \
 	'refusals, resets and lookups are told apart, of both families'
 like "$(tail -n 1 "$room/err")" ', 0 lost' 'nothing was lost'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Connections that become quiet while somebody looks: some have nothing more to say, others have lost their way, and some wait
-# for an answer. Small networks that share nothing.
+# Connections that become quiet while somebody looks: some have nothing more to say, others have lost their way, and
+# some wait for an answer. Small networks that share nothing.
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -60,7 +60,8 @@ network() {
 
 # load NAMESPACE ROLE ADDRESS PORT: in the background, ready. What it does changes when the file "changed" is there.
 load() {
-	nsenter --net="/run/netns/$1" -- python3 "$room/load.py" "$2" "$3" "$4" "$room/changed" >"$room/$2-$4" 2>/dev/null </dev/null &
+	nsenter --net="/run/netns/$1" -- \
+		python3 "$room/load.py" "$2" "$3" "$4" "$room/changed" >"$room/$2-$4" 2>/dev/null </dev/null &
 	note_process "$!"
 	wait_for 20 grep -q ready "$room/$2-$4" || { diag "$2 on port $4 does not start"; exit 1; }
 }
@@ -106,9 +107,12 @@ in_ns "$middle" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward'
 here_of[8]=$here there_of[8]=$there
 load "${there_of[8]}" endless 10.96.9.2 6008
 load "${here_of[8]}" fetch 10.96.9.2 6008
-# 1: a stream that ends (over IPv6). 2: one whose path dies. 3: one whose acknowledgements this host drops. 7: as 1, and nobody asks.
-in_ns "${here_of[1]}" sh -c 'ip -6 addr add fd96::1/64 dev "$(ip -o link show type veth | sed "s/.*: \(.*\)@.*/\1/")" nodad'
-in_ns "${there_of[1]}" sh -c 'ip -6 addr add fd96::2/64 dev "$(ip -o link show type veth | sed "s/.*: \(.*\)@.*/\1/")" nodad'
+# 1: a stream that ends (over IPv6). 2: one whose path dies. 3: one whose acknowledgements this host
+# drops. 7: as 1, and nobody asks.
+in_ns "${here_of[1]}" \
+	sh -c 'ip -6 addr add fd96::1/64 dev "$(ip -o link show type veth | sed "s/.*: \(.*\)@.*/\1/")" nodad'
+in_ns "${there_of[1]}" \
+	sh -c 'ip -6 addr add fd96::2/64 dev "$(ip -o link show type veth | sed "s/.*: \(.*\)@.*/\1/")" nodad'
 load "${there_of[1]}" stream fd96::2 6001
 load "${here_of[1]}" fetch fd96::2 6001
 load "${there_of[2]}" endless 10.96.2.2 6002
@@ -133,9 +137,9 @@ done
 look 7 --passive
 sleep 4
 touch "$room/changed"
-in_ns "${there_of[2]}" nft 'add table inet f; add chain inet f out { type filter hook output priority 0; }; add rule inet f out tcp sport 6002 drop'
-in_ns "${here_of[3]}" nft 'add table inet f; add chain inet f out { type filter hook output priority 0; }; add rule inet f out tcp dport 6003 drop'
-in_ns "$middle" nft 'add table inet f; add chain inet f out { type filter hook forward priority 0; }; add rule inet f out ip length > 1300 drop'
+ns_drop "${there_of[2]}" output 'tcp sport 6002'
+ns_drop "${here_of[3]}" output 'tcp dport 6003'
+ns_drop "$middle" forward 'ip length > 1300'
 wait "${looks[@]}"
 for n in 1 7; do
 	kill -INT "${captures[$n]}"
@@ -144,8 +148,10 @@ done
 
 is "$(causes "$room/verdict-1" 3)" nothing 'a stream that ended has no culprit'
 like "$(questions 1)" '^[1-9]$' 'its peer was asked by segments that tshark takes for keep-alives'
-is "$(tshark -r "$room/capture-1.pcap" -Y tcp.analysis.keep_alive_ack -T fields -e tcp.seq 2>/dev/null | wc -l)" "$(questions 1)" 'and answered each'
-is "$(tshark -r "$room/capture-1.pcap" -Y 'tcp.flags.reset == 1' 2>/dev/null | wc -l)" 0 'without harm to the connection'
+is "$(tshark -r "$room/capture-1.pcap" -Y tcp.analysis.keep_alive_ack -T fields -e tcp.seq 2>/dev/null | wc -l)" \
+	"$(questions 1)" 'and answered each'
+is "$(tshark -r "$room/capture-1.pcap" -Y 'tcp.flags.reset == 1' 2>/dev/null | wc -l)" \
+	0 'without harm to the connection'
 is "$(causes "$room/verdict-2" 3)" path-blackhole 'a stream whose path died'
 like "$(cat "$room/verdict-2")" 'did not answer when it was asked' 'because its peer does not answer'
 is "$(causes "$room/verdict-3" 3)" firewall-drop 'a stream whose acknowledgements this host drops'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
-# nest diagnose and nest watch against this kernel: two hosts of a private network, a reader that is stopped, and what is said.
+# nest diagnose and nest watch against this kernel: two hosts of a private network, a reader
+# that is stopped, and what is said.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -35,10 +36,15 @@ while True:
 in_ns "$client" "$nest" diagnose --json >"$room/healthy" 2>"$room/healthy.err"
 is "$?" 0 'a look at a healthy network succeeds'
 is "$(said "$room/healthy" 'len(v)')" 1 'three seconds give one object'
-is "$(said "$room/healthy" 'v[-1]["schema"], v[-1]["healthy"], v[-1]["findings"]')" 'nest.diagnosis/1 True []' 'nobody is blamed'
-like "$(said "$room/healthy" '[m["id"] for m in v[-1]["modules"]]')" 'conn:10\.77\.0\.1:[0-9]+-10\.77\.0\.2:5001' 'the connection is a module'
-is "$(said "$room/healthy" '[round(float(sum(m["limited_by"].values())), 2) for m in v[-1]["modules"] if m["limited_by"]][0]')" 1.0 'what limits it adds up to one'
-is "$(said "$room/healthy" 'v[-1]["netns"]')" "$(stat -Lc %i "/run/netns/$client")" 'the namespace is named by its number'
+is "$(said "$room/healthy" 'v[-1]["schema"], v[-1]["healthy"], v[-1]["findings"]')" \
+	'nest.diagnosis/1 True []' 'nobody is blamed'
+like "$(said "$room/healthy" '[m["id"] for m in v[-1]["modules"]]')" \
+	'conn:10\.77\.0\.1:[0-9]+-10\.77\.0\.2:5001' 'the connection is a module'
+is "$(said "$room/healthy" \
+	'[round(float(sum(m["limited_by"].values())), 2) for m in v[-1]["modules"] if m["limited_by"]][0]')" \
+	1.0 'what limits it adds up to one'
+is "$(said "$room/healthy" 'v[-1]["netns"]')" \
+	"$(stat -Lc %i "/run/netns/$client")" 'the namespace is named by its number'
 like "$(tail -n 1 "$room/healthy.err")" '^nest: [0-9]+ events, 0 lost' 'the closing line counts'
 
 # The reader stops; both ends know why.
@@ -46,9 +52,12 @@ kill -STOP "$server_pid"
 "$nest" diagnose -N "$server" --json -d 5 --fail-on 0.9 >"$room/server.json" 2>"$room/server.err"
 is "$?" 1 'a certain finding makes --fail-on exit with 1'
 is "$(said "$room/server.json" 'len(v)')" 3 'five seconds give three objects'
-is "$(said "$room/server.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["certainty"]')" 'app-not-reading 1' 'its own host blames the stopped reader, for certain'
-is "$(said "$room/server.json" 'v[-1]["findings"][0]["layer"], v[-1]["healthy"]')" 'application False' 'the layer is the application'
-like "$(said "$room/server.json" 'v[-1]["findings"][0]["because"]')" 'is stopped while .* wait in its receive queue' 'the sentence has the numbers'
+is "$(said "$room/server.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["certainty"]')" \
+	'app-not-reading 1' 'its own host blames the stopped reader, for certain'
+is "$(said "$room/server.json" 'v[-1]["findings"][0]["layer"], v[-1]["healthy"]')" \
+	'application False' 'the layer is the application'
+like "$(said "$room/server.json" 'v[-1]["findings"][0]["because"]')" \
+	'is stopped while .* wait in its receive queue' 'the sentence has the numbers'
 "$nest" diagnose -N "$client" --json >"$room/client.json" 2>/dev/null &
 json_pid=$!
 "$nest" diagnose -N "$client" >"$room/client.txt" 2>/dev/null &
@@ -57,7 +66,8 @@ text_pid=$!
 is "$?" 5 'a full disk is no failure of looking'
 like "$(tail -n 1 "$room/full.err")" 'writing failed: No space left' 'and is told'
 wait "$json_pid" "$text_pid"
-is "$(said "$room/client.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["module"]')" 'peer-not-reading peer:10.77.0.2:5001' 'the sender blames the peer'
+is "$(said "$room/client.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"][0]["module"]')" \
+	'peer-not-reading peer:10.77.0.2:5001' 'the sender blames the peer'
 is "$(said "$room/client.json" 'len(v[-1]["findings"])')" 1 'and nobody else'
 like "$(head -n 1 "$room/client.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'the text begins with the answer'
 like "$(cat "$room/client.txt")" '>> peer 10\.77\.0\.2:5001' 'the culprit is marked in the graph'
@@ -66,7 +76,8 @@ like "$(cat "$room/client.txt")" '>> peer 10\.77\.0\.2:5001' 'the culprit is mar
 nest_bg diagnose -N "$client" -d 60 --save "$room/broken-off.nest"
 # found: the recording has a finding.
 found() {
-	[ "$("$nest" sql "$room/broken-off.nest" 'SELECT count(*) > 0 AS n FROM finding' --json 2>/dev/null)" = '{"n":1}' ]
+	[ "$("$nest" sql "$room/broken-off.nest" \
+		'SELECT count(*) > 0 AS n FROM finding' --json 2>/dev/null)" = '{"n":1}' ]
 }
 wait_for 30 found
 kill -INT "$nest_pid"
@@ -95,17 +106,34 @@ is "$?" 0 'and one that is there is not'
 is "$?:$(cat "$room/out")" 3: 'an interface that is not there is not found healthy'
 like "$(cat "$room/err")" "there is no interface 'nosuch0'" 'and the message names it'
 mkdir "$room/rules"
-printf 'rule x\nabout: conn\nwhen: nonsense > 3\nsuggests: path-loss\ncertainty: 0.5\nfamily: f\nbecause: b\n' >"$room/rules/bad.rules"
+cat >"$room/rules/bad.rules" <<'END'
+rule x
+about: conn
+when: nonsense > 3
+suggests: path-loss
+certainty: 0.5
+family: f
+because: b
+END
 "$nest" diagnose --rules "$room/rules" >/dev/null 2>"$room/err"
 is "$?" 2 'a wrong rule is refused'
 like "$(cat "$room/err")" 'bad\.rules:3: there is no field' 'with file, line and reason'
-printf 'rule always\nabout: listener\nwhen: lport == 5001\nsuggests: accept-queue-full\ncertainty: 0.9\nfamily: f\nbecause: port {lport} is listened on\n' >"$room/rules/bad.rules"
+cat >"$room/rules/bad.rules" <<'END'
+rule always
+about: listener
+when: lport == 5001
+suggests: accept-queue-full
+certainty: 0.9
+family: f
+because: port {lport} is listened on
+END
 "$nest" diagnose -N "$server" --rules "$room/rules" --json >"$room/own.json" 2>/dev/null &
 own_pid=$!
 # Without privilege it still looks.
 setpriv --reuid=65534 --regid=65534 --clear-groups "$nest" diagnose --json >"$room/nobody" 2>"$room/nobody.err"
 is "$?" 0 'it works without root'
 wait "$own_pid"
-is "$(said "$room/own.json" '[f["because"] for f in v[-1]["findings"] if f["for"][0]["rule"] == "always"]')" "['port 5001 is listened on']" "a site's own rule is heard"
+is "$(said "$room/own.json" '[f["because"] for f in v[-1]["findings"] if f["for"][0]["rule"] == "always"]')" \
+	"['port 5001 is listened on']" "a site's own rule is heard"
 is "$(said "$room/nobody" 'v[-1]["schema"]')" nest.diagnosis/1 'and says what it sees'
 finish

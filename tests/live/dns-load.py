@@ -31,7 +31,8 @@ def answer_to(query):
     name, question, kind = name_of(query)
     if name.startswith("nx."):
         return struct.pack(">HHHHHH", *struct.unpack_from(">H", query), 0x8183, 1, 0, 0, 0) + question
-    address = socket.inet_pton(socket.AF_INET, "192.0.2.5") if kind == 1 else socket.inet_pton(socket.AF_INET6, "2001:db8::5")
+    family, text = (socket.AF_INET, "192.0.2.5") if kind == 1 else (socket.AF_INET6, "2001:db8::5")
+    address = socket.inet_pton(family, text)
     record = struct.pack(">HHHIH", 0xC00C, kind, 1, 60, len(address)) + address
     return struct.pack(">HHHHHH", *struct.unpack_from(">H", query), 0x8180, 1, 1, 0, 0) + question + record
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# nest doctor against this kernel: what it says is held against what bpftool, /proc and the kernel's own files say, it works
-# for users and in places that have nothing, and it leaves nothing behind.
+# nest doctor against this kernel: what it says is held against what bpftool, /proc and the kernel's own files say, it
+# works for users and in places that have nothing, and it leaves nothing behind.
 # timeout: 480
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -26,7 +26,7 @@ for row in map(json.loads, open(sys.argv[1], encoding="utf-8")):
 state() { field state "$@"; }
 detail() { field detail "$@"; }
 
-# --- as root -----------------------------------------------------------------------------------------------------------
+# --- as root ---------------------------------------------------------------------------------------------------------
 
 root=$room/root.json
 "$nest" doctor --json >"$root" 2>"$room/root.err"
@@ -61,7 +61,7 @@ fi
 compare "$(wc -l <"$room/root.txt")" -le 100 'fits two screens'
 like "$(head -1 "$room/root.txt")" '^Linux .*: ' 'begins with a verdict'
 
-# --- held against others -------------------------------------------------------------------------------------------------
+# --- held against others ---------------------------------------------------------------------------------------------
 
 ok 'program types: nothing runs that bpftool finds unavailable, nothing is refused that it finds available' \
 	python3 - "$root" <<'PYTHON'
@@ -98,7 +98,8 @@ if [ -r /sys/kernel/btf/vmlinux ]; then
 	is "$(state btf "$root")" ok 'BTF is there'
 	is "$(state tp_btf "$root")" ok 'tp_btf runs'
 	is "$(state relocation "$root")" ok 'fields are found and read right'
-	bpftool btf dump file /sys/kernel/btf/vmlinux | sed -n "s/.* TYPEDEF 'btf_trace_\([^']*\)'.*/\1/p" | sort -u >"$room/known"
+	bpftool btf dump file /sys/kernel/btf/vmlinux |
+		sed -n "s/.* TYPEDEF 'btf_trace_\([^']*\)'.*/\1/p" | sort -u >"$room/known"
 	ok 'tracepoints are those of the BTF' python3 - "$root" "$room/known" <<'PYTHON'
 import json, sys
 known = set(open(sys.argv[2]).read().split())
@@ -137,12 +138,13 @@ for kind in uprobe uretprobe ring_buffer sk_storage iter_tcp iter_task_file; do
 done
 
 # Tracefs mounted for this one run only.
-unshare -m sh -c '{ [ -d /sys/kernel/tracing/events ] || mount -t tracefs nodev /sys/kernel/tracing; } && exec "$1" doctor --json' sh "$nest" >"$room/tracefs.json"
+unshare -m sh -c '{ [ -d /sys/kernel/tracing/events ] || mount -t tracefs nodev /sys/kernel/tracing; } &&
+	exec "$1" doctor --json' sh "$nest" >"$room/tracefs.json"
 is "$(state tracefs "$room/tracefs.json")" ok 'a mounted tracefs is seen'
 is "$(state tracepoint "$room/tracefs.json")" ok 'tracepoints run with it'
 is "$(state tracepoint_syscall "$room/tracefs.json")" ok 'and so do those of system calls'
 
-# --- for others --------------------------------------------------------------------------------------------------------
+# --- for others ------------------------------------------------------------------------------------------------------
 
 user=$room/user.json
 "${as_nobody[@]}" "$nest" doctor --json >"$user" 2>"$room/user.err"
@@ -161,7 +163,7 @@ is "$(state tp_btf "$room/some.json")" ok 'CAP_BPF and CAP_PERFMON are enough fo
 is "$(state iter_tcp "$room/some.json")" ok 'and for iterators'
 is "$(state tc "$room/some.json")" missing 'and not for tc'
 
-# --- where there is nothing --------------------------------------------------------------------------------------------
+# --- where there is nothing ------------------------------------------------------------------------------------------
 
 bare=$room/bare
 mkdir "$bare"
@@ -188,10 +190,10 @@ bare_run --userspec=65534:65534 "$bare" /nest doctor --json >"$room/bare.json" 2
 is $? 0 'works there without privileges, too'
 is "$(wc -l <"$room/bare.json")" "$(wc -l <"$root")" 'with as many answers'
 
-# --- afterwards --------------------------------------------------------------------------------------------------------
+# --- afterwards ------------------------------------------------------------------------------------------------------
 
-# Programs and maps carry names of their own, so others' do not matter. A link keeps its program, so where no program is left
-# no link is. The kernel frees them a moment later, and bpftool gives up when one goes away while it looks.
+# Programs and maps carry names of their own, so others' do not matter. A link keeps its program, so where no program
+# is left no link is. The kernel frees them a moment later, and bpftool gives up when one goes away while it looks.
 some_left() { bpftool prog | grep -q 'name probe[._]'; }
 nothing_left() {
 	local listing

@@ -12,7 +12,8 @@ ns_link "$client" 10.96.0.1/24 "$server" 10.96.0.2/24
 ip -n "$client" addr add fd96::1/64 dev "$link_dev" nodad
 ip -n "$server" addr add fd96::2/64 dev "$link_dev" nodad
 in_ns "$client" ping -c 1 -W 5 -q 10.96.0.2 >/dev/null && in_ns "$client" ping -c 1 -W 5 -q fd96::2 >/dev/null || exit 1
-in_ns "$server" sh -c 'echo 1 >/proc/sys/net/ipv4/conf/all/rp_filter; echo 1 >/proc/sys/net/ipv4/conf/'"$link_dev"'/rp_filter'
+in_ns "$server" \
+	sh -c 'echo 1 >/proc/sys/net/ipv4/conf/all/rp_filter; echo 1 >/proc/sys/net/ipv4/conf/'"$link_dev"'/rp_filter'
 link=$(ip -n "$server" -br link show "$link_dev" | awk '{ print $3 }')
 
 nest_bg skbdrop -N "$server" --json
@@ -26,7 +27,8 @@ counted() {
 	in_ns "$server" nstat -asz -j
 }
 counted >"$room/before"
-ok 'packets that are thrown away' nsenter --net="/run/netns/$client" -- timeout 60 python3 "$live_dir/drop-load.py" client "$link_dev" "$link"
+ok 'packets that are thrown away' nsenter --net="/run/netns/$client" -- \
+	timeout 60 python3 "$live_dir/drop-load.py" client "$link_dev" "$link"
 # named REASON: whether the kernel names it when it throws a packet away.
 named() {
 	grep -aq "SKB_DROP_REASON_$1" /sys/kernel/btf/vmlinux
@@ -43,8 +45,8 @@ counted >"$room/after"
 end_bg "$nest_pid"
 exec {hold}>&-
 
-# Lines "NAME rows moved". Two counters move with others that are more exact: a wrong sum is a wrong header, too, and data that
-# comes too late is answered by a reset.
+# Lines "NAME rows moved". Two counters move with others that are more exact: a wrong sum is a wrong header, too, and
+# data that comes too late is answered by a reset.
 python3 - "$room" "$nest_out" "$late" >"$room/result" <<'END'
 import collections, json, sys
 room, out, late = sys.argv[1:]

@@ -106,7 +106,8 @@ def server():
     for s, port in ((near, 29035), (signed, 29036)):
         s.bind((FAR4, port))
         s.listen()
-    # With nobody there, IPv6 calls a packet with a wrong sum one for nobody; with a filter the sum is looked at on arrival.
+    # With nobody there, IPv6 calls a packet with a wrong sum one for nobody; with a filter
+    # the sum is looked at on arrival.
     reader = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
     take_all = ctypes.create_string_buffer(struct.pack("=HBBI", 0x06, 0, 0, 0xFFFFFFFF))
     reader.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", 1, ctypes.addressof(take_all)))

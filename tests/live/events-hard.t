@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Events under bad conditions: servers that hand their sockets on, full maps, hostile names, processes and namespaces that
-# go away, kernels and users that lack something; and the options that say whom to follow.
+# Events under bad conditions: servers that hand their sockets on, full maps, hostile names, processes and namespaces
+# that go away, kernels and users that lack something; and the options that say whom to follow.
 # vm: 76, timeout: 240
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -62,7 +62,8 @@ server = [e for e in rows if e["lport"] == int(sys.argv[3])]
 wrong = [e for e in server if e["pid"] != int(true[str(e["rport"])])]
 print(len(true), len(server), len(wrong), len({e["pid"] for e in rows if e["rport"] == int(sys.argv[3])}))
 PY
-)" "$asked $asked 0 1" "$mode: $asked requests of curl, $asked rows of the server's sockets, 0 with a wrong owner, one client"
+)" "$asked $asked 0 1" \
+	"$mode: $asked requests of curl, $asked rows of the server's sockets, 0 with a wrong owner, one client"
 done
 
 # Nobody sends or receives: whoever accepts and closes is the owner, not the one who listened.
@@ -71,7 +72,8 @@ wait_ready "$nest_err" || exit 1
 in_ns "$host" python3 "$load" burst 18600 100
 wait_for 10 all_closed
 end_bg "$nest_pid"
-is "$(figures "$nest_out" "sorted((e['role'], e['count']) for e in r)")" "[('client', 100), ('server', 100)]" 'each role has one owner'
+is "$(figures "$nest_out" "sorted((e['role'], e['count']) for e in r)")" \
+	"[('client', 100), ('server', 100)]" 'each role has one owner'
 is "$(figures "$nest_out" "len({e['pid'] for e in r})")" 2 'and they are two'
 
 # Up to the last row: what owners are learnt from ends after what is told of them.
@@ -98,13 +100,14 @@ end_bg "$nest_pid"
 kill -KILL "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 # Of the first ones some were closed already when the run began.
-is "$(figures "$nest_out" 'len(r) >= 50, {e["pid"] for e in r[-30:]}')" "(True, {$bg_pid})" 'while connections come and go, every row has its owner to the end'
+is "$(figures "$nest_out" 'len(r) >= 50, {e["pid"] for e in r[-30:]}')" \
+	"(True, {$bg_pid})" 'while connections come and go, every row has its owner to the end'
 
 # --- 20,000 connections, and a map that is too small -----------------------------------------------------------------
 
-# A third run counts without keys: where the kernel does not run the programs, that is the measure for the others. Cookies are
-# twice as many as the map has room for, and more.
-# The kernel's tracer knows no namespaces: a port that nobody else is likely to have.
+# A third run counts without keys: where the kernel does not run the programs, that is the measure for the others.
+# Cookies are twice as many as the map has room for, and more. The kernel's tracer knows no namespaces: a port that
+# nobody else is likely to have.
 own=$((20000 + $$ % 10000))
 unseen_begin sock/inet_sock_set_state "newstate == 7 && oldstate != 10 && (sport == $own || dport == $own)"
 nest_bg tcplife -N "$host" --csv
@@ -124,7 +127,8 @@ done
 told=$(figures "$count_out" 'r[0]["count"]')
 unseen=$(unseen)
 [ "$unseen" -eq 0 ] || diag "$unseen ends came while no program is run"
-is "$((told + (told < 2 * burst ? unseen : 0)))" $((2 * burst)) "a burst of $burst connections has $((2 * burst)) ends, all of which are told"
+is "$((told + (told < 2 * burst ? unseen : 0)))" \
+	$((2 * burst)) "a burst of $burst connections has $((2 * burst)) ends, all of which are told"
 is "$(($(wc -l <"$stream_out") - 1))" "$told" 'each that was told has its row, with the buffer as it is'
 like "$(tail -1 "$stream_err")" ' 0 lost$' 'none was lost'
 added=$(figures "$nest_out" 'sum(e["count"] for e in r)')
@@ -142,9 +146,10 @@ fi
 
 for format in '' --json; do
 	# shellcheck disable=SC2086 # an option or nothing
-	in_ns "$host" "$nest" trace tcp.close $format -o "$room/name.out" --where 'comm' -- python3 "$load" named 18700 \
-		'\x1b[31m\n\t"\x07\\\xff,' 2>"$room/name.err"
-	is "$(LC_ALL=C tr -d '\n' <"$room/name.out" | LC_ALL=C grep -c '[[:cntrl:]]')" 0 "a name of control characters does no harm ${format:-in text}"
+	in_ns "$host" "$nest" trace tcp.close $format -o "$room/name.out" --where 'comm' -- \
+		python3 "$load" named 18700 '\x1b[31m\n\t"\x07\\\xff,' 2>"$room/name.err"
+	is "$(LC_ALL=C tr -d '\n' <"$room/name.out" | LC_ALL=C grep -c '[[:cntrl:]]')" \
+		0 "a name of control characters does no harm ${format:-in text}"
 	compare "$(wc -l <"$room/name.out")" -ge 1 "and it is shown ${format:-in text}"
 done
 like "$(figures "$room/name.out" 'ascii(r[0]["comm"])')" 'x1b\[31m.n.t".x07' 'JSON carries it whole'
@@ -159,7 +164,8 @@ kill -KILL "$bg_pid"
 wait "$bg_pid" 2>/dev/null
 ok 'a trace of a process that dies goes on' kill -0 "$nest_pid"
 end_bg "$nest_pid"
-is "$end_status $(figures "$nest_out" "sum(e['bytes'] or 0 for e in r) >= 35")" '0 True' 'and tells what was seen before'
+is "$end_status $(figures "$nest_out" "sum(e['bytes'] or 0 for e in r) >= 35")" \
+	'0 True' 'and tells what was seen before'
 
 ns_make gone
 gone_inum=$(stat -Lc %i "/run/netns/$gone")
@@ -189,7 +195,8 @@ touch "$room/go"
 wait "$bg_pid"
 end_bg "$traced"
 end_bg "$nest_pid"
-is "$(figures "$children" "sorted(e['bytes'] for e in r)")" '[11, 22]' '--children: those that are there and those that come'
+is "$(figures "$children" "sorted(e['bytes'] for e in r)")" \
+	'[11, 22]' '--children: those that are there and those that come'
 is "$(figures "$nest_out" 'len(r)')" 0 'without it, the process alone'
 
 for name in "$host" "/run/netns/$host"; do
@@ -210,17 +217,18 @@ if [ -n "$unified" ] && mkdir "$group" 2>/dev/null; then
 	nest_bg trace sock.send --sum bytes --by cgroup -C "${group#"$unified"}" -N "$host" --json
 	wait_ready "$nest_err" || exit 1
 	in_ns "$host" python3 "$load" bytes 18740 >/dev/null
-	# One group was there before; of the others, none was, and the last one is made by nobody whom the trace has seen.
+	# One group was there before; of the others, none was, and the last one is made by
+	# nobody whom the trace has seen.
 	mkdir "$group/later" && mkdir "$group/later/innermost"
 	: >"$room/groups"
 	for inside in inner later later/innermost; do
 		in_ns "$host" sh -c "echo \$\$ >$group/$inside/cgroup.procs && exec python3 $load bytes 18750" |
-			python3 -IS -c 'import json, sys; print(sys.argv[1], sum(w["sent"] for w in json.load(sys.stdin)))' \
-				"${group#"$unified"}/$inside" >>"$room/groups"
+			from_json "'${group#"$unified"}/$inside %d' % sum(w['sent'] for w in j)" >>"$room/groups"
 	done
 	end_bg "$nest_pid"
 	compare "$(wc -l <"$room/groups")" -eq 3 'something was sent in three control groups'
-	is "$(figures "$nest_out" '"\n".join(sorted(e["cgroup"] + " " + str(e["sum"]) for e in r))')" "$(sort "$room/groups")" \
+	is "$(figures "$nest_out" '"\n".join(sorted(e["cgroup"] + " " + str(e["sum"]) for e in r))')" \
+		"$(sort "$room/groups")" \
 		'-C: the bytes of a group by those inside it, of those that are made later, too, and no others'
 	rmdir "$group/later/innermost" "$group/later" "$group/inner" "$group"
 else
@@ -234,7 +242,8 @@ is "$? $(grep -c 'there is no control group .*no-such-group' "$room/err")" '2 1'
 for command in 'trace tcp.close' 'trace tcp.close --children' tcplife socketio path; do
 	# shellcheck disable=SC2086 # a command and its words
 	"$nest" $command -p 2147483647 -d 5 2>"$room/err" >/dev/null
-	is "$? $(grep -c 'there is no process 2147483647' "$room/err")" '2 1' "$command: so is a process that is not there"
+	is "$? $(grep -c 'there is no process 2147483647' "$room/err")" \
+		'2 1' "$command: so is a process that is not there"
 done
 
 "$nest" trace sock.send -- "$room/no-such-command" 2>"$room/err" >/dev/null
@@ -251,7 +260,8 @@ __attribute__((noinline)) long innermost_call(int fd) { return send(fd, "abc", 3
 __attribute__((noinline)) long outer_call(int fd) { return innermost_call(fd) + 1; }
 int main(void)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(18799), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct in_addr loopback = {htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(18799), .sin_addr = loopback};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 	return connect(fd, (void *)&to, sizeof(to)) || outer_call(fd) != 4 || pause();
 }
@@ -271,10 +281,11 @@ for format in --json ''; do
 	in_ns "$host" "$nest" trace sock.send --stack --ustack $format -o "$room/stack${format:--text}" -- \
 		sh "$room/stack.sh" "$room/stack" "$room/stack${format:--text}" 2>"$room/err"
 done
-like "$(figures "$room/stack--json" '[f.split("+")[0] for f in r[0]["kstack"]]')" 'udp_sendmsg|inet_sendmsg|sys_sendto' \
-	'functions of the kernel, by name'
+like "$(figures "$room/stack--json" '[f.split("+")[0] for f in r[0]["kstack"]]')" \
+	'udp_sendmsg|inet_sendmsg|sys_sendto' 'functions of the kernel, by name'
 unlike "$(figures "$room/stack--json" 'r[0]["kstack"][0]')" '^(bpf_|__bpf)' 'without those of the instrumentation'
-like "$(figures "$room/stack--json" '[f.split("+")[0] for f in r[0]["ustack"]]')" "outer_call', 'main'" 'functions of the program, in order'
+like "$(figures "$room/stack--json" '[f.split("+")[0] for f in r[0]["ustack"]]')" \
+	"outer_call', 'main'" 'functions of the program, in order'
 like "$(cat "$room/stack-text")" 'outer_call' 'and in the table'
 
 # --- what is missing -------------------------------------------------------------------------------------------------
@@ -282,7 +293,7 @@ like "$(cat "$room/stack-text")" 'outer_call' 'and in the table'
 unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$0" tcplife -d 1' "$nest" 2>"$room/err" >/dev/null
 is "$?" 3 'without BTF nothing can be observed'
 like "$(cat "$room/err")" 'BTF.*CONFIG_DEBUG_INFO_BTF' 'and that is said, with what would help'
-setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$nest" tcplife -d 1 2>"$room/err" >/dev/null
+as_nobody "$nest" tcplife -d 1 2>"$room/err" >/dev/null
 is "$?" 3 'without privilege nothing can be observed'
 like "$(cat "$room/err")" 'CAP_BPF.*CAP_PERFMON' 'and the capabilities that are missing are named'
 

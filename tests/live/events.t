@@ -40,13 +40,19 @@ ask() {
 
 # Two need what not every kernel has: probes of any function, and wireless. They must say so.
 "$nest" events --json >"$room/events.json" 2>"$room/events.err"
-is "$(figures "$room/events.json" 'sorted({e["event"] for e in r if not e["available"]} - {"func.call", "wifi.scan"})')" '[]' 'every event works on this kernel'
-is "$(figures "$room/events.json" 'all((e["hook"] if e["available"] else e["reason"]) and "pid" in e["fields"] for e in r)')" True \
+is "$(figures "$room/events.json" \
+	'sorted({e["event"] for e in r if not e["available"]} - {"func.call", "wifi.scan"})')" \
+	'[]' 'every event works on this kernel'
+is "$(figures "$room/events.json" \
+	'all((e["hook"] if e["available"] else e["reason"]) and "pid" in e["fields"] for e in r)')" True \
 	'each names its hook, or why there is none, and its fields'
 if [ -z "${NEST_VM-}" ]; then
 	"$nest" tools --json >"$room/tools.json"
-	is "$(figures "$room/tools.json" 'sorted({t["tool"] for t in r if not t["available"]} - {"funccount", "ieee80211scan"})')" '[]' 'every tool works on this kernel'
-	is "$(figures "$room/tools.json" 'all(bool(t["reason"]) != t["available"] for t in r)')" True 'or says why it does not'
+	is "$(figures "$room/tools.json" \
+		'sorted({t["tool"] for t in r if not t["available"]} - {"funccount", "ieee80211scan"})')" \
+		'[]' 'every tool works on this kernel'
+	is "$(figures "$room/tools.json" 'all(bool(t["reason"]) != t["available"] for t in r)')" \
+		True 'or says why it does not'
 fi
 
 # --- owners and bytes ------------------------------------------------------------------------------------------------
@@ -59,17 +65,20 @@ ask $many 333
 wait_for 10 shows $((2 * many))
 end_bg "$nest_pid"
 is "$end_status" 0 'Ctrl-C ends a trace in order'
-is "$(figures "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" $many "a row for each of $many connections of the server"
+is "$(figures "$nest_out" "sum(1 for e in r if e['lport'] == $port)")" \
+	$many "a row for each of $many connections of the server"
 is "$(figures "$nest_out" "sum(1 for e in r if e['lport'] == $port and e['pid'] != $server)")" 0 \
 	'none of them has another owner than the server'
-is "$(figures "$nest_out" "len({e['pid'] for e in r if e['rport'] == $port} - {$server})")" 1 'the clients have one owner, another'
+is "$(figures "$nest_out" "len({e['pid'] for e in r if e['rport'] == $port} - {$server})")" \
+	1 'the clients have one owner, another'
 is "$(figures "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['lport'] == $port}")" '{(1237, 333)}' \
 	'bytes of the server to the byte'
 is "$(figures "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['rport'] == $port}")" '{(333, 1237)}' \
 	'bytes of the clients to the byte'
-is "$(figures "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" "[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" \
-	'a v4-mapped address is an IPv4 address'
-like "$(tail -1 "$nest_err")" "^nest: $((2 * many)) events, (0 lost\$|[0-9]+ lost; [0-9]+ at most, came while)" 'the last line counts them'
+is "$(figures "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" \
+	"[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" 'a v4-mapped address is an IPv4 address'
+like "$(tail -1 "$nest_err")" "^nest: $((2 * many)) events, (0 lost\$|[0-9]+ lost; [0-9]+ at most, came while)" \
+	'the last line counts them'
 
 nest_bg trace sock.send,tcp.close -N "$host" --json
 wait_ready "$nest_err" || exit 1
@@ -89,17 +98,19 @@ while read -r way sends life; do
 	is "$sends $life" 'True True' "$way: bytes of the calls and of the connection"
 done <"$room/bytes.out"
 
-# --- filters and groups, in the kernel and here ------------------------------------------------------------------------
+# --- filters and groups, in the kernel and here ----------------------------------------------------------------------
 
 # The second of each pair is written so that the kernel cannot evaluate it.
 pids=()
 outs=()
 for where in "rport == $port" "not rport != $port" 'comm ~ "python*" and raddr in 127.0.0.0/8' \
-	'comm ~ "*ython3" and raddr in 127.0.0.0/8' "lport == $port or rport == $port" "not (lport != $port and rport != $port)"; do
+	'comm ~ "*ython3" and raddr in 127.0.0.0/8' \
+	"lport == $port or rport == $port" "not (lport != $port and rport != $port)"; do
 	for how in '--stats bytes' '--hist bytes' '--count'; do
 		[ -z "${NEST_VM-}" ] || [ "${#pids[@]}" -lt 6 ] || break
 		# shellcheck disable=SC2086 # an option and its argument
-		nest_bg trace sock.send $how --by comm,raddr,rport --where "($where) and netns == $(stat -Lc %i "/run/netns/$host")" --json
+		nest_bg trace sock.send $how --by comm,raddr,rport \
+			--where "($where) and netns == $(stat -Lc %i "/run/netns/$host")" --json
 		wait_ready "$nest_err" || exit 1
 		pids+=("$nest_pid")
 		outs+=("$nest_out")
@@ -112,14 +123,17 @@ done
 # same FILE FILE: the same rows in any order, and some.
 same() {
 	python3 -IS -c 'import json, sys
-a, b = [sorted(json.dumps({k: v for k, v in json.loads(line).items() if k != "time_ns"}) for line in open(f)) for f in sys.argv[1:]]
+def row(line):
+    return json.dumps({k: v for k, v in json.loads(line).items() if k != "time_ns"})
+a, b = [sorted(map(row, open(f))) for f in sys.argv[1:]]
 sys.exit(not a or a != b)' "$1" "$2"
 }
 for pair in 0 6 12; do
 	[ "$pair" -lt "${#pids[@]}" ] || break
 	for how in 0 1 2; do
 		a=$((pair + how)) b=$((pair + 3 + how))
-		ok "filter $((pair / 6)), figure $how: the kernel and the program agree" same "${outs[$a]}" "${outs[$b]}"
+		ok "filter $((pair / 6)), figure $how: the kernel and the program agree" \
+			same "${outs[$a]}" "${outs[$b]}"
 	done
 done
 
@@ -161,8 +175,10 @@ is "$end_status" 4 '--max-loss shows in the exit code'
 # --- what a command does ---------------------------------------------------------------------------------------------
 
 in_ns "$host" "$nest" trace tcp.close --json -- python3 "$load" ask $port 3 5 >"$room/child.json" 2>"$room/child.err"
-is "$(figures "$room/child.json" "[e['rport'] for e in r]")" "[$port, $port, $port]" 'a command is traced, and nobody else'
-in_ns "$host" "$nest" trace tcp.close --json -- sh -c "python3 '$load' ask $port 2 5; true" >"$room/child.json" 2>"$room/child.err"
+is "$(figures "$room/child.json" "[e['rport'] for e in r]")" \
+	"[$port, $port, $port]" 'a command is traced, and nobody else'
+in_ns "$host" "$nest" trace tcp.close --json -- \
+	sh -c "python3 '$load' ask $port 2 5; true" >"$room/child.json" 2>"$room/child.err"
 is "$(figures "$room/child.json" 'len(r)')" 2 'and so are its children'
 
 # --- failures --------------------------------------------------------------------------------------------------------
@@ -179,10 +195,11 @@ nest_bg tcpaccept --json -N "$host"
 wait_ready "$nest_err" || exit 1
 ask 20 1
 end_bg "$nest_pid"
-is "$(figures "$nest_out" "[len(r), {(e['lport'], e['pid'], e['proto']) for e in r}, all(e['rport'] and e['raddr'] for e in r)]")" \
+is "$(figures "$nest_out" \
+	"[len(r), {(e['lport'], e['pid'], e['proto']) for e in r}, all(e['rport'] and e['raddr'] for e in r)]")" \
 	"[20, {($port, $server, 'tcp')}, True]" 'every accept with its process and both ends'
 
-# --- nothing stays behind ----------------------------------------------------------------------------------------------
+# --- nothing stays behind --------------------------------------------------------------------------------------------
 
 # ids KIND: of the programs, maps or links that the run holds.
 ids() {
@@ -210,7 +227,7 @@ is "$?" 2 'an event that is not there is a mistake of usage'
 like "$(cat "$room/err")" 'did you mean sock.send' 'with a suggestion'
 "$nest" trace sock.send --where 'byts > 3' 2>"$room/err"
 is "$?" 2 'so is a field that is not there'
-setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$nest" tcplife -d 1 2>"$room/err" >/dev/null
+as_nobody "$nest" tcplife -d 1 2>"$room/err" >/dev/null
 is "$?" 3 'without privilege nothing can be observed'
 like "$(cat "$room/err")" 'CAP_BPF and CAP_PERFMON' 'and that is said'
 

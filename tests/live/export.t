@@ -38,7 +38,8 @@ END
 bg nsenter --net="/run/netns/$server" -- python3 "$room/server.py" >"$room/server.out"
 wait_for 10 grep -q listening "$room/server.out"
 file=$room/r.nest
-"$nest" record -o "$file" -N "$client" --stack diagnose tcp.retransmit sock.connect sock.send -- nsenter --net="/run/netns/$client" -- python3 "$room/client.py" 2>"$room/err"
+"$nest" record -o "$file" -N "$client" --stack diagnose tcp.retransmit sock.connect sock.send -- \
+	nsenter --net="/run/netns/$client" -- python3 "$room/client.py" 2>"$room/err"
 is "$?" 0 'a lossy connection is recorded'
 sent_again=$("$nest" sql "$file" 'SELECT count(*) AS n FROM tcp_retransmit' --json 2>/dev/null | tr -dc 0-9)
 ok 'something was sent again' test "$sent_again" -gt 3
@@ -47,11 +48,16 @@ ok 'something was sent again' test "$sent_again" -gt 3
 "$nest" export "$file" --to pcapng -o "$room/r.pcapng" 2>"$room/err"
 is "$?" 0 'pcapng is written'
 is "$(tshark -r "$room/r.pcapng" 2>/dev/null | wc -l)" "$sent_again" 'tshark reads a packet for each retransmission'
-is "$(tcpdump -nr "$room/r.pcapng" 2>/dev/null | grep -c '10\.77\.0\.1\.[0-9]* > 10\.77\.0\.2\.5001')" "$sent_again" 'tcpdump reads the addresses and ports'
-seqs=$("$nest" sql "$file" 'SELECT seq FROM tcp_retransmit WHERE seq IS NOT NULL ORDER BY time_ns' --csv 2>/dev/null | tr -d '\r' | tail -n +2)
-is "$(tshark -o tcp.relative_sequence_numbers:false -r "$room/r.pcapng" -T fields -e tcp.seq -Y 'tcp.seq != 0' 2>/dev/null)" "$seqs" 'and the sequence numbers'
-like "$(tshark -r "$room/r.pcapng" -T fields -e frame.comment 2>/dev/null | tail -n 1)" '^tcp\.retransmit \([a-z-]+\), process python3 \([0-9]+\)' 'comments name the process'
-is "$(tshark -r "$room/r.pcapng" -Y 'ip.checksum.status == "Bad" or _ws.malformed' -o ip.check_checksum:TRUE 2>/dev/null | wc -l)" 0 'no packet is malformed'
+is "$(tcpdump -nr "$room/r.pcapng" 2>/dev/null | grep -c '10\.77\.0\.1\.[0-9]* > 10\.77\.0\.2\.5001')" \
+	"$sent_again" 'tcpdump reads the addresses and ports'
+seqs=$("$nest" sql "$file" 'SELECT seq FROM tcp_retransmit WHERE seq IS NOT NULL ORDER BY time_ns' --csv 2>/dev/null |
+	tr -d '\r' | tail -n +2)
+is "$(tshark -o tcp.relative_sequence_numbers:false \
+	-r "$room/r.pcapng" -T fields -e tcp.seq -Y 'tcp.seq != 0' 2>/dev/null)" "$seqs" 'and the sequence numbers'
+like "$(tshark -r "$room/r.pcapng" -T fields -e frame.comment 2>/dev/null | tail -n 1)" \
+	'^tcp\.retransmit \([a-z-]+\), process python3 \([0-9]+\)' 'comments name the process'
+is "$(tshark -r "$room/r.pcapng" -Y 'ip.checksum.status == "Bad" or _ws.malformed' \
+	-o ip.check_checksum:TRUE 2>/dev/null | wc -l)" 0 'no packet is malformed'
 
 # trace-event JSON
 "$nest" export "$file" --to perfetto -o "$room/r.json"
@@ -62,7 +68,8 @@ events = json.load(open(sys.argv[1]))["traceEvents"]
 for e in events:
     assert e["ph"] in "XCiM" and isinstance(e["ts"], (int, float)) and "pid" in e, e
     assert e["ph"] != "X" or e["dur"] >= 0, e
-print(sum(e["name"] == "tcp.retransmit" for e in events), sum(e["name"] == "sock.connect" and e["ph"] == "X" for e in events), any(e["ph"] == "C" for e in events))
+print(sum(e["name"] == "tcp.retransmit" for e in events),
+      sum(e["name"] == "sock.connect" and e["ph"] == "X" for e in events), any(e["ph"] == "C" for e in events))
 END
 )" "$sent_again 1 True" 'with the events and the figures'
 
@@ -70,12 +77,21 @@ END
 "$nest" export "$file" --to folded -o "$room/r.folded"
 is "$?" 0 'stacks are folded'
 is "$(grep -cvE '^[a-z.]+(;[^;]+)+ [0-9]+$' "$room/r.folded")" 0 'a line a stack with its count'
-is "$(awk '{n += $NF} END {print n}' "$room/r.folded")" "$("$nest" sql "$file" 'SELECT (SELECT count(*) FROM tcp_retransmit WHERE kstack IS NOT NULL) + (SELECT count(*) FROM sock_send WHERE kstack IS NOT NULL) + (SELECT count(*) FROM sock_connect WHERE kstack IS NOT NULL) AS n' --json 2>/dev/null | tr -dc 0-9)" 'all of them'
+stacks='SELECT (SELECT count(*) FROM tcp_retransmit WHERE kstack IS NOT NULL) +
+	(SELECT count(*) FROM sock_send WHERE kstack IS NOT NULL) +
+	(SELECT count(*) FROM sock_connect WHERE kstack IS NOT NULL) AS n'
+is "$(awk '{n += $NF} END {print n}' "$room/r.folded")" \
+	"$("$nest" sql "$file" "$stacks" --json 2>/dev/null | tr -dc 0-9)" 'all of them'
 
 # tables
-is "$("$nest" export "$file" --to jsonl --table sock_send | python3 -c 'import json, sys; print(len([json.loads(l)["bytes"] for l in sys.stdin]))')" "$("$nest" trace sock.send -f "$file" --json 2>/dev/null | wc -l)" 'JSON lines'
-is "$("$nest" export "$file" --to jsonl | python3 -c 'import json, sys; print(len({json.loads(l)["table"] for l in sys.stdin}) > 15)')" True 'of all tables'
-is "$("$nest" export "$file" --to csv --table sock_connect | python3 -c 'import csv, sys; r = list(csv.DictReader(sys.stdin)); print(len(r), r[0]["raddr"], r[0]["rport"])')" '1 10.77.0.2 5001' 'CSV'
+is "$("$nest" export "$file" --to jsonl --table sock_send |
+	python3 -c 'import json, sys; print(len([json.loads(l)["bytes"] for l in sys.stdin]))')" \
+	"$("$nest" trace sock.send -f "$file" --json 2>/dev/null | wc -l)" 'JSON lines'
+is "$("$nest" export "$file" --to jsonl | python3 -c \
+	'import json, sys; print(len({json.loads(l)["table"] for l in sys.stdin}) > 15)')" True 'of all tables'
+is "$("$nest" export "$file" --to csv --table sock_connect | python3 -c \
+	'import csv, sys; r = list(csv.DictReader(sys.stdin)); print(len(r), r[0]["raddr"], r[0]["rport"])')" \
+	'1 10.77.0.2 5001' 'CSV'
 "$nest" export "$file" --to dot 2>/dev/null | python3 -c '
 import re, sys
 text = sys.stdin.read()

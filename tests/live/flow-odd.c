@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A small server in four manners (an event loop, a pool of threads, a thread or a process for each connection), with the noise that
- * servers have: an allocator that now and then needs a block, a tree of timers that is balanced. It does one thing wrong for requests
- * that ask for it:
+ * A small server in four manners (an event loop, a pool of threads, a thread or a process for each connection), with
+ * the noise that servers have: an allocator that now and then needs a block, a tree of timers that is balanced. It
+ * does one thing wrong for requests that ask for it:
  *
  *	flow-odd epoll|pool|thread|fork none|extra|missing|error|slow|lock|retry|fourfold
  *

@@ -4,8 +4,8 @@
 
     flow-odd.py BUILD-DIRECTORY ROOM [MANNER[,MANNER..]]
 
-Without labels the sessions of one trace, and two traces, before and after. Prints the answers, and a line for each: ok or FAIL, what was
-asked.
+Without labels the sessions of one trace, and two traces, before and after. Prints the answers, and a line for each:
+ok or FAIL, what was asked.
 """
 import json
 import os
@@ -22,7 +22,8 @@ ODD = range(7, CLIENTS, 20)
 MANNERS = {'epoll': 'c', 'pool': 'c', 'fork': 'c', 'thread': 'c++'}
 # What must be named, and how.
 RIGHT = {'extra': ({'audit'}, 'extra'), 'missing': ({'authorise'}, 'missing'), 'error': ({'send_error'}, 'extra'),
-         'slow': ({'find_row'}, 'slower'), 'lock': ({'take_lock'}, 'slower'), 'retry': ({'query'}, 'extra'), 'none': None,
+         'slow': ({'find_row'}, 'slower'), 'lock': ({'take_lock'}, 'slower'), 'retry': ({'query'}, 'extra'),
+         'none': None,
          'fourfold': ({'find_row'}, 'slower')}
 AFTER = ('none', 'fourfold', 'slow', 'extra', 'missing', 'retry')
 REQUEST = 'GET /%s HTTP/1.0\nHost: here\nAccept: */*\n\n'
@@ -31,7 +32,8 @@ REQUEST = 'GET /%s HTTP/1.0\nHost: here\nAccept: */*\n\n'
 def build(room, language):
     path = f'{room}/server-{language}'
     if not os.path.exists(path):
-        subprocess.run(['g++' if language == 'c++' else 'gcc', '-x', language, '-O1', '-g', '-pthread', '-finstrument-functions',
+        subprocess.run(['g++' if language == 'c++' else 'gcc', '-x', language, '-O1', '-g', '-pthread',
+                        '-finstrument-functions',
                         '-o', path, f'{HERE}/flow-odd.c'], check=True)
     return path
 
@@ -69,7 +71,8 @@ def record(o, manner, fault, odd):
 
 
 def compare(o, *traces):
-    done = subprocess.run([f'{o.build}/nest', 'flow', 'compare', *traces, '--json'], capture_output=True, text=True, check=False)
+    done = subprocess.run([f'{o.build}/nest', 'flow', 'compare', *traces, '--json'], capture_output=True, text=True,
+                          check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
     return json.loads(done.stdout.splitlines()[0])

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# nest flow record -p on a server that runs and was not built for it: calls, and the sessions that its system calls tell apart.
+# nest flow record -p on a server that runs and was not built for it: calls, and the sessions
+# that its system calls tell apart.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd gcc python3
@@ -85,7 +86,8 @@ for row in rows:
     assert row["tx_bytes"] == row["rx_bytes"] and row["requests"] == 1 and row["calls"] == 2 and not row["open"], row
     assert row["raddr"] == "127.0.0.1" and row["pid"] == row["tid"], row
 PYTHON
-is "$("$nest" flow info "$room/x.trace" --check --json 2>/dev/null | sed -n 's/.*"well_formed":\([^,}]*\).*/\1/p')" true 'well-formed'
+is "$("$nest" flow info "$room/x.trace" --check --json 2>/dev/null | sed -n 's/.*"well_formed":\([^,}]*\).*/\1/p')" \
+	true 'well-formed'
 
 "$nest" flow record -p "$server" --func serve --no-sockets -o "$room/y.trace" 2>"$room/err" &
 recorder=$!
@@ -94,7 +96,8 @@ ok 'without sockets' wait_for 60 grep -q '^nest: ready' "$room/err"
 clients 10 20 >/dev/null
 kill -TERM "$recorder"
 wait "$recorder"
-is "$("$nest" flow info "$room/y.trace" --check --json 2>/dev/null | sed -n 's/.*"operations":\([^,}]*\).*/\1/p') $("$nest" flow info "$room/y.trace" \
-	--json | sed -n 's/.*"calls":\([^,}]*\).*/\1/p')" '0 2' 'only calls then'
+operations=$("$nest" flow info "$room/y.trace" --check --json 2>/dev/null | sed -n 's/.*"operations":\([^,}]*\).*/\1/p')
+calls=$("$nest" flow info "$room/y.trace" --json | sed -n 's/.*"calls":\([^,}]*\).*/\1/p')
+is "$operations $calls" '0 2' 'only calls then'
 end_bg "$server" TERM
 finish

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A server that reads what its clients send, and after a while does something else for good: the guest of tests/live/flow-stall.t.
- * Standard input is the socket that listens; the argument says what it does then: sleep, or wait for another descriptor.
+ * A server that reads what its clients send, and after a while does something else for good: the guest of
+ * tests/live/flow-stall.t. Standard input is the socket that listens; the argument says what it does then: sleep,
+ * or wait for another descriptor.
  */
 #include <poll.h>
 #include <stdio.h>

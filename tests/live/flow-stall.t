@@ -10,7 +10,8 @@ ns_make host
 in_ns "$host" ip link set lo up
 gcc -O1 -D_GNU_SOURCE -finstrument-functions -o "$room/server" "$live_dir/flow-stall.c" || exit 1
 
-# stalled WHAT: a server that does so, recorded, and a client that sends as much as it may; waits until the server stalls.
+# stalled WHAT: a server that does so, recorded, and a client that sends as much as it may;
+# waits until the server stalls.
 stalled() {
 	bg nsenter --net="/run/netns/$host" -- python3 "$live_dir/flow-stall-load.py" "$nest" "$room" "$1"
 	wait_for 30 grep -q stalls "$room/$1.out"
@@ -34,11 +35,12 @@ for f in json.loads(open(sys.argv[1]).readlines()[-1])['findings']:
 PYTHON
 }
 stalled sleep
-is "$(say "$room/sleep.trace" --save "$room/kept.nest")" "app-not-reading ('sleep_on_disk', True, 'main > serve > do_instead > sleep_on_disk')" \
+is "$(say "$room/sleep.trace" --save "$room/kept.nest")" \
+	"app-not-reading ('sleep_on_disk', True, 'main > serve > do_instead > sleep_on_disk')" \
 	'the finding names the function in which the reader is, while the trace is still written'
 "$nest" diagnose -N "$host" --flow "$room/sleep.trace" >"$room/text" 2>/dev/null
-like "$(cat "$room/text")" 'inside its thread [0-9]+ \(server\) spent (9[0-9]|100) % of that time in sleep_on_disk, called by do_instead' \
-	'and so does the text'
+inside='its thread [0-9]+ \(server\) spent (9[0-9]|100) % of that time in sleep_on_disk, called by do_instead'
+like "$(cat "$room/text")" "inside $inside" 'and so does the text'
 finished sleep
 stalled wait
 is "$(say "$room/wait.trace")" "app-not-reading ('await_other', True, 'main > serve > do_instead > await_other')" \
@@ -46,7 +48,9 @@ is "$(say "$room/wait.trace")" "app-not-reading ('await_other', True, 'main > se
 finished wait
 
 # Afterwards, from a recording of the host and the finished trace.
-is "$(say "$room/sleep.trace" -f "$room/kept.nest")" "app-not-reading ('sleep_on_disk', True, 'main > serve > do_instead > sleep_on_disk')" 'postmortem: the same from both recordings'
+is "$(say "$room/sleep.trace" -f "$room/kept.nest")" \
+	"app-not-reading ('sleep_on_disk', True, 'main > serve > do_instead > sleep_on_disk')" \
+	'postmortem: the same from both recordings'
 is "$(say "$room/wait.trace" -f "$room/kept.nest")" 'app-not-reading None' 'a trace of another server says nothing'
 like "$(cat "$room/err")" 'the connection is not in the trace' 'and why is told'
 "$nest" diagnose -N "$host" --flow "$room/no-such.trace" >/dev/null 2>"$room/err"

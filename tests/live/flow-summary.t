@@ -31,7 +31,8 @@ info() {
 	sed -n "s/.*\"$1\":\([^,}]*\).*/\1/p" "$room/info.json"
 }
 sound() {
-	is "$(info complete) $(info summarised) $(info lost) $(info cut)" 'true true 0 0' "$1: complete, nothing lost or cut"
+	is "$(info complete) $(info summarised) $(info lost) $(info cut)" \
+		'true true 0 0' "$1: complete, nothing lost or cut"
 }
 
 for how in --timed ''; do
@@ -60,7 +61,8 @@ is "$(calls jump_from) $(calls leaf)" '200 3' 'longjmp: calls that never returne
 record user 1000
 is "$(calls leaf)" 3000 'another user, another root, no environment: still recorded'
 record deep 2000
-is "$(info complete) $(tail -1 "$room/out")" 'true deep 2000' 'a recursion deeper than trees are kept: it gets to its end'
+is "$(info complete) $(tail -1 "$room/out")" \
+	'true deep 2000' 'a recursion deeper than trees are kept: it gets to its end'
 ok 'and what is deeper is said' test "$(info cut)" -gt 1000
 
 record sockets 500
@@ -83,13 +85,16 @@ is "$("$nest" flow sessions "$trace" --classes --csv --where 'function == serve'
 	awk 'NR > 1 { n += $1 } END { print n }')" 500 'classes: all of them'
 
 # The same connections in a trace and in a summary: the same kinds.
+kinds() {
+	"$nest" flow sessions "$1" --csv --where "lport == $port" \
+		--show calls,requests,tx_bytes,rx_bytes,function 2>/dev/null | sort -u
+}
 "$nest" flow record -o "$room/full.trace" -- "$target" sockets 50 >"$room/out" 2>/dev/null
 port=$(sed -n 's/^port //p' "$room/out")
-full=$("$nest" flow sessions "$room/full.trace" --csv --where "lport == $port" --show calls,requests,tx_bytes,rx_bytes,function 2>/dev/null | sort -u)
+full=$(kinds "$room/full.trace")
 record sockets 50
 port=$(sed -n 's/^port //p' "$room/out")
-is "$("$nest" flow sessions "$trace" --csv --where "lport == $port" --show calls,requests,tx_bytes,rx_bytes,function 2>/dev/null | sort -u)" \
-	"$full" 'a session of the summary is what it is in the trace'
+is "$(kinds "$trace")" "$full" 'a session of the summary is what it is in the trace'
 
 # Work that is handed to a thread that knows no socket.
 record hand-over 60
@@ -97,13 +102,16 @@ port=$(sed -n 's/^port //p' "$room/out")
 is "$("$nest" flow sessions "$trace" --json --where "lport == $port" 2>/dev/null | python3 -c '
 import json, sys
 rows = [json.loads(line) for line in sys.stdin]
-# Each has one hand_over, one compute in the other thread, three leaves in that; the first or last one a call around them.
-print(sum(row["count"] for row in rows), {row["calls"] // 5 for row in rows}, sum(row["requests"] * row["count"] for row in rows))')" \
+# Each has one hand_over, one compute in the other thread, three leaves in that; the first
+# or last one a call around them.
+print(sum(row["count"] for row in rows), {row["calls"] // 5 for row in rows},
+      sum(row["requests"] * row["count"] for row in rows))')" \
 	'60 {1} 60' 'a value that is pushed and popped: what the other thread does is the session'"'"'s'
 is "$(calls compute) $(calls leaf)" '60 180' 'and nothing of it is missing'
 sound hand-over
 for format in text svg html mermaid plantuml; do
-	ok "a summary can be drawn: $format" "$nest" flow diagram "$trace" -F $format -s "lport == $port" -o "$room/drawing"
+	ok "a summary can be drawn: $format" \
+		"$nest" flow diagram "$trace" -F $format -s "lport == $port" -o "$room/drawing"
 	ok "with the calls of both threads: $format" grep -q compute "$room/drawing"
 done
 for format in perfetto folded dot csv; do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program that behaves badly in a way that its first argument chooses, and prints what it did: the recorder's guest in
- * tests/live/flow.t. Built there with -finstrument-functions.
+ * A program that behaves badly in a way that its first argument chooses, and prints what it did: the recorder's guest
+ * in tests/live/flow.t. Built there with -finstrument-functions.
  */
 #include <arpa/inet.h>
 #include <dlfcn.h>

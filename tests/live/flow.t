@@ -12,13 +12,16 @@ trace=$room/x.trace
 ok 'the target is built' gcc -O1 -D_GNU_SOURCE -finstrument-functions -pthread -Wno-infinite-recursion \
 	-o "$target" "$live_dir/flow-target.c" -ldl || { finish; exit; }
 for which in one two; do
-	printf 'int %s_count; __attribute__((noinline)) void only_in_%s(void) { %s_count++; } void plugin(void) { only_in_%s(); }\n' \
-		$which $which $which $which >"$room/$which.c"
+	cat >"$room/$which.c" <<-END
+		int ${which}_count;
+		__attribute__((noinline)) void only_in_$which(void) { ${which}_count++; }
+		void plugin(void) { only_in_$which(); }
+	END
 	gcc -O1 -fPIC -shared -finstrument-functions -o "$room/$which.so" "$room/$which.c" || exit 1
 done
 
-# record [OPTIONS] -- ARGS: the target's output is in $room/out, its exit code in $code (of the program itself: 3 means that it got
-# to its end).
+# record [OPTIONS] -- ARGS: the target's output is in $room/out, its exit code in $code (of the program itself: 3
+# means that it got to its end).
 record() {
 	local options=()
 	while [ "$1" != -- ]; do
@@ -64,10 +67,11 @@ ok 'at most 8 bytes an event' python3 -c 'import sys; sys.exit(float(sys.argv[1]
 is "$(ls "$trace"*)" "$trace" 'no other file is left'
 
 record -S 3 -- calls 100000
-is "$(calls leaf) $(check returns) $(info untimed)" "100000 $(info calls) true" 'structure first: every call and return is there'
+is "$(calls leaf) $(check returns) $(info untimed)" \
+	"100000 $(info calls) true" 'structure first: every call and return is there'
 sound 'structure first'
-ok 'structure first: what is done again and again takes next to nothing' python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 0.2)' \
-	"$(info bytes_per_event)"
+ok 'structure first: what is done again and again takes next to nothing' \
+	python3 -c 'import sys; sys.exit(float(sys.argv[1]) > 0.2)' "$(info bytes_per_event)"
 record -S 3 -- killed 50000
 is "$(calls leaf)" 50000 'structure first, killed: nothing before the kill is lost'
 sound 'structure first, killed'
@@ -87,7 +91,8 @@ record -S 1 -- signals 3000000
 is "$(check well_formed) $(calls leaf) $(check returns)" "true 3000000 $(info calls)" \
 	'structure first, signals: well-formed, no call or return of the program lost'
 record -S 2 -- longjmp 100
-is "$(calls jump_from) $(check unwound) $(calls leaf)" '1000 1000 3' 'structure first, longjmp: calls that never returned are known'
+is "$(calls jump_from) $(check unwound) $(calls leaf)" \
+	'1000 1000 3' 'structure first, longjmp: calls that never returned are known'
 record -S 2 -- deep 100000
 is "$(calls leaf) $(check max_depth)" '5 4096' 'structure first, deep recursion: 4,096 levels are recorded'
 sound 'structure first, deep recursion'
@@ -102,7 +107,8 @@ is "$(calls leaf) $(calls do_slow) $(calls main)" '0 1 1' '--min: short calls ar
 sound '--min'
 record --max-size 200K -- calls 300000
 is "$(check well_formed)" true '--max-size: well-formed'
-ok 'and what was dropped is counted' python3 -c 'import sys; c, l = map(int, sys.argv[1:]); sys.exit(not (l > 0 and abs(c + l - 600006) <= 20))' \
+ok 'and what was dropped is counted' \
+	python3 -c 'import sys; c, l = map(int, sys.argv[1:]); sys.exit(not (l > 0 and abs(c + l - 600006) <= 20))' \
 	"$(info events)" "$(info lost)"
 record --no-sockets -- sockets 3
 is "$(check operations)" 0 '--no-sockets: none'
@@ -149,12 +155,14 @@ ok 'signals: handlers are recorded, or their events counted' python3 -c '
 import sys
 recorded, lost, handled = map(int, sys.argv[1:])
 # Each handler makes four events: two calls, two returns.
-sys.exit(not (handled > 10 and recorded > 0 and recorded * 4 + lost == handled * 4))' "$(calls in_handler)" "$(check lost)" "$handled"
+sys.exit(not (handled > 10 and recorded > 0 and recorded * 4 + lost == handled * 4))' \
+	"$(calls in_handler)" "$(check lost)" "$handled"
 record -- signal-jump 50
 is "$(check well_formed) $(tail -1 "$room/out")" 'true handled 50' 'jumping out of handlers: well-formed'
 ok 'jumping out of handlers: recording goes on' test "$(calls work)" -gt 50
 record -- deep 100000
-is "$(tail -1 "$room/out") $(calls leaf) $(check max_depth)" 'deep 100000 5 4096' 'deep recursion: 4,096 levels are recorded, the rest passes'
+is "$(tail -1 "$room/out") $(calls leaf) $(check max_depth)" \
+	'deep 100000 5 4096' 'deep recursion: 4,096 levels are recorded, the rest passes'
 sound 'deep recursion'
 record -- deep-jump 20000
 is "$(calls leaf)" 5 'a jump out of a deep recursion: recording goes on in its caller'
@@ -174,7 +182,8 @@ is "$(calls leaf)" 3000 'another user, another root, no environment: still recor
 sound 'another user'
 
 record --max-size 200K -- late 300000
-is "$(calls only_late) $(check well_formed)" '10 true' 'a function that is called when the trace may not grow any more has its name'
+is "$(calls only_late) $(check well_formed)" \
+	'10 true' 'a function that is called when the trace may not grow any more has its name'
 
 # A disk of four megabytes: the trace and the buffers beside it.
 mkdir "$room/small"
@@ -193,14 +202,17 @@ ok 'a full disk: the program gets to its end' grep -q 'code 3' "$room/full.err"
 # The chunk that did not fit is there in part: it is passed over, and that is said.
 is "$(grep -c 'well_formed *yes' "$room/full.out")" 2 'a full disk: well-formed'
 ok 'a full disk: what is torn is told' grep -q 'bytes of the file are pieces of chunks' "$room/full.err"
-ok 'a full disk: a function that is called when there is no room any more has its name' grep -q '^only_late *target *10$' "$room/full.out"
+ok 'a full disk: a function that is called when there is no room any more has its name' \
+	grep -q '^only_late *target *10$' "$room/full.out"
 ok 'a full disk: the loss is counted' python3 -c '
 import json, sys
 info = next(json.loads(l) for l in open(sys.argv[1]) if l.startswith("{"))
-sys.exit(not (info["lost"] > 0 and info["events"] > 100000 and abs(info["lost"] + info["events"] - 6000006) < 20))' "$room/full.out"
+sys.exit(not (info["lost"] > 0 and info["events"] > 100000 and abs(info["lost"] + info["events"] - 6000006) < 20))' \
+	"$room/full.out"
 
 # A program at a fixed address exports nothing: its functions have names all the same.
-ok 'a program at a fixed address is built' gcc -O1 -no-pie -D_GNU_SOURCE -finstrument-functions -pthread -Wno-infinite-recursion \
+ok 'a program at a fixed address is built' \
+	gcc -O1 -no-pie -D_GNU_SOURCE -finstrument-functions -pthread -Wno-infinite-recursion \
 	-o "$target-fixed" "$live_dir/flow-target.c" -ldl
 rm -f "$trace"
 "$nest" flow record -o "$trace" -- "$target-fixed" calls 1000 >"$room/out" 2>"$room/err"
@@ -300,7 +312,8 @@ is "$(check well_formed) $(info lost)" 'true 0' 'and what was left out is not lo
 
 record -- wait
 "$nest" flow info "$trace" --events >"$room/events"
-ok 'operations that wait have their time: read as the first thing a thread does, accept, poll of a new socket' python3 - "$room/events" <<'PYTHON'
+ok 'operations that wait have their time: read as the first thing a thread does, accept, poll of a new socket' \
+	python3 - "$room/events" <<'PYTHON'
 import sys
 longest = {}
 for line in open(sys.argv[1]):
@@ -318,12 +331,14 @@ is "$("$nest" flow info "$trace" --threads --csv --show comm 2>/dev/null | tr -d
 record -- strict 100000
 is "$code $(cat "$room/out")" '0 done' 'strict seccomp: the program gets to its end'
 ok 'strict seccomp: and ends as it would' grep -q 'ended with code 7' "$room/err"
-is "$(calls leaf) $(calls only_when_strict) $(info lost) $(check well_formed)" '100002 1 0 true' 'strict seccomp: every call is there'
+is "$(calls leaf) $(calls only_when_strict) $(info lost) $(check well_formed)" \
+	'100002 1 0 true' 'strict seccomp: every call is there'
 
 ok 'a static program is built' gcc -O1 -static -o "$room/static" -x c - <<<'int main(void) { return 4; }'
 rm -f "$trace" "$trace.live"
 "$nest" flow record -o "$trace" -- "$room/static" 2>"$room/err"
-ok 'nothing can be preloaded into it, and that is said' grep -q 'static is linked statically: no library can be preloaded' "$room/err"
+ok 'nothing can be preloaded into it, and that is said' \
+	grep -q 'static is linked statically: no library can be preloaded' "$room/err"
 ok 'it runs all the same' grep -q 'ended with code 4' "$room/err"
 
 # --- start and stop ---
@@ -387,7 +402,8 @@ leaves, works = map(int, sys.argv[1:])
 sys.exit(not (works > 2 and abs(leaves - 10 * works) <= 20))' "$(calls leaf)" "$(calls work)"
 is "$(check well_formed)" true 'probes: well-formed'
 "$nest" flow info "$trace" --events >"$room/events"
-is "$(grep -A1 'call plain!work' "$room/events" | sed -n 's/.* args //p' | sort -u)" 10 'probes: the argument of every call'
+is "$(grep -A1 'call plain!work' "$room/events" | sed -n 's/.* args //p' | sort -u)" \
+	10 'probes: the argument of every call'
 end_bg "$bg_pid" TERM
 ok 'probes: none is left behind' unshare -m bash -c '
 mount -t tracefs none /sys/kernel/tracing 2>/dev/null

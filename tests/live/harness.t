@@ -71,7 +71,8 @@ is "$(in_ns "$mine" readlink /proc/self/ns/mnt)" "$(readlink /proc/self/ns/mnt)"
 ns_make other
 ns_link "$mine" 10.0.0.1/24 "$other" 10.0.0.2/24
 # Nobody listens there: only the other side itself can refuse.
-like "$(in_ns "$mine" timeout 5 bash -c 'exec 3<>/dev/tcp/10.0.0.2/9' 2>&1)" 'refused' 'linked namespaces reach each other'
+like "$(in_ns "$mine" timeout 5 bash -c 'exec 3<>/dev/tcp/10.0.0.2/9' 2>&1)" \
+	'refused' 'linked namespaces reach each other'
 unlike "$mine" "^$other\$" 'their names differ'
 
 for how in 'finish' 'exit 1' 'kill -TERM $$' 'kill -INT $$; sleep 5' 'set -e; false'; do

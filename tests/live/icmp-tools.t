@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# icmpsnoop and superping beside the kernel's own counters, a capture and what ping says, through a router whose second link
-# is narrower than its first.
+# icmpsnoop and superping beside the kernel's own counters, a capture and what ping says, through a router whose
+# second link is narrower than its first.
 # vm: 40
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -19,8 +19,10 @@ ip -n "$router" addr add fd93:1::2/64 dev "$near" nodad
 ip -n "$router" addr add fd93:2::1/64 dev "$far" nodad
 ip -n "$server" addr add fd93:2::2/64 dev "$far" nodad
 ip -n "$router" link set "$far" mtu 1300
-in_ns "$router" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding; echo 0 >/proc/sys/net/ipv4/icmp_ratelimit; echo 0 >/proc/sys/net/ipv6/icmp/ratelimit'
-in_ns "$server" sh -c 'echo 0 >/proc/sys/net/ipv4/icmp_ratelimit; echo 0 >/proc/sys/net/ipv6/icmp/ratelimit'
+in_ns "$router" sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward; echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'
+for ns in "$router" "$server"; do
+	in_ns "$ns" sh -c 'echo 0 >/proc/sys/net/ipv4/icmp_ratelimit; echo 0 >/proc/sys/net/ipv6/icmp/ratelimit'
+done
 ip -n "$client" route add default via 10.93.1.2
 ip -n "$client" -6 route add default via fd93:1::2
 ip -n "$server" route add default via 10.93.2.1
@@ -75,19 +77,29 @@ last() {
 	figures "$client_out" "[$3 for e in r if e['kind'] == '$1' and e['rport'] == $2][-1]"
 }
 is "$(of port-unreachable 29001 "(e['sender'], e['laddr'], e['raddr'], e['proto'], e['comm'], e['error'])")" \
-	"$(printf "('10.93.2.2', '10.93.1.1', '10.93.2.2', 'udp', 'python3', 'ECONNREFUSED'), %.0s" {1..7} | sed 's/^/[/; s/, $/]/')" \
-	'connected UDP is told that nobody listens, each time'
-is "$(of port-unreachable 29002 "(e['comm'], e['error'])")" "[('python3', None)]" 'UDP that is not connected is not told'
-is "$(of port-unreachable 29003 "(e['sender'], e['raddr'], e['comm'], e['error'])")" "[('fd93:2::2', 'fd93:2::2', 'python3', 'ECONNREFUSED')]" 'and by IPv6'
+	"$(printf "('10.93.2.2', '10.93.1.1', '10.93.2.2', 'udp', 'python3', 'ECONNREFUSED'), %.0s" {1..7} |
+	sed 's/^/[/; s/, $/]/')" 'connected UDP is told that nobody listens, each time'
+is "$(of port-unreachable 29002 "(e['comm'], e['error'])")" \
+	"[('python3', None)]" 'UDP that is not connected is not told'
+is "$(of port-unreachable 29003 "(e['sender'], e['raddr'], e['comm'], e['error'])")" \
+	"[('fd93:2::2', 'fd93:2::2', 'python3', 'ECONNREFUSED')]" 'and by IPv6'
 # While connect() has the socket the error is noted, and with IPv6 it asks again: the last message counts.
-is "$(last host-unreachable 29004 "(e['sender'], e['raddr'], e['proto'], e['error'] or e['soft_error'])")" "('10.93.1.2', '10.93.3.9', 'tcp', 'EHOSTUNREACH')" 'a connection that the router has no way for'
-is "$(last prohibited 29005 "(e['raddr'], e['code'], e['error'] or e['soft_error'])")" "('10.93.4.9', 13, 'EHOSTUNREACH')" 'one that a policy forbids'
-is "$(last prohibited 29006 "(e['raddr'], e['code'], e['error'] or e['soft_error'])")" "('fd93:4::9', 1, 'EACCES')" 'and by IPv6'
-is "$(of ttl-exceeded 29007 "(e['sender'], e['comm'], e['error'])")" "[('10.93.1.2', 'python3', 'EHOSTUNREACH')]" 'a packet with too few hops'
-is "$(of ttl-exceeded 29008 "(e['sender'], e['comm'], e['error'])")" "[('fd93:1::2', 'python3', 'EHOSTUNREACH')]" 'and by IPv6'
-is "$(of frag-needed 29009 "(e['sender'], e['mtu'], e['proto'], e['comm'])")" "[('10.93.1.2', 1300, 'tcp', 'python3')]" 'a connection whose packets are too large for the second link'
-is "$(of frag-needed 29010 "(e['sender'], e['mtu'], e['proto'], e['comm'])")" "[('fd93:1::2', 1300, 'tcp', 'python3')]" 'and by IPv6'
-is "$(figures "$router_out" "sorted((e['dir'], e['kind'], e['raddr']) for e in r if e['rport'] and e['lport'] in (29004, 29007))")" \
+is "$(last host-unreachable 29004 "(e['sender'], e['raddr'], e['proto'], e['error'] or e['soft_error'])")" \
+	"('10.93.1.2', '10.93.3.9', 'tcp', 'EHOSTUNREACH')" 'a connection that the router has no way for'
+is "$(last prohibited 29005 "(e['raddr'], e['code'], e['error'] or e['soft_error'])")" \
+	"('10.93.4.9', 13, 'EHOSTUNREACH')" 'one that a policy forbids'
+is "$(last prohibited 29006 "(e['raddr'], e['code'], e['error'] or e['soft_error'])")" \
+	"('fd93:4::9', 1, 'EACCES')" 'and by IPv6'
+is "$(of ttl-exceeded 29007 "(e['sender'], e['comm'], e['error'])")" \
+	"[('10.93.1.2', 'python3', 'EHOSTUNREACH')]" 'a packet with too few hops'
+is "$(of ttl-exceeded 29008 "(e['sender'], e['comm'], e['error'])")" \
+	"[('fd93:1::2', 'python3', 'EHOSTUNREACH')]" 'and by IPv6'
+is "$(of frag-needed 29009 "(e['sender'], e['mtu'], e['proto'], e['comm'])")" \
+	"[('10.93.1.2', 1300, 'tcp', 'python3')]" 'a connection whose packets are too large for the second link'
+is "$(of frag-needed 29010 "(e['sender'], e['mtu'], e['proto'], e['comm'])")" \
+	"[('fd93:1::2', 1300, 'tcp', 'python3')]" 'and by IPv6'
+is "$(figures "$router_out" \
+	"sorted((e['dir'], e['kind'], e['raddr']) for e in r if e['rport'] and e['lport'] in (29004, 29007))")" \
 	"[('tx', 'host-unreachable', '10.93.1.1'), ('tx', 'ttl-exceeded', '10.93.1.1')]" 'the router sees what it sends'
 is "$(figures "$router_out" "len([e for e in r if e['dir'] == 'rx'])")" 0 'and takes what it forwards for nobody'
 # --- superping ---
@@ -98,7 +110,8 @@ answers() {
 	: >"$answer_log"
 	rm -f "$room/go"
 	mkfifo "$room/go"
-	nsenter --net="/run/netns/$server" -- python3 "$live_dir/icmp-load.py" answer "$1" "$2" <"$room/go" >"$answer_log" &
+	nsenter --net="/run/netns/$server" -- \
+		python3 "$live_dir/icmp-load.py" answer "$1" "$2" <"$room/go" >"$answer_log" &
 	note_process "$!"
 	answer_pid=$!
 	exec {go}>"$room/go"
@@ -146,12 +159,19 @@ slack=10000
 [ -z "${NEST_VM-}" ] || slack=2000000
 for version in 4 6; do
 	family="e['family'] == 'ipv$version'"
-	# Microseconds. ping shows three digits, and its time begins when it makes the packet, a little before it leaves.
-	is "$(figures "$nest_out" "[-100 <= ping - e['lat_ns'] / 1e3 < $slack and e['lat_ns'] > 39e6 and e['seq'] == n + 1 and e['comm'] == 'ping' for n, (e, ping) in enumerate(zip([e for e in r if e['bytes'] == 87 and $family], [$(took "$room/ping.late$version" | paste -sd,)]))]")" \
+	# Microseconds. ping shows three digits, and its time begins when it makes the
+	# packet, a little before it leaves.
+	late="zip([e for e in r if e['bytes'] == 87 and $family], [$(took "$room/ping.late$version" | paste -sd,)])"
+	is "$(figures "$nest_out" "[-100 <= ping - e['lat_ns'] / 1e3 < $slack and e['lat_ns'] > 39e6
+		and e['seq'] == n + 1 and e['comm'] == 'ping' for n, (e, ping) in enumerate($late)]")" \
 		'[True, True, True, True, True]' "IPv$version: as late as ping says"
-	is "$(figures "$nest_out" "[(e['sched_ns'] > 290e6, -500 <= $(took "$room/ping.stopped$version") - (e['lat_ns'] + e['stack_ns'] + e['sched_ns']) / 1e3 < 2 * $slack, e['error']) for e in r if e['bytes'] == 91 and $family]")" \
+	stopped=$(took "$room/ping.stopped$version")
+	is "$(figures "$nest_out" "[(e['sched_ns'] > 290e6,
+		-500 <= $stopped - (e['lat_ns'] + e['stack_ns'] + e['sched_ns']) / 1e3 < 2 * $slack, e['error'])
+		for e in r if e['bytes'] == 91 and $family]")" \
 		'[(True, True, None)]' "IPv$version: the time that the program was stopped stands apart"
-	is "$(figures "$nest_out" "[(e['error'], e['sched_ns'], e['lat_ns'] > 0.9e9) for e in r if e['bytes'] == 105 and $family]")" \
+	is "$(figures "$nest_out" \
+		"[(e['error'], e['sched_ns'], e['lat_ns'] > 0.9e9) for e in r if e['bytes'] == 105 and $family]")" \
 		"[('ETIMEDOUT', None, True)]" "IPv$version: no answer"
 done
 finish

@@ -91,7 +91,8 @@ late() {
 }
 ok 'they wait in vain' wait_for 30 late
 # Room for a few fragments only.
-in_ns "$server" sh -c 'echo 600 >/proc/sys/net/ipv4/ipfrag_time; echo 1 >/proc/sys/net/ipv4/ipfrag_low_thresh; echo 10000 >/proc/sys/net/ipv4/ipfrag_high_thresh'
+in_ns "$server" sh -c 'cd /proc/sys/net/ipv4
+	echo 600 >ipfrag_time; echo 1 >ipfrag_low_thresh; echo 10000 >ipfrag_high_thresh'
 ok 'more fragments than there is room for' load parts 4 300 23
 full() {
 	[ "$(grep -c '"error":"ENOMEM"' "${out[frag]}")" -ge 5 ]
@@ -106,7 +107,11 @@ for forbidden in 10.95.2.9 10.95.3.9 fd95:3::9; do
 	in_ns "$client" ip route get "$forbidden"
 done >/dev/null 2>"$room/forbidden"
 # A packet that comes by an interface.
-in_ns "$server" sh -c 'ip route add 10.95.1.0/24 via 10.94.0.1; ip -6 route add fd95:1::/64 via fd94::1; ping -c 1 -W 1 -q 10.95.1.7; ping -c 1 -W 1 -q fd95:1::7' >/dev/null
+in_ns "$server" ip route add 10.95.1.0/24 via 10.94.0.1
+in_ns "$server" ip -6 route add fd95:1::/64 via fd94::1
+for address in 10.95.1.7 fd95:1::7; do
+	in_ns "$server" ping -c 1 -W 1 -q "$address" >/dev/null
+done
 routed() {
 	grep -q 10.95.1.7 "${out[route]}" && grep -q fd95:1::7 "${out[route]}"
 }
@@ -127,41 +132,68 @@ for mark in CE ECT0 ECT1; do
 	for version in 4 6; do
 		name=IpExtIn${mark}Pkts
 		[ "$version" = 4 ] || name=Ip6In${mark}Pkts
-		is "$(figures "${out[got]}" "sum(e['segs'] for e in r if e['dir'] == 'rx' and e['ecn'] == '$mark' and e['family'] == 'ipv$version')")" "$(moved "$name")" "ipecn: $name"
+		is "$(figures "${out[got]}" "sum(e['segs'] for e in r if e['dir'] == 'rx'
+			and e['ecn'] == '$mark' and e['family'] == 'ipv$version')")" "$(moved "$name")" "ipecn: $name"
 		case $mark in CE) want=37 ;; ECT0) want=19 ;; ECT1) want=11 ;; esac
-		is "$(figures "${out[sent]}" "len([e for e in r if (e['dir'], e['ecn'], e['family'], e['rport'], e['comm'], e['dscp'], e['bytes']) == ('tx', '$mark', 'ipv$version', 29020, 'python3', 8, $((version == 4 ? 107 : 127)))])")" "$want" \
+		leaving="('tx', '$mark', 'ipv$version', 29020, 'python3', 8, $((version == 4 ? 107 : 127)))"
+		is "$(figures "${out[sent]}" "len([e for e in r if $leaving ==
+			(e['dir'], e['ecn'], e['family'], e['rport'], e['comm'], e['dscp'], e['bytes'])])")" "$want" \
 			"ipecn: IPv$version with $mark as they leave, and whose"
 	done
 done
-is "$(figures "${out[marked]}" "{e['ecn'] for e in r}, len(r) == $(figures "${out[got]}" "len([e for e in r if e['ecn'] == 'CE'])")")" "({'CE'}, True)" 'ipecn: without -a only what was marked'
+marked=$(figures "${out[got]}" "len([e for e in r if e['ecn'] == 'CE'])")
+is "$(figures "${out[marked]}" "{e['ecn'] for e in r}, len(r) == $marked")" \
+	"({'CE'}, True)" 'ipecn: without -a only what was marked'
 # Those that come before the connection has answered are nobody's yet.
-is "$(figures "${out[marked]}" "sum(e['segs'] for e in r if e['lport'] == 29021 and e['dir'] == 'rx') > 1, {(e['pid'], e['comm']) for e in r if e['lport'] == 29021 and e['dir'] == 'rx'} - {(None, None)}")" \
+is "$(figures "${out[marked]}" "sum(e['segs'] for e in r if e['lport'] == 29021 and e['dir'] == 'rx') > 1,
+	{(e['pid'], e['comm']) for e in r if e['lport'] == 29021 and e['dir'] == 'rx'} - {(None, None)}")" \
 	"(True, {($sink, 'python3')})" 'ipecn: whose connection gets marked packets'
 
 for version in 4 6; do
 	family="e['family'] == 'ipv$version'"
 	p=Ip
 	[ "$version" = 4 ] || p=Ip6
-	is "$(figures "${out[cut]}" "len([e for e in r if e['what'] == 'tx' and $family and not e['raddr'] is None and e['comm'] == 'python3' and e['bytes'] != 1008])")" "$(moved ${p}FragCreates)" "ipfrag: ${p}FragCreates"
-	is "$(figures "${out[frag]}" "len([e for e in r if e['what'] == 'rx' and $family])")" "$(moved ${p}ReasmReqds)" "ipfrag: ${p}ReasmReqds"
-	is "$(figures "${out[frag]}" "len([e for e in r if e['whole'] and $family])")" "$(moved ${p}ReasmOKs)" "ipfrag: ${p}ReasmOKs"
-	is "$(figures "${out[frag]}" "len([e for e in r if e['error'] == 'ETIMEDOUT' and $family])")" "$(moved ${p}ReasmTimeout)" "ipfrag: ${p}ReasmTimeout"
-	is "$(figures "${out[frag]}" "len([e for e in r if e['what'] == 'lost' and $family])")" "$(moved ${p}ReasmFails)" "ipfrag: ${p}ReasmFails"
+	is "$(figures "${out[cut]}" "len([e for e in r if e['what'] == 'tx'
+		and $family and not e['raddr'] is None and e['comm'] == 'python3' and e['bytes'] != 1008])")" \
+		"$(moved ${p}FragCreates)" "ipfrag: ${p}FragCreates"
+	is "$(figures "${out[frag]}" "len([e for e in r if e['what'] == 'rx' and $family])")" \
+		"$(moved ${p}ReasmReqds)" "ipfrag: ${p}ReasmReqds"
+	is "$(figures "${out[frag]}" "len([e for e in r if e['whole'] and $family])")" \
+		"$(moved ${p}ReasmOKs)" "ipfrag: ${p}ReasmOKs"
+	is "$(figures "${out[frag]}" "len([e for e in r if e['error'] == 'ETIMEDOUT' and $family])")" \
+		"$(moved ${p}ReasmTimeout)" "ipfrag: ${p}ReasmTimeout"
+	is "$(figures "${out[frag]}" "len([e for e in r if e['what'] == 'lost' and $family])")" \
+		"$(moved ${p}ReasmFails)" "ipfrag: ${p}ReasmFails"
 	is "$(moved ${p}ReasmOKs)" 7 "ipfrag: IPv$version, the kernel made seven packets whole"
-	is "$(figures "${out[frag]}" "{sum(e['bytes'] for e in r if e['id'] == i and $family) for i in {e['id'] for e in r if e['whole'] and $family}}")" "{7927}" "ipfrag: IPv$version, bytes of each with the header of UDP"
-	is "$(figures "${out[frag]}" "sorted((int(e['id'], 16), e['bytes'], e['offset'], 1.5e9 < e['lat_ns'] < 20e9) for e in r if e['error'] == 'ETIMEDOUT' and $family)")" \
-		"$(python3 -c "print([(i, 1008, 0, True) for i in range(${version} * 50 - 100, ${version} * 50 - 95)])")" "ipfrag: IPv$version, which ones, and when they were given up"
+	is "$(figures "${out[frag]}" "{sum(e['bytes'] for e in r if e['id'] == i and $family)
+		for i in {e['id'] for e in r if e['whole'] and $family}}")" \
+		"{7927}" "ipfrag: IPv$version, bytes of each with the header of UDP"
+	is "$(figures "${out[frag]}" "sorted((int(e['id'], 16), e['bytes'], e['offset'], 1.5e9 < e['lat_ns'] < 20e9)
+		for e in r if e['error'] == 'ETIMEDOUT' and $family)")" \
+		"$(python3 -c "print([($version * 50 - 100 + i, 1008, 0, True) for i in range(5)])")" \
+		"ipfrag: IPv$version, which ones, and when they were given up"
 done
-is "$(figures "${out[frag]}" "{(e['mem_limit'], e['mem_bytes'] > 10000, int(e['id'], 16) >= 300) for e in r if e['error'] == 'ENOMEM'}")" '{(10000, True, True)}' 'ipfrag: the limit that was hit'
+is "$(figures "${out[frag]}" \
+	"{(e['mem_limit'], e['mem_bytes'] > 10000, int(e['id'], 16) >= 300) for e in r if e['error'] == 'ENOMEM'}")" \
+	'{(10000, True, True)}' 'ipfrag: the limit that was hit'
 # What ip says: "10.95.1.9 via 10.94.0.2 dev v1 src ...".
-is "$(sort -u "$room/routes" | grep -o '10.95.1.9 via .* dev [^ ]*')" "10.95.1.9 via 10.94.0.2 dev $link_dev" 'ip knows the route'
-is "$(figures "${out[route]}" "[(e['table'], e['gateway'], e['dev'], e['error']) for e in r if e['raddr'] == '10.95.1.9']")" \
-	"$(python3 -c "print([('main', '10.94.0.2', '$link_dev', None)] * 7)")" 'routelat: each look-up once, with what ip says'
+is "$(sort -u "$room/routes" | grep -o '10.95.1.9 via .* dev [^ ]*')" \
+	"10.95.1.9 via 10.94.0.2 dev $link_dev" 'ip knows the route'
+is "$(figures "${out[route]}" \
+	"[(e['table'], e['gateway'], e['dev'], e['error']) for e in r if e['raddr'] == '10.95.1.9']")" \
+	"$(python3 -c "print([('main', '10.94.0.2', '$link_dev', None)] * 7)")" \
+	'routelat: each look-up once, with what ip says'
 main6="[e for e in r if e['raddr'] == 'fd95:1::9' and e['table'] == 'main']"
 is "$(figures "${out[route]}" "[(e['gateway'], e['dev'], e['error']) for e in $main6]")" \
 	"$(python3 -c "print([('fd94::2', '$link_dev', None)] * 7)")" 'routelat: and by IPv6'
 # Another look-up may interrupt between the two tables: then it is not known.
-is "$(figures "${out[route]}" "len([e for e in $main6 if e['lat_ns'] is not None]) >= 3, [e for e in $main6 if e['lat_ns'] is not None and not 0 < e['lat_ns'] < 1e7]")" '(True, [])' 'routelat: the time that the main table took'
-is "$(figures "${out[route]}" "{(e['raddr'], e['error']) for e in r if e['error'] not in (None, 'EAGAIN')} == {('10.95.2.9', 'EHOSTUNREACH'), ('10.95.3.9', 'EACCES'), ('fd95:3::9', 'EACCES')}")" True 'routelat: what routes forbid'
-is "$(figures "${out[route]}" "len([e for e in r if e['raddr'] == '10.95.1.7' and e['lat_most_ns'] is not None and 0 < e['lat_most_ns'] < 1e8 and e['laddr'] == '10.94.0.2']) >= 1")" True 'routelat: a packet that arrives, at most since then'
+is "$(figures "${out[route]}" "len([e for e in $main6 if e['lat_ns'] is not None]) >= 3,
+	[e for e in $main6 if e['lat_ns'] is not None and not 0 < e['lat_ns'] < 1e7]")" \
+	'(True, [])' 'routelat: the time that the main table took'
+is "$(figures "${out[route]}" "{(e['raddr'], e['error']) for e in r if e['error'] not in (None, 'EAGAIN')} ==
+	{('10.95.2.9', 'EHOSTUNREACH'), ('10.95.3.9', 'EACCES'), ('fd95:3::9', 'EACCES')}")" \
+	True 'routelat: what routes forbid'
+is "$(figures "${out[route]}" "len([e for e in r if e['raddr'] == '10.95.1.7'
+	and e['lat_most_ns'] is not None and 0 < e['lat_most_ns'] < 1e8 and e['laddr'] == '10.94.0.2']) >= 1")" \
+	True 'routelat: a packet that arrives, at most since then'
 finish

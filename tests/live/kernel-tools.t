@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tools that not every kernel allows: funccount and ieee80211scan. Where they cannot work they must say what they need; in the
-# virtual machine (scripts/vm) they must work.
+# Tools that not every kernel allows: funccount and ieee80211scan. Where they cannot work they must say what they
+# need; in the virtual machine (scripts/vm) they must work.
 # vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -25,7 +25,8 @@ for _ in range(37):
 	s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 136)
 	s.sendto(b"x" * 79, ("127.0.0.1", 4711))'
 	end_bg "$nest_pid"
-	is "$(grep -o '"function":"udplite_sk_init","count":[0-9]*' "$nest_out")" '"function":"udplite_sk_init","count":37' \
+	is "$(grep -o '"function":"udplite_sk_init","count":[0-9]*' "$nest_out")" \
+		'"function":"udplite_sk_init","count":37' \
 		'funccount: as many calls as sockets were made' || diag "$(cat "$nest_out" "$nest_err")"
 	like "$(told funccount 'nosuchfunction_*')" '^3 .*no function that can be traced is called nosuchfunction_' \
 		'a function that is not there'

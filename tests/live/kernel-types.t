@@ -20,12 +20,14 @@ broken() {
 	local status=$?
 	like "$status $(cat "$room/out")" "^1 .*$2" "$3"
 }
-broken 's/^struct Qdisc_ops {/struct Qdisc_opz {/; s/struct Qdisc_ops \*/struct Qdisc_opz */' 'Qdisc_opz +- +missing' 'a struct that is not there'
+broken 's/^struct Qdisc_ops {/struct Qdisc_opz {/; s/struct Qdisc_ops \*/struct Qdisc_opz */' \
+	'Qdisc_opz +- +missing' 'a struct that is not there'
 broken 's/u32 snd_ssthresh;/u32 snd_ssthresz;/' 'tcp_sock +snd_ssthresz +missing' 'a member that is not there'
 broken 's/u32 snd_ssthresh;/u64 snd_ssthresh;/' 'tcp_sock +snd_ssthresh +other size' 'a member of another size'
 broken 's/u8 nonagle : 4;/u8 nonagle : 5;/' 'nonagle +other width' 'a bit field of another width'
 broken 's/char comm\[16\]/char comm[17]/' 'comm +other number of elements' 'an array of another length'
-broken 's/struct sock_common \*sk_common/struct sock *sk_common/' 'sk_common +other what it points to' 'a pointer to something else'
+broken 's/struct sock_common \*sk_common/struct sock *sk_common/' \
+	'sk_common +other what it points to' 'a pointer to something else'
 broken 's/int sk_rcvbuf;/void *sk_rcvbuf;/' 'sk_rcvbuf +other kind' 'a number that is no number'
 
 sed 's/^struct sock___split_drops {/struct sock___split_drops { int never;/' "$header" >"$room/types.bpf.h"

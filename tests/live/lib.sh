@@ -126,6 +126,13 @@ r = [json.loads(line) for line in open(sys.argv[1])]
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
 
+# from_json EXPRESSION: a Python expression over the JSON text on standard input, which is in j.
+from_json() {
+	python3 -IS -c 'import json, sys
+j = json.load(sys.stdin)
+print(eval("(" + sys.argv[1] + ")"))' "$1"
+}
+
 # skip NAME REASON: one test that cannot be made here.
 skip() {
 	tap_number=$((tap_number + 1))
@@ -239,14 +246,14 @@ wait_ready() {
 	done
 }
 
-# --- what no program is told --------------------------------------------------------------------------------------------
+# --- what no program is told -----------------------------------------------------------------------------------------
 
-# There are kernels that run no BPF program while their first process is the current one, and what an interrupt does then (a
-# packet arrives, a timer lets one go) nobody is told. The kernel's own tracer is.
+# There are kernels that run no BPF program while their first process is the current one, and what an interrupt does
+# then (a packet arrives, a timer lets one go) nobody is told. The kernel's own tracer is.
 #
-# unseen_begin EVENT FILTER ...: begins to trace events (sock/inet_sock_set_state and so on) that the filters of tracefs let
-# through: those of the test's own packets and connections. unseen: of how many of them the first process was the current one,
-# 0 when the tracer cannot be had.
+# unseen_begin EVENT FILTER ...: begins to trace events (sock/inet_sock_set_state and so on) that the filters of
+# tracefs let through: those of the test's own packets and connections. unseen: of how many of them the first process
+# was the current one, 0 when the tracer cannot be had.
 unseen_dir=
 unseen_begin() {
 	[ -z "$unseen_dir" ] || rmdir "$unseen_dir" 2>/dev/null
@@ -310,24 +317,32 @@ in_ns() {
 	nsenter --net="/run/netns/$name" -- "$@"
 }
 
+# as_nobody COMMAND ...: as a user without any privilege.
+as_nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@"
+}
+
 # with_tracefs COMMAND ..., without_tracefs COMMAND ...: whatever the host has mounted.
 with_tracefs() {
-	unshare -m sh -c 'grep -q " /sys/kernel/tracing tracefs " /proc/mounts || mount -t tracefs nodev /sys/kernel/tracing || exit 1
+	unshare -m sh -c 'grep -q " /sys/kernel/tracing tracefs " /proc/mounts ||
+		mount -t tracefs nodev /sys/kernel/tracing || exit 1
 		exec "$@"' sh "$@"
 }
 without_tracefs() {
-	unshare -m sh -c 'umount -l /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing 2>/dev/null; exec "$@"' sh "$@"
+	unshare -m sh -c 'umount -l /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing 2>/dev/null
+		exec "$@"' sh "$@"
 }
 
 link_count=0
 
-# ns_quiet NAMESPACE DEVICE ADDRESS PEER-NAMESPACE: no packet but those of the test will leave the device: it has no IPv6 of
-# its own, and knows the neighbour with the address for good.
+# ns_quiet NAMESPACE DEVICE ADDRESS PEER-NAMESPACE: no packet but those of the test will leave the device: it has no
+# IPv6 of its own, and knows the neighbour with the address for good.
 ns_quiet() {
 	local mac
 	mac=$(ip -n "$4" -br link show dev "$2" | awk '{ print $3 }') &&
 		in_ns "$1" sh -c "echo 1 >/proc/sys/net/ipv6/conf/$2/disable_ipv6" &&
-		ip -n "$1" neigh replace "$3" lladdr "$mac" dev "$2" nud permanent || { diag "cannot quieten $2"; exit 1; }
+		ip -n "$1" neigh replace "$3" lladdr "$mac" dev "$2" nud permanent ||
+		{ diag "cannot quieten $2"; exit 1; }
 }
 
 # ns_link A ADDRESS-A B ADDRESS-B: joins two namespaces by a veth pair; $link_dev is its name on both sides.
@@ -341,6 +356,18 @@ ns_link() {
 		{ diag "cannot join $1 and $3"; exit 1; }
 }
 
+# ns_drop NAMESPACE HOOK MATCH: a firewall without counters that drops what matches, on input, output or forward.
+ns_drop() {
+	in_ns "$1" nft -f - <<-END
+		table inet f {
+			chain c {
+				type filter hook $2 priority 0
+				$3 drop
+			}
+		}
+	END
+}
+
 # bg COMMAND ...: in the background, ended with the test at the latest; its pid is in $bg_pid.
 bg() {
 	"$@" &
@@ -348,7 +375,8 @@ bg() {
 	note_process "$bg_pid"
 }
 
-# sink NAMESPACE ADDRESS PORT [UDP-PORT]: reads one connection to its end, and leaves datagrams unread; its pid is in $sink_pid.
+# sink NAMESPACE ADDRESS PORT [UDP-PORT]: reads one connection to its end, and leaves datagrams
+# unread; its pid is in $sink_pid.
 sink() {
 	nsenter --net="/run/netns/$1" -- python3 -c '
 import socket, sys
@@ -403,11 +431,13 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 start_guard
 
-# causes FILE WINDOWS: what the last windows of a diagnosis (JSON) blame first, each cause once; "nothing" where they blame nobody.
+# causes FILE WINDOWS: what the last windows of a diagnosis (JSON) blame first, each cause once;
+# "nothing" where they blame nobody.
 causes() {
 	python3 - "$1" "$2" <<-'END'
 		import json, sys
 		said = [json.loads(line) for line in open(sys.argv[1])]
-		print(" ".join(sorted({w["findings"][0]["cause"] if w["findings"] else "nothing" for w in said[-int(sys.argv[2]):]})))
+		first = {w["findings"][0]["cause"] if w["findings"] else "nothing" for w in said[-int(sys.argv[2]):]}
+		print(" ".join(sorted(first)))
 	END
 }

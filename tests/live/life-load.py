@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""For skb-life.t: data that waits for a reader who is busy, and what the reader itself knows about how long it waited."""
+"""For skb-life.t: data that waits for a busy reader, and how long it waited, as the reader itself knows it."""
 import socket
 import struct
 import sys

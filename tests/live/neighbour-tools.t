@@ -14,7 +14,8 @@ ip -n "$server" addr add fd90::2/64 dev "$link_dev" nodad
 
 nest_bg neighlat -N "$client" --json
 wait_ready "$nest_err" 60 || exit 1
-nsenter --net="/run/netns/$client" -- tcpdump -i "$link_dev" -U --immediate-mode -w "$room/arp.pcap" arp >/dev/null 2>"$room/tcpdump.err" &
+nsenter --net="/run/netns/$client" -- \
+	tcpdump -i "$link_dev" -U --immediate-mode -w "$room/arp.pcap" arp >/dev/null 2>"$room/tcpdump.err" &
 capture=$!
 note_process "$capture"
 wait_for 30 grep -q 'listening on' "$room/tcpdump.err" || exit 1
@@ -38,7 +39,8 @@ end_bg "$nest_pid"
 end_bg "$capture" TERM
 asked=$(tcpdump -nr "$room/arp.pcap" 2>/dev/null | grep -c 'who-has 10.90.0.99 ')
 # From the first question to the answer on the wire, in milliseconds.
-wire=$(tcpdump -ttnr "$room/arp.pcap" 2>/dev/null | awk '/who-has 10.90.0.77 / && !first { first = $1 } /Reply 10.90.0.77 / { print int(($1 - first) * 1000); exit }')
+wire=$(tcpdump -ttnr "$room/arp.pcap" 2>/dev/null | awk \
+	'/who-has 10.90.0.77 / && !first { first = $1 } /Reply 10.90.0.77 / { print int(($1 - first) * 1000); exit }')
 
 # of ADDRESS EXPRESSION: of the records of one neighbour in r.
 of() {
@@ -46,9 +48,12 @@ of() {
 r = [e for e in map(json.loads, open(sys.argv[1])) if e["raddr"] == sys.argv[2]]
 print(eval("(" + sys.argv[3] + ")"))' "$nest_out" "$1" "$2"
 }
-is "$(of 10.90.0.2 '[(e["dev"], e["error"], e["family"], 0 < e["lat_ns"] < 200e6) for e in r]')" "[('$link_dev', None, 'ipv4', True)]" 'ARP that is answered at once'
-is "$(of fd90::2 '[(e["dev"], e["error"], e["family"], 0 < e["lat_ns"] < 200e6) for e in r]')" "[('$link_dev', None, 'ipv6', True)]" 'IPv6 that is answered at once'
+is "$(of 10.90.0.2 '[(e["dev"], e["error"], e["family"], 0 < e["lat_ns"] < 200e6) for e in r]')" \
+	"[('$link_dev', None, 'ipv4', True)]" 'ARP that is answered at once'
+is "$(of fd90::2 '[(e["dev"], e["error"], e["family"], 0 < e["lat_ns"] < 200e6) for e in r]')" \
+	"[('$link_dev', None, 'ipv6', True)]" 'IPv6 that is answered at once'
 compare "$wire" -gt 390 'the late answer was late on the wire'
 is "$(of 10.90.0.77 "[abs(e['lat_ns'] / 1e6 - $wire) < 50 for e in r]")" '[True]' 'as late as on the wire'
-is "$(of 10.90.0.99 '[(e["error"], e["probes"]) for e in r]')" "[('EHOSTUNREACH', $asked)]" 'no answer, after as many questions as on the wire'
+is "$(of 10.90.0.99 '[(e["error"], e["probes"]) for e in r]')" \
+	"[('EHOSTUNREACH', $asked)]" 'no answer, after as many questions as on the wire'
 finish

@@ -51,7 +51,8 @@ for i in "${!lines[@]}"; do
 	end_bg "${pids[$i]}"
 	is "$end_status $(python3 -c 'import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
-print(bool(rows) and all(row["count"] > 0 for row in rows))' "${outs[$i]}")" '0 True' "${lines[$i]}" || diag "$(cat "${errs[$i]}")"
+print(bool(rows) and all(row["count"] > 0 for row in rows))' "${outs[$i]}")" '0 True' "${lines[$i]}" ||
+	diag "$(cat "${errs[$i]}")"
 done
 
 finish

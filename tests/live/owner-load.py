@@ -4,9 +4,9 @@
 
     owner-load.py MODE PORT LOG
 
-MODE is threads (one for each connection), fork (a process for each), prefork (four processes accept), or pass (one process
-accepts and hands the descriptors to four others). Prints "ready"; LOG gets a line "PEER-PORT PID" for each connection,
-with the process that answered it.
+MODE is threads (one for each connection), fork (a process for each), prefork (four processes accept), or pass (one
+process accepts and hands the descriptors to four others). Prints "ready"; LOG gets a line "PEER-PORT PID" for each
+connection, with the process that answered it.
 """
 import array
 import os

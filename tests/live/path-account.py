@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Loads of path-account.t.
 
-path-account.py serve ADDR PORT     TCP: a connection says with its first byte what becomes of it; UDP: PORT + 1 is never read
-path-account.py ask ADDR PORT COUNT COUNT connections of each kind, and as many datagrams for the socket that is never read
-path-account.py knock ADDR PORT COUNT      connections that are refused
-path-account.py tagged DEVICE COUNT        datagrams with the tag of a VLAN in them, for whoever is on the link
+path-account.py serve ADDR PORT         TCP: a connection says with its first byte what becomes of it;
+                                        UDP: PORT + 1 is never read
+path-account.py ask ADDR PORT COUNT     COUNT connections of each kind, and as many datagrams for that socket
+path-account.py knock ADDR PORT COUNT   connections that are refused
+path-account.py tagged DEVICE COUNT     datagrams with the tag of a VLAN in them, for whoever is on the link
 All end by themselves after a minute.
 """
 import fcntl

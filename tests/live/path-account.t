@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# nest path: connections that begin and end, sockets that end with data in them, packets without a socket, tunnels from both sides:
+# nest path: connections that begin and end, sockets that end with data in them, packets without a
+# socket, tunnels from both sides:
 # as many journeys as the interface has counted packets, and each with the right end.
 # vm: 60
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +20,8 @@ direct=$link_dev
 
 # counted DEVICE rx|tx: packets of the server's interface, as the kernel has them.
 counted() {
-	in_ns "$server" cat /proc/net/dev | awk -v dev="$1:" -v at="$([ "$2" = rx ] && echo 3 || echo 11)" '$1 == dev {print $at}'
+	in_ns "$server" cat /proc/net/dev |
+		awk -v dev="$1:" -v at="$([ "$2" = rx ] && echo 3 || echo 11)" '$1 == dev {print $at}'
 }
 
 # quiet DEVICE: nothing but the load is on it, and neighbours are known for good.
@@ -61,7 +63,7 @@ for end in "$client 1" "$server 2"; do
 	ip -n "${end% *}" -6 addr add "fd98::${end#* }/64" dev "$other" nodad
 done
 
-# --- connections, and sockets that end ------------------------------------------------------------------------------------
+# --- connections, and sockets that end -------------------------------------------------------------------------------
 
 in_ns "$server" iptables -A OUTPUT -p udp --dport 7999 -j DROP
 follow --json -N "$server"
@@ -81,17 +83,22 @@ tell_unseen
 end_bg "$server_pid" KILL
 in_ns "$server" iptables -F
 is "$(told "dev == '$direct' and dir == 'rx'")" "$rx" 'every packet that the interface has received is told'
-is "$(told "dev == '$direct' and dir == 'tx' and rport != 7999")" "$tx" 'every packet that it has sent, too: answers to requests, resets'
+is "$(told "dev == '$direct' and dir == 'tx' and rport != 7999")" \
+	"$tx" 'every packet that it has sent, too: answers to requests, resets'
 is "$(told "end == 'unfinished'")" 0 'and has come to an end'
-is "$(told "end == 'dropped' and proto == 'tcp' and reason and lport == $port")" $count 'data that nobody read before its socket ended is dropped'
+is "$(told "end == 'dropped' and proto == 'tcp' and reason and lport == $port")" \
+	$count 'data that nobody read before its socket ended is dropped'
 is "$(told "end == 'dropped' and proto == 'udp' and lport == $((port + 1))")" $count 'and so are datagrams'
-is "$(told "dir == 'tx' and lport == $port and end != 'delivered'")" 0 'what was acknowledged while the connection ended is delivered'
-is "$(told "end == 'dropped' and proto == 'tcp' and bytes <= 60 and lport == $port")" 0 'the end of a connection is no drop'
-is "$(told "dir == 'tx' and rport == 7999 and end == 'dropped' and reason")" 3 'a drop on the way out is told, with the reason'
+is "$(told "dir == 'tx' and lport == $port and end != 'delivered'")" \
+	0 'what was acknowledged while the connection ended is delivered'
+is "$(told "end == 'dropped' and proto == 'tcp' and bytes <= 60 and lport == $port")" \
+	0 'the end of a connection is no drop'
+is "$(told "dir == 'tx' and rport == 7999 and end == 'dropped' and reason")" \
+	3 'a drop on the way out is told, with the reason'
 is "$(told "dev == '$other' and dir == 'tx' and lport == 9 and family == 'ipv6'")" $count 'resets of IPv6'
 is "$(told "dev == '$direct' and rport == 7777")" $count 'packets with the tag of a VLAN in them'
 
-# --- a tunnel -------------------------------------------------------------------------------------------------------------
+# --- a tunnel --------------------------------------------------------------------------------------------------------
 
 for end in "$client 10.97.0.1 10.97.0.2 10.94.0.1" "$server 10.97.0.2 10.97.0.1 10.94.0.2"; do
 	read -r namespace local remote inner <<<"$end"
@@ -113,5 +120,6 @@ tell_unseen
 end_bg "$server_pid" KILL
 is "$(told "dir == 'rx' and laddr == '10.94.0.2'")" "$rx" 'a tunnel: what comes out of it, by its own name'
 is "$(told "dir == 'tx' and laddr == '10.94.0.2'")" "$tx" 'a tunnel: what goes into it'
-is "$(told "end == 'unfinished' or (dir == 'tx' and end == 'dropped')")" 0 'a tunnel: all of it has come to an end, once'
+is "$(told "end == 'unfinished' or (dir == 'tx' and end == 'dropped')")" \
+	0 'a tunnel: all of it has come to an end, once'
 finish

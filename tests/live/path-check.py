@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Looks at journeys as `nest path --json` wrote them.
 
-path-check.py FILE sums                       "good" when the stages of every journey add up to the whole, in order of time
+path-check.py FILE sums                       "good" when the stages of every journey add up, in order of time
 path-check.py FILE share STAGE SECONDS WHICH [DELAYS]
-                                              of the journeys for which the Python expression WHICH holds (fields are names, j
-                                              is the journey, n its number from 0), how many of a hundred spent that time,
-                                              give or take a fifth, at the stage; "none" when there are fewer than 20.
+                                              of the journeys for which the Python expression WHICH holds (fields are
+                                              names, j is the journey, n its number from 0), how many of a hundred
+                                              spent that time, give or take a fifth, at the stage; "none" when there
+                                              are fewer than 20.
                                               DELAYS: a file in which path-load.py says how long it was in truth
-path-check.py FILE part STAGE PERCENT WHICH   the same, for those that spent at least that part of their time at the stage
+path-check.py FILE part STAGE PERCENT WHICH   the same, for those that spent at least that part of their time there
 path-check.py FILE times STAGE WHICH          how long they spent there, in us, and in all
 path-check.py FILE count WHICH                how many there are
 path-check.py FILE first                      number of the first byte that was sent
-path-check.py FILE flows                      how many different remote ports there are, and how many journeys each has; 0 when
-                                              they have not the same number
+path-check.py FILE flows                      how many different remote ports there are, and how many journeys each
+                                              has; 0 when they have not the same number
 path-check.py FILE stages WHICH               stages that at least nine of ten have
 """
 import collections

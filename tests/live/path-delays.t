@@ -65,7 +65,8 @@ ask ask tcp 10.98.0.2 $port 40
 followed
 let_go "$server"
 in_stage filter 0.03 "bytes > 100 and lport == $port" 'a queue of the packet filter: filter' "$room/queue"
-compare "$("$check" "$journeys" count "seq == end_seq and any(s['stage'] == 'filter' and s['ns'] > 2e7 for s in stages)")" -ge 1 \
+compare "$("$check" "$journeys" count \
+	"seq == end_seq and any(s['stage'] == 'filter' and s['ns'] > 2e7 for s in stages)")" -ge 1 \
 	'a queue of the packet filter: what has no data is held, too'
 
 # And those that leave.
@@ -76,7 +77,8 @@ serve "$server" "$load" echo tcp 10.98.0.2 $port
 ask ask tcp 10.98.0.2 $port 40
 followed
 let_go "$client"
-in_stage filter 0.03 "bytes > 100 and rport == $port" 'a queue of the packet filter on the way out: filter' "$room/queue"
+in_stage filter 0.03 "bytes > 100 and rport == $port" \
+	'a queue of the packet filter on the way out: filter' "$room/queue"
 
 # Interrupts are put off.
 port=$((port + 1))
@@ -112,7 +114,8 @@ ask push 10.98.0.2 $port 200000 30 20000
 followed
 first=$("$check" "$journeys" first)
 in_stage sndbuf 0.03 "seq != end_seq and (end_seq - $first) % 200000 == 0" 'a small send buffer: sndbuf' "$room/server"
-is "$("$check" "$journeys" count "end == 'unfinished'")" 0 'a small send buffer: one acknowledgement ends several journeys, and no more'
+is "$("$check" "$journeys" count "end == 'unfinished'")" \
+	0 'a small send buffer: one acknowledgement ends several journeys, and no more'
 
 # A small segment waits for the acknowledgement of another, which the peer puts off.
 port=$((port + 1))
@@ -135,5 +138,6 @@ followed
 in_ns "$client" tc qdisc del dev "$link_dev" root
 in_stage qdisc 0.025 "proto == 'udp' and bytes == 1235" 'a shaper: qdisc'
 # Its hook is attached when the first packet goes into a queue: of the first ones it is not told apart.
-is "$("$check" "$journeys" stages "proto == 'udp' and bytes == 1235 and n >= 20")" 'qdisc driver' 'a shaper: the driver after it'
+is "$("$check" "$journeys" stages "proto == 'udp' and bytes == 1235 and n >= 20")" \
+	'qdisc driver' 'a shaper: the driver after it'
 finish

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Loads with known delays for path.t and path-delays.t.
 
-path-load.py echo tcp|udp ADDR PORT [how] [SECONDS]   answers each message with itself; how: sleep (before each read), epoll
+path-load.py echo tcp|udp ADDR PORT [how] [SECONDS]   echoes each message; how: sleep (before each read), epoll
 path-load.py ask tcp|udp ADDR PORT COUNT [BYTES]      sends a message, waits for the answer, COUNT times
 path-load.py hold QUEUE SECONDS                       holds each packet of a netfilter queue for so long
-path-load.py late ADDR PORT BYTES SECONDS [RCVBUF]    TCP: waits after a message's first byte, reads it whole, answers a byte
+path-load.py late ADDR PORT BYTES SECONDS [RCVBUF]    TCP: waits after a message's first byte, reads it, answers a byte
 path-load.py push ADDR PORT BYTES COUNT [SNDBUF]      TCP: sends messages, each in one call, waits for the answer's byte
-path-load.py slow ADDR PORT SECONDS                   TCP: of two bytes acknowledges the first so late, then answers with two
+path-load.py slow ADDR PORT SECONDS                   TCP: of two bytes acknowledges the first so late, answers with two
 path-load.py pair ADDR PORT COUNT                     TCP: writes two bytes one by one, waits for the answer
 path-load.py burst ADDR PORT BYTES,.. SECONDS ROUNDS  UDP: datagrams of these sizes at once, so many seconds apart
 path-load.py sink ADDR PORT                           UDP: reads and says nothing

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Servers that read in ways other than recv, for path-readers.t. Each answers what it has read with a byte for every message.
+"""Servers that read in ways other than recv, for path-readers.t. Each answers every message with a byte.
 
 path-readers.py recvmmsg ADDR PORT   UDP: several datagrams with one call
 path-readers.py splice ADDR PORT     TCP: into a pipe, never to its own memory

@@ -27,7 +27,7 @@ counted() {
 	in_ns "$server" cat /proc/net/dev | awk -v dev="$link_dev:" '$1 == dev {print $3 + $11}'
 }
 
-# --- ways to read --------------------------------------------------------------------------------------------------------
+# --- ways to read ----------------------------------------------------------------------------------------------------
 
 # [least=N] reads HOW tcp|udp NAME [OPTION ...]: sixty messages, of which so many are told to be read, all unless told
 reads() {
@@ -37,26 +37,29 @@ reads() {
 	in_ns "$client" timeout 50 "$load" ask "$2" 10.99.0.2 $port 60 64 || diag "$3: no answers"
 	end_bg "$server_pid" KILL
 	followed
-	compare "$("$check" "$journeys" count "end == 'delivered'")" -ge "${least-60}" "$3: every message came to its reader"
+	compare "$("$check" "$journeys" count "end == 'delivered'")" \
+		-ge "${least-60}" "$3: every message came to its reader"
 	compare "$("$check" "$journeys" count "end == 'delivered'")" -le 60 "$3: and but once"
 	is "$("$check" "$journeys" sums)" good "$3: stages add up"
 }
 reads recvmmsg udp 'several datagrams with one call'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'several datagrams with one call: whose they are'
 reads several udp 'several readers'
-compare "$("$check" "$journeys" count "pid == $server_pid and tid")" -eq 60 'several readers: each journey has its thread'
-# These have the data before the processor on which it came is through with it. One whose announcement was missed (others attach
-# programs to the same hooks) is finished by the next, and the last has none.
+compare "$("$check" "$journeys" count "pid == $server_pid and tid")" \
+	-eq 60 'several readers: each journey has its thread'
+# These have the data before the processor on which it came is through with it. One whose announcement was missed
+# (others attach programs to the same hooks) is finished by the next, and the last has none.
 least=57 reads spin tcp 'a reader that never waits'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -ge 57 'a reader that never waits: whose they are'
 least=57 reads spin_udp udp 'a reader of datagrams that never waits'
-compare "$("$check" "$journeys" count "pid == $server_pid")" -ge 57 'a reader of datagrams that never waits: whose they are'
+compare "$("$check" "$journeys" count "pid == $server_pid")" \
+	-ge 57 'a reader of datagrams that never waits: whose they are'
 reads uring tcp 'io_uring'
 compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'io_uring: whose they are'
 reads splice tcp 'spliced into a pipe' --return
 compare "$("$check" "$journeys" count "pid == $server_pid")" -eq 60 'spliced into a pipe: whose they are'
 
-# --- full speed ----------------------------------------------------------------------------------------------------------
+# --- full speed ------------------------------------------------------------------------------------------------------
 
 # Packets of the size of the link, as many as both ends can make.
 port=$((port + 1))
@@ -72,11 +75,13 @@ counted=$(($(counted) - before))
 in_ns "$client" ethtool -K "$link_dev" tso on gso on >/dev/null
 diag "$account"
 compare "$packets" -ge 2000 'full speed: there were many'
-# Neighbours may be asked again meanwhile; what programs missed is told as lost. While other tests attach programs to the same
-# hooks or take them away, the kernel passes some packets over for about a millisecond: those nobody sees.
+# Neighbours may be asked again meanwhile; what programs missed is told as lost. While other tests attach programs to
+# the same hooks or take them away, the kernel passes some packets over for about a millisecond: those nobody sees.
 compare "$packets" -le "$counted" 'full speed: no packet is told twice'
-compare $((packets + lost)) -ge $((counted * 98 / 100 - 1000)) 'full speed: every packet of the interface is accounted for'
-is $(($(of delivered) + $(of dropped) + unfinished)) "$packets" 'full speed: delivered, dropped and unfinished are all of them'
+compare $((packets + lost)) -ge $((counted * 98 / 100 - 1000)) \
+	'full speed: every packet of the interface is accounted for'
+is $(($(of delivered) + $(of dropped) + unfinished)) \
+	"$packets" 'full speed: delivered, dropped and unfinished are all of them'
 # How many are merged at moments that no hook sees depends on the machine: 0.5 to 7 % were seen.
 compare $((unfinished * 100)) -le $((packets * 15 + lost * 200)) 'full speed: few were lost sight of'
 
@@ -91,6 +96,7 @@ followed
 in_ns "$client" tc qdisc del dev "$link_dev" root
 all=$("$check" "$journeys" count "end == 'delivered'")
 compare "$all" -ge 20 'cut up by a shaper: large packets were sent'
-compare "$(("$("$check" "$journeys" count "end == 'delivered' and any(s['stage'] == 'qdisc' for s in stages)")" * 100))" -ge $((all * 95)) \
+known=$("$check" "$journeys" count "end == 'delivered' and any(s['stage'] == 'qdisc' for s in stages)")
+compare $((known * 100)) -ge $((all * 95)) \
 	'cut up by a shaper: their time in the queue is known'
 finish

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What nest path shows of packets that really travel: the options, recordings and files; which stage took how long is another test's.
+# What nest path shows of packets that really travel: the options, recordings and files; which stage
+# took how long is another test's.
 # timeout: 240
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -42,7 +43,8 @@ ask() { in_ns "$client" python3 "$room/ask.py" "$1"; }
 
 # --- a run, and the recording of it ---
 
-nest_bg path "${mine[@]}" --save "$room/run.nest" --svg "$room/run.svg" --html "$room/run.html" --trace "$room/run.json" --hist --slowest 3 --by comm
+nest_bg path "${mine[@]}" --save "$room/run.nest" \
+	--svg "$room/run.svg" --html "$room/run.html" --trace "$room/run.json" --hist --slowest 3 --by comm
 wait_ready "$nest_err"
 ask 200
 end_bg "$nest_pid"
@@ -53,20 +55,23 @@ is "$(grep -c '^   STAGE  ' "$nest_out")" 3 'the slowest three are drawn'
 "$nest" path -f "$room/run.nest" --hist --slowest 3 --by comm >"$room/again" 2>"$room/again.err"
 ok 'the recording says the same, byte for byte' cmp "$nest_out" "$room/again"
 like "$(cat "$room/again.err")" '^nest: 200 events, 0 lost$' 'and counts the same'
-"$nest" path -f "$room/run.nest" --svg "$room/again.svg" --html "$room/again.html" --trace "$room/again.json" 2>/dev/null
+"$nest" path -f "$room/run.nest" --svg "$room/again.svg" \
+	--html "$room/again.html" --trace "$room/again.json" 2>/dev/null
 ok 'so does the trace' cmp "$room/run.json" "$room/again.json"
 like "$(head -c 300 "$room/run.svg")" '^<svg ' 'the picture is one'
 like "$(grep -c '<rect class="cell"' "$room/run.svg")" '^[1-9]' 'with heat maps'
 like "$(tail -1 "$room/run.html")" '^</html>' 'the page is whole'
 report=$("$nest" report "$room/run.nest")
-like "$report" $'Journeys of packets\nreceive: 200 delivered\n  (the slowest ([0-9]+ )?of 200 takes? |all take about as long)' \
+slow='(the slowest ([0-9]+ )?of 200 takes? |all take about as long)'
+like "$report" $'Journeys of packets\nreceive: 200 delivered\n  '"$slow" \
 	'a report says how many, and what makes the slow ones slow'
 is "$(sed '1,/^Journeys of packets/d' <<<"$report" | grep -c '^[0-9.]*[mun]*s receive tcp ')" 3 'and names the slowest'
 
 # --- as records ---
 
 "$nest" path -f "$room/run.nest" --json 2>/dev/null >"$room/run.jsonl"
-ok 'stages follow each other and add up; what was not seen is named, not zero' python3 - "$room/run.jsonl" "$server_pid" <<'PYTHON'
+ok 'stages follow each other and add up; what was not seen is named, not zero' \
+	python3 - "$room/run.jsonl" "$server_pid" <<'PYTHON'
 import json, sys
 known = 'irq softirq gro backlog filter ip transport socket wakeup sched copy return'.split()
 journeys = [json.loads(line) for line in open(sys.argv[1])]
@@ -101,7 +106,8 @@ for e in trace['traceEvents']:
     elif e['ph'] in 'stf':
         arrows.setdefault(e['id'], []).append((begin, e['ph'], track))
     else:
-        waits[e['cat'], e['id'], e['name']] = waits.get((e['cat'], e['id'], e['name']), 0) + (1 if e['ph'] == 'b' else -1)
+        wait = e['cat'], e['id'], e['name']
+        waits[wait] = waits.get(wait, 0) + (1 if e['ph'] == 'b' else -1)
 assert not any(waits.values()), 'a wait does not end'
 for track, own in slices.items():
     assert names['thread_name'][track].startswith('CPU ') and track[0] in names['process_name'], track
@@ -139,7 +145,8 @@ PYTHON
 
 # --- the packets of a command ---
 
-"$nest" path --rx --json --where 'rport == 7311' -- nsenter --net="/run/netns/$client" python3 "$room/ask.py" 20 >"$room/own" 2>/dev/null
+"$nest" path --rx --json --where 'rport == 7311' -- \
+	nsenter --net="/run/netns/$client" python3 "$room/ask.py" 20 >"$room/own" 2>/dev/null
 is "$(grep -c '"bytes":15[0-9]' "$room/own")" 20 'of a command, what it receives'
 is "$(grep -c '"laddr":"10.71.0.1"' "$room/own")" 0 'and nothing of its server'
 
@@ -166,7 +173,8 @@ nest_bg path -N "$server" --rx --where 'lport == 7312 and bytes > 100' --hist
 wait_ready "$nest_err"
 in_ns "$client" timeout 20 python3 "$room/tell.py"
 end_bg "$nest_pid"
-like "$(cat "$nest_err")" 'nest: 3 of [0-9]+ packets did not come to their end while it ran: nobody reads their socket' \
+like "$(cat "$nest_err")" \
+	'nest: 3 of [0-9]+ packets did not come to their end while it ran: nobody reads their socket' \
 	'data that nobody reads is told'
 
 # --- nothing, and what cannot be ---

@@ -40,7 +40,8 @@ ask ask tcp 10.96.2.1 $port 100
 followed 'a router'
 is "$("$check" "$journeys" count "end != 'forwarded'")" 0 'a router: all is forwarded'
 compare "$("$check" "$journeys" count "bytes > 100")" -eq 200 'a router: each packet is told once'
-is "$("$check" "$journeys" stages "bytes > 100" | tr ' ' '\n' | grep -vx softirq | xargs)" 'backlog ip driver' 'a router: in at one side, out at the other, and no queue'
+is "$("$check" "$journeys" stages "bytes > 100" | tr ' ' '\n' | grep -vx softirq | xargs)" \
+	'backlog ip driver' 'a router: in at one side, out at the other, and no queue'
 
 # Addresses rewritten on arrival: the socket's port is told.
 port=$((port + 1))
@@ -50,7 +51,8 @@ serve "$server" "$load" echo tcp 10.97.1.2 $port
 ask ask tcp 10.97.1.2 $((port + 50)) 50
 followed 'rewritten addresses'
 in_ns "$server" iptables -t nat -F
-compare "$("$check" "$journeys" count "bytes > 100 and lport == $port and end == 'delivered' and pid")" -eq 50 'rewritten addresses: read by the server'
+compare "$("$check" "$journeys" count "bytes > 100 and lport == $port and end == 'delivered' and pid")" \
+	-eq 50 'rewritten addresses: read by the server'
 
 # A bridge: to its own address, and through it.
 ip -n "$middle" addr flush dev pc
@@ -72,7 +74,8 @@ ask ask udp 10.95.0.3 $port 50
 end_bg "$bg_pid" KILL
 followed 'a bridge'
 compare "$("$check" "$journeys" count "end == 'forwarded'")" -eq 100 'a bridge: what goes through is forwarded'
-compare "$("$check" "$journeys" count "end == 'delivered' and dev == 'pc' and pid")" -eq 50 'a bridge: what is for it is one journey from its port to the reader'
+compare "$("$check" "$journeys" count "end == 'delivered' and dev == 'pc' and pid")" \
+	-eq 50 'a bridge: what is for it is one journey from its port to the reader'
 
 # VXLAN: one journey, outside and inside.
 for end in "$client 10.97.1.1 10.97.1.2 10.94.0.1" "$server 10.97.1.2 10.97.1.1 10.94.0.2"; do
@@ -89,6 +92,7 @@ serve "$server" "$load" echo udp 10.94.0.2 $port
 ask ask udp 10.94.0.2 $port 50
 followed 'a tunnel'
 end_bg "$bg_pid" KILL
-compare "$("$check" "$journeys" count "bytes > 90 and laddr == '10.94.0.2' and lport == $port and dev == '$direct' and pid")" -ge 100 \
+compare "$("$check" "$journeys" count \
+	"bytes > 90 and laddr == '10.94.0.2' and lport == $port and dev == '$direct' and pid")" -ge 100 \
 	'a tunnel: from the interface outside to the reader inside, in one journey'
 finish

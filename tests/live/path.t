@@ -15,7 +15,8 @@ direct=$link_dev
 
 # counted NAMESPACE DEVICE rx|tx: packets of the interface, as the kernel has them.
 counted() {
-	in_ns "$1" cat /proc/net/dev | awk -v dev="$2:" -v at="$([ "$3" = rx ] && echo 3 || echo 11)" '$1 == dev {print $at}'
+	in_ns "$1" cat /proc/net/dev | awk -v dev="$2:" \
+		-v at="$([ "$3" = rx ] && echo 3 || echo 11)" '$1 == dev {print $at}'
 }
 
 # settle NAMESPACE DEVICE: nothing but the load may be on the link.
@@ -27,7 +28,7 @@ settle "$server" "$direct"
 # Neighbours are known beforehand: their packets are no IP.
 in_ns "$client" ping -c 1 -W 5 10.97.0.2 >/dev/null || diag 'no way to the server'
 
-# --- accounts ------------------------------------------------------------------------------------------------------------
+# --- accounts --------------------------------------------------------------------------------------------------------
 
 # Both directions, data and acknowledgements, a datagram that nobody takes, a connection that is refused.
 rx=$(counted "$server" "$direct" rx) tx=$(counted "$server" "$direct" tx)
@@ -50,7 +51,8 @@ compare "$packets" -ge $((got_rx + got_tx - 4)) 'every packet of the interface i
 is "$("$check" "$journeys" count True)" "$packets" 'each of them is told'
 compare "$("$check" "$journeys" count "end == 'unfinished'")" -eq 0 'and has come to an end'
 compare "$("$check" "$journeys" count "dir == 'rx' and pid == $server_pid")" -eq 200 'whose process is known'
-compare "$("$check" "$journeys" count "end == 'dropped' and reason")" -ge 1 'a datagram for nobody was dropped, with the reason'
+compare "$("$check" "$journeys" count "end == 'dropped' and reason")" \
+	-ge 1 'a datagram for nobody was dropped, with the reason'
 
 # Packets that are merged on arrival are part of another one's journey, and counted.
 in_ns "$client" ethtool -K "$direct" tso off gso off >/dev/null
@@ -80,18 +82,20 @@ got_tx=$(($(counted "$client" "$direct" tx) - tx))
 packets=$(sed -n 's/.*; \([0-9]*\) packets followed.*/\1/p' <<<"$account")
 pieces=$(sed -n 's/.*packets followed.* \([0-9]*\) more as pieces.*/\1/p' <<<"$account")
 compare "${pieces:-0}" -ge 50 'packets that are cut up: their pieces are counted'
-compare $((packets + ${pieces:-0})) -ge $((got_tx - 4)) 'packets that are cut up: all packets of the interface are there'
+compare $((packets + ${pieces:-0})) \
+	-ge $((got_tx - 4)) 'packets that are cut up: all packets of the interface are there'
 compare $((packets + ${pieces:-0})) -le $((got_tx)) 'packets that are cut up: and no more'
 in_ns "$client" ethtool -K "$direct" tso on gso on >/dev/null
 
-# --- stages of the usual ways --------------------------------------------------------------------------------------------
+# --- stages of the usual ways ----------------------------------------------------------------------------------------
 
 port=$((port + 1))
 follow --json --return -N "$server" -P $port
 serve "$server" "$load" echo tcp 10.97.0.2 $port
 ask ask tcp 10.97.0.2 $port 100
 followed 'TCP'
-is "$("$check" "$journeys" stages "dir == 'rx' and bytes > 100 and n > 20" | tr ' ' '\n' | grep -vx -e wakeup -e socket | xargs)" \
+is "$("$check" "$journeys" stages "dir == 'rx' and bytes > 100 and n > 20" |
+	tr ' ' '\n' | grep -vx -e wakeup -e socket | xargs)" \
 	'softirq backlog ip transport sched copy return' 'TCP: from the link to the reader'
 # Before Linux 6.16 nobody can tell when a write found room, and the run says so.
 # The link has no queue: none was passed.
@@ -99,7 +103,8 @@ expected='sndbuf tcp driver ack'
 if grep -q 'not visible: [^:]*\bsndbuf\b.*tcp_sendmsg_locked' "$nest_err"; then
 	expected='tcp driver ack'
 fi
-is "$("$check" "$journeys" stages "dir == 'tx' and bytes > 100")" "$expected" 'TCP: from the writer to the acknowledgement'
+is "$("$check" "$journeys" stages "dir == 'tx' and bytes > 100")" \
+	"$expected" 'TCP: from the writer to the acknowledgement'
 
 # Loopback of a namespace.
 port=$((port + 1))
@@ -107,10 +112,11 @@ follow --json -N "$client" -P $port
 serve "$client" "$load" echo udp 127.0.0.1 $port
 ask ask udp 127.0.0.1 $port 100
 followed 'loopback'
-compare "$("$check" "$journeys" count "dir == 'rx' and dev == 'lo' and end == 'delivered' and bytes > 90")" -eq 200 'loopback: both ways are read'
+compare "$("$check" "$journeys" count "dir == 'rx' and dev == 'lo' and end == 'delivered' and bytes > 90")" \
+	-eq 200 'loopback: both ways are read'
 end_bg "$bg_pid" KILL
 
-# --- choosing ------------------------------------------------------------------------------------------------------------
+# --- choosing --------------------------------------------------------------------------------------------------------
 
 # One flow in so many, and then all of its packets.
 port=$((port + 1))

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# qdisclat on every kind of queue that this kernel has, and bqllat, irqlat and nettxlat on hardware, beside what tc, ip and
-# /proc/interrupts count. Most kinds and an interface that is not virtual are only in the emulated machine (scripts/vm).
+# qdisclat on every kind of queue that this kernel has, and bqllat, irqlat and nettxlat on hardware, beside
+# what tc, ip and /proc/interrupts count. Most kinds and an interface that is not virtual are only in the
+# emulated machine (scripts/vm).
 # vm: 60
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -12,7 +13,8 @@ ns_make client
 ns_make server
 ns_link "$client" 10.93.0.1/24 "$server" 10.93.0.2/24
 link=$link_dev
-# Neighbours that must be asked for would hold packets back before they come to the queue, and questions are packets, too.
+# Neighbours that must be asked for would hold packets back before they come to the queue,
+# and questions are packets, too.
 ns_quiet "$client" "$link" 10.93.0.2 "$server"
 ns_quiet "$server" "$link" 10.93.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.93.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
@@ -28,7 +30,8 @@ for _ in range(int(sys.argv[2])):
     s.sendto(b"x" * 1000, (sys.argv[1], 27001))
 ' "$1" "$2" "${3:-0}"
 }
-# send_in_pieces ADDRESS: two datagrams that are cut into 41 packets each, inside the kernel: faster than any program can send.
+# send_in_pieces ADDRESS: two datagrams that are cut into 41 packets each, inside the kernel:
+# faster than any program can send.
 send_in_pieces() {
 	in_ns "$client" python3 -c '
 import socket, sys
@@ -38,9 +41,13 @@ for _ in range(2):
     s.sendto(b"x" * 60000, (sys.argv[1], 27001))
 ' "$1"
 }
-# let_go DEVICE: packets that the queue with the number 7 has let go, as tc counts them, those in it, and those it dropped.
+# let_go DEVICE: packets that the queue with the number 7 has let go, as tc counts them,
+# those in it, and those it dropped.
 let_go() {
-	in_ns "$client" tc -s qdisc show dev "$1" | awk '/^qdisc/ { ours = $3 == "7:" } ours && /Sent/ { sent = $4; dropped = $7 + 0 } ours && /backlog/ { print sent, $3 + 0, dropped; exit }'
+	in_ns "$client" tc -s qdisc show dev "$1" | awk '
+		/^qdisc/ { ours = $3 == "7:" }
+		ours && /Sent/ { sent = $4; dropped = $7 + 0 }
+		ours && /backlog/ { print sent, $3 + 0, dropped; exit }'
 }
 # is_done DEVICE COUNT: so many have left it, and none is left.
 is_done() {
@@ -48,7 +55,8 @@ is_done() {
 	read -r packets waiting dropped <<<"$(let_go "$1")"
 	[ "$waiting" = 0 ] && [ $((packets + dropped)) -ge "$2" ]
 }
-# queue DEVICE KIND [OPTION ...]: gives the interface such a queue; false, with the reason told, when the kernel has none.
+# queue DEVICE KIND [OPTION ...]: gives the interface such a queue; false, with the reason
+# told, when the kernel has none.
 queue() {
 	local dev=$1 kind=$2
 	shift 2
@@ -63,7 +71,8 @@ shaped() {
 	queue "$link" "$@" || return
 	case $kind in
 	htb) in_ns "$client" tc class replace dev "$link" parent 7: classid 7:1 htb rate 4mbit burst 2000 cburst 2000 ;;
-	cbq) in_ns "$client" tc class replace dev "$link" parent 7: classid 7:1 cbq bandwidth 1gbit rate 4mbit allot 1514 avpkt 1000 maxburst 2 bounded ;;
+	cbq) in_ns "$client" tc class replace dev "$link" \
+		parent 7: classid 7:1 cbq bandwidth 1gbit rate 4mbit allot 1514 avpkt 1000 maxburst 2 bounded ;;
 	esac || { fail "a class of $kind"; return; }
 	send 10.93.0.2 37 70001
 	wait_for 30 is_done "$link" 37
@@ -71,7 +80,8 @@ shaped() {
 	in_ns "$client" tc qdisc del dev "$link" root
 }
 
-# watch KIND ...: qdisclat, and beside it the tools that have names of their own, of kinds that no other test has a queue of.
+# watch KIND ...: qdisclat, and beside it the tools that have names of their own, of kinds
+# that no other test has a queue of.
 watch() {
 	local kind
 	nest_bg qdisclat -N "$client" --json
@@ -94,7 +104,9 @@ unwatch() {
 	done
 	for i in "${!kinds[@]}"; do
 		shown="sorted((e['kind'], e['dev'], sum(b['count'] for b in e['hist'])) for e in r"
-		is "$(figures "${outs[i]}" "$shown)")" "$(figures "$lat_out" "$shown if e['kind'] == '${kinds[i]}')")" "qdisc-${kinds[i]}: what qdisclat says of it"
+		is "$(figures "${outs[i]}" "$shown)")" \
+			"$(figures "$lat_out" "$shown if e['kind'] == '${kinds[i]}')")" \
+			"qdisc-${kinds[i]}: what qdisclat says of it"
 	done
 }
 
@@ -110,14 +122,16 @@ shaped cbs idleslope 4000 sendslope -9996000 hicredit 1 locredit -1514 offload 0
 shaped cbq bandwidth 1gbit avpkt 1000
 shaped netem delay 50ms
 unwatch
-figures "$lat_out" '"\n".join(" ".join(map(str, (e["kind"], e["count"], e["dev"], e["handle"], 0.035 < e["max"] / 1e9 < 10))) for e in r)' >"$room/rows"
+figures "$lat_out" '"\n".join(" ".join(map(str,
+	(e["kind"], e["count"], e["dev"], e["handle"], 0.035 < e["max"] / 1e9 < 10))) for e in r)' >"$room/rows"
 while read -r kind packets _; do
 	read -r _ counted rest <<<"$(grep "^$kind " "$room/rows")"
 	diag "$kind: tc counts $packets, $counted of them waited"
-	is "$counted $rest" "$packets $link 0x70000 True" "qdisclat: $kind: as many packets as tc counts, and the last waits as long as the rate says"
+	is "$counted $rest" "$packets $link 0x70000 True" \
+		"qdisclat: $kind: as many packets as tc counts, and the last waits as long as the rate says"
 done <"$room/shaped"
 
-# --- an interface with interrupts and byte queue limits ------------------------------------------------------------------
+# --- an interface with interrupts and byte queue limits --------------------------------------------------------------
 
 hardware() {
 	local driver
@@ -183,10 +197,12 @@ start() {
 }
 # interrupts: how many the interface had.
 interrupts() {
-	awk -v name="$nic" '$NF == name { for (i = 2; i < NF && $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts
+	awk -v name="$nic" '$NF == name { for (i = 2; i < NF && $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' \
+		/proc/interrupts
 }
 sent() {
-	ip -n "$client" -s -j link show dev "$nic" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["tx"]["packets"])'
+	ip -n "$client" -s -j link show dev "$nic" |
+		from_json 'j[0]["stats64"]["tx"]["packets"]'
 }
 irqs_before=$(interrupts) sent_before=$(sent)
 start irqlat
@@ -209,8 +225,13 @@ for pid in "${running[@]}"; do
 done
 irqs_after=$(interrupts)
 is "$sent_ready" "$sent_before" 'nobody else sends'
-is "$(figures "$irqlat_out" "[($irqs_done - $irqs_ready) * 0.9 - 2 <= e['count'] <= $irqs_after - $irqs_before for e in r if e['name'] == '$nic']")" '[True]' 'irqlat: as many interrupts as /proc/interrupts counts'
-is "$(figures "$nettxlat_out" "[(e['dev'], e['queue'], e['end'], 365 <= e['count'] <= 370, e['min'] > 0) for e in r]")" "[('$nic', 0, 'sent', True, True)]" 'nettxlat: every packet until the hardware has sent it'
-is "$(figures "$bqllat_out" "[(e['dev'], e['queue'], 10 < e['count'] <= 370, e['min'] > 0) for e in r]")" "[('$nic', 0, True, True)]" 'bqllat: the limit stops the queue again and again'
-is "$(figures "$napilat_out" "[(e['dev'], e['count'] > 0) for e in r]")" "[('$nic', True)]" 'napilat: the interface asks, and waits'
+is "$(figures "$irqlat_out" "[($irqs_done - $irqs_ready) * 0.9 - 2 <= e['count'] <= $irqs_after - $irqs_before
+	for e in r if e['name'] == '$nic']")" '[True]' 'irqlat: as many interrupts as /proc/interrupts counts'
+is "$(figures "$nettxlat_out" \
+	"[(e['dev'], e['queue'], e['end'], 365 <= e['count'] <= 370, e['min'] > 0) for e in r]")" \
+	"[('$nic', 0, 'sent', True, True)]" 'nettxlat: every packet until the hardware has sent it'
+is "$(figures "$bqllat_out" "[(e['dev'], e['queue'], 10 < e['count'] <= 370, e['min'] > 0) for e in r]")" \
+	"[('$nic', 0, True, True)]" 'bqllat: the limit stops the queue again and again'
+is "$(figures "$napilat_out" "[(e['dev'], e['count'] > 0) for e in r]")" \
+	"[('$nic', True)]" 'napilat: the interface asks, and waits'
 finish

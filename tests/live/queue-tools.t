@@ -17,7 +17,8 @@ in_ns "$client" ping -c 1 -W 5 -q 10.89.0.2 >/dev/null || { diag 'the link does 
 handle=$(printf %x $((0x1000 + $$ % 0x7000)))
 # rate RATE: what the queue of the link lets go.
 rate() {
-	in_ns "$client" tc qdisc replace dev "$link_dev" root handle "$handle": tbf rate "$1" burst 5000 limit 3000000 || exit 1
+	in_ns "$client" tc qdisc replace dev \
+		"$link_dev" root handle "$handle": tbf rate "$1" burst 5000 limit 3000000 || exit 1
 }
 # So slow that even an emulated machine sends faster than the queue lets go.
 rate 2mbit
@@ -48,7 +49,7 @@ unseen_begin net/net_dev_queue "name == \"$link_dev\"" qdisc/qdisc_dequeue "hand
 # packets: bytes and packets that the queue of the link has let go.
 packets() {
 	in_ns "$client" tc -s -j qdisc show dev "$link_dev" |
-		python3 -IS -c 'import json, sys; q = [q for q in json.load(sys.stdin) if q["kind"] == "tbf"][0]; print(q["bytes"], q["packets"])'
+		from_json '"{bytes} {packets}".format(**[q for q in j if q["kind"] == "tbf"][0])'
 }
 # has_let_go COUNT: so many packets since the beginning.
 has_let_go() {
@@ -57,8 +58,8 @@ has_let_go() {
 	[ $((packets_now - packets_before)) -ge "$1" ]
 }
 read -r bytes_before packets_before < <(packets)
-# 37 datagrams of 1000 bytes at once wait for each other: the last one for the time that the queue needs for what does not go
-# at once (the burst), less the time that it took to send them.
+# 37 datagrams of 1000 bytes at once wait for each other: the last one for the time that the queue needs for what does
+# not go at once (the burst), less the time that it took to send them.
 took=$(in_ns "$client" python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -88,23 +89,31 @@ done
 tcp='[e for e in r if e["proto"] == "tcp"]'
 udp='[e for e in r if e["rport"] == 27001]'
 # tc counts a large packet that stays whole as those that it will be, each with 66 bytes of headers.
-is "$(figures "$wait_out" 'sum(e["segs"] for e in r)')" "$((packets_after - packets_before))" 'as many packets as tc counts'
-is "$(figures "$wait_out" 'sum(e["bytes"] + (e["segs"] - 1) * 66 for e in r)')" "$((bytes_after - bytes_before))" 'as many bytes as tc counts'
+is "$(figures "$wait_out" 'sum(e["segs"] for e in r)')" \
+	"$((packets_after - packets_before))" 'as many packets as tc counts'
+is "$(figures "$wait_out" 'sum(e["bytes"] + (e["segs"] - 1) * 66 for e in r)')" \
+	"$((bytes_after - bytes_before))" 'as many bytes as tc counts'
 is "$(figures "$wait_out" '{(e["kind"], e["dev"]) for e in r}')" "{('tbf', '$link_dev')}" 'kind and interface'
-is "$(figures "$wait_out" "len($udp), {e['bytes'] for e in $udp}, {e['comm'] for e in $udp}")" "(37, {1042}, {'python3'})" 'every datagram, its size and whose it is'
+is "$(figures "$wait_out" "len($udp), {e['bytes'] for e in $udp}, {e['comm'] for e in $udp}")" \
+	"(37, {1042}, {'python3'})" 'every datagram, its size and whose it is'
 needed='(37 * 1042 - 5000) * 8 / 2e6'
-diag "the queue needs $(figures /dev/null "round($needed, 3)") s, sending took $took s, the last waited $(figures "$wait_out" "${udp}[-1]['lat_ns'] / 1e9") s"
+waited=$(figures "$wait_out" "${udp}[-1]['lat_ns'] / 1e9")
+diag "the queue needs $(figures /dev/null "round($needed, 3)") s, sending took $took s, the last waited $waited s"
 is "$(figures "$wait_out" "$took < $needed / 2")" True 'they were sent faster than the queue lets them go'
-is "$(figures "$wait_out" "0.9 * ($needed - $took) < ${udp}[-1]['lat_ns'] / 1e9 < $needed + 0.5")" True 'the last datagram waits as long as the rate says'
+is "$(figures "$wait_out" "0.9 * ($needed - $took) < ${udp}[-1]['lat_ns'] / 1e9 < $needed + 0.5")" \
+	True 'the last datagram waits as long as the rate says'
 is "$(figures "$wait_out" "len([e for e in $tcp if e['split']]) > 50")" True 'large packets are cut up by the queue'
 is "$(figures "$wait_out" "len([e for e in $tcp if e['lat_ns'] is None])")" 0 'the wait of every piece is known'
-is "$(figures "$hist_out" 'sum(b["count"] for e in r for b in e["hist"])')" "$(wc -l <"$wait_out")" 'qdisc-tbf: as many in the histogram'
+is "$(figures "$hist_out" 'sum(b["count"] for e in r for b in e["hist"])')" \
+	"$(wc -l <"$wait_out")" 'qdisc-tbf: as many in the histogram'
 is "$(wc -l <"$fq_out")" 0 'qdisc-fq: another kind is not shown'
 
 dropped=$(in_ns "$server" nft -j list counter inet lossy dropped | grep -o '"packets": [0-9]*' | grep -o '[0-9]*')
 is "$dropped" 37 'the firewall has dropped them all'
-is "$(figures "$drop_out" 'len([e for e in r if e["reason"] == "NETFILTER_DROP" and e["lport"] == 27001])')" "$dropped" 'skbdrop: as many as the firewall counts'
-is "$(figures "$drop_out" '{(e["dir"], e["raddr"], e["laddr"], e["proto"], e["dev"]) for e in r if e["lport"] == 27001}')" \
+is "$(figures "$drop_out" 'len([e for e in r if e["reason"] == "NETFILTER_DROP" and e["lport"] == 27001])')" \
+	"$dropped" 'skbdrop: as many as the firewall counts'
+is "$(figures "$drop_out" \
+	'{(e["dir"], e["raddr"], e["laddr"], e["proto"], e["dev"]) for e in r if e["lport"] == 27001}')" \
 	"{('rx', '10.89.0.1', '10.89.0.2', 'udp', '$link_dev')}" 'skbdrop: which way, from whom, by which interface'
 for err in "$wait_err" "$hist_err" "$fq_err" "$drop_err"; do
 	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # timeout: 120
-# nest record: a moving window, marks, the time around findings, a command, a full disk; and nest sql over what it wrote.
+# nest record: a moving window, marks, the time around findings, a command, a full disk;
+# and nest sql over what it wrote.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -27,7 +28,8 @@ while time.time() < end:
     for c, a in pairs: c.send(b"x" * 100); a.recv(100)
     time.sleep(0.05)
 END
-"$nest" record -o "$room/size.nest" -N "$busy" --size 2MB -- nsenter --net="/run/netns/$busy" -- python3 "$room/talk.py" 2>/dev/null &
+"$nest" record -o "$room/size.nest" -N "$busy" --size 2MB -- \
+	nsenter --net="/run/netns/$busy" -- python3 "$room/talk.py" 2>/dev/null &
 size_pid=$!
 cat >"$room/stall.py" <<'END'
 import socket, time
@@ -48,7 +50,8 @@ mkdir "$room/disk"
 # shellcheck disable=SC2016
 nest=$nest room=$room host=$host unshare --mount bash -c '
 mount -t tmpfs -o size=600k none "$room/disk"
-"$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/disk.err" -- sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
+"$nest" record -o "$room/disk/r.nest" -N "$host" -d 30 2>"$room/disk.err" -- \
+	sh -c "sleep 2; dd if=/dev/zero of=\"$room/disk/fill\" bs=1k 2>/dev/null; sleep 20"
 code=$?
 rm -f "$room/disk/fill"
 cp "$room/disk/"r.nest* "$room/"
@@ -71,16 +74,23 @@ ok 'and leaves no file' test ! -e "$room/nowhere.nest"
 # A moving window, and marks.
 nest_bg record -o "$room/window.nest" -N "$host" --age 3
 wait_ready "$nest_err"
-wait_for 10 sh -c "[ \"\$(sqlite3 -readonly '$room/window.nest' 'SELECT max(id) - min(id) > 2500 FROM sample' 2>/dev/null)\" = 1 ]"
+long_enough() {
+	[ "$(sqlite3 -readonly "$room/window.nest" 'SELECT max(id) - min(id) > 2500 FROM sample' 2>/dev/null)" = 1 ]
+}
+wait_for 10 long_enough
 "$nest" snapshot -p "$nest_pid" 2>"$room/err"
 is "$?" 0 'nest snapshot finds the recorder'
 is "$(cat "$room/err")" 'nest: marked this moment in 1 recording' 'and says so'
-sleep 1.2
+marked() {
+	[ "$(sqlite3 -readonly "$room/window.nest" 'SELECT count(*) FROM mark' 2>/dev/null)" = 1 ]
+}
+wait_for 10 marked
 kill -INT "$nest_pid"
 wait "$nest_pid"
 is "$?" 0 'a recording without an end is ended by a signal'
 is "$(sql "$room/window.nest" "SELECT label FROM mark")" '{"label":"SIGUSR2"}' 'the mark is in the file'
-is "$(sql "$room/window.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 4500 AS n FROM sample')" '{"n":1}' 'the window is as long as was asked for'
+is "$(sql "$room/window.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 4500 AS n FROM sample')" \
+	'{"n":1}' 'the window is as long as was asked for'
 "$nest" snapshot -p 1 2>/dev/null
 is "$?" 3 'a process that does not record is left alone'
 
@@ -88,22 +98,29 @@ is "$?" 3 'a process that does not record is left alone'
 wait "$size_pid"
 is "$?" 0 'a recording with a limit'
 ok 'is not much larger than that' test "$(stat -c %s "$room/size.nest")" -lt 3000000
-is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 8000 AS n FROM sample')" '{"n":1}' 'has forgotten its beginning'
-is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM socket WHERE last > 140000000000000')" '{"n":1}' 'and still knows what holds'
+is "$(sql "$room/size.nest" 'SELECT max(id) - min(id) BETWEEN 1500 AND 8000 AS n FROM sample')" \
+	'{"n":1}' 'has forgotten its beginning'
+is "$(sql "$room/size.nest" 'SELECT count(*) > 100 AS n FROM socket WHERE last > 140000000000000')" \
+	'{"n":1}' 'and still knows what holds'
 
 # Around findings only: nothing is found here, so only the last moments stay.
 wait "$quiet_pid"
 is "$?" 0 'a recording of findings'
-is "$(sql "$room/quiet.nest" 'SELECT max(id) - min(id) < 3500 AS n FROM sample')" '{"n":1}' 'forgets what nobody asked about'
+is "$(sql "$room/quiet.nest" 'SELECT max(id) - min(id) < 3500 AS n FROM sample')" \
+	'{"n":1}' 'forgets what nobody asked about'
 
 # And where something is found: the moments around it stay, the quiet before and after does not.
 wait "$stall_pid"
 is "$?" 0 'a recording of a stall'
 like "$(sql "$room/stall.nest" 'SELECT DISTINCT cause FROM finding')" app-not-reading 'holds the finding'
-sample='SELECT id, (SELECT min(time_ns) / 1000000 FROM finding) AS begin, (SELECT max(time_ns) / 1000000 FROM finding) AS end FROM sample'
-is "$(sql "$room/stall.nest" "SELECT sum(id BETWEEN begin - 1000 AND begin) > 2 AS before, sum(id BETWEEN begin AND end) > 4 AS during, sum(id BETWEEN end AND end + 1000) > 2 AS after FROM ($sample)")" \
+sample='SELECT id, (SELECT min(time_ns) / 1000000 FROM finding) AS begin,
+	(SELECT max(time_ns) / 1000000 FROM finding) AS end FROM sample'
+is "$(sql "$room/stall.nest" "SELECT sum(id BETWEEN begin - 1000 AND begin) > 2 AS before,
+	sum(id BETWEEN begin AND end) > 4 AS during,
+	sum(id BETWEEN end AND end + 1000) > 2 AS after FROM ($sample)")" \
 	'{"before":1,"during":1,"after":1}' 'and the moments around it'
-is "$(sql "$room/stall.nest" "SELECT sum(id < begin - 2500) AS before, sum(id > end + 2500 AND id < (SELECT max(id) FROM sample) - 2500) AS after FROM ($sample)")" \
+is "$(sql "$room/stall.nest" "SELECT sum(id < begin - 2500) AS before,
+	sum(id > end + 2500 AND id < (SELECT max(id) FROM sample) - 2500) AS after FROM ($sample)")" \
 	'{"before":0,"after":0}' 'and not the quiet before and after'
 
 # A full disk, which is gone with the mount namespace.
@@ -113,16 +130,23 @@ like "$(cat "$room/disk.err")" 'no space left; what was recorded until now is ke
 is "$(sql "$room/r.nest" 'SELECT count(*) > 0 AS n FROM sample')" '{"n":1}' 'and what is there can be read'
 
 # SQL, in nest and in the shell.
-is "$(sql "$room/window.nest" "SELECT count(*) > 50 AS n FROM \"column\" WHERE \"table\" = 'tcp'")" '{"n":1}' 'columns are documented'
-like "$("$nest" sql "$room/window.nest" --schema 2>/dev/null)" 'tcp +srtt_ns +nanoseconds +- +smoothed round-trip time' '--schema shows them'
-is "$(sqlite3 "$room/window.nest" "SELECT count(DISTINCT time) > 5, max(time) LIKE '20__-__-__ __:__:__.___' FROM v_counter")" '1|1' 'the shell sees readable times'
-for query in 'DELETE FROM sample' 'CREATE TABLE x (a)' 'PRAGMA journal_mode = WAL' "ATTACH '$room/x' AS x" "SELECT load_extension('x')" 'SELECT 1; SELECT 2' 'nonsense' ''; do
+is "$(sql "$room/window.nest" "SELECT count(*) > 50 AS n FROM \"column\" WHERE \"table\" = 'tcp'")" \
+	'{"n":1}' 'columns are documented'
+like "$("$nest" sql "$room/window.nest" --schema 2>/dev/null)" \
+	'tcp +srtt_ns +nanoseconds +- +smoothed round-trip time' '--schema shows them'
+is "$(sqlite3 "$room/window.nest" \
+	"SELECT count(DISTINCT time) > 5, max(time) LIKE '20__-__-__ __:__:__.___' FROM v_counter")" \
+	'1|1' 'the shell sees readable times'
+for query in 'DELETE FROM sample' 'CREATE TABLE x (a)' 'PRAGMA journal_mode = WAL' \
+	"ATTACH '$room/x' AS x" "SELECT load_extension('x')" 'SELECT 1; SELECT 2' 'nonsense' ''; do
 	"$nest" sql "$room/window.nest" "$query" >/dev/null 2>"$room/err"
 	is "$?" 2 "refused: $query"
 done
-"$nest" sql "$room/window.nest" 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c' --timeout 0.3 >/dev/null 2>"$room/err"
+endless='WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c'
+"$nest" sql "$room/window.nest" "$endless" --timeout 0.3 >/dev/null 2>"$room/err"
 is "$?" 5 'a question without an end is ended'
-sqlite3 "$room/window.nest" "CREATE VIEW evil AS SELECT hex(randomblob(100)) FROM sample; DROP VIEW v_mark; CREATE VIEW v_mark AS SELECT 'not so' AS label"
+sqlite3 "$room/window.nest" "CREATE VIEW evil AS SELECT hex(randomblob(100)) FROM sample; DROP VIEW v_mark;
+	CREATE VIEW v_mark AS SELECT 'not so' AS label"
 "$nest" sql "$room/window.nest" 'SELECT * FROM evil' >/dev/null 2>"$room/err"
 is "$?" 2 'a view of the file is not used'
 is "$(sql "$room/window.nest" 'SELECT label FROM v_mark')" '{"label":"SIGUSR2"}' "nest's own is"

@@ -37,7 +37,8 @@ is "$("$nest" report "$room/life.nest" --json 2>/dev/null | python3 -c '
 import json, sys
 for t in json.load(sys.stdin)["talkers"]:
     if t["port"] == 5001 and t["way"] == "to":
-        print(t["comm"], t["connections"], t["tx_bytes"], t["retrans_share"])')" 'python3 20 190020 None' 'the report knows connections by their ends'
+        print(t["comm"], t["connections"], t["tx_bytes"], t["retrans_share"])')" \
+	'python3 20 190020 None' 'the report knows connections by their ends'
 work trace sock.connect --count --by error,comm --save "$room/count.nest" >"$room/live" 2>/dev/null
 "$nest" trace sock.connect --count --by error,comm -f "$room/count.nest" >"$room/again" 2>/dev/null
 ok 'what is added up is the same' cmp "$room/live" "$room/again"
@@ -47,7 +48,8 @@ work trace sock.send,sock.connect --save "$room/two.nest" --json >"$room/live" 2
 ok 'two events come in the order of their times' cmp <(sort "$room/live") <(sort "$room/again")
 
 # Questions that were not asked live.
-is "$("$nest" trace sock.connect -f "$room/trace.nest" --where 'error == ECONNREFUSED and rport < 4' --json 2>/dev/null | wc -l)" 3 'a filter'
+is "$("$nest" trace sock.connect -f "$room/trace.nest" \
+	--where 'error == ECONNREFUSED and rport < 4' --json 2>/dev/null | wc -l)" 3 'a filter'
 is "$("$nest" tcpconnect -f "$room/trace.nest" -x --json 2>/dev/null | wc -l)" 5 'another tool over the same events'
 is "$("$nest" trace sock.connect -f "$room/trace.nest" --from +1h --json 2>/dev/null | wc -l)" 0 'a time'
 "$nest" tcplife -f "$room/trace.nest" >/dev/null 2>"$room/err"
@@ -58,8 +60,10 @@ like "$(cat "$room/err")" 'has no tcp.close' 'are not made up'
 work record -o "$room/all.nest" -N "$host" diagnose tcplife sock.connect sock.send >"$room/out" 2>"$room/err"
 is "$?" 0 'nest record takes events and tools'
 is "$("$nest" tcplife -f "$room/all.nest" --json 2>/dev/null | wc -l)" 45 'every end of every connection'
-is "$("$nest" sql "$room/all.nest" 'SELECT count(*) AS n, sum(error IS NOT NULL) AS failed FROM sock_connect' --json 2>/dev/null)" '{"n":25,"failed":5}' 'in tables'
-is "$("$nest" sql "$room/all.nest" 'SELECT DISTINCT event FROM attached ORDER BY 1' --csv 2>/dev/null | tr -d '\r' | tr '\n' ' ')" 'event sock.connect sock.send tcp.close ' 'with what was attached'
+is "$("$nest" sql "$room/all.nest" 'SELECT count(*) AS n, sum(error IS NOT NULL) AS failed FROM sock_connect' \
+	--json 2>/dev/null)" '{"n":25,"failed":5}' 'in tables'
+is "$("$nest" sql "$room/all.nest" 'SELECT DISTINCT event FROM attached ORDER BY 1' --csv 2>/dev/null |
+	tr -d '\r' | tr '\n' ' ')" 'event sock.connect sock.send tcp.close ' 'with what was attached'
 ok 'beside the snapshots' "$nest" sockets -f "$room/all.nest"
 "$nest" record -o "$room/none.nest" nosuch >/dev/null 2>"$room/err"
 is "$?" 2 'what is neither event nor tool'

@@ -48,7 +48,8 @@ install -m 444 "$file" "$room/elsewhere/r.nest"
 install -m 755 "$nest" "$room/elsewhere/nest"
 chmod 755 "$room"
 chmod 555 "$room/elsewhere"
-(cd / && setpriv --reuid=65534 --regid=65534 --clear-groups "$room/elsewhere/nest" diagnose -f "$room/elsewhere/r.nest" --json) >"$room/nobody.json" 2>/dev/null
+(cd / && setpriv --reuid=65534 --regid=65534 --clear-groups "$room/elsewhere/nest" \
+	diagnose -f "$room/elsewhere/r.nest" --json) >"$room/nobody.json" 2>/dev/null
 ok 'anybody can read it anywhere' cmp "$room/live.json" "$room/nobody.json"
 
 # The other commands show the state as it was.
@@ -56,7 +57,8 @@ ok 'anybody can read it anywhere' cmp "$room/live.json" "$room/nobody.json"
 is "$(grep -c '"state":"ESTABLISHED"' "$room/sockets")" 1 'nest sockets -f shows the connection'
 like "$(cat "$room/sockets")" '"comm":"python3"' 'with its owner'
 like "$(cat "$room/sockets")" '"cc":"[a-z]+"' 'and what TCP knew'
-is "$("$nest" sockets -f "$file" 1 3 --json --where 'rport == 5001' 2>/dev/null | wc -l)" 3 'with an interval it goes through the samples'
+is "$("$nest" sockets -f "$file" 1 3 --json --where 'rport == 5001' 2>/dev/null | wc -l)" \
+	3 'with an interval it goes through the samples'
 "$nest" links -f "$file" --json >"$room/links" 2>/dev/null
 like "$(cat "$room/links")" '"dev":"lo"' 'nest links -f'
 ok 'nest counters -f' grep -q TcpOutSegs <("$nest" counters -f "$file" --json 2>/dev/null)

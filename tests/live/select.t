@@ -18,8 +18,8 @@ v = [json.loads(line) for line in open(sys.argv[1])]
 print($2)" "$1"
 }
 
-# What the host as a whole suffers from at the moment (another's memory, say) is told as well: only one cause is looked for.
-# A server with a stopped reader, and two clients that send to it.
+# What the host as a whole suffers from at the moment (another's memory, say) is told as well: only one cause is
+# looked for. A server with a stopped reader, and two clients that send to it.
 bg nsenter --net="/run/netns/$server" -- python3 -c '
 import socket, time
 s = socket.socket(); s.bind(("", 5001)); s.listen(5)
@@ -55,11 +55,16 @@ looks+=("$!")
 "$nest" diagnose -N "$client" -i lo --json >"$room/lo.json" 2>/dev/null &
 looks+=("$!")
 wait "${looks[@]}"
-is "$(said "$room/pid.json" 'v[-1]["netns"]')" "$(stat -Lc %i "/run/netns/$client")" 'a process is looked at where it lives'
-is "$(said "$room/pid.json" '[m["id"] for m in v[-1]["modules"] if m["id"].startswith("app:")]')" "['app:$first']" 'only that process is shown'
-is "$(said "$room/pid.json" '[len(f["affects"]) for f in v[-1]["findings"] if f["cause"] == "peer-not-reading"]')" '[1]' 'and what it suffers from'
-is "$(head -n 1 "$room/port.txt")" 'No socket here is one of those asked about.' 'nothing chosen does not look like good health'
-is "$(said "$room/dev.json" 'len([m for m in v[-1]["modules"] if m["id"].startswith("conn:")])')" 2 'by interface and port'
+is "$(said "$room/pid.json" 'v[-1]["netns"]')" \
+	"$(stat -Lc %i "/run/netns/$client")" 'a process is looked at where it lives'
+is "$(said "$room/pid.json" '[m["id"] for m in v[-1]["modules"] if m["id"].startswith("app:")]')" \
+	"['app:$first']" 'only that process is shown'
+is "$(said "$room/pid.json" '[len(f["affects"]) for f in v[-1]["findings"] if f["cause"] == "peer-not-reading"]')" \
+	'[1]' 'and what it suffers from'
+is "$(head -n 1 "$room/port.txt")" \
+	'No socket here is one of those asked about.' 'nothing chosen does not look like good health'
+is "$(said "$room/dev.json" 'len([m for m in v[-1]["modules"] if m["id"].startswith("conn:")])')" \
+	2 'by interface and port'
 is "$(said "$room/lo.json" 'v[-1]["modules"], v[-1]["healthy"]')" '[] True' 'nothing leaves through the other interface'
 is "$("$nest" sockets -N "$client" -i "$dev" --json 2>/dev/null | wc -l)" 2 'sockets by interface'
 "$nest" diagnose -p 4194304 >/dev/null 2>"$room/err"
@@ -102,17 +107,26 @@ kill -STOP "$local_pid"
 looks+=("$!")
 wait "${looks[@]}"
 kill -CONT "$local_pid"
-is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" "['app:$local_pid']" 'who waits for a program of the same host is told of that one'
-like "$(cat "$room/thinks.txt")" "python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+m?s ago, and has not answered" 'an answer that has not come is told'
-like "$(cat "$room/far.txt")" "python3 \\($far_asker\\) sent something [0-9.]+m?s ago that 10.77.0.2:5005 has received, and has had no answer" 'and of a peer elsewhere'
+is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" \
+	"['app:$local_pid']" 'who waits for a program of the same host is told of that one'
+like "$(cat "$room/thinks.txt")" \
+	"python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+m?s ago, and has not answered" \
+	'an answer that has not come is told'
+like "$(cat "$room/far.txt")" \
+	"python3 \\($far_asker\\) sent something [0-9.]+m?s ago that 10.77.0.2:5005 has received, and has had no \
+answer" 'and of a peer elsewhere'
 
 # All namespaces at once, each with its own answer.
 "$nest" diagnose -N all >"$room/all.txt" 2>/dev/null &
 text_pid=$!
 "$nest" diagnose -N all --json >"$room/all.json" 2>/dev/null
 wait "$text_pid"
-is "$(said "$room/all.json" "['peer-not-reading' in [f['cause'] for f in d['findings']] for d in v if d['netns_name'] == '$client']")" "[True]" 'every namespace has its own culprit: the sender'
-is "$(said "$room/all.json" "['app-not-reading' in [f['cause'] for f in d['findings']] for d in v if d['netns_name'] == '$server']")" "[True]" 'and the reader'
+is "$(said "$room/all.json" \
+	"['peer-not-reading' in [f['cause'] for f in d['findings']] for d in v if d['netns_name'] == '$client']")" \
+	"[True]" 'every namespace has its own culprit: the sender'
+is "$(said "$room/all.json" \
+	"['app-not-reading' in [f['cause'] for f in d['findings']] for d in v if d['netns_name'] == '$server']")" \
+	"[True]" 'and the reader'
 like "$(cat "$room/all.txt")" "network namespace $server \\([0-9]+\\)" 'the text says which namespace'
 
 # A stall that ends with its process.
@@ -121,6 +135,8 @@ wait_ready "$nest_err"
 wait_for 20 grep -q '"event":"begin","cause":"app-not-reading"' "$nest_out"
 kill -9 "$server_pid"
 wait_for 20 grep -q '"event":"end","cause":"app-not-reading"' "$nest_out"
-is "$(said "$nest_out" '[e["event"] for e in v if e["cause"] == "app-not-reading"]')" "['begin', 'end']" 'begin and end, once each'
-is "$(said "$nest_out" '[e["span_ns"] is None for e in v if e["cause"] == "app-not-reading"]')" '[True, False]' 'an end says how long it lasted'
+is "$(said "$nest_out" '[e["event"] for e in v if e["cause"] == "app-not-reading"]')" \
+	"['begin', 'end']" 'begin and end, once each'
+is "$(said "$nest_out" '[e["span_ns"] is None for e in v if e["cause"] == "app-not-reading"]')" \
+	'[True, False]' 'an end says how long it lasted'
 finish

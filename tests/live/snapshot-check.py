@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares what nest says (JSON lines in a file) with what other tools say (text or JSON in another).
 
-snapshot-check.py KIND NEST OTHER: prints every difference and a closing count; exit status 1 when there is any difference
-or nothing was compared.
+snapshot-check.py KIND NEST OTHER: prints every difference and a closing count; exit status 1 when there is any
+difference or nothing was compared.
 """
 import json
 import re
@@ -40,7 +40,8 @@ NUMBERS = {
     "rcv_ooopack": ("rcv_ooopack", 1), "reord_seen": ("reord_seen", 1),
 }
 SKMEM = {
-    "r": "rmem_bytes", "rb": "rcvbuf", "t": "wmem_bytes", "tb": "sndbuf", "f": "forward_bytes", "w": "wmem_queued_bytes",
+    "r": "rmem_bytes", "rb": "rcvbuf", "t": "wmem_bytes", "tb": "sndbuf", "f": "forward_bytes",
+    "w": "wmem_queued_bytes",
     "o": "option_bytes", "bl": "rx_backlog_bytes", "d": "drops",
 }
 
@@ -121,7 +122,8 @@ def check_details(where, record, line):
     same(where, "app_limited", bool(record["app_limited"]), " app_limited" in line)
     busy = re.search(r"\bbusy:(\d+)ms", line)
     if busy:
-        same(where, "busy", record["busy_ns"], int(busy.group(1)) * 1e6, by=2e9 if record["unacked"] or record["sendq_bytes"] else 1e6)
+        same(where, "busy", record["busy_ns"], int(busy.group(1)) * 1e6,
+             by=2e9 if record["unacked"] or record["sendq_bytes"] else 1e6)
 
 
 def check_owners():
@@ -158,7 +160,8 @@ def check_links():
         same(where, "mac", record["mac"], link["address"]) if link.get("address") else None
         same(where, "kind", str(record["kind"]), str(link.get("linkinfo", {}).get("info_kind")))
         # ip says RUNNING by leaving out NO-CARRIER.
-        same(where, "flags", set(record["flags"].split("|")) - {"RUNNING"}, set(link["flags"]) - {"NO-CARRIER", "M-DOWN"})
+        same(where, "flags", set(record["flags"].split("|")) - {"RUNNING"},
+             set(link["flags"]) - {"NO-CARRIER", "M-DOWN"})
         same(where, "txqlen", record["tx_queue_len"], link.get("txqlen", 0))
         for side in ("rx", "tx"):
             stats = link["stats64"][side]
@@ -214,7 +217,8 @@ def check_routes():
     tables = {"local": "255", "main": "254", "default": "253"}
     theirs = {}
     for r in json.load(open(other_file)):
-        theirs[key(r["dst"], tables.get(r.get("table", "main"), r.get("table", "254")), r.get("metric"), r.get("dev"))] = r
+        theirs[key(r["dst"], tables.get(r.get("table", "main"), r.get("table", "254")), r.get("metric"),
+                   r.get("dev"))] = r
     for record in nest:
         bits = 128 if record["family"] == "ipv6" else 32
         dst = "default" if record["dst"] is None or (record["prefix"] == 0) else record["dst"]
@@ -222,7 +226,8 @@ def check_routes():
             dst += f"/{record['prefix']}"
         r = theirs.pop(key(dst, record["table"], record["metric"], record["dev"]), None)
         if r is None:
-            differences.append(f"ip does not show {dst} table {record['table']} metric {record['metric']} dev {record['dev']}")
+            differences.append(f"ip does not show {dst} table {record['table']} "
+                               f"metric {record['metric']} dev {record['dev']}")
             continue
         same(dst, "gateway", str(record["gateway"]), str(r.get("gateway")))
         same(dst, "type", record["route_type"], r.get("type", "unicast"))
@@ -275,7 +280,8 @@ def check_firewall():
     for rule in rules:
         record = ours.pop((rule["handle"],))
         where = f"rule {rule['handle']}"
-        same(where, "table", (record["nf_family"], record["nf_table"], record["chain"]), (rule["family"], rule["table"], rule["chain"]))
+        same(where, "table", (record["nf_family"], record["nf_table"], record["chain"]),
+             (rule["family"], rule["table"], rule["chain"]))
         same(where, "comment", str(record["comment"]), str(rule.get("comment")))
         counter = next((e["counter"] for e in rule["expr"] if "counter" in e), None)
         if counter:
@@ -283,7 +289,8 @@ def check_firewall():
             same(where, "bytes", record["bytes"], counter["bytes"])
         else:
             same(where, "packets", str(record["packets"]), "None")
-        verdict = next((v for v in ("drop", "accept", "reject", "jump", "goto", "return") for e in rule["expr"] if v in e), None)
+        verdict = next((v for v in ("drop", "accept", "reject", "jump", "goto", "return")
+                        for e in rule["expr"] if v in e), None)
         same(where, "verdict", str(record["verdict"]), str(verdict))
     for where in ours:
         differences.append(f"nft does not show rule {where}")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Under emulation (scripts/vm) it takes minutes. timeout: 400
-# Interfaces, queues, routes, neighbours, counters, firewall, tunnels, groups: every figure beside what ip, tc, nstat and nft say.
+# Interfaces, queues, routes, neighbours, counters, firewall, tunnels, groups: every figure beside
+# what ip, tc, nstat and nft say.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd ip tc nsenter nstat ping /usr/bin/python3
@@ -61,13 +62,15 @@ ok 'addresses as ip has them' compare_with addresses address ip -n "$a" -j addr 
 ok 'queues as tc has them' compare_with qdiscs qdisc in_ns "$a" tc -s -j qdisc show
 compare "$(/usr/bin/python3 -c '
 import json,sys
-print(sum(json.loads(l)["drops"] for l in open(sys.argv[1])))' "$room/nest.json")" -gt 0 'and some packets were dropped there'
+print(sum(json.loads(l)["drops"] for l in open(sys.argv[1])))' "$room/nest.json")" \
+	-gt 0 'and some packets were dropped there'
 in_ns "$a" tc -s -d class show dev v0 >"$room/classes.txt"
 "$nest" tables class -N "$a" --json >"$room/nest.json" 2>/dev/null
 ok 'classes as tc has them' /usr/bin/python3 - "$room/nest.json" "$room/classes.txt" <<-'END'
 	import json, re, sys
 	ours = {r["handle"]: r for r in map(json.loads, open(sys.argv[1]))}
-	blocks = re.findall(r"class htb (\S+).*?rate (\d+)Mbit ceil (\d+)Mbit.*?Sent (\d+) bytes (\d+) pkt \(dropped (\d+)", open(sys.argv[2]).read(), re.S)
+	block = r"class htb (\S+).*?rate (\d+)Mbit ceil (\d+)Mbit.*?Sent (\d+) bytes (\d+) pkt \(dropped (\d+)"
+	blocks = re.findall(block, open(sys.argv[2]).read(), re.S)
 	assert len(blocks) == 2, blocks
 	for handle, rate, ceil, sent, packets, dropped in blocks:
 	    r = ours.pop(handle)
@@ -76,10 +79,16 @@ ok 'classes as tc has them' /usr/bin/python3 - "$room/nest.json" "$room/classes.
 	# The leaf of the token bucket is a class of its own.
 	assert all(h.startswith("10:") for h in ours), ours
 END
-ok 'routes as ip has them' compare_with routes route sh -c "ip -n $a -d -4 -j route show table all >$room/r4 && ip -n $a -d -6 -j route show table all >$room/r6 && /usr/bin/python3 -c '
-import json; print(json.dumps(json.load(open(\"$room/r4\")) + json.load(open(\"$room/r6\"))))'"
+# all_routes: of both families, as one list.
+all_routes() {
+	ip -n "$a" -d -4 -j route show table all >"$room/r4" && ip -n "$a" -d -6 -j route show table all >"$room/r6" &&
+		/usr/bin/python3 -c 'import json, sys
+print(json.dumps(sum((json.load(open(f)) for f in sys.argv[1:]), [])))' "$room/r4" "$room/r6"
+}
+ok 'routes as ip has them' compare_with routes route all_routes
 ok 'neighbours as ip has them' compare_with neighbours neighbour ip -n "$a" -j neigh show nud all
-like "$(cat "$room/nest.json")" '"raddr":"10.66.0.99","lladdr":null,"neigh_state":"FAILED"' 'and the one that is not there has failed'
+like "$(cat "$room/nest.json")" '"raddr":"10.66.0.99","lladdr":null,"neigh_state":"FAILED"' \
+	'and the one that is not there has failed'
 ok 'counters as nstat has them' compare_with counters counter in_ns "$a" nstat -asz --json
 compare "$(sed -n 's/ values compared.*//p' "$room/check.txt")" -gt 250 'all of them'
 
@@ -88,13 +97,15 @@ queue_kind() {
 	local kind=$1 want=$2
 	shift 2
 	if in_ns "$b" tc qdisc replace dev lo root handle 77: "$kind" "$@" 2>/dev/null; then
-		like "$("$nest" tables qdisc -N "$b" --json 2>/dev/null | grep '"handle":"77:"')" "$want" "$kind: what it was given"
+		like "$("$nest" tables qdisc -N "$b" --json 2>/dev/null | grep '"handle":"77:"')" \
+			"$want" "$kind: what it was given"
 	else
 		skip "$kind" 'this kernel has none'
 	fi
 	in_ns "$b" tc qdisc del dev lo root 2>/dev/null
 }
-queue_kind netem '"limit_packets":77,"limit_bytes":null,"rate":1250000,.*"delay_ns":20000000,"loss":0\.2(5|499999|500000)' \
+queue_kind netem \
+	'"limit_packets":77,"limit_bytes":null,"rate":1250000,.*"delay_ns":20000000,"loss":0\.2(5|499999|500000)' \
 	limit 77 delay 20ms loss 25% rate 10mbit
 queue_kind fq_codel '"limit_packets":55,' limit 55
 queue_kind fq '"limit_packets":66,' limit 66
@@ -133,7 +144,8 @@ ok 'ways are what ip route get says' /usr/bin/python3 - "$room/used.json" "$a" <
 END
 # A route that goes away under a socket.
 ip -n "$a" route del 10.67.0.0/16
-like "$("$nest" routes --used -N "$a" --json 2>/dev/null | grep 10.67.1.1)" '"error":"ENETUNREACH"' 'no way any more: ENETUNREACH'
+like "$("$nest" routes --used -N "$a" --json 2>/dev/null | grep 10.67.1.1)" \
+	'"error":"ENETUNREACH"' 'no way any more: ENETUNREACH'
 ip -n "$a" route add blackhole 10.67.0.0/16
 like "$("$nest" routes --used -N "$a" --json 2>/dev/null | grep 10.67.1.1)" '"error":"EINVAL"' 'a blackhole: EINVAL'
 
@@ -161,8 +173,11 @@ if command -v nft >/dev/null && in_ns "$a" nft list ruleset >/dev/null 2>&1; the
 	END
 	in_ns "$b" ping -q -c 2 -i 0.2 -W 1 10.66.0.1 >/dev/null 2>&1
 	ok 'rules as nft has them' compare_with firewall firewall_rule in_ns "$a" nft -j list ruleset
-	like "$(grep 'no ping' "$room/nest.json")" '"packets":2,"bytes":168,"verdict":"drop"' 'and what was dropped is counted'
-	like "$("$nest" tables firewall_chain -N "$a" --json 2>/dev/null)" '"nf_family":"ip6","nf_table":"six","chain":"out","hook":"output","priority":10,"policy":"drop"' 'chains with their policy'
+	like "$(grep 'no ping' "$room/nest.json")" \
+		'"packets":2,"bytes":168,"verdict":"drop"' 'and what was dropped is counted'
+	like "$("$nest" tables firewall_chain -N "$a" --json 2>/dev/null)" \
+		'"nf_family":"ip6","nf_table":"six","chain":"out","hook":"output","priority":10,"policy":"drop"' \
+		'chains with their policy'
 else
 	skip 'firewall' 'needs nft and a kernel with nftables'
 fi
@@ -170,7 +185,8 @@ fi
 # --- tunnels
 if ip -n "$a" link add vx type vxlan id 42 remote 10.66.0.2 local 10.66.0.1 dstport 4789 2>/dev/null; then
 	like "$("$nest" tables tunnel -N "$a" --json 2>/dev/null)" \
-		'"dev":"vx","kind":"vxlan","laddr":"10.66.0.1","raddr":"10.66.0.2","rport":4789,"key":42,' 'a VXLAN with its ends'
+		'"dev":"vx","kind":"vxlan","laddr":"10.66.0.1","raddr":"10.66.0.2","rport":4789,"key":42,' \
+		'a VXLAN with its ends'
 else
 	skip 'VXLAN' 'this kernel has none'
 fi
@@ -184,7 +200,8 @@ sys.stdin.read()' </dev/zero >"$room/tun.txt" 2>&1 &
 	note_process $!
 	wait_for 10 grep -q ready "$room/tun.txt"
 	read -r _ tun_pid tun_fd <"$room/tun.txt"
-	like "$("$nest" tables tunnel -N "$a" --json 2>/dev/null | grep nest7)" "\"kind\":\"tun\".*\"pid\":$tun_pid,\"fd\":$tun_fd}" 'a TUN device and the process behind it'
+	like "$("$nest" tables tunnel -N "$a" --json 2>/dev/null | grep nest7)" \
+		"\"kind\":\"tun\".*\"pid\":$tun_pid,\"fd\":$tun_fd}" 'a TUN device and the process behind it'
 else
 	skip 'TUN' 'needs /dev/net/tun'
 fi
@@ -196,7 +213,10 @@ echos() {
 	in_ns "$a" nstat -asz --json IcmpOutEchos | sed 's/.*"IcmpOutEchos":\([0-9]*\).*/\1/'
 }
 before=$(echos)
-wait_for 10 sh -c "[ \"\$(nsenter --net=/run/netns/$a nstat -asz --json IcmpOutEchos)\" != '$(in_ns "$a" nstat -asz --json IcmpOutEchos)' ]"
+moving() {
+	[ "$(echos)" != "$before" ]
+}
+wait_for 10 moving
 "$nest" counters -N "$a" --json 0.5 2 --where 'counter == "IcmpOutEchos"' >"$room/rates.json" 2>"$room/rates.err"
 after=$(echos)
 ok 'how far and how fast a counter moves' /usr/bin/python3 - "$room/rates.json" "$before" "$after" <<-'END'
@@ -213,7 +233,8 @@ END
 # --- limits
 ok 'limits are what /proc says' /usr/bin/python3 - "$nest" "$a" <<-'END'
 	import json, subprocess, sys
-	out = subprocess.run([sys.argv[1], "limits", "-N", sys.argv[2], "--json"], capture_output=True, text=True).stdout
+	command = [sys.argv[1], "limits", "-N", sys.argv[2], "--json"]
+	out = subprocess.run(command, capture_output=True, text=True).stdout
 	rows = {r["limit"]: r for r in map(json.loads, out.splitlines())}
 	pages = [int(x) * 4096 for x in open("/proc/sys/net/ipv4/tcp_mem").read().split()]
 	assert rows["tcp-memory"]["max"] == pages[2], rows["tcp-memory"]

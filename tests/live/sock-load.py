@@ -280,7 +280,7 @@ def all_of(read, size):
 
 
 def bytes_moved():
-    """Each way receives an odd number of bytes on a connection of its own: [way, port that receives, sent, received]."""
+    """Each way receives an odd number of bytes on its own connection: [way, port that receives, sent, received]."""
     done = []
 
     def way(name, size, read, write=None):

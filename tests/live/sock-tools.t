@@ -15,8 +15,8 @@ ns_make host
 traced() {
 	local name=$1 events=$2
 	shift 2
-	in_ns "$host" "$nest" trace "$events" -o "$room/$name.json" --json -- "$python" "$load" "$@" >"$room/$name.facts" \
-		2>"$room/$name.err" || diag "$(cat "$room/$name.err")"
+	in_ns "$host" "$nest" trace "$events" -o "$room/$name.json" --json -- \
+		"$python" "$load" "$@" >"$room/$name.facts" 2>"$room/$name.err" || diag "$(cat "$room/$name.err")"
 }
 
 # check NAME PYTHON-EXPRESSION: of the events in r and what the load said in f.
@@ -33,13 +33,15 @@ print(eval("(" + sys.argv[2] + ")"))' "$room/$1" "$2"
 # In every way in which the end of a system call can be seen.
 setup_checks() {
 	is "$(check setup '[(e["family"], e["proto"], e["type"], e["error"]) for e in of("sock.create")]')" \
-		"[('ipv4', 'tcp', 'stream', None), ('ipv6', 'udp', 'dgram', None), ('unix', None, 'stream', None), ('ipv4', 'tcp', 'stream', None), ('ipv4', '99', 'stream', 'EPROTONOSUPPORT')]" \
+		"[('ipv4', 'tcp', 'stream', None), ('ipv6', 'udp', 'dgram', None), ('unix', None, 'stream', None), \
+('ipv4', 'tcp', 'stream', None), ('ipv4', '99', 'stream', 'EPROTONOSUPPORT')]" \
 		"sock.create: every call of socket$1"
 	is "$(check setup '[(e["laddr"], e["lport"], e["error"], e["path"]) for e in of("sock.bind")] ==
 		[("127.0.0.1", f["port"], None, None), ("::1", f["port6"], None, None), (None, None, None, f["unix"]),
 		 ("127.0.0.1", f["port"], f["in_use"], None), ("192.0.2.77", 4711, f["not_ours"], None)]')" True \
 		"sock.bind: the port that the kernel chose, and what was asked for in vain$1"
-	is "$(check setup '[f["in_use"], f["not_ours"], of("sock.bind")[0]["options"], of("sock.bind")[3]["options"]]')" \
+	is "$(check setup \
+		'[f["in_use"], f["not_ours"], of("sock.bind")[0]["options"], of("sock.bind")[3]["options"]]')" \
 		"['EADDRINUSE', 'EADDRNOTAVAIL', 'reuseaddr', None]" "sock.bind: errors and options$1"
 	is "$(check setup '[(e["lport"], e["asked"], e["backlog_max"]) for e in of("sock.listen")] ==
 		[(f["port"], 7, 7), (f["port"], 100000, f["most"]), (None, 3, 3)]')" True \
@@ -47,7 +49,8 @@ setup_checks() {
 }
 # setup WITH: with_tracefs or without_tracefs.
 setup() {
-	"$1" nsenter --net="/run/netns/$host" -- "$nest" trace sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- \
+	"$1" nsenter --net="/run/netns/$host" -- \
+		"$nest" trace sock.create,sock.bind,sock.listen -o "$room/setup.json" --json -- \
 		"$python" "$load" setup >"$room/setup.facts" 2>"$room/setup.err" || diag "$(cat "$room/setup.err")"
 }
 setup without_tracefs
@@ -77,26 +80,32 @@ is "$(check connect '[r[7]["path"], {e["comm"] for e in r}, all(e["lat_ns"] > 0 
 traced slow sock.firstbyte,sock.connect slow 150
 is "$(check slow '[(e["rport"] == f, 150e6 <= e["lat_ns"] < 3e9, e["bytes"]) for e in of("sock.firstbyte")]')" \
 	'[(True, True, 1)]' 'sock.firstbyte: once, with the time that the server took'
-is "$(check slow 'of("sock.connect")[0]["lat_ns"] < of("sock.firstbyte")[0]["lat_ns"]')" True 'the connection was there before'
+is "$(check slow 'of("sock.connect")[0]["lat_ns"] < of("sock.firstbyte")[0]["lat_ns"]')" \
+	True 'the connection was there before'
 
 # --- lives -----------------------------------------------------------------------------------------------------------
 
 traced life sock.close,udp.close,sock.accept life
-is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["span_ns"] > 100e6) for e in of("sock.close") if e["lport"] == f["client"]]')" \
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["span_ns"] > 100e6)
+	for e in of("sock.close") if e["lport"] == f["client"]]')" \
 	'[(7807, 7919, 37, True)]' 'sock.close: the client of a TCP session'
-is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["span_ns"] > 100e6) for e in of("sock.close") if e["rport"] == f["client"]]')" \
-	'[(7919, 7807, True)]' 'and its server'
-is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"], e["raddr"], e["rport"] == f["udp_to"]) for e in of("udp.close") if e["lport"] == f["udp_by"]]')" \
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["span_ns"] > 100e6)
+	for e in of("sock.close") if e["rport"] == f["client"]]')" '[(7919, 7807, True)]' 'and its server'
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"], e["raddr"], e["rport"] == f["udp_to"])
+	for e in of("udp.close") if e["lport"] == f["udp_by"]]')" \
 	"[(4633, 0, 41, 0, '127.0.0.1', True)]" 'udp.close: 41 datagrams of 113 bytes out'
-is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"]) for e in of("udp.close") if e["lport"] == f["udp_to"]]')" \
+is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["receives"])
+	for e in of("udp.close") if e["lport"] == f["udp_to"]]')" \
 	'[(0, 4633, 0, 41)]' 'and in; looking at them first counts nothing'
-is "$(check life '[e["lport"] == f["server"] and e["rport"] == f["client"] for e in of("sock.accept")]')" '[True]' 'sock.accept: once'
+is "$(check life '[e["lport"] == f["server"] and e["rport"] == f["client"] for e in of("sock.accept")]')" \
+	'[True]' 'sock.accept: once'
 
 traced ring sock.accept ring
 if [ "$(check ring 'f["port"]')" = None ]; then
 	skip 'sock.accept through io_uring' "$(check ring 'f["why"]')"
 else
-	is "$(check ring '[(e["rport"] == f["port"], e["lport"] == f["server"], e["fd"] == f["fd"], e["comm"]) for e in r]')" \
+	is "$(check ring \
+		'[(e["rport"] == f["port"], e["lport"] == f["server"], e["fd"] == f["fd"], e["comm"]) for e in r]')" \
 		"[(True, True, True, 'python3')]" 'sock.accept: through io_uring'
 fi
 
@@ -118,7 +127,8 @@ traced pass sock.pass pass
 is "$(check pass '[(e["action"], e["socket_fd"], e["fd"]) for e in r] ==
 	[("send", f["from"], fd) for fd in f["sent"]] + [("recv", f["to"], fd) for fd in f["received"]]')" True \
 	'sock.pass: each descriptor, as sender and receiver have it'
-is "$(check pass '[[e["file"].split("-STREAM")[0] for e in r] == [f["file"], "pipe", "UNIX"] * 2, len(f["sent"])]')" '[True, 3]' 'with the names of what they are'
+is "$(check pass '[[e["file"].split("-STREAM")[0] for e in r] == [f["file"], "pipe", "UNIX"] * 2, len(f["sent"])]')" \
+	'[True, 3]' 'with the names of what they are'
 
 # --- queues ----------------------------------------------------------------------------------------------------------
 
@@ -132,17 +142,22 @@ cp "$drop_out" "$room/drop.json"
 cp "$room/flood.facts" "$room/drop.facts"
 compare "$(check flood 'f["lost"]')" -gt 50 'a socket that does not read loses datagrams'
 is "$(check drop 'len(r) == f["lost"]')" True 'udpdrop: as many as RcvbufErrors counts'
-is "$(check drop '{(e["comm"], e["laddr"], e["lport"] == f["port"], e["reason"], e["rcvbuf"] == f["rcvbuf"]) for e in r}')" \
+is "$(check drop \
+	'{(e["comm"], e["laddr"], e["lport"] == f["port"], e["reason"], e["rcvbuf"] == f["rcvbuf"]) for e in r}')" \
 	"{('python3', '127.0.0.1', True, 'receive-queue', True)}" 'with the reader and what it has room for'
 # The kernel hands over the packet since 6.10.
 if with_tracefs grep -q saddr /sys/kernel/tracing/events/udp/udp_fail_queue_rcv_skb/format; then
-	is "$(check drop '{(e["raddr"], e["rport"] == f["from"], e["bytes"]) for e in r}')" "{('127.0.0.1', True, 997)}" 'with the sender and the size'
+	is "$(check drop '{(e["raddr"], e["rport"] == f["from"], e["bytes"]) for e in r}')" \
+		"{('127.0.0.1', True, 997)}" 'with the sender and the size'
 else
-	is "$(check drop '{(e["raddr"], e["rport"], e["bytes"]) for e in r}')" '{(None, None, None)}' 'sender and size are not known on this kernel, and not shown'
+	is "$(check drop '{(e["raddr"], e["rport"], e["bytes"]) for e in r}')" \
+		'{(None, None, None)}' 'sender and size are not known on this kernel, and not shown'
 fi
 is "$(check flood '[len(of("sock.overflow")) == f["lost"], len(of("sock.queued")) == f["read"]]')" '[True, True]' \
 	'sock.overflow and sock.queued: what did not fit, what did'
-is "$(check flood '[sorted(e["recvq_bytes"] for e in of("sock.queued")) == [e["recvq_bytes"] for e in of("sock.queued")], of("sock.queued")[0]["full"] < of("sock.queued")[-1]["full"]]')" \
+is "$(check flood '[sorted(e["recvq_bytes"] for e in of("sock.queued")) ==
+	[e["recvq_bytes"] for e in of("sock.queued")],
+	of("sock.queued")[0]["full"] < of("sock.queued")[-1]["full"]]')" \
 	'[True, True]' 'sock.queued: the queue fills up'
 
 # --- bytes -----------------------------------------------------------------------------------------------------------
@@ -161,7 +176,7 @@ while read -r way tx rx; do
 	is "$tx $rx" 'True True' "$way: bytes of the calls"
 done <"$room/bytes.out"
 
-# --- adding up by process and ports, which the kernel does in a way of its own -----------------------------------------
+# --- adding up by process and ports, which the kernel does in a way of its own ---------------------------------------
 
 # Without a filter, as this way has none, so that others are in it, too; and with one that lets everything pass.
 pids=() outs=()
@@ -186,19 +201,22 @@ for event, way in ("sock.send", "sent"), ("sock.recv", "received"):
     key = "tid" if "tid" in rows[0] else "pid"
     mine = [row for row in rows if row["event"] == event and row[key] == facts[key]]
     if key == "tid":
-        print(event, sum(row["sum"] for row in mine) == sum(row[5] for row in want), len(mine) == len({row[2] for row in want}))
+        print(event, sum(row["sum"] for row in mine) == sum(row[5] for row in want),
+              len(mine) == len({row[2] for row in want}))
     else:
         got = [[row[name] for name in ("family", "proto", "lport", "rport", "count", "sum")] for row in mine]
         print(event, sorted(map(str, got)) == sorted(map(str, want)), True)
 PY
+	[ "$i" -lt 2 ] && filter='without a filter' || filter='with one that lets all pass'
 	is "$(<"$room/families.out")" $'sock.send True True\nsock.recv True True' \
-		"each family with its protocol and ports, $([ "$i" -lt 2 ] && echo without a filter || echo with one that lets all pass), figure $((i % 2))" ||
+		"each family with its protocol and ports, $filter, figure $((i % 2))" ||
 		diag "$(cat "$room/families.facts"; grep python "${outs[$i]}" | head -40)"
 done
 
 # --- the tools -------------------------------------------------------------------------------------------------------
 
-# begin NAME TOOL ...: starts a tool; all that were started see the same play. LOAD ...: then NAME.json and NAME.facts are there.
+# begin NAME TOOL ...: starts a tool; all that were started see the same play. LOAD ...: then
+# NAME.json and NAME.facts are there.
 begun=()
 begin() {
 	local name=$1
@@ -227,7 +245,8 @@ begin bindsnoop bindsnoop
 begin tcpbind tcpbind -x
 begin solisten solisten
 play setup
-is "$(check sockstat 'sorted((e["event"], e["count"]) for e in r)')" "[('sock.bind', 5), ('sock.create', 5), ('sock.listen', 3)]" 'sockstat'
+is "$(check sockstat 'sorted((e["event"], e["count"]) for e in r)')" \
+	"[('sock.bind', 5), ('sock.create', 5), ('sock.listen', 3)]" 'sockstat'
 is "$(check bindsnoop '[e["proto"] for e in r]')" "['tcp', 'udp', 'tcp', 'tcp']" 'bindsnoop'
 is "$(check tcpbind '[e["error"] for e in r]')" "['EADDRINUSE', 'EADDRNOTAVAIL']" 'tcpbind -x'
 is "$(check solisten 'len(r)')" 3 'solisten'
@@ -244,9 +263,11 @@ is "$(check sofamily 'sorted((e["event"], e["comm"], e["family"], e["count"]) fo
 	"[('sock.accept', 'python3', 'ipv4', 1), ('sock.connect', 'python3', 'ipv4', 2)]" 'sofamily'
 is "$(check soprotocol 'sorted((e["event"], e["proto"], e["count"]) for e in r)')" \
 	"[('sock.accept', 'tcp', 1), ('sock.connect', 'tcp', 1), ('sock.connect', 'udp', 1)]" 'soprotocol'
-is "$(check socksize 'sorted((e["event"], e["comm"], e["count"], [(s["lo"], s["count"]) for s in e["hist"] if s["count"]]) for e in r)')" \
+is "$(check socksize 'sorted((e["event"],
+	e["comm"], e["count"], [(s["lo"], s["count"]) for s in e["hist"] if s["count"]]) for e in r)')" \
 	"[('sock.recv', 'python3', 41, [(64, 41)]), ('sock.send', 'python3', 41, [(64, 41)])]" 'socksize'
-is "$(check socketio 'sorted((e["event"], e["count"], e["sum"]) for e in r)')" "[('sock.recv', 41, 4633), ('sock.send', 41, 4633)]" 'socketio'
+is "$(check socketio 'sorted((e["event"], e["count"], e["sum"]) for e in r)')" \
+	"[('sock.recv', 41, 4633), ('sock.send', 41, 4633)]" 'socketio'
 is "$(check udptop 'sorted((e["lport"] == f["udp_by"], e["tx_bytes"], e["rx_bytes"], e["raddr"]) for e in r)')" \
 	"[(False, 0, 4633, None), (True, 4633, 0, '127.0.0.1')]" 'udptop'
 is "$(check solife 'sorted(e["proto"] for e in r)')" "['tcp', 'tcp', 'udp']" 'solife'
@@ -257,13 +278,15 @@ begin soconnect soconnect -x
 begin udpconnect udpconnect
 play connect
 is "$(check soconnlat 'sorted((str(e["error"]), e["count"]) for e in r)')" \
-	"[('EADDRNOTAVAIL', 1), ('ECONNREFUSED', 2), ('ENETUNREACH', 1), ('None', 6)]" 'soconnlat: by outcome, of IP alone'
+	"[('EADDRNOTAVAIL', 1), ('ECONNREFUSED', 2), ('ENETUNREACH', 1), ('None', 6)]" \
+	'soconnlat: by outcome, of IP alone'
 is "$(check soconnect 'len(r)')" 5 'soconnect -x'
 is "$(check udpconnect '[e["rport"] for e in r]')" '[4713, 4714]' 'udpconnect'
 
 begin splice socketio --splice
 play bytes
-is "$(check splice 'sum(e["sum"] for e in r if e["event"] != "sock.send") == sum(way[3] for way in f)')" True 'socketio --splice'
+is "$(check splice 'sum(e["sum"] for e in r if e["event"] != "sock.send") == sum(way[3] for way in f)')" \
+	True 'socketio --splice'
 begin sormem sormem --share
 play flood 30 997
 is "$(check sormem 'sum(s["count"] for e in r for s in e["hist"]) == f["read"] > 0')" True 'sormem'

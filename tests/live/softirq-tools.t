@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# softirqlat, irqlat, softnet, napilat and bqllat beside the kernel's own counters. Those are of the whole host: what nest
-# counts lies between what they moved while it was certainly there and what they moved from before its start to after its end.
+# softirqlat, irqlat, softnet, napilat and bqllat beside the kernel's own counters. Those are of the whole
+# host: what nest counts lies between what they moved while it was certainly there and what they moved from
+# before its start to after its end.
 # vm: 29
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -18,8 +19,8 @@ ip -n "$client" addr add 10.92.1.1/24 dev "$polled"
 ip -n "$server" addr add 10.92.1.2/24 dev "$polled"
 ip -n "$client" link set "$polled" up
 ip -n "$server" link set "$polled" up
-# With GRO, and a sender that cuts up its packets, the receiving end is polled like an interface of its own; else packets come
-# by the processor's queue.
+# With GRO, and a sender that cuts up its packets, the receiving end is polled like an interface of its own; else
+# packets come by the processor's queue.
 in_ns "$client" ethtool -K "$polled" tso off || exit 1
 in_ns "$server" ethtool -K "$polled" gro on || exit 1
 # What is written at once is cut up just before the link, so that all of it comes at once.
@@ -36,7 +37,8 @@ look() {
 }
 # received DEVICE: packets that arrived, as ip counts them.
 received() {
-	ip -n "$server" -s -j link show dev "$1" | python3 -IS -c 'import json, sys; print(json.load(sys.stdin)[0]["stats64"]["rx"]["packets"])'
+	ip -n "$server" -s -j link show dev "$1" |
+		from_json 'j[0]["stats64"]["rx"]["packets"]'
 }
 running=() errors=()
 start() {
@@ -79,7 +81,8 @@ for _ in range(20):
     os.fsync(f)
 '
 polled_all() {
-	[ "$(received "$polled")" -ge $((polled_before + 300)) ] && [ "$(received "$plain")" -ge $((plain_before + 885)) ]
+	[ "$(received "$polled")" -ge $((polled_before + 300)) ] &&
+		[ "$(received "$plain")" -ge $((plain_before + 885)) ]
 }
 ok 'all of them arrive' wait_for 20 polled_all
 look over
@@ -108,25 +111,40 @@ def within(count, name, key):
     return True if good else (before, ready, over, after, count)
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2" "$room"
 }
-is "$(figures "$softirqlat" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" '[True]' 'softirqlat: as many runs as /proc/softirqs counts'
-is "$(figures "$softirqlat" "{e['vec'] for e in r} <= {'NET_RX', 'NET_TX'}")" True 'softirqlat: only work of the network'
-is "$(figures "$waits" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" '[True]' 'softirqlat: how long each of them waited is known'
-is "$(figures "$irqlat" "{within(sum(e['count'] for e in r if e['irq'] == irq), 'interrupts', str(irq)) for irq in {e['irq'] for e in r}}")" '{True}' 'irqlat: as many interrupts as /proc/interrupts counts'
-is "$(figures "$irqlat" "{e['name'] in open(room + '/interrupts.over').read() for e in r}")" '{True}' 'irqlat: with their names'
+is "$(figures "$softirqlat" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" \
+	'[True]' 'softirqlat: as many runs as /proc/softirqs counts'
+is "$(figures "$softirqlat" "{e['vec'] for e in r} <= {'NET_RX', 'NET_TX'}")" \
+	True 'softirqlat: only work of the network'
+is "$(figures "$waits" "[within(e['count'], 'softirqs', 'NET_RX') for e in r if e['vec'] == 'NET_RX']")" \
+	'[True]' 'softirqlat: how long each of them waited is known'
+is "$(figures "$irqlat" "{within(sum(e['count'] for e in r if e['irq'] == irq), 'interrupts', str(irq))
+	for irq in {e['irq'] for e in r}}")" '{True}' 'irqlat: as many interrupts as /proc/interrupts counts'
+is "$(figures "$irqlat" "{e['name'] in open(room + '/interrupts.over').read() for e in r}")" \
+	'{True}' 'irqlat: with their names'
 
-is "$(figures "$softnet" "[700 <= e['packets'] <= (line('softnet', 'after', 0) - line('softnet', 'before', 0)) % 2**32 for e in r if e['cpu'] == 0]")" '[True]' 'softnet: the packets are those of the processor'
-is "$(figures "$softnet" "{e['count'] > 0 and e['run_ns'] > 0 and e['max'] >= e['min'] >= 0 for e in r}")" '{True}' 'softnet: runs, time and backlog'
-is "$(figures "$softnet" "[e['max'] >= 37 for e in r if e['cpu'] == 0]")" '[True]' 'softnet: as many wait as come at once'
-is "$(figures "$devices" "sum(e['count'] for e in r if e['dev'] == '$plain') >= $plain_packets * 0.8, [e['share'] > 0.9 for e in r if e['dev'] == '$plain' and e['cpu'] == 0]")" '(True, [True])' 'softnet: the processor that takes the packets of an interface'
+is "$(figures "$softnet" "[700 <= e['packets'] <= (line('softnet', 'after', 0) - line('softnet', 'before', 0)) % 2**32
+	for e in r if e['cpu'] == 0]")" '[True]' 'softnet: the packets are those of the processor'
+is "$(figures "$softnet" "{e['count'] > 0 and e['run_ns'] > 0 and e['max'] >= e['min'] >= 0 for e in r}")" \
+	'{True}' 'softnet: runs, time and backlog'
+is "$(figures "$softnet" "[e['max'] >= 37 for e in r if e['cpu'] == 0]")" \
+	'[True]' 'softnet: as many wait as come at once'
+is "$(figures "$devices" "sum(e['count'] for e in r if e['dev'] == '$plain') >= $plain_packets * 0.8,
+	[e['share'] > 0.9 for e in r if e['dev'] == '$plain' and e['cpu'] == 0]")" \
+	'(True, [True])' 'softnet: the processor that takes the packets of an interface'
 
-is "$(figures "$polls" "sum(e['packets'] for e in r) >= $polled_packets * 0.8, {e['dev'] for e in r}")" "(True, {'$polled'})" 'napi.poll: as many packets as ip counts'
-is "$(figures "$polls" "max(e['packets'] for e in r) <= 64, {e['run_ns'] > 0 for e in r if e['run_ns'] is not None}")" '(True, {True})' 'napi.poll: no more than may be taken at once, and how long it took'
-is "$(figures "$napilat" "[(e['count'] > 0, 0 <= e['min'] <= e['max'] < 60e9) for e in r if e['dev'] == '$polled']")" '[(True, True)]' 'napilat: how long the interface waited'
+is "$(figures "$polls" "sum(e['packets'] for e in r) >= $polled_packets * 0.8, {e['dev'] for e in r}")" \
+	"(True, {'$polled'})" 'napi.poll: as many packets as ip counts'
+is "$(figures "$polls" \
+	"max(e['packets'] for e in r) <= 64, {e['run_ns'] > 0 for e in r if e['run_ns'] is not None}")" \
+	'(True, {True})' 'napi.poll: no more than may be taken at once, and how long it took'
+is "$(figures "$napilat" \
+	"[(e['count'] > 0, 0 <= e['min'] <= e['max'] < 60e9) for e in r if e['dev'] == '$polled']")" \
+	'[(True, True)]' 'napilat: how long the interface waited'
 for err in "${errors[@]}"; do
 	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
 done
 
-# --- a processor that does not keep up -----------------------------------------------------------------------------------
+# --- a processor that does not keep up -------------------------------------------------------------------------------
 # The limits are those of the whole host: only where the host is ours.
 if [ -z "${NEST_VM-}" ]; then
 	skip 'softnet: what a processor drops and leaves' 'only in the emulated machine'
@@ -152,16 +170,19 @@ for _ in range(3):
 	in_ns "$client" ping -c 1 -W 5 -q 10.92.0.2 >/dev/null
 	look over
 	end_bg "$nest_pid"
-	dropped=$(moved 1 "$room/softnet.ready" "$room/softnet.over") squeezed=$(moved 2 "$room/softnet.ready" "$room/softnet.over")
+	dropped=$(moved 1 "$room/softnet.ready" "$room/softnet.over") \
+		squeezed=$(moved 2 "$room/softnet.ready" "$room/softnet.over")
 	compare "$dropped" -gt 20 'the processor drops'
-	is "$(figures "$nest_out" 'sum(e["dropped"] for e in r)')" "$dropped" 'softnet: as many drops as the kernel counts'
+	is "$(figures "$nest_out" 'sum(e["dropped"] for e in r)')" \
+		"$dropped" 'softnet: as many drops as the kernel counts'
 	compare "$squeezed" -gt 3 'and leaves work for later'
 	is "$(figures "$nest_out" 'sum(e["squeezed"] for e in r)')" "$squeezed" 'softnet: as often as the kernel counts'
 	sysctl -qw net.core.netdev_max_backlog=1000 net.core.netdev_budget=300
 fi
 
-# --- a queue that is stopped ---------------------------------------------------------------------------------------------
-# The thread that polls the receiving end does not get its processor for 100 ms. Its ring fills, and the driver stops the queue.
+# --- a queue that is stopped -----------------------------------------------------------------------------------------
+# The thread that polls the receiving end does not get its processor for 100 ms. Its ring fills,
+# and the driver stops the queue.
 stopped='bqllat: a driver without room'
 in_ns "$client" tc qdisc replace dev "$polled" root handle 9: pfifo limit 1000 || exit 1
 thread=
@@ -201,14 +222,16 @@ os.wait()
 		in_ns "$client" tc -s -j qdisc show dev "$polled" | grep -q '"qlen":0'
 	}
 	wait_for 20 drained
-	requeues=$(in_ns "$client" tc -s -j qdisc show dev "$polled" | python3 -IS -c 'import json, sys; print(json.load(sys.stdin)[0]["requeues"])')
+	requeues=$(in_ns "$client" tc -s -j qdisc show dev "$polled" | from_json 'j[0]["requeues"]')
 	for pid in "${running[@]}"; do
 		end_bg "$pid"
 	done
 	if [ "$requeues" -eq 0 ]; then
 		skip "$stopped" 'this kernel has links that never stop (before Linux 6.16)'
 	else
-		is "$(figures "$held" "[(e['queue'], e['by'], 1e6 < e['max'] < 3e9) for e in r if e['dev'] == '$polled']")" "[(0, 'driver', True)]" "$stopped"
+		is "$(figures "$held" \
+			"[(e['queue'], e['by'], 1e6 < e['max'] < 3e9) for e in r if e['dev'] == '$polled']")" \
+			"[(0, 'driver', True)]" "$stopped"
 		is "$(wc -l <"$limited")" 0 'bqllat: which is no limit of bytes'
 	fi
 fi

@@ -18,7 +18,8 @@ ip -n "$server" addr add fd88::2/64 dev "$link_dev" nodad
 for ns in "$client" "$server"; do
 	in_ns "$ns" ethtool -K "$link_dev" tso off gso off gro off >/dev/null
 done
-# What is lost: some of the bulk, a first SYN, a first SYN/ACK, a last segment once (977 bytes of payload) or three times (983).
+# What is lost: some of the bulk, a first SYN, a first SYN/ACK, a last segment once (977 bytes of
+# payload) or three times (983).
 in_ns "$server" nft -f - <<-END
 	table inet lossy {
 		counter dropped { }
@@ -41,7 +42,8 @@ server_pid=$!
 note_process "$server_pid"
 wait_for 60 grep -q ready "$room/server.out" || { diag "$(cat "$room/server.err")"; exit 1; }
 
-nsenter --net="/run/netns/$client" -- tcpdump -i "$link_dev" -s 128 -U --immediate-mode -w "$room/wire.pcap" tcp >/dev/null 2>"$room/tcpdump.err" &
+nsenter --net="/run/netns/$client" -- \
+	tcpdump -i "$link_dev" -s 128 -U --immediate-mode -w "$room/wire.pcap" tcp >/dev/null 2>"$room/tcpdump.err" &
 capture=$!
 note_process "$capture"
 wait_for 60 grep -q "listening on" "$room/tcpdump.err" || exit 1
@@ -88,9 +90,11 @@ done
 
 ours="(sport > $base && sport < $((base + 20))) || (dport > $base && dport < $((base + 20)))"
 unseen_begin net/net_dev_queue "name == \"$link_dev\"" net/netif_receive_skb "name == \"$link_dev\"" \
-	sock/inet_sock_set_state "$ours" tcp/tcp_retransmit_skb "$ours" tcp/tcp_retransmit_synack "$ours" tcp/tcp_probe "$ours"
+	sock/inet_sock_set_state "$ours" tcp/tcp_retransmit_skb \
+	"$ours" tcp/tcp_retransmit_synack "$ours" tcp/tcp_probe "$ours"
 before=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
-in_ns "$client" python3 "$load" ask 10.88.0.2 fd88::2 >"$room/done.json" 2>"$room/ask.err" || diag "$(cat "$room/ask.err")"
+in_ns "$client" python3 "$load" ask 10.88.0.2 fd88::2 >"$room/done.json" 2>"$room/ask.err" ||
+	diag "$(cat "$room/ask.err")"
 after=$(in_ns "$client" awk '/^Tcp: [0-9]/ { print $13 }' /proc/net/snmp)
 # The last acknowledgements are on their way; what the sockets still have to say comes with their end.
 # A socket whose peer never accepts stays in FIN-WAIT-2; the connection is over for this end.
@@ -109,12 +113,14 @@ for one in "${watched[@]}"; do
 done
 is "$lost" 0 'no event was lost for sure'
 end_bg "$capture" TERM
-tshark -r "$room/wire.pcap" -T fields -E separator=, -o tcp.relative_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE \
+tshark -r "$room/wire.pcap" -T fields \
+	-E separator=, -o tcp.relative_sequence_numbers:FALSE -o tcp.desegment_tcp_streams:FALSE \
 	-e frame.time_epoch -e ip.src -e ipv6.src -e tcp.srcport -e tcp.dstport -e tcp.flags -e tcp.seq -e tcp.ack \
 	-e tcp.len -e tcp.window_size >"$room/wire.csv" 2>/dev/null
 compare "$(wc -l <"$room/wire.csv")" -gt 1000 'the capture has packets'
 dropped=$(in_ns "$server" nft -j list counter inet lossy dropped | grep -o '"packets": [0-9]*' | grep -o '[0-9]*')
-ok 'the comparison was made' python3 "$live_dir/tcp-check.py" "$room" "$server_pid" "$dropped" "$((after - before))" "$room/check.out"
+ok 'the comparison was made' python3 \
+	"$live_dir/tcp-check.py" "$room" "$server_pid" "$dropped" "$((after - before))" "$room/check.out"
 while IFS=$'\t' read -r name got want; do
 	if [ "$got" = SKIP ]; then
 		skip "$name" "$want"

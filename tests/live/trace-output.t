@@ -8,9 +8,8 @@ require_cmd python3 setpriv
 
 # The tree may lie where others may not look.
 cp "$nest" "$room/nest" && chmod 755 "$room" "$room/nest" || exit 1
-nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --bounding-set=-all)
 for format in --format=table --csv --json; do
-	"${nobody[@]}" "$room/nest" socketio "$format" -d 1 >"$room/out" 2>"$room/err"
+	as_nobody "$room/nest" socketio "$format" -d 1 >"$room/out" 2>"$room/err"
 	is "$?" 3 "without privilege nothing can be observed ($format)"
 	is "$(wc -c <"$room/out")" 0 "and nothing is shown ($format)"
 done
@@ -39,11 +38,13 @@ is "$(awk 'NR > 1 { print $1 }' "$nest_out" | sort | tr -d '\n')" ACXX 'tcptrace
 
 # --- what nobody is told ---------------------------------------------------------------------------------------------
 
-# runs: how often threads of the host's first process got a processor. Of one that ran twice a program must have been told.
+# runs: how often threads of the host's first process got a processor. Of one that ran twice
+# a program must have been told.
 runs() {
 	cat /proc/1/task/*/schedstat 2>/dev/null | awk '{ runs += $3 } END { print runs + 0 }'
 }
-# has_run COUNT: whether it has run so often. Whoever is left without parents is its child, and it is woken when they end.
+# has_run COUNT: whether it has run so often. Whoever is left without parents is its child,
+# and it is woken when they end.
 has_run() {
 	(true &)
 	[ "$(runs)" -ge "$1" ]

@@ -40,7 +40,8 @@ silent=$(while IFS=$'\t' read -r command tests; do
 		if [ ! -e "$file" ]; then
 			echo "$command: there is no $test"
 		elif [ "$test" = one-liners.t ]; then
-			grep -qF "\`$command\`" "$root/docs/one-liners.md" || echo "$command is not on the page that $test runs"
+			grep -qF "\`$command\`" "$root/docs/one-liners.md" ||
+				echo "$command is not on the page that $test runs"
 		elif ! grep -qw -- "$name" "$file"; then
 			echo "$test does not speak of $name"
 		fi
@@ -51,7 +52,8 @@ result 'every row has a test that speaks of its command' "$silent"
 
 elsewhere=$(while IFS=$'\t' read -r command tests; do
 	for test in $(grep -oE '[a-z0-9-]+\.t \*\*V\*\*' <<<"$tests" | cut -d' ' -f1); do
-		head -20 "$root/tests/live/$test" 2>/dev/null | grep -q 'vm: [0-9]' || echo "$command: $test is not among those of make test-vm"
+		head -20 "$root/tests/live/$test" 2>/dev/null |
+			grep -q 'vm: [0-9]' || echo "$command: $test is not among those of make test-vm"
 	done
 done <<<"$rows")
 result 'what is marked as run on another kernel is run there' "$elsewhere"

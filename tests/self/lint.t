@@ -33,7 +33,7 @@ my @faults = (
 	['src/cmd/f.c',  "${spdx}x = strtoull(y, NULL, 10);\n",      qr/:2: strtoull/],
 	['src/base/g.c', "${spdx}#include \"record/value.h\"\n",     qr/base must not include record/],
 	['src/kernel/h.c', "${spdx}#include \"cmd/command.h\"\n",    qr/kernel must not include cmd/],
-	['src/view/i.c', "${spdx}#include \"kernel/object.h\"\n",    qr/view must not include kernel: it may use base, record/],
+	['src/view/i.c', "${spdx}#include \"kernel/object.h\"\n",    qr/view must not include kernel: .* base, record/],
 	['src/diagnose/graph/i.c', "${spdx}#include \"kernel/object.h\"\n", qr/diagnose must not include kernel/],
 	['src/snapshot/core/i2.c', "${spdx}#include \"event/core/live.h\"\n", qr/snapshot must not include event/],
 	['src/event/core/i3.c', "${spdx}#include \"event/tcp/tcp.h\"\n", qr{event/core must not include event/tcp}],
@@ -66,7 +66,11 @@ for my $case (@faults) {
 
 # Names are compared between files.
 make_path('src/view', 'src/flow/draw');
-for my $case (['two_shapes.h', 'two_shapes.h', qr/has the same name/], ['square.h', 'cube.h', qr/two public types of one name/]) {
+my @pairs = (
+	['two_shapes.h', 'two_shapes.h', qr/has the same name/],
+	['square.h',     'cube.h',       qr/two public types of one name/],
+);
+for my $case (@pairs) {
 	my ($one, $other, $want) = @$case;
 	for my $path ("src/view/$one", "src/flow/draw/$other") {
 		open(my $file, '>', $path) or die "$path: $!\n";
@@ -78,11 +82,13 @@ for my $case (['two_shapes.h', 'two_shapes.h', qr/has the same name/], ['square.
 
 my @good = (
 	['src/base/alloc.c', "${spdx}p = malloc(n);\nq = strtod(s, NULL);\n"],
-	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
+	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n"
+		  . "/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
 	['src/event/tcp/x.c', "${spdx}#include \"event/bpf/tcp.bpf.h\"\n#include \"kernel/object.h\"\n\tint x;\n"],
 	['src/event/new/x.c', "${spdx}#include \"event/core/event.h\"\n\tint x;\n"],
 	['src/run/x.c',       "${spdx}log_warn(\"x\");\n"],
-	['src/view/tall_tree.h', "${spdx}struct leaf {\n\tint x;\n};\n/* not_this(x) */\nint tree_draw(void);\nint leaf_fall(int x);\n"],
+	['src/view/tall_tree.h', "${spdx}struct leaf {\n\tint x;\n};\n/* not_this(x) */\n"
+		  . "int tree_draw(void);\nint leaf_fall(int x);\n"],
 	['tests/x.t',        "#!/bin/bash\n# SPDX-License-Identifier: GPL-2.0-or-later\necho\n"],
 	['docs/x.md',        "Text /proc/net and a/work/b.\n"],
 );

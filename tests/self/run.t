@@ -29,28 +29,30 @@ sub runs {
 }
 
 my @cases = (
-	# name, script, last line, exit status, something the output must hold
-	['good',      "echo 1..2; echo ok 1 - a; echo ok 2 - b",              '2 passed, 0 failed, 0 skipped', 0, qr/^ok /],
-	['bad',       "echo 1..2; echo ok 1 - a; echo not ok 2 - b; echo '# why'", '1 passed, 1 failed, 0 skipped', 1, qr/not ok 2 - b\n\s+# why/],
-	['silent',    "true",                                                 '0 passed, 1 failed, 0 skipped', 1, qr/no test ran/],
-	['short',     "echo 1..3; echo ok 1 - a",                             '1 passed, 1 failed, 0 skipped', 1, qr/planned 3/],
-	['long',      "echo 1..1; echo ok 1 - a; echo ok 2 - b",              '2 passed, 1 failed, 0 skipped', 1, qr/planned 1/],
-	['planless',  "echo ok 1 - a",                                        '1 passed, 1 failed, 0 skipped', 1, qr/No plan/i],
-	['dies',      "echo 1..1; echo ok 1 - a; echo oops >&2; exit 7",      '1 passed, 1 failed, 0 skipped', 1, qr/# stderr: oops/],
-	['killed',    "echo 1..1; echo ok 1 - a; kill -9 \$\$",               '1 passed, 1 failed, 0 skipped', 1, qr/signal 9/],
-	['skips',     "echo 1..2; echo ok 1 - a; echo 'ok 2 - b # SKIP no kprobes'", '1 passed, 0 failed, 1 skipped', 0, qr/skipped:\n.*b: no kprobes/],
-	['skips_all', "echo '1..0 # SKIP not root'",                          '0 passed, 0 failed, 1 skipped', 0, qr/skipped:\n.*not root/],
-	['todo',      "echo 1..1; echo 'not ok 1 - a # TO''DO later'",          '0 passed, 2 failed, 0 skipped', 1, qr/only planned/],
-	['late',      "# timeout: 1\necho 1..1; echo ok 1 - a; exec sleep 60", '1 passed, 2 failed, 0 skipped', 1, qr/longer than 1 s/],
-	['clings',    "echo 1..1; sleep 60 & echo ok 1 - a",                  '1 passed, 0 failed, 0 skipped', 0, qr/^ok /],
-	['bails',     "echo 1..2; echo ok 1 - a; echo 'Bail out! broken'",    '1 passed, 1 failed, 0 skipped', 1, qr/broken/],
+	# name, script, how many passed, failed, were skipped, exit status, something the output must hold
+	['good',      "echo 1..2; echo ok 1 - a; echo ok 2 - b",              [2, 0, 0], 0, qr/^ok /],
+	['bad',       "echo 1..2; echo ok 1 - a; echo not ok 2 - b; echo '# why'", [1, 1, 0], 1,
+		qr/not ok 2 - b\n\s+# why/],
+	['silent',    "true",                                                 [0, 1, 0], 1, qr/no test ran/],
+	['short',     "echo 1..3; echo ok 1 - a",                             [1, 1, 0], 1, qr/planned 3/],
+	['long',      "echo 1..1; echo ok 1 - a; echo ok 2 - b",              [2, 1, 0], 1, qr/planned 1/],
+	['planless',  "echo ok 1 - a",                                        [1, 1, 0], 1, qr/No plan/i],
+	['dies',      "echo 1..1; echo ok 1 - a; echo oops >&2; exit 7",      [1, 1, 0], 1, qr/# stderr: oops/],
+	['killed',    "echo 1..1; echo ok 1 - a; kill -9 \$\$",               [1, 1, 0], 1, qr/signal 9/],
+	['skips',     "echo 1..2; echo ok 1 - a; echo 'ok 2 - b # SKIP no kprobes'", [1, 0, 1], 0,
+		qr/skipped:\n.*b: no kprobes/],
+	['skips_all', "echo '1..0 # SKIP not root'",                          [0, 0, 1], 0, qr/skipped:\n.*not root/],
+	['todo',      "echo 1..1; echo 'not ok 1 - a # TO''DO later'",        [0, 2, 0], 1, qr/only planned/],
+	['late',      "# timeout: 1\necho 1..1; echo ok 1 - a; exec sleep 60", [1, 2, 0], 1, qr/longer than 1 s/],
+	['clings',    "echo 1..1; sleep 60 & echo ok 1 - a",                  [1, 0, 0], 0, qr/^ok /],
+	['bails',     "echo 1..2; echo ok 1 - a; echo 'Bail out! broken'",    [1, 1, 0], 1, qr/broken/],
 );
 
 for my $case (@cases) {
-	my ($name, $text, $want_last, $want_status, $want_text) = @$case;
+	my ($name, $text, $counts, $want_status, $want_text) = @$case;
 	my $started = time();
 	my ($output, $status, $last) = runs(script($name, $text));
-	is($last, $want_last, "$name: the last line");
+	is($last, sprintf('%d passed, %d failed, %d skipped', @$counts), "$name: the last line");
 	is($status, $want_status, "$name: the exit status");
 	like($output, $want_text, "$name: the rest");
 	cmp_ok(time() - $started, '<', 20, "$name: in time");

@@ -32,7 +32,8 @@ is_deeply(
 	'every test has its line, in the order of the file'
 );
 like($output, qr/bad_check\n# \S+broken_tests\.c:\d+: 3 of 4 checks failed\n/, 'failed checks are counted');
-like($output, qr/^#   \S+:\d+: 2 \+ 2\n#   expected: 5\n#        got: 4$/m, 'numbers: expected and got, with the place');
+like($output, qr/^#   \S+:\d+: 2 \+ 2\n#   expected: 5\n#        got: 4$/m,
+	'numbers: expected and got, with the place');
 like($output, qr/expected: 'right'\n#        got: 'left'/,                  'texts: expected and got');
 like($output, qr/expected: -34 \(ERANGE\)\n#        got: -22 \(EINVAL\)/,   'results by the name of their error');
 like($output, qr/no_check\n#.*made no check/,                              'a test without a check has failed');

@@ -94,7 +94,7 @@ static inline struct sample sample_make(void)
 	};
 
 	if (addr_parse("10.77.1.2", &s.laddr) < 0 || addr_parse("fd77::1", &s.raddr) < 0 ||
-	    endpoint_parse("[fd77::1]:51234", &s.peer) < 0)
+	    addr_parse_endpoint("[fd77::1]:51234", &s.peer) < 0)
 		abort();
 	return s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The whole diagnosis on snapshots made by hand: a host with one connection of one application (a second one and tables of the
- * kernel where a case wants them), four windows of five samples, and the built-in rules.
+ * The whole diagnosis on snapshots made by hand: a host with one connection of one application (a second one and
+ * tables of the kernel where a case wants them), four windows of five samples, and the built-in rules.
  */
 #pragma once
 
@@ -23,9 +23,9 @@
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/counter.h"
-#include "snapshot/proc/host_figures.h"
 #include "snapshot/proc/memory.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/softnet.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
 
@@ -65,7 +65,7 @@ typedef void scene_fn(struct scene *scene, unsigned sample);
 static void blank(const struct record_type *type, void *data)
 {
 	for (uint32_t i = 0; i < type->field_count; i++)
-		field_set_unknown(&type->fields[i], data);
+		value_set_unknown(&type->fields[i], data);
 }
 
 /* A bulk sender at ease: 1 MB a second, windows open, nothing lost. */
@@ -160,7 +160,7 @@ static _unused_ void send_well(struct scene *s)
 
 static void put(struct snapshot *snapshot, const struct record_type *type, const void *record)
 {
-	void *slot = table_add(snapshot_table(snapshot, type));
+	void *slot = snapshot_table_add(snapshot_table(snapshot, type));
 
 	REQUIRE(slot != NULL);
 	memcpy(slot, record, type->size);

@@ -158,14 +158,15 @@ TEST(order)
 
 static void check_prefix(const char *text, const char *want)
 {
-	_cleanup_buf_ struct buf shown = BUF_INIT(100);
+	char addr[ADDR_TEXT_MAX], shown[ADDR_TEXT_MAX + 8];
 	struct prefix p = {};
 
 	unit_note("'%s'", text);
 	if (!CHECK_OK(prefix_parse(text, &p)))
 		return;
-	prefix_format(&p, &shown);
-	CHECK_EQ_TEXT(buf_text(&shown), want);
+	addr_format(&p.addr, addr);
+	snprintf(shown, sizeof(shown), "%s/%u", addr, p.addr.family == ADDR_V4 ? p.bits - 96u : p.bits);
+	CHECK_EQ_TEXT(shown, want);
 }
 
 TEST(prefixes_read_and_written)
@@ -293,10 +294,10 @@ TEST(endpoints_read_and_written)
 		struct endpoint e = {};
 
 		unit_note("'%s'", cases[i].text);
-		CHECK_OK(endpoint_parse(cases[i].text, &e));
+		CHECK_OK(addr_parse_endpoint(cases[i].text, &e));
 		CHECK_EQ_INT(e.addr.family, cases[i].family);
 		CHECK_EQ_UINT(e.port, cases[i].port);
-		endpoint_format(&e, &shown);
+		addr_format_endpoint(&e, &shown);
 		CHECK_EQ_TEXT(buf_text(&shown), cases[i].want);
 	}
 }
@@ -330,9 +331,9 @@ TEST(endpoints_refused)
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		unit_note("'%s'", texts[i]);
-		CHECK_ERR(endpoint_parse(texts[i], &e), -EINVAL);
+		CHECK_ERR(addr_parse_endpoint(texts[i], &e), -EINVAL);
 	}
-	CHECK_ERR(endpoint_parse("10.0.0.1:70000", &e), -ERANGE);
-	CHECK_ERR(endpoint_parse("[::1]:65536", &e), -ERANGE);
+	CHECK_ERR(addr_parse_endpoint("10.0.0.1:70000", &e), -ERANGE);
+	CHECK_ERR(addr_parse_endpoint("[::1]:65536", &e), -ERANGE);
 	CHECK_EQ_UINT(e.port, 7);
 }

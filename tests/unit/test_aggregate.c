@@ -20,7 +20,7 @@ static void see(const void *row, void *context)
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 
 	for (uint32_t i = 0; i < type->field_count; i++) {
-		struct value value = field_get(&type->fields[i], row);
+		struct value value = value_get(&type->fields[i], row);
 
 		if (type->fields[i].kind == KIND_LIST || type->fields[i].kind == KIND_TIME)
 			continue;
@@ -198,7 +198,7 @@ static void see_share(const void *row, void *context)
 	for (uint32_t i = 0; i < type->field_count; i++)
 		if (strcmp(type->fields[i].name, "share") == 0)
 			vec_push(&((struct rows *)context)->text,
-				 xasprintf("%.2f", field_get(&type->fields[i], row).real));
+				 xasprintf("%.2f", value_get(&type->fields[i], row).real));
 }
 
 TEST(a_share_is_of_the_rows_with_the_same_first_keys)

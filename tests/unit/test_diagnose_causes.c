@@ -65,7 +65,7 @@ TEST(what_the_firewall_drops_of_a_stuck_connection)
 	CHECK_EQ_TEXT(diagnose(dropped_and_invalid), "conntrack-invalid");
 }
 
-/* What is sent again after the connection stopped: it arrives and is lost on this host, or it reaches the connection. */
+/* Retransmissions after the connection stopped: lost on this host, or they reach the connection. */
 static void arrives_in_vain(struct scene *s, unsigned sample)
 {
 	stop_moving(s, sample);
@@ -191,7 +191,10 @@ TEST(slow_start_after_a_pause)
 	CHECK_EQ_TEXT(diagnose(window_lost), "");
 }
 
-/* The large segments are missing and small ones beyond them arrived; or most arrived; or a neighbour with small ones moves. */
+/*
+ * The large segments are missing and small ones beyond them arrived; or most arrived; or a
+ * neighbour with small ones moves.
+ */
 static void large_ones_vanish(struct scene *s, unsigned sample)
 {
 	stop_moving(s, sample);

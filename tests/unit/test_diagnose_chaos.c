@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A host in disorder: a thousand snapshots in which sockets and processes come and go, counters jump and run backwards,
- * owners are missing and fields are unknown. Nobody knows the right verdict; what must hold is that every engine gives one
- * that makes sense by itself.
+ * owners are missing and fields are unknown. Nobody knows the right verdict; what must hold is that every engine
+ * gives one that makes sense by itself.
  * timeout: 120
  */
 #include "unit.h"
@@ -42,15 +42,15 @@ static void scramble(const struct record_type *type, void *data, uint64_t *state
 		else if (field->store > STORE_NONE && field->store <= STORE_I64)
 			memcpy(at, kind == 0 ? &any : &small, field->size);
 		if (kind == 1)
-			field_set_unknown(field, data);
+			value_set_unknown(field, data);
 	}
 }
 
 static void add_socket(struct snapshot *snapshot, uint64_t cookie, uint64_t *state)
 {
-	struct socket_record *socket = table_add(snapshot_table(snapshot, &socket_type));
-	struct tcp_record *tcp = table_add(snapshot_table(snapshot, &tcp_type));
-	struct owner_record *owner = below(state, 4) ? table_add(snapshot_table(snapshot, &owner_type)) : NULL;
+	struct socket_record *socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+	struct tcp_record *tcp = snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+	struct owner_record *owner = below(state, 4) ? snapshot_table_add(snapshot_table(snapshot, &owner_type)) : NULL;
 	char remote[32];
 
 	scramble(&socket_type, socket, state);
@@ -70,8 +70,8 @@ static void add_socket(struct snapshot *snapshot, uint64_t cookie, uint64_t *sta
 
 static void add_process(struct snapshot *snapshot, uint32_t pid, uint64_t *state)
 {
-	struct process_record *process = table_add(snapshot_table(snapshot, &process_type));
-	struct thread_record *thread = table_add(snapshot_table(snapshot, &thread_type));
+	struct process_record *process = snapshot_table_add(snapshot_table(snapshot, &process_type));
+	struct thread_record *thread = snapshot_table_add(snapshot_table(snapshot, &thread_type));
 
 	scramble(&process_type, process, state);
 	scramble(&thread_type, thread, state);
@@ -82,9 +82,9 @@ static void add_process(struct snapshot *snapshot, uint32_t pid, uint64_t *state
 
 static void add_way(struct snapshot *snapshot, uint64_t *state)
 {
-	struct link_record *link = table_add(snapshot_table(snapshot, &link_type));
-	struct qdisc_record *qdisc = table_add(snapshot_table(snapshot, &qdisc_type));
-	struct destination_record *way = table_add(snapshot_table(snapshot, &destination_type));
+	struct link_record *link = snapshot_table_add(snapshot_table(snapshot, &link_type));
+	struct qdisc_record *qdisc = snapshot_table_add(snapshot_table(snapshot, &qdisc_type));
+	struct destination_record *way = snapshot_table_add(snapshot_table(snapshot, &destination_type));
 
 	scramble(&link_type, link, state);
 	scramble(&qdisc_type, qdisc, state);

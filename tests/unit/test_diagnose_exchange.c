@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Questions and answers: who is late, and who has nothing to say. A question and its answer within one tick have the same age. */
+/* Requests and replies: who is late, who has nothing to say. Within one tick both have the same age. */
 #include "scene.h"
 
 #define TICK_NS UINT64_C(4000000)

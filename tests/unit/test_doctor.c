@@ -184,7 +184,7 @@ TEST(tree_takes_any_state)
 	CHECK_HAS_TEXT(printed(&list, false), "others 1 unknown\n`- unknown odd: from a later version\n");
 }
 
-/* As whoever runs the tests: all groups answer, every name once, every answer in words, advice wherever it is needed. */
+/* As whoever runs the tests: all groups answer, every name once, in words, with advice where it is needed. */
 TEST(looking_answers_everything)
 {
 	static const char *const groups[] = {"kernel",     "programs", "data",   "tracepoints",

@@ -35,8 +35,8 @@ static struct picture draw(void)
 }
 
 /*
- * A waits to read from both of its sockets; what arrived for the second lies in its queue. B reads one of its two and has
- * forgotten the other, for which nothing comes.
+ * A waits to read from both of its sockets; what arrived for the second lies in its queue. B reads one of its two and
+ * has forgotten the other, for which nothing comes.
  */
 static struct picture draw_example(void)
 {
@@ -107,8 +107,8 @@ TEST(outbound_has_a_table_of_its_own)
 	CHECK_NEAR(certainty[B].of[LAYER_OUT], 1, 0);
 	CHECK_NEAR(certainty[S1].of[LAYER_OUT], -1, 0);
 	/*
-	 * As consumer of S1: silent 0.6, queue 0.6, errors 0.4, together 0.904; as producer for the active network: waiting
-	 * ancestor 0.6, queue 0.6, errors 0.4, the same again.
+	 * As consumer of S1: silent 0.6, queue 0.6, errors 0.4, together 0.904; as producer for the active network:
+	 * waiting ancestor 0.6, queue 0.6, errors 0.4, the same again.
 	 */
 	CHECK_NEAR(certainty[T1].of[LAYER_OUT], 1 - 0.096 * 0.096, 1e-9);
 	layers_free(p.layers);

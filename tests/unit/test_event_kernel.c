@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel filters and adds up with the lines of match.bpf.h and group.bpf.h, the program with the expression language
- * and the aggregator. Both are run here on random events of every kind in the catalogue, with random conditions of every
- * kind of field and every operator, and must agree.
+ * The kernel filters and adds up with the lines of match.bpf.h and group.bpf.h, the program with the expression
+ * language and the aggregator. Both are run here on random events of every kind in the catalogue, with random
+ * conditions of every kind of field and every operator, and must agree.
  */
 #include "base/vec.h"
 #include "event/bpf/group.bpf.h"
@@ -226,7 +226,7 @@ TEST(the_kernel_and_the_program_filter_alike)
 	}
 	unit_note("%u conditions, %u in the kernel alone, %u not understood; %u comparisons, %u true", tally.conditions,
 		  tally.complete, tally.refused, tally.compared, tally.passed);
-	/* The test looks at what it means to: many conditions run in the kernel alone, and both answers are frequent. */
+	/* Not vacuous: many conditions run in the kernel alone, and both answers are frequent. */
 	CHECK(tally.complete * 4 > tally.conditions);
 	CHECK(tally.refused * 20 < tally.conditions);
 	CHECK(tally.passed * 50 > tally.compared && tally.passed * 2 < tally.compared);
@@ -297,7 +297,7 @@ static void note_row(const void *row, void *context)
 	_cleanup_buf_ struct buf text = BUF_INIT(65536);
 
 	for (uint32_t i = 0; i < type->field_count; i++) {
-		struct value value = field_get(&type->fields[i], row);
+		struct value value = value_get(&type->fields[i], row);
 
 		buf_add_format(&text, "%s=", type->fields[i].name);
 		if (type->fields[i].kind != KIND_LIST) {
@@ -326,14 +326,14 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void take_rows(struct session *session, struct rows *rows)
+static void take_rows(struct pipeline *session, struct rows *rows)
 {
 	rows->aggregate = session->aggregate;
 	(void)aggregate_take(session->aggregate, 1, note_row, rows);
 	vec_sort(&rows->items, by_text);
 }
 
-static void merge_group(struct session *session, const unsigned long long *key, const struct event_group *group)
+static void merge_group(struct pipeline *session, const unsigned long long *key, const struct event_group *group)
 {
 	uint64_t bytes[EVENT_MAX / 8];
 	struct record record = {.parts = {[EVENT_PART_HEAD] = bytes}};
@@ -343,7 +343,7 @@ static void merge_group(struct session *session, const unsigned long long *key, 
 	aggregate_merge(session->aggregate, 0, &record, group);
 }
 
-static void merge_groups(struct session *session, const struct kernel_groups *groups)
+static void merge_groups(struct pipeline *session, const struct kernel_groups *groups)
 {
 	const struct event_config *config = &session->requests[0].config;
 
@@ -363,16 +363,16 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	struct trace_plan plan = {.name = "test", .events = {event->name}, .aggregate = *spec, .where = BUF_INIT(4096)};
 	struct trace_options options = {.output = {.where = where}};
 	_cleanup_(rows_done) struct rows there = {}, here = {};
-	struct session session;
+	struct pipeline session;
 	_cleanup_free_ struct kernel_groups *groups = xzalloc(sizeof(*groups));
 	_cleanup_(expr_freep) struct expr *expr = NULL;
 	uint64_t bytes[EVENT_MAX / 8];
 	struct why why = {};
 	bool alone;
 
-	if (session_open(&session, &plan, &options, &why) < 0) {
+	if (pipeline_open(&session, &plan, &options, &why) < 0) {
 		unit_note("%s", why.text);
-		CHECK_EQ_INT(session_close(&session), 0);
+		CHECK_EQ_INT(pipeline_close(&session), 0);
 		return false;
 	}
 	alone = session.requests[0].config.mode != EVENT_STREAM;
@@ -383,7 +383,7 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	for (unsigned i = 0; alone && i < 400; i++) {
 		struct record record = fill_event(event, (char *)bytes);
 
-		/* Adding without steps that cannot be divided, and with them: all the same when nobody comes in between. */
+		/* Adding with and without atomic steps: the same when nobody comes in between. */
 		session.requests[0].config.alone = i % 2;
 		add_as_kernel(&session.requests[0].config, groups, (const char *)bytes);
 		if (!expr || expr_matches(expr, &record))
@@ -396,7 +396,7 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	for (size_t i = 0; i < min_of(there.items.count, here.items.count); i++)
 		CHECK_EQ_TEXT(there.items.items[i], here.items.items[i]);
 	vec_done(&groups->items);
-	CHECK_EQ_INT(session_close(&session), 0);
+	CHECK_EQ_INT(pipeline_close(&session), 0);
 	return alone;
 }
 
@@ -488,12 +488,12 @@ TEST(keys_that_are_not_of_process_and_ports_are_not_short)
 		char *by[1] = {(char *)fields[i]};
 		struct trace_plan plan = {.name = "test", .events = {event->name}, .where = BUF_INIT(4096)};
 		struct trace_options options = {};
-		struct session session;
+		struct pipeline session;
 		struct event_config before;
 		struct why why = {};
 
 		plan.aggregate = (struct aggregate_spec){.kind = AGGREGATE_COUNT, .by = {.items = by, .count = 1}};
-		REQUIRE(session_open(&session, &plan, &options, &why) == 0);
+		REQUIRE(pipeline_open(&session, &plan, &options, &why) == 0);
 		REQUIRE(session.requests[0].config.mode == EVENT_COUNT);
 		before = session.requests[0].config;
 		unit_note("%s", fields[i]);
@@ -505,7 +505,7 @@ TEST(keys_that_are_not_of_process_and_ports_are_not_short)
 		CHECK(!event_key_shorten(event, &before));
 		before.needs = EVENT_NEED_OWNER;
 		CHECK(event_key_shorten(event, &before));
-		CHECK_EQ_INT(session_close(&session), 0);
+		CHECK_EQ_INT(pipeline_close(&session), 0);
 	}
 }
 

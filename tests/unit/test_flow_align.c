@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Two programs on one time line: connections, messages and clocks are matched, and each has its share of the time. */
 #include "flow/analyse/align.h"
-#include "flow/draw/pair.h"
+#include "flow/draw/proxy_diagram.h"
 #include "flow_sample.h"
 
 struct plan {
@@ -47,13 +47,13 @@ static void write_request(const struct plan *p, struct buf *proxy, struct buf *s
 /* Both on one time line: calls return, time does not go back, and everything that was sent is drawn. */
 static void check_picture(const struct align *align, struct flow_sessions *proxy, struct flow_sessions *server)
 {
-	struct pair pair = {.align = align, .proxy = proxy, .server = server};
+	struct proxy_diagram diagram = {.align = align, .proxy = proxy, .server = server};
 	unsigned calls = 0, returns = 0, messages = 0;
 	struct sequence sequence = {};
 	struct why why = {};
 	uint64_t last = 0;
 
-	REQUIRE(pair_draw(&pair, &(struct story_options){}, &sequence, &why) == 0);
+	REQUIRE(proxy_diagram_draw(&diagram, &(struct session_diagram_options){}, &sequence, &why) == 0);
 	vec_each(&sequence.items, item) {
 		calls += item->kind == SEQUENCE_CALL;
 		returns += item->kind == SEQUENCE_RETURN;
@@ -65,8 +65,8 @@ static void check_picture(const struct align *align, struct flow_sessions *proxy
 	CHECK(calls > 0 && calls == returns);
 	CHECK_EQ_UINT(messages, 2 * align->exchanges);
 	sequence_done(&sequence);
-	pair.session = 1000000;
-	CHECK_ERR(pair_draw(&pair, &(struct story_options){}, &sequence, &why), -ENODATA);
+	diagram.session = 1000000;
+	CHECK_ERR(proxy_diagram_draw(&diagram, &(struct session_diagram_options){}, &sequence, &why), -ENODATA);
 	sequence_done(&sequence);
 }
 

@@ -5,7 +5,7 @@
 
 /* A server that serves each client with a call of serve; what differs is decided by the client. */
 struct model {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	uint64_t now, random;
 	uint64_t lookup_ns, pause_ns;
 	unsigned lookups;         /* of a client's; 0: one, or what its manner is */
@@ -13,7 +13,7 @@ struct model {
 	uint32_t thread, main, serve, parse, answer, lookup, write, noise, deep, error, body[40];
 };
 
-/* What a call of that length takes on a machine that is busy: interruptions are mostly short, and now and then very long. */
+/* What a call of that length takes on a busy machine: interruptions are mostly short, sometimes very long. */
 static uint64_t takes(struct model *m, uint64_t ns)
 {
 	uint64_t taken = ns * m->percent / 100;
@@ -25,27 +25,27 @@ static uint64_t takes(struct model *m, uint64_t ns)
 
 static void call(struct model *m, uint32_t fn, uint64_t ns)
 {
-	flow_writer_call(m->writer, m->thread, m->now += 10, fn);
+	trace_writer_call(m->writer, m->thread, m->now += 10, fn);
 	if (unit_random(&m->random) % 3 == 0) {
-		flow_writer_call(m->writer, m->thread, m->now += 5, m->noise);
+		trace_writer_call(m->writer, m->thread, m->now += 5, m->noise);
 		if (unit_random(&m->random) % 2) {
-			flow_writer_call(m->writer, m->thread, m->now += 5, m->deep);
-			flow_writer_return(m->writer, m->thread, m->now += 5);
+			trace_writer_call(m->writer, m->thread, m->now += 5, m->deep);
+			trace_writer_return(m->writer, m->thread, m->now += 5);
 		}
-		flow_writer_return(m->writer, m->thread, m->now += 5);
+		trace_writer_return(m->writer, m->thread, m->now += 5);
 	}
-	flow_writer_return(m->writer, m->thread, m->now += takes(m, ns + unit_random(&m->random) % (ns / 2 + 1)));
+	trace_writer_return(m->writer, m->thread, m->now += takes(m, ns + unit_random(&m->random) % (ns / 2 + 1)));
 }
 
 static void operation(struct model *m, enum flow_op op, uint32_t socket, int result)
 {
-	flow_writer_operation(m->writer, m->thread,
-			      &(struct flow_operation){.op = op,
-						       .start_ticks = m->now + 1,
-						       .end_ticks = m->now + 2,
-						       .socket = socket,
-						       .fd = 7,
-						       .result = result});
+	trace_writer_operation(m->writer, m->thread,
+			       &(struct flow_operation){.op = op,
+							.start_ticks = m->now + 1,
+							.end_ticks = m->now + 2,
+							.socket = socket,
+							.fd = 7,
+							.result = result});
 	m->now += 2;
 }
 
@@ -56,21 +56,21 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 {
 	struct flow_socket socket = {.socket = number, .fd = 7, .family = 2, .type = 1};
 
-	REQUIRE(endpoint_parse("10.0.0.1:80", &socket.local) == 0);
-	REQUIRE(endpoint_parse("10.0.0.2:1", &socket.remote) == 0);
+	REQUIRE(addr_parse_endpoint("10.0.0.1:80", &socket.local) == 0);
+	REQUIRE(addr_parse_endpoint("10.0.0.2:1", &socket.remote) == 0);
 	socket.remote.port = (uint16_t)(1000 + number);
-	(void)flow_writer_socket(m->writer, m->thread, m->now, &socket);
+	(void)trace_writer_socket(m->writer, m->thread, m->now, &socket);
 	operation(m, FLOW_OP_ACCEPT, number, 7);
-	flow_writer_call(m->writer, m->thread, m->now += 10, m->serve);
+	trace_writer_call(m->writer, m->thread, m->now += 10, m->serve);
 	m->now += m->pause_ns ? unit_random(&m->random) % m->pause_ns : 0;
 	operation(m, FLOW_OP_READ, number, 100);
 	for (unsigned i = 0; i < ARRAY_SIZE(m->body); i++) {
-		flow_writer_call(m->writer, m->thread, m->now += 10, m->body[i]);
-		flow_writer_return(m->writer, m->thread, m->now += takes(m, 20 + i * 20));
+		trace_writer_call(m->writer, m->thread, m->now += 10, m->body[i]);
+		trace_writer_return(m->writer, m->thread, m->now += takes(m, 20 + i * 20));
 	}
 	if (manner != MISSING)
 		call(m, m->parse, 300);
-	flow_writer_call(m->writer, m->thread, m->now += 10, m->answer);
+	trace_writer_call(m->writer, m->thread, m->now += 10, m->answer);
 	for (unsigned i = 0; i < (m->lookups ? m->lookups : manner == MORE ? 3 : 1); i++)
 		call(m, m->lookup,
 		     manner == SLOW     ? 40000000
@@ -84,9 +84,9 @@ static void client(struct model *m, uint32_t number, enum manner manner)
 	else
 		call(m, m->write, 100);
 	operation(m, FLOW_OP_WRITE, number, 100);
-	flow_writer_return(m->writer, m->thread, m->now += 10);
+	trace_writer_return(m->writer, m->thread, m->now += 10);
 	operation(m, FLOW_OP_CLOSE, number, 0);
-	flow_writer_return(m->writer, m->thread, m->now += 10);
+	trace_writer_return(m->writer, m->thread, m->now += 10);
 }
 
 static struct flow_trace *make_like(struct model m, unsigned normal, unsigned bad, enum manner manner)
@@ -102,18 +102,18 @@ static struct flow_trace *make_like(struct model m, unsigned normal, unsigned ba
 
 	m.writer = sample_open(path);
 	m.now = 1000;
-	module = flow_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
+	module = trace_writer_module(m.writer, &(struct flow_module){.path = "/bin/srv"});
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		*names[i].fn = flow_writer_function(m.writer, module, i * 16, names[i].name);
+		*names[i].fn = trace_writer_function(m.writer, module, i * 16, names[i].name);
 	for (unsigned i = 0; i < ARRAY_SIZE(m.body); i++)
-		m.body[i] = flow_writer_function(m.writer, module, 1000 + i * 16,
-						 (char[]){'b', (char)('a' + i / 26), (char)('a' + i % 26), '\0'});
-	m.thread = flow_writer_thread(m.writer, 1, 1, "srv");
-	flow_writer_call(m.writer, m.thread, m.now, m.main);
+		m.body[i] = trace_writer_function(m.writer, module, 1000 + i * 16,
+						  (char[]){'b', (char)('a' + i / 26), (char)('a' + i % 26), '\0'});
+	m.thread = trace_writer_thread(m.writer, 1, 1, "srv");
+	trace_writer_call(m.writer, m.thread, m.now, m.main);
 	operation(&m, FLOW_OP_LISTEN, 9999, 0);
 	for (uint32_t i = 0; i < normal + bad; i++)
 		client(&m, i + 1, bad && (!normal || i % ((normal + bad) / bad) == 1) ? manner : NORMAL);
-	flow_writer_return(m.writer, m.thread, m.now += 10);
+	trace_writer_return(m.writer, m.thread, m.now += 10);
 	return sample_close(m.writer, path);
 }
 
@@ -186,13 +186,13 @@ TEST(noise_is_no_difference)
 							      *pair = by_expression(s, "session == 3", "session == 8");
 		_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
 		struct why why = {};
-		_cleanup_(compare_odd_done) struct compare_odd odd = {};
+		_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
 
 		unit_note("seed %u: %s", seed, c->answer);
 		CHECK_EQ_UINT(s->list.count, 40);
 		CHECK_EQ_UINT(c->all.count, 0);
 		CHECK_EQ_UINT(pair->all.count, 0);
-		CHECK_ERR(compare_find_odd(s, group_of, &odd, &why), -ENODATA);
+		CHECK_ERR(compare_find_outliers(s, group_of, &outlier, &why), -ENODATA);
 	}
 }
 
@@ -203,7 +203,7 @@ TEST(a_call_that_takes_longer_is_named)
 		_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
 		_cleanup_(comparison_freep) struct comparison *c = by_expression(s, NULL, "span > 10ms");
 		_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
-		_cleanup_(compare_odd_done) struct compare_odd odd = {};
+		_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
 		struct why why = {};
 		size_t found = 0;
 
@@ -214,7 +214,7 @@ TEST(a_call_that_takes_longer_is_named)
 		CHECK_EQ_UINT(c->all.items[0].path.count, 4);
 		CHECK_EQ_UINT(c->group[1].sessions, 5);
 		/* The same sessions are found without being told. */
-		CHECK_OK(compare_find_odd(s, group_of, &odd, &why));
+		CHECK_OK(compare_find_outliers(s, group_of, &outlier, &why));
 		for (size_t i = 0; i < s->list.count; i++)
 			found += group_of[i] == 1 && flow_session_at(s, i).span_ns > 10000000;
 		CHECK_EQ_UINT(found, 5);
@@ -304,16 +304,16 @@ TEST(few_sessions_that_are_different_are_found_without_being_told)
 				seed, 100, wrongs[i].function ? 95 : 100, wrongs[i].function ? 5 : 0, wrongs[i].manner);
 			_cleanup_(flow_sessions_freep) struct flow_sessions *s = split(trace);
 			_cleanup_free_ uint8_t *group_of = xzalloc(s->list.count);
-			_cleanup_(compare_odd_done) struct compare_odd odd = {};
+			_cleanup_(compare_outlier_done) struct compare_outlier outlier = {};
 			_cleanup_(comparison_freep) struct comparison *c = NULL;
 			struct why why = {};
 
 			if (!wrongs[i].function) {
-				CHECK_ERR(compare_find_odd(s, group_of, &odd, &why), -ENODATA);
+				CHECK_ERR(compare_find_outliers(s, group_of, &outlier, &why), -ENODATA);
 				continue;
 			}
-			CHECK_OK(compare_find_odd(s, group_of, &odd, &why));
-			c = compare_groups(s, group_of, &(struct compare_options){.odd = &odd});
+			CHECK_OK(compare_find_outliers(s, group_of, &outlier, &why));
+			c = compare_groups(s, group_of, &(struct compare_options){.outlier = &outlier});
 			unit_note("seed %llu: %s (%s)", (unsigned long long)seed, c->answer, c->how);
 			check_found(c, i);
 			CHECK(c->group[1].sessions >= 4 && c->group[1].sessions <= 7);

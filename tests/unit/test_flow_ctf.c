@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace in the common trace format as LTTng lays it out, made here byte by byte: two processors, threads that move between
- * them, a process that tells what is in its memory. Then the same with every kind of damage.
+ * A trace in the common trace format as LTTng lays it out, made here byte by byte: two processors, threads that move
+ * between them, a process that tells what is in its memory. Then the same with every kind of damage.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -183,7 +183,7 @@ static void read_text(struct room *room, struct flow_trace *trace)
 
 	REQUIRE(fd >= 0);
 	out_init(&out, fd);
-	(void)flow_text_dump(trace, &out);
+	(void)trace_text_dump(trace, &out);
 	REQUIRE(out_done(&out) == 0);
 	buf_clear(&room->text);
 	REQUIRE(buf_read_file(&room->text, path) == 0);
@@ -516,12 +516,12 @@ TEST(records_that_no_reader_sends_are_not_believed)
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct import_result result = {};
-		struct flow_writer *writer;
+		struct trace_writer *writer;
 		struct why why = {};
 
-		REQUIRE(flow_writer_open("/dev/null", &(struct flow_writer_options){}, &writer, &why) == 0);
+		REQUIRE(trace_writer_open("/dev/null", &(struct trace_writer_options){}, &writer, &why) == 0);
 		CHECK(import_ctf_records((const uint8_t *)&bad[i], sizeof(bad[i]), writer, &result, &why) < 0);
 		CHECK_HAS_TEXT(why.text, "libbabeltrace2 itself failed");
-		CHECK_OK(flow_writer_close(writer));
+		CHECK_OK(trace_writer_close(writer));
 	}
 }

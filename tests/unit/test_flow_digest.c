@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Summaries made while a program runs: the same calls in the same sessions as in the trace, and nothing hostile gets through. */
+/* Summaries made while a program runs: same calls and sessions as in the trace; hostile input is refused. */
 #include <sys/socket.h>
 
 #include "base/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Summaries: unfolded they are what they were made of; loops and recursion are found; less detail is less and nothing else. */
+/* Summaries: unfolding restores the input; loops and recursion are found; less detail only removes. */
 #include "base/clock.h"
 #include "flow/analyse/coarsen.h"
 #include "flow/analyse/fold.h"

@@ -7,22 +7,22 @@
 #include "flow/trace/trace_text.h"
 #include "unit.h"
 
-typedef int import_fn(const void *data, size_t size, struct flow_writer *writer, struct import_result *result,
+typedef int import_fn(const void *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		      struct why *why);
 
-static int xray(const void *data, size_t size, struct flow_writer *writer, struct import_result *result,
+static int xray(const void *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		struct why *why)
 {
 	return import_xray(data, size, writer, result, why);
 }
 
-static int json(const void *data, size_t size, struct flow_writer *writer, struct import_result *result,
+static int json(const void *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		struct why *why)
 {
 	return import_trace_event(data, size, writer, result, why);
 }
 
-static int graph(const void *data, size_t size, struct flow_writer *writer, struct import_result *result,
+static int graph(const void *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		 struct why *why)
 {
 	return import_function_graph(data, size, writer, result, why);
@@ -35,16 +35,16 @@ static void import(import_fn *fn, const void *data, size_t size, struct buf *to)
 	int fd = mkstemp(trace_path), text_fd = mkstemp(text_path), r;
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct import_result result = {};
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct flow_check check;
 	struct why why = {};
 	struct out out;
 
 	REQUIRE(fd >= 0 && text_fd >= 0);
 	close(fd);
-	REQUIRE(flow_writer_open(trace_path, &(struct flow_writer_options){}, &writer, &why) == 0);
+	REQUIRE(trace_writer_open(trace_path, &(struct trace_writer_options){}, &writer, &why) == 0);
 	r = fn(data, size, writer, &result, &why);
-	REQUIRE(flow_writer_close(writer) == 0);
+	REQUIRE(trace_writer_close(writer) == 0);
 	if (r < 0) {
 		buf_add_text(to, why.text);
 	} else {
@@ -52,7 +52,7 @@ static void import(import_fn *fn, const void *data, size_t size, struct buf *to)
 		flow_trace_check(trace, &check);
 		CHECK_EQ_UINT(check.faults, 0);
 		out_init(&out, text_fd);
-		(void)flow_text_dump(trace, &out);
+		(void)trace_text_dump(trace, &out);
 		REQUIRE(out_done(&out) == 0);
 		REQUIRE(buf_read_file(to, text_path) == 0);
 		buf_add_text(to, result.note);

@@ -81,33 +81,33 @@ TEST(a_dispatcher_may_show_late)
 TEST(one_call_for_two_clients_makes_it_a_loop_everywhere)
 {
 	char path[] = "/tmp/nest-unit-flow-XXXXXX";
-	struct flow_writer *writer = sample_open_chunks(path, 2048);
-	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
-	uint32_t loop = flow_writer_function(writer, module, 16, "loop"),
-		 work = flow_writer_function(writer, module, 32, "work");
-	uint32_t thread = flow_writer_thread(writer, 1, 1, "t"), socket = 0;
+	struct trace_writer *writer = sample_open_chunks(path, 2048);
+	uint32_t module = trace_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
+	uint32_t loop = trace_writer_function(writer, module, 16, "loop"),
+		 work = trace_writer_function(writer, module, 32, "work");
+	uint32_t thread = trace_writer_thread(writer, 1, 1, "t"), socket = 0;
 	_cleanup_(flow_sessions_freep) struct flow_sessions *s = NULL;
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	uint64_t now = 1000;
 
 	for (unsigned i = 0; i < 2000; i++) {
-		flow_writer_call(writer, thread, now += 10, loop);
+		trace_writer_call(writer, thread, now += 10, loop);
 		for (unsigned k = 0; k < (i == 1999 ? 2 : 1); k++) {
 			struct flow_socket client = {.socket = ++socket, .fd = 5, .family = 2, .type = 1};
 
-			REQUIRE(endpoint_parse("10.0.0.2:4000", &client.remote) == 0);
-			flow_writer_call(writer, thread, now += 10, work);
-			(void)flow_writer_socket(writer, thread, now, &client);
-			flow_writer_operation(writer, thread,
-					      &(struct flow_operation){.op = FLOW_OP_ACCEPT,
-								       .start_ticks = now,
-								       .end_ticks = now + 10,
-								       .socket = socket,
-								       .fd = 5,
-								       .result = 5});
-			flow_writer_return(writer, thread, now += 20);
+			REQUIRE(addr_parse_endpoint("10.0.0.2:4000", &client.remote) == 0);
+			trace_writer_call(writer, thread, now += 10, work);
+			(void)trace_writer_socket(writer, thread, now, &client);
+			trace_writer_operation(writer, thread,
+					       &(struct flow_operation){.op = FLOW_OP_ACCEPT,
+									.start_ticks = now,
+									.end_ticks = now + 10,
+									.socket = socket,
+									.fd = 5,
+									.result = 5});
+			trace_writer_return(writer, thread, now += 20);
 		}
-		flow_writer_return(writer, thread, now += 10);
+		trace_writer_return(writer, thread, now += 10);
 	}
 	trace = sample_close(writer, path);
 	s = split(trace, &(struct demux_options){});
@@ -351,7 +351,7 @@ TEST(a_signature_tells_sessions_by_an_argument)
 	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
 }
 
-/* Two clients of a server that waits in accept, hands connections to a thread, and that thread is late for the second one. */
+/* Two clients of a server that hands accepted connections to a thread, which is late for the second one. */
 static const char staged[] =
 	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=back\n"
 	"1 1000 call s!main\n1 1001 op-listen socket=9 fd=3\n"
@@ -401,8 +401,8 @@ TEST(time_in_a_queue_counts_for_the_call_that_handed_over)
 }
 
 /*
- * Two clients whose work goes through a thread that touches no socket, and takes long for the second one. Values are used again, and the
- * last fetch of that thread finds nothing any more.
+ * Two clients whose work goes through a thread that touches no socket, and takes long for the second one. Values are
+ * used again, and the last fetch of that thread finds nothing any more.
  */
 static const char by_hands[] =
 	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=middle\nthread 3 pid=1 tid=3 name=back\n"

@@ -16,15 +16,15 @@
 
 static char path[] = "/tmp/nest-unit-flow-XXXXXX";
 
-static struct flow_writer *new_writer(const struct flow_writer_options *options)
+static struct trace_writer *new_writer(const struct trace_writer_options *options)
 {
-	struct flow_writer *writer = NULL;
+	struct trace_writer *writer = NULL;
 	struct why why = {};
 	int fd = mkstemp(path);
 
 	REQUIRE(fd >= 0);
 	close(fd);
-	REQUIRE(flow_writer_open(path, options, &writer, &why) == 0);
+	REQUIRE(trace_writer_open(path, options, &writer, &why) == 0);
 	return writer;
 }
 
@@ -65,9 +65,9 @@ TEST(checksum_is_the_published_one)
 TEST(calls_and_returns_come_back_with_their_times)
 {
 	static const uint64_t gaps[] = {1, 262143, 262144, 1073741823, 1073741824, 5000000000, 0, 7};
-	struct flow_writer *writer = new_writer(&(struct flow_writer_options){.chunk_bytes = 2048});
-	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x", .build_id = "00ff1a"});
-	uint32_t thread = flow_writer_thread(writer, 1, 2, "one"), fns[5000];
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){.chunk_bytes = 2048});
+	uint32_t module = trace_writer_module(writer, &(struct flow_module){.path = "/bin/x", .build_id = "00ff1a"});
+	uint32_t thread = trace_writer_thread(writer, 1, 2, "one"), fns[5000];
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct flow_cursor cursor;
 	struct flow_event event;
@@ -78,14 +78,14 @@ TEST(calls_and_returns_come_back_with_their_times)
 		char name[20];
 
 		snprintf(name, sizeof(name), "f%u", i);
-		fns[i] = flow_writer_function(writer, module, 16 + i, name);
+		fns[i] = trace_writer_function(writer, module, 16 + i, name);
 	}
 	for (unsigned i = 0; i < 20000; i++) {
-		flow_writer_call(writer, thread, now += gaps[i % 8], fns[i % 5000]);
+		trace_writer_call(writer, thread, now += gaps[i % 8], fns[i % 5000]);
 		if (i % 3)
-			flow_writer_return(writer, thread, now += gaps[i % 7]);
+			trace_writer_return(writer, thread, now += gaps[i % 7]);
 	}
-	CHECK_EQ_INT(flow_writer_close(writer), 0);
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
 	trace = open_trace();
 	CHECK(trace->complete);
 	CHECK_EQ_UINT(trace->calls, 20000);
@@ -144,7 +144,7 @@ static void dump(const struct flow_trace *trace, struct buf *to)
 
 	REQUIRE(fd >= 0);
 	out_init(&out, fd);
-	(void)flow_text_dump(trace, &out);
+	(void)trace_text_dump(trace, &out);
 	REQUIRE(out_done(&out) == 0);
 	close(fd);
 	REQUIRE(buf_read_file(to, name) == 0);
@@ -153,15 +153,15 @@ static void dump(const struct flow_trace *trace, struct buf *to)
 
 TEST(text_reads_back_as_itself)
 {
-	struct flow_writer *writer = new_writer(&(struct flow_writer_options){});
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){});
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
 	struct flow_check check;
 	struct why why = {};
 
-	if (!CHECK_EQ_INT(flow_text_import(sample, strlen(sample), writer, &why), 0))
+	if (!CHECK_EQ_INT(trace_text_import(sample, strlen(sample), writer, &why), 0))
 		fprintf(stderr, "# %s\n", why.text);
-	CHECK_EQ_INT(flow_writer_close(writer), 0);
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
 	trace = open_trace();
 	dump(trace, &text);
 	CHECK_EQ_TEXT(buf_text(&text), sample);
@@ -189,14 +189,14 @@ TEST(text_that_makes_no_sense_is_refused_with_its_line)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct flow_writer *writer;
+		struct trace_writer *writer;
 		struct why why = {};
 
 		memcpy(path + strlen(path) - 6, "XXXXXX", 6);
-		writer = new_writer(&(struct flow_writer_options){});
-		CHECK_ERR(flow_text_import(cases[i].text, strlen(cases[i].text), writer, &why), -EINVAL);
+		writer = new_writer(&(struct trace_writer_options){});
+		CHECK_ERR(trace_text_import(cases[i].text, strlen(cases[i].text), writer, &why), -EINVAL);
 		CHECK_HAS_TEXT(why.text, cases[i].why);
-		CHECK_EQ_INT(flow_writer_close(writer), 0);
+		CHECK_EQ_INT(trace_writer_close(writer), 0);
 		unlink(path);
 	}
 }
@@ -204,17 +204,17 @@ TEST(text_that_makes_no_sense_is_refused_with_its_line)
 /* Many small chunks of two threads. */
 static void write_many(unsigned calls)
 {
-	struct flow_writer *writer = new_writer(&(struct flow_writer_options){.chunk_bytes = 2048});
-	uint32_t fn = flow_writer_function(writer, 0, 0, "f"), threads[2];
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){.chunk_bytes = 2048});
+	uint32_t fn = trace_writer_function(writer, 0, 0, "f"), threads[2];
 	uint64_t now = 0;
 
-	threads[0] = flow_writer_thread(writer, 1, 1, "a");
-	threads[1] = flow_writer_thread(writer, 1, 2, "b");
+	threads[0] = trace_writer_thread(writer, 1, 1, "a");
+	threads[1] = trace_writer_thread(writer, 1, 2, "b");
 	for (unsigned i = 0; i < calls; i++) {
-		flow_writer_call(writer, threads[i % 2], now += 10, fn);
-		flow_writer_return(writer, threads[i % 2], now += 10);
+		trace_writer_call(writer, threads[i % 2], now += 10, fn);
+		trace_writer_return(writer, threads[i % 2], now += 10);
 	}
-	CHECK_EQ_INT(flow_writer_close(writer), 0);
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
 }
 
 static uint64_t count_calls(const struct flow_trace *trace, uint64_t *ret_gaps)
@@ -312,21 +312,21 @@ TEST(merged_events_are_in_the_order_of_time)
 
 TEST(one_function_under_two_numbers_is_one)
 {
-	struct flow_writer *writer = new_writer(&(struct flow_writer_options){});
-	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
-	uint32_t again = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
-	uint32_t a = flow_writer_function(writer, module, 4096, NULL),
-		 b = flow_writer_function(writer, again, 4096, "f");
-	uint32_t thread = flow_writer_thread(writer, 1, 1, "t");
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){});
+	uint32_t module = trace_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
+	uint32_t again = trace_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
+	uint32_t a = trace_writer_function(writer, module, 4096, NULL),
+		 b = trace_writer_function(writer, again, 4096, "f");
+	uint32_t thread = trace_writer_thread(writer, 1, 1, "t");
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct flow_cursor cursor;
 	struct flow_event event;
 	uint32_t first;
 
 	CHECK(a != b);
-	flow_writer_call(writer, thread, 1, a);
-	flow_writer_call(writer, thread, 2, b);
-	CHECK_EQ_INT(flow_writer_close(writer), 0);
+	trace_writer_call(writer, thread, 1, a);
+	trace_writer_call(writer, thread, 2, b);
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
 	trace = open_trace();
 	CHECK_EQ_UINT(trace->function_count, 2);
 	CHECK_EQ_UINT(trace->module_count, 2);
@@ -341,14 +341,14 @@ TEST(one_function_under_two_numbers_is_one)
 
 TEST(ticks_become_time)
 {
-	struct flow_writer *writer = new_writer(&(struct flow_writer_options){
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){
 		.ticks_per_second = 2800000000, .start_real_ns = UINT64_C(1700000000) * NSEC_PER_SEC});
-	uint32_t thread = flow_writer_thread(writer, 1, 1, "t");
+	uint32_t thread = trace_writer_thread(writer, 1, 1, "t");
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 
-	flow_writer_call(writer, thread, 2800000000, flow_writer_function(writer, 0, 0, "f"));
-	flow_writer_return(writer, thread, UINT64_C(2800000000) * 86400);
-	CHECK_EQ_INT(flow_writer_close(writer), 0);
+	trace_writer_call(writer, thread, 2800000000, trace_writer_function(writer, 0, 0, "f"));
+	trace_writer_return(writer, thread, UINT64_C(2800000000) * 86400);
+	CHECK_EQ_INT(trace_writer_close(writer), 0);
 	trace = open_trace();
 	CHECK_NEAR((double)(flow_ns(trace, 2800000000) - UINT64_C(1700000001) * NSEC_PER_SEC), 0.0, 2.0);
 	CHECK_NEAR((double)flow_span_ns(trace, UINT64_C(2800000000) * 86400), 86400e9, 1000.0);
@@ -357,17 +357,17 @@ TEST(ticks_become_time)
 TEST(names_of_cpp_functions_are_readable)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
-	struct flow_writer *writer = new_writer(&(struct flow_writer_options){});
-	uint32_t module = flow_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
-	uint32_t thread = flow_writer_thread(writer, 1, 1, "t"), one, other;
+	struct trace_writer *writer = new_writer(&(struct trace_writer_options){});
+	uint32_t module = trace_writer_module(writer, &(struct flow_module){.path = "/bin/x"});
+	uint32_t thread = trace_writer_thread(writer, 1, 1, "t"), one, other;
 
-	one = flow_writer_function(writer, module, 0x10, "_ZN6Server6handleEi");
-	other = flow_writer_function(writer, module, 0x20, "_ZN6Server6handleEPKc");
-	flow_writer_call(writer, thread, 1, one);
-	flow_writer_call(writer, thread, 2, other);
-	flow_writer_return(writer, thread, 3);
-	flow_writer_return(writer, thread, 4);
-	REQUIRE(flow_writer_close(writer) == 0);
+	one = trace_writer_function(writer, module, 0x10, "_ZN6Server6handleEi");
+	other = trace_writer_function(writer, module, 0x20, "_ZN6Server6handleEPKc");
+	trace_writer_call(writer, thread, 1, one);
+	trace_writer_call(writer, thread, 2, other);
+	trace_writer_return(writer, thread, 3);
+	trace_writer_return(writer, thread, 4);
+	REQUIRE(trace_writer_close(writer) == 0);
 	trace = open_trace();
 	REQUIRE(trace->function_count == 3);
 	CHECK_EQ_TEXT(trace->functions[1].name, "Server::handle");

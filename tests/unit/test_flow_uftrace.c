@@ -86,7 +86,7 @@ static int import(struct room *room)
 	fd = open(text_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	REQUIRE(fd >= 0);
 	out_init(&out, fd);
-	(void)flow_text_dump(trace, &out);
+	(void)trace_text_dump(trace, &out);
 	REQUIRE(out_done(&out) == 0);
 	close(fd);
 	REQUIRE(buf_read_file(&room->text, text_path) == 0);

@@ -9,8 +9,9 @@
 #include "diagnose/measure/surroundings.h"
 #include "diagnose/measure/thread.h"
 #include "snapshot/proc/cgroup.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
+#include "snapshot/proc/pressure.h"
 #include "snapshot/proc/process.h"
 #include "snapshot/proc/resolver.h"
 #include "snapshot/socket/owner.h"
@@ -99,13 +100,13 @@ TEST(a_circle_ends)
 
 static void add_rows(struct snapshot *snapshot, unsigned sample)
 {
-	struct socket_record *socket = table_add(snapshot_table(snapshot, &socket_type));
-	struct tcp_record *tcp = table_add(snapshot_table(snapshot, &tcp_type));
-	struct process_record *process = table_add(snapshot_table(snapshot, &process_type));
-	struct thread_record *thread = table_add(snapshot_table(snapshot, &thread_type));
-	struct owner_record *owner = table_add(snapshot_table(snapshot, &owner_type));
-	struct cgroup_record *cgroup = table_add(snapshot_table(snapshot, &cgroup_type));
-	struct cgroup_member_record *member = table_add(snapshot_table(snapshot, &cgroup_member_type));
+	struct socket_record *socket = snapshot_table_add(snapshot_table(snapshot, &socket_type));
+	struct tcp_record *tcp = snapshot_table_add(snapshot_table(snapshot, &tcp_type));
+	struct process_record *process = snapshot_table_add(snapshot_table(snapshot, &process_type));
+	struct thread_record *thread = snapshot_table_add(snapshot_table(snapshot, &thread_type));
+	struct owner_record *owner = snapshot_table_add(snapshot_table(snapshot, &owner_type));
+	struct cgroup_record *cgroup = snapshot_table_add(snapshot_table(snapshot, &cgroup_type));
+	struct cgroup_member_record *member = snapshot_table_add(snapshot_table(snapshot, &cgroup_member_type));
 	uint64_t recvfrom;
 
 	REQUIRE(enum_value_find(&syscall_names, "recvfrom", &recvfrom) == 0);
@@ -133,9 +134,9 @@ static void add_rows(struct snapshot *snapshot, unsigned sample)
 
 static void add_host(struct snapshot *snapshot, unsigned sample)
 {
-	struct resolver_record *resolver = table_add(snapshot_table(snapshot, &resolver_type));
-	struct memory_record *memory = table_add(snapshot_table(snapshot, &memory_type));
-	struct pressure_record *pressure = table_add(snapshot_table(snapshot, &pressure_type));
+	struct resolver_record *resolver = snapshot_table_add(snapshot_table(snapshot, &resolver_type));
+	struct memory_record *memory = snapshot_table_add(snapshot_table(snapshot, &memory_type));
+	struct pressure_record *pressure = snapshot_table_add(snapshot_table(snapshot, &pressure_type));
 
 	REQUIRE(addr_parse("10.0.0.53", &resolver->raddr) == 0);
 	memory->tcp_bytes = 250;
@@ -145,7 +146,7 @@ static void add_host(struct snapshot *snapshot, unsigned sample)
 	pressure->total_ns = sample * 50 * MS;
 	/* One processor at rest, one that works half of the time, all of that for the network. */
 	for (unsigned i = 0; i < 2; i++) {
-		struct cpu_record *cpu = table_add(snapshot_table(snapshot, &cpu_type));
+		struct cpu_record *cpu = snapshot_table_add(snapshot_table(snapshot, &cpu_type));
 
 		cpu->user_ns = cpu->nice_ns = cpu->system_ns = cpu->iowait_ns = cpu->irq_ns = cpu->steal_ns = 0;
 		cpu->softirq_ns = i * sample * 100 * MS;
@@ -187,7 +188,7 @@ TEST(a_blocked_thread_stands_between_its_program_and_the_socket)
 {
 	_cleanup_(graph_freep) struct graph *graph = look();
 	const struct module *thread = graph_find(graph, "thread:5/6");
-	const struct thread_measures *m = thread ? thread->measures.parts[0] : NULL;
+	const struct thread_measures *m = thread ? thread->measures.thread : NULL;
 
 	REQUIRE(m != NULL);
 	CHECK_EQ_TEXT(thread->name, "worker (6)");
@@ -205,8 +206,8 @@ TEST(processors_and_memory_carry_everything)
 {
 	_cleanup_(graph_freep) struct graph *graph = look();
 	const struct module *cpu = graph_find(graph, "cpu"), *memory = graph_find(graph, "memory");
-	const struct cpu_measures *c = cpu ? cpu->measures.parts[0] : NULL;
-	const struct memory_measures *m = memory ? memory->measures.parts[0] : NULL;
+	const struct cpu_measures *c = cpu ? cpu->measures.cpu : NULL;
+	const struct memory_measures *m = memory ? memory->measures.memory : NULL;
 
 	REQUIRE(c != NULL && m != NULL);
 	CHECK_HAS_TEXT(leans_on(graph, "app:5"), "cpu");

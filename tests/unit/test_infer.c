@@ -7,8 +7,8 @@
 #include "diagnose/infer/diagnosis.h"
 #include "reading.h"
 
-/* Connections have a scope of their own in the program, so the tests speak about resolvers and tunnels. */
-static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .count = 1, .types = {&reading_type}};
+/* It comes before the program's. */
+static const struct module_scope resolver_scope = {.kind = MODULE_RESOLVER, .parts = {READING_PART}};
 MODULE_SCOPE(resolver_scope);
 
 #define CAUSE(name, kind)                                                                                              \
@@ -32,10 +32,8 @@ static struct knowledge *know(const char *text)
 static struct module *add(struct graph *graph, const char *id, uint64_t level, uint64_t other)
 {
 	struct module *module = graph_module(graph, MODULE_RESOLVER, id, id);
-	struct reading *reading = graph_alloc(graph, sizeof(*reading));
 
-	*reading = (struct reading){level, other};
-	module->measures.parts[0] = reading;
+	module->measures.resolver = reading_new(graph, level, other);
 	return module;
 }
 
@@ -179,8 +177,8 @@ TEST(two_windows_confirm)
 		"a", "level > 1", "c", "0.9", "x") RULE("b", "level == 1", "c", "0.6", "x"));
 	_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
 	/*
-	 * What was confirmed may miss one window, not two; what was not must come twice in a row. Negative: it is over, and told
-	 * because the first two of the three windows agree.
+	 * What was confirmed may miss one window, not two; what was not must come twice in a row. Negative: it is
+	 * over, and told because the first two of the three windows agree.
 	 */
 	static const uint64_t levels[] = {5, 0, 5, 1, 0, 5, 0, 0, 5, 0, 0, 0, 5, 5, 0, 0};
 	static const double said[] = {0, 0, 0, 0.6, -0.6, 0.6, 0, 0, 0, 0, 0, 0, 0, 0.9, -0.9, 0};
@@ -210,7 +208,7 @@ TEST(two_windows_confirm)
 	}
 }
 
-/* What is over gives way to what is told of the same module or of the same sufferer now, and to a module that is gone. */
+/* An ended finding gives way to a current one of the same module or sufferer, and to a module that is gone. */
 TEST(what_is_over_gives_way)
 {
 	_cleanup_(knowledge_freep) struct knowledge *k = know(CAUSE("c", "path") CAUSE("d", "resolver") RULE(
@@ -264,7 +262,7 @@ TEST(next_commands_need_their_values)
 	REQUIRE(diagnosis_get(d)->findings.count == 1);
 	finding = diagnosis_get(d)->findings.items;
 	REQUIRE(finding->next.count == 1);
-	CHECK_EQ_TEXT(*(const char *const *)finding->next.items, "nest x 5");
+	CHECK_EQ_TEXT(text_record_at(&finding->next, 0), "nest x 5");
 	CHECK_EQ_TEXT(finding->because, "level 5");
 }
 

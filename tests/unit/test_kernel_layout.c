@@ -7,7 +7,11 @@
 #include "kernel/layout.h"
 #include "unit.h"
 
-/* struct outer { int first; union { struct { long deep; }; long other; }; }; void hello(void); and an enum before them. */
+/*
+ * An enum, then
+ *	struct outer { int first; union { struct { long deep; }; long other; }; };
+ *	void hello(void);
+ */
 static struct btf *example(void)
 {
 	struct btf *btf = btf__new_empty();
@@ -50,7 +54,12 @@ TEST(answers_of_an_example)
 	btf__free(btf);
 }
 
-/* struct whole { unsigned low : 3, high : 9; struct part { long pad; struct deeper { long x, y; } inner[2]; } part; }; */
+/*
+ *	struct whole {
+ *		unsigned low : 3, high : 9;
+ *		struct part { long pad; struct deeper { long x, y; } inner[2]; } part;
+ *	};
+ */
 TEST(paths_bit_fields_and_what_a_kernel_may_lack)
 {
 	struct layout_question questions[] = {{"whole", "part.inner.y"},

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "event/core/libraries.h"
+#include "event/core/library.h"
 #include "unit.h"
 
 TEST(lines_of_maps_are_split)
@@ -58,9 +58,9 @@ TEST(the_library_of_this_process_is_found_and_the_walk_can_be_ended)
 {
 	int count = 0;
 
-	CHECK_EQ_INT(libraries_each(library_is_libc, count_file, &count), 0);
+	CHECK_EQ_INT(library_each(library_is_libc, count_file, &count), 0);
 	CHECK(count >= 1);
 	count = 0;
-	CHECK_EQ_INT(libraries_each(library_is_libc, stop_at_once, &count), -EINTR);
+	CHECK_EQ_INT(library_each(library_is_libc, stop_at_once, &count), -EINTR);
 	CHECK_EQ_INT(count, 1);
 }

@@ -164,7 +164,7 @@ TEST(removing_while_walking)
 	map_done(&m);
 }
 
-/* Random operations on few keys, so that each slot is used, removed and used again, beside an array that cannot be wrong. */
+/* Random operations on few keys, so that each slot is removed and used again, compared with an array. */
 TEST(agrees_with_a_model)
 {
 	struct map m = MAP_INIT(sizeof(uint16_t), sizeof(uint32_t), 0);

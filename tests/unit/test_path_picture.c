@@ -63,7 +63,7 @@ static char *gallery_text(const struct gallery *gallery, enum form form)
 	return journey_out_text(&out);
 }
 
-/* Tags that open also close, in the right order; attributes are quoted; & begins an entity. Enough of XML to catch a name that got out. */
+/* Enough of XML to catch an unescaped name: tags nest, attributes are quoted, & begins an entity. */
 static bool is_well_formed(const char *text)
 {
 	VEC(const char *) open = {};

@@ -7,7 +7,8 @@
  *	fires: recvq_share=91% app_stopped_share=91%
  *	misses: recvq_share=90%
  *
- * A rule without both fails, and so does a case about a rule that is gone.
+ * A line that begins with a tab continues the one before it. A rule without both fails, and so does a case about a
+ * rule that is gone.
  */
 #include "unit.h"
 
@@ -74,7 +75,10 @@ static void store(const struct expr_term *term, void *data)
 		store_integer(field, at, (uint64_t)literal->integer);
 }
 
-/* One "measure=value" into the record; "-" makes it unknown. The expression lives as long as the record: texts point there. */
+/*
+ * One "measure=value" into the record; "-" makes it unknown. Texts point into the
+ * expression, which must live as long.
+ */
 static void apply_word(const struct reading *r, char *word, struct record *record, struct expr **ret_expr)
 {
 	char *value = strchr(word, '=');
@@ -91,7 +95,7 @@ static void apply_word(const struct reading *r, char *word, struct record *recor
 	/* A measure that the condition does not name says nothing about it. */
 	CHECK(expr_uses(r->now.rule->when, ref));
 	if (strcmp(value, "-") == 0) {
-		field_set_unknown(ref.field, (void *)record->parts[ref.part]);
+		value_set_unknown(ref.field, (void *)record->parts[ref.part]);
 		return;
 	}
 	text = xasprintf("%s == %s", word, value);
@@ -107,7 +111,7 @@ static unsigned apply(const struct reading *r, const char *words, struct record 
 	unsigned count = 0;
 
 	for (char *word = copy, *next; *word; word = next) {
-		next = word + strcspn(word, " ");
+		next = word + strcspn(word, " \t\n");
 		if (*next)
 			*next++ = '\0';
 		if (!*word)
@@ -131,7 +135,7 @@ static enum truth ask(const struct reading *r, const char *change)
 		void *data = xzalloc(type->size);
 
 		for (uint32_t i = 0; i < type->field_count; i++)
-			field_set_unknown(&type->fields[i], data);
+			value_set_unknown(&type->fields[i], data);
 		record.parts[part] = data;
 	}
 	count = apply(r, r->now.fires, &record, exprs);
@@ -202,9 +206,14 @@ static void read_file(struct reading *r, const char *path)
 	r->line = 0;
 	for (at = buf_text(&text); *at;) {
 		size_t n = strcspn(at, "\n");
-		_cleanup_free_ char *line = xstrndup(at, n);
+		unsigned more = 0;
+		_cleanup_free_ char *line = NULL;
 
+		for (; at[n] == '\n' && at[n + 1] == '\t'; more++)
+			n += 1 + strcspn(at + n + 1, "\n");
+		line = xstrndup(at, n);
 		read_line(r, line);
+		r->line += more;
 		at += n + (at[n] == '\n');
 	}
 	end_case(r);

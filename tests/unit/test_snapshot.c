@@ -34,7 +34,7 @@ static bool text_too_long;
 
 static int probe_collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct probe_record *record = table_add(snapshot_table(snapshot, &probe_type));
+	struct probe_record *record = snapshot_table_add(snapshot_table(snapshot, &probe_type));
 	unsigned *state = snapshot_state(snapshot);
 
 	(void)request;
@@ -49,7 +49,7 @@ static int failing_collect(struct snapshot *snapshot, const struct snapshot_requ
 {
 	(void)request;
 	failing_runs++;
-	(void)table_add(snapshot_table(snapshot, &failing_type));
+	(void)snapshot_table_add(snapshot_table(snapshot, &failing_type));
 	return why_set(why, -EPERM, "it is not allowed");
 }
 
@@ -59,7 +59,7 @@ static int derived_collect(struct snapshot *snapshot, const struct snapshot_requ
 	(void)why;
 	derived_runs++;
 	snapshot_each(snapshot, probe_type, const struct probe_record, probe)
-		*(struct probe_record *)table_add(snapshot_table(snapshot, &derived_type)) = *probe;
+		*(struct probe_record *)snapshot_table_add(snapshot_table(snapshot, &derived_type)) = *probe;
 	return 0;
 }
 
@@ -135,10 +135,10 @@ TEST(a_source_that_fails_is_a_gap)
 TEST(a_new_record_is_unknown_throughout)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	const struct probe_record *record = table_add(snapshot_table(snapshot, &probe_type));
+	const struct probe_record *record = snapshot_table_add(snapshot_table(snapshot, &probe_type));
 
 	for (uint32_t i = 0; i < probe_type.field_count; i++) {
-		struct value value = field_get(&probe_type.fields[i], record);
+		struct value value = value_get(&probe_type.fields[i], record);
 
 		unit_note("field %s", probe_type.fields[i].name);
 		CHECK_EQ_INT(value.class, VALUE_UNKNOWN);
@@ -168,13 +168,13 @@ TEST(a_full_table_counts_what_it_refused)
 	struct snapshot_table *table = snapshot_table(snapshot, &probe_type);
 
 	table->cap = 2;
-	CHECK(table_add(table));
-	CHECK(table_add(table));
-	CHECK(!table_add(table));
+	CHECK(snapshot_table_add(table));
+	CHECK(snapshot_table_add(table));
+	CHECK(!snapshot_table_add(table));
 	CHECK_EQ_UINT(snapshot_refused(snapshot), 1);
 	snapshot_clear(snapshot);
 	CHECK_EQ_UINT(snapshot_refused(snapshot), 0);
-	CHECK(table_add(table));
+	CHECK(snapshot_table_add(table));
 }
 
 /* Fills a shared table by turns in a pattern, as two threads would, and checks that every record is there once. */
@@ -189,15 +189,15 @@ static void check_share(size_t before, size_t first, size_t second)
 
 	unit_note("%zu before, %zu and %zu", before, first, second);
 	for (size_t i = 0; i < before; i++)
-		((struct probe_record *)table_add(whole))->number = (uint32_t)i;
+		((struct probe_record *)snapshot_table_add(whole))->number = (uint32_t)i;
 	table_share_begin(&share, whole, first + second);
 	a = table_share_view(&share, whole);
 	b = table_share_view(&share, whole);
 	for (size_t i = 0; i < max_of(first, second); i++) {
 		if (i < first)
-			((struct probe_record *)table_add(&a))->number = (uint32_t)(before + i);
+			((struct probe_record *)snapshot_table_add(&a))->number = (uint32_t)(before + i);
 		if (i < second)
-			((struct probe_record *)table_add(&b))->number = (uint32_t)(before + first + i);
+			((struct probe_record *)snapshot_table_add(&b))->number = (uint32_t)(before + first + i);
 	}
 	CHECK_OK(table_share_end(whole, &a, &b, &move));
 	if (!CHECK_EQ_UINT(whole->count, total))
@@ -229,12 +229,12 @@ TEST(a_shared_table_without_room_is_left_as_it_was)
 	struct table_share share;
 	struct table_move move;
 
-	((struct probe_record *)table_add(whole))->number = 5;
+	((struct probe_record *)snapshot_table_add(whole))->number = 5;
 	table_share_begin(&share, whole, 10);
 	a = table_share_view(&share, whole);
 	b = table_share_view(&share, whole);
 	for (size_t i = 0; i < 5000; i++)
-		(void)table_add(&a);
+		(void)snapshot_table_add(&a);
 	CHECK(a.refused > 0);
 	CHECK_ERR(table_share_end(whole, &a, &b, &move), -ENOSPC);
 	CHECK_EQ_UINT(whole->count, 1);
@@ -293,19 +293,19 @@ TEST(arena_keeps_its_cap_and_reuses_its_chunks)
 
 TEST(counters_that_go_backwards_are_unknown)
 {
-	CHECK_EQ_UINT(counter_delta(5, 7), 2);
-	CHECK_EQ_UINT(counter_delta(5, 5), 0);
-	CHECK_EQ_UINT(counter_delta(7, 5), UINT64_MAX);
-	CHECK_EQ_UINT(counter_delta(UINT64_MAX, 5), UINT64_MAX);
-	CHECK_EQ_UINT(counter_delta(5, UINT64_MAX), UINT64_MAX);
-	CHECK_EQ_UINT(counter_delta(UINT64_MAX - 9, 10), 20);
-	CHECK_EQ_UINT(counter_delta32(UINT32_MAX - 9, 10), 20);
-	CHECK_EQ_UINT(counter_delta32(4000000, 10), UINT64_MAX);
-	CHECK_EQ_UINT(counter_delta32(UINT32_MAX, 10), UINT64_MAX);
-	CHECK_EQ_UINT(counter_delta32(3, 10), 7);
-	CHECK_NEAR(counter_rate(10, 500000000), 20, 1e-9);
-	CHECK(isnan(counter_rate(UINT64_MAX, 500000000)));
-	CHECK(isnan(counter_rate(1, 0)));
+	CHECK_EQ_UINT(delta_between(5, 7), 2);
+	CHECK_EQ_UINT(delta_between(5, 5), 0);
+	CHECK_EQ_UINT(delta_between(7, 5), UINT64_MAX);
+	CHECK_EQ_UINT(delta_between(UINT64_MAX, 5), UINT64_MAX);
+	CHECK_EQ_UINT(delta_between(5, UINT64_MAX), UINT64_MAX);
+	CHECK_EQ_UINT(delta_between(UINT64_MAX - 9, 10), 20);
+	CHECK_EQ_UINT(delta_between32(UINT32_MAX - 9, 10), 20);
+	CHECK_EQ_UINT(delta_between32(4000000, 10), UINT64_MAX);
+	CHECK_EQ_UINT(delta_between32(UINT32_MAX, 10), UINT64_MAX);
+	CHECK_EQ_UINT(delta_between32(3, 10), 7);
+	CHECK_NEAR(delta_rate(10, 500000000), 20, 1e-9);
+	CHECK(isnan(delta_rate(UINT64_MAX, 500000000)));
+	CHECK(isnan(delta_rate(1, 0)));
 }
 
 /* --- namespaces --- */
@@ -455,7 +455,7 @@ TEST(keeping_the_active_ones_keeps_their_parts)
 	struct sock_watch watch = {};
 
 	for (uint32_t i = 0; i < 10; i++) {
-		struct socket_record *socket = table_add(sockets);
+		struct socket_record *socket = snapshot_table_add(sockets);
 		struct tcp_record *tcp;
 
 		socket->state = i == 5 ? SOCKET_LISTEN : SOCKET_ESTABLISHED;
@@ -465,7 +465,7 @@ TEST(keeping_the_active_ones_keeps_their_parts)
 		socket->tcp = SOCKET_NONE;
 		if (i == 5)
 			continue;
-		tcp = table_add(tcps);
+		tcp = snapshot_table_add(tcps);
 		tcp->tcp_cookie = i;
 		tcp->unacked = 0;
 		socket->tcp = (uint32_t)tcps->count - 1;

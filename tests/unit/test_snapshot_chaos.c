@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes and sockets that die while they are looked at: a thousand snapshots, none may crash, leak (the sanitizers watch),
- * complain about a gap that is none, or hold an index that leads nowhere.
+ * Processes and sockets that die while they are looked at: a thousand snapshots, none may crash, leak (the sanitizers
+ * watch), complain about a gap that is none, or hold an index that leads nowhere.
  * timeout: 300
  */
 #include <arpa/inet.h>

@@ -7,9 +7,11 @@
 #include "snapshot/netlink/tunnel.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/counter.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
+#include "snapshot/proc/pressure.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/softnet.h"
 #include "unit.h"
 
 TEST(scanning_stays_within_the_line)
@@ -95,7 +97,7 @@ static struct thread_record unknown_thread(void)
 	struct thread_record thread = {};
 
 	for (uint32_t i = 0; i < thread_type.field_count; i++)
-		field_set_unknown(&thread_type.fields[i], &thread);
+		value_set_unknown(&thread_type.fields[i], &thread);
 	return thread;
 }
 
@@ -298,7 +300,7 @@ TEST(socket_memory)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), low, pressure, max;
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	struct memory_record *memory = table_add(snapshot_table(snapshot, &memory_type));
+	struct memory_record *memory = snapshot_table_add(snapshot_table(snapshot, &memory_type));
 
 	memory_parse_sockstat(memory, "sockets: used 13\nTCP: inuse 1 orphan 75 tw 3 alloc 100 mem 20\nUDP: inuse 2 "
 				      "mem 4\nFRAG: inuse 0 memory 9\n");
@@ -320,7 +322,7 @@ TEST(protocols)
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
 	const struct protocol_record *protocol;
 
-	protocol_parse(
+	memory_parse_protocols(
 		snapshot,
 		"protocol  size sockets  memory press maxhdr\nUNIX 1088 23 -1 NI 0\nTCP 2432 5 7 yes 192\nbad\n");
 	REQUIRE(snapshot_table(snapshot, &protocol_type)->count == 2);
@@ -335,7 +337,7 @@ TEST(protocols)
 TEST(conntrack_columns_by_name)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	struct conntrack_record *conntrack = table_add(snapshot_table(snapshot, &conntrack_type));
+	struct conntrack_record *conntrack = snapshot_table_add(snapshot_table(snapshot, &conntrack_type));
 
 	conntrack_parse(conntrack, "entries  clashres found new invalid drop early_drop\n"
 				   "00000009 00000001 00000002 00000003 0000000a 00000005 00000006\n"
@@ -351,7 +353,7 @@ TEST(conntrack_columns_by_name)
 TEST(control_groups_of_both_versions)
 {
 	_cleanup_snapshot_ struct snapshot *snapshot = snapshot_new();
-	struct cgroup_record *old = table_add(snapshot_table(snapshot, &cgroup_type)), *new;
+	struct cgroup_record *old = snapshot_table_add(snapshot_table(snapshot, &cgroup_type)), *new;
 	static const char mounts[] = "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
 				     "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
 				     "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
@@ -361,7 +363,7 @@ TEST(control_groups_of_both_versions)
 	CHECK_EQ_UINT(old->periods, 10);
 	CHECK_EQ_UINT(old->throttled_periods, 4);
 	CHECK_EQ_UINT(old->throttled_ns, 5000);
-	new = table_add(snapshot_table(snapshot, &cgroup_type));
+	new = snapshot_table_add(snapshot_table(snapshot, &cgroup_type));
 	cgroup_parse_cpu_stat(new, "usage_usec 1\nnr_periods 10\nnr_throttled 4\nthrottled_usec 5000\n");
 	CHECK_EQ_UINT(new->throttled_ns, 5000000);
 	cgroup_parse_cpu_max(new, "max 100000\n");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is read out of the kernel's table of connections, beside what the kernel's socket diagnosis tells about the same ones. */
+/*
+ * What is read out of the kernel's table of connections, beside what the kernel's socket
+ * diagnosis tells about the same ones.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -41,7 +44,7 @@ static struct pair make_pair(int listener, const struct sockaddr_in6 *to, const 
 	return pair;
 }
 
-/* Connections of every kind that idles: of both families, with data on the way, half closed, with timers and options. */
+/* Idle connections of every kind: both families, data in flight, half closed, with timers and options. */
 static void make_connections(struct pair pairs[PAIRS])
 {
 	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons(PORT), .sin6_addr = in6addr_loopback};
@@ -108,7 +111,7 @@ static void compare(const struct record_type *type, const void *read, const void
 {
 	for (uint32_t i = 0; i < type->field_count; i++) {
 		const struct field *field = &type->fields[i];
-		struct value a = field_get(field, read), b = field_get(field, told);
+		struct value a = value_get(field, read), b = value_get(field, told);
 
 		unit_note("%s.%s", type->name, field->name);
 		if (moves(field)) {

@@ -60,12 +60,12 @@ TEST(utf8_edges)
 		size_t n = strlen(cases[i].bytes);
 
 		unit_note("case %zu", i);
-		CHECK_EQ_UINT(utf8_decode(cases[i].bytes, n, &code), cases[i].len);
+		CHECK_EQ_UINT(text_decode_utf8(cases[i].bytes, n, &code), cases[i].len);
 		CHECK_EQ_UINT(code, cases[i].len ? cases[i].code : 4711);
-		CHECK_EQ_UINT(utf8_decode(cases[i].bytes, n, NULL), cases[i].len);
+		CHECK_EQ_UINT(text_decode_utf8(cases[i].bytes, n, NULL), cases[i].len);
 	}
-	CHECK_EQ_UINT(utf8_decode("", 0, NULL), 0);
-	CHECK_EQ_UINT(utf8_decode("\0", 1, NULL), 1);
+	CHECK_EQ_UINT(text_decode_utf8("", 0, NULL), 0);
+	CHECK_EQ_UINT(text_decode_utf8("\0", 1, NULL), 1);
 }
 
 /* Every code point there is, written by hand and read back. */
@@ -78,7 +78,7 @@ TEST(utf8_all_code_points)
 			     (char)(0x80 | (code >> 6 & 0x3f)), (char)(0x80 | (code & 0x3f))};
 		uint32_t back = 0;
 
-		wrong += utf8_decode(s, 4, &back) != 4 || back != code;
+		wrong += text_decode_utf8(s, 4, &back) != 4 || back != code;
 	}
 	for (uint32_t code = 0x800; code <= 0xffff; code++) {
 		char s[3] = {(char)(0xe0 | code >> 12), (char)(0x80 | (code >> 6 & 0x3f)),
@@ -86,7 +86,7 @@ TEST(utf8_all_code_points)
 		uint32_t back = 0;
 		bool surrogate = code >= 0xd800 && code < 0xe000;
 
-		wrong += utf8_decode(s, 3, &back) != (surrogate ? 0 : 3) || (!surrogate && back != code);
+		wrong += text_decode_utf8(s, 3, &back) != (surrogate ? 0 : 3) || (!surrogate && back != code);
 	}
 	CHECK_EQ_UINT(wrong, 0);
 }

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <sys/mman.h>
 
+#include "run/output_exit.h"
 #include "sample.h"
 #include "view/format.h"
 #include "view/json.h"
@@ -222,7 +223,7 @@ TEST(json_of_unknown_is_null)
 	json_t *json;
 
 	while (shape_next(&shape, &at))
-		field_set_unknown(at.field, &s);
+		value_set_unknown(at.field, &s);
 	text = render((struct output_options){.json = true}, &s, 1, 0);
 	json = json_loads(text, 0, NULL);
 	REQUIRE(json != NULL);

@@ -5,7 +5,7 @@
 #include "diagnose/infer/whatif.h"
 #include "reading.h"
 
-static const struct module_scope tunnel_scope = {.kind = MODULE_TUNNEL, .count = 1, .types = {&reading_type}};
+static const struct module_scope tunnel_scope = {.kind = MODULE_TUNNEL, .parts = {READING_PART}};
 MODULE_SCOPE(tunnel_scope);
 
 #define CAUSE(name) "cause " name "\nlayer: host\naccuses: tunnel\nseverity: high\nsummary: s\nmeans: m\nadvice: a\n\n"
@@ -22,14 +22,12 @@ static const char *ask(const char *rules, uint64_t level, uint64_t other)
 	_cleanup_(verdict_freep) struct verdict *verdict = NULL;
 	struct module *module = graph_module(graph, MODULE_TUNNEL, "tunnel:a", "a"),
 		      *conn = graph_module(graph, MODULE_CONN, "conn:a", "a");
-	struct reading *reading = graph_alloc(graph, sizeof(*reading));
 	char *sentences[WHATIF_MAX];
 	struct why why = {};
 	size_t count;
 
 	REQUIRE(knowledge_add_text(k, "test", rules, &why) == 0);
-	*reading = (struct reading){level, other};
-	module->measures.parts[0] = reading;
+	module->measures.resolver = reading_new(graph, level, other);
 	conn->related[MODULE_TUNNEL] = module;
 	conn->activity = ACTIVITY_WAITING;
 	verdict = infer_window(k, graph);

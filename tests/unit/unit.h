@@ -11,9 +11,9 @@
  *		CHECK_ERR(parse_u64(" 1", 0, 9, &value), -EINVAL);
  *	}
  *
- * and becomes one program that prints TAP. Each test runs in a process of its own: a crash, an abort, a sanitizer's report,
- * a leak or a hang is one failed test, and the rest go on. A failed check is reported and the test continues; REQUIRE ends
- * it. A test that makes no check has failed, and so has a file without tests.
+ * and becomes one program that prints TAP. Each test runs in a process of its own: a crash, an abort, a sanitizer's
+ * report, a leak or a hang is one failed test, and the rest go on. A failed check is reported and the test continues;
+ * REQUIRE ends it. A test that makes no check has failed, and so has a file without tests.
  *
  *	build/tests/unit/test_x [-l] [PATTERN ...]
  */

@@ -51,11 +51,22 @@ const struct module_scope *module_scope_find(enum module_kind kind)
 
 struct shape module_scope_shape(const struct module_scope *scope)
 {
-	struct shape shape = {.count = scope->count};
+	struct shape shape = {};
 
-	for (unsigned i = 0; i < scope->count; i++)
-		shape.types[i] = scope->types[i];
+	while (shape.count < RECORD_PARTS_MAX && scope->parts[shape.count].type) {
+		shape.types[shape.count] = scope->parts[shape.count].type;
+		shape.count++;
+	}
 	return shape;
+}
+
+struct record module_scope_record(const struct module_scope *scope, const struct module *module)
+{
+	struct record record = {};
+
+	for (unsigned i = 0; i < RECORD_PARTS_MAX && scope->parts[i].type; i++)
+		memcpy(&record.parts[i], (const char *)&module->measures + scope->parts[i].member, sizeof(void *));
+	return record;
 }
 
 struct graph *graph_new(void)
@@ -139,12 +150,12 @@ void *graph_alloc(struct graph *graph, size_t size)
 	return block;
 }
 
-static bool cares(const struct module *module)
+static bool is_waiting(const struct module *module)
 {
 	return module->activity == ACTIVITY_WAITING || module->activity == ACTIVITY_WAITING_ANCESTOR;
 }
 
-static bool settled(const struct module *module)
+static bool wants_nothing(const struct module *module)
 {
 	return module->activity == ACTIVITY_IDLE || module->activity == ACTIVITY_IGNORED;
 }
@@ -155,16 +166,16 @@ static enum activity seen_from_above(const struct module *module)
 	size_t careless = 0;
 
 	vec_each(&module->needed_by, above) {
-		if (cares(*above))
+		if (is_waiting(*above))
 			return ACTIVITY_WAITING_ANCESTOR;
-		careless += settled(*above);
+		careless += wants_nothing(*above);
 	}
 	return careless > 0 && careless == module->needed_by.count ? ACTIVITY_IGNORED : ACTIVITY_UNKNOWN;
 }
 
 /*
- * A silent module below a waiting one may be the reason; below idle ones only, it is nobody's business. States travel down
- * one layer a round, and no chain is longer than there are kinds.
+ * A silent module below a waiting one may be the reason; below idle ones only, it is nobody's business. States travel
+ * down one layer a round, and no chain is longer than there are kinds.
  */
 void graph_propagate(struct graph *graph)
 {

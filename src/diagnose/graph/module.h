@@ -43,17 +43,39 @@ enum activity {
 	ACTIVITY_IGNORED,          /* silent, and nobody above it cares */
 };
 
+/*
+ * What is measured of a module and of what it leans on; NULL where there is none. Each is a record type of its own,
+ * declared where it is measured: member x is a struct x_measures of type x_measures_type.
+ */
+struct module_measures {
+	const struct conn_measures *conn;
+	const struct udp_measures *udp;
+	const struct listener_measures *listener;
+	const struct use_measures *use; /* of a socket, by its owner */
+	const struct app_measures *app; /* of an application, or the owner of a socket */
+	const struct thread_measures *thread;
+	const struct path_measures *path;         /* of a connection, as are the next three */
+	const struct egress_measures *egress;     /* the way out of this host */
+	const struct stall_measures *stall;       /* what this host refused while it stood still */
+	const struct exchange_measures *exchange; /* who owes whom an answer */
+	const struct peer_measures *peer;
+	const struct resolver_measures *resolver;
+	const struct host_measures *host; /* the same for all modules */
+	const struct cpu_measures *cpu;
+	const struct memory_measures *memory;
+};
+
 struct module {
 	enum module_kind kind;
 	char *id;   /* "conn:10.0.0.1:40000-10.0.0.2:443"; stable between windows */
 	char *name; /* for people */
 	enum activity activity;
-	struct record measures; /* parts as the kind's shape says */
+	struct module_measures measures;
 	struct module
 		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
 	struct module *other_end;        /* of a connection, where this host has that as well */
 	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
-	bool hidden;                     /* outside of what was asked about (select.h) */
+	bool hidden;                     /* outside of what was asked about (selection.h) */
 	VEC(struct module *) depends_on; /* the edges down */
 	VEC(struct module *) needed_by;  /* the same edges, up */
 };
@@ -78,16 +100,19 @@ static inline bool module_is_socket(const struct module *module)
 	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_LISTENER;
 }
 
-/*
- * What is measured of a kind of module, and of what it leans on: the fields a rule about that kind may name. Each part is
- * a record type of its own; a file that computes measures registers the scope.
- */
+/* Which measures a rule about a kind of module may name. */
 struct module_scope {
 	enum module_kind kind;
-	const char *help;
-	unsigned count;
-	const struct record_type *types[RECORD_PARTS_MAX];
+	struct {
+		const struct record_type *type; /* NULL: the last one was before */
+		size_t member;                  /* of struct module_measures */
+	} parts[RECORD_PARTS_MAX];
 };
+
+#define MODULE_PART(name)                                                                                              \
+	{                                                                                                              \
+		&name##_measures_type, offsetof(struct module_measures, name)                                          \
+	}
 
 REGISTRY(module_scope, struct module_scope);
 
@@ -95,7 +120,9 @@ REGISTRY(module_scope, struct module_scope);
 
 /* NULL when nothing measures that kind. */
 const struct module_scope *module_scope_find(enum module_kind kind);
+/* The measures of a module as a record of that shape. */
 struct shape module_scope_shape(const struct module_scope *scope);
+struct record module_scope_record(const struct module_scope *scope, const struct module *module);
 
 struct graph *graph_new(void);
 void graph_free(struct graph *graph);

@@ -9,7 +9,7 @@
 #include "snapshot/core/snapshot.h"
 
 /* In which order measurers finish: later ones lean on the modules of earlier ones; the host is related to all. */
-enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_HOST };
+enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_EGRESS, MEASURE_HOST };
 
 struct window {
 	unsigned samples;  /* snapshots so far in this window */
@@ -37,8 +37,8 @@ REGISTRY(measurer, struct measurer);
 #define MEASURER(object) REGISTER(measurer, struct measurer, object)
 
 /*
- * What a measurer keeps about a thing that it may see again begins with this. A track whose thing was not seen in a window
- * is forgotten at its end.
+ * What a measurer keeps about a thing that it may see again begins with this. A track whose thing was not seen in a
+ * window is forgotten at its end.
  */
 struct track {
 	unsigned window; /* the last one it was seen in, counted from 1; 0: never */

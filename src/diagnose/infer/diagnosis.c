@@ -3,19 +3,15 @@
 
 #include "diagnose/infer/diagnosis.h"
 #include "diagnose/infer/engine.h"
+#include "diagnose/infer/waits.h"
 #include "diagnose/infer/whatif.h"
 #include "diagnose/measure/app.h"
-#include "diagnose/measure/conn.h"
 
 /* --- record types --- */
 
-struct text_item {
-	const char *text;
-};
-
-static const struct field text_fields[] = {FIELD(struct text_item, text, TEXT, "the text")};
+static const struct field text_fields[] = {FIELD(struct text_record, text, TEXT, "the text")};
 static const struct record_type text_type = {
-	.name = "text", .fields = text_fields, .field_count = 1, .size = sizeof(struct text_item), .bare = true};
+	.name = "text", .fields = text_fields, .field_count = 1, .size = sizeof(struct text_record), .bare = true};
 
 static const struct field evidence_fields[] = {
 	FIELD(struct evidence_record, rule, TEXT, "rule that fired (nest explain RULE)"),
@@ -64,17 +60,6 @@ static const struct field finding_fields[] = {
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
 
-static const struct field limit_fields[] = {
-	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
-	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
-	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
-	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
-	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
-	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
-};
-RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
-	    "what held a connection back, as shares of the window");
-
 static const struct field module_fields[] = {
 	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
 	FIELD(struct module_record, layer, TEXT, "layer"),
@@ -101,7 +86,8 @@ static const struct field diagnosis_fields[] = {
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
 	    "who is to blame, and how sure that is");
 
-const char *diagnosis_layer(enum module_kind kind)
+/* As the contract names them. */
+static const char *layer_name(enum module_kind kind)
 {
 	static const char *const layers[MODULE_KINDS] = {
 		[MODULE_HOST] = "host",          [MODULE_CGROUP] = "host",   [MODULE_APP] = "application",
@@ -128,7 +114,6 @@ struct diagnosis {
 	const struct engine *engine;
 	const struct selection *selection; /* NULL: everything */
 	const struct witness *witness;     /* NULL: none */
-	size_t selected;                   /* sockets of the last window */
 	char *netns_name;
 	struct graph *graph;
 	struct verdict *verdict;
@@ -189,11 +174,6 @@ void diagnosis_set_host(struct diagnosis *d, const char *host)
 	snprintf(d->host, sizeof(d->host), "%.64s", host);
 }
 
-size_t diagnosis_selected(const struct diagnosis *d)
-{
-	return d->selected;
-}
-
 void diagnosis_free(struct diagnosis *d)
 {
 	if (!d)
@@ -249,10 +229,10 @@ static bool is_asked_about(const struct hypothesis *h)
 }
 
 /*
- * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again: it
- * has not ended.
+ * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again:
+ * it has not ended.
  */
-static double before(const struct trace *trace)
+static double certainty_before(const struct trace *trace)
 {
 	if (trace->certainty[1] < INFER_THRESHOLD && trace->was_confirmed)
 		return trace->certainty[2];
@@ -260,13 +240,13 @@ static double before(const struct trace *trace)
 }
 
 /* Confirmed when the newest window and the one before agree. */
-static bool confirmed(const struct hypothesis *h, void *context)
+static bool is_confirmed(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
 	_cleanup_free_ char *key = trace_key(h);
 	const struct trace *trace = map_get(&d->traces, key);
 
-	return trace && before(trace) >= INFER_THRESHOLD && is_asked_about(h);
+	return trace && certainty_before(trace) >= INFER_THRESHOLD && is_asked_about(h);
 }
 
 /* A look holds three windows, so two pairs of them: the first two agree as well as the last two do. */
@@ -296,8 +276,8 @@ static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
 }
 
 /*
- * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a silence, a
- * queue that drains) would be blamed on somebody else at once.
+ * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a
+ * silence, a queue that drains) would be blamed on somebody else at once.
  */
 static void forget_beaten(struct diagnosis *d)
 {
@@ -311,7 +291,7 @@ static void forget_beaten(struct diagnosis *d)
 }
 
 /* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
-static void claim(struct diagnosis *d)
+static void confirm_hypotheses(struct diagnosis *d)
 {
 	vec_each(&d->verdict->hypotheses, h) {
 		_cleanup_free_ char *key = trace_key(*h);
@@ -319,7 +299,7 @@ static void claim(struct diagnosis *d)
 
 		if (!trace)
 			continue;
-		(*h)->certainty = fmin((*h)->certainty, before(trace));
+		(*h)->certainty = fmin((*h)->certainty, certainty_before(trace));
 		trace->was_confirmed = true;
 	}
 	verdict_sort(d->verdict);
@@ -334,7 +314,8 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 	clear_record(d);
 	d->graph = graph;
 	graph_propagate(graph);
-	d->selected = d->selection ? graph_select(graph, d->selection) : 0;
+	if (d->selection)
+		selection_apply(graph, d->selection);
 	d->verdict = d->engine->judge(d->knowledge, graph);
 	age_traces(d);
 	vec_each(&d->verdict->hypotheses, h) {
@@ -344,9 +325,9 @@ void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 		if (trace)
 			trace->certainty[0] = (*h)->certainty;
 	}
-	verdict_compete(d->verdict, confirmed, d);
+	verdict_compete(d->verdict, is_confirmed, d);
 	forget_beaten(d);
-	claim(d);
+	confirm_hypotheses(d);
 	if (past)
 		verdict_carry_over(d->verdict, past, was_agreed_on, d);
 	memmove(&d->starts[1], &d->starts[0], sizeof(d->starts) - sizeof(d->starts[0]));
@@ -359,14 +340,9 @@ const struct graph *diagnosis_graph(const struct diagnosis *d)
 	return d->graph;
 }
 
-const struct verdict *diagnosis_verdict(const struct diagnosis *d)
-{
-	return d->verdict;
-}
-
 /* --- the record --- */
 
-static void *keep(struct diagnosis *d, size_t count, size_t size)
+static void *alloc_for_record(struct diagnosis *d, size_t count, size_t size)
 {
 	void *block = xzalloc(max_of(count, (size_t)1) * size);
 
@@ -381,7 +357,7 @@ static struct list list_of(const void *items, size_t count)
 
 static struct list module_ids(struct diagnosis *d, struct module *const *modules, size_t count)
 {
-	struct text_item *items = keep(d, count, sizeof(*items));
+	struct text_record *items = alloc_for_record(d, count, sizeof(*items));
 	size_t shown = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -392,7 +368,7 @@ static struct list module_ids(struct diagnosis *d, struct module *const *modules
 
 static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h, bool speaks_for)
 {
-	struct evidence_record *items = keep(d, h->evidence.count, sizeof(*items));
+	struct evidence_record *items = alloc_for_record(d, h->evidence.count, sizeof(*items));
 	size_t count = 0;
 
 	vec_each(&h->evidence, evidence)
@@ -423,20 +399,24 @@ static bool safe_to_paste(const char *command, const char *template)
 /* Commands whose {field}s are all known where the strongest evidence was seen. */
 static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = keep(d, h->cause->next.count, sizeof(*items));
+	struct text_record *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
 	const struct evidence *strongest = &h->evidence.items[0];
+	const struct module_scope *scope;
+	struct record record;
 	struct shape shape;
 	size_t count = 0;
 
 	if (!strongest->seen_at)
 		return list_of(items, 0);
-	shape = module_scope_shape(module_scope_find(strongest->seen_at->kind));
+	scope = module_scope_find(strongest->seen_at->kind);
+	shape = module_scope_shape(scope);
+	record = module_scope_record(scope, strongest->seen_at);
 	vec_each(&h->cause->next, command) {
 		struct buf text = BUF_INIT(4096);
 
 		if (!knowledge_can_run(d->knowledge, *command))
 			continue;
-		if (knowledge_fill(*command, &shape, &strongest->seen_at->measures, &text) && text.data &&
+		if (knowledge_fill(*command, &shape, &record, &text) && text.data &&
 		    safe_to_paste(text.data, *command)) {
 			vec_push(&d->memory, text.data);
 			items[count++].text = text.data;
@@ -449,7 +429,7 @@ static struct list next_commands(struct diagnosis *d, const struct hypothesis *h
 
 static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = keep(d, h->rivals.count, sizeof(*items));
+	struct text_record *items = alloc_for_record(d, h->rivals.count, sizeof(*items));
 
 	for (size_t i = 0; i < h->rivals.count; i++)
 		items[i].text = h->rivals.items[i]->cause->name;
@@ -457,7 +437,7 @@ static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
 }
 
 /* The first sentence that speaks for it is the reason. */
-static const char *reason(const struct hypothesis *h)
+static const char *first_reason(const struct hypothesis *h)
 {
 	vec_each(&h->evidence, evidence)
 		if (evidence->factor > 0)
@@ -465,17 +445,24 @@ static const char *reason(const struct hypothesis *h)
 	return NULL;
 }
 
+/* Takes the texts over. */
+static struct list text_list(struct diagnosis *d, char *const *texts, size_t count)
+{
+	struct text_record *items = alloc_for_record(d, count, sizeof(*items));
+
+	for (size_t i = 0; i < count; i++) {
+		vec_push(&d->memory, texts[i]);
+		items[i].text = texts[i];
+	}
+	return list_of(items, count);
+}
+
 static struct list change_sentences(struct diagnosis *d, const struct hypothesis *h)
 {
-	struct text_item *items = keep(d, WHATIF_MAX, sizeof(*items));
 	char *sentences[WHATIF_MAX];
 	size_t count = h->over ? 0 : whatif_sentences(d->knowledge, d->verdict, h, sentences);
 
-	for (size_t i = 0; i < count; i++) {
-		vec_push(&d->memory, sentences[i]);
-		items[i].text = sentences[i];
-	}
-	return list_of(items, count);
+	return text_list(d, sentences, count);
 }
 
 static const char *keep_text(struct diagnosis *d, const char *text)
@@ -500,11 +487,11 @@ static const struct module *waiting_connection(const struct hypothesis *h)
 static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 {
 	const struct module *at = d->witness ? waiting_connection(h) : NULL;
-	const struct conn_measures *conn = at ? conn_measures(at) : NULL;
-	const struct app_measures *app = at ? at->measures.parts[CONN_PART_APP] : NULL;
+	const struct conn_measures *conn = at ? at->measures.conn : NULL;
+	const struct app_measures *app = at ? at->measures.app : NULL;
 	struct witness_answer answer = {};
 	struct spent_record *item;
-	struct text_item *way;
+	struct text_record *path;
 
 	if (!conn || !d->witness->ask(d->witness->context,
 				      &(struct witness_question){
@@ -516,31 +503,31 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 				      },
 				      &answer))
 		return list_of(NULL, 0);
-	item = keep(d, 1, sizeof(*item));
-	way = keep(d, answer.way_count, sizeof(*way));
-	for (size_t i = 0; i < answer.way_count; i++)
-		way[i].text = keep_text(d, answer.way[i]);
+	item = alloc_for_record(d, 1, sizeof(*item));
+	path = alloc_for_record(d, answer.call_path_count, sizeof(*path));
+	for (size_t i = 0; i < answer.call_path_count; i++)
+		path[i].text = keep_text(d, answer.call_path[i]);
 	*item = (struct spent_record){
 		.function = keep_text(d, answer.function),
 		.module = keep_text(d, answer.module),
 		.share = answer.share,
 		.tid = answer.tid,
-		.path = list_of(way, answer.way_count),
+		.path = list_of(path, answer.call_path_count),
 		.text = keep_text(d, answer.text),
 	};
 	return list_of(item, 1);
 }
 
 /*
- * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses, say.
- * Without such a time to compare with, the worst is assumed.
+ * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses,
+ * say. Without such a time to compare with, the worst is assumed.
  */
 static enum severity severity_of(const struct hypothesis *h)
 {
 	if (h->over)
 		return h->cause->severity;
 	vec_each(&h->affects, module) {
-		const struct conn_measures *m = conn_measures(*module);
+		const struct conn_measures *m = (*module)->measures.conn;
 
 		if (!m || m->stuck || !(m->clean_slowdown >= 0.9))
 			return h->cause->severity;
@@ -559,20 +546,22 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.affects = module_ids(d, h->affects.items, h->affects.count),
 		.for_evidence = evidence_list(d, h, true),
 		.against_evidence = evidence_list(d, h, false),
-		.because = reason(h),
+		.because = first_reason(h),
 		.spent_in = spent_in(d, h),
 		.advice = h->cause->advice,
 		.next = next_commands(d, h),
 		.ambiguous_with = rival_names(d, h),
 		.would_change = change_sentences(d, h),
 		.over = h->over,
+		.accused = h->accused->name,
+		.summary = h->cause->summary,
 	};
 }
 
 static struct list finding_list(struct diagnosis *d)
 {
 	const struct verdict *verdict = d->verdict;
-	struct finding_record *items = keep(d, verdict ? verdict->hypotheses.count : 0, sizeof(*items));
+	struct finding_record *items = alloc_for_record(d, verdict ? verdict->hypotheses.count : 0, sizeof(*items));
 	size_t count = 0;
 
 	if (verdict)
@@ -584,29 +573,35 @@ static struct list finding_list(struct diagnosis *d)
 static struct list module_list(struct diagnosis *d)
 {
 	const struct graph *graph = d->graph;
-	struct module_record *items = keep(d, graph->modules.count, sizeof(*items));
+	struct module_record *items = alloc_for_record(d, graph->modules.count, sizeof(*items));
 	size_t count = 0;
 
 	vec_each(&graph->modules, at) {
 		const struct module *module = *at;
 		const struct limit_record *limits = conn_limits(module);
+		struct module_record *item = &items[count];
 
 		if (module->hidden)
 			continue;
-		items[count++] = (struct module_record){
+		count++;
+		*item = (struct module_record){
 			.id = module->id,
-			.layer = diagnosis_layer(module->kind),
+			.layer = layer_name(module->kind),
 			.name = module->name,
 			.state = activity_name(module->activity),
 			.depends_on = module_ids(d, module->depends_on.items, module->depends_on.count),
 			.limited_by = list_of(limits, limits != NULL),
+			.kind = module->kind,
 		};
+		for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
+			item->related[kind] = module->related[kind] ? module->related[kind]->id : NULL;
 	}
 	return list_of(items, count);
 }
 
 const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 {
+	char *waits[WAITS_MAX];
 	uint64_t end_ns;
 
 	clear_record(d);
@@ -625,5 +620,8 @@ const struct diagnosis_record *diagnosis_get(struct diagnosis *d)
 		.healthy = d->verdict->hypotheses.count == 0,
 		.lost = d->graph->lost,
 	};
+	if (d->record.healthy)
+		d->record.waits_count = waits_sentences(d->graph, waits);
+	d->record.waits = text_list(d, waits, min_of(d->record.waits_count, (size_t)WAITS_MAX));
 	return &d->record;
 }

@@ -9,11 +9,24 @@
 #include "diagnose/infer/engine.h"
 #include "diagnose/infer/selection.h"
 #include "diagnose/infer/witness.h"
+#include "diagnose/measure/conn.h"
 
 #define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
 
 /* Windows that one look spans. */
 #define DIAGNOSIS_WINDOWS 3
+
+/* An item of a list of text. */
+struct text_record {
+	const char *text;
+};
+
+static inline const char *text_record_at(const struct list *list, uint32_t i)
+{
+	const struct text_record *items = list->items;
+
+	return items[i].text;
+}
 
 struct evidence_record {
 	const char *rule;
@@ -37,6 +50,9 @@ struct finding_record {
 	struct list ambiguous_with; /* text */
 	struct list would_change;   /* text */
 	bool over;
+	/* For the text only: */
+	const char *accused; /* name of the module */
+	const char *summary; /* of the cause */
 };
 
 /* What the accused application did instead, where somebody knows (witness.h). */
@@ -49,16 +65,6 @@ struct spent_record {
 	const char *text;
 };
 
-/* What held a connection back, as shares of the window; they add up to one. */
-struct limit_record {
-	double application;
-	double send_buffer;
-	double receiver_window;
-	double congestion_window;
-	double local_queue;
-	double nobody;
-};
-
 struct module_record {
 	const char *id;
 	const char *layer;
@@ -66,6 +72,9 @@ struct module_record {
 	const char *state;
 	struct list depends_on; /* text */
 	struct list limited_by; /* at most one limit_record */
+	/* For the text only: */
+	enum module_kind kind;
+	const char *related[MODULE_KINDS]; /* ids of its application, its path ...; NULL = none known */
 };
 
 struct diagnosis_record {
@@ -79,9 +88,12 @@ struct diagnosis_record {
 	struct list findings; /* finding_record */
 	bool healthy;
 	uint64_t lost;
+	/* For the text only: questions without an answer, where nothing is to blame (waits.h). */
+	struct list waits;  /* text */
+	size_t waits_count; /* of all; the list holds the first few */
 };
 
-extern const struct record_type diagnosis_type, finding_type, module_type, evidence_type, limit_type;
+extern const struct record_type diagnosis_type, finding_type, module_type, evidence_type;
 
 struct diagnosis;
 
@@ -100,8 +112,6 @@ void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection
 void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
 /* Who is asked what an application did instead; NULL: nobody. Stays the caller's. */
 void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *witness);
-/* Sockets of the last window that the selection let through. */
-size_t diagnosis_selected(const struct diagnosis *diagnosis);
 /* The name of the host that the snapshots come from, where it is not this one. */
 void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);
 /* Takes over the graph of the next window and draws the conclusions. */
@@ -110,7 +120,3 @@ void diagnosis_add_window(struct diagnosis *diagnosis, struct graph *graph);
 const struct diagnosis_record *diagnosis_get(struct diagnosis *diagnosis);
 /* The graph of the last window, or NULL. */
 const struct graph *diagnosis_graph(const struct diagnosis *diagnosis);
-/* The verdict on it, confirmed and after competition. */
-const struct verdict *diagnosis_verdict(const struct diagnosis *diagnosis);
-/* The layer that the contract names for a module of that kind. */
-const char *diagnosis_layer(enum module_kind kind);

@@ -91,11 +91,12 @@ static void add_dependants(struct hypothesis *h, const struct graph *graph, cons
 }
 
 static void add_evidence(struct hypothesis *h, const struct rule *rule, struct module *module,
-			 const struct shape *shape)
+			 const struct record *record)
 {
+	struct shape shape = module_scope_shape(rule->about);
 	struct buf text = BUF_INIT(4096);
 
-	(void)knowledge_fill(rule->because, shape, &module->measures, &text);
+	(void)knowledge_fill(rule->because, &shape, record, &text);
 	hypothesis_add_evidence(h, &(struct evidence){.name = rule->name,
 						      .family = rule->family,
 						      .seen_at = module,
@@ -103,10 +104,9 @@ static void add_evidence(struct hypothesis *h, const struct rule *rule, struct m
 						      .text = text.data ? text.data : xstrdup("")});
 }
 
-static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module)
+static void suggest(struct verdict *verdict, struct map *index, const struct rule *rule, struct module *module,
+		    const struct record *record)
 {
-	struct shape shape = module_scope_shape(rule->about);
-
 	vec_each(&rule->suggests, cause) {
 		struct module *accused = module->related[(*cause)->accuses];
 		struct hypothesis *h;
@@ -114,7 +114,7 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 		if (!accused)
 			continue;
 		h = hypothesis_of(verdict, index, *cause, accused);
-		add_evidence(h, rule, module, &shape);
+		add_evidence(h, rule, module, record);
 		if (rule->certainty < 0)
 			continue;
 		if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
@@ -128,9 +128,15 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 static void apply_rules(struct verdict *verdict, struct map *index, const struct knowledge *knowledge,
 			struct module *module)
 {
+	const struct module_scope *scope = module_scope_find(module->kind);
+	struct record record;
+
+	if (!scope)
+		return;
+	record = module_scope_record(scope, module);
 	vec_each(&knowledge->rules, rule)
-		if (module->kind == (*rule)->about->kind && expr_matches((*rule)->when, &module->measures))
-			suggest(verdict, index, *rule, module);
+		if ((*rule)->about == scope && expr_matches((*rule)->when, &record))
+			suggest(verdict, index, *rule, module, &record);
 }
 
 static int by_strength(const void *a, const void *b)
@@ -146,7 +152,7 @@ bool evidence_is_akin(const struct evidence *a, const struct evidence *b)
 }
 
 /* Of each family the strongest for and the strongest against count; the rest saw the same thing. */
-static void weigh(struct hypothesis *h)
+static void weigh_evidence(struct hypothesis *h)
 {
 	vec_sort(&h->evidence, by_strength);
 	h->certainty = 0;
@@ -208,10 +214,10 @@ void verdict_sort(struct verdict *verdict)
 	vec_sort(&verdict->hypotheses, by_certainty);
 }
 
-void verdict_settle(struct verdict *verdict)
+void verdict_weigh(struct verdict *verdict)
 {
 	vec_each(&verdict->hypotheses, h)
-		weigh(*h);
+		weigh_evidence(*h);
 	verdict_sort(verdict);
 }
 
@@ -223,7 +229,7 @@ struct verdict *infer_window(const struct knowledge *knowledge, struct graph *gr
 	vec_each(&graph->modules, module)
 		apply_rules(verdict, &index, knowledge, *module);
 	map_done(&index);
-	verdict_settle(verdict);
+	verdict_weigh(verdict);
 	return verdict;
 }
 
@@ -278,7 +284,7 @@ bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b)
 }
 
 /* Drops the hypotheses that `wanted` refuses, keeping the order. */
-static void filter(struct verdict *verdict, const bool *wanted)
+static void drop_unwanted(struct verdict *verdict, const bool *wanted)
 {
 	size_t kept = 0;
 
@@ -303,10 +309,10 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 
 		wanted[i] = h->certainty >= INFER_THRESHOLD && (!keep || keep(h, context));
 	}
-	filter(verdict, wanted);
+	drop_unwanted(verdict, wanted);
 	for (size_t i = 0; i < verdict->hypotheses.count; i++)
 		wanted[i] = is_good_explanation(verdict, verdict->hypotheses.items[i]);
-	filter(verdict, wanted);
+	drop_unwanted(verdict, wanted);
 	vec_sort(&verdict->losers, by_certainty);
 	vec_each(&verdict->hypotheses, a)
 		vec_each(&verdict->hypotheses, b)
@@ -348,7 +354,7 @@ static void keep_rivals(struct hypothesis *h)
 }
 
 /* Something else is told of the same now, or would be if it were confirmed, and is not much weaker. */
-static bool is_met(const struct verdict *verdict, size_t count, const struct hypothesis *h)
+static bool is_superseded(const struct verdict *verdict, size_t count, const struct hypothesis *h)
 {
 	for (size_t i = 0; i < count; i++)
 		if (hypothesis_meets(verdict->hypotheses.items[i], h))
@@ -368,7 +374,8 @@ void verdict_carry_over(struct verdict *verdict, struct verdict *past,
 	vec_each(&past->hypotheses, at) {
 		struct hypothesis *h = *at;
 
-		if (h->over || !move_to_graph(h, verdict->graph) || is_met(verdict, present, h) || !keep(h, context)) {
+		if (h->over || !move_to_graph(h, verdict->graph) || is_superseded(verdict, present, h) ||
+		    !keep(h, context)) {
 			past->hypotheses.items[left++] = h;
 			continue;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inference engine. It knows neither networks nor rules: it asks every rule about every module it applies to, lets the
- * rules that hold speak for or against their cause, combines what they say, and lets the explanations of one and the same
- * trouble compete.
+ * The inference engine. It knows neither networks nor rules: it asks every rule about every module it applies to, lets
+ * the rules that hold speak for or against their cause, combines what they say, and lets the explanations of one and
+ * the same trouble compete.
  */
 #pragma once
 
@@ -50,7 +50,7 @@ struct hypothesis *verdict_add(struct verdict *verdict, const struct cause *caus
 void hypothesis_add_evidence(struct hypothesis *h, const struct evidence *evidence);
 void hypothesis_add_affected(struct hypothesis *h, struct module *module);
 /* Weighs the evidence of every hypothesis and sorts: strongest first. */
-void verdict_settle(struct verdict *verdict);
+void verdict_weigh(struct verdict *verdict);
 void verdict_sort(struct verdict *verdict);
 /* What its certainty would be without all that sees the same as that evidence, and with another piece of a family. */
 double hypothesis_without(const struct hypothesis *h, const struct evidence *gone);
@@ -61,8 +61,8 @@ bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 /* Whether both accuse the same module, or somebody suffers from both. */
 bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b);
 /*
- * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as over.
- * `keep` may veto, seeing the modules of this verdict's graph.
+ * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as
+ * over. `keep` may veto, seeing the modules of this verdict's graph.
  */
 void verdict_carry_over(struct verdict *verdict, struct verdict *past,
 			bool (*keep)(const struct hypothesis *hypothesis, void *context), void *context);
@@ -74,8 +74,8 @@ static inline void verdict_freep(struct verdict **verdict)
 }
 
 /*
- * Keeps the hypotheses at or above the threshold that are the best explanation, or as good as the best, for something that
- * suffers. `keep` may veto (confirmation over several windows); NULL keeps all.
+ * Keeps the hypotheses at or above the threshold that are the best explanation, or as good as the best, for something
+ * that suffers. `keep` may veto (confirmation over several windows); NULL keeps all.
  */
 void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothesis *hypothesis, void *context),
 		     void *context);

@@ -18,26 +18,23 @@ static bool has_ports(const struct selection *s, uint16_t local, uint16_t remote
 	return s->ports.count == 0;
 }
 
+/* Nothing but a socket has one. */
 static bool has_port(const struct selection *s, const struct module *module)
 {
-	const void *own = module->measures.parts[CONN_PART_OWN];
+	const struct module_measures *m = &module->measures;
 
-	if (module->kind == MODULE_CONN)
-		return has_ports(s, ((const struct conn_measures *)own)->lport,
-				 ((const struct conn_measures *)own)->rport);
-	if (module->kind == MODULE_UDP)
-		return has_ports(s, ((const struct udp_measures *)own)->lport,
-				 ((const struct udp_measures *)own)->rport);
-	return has_ports(s, ((const struct listener_measures *)own)->lport, 0);
+	if (m->conn)
+		return has_ports(s, m->conn->lport, m->conn->rport);
+	if (m->udp)
+		return has_ports(s, m->udp->lport, m->udp->rport);
+	return m->listener && has_ports(s, m->listener->lport, 0);
 }
 
 static bool is_chosen(const struct selection *s, const struct module *module)
 {
 	const struct module *app = module->related[MODULE_APP], *link = module->related[MODULE_LINK];
-	const struct app_measures *owner = app ? app->measures.parts[0] : NULL;
+	const struct app_measures *owner = app ? app->measures.app : NULL;
 
-	if (!module_is_socket(module) || !module->measures.parts[CONN_PART_OWN])
-		return false;
 	if (s->pid && !(owner && owner->pid == s->pid))
 		return false;
 	if (s->cgroup && !(owner && cgroup_path_is_below(owner->cgroup, s->cgroup)))
@@ -47,27 +44,23 @@ static bool is_chosen(const struct selection *s, const struct module *module)
 	return has_port(s, module);
 }
 
-static void show(struct module *module)
+static void show_related(struct module *module)
 {
 	for (unsigned kind = 0; kind < MODULE_KINDS; kind++)
 		if (module->related[kind])
 			module->related[kind]->hidden = false;
 }
 
-size_t graph_select(struct graph *graph, const struct selection *selection)
+void selection_apply(struct graph *graph, const struct selection *selection)
 {
-	size_t chosen = 0;
-
 	vec_each(&graph->modules, module)
 		(*module)->hidden = true;
 	vec_each(&graph->modules, module) {
 		if (!is_chosen(selection, *module))
 			continue;
-		chosen++;
-		show(*module);
+		show_related(*module);
 		/* Who waits for a program of this host is held up by that one. */
 		if ((*module)->other_end)
-			show((*module)->other_end);
+			show_related((*module)->other_end);
 	}
-	return chosen;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which part of the graph is asked about. All of it is judged (several stuck connections over one path say something about
- * each of them); what is told is what the chosen sockets use.
+ * Which part of the graph is asked about. All of it is judged (several stuck connections over one path say something
+ * about each of them); what is told is what the chosen sockets use.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct selection {
 
 bool selection_is_empty(const struct selection *selection);
 /*
- * Marks the modules that no chosen socket uses, and none at the other end of one, as hidden; returns how many sockets were
+ * Marks the modules that no chosen socket uses, and none at the other end of one, as hidden: all, where no socket is
  * chosen.
  */
-size_t graph_select(struct graph *graph, const struct selection *selection);
+void selection_apply(struct graph *graph, const struct selection *selection);

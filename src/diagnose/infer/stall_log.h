@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Follows findings from one diagnosis to the next: when a stall begins, when the same sufferers have another culprit, when it
- * is over. Nothing is said in between, and a finding that misses one window has not ended.
+ * Follows findings from one diagnosis to the next: when a stall begins, when the same sufferers have another culprit,
+ * when it is over. Nothing is said in between, and a finding that misses one window has not ended.
  */
 #pragma once
 
 #include "diagnose/infer/diagnosis.h"
 
-enum follow_event { FOLLOW_BEGIN, FOLLOW_CHANGE, FOLLOW_END };
+enum stall_log_event { STALL_LOG_BEGIN, STALL_LOG_CHANGE, STALL_LOG_END };
 
 /* What is told; valid during the call. */
-struct follow_record {
+struct stall_log_record {
 	uint64_t time_ns; /* of an end: when it was last seen */
 	uint8_t event;
 	const char *cause;
@@ -23,15 +23,15 @@ struct follow_record {
 	const char *netns_name;
 };
 
-extern const struct record_type follow_type;
+extern const struct record_type stall_log_type;
 
-struct follow;
+struct stall_log;
 
-struct follow *follow_new(void (*tell)(const struct follow_record *record, void *context), void *context);
-void follow_free(struct follow *follow);
+struct stall_log *stall_log_new(void (*tell)(const struct stall_log_record *record, void *context), void *context);
+void stall_log_free(struct stall_log *log);
 /* The next diagnosis of a namespace. */
-void follow_diagnosis(struct follow *follow, const struct diagnosis_record *diagnosis);
+void stall_log_add(struct stall_log *log, const struct diagnosis_record *diagnosis);
 /* The namespace is no more: so are its stalls. */
-void follow_leave(struct follow *follow, uint32_t netns);
+void stall_log_leave(struct stall_log *log, uint32_t netns);
 /* Stalls that are going on. */
-size_t follow_count(const struct follow *follow);
+size_t stall_log_count(const struct stall_log *log);

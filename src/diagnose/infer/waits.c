@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/infer/waits.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "diagnose/measure/conn.h"
 #include "diagnose/measure/exchange.h"
 #include "view/format.h"
@@ -13,7 +12,6 @@
 #define WAIT_SHARE 0.8
 /* What has received more without ever sending anything is no question. */
 #define QUESTION_BYTES (64 << 10)
-#define SHOWN          3
 
 static bool is_wait(uint64_t ns)
 {
@@ -36,8 +34,8 @@ static bool describe_asker(const struct exchange_measures *m, const char *app, c
 }
 
 /*
- * How long ago a program that is asked has read what it has not answered. One that has never sent anything is asked for the first
- * time, which the kernel's times do not tell, or only receives.
+ * How long ago a program that is asked has read what it has not answered. One that has never sent anything is asked for
+ * the first time, which the kernel's times do not tell, or only receives.
  */
 static uint64_t owed_ns(const struct conn_measures *own, const struct exchange_measures *m)
 {
@@ -51,8 +49,8 @@ static uint64_t owed_ns(const struct conn_measures *own, const struct exchange_m
 /* A program that is asked. */
 static bool describe_server(const struct module *conn, const char *app, const char *peer, struct buf *text)
 {
-	const struct conn_measures *own = conn_measures(conn);
-	const struct exchange_measures *m = conn->measures.parts[CONN_PART_EXCHANGE];
+	const struct conn_measures *own = conn->measures.conn;
+	const struct exchange_measures *m = conn->measures.exchange;
 	uint64_t owed = owed_ns(own, m);
 
 	if (is_wait(m->unread_ns)) {
@@ -73,7 +71,7 @@ static bool describe_server(const struct module *conn, const char *app, const ch
 
 static bool describe(const struct module *conn, struct buf *text)
 {
-	const struct exchange_measures *m = conn_measures(conn) ? conn->measures.parts[CONN_PART_EXCHANGE] : NULL;
+	const struct exchange_measures *m = conn->measures.exchange;
 	const struct module *app = conn->related[MODULE_APP], *peer = conn->related[MODULE_PEER];
 	const char *app_name = app ? app->name : conn->name, *peer_name = peer ? peer->name : "its peer";
 
@@ -85,25 +83,17 @@ static bool describe(const struct module *conn, struct buf *text)
 	return !conn->other_end && describe_asker(m, app_name, peer_name, text);
 }
 
-void waits_print(const struct graph *graph, struct out *out)
+size_t waits_sentences(const struct graph *graph, char *ret_sentences[WAITS_MAX])
 {
 	size_t count = 0;
 
 	vec_each(&graph->modules, conn) {
-		_cleanup_buf_ struct buf text = BUF_INIT(4096);
+		struct buf text = BUF_INIT(4096);
 
-		if (!describe(*conn, &text) || ++count > SHOWN)
-			continue;
-		text_add_terminal(&out->pending, text.data, text.len);
-		out_end_line(out);
+		if (describe(*conn, &text) && count++ < WAITS_MAX)
+			ret_sentences[count - 1] = text.data;
+		else
+			buf_done(&text);
 	}
-	if (count > SHOWN) {
-		buf_add_format(&out->pending, "So it is with %zu more.", count - SHOWN);
-		out_end_line(out);
-	}
-	if (count > 0) {
-		buf_add_text(&out->pending,
-			     "Whether that is long, only a look that began before would know (nest watch).");
-		out_end_line(out);
-	}
+	return count;
 }

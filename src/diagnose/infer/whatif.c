@@ -66,11 +66,12 @@ static const struct module *place_of(const struct hypothesis *h, const struct ru
 /* The first measure of the condition that is not known there; NULL when all are. */
 static const char *unknown_measure(const struct rule *rule, const struct module *module)
 {
+	struct record record = module_scope_record(rule->about, module);
 	struct shape shape = module_scope_shape(rule->about);
 	struct field_ref at = {};
 
 	while (shape_next(&shape, &at))
-		if (expr_uses(rule->when, at) && record_get(&module->measures, at).class == VALUE_UNKNOWN)
+		if (expr_uses(rule->when, at) && record_get(&record, at).class == VALUE_UNKNOWN)
 			return at.field->name;
 	return NULL;
 }

@@ -7,8 +7,8 @@
 #define WHATIF_MAX 6
 
 /*
- * Sentences, most telling first, to be freed; returns how many: what carries the finding alone, which evidence against it was
- * looked for and not found (or could not be looked for), and what the runner-up lacks.
+ * Sentences, most telling first, to be freed; returns how many: what carries the finding alone, which evidence against
+ * it was looked for and not found (or could not be looked for), and what the runner-up lacks.
  */
 size_t whatif_sentences(const struct knowledge *knowledge, const struct verdict *verdict, const struct hypothesis *h,
 			char *ret_sentences[WHATIF_MAX]);

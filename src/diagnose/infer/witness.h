@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Somebody who knows what a program did inside while others waited for it. The diagnosis asks about findings that accuse an
- * application; who answers (a function trace) is not its business.
+ * Somebody who knows what a program did inside while others waited for it. The diagnosis asks about findings that
+ * accuse an application; who answers (a function trace) is not its business.
  */
 #pragma once
 
@@ -13,14 +13,14 @@ struct witness_question {
 	uint64_t start_ns, end_ns;     /* CLOCK_REALTIME */
 };
 
-/* The function in which the program spent that time. Texts stay the witness' own and are good until the next question. */
+/* The function in which the program spent that time. Texts are the witness' own and valid until the next question. */
 struct witness_answer {
 	const char *function;
 	const char *module; /* program or library */
 	double share;       /* of the time asked about */
 	uint32_t tid;
-	const char *const *way; /* from the outermost function to this one */
-	size_t way_count;
+	const char *const *call_path; /* from the outermost function to this one */
+	size_t call_path_count;
 	const char *text; /* all that in a sentence */
 };
 

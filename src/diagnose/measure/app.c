@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets. States
- * are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
+ * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets.
+ * States are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
  */
 #include <math.h>
 
@@ -15,31 +15,28 @@
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
 
+#define M struct app_measures
 static const struct field app_fields[] = {
-	FIELD(struct app_measures, pid, ID, "process", .zero_is_unknown = true),
-	FIELD(struct app_measures, comm, TEXT, "its name"),
-	FIELD(struct app_measures, app_threads, COUNT, "threads it has"),
-	FIELD(struct app_measures, app_stopped_share, RATIO,
-	      "samples in which it was stopped by a signal or a debugger", .unit = "%"),
-	FIELD(struct app_measures, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
-	FIELD(struct app_measures, app_runnable_share, RATIO, "samples with a thread running or ready to run",
+	FIELD(M, pid, ID, "process", .zero_is_unknown = true),
+	FIELD(M, comm, TEXT, "its name"),
+	FIELD(M, app_threads, COUNT, "threads it has"),
+	FIELD(M, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
+	FIELD(M, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
+	FIELD(M, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
+	FIELD(M, app_run_share, RATIO, "share of the time on a processor, busiest thread", .unit = "%"),
+	FIELD(M, app_cpu_wait_share, RATIO, "share of the time ready but without a processor, worst thread",
 	      .unit = "%"),
-	FIELD(struct app_measures, app_run_share, RATIO, "share of the time on a processor, busiest thread",
-	      .unit = "%"),
-	FIELD(struct app_measures, app_cpu_wait_share, RATIO,
-	      "share of the time ready but without a processor, worst thread", .unit = "%"),
-	FIELD(struct app_measures, app_sleep_share, RATIO, "samples in which every thread slept on a timer",
-	      .unit = "%"),
-	FIELD(struct app_measures, app_fds, COUNT, "open descriptors"),
-	FIELD(struct app_measures, app_fd_max, COUNT, "descriptors it may have"),
-	FIELD(struct app_measures, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
-	FIELD(struct app_measures, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
-	FIELD(struct app_measures, cgroup, TEXT, "its control group"),
-	FIELD(struct app_measures, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota",
-	      .unit = "%"),
-	FIELD(struct app_measures, cgroup_quota, RATIO, "processors that the group may use"),
-	FIELD(struct app_measures, cgroup_frozen, BOOL, "the group is frozen"),
+	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
+	FIELD(M, app_fds, COUNT, "open descriptors"),
+	FIELD(M, app_fd_max, COUNT, "descriptors it may have"),
+	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
+	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
+	FIELD(M, cgroup, TEXT, "its control group"),
+	FIELD(M, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota", .unit = "%"),
+	FIELD(M, cgroup_quota, RATIO, "processors that the group may use"),
+	FIELD(M, cgroup_frozen, BOOL, "the group is frozen"),
 };
+#undef M
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
 
 static const struct field use_fields[] = {
@@ -292,7 +289,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	snapshot_each(snapshot, owner_type, struct owner_record, o) {
 		struct use_key *owner = map_put(&state->owners, &o->inode, NULL);
 
-		/* The first holder stands for all: a socket that several share is seldom, and any of them may serve it. */
+		/* The first holder stands for all: few sockets are shared, and any holder may serve one. */
 		if (owner && owner->pid == 0)
 			*owner = (struct use_key){o->pid, o->fd};
 	}
@@ -324,9 +321,9 @@ static void sum_up_threads(const struct window *window, struct app_state *state)
 		if (!app || !track_is_current(window, &t->track))
 			continue;
 		app->run_share =
-			max_share(app->run_share, counter_delta(t->base_run, t->last_run), t->last_ns - t->base_ns);
+			max_share(app->run_share, delta_between(t->base_run, t->last_run), t->last_ns - t->base_ns);
 		app->wait_share =
-			max_share(app->wait_share, counter_delta(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
+			max_share(app->wait_share, delta_between(t->base_wait, t->last_wait), t->last_ns - t->base_ns);
 	}
 }
 
@@ -344,8 +341,8 @@ static void measure_cgroup(const struct app_state *state, const struct app_track
 	copy = graph_alloc(graph, strlen(app->cgroup) + 1);
 	memcpy(copy, app->cgroup, strlen(app->cgroup));
 	m->cgroup = copy;
-	periods = counter_delta(track->base_periods, track->periods);
-	throttled = counter_delta(track->base_throttled, track->throttled);
+	periods = delta_between(track->base_periods, track->periods);
+	throttled = delta_between(track->base_throttled, track->throttled);
 	if (periods != UINT64_MAX && throttled != UINT64_MAX && periods > 0)
 		m->cgroup_throttled_share = (double)throttled / (double)periods;
 	m->cgroup_quota = track->quota;
@@ -363,7 +360,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	snprintf(id, sizeof(id), "app:%u", p->pid);
 	snprintf(name, sizeof(name), "%.*s (%u)", (int)sizeof(p->comm), p->comm, p->pid);
 	module = graph_module(graph, MODULE_APP, id, name);
-	if (module->measures.parts[0])
+	if (module->measures.app)
 		return module;
 	m = graph_alloc(graph, sizeof(*m));
 	m->pid = p->pid;
@@ -381,7 +378,7 @@ static struct module *app_module(const struct app_state *state, const struct app
 	measure_cgroup(state, app, m, graph);
 	m->app_run_share = app->run_share;
 	m->app_cpu_wait_share = app->wait_share;
-	module->measures.parts[0] = m;
+	module->measures.app = m;
 	if (app->stopped == app->samples)
 		module->activity = ACTIVITY_IDLE;
 	return module;
@@ -411,8 +408,7 @@ static struct map find_listeners(const struct graph *graph)
 	struct map listeners = MAP_INIT(sizeof(uint16_t), sizeof(uint64_t), 65536);
 
 	vec_each(&graph->modules, at) {
-		const struct listener_measures *own =
-			(*at)->kind == MODULE_LISTENER ? (*at)->measures.parts[CONN_PART_OWN] : NULL;
+		const struct listener_measures *own = (*at)->measures.listener;
 		uint64_t *inode = own ? map_put(&listeners, &own->lport, NULL) : NULL;
 
 		if (inode)
@@ -423,14 +419,14 @@ static struct map find_listeners(const struct graph *graph)
 
 static uint64_t inode_of_listener(const struct module *socket, const struct map *listeners)
 {
-	const struct conn_measures *own = conn_measures(socket);
+	const struct conn_measures *own = socket->measures.conn;
 	const uint64_t *inode = own && own->state == SOCKET_ESTABLISHED ? map_get(listeners, &own->lport) : NULL;
 
 	return inode ? *inode : 0;
 }
 
 /*
- * The parts of a socket's measures after its own: the use its owner makes of it, then the owner. A connection that nobody has
+ * Adds the owner of a socket and the use it makes of it. A connection that nobody has
  * accepted yet has none, and waits for the owner of the socket that listens.
  */
 static void join(const struct window *window, struct app_state *state, struct module *socket,
@@ -444,8 +440,8 @@ static void join(const struct window *window, struct app_state *state, struct mo
 	if (!app || !track_is_current(window, &app->track))
 		return;
 	module = app_module(state, app, graph);
-	socket->measures.parts[CONN_PART_USE] = measure_use(window, state, owner, app, graph);
-	socket->measures.parts[CONN_PART_APP] = module->measures.parts[0];
+	socket->measures.use = measure_use(window, state, owner, app, graph);
+	socket->measures.app = module->measures.app;
 	socket->related[MODULE_APP] = module;
 	graph_add_edge(module, socket);
 	if (app->cgroup) {
@@ -455,11 +451,6 @@ static void join(const struct window *window, struct app_state *state, struct mo
 		module->related[MODULE_CGROUP] = socket->related[MODULE_CGROUP] = cgroup;
 		graph_add_edge(module, cgroup);
 	}
-}
-
-static bool is_socket(const struct module *module)
-{
-	return module->kind == MODULE_CONN || module->kind == MODULE_UDP || module->kind == MODULE_LISTENER;
 }
 
 /* An application waits when one of its connections does and nothing of it moves. */
@@ -493,7 +484,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	sum_up_threads(window, state);
 	/* The vector grows while modules of applications are added. */
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)
-		if (is_socket(graph->modules.items[i]))
+		if (module_is_socket(graph->modules.items[i]))
 			join(window, state, graph->modules.items[i], &listeners, graph);
 	map_done(&listeners);
 	set_activity(graph);

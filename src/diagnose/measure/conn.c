@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP connections: what the kernel counted between the first and the last sample, and how often something held in between.
- * One sample says little (a healthy reader has data in its queue, too); what holds in every sample means something.
+ * TCP connections: what the kernel counted between the first and the last sample, and how often something held in
+ * between. One sample says little (a healthy reader has data in its queue, too); what holds in every sample means
+ * something.
  */
 #include <math.h>
 
@@ -10,134 +11,130 @@
 #include "snapshot/core/delta.h"
 #include "snapshot/socket/socket.h"
 
+static const struct field limit_fields[] = {
+	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
+	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
+	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
+	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
+	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
+	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
+};
+RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
+	    "what held a connection back, as shares of the window");
+
+#define M struct conn_measures
 static const struct field conn_fields[] = {
-	FIELD(struct conn_measures, laddr, ADDR, "local address"),
-	FIELD(struct conn_measures, lport, ID, "local port", .zero_is_unknown = true),
-	FIELD(struct conn_measures, raddr, ADDR, "remote address"),
-	FIELD(struct conn_measures, rport, ID, "remote port", .zero_is_unknown = true),
-	FIELD(struct conn_measures, state, ENUM, "state at the end", .names = &socket_state_names),
-	FIELD(struct conn_measures, timer, ENUM, "timer that runs", .names = &socket_timer_names),
-	FIELD(struct conn_measures, cc, TEXT, "congestion control"),
-	FIELD(struct conn_measures, samples, COUNT, "samples of the window in which it was seen"),
-	FIELD(struct conn_measures, sent_bytes, BYTES, "sent, retransmissions included (bytes_sent)"),
-	FIELD(struct conn_measures, acked_bytes, BYTES, "sent and acknowledged (bytes_acked)"),
-	FIELD(struct conn_measures, received_bytes, BYTES, "received in order (bytes_received)"),
-	FIELD(struct conn_measures, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
-	FIELD(struct conn_measures, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent",
-	      .unit = "%"),
-	FIELD(struct conn_measures, loss_share_recent, RATIO, "the same, in this window and the two before",
-	      .unit = "%"),
-	FIELD(struct conn_measures, loss_growth, RATIO,
+	FIELD(M, laddr, ADDR, "local address"),
+	FIELD(M, lport, ID, "local port", .zero_is_unknown = true),
+	FIELD(M, raddr, ADDR, "remote address"),
+	FIELD(M, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(M, state, ENUM, "state at the end", .names = &socket_state_names),
+	FIELD(M, timer, ENUM, "timer that runs", .names = &socket_timer_names),
+	FIELD(M, cc, TEXT, "congestion control"),
+	FIELD(M, samples, COUNT, "samples of the window in which it was seen"),
+	FIELD(M, sent_bytes, BYTES, "sent, retransmissions included (bytes_sent)"),
+	FIELD(M, acked_bytes, BYTES, "sent and acknowledged (bytes_acked)"),
+	FIELD(M, received_bytes, BYTES, "received in order (bytes_received)"),
+	FIELD(M, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
+	FIELD(M, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent", .unit = "%"),
+	FIELD(M, loss_share_recent, RATIO, "the same, in this window and the two before", .unit = "%"),
+	FIELD(M, loss_growth, RATIO,
 	      "that, as a multiple of its share before the look began; unknown when little had been sent by then"),
-	FIELD(struct conn_measures, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
-	FIELD(struct conn_measures, spurious_share, RATIO, "share of the retransmitted that the peer had already",
-	      .unit = "%"),
-	FIELD(struct conn_measures, lossy_windows, COUNT,
+	FIELD(M, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
+	FIELD(M, spurious_share, RATIO, "share of the retransmitted that the peer had already", .unit = "%"),
+	FIELD(M, lossy_windows, COUNT,
 	      "of the last eight windows in which it moved, those in which losses without a queue slowed it down"),
-	FIELD(struct conn_measures, rto_count, COUNT, "retransmission time-outs (total_rto)"),
-	FIELD(struct conn_measures, reorder_count, COUNT,
-	      "times that segments were seen out of order by the peer (reord_seen)"),
-	FIELD(struct conn_measures, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
-	FIELD(struct conn_measures, ooo_share, RATIO, "share of the segments that arrived here out of order",
-	      .unit = "%"),
-	FIELD(struct conn_measures, send_variation, RATIO,
+	FIELD(M, rto_count, COUNT, "retransmission time-outs (total_rto)"),
+	FIELD(M, reorder_count, COUNT, "times that segments were seen out of order by the peer (reord_seen)"),
+	FIELD(M, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
+	FIELD(M, ooo_share, RATIO, "share of the segments that arrived here out of order", .unit = "%"),
+	FIELD(M, send_variation, RATIO,
 	      "how much the acknowledged rate varied between samples (standard deviation by mean)", .unit = "%"),
-	FIELD(struct conn_measures, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
-	FIELD(struct conn_measures, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
-	FIELD(struct conn_measures, clean_slowdown, RATIO,
-	      "rate, beside the fastest earlier window in which nothing was lost", .unit = "%"),
-	FIELD(struct conn_measures, rcv_wnd, BYTES, "window that this host offers"),
-	FIELD(struct conn_measures, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
-	FIELD(struct conn_measures, rcv_rtt_base_ns, DURATION,
-	      "the smallest of these in earlier windows; else of the handshake"),
-	FIELD(struct conn_measures, rcv_rtt_ratio, RATIO,
-	      "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
-	FIELD(struct conn_measures, rcv_rtt_base_ratio, RATIO,
+	FIELD(M, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
+	FIELD(M, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
+	FIELD(M, clean_slowdown, RATIO, "rate, beside the fastest earlier window in which nothing was lost",
+	      .unit = "%"),
+	FIELD(M, rcv_wnd, BYTES, "window that this host offers"),
+	FIELD(M, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
+	FIELD(M, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows; else of the handshake"),
+	FIELD(M, rcv_rtt_ratio, RATIO, "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
+	FIELD(M, rcv_rtt_base_ratio, RATIO,
 	      "that smallest, of the smallest round-trip time: above one where the peer often had nothing to send",
 	      .unit = "%"),
-	FIELD(struct conn_measures, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills",
-	      .unit = "%"),
-	FIELD(struct conn_measures, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
-	FIELD(struct conn_measures, restart_cost_ns, DURATION,
+	FIELD(M, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills", .unit = "%"),
+	FIELD(M, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
+	FIELD(M, restart_cost_ns, DURATION,
 	      "what slow start after a pause cost in the last three windows (smaller congestion window, nothing lost)"),
-	FIELD(struct conn_measures, segs_in, COUNT, "segments received"),
-	FIELD(struct conn_measures, segs_out, COUNT, "segments sent"),
-	FIELD(struct conn_measures, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
-	FIELD(struct conn_measures, data_segs_in, COUNT, "segments with data received"),
-	FIELD(struct conn_measures, receive_gap_ns, DURATION, "since data was last received, at the end"),
-	FIELD(struct conn_measures, receive_gap_base_ns, DURATION,
-	      "longest time without data received, seen in earlier windows"),
-	FIELD(struct conn_measures, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "B/s"),
-	FIELD(struct conn_measures, steady_windows, COUNT, "earlier windows in a row in which data was received"),
-	FIELD(struct conn_measures, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
-	FIELD(struct conn_measures, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)",
+	FIELD(M, segs_in, COUNT, "segments received"),
+	FIELD(M, segs_out, COUNT, "segments sent"),
+	FIELD(M, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
+	FIELD(M, data_segs_in, COUNT, "segments with data received"),
+	FIELD(M, receive_gap_ns, DURATION, "since data was last received, at the end"),
+	FIELD(M, receive_gap_base_ns, DURATION, "longest time without data received, seen in earlier windows"),
+	FIELD(M, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "B/s"),
+	FIELD(M, steady_windows, COUNT, "earlier windows in a row in which data was received"),
+	FIELD(M, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
+	FIELD(M, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)", .unit = "%"),
+	FIELD(M, sndbuf_share, RATIO, "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
+	FIELD(M, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
+	FIELD(M, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
+	FIELD(M, cwnd_share, RATIO, "samples with a full congestion window and more to send", .unit = "%"),
+	FIELD(M, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window", .unit = "%"),
+	FIELD(M, nagle_share, RATIO, "samples with less than a segment held back while one is unacknowledged",
 	      .unit = "%"),
-	FIELD(struct conn_measures, sndbuf_share, RATIO,
-	      "share of the time stopped by the send buffer (sndbuf_limited)", .unit = "%"),
-	FIELD(struct conn_measures, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
-	FIELD(struct conn_measures, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
-	FIELD(struct conn_measures, cwnd_share, RATIO, "samples with a full congestion window and more to send",
-	      .unit = "%"),
-	FIELD(struct conn_measures, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window",
-	      .unit = "%"),
-	FIELD(struct conn_measures, nagle_share, RATIO,
-	      "samples with less than a segment held back while one is unacknowledged", .unit = "%"),
-	FIELD(struct conn_measures, local_queue_share, RATIO,
+	FIELD(M, local_queue_share, RATIO,
 	      "samples in which half of what is in flight still lay in a queue of this host", .unit = "%"),
-	FIELD(struct conn_measures, sndbuf_full_share, RATIO,
-	      "samples with a full send buffer, nothing unsent, room in both windows", .unit = "%"),
-	FIELD(struct conn_measures, recvq_share, RATIO, "samples with data that the application had not read",
+	FIELD(M, sndbuf_full_share, RATIO, "samples with a full send buffer, nothing unsent, room in both windows",
 	      .unit = "%"),
-	FIELD(struct conn_measures, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
-	FIELD(struct conn_measures, held_share, RATIO,
-	      "samples with data unsent and nothing in flight, though both windows have room", .unit = "%"),
-	FIELD(struct conn_measures, cork_share, RATIO, "of all samples, those held so with less than a segment",
+	FIELD(M, recvq_share, RATIO, "samples with data that the application had not read", .unit = "%"),
+	FIELD(M, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
+	FIELD(M, held_share, RATIO, "samples with data unsent and nothing in flight, though both windows have room",
 	      .unit = "%"),
-	FIELD(struct conn_measures, sack_share, RATIO, "samples in which the peer had something beyond what it missed",
-	      .unit = "%"),
-	FIELD(struct conn_measures, sacked_part, RATIO, "how much of what is in flight that was, at the end",
-	      .unit = "%"),
-	FIELD(struct conn_measures, sendq_min_bytes, BYTES, "smallest send queue"),
-	FIELD(struct conn_measures, sendq_max_bytes, BYTES, "largest send queue"),
-	FIELD(struct conn_measures, recvq_min_bytes, BYTES, "smallest receive queue"),
-	FIELD(struct conn_measures, recvq_max_bytes, BYTES, "largest receive queue"),
-	FIELD(struct conn_measures, recvq_fill_min, RATIO, "smallest share of the receive buffer in use", .unit = "%"),
-	FIELD(struct conn_measures, snd_wnd_min, BYTES, "smallest window that the peer offered"),
-	FIELD(struct conn_measures, snd_wnd_max, BYTES, "largest window that the peer offered"),
-	FIELD(struct conn_measures, local_queue_bytes, BYTES, "median of what lay in queues of this host (wmem_alloc)"),
-	FIELD(struct conn_measures, sndbuf, BYTES, "send buffer"),
-	FIELD(struct conn_measures, rcvbuf, BYTES, "receive buffer"),
-	FIELD(struct conn_measures, stuck, BOOL, "had something to send in every sample, and nothing was acknowledged"),
-	FIELD(struct conn_measures, silent_ns, DURATION, "since the last acknowledgement"),
-	FIELD(struct conn_measures, backoff, COUNT, "retransmission time-outs in a row"),
-	FIELD(struct conn_measures, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
-	FIELD(struct conn_measures, syn_retrans, COUNT, "SYNs sent again"),
-	FIELD(struct conn_measures, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
-	FIELD(struct conn_measures, rtt_ns, DURATION,
+	FIELD(M, cork_share, RATIO, "of all samples, those held so with less than a segment", .unit = "%"),
+	FIELD(M, sack_share, RATIO, "samples in which the peer had something beyond what it missed", .unit = "%"),
+	FIELD(M, sacked_part, RATIO, "how much of what is in flight that was, at the end", .unit = "%"),
+	FIELD(M, sendq_min_bytes, BYTES, "smallest send queue"),
+	FIELD(M, sendq_max_bytes, BYTES, "largest send queue"),
+	FIELD(M, recvq_min_bytes, BYTES, "smallest receive queue"),
+	FIELD(M, recvq_max_bytes, BYTES, "largest receive queue"),
+	FIELD(M, recvq_fill_min, RATIO, "smallest share of the receive buffer in use", .unit = "%"),
+	FIELD(M, snd_wnd_min, BYTES, "smallest window that the peer offered"),
+	FIELD(M, snd_wnd_max, BYTES, "largest window that the peer offered"),
+	FIELD(M, local_queue_bytes, BYTES, "median of what lay in queues of this host (wmem_alloc)"),
+	FIELD(M, sndbuf, BYTES, "send buffer"),
+	FIELD(M, rcvbuf, BYTES, "receive buffer"),
+	FIELD(M, stuck, BOOL, "had something to send in every sample, and nothing was acknowledged"),
+	FIELD(M, silent_ns, DURATION, "since the last acknowledgement"),
+	FIELD(M, backoff, COUNT, "retransmission time-outs in a row"),
+	FIELD(M, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
+	FIELD(M, syn_retrans, COUNT, "SYNs sent again"),
+	FIELD(M, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
+	FIELD(M, rtt_ns, DURATION,
 	      "round-trip time of late: the smoothed one without what is left in it of longer ones before"),
-	FIELD(struct conn_measures, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
-	FIELD(struct conn_measures, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
-	FIELD(struct conn_measures, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
-	FIELD(struct conn_measures, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
-	FIELD(struct conn_measures, acks_may_wait, BOOL,
+	FIELD(M, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
+	FIELD(M, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
+	FIELD(M, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
+	FIELD(M, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
+	FIELD(M, acks_may_wait, BOOL,
 	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than "
 	      "that"),
-	FIELD(struct conn_measures, rtt_floor_ratio, RATIO,
+	FIELD(M, rtt_floor_ratio, RATIO,
 	      "smallest smoothed round-trip time of the window's samples, of the smallest ever"),
-	FIELD(struct conn_measures, cwnd, COUNT, "congestion window in segments"),
-	FIELD(struct conn_measures, cwnd_best, COUNT, "largest congestion window of earlier windows"),
-	FIELD(struct conn_measures, ssthresh, COUNT, "slow-start threshold in segments"),
-	FIELD(struct conn_measures, mss, BYTES, "largest segment it sends", .exact = true),
-	FIELD(struct conn_measures, pmtu, BYTES, "path MTU it believes in", .exact = true),
-	FIELD(struct conn_measures, send_rate, BYTES, "acknowledged per second", .unit = "B/s"),
-	FIELD(struct conn_measures, receive_rate, BYTES, "received per second", .unit = "B/s"),
-	FIELD(struct conn_measures, best_rate, BYTES, "fastest earlier window, either direction", .unit = "B/s"),
-	FIELD(struct conn_measures, acked_ever_bytes, BYTES, "data acknowledged since the connection began"),
-	FIELD(struct conn_measures, received_ever_bytes, BYTES, "data received since the connection began"),
-	FIELD(struct conn_measures, past_rate, BYTES,
-	      "rate of what was last delivered, however long ago; unknown below 64 KiB in all", .unit = "B/s"),
-	FIELD(struct conn_measures, age_windows, COUNT, "windows since it was first seen"),
+	FIELD(M, cwnd, COUNT, "congestion window in segments"),
+	FIELD(M, cwnd_best, COUNT, "largest congestion window of earlier windows"),
+	FIELD(M, ssthresh, COUNT, "slow-start threshold in segments"),
+	FIELD(M, mss, BYTES, "largest segment it sends", .exact = true),
+	FIELD(M, pmtu, BYTES, "path MTU it believes in", .exact = true),
+	FIELD(M, send_rate, BYTES, "acknowledged per second", .unit = "B/s"),
+	FIELD(M, receive_rate, BYTES, "received per second", .unit = "B/s"),
+	FIELD(M, best_rate, BYTES, "fastest earlier window, either direction", .unit = "B/s"),
+	FIELD(M, acked_ever_bytes, BYTES, "data acknowledged since the connection began"),
+	FIELD(M, received_ever_bytes, BYTES, "data received since the connection began"),
+	FIELD(M, past_rate, BYTES, "rate of what was last delivered, however long ago; unknown below 64 KiB in all",
+	      .unit = "B/s"),
+	FIELD(M, age_windows, COUNT, "windows since it was first seen"),
 };
+#undef M
 RECORD_TYPE(conn_measures_type, "measure.conn", struct conn_measures, conn_fields,
 	    "measures of a TCP connection in a window");
 
@@ -211,20 +208,20 @@ static uint64_t in_flight_bytes(const struct tcp_record *t)
 }
 
 /*
- * The kernel's smoothed round trip moves by an eighth with each acknowledgement. A connection that has few of them drags
- * one long round trip along for minutes, often the first, which waited for the neighbour's address: while it falls, what
- * made it fall is told by how far and by how many segments at most. Of one seen for the first time that had few, nothing is
- * known yet (0).
+ * The kernel's smoothed round trip moves by an eighth with each acknowledgement. A connection that has few of them
+ * drags one long round trip along for minutes, often the first, which waited for the neighbour's address: while it
+ * falls, what made it fall is told by how far and by how many segments at most. Of one seen for the first time that had
+ * few, nothing is known yet (0).
  */
 #define RTT_SETTLES 16
 
 static uint64_t rtt_of_late(const struct conn_track *c, const struct tcp_record *t)
 {
-	uint64_t acks = counter_delta(c->last.segs_in, t->segs_in);
+	uint64_t acks = delta_between(c->last.segs_in, t->segs_in);
 	double kept, rtt_ns;
 
 	if (t->delivered != UINT32_MAX && c->last.delivered != UINT32_MAX)
-		acks = min_of(acks, counter_delta(c->last.delivered, t->delivered));
+		acks = min_of(acks, delta_between(c->last.delivered, t->delivered));
 	if (c->last_ns == 0)
 		return t->delivered < RTT_SETTLES ? 0 : t->srtt_ns;
 	if (t->srtt_ns > c->last.srtt_ns || acks == UINT64_MAX)
@@ -260,8 +257,8 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 	c->sndbuf_full += s->sendq_bytes > 0 && t->notsent_bytes < t->snd_mss && t->unacked < t->cwnd && open_window &&
 			  s->wmem_queued_bytes != UINT32_MAX && s->wmem_queued_bytes >= s->sndbuf - s->sndbuf / 4;
 	/*
-	 * Something has been received since the last sample: a gap has ended. One that is going on does not count yet, and
-	 * before the first byte there was none.
+	 * Something has been received since the last sample: a gap has ended. One that is going on does not count yet,
+	 * and before the first byte there was none.
 	 */
 	if (c->gap_ns != UINT64_MAX && t->last_received_ns <= c->gap_ns && c->has_base)
 		c->gap_base_ns = max_of(c->gap_base_ns, c->gap_ns);
@@ -282,8 +279,8 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 
 /*
  * After a pause the kernel halves the congestion window once for each retransmission time-out of silence, down to ten
- * segments. What that costs are the round trips that slow start needs to get back. A window that became smaller without a
- * loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
+ * segments. What that costs are the round trips that slow start needs to get back. A window that became smaller without
+ * a loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
  */
 static void note_restart(const struct window *window, struct conn_track *c, const struct tcp_record *t)
 {
@@ -310,7 +307,7 @@ static void note_restart(const struct window *window, struct conn_track *c, cons
 
 static void add_rate(struct spread *spread, uint64_t before, uint64_t after, uint64_t span_ns)
 {
-	double rate = counter_rate(counter_delta(before, after), span_ns);
+	double rate = delta_rate(delta_between(before, after), span_ns);
 
 	if (isnan(rate))
 		return;
@@ -431,7 +428,7 @@ static uint64_t median_queue(const struct conn_track *c)
 
 static double share_of_span(uint64_t before, uint64_t after, uint64_t span_ns)
 {
-	uint64_t delta = counter_delta(before, after);
+	uint64_t delta = delta_between(before, after);
 
 	if (delta == UINT64_MAX || span_ns == 0)
 		return NAN;
@@ -446,18 +443,18 @@ static uint64_t known_or_zero(uint64_t value)
 static void measure_counters(const struct conn_track *c, uint64_t span_ns, struct conn_measures *m)
 {
 	const struct tcp_record *a = &c->base, *b = &c->last;
-	uint64_t dsack = counter_delta32(a->dsack_dups, b->dsack_dups);
-	uint64_t data_segs = counter_delta32(a->data_segs_out, b->data_segs_out);
+	uint64_t dsack = delta_between32(a->dsack_dups, b->dsack_dups);
+	uint64_t data_segs = delta_between32(a->data_segs_out, b->data_segs_out);
 
-	m->sent_bytes = counter_delta(a->bytes_sent, b->bytes_sent);
-	m->acked_bytes = counter_delta(a->bytes_acked, b->bytes_acked);
-	m->received_bytes = counter_delta(a->bytes_received, b->bytes_received);
-	m->retrans_bytes = counter_delta(a->bytes_retrans, b->bytes_retrans);
-	m->rto_count = counter_delta32(a->total_rto, b->total_rto);
-	m->reorder_count = counter_delta32(a->reord_seen, b->reord_seen);
-	m->ooo_count = counter_delta32(a->rcv_ooopack, b->rcv_ooopack);
-	m->segs_in = counter_delta32(a->segs_in, b->segs_in);
-	m->segs_out = counter_delta32(a->segs_out, b->segs_out);
+	m->sent_bytes = delta_between(a->bytes_sent, b->bytes_sent);
+	m->acked_bytes = delta_between(a->bytes_acked, b->bytes_acked);
+	m->received_bytes = delta_between(a->bytes_received, b->bytes_received);
+	m->retrans_bytes = delta_between(a->bytes_retrans, b->bytes_retrans);
+	m->rto_count = delta_between32(a->total_rto, b->total_rto);
+	m->reorder_count = delta_between32(a->reord_seen, b->reord_seen);
+	m->ooo_count = delta_between32(a->rcv_ooopack, b->rcv_ooopack);
+	m->segs_in = delta_between32(a->segs_in, b->segs_in);
+	m->segs_out = delta_between32(a->segs_out, b->segs_out);
 	m->ooo_share = m->ooo_count == UINT64_MAX || m->segs_in == UINT64_MAX || m->segs_in == 0
 			       ? NAN
 			       : fmin(1, (double)m->ooo_count / (double)m->segs_in);
@@ -465,7 +462,7 @@ static void measure_counters(const struct conn_track *c, uint64_t span_ns, struc
 	m->segment_bytes = m->sent_bytes == UINT64_MAX || data_segs == UINT64_MAX || data_segs == 0
 				   ? UINT64_MAX
 				   : m->sent_bytes / data_segs;
-	m->data_segs_in = counter_delta32(a->data_segs_in, b->data_segs_in);
+	m->data_segs_in = delta_between32(a->data_segs_in, b->data_segs_in);
 	m->busy_share = share_of_span(a->busy_ns, b->busy_ns, span_ns);
 	m->rwnd_share = share_of_span(a->rwnd_limited_ns, b->rwnd_limited_ns, span_ns);
 	m->sndbuf_share = share_of_span(a->sndbuf_limited_ns, b->sndbuf_limited_ns, span_ns);
@@ -515,9 +512,9 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 }
 
 /*
- * A peer acknowledges every second full segment at once. The acknowledgement of less waits for something to ride on: the answer,
- * the next question, in the end a timer (40 ms, up to 250 with other systems). That is measured as round trip, and tells what the
- * program over there does. A change beyond one tick of the shorter timer is the path's.
+ * A peer acknowledges every second full segment at once. The acknowledgement of less waits for something to ride on:
+ * the answer, the next question, in the end a timer (40 ms, up to 250 with other systems). That is measured as round
+ * trip, and tells what the program over there does. A change beyond one tick of the shorter timer is the path's.
  */
 #define ACK_TIMER_NS      250000000
 #define ACK_TIMER_STEP_NS 60000000
@@ -574,8 +571,8 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
 	/*
 	 * What the receiver takes for a round trip includes the time in which its peer had nothing to send. So it is
-	 * compared with itself; with the handshake, which measured the path while it was empty, only as long as there is
-	 * nothing else.
+	 * compared with itself; with the handshake, which measured the path while it was empty, only as long as there
+	 * is nothing else.
 	 */
 	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns == UINT64_MAX ? m->min_rtt_ns : c->rcv_rtt_base_ns;
 	m->rcv_wnd_use = m->rcv_rtt_ratio = m->rcv_rtt_base_ratio = NAN;
@@ -688,17 +685,17 @@ static void add_module(const struct conn_track *c, const struct conn_measures *m
 	char address[ADDR_TEXT_MAX];
 
 	buf_add_text(&id, "conn:");
-	endpoint_format(&local, &id);
+	addr_format_endpoint(&local, &id);
 	buf_add_char(&id, '-');
-	endpoint_format(&remote, &id);
+	addr_format_endpoint(&remote, &id);
 	addr_format(&m->raddr, address);
 	buf_add_text(&peer_id, "peer:");
-	endpoint_format(&remote, &peer_id);
+	addr_format_endpoint(&remote, &peer_id);
 	buf_add_format(&path_id, "path:%s", address);
 	conn = graph_module(graph, MODULE_CONN, buf_text(&id), buf_text(&id) + 5);
 	peer = graph_module(graph, MODULE_PEER, buf_text(&peer_id), buf_text(&peer_id) + 5);
 	path = graph_module(graph, MODULE_PATH, buf_text(&path_id), address);
-	conn->measures.parts[0] = m;
+	conn->measures.conn = m;
 	conn->activity = activity_of(m);
 	conn->inode = c->socket.inode;
 	conn->related[MODULE_PATH] = path;
@@ -755,14 +752,9 @@ static void release(void *data)
 	map_done(&((struct conn_state *)data)->tracks);
 }
 
-const struct conn_measures *conn_measures(const struct module *module)
-{
-	return module->kind == MODULE_CONN ? module->measures.parts[0] : NULL;
-}
-
 const struct limit_record *conn_limits(const struct module *module)
 {
-	const struct conn_measures *m = conn_measures(module);
+	const struct conn_measures *m = module->measures.conn;
 
 	/* Before there is a connection nobody has anything to send on it. */
 	return m && m->state != SOCKET_SYN_SENT && m->state != SOCKET_SYN_RECV ? &m->limits : NULL;

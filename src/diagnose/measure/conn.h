@@ -3,7 +3,16 @@
 #pragma once
 
 #include "diagnose/graph/module.h"
-#include "diagnose/infer/diagnosis.h"
+
+/* What held a connection back, as shares of the window; they add up to one. */
+struct limit_record {
+	double application;
+	double send_buffer;
+	double receiver_window;
+	double congestion_window;
+	double local_queue;
+	double nobody;
+};
 
 struct conn_measures {
 	uint64_t cookie; /* of its socket; not a field */
@@ -68,20 +77,7 @@ struct conn_measures {
 	struct limit_record limits;
 };
 
-extern const struct record_type conn_measures_type;
+extern const struct record_type conn_measures_type, limit_type;
 
-/* Parts of a connection's measures: its own, then those of what it leans on. */
-enum conn_part {
-	CONN_PART_OWN,
-	CONN_PART_USE,
-	CONN_PART_APP,
-	CONN_PART_PATH,
-	CONN_PART_LINK,
-	CONN_PART_HOST,
-	CONN_PART_STALL,
-	CONN_PART_EXCHANGE
-};
-
-/* NULL unless the module is a connection. */
-const struct conn_measures *conn_measures(const struct module *module);
+/* NULL unless the module is a connection that has come about. */
 const struct limit_record *conn_limits(const struct module *module);

@@ -122,10 +122,10 @@ static void add_listener(const struct socket_track *t, const char *id, struct gr
 		.backlog_min = t->backlog_min,
 		.backlog_peak = t->backlog_peak,
 		.full_share = (double)t->full / t->samples,
-		.drops_count = counter_delta32(t->base_drops, t->socket.drops),
+		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};
 	module->inode = t->socket.inode;
-	module->measures.parts[0] = m;
+	module->measures.listener = m;
 	module->activity = t->backlog_min > 0 ? ACTIVITY_WAITING : ACTIVITY_IDLE;
 }
 
@@ -146,10 +146,10 @@ static void add_udp(const struct socket_track *t, const char *id, struct graph *
 		.rcvbuf = t->socket.rcvbuf == UINT32_MAX ? UINT64_MAX : t->socket.rcvbuf,
 		.recvq_share = (double)t->recvq / t->samples,
 		.recvq_fill_max = t->fill_max,
-		.drops_count = counter_delta32(t->base_drops, t->socket.drops),
+		.drops_count = delta_between32(t->base_drops, t->socket.drops),
 	};
 	module->inode = t->socket.inode;
-	module->measures.parts[0] = m;
+	module->measures.udp = m;
 	module->activity = t->recvq == t->samples ? ACTIVITY_WAITING : ACTIVITY_UNKNOWN;
 }
 
@@ -168,7 +168,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (!track_is_current(window, &t->track))
 			continue;
 		buf_add_text(&id, is_udp(&t->socket) ? "udp:" : "listener:");
-		endpoint_format(&local, &id);
+		addr_format_endpoint(&local, &id);
 		if (is_udp(&t->socket))
 			add_udp(t, buf_text(&id), graph);
 		else

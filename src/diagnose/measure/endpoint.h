@@ -5,9 +5,6 @@
 #include "base/addr.h"
 #include "record/field.h"
 
-/* After the parts that all sockets have (own, use, application: see conn.h). */
-#define ENDPOINT_PART_HOST 3
-
 struct listener_measures {
 	struct addr laddr;
 	uint16_t lport;

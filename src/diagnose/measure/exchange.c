@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of what was
- * last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a tick. What tells
- * is who acknowledged without an answer. A host that answers at once acknowledges the question with the answer; one that has
- * to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later than the last data means that the
- * peer owes an answer; and where data came later than this host last sent, this host owes one.
+ * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of
+ * what was last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a
+ * tick. What tells is who acknowledged without an answer. A host that answers at once acknowledges the question with
+ * the answer; one that has to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later
+ * than the last data means that the peer owes an answer; and where data came later than this host last sent, this host
+ * owes one.
  */
 #include <math.h>
 
@@ -99,13 +100,13 @@ static void note_listeners(struct state *state, const struct snapshot *snapshot)
 }
 
 /*
- * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all the
- * same; this host's kernel then acknowledges the question by itself.
+ * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all
+ * the same; this host's kernel then acknowledges the question by itself.
  */
 static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 {
-	uint64_t data = counter_delta32(x->last.data_segs_out, t->data_segs_out);
-	uint64_t all = counter_delta32(x->last.segs_out, t->segs_out);
+	uint64_t data = delta_between32(x->last.data_segs_out, t->data_segs_out);
+	uint64_t all = delta_between32(x->last.segs_out, t->segs_out);
 
 	if (t->last_sent_ns < t->last_received_ns)
 		x->acknowledged = false;
@@ -145,8 +146,8 @@ static uint64_t wait_of(const struct exchange_track *x, const struct tcp_record 
 
 static uint64_t answers_of(const struct exchange_track *x, const struct counts *before)
 {
-	uint64_t answers = x->serves ? counter_delta32(before->data_segs_out, x->last.data_segs_out)
-				     : counter_delta32(before->data_segs_in, x->last.data_segs_in);
+	uint64_t answers = x->serves ? delta_between32(before->data_segs_out, x->last.data_segs_out)
+				     : delta_between32(before->data_segs_in, x->last.data_segs_in);
 
 	return answers == UINT64_MAX ? 0 : answers;
 }
@@ -253,9 +254,9 @@ static bool has_fallen_silent(const struct conn_measures *own)
 
 static void measure(struct exchange_track *x, struct exchange_measures *m)
 {
-	uint64_t segs_in = counter_delta32(x->base.segs_in, x->last.segs_in);
-	uint64_t answers = counter_delta32(x->base.data_segs_in, x->last.data_segs_in);
-	uint64_t given = counter_delta32(x->base.data_segs_out, x->last.data_segs_out);
+	uint64_t segs_in = delta_between32(x->base.segs_in, x->last.segs_in);
+	uint64_t answers = delta_between32(x->base.data_segs_in, x->last.data_segs_in);
+	uint64_t given = delta_between32(x->base.data_segs_out, x->last.data_segs_out);
 
 	m->serves = x->serves;
 	m->reply_wait_share = (double)x->reply_wait / x->samples;
@@ -305,7 +306,7 @@ struct of_app {
 
 #define UNREAD_NS NSEC_PER_SEC
 
-/* A program that waits for an answer cannot give one; and one that leaves several questions unread does not look for them. */
+/* A program that waits for an answer cannot give one; one that leaves several questions unread does not look. */
 static void count_for_apps(const struct exchange *exchanges, size_t count)
 {
 	struct map apps = MAP_INIT(sizeof(struct module *), sizeof(struct of_app), 1000000);
@@ -353,14 +354,14 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 	struct map all = MAP_INIT(sizeof(struct ends), sizeof(struct module *), 1000000);
 
 	for (size_t i = 0; i < count; i++) {
-		struct ends ends = ends_of(conn_measures(exchanges[i].conn), false);
+		struct ends ends = ends_of(exchanges[i].conn->measures.conn, false);
 		struct module **slot = map_put(&all, &ends, NULL);
 
 		if (slot)
 			*slot = exchanges[i].conn;
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct ends ends = ends_of(conn_measures(exchanges[i].conn), true);
+		struct ends ends = ends_of(exchanges[i].conn->measures.conn, true);
 		struct module *const *slot = map_get(&all, &ends);
 
 		exchanges[i].conn->other_end = slot ? *slot : NULL;
@@ -385,7 +386,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	VEC(struct exchange) exchanges = {};
 
 	vec_each(&graph->modules, module) {
-		const struct conn_measures *own = conn_measures(*module);
+		const struct conn_measures *own = (*module)->measures.conn;
 		struct exchange_track *x = own ? map_get(&state->tracks, &own->cookie) : NULL;
 		struct exchange_measures *m;
 		struct service service;
@@ -400,7 +401,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		service = service_of(x, &own->raddr, own->lport, own->rport);
 		services_measure(&state->services, &service, m);
 		measure_asked(state, own->cookie, m);
-		(*module)->measures.parts[CONN_PART_EXCHANGE] = m;
+		(*module)->measures.exchange = m;
 		if (m->unanswered > 0 || m->forbidden > 0 || (m->missing_bytes != UINT64_MAX && m->missing_bytes > 0))
 			wait_in_vain(*module);
 		vec_push(&exchanges, ((struct exchange){*module, m}));

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "diagnose/measure/host_counters.h"
 #include "diagnose/graph/window.h"
-#include "diagnose/measure/conn.h"
-#include "diagnose/measure/endpoint.h"
-#include "diagnose/measure/remote.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/conntrack.h"
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
-#include "snapshot/proc/host_figures.h"
 #include "snapshot/proc/host_limit.h"
 #include "snapshot/proc/memory.h"
+#include "snapshot/proc/softnet.h"
 
 #define H struct host_measures
 
@@ -190,15 +187,15 @@ static void measure_figures(const struct figures *a, const struct figures *b, st
 	uint64_t lost_here;
 
 	/* A processor's queue serves every namespace; the interface that lost the packet tells whose it was. */
-	m->softnet_dropped = counter_delta(a->softnet_dropped, b->softnet_dropped);
-	lost_here = counter_delta(a->links_rx_dropped, b->links_rx_dropped);
+	m->softnet_dropped = delta_between(a->softnet_dropped, b->softnet_dropped);
+	lost_here = delta_between(a->links_rx_dropped, b->links_rx_dropped);
 	if (m->softnet_dropped != UINT64_MAX && lost_here < m->softnet_dropped)
 		m->softnet_dropped = lost_here;
-	m->softnet_squeezed = counter_delta(a->softnet_squeezed, b->softnet_squeezed);
-	m->conntrack_drops = counter_delta(a->conntrack_drops, b->conntrack_drops);
-	m->conntrack_invalid = counter_delta(a->conntrack_invalid, b->conntrack_invalid);
-	m->firewall_drops = counter_delta(a->firewall_drops, b->firewall_drops);
-	m->firewall_rejects = counter_delta(a->firewall_rejects, b->firewall_rejects);
+	m->softnet_squeezed = delta_between(a->softnet_squeezed, b->softnet_squeezed);
+	m->conntrack_drops = delta_between(a->conntrack_drops, b->conntrack_drops);
+	m->conntrack_invalid = delta_between(a->conntrack_invalid, b->conntrack_invalid);
+	m->firewall_drops = delta_between(a->firewall_drops, b->firewall_drops);
+	m->firewall_rejects = delta_between(a->firewall_rejects, b->firewall_rejects);
 	m->conntrack_share = b->conntrack_share;
 	m->ports_share = b->ports_share;
 	m->ports_used = b->ports_used;
@@ -221,24 +218,18 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	memset(m, 0xff, sizeof(*m));
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		uint64_t *measure = (uint64_t *)((char *)m + sources[i].offset);
-		uint64_t moved = counter_delta(state->base[i], state->last[i]);
+		uint64_t moved = delta_between(state->base[i], state->last[i]);
 
 		if (moved != UINT64_MAX)
 			*measure = *measure == UINT64_MAX ? moved : *measure + moved;
 	}
 	measure_figures(&state->base_figures, &state->figures, m);
-	host->measures.parts[0] = m;
 	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	vec_each(&graph->modules, at) {
+		(*at)->measures.host = m;
 		(*at)->related[MODULE_HOST] = host;
 		if (!(*at)->related[MODULE_FILTER])
 			(*at)->related[MODULE_FILTER] = filter;
-		if ((*at)->kind == MODULE_CONN)
-			(*at)->measures.parts[CONN_PART_HOST] = m;
-		else if ((*at)->kind == MODULE_LISTENER || (*at)->kind == MODULE_UDP)
-			(*at)->measures.parts[ENDPOINT_PART_HOST] = m;
-		else if ((*at)->kind == MODULE_RESOLVER || (*at)->kind == MODULE_PEER)
-			(*at)->measures.parts[REMOTE_PART_HOST] = m;
 	}
 }
 

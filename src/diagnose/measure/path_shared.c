@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What connections have in common. One stuck connection may be its own fault, the path's or the peer's; several stuck over
- * one path while the rest of the host goes on are the path's; all of them over one interface are beyond the interface. The
- * counts stand here, what they mean stands in the rules.
+ * What connections have in common. One stuck connection may be its own fault, the path's or the peer's; several stuck
+ * over one path while the rest of the host goes on are the path's; all of them over one interface are beyond the
+ * interface. The counts stand here, what they mean stands in the rules.
  */
 #include <math.h>
 
@@ -12,37 +12,38 @@
 #include "diagnose/measure/path_shared.h"
 #include "snapshot/socket/socket.h"
 
+#define M struct path_measures
 static const struct field path_fields[] = {
-	FIELD(struct path_measures, path_conns, COUNT, "connections to this remote host"),
-	FIELD(struct path_measures, path_stuck, COUNT, "of these, with something to send and nothing acknowledged"),
-	FIELD(struct path_measures, path_moving, COUNT, "of these, with data acknowledged or received"),
-	FIELD(struct path_measures, path_connecting, COUNT, "of these, waiting to be established"),
-	FIELD(struct path_measures, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
-	FIELD(struct path_measures, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
-	FIELD(struct path_measures, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
-	FIELD(struct path_measures, path_rtt_excess_ns, DURATION,
+	FIELD(M, path_conns, COUNT, "connections to this remote host"),
+	FIELD(M, path_stuck, COUNT, "of these, with something to send and nothing acknowledged"),
+	FIELD(M, path_moving, COUNT, "of these, with data acknowledged or received"),
+	FIELD(M, path_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(M, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
+	FIELD(M, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
+	FIELD(M, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
+	FIELD(M, path_rtt_excess_ns, DURATION,
 	      "most that the round-trip time of any of them that sends lies above its smallest"),
-	FIELD(struct path_measures, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
-	FIELD(struct path_measures, path_filling, COUNT,
+	FIELD(M, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
+	FIELD(M, path_filling, COUNT,
 	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
-	FIELD(struct path_measures, path_send_use, RATIO,
-	      "what they send together, as a share of the fastest earlier window", .unit = "%"),
-	FIELD(struct path_measures, path_receive_use, RATIO, "the same of what they receive", .unit = "%"),
-	FIELD(struct path_measures, path_large, COUNT,
-	      "of these, moving with segments of nearly full size, either way"),
-	FIELD(struct path_measures, path_small, COUNT, "of these, moving with smaller segments only"),
-	FIELD(struct path_measures, others_conns, COUNT, "connections to other hosts"),
-	FIELD(struct path_measures, others_stuck, COUNT, "of these, stuck"),
-	FIELD(struct path_measures, others_moving, COUNT, "of these, moving"),
-	FIELD(struct path_measures, others_connecting, COUNT, "of these, waiting to be established"),
-	FIELD(struct path_measures, peer_conns, COUNT, "connections to this service on this host"),
-	FIELD(struct path_measures, peer_stuck, COUNT, "of these, stuck"),
-	FIELD(struct path_measures, peer_moving, COUNT, "of these, moving"),
-	FIELD(struct path_measures, peer_connecting, COUNT, "of these, waiting to be established"),
-	FIELD(struct path_measures, peer_established, COUNT, "of these, established"),
-	FIELD(struct path_measures, syn_unanswered, BOOL,
+	FIELD(M, path_send_use, RATIO, "what they send together, as a share of the fastest earlier window",
+	      .unit = "%"),
+	FIELD(M, path_receive_use, RATIO, "the same of what they receive", .unit = "%"),
+	FIELD(M, path_large, COUNT, "of these, moving with segments of nearly full size, either way"),
+	FIELD(M, path_small, COUNT, "of these, moving with smaller segments only"),
+	FIELD(M, others_conns, COUNT, "connections to other hosts"),
+	FIELD(M, others_stuck, COUNT, "of these, stuck"),
+	FIELD(M, others_moving, COUNT, "of these, moving"),
+	FIELD(M, others_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(M, peer_conns, COUNT, "connections to this service on this host"),
+	FIELD(M, peer_stuck, COUNT, "of these, stuck"),
+	FIELD(M, peer_moving, COUNT, "of these, moving"),
+	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
+	FIELD(M, peer_established, COUNT, "of these, established"),
+	FIELD(M, syn_unanswered, BOOL,
 	      "its SYN was sent again, or has waited for far longer than the remote host takes for an answer"),
 };
+#undef M
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
 	    "what the connections over one path have in common");
 
@@ -87,8 +88,8 @@ static bool passes_large(const struct conn_measures *m)
 }
 
 /*
- * Programs give up before the kernel sends the first SYN again, which takes it a second. They are believed when the host
- * has answered within a fifth of that time before, or when nothing was established in the window before either.
+ * Programs give up before the kernel sends the first SYN again, which takes it a second. They are believed when the
+ * host has answered within a fifth of that time before, or when nothing was established in the window before either.
  */
 #define SYN_LATE_NS (300 * NSEC_PER_MSEC)
 
@@ -100,7 +101,7 @@ static bool is_unanswered(const struct past *past, const struct conn_measures *m
 	       (past->in_vain || (past->min_rtt_ns > 0 && past->min_rtt_ns < m->syn_wait_ns / 5));
 }
 
-static void count(struct tally *t, const struct conn_measures *m, bool unanswered)
+static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
 	bool moving = !stuck && is_moving(m);
@@ -175,7 +176,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	if (state->past.value_size == 0)
 		state->past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000);
 	vec_each(&graph->modules, at) {
-		const struct conn_measures *m = conn_measures(*at);
+		const struct conn_measures *m = (*at)->measures.conn;
 		struct past *past;
 		bool unanswered;
 
@@ -184,9 +185,9 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		past = past_of(state, &m->raddr);
 		(void)track_see(window, &past->track);
 		unanswered = is_unanswered(past, m);
-		count(&all, m, unanswered);
-		count(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
-		count(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
+		count_conn(&all, m, unanswered);
+		count_conn(tally_of(&tallies, (*at)->related[MODULE_PATH]), m, unanswered);
+		count_conn(tally_of(&tallies, (*at)->related[MODULE_PEER]), m, unanswered);
 	}
 	vec_each(&graph->modules, at) {
 		struct path_measures *m;
@@ -195,7 +196,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 
 		if ((*at)->kind != MODULE_CONN)
 			continue;
-		past = past_of(state, &conn_measures(*at)->raddr);
+		past = past_of(state, &(*at)->measures.conn->raddr);
 		path = tally_of(&tallies, (*at)->related[MODULE_PATH]);
 		peer = tally_of(&tallies, (*at)->related[MODULE_PEER]);
 		m = graph_alloc(graph, sizeof(*m));
@@ -221,14 +222,14 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
 			.peer_established = peer->established,
-			.syn_unanswered = is_unanswered(past, conn_measures(*at)),
+			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 		};
 		compare_with_past(past, path, m);
-		(*at)->measures.parts[CONN_PART_PATH] = m;
+		(*at)->measures.path = m;
 	}
 	vec_each(&graph->modules, at)
 		if ((*at)->kind == MODULE_CONN)
-			remember(past_of(state, &conn_measures(*at)->raddr),
+			remember(past_of(state, &(*at)->measures.conn->raddr),
 				 tally_of(&tallies, (*at)->related[MODULE_PATH]));
 	track_forget(window, &state->past, NULL);
 	map_done(&tallies);

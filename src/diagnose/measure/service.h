@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a service has answered so far, over all of its connections. Many programs ask each question on a connection of its own,
- * which has no past that its present could be compared with; the service has.
+ * How a service has answered so far, over all of its connections. Many programs ask each question on a connection of
+ * its own, which has no past that its present could be compared with; the service has.
  */
 #pragma once
 

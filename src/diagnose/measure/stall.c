@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A connection that stands still tries again ever more seldom, so what swallows its packets counts one in some windows and
- * nothing in others. Therefore each counter that may explain a standstill is followed rule by rule, and summed up from the
- * moment when the connection stopped. A rule that was counting before that (it wards off strangers, day in, day out) does
- * not explain it.
+ * A connection that stands still tries again ever more seldom, so what swallows its packets counts one in some windows
+ * and nothing in others. Therefore each counter that may explain a standstill is followed rule by rule, and summed up
+ * from the moment when the connection stopped. A rule that was counting before that (it wards off strangers, day in,
+ * day out) does not explain it.
  */
 #include "diagnose/measure/stall.h"
 #include "diagnose/graph/window.h"
@@ -77,7 +77,7 @@ static struct flow flow_of(const struct addr *raddr, uint16_t lport, uint16_t rp
 	return flow;
 }
 
-static void follow(struct window *window, struct state *state, const char *key, enum refusal kind, uint64_t value)
+static void note_counter(struct window *window, struct state *state, const char *key, enum refusal kind, uint64_t value)
 {
 	struct series *series;
 	uint64_t moved;
@@ -94,7 +94,7 @@ static void follow(struct window *window, struct state *state, const char *key, 
 	if (!series->has_last)
 		series->last = state->begun ? 0 : value;
 	series->has_last = true;
-	moved = counter_delta(series->last, value);
+	moved = delta_between(series->last, value);
 	series->moved[0] += moved == UINT64_MAX || kind == REFUSAL_NONE ? 0 : moved;
 	series->last = value;
 }
@@ -119,13 +119,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			continue;
 		snprintf(key, sizeof(key), "rule %u %s %s %llu", rule->nf_family, rule->nf_table ?: "",
 			 rule->chain ?: "", (unsigned long long)rule->handle);
-		follow(window, state, key, refusal_of(rule), rule->packets);
+		note_counter(window, state, key, refusal_of(rule), rule->packets);
 	}
 	snapshot_each(snapshot, conntrack_type, struct conntrack_record, conntrack)
-		follow(window, state, "invalid", REFUSAL_INVALID, conntrack->invalid);
+		note_counter(window, state, "invalid", REFUSAL_INVALID, conntrack->invalid);
 	snapshot_each(snapshot, counter_type, struct counter_record, counter)
 		if (strcmp(counter->counter, "TcpExtIPReversePathFilter") == 0)
-			follow(window, state, "rp-filter", REFUSAL_RP_FILTER, counter->value);
+			note_counter(window, state, "rp-filter", REFUSAL_RP_FILTER, counter->value);
 	snapshot_each(snapshot, arrival_type, struct arrival_record, arrival) {
 		struct flow flow = flow_of(&arrival->raddr, arrival->lport, arrival->rport);
 		uint64_t *undelivered = map_put(&state->arrivals, &flow, NULL);
@@ -227,7 +227,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	size_t at = 0;
 
 	vec_each(&graph->modules, module) {
-		const struct conn_measures *own = conn_measures(*module);
+		const struct conn_measures *own = (*module)->measures.conn;
 		struct stall_measures *m;
 
 		if (!own)
@@ -237,7 +237,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->stalled_ns = stalled_for(own, m->stall_undelivered);
 		measure(state, m);
 		m->fresh_firewall_drops = fresh;
-		(*module)->measures.parts[CONN_PART_STALL] = m;
+		(*module)->measures.stall = m;
 	}
 	state->windows++;
 	/* What is still true is told again by the next sample. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They are
- * the same for all, so they stand at the end of every chain.
+ * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They
+ * are the same for all, so they stand at the end of every chain.
  */
 #include <math.h>
 
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/surroundings.h"
 #include "snapshot/core/delta.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/cpu.h"
 #include "snapshot/proc/memory.h"
+#include "snapshot/proc/pressure.h"
 
 static const struct field cpu_fields[] = {
 	FIELD(struct cpu_measures, cpus, COUNT, "processors"),
@@ -35,11 +36,9 @@ static const struct field memory_fields[] = {
 RECORD_TYPE(memory_measures_type, "measure.memory", struct memory_measures, memory_fields,
 	    "measures of the memory in a window");
 
-static const struct module_scope cpu_scope = {
-	.kind = MODULE_CPU, .help = "the processors of the host", .count = 1, .types = {&cpu_measures_type}};
+static const struct module_scope cpu_scope = {.kind = MODULE_CPU, .parts = {MODULE_PART(cpu)}};
 MODULE_SCOPE(cpu_scope);
-static const struct module_scope memory_scope = {
-	.kind = MODULE_MEMORY, .help = "the memory of sockets", .count = 1, .types = {&memory_measures_type}};
+static const struct module_scope memory_scope = {.kind = MODULE_MEMORY, .parts = {MODULE_PART(memory)}};
 MODULE_SCOPE(memory_scope);
 
 /* --- collecting --- */
@@ -128,7 +127,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 
 static double share(uint64_t before, uint64_t after, uint64_t whole)
 {
-	uint64_t moved = counter_delta(before, after);
+	uint64_t moved = delta_between(before, after);
 
 	return moved == UINT64_MAX || whole == 0 || whole == UINT64_MAX ? NAN : fmin(1, (double)moved / (double)whole);
 }
@@ -137,7 +136,7 @@ static const struct cpu_measures *measure_cpu(const struct state *state, struct 
 {
 	const struct figures *a = &state->base, *b = &state->last;
 	struct cpu_measures *m = graph_alloc(graph, sizeof(*m));
-	uint64_t all = counter_delta(a->sum.all, b->sum.all);
+	uint64_t all = delta_between(a->sum.all, b->sum.all);
 
 	m->cpus = b->each.count ? b->each.count : UINT64_MAX;
 	m->cpu_busy_share = share(a->sum.busy, b->sum.busy, all);
@@ -149,7 +148,7 @@ static const struct cpu_measures *measure_cpu(const struct state *state, struct 
 		const struct times *x = &a->each.items[i], *y = &b->each.items[i];
 
 		m->cpu_softirq_max_share =
-			fmax(m->cpu_softirq_max_share, share(x->softirq, y->softirq, counter_delta(x->all, y->all)));
+			fmax(m->cpu_softirq_max_share, share(x->softirq, y->softirq, delta_between(x->all, y->all)));
 	}
 	return m;
 }
@@ -191,8 +190,8 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 
 	cpu = graph_module(graph, MODULE_CPU, "cpu", "all");
 	memory = graph_module(graph, MODULE_MEMORY, "memory", "of all sockets");
-	cpu->measures.parts[0] = cpu_measures;
-	memory->measures.parts[0] = measure_memory(state, graph);
+	cpu->measures.cpu = cpu_measures;
+	memory->measures.memory = measure_memory(state, graph);
 	if (cpu_measures->cpu_busy_share > 0)
 		cpu->activity = ACTIVITY_ACTIVE;
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)

@@ -17,10 +17,7 @@ static const struct field thread_fields[] = {
 RECORD_TYPE(thread_measures_type, "measure.thread", struct thread_measures, thread_fields,
 	    "measures of a thread that waits on a socket");
 
-static const struct module_scope thread_scope = {.kind = MODULE_THREAD,
-						 .help = "a thread that waits in a call on a socket",
-						 .count = 1,
-						 .types = {&thread_measures_type}};
+static const struct module_scope thread_scope = {.kind = MODULE_THREAD, .parts = {MODULE_PART(thread)}};
 MODULE_SCOPE(thread_scope);
 
 struct fd_key {
@@ -101,7 +98,7 @@ static void join(const struct state *state, struct module *socket, struct graph 
 	memcpy(m->thread_comm, track->thread.comm, sizeof(m->thread_comm));
 	m->thread_call = track->thread.syscall;
 	m->thread_blocked_share = min_of((double)track->samples / state->samples, 1.0);
-	module->measures.parts[0] = m;
+	module->measures.thread = m;
 	/* Seldom in the call, it is seen between two others. */
 	module->activity = m->thread_blocked_share > 0.5 ? ACTIVITY_WAITING : ACTIVITY_ACTIVE;
 	module->related[MODULE_APP] = app;

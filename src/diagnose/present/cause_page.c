@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-static struct page_section *add_section(struct page *page, const char *heading)
+static struct cause_page_section *add_section(struct cause_page *page, const char *heading)
 {
-	struct page_section *section = vec_add(&page->sections);
+	struct cause_page_section *section = vec_add(&page->sections);
 
 	section->heading = xstrdup(heading);
 	return section;
 }
 
-void page_free(struct page *page)
+void cause_page_free(struct cause_page *page)
 {
 	if (!page)
 		return;
@@ -42,7 +42,7 @@ static bool is_recognised(const struct knowledge *knowledge, const struct cause 
 	return false;
 }
 
-static bool has_item(const struct page_section *section, const char *text)
+static bool has_item(const struct cause_page_section *section, const char *text)
 {
 	vec_each(&section->items, item)
 		if (strcmp(*item, text) == 0)
@@ -51,9 +51,9 @@ static bool has_item(const struct page_section *section, const char *text)
 }
 
 /* What nest says when it sees it; a {measure} stands for its value. */
-static void add_looks(struct page *page, const struct knowledge *knowledge, const struct cause *cause)
+static void add_looks(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause)
 {
-	struct page_section *section = add_section(page, "How it looks");
+	struct cause_page_section *section = add_section(page, "How it looks");
 
 	if (!is_recognised(knowledge, cause)) {
 		vec_push(&section->paragraphs, xstrdup("No rule recognises it yet: nest will not name it by itself."));
@@ -65,10 +65,10 @@ static void add_looks(struct page *page, const struct knowledge *knowledge, cons
 			vec_push(&section->items, xstrdup((*rule)->because));
 }
 
-static void add_evidence(struct page *page, const struct knowledge *knowledge, const struct cause *cause,
+static void add_evidence(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause,
 			 bool speaks_for)
 {
-	struct page_section *section = NULL;
+	struct cause_page_section *section = NULL;
 
 	vec_each(&knowledge->rules, rule) {
 		if (!speaks(*rule, cause, speaks_for))
@@ -80,9 +80,9 @@ static void add_evidence(struct page *page, const struct knowledge *knowledge, c
 	}
 }
 
-static void add_advice(struct page *page, const struct knowledge *knowledge, const struct cause *cause)
+static void add_advice(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause)
 {
-	struct page_section *section = add_section(page, "What to do");
+	struct cause_page_section *section = add_section(page, "What to do");
 
 	vec_push(&section->paragraphs, xstrdup(cause->advice));
 	vec_each(&cause->next, command)
@@ -90,9 +90,9 @@ static void add_advice(struct page *page, const struct knowledge *knowledge, con
 			vec_push(&section->items, xstrdup(*command));
 }
 
-static void add_scenarios(struct page *page, const struct cause *cause)
+static void add_scenarios(struct cause_page *page, const struct cause *cause)
 {
-	struct page_section *section;
+	struct cause_page_section *section;
 
 	if (!cause->lab)
 		return;
@@ -107,10 +107,10 @@ static void add_scenarios(struct page *page, const struct cause *cause)
 	}
 }
 
-struct page *page_of_cause(const struct knowledge *knowledge, const struct cause *cause)
+struct cause_page *cause_page_new(const struct knowledge *knowledge, const struct cause *cause)
 {
-	struct page *page = xzalloc(sizeof(*page));
-	struct page_section *section;
+	struct cause_page *page = xzalloc(sizeof(*page));
+	struct cause_page_section *section;
 
 	page->title = xasprintf("%s: %s", cause->name, cause->summary);
 	section = add_section(page, "What it means");
@@ -138,7 +138,7 @@ static void add_item(struct buf *out, const char *item)
 	buf_add_text(out, "`\n");
 }
 
-void page_add_markdown(const struct page *page, struct buf *out)
+void cause_page_add_markdown(const struct cause_page *page, struct buf *out)
 {
 	buf_add_format(out, "# %s\n", page->title);
 	vec_each(&page->sections, section) {

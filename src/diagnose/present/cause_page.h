@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The manual page of a cause, put together from what the knowledge holds; in a form that a terminal and Markdown share. */
+/* The manual page of a cause, made from the knowledge, in a form that a terminal and Markdown share. */
 #pragma once
 
 #include "diagnose/rules/knowledge.h"
 
-struct page_section {
+struct cause_page_section {
 	char *heading;
 	VEC(char *) paragraphs;
 	VEC(char *) items; /* a list below the paragraphs */
 };
 
-struct page {
+struct cause_page {
 	char *title; /* "path-loss: loses packets" */
-	VEC(struct page_section) sections;
+	VEC(struct cause_page_section) sections;
 };
 
-struct page *page_of_cause(const struct knowledge *knowledge, const struct cause *cause);
-void page_free(struct page *page);
-static inline void page_freep(struct page **page)
+struct cause_page *cause_page_new(const struct knowledge *knowledge, const struct cause *cause);
+void cause_page_free(struct cause_page *page);
+static inline void cause_page_freep(struct cause_page **page)
 {
-	page_free(*page);
+	cause_page_free(*page);
 }
 
-void page_add_markdown(const struct page *page, struct buf *out);
+void cause_page_add_markdown(const struct cause_page *page, struct buf *out);

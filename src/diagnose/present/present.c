@@ -3,8 +3,6 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "diagnose/infer/waits.h"
-#include "diagnose/measure/conn.h"
 #include "diagnose/present/present.h"
 #include "view/format.h"
 #include "view/tree.h"
@@ -33,17 +31,11 @@ static void print_evidence(struct tree *tree, struct tree_node *node, const stru
 			 because && strcmp(items[i].text, because) == 0 ? "as said" : items[i].text, items[i].rule);
 }
 
-/* Lists of text have one string an item. */
-static const char *text_at(const struct list *list, uint32_t i)
+static void add_finding(struct tree *tree, const struct finding_record *f, bool all)
 {
-	return ((const char *const *)list->items)[i];
-}
-
-static void add_finding(struct tree *tree, const struct hypothesis *h, const struct finding_record *f, bool all)
-{
-	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f%s)",
-					  h->accused->name, h->cause->summary, f->because, f->certainty,
-					  f->over ? "; not in the last second any more" : "");
+	struct tree_node *node =
+		tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f%s)", f->accused,
+			 f->summary, f->because, f->certainty, f->over ? "; not in the last second any more" : "");
 
 	if (f->spent_in.count) {
 		const struct spent_record *spent = f->spent_in.items;
@@ -54,12 +46,12 @@ static void add_finding(struct tree *tree, const struct hypothesis *h, const str
 	print_evidence(tree, node, &f->against_evidence, "against", NULL);
 	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)
 		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well",
-			 text_at(&f->ambiguous_with, i));
+			 text_record_at(&f->ambiguous_with, i));
 	for (uint32_t i = 0; all && i < f->would_change.count; i++)
-		tree_add(tree, node, OUT_DIM, "would change", "%s", text_at(&f->would_change, i));
+		tree_add(tree, node, OUT_DIM, "would change", "%s", text_record_at(&f->would_change, i));
 	tree_add(tree, node, OUT_PLAIN, "do", "%s", f->advice);
 	for (uint32_t i = 0; i < f->next.count; i++)
-		tree_add(tree, node, OUT_PLAIN, "next", "%s", text_at(&f->next, i));
+		tree_add(tree, node, OUT_PLAIN, "next", "%s", text_record_at(&f->next, i));
 }
 
 /* "network namespace web (4026532212)" */
@@ -74,11 +66,23 @@ static void add_place(struct out *out, const struct diagnosis_record *record)
 	}
 }
 
-/* What was asked about and is not there must not look like good health. */
-static void print_health(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
-			 const struct present_options *options, struct out *out)
+/* Nothing when nobody waits. */
+static void print_waits(const struct diagnosis_record *record, struct out *out)
 {
-	bool nothing = options->chosen && diagnosis_selected(diagnosis) == 0;
+	for (uint32_t i = 0; i < record->waits.count; i++)
+		add_line(out, text_record_at(&record->waits, i));
+	if (record->waits_count > record->waits.count) {
+		buf_add_format(&out->pending, "So it is with %zu more.", record->waits_count - record->waits.count);
+		out_end_line(out);
+	}
+	if (record->waits.count > 0)
+		add_line(out, "Whether that is long, only a look that began before would know (nest watch).");
+}
+
+/* What was asked about and is not there must not look like good health. */
+static void print_health(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
+{
+	bool nothing = options->chosen && record->modules.count == 0;
 
 	if (options->several) {
 		add_place(out, record);
@@ -89,51 +93,65 @@ static void print_health(const struct diagnosis *diagnosis, const struct diagnos
 			      : options->chosen ? "Nothing holds the traffic up that was asked about."
 						: "Nothing holds the network traffic of this host up.");
 	}
-	waits_print(diagnosis_graph(diagnosis), out);
+	print_waits(record, out);
 }
 
-static void print_answer(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
-			 const struct present_options *options, struct out *out)
+static void print_answer(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
-	const struct verdict *verdict = diagnosis_verdict(diagnosis);
 	const struct finding_record *findings = record->findings.items;
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 
-	if (verdict->hypotheses.count == 0) {
-		print_health(diagnosis, record, options, out);
+	if (record->findings.count == 0) {
+		print_health(record, options, out);
 		return;
 	}
 	if (options->several) {
 		add_place(out, record);
 		out_end_line(out);
 	}
-	for (size_t i = 0; i < verdict->hypotheses.count; i++)
-		add_finding(tree, verdict->hypotheses.items[i], &findings[i], options->all);
+	for (uint32_t i = 0; i < record->findings.count; i++)
+		add_finding(tree, &findings[i], options->all);
 	tree_print(tree, out);
 }
 
 /* --- the graph --- */
 
-static bool is_accused(const struct verdict *verdict, const struct module *module)
+/* A module, and what the rest of the record says about it. */
+struct place {
+	const struct module_record *module;
+	bool accused, affected, needed;
+};
+
+struct drawing {
+	struct tree *tree;
+	struct map places; /* id -> struct place */
+	bool all;
+};
+
+static void find_places(struct drawing *drawing, const struct diagnosis_record *record)
 {
-	vec_each(&verdict->hypotheses, h)
-		if ((*h)->accused == module)
-			return true;
-	return false;
+	const struct module_record *modules = record->modules.items;
+	const struct finding_record *findings = record->findings.items;
+	struct place *place;
+
+	for (uint32_t i = 0; i < record->modules.count; i++)
+		*(struct place *)map_put(&drawing->places, modules[i].id, NULL) = (struct place){&modules[i]};
+	for (uint32_t i = 0; i < record->modules.count; i++)
+		for (uint32_t n = 0; n < modules[i].depends_on.count; n++)
+			if ((place = map_get(&drawing->places, text_record_at(&modules[i].depends_on, n))))
+				place->needed = true;
+	for (uint32_t i = 0; i < record->findings.count; i++) {
+		if ((place = map_get(&drawing->places, findings[i].module)))
+			place->accused = true;
+		for (uint32_t n = 0; n < findings[i].affects.count; n++)
+			if ((place = map_get(&drawing->places, text_record_at(&findings[i].affects, n))))
+				place->affected = true;
+	}
 }
 
-static bool is_affected(const struct verdict *verdict, const struct module *module)
+static bool is_interesting(const struct place *place)
 {
-	vec_each(&verdict->hypotheses, h)
-		vec_each(&(*h)->affects, known)
-			if (*known == module)
-				return true;
-	return false;
-}
-
-static bool is_interesting(const struct verdict *verdict, const struct module *module)
-{
-	return is_accused(verdict, module) || is_affected(verdict, module) || module->activity == ACTIVITY_WAITING;
+	return place->accused || place->affected || strcmp(place->module->state, activity_name(ACTIVITY_WAITING)) == 0;
 }
 
 static void add_limits(struct buf *text, const struct limit_record *limits)
@@ -142,7 +160,7 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 
 	for (uint32_t i = 0; i < limit_type.field_count; i++) {
 		const struct field *field = &limit_type.fields[i];
-		double share = field_get(field, limits).real;
+		double share = value_get(field, limits).real;
 
 		if (share < 0.1 || strcmp(field->name, "nobody") == 0)
 			continue;
@@ -156,97 +174,97 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 }
 
 /* Below a connection only what this connection uses is shown, and its path below the interface that leads there. */
-static bool belongs(const struct module *conn, const struct module *above, const struct module *below)
+static bool belongs(const struct module_record *conn, const struct module_record *above,
+		    const struct module_record *below)
 {
-	if (below->hidden)
-		return false;
 	if (!conn)
 		return true;
 	if (above == conn && below->kind == MODULE_PATH && conn->related[MODULE_LINK])
 		return false;
-	return conn->related[below->kind] == below;
+	return conn->related[below->kind] && strcmp(conn->related[below->kind], below->id) == 0;
 }
 
 /* The paper's words say little to somebody who has not read it. */
-static const char *state_words(enum activity activity)
+static const char *state_words(const char *state)
 {
-	switch (activity) {
-	case ACTIVITY_WAITING_ANCESTOR:
+	if (strcmp(state, activity_name(ACTIVITY_WAITING_ANCESTOR)) == 0)
 		return "silent, and waited for";
-	case ACTIVITY_IGNORED:
+	if (strcmp(state, activity_name(ACTIVITY_IGNORED)) == 0)
 		return "not needed";
-	case ACTIVITY_UNKNOWN:
-		return "";
-	default:
-		return activity_name(activity);
-	}
+	return strcmp(state, activity_name(ACTIVITY_UNKNOWN)) == 0 ? "" : state;
 }
 
-struct drawing {
-	struct tree *tree;
-	const struct verdict *verdict;
-	bool all;
-};
-
-/* What everybody leans on, and the thread between a program and its socket, are drawn where they matter or are asked for. */
-static bool is_drawn(const struct drawing *drawing, const struct module *module, const struct module *below)
+/* What everybody leans on, and the thread between a program and its socket, are drawn if they matter or with --all. */
+static bool is_drawn(const struct drawing *drawing, const struct module_record *module, const struct place *below)
 {
-	bool common = below->kind == MODULE_THREAD || below->kind == MODULE_CPU || below->kind == MODULE_MEMORY;
+	enum module_kind kind = below->module->kind;
+	bool common = kind == MODULE_THREAD || kind == MODULE_CPU || kind == MODULE_MEMORY;
 
-	if (drawing->all || is_accused(drawing->verdict, below))
+	if (drawing->all || below->accused)
 		return true;
-	return !common && (module->kind != MODULE_APP || is_interesting(drawing->verdict, below));
+	return !common && (module->kind != MODULE_APP || is_interesting(below));
 }
 
 /* Their own dependants are drawn below the application already. */
-static bool is_leaf(const struct module *module)
+static bool is_leaf(const struct module_record *module)
 {
 	return module->kind == MODULE_THREAD || module->kind == MODULE_RESOLVER || module->kind == MODULE_CGROUP;
 }
 
-static void add_module(const struct drawing *drawing, struct tree_node *parent, const struct module *module,
-		       const struct module *conn)
+static void add_module(const struct drawing *drawing, struct tree_node *parent, const struct place *place,
+		       const struct module_record *conn)
 {
-	const struct verdict *verdict = drawing->verdict;
+	const struct module_record *module = place->module;
+	const char *words = state_words(module->state);
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
-	bool accused = is_accused(verdict, module);
 	struct tree_node *node;
 
 	if (module->kind == MODULE_CONN)
 		conn = module;
-	buf_add_format(&text, "%s %s%s%s", module_kind_name(module->kind), module->name,
-		       *state_words(module->activity) ? ": " : "", state_words(module->activity));
-	if (conn_limits(module))
-		add_limits(&text, conn_limits(module));
-	node = tree_add(drawing->tree, parent, accused ? OUT_RED : OUT_PLAIN, accused ? ">>" : NULL, "%s",
+	buf_add_format(&text, "%s %s%s%s", module_kind_name(module->kind), module->name, *words ? ": " : "", words);
+	if (module->limited_by.count > 0)
+		add_limits(&text, module->limited_by.items);
+	node = tree_add(drawing->tree, parent, place->accused ? OUT_RED : OUT_PLAIN, place->accused ? ">>" : NULL, "%s",
 			buf_text(&text));
-	for (size_t i = 0; !is_leaf(module) && i < module->depends_on.count; i++) {
-		const struct module *below = module->depends_on.items[i];
+	for (uint32_t i = 0; !is_leaf(module) && i < module->depends_on.count; i++) {
+		const struct place *below = map_get(&drawing->places, text_record_at(&module->depends_on, i));
 
-		if (belongs(conn, module, below) && is_drawn(drawing, module, below))
+		if (below && belongs(conn, module, below->module) && is_drawn(drawing, module, below))
 			add_module(drawing, node, below, conn);
 	}
 }
 
-static void print_graph(const struct diagnosis *diagnosis, bool all, struct out *out)
+/* It matters, or what stands right below it suffers. */
+static bool matters(const struct drawing *drawing, const struct place *place)
 {
-	const struct verdict *verdict = diagnosis_verdict(diagnosis);
+	bool matters = is_interesting(place);
+
+	for (uint32_t i = 0; i < place->module->depends_on.count; i++) {
+		const struct place *below = map_get(&drawing->places, text_record_at(&place->module->depends_on, i));
+
+		matters = matters || (below && below->affected);
+	}
+	return matters;
+}
+
+static void print_graph(const struct diagnosis_record *record, bool all, struct out *out)
+{
+	const struct module_record *modules = record->modules.items;
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
-	struct drawing drawing = {tree, verdict, all};
+	struct drawing drawing = {tree, MAP_INIT(0, sizeof(struct place), 0), all};
 	size_t folded = 0, shown = 0;
 
-	vec_each(&diagnosis_graph(diagnosis)->modules, at) {
-		bool interesting = is_interesting(verdict, *at);
+	find_places(&drawing, record);
+	for (uint32_t i = 0; i < record->modules.count; i++) {
+		const struct place *place = map_get(&drawing.places, modules[i].id);
 
-		if ((*at)->needed_by.count > 0 || (*at)->hidden)
+		if (place->needed)
 			continue;
-		vec_each(&(*at)->depends_on, below)
-			interesting = interesting || is_affected(verdict, *below);
-		if (!interesting && !all) {
+		if (!all && !matters(&drawing, place)) {
 			folded++;
 			continue;
 		}
-		add_module(&drawing, NULL, *at, NULL);
+		add_module(&drawing, NULL, place, NULL);
 		shown++;
 	}
 	if (shown > 0)
@@ -257,16 +275,16 @@ static void print_graph(const struct diagnosis *diagnosis, bool all, struct out 
 			       folded == 1 ? "module is" : "modules are");
 		out_end_line(out);
 	}
+	map_done(&drawing.places);
 }
 
-void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
-		       const struct present_options *options, struct out *out)
+void present_diagnosis(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
-	print_answer(diagnosis, record, options, out);
+	print_answer(record, options, out);
 	/* Of many namespaces only those with something to tell are drawn. */
 	if (options->several && !options->all && record->findings.count == 0)
 		return;
-	print_graph(diagnosis, options->all, out);
+	print_graph(record, options->all, out);
 	if (options->several)
 		out_end_line(out);
 }

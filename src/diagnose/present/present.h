@@ -6,10 +6,9 @@
 #include "diagnose/infer/diagnosis.h"
 
 struct present_options {
-	bool all;                       /* modules that are at ease, and what would change a verdict */
-	bool several;                   /* this is one of several namespaces: say which */
-	const struct selection *chosen; /* what was asked about; NULL: everything */
+	bool all;     /* modules that are at ease, and what would change a verdict */
+	bool several; /* this is one of several namespaces: say which */
+	bool chosen;  /* only some sockets were asked about */
 };
 
-void present_diagnosis(const struct diagnosis *diagnosis, const struct diagnosis_record *record,
-		       const struct present_options *options, struct out *out);
+void present_diagnosis(const struct diagnosis_record *record, const struct present_options *options, struct out *out);

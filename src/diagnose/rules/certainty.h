@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Certainty factors: how sure we are that something is to blame, from -1 (surely not) over 0 (no idea) to +1 (surely).
- * Pieces of evidence combine as EMYCIN and NeST do; the operation is commutative and, between the absolutes, associative,
- * so the order in which evidence comes does not matter.
+ * Pieces of evidence combine as EMYCIN and NeST do; the operation is commutative and, between the absolutes,
+ * associative, so the order in which evidence comes does not matter.
  */
 #pragma once
 

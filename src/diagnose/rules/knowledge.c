@@ -158,7 +158,7 @@ static int fail(const struct reader *reader, unsigned line, const char *format, 
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	/* It quotes the file. The line breaks are those of an expression's caret, which escapes what it quotes itself. */
+	/* It quotes the file. Line breaks are those of an expression's caret, which escapes what it quotes itself. */
 	if (strchr(sentence, '\n'))
 		buf_add_text(&shown, sentence);
 	else
@@ -175,7 +175,7 @@ static const struct line *find_line(const struct paragraph *p, const char *key)
 }
 
 /* The value of a line that must be there, or NULL after an error. */
-static const char *need(const struct reader *reader, const char *key)
+static const char *need_value(const struct reader *reader, const char *key)
 {
 	const struct line *line = find_line(reader->paragraph, key);
 
@@ -235,9 +235,9 @@ static int read_cause(const struct reader *reader, struct cause *cause)
 
 	if (r < 0)
 		return r;
-	if (!(layer = need(reader, "layer")) || !(accuses = need(reader, "accuses")) ||
-	    !(severity = need(reader, "severity")) || !(summary = need(reader, "summary")) ||
-	    !(means = need(reader, "means")) || !(advice = need(reader, "advice")))
+	if (!(layer = need_value(reader, "layer")) || !(accuses = need_value(reader, "accuses")) ||
+	    !(severity = need_value(reader, "severity")) || !(summary = need_value(reader, "summary")) ||
+	    !(means = need_value(reader, "means")) || !(advice = need_value(reader, "advice")))
 		return -EINVAL;
 	if (module_kind_find(accuses, &cause->accuses) < 0)
 		return fail(reader, reader->paragraph->number, "there is no kind of module called '%s'", accuses);
@@ -299,7 +299,7 @@ static int add_page(const struct reader *reader)
 			    reader->paragraph->name);
 	if (cause->blind)
 		return fail(reader, reader->paragraph->number, "cause %s has a page already", cause->name);
-	blind = need(reader, "blind");
+	blind = need_value(reader, "blind");
 	if (!blind)
 		return -EINVAL;
 	lab = find_line(reader->paragraph, "lab");
@@ -345,7 +345,7 @@ static int read_rule_target(const struct reader *reader, struct rule *rule)
 	const char *suggests, *certainty;
 	int r;
 
-	if (!(suggests = need(reader, "suggests")) || !(certainty = need(reader, "certainty")))
+	if (!(suggests = need_value(reader, "suggests")) || !(certainty = need_value(reader, "certainty")))
 		return -EINVAL;
 	r = read_causes(reader, suggests, rule);
 	if (r < 0)
@@ -370,8 +370,8 @@ static int read_rule(const struct reader *reader, struct rule *rule)
 
 	if (r < 0)
 		return r;
-	if (!(about = need(reader, "about")) || !(when = need(reader, "when")) || !(family = need(reader, "family")) ||
-	    !(because = need(reader, "because")))
+	if (!(about = need_value(reader, "about")) || !(when = need_value(reader, "when")) ||
+	    !(family = need_value(reader, "family")) || !(because = need_value(reader, "because")))
 		return -EINVAL;
 	if (module_kind_find(about, &kind) == 0)
 		rule->about = module_scope_find(kind);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the diagnosis knows, as data: causes (whom they accuse, what they mean, what to do) and rules (which measures speak
- * for or against a cause). Both are readable text, one paragraph each:
+ * What the diagnosis knows, as data: causes (whom they accuse, what they mean, what to do) and rules (which measures
+ * speak for or against a cause). Both are readable text, one paragraph each:
  *
  *	cause peer-not-reading
  *	layer: peer
@@ -24,9 +24,9 @@
  *	blind: Heavy loss hides it ...
  *	lab: F18
  *
- * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative certainty speaks against; `suggests` may name
- * several causes, separated by commas. Of the rules of one family
- * that fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
+ * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative
+ * certainty speaks against; `suggests` may name several causes, separated by commas. Of the rules of one family that
+ * fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding up by process, protocol and ports alone, which is what is mostly asked of events that come often (config.brief).
- * The words that these lie in are the key, made where it is used instead of being written into an event and read from
- * there, which halves what a program executes.
+ * Adding up by process, protocol and ports alone, which is what is mostly asked of events that come often
+ * (config.brief). The words that these lie in are the key, made where it is used instead of being written into an event
+ * and read from there, which halves what a program executes.
  */
 #pragma once
 

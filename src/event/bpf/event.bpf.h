@@ -17,12 +17,12 @@
  *	}
  *
  * begin gives a zeroed event with time and processor, or NULL (counted as lost); end filters, adds up or passes on.
- * One of them or cancel, which tells nothing, must be called for every begin. Filter, keys and needed fields are read-only data (config.h): what a run does not ask
- * for is gone from the program that the kernel runs.
+ * One of them or cancel, which tells nothing, must be called for every begin. Filter, keys and needed fields are
+ * read-only data (config.h): what a run does not ask for is gone from the program that the kernel runs.
  *
- * A file whose events come so often that nanoseconds count, and whose programs never read what they have not set, defines
- * EVENT_IS_FREQUENT before including this one: adding up is not called but put in place, only what it looks at is zeroed, and
- * the process is read from its task.
+ * A file whose events come so often that nanoseconds count, and whose programs never read what they have not set,
+ * defines EVENT_IS_FREQUENT before including this one: adding up is not called but put in place, only what it looks at
+ * is zeroed, and the process is read from its task.
  */
 #pragma once
 
@@ -48,7 +48,7 @@ struct {
 /* Set while the program looks at the buffer by itself: waking it for each event would cost more than the event. */
 __u32 event_reader_awake __weak;
 
-/* How much longer it is since boot than the clock says that stands still while the host sleeps: the program keeps it. */
+/* How much more time passed since boot than on the clock that stops while the host sleeps: the program keeps it. */
 __u64 event_boot_offset_ns __weak;
 
 struct {
@@ -58,7 +58,7 @@ struct {
 	__uint(value_size, 127 * sizeof(__u64));
 } event_stacks SEC(".maps") __weak;
 
-/* Whom a socket belongs to: learnt in process context (sock_owner.bpf.c), inherited by connections from their listener. */
+/* Whom a socket belongs to: learnt in process context (sock_owner.bpf.c), inherited by connections from listeners. */
 struct sock_owner {
 	__u64 pid_tgid;
 	__u64 cgroup_id;
@@ -85,7 +85,7 @@ struct {
 /* Those that should be followed and could not be kept there, nor among the control groups below. */
 __u64 event_unfollowed __weak;
 
-/* Control groups that are followed (cgroup_tree.bpf.c), by number. Sockets may outlive their owner's group, so they stay. */
+/* Control groups that are followed (cgroup_tree.bpf.c), by number. Sockets may outlive their owner's group. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -172,7 +172,7 @@ struct event_room {
 #define offsetof(type, member) __builtin_offsetof(type, member)
 #endif
 
-/* --- building ------------------------------------------------------------------------------------------------------ */
+/* --- building ----------------------------------------------------------------------------------------------------- */
 
 /*
  * A program can be interrupted by another, or by itself in a softirq, and on some kernels be preempted; whoever comes
@@ -208,7 +208,7 @@ static __always_inline __maybe_unused void event_remember(void *map, const void 
 		__sync_fetch_and_add(&losses->memory, 1);
 }
 
-/* The same in the memory of a socket (EVENT_SOCK_STORE), which is made where there is none yet; NULL is counted as lost. */
+/* The same in the memory of a socket (EVENT_SOCK_STORE), made where there is none yet; NULL is counted as lost. */
 static __always_inline __maybe_unused void *event_remember_sock(void *store, struct sock *sk,
 								struct event_losses *losses)
 {
@@ -243,8 +243,8 @@ static __always_inline void event_init(const volatile struct event_config *confi
 }
 
 /*
- * Programs of control groups may not ask for stacks: their files define EVENT_WITHOUT_STACKS before including this one. Those
- * whose events bring the kernel's stack along (frames_at) define EVENT_BRINGS_STACK.
+ * Programs of control groups may not ask for stacks: their files define EVENT_WITHOUT_STACKS before including this one.
+ * Those whose events bring the kernel's stack along (frames_at) define EVENT_BRINGS_STACK.
  */
 static __always_inline void event_set_stacks(const volatile struct event_config *config, void *ctx,
 					     struct event_head *head)
@@ -298,8 +298,8 @@ static __always_inline void event_set_rest_of_process(const volatile struct even
 }
 
 /*
- * What costs is calling the kernel's functions: one call, and the rest is read. The verifier takes several times as long
- * for it where this stands in a loop.
+ * What costs is calling the kernel's functions: one call, and the rest is read. The verifier takes several times as
+ * long for it where this stands in a loop.
  */
 static __always_inline void event_set_process(const volatile struct event_config *config, struct event_head *head)
 {
@@ -486,8 +486,8 @@ static __always_inline void event_pack_local(struct sock *sk, __u64 *local)
 }
 
 /*
- * Where nobody looks at the addresses. What lies in one word is written at once: a word that is read, for a key, right after
- * its parts were written makes the processor wait.
+ * Where nobody looks at the addresses. What lies in one word is written at once: a word that is read, for a key, right
+ * after its parts were written makes the processor wait.
  */
 static __always_inline void event_set_used_briefly(const volatile struct event_config *config, struct event_head *head,
 						   struct sock *sk)
@@ -536,7 +536,7 @@ static __always_inline void event_set_sock(const volatile struct event_config *c
 	event_set_socket(config, head, sk);
 }
 
-/* --- filtering, passing on and adding up --------------------------------------------------------------------------- */
+/* --- filtering, passing on and adding up -------------------------------------------------------------------------- */
 
 static __noinline __maybe_unused int event_filter(const volatile struct event_config *config, const char *event)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose flow a packet belongs to that arrives and does not know its socket yet: remembered from what the flow's socket has
- * sent. FLOW_OWNERS(tcp_packet) makes the memory tcp_packet_owners, and two functions over an event's endpoints:
+ * Whose flow a packet belongs to that arrives and does not know its socket yet: remembered from what the flow's socket
+ * has sent. FLOW_OWNERS(tcp_packet) makes the memory tcp_packet_owners, and two functions over an event's endpoints:
  * tcp_packet_note_owner where a packet leaves, tcp_packet_recall_owner where one arrives.
  */
 #pragma once

@@ -60,8 +60,8 @@ static __always_inline void event_make_key(const volatile struct event_config *c
 }
 
 /*
- * Zeroes what filter, key and figures will look at, which is less than all. Only for programs that never look at a field
- * that they have not set.
+ * Zeroes what filter, key and figures will look at, which is less than all. Only for programs that never look at a
+ * field that they have not set.
  */
 static __always_inline void event_clear_used(const volatile struct event_config *config, char *event)
 {

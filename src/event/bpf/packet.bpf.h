@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The headers of a packet, read from an sk_buff wherever in the stack it is. Only packet_read touches the packet; what it
- * found can be put into an event from this host's side (packet_set_endpoints).
+ * The headers of a packet, read from an sk_buff wherever in the stack it is. Only packet_read touches the packet; what
+ * it found can be put into an event from this host's side (packet_set_endpoints).
  */
 #pragma once
 
@@ -147,8 +147,8 @@ static __always_inline bool packet_read(struct packet *packet, struct sk_buff *s
 }
 
 /*
- * Whether an arriving packet is of that protocol, or of the other for IPv6, without reading more than needed: programs that
- * see every packet begin with it. data is the IP header here.
+ * Whether an arriving packet is of that protocol, or of the other for IPv6, without reading more than needed: programs
+ * that see every packet begin with it. data is the IP header here.
  */
 static __always_inline bool packet_arrives_with(struct sk_buff *skb, __u8 proto, __u8 proto6)
 {
@@ -228,8 +228,8 @@ static __always_inline void packet_set_endpoints(struct event_head *head, const 
 }
 
 /*
- * The socket that a packet came from, on its way out: as event_set_sock, but the helper that gives a socket its cookie does
- * not take a packet's socket, so the cookie is known only when somebody has asked for it before.
+ * The socket that a packet came from, on its way out: as event_set_sock, but the helper that gives a socket its cookie
+ * does not take a packet's socket, so the cookie is known only when somebody has asked for it before.
  */
 static __always_inline void packet_set_sock(const volatile struct event_config *config, struct event_head *head,
 					    struct sock *sk)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Whom a socket belongs to. Events that fire in a softirq know the socket but not the process, and the process that
- * happens to run is the wrong answer more often than not; so every use of a socket in process context is remembered with
- * the socket. A connection inherits the owner of its listener until somebody uses it, and after a fork or when the
+ * happens to run is the wrong answer more often than not; so every use of a socket in process context is remembered
+ * with the socket. A connection inherits the owner of its listener until somebody uses it, and after a fork or when the
  * descriptor is handed over, the process that used the socket last is the owner.
  */
 #include "event/bpf/event.bpf.h"
@@ -19,8 +19,8 @@ static __always_inline void mark_listener(struct sock *sk)
 }
 
 /*
- * Whoever closes is the owner only when nobody has used the connection before: the process that accepted it, then, which
- * may be another than the one that listens. The kernel closes some sockets in threads of its own.
+ * Whoever closes is the owner only when nobody has used the connection before: the process that accepted it, then,
+ * which may be another than the one that listens. The kernel closes some sockets in threads of its own.
  */
 static __always_inline void learn_from_close(struct sock *sk)
 {

@@ -16,7 +16,7 @@ extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 /* Of Linux 6.4: whoever has it has the function above, too. */
 struct bpf_iter_num;
 
-/* Of a whole socket that is known to be TCP's. To ask the kernel whether it is costs more than most of what is read then. */
+/* Of a whole socket that is known to be TCP's. To ask the kernel whether it is costs more than most of the reading. */
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
 	if (bpf_core_type_exists(struct bpf_iter_num))

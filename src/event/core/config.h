@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What one event is told before it is loaded: which part of the filter it evaluates, which fields somebody will look at,
- * and whether it passes records on or adds them up. It is read-only data, so the verifier knows every value and drops
- * the code that a run does not need.
+ * What one event is told before it is loaded: which part of the filter it evaluates, which fields somebody will look
+ * at, and whether it passes records on or adds them up. It is read-only data, so the verifier knows every value and
+ * drops the code that a run does not need.
  */
 #pragma once
 
@@ -65,8 +65,8 @@ struct event_term {
 };
 
 /*
- * What events are kept apart by: words of the event, with what does not belong to a key masked out. Fields that lie in one
- * word share it, so a key is short, and the kernel's hash of it cheap.
+ * What events are kept apart by: words of the event, with what does not belong to a key masked out. Fields that lie in
+ * one word share it, so a key is short, and the kernel's hash of it cheap.
  */
 struct event_key_word {
 	__u64 mask;
@@ -117,11 +117,11 @@ struct event_config {
 	/* A bit for each word behind the head that somebody will look at: the program need not fill in the others. */
 	__u64 wanted;
 	__u32 comm_is_padded; /* names of tasks end with zeroes (from Linux 5.17 on): they can be read as they are */
-	/* One program tells the event, and on one processor the kernel does not run it while it runs: nobody else adds. */
+	/* One program reports the event, and the kernel never runs it inside itself on one CPU: nobody else adds. */
 	__u32 alone;
 	/*
-	 * The program adds up by the key of EVENT_BRIEF_WORDS, without making an event: there is no filter, and of the head
-	 * nothing is needed that does not lie in them.
+	 * The program adds up by the key of EVENT_BRIEF_WORDS, without making an event: there is no filter, and of the
+	 * head nothing is needed that does not lie in them.
 	 */
 	__u32 brief;
 	__u32 unused;
@@ -150,9 +150,9 @@ struct event_group {
 };
 
 /*
- * Asking the kernel's hash for a group costs more than all the rest of an event. So each processor has a table of its own
- * in front of it: where a key falls, the first that comes stays until the interval ends, and whoever finds another one
- * there goes to the hash. The key's words follow, then the group.
+ * Asking the kernel's hash for a group costs more than all the rest of an event. So each processor has a table of its
+ * own in front of it: where a key falls, the first that comes stays until the interval ends, and whoever finds another
+ * one there goes to the hash. The key's words follow, then the group.
  */
 #define EVENT_FRONT_BITS  6
 #define EVENT_FRONT_SLOTS (1 << EVENT_FRONT_BITS)

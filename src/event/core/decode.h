@@ -12,8 +12,8 @@ struct event_bytes {
 };
 
 /*
- * The number of the request that the event answers, or -EBADMSG. The head is copied to *head, since the buffer is read-only
- * memory and the time in it is changed; the record points there and into the bytes, or to the room.
+ * The number of the request that the event answers, or -EBADMSG. The head is copied to *head, since the buffer is
+ * read-only memory and the time in it is changed; the record points there and into the bytes, or to the room.
  */
 int event_decode(const struct event_request *requests, unsigned count, const struct event_bytes *bytes,
 		 struct event_head *head, struct record *ret_record) _must_check_;

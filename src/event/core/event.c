@@ -143,9 +143,9 @@ void event_clear(const struct event *event, void *data)
 
 	memset(data, 0, event_size(event));
 	for (uint32_t i = 0; i < event_head_type.field_count; i++)
-		field_set_unknown(&event_head_type.fields[i], data);
+		value_set_unknown(&event_head_type.fields[i], data);
 	for (uint32_t i = 0; i < event->type->field_count; i++)
-		field_set_unknown(&event->type->fields[i], payload);
+		value_set_unknown(&event->type->fields[i], payload);
 	((struct event_head *)data)->kstack_id = -1;
 	((struct event_head *)data)->ustack_id = -1;
 }

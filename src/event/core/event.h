@@ -27,8 +27,8 @@ struct event_hook {
 	const char *programs[EVENT_PROGRAMS_MAX];
 	/*
 	 * The programs are copies: a program is not run again while it runs, and what it would have missed then its
-	 * copy sees. They tell each other apart what was told already. Nothing is lost where the tracepoint is passed in
-	 * processes and softirqs only; for others this is no help.
+	 * copy sees. They tell each other apart what was told already. Nothing is lost where the tracepoint is passed
+	 * in processes and softirqs only; for others this is no help.
 	 */
 	bool twins;
 	/* A variable of the BPF side: attached only once that is set (live_late.c). NULL: from the beginning on. */
@@ -38,8 +38,8 @@ struct event_hook {
 };
 
 /*
- * An event that costs others much may have smaller sets of hooks, which tell less: what is in a smaller one is in the larger
- * ones, too. All of it is a set apart.
+ * An event that costs others much may have smaller sets of hooks, which tell less: what is in a smaller one is in the
+ * larger ones, too. All of it is a set apart.
  */
 enum event_set { EVENT_SET_ALL, EVENT_SET_SOME, EVENT_SET_FEW, EVENT_SET_FEWEST };
 
@@ -61,9 +61,11 @@ struct event {
 	const struct record_type *type; /* of what follows the head */
 	const struct event_role *roles;
 	uint32_t role_count;
+	/* Finishes what the kernel may hand over half finished (event_source.h); NULL: events come whole. */
+	const struct event_finisher *finisher;
 	/*
-	 * A variable of the BPF side, set to 1 when somebody finishes what the kernel has no room for (path/settle.h): it then
-	 * comes past the kernel's filter and cannot be added up there. NULL: there is no such thing.
+	 * A variable of the BPF side, set to 1 when what the kernel has no room for is finished: it then comes past the
+	 * kernel's filter and cannot be added up there. NULL: there is no such thing.
 	 */
 	const char *spills;
 	bool current; /* happens in process context: the owner need not be remembered */
@@ -102,7 +104,7 @@ REGISTRY(event, struct event);
 const struct event **event_list(size_t *ret_count);
 const struct event *event_find(const char *name);
 
-/* --- the record of an event ---------------------------------------------------------------------------------------- */
+/* --- the record of an event --------------------------------------------------------------------------------------- */
 
 /* What the program adds to an event: names of numbers, stacks with symbols. */
 struct event_extra {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where events come from, and where they go. The kernel (live.h) is one source, a recording is another; whoever filters,
- * shows or adds up events does not know which.
+ * Where events come from, and where they go. The kernel (live.h) is one source, a recording is another; whoever
+ * filters, shows or adds up events does not know which.
  */
 #pragma once
 
@@ -15,6 +15,20 @@ struct event_sink {
 	/* A group that the kernel added up: the record has the keys only. */
 	void (*group)(void *context, unsigned request, struct record *record, const struct event_group *group);
 	void *context;
+};
+
+/*
+ * Stands between the kernel and the sink of a run that wants whole events (live_options.finish): holds back what is half
+ * finished, and passes on what is whole. One state for each request.
+ */
+struct event_finisher {
+	/* spills: the kernel was told to hand over what it has no room for. */
+	void *(*begin)(unsigned request, bool spills, const struct event_sink *next);
+	void (*event)(void *state, struct record *record);
+	/* Hooks are about to go away, one after the other. */
+	void (*stop)(void *state);
+	/* After the last event: passes on what is left, if anybody wants it, and frees the state. */
+	void (*end)(void *state, bool pass);
 };
 
 /* One event that is wanted, and how. */

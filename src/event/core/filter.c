@@ -27,7 +27,7 @@ uint8_t event_number_flags(const struct field *field)
 {
 	if (!field->zero_is_unknown)
 		return 0;
-	/* As field_get reads them: a port of 65535 is a port. */
+	/* As value_get reads them: a port of 65535 is a port. */
 	return EVENT_ZERO_UNKNOWN | (field->store == STORE_U16 ? EVENT_ONES_KNOWN : 0);
 }
 

@@ -72,7 +72,7 @@ static bool hook_exists(const struct btf_names *names, const struct kernel_objec
 
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object)
 {
-	/* Gone again before the loading, which has its own two copies: together they would be the peak of the memory. */
+	/* Freed before loading, which has its own two copies: together they would be the peak of the memory. */
 	_cleanup_(btf_names_done) struct btf_names names = {};
 
 	/* Without names, loading finds out. */

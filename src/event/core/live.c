@@ -13,6 +13,7 @@
 #include "event/core/live_private.h"
 #include "event/core/missing.h"
 #include "event/core/sock_owner.h"
+#include "kernel/libbpf_words.h"
 #include "kernel/proctext.h"
 
 #define OBJECT         "events.bpf.o"
@@ -59,7 +60,7 @@ static bool needs_cgroups(const struct live *live)
 	return false;
 }
 
-/* --- loading ------------------------------------------------------------------------------------------------------- */
+/* --- loading ------------------------------------------------------------------------------------------------------ */
 
 /* Maps of events that nobody asked for are not made; those without an event's name belong to all. */
 static bool is_unwanted(const char *map, void *context)
@@ -211,7 +212,7 @@ static int try_once(struct live *live, struct why *why)
 		return r;
 	r = kernel_object_load(live->object, &live->why);
 	if (r < 0) {
-		snprintf(live->failed, sizeof(live->failed), "%s", kernel_object_blamed());
+		snprintf(live->failed, sizeof(live->failed), "%s", libbpf_words_blamed());
 	} else {
 		r = live_group_begin(live, why);
 		if (r < 0)
@@ -285,8 +286,8 @@ static unsigned kernel_release(void)
 }
 
 /*
- * The kernel's types are read three times on the way, megabytes each. Unless told otherwise, malloc learns from the first
- * that such sizes are usual and keeps them from then on.
+ * The kernel's types are read three times on the way, megabytes each. Unless told otherwise, malloc learns from the
+ * first that such sizes are usual and keeps them from then on.
  */
 static void give_back_memory(void)
 {
@@ -382,6 +383,8 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	memcpy(live->requests, requests, count * sizeof(*requests));
 	live->losses = xzalloc(count * sizeof(*live->losses));
 	live->groups = xzalloc(count * sizeof(*live->groups));
+	live->finishing = xzalloc(count * sizeof(*live->finishing));
+	live->finishes = options->finish;
 	live_group_init(live);
 	for (unsigned i = 0; i < count; i++)
 		largest = max_of(largest, requests[i].event->type->size);
@@ -389,6 +392,7 @@ int live_open(const struct event_request *requests, unsigned count, const struct
 	live_stacks_init(&live->stacks);
 	live->ring_bytes = ring_size(options->buffer_bytes ?: LIVE_BUFFER_DEFAULT);
 	live->read_ns = options->read_ns ?: READ_INTERVAL_NS;
+	live->late_refused = options->late_refused;
 	live->groups_max = options->groups_max ?: LIVE_GROUPS_DEFAULT;
 	live->release = kernel_release();
 	live->with_owner = needs_owner(live);
@@ -423,6 +427,7 @@ void live_close(struct live *live)
 	if (!live)
 		return;
 	ring_buffer__free(live->ring);
+	live_finishers_end(live, false);
 	live_group_done(live);
 	first_process_close(live->first);
 	kernel_object_close(live->object);
@@ -432,6 +437,7 @@ void live_close(struct live *live)
 	free(live->requests);
 	free(live->losses);
 	free(live->groups);
+	free(live->finishing);
 	free(live->data);
 	live_stacks_done(&live->stacks);
 	free(live);
@@ -447,7 +453,7 @@ int live_follow(struct live *live, uint32_t pid)
 	return bpf_map_update_elem(fd, &pid, &yes, BPF_ANY) < 0 ? -errno : 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 /* The buffer is read-only memory: what the program adds needs a copy. */
 static void complete(struct live *live, const struct event *event, struct record *record)
@@ -484,7 +490,10 @@ static int on_event(void *context, void *data, size_t size)
 	if (!take_frames(live, live->requests[request].event, &record))
 		return 0;
 	complete(live, live->requests[request].event, &record);
-	live->sink.event(live->sink.context, (unsigned)request, &record);
+	if (live->finishing[request])
+		live->requests[request].event->finisher->event(live->finishing[request], &record);
+	else
+		live->sink.event(live->sink.context, (unsigned)request, &record);
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
 }
 
@@ -532,6 +541,9 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 	live->loop = loop;
 	if (map_fd < 0)
 		return why_set(why, map_fd, "there is no ring buffer");
+	r = live_finishers_begin(live, why);
+	if (r < 0)
+		return r;
 	live->ring = ring_buffer__new(map_fd, on_event, live, NULL);
 	if (!live->ring)
 		return why_set(why, -errno, "cannot read the ring buffer: %s", strerror(errno));
@@ -542,11 +554,16 @@ int live_start(struct live *live, struct loop *loop, const struct event_sink *si
 
 int live_finish(struct live *live, struct why *why)
 {
+	int r;
+
+	live_finishers_stop(live);
 	kernel_object_detach(live->object);
 	live_hidden_end(live);
 	while (live->ring && read_ring(live) >= READ_BATCH)
 		;
-	return live_collect(live, why);
+	r = live_collect(live, why);
+	live_finishers_end(live, true);
+	return r;
 }
 
 int live_variable(const struct live *live, const char *name, size_t size, void **ret_address)
@@ -585,7 +602,7 @@ uint64_t live_run_ns(const struct live *live)
 	return sum.ns;
 }
 
-/* --- what was lost ------------------------------------------------------------------------------------------------- */
+/* --- what was lost ------------------------------------------------------------------------------------------------ */
 
 /*
  * Of twins one always runs: a softirq that interrupts the one finds the other free, and their tracepoints are passed in

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The running kernel as a source of events: loads what the requests need, attaches it, reads the ring buffer, collects
- * groups, counts losses. Closing leaves nothing behind, and neither does any other end of the process: nothing is pinned.
+ * groups, counts losses. Closing leaves nothing behind, and neither does any other end of the process: nothing is
+ * pinned.
  */
 #pragma once
 
@@ -17,7 +18,9 @@ struct live_options {
 	uint32_t groups_max;   /* 0: the default */
 	uint64_t read_ns;      /* while events come, the buffer is looked at this often; 0: the default */
 	const char *cgroup;    /* of requests with by_cgroup: the directory of the group; NULL: none */
-	bool probe;            /* only to see what works: an event that cannot be told is no error */
+	void (*late_refused)(const char *reason); /* called when a hook that is attached late is refused; may be NULL */
+	bool finish;                              /* only whole events reach the sink (event_finisher) */
+	bool probe;                               /* only to see what works: an event that cannot be told is no error */
 };
 
 struct live;
@@ -53,8 +56,8 @@ uint64_t live_run_ns(const struct live *live);
 
 /* Of one request, up to now. */
 struct event_loss live_loss(const struct live *live, unsigned request);
-/* After the end: says on stderr for how long nothing could be seen because of who ran, where that was so. */
-void live_tell_hidden(const struct live *live);
+/* After the end: for how long nothing could be seen because of who ran. */
+uint64_t live_hidden_ns(const struct live *live);
 /* Which hooks are in use. */
 const struct hook_plan *live_hooks(const struct live *live);
 /* Addresses of a stack, innermost first; returns how many. live as struct stacks hands it (tool/stacks.h). */

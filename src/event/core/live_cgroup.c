@@ -17,8 +17,8 @@ static int follow(int map, const FTSENT *entry)
 }
 
 /*
- * The program that sees new groups is attached: one that is made meanwhile is either found here, or its parent was noted
- * before it was made.
+ * The program that sees new groups is attached: one that is made meanwhile is either found here, or its parent was
+ * noted before it was made.
  */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why)
 {

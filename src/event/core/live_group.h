@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups added up by the kernel: a hash with a value for each processor, and a small table in front of it (config.h). They
- * are reached through maps of maps, so that an interval ends by putting empty ones in their places: the kernel waits until
- * no program uses the old ones, and what is read then is complete.
+ * Groups added up by the kernel: a hash with a value for each processor, and a small table in front of it (config.h).
+ * They are reached through maps of maps, so that an interval ends by putting empty ones in their places: the kernel
+ * waits until no program uses the old ones, and what is read then is complete.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What no program is told because of who runs (kernel/first_process.h): found out while the run goes on, and told at its end. */
+/* What no program sees because of who runs (kernel/first_process.h): found out during the run, known at its end. */
 #include "base/log.h"
 #include "event/core/live_private.h"
 
@@ -51,11 +51,7 @@ void live_hidden_end(struct live *live)
 		live->hidden_ns = first_process_ran_ns(live->first);
 }
 
-void live_tell_hidden(const struct live *live)
+uint64_t live_hidden_ns(const struct live *live)
 {
-	if (live->hidden_ns)
-		log_warn("what came in the %.1f ms in which pid 1 ran was not seen: this kernel runs no BPF program "
-			 "then "
-			 "(nest doctor tells more)",
-			 (double)live->hidden_ns / (double)NSEC_PER_MSEC);
+	return live->hidden_ns;
 }

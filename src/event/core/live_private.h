@@ -57,9 +57,12 @@ struct live {
 	const uint64_t *unfollowed;
 	const struct event_losses **losses;
 	VEC(struct live_late) late; /* not attached yet */
+	void (*late_refused)(const char *reason);
 	/* Reading. */
 	struct ring_buffer *ring;
 	struct event_sink sink;
+	bool finishes;
+	void **finishing; /* of each request, the state of its event's finisher; NULL: it has none */
 	struct loop *loop;
 	struct loop_source *timer; /* while events come */
 	unsigned idle_looks;
@@ -86,6 +89,11 @@ void live_late_look(struct live *live);
 
 /* Of requests with by_cgroup: this group, those below it, and those that will be made there. */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;
+
+/* Of events that come half finished: event_finisher. */
+int live_finishers_begin(struct live *live, struct why *why) _must_check_;
+void live_finishers_stop(struct live *live);
+void live_finishers_end(struct live *live, bool pass);
 
 /* What is hidden by pid 1: begins to look, goes on while the loop runs, and knows at the end. */
 void live_hidden_begin(struct live *live);

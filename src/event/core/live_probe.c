@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what was
- * seen to load is not loaded again before everything has had its turn, and what could be attached never.
+ * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what
+ * was seen to load is not loaded again before everything has had its turn, and what could be attached never.
  *
- * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each: the
- * kernel takes up to a tenth of a second to let go of one, and they are many.
+ * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each:
+ * the kernel takes up to a tenth of a second to let go of one, and they are many.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "event/core/live_private.h"
+#include "kernel/libbpf_words.h"
 
 static uint32_t kind_of(const struct live *live, const struct event_hook *hook, const char *program)
 {
@@ -22,7 +23,7 @@ static uint32_t kind_of(const struct live *live, const struct event_hook *hook, 
 	return 0;
 }
 
-static struct live_probed *find(struct live *live, const char *program)
+static struct live_probed *find_probed(struct live *live, const char *program)
 {
 	vec_each(&live->probed, probed)
 		if (strcmp(probed->program, program) == 0)
@@ -30,9 +31,10 @@ static struct live_probed *find(struct live *live, const char *program)
 	return NULL;
 }
 
-static void note(struct live *live, const struct event_hook *hook, const char *program, enum live_probe_state state)
+static void note_state(struct live *live, const struct event_hook *hook, const char *program,
+		       enum live_probe_state state)
 {
-	struct live_probed *probed = find(live, program);
+	struct live_probed *probed = find_probed(live, program);
 	uint32_t kind = kind_of(live, hook, program);
 
 	if (probed)
@@ -45,7 +47,7 @@ static void note(struct live *live, const struct event_hook *hook, const char *p
 
 static enum live_probe_state state_of(struct live *live, const char *program)
 {
-	const struct live_probed *probed = find(live, program);
+	const struct live_probed *probed = find_probed(live, program);
 
 	if (!probed)
 		return LIVE_PROBE_OPEN;
@@ -69,7 +71,7 @@ static int note_loaded(const struct event_hook *hook, const char *program, void 
 
 	if (live_probe_wants(before->live, program) &&
 	    kernel_object_comes_before(before->live->object, program, before->failed))
-		note(before->live, hook, program, LIVE_PROBE_LOADED);
+		note_state(before->live, hook, program, LIVE_PROBE_LOADED);
 	return 0;
 }
 
@@ -80,7 +82,7 @@ static int attach_or_refuse(const struct event_hook *hook, const char *program, 
 	if (!live_probe_wants(live, program))
 		return 0;
 	if (kind_of(live, hook, program) & live->proven_kinds || live_attach(hook, program, live) == 0)
-		note(live, hook, program, LIVE_PROBE_ATTACHED);
+		note_state(live, hook, program, LIVE_PROBE_ATTACHED);
 	else
 		(void)hook_plan_refuse(&live->plan, program, live->why.text);
 	return 0;
@@ -96,7 +98,7 @@ static int probe_once(struct live *live, struct why *why)
 	r = kernel_object_load(live->object, &live->why);
 	if (r == 0)
 		return hook_plan_each(&live->plan, attach_or_refuse, live);
-	snprintf(live->failed, sizeof(live->failed), "%s", kernel_object_blamed());
+	snprintf(live->failed, sizeof(live->failed), "%s", libbpf_words_blamed());
 	(void)hook_plan_each(&live->plan, note_loaded, &before);
 	if (!hook_plan_refuse(&live->plan, live->failed, live->why.text))
 		return why_set(why, r, "%s", live->why.text);
@@ -110,7 +112,7 @@ static int find_state(const struct event_hook *hook _unused_, const char *progra
 	return state_of(live, program) == live->probing_state ? -EAGAIN : 0;
 }
 
-/* Whether programs are left in one of the states: first those that were never tried, then those that were not attached. */
+/* Whether programs are left in one of the states: first those never tried, then those not attached. */
 static bool is_anything_left(struct live *live)
 {
 	for (live->probing_state = LIVE_PROBE_OPEN; live->probing_state < LIVE_PROBE_ATTACHED; live->probing_state++)

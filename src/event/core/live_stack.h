@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks that came with their events. The kernel's own memory for stacks drops what falls into a place that is taken; an event
- * whose stacks are all of what it tells brings them along (event.h, frames_at). Each different one gets a number, in the same
- * space as the kernel's numbers.
+ * Stacks that came with their events. The kernel's own memory for stacks drops what falls into a place that is taken;
+ * an event whose stacks are all of what it tells brings them along (event.h, frames_at). Each different one gets a
+ * number, in the same space as the kernel's numbers.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How owners of sockets are learnt (sock_owner.bpf.c): attached with every event that does not run in process context. */
+/* How owners of sockets are learnt (sock_owner.bpf.c): attached with every event outside of process context. */
 #pragma once
 
 #include "event/core/event.h"

@@ -43,7 +43,7 @@ static int open_clock(int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int refused(int error, struct why *why)
+static int explain_refusal(int error, struct why *why)
 {
 	return why_set(
 		why, error,
@@ -66,20 +66,20 @@ static int attach_clocks(struct kernel_object *object, const char *program, stru
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)
-			return refused(fd, why);
+			return explain_refusal(fd, why);
 		/* The link closes the clock; without one nobody would. */
 		link = bpf_program__attach_perf_event(kernel_object_program(object, program), fd);
 		if (!link) {
 			r = -errno;
 			close(fd);
-			return refused(r, why);
+			return explain_refusal(r, why);
 		}
 		r = kernel_object_keep_link(object, program, link, why);
 		if (r < 0)
 			return r;
 		attached++;
 	}
-	return attached ? 0 : refused(-ENODEV, why);
+	return attached ? 0 : explain_refusal(-ENODEV, why);
 }
 
 static const struct event_role sample_roles[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * irq: how long the handler of an interrupt took. An interrupt is one of the network's when its handler has ever raised the
- * softirq of the network: that holds for every driver, whatever it calls its interrupts.
+ * irq: how long the handler of an interrupt took. An interrupt is one of the network's when its handler has ever raised
+ * the softirq of the network: that holds for every driver, whatever it calls its interrupts.
  */
 #include "event/bpf/event.bpf.h"
 #include "event/cpu/softirq.h"

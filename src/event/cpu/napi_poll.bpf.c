@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * napi.poll: an interface was asked for its packets. The kernel tells the end of a poll. It began when the one before it
- * ended, or with the softirq; the interface asked for it when it was scheduled, which only some kernels let us see, or, for
- * the first of a run, when the softirq was raised.
+ * napi.poll: an interface was asked for its packets. The kernel tells the end of a poll. It began when the one before
+ * it ended, or with the softirq; the interface asked for it when it was scheduled, which only some kernels let us see,
+ * or, for the first of a run, when the softirq was raised.
  */
 #include "event/bpf/dev.bpf.h"
 #include "event/cpu/softirq.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * softirq: from raising through beginning to the end of a run, and what the processor's counters of received packets did
- * meanwhile. A softirq runs on the processor on which it was raised, so all that is remembered is a processor's own.
+ * softirq: from raising through beginning to the end of a run, and what the processor's counters of received packets
+ * did meanwhile. A softirq runs on the processor on which it was raised, so all that is remembered is a processor's
+ * own.
  */
 #include "event/cpu/softirq.h"
 #include "event/bpf/event.bpf.h"

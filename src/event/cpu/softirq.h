@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* softirq: the kernel's deferred work, of which that for the network is a part; irq: interrupts; napi.poll: interfaces. */
+/* softirq: the kernel's deferred work, the network's included; irq: interrupts; napi.poll: interfaces. */
 #pragma once
 
 #include "event/core/head.h"

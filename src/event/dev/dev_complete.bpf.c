@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dev.complete: from the driver's getting a packet to its giving it back, when the hardware has sent it. The driver of a
- * virtual interface never gives it back but hands it on: to the receiving side, or to another interface below.
+ * dev.complete: from the driver's getting a packet to its giving it back, when the hardware has sent it. The driver of
+ * a virtual interface never gives it back but hands it on: to the receiving side, or to another interface below.
  */
 #include "event/dev/dev_complete.h"
 #include "event/bpf/dev.bpf.h"
@@ -100,8 +100,8 @@ int BPF_PROG(dev_complete_freed, struct sk_buff *skb)
 }
 
 /*
- * To another interface. Once the driver's function has returned this is another packet in the same place, and how the one
- * before was freed was not seen.
+ * To another interface. Once the driver's function has returned this is another packet in the same place, and how the
+ * one before was freed was not seen.
  */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(dev_complete_below, struct sk_buff *skb)

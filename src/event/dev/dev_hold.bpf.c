@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dev.hold: from the packet after which a queue of an interface was stopped (the bytes under way reached their limit, or the
- * driver has no room) to the queue's going on. Nothing tells either moment. The first shows when the driver's function
- * returns, the second when the queue in front is asked for packets again, which the kernel does at once.
+ * dev.hold: from the packet after which a queue of an interface was stopped (the bytes under way reached their limit,
+ * or the driver has no room) to the queue's going on. Nothing tells either moment. The first shows when the driver's
+ * function returns, the second when the queue in front is asked for packets again, which the kernel does at once.
  */
 #include "event/dev/dev_hold.h"
 #include "event/bpf/dev.bpf.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dev.queue, dev.xmit: the stack hands a packet over to an interface, and its driver gets it; dev.arrive, dev.receive: the
- * driver hands a packet over, and the stack gets it. Between the two of each pair packets are cut up and put together.
+ * dev.queue, dev.xmit: the stack hands a packet over to an interface, and its driver gets it; dev.arrive, dev.receive:
+ * the driver hands a packet over, and the stack gets it. Between the two of each pair packets are cut up and put
+ * together.
  */
 #include "event/dev/dev_packet.h"
 #include "event/bpf/dev.bpf.h"

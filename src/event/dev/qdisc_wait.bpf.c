@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * qdisc.wait: from a packet's coming into the queue of an interface to its leaving it. A queue that cuts large packets up
- * (tbf, cake, netem) has freed the packet by the time that its coming is told, and lets pieces go that nobody has seen
- * come. They are found by their sequence number: what was about to be queued on this processor is remembered just before.
+ * qdisc.wait: from a packet's coming into the queue of an interface to its leaving it. A queue that cuts large packets
+ * up (tbf, cake, netem) has freed the packet by the time that its coming is told, and lets pieces go that nobody has
+ * seen come. They are found by their sequence number: what was about to be queued on this processor is remembered just
+ * before.
  */
 #include "event/dev/qdisc_wait.h"
 #include "event/bpf/packet.bpf.h"
@@ -64,8 +65,8 @@ struct {
 } qdisc_wait_in_hand SEC(".maps");
 
 /*
- * What is read of a packet that leaves: too much for the stack of older kernels. Queues are asked with softirqs off, so a
- * processor is never at it twice.
+ * What is read of a packet that leaves: too much for the stack of older kernels. Queues are asked with softirqs off, so
+ * a processor is never at it twice.
  */
 struct scratch {
 	struct packet packet;
@@ -169,7 +170,7 @@ static __always_inline __u64 split_since(struct sk_buff *skb, struct scratch *of
 	return since;
 }
 
-/* sk: the packet's socket, where the owner may be asked for. Once for both callers: twice it would not fit on a stack of 6.1. */
+/* sk: the packet's socket, where the owner may be asked for. Once for both callers: two do not fit on 6.1's stack. */
 static __noinline void tell(void *ctx, struct Qdisc *qdisc, struct sk_buff *skb, struct sock *sk)
 {
 	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns(), *since, split = 0;

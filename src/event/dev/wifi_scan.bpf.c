@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wifi.scan: from the request to the driver to its end, joined by the request. Whoever asked is the process that ran at the
- * beginning; the end comes from the driver's own threads. The types are those of a module: where it is not there, nothing of
- * this is loaded.
+ * wifi.scan: from the request to the driver to its end, joined by the request. Whoever asked is the process that ran at
+ * the beginning; the end comes from the driver's own threads. The types are those of a module: where it is not there,
+ * nothing of this is loaded.
  */
 #include "event/dev/wifi_scan.h"
 #include "event/bpf/fd.bpf.h"

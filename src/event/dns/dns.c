@@ -7,8 +7,9 @@
 
 #include "event/core/attach.h"
 #include "event/core/event.h"
-#include "event/core/libraries.h"
+#include "event/core/library.h"
 #include "event/dns/dns.h"
+#include "kernel/libbpf_words.h"
 
 /* --- dns.lookup --- */
 
@@ -77,7 +78,7 @@ static int attach_libraries(struct kernel_object *object, const char *program, s
 	int r;
 
 	libbpf_words_begin();
-	r = libraries_each(library_is_libc, attach_library, &attach);
+	r = library_each(library_is_libc, attach_library, &attach);
 	if (r < 0)
 		return why_set(why, r, "/proc cannot be read: %s", strerror(-r));
 	if (attach.count == 0)

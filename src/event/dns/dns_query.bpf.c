@@ -96,7 +96,7 @@ static __always_inline bool parse_packet(struct sk_buff *skb, const unsigned cha
 	return true;
 }
 
-/* Labels with their lengths in front become a name with dots; returns its length, or DNS_HOST_LEN when it has no end. */
+/* Labels with their lengths in front become a name with dots; returns its length, DNS_HOST_LEN when it has no end. */
 static __always_inline __u32 read_name(char *host, const unsigned char *question)
 {
 	__u32 len = DNS_HOST_LEN;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * icmp.echo: from a ping's leaving IP to its answer's arrival, both in the kernel, then to the socket and to the program. A
- * request is remembered until its answer comes; an answer until its socket has it and the program has read it.
+ * icmp.echo: from a ping's leaving IP to its answer's arrival, both in the kernel, then to the socket and to the
+ * program. A request is remembered until its answer comes; an answer until its socket has it and the program has read
+ * it.
  */
 #define EVENT_WITHOUT_STACKS
 #include "event/bpf/packet.bpf.h"

@@ -2,7 +2,6 @@
 #include "event/core/attach.h"
 #include "event/core/event.h"
 #include "event/ip/icmp.h"
-#include "record/net_names.h"
 
 #define E struct icmp_echo
 static const struct field echo_fields[] = {

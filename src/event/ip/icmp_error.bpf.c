@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * icmp.error: messages that a packet could not be delivered, received and sent, with the socket whose packet it was. The
- * packet inside the message names the flow, whose owner is remembered from what it sent. Whether the socket was told is
- * seen while the kernel deals with the message: an error report on the same processor before the message is freed.
+ * icmp.error: messages that a packet could not be delivered, received and sent, with the socket whose packet it was.
+ * The packet inside the message names the flow, whose owner is remembered from what it sent. Whether the socket was
+ * told is seen while the kernel deals with the message: an error report on the same processor before the message is
+ * freed.
  */
 #include "event/bpf/flow_owner.bpf.h"
 #include "event/bpf/packet.bpf.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ip.ecn: packets whose header says that their sender understands marks, or that they were marked. On the way out they are
- * looked at behind the queue of the interface, which may mark them. Packets without the bits cost one read.
+ * ip.ecn: packets whose header says that their sender understands marks, or that they were marked. On the way out they
+ * are looked at behind the queue of the interface, which may mark them. Packets without the bits cost one read.
  */
 #include "event/ip/ip_ecn.h"
 #include "event/bpf/flow_owner.bpf.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ip.frag: fragments as they arrive and leave, and those that are thrown away while they wait for the rest of their packet:
- * it did not come in time, or the memory for waiting fragments is used up. Whether a packet is whole is found by adding up
- * what has come of it: the kernel does not tell.
+ * ip.frag: fragments as they arrive and leave, and those that are thrown away while they wait for the rest of their
+ * packet: it did not come in time, or the memory for waiting fragments is used up. Whether a packet is whole is found
+ * by adding up what has come of it: the kernel does not tell.
  */
 #include "event/ip/ip_frag.h"
 #include "event/bpf/packet.bpf.h"
@@ -236,8 +236,8 @@ int BPF_PROG(ip_frag_sent, struct sk_buff *skb)
 }
 
 /*
- * From 6.3 on the kernel says that the time was over. Before, nothing else throws a fragment away after so long: the timer was
- * set when the first one came.
+ * From 6.3 on the kernel says that the time was over. Before, nothing else throws a fragment away after so long: the
+ * timer was set when the first one came.
  */
 static __always_inline bool is_timeout(__u32 reason, const struct whole *whole, struct fqdir *fqdir)
 {
@@ -297,7 +297,7 @@ static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 	return ip_frag_end(ctx, e);
 }
 
-/* Timers give up many at once, and may interrupt this very program: its copy is there for that. The first takes the note. */
+/* Timers give up many at once and may interrupt this program: its copy is there for that. The first takes the note. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(ip_frag_lost, struct sk_buff *skb)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ip.route: look-ups in the tables of routes. The kernel tells only their end; where functions can be watched, their beginning
- * is seen, too. Without that, the main table's look-up is known to begin where the local table's has ended, when it is asked
- * (IPv6, and IPv4 with rules of the user's own). And for a packet that has just arrived on this processor the time since then
- * is told: the look-up took at most that long.
+ * ip.route: look-ups in the tables of routes. The kernel tells only their end; where functions can be watched, their
+ * beginning is seen, too. Without that, the main table's look-up is known to begin where the local table's has ended,
+ * when it is asked (IPv6, and IPv4 with rules of the user's own). And for a packet that has just arrived on this
+ * processor the time since then is told: the look-up took at most that long.
  */
 #include "event/ip/ip_route.h"
 #include "event/bpf/packet.bpf.h"

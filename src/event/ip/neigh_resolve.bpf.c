@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * neigh.resolve: from the first question for a neighbour's address on the link (ARP, IPv6 neighbour discovery) to its answer,
- * or to giving up. Only where nothing was known before: checks of a known neighbour hold nobody up.
+ * neigh.resolve: from the first question for a neighbour's address on the link (ARP, IPv6 neighbour discovery) to its
+ * answer, or to giving up. Only where nothing was known before: checks of a known neighbour hold nobody up.
  */
 #include "event/ip/neigh_resolve.h"
 #include "event/bpf/event.bpf.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "event/ip/neigh_resolve.h"
 #include "event/core/event.h"
-#include "record/net_names.h"
 
 #define N struct neigh_resolve
 static const struct field resolve_fields[] = {

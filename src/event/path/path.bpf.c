@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where both directions of a packet's way pass the same hook there is one program: a second one would cost every packet of
- * the host as much as the first, whatever it does. What a run does not ask for is gone from it.
+ * Where both directions of a packet's way pass the same hook there is one program: a second one would cost every packet
+ * of the host as much as the first, whatever it does. What a run does not ask for is gone from it.
  */
 #include "event/path/path_arrive.bpf.h"
 #include "event/path/path_deliver.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A journey under construction. Marks on the way append steps, each from where the last one ended, so that the steps add
- * up to the whole whatever happens.
+ * A journey under construction. Marks on the way append steps, each from where the last one ended, so that the steps
+ * add up to the whole whatever happens.
  *
  * What is kept by the address of a packet lies in plain arrays, at a place that follows from the address: a look costs
  * next to nothing, which every packet of the host pays for, and two packets that want the same place (one in
@@ -19,9 +19,9 @@
 __u32 path_sample __weak;
 
 /*
- * When a driver begins with a packet matters where it had to wait in a queue before, or was cut up; of others it is a moment
- * after the interface got it. So the hook for that is left out until such a packet comes: that is told here, and the hook's own program
- * says that it is there.
+ * When a driver begins with a packet matters where it had to wait in a queue before, or was cut up; of others it is a
+ * moment after the interface got it. So the hook for that is left out until such a packet comes: that is told here, and
+ * the hook's own program says that it is there.
  */
 __u32 path_wants_xmit __weak;
 __u32 path_sees_xmit __weak;
@@ -73,8 +73,8 @@ static __always_inline void path_now_once(struct path_mark *now)
 }
 
 /*
- * A packet's address as a number, less one that does not change: the verifier lets nobody reckon with an address, except
- * take one from another.
+ * A packet's address as a number, less one that does not change: the verifier lets nobody reckon with an address,
+ * except take one from another.
  */
 static __always_inline __u64 path_id(const void *address)
 {
@@ -173,7 +173,7 @@ static __always_inline void path_learn_owner(const volatile struct event_config 
 		event_fill_owner(owner);
 }
 
-/* --- places for journeys ------------------------------------------------------------------------------------------- */
+/* --- places for journeys ------------------------------------------------------------------------------------------ */
 
 #define PATH_FREE_MAX 64
 /* So many places are looked at for one that is free. */
@@ -194,8 +194,9 @@ struct path_free {
 	} name SEC(".maps")
 
 /*
- * A softirq comes over a process that is just giving a place back, and on some kernels another process does. So the list above is
- * only a hint, which may be wrong or lost then: a place belongs to whoever has turned its state, in one step that cannot be divided.
+ * A softirq comes over a process that is just giving a place back, and on some kernels another process does. So the
+ * list above is only a hint, which may be wrong or lost then: a place belongs to whoever has turned its state, in one
+ * step that cannot be divided.
  */
 static __always_inline bool path_claim(struct path_way *way, __u32 from)
 {
@@ -216,8 +217,8 @@ static __always_inline __u32 path_next_place(const struct path_pool *pool)
 }
 
 /*
- * A free place, claimed; negative: none was found. Called seldom, so it is out of line; but in a static function: Linux before 6.8 verifies
- * others though nobody calls them, and a run of one direction has not the tables of the other.
+ * A free place, claimed; negative: none was found. Called seldom, so it is out of line; but in a static function: Linux
+ * before 6.8 verifies others though nobody calls them, and a run of one direction has not the tables of the other.
  */
 static __always_inline int path_search(const struct path_pool *pool)
 {
@@ -246,8 +247,8 @@ static __always_inline struct path_way *path_take_lately(const struct path_pool 
 }
 
 /*
- * A place with a number that nobody has had: whoever remembers the last one there finds nothing. Where all are taken, that of a
- * journey that has waited for long, which is lost sight of with it; NULL: it goes on just now.
+ * A place with a number that nobody has had: whoever remembers the last one there finds nothing. Where all are taken,
+ * that of a journey that has waited for long, which is lost sight of with it; NULL: it goes on just now.
  */
 static __always_inline struct path_way *path_take(const struct path_pool *pool)
 {
@@ -289,7 +290,7 @@ static __always_inline struct path_way *path_find(const struct path_pool *pool, 
 #define ETH_P_8021Q  0x8100
 #define ETH_P_8021AD 0x88a8
 
-/* What comes after the tag of a VLAN that the device has left in the packet. On its way out the tag lies before its headers. */
+/* What follows the tag of a VLAN that the device left in the packet. On the way out the tag precedes its headers. */
 static __always_inline __be16 path_skip_tag(struct sk_buff *skb, __u32 *network)
 {
 	__be16 tag[2], protocol = skb->protocol;
@@ -343,7 +344,7 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 {
 	struct event_head *head = &way->event.head;
 
-	/* Steps are written one by one, and nobody looks at more of them than there are; what they add up to comes last. */
+	/* Steps are written one by one, and nobody reads more of them than there are; their sums come last. */
 	__builtin_memset(&way->event, 0, __builtin_offsetof(struct path_event, data.steps));
 	head->event = config->id;
 	head->uid = EVENT_UNKNOWN32;
@@ -359,8 +360,8 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 #define IFF_LOOPBACK 0x8
 
 /*
- * What is sent there arrives on this host, in the backlog of the same processor: loopback, and virtual links that know their
- * peer. A hook would tell of others, too, and costs each packet more than all the rest that is done here.
+ * What is sent there arrives on this host, in the backlog of the same processor: loopback, and virtual links that know
+ * their peer. A hook would tell of others, too, and costs each packet more than all the rest that is done here.
  */
 static __always_inline bool path_hands_over(const struct net_device *dev)
 {
@@ -374,7 +375,7 @@ static __always_inline void path_set_dev(struct path_way *way, struct net_device
 	((__u64 *)way->event.data.dev)[1] = ((const __u64 *)dev->name)[1];
 }
 
-/* --- why a packet was thrown away ---------------------------------------------------------------------------------- */
+/* --- why a packet was thrown away --------------------------------------------------------------------------------- */
 
 /* The numbers are the running kernel's own: these are only names. */
 enum skb_drop_reason___path {

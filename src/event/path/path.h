@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * path.rx and path.tx: one packet's way through this host. The kernel's side puts the journey together and tells it once,
- * when it is over: a step is a stage with the time that it took, in the order in which they happened, so the times of
- * the steps add up to the whole.
+ * path.rx and path.tx: one packet's way through this host. The kernel's side puts the journey together and tells it
+ * once, when it is over: a step is a stage with the time that it took, in the order in which they happened, so the
+ * times of the steps add up to the whole.
  */
 #pragma once
 
@@ -67,7 +67,7 @@ struct path_journey {
 	__u8 unused[5];
 	char dev[16];
 	struct path_step steps[PATH_STEPS_MAX];
-	/* Of the steps, what is waiting, added up by stage: for filters and figures (path_add_waits). 0: it did not wait there. */
+	/* Steps that wait, added up by stage, for filters and figures (path_add_waits). 0: it did not wait there. */
 	__u64 sndbuf_ns;
 	__u64 tcp_ns;
 	__u64 qdisc_ns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.rx: a packet's arrival, until the stack takes it up. From then on until its data is in a socket (path_deliver.bpf.h)
- * or it is gone (path_gone.bpf.h) one processor does nothing else: that part is kept per processor. What something puts
- * aside in between (a filter, a tunnel, a socket in use) is kept by the packet's address until it comes up again.
+ * path.rx: a packet's arrival, until the stack takes it up. From then on until its data is in a socket
+ * (path_deliver.bpf.h) or it is gone (path_gone.bpf.h) one processor does nothing else: that part is kept per
+ * processor. What something puts aside in between (a filter, a tunnel, a socket in use) is kept by the packet's address
+ * until it comes up again.
  */
 #pragma once
 
@@ -16,7 +17,7 @@
 
 #define HIDDEN_BEFORE_STACK (1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG)
 
-/* --- arriving ------------------------------------------------------------------------------------------------------ */
+/* --- arriving ----------------------------------------------------------------------------------------------------- */
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(path_rx_irq)
@@ -207,7 +208,7 @@ int BPF_PROG(path_rx_gro_frags, struct sk_buff *skb)
 	return into_gro(skb);
 }
 
-/* --- the stack takes it up ----------------------------------------------------------------------------------------- */
+/* --- the stack takes it up ---------------------------------------------------------------------------------------- */
 
 /* A driver polled it: it came with the interrupt before the softirq, or nobody knows when. */
 static __always_inline void came_by_poll(struct path_way *way, const struct rx_cpu *cpu,
@@ -380,8 +381,8 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	way = rx_current(cpu);
 	if (way) {
 		/*
-		 * From a bridge's port to the bridge: the same packet. From the same interface it is one at its address.
-		 * What was in a tunnel comes up again.
+		 * From a bridge's port to the bridge: the same packet. From the same interface it is one at its
+		 * address. What was in a tunnel comes up again.
 		 */
 		if (way->skb == path_id(skb) && way->ifindex != (__u32)skb->dev->ifindex && !way->tunnel)
 			return 0;

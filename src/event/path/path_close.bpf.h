@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sockets that end: what nobody has read is thrown away with them, without a word, and of what was sent no acknowledgement will be
- * seen any more. Their hooks are passed once a connection, not once a packet.
+ * Sockets that end: what nobody has read is thrown away with them, without a word, and of what was sent no
+ * acknowledgement will be seen any more. Their hooks are passed once a connection, not once a packet.
  */
 #pragma once
 
 #include "event/path/path_deliver.bpf.h"
 #include "event/path/path_leave.bpf.h"
 
-/* Acknowledgements are seen while a connection is established; afterwards, by what TCP has noted when its state changes. */
+/* While a connection is established its acknowledgements are seen; later, by what TCP noted when its state changes. */
 static __always_inline void tx_settle(void *ctx, struct sock *sk)
 {
 	struct tcp_sock *tp = is_tcp(sk) ? bpf_skc_to_tcp_sock(sk) : NULL;
@@ -29,7 +29,7 @@ static long lose_one(__u32 index, struct tx_acked *lost)
 	if (way->state == PATH_WAY_SENT)
 		tx_tell(lost->ctx, way, PATH_UNFINISHED);
 	else
-		/* It is on its way to the interface still, and its journey ends there, as if there were no data in it. */
+		/* Still on its way to the interface: its journey ends there, as if it held no data. */
 		way->event.data.end_seq = way->event.data.seq;
 	return 0;
 }

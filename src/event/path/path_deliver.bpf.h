@@ -50,8 +50,8 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 }
 
 /*
- * A reader that never rests, on another processor, had the datagram before its socket could announce it. Each side first says
- * what it did, then looks what the other has done: one of them finds the journey.
+ * A reader that never rests, on another processor, had the datagram before its socket could announce it. Each side
+ * first says what it did, then looks what the other has done: one of them finds the journey.
  */
 static __always_inline bool was_read_early(struct rx_queue *queue, struct path_way *way, __u32 at)
 {
@@ -193,8 +193,8 @@ static long look_aside(__u32 index, struct path_way **way)
 }
 
 /*
- * The socket was in use, by somebody who let go of it before the processor on which the packet came could put the packet aside:
- * it still has it.
+ * The socket was in use, by somebody who let go of it before the processor on which the packet came could put the
+ * packet aside: it still has it.
  */
 static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {

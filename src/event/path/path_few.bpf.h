@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Journeys from few hooks, for runs that follow few flows: a hook costs every packet of the host, whoever is followed, so these
- * are the fewest that still tell where the time went. TCP, and datagrams that arrive. What other hooks would have seen the kernel has noted
- * itself: when a packet arrived (time stamps, which the program asks for), when it left TCP, how long the reader waited for
- * processors. The rest is not visible.
+ * Journeys from few hooks, for runs that follow few flows: a hook costs every packet of the host, whoever is followed,
+ * so these are the fewest that still tell where the time went. TCP, and datagrams that arrive. What other hooks would
+ * have seen the kernel has noted itself: when a packet arrived (time stamps, which the program asks for), when it left
+ * TCP, how long the reader waited for processors. The rest is not visible.
  */
 #pragma once
 
@@ -19,7 +19,7 @@
 /* Of stamps on arrival, which are in the time of the day, less that of path_clock; the program keeps it right. */
 __u64 path_real_offset_ns = 0;
 
-/* --- arriving ------------------------------------------------------------------------------------------------------ */
+/* --- arriving ----------------------------------------------------------------------------------------------------- */
 
 /* The interface: TCP does not leave it with the packet, only its number. */
 static __always_inline void find_dev(struct path_way *way, struct net *net, __u32 ifindex)
@@ -224,7 +224,7 @@ int BPF_PROG(path_few_tcp, struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
-/* --- leaving ------------------------------------------------------------------------------------------------------- */
+/* --- leaving ------------------------------------------------------------------------------------------------------ */
 
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
@@ -311,7 +311,7 @@ int BPF_PROG(path_few_xmit, struct sk_buff *skb)
 	return 0;
 }
 
-/* --- thrown away --------------------------------------------------------------------------------------------------- */
+/* --- thrown away -------------------------------------------------------------------------------------------------- */
 
 /* Before a socket had it: as long as the packet knows where it came. */
 static __always_inline struct path_way *few_drop_on_the_way(struct sk_buff *skb, const struct net_device *dev)

@@ -155,8 +155,8 @@ static __always_inline struct path_way *never_read(struct sk_buff *skb, __u32 re
 }
 
 /*
- * A packet of TCP without data that is let go for no reason at all, or with what was in a socket, has told what it had to: the end
- * of a connection, mostly.
+ * A packet of TCP without data that is let go for no reason at all, or with what was in a socket, has told what it had
+ * to: the end of a connection, mostly.
  */
 static __always_inline bool did_its_work(const struct path_way *way)
 {

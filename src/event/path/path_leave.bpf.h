@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.tx: a packet's way from the write to the interface and, of TCP, to the acknowledgement. With the socket is kept when
- * which bytes were written; a segment finds its beginning there when it leaves TCP. Journeys lie in one pool, taken
- * round and round: by a packet's address one finds those that are on their way to the interface, in the socket those
- * that wait for an acknowledgement.
+ * path.tx: a packet's way from the write to the interface and, of TCP, to the acknowledgement. With the socket is kept
+ * when which bytes were written; a segment finds its beginning there when it leaves TCP. Journeys lie in one pool,
+ * taken round and round: by a packet's address one finds those that are on their way to the interface, in the socket
+ * those that wait for an acknowledgement.
  */
 #pragma once
 
@@ -84,7 +84,7 @@ static __always_inline struct path_counts *tx_counts(void)
 	return &path_tx_counts[bpf_get_smp_processor_id() & (PATH_CPUS_MAX - 1)];
 }
 
-/* --- the pool ------------------------------------------------------------------------------------------------------ */
+/* --- the pool ----------------------------------------------------------------------------------------------------- */
 
 static __noinline int path_tx_search(void);
 
@@ -174,9 +174,9 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 	way_give_back(way);
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* A write goes on, before it looks for room: again, when it had to wait for some. end: the number after its last byte. */
+/* A write goes on, before it looks for room: again, if it had to wait for some. end: the number after its last byte. */
 static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp, __u32 end, bool sees_room)
 {
 	struct tx_write *write;
@@ -203,7 +203,7 @@ static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp,
 	write->room_ns = sees_room ? now : 0;
 }
 
-/* As TCP reckons (tcp_small_queue_check): more of the socket is in a queue below than two packets, and than a millisecond's. */
+/* As tcp_small_queue_check has it: a queue below holds more of the socket than two packets and than a millisecond's. */
 static __always_inline bool has_queued(const struct sock *sk, __u32 sent)
 {
 	unsigned long queued = (unsigned long)sk->sk_wmem_alloc.refs.counter;
@@ -279,7 +279,7 @@ int BPF_PROG(path_tx_written, struct sock *sk)
 	return 0;
 }
 
-/* --- leaving TCP --------------------------------------------------------------------------------------------------- */
+/* --- leaving TCP -------------------------------------------------------------------------------------------------- */
 
 struct tx_search {
 	const struct tx_sock *own;
@@ -490,8 +490,8 @@ static __always_inline void go_down(struct path_way *way)
 }
 
 /*
- * Whether this host made a packet that has no socket: a reset, an error, a report. What a tunnel has wrapped up has none
- * either, and may have come from elsewhere.
+ * Whether this host made a packet that has no socket: a reset, an error, a report. What a tunnel has wrapped up has
+ * none either, and may have come from elsewhere.
  */
 static __always_inline bool is_made_here(const struct packet *packet, const struct packet_tcp *tcp)
 {
@@ -573,7 +573,7 @@ static __always_inline void tx_queue(void *ctx, struct sk_buff *skb, struct path
 	go_straight(way, skb->dev);
 }
 
-/* --- to the interface ---------------------------------------------------------------------------------------------- */
+/* --- to the interface --------------------------------------------------------------------------------------------- */
 
 static __always_inline void tx_enqueue(struct sk_buff *skb, __u64 ahead)
 {
@@ -581,7 +581,7 @@ static __always_inline void tx_enqueue(struct sk_buff *skb, __u64 ahead)
 
 	if (!way)
 		return;
-	/* Kept until the packet leaves the queue. It is counted there already; a queue without a lock counts elsewhere. */
+	/* Kept until the packet leaves the queue, which counts it already; one without a lock counts elsewhere. */
 	way->ready_ns = ahead;
 	path_want_xmit();
 	if (way->state == PATH_WAY_SENDING && !path_is_xmit_seen())
@@ -721,7 +721,7 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 	}
 }
 
-/* --- ends ---------------------------------------------------------------------------------------------------------- */
+/* --- ends --------------------------------------------------------------------------------------------------------- */
 
 /* Each of the pieces is a packet to the interface. */
 static __always_inline void count_pieces(struct sk_buff *skb)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The reader's half of path.rx: when the thread that reads was woken, when it came to run, when it copied, when its system
- * call ended. Of threads that have read before, every wait for a processor is noted, whatever woke them.
+ * The reader's half of path.rx: when the thread that reads was woken, when it came to run, when it copied, when its
+ * system call ended. Of threads that have read before, every wait for a processor is noted, whatever woke them.
  */
 #pragma once
 
@@ -135,9 +135,9 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 }
 
 /*
- * When a task that comes to run was put into the run queue; 0: unknown. The kernel has noted it, in a clock of its own: as
- * long ago as this says, and what it had waited elsewhere before it was moved here. A task that takes the processor at once
- * finds that clock where it was.
+ * When a task that comes to run was put into the run queue; 0: unknown. The kernel has noted it, in a clock of its own:
+ * as long ago as this says, and what it had waited elsewhere before it was moved here. A task that takes the processor
+ * at once finds that clock where it was.
  */
 static __always_inline __u64 queued_since(const struct rx_task *task, struct task_struct *next, __u64 now)
 {
@@ -223,7 +223,7 @@ int BPF_PROG(path_rx_copy)
 	return 0;
 }
 
-/* --- the data is read ---------------------------------------------------------------------------------------------- */
+/* --- the data is read --------------------------------------------------------------------------------------------- */
 
 struct rx_read {
 	void *ctx;
@@ -265,8 +265,8 @@ static __always_inline bool keep_for_return(const struct rx_read *read, const st
 }
 
 /*
- * Nobody saw when the reader was woken and came to run. But the kernel adds up how long each thread waits for processors, so
- * it is known how much of the time since the data came that was; for the rest it was busy, or copied.
+ * Nobody saw when the reader was woken and came to run. But the kernel adds up how long each thread waits for
+ * processors, so it is known how much of the time since the data came that was; for the rest it was busy, or copied.
  */
 static __always_inline void few_step_read(struct path_way *way, const struct path_read *info, __u64 delay_ns,
 					  bool at_once)
@@ -291,7 +291,7 @@ static __always_inline void few_step_read(struct path_way *way, const struct pat
 	path_step_up_to(way, waited_here ? PATH_COPY : PATH_SOCKET, &info->now, rx_counts());
 }
 
-/* Not static, so that it is verified but once: for every turn of the loop that took longer than all the rest of a start. */
+/* Not static, so that it is verified once: for every turn of the loop that took longer than the rest of a start. */
 __noinline int path_rx_step_read(struct path_way *way, struct path_read *info, __u64 delay_ns, bool at_once)
 {
 	if (!way || !info)
@@ -350,7 +350,7 @@ static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
 	rx_send(e, &read->info);
 }
 
-/* Datagrams that are gone from the socket beside the one that was just read, of so many that wait as far as is known. */
+/* Datagrams gone from the socket beside the one that was just read, of so many that wait as far as is known. */
 static __always_inline __u32 missed_datagrams(struct sock *sk, __u32 count)
 {
 	__u32 left;

@@ -101,10 +101,11 @@ struct {
 } path_rx_held SEC(".maps");
 
 /*
- * All journeys lie in one pool, from the moment in which the stack takes the packet up, and are passed on by their numbers: a
- * processor has the one that it is busy with, a socket those whose data waits in it. Of what something has put aside (a
- * filter, a tunnel, a socket in use, a queue to another interface) the packet's address tells the number; but packets that are
- * merged with others go without a word, and their address is used again while their journey goes on.
+ * All journeys lie in one pool, from the moment in which the stack takes the packet up, and are passed on by their
+ * numbers: a processor has the one that it is busy with, a socket those whose data waits in it. Of what something has
+ * put aside (a filter, a tunnel, a socket in use, a queue to another interface) the packet's address tells the number;
+ * but packets that are merged with others go without a word, and their address is used again while their journey goes
+ * on.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -294,7 +295,7 @@ static __always_inline struct rx_task *rx_task_at(__u32 tid)
 	return bpf_map_lookup_elem(&path_rx_tasks, &place);
 }
 
-/* The journey is over. Its place is free only when it was told: somebody on another processor may be waiting for one. */
+/* The journey is over. Its place is free only once it was told: another processor may be waiting for one. */
 static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
@@ -331,8 +332,8 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 			      (const void *)((way)->address + bpf_core_field_offset(struct sk_buff, member)))
 
 /*
- * Whether somebody still has a packet of which nobody may be left to say what became of it. The kernel does not count down the
- * last user of what it frees, but takes the route away; and memory that is used again holds another packet.
+ * Whether somebody still has a packet of which nobody may be left to say what became of it. The kernel does not count
+ * down the last user of what it frees, but takes the route away; and memory that is used again holds another packet.
  */
 static __always_inline bool rx_is_somewhere(const struct path_way *way)
 {

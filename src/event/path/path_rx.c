@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "event/core/event.h"
 #include "event/path/path.h"
+#include "event/path/path_finisher.h"
 #include "event/path/path_names.h"
 
 /* tag: stages that are not seen without it. */
@@ -77,5 +78,5 @@ static const struct event_role rx_roles[] = {
 };
 EVENT_TYPE(path_rx, "path.rx", struct path_journey, path_fields, rx_roles,
 	   "a packet that arrived has come to the end of its way through this host", .early = path_early,
-	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .spills = "path_rx_spills",
-	   .learns_at_receive = true);
+	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .finisher = &path_finisher,
+	   .spills = "path_rx_spills", .learns_at_receive = true);

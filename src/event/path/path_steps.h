@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * How steps are put together, the same in the kernel and in the program: of a socket in which more waits than the kernel
- * keeps, the program finishes the journeys.
+ * How steps are put together, the same in the kernel and in the program: of a socket in which more waits than the
+ * kernel keeps, the program finishes the journeys.
  */
 #pragma once
 
 #include "event/path/path.h"
 
 /*
- * Of a place for a journey. One that waits in a socket is taken out by whoever reads; until that is done nobody else may use
- * its place.
+ * Of a place for a journey. One that waits in a socket is taken out by whoever reads; until that is done nobody else
+ * may use its place.
  */
 enum path_state {
 	PATH_WAY_NONE,

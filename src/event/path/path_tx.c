@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "event/core/event.h"
 #include "event/path/path.h"
+#include "event/path/path_finisher.h"
 #include "event/path/path_names.h"
 
 /* tag: stages that are not seen without it. */
@@ -66,4 +67,5 @@ static const struct event_role tx_roles[] = {
 };
 EVENT_TYPE(path_tx, "path.tx", struct path_journey, path_fields, tx_roles,
 	   "a packet of this host has come to the end of its way out of it", .early = path_early,
-	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .learns_at_send = true);
+	   .shortest = offsetof(struct path_journey, steps), .complete = path_complete, .finisher = &path_finisher,
+	   .learns_at_send = true);

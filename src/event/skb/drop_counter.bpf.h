@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which counter of nstat moves when a packet is thrown away for a reason. Only where the kernel counts at the same place that
- * it names the reason; a reason that the running kernel does not have costs nothing.
+ * Which counter of nstat moves when a packet is thrown away for a reason. Only where the kernel counts at the same
+ * place that it names the reason; a reason that the running kernel does not have costs nothing.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * skb.drop: a packet that was freed because it could not be delivered or sent. The kernel tells the socket that it was for
- * (6.11 and later) and the reason (5.17 and later).
+ * skb.drop: a packet that was freed because it could not be delivered or sent. The kernel tells the socket that it was
+ * for (6.11 and later) and the reason (5.17 and later).
  */
 #include "event/skb/skb_drop.h"
 #include "event/bpf/packet.bpf.h"

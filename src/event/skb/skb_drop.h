@@ -6,8 +6,8 @@
 #include "event/core/packet.h"
 
 /*
- * Counters of nstat that move when a packet is thrown away for a reason (drop_counter.bpf.h says which). The same number on
- * every kernel, unlike the reasons.
+ * Counters of nstat that move when a packet is thrown away for a reason (drop_counter.bpf.h says which). The same
+ * number on every kernel, unlike the reasons.
  */
 #define DROP_COUNTERS(X)                                                                                               \
 	X(UDP_NO_PORTS, "UdpNoPorts")                                                                                  \

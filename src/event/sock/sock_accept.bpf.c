@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sock.accept: the end of accept and accept4, by system call or through io_uring. The new socket is found by its
- * descriptor, so it does not matter whether the application asked for the peer's address. Calls that found nobody (EAGAIN)
- * are not told.
+ * descriptor, so it does not matter whether the application asked for the peer's address. Calls that found nobody
+ * (EAGAIN) are not told.
  */
 #include "event/sock/sock_accept.h"
 #include "event/bpf/syscall.bpf.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sock.close and udp.close. The kernel lets control groups know of every IP socket that is made and released; both
- * happen in process context, however the descriptor goes away. There a socket's addresses cannot be read by name, so its
- * place in memory is remembered from the first use.
+ * happen in process context, however the descriptor goes away. There a socket's addresses cannot be read by name, so
+ * its place in memory is remembered from the first use.
  */
 #define EVENT_WITHOUT_STACKS
 #include "event/sock/sock_close.h"

@@ -29,8 +29,8 @@ struct connecting {
 EVENT_SOCK_STORE(sock_connect, began, struct connecting);
 
 /*
- * Sockets whose failure was told by their state, until a call has returned it. The end of a call has no socket storage, so
- * they are known by address; the cookie tells a new socket at an old one's address.
+ * Sockets whose failure was told by their state, until a call has returned it. The end of a call has no socket storage,
+ * so they are known by address; the cookie tells a new socket at an old one's address.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* sock.pass: descriptors in the control data of sendmsg and recvmsg, one event for each, read when the call has ended. */
+/* sock.pass: descriptors in the control data of sendmsg and recvmsg, one event each, read when the call has ended. */
 #include "event/sock/sock_pass.h"
 #include "event/bpf/syscall.bpf.h"
 

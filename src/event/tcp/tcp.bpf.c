@@ -164,7 +164,7 @@ static __always_inline __u8 retransmit_kind(const struct tcp_sock *tp, __u8 stat
 		return TCP_RETRANSMIT_SYN;
 	if (congestion == TCP_CA_LOSS)
 		return TCP_RETRANSMIT_TIMEOUT;
-	/* The timer of the probe may still run when acknowledgements show a loss; it is not set while losses are repaired. */
+	/* The probe's timer may still run when acknowledgements show a loss; it is not set during loss recovery. */
 	if (congestion != TCP_CA_RECOVERY && tp->inet_conn.icsk_pending == ICSK_TIME_PROBE)
 		return TCP_RETRANSMIT_PROBE;
 	return TCP_RETRANSMIT_FAST;

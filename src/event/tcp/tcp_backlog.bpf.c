@@ -36,8 +36,8 @@ int BPF_PROG(tcp_backlog_ready, struct sock *sk)
 }
 
 /*
- * Before 6.3: where a connection whose handshake is done joins the queue. Those that came by a SYN cookie or with data in
- * their SYN join it elsewhere.
+ * Before 6.3: where a connection whose handshake is done joins the queue. Those that came by a SYN cookie or with data
+ * in their SYN join it elsewhere.
  */
 SEC("fexit/inet_csk_complete_hashdance")
 int BPF_PROG(tcp_backlog_done, struct sock *sk)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.cong: congestion control goes from one state to another. The first state begins with the connection and the last one
- * ends with it, so all of them together make its life. Of connections that were open all the time nothing is told.
+ * tcp.cong: congestion control goes from one state to another. The first state begins with the connection and the last
+ * one ends with it, so all of them together make its life. Of connections that were open all the time nothing is told.
  */
 #include "event/tcp/tcp_cong.h"
 #include "event/bpf/tcp.bpf.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.hold: begins when a write returns and leaves data unsent, or when a segment leaves and the next one may not; ends when
- * the first byte that had to wait leaves. The reason is found as TCP finds it, when the wait begins; it may go on for
- * another.
+ * tcp.hold: begins when a write returns and leaves data unsent, or when a segment leaves and the next one may not; ends
+ * when the first byte that had to wait leaves. The reason is found as TCP finds it, when the wait begins; it may go on
+ * for another.
  */
 #include "event/tcp/tcp_hold.h"
 #include "event/bpf/packet.bpf.h"

@@ -11,8 +11,8 @@
 #define NO_RATE          (~0ul)
 
 /*
- * Variables are read one by one: a packet's socket is good for reading, but not accepted as a TCP socket. Most packets end
- * before it comes to that.
+ * Variables are read one by one: a packet's socket is good for reading, but not accepted as a TCP socket. Most packets
+ * end before it comes to that.
  */
 #define READ(sk, member) BPF_CORE_READ((struct tcp_sock *)(sk), member)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.packet: packets where they enter and leave the host's own stack. A packet that arrives does not know its socket yet, so
- * the owner of each connection is remembered from what it sent.
+ * tcp.packet: packets where they enter and leave the host's own stack. A packet that arrives does not know its socket
+ * yet, so the owner of each connection is remembered from what it sent.
  */
 #include "event/tcp/tcp_packet.h"
 #include "event/bpf/flow_owner.bpf.h"

@@ -10,7 +10,7 @@ static const struct enum_name side_names[] = {
 	{ALIGN_NETWORK, "network", "between the two, and in the sockets"},
 	{ALIGN_SERVER, "server", "the program behind"},
 };
-struct enum_names align_side_names = {.items = side_names, .count = ARRAY_SIZE(side_names)};
+static struct enum_names align_side_names = {.items = side_names, .count = ARRAY_SIZE(side_names)};
 
 static const struct field exchange_fields[] = {
 	FIELD(struct align_exchange, exchange, ID, "number, in the order of time"),
@@ -190,7 +190,7 @@ static session_numbers sessions_by_socket(const struct flow_sessions *s)
 	return of;
 }
 
-/* The client's side of an exchange: the last that came before the request went on, the first that went after the answer came. */
+/* The client's side of an exchange: the last that came before the request went on, the first sent after the answer. */
 static void find_client(struct align_exchange *x, struct stretch client)
 {
 	uint64_t came = 0, went = 0;
@@ -322,7 +322,7 @@ static void fit_clocks(struct align *a)
 		stt += t * t;
 		sto += t * o;
 	}
-	/* One clock: nothing to do. Clocks that run alike: the middle of what is possible. Else the line through the middles. */
+	/* One clock: nothing to do. Clocks that run alike: the middle of the range. Else a line through the middles. */
 	if (least <= 0 && most >= 0)
 		return;
 	if (least <= most) {
@@ -358,8 +358,8 @@ static void set_clocks(struct align *a)
 /* --- whose time it is --- */
 
 /*
- * What lay in a socket because the reader came late is the reader's time: more than the quickest passage, while the reader had not
- * yet begun to read.
+ * What lay in a socket because the reader came late is the reader's time: more than the quickest passage, while the
+ * reader had not yet begun to read.
  */
 static uint64_t late(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
 {
@@ -420,7 +420,7 @@ static const char *busiest(struct flow_sessions *s)
 	return at ? s->trace->functions[profile->places.items[at].fn].name : NULL;
 }
 
-/* When a session's first request had come, by the trace's clock; before that the connection is made, encryption agreed upon. */
+/* When a session's first request had come, by the trace's clock; before that it connects and agrees on encryption. */
 static uint64_t *first_requests(const struct align *a, const struct flow_sessions *s, uint64_t *ret_count)
 {
 	uint64_t *since = xzalloc((s->list.count + 1) * sizeof(*since));
@@ -467,8 +467,8 @@ static uint64_t usual_ticks(const struct profile_cells *cells, size_t *at, const
 }
 
 /*
- * The function that takes most of the time of a request by itself, in the usual session: what a busy machine adds here and there is not
- * usual. NULL: none takes any, the time goes by between calls.
+ * The function that takes most of the time of a request by itself, in the usual session: what a busy machine adds here
+ * and there is not usual. NULL: none takes any, the time goes by between calls.
  */
 static const char *usual(const struct align *a, struct flow_sessions *s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two programs that work together, a proxy and the server behind it, each with a trace of its own, on one time line. Their
- * connections are matched by the endpoints, what is sent by how many bytes went before it, the clocks by the exchange itself: nothing
- * arrives before it was sent. Each request's time is then split between proxy, network and server.
+ * Two programs that work together, a proxy and the server behind it, each with a trace of its own, on one time line.
+ * Their connections are matched by the endpoints, what is sent by how many bytes went before it, the clocks by the
+ * exchange itself: nothing arrives before it was sent. Each request's time is then split between proxy, network and
+ * server.
  */
 #pragma once
 
@@ -28,7 +29,6 @@ struct align_exchange {
 };
 
 extern const struct record_type align_exchange_type;
-extern struct enum_names align_side_names;
 
 /* align_type */
 struct align {

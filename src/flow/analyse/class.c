@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Classes of sessions. A session's shape is its call tree with every loop and recursion once: how often something was repeated
- * is a matter of size, not of behaviour. Equal shapes are one class, and so are shapes that differ in few places: a timer
- * that goes to another corner of its tree, an allocator that needs a new block, the clock that is read once a second. Such noise
- * is a small part of a session; what a client really does differently changes much of it.
+ * Classes of sessions. A session's shape is its call tree with every loop and recursion once: how often something was
+ * repeated is a matter of size, not of behaviour. Equal shapes are one class, and so are shapes that differ in few
+ * places: a timer that goes to another corner of its tree, an allocator that needs a new block, the clock that is read
+ * once a second. Such noise is a small part of a session; what a client really does differently changes much of it.
  */
 #include "flow/analyse/places.h"
 #include "flow/analyse/session.h"
@@ -181,8 +181,8 @@ static uint32_t root_of(struct classifier *c, uint32_t at)
 }
 
 /*
- * Shapes that are alike are of one class, and so is what is like one of them: noise of several kinds adds up, but from one
- * session to the next it goes in small steps, which behaviour does not.
+ * Shapes that are alike are of one class, and so is what is like one of them: noise of several kinds adds up, but from
+ * one session to the next it goes in small steps, which behaviour does not.
  */
 static void join(struct classifier *c)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/analyse/coarsen.h"
-#include "base/log.h"
 #include "base/text.h"
 
 const struct option_spec coarsen_option_table[] = {
@@ -30,7 +29,7 @@ static bool matches(const struct coarsen *c, const struct text_list *patterns, s
 	_cleanup_buf_ struct buf full = BUF_INIT(8192);
 
 	buf_add_format(&full, "%s!%s", c->trace->modules[function->module].name, function->name);
-	/* A pattern without a module is of the function's name alone: serve* is not all of a program that is called server. */
+	/* A pattern without a module is of the function's name alone: serve* is not all of a program called server. */
 	for (size_t i = 0; i < patterns->count; i++)
 		if (text_glob_match(patterns->items[i],
 				    strchr(patterns->items[i], '!') ? buf_text(&full) : function->name))
@@ -66,7 +65,7 @@ static double surprise(double p)
 	return p <= 0 || p >= 1 ? 0 : -p * log2(p) - (1 - p) * log2(1 - p);
 }
 
-/* Time that is spent in a function, and calls that sessions make sometimes, tell more than calls that all of them make. */
+/* Time spent in a function, and calls that sessions make sometimes, tell more than calls that all of them make. */
 static struct telling *measure(const struct profile *profile, size_t function_count)
 {
 	struct telling *t = xzalloc(max_of(function_count, (size_t)1) * sizeof(*t));
@@ -125,10 +124,9 @@ void coarsen_init(struct coarsen *c, const struct coarsen_options *options, stru
 }
 
 /* [0] is no function. */
-void coarsen_tell(const struct coarsen *c)
+bool coarsen_is_empty(const struct coarsen *c)
 {
-	if (c->options->only.count && c->hidden_count + 1 >= c->trace->function_count)
-		log_warn("no function fits --only (nest flow info TRACE --functions lists what was called)");
+	return c->options->only.count && c->hidden_count + 1 >= c->trace->function_count;
 }
 
 void coarsen_done(struct coarsen *c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Less detail: functions are left out, and what they call takes their place. Which ones: those deeper than a depth, calls
- * within one module, names, calls that are all short, or those that say least.
+ * Less detail: functions are left out, and what they call takes their place. Which ones: those deeper than a depth,
+ * calls within one module, names, calls that are all short, or those that say least.
  */
 #pragma once
 
@@ -32,8 +32,8 @@ struct coarsen {
 };
 
 void coarsen_init(struct coarsen *coarsen, const struct coarsen_options *options, struct flow_sessions *sessions);
-/* Says so if nothing is left. */
-void coarsen_tell(const struct coarsen *coarsen);
+/* Whether names leave nothing. */
+bool coarsen_is_empty(const struct coarsen *coarsen);
 void coarsen_done(struct coarsen *coarsen);
 /* The node with less in it, in `into`. Depth counts from the node's calls. */
 uint32_t coarsen_tree(const struct coarsen *coarsen, const struct forest *from, uint32_t node, struct forest *into);

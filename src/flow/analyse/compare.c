@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "flow/analyse/compare.h"
-#include "flow/analyse/match.h"
+#include "flow/analyse/function_match.h"
 
 /* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
 #define SEPARATE 0.9
@@ -29,7 +29,7 @@ static const struct enum_name kind_names[] = {
 	{DIVERGENCE_EXTRA, "extra", "bad sessions make a call that good ones do not"},
 	{DIVERGENCE_MISSING, "missing", "good sessions make a call that bad ones do not"},
 };
-struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
+static struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
 
 static const struct field frame_fields[] = {FIELD(struct divergence_frame, function, TEXT, "function")};
 static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fields, "a function on a path of calls",
@@ -201,7 +201,7 @@ static const char *instead_of(const struct structure *s, uint32_t place, enum di
 	return NULL;
 }
 
-/* From the bottom up to the first place on each way that tells the groups apart; what is above it follows from it. */
+/* From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it. */
 static void find_structure(struct structure *s)
 {
 	const struct profile *profile = s->c->profile;
@@ -267,7 +267,7 @@ static uint32_t follow_time(const struct comparison *c, uint32_t place)
 	for (;;) {
 		uint32_t next = largest_child(c, place);
 
-		/* Between the threads' outermost functions, and between those that go from session to session, the largest. */
+		/* The largest among the threads' outermost functions and those that go from session to session. */
 		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) && !(!place && excess_ns(c, next) > 0) &&
 			      !(c->profile->places.items[place].is_dispatcher && excess_ns(c, next) > 0)))
 			return place;
@@ -340,7 +340,7 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 	return result;
 }
 
-/* The topmost place on the way in that tells the groups apart, 0: none does. */
+/* The topmost place on the call path that tells the groups apart, 0: none does. */
 static uint32_t first_extra(const struct comparison *c, uint32_t place)
 {
 	uint32_t found = 0;
@@ -362,8 +362,8 @@ static size_t index_of(const struct comparison *c, uint32_t place)
 }
 
 /*
- * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not make, the
- * function that both are in is slower because of that call, unless it is the dispatcher itself.
+ * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not
+ * make, the function that both are in is slower because of that call, unless it is the dispatcher itself.
  */
 static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
@@ -374,7 +374,7 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
-	/* With few sessions nothing is sure; with more, it must not be chance that these ones took longer, unless they all did by far. */
+	/* With few sessions nothing is sure; with more, it must not be chance, unless all took longer by far. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return false;
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
@@ -408,7 +408,7 @@ static double self_ratio(const struct profile_figures of[2])
 	return bad / max_of(good, 1.0);
 }
 
-/* A function that is slower for one caller and not for others is slower because of what that one asks for: then the caller is named. */
+/* A function that is slower for one caller alone is slower because of what that one asks for: the caller is named. */
 static uint32_t asking_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items, *this = &places[place];
@@ -441,7 +441,7 @@ static void add_slower(struct comparison *c, uint32_t place, const struct diverg
 	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
 }
 
-/* A call that others do not make says more than a function by itself; that it is made more often, only if it costs more. */
+/* A call that others do not make says more than a function by itself; that it is made more often, if it costs more. */
 static bool costs_more(const struct compare_slower *found, const struct divergence *first)
 {
 	return first->bad_calls > 0 && found->excess > fabs((double)first->bad_ns - (double)first->good_ns);
@@ -466,7 +466,7 @@ static bool find_slower_function(struct comparison *c, struct compare_subject *s
 	return true;
 }
 
-/* Calls that are made more often or less often. A call that is not made at all in one of the groups comes before that. */
+/* Calls that are made more often or less often. One that a group does not make at all comes before that. */
 static void find_calls(struct comparison *c, struct compare_subject *subject)
 {
 	compare_more_list found = {};
@@ -487,29 +487,29 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 }
 
 /* What the bad sessions were found by is what is told of them. */
-static void tell_odd(struct comparison *c, const struct compare_odd *odd)
+static void tell_outlier(struct comparison *c, const struct compare_outlier *outlier)
 {
 	struct divergence *d;
 	uint32_t place = 0;
 	size_t known;
 
-	vec_each(&odd->path, fn)
+	vec_each(&outlier->path, fn)
 		place = profile_place_find(c->profile, place, *fn);
 	if (!place)
 		return;
 	known = index_of(c, place);
-	if (odd->kind == DIVERGENCE_SLOWER) {
+	if (outlier->kind == DIVERGENCE_SLOWER) {
 		add_slower(c, place,
-			   &(struct divergence){.good_call_ns = odd->good_call_ns,
-						.bad_call_ns = odd->bad_call_ns,
-						.confidence = odd->confidence});
+			   &(struct divergence){.good_call_ns = outlier->good_call_ns,
+						.bad_call_ns = outlier->bad_call_ns,
+						.confidence = outlier->confidence});
 		known = c->all.count - 1;
 	} else if (known == c->all.count) {
-		add_divergence(c, odd->kind, place, odd->confidence);
+		add_divergence(c, outlier->kind, place, outlier->confidence);
 	}
 	d = &c->all.items[known];
-	d->good_calls = odd->good_calls;
-	d->bad_calls = odd->bad_calls;
+	d->good_calls = outlier->good_calls;
+	d->bad_calls = outlier->bad_calls;
 	put_first(c, known);
 }
 
@@ -564,8 +564,9 @@ static void to_ns(struct comparison *c)
 }
 
 /*
- * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the machine
- * may have changed: there a function by itself comes first, and sessions as a whole only where they are slower by more than that.
+ * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the
+ * machine may have changed: there a function by itself comes first, and sessions as a whole only where they are slower
+ * by more than that.
  */
 static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options,
 		       const struct slowness *slowness)
@@ -604,14 +605,14 @@ static void finish(struct comparison *c, struct compare_subject *subject, const 
 	if (c->group[0].sessions && c->group[1].sessions) {
 		find_structure(&structure);
 		put_extra_first(c);
-		if (options->odd && options->odd->path.count)
-			tell_odd(c, options->odd);
+		if (options->outlier && options->outlier->path.count)
+			tell_outlier(c, options->outlier);
 		else
 			find_times(c, subject, options, &slowness);
 	}
 	compare_cells_done(subject);
-	if (options->odd && options->odd->how)
-		c->how = c->how_text = xstrdup(options->odd->how);
+	if (options->outlier && options->outlier->how)
+		c->how = c->how_text = xstrdup(options->outlier->how);
 	compare_answer(c);
 	c->answer = c->answer_text;
 	c->groups = (struct list){c->group, 2};
@@ -661,7 +662,7 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 	describe_group(&c->group[1], "bad", bad, ones.items, 1);
 	c->profile = profile_new_seen(good, zeros.items, 2);
 	second = profile_new_seen(bad, ones.items, 2);
-	fn_of = match_functions(c->profile, second);
+	fn_of = function_match_profiles(c->profile, second);
 	profile_merge(c->profile, second, fn_of);
 	finish(c,
 	       &(struct compare_subject){

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where two groups of sessions part: first by structure (a call that the sessions of one group make and those of the other do
- * not), then by time (a call that takes longer). What varies inside a group is noise and no difference between the groups: a
- * place counts when nearly all sessions of one group are at it and nearly none of the other, more often than chance would
- * have it.
+ * Where two groups of sessions part: first by structure (a call that the sessions of one group make and those of the
+ * other do not), then by time (a call that takes longer). What varies inside a group is noise and no difference between
+ * the groups: a place counts when nearly all sessions of one group are at it and nearly none of the other, more often
+ * than chance would have it.
  */
 #pragma once
 
@@ -59,10 +59,9 @@ struct comparison {
 
 extern const struct record_type comparison_type;
 extern const struct record_type divergence_type;
-extern struct enum_names divergence_kind_names;
 
-/* What makes the sessions odd that compare_find_odd found, where it is known: a call, and how it differs. */
-struct compare_odd {
+/* What makes the sessions outliers that compare_find_outliers found, where it is known: a call, and how it differs. */
+struct compare_outlier {
 	char *how;          /* they were found, one sentence */
 	VEC(uint32_t) path; /* functions, the outermost first; none: the comparison has to find it */
 	enum divergence_kind kind;
@@ -71,12 +70,12 @@ struct compare_odd {
 	double confidence;
 };
 
-void compare_odd_done(struct compare_odd *odd);
+void compare_outlier_done(struct compare_outlier *outlier);
 
 struct compare_options {
 	double ratio;    /* slower by this factor at least; 0: 2 */
 	uint64_t min_ns; /* and by this time a session; 0: 1 ms */
-	const struct compare_odd *odd;
+	const struct compare_outlier *outlier;
 };
 
 /* group_of: for each session of the list 0 good, 1 bad, anything else: left out. */
@@ -87,11 +86,6 @@ struct comparison *compare_traces(struct flow_sessions *good, struct flow_sessio
 				  const struct compare_options *options);
 void comparison_free(struct comparison *comparison);
 
-static inline void comparison_freep(struct comparison **comparison)
-{
-	comparison_free(*comparison);
-}
-
 /*
  * Groups by expression over the sessions' fields; either may be NULL, and then is everything else. -EINVAL with a
  * sentence; -ENODATA when a group is empty.
@@ -99,14 +93,14 @@ static inline void comparison_freep(struct comparison **comparison)
 int compare_label(const struct flow_sessions *sessions, const char *good, const char *bad, uint8_t *ret_group_of,
 		  struct why *why) _must_check_;
 /*
- * Without labels: those that stand out by shape and time, by a call that few make or few leave out, or by a function that takes
- * longer are the bad ones. -ENODATA when none does.
+ * Without labels: those that stand out by shape and time, by a call that few make or few leave out, or by a function
+ * that takes longer are the bad ones. -ENODATA when none does.
  */
-int compare_find_odd(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_odd *ret_odd,
-		     struct why *why) _must_check_;
-/* The second half of it (odd.c): few sessions that do something else, or in which a function takes longer by itself. How many. */
-size_t odd_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
-		uint8_t *ret_group_of, struct compare_odd *ret_odd);
+int compare_find_outliers(struct flow_sessions *sessions, uint8_t *ret_group_of, struct compare_outlier *ret_outlier,
+			  struct why *why) _must_check_;
+/* Its second half (compare_outlier.c): sessions that do something else, or with a slower function. How many. */
+size_t compare_outlier_find(struct flow_sessions *sessions, struct profile *profile, const struct profile_cells *cells,
+			    uint8_t *ret_group_of, struct compare_outlier *ret_outlier);
 
 /* What is compared: the sessions of both groups, and which they are. */
 struct compare_subject {
@@ -166,7 +160,7 @@ void compare_answer(struct comparison *comparison);
 uint64_t compare_median(uint64_t *values, size_t count);
 /* Chance that a value of b is larger than one of a, ties half. Sorts both. */
 double compare_superiority(uint64_t *a, size_t a_count, uint64_t *b, size_t b_count);
-/* Chance of such a superiority or a larger one between samples of one and the same (Mann and Whitney, by the normal curve). */
+/* Chance of such a superiority or a larger one between samples of one and the same (Mann-Whitney, normal curve). */
 double compare_rank_chance(double superiority, size_t a_count, size_t b_count);
 /* Chance of so many or more of the bad among those that have it, if it had nothing to do with being bad (Fisher). */
 double compare_chance(uint32_t bad_with, uint32_t bad, uint32_t good_with, uint32_t good);

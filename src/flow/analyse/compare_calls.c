@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How often calls are made, in good sessions and in bad ones. A function that is called twice where it was called once is neither a
- * call that others do not make nor one that takes longer.
+ * How often calls are made, in good sessions and in bad ones. A function that is called twice where it was called once
+ * is neither a call that others do not make nor one that takes longer.
  *
- * Each session counts once, with the calls that its caller made for each time that it was called itself: who is asked for more does more,
- * and only where a function goes on in another way for each call of its caller is it that function's doing. How often a client's socket is
- * looked at by a dispatcher is the client's choice.
+ * Each session counts once, with the calls that its caller made for each time that it was called itself: who is asked
+ * for more does more, and only where a function goes on in another way for each call of its caller is it that
+ * function's doing. How often a client's socket is looked at by a dispatcher is the client's choice.
  */
 #include "flow/analyse/compare.h"
 
 /* Sessions of each group that must have come to the caller. */
 #define SESSIONS_LEAST 4
-/* A bad session has more (or fewer) with at least this chance when one of each is drawn; false alarms over all places. */
+/* A bad session has more (or fewer) with at least this chance when one of each is drawn; false alarms of all places. */
 #define SURE   0.9
 #define CHANCE 0.01
 /* By this factor; or by whatever it is, if so many of each group make the same number of calls. */

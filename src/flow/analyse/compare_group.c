@@ -8,7 +8,7 @@
 /* How much a class must stand out: its distance in shape times the binary logarithm of how much longer it takes. */
 #define ODD_LEAST 1.0
 /* And how much in comparison with the one that stands out most, to be counted among the same. */
-#define ODD_SHARE 0.7
+#define OUTLIER_SHARE 0.7
 /* Who waits for a client is not to blame for it, unless the client makes it wait as long as this. */
 #define CLIENT_NS UINT64_C(1000000000)
 /* Work as a whole is interrupted anywhere: it takes more than the scheduler lets others run for a few times. */
@@ -97,58 +97,59 @@ static double longer(uint64_t time, uint64_t median)
 	return log2(max_of((double)time / (double)max_of(median, (uint64_t)1), 1.0));
 }
 
-/* By class, from 0: its distance in shape, times how much longer it takes. Kinds of requests differ in both, but not by so much. */
-static double *oddness_of(const struct durations *d)
+/* By class, from 0: distance in shape, times how much longer it takes. Kinds of requests differ less in both. */
+static double *scores_of(const struct durations *d)
 {
-	double *odd = xzalloc((d->s->classes.count + 1) * sizeof(*odd));
+	double *scores = xzalloc((d->s->classes.count + 1) * sizeof(*scores));
 	uint64_t span = median_of(d, span_ns);
 
 	for (size_t i = 1; i < d->s->classes.count; i++) {
 		const struct flow_class *class = &d->s->classes.items[i];
 
 		if (class->median_ns >= CLIENT_NS)
-			odd[i] = class->apart * longer(class->median_ns, span);
+			scores[i] = class->apart * longer(class->median_ns, span);
 	}
-	return odd;
+	return scores;
 }
 
 /*
  * Whether a class stands out as much as the one that does most; or is most like one that does, and takes as long: those
  * who misbehave need not all do it in the same way.
  */
-static void mark_odd(const struct flow_sessions *s, const double *odd, double most, bool *ret_is_odd)
+static void mark_outliers(const struct flow_sessions *s, const double *scores, double most, bool *ret_is_outlier)
 {
 	for (size_t i = 1; i < s->classes.count; i++) {
 		const struct flow_class *class = &s->classes.items[i];
 		const struct flow_class *like = &s->classes.items[class->nearest - 1];
 
-		ret_is_odd[i] = odd[i] >= most * ODD_SHARE || (like < class && ret_is_odd[class->nearest - 1] &&
-							       class->median_ns >= like->median_ns / 4);
+		ret_is_outlier[i] =
+			scores[i] >= most * OUTLIER_SHARE ||
+			(like < class && ret_is_outlier[class->nearest - 1] && class->median_ns >= like->median_ns / 4);
 	}
 }
 
 /* By shape and time together: a class of its own that takes long. */
-static size_t odd_classes(const struct durations *d, uint8_t *group_of, struct buf *how)
+static size_t outlier_classes(const struct durations *d, uint8_t *group_of, struct buf *how)
 {
 	const struct flow_sessions *s = d->s;
-	_cleanup_free_ bool *is_odd = xzalloc(s->classes.count + 1);
-	_cleanup_free_ double *odd = oddness_of(d);
+	_cleanup_free_ bool *is_outlier = xzalloc(s->classes.count + 1);
+	_cleanup_free_ double *scores = scores_of(d);
 	double most = 0;
 	size_t bad = 0;
 
 	for (size_t i = 1; i < s->classes.count; i++)
-		most = max_of(most, odd[i]);
+		most = max_of(most, scores[i]);
 	if (most < ODD_LEAST)
 		return 0;
-	mark_odd(s, odd, most, is_odd);
+	mark_outliers(s, scores, most, is_outlier);
 	for (size_t i = 0; i < s->list.count; i++) {
-		group_of[i] = is_odd[s->list.items[i].class - 1];
+		group_of[i] = is_outlier[s->list.items[i].class - 1];
 		bad += group_of[i];
 		spill_trim_at(i);
 	}
 	buf_add_text(how, "sessions of class");
 	for (size_t i = 1; i < s->classes.count; i++)
-		if (is_odd[i])
+		if (is_outlier[i])
 			buf_add_format(how, " %zu", i + 1);
 	buf_add_text(how, " have another shape and take longer than the rest");
 	return bad;
@@ -195,35 +196,38 @@ static size_t slow_sessions(const struct durations *d, uint64_t (*time_of)(const
 }
 
 /* What sessions were waiting for or working at as a whole. */
-static size_t odd_durations(const struct durations *d, uint8_t *group_of, struct compare_odd *ret_odd, bool as_client)
+static size_t outlier_durations(const struct durations *d, uint8_t *group_of, struct compare_outlier *ret_outlier,
+				bool as_client)
 {
 	_cleanup_buf_ struct buf how = BUF_INIT(4096);
 	/* How long a session takes depends on its client, too; what is done for it does not. */
-	size_t bad = as_client ? odd_classes(d, group_of, &how) : 0;
+	size_t bad = as_client ? outlier_classes(d, group_of, &how) : 0;
 
 	if (!bad)
 		bad = as_client ? slow_sessions(d, span_ns, CLIENT_NS, group_of, &how)
 				: slow_sessions(d, own_ns, OWN_NS, group_of, &how);
 	if (bad)
-		*ret_odd = (struct compare_odd){.how = xstrdup(buf_text(&how))};
+		*ret_outlier = (struct compare_outlier){.how = xstrdup(buf_text(&how))};
 	return bad;
 }
 
-int compare_find_odd(struct flow_sessions *s, uint8_t *ret_group_of, struct compare_odd *ret_odd, struct why *why)
+int compare_find_outliers(struct flow_sessions *s, uint8_t *ret_group_of, struct compare_outlier *ret_outlier,
+			  struct why *why)
 {
 	struct profile *profile = xzalloc(sizeof(*profile));
 	struct profile_cells cells;
 	size_t bad;
 
-	*ret_odd = (struct compare_odd){};
+	*ret_outlier = (struct compare_outlier){};
 	profile->trace = s->trace;
 	profile_init(profile);
 	profile_cells_fill(&cells, profile, &(struct profile_view){.sessions = s});
-	bad = s->list.count < 2 ? 0 : odd_durations(&(struct durations){s, &cells}, ret_group_of, ret_odd, true);
+	bad = s->list.count < 2 ? 0
+				: outlier_durations(&(struct durations){s, &cells}, ret_group_of, ret_outlier, true);
 	if (!bad)
-		bad = odd_find(s, profile, &cells, ret_group_of, ret_odd);
+		bad = compare_outlier_find(s, profile, &cells, ret_group_of, ret_outlier);
 	if (!bad && s->list.count >= 2)
-		bad = odd_durations(&(struct durations){s, &cells}, ret_group_of, ret_odd, false);
+		bad = outlier_durations(&(struct durations){s, &cells}, ret_group_of, ret_outlier, false);
 	profile_cells_done(&cells);
 	profile_free(profile);
 	if (s->list.count < 2)
@@ -233,9 +237,9 @@ int compare_find_odd(struct flow_sessions *s, uint8_t *ret_group_of, struct comp
 			     s->classes.count);
 }
 
-void compare_odd_done(struct compare_odd *odd)
+void compare_outlier_done(struct compare_outlier *outlier)
 {
-	free(odd->how);
-	vec_done(&odd->path);
-	*odd = (struct compare_odd){};
+	free(outlier->how);
+	vec_done(&outlier->path);
+	*outlier = (struct compare_outlier){};
 }

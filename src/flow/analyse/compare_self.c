@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each function takes by itself, in good sessions and in bad ones. A session's time as a whole is mostly that of others: of the client,
- * of those who are served before it. What a function does between its callees is its own.
+ * What each function takes by itself, in good sessions and in bad ones. A session's time as a whole is mostly that of
+ * others: of the client, of those who are served before it. What a function does between its callees is its own.
  *
- * A machine that is busy makes everything slower, some calls by far, and none faster: each session counts once, with its mean call,
- * lower quartiles are compared, and what all functions have in common is no function's.
+ * A machine that is busy makes everything slower, some calls by far, and none faster: each session counts once, with
+ * its mean call, lower quartiles are compared, and what all functions have in common is no function's.
  */
 #include "flow/analyse/compare.h"
 
-/* Sessions of each group that a place needs to be looked at, and shortest call from which a common factor is learned. */
+/* Sessions of each group that a place needs, and the shortest call from which a common factor is learned. */
 #define SESSIONS_LEAST 4
 #define COMMON_PLACES  4
 #define COMMON_NS      100.0
 /* What the quartile must do beyond the common factor, unless told otherwise, and what it does for nearly sure. */
 #define SLOWER      1.6
 #define SLOWER_SURE 1.25
-/* The additional time of a session is at least the first, and at least the second or this share of what a good session works. */
+/* Additional time of a session: at least the first, and the second or this share of what a good session works. */
 #define LEAST_NS    2000.0
 #define ENOUGH_NS   200000.0
 #define LEAST_SHARE 0.1
@@ -26,7 +26,7 @@
 /* False alarms over all places that are slower, and how often a bad session is. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
-/* Half the width of an interval around the quartile of n values, in roots of n, that has the true one in 99 of 100 cases. */
+/* Half the width, in roots of n, of an interval around the quartile of n values that has the true one in 99 %. */
 #define QUARTILE       0.25
 #define QUARTILE_WIDTH 1.12
 
@@ -186,7 +186,7 @@ static double median_own_ns(const struct self_times *t)
 	return median;
 }
 
-/* Whether a place may be slower at all, to judge by the sums: within one trace, which is long, that spares a reading of it. */
+/* Whether a place may be slower at all, by the sums: within one trace, which is long, that saves reading it again. */
 static bool may_be_slower(const struct comparison *c, const struct compare_options *options)
 {
 	double ns = (double)c->profile->trace->ns_per_tick / (double)(UINT64_C(1) << 48);

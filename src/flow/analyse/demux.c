@@ -27,8 +27,8 @@ static const struct field call_fields[] = {
 	FIELD(struct demux_call, arg2, HEX, "its third argument"),
 	FIELD(struct demux_call, arg3, HEX, "its fourth argument"),
 };
-RECORD_TYPE(demux_call_type, "flow_call", struct demux_call, call_fields,
-	    "a call of a function, as a signature sees it");
+static RECORD_TYPE(call_type, "flow_call", struct demux_call, call_fields,
+		   "a call of a function, as a signature sees it");
 
 uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket)
 {
@@ -187,7 +187,7 @@ static void learn_socket(struct demux *demux, const struct flow_socket *seen)
 		s->raddr = addr_of(demux, &seen->remote.addr);
 		s->rport = seen->remote.port;
 	}
-	/* A stream with somebody at the other end that was there before the recording: a client, until a connect is seen. */
+	/* A stream with a peer, older than the recording: a client's, until a connect is seen. */
 	if (s->role == DEMUX_OTHER && seen->type == SOCK_STREAM && seen->remote.addr.family && seen->remote.port)
 		s->role = DEMUX_SERVED;
 }
@@ -256,7 +256,7 @@ static void learn_perspective(struct demux *demux)
 	}
 }
 
-/* --- requests of connections that several threads served: only all of them together, in order, tell where one begins --- */
+/* --- requests of connections that several threads served: only all together, in order, tell where one begins --- */
 
 struct exchange {
 	uint64_t ticks;
@@ -332,8 +332,8 @@ struct learner {
 };
 
 /*
- * A call belongs to a connection if it touches no other one, was not already running when the connection came (unless it is
- * what accepted it), and did not wait for it to come.
+ * A call belongs to a connection if it touches no other one, was not already running when the connection came (unless
+ * it is what accepted it), and did not wait for it to come.
  */
 static bool touch(struct demux *demux, struct walk_frame *frames, size_t count, uint32_t index, enum flow_op op)
 {
@@ -488,7 +488,7 @@ void demux_learn_all(struct demux *demux)
 
 static int take_signature(struct demux *demux, const struct demux_options *options, struct why *why)
 {
-	struct shape shape = SHAPE_OF(&demux_call_type);
+	struct shape shape = SHAPE_OF(&call_type);
 	int r;
 
 	if (options->key && !options->signature)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is served: what a trace says about its sockets, and which functions serve one connection and which go from one to the
- * next. A call that works for two connections is a dispatcher's (main, an event loop, a worker's loop), and since functions are
- * written for one purpose, one such call makes the function a dispatcher wherever it is called. What a dispatcher calls is
- * a *segment*: a call that works for one connection, or for none. Found from the socket operations alone, no mark set by hand.
+ * Who is served: what a trace says about its sockets, and which functions serve one connection and which go from one to
+ * the next. A call that works for two connections is a dispatcher's (main, an event loop, a worker's loop), and since
+ * functions are written for one purpose, one such call makes the function a dispatcher wherever it is called. What a
+ * dispatcher calls is a *segment*: a call that works for one connection, or for none. Found from the socket operations
+ * alone, no mark set by hand.
  */
 #pragma once
 
@@ -34,13 +35,12 @@ struct demux_socket {
 	int32_t fd;
 	uint32_t laddr, raddr; /* in demux.addrs: demux_local, demux_remote */
 	uint16_t lport, rport;
-	uint32_t owner;   /* index of the socket whose session this one belongs to: itself, or its client's */
-	uint32_t thread;  /* the first that exchanged data on it; DEMUX_NONE: none did */
-	uint32_t session; /* number of its first session, DEMUX_NONE: not met */
-	uint32_t recent;  /* and of the one that was asked for last, where each request is one */
-	uint32_t
-		requests; /* index in demux.requests; kept only where several threads served the connection, otherwise 0 */
-	uint8_t role;     /* enum demux_role */
+	uint32_t owner;    /* index of the socket whose session this one belongs to: itself, or its client's */
+	uint32_t thread;   /* the first that exchanged data on it; DEMUX_NONE: none did */
+	uint32_t session;  /* number of its first session, DEMUX_NONE: not met */
+	uint32_t recent;   /* and of the one that was asked for last, where each request is one */
+	uint32_t requests; /* index in demux.requests; 0 unless several threads served the connection */
+	uint8_t role;      /* enum demux_role */
 	bool many_threads; /* that exchanged data on it */
 };
 
@@ -50,7 +50,7 @@ struct demux_requests {
 	size_t count;
 };
 
-/* What a session begins at, given by the user: a call that matches. Fields: demux_call_type. */
+/* What a session begins at, given by the user: a call that matches. Fields: call_type (demux.c). */
 struct demux_call {
 	const char *function;
 	const char *module;
@@ -61,8 +61,6 @@ struct demux_call {
 	const char *comm;
 	uint64_t arg0, arg1, arg2, arg3; /* all bits set: not recorded */
 };
-
-extern const struct record_type demux_call_type;
 
 struct demux_options {
 	enum demux_by by;
@@ -123,10 +121,10 @@ struct demux {
 };
 
 /*
- * Reads the trace once for its sockets, and its beginning for dispatchers: they are found there, nearly always. Unless it
- * is_sure, whoever walks over the trace first shows each operation to demux_see_operation; when a function turns out to be a
- * dispatcher that was not known, demux_learn_all looks at the whole trace, and the walk has to begin again. -EINVAL with a sentence
- * when the signature is wrong.
+ * Reads the trace once for its sockets, and its beginning for dispatchers: they are found there, nearly always. Unless
+ * it is_sure, whoever walks over the trace first shows each operation to demux_see_operation; when a function turns out
+ * to be a dispatcher that was not known, demux_learn_all looks at the whole trace, and the walk has to begin again.
+ * -EINVAL with a sentence when the signature is wrong.
  */
 int demux_new(const struct flow_trace *trace, const struct demux_options *options, struct demux **ret_demux,
 	      struct why *why) _must_check_;
@@ -142,8 +140,8 @@ static inline void demux_freep(struct demux **demux)
 }
 
 /*
- * Who was handed what (demux.pushes) is known better than before: what fetches values for two sessions is a dispatcher, too. True when
- * one was found.
+ * Who was handed what (demux.pushes) is known better than before: what fetches values for two sessions is a dispatcher,
+ * too. True when one was found.
  */
 bool demux_learn_pops(struct demux *demux);
 /* Whose value this is, popped at that time: the last push before it; DEMUX_NONE. */

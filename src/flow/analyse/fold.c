@@ -81,13 +81,8 @@ static bool fold_window(struct folder *f, size_t n)
 	for (size_t at = 0; at < f->from_count;) {
 		size_t times = at + 2 * n <= f->from_count ? count_repeats(f, at, n) : 1;
 
-		if (times > 1) {
-			at = emit_group(f, at, n, times);
-			any = true;
-		} else {
-			emit(f, f->from[at].node, f->from[at].times);
-			at++;
-		}
+		any |= times > 1;
+		at = emit_group(f, at, times > 1 ? n : 1, times);
 	}
 	return any;
 }
@@ -130,13 +125,8 @@ static bool fold_periods(struct folder *f)
 				break;
 			times = count_repeats(f, at, n);
 		}
-		if (times > 1) {
-			at = emit_group(f, at, n, times);
-			any = true;
-		} else {
-			emit(f, f->from[at].node, f->from[at].times);
-			at++;
-		}
+		any |= times > 1;
+		at = emit_group(f, at, times > 1 ? n : 1, times);
 	}
 	return any;
 }

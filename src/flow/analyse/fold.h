@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Summaries: repeated calls become `N x ( ... )`, nested, and a function that calls itself becomes one call and a depth. Exact:
- * what a summary stands for is the row that it was made of (forest_walk takes it apart again). A group is a FOREST_BLOCK.
+ * Summaries: repeated calls become `N x ( ... )`, nested, and a function that calls itself becomes one call and a
+ * depth. Exact: what a summary stands for is the row that it was made of (forest_walk takes it apart again). A group is
+ * a FOREST_BLOCK.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct fold_options {
 
 /* The row that the node is made of, shortened; groups become nodes of the same forest. */
 void fold_row(struct forest *forest, const struct fold_options *options, struct forest_row *row);
-/* The node and everything below it; its number in `into`. memo: 0 for every node of `from`, or what was made of it before. */
+/* The node and all below it; its number in `into`. memo: 0 for every node of `from`, or what was made of it before. */
 uint32_t fold_tree(const struct forest *from, uint32_t node, const struct fold_options *options, struct forest *into,
 		   uint32_t *memo);
 

@@ -125,7 +125,7 @@ static uint32_t find_or_add(struct forest *forest, uint32_t fn, const struct for
 	return id;
 }
 
-/* Where a node is that was asked for not long ago: the function, how many calls it made and the last one nearly always tell. */
+/* Where a node is that was asked for lately: function, how many calls it made and the last one nearly always tell. */
 static uint32_t *recent_of(const struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
 {
 	uint64_t hash =

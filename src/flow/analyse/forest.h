@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call trees, each different one kept once. A node is a function and the row of what it called, in order; equal trees have
- * the same number, so that whole sessions are compared by comparing numbers, and memory grows with what is different, not
- * with the trace. Neighbours that are equal are one item with a count; a row that gets very long is cut, by its content, into
- * blocks that are nodes themselves (function FOREST_BLOCK), so that a loop that runs for days takes little, too.
+ * Call trees, each different one kept once. A node is a function and the row of what it called, in order; equal trees
+ * have the same number, so that whole sessions are compared by comparing numbers, and memory grows with what is
+ * different, not with the trace. Neighbours that are equal are one item with a count; a row that gets very long is cut,
+ * by its content, into blocks that are nodes themselves (function FOREST_BLOCK), so that a loop that runs for days
+ * takes little, too.
  */
 #pragma once
 

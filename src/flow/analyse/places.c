@@ -4,16 +4,16 @@
 void places_init(struct places *p, const struct forest *shapes)
 {
 	*p = (struct places){.shapes = shapes};
-	links_init(&p->index);
-	links_init(&p->visited);
+	pair_map_init(&p->index);
+	pair_map_init(&p->visited);
 	vec_push(&p->edges, 0);
 	vec_push(&p->marks, 0);
 }
 
 void places_done(struct places *p)
 {
-	links_done(&p->index);
-	links_done(&p->visited);
+	pair_map_done(&p->index);
+	pair_map_done(&p->visited);
 	vec_done(&p->edges);
 	vec_done(&p->stack);
 	vec_done(&p->marks);
@@ -21,7 +21,7 @@ void places_done(struct places *p)
 
 static uint32_t place_at(struct places *p, uint32_t parent, uint32_t caller, uint32_t fn)
 {
-	uint32_t *place = links_at(&p->index, parent, fn);
+	uint32_t *place = pair_map_at(&p->index, parent, fn);
 
 	if (!*place) {
 		*place = (uint32_t)p->edges.count;
@@ -36,7 +36,7 @@ static void visit(struct places *p, uint32_t place, uint32_t node)
 {
 	size_t before = p->visited.count;
 
-	(void)links_at(&p->visited, place, node);
+	(void)pair_map_at(&p->visited, place, node);
 	if (p->visited.count != before)
 		vec_push(&p->stack, (struct place_visit){place, node});
 }
@@ -45,7 +45,7 @@ struct place_set places_of(struct places *p, uint32_t shape)
 {
 	VEC(uint32_t) found = {};
 
-	links_clear(&p->visited);
+	pair_map_clear(&p->visited);
 	p->mark++;
 	p->stack.count = 0;
 	vec_push(&p->stack, (struct place_visit){0, shape});

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Places of shapes: a place is a function at the end of a path of callers. Every different one has a number, so that what two
- * shapes have in common is counted without a look at the paths.
+ * Places of shapes: a place is a function at the end of a path of callers. Every different one has a number, so that
+ * what two shapes have in common is counted without a look at the paths.
  */
 #pragma once
 
 #include "flow/analyse/forest.h"
-#include "flow/analyse/links.h"
+#include "flow/analyse/pair_map.h"
 
 #define PLACES_MAX 20000 /* of one shape */
 
@@ -18,8 +18,8 @@ struct place_visit {
 struct places {
 	const struct forest *shapes;
 	VEC(uint64_t) edges;           /* by place: caller << 32 | function at its end; [0] is the shape itself */
-	struct links index;            /* place and function -> place */
-	struct links visited;          /* place and node, of the shape at hand */
+	struct pair_map index;         /* place and function -> place */
+	struct pair_map visited;       /* place and node, of the shape at hand */
 	VEC(struct place_visit) stack; /* still to be looked at */
 	VEC(uint32_t) marks;           /* by place: the set that was marked last */
 	uint32_t mark;

@@ -7,7 +7,7 @@
 
 uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn)
 {
-	return links_get(&profile->index, parent, fn);
+	return pair_map_get(&profile->index, parent, fn);
 }
 
 /* Recursion leads back to where the function is open already. */
@@ -37,7 +37,7 @@ static uint32_t make_place(struct profile *profile, uint32_t parent, uint32_t fn
 
 uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 {
-	uint32_t *slot, place = links_get(&profile->index, parent, fn);
+	uint32_t *slot, place = pair_map_get(&profile->index, parent, fn);
 
 	if (likely(place))
 		return place;
@@ -45,7 +45,7 @@ uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 		profile->is_full = true;
 		return parent;
 	}
-	slot = links_at(&profile->index, parent, fn);
+	slot = pair_map_at(&profile->index, parent, fn);
 	place = open_place(profile, parent, fn);
 	if (!place)
 		place = make_place(profile, parent, fn);
@@ -67,7 +67,7 @@ struct held_call {
 	uint64_t ticks, self_ticks;
 };
 
-/* Figures of a place and a group that grow with every call, apart from the rest: those of a session's calls fit into a cache. */
+/* Figures of a place and a group that grow with every call, apart from the rest: those of one session fit a cache. */
 struct hot_figures {
 	uint64_t calls, self_ticks, max_ticks;
 	uint32_t last_bit; /* in profile.seen, plus 1: of the session that came here last */
@@ -79,8 +79,7 @@ struct session_state {
 	uint64_t end_ticks; /* of its last segment */
 };
 
-/* A segment of a session that several threads work for. Threads are read one after the other: only in the end is it known which
- * segment came next. */
+/* Of a session that several threads work for. Threads are read one by one: only the end tells which one came next. */
 struct shared_segment {
 	uint32_t index;    /* of the session in the list */
 	uint32_t place;    /* of its last operation */
@@ -186,7 +185,7 @@ static void count_wait(struct profiler *p, uint8_t group, const struct session_s
 	f->waits += p->weight;
 }
 
-/* The segment's session is known now: what it did before goes to its group, and so does the time since its last segment. */
+/* The segment's session is known now: what it did before goes to its group, and the time since its last segment too. */
 static void settle(struct profiler *p, const struct walk *walk)
 {
 	uint32_t index = flow_sessions_find(p->s, walk->session);
@@ -419,7 +418,7 @@ static int by_session_and_start(const void *a, const void *b)
 	return one->start_ticks < other->start_ticks ? -1 : one->start_ticks > other->start_ticks;
 }
 
-/* Segments of several threads overlap: all have to be over, but where the last operation was made is what the session waits after. */
+/* Segments of several threads overlap: all have to be over; the session waits after where the last operation was. */
 static void add_shared(struct shared_segment *until, const struct shared_segment *segment)
 {
 	if (until->index != segment->index) {
@@ -723,14 +722,14 @@ uint32_t profile_seen(const struct profile *profile, uint32_t place, unsigned gr
 
 void profile_init(struct profile *profile)
 {
-	links_init(&profile->index);
+	pair_map_init(&profile->index);
 	(void)vec_add(&profile->places);
 }
 
 void profile_done(struct profile *profile)
 {
 	vec_done(&profile->places);
-	links_done(&profile->index);
+	pair_map_done(&profile->index);
 	for (size_t i = 0; i < ARRAY_SIZE(profile->seen); i++)
 		free(profile->seen[i]);
 	free(profile->weights);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where calls were made and how long they took: a tree of places, a place being a function at the end of a path of callers. A
- * function that calls itself, directly or through others, is at one place: where it was called first. Figures are kept for
- * several groups of sessions at once, so that groups can be compared place by place.
+ * Where calls were made and how long they took: a tree of places, a place being a function at the end of a path of
+ * callers. A function that calls itself, directly or through others, is at one place: where it was called first.
+ * Figures are kept for several groups of sessions at once, so that groups can be compared place by place.
  *
- * The time between a session's segments is kept, too: it belongs to the place of its last operation, where the program gave up
- * control to wait for something.
+ * The time between a session's segments is kept, too: it belongs to the place of its last operation, where the program
+ * gave up control to wait for something.
  */
 #pragma once
 
-#include "flow/analyse/links.h"
+#include "flow/analyse/pair_map.h"
 #include "flow/analyse/session.h"
 
 #define PROFILE_GROUPS 3 /* two that are compared, and the rest */
@@ -35,10 +35,11 @@ struct profile_place {
 struct profile {
 	const struct flow_trace *trace;
 	VEC(struct profile_place) places; /* [0] is the bottom of all stacks */
-	struct links index;               /* parent and function -> place */
+	struct pair_map index;            /* parent and function -> place */
 	/*
-	 * Which of the first sessions of each group were at a place: a row of words by place for every 64 sessions, so that what one
-	 * session does stays close together. The first half of the rows is group 0's; a row is NULL when it has no sessions.
+	 * Which of the first sessions of each group were at a place: a row of words by place for every 64 sessions, so
+	 * that what one session does stays close together. The first half of the rows is group 0's; a row is NULL when
+	 * it has no sessions.
 	 */
 	uint64_t *seen[2 * PROFILE_SEEN / 64];
 	size_t seen_room;      /* places */
@@ -48,8 +49,8 @@ struct profile {
 };
 
 /*
- * group_of has a group for every session of sessions->list (PROFILE_GROUPS: leave it out), rest_group is for what belongs to none.
- * NULL: all are of group 0.
+ * group_of has a group for every session of sessions->list (PROFILE_GROUPS: leave it out), rest_group is for what
+ * belongs to none. NULL: all are of group 0.
  */
 struct profile *profile_new(struct flow_sessions *sessions, const uint8_t *group_of, uint8_t rest_group);
 /* The same, and which sessions of the groups 0 and 1 were at which place. */
@@ -69,7 +70,7 @@ uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 /* The same without making it; 0 when it is not there. */
 uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint32_t fn);
 
-/* Adds another trace's figures; fn_of has its functions in terms of this profile. Groups and bits are taken as they are. */
+/* Adds another trace's figures; fn_of has its functions in terms of this profile. Groups and bits stay as they are. */
 void profile_merge(struct profile *profile, const struct profile *other, const uint32_t *fn_of);
 
 /* What one session did at one place. */
@@ -81,8 +82,8 @@ struct profile_cell {
 };
 
 /*
- * Session by session: of one session of `stride` (so many that each of at most PROFILE_SLOTS gets a slot) every place it was at.
- * The time that a call waits for its client, in a read as in a write, is the client's and in none of them.
+ * Session by session: of one session of `stride` (so many that each of at most PROFILE_SLOTS gets a slot) every place
+ * it was at. The time that a call waits for its client, in a read as in a write, is the client's and in none of them.
  */
 struct profile_cells {
 	uint32_t stride;

@@ -122,7 +122,7 @@ static void seal(struct builder *b, uint32_t thread, uint32_t id)
 	b->strand_of.items[id] = 0;
 }
 
-/* A session without a connection of its own ends with the call that it began with; one of a request, when the next one begins. */
+/* A session without a connection ends with the call that it began with; one of a request, when the next one begins. */
 static void seal_what_ended(struct builder *b, const struct walk *walk, const struct flow_row *session)
 {
 	const struct demux *demux = walk->demux;
@@ -407,7 +407,7 @@ static void complete(struct flow_sessions *s, struct flow_row *row)
 		complete_summarised(row, summary);
 		return;
 	}
-	/* Between the segments of different threads it waited, too: in a queue. Where they overlap there is no telling. */
+	/* Between segments of different threads it also waited: in a queue. Where they overlap there is no telling. */
 	if (row->threads > 1) {
 		uint64_t span = row->end_ticks - row->start_ticks;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace taken apart into the sessions that the program served: for each what it was, how long it took, what it called and in
- * which class it is. What belongs to no session (start-up, timers) is kept apart, counted by tree.
+ * A trace taken apart into the sessions that the program served: for each what it was, how long it took, what it called
+ * and in which class it is. What belongs to no session (start-up, timers) is kept apart, counted by tree.
  */
 #pragma once
 

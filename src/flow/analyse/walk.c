@@ -215,8 +215,8 @@ static void begin_segment_at(struct walk *walk, uint64_t arrival)
 }
 
 /*
- * A segment that waited for its connection to come begins when it came: who comes after a long pause is not slow. The few
- * microseconds of an accept that did not wait are left where they are.
+ * A segment that waited for its connection to come begins when it came: who comes after a long pause is not slow. The
+ * few microseconds of an accept that did not wait are left where they are.
  */
 static void begin_at_arrival(struct walk *walk, uint64_t arrival)
 {
@@ -318,8 +318,8 @@ void walk_leave_taken(struct walk *walk)
 }
 
 /*
- * A value was fetched that another thread pushed. The segment that fetched it waited for it before, and was for nobody then; what
- * follows is for whom it was pushed.
+ * A value was fetched that another thread pushed. The segment that fetched it waited for it before, and was for nobody
+ * then; what follows is for whom it was pushed.
  */
 static void take_up(struct walk *walk, const struct flow_event *event)
 {

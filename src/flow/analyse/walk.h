@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A walk over a trace, thread by thread, that says at each call whose session it belongs to. Visitors build on it: call trees,
- * profiles, the calls of one session. The calls of a thread nest for sure: what is missing or cut off is closed here.
+ * A walk over a trace, thread by thread, that says at each call whose session it belongs to. Visitors build on it: call
+ * trees, profiles, the calls of one session. The calls of a thread nest for sure: what is missing or cut off is closed
+ * here.
  *
- * A segment's session is known at its first operation on a socket; until then (and for good, when there is none) `session` is
- * DEMUX_NONE. At its end the answer is final. Where a connection's next request begins inside a segment (demux_by
- * DEMUX_REQUEST), its calls are left and entered again.
+ * A segment's session is known at its first operation on a socket; until then (and for good, when there is none)
+ * `session` is DEMUX_NONE. At its end the answer is final. Where a connection's next request begins inside a segment
+ * (demux_by DEMUX_REQUEST), its calls are left and entered again.
  */
 #pragma once
 
@@ -98,8 +99,9 @@ static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, 
 }
 
 /*
- * A segment without an operation of its own belongs to whom its caller was just working for, unless it takes long: then it waits for
- * something, and that is likely to be the next one. What was handed over is worked for however long it takes.
+ * A segment without an operation of its own belongs to whom its caller was just working for, unless it takes long: then
+ * it waits for something, and that is likely to be the next one. What was handed over is worked for however long it
+ * takes.
  */
 static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, const struct walk_visitor *visitor,
 							     void *context, uint64_t ticks)

@@ -104,7 +104,7 @@ struct reader {
 	uint8_t buffer[65536];
 };
 
-/* --- directories --------------------------------------------------------------------------------------------------- */
+/* --- directories -------------------------------------------------------------------------------------------------- */
 
 static bool is_trace(const char *path)
 {
@@ -198,7 +198,7 @@ int ctf_check_metadata(const char *directory, struct why *why)
 	return check_packets((const uint8_t *)text.data, text.len, why);
 }
 
-/* --- the pipe ------------------------------------------------------------------------------------------------------ */
+/* --- the pipe ----------------------------------------------------------------------------------------------------- */
 
 static void flush(struct reader *r)
 {
@@ -238,7 +238,7 @@ static void fail(struct reader *r)
 	tell(r, (struct ctf_record){.kind = CTF_FAILED}, text);
 }
 
-/* --- fields -------------------------------------------------------------------------------------------------------- */
+/* --- fields ------------------------------------------------------------------------------------------------------- */
 
 static const bt_field *member(const struct reader *r, const bt_field *structure, const char *name)
 {
@@ -327,7 +327,7 @@ static void take_task(struct reader *r, const bt_event *event, struct ctf_record
 	record->pid = (uint32_t)(pid ? pid : tid);
 }
 
-/* --- events -------------------------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -492,7 +492,7 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	return (bt_graph_simple_sink_component_consume_func_status)status;
 }
 
-/* --- the library --------------------------------------------------------------------------------------------------- */
+/* --- the library -------------------------------------------------------------------------------------------------- */
 
 static bool load(struct reader *r)
 {

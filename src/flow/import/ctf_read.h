@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a trace in the common trace format through libbabeltrace2. That library believes what it reads, so it runs in a
- * process of its own: what it says comes through a pipe as the records below, and what it does to itself (it gives up, it is
- * killed, it eats the memory) is one more thing that its reader is told. It is loaded there and nowhere else.
+ * Reading a trace in the common trace format through libbabeltrace2. That library believes what it reads, so it runs in
+ * a process of its own: what it says comes through a pipe as the records below, and what it does to itself (it gives
+ * up, it is killed, it eats the memory) is one more thing that its reader is told. It is loaded there and nowhere else.
  */
 #pragma once
 

@@ -37,7 +37,7 @@ static uint64_t load_u64(const uint8_t *at, bool big)
 	return big ? be64toh(value) : le64toh(value);
 }
 
-/* The packet at that offset, if the number at `place` is its size and the one before it that of its content; 0: it is not. */
+/* The packet at that offset, if the number at `place` is its size and the one before it its content's; 0: it is not. */
 static uint64_t packet_at(int fd, uint64_t at, uint64_t size, size_t place)
 {
 	uint8_t head[HEAD_BYTES], next[sizeof(uint32_t)];
@@ -58,8 +58,8 @@ static uint64_t packet_at(int fd, uint64_t at, uint64_t size, size_t place)
 }
 
 /*
- * Where the size stands is in the description of the trace, in a language of its own; but it is the number that leads from one
- * packet to the next.
+ * Where the size stands is in the description of the trace, in a language of its own; but it is the number that leads
+ * from one packet to the next.
  */
 static uint64_t whole_bytes(int fd, uint64_t size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace in the common trace format whose stream files are torn: libbabeltrace2 refuses all of it. What is whole is put
- * together once more in a directory of our own, files that are whole as links, torn ones as copies that end with their last
- * whole packet.
+ * A trace in the common trace format whose stream files are torn: libbabeltrace2 refuses all of it. What is whole is
+ * put together once more in a directory of our own, files that are whole as links, torn ones as copies that end with
+ * their last whole packet.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct ctf_torn {
 	VEC(char *) made; /* what is to be removed, in this order backwards */
 };
 
-/* Replaces those directories that have torn files by others beside `scratch`, a name that is ours. Nothing torn: no files. */
+/* Replaces directories that have torn files by others beside `scratch`, a name of ours. Nothing torn: no files. */
 int ctf_torn_mend(const char *scratch, struct ctf_directories *directories, struct ctf_torn *ret_torn,
 		  struct why *why) _must_check_;
 /* Removes what was made. */

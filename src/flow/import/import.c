@@ -81,9 +81,9 @@ static int count(const char *path, struct import_result *result, struct why *why
 int flow_import(const char *path, const char *format, const char *output, struct import_result *ret_result,
 		struct why *why)
 {
-	struct flow_writer_options options = {};
+	struct trace_writer_options options = {};
 	const struct importer *importer;
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	int r, closed;
 
 	*ret_result = (struct import_result){.program = ret_result->program, .scratch = output};
@@ -93,12 +93,12 @@ int flow_import(const char *path, const char *format, const char *output, struct
 	ret_result->format = importer->name;
 	if (importer->ticks_per_second)
 		options.ticks_per_second = importer->ticks_per_second(path);
-	r = flow_writer_open(output, &options, &writer, why);
+	r = trace_writer_open(output, &options, &writer, why);
 	if (r < 0)
 		return r;
-	flow_writer_property(writer, "source", importer->name);
+	trace_writer_property(writer, "source", importer->name);
 	r = importer->read(path, writer, ret_result, why);
-	closed = flow_writer_close(writer);
+	closed = trace_writer_close(writer);
 	if (r == 0 && closed < 0)
 		r = why_set(why, closed, "%s: %s", output, strerror(-closed));
 	if (r < 0) {
@@ -118,7 +118,7 @@ static int recognise_text(const char *path, const char *head, size_t n)
 	return memmem(head, n, "\nthread ", 8) || (n > 7 && memcmp(head, "thread ", 7) == 0) ? 50 : 0;
 }
 
-static int read_text(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
+static int read_text(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(TEXT_MAX);
 	int r = buf_read_file(&text, path);
@@ -126,7 +126,7 @@ static int read_text(const char *path, struct flow_writer *writer, struct import
 	(void)result;
 	if (r < 0)
 		return why_set(why, r, "%s: %s", path, strerror(-r));
-	return flow_text_import(buf_text(&text), text.len, writer, why);
+	return trace_text_import(buf_text(&text), text.len, writer, why);
 }
 
 static const struct importer text_importer = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Traces of other tracers. Each format is one file that declares an importer and registers it; which one fits a file is found
- * out by asking each.
+ * Traces of other tracers. Each format is one file that declares an importer and registers it; which one fits a file is
+ * found out by asking each.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ struct importer {
 	/* How sure it is from the name and the first bytes that this is its format: 0 no ... 100 certain. */
 	int (*recognise)(const char *path, const char *head, size_t n);
 	/* The writer is open; nothing was written to it. */
-	int (*read)(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why);
+	int (*read)(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why);
 	/* Ticks of the writer; 0: nanoseconds. May be NULL. */
 	uint64_t (*ticks_per_second)(const char *path);
 };

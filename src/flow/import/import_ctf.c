@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The common trace format, as LTTng writes it: the calls that its cyg-profile libraries record, and what its processes tell about
- * the files in their memory, which gives the calls names. Reading is ctf_read.h's; here its records become a trace.
+ * The common trace format, as LTTng writes it: the calls that its cyg-profile libraries record, and what its processes
+ * tell about the files in their memory, which gives the calls names. Reading is ctf_read.h's; here its records become a
+ * trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +43,7 @@ struct place {
 };
 
 struct ctf {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct import_maps maps;
 	const char *program;
 	struct map threads;         /* tid -> struct thread */
@@ -62,7 +63,7 @@ struct ctf {
 	const struct ctf_torn *torn; /* what is left out because of it; NULL: nothing */
 };
 
-/* --- functions ----------------------------------------------------------------------------------------------------- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
 static const char *last_part(const char *path)
 {
@@ -96,13 +97,13 @@ static void module_begin(struct ctf *c, struct module *module)
 {
 	const struct elf_names *names = names_of(c, module);
 
-	module->id = flow_writer_module(c->writer, &(struct flow_module){
-							   .path = module->path,
-							   .build_id = module->build_id,
-							   .bias = module->fixed ? 0 : module->begin,
-							   .begin = module->begin,
-							   .end = module->end,
-						   });
+	module->id = trace_writer_module(c->writer, &(struct flow_module){
+							    .path = module->path,
+							    .build_id = module->build_id,
+							    .bias = module->fixed ? 0 : module->begin,
+							    .begin = module->begin,
+							    .end = module->end,
+						    });
 	if (names && names->items.count && module->build_id[0] && strcmp(names->build_id, module->build_id) != 0)
 		c->changed++;
 }
@@ -123,7 +124,7 @@ static void settle_function(struct ctf *c, const struct place *place, uint32_t f
 	uint64_t offset;
 
 	if (!module) {
-		flow_writer_function_is(c->writer, fn, 0, place->address, NULL);
+		trace_writer_function_is(c->writer, fn, 0, place->address, NULL);
 		return;
 	}
 	if (!module->id)
@@ -132,7 +133,7 @@ static void settle_function(struct ctf *c, const struct place *place, uint32_t f
 	names = names_of(c, module);
 	if (names && (!module->build_id[0] || strcmp(names->build_id, module->build_id) == 0))
 		name = elf_names_find(names, offset);
-	flow_writer_function_is(c->writer, fn, module->id, offset, name);
+	trace_writer_function_is(c->writer, fn, module->id, offset, name);
 }
 
 /* What was called there is known by now, or never will be: another file may take the place. */
@@ -162,11 +163,11 @@ static uint32_t function_at(struct ctf *c, uint32_t pid, uint64_t address)
 	uint32_t *fn = map_put(&c->functions, &place, &new);
 
 	if (fn && new)
-		*fn = flow_writer_function_number(c->writer);
+		*fn = trace_writer_function_number(c->writer);
 	return fn ? *fn : 0;
 }
 
-/* --- modules ------------------------------------------------------------------------------------------------------- */
+/* --- modules ------------------------------------------------------------------------------------------------------ */
 
 static void remove_module(struct ctf *c, size_t index)
 {
@@ -225,7 +226,7 @@ static void take_build_id(struct ctf *c, const struct ctf_record *record, const 
 			memcpy(module->build_id, text, strlen(text) + 1);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------------- */
+/* --- calls -------------------------------------------------------------------------------------------------------- */
 
 static struct thread *thread_of(struct ctf *c, const struct ctf_record *record, const char *name)
 {
@@ -233,7 +234,7 @@ static struct thread *thread_of(struct ctf *c, const struct ctf_record *record, 
 	struct thread *thread = map_put(&c->threads, &record->tid, &new);
 
 	if (thread && new)
-		thread->base.thread = flow_writer_thread(c->writer, record->pid, record->tid, name);
+		thread->base.thread = trace_writer_thread(c->writer, record->pid, record->tid, name);
 	return thread;
 }
 
@@ -245,7 +246,7 @@ static void take_call(struct ctf *c, const struct ctf_record *record)
 	if (!fn)
 		return;
 	if (c->early)
-		flow_writer_lost(c->writer, thread->base.thread, record->ns, c->early);
+		trace_writer_lost(c->writer, thread->base.thread, record->ns, c->early);
 	c->early = 0;
 	import_call(&c->maps, &thread->base, record->ns, fn);
 	vec_push(&thread->open, record->address);
@@ -266,7 +267,7 @@ static void take_return(struct ctf *c, const struct ctf_record *record)
 	if (depth < thread->open.count) {
 		uint32_t gone = (uint32_t)(thread->open.count - depth);
 
-		flow_writer_unwind(c->writer, thread->base.thread, max_of(thread->base.last, record->ns), gone);
+		trace_writer_unwind(c->writer, thread->base.thread, max_of(thread->base.last, record->ns), gone);
 		thread->base.depth -= gone;
 	}
 	thread->open.count = depth - 1;
@@ -286,7 +287,7 @@ static void take_lost(struct ctf *c, uint64_t count)
 		struct thread *thread = value;
 
 		thread->base.last = max_of(thread->base.last, c->now);
-		flow_writer_lost(c->writer, thread->base.thread, thread->base.last, count);
+		trace_writer_lost(c->writer, thread->base.thread, thread->base.last, count);
 		c->marked = true;
 		thread->base.depth = 0;
 		thread->open.count = 0;
@@ -294,7 +295,7 @@ static void take_lost(struct ctf *c, uint64_t count)
 	}
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------------------------------------ */
 
 static void take_failure(struct ctf *c, const char *text)
 {
@@ -404,7 +405,7 @@ static void tell(const struct ctf *c, struct import_result *result)
 		import_note(result, "%llu events without a time are left out", (unsigned long long)c->untimed);
 }
 
-static void begin(struct ctf *c, struct flow_writer *writer, const struct import_result *result)
+static void begin(struct ctf *c, struct trace_writer *writer, const struct import_result *result)
 {
 	*c = (struct ctf){
 		.writer = writer,
@@ -454,7 +455,7 @@ static int end(struct ctf *c, struct import_result *result, struct why *why)
 	return r;
 }
 
-int import_ctf_records(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_ctf_records(const uint8_t *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		       struct why *why)
 {
 	struct ctf c;
@@ -464,7 +465,7 @@ int import_ctf_records(const uint8_t *data, size_t size, struct flow_writer *wri
 	return end(&c, result, why);
 }
 
-/* --- the process that reads ---------------------------------------------------------------------------------------- */
+/* --- the process that reads --------------------------------------------------------------------------------------- */
 
 static void _noreturn_ read_apart(const struct ctf_directories *directories, int fd)
 {
@@ -529,8 +530,8 @@ static int read_directories(const struct ctf_directories *directories, struct ct
 	return 0;
 }
 
-static int read_once(const struct ctf_directories *directories, const struct ctf_torn *torn, struct flow_writer *writer,
-		     struct import_result *result, struct why *why)
+static int read_once(const struct ctf_directories *directories, const struct ctf_torn *torn,
+		     struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	struct why second = {}; /* the first failure is told */
 	struct ctf c;
@@ -544,7 +545,7 @@ static int read_once(const struct ctf_directories *directories, const struct ctf
 }
 
 /* What the library does not take at all may be torn. The first failure counts unless that helps. */
-static int read_again(struct ctf_directories *directories, struct flow_writer *writer, struct import_result *result,
+static int read_again(struct ctf_directories *directories, struct trace_writer *writer, struct import_result *result,
 		      struct why *why)
 {
 	_cleanup_ctf_torn_ struct ctf_torn torn = {};
@@ -558,7 +559,7 @@ static int read_again(struct ctf_directories *directories, struct flow_writer *w
 	return torn.files.count ? read_once(directories, &torn, writer, result, &(struct why){}) : -EBADMSG;
 }
 
-static int read_trace(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
+static int read_trace(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	_cleanup_ctf_directories_ struct ctf_directories directories = {};
 	struct why what = {};

@@ -6,8 +6,8 @@
  *	 0)   0.285 us    |    lock_sock_nested();
  *	 0) + 12.30 us    |  }
  *
- * with or without the columns of absolute time and of the task. Where there is no absolute time, the durations tell how time passes:
- * a thread's clock moves by what its calls took.
+ * with or without the columns of absolute time and of the task. Where there is no absolute time, the durations tell how
+ * time passes: a thread's clock moves by what its calls took.
  */
 #include <errno.h>
 
@@ -160,7 +160,7 @@ static void read_line(struct graph *g, char *line)
 	}
 }
 
-int import_function_graph(const char *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_function_graph(const char *data, size_t size, struct trace_writer *writer, struct import_result *result,
 			  struct why *why)
 {
 	struct graph g = {.starts = MAP_INIT(sizeof(uint32_t), sizeof(struct starts), 4096)};
@@ -192,7 +192,7 @@ static int recognise(const char *path, const char *head, size_t n)
 												      : 0;
 }
 
-static int read_file(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
+static int read_file(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	_cleanup_import_file_ struct import_file file = {};
 	int r = import_file_open(path, &file, why);

@@ -11,7 +11,7 @@
 #define THREADS_MAX   65536
 #define FUNCTIONS_MAX ((size_t)1 << 20)
 
-void import_maps_init(struct import_maps *maps, struct flow_writer *writer)
+void import_maps_init(struct import_maps *maps, struct trace_writer *writer)
 {
 	*maps = (struct import_maps){
 		.writer = writer,
@@ -34,7 +34,7 @@ struct import_thread *import_thread(struct import_maps *maps, uint32_t pid, uint
 	struct import_thread *thread = map_put(&maps->threads, &tid, &new);
 
 	if (thread && new)
-		*thread = (struct import_thread){.thread = flow_writer_thread(maps->writer, pid, tid, name)};
+		*thread = (struct import_thread){.thread = trace_writer_thread(maps->writer, pid, tid, name)};
 	return thread;
 }
 
@@ -46,7 +46,7 @@ uint32_t import_function(struct import_maps *maps, const char *name)
 	if (!fn)
 		return 0;
 	if (new)
-		*fn = flow_writer_function(maps->writer, 0, 0, name);
+		*fn = trace_writer_function(maps->writer, 0, 0, name);
 	return *fn;
 }
 
@@ -54,7 +54,7 @@ void import_call(struct import_maps *maps, struct import_thread *thread, uint64_
 {
 	thread->last = max_of(thread->last, ticks);
 	thread->depth++;
-	flow_writer_call(maps->writer, thread->thread, thread->last, fn);
+	trace_writer_call(maps->writer, thread->thread, thread->last, fn);
 }
 
 bool import_return(struct import_maps *maps, struct import_thread *thread, uint64_t ticks)
@@ -63,7 +63,7 @@ bool import_return(struct import_maps *maps, struct import_thread *thread, uint6
 	if (!thread->depth)
 		return false;
 	thread->depth--;
-	flow_writer_return(maps->writer, thread->thread, thread->last);
+	trace_writer_return(maps->writer, thread->thread, thread->last);
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What importers share: threads and functions that get their number in the trace when they are first met, and a file in memory. */
+/* What importers share: threads and functions that are numbered when they are first met, and a file in memory. */
 #pragma once
 
 #include "base/map.h"
@@ -12,13 +12,13 @@ struct import_thread {
 };
 
 struct import_maps {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct map threads;   /* tid -> struct import_thread */
 	struct map functions; /* name -> number */
 	struct map addresses; /* address or number of a function -> number */
 };
 
-void import_maps_init(struct import_maps *maps, struct flow_writer *writer);
+void import_maps_init(struct import_maps *maps, struct trace_writer *writer);
 void import_maps_done(struct import_maps *maps);
 /* NULL when there are more than can be true. */
 struct import_thread *import_thread(struct import_maps *maps, uint32_t pid, uint32_t tid, const char *name);
@@ -41,12 +41,12 @@ void import_file_close(struct import_file *file);
 #define _cleanup_import_file_ _cleanup_(import_file_close)
 
 /* Each format from memory, for tests and fuzzing. */
-int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_xray(const uint8_t *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		struct why *why);
-int import_trace_event(const char *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_trace_event(const char *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		       struct why *why);
-int import_function_graph(const char *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_function_graph(const char *data, size_t size, struct trace_writer *writer, struct import_result *result,
 			  struct why *why);
 /* What ctf_read.h sends. */
-int import_ctf_records(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_ctf_records(const uint8_t *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		       struct why *why);

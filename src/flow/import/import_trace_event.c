@@ -158,7 +158,7 @@ static uint64_t write_events(struct import_maps *maps, const struct event_list *
 	return unmatched;
 }
 
-int import_trace_event(const char *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_trace_event(const char *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		       struct why *why)
 {
 	struct event_list list = {};
@@ -203,7 +203,7 @@ static int recognise(const char *path, const char *head, size_t n)
 	return memmem(head, n, "\"traceEvents\"", 13) || memmem(head, n, "\"ph\"", 4) ? 90 : 0;
 }
 
-static int read_file(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
+static int read_file(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	_cleanup_import_file_ struct import_file file = {};
 	int r = import_file_open(path, &file, why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A directory that uftrace record made: TID.dat holds records of 16 bytes, sid-*.map where the modules lay, MODULE.sym their
- * symbols, task.txt which process a thread belongs to. Records that carry arguments are not understood: their length depends on
- * what was asked for when recording.
+ * A directory that uftrace record made: TID.dat holds records of 16 bytes, sid-*.map where the modules lay, MODULE.sym
+ * their symbols, task.txt which process a thread belongs to. Records that carry arguments are not understood: their
+ * length depends on what was asked for when recording.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -92,7 +92,7 @@ static void read_map_line(struct uftrace *u, char *line)
 		*id = '\0';
 		id += 10;
 	}
-	module.id = flow_writer_module(
+	module.id = trace_writer_module(
 		u->maps.writer, &(struct flow_module){
 					.path = path,
 					.build_id = id && strspn(id, "0123456789abcdef") == strlen(id) ? id : NULL,
@@ -139,10 +139,10 @@ static uint32_t function_of(struct uftrace *u, uint64_t address)
 		if (address >= module->begin && address < module->end) {
 			uint64_t offset = address - module->begin;
 
-			*fn = flow_writer_function(u->maps.writer, module->id, offset, symbol_name(module, offset));
+			*fn = trace_writer_function(u->maps.writer, module->id, offset, symbol_name(module, offset));
 			return *fn;
 		}
-	*fn = flow_writer_function(u->maps.writer, 0, address, NULL);
+	*fn = trace_writer_function(u->maps.writer, 0, address, NULL);
 	return *fn;
 }
 
@@ -158,7 +158,7 @@ static void take_record(struct uftrace *u, struct import_thread *thread, uint64_
 		break;
 	case 2:
 		thread->depth = 0;
-		flow_writer_lost(u->maps.writer, thread->thread, max_of(time, thread->last), data >> 16);
+		trace_writer_lost(u->maps.writer, thread->thread, max_of(time, thread->last), data >> 16);
 		break;
 	default:
 		break; /* events of uftrace's own */
@@ -190,7 +190,7 @@ static int read_data(struct uftrace *u, const char *name, uint32_t pid, uint32_t
 	}
 	if (thread && at < file.size) {
 		u->unread += file.size - at;
-		flow_writer_lost(u->maps.writer, thread->thread, thread->last, 0);
+		trace_writer_lost(u->maps.writer, thread->thread, thread->last, 0);
 	}
 	return 0;
 }
@@ -266,7 +266,7 @@ static void tell(const struct uftrace *u, struct import_result *result)
 			    (unsigned long long)u->unmatched);
 }
 
-static int read_dir(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
+static int read_dir(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	struct uftrace u = {.dir = path};
 	int r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with records of 8 and
- * 16 bytes). Functions have numbers there: the program knows their names; without it they become "xray#N".
+ * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with
+ * records of 8 and 16 bytes). Functions have numbers there: the program knows their names; without it they become
+ * "xray#N".
  */
 #include <errno.h>
 
@@ -63,7 +64,7 @@ static void take_torn(struct xray *x, const struct import_thread *thread, uint64
 {
 	x->torn += bytes;
 	if (bytes && thread)
-		flow_writer_lost(x->maps.writer, thread->thread, thread->last, 0);
+		trace_writer_lost(x->maps.writer, thread->thread, thread->last, 0);
 }
 
 static void read_basic(struct xray *x, const uint8_t *at, const uint8_t *end)
@@ -143,7 +144,7 @@ static void tell(const struct xray *x)
 			    (unsigned long long)x->unmatched);
 }
 
-int import_xray(const uint8_t *data, size_t size, struct flow_writer *writer, struct import_result *result,
+int import_xray(const uint8_t *data, size_t size, struct trace_writer *writer, struct import_result *result,
 		struct why *why)
 {
 	struct xray x = {.result = result};
@@ -184,7 +185,7 @@ static int recognise(const char *path, const char *head, size_t n)
 	return frequency(bytes, n) && load(bytes + 4, 4) < 0x10000 ? 80 : 0;
 }
 
-static int read_file(const char *path, struct flow_writer *writer, struct import_result *result, struct why *why)
+static int read_file(const char *path, struct trace_writer *writer, struct import_result *result, struct why *why)
 {
 	_cleanup_import_file_ struct import_file file = {};
 	int r = import_file_open(path, &file, why);

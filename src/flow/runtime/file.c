@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two files of a recording inside the observed program. Programs close descriptors that they do not know, put others in
- * their place, fill the disk and set limits: before a descriptor is used it is checked that it still is the file, and a chunk
- * that would pass a limit is not tried, because the kernel would send a signal.
+ * The two files of a recording inside the observed program. Programs close descriptors that they do not know, put
+ * others in their place, fill the disk and set limits: before a descriptor is used it is checked that it still is the
+ * file, and a chunk that would pass a limit is not tried, because the kernel would send a signal.
  */
 #include <limits.h>
 #include <signal.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where most calls carry no time, a chunk becomes so short that writing it costs more than its bytes: several are written
- * together. Until then they wait at the end of the slot, whole, where readers find them when the program is killed.
+ * Where most calls carry no time, a chunk becomes so short that writing it costs more than its bytes: several are
+ * written together. Until then they wait at the end of the slot, whole, where readers find them when the program is
+ * killed.
  */
 #include "flow/runtime/runtime.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The library's beginning and end. Everything that needs the environment or opens a file happens in the constructor: programs
- * change their environment, their directory, their root and their user later.
+ * The library's beginning and end. Everything that needs the environment or opens a file happens in the constructor:
+ * programs change their environment, their directory, their root and their user later.
  */
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A chunk made shorter: programs do the same thing again and again, and where calls carry no time the words are the same, too.
- * Words that stood there before are replaced by their place and number. What is written costs more than what is compared.
+ * A chunk made shorter: programs do the same thing again and again, and where calls carry no time the words are the
+ * same, too. Words that stood there before are replaced by their place and number. What is written costs more than what
+ * is compared.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -235,7 +236,7 @@ static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *
 			return n;
 		}
 	}
-	/* Where everything so far was the same, that place leads further the longer it is kept: a loop around few calls. */
+	/* Where all was the same so far, that place leads further the longer it is kept: a loop around few calls. */
 	if (!n || found - 1 + n < p->used)
 		*place = p->used + 1;
 	n = min_of(1 + (p->misses++ >> PATIENCE_SHIFT), STEP_MAX);

@@ -8,7 +8,7 @@ struct real_functions real;
 
 void real_find(void)
 {
-#define REAL_LOOK_UP(result, name, parameters) *(void **)&real.name = dlsym(RTLD_NEXT, #name);
+#define REAL_LOOK_UP(name) *(void **)&real.name = dlsym(RTLD_NEXT, #name);
 	REAL_FUNCTIONS(REAL_LOOK_UP)
 #undef REAL_LOOK_UP
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libnestflow.so: the recorder inside an observed program. It is preloaded, defines the hooks that -finstrument-functions calls
- * and the socket functions of the C library, and writes the trace.
+ * libnestflow.so: the recorder inside an observed program. It is preloaded, defines the hooks that
+ * -finstrument-functions calls and the socket functions of the C library, and writes the trace.
  *
- * Rules of this folder, because it is a guest: nothing but the C library; no allocation and no lock on the way of a call; what
- * a signal handler may interrupt, it may also call; errno is as it was; a failure of ours is counted, never shown to the host.
+ * Rules of this folder, because it is a guest: nothing but the C library; no allocation and no lock on the way of a
+ * call; what a signal handler may interrupt, it may also call; errno is as it was; a failure of ours is counted, never
+ * shown to the host.
  */
 #pragma once
 
@@ -35,7 +36,7 @@
 
 extern struct flow_live *live; /* NULL: not recording */
 extern bool use_counter;
-/* The thread may read no clock, and make no system calls but read and write (strict seccomp): anything else would be its end. */
+/* The thread may read no clock and make no system call but read and write (strict seccomp): others would be its end. */
 extern __thread bool sealed __attribute__((tls_model("initial-exec")));
 extern __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
 /* The same for the hooks, never NULL. */
@@ -69,8 +70,8 @@ static inline uintptr_t stack_address(void)
 }
 
 /*
- * From here on a signal handler leaves the slot alone; nothing of it may be read before but the depth, which is the same again
- * when a handler has returned.
+ * From here on a signal handler leaves the slot alone; nothing of it may be read before but the depth, which is the
+ * same again when a handler has returned.
  */
 static inline void slot_take(struct flow_slot *t)
 {
@@ -155,7 +156,7 @@ void modules_update(void);
 
 /* This thread's slot, taken at its first event; NULL: not recording. */
 struct flow_slot *slot_get(void);
-/* Begins and ends work on the slot; false when a signal handler interrupted such work: the event is lost, and counted. */
+/* Begins and ends work on the slot; false when a signal handler interrupted such work: the event is counted as lost. */
 bool slot_enter(struct flow_slot *t);
 void slot_leave(struct flow_slot *t);
 /* Room for so many words (of the calling thread's slot, entered); NULL when paused, muted or lost. */
@@ -164,8 +165,6 @@ uint32_t *slot_reserve(struct flow_slot *t, uint32_t words);
 bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void *payload);
 /* What the chunk holds is written, or folded, and a new one begins. */
 void slot_turn_over(struct flow_slot *t);
-/* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
-void slot_settle(struct flow_slot *t);
 /* The calling thread's name may be another one by now. */
 void slot_note_name(void);
 /* Another thread of this process has that name now. */
@@ -180,12 +179,12 @@ void slots_end(void);
 /* NULL: no memory. */
 struct pack_room *pack_room_new(void);
 void pack_room_free(struct pack_room *pack);
-/* The chunk, shorter, with room for so many words after its header; false when they are too few. The chunk itself stays as it is. */
+/* The chunk, shorter, with room for so many words after its header; false: too few. The chunk itself stays as it is. */
 bool pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk, struct flow_chunk *out, uint32_t room);
 
 /* --- chunks written together (gather.c) --- */
 
-/* The slot's chunk, shorter, waits with others, or is written at once; false: it was not written, nor were those that waited. */
+/* The slot's chunk, shorter, waits with others or is written at once; false: neither it nor what waited was written. */
 bool gather_chunk(struct flow_slot *t, struct flow_chunk *chunk);
 /* All that wait are written; false when they could not be: they are counted as lost. */
 bool gather_flush(struct flow_slot *t);
@@ -197,7 +196,7 @@ static inline struct digest_thread *slot_digest(struct flow_slot *t)
 	return (struct digest_thread *)((uintptr_t)t + flow_slot_digest_offset(live));
 }
 
-/* Folds the slot's chunk, or, when its thread is gone, ends the calls that are still open; false when its turn did not come. */
+/* Folds the slot's chunk or, when its thread is gone, ends the calls still open; false when its turn did not come. */
 bool digest_take(struct flow_slot *t, bool gone);
 
 /* --- the trace and its live file (file.c) --- */
@@ -221,7 +220,7 @@ bool trace_file_add(struct flow_chunk *chunk);
 void sockets_begin(void);
 /* Number of the socket behind a descriptor, found out at first sight; 0: no socket. */
 uint32_t socket_of(int fd);
-/* The same when it turns up in an operation that began then: what is said about it must not stand in the way of its time. */
+/* The same when it turns up in an operation that began then: its description must not come after that time. */
 uint32_t socket_at(int fd, uint64_t start);
 /* A descriptor that is new to the program: nothing that was known about the number holds. */
 uint32_t socket_seen(int fd, uint64_t start);

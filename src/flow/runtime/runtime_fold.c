@@ -23,8 +23,9 @@ static uint64_t now_ns(void)
 }
 
 /*
- * A thread that was killed with the lock leaves it to the next: the digest makes sense after each of its steps. One that is
- * stopped, or that only looks alive because its number is somebody else's now, must not hold the program up again and again.
+ * A thread that was killed with the lock leaves it to the next: the digest makes sense after each of its steps. One
+ * that is stopped, or that only looks alive because its number is somebody else's now, must not hold the program up
+ * again and again.
  */
 static bool lock(struct digest *digest, uint32_t self)
 {

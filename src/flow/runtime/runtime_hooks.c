@@ -172,6 +172,17 @@ static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 	return true;
 }
 
+/* The slot is entered, and is left. */
+static void take_long(struct flow_slot *t, void *fn, bool enter, int saved)
+{
+	if (enter)
+		enter_long(t, fn);
+	else
+		exit_long(t, fn);
+	slot_leave(t);
+	errno = saved;
+}
+
 /* The short way found that it cannot go on; the slot is entered. */
 static COLD void late(struct flow_slot *t, void *fn, bool enter)
 {
@@ -181,12 +192,7 @@ static COLD void late(struct flow_slot *t, void *fn, bool enter)
 		return;
 
 	flow_slot_count(t);
-	if (enter)
-		enter_long(t, fn);
-	else
-		exit_long(t, fn);
-	slot_leave(t);
-	errno = saved;
+	take_long(t, fn, enter, saved);
 }
 
 static COLD void hook_long(void *fn, bool enter)
@@ -201,15 +207,10 @@ static COLD void hook_long(void *fn, bool enter)
 		errno = saved;
 		return;
 	}
-	if (enter)
-		enter_long(t, fn);
-	else
-		exit_long(t, fn);
-	slot_leave(t);
-	errno = saved;
+	take_long(t, fn, enter, saved);
 }
 
-/* Returns that had no time of their own, before an event that has. There is room for more than one word behind the limit. */
+/* Returns without a time of their own, before an event that has one. Several words fit behind the limit. */
 static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t depth)
 {
 	uint32_t returned = t->noted - depth;
@@ -224,10 +225,11 @@ static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t
 }
 
 /*
- * The short ways. Everything that is unusual shows in few places: a depth that is none (the slot is at work, or there is no
- * slot, or the calls are too deep), a slot at its limit (which is also cleared to call for attention), a function that is not
- * where it should be. All that they call is called last, so that they need no frame. Calls without a time go straight through:
- * there every jump shows, and every number that is kept; flow_slot_count finds out later how many there were.
+ * The short ways. Everything that is unusual shows in few places: a depth that is none (the slot is at work, or there
+ * is no slot, or the calls are too deep), a slot at its limit (which is also cleared to call for attention), a function
+ * that is not where it should be. All that they call is called last, so that they need no frame. Calls without a time
+ * go straight through: there every jump shows, and every number that is kept; flow_slot_count finds out later how many
+ * there were.
  */
 static inline void put_call(struct flow_slot *t, void *fn, uint64_t depth, uint32_t *at, uint32_t word)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which function an address is. Modules that call the hooks (program and libraries) are looked at when the program starts, while
- * files can still be opened, and when a function is in none of them: their symbols are read then, so that a function's first
- * call needs no more than a search. Its number, place and name go into the trace at that moment.
+ * Which function an address is. Modules that call the hooks (program and libraries) are looked at when the program
+ * starts, while files can still be opened, and when a function is in none of them: their symbols are read then, so that
+ * a function's first call needs no more than a search. Its number, place and name go into the trace at that moment.
  */
 #include <elf.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 #include "base/bisect.h"
 #include "flow/runtime/runtime.h"
-#include "flow/runtime/runtime_match.h"
+#include "flow/runtime/runtime_filter.h"
 #include "flow/runtime/sys.h"
 
 #define MODULES_MAX 512
@@ -301,7 +301,7 @@ static uint32_t shared_number(uint64_t key, bool *ret_new)
 	return __atomic_add_fetch(&live->last_fn, 1, __ATOMIC_RELAXED);
 }
 
-/* Looks at the libraries that are loaded now, and at one without hooks only where that function is in it; 0: at none of those. */
+/* Looks at the libraries loaded now; at one without hooks only where that function is in it; 0: at none of those. */
 static void update_for(uintptr_t fn);
 
 /* Numbers the function and writes it down. */
@@ -414,7 +414,7 @@ static bool has_hook(const struct wants *wants, size_t which)
 	return false;
 }
 
-/* Whether it calls our hooks. How many symbols it has is said nowhere that all linkers fill in; the places of calls are. */
+/* Whether it calls our hooks. Not all linkers say how many symbols it has; the places of calls are always there. */
 static bool calls_hooks(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
 	struct wants wants = {};
@@ -507,7 +507,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 			found->seen[i] = true;
 			return 0;
 		}
-	/* Of functions in headers (C++) one copy serves all: it may be that of a library that was built without hooks. */
+	/* Of functions in headers (C++) one copy serves all: it may be that of a library built without hooks. */
 	if (!dynamic || (!(found->wanted >= begin && found->wanted < end) && !calls_hooks(info, dynamic)))
 		return 0;
 	if (module_count < MODULES_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which socket a descriptor is, and writing down what was done to it. A socket has a number in the trace that stays with it
- * through dup and fork; descriptors that are no sockets are remembered as such and cost one look.
+ * Which socket a descriptor is, and writing down what was done to it. A socket has a number in the trace that stays
+ * with it through dup and fork; descriptors that are no sockets are remembered as such and cost one look.
  */
 #include <netinet/in.h>
 #include <sys/mman.h>

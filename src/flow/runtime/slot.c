@@ -41,7 +41,8 @@ static bool is_special(const struct flow_slot *t)
 	       live->min_ticks || !use_counter || sealed;
 }
 
-void slot_settle(struct flow_slot *t)
+/* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
+static void slot_settle(struct flow_slot *t)
 {
 	uint32_t room = flow_slot_room(live);
 
@@ -96,8 +97,8 @@ static bool write_chunk(struct flow_slot *t)
 }
 
 /*
- * A record of the fourth form without looking at limits; the chunk has room for it. It is there when all of it is there: a
- * signal handler may jump away from here for ever.
+ * A record of the fourth form without looking at limits; the chunk has room for it. It is there when all of it is
+ * there: a signal handler may jump away from here for ever.
  */
 static void put_other(struct flow_slot *t, uint64_t now, uint32_t head, const uint32_t *payload)
 {
@@ -291,8 +292,8 @@ bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void
 }
 
 /*
- * An interrupted hook that was left by longjmp will not come back. A handler that interrupted it stands well below it on the
- * stack, behind what the kernel saved there, or on a stack for signals alone.
+ * An interrupted hook that was left by longjmp will not come back. A handler that interrupted it stands well below it
+ * on the stack, behind what the kernel saved there, or on a stack for signals alone.
  */
 static bool is_abandoned(const struct flow_slot *t)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * System calls without the C library around them: its functions are points where a thread may be cancelled, and a hook must not
- * become one.
+ * System calls without the C library around them: its functions are points where a thread may be cancelled, and a hook
+ * must not become one.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The socket functions of the C library with a record around them. Each does exactly what the original does, calls it by the
- * same name, and leaves errno as it set it; descriptors that are no sockets go straight through.
+ * The socket functions of the C library with a record around them. Each does exactly what the original does, calls it
+ * by the same name, and leaves errno as it set it; descriptors that are no sockets go straight through.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #define READY(name) (likely(real.name) || (real_find(), real.name))
 #define OFF         (!live || sealed)
 
-/* An operation of one socket: `call` is the original. */
-#define AROUND(type, name, number, descriptor, offered, call)                                                          \
+/* An operation of one socket: `call` is the original, `shown` what is recorded of its result_. */
+#define AROUND_AS(type, name, number, descriptor, offered, call, shown)                                                \
 	do {                                                                                                           \
 		uint32_t socket_ = 0;                                                                                  \
 		uint64_t start_;                                                                                       \
@@ -31,9 +31,11 @@
 			return call;                                                                                   \
 		start_ = op_begin();                                                                                   \
 		result_ = call;                                                                                        \
-		op_end(&(struct op){FLOW_OP_##number, (descriptor), socket_, result_, start_, (uint64_t)(offered)});   \
+		op_end(&(struct op){FLOW_OP_##number, (descriptor), socket_, (shown), start_, (uint64_t)(offered)});   \
 		return result_;                                                                                        \
 	} while (0)
+#define AROUND(type, name, number, descriptor, offered, call)                                                          \
+	AROUND_AS(type, name, number, descriptor, offered, call, result_)
 
 static uint64_t bytes_of(const struct iovec *parts, size_t count)
 {
@@ -119,10 +121,7 @@ EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t n)
 	AROUND(ssize_t, sendfile, SENDFILE, out, n, real.sendfile(out, in, offset, n));
 }
 
-EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t n)
-{
-	AROUND(ssize_t, sendfile, SENDFILE, out, n, real.sendfile(out, in, (off_t *)offset, n));
-}
+EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t n) __attribute__((alias("sendfile")));
 
 EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags)
 {
@@ -199,30 +198,13 @@ static int64_t sum_of(const struct mmsghdr *messages, int count)
 
 EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
-	uint32_t socket;
-	uint64_t start;
-	int result;
-
-	if (!READY(recvmmsg) || OFF || !(socket = socket_of(fd)))
-		return real.recvmmsg ? real.recvmmsg(fd, messages, count, flags, timeout) : -1;
-	start = op_begin();
-	result = real.recvmmsg(fd, messages, count, flags, timeout);
-	op_end(&(struct op){FLOW_OP_READ, fd, socket, sum_of(messages, result), start, 0});
-	return result;
+	AROUND_AS(int, recvmmsg, READ, fd, 0, real.recvmmsg(fd, messages, count, flags, timeout),
+		  sum_of(messages, result_));
 }
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
-	uint32_t socket;
-	uint64_t start;
-	int result;
-
-	if (!READY(sendmmsg) || OFF || !(socket = socket_of(fd)))
-		return real.sendmmsg ? real.sendmmsg(fd, messages, count, flags) : -1;
-	start = op_begin();
-	result = real.sendmmsg(fd, messages, count, flags);
-	op_end(&(struct op){FLOW_OP_WRITE, fd, socket, sum_of(messages, result), start, 0});
-	return result;
+	AROUND_AS(int, sendmmsg, WRITE, fd, 0, real.sendmmsg(fd, messages, count, flags), sum_of(messages, result_));
 }
 
 /* --- the life of a socket --- */
@@ -409,16 +391,7 @@ EXPORT int fcntl(int fd, int command, ...)
 	return copied(fd, real.fcntl(fd, command, argument), op_begin());
 }
 
-EXPORT int fcntl64(int fd, int command, ...)
-{
-	va_list args;
-	void *argument;
-
-	va_start(args, command);
-	argument = va_arg(args, void *);
-	va_end(args);
-	return fcntl(fd, command, argument);
-}
+EXPORT int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
 /* All but ours: programs that clean up do not know it. */
 EXPORT int close_range(unsigned first, unsigned last, int flags)

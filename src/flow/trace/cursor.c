@@ -35,7 +35,7 @@ static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 	return give(cursor, event, FLOW_LOST, 0);
 }
 
-/* What was read stays in memory no longer than that: a trace may be larger than memory is, and so may what is kept of it. */
+/* What was read stays in memory no longer than that: a trace, and what is kept of it, may be larger than memory. */
 static void leave_window(struct flow_cursor *cursor)
 {
 	if (cursor->window_bytes)
@@ -51,7 +51,7 @@ static const uint32_t *chunk_end(const struct flow_chunk_ref *chunk)
 	return chunk->word_count ? chunk->words + chunk->word_count : chunk->words;
 }
 
-/* From this chunk on as many as follow each other in the file: asking the kernel for each page by itself takes longer than reading it. */
+/* From this chunk on, those that follow each other in the file: asking for each page takes longer than reading it. */
 static void enter_window(struct flow_cursor *cursor)
 {
 	const struct flow_thread *thread = cursor->thread;
@@ -303,7 +303,7 @@ struct flow_merge *flow_merge_new(const struct flow_trace *trace)
 {
 	struct flow_merge *merge = xzalloc(sizeof(*merge));
 
-	merge->strands = xrealloc_array(NULL, max_of(trace->thread_count, 1), sizeof(*merge->strands));
+	merge->strands = xrealloc_array(NULL, max_of(trace->thread_count, 1u), sizeof(*merge->strands));
 	for (size_t i = 0; i < trace->thread_count; i++) {
 		struct strand *strand = &merge->strands[merge->count];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace may come from anywhere, and a short symbol can stand for a name of any length: each part may repeat all parts before it.
- * So the name is taken piece by piece, and when it gets too long the demangler is left for good; it keeps nothing but its stack. How
- * deep it goes on that stack it limits by itself.
+ * A trace may come from anywhere, and a short symbol can stand for a name of any length: each part may repeat all parts
+ * before it. So the name is taken piece by piece, and when it gets too long the demangler is left for good; it keeps
+ * nothing but its stack. How deep it goes on that stack it limits by itself.
  */
 #include "flow/trace/demangle.h"
 

@@ -9,7 +9,7 @@ COLD uint32_t digest_find_node(struct digest *d, uint32_t prev, uint32_t child, 
 	for (uint32_t i = 0; i < PROBES; i++) {
 		uint32_t *slot = &d->slots[(at + i) & (DIGEST_SLOTS - 1)];
 
-		if (*slot && node_is(&d->nodes[*slot], prev, child, times))
+		if (*slot && digest_node_is(&d->nodes[*slot], prev, child, times))
 			return *slot;
 		if (*slot)
 			continue;
@@ -39,7 +39,7 @@ static inline void enter(struct digest *d, struct digest_thread *t, uint32_t fn,
 		return;
 	}
 	f = &t->frames[t->depth];
-	*f = (struct digest_frame){.fn = fn, .at = UINT32_MAX, .run.state = leaf_of(d, fn), .ticks = ticks};
+	*f = (struct digest_frame){.fn = fn, .at = UINT32_MAX, .run.state = digest_leaf(d, fn), .ticks = ticks};
 	if (unlikely(t->root == NO_ROOT) && (fn >= DIGEST_FN || !d->is_dispatcher[fn])) {
 		t->root = t->depth;
 		t->session = 0;
@@ -75,7 +75,7 @@ static inline void leave(struct digest *d, struct digest_thread *t, uint64_t tic
 		d->head.dispatched++;
 		return;
 	}
-	node = run_end(d, &f->run);
+	node = digest_run_end(d, &f->run);
 	d->nodes[node].count++;
 	d->nodes[node].ticks += ticks - f->ticks;
 	if (likely(t->depth > t->root)) {
@@ -83,7 +83,7 @@ static inline void leave(struct digest *d, struct digest_thread *t, uint64_t tic
 
 		if (unlikely(f->touched) && !up->first)
 			up->first = up->run.cells + (up->run.times != 0) + 1;
-		run_add(d, &up->run, node, up->fn);
+		digest_run_add(d, &up->run, node, up->fn);
 	} else {
 		end_segment(d, t, node, ticks);
 	}
@@ -169,7 +169,7 @@ static inline bool take_known(struct digest *d, struct digest_thread *t, struct 
 	d->head.calls += count;
 	d->head.events += count * 2;
 	d->nodes[memo->node].count++;
-	run_add(d, &up->run, memo->node, up->fn);
+	digest_run_add(d, &up->run, memo->node, up->fn);
 	return true;
 }
 
@@ -197,7 +197,7 @@ static COLD void learn_known(struct digest *d, const struct digest_frame *f, con
 	if (memo->count && ++memo->misses < 8)
 		return;
 	memo->misses = 0;
-	memo->node = run_end(d, &f->run);
+	memo->node = digest_run_end(d, &f->run);
 	memo->count = count;
 	memo->returns = returns;
 	memcpy(memo->words, p->words + f->at, count * sizeof(*memo->words));
@@ -209,7 +209,7 @@ static inline void take_many(struct digest *d, struct digest_thread *t, struct p
 	uint32_t word = p->words[p->at], count = returns_in(word);
 
 	for (uint32_t i = p->returned; i < count && t->depth; i++) {
-		const struct digest_frame *f = innermost(t);
+		const struct digest_frame *f = digest_innermost(t);
 
 		d->head.events++;
 		if (f && t->root != NO_ROOT && f->at >= p->plain && f->at != UINT32_MAX && p->at - f->at > 3 &&

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording that is summarised while the program runs. Instead of being written, a full chunk is folded into the digest: one
- * area in TRACE.live that all threads of all observed processes share, of fixed size. It holds
+ * A recording that is summarised while the program runs. Instead of being written, a full chunk is folded into the
+ * digest: one area in TRACE.live that all threads of all observed processes share, of fixed size. It holds
  *
  *	nodes	  call trees, each different one once;
  *	sessions  the connections that are open, and those that closed lately: threads may have something to add;
  *	rows	  sessions that are over, one row for all with the same tree, port and about the same duration.
  *
- * A node is a state: that of a function which was just called, or the state before and a call (with everything inside it, so
- * many times in a row) that has come to its end since. A call that returns leaves the state it is in, which is its tree, to its
- * caller. So a call costs a step from state to state, and most steps go where they went the last time.
+ * A node is a state: that of a function which was just called, or the state before and a call (with everything inside
+ * it, so many times in a row) that has come to its end since. A call that returns leaves the state it is in, which is
+ * its tree, to its caller. So a call costs a step from state to state, and most steps go where they went the last time.
  *
- * This file and digest.c are part of the runtime, too: nothing but the compiler's headers, no allocation, and every loop and
- * every index has a bound. What is taken from the file of a program that was killed is checked first (digest_check).
+ * This file and digest.c are part of the runtime, too: nothing but the compiler's headers, no allocation, and every
+ * loop and every index has a bound. What is taken from the file of a program that was killed is checked first
+ * (digest_check).
  */
 #pragma once
 
@@ -98,8 +99,8 @@ struct digest_row {
 };
 
 /*
- * Words that a function's call was seen to consist of, all of them calls without time: where they stand again, the tree is known
- * without a look at its calls. The returns that end it are counted in the word after them.
+ * Words that a function's call was seen to consist of, all of them calls without time: where they stand again, the tree
+ * is known without a look at its calls. The returns that end it are counted in the word after them.
  */
 #define DIGEST_MEMO_WORDS 60u
 
@@ -184,6 +185,6 @@ void digest_thread_end(struct digest *digest, struct digest_thread *thread, uint
 /* No session lasts longer: they all become rows. */
 void digest_end(struct digest *digest, uint64_t ticks);
 
-/* Whether what is there can be worked with; it may come from a program that was killed, or that writes where it should not. */
+/* Whether it can be worked with; it may come from a program that was killed, or that writes where it should not. */
 bool digest_check(struct digest *digest);
 bool digest_thread_check(const struct digest *digest, const struct digest_thread *thread);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the digest share; whoever folds chunks includes flow/digest.h. */
+/* What the parts of the digest share; whoever folds chunks includes flow/trace/digest.h. */
 #pragma once
 
 #include "flow/trace/digest.h"
@@ -31,12 +31,12 @@ static inline uint32_t digest_hash(uint32_t a, uint32_t b, uint32_t c)
 	return (uint32_t)((x ^ x >> 29) * UINT64_C(0xBF58476D1CE4E5B9) >> 32);
 }
 
-static inline bool node_is(const struct digest_node *node, uint32_t prev, uint32_t child, uint32_t times)
+static inline bool digest_node_is(const struct digest_node *node, uint32_t prev, uint32_t child, uint32_t times)
 {
 	return node->prev == prev && node->child == child && node->times == times;
 }
 
-static inline uint32_t leaf_of(struct digest *d, uint32_t fn)
+static inline uint32_t digest_leaf(struct digest *d, uint32_t fn)
 {
 	uint32_t leaf;
 
@@ -49,11 +49,11 @@ static inline uint32_t leaf_of(struct digest *d, uint32_t fn)
 }
 
 /* The state after so many calls of that tree. Without room it is as if they had not been made. */
-static inline uint32_t step(struct digest *d, uint32_t state, uint32_t child, uint32_t times)
+static inline uint32_t digest_step(struct digest *d, uint32_t state, uint32_t child, uint32_t times)
 {
 	uint32_t next = d->nodes[state].next;
 
-	if (likely(node_is(&d->nodes[next], state, child, times)))
+	if (likely(digest_node_is(&d->nodes[next], state, child, times)))
 		return next;
 	next = state ? digest_find_node(d, state, child, times) : 0;
 	if (!next) {
@@ -67,37 +67,37 @@ static inline uint32_t step(struct digest *d, uint32_t state, uint32_t child, ui
 /* --- rows that grow --- */
 
 /* A piece of a long row is put aside, and the row begins again. */
-static inline void put_piece_aside(struct digest *d, struct digest_run *run, uint32_t fn)
+static inline void digest_put_piece_aside(struct digest *d, struct digest_run *run, uint32_t fn)
 {
 	if (!run->pieces)
 		run->pieces = fn == DIGEST_BLOCK ? NODE_BLOCK : NODE_PIECES;
-	run->pieces = step(d, run->pieces, run->state, 1);
-	run->state = leaf_of(d, fn);
+	run->pieces = digest_step(d, run->pieces, run->state, 1);
+	run->state = digest_leaf(d, fn);
 	run->cells = 0;
 }
 
-static inline void run_add(struct digest *d, struct digest_run *run, uint32_t child, uint32_t fn)
+static inline void digest_run_add(struct digest *d, struct digest_run *run, uint32_t child, uint32_t fn)
 {
 	if (run->last == child && run->times != UINT32_MAX) {
 		run->times++;
 		return;
 	}
 	if (run->times) {
-		run->state = step(d, run->state, run->last, run->times);
+		run->state = digest_step(d, run->state, run->last, run->times);
 		if (unlikely(++run->cells >= DIGEST_ROW_LONG))
-			put_piece_aside(d, run, fn);
+			digest_put_piece_aside(d, run, fn);
 	}
 	run->last = child;
 	run->times = 1;
 }
 
-static inline uint32_t run_end(struct digest *d, const struct digest_run *run)
+static inline uint32_t digest_run_end(struct digest *d, const struct digest_run *run)
 {
 	uint32_t state = run->state;
 
 	if (run->times)
-		state = step(d, state, run->last, run->times);
-	return unlikely(run->pieces) ? step(d, run->pieces, state, 1) : state;
+		state = digest_step(d, state, run->last, run->times);
+	return unlikely(run->pieces) ? digest_step(d, run->pieces, state, 1) : state;
 }
 
 /* On a socket. */
@@ -109,7 +109,7 @@ struct digest_operation {
 	uint64_t aux;
 };
 
-static inline struct digest_frame *innermost(struct digest_thread *t)
+static inline struct digest_frame *digest_innermost(struct digest_thread *t)
 {
 	uint32_t depth = min_of(t->depth, DIGEST_DEPTH);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A summary as a trace: each row becomes a thread that serves one session of the kind. Times are the averages of all calls with
- * the same tree. So everything that reads traces reads summaries, and need not know but that such a session counts more often.
+ * A summary as a trace: each row becomes a thread that serves one session of the kind. Times are the averages of all
+ * calls with the same tree. So everything that reads traces reads summaries, and need not know but that such a session
+ * counts more often.
  */
 #include "flow/trace/digest.h"
 
@@ -97,8 +98,11 @@ static void add_return(struct expander *e)
 
 static bool expand(struct expander *e, uint32_t node, uint32_t depth);
 
-/* Everything that was called on the way to this state, in order. False when there is no more room. */
-static bool expand_row(struct expander *e, uint32_t state, uint32_t depth)
+/*
+ * Everything that was called up to this state, in order; of a call whose row was cut into pieces, each of which looks
+ * like a call of it, what is in them. False when there is no more room.
+ */
+static bool expand_row(struct expander *e, uint32_t state, uint32_t depth, bool in_pieces)
 {
 	VEC(uint32_t) states = {};
 	bool fits = true;
@@ -112,26 +116,8 @@ static bool expand_row(struct expander *e, uint32_t state, uint32_t depth)
 		const struct digest_node *node = &e->nodes[states.items[i]];
 
 		for (uint32_t n = 0; fits && n < node->times; n++)
-			fits = expand(e, node->child, depth);
+			fits = in_pieces ? expand_row(e, node->child, depth, false) : expand(e, node->child, depth);
 	}
-	vec_done(&states);
-	return fits;
-}
-
-/* A call whose row was cut into pieces, each of which looks like a call of it. */
-static bool expand_pieces(struct expander *e, uint32_t state, uint32_t depth)
-{
-	VEC(uint32_t) states = {};
-	bool fits = true;
-
-	/* A long row that is expanded again and again is work, too, whatever it holds. */
-	for (; fits && e->nodes[state].times; state = e->nodes[state].prev) {
-		vec_push(&states, state);
-		fits = ++e->steps <= e->steps_max;
-	}
-	for (size_t i = states.count; fits && i-- > 0;)
-		for (uint32_t n = 0; fits && n < e->nodes[states.items[i]].times; n++)
-			fits = expand_row(e, e->nodes[states.items[i]].child, depth);
 	vec_done(&states);
 	return fits;
 }
@@ -146,7 +132,7 @@ static bool expand(struct expander *e, uint32_t node, uint32_t depth)
 	if (depth > DEPTH_MAX || ++e->steps > e->steps_max)
 		return false;
 	if (fn == DIGEST_BLOCK)
-		return expand_row(e, node, depth + 1);
+		return expand_row(e, node, depth + 1, false);
 	if (in_pieces)
 		fn = e->nodes[e->facts[e->facts[node].first].begin].child;
 	if (!e->open && e->made_calls)
@@ -154,7 +140,7 @@ static bool expand(struct expander *e, uint32_t node, uint32_t depth)
 	start = e->clock;
 	add_call(e, fn);
 	e->open++;
-	fits = in_pieces ? expand_pieces(e, node, depth + 1) : expand_row(e, node, depth + 1);
+	fits = expand_row(e, node, depth + 1, in_pieces);
 	e->open--;
 	if (!fits)
 		return false;

@@ -69,8 +69,8 @@ static uint32_t tree_of(struct digest *d, const struct digest_session *s)
 			if (s->strands[i].thread && !(done >> i & 1) &&
 			    (first == DIGEST_STRANDS || s->strands[i].start < s->strands[first].start))
 				first = i;
-		only = run_end(d, &s->strands[first].run);
-		tree = step(d, tree, only, 1);
+		only = digest_run_end(d, &s->strands[first].run);
+		tree = digest_step(d, tree, only, 1);
 		done |= 1u << first;
 	}
 	return used == 1 ? only : tree;
@@ -212,7 +212,7 @@ void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_
 		s->wait += start - strand->end;
 	strand->start = min_of(strand->start, start);
 	strand->end = max_of(strand->end, end);
-	run_add(d, &strand->run, tree, DIGEST_BLOCK);
+	digest_run_add(d, &strand->run, tree, DIGEST_BLOCK);
 	extend(s, start, end);
 	s->busy += end - start;
 	s->pid = t->pid;
@@ -220,16 +220,16 @@ void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_
 	s->segments++;
 }
 
-/* --- who is served: see flow/demux.h --- */
+/* --- who is served: see flow/analyse/demux.h --- */
 
 /*
- * The outermost call of the open segment turns out to go from session to session. What it has called for a session so far
- * becomes that session's segments, what came before is nobody's, and the segment goes on with the call inside it.
+ * The outermost call of the open segment turns out to go from session to session. What it has called for a session so
+ * far becomes that session's segments, what came before is nobody's, and the segment goes on with the call inside it.
  */
 static void split_root(struct digest *d, struct digest_thread *t, uint64_t ticks)
 {
 	struct digest_frame *f = &t->frames[t->root];
-	uint32_t cells[DIGEST_ROW_LONG + 1][2], count = 0, state = run_end(d, &f->run);
+	uint32_t cells[DIGEST_ROW_LONG + 1][2], count = 0, state = digest_run_end(d, &f->run);
 
 	while (d->nodes[state].times && count < DIGEST_ROW_LONG && !f->run.pieces) {
 		cells[count][0] = d->nodes[state].child;
@@ -246,7 +246,7 @@ static void split_root(struct digest *d, struct digest_thread *t, uint64_t ticks
 				digest_add_rest(d, t, cell[0], ticks, ticks);
 	}
 	f->session = t->session;
-	f->run = (struct digest_run){.state = leaf_of(d, f->fn)};
+	f->run = (struct digest_run){.state = digest_leaf(d, f->fn)};
 	t->session = 0;
 	t->has_data = 0;
 	t->root = t->root + 1 < min_of(t->depth, DIGEST_DEPTH) ? t->root + 1 : NO_ROOT;
@@ -323,7 +323,7 @@ static void count_operation(struct digest_session *s, struct digest_session *own
 
 static uint32_t session_now(struct digest_thread *t)
 {
-	const struct digest_frame *f = innermost(t);
+	const struct digest_frame *f = digest_innermost(t);
 
 	return t->root != NO_ROOT ? t->session : f ? f->session : 0;
 }
@@ -351,7 +351,7 @@ static bool may_be_session(const struct digest_session *s)
 /* What the thread does from now on, until something else tells otherwise, is for that session. */
 static void work_for(struct digest_thread *t, const struct digest_session *own)
 {
-	struct digest_frame *f = innermost(t);
+	struct digest_frame *f = digest_innermost(t);
 
 	if (t->root != NO_ROOT)
 		t->session = t->session ? t->session : own->socket;

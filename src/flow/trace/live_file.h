@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TRACE.live, beside a trace that is being recorded: what the observed processes, the recorder and readers share. It is mapped
- * by all of them. A header with the options and the counters, then a slot for each thread: its state, the calls that are open,
- * and the chunk that is being filled. A thread writes its chunk to the trace when it is full; what a killed program left in its
- * slots is still here.
+ * TRACE.live, beside a trace that is being recorded: what the observed processes, the recorder and readers share. It is
+ * mapped by all of them. A header with the options and the counters, then a slot for each thread: its state, the calls
+ * that are open, and the chunk that is being filled. A thread writes its chunk to the trace when it is full; what a
+ * killed program left in its slots is still here.
  */
 #pragma once
 
@@ -40,8 +40,7 @@ struct flow_live {
 	uint64_t max_bytes;   /* of the trace; 0: as large as it takes */
 	uint32_t sample;      /* of so many sockets one is recorded; 0, 1: all */
 	uint32_t sockets_off;
-	uint32_t
-		gather_bytes; /* of each slot, at its end: chunks made shorter wait there to be written together; 0: none */
+	uint32_t gather_bytes; /* at the end of each slot: short chunks wait there to be written together; 0: none */
 	uint32_t reserved;
 	uint64_t digest_at; /* where the digest begins: chunks are folded into it, not written; 0: there is none */
 	/* Figures. */
@@ -70,8 +69,7 @@ struct flow_slot {
 		uint64_t state;
 		struct {
 			uint32_t depth; /* open calls, those that are not recorded included */
-			uint32_t
-				busy; /* the owner is inside the recorder: low half of the stack's address there, or 0 */
+			uint32_t busy;  /* the owner is in the recorder: low half of its stack's address, or 0 */
 		};
 	};
 	uint32_t *at;    /* next word */
@@ -82,8 +80,9 @@ struct flow_slot {
 	uint64_t untimed; /* so many levels from stamp_depth on carry no time */
 	uint32_t noted;   /* calls open after the last event that was written; returns since then are to be written */
 	/*
-	 * Calls in this chunk, and its words beyond one for each event: of those before `counted`. What the hooks' short ways wrote
-	 * behind it shows in the words and the depth (flow_slot_count). NULL: both are kept up to date, the long way is taken.
+	 * Calls in this chunk, and its words beyond one for each event: of those before `counted`. What the hooks'
+	 * short ways wrote behind it shows in the words and the depth (flow_slot_count). NULL: both are kept up to
+	 * date, the long way is taken.
 	 */
 	uint64_t calls;
 	uint64_t extra;
@@ -101,7 +100,7 @@ struct flow_slot {
 	char name[16];             /* of the thread, as far as the trace knows */
 	uintptr_t self;            /* of the thread, as the C library calls it */
 	struct pack_room *pack;    /* for making a chunk shorter before it is written; NULL: it is not */
-	/* Bytes of chunks that wait to be written, and in the upper half the number of the first chunk that is not among them. */
+	/* Bytes of chunks that wait to be written; in the upper half the number of the first chunk not among them. */
 	uint64_t gathered;
 };
 
@@ -123,16 +122,18 @@ struct flow_frame {
 };
 
 /*
- * Where things lie in a slot. The header of the chunk stands right before its words. The stack is no multiple of 4096 away from
- * the slot, so that no processor takes stores of one for stores of the other; on ours that made no difference to be measured.
+ * Where things lie in a slot. The header of the chunk stands right before its words. The stack is no multiple of 4096
+ * away from the slot, so that no processor takes stores of one for stores of the other; on ours that made no difference
+ * to be measured.
  */
 #define FLOW_SLOT_STACK   (4096u + 512u)
 #define FLOW_SLOT_PAYLOAD (8192u + FLOW_STACK_MAX * (uint32_t)sizeof(void *))
 #define FLOW_SLOT_CHUNK   (FLOW_SLOT_PAYLOAD - (uint32_t)sizeof(struct flow_chunk))
 
 /*
- * Brings the counters up to date. A call adds one word, and one to the depth after it took away the returns that it counts; a word
- * of returns adds one word and takes away what it stands for. So the number of returns shows in how far words and depth differ.
+ * Brings the counters up to date. A call adds one word, and one to the depth after it took away the returns that it
+ * counts; a word of returns adds one word and takes away what it stands for. So the number of returns shows in how far
+ * words and depth differ.
  */
 static inline void flow_slot_count(struct flow_slot *slot)
 {

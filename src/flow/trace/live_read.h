@@ -20,16 +20,16 @@ bool flow_live_is_used(const struct flow_live_map *map, uint32_t slot);
 bool flow_live_slot(const struct flow_live_map *map, uint32_t index, struct flow_slot *ret_slot);
 /* Makes the owner of a slot look whether it is paused. */
 int flow_live_call(const struct flow_live_map *map, uint32_t slot);
-/* The chunk that a slot's thread is filling, with its words copied out; -EAGAIN when there is none. *ret_words is the caller's to free. */
+/* The chunk that a slot's thread is filling, its words copied out for the caller to free; -EAGAIN: there is none. */
 int flow_live_take(const struct flow_live_map *map, uint32_t slot, struct flow_chunk *ret_chunk,
 		   uint32_t **ret_words) _must_check_;
-/* The next chunk that waits to be written in a slot, from *at bytes on, which leads to the one after it; -EAGAIN when there is none. */
+/* The next chunk that waits in a slot, from *at bytes on, which leads to the one after it; -EAGAIN: there is none. */
 int flow_live_take_gathered(const struct flow_live_map *map, uint32_t slot, uint32_t *at, struct flow_chunk *ret_chunk,
 			    uint32_t **ret_words) _must_check_;
 
 /*
- * What was summarised instead of being written: the payload of a chunk of kind SUMMARY, the caller's to free. With the buffers
- * of threads that are no more, or without them while the program runs. -ENOENT when nothing is summarised.
+ * What was summarised instead of being written: the payload of a chunk of kind SUMMARY, the caller's to free. With the
+ * buffers of threads that are no more, or without them while the program runs. -ENOENT when nothing is summarised.
  */
 int flow_live_digest(const struct flow_live_map *map, bool with_slots, void **ret_payload,
 		     uint32_t *ret_bytes) _must_check_;

@@ -22,7 +22,7 @@ static void add_endpoint(struct buf *out, const char *key, const struct endpoint
 	if (endpoint->addr.family == ADDR_UNKNOWN)
 		return;
 	buf_add_format(out, " %s=", key);
-	endpoint_format(endpoint, out);
+	addr_format_endpoint(endpoint, out);
 }
 
 static void add_socket(struct buf *out, const struct flow_event *event)
@@ -133,7 +133,7 @@ static uint64_t begin_ns(const struct flow_trace *trace, const struct flow_event
 	return flow_span_ns(trace, ticks > trace->first_ticks ? ticks - trace->first_ticks : 0);
 }
 
-uint64_t flow_text_dump(const struct flow_trace *trace, struct out *out)
+uint64_t trace_text_dump(const struct flow_trace *trace, struct out *out)
 {
 	struct flow_merge *merge = flow_merge_new(trace);
 	struct flow_event event;

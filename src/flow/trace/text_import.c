@@ -12,7 +12,7 @@
 #define READY_MAX   64
 
 struct reader {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	struct map threads;   /* number in the text -> number in the trace */
 	struct map functions; /* "module!name" -> number */
 	struct map modules;   /* name -> number */
@@ -53,7 +53,7 @@ static int module_of(struct reader *r, const char *name, uint32_t *ret_module)
 	if (!module)
 		return refuse(r, "too many modules");
 	if (new)
-		*module = flow_writer_module(r->writer, &(struct flow_module){.path = name});
+		*module = trace_writer_module(r->writer, &(struct flow_module){.path = name});
 	*ret_module = *module;
 	return 0;
 }
@@ -82,7 +82,7 @@ static int function_of(struct reader *r, char *text, uint32_t *ret_fn)
 				return e;
 		}
 		/* Text has no addresses; the number keeps functions of the same name in two modules apart. */
-		*fn = flow_writer_function(r->writer, module, module ? r->functions.count : 0, text);
+		*fn = trace_writer_function(r->writer, module, module ? r->functions.count : 0, text);
 	}
 	*ret_fn = *fn;
 	return 0;
@@ -121,7 +121,7 @@ static int read_thread(struct reader *r, char *rest)
 	number = map_put(&r->threads, &(uint32_t){(uint32_t)id}, &new);
 	if (!number || !new)
 		return refuse(r, "this thread is there already, or there are too many");
-	*number = flow_writer_thread(r->writer, (uint32_t)pid, (uint32_t)tid, name);
+	*number = trace_writer_thread(r->writer, (uint32_t)pid, (uint32_t)tid, name);
 	return 0;
 }
 
@@ -180,9 +180,9 @@ static int read_key(struct reader *r, char *word, struct keyed *k)
 	if ((value = value_of(word, "ready")))
 		return read_ready(r, value, k);
 	if ((value = value_of(word, "local")))
-		return endpoint_parse(value, &k->local) < 0 ? refuse(r, "local=ADDRESS:PORT") : 0;
+		return addr_parse_endpoint(value, &k->local) < 0 ? refuse(r, "local=ADDRESS:PORT") : 0;
 	if ((value = value_of(word, "remote")))
-		return endpoint_parse(value, &k->remote) < 0 ? refuse(r, "remote=ADDRESS:PORT") : 0;
+		return addr_parse_endpoint(value, &k->remote) < 0 ? refuse(r, "remote=ADDRESS:PORT") : 0;
 	return refuse(r, "this word is not known here");
 }
 
@@ -209,16 +209,16 @@ static int read_socket(struct reader *r, uint32_t thread, uint64_t time, char *r
 		return e;
 	if (!k.family)
 		k.family = k.local.addr.family == ADDR_V6 ? AF_INET6 : AF_INET;
-	(void)flow_writer_socket(r->writer, thread, time,
-				 &(struct flow_socket){
-					 .socket = (uint32_t)k.socket,
-					 .fd = (int32_t)k.fd,
-					 .cookie = k.cookie,
-					 .family = (uint16_t)k.family,
-					 .type = (uint16_t)(k.type ? k.type : SOCK_STREAM),
-					 .local = k.local,
-					 .remote = k.remote,
-				 });
+	(void)trace_writer_socket(r->writer, thread, time,
+				  &(struct flow_socket){
+					  .socket = (uint32_t)k.socket,
+					  .fd = (int32_t)k.fd,
+					  .cookie = k.cookie,
+					  .family = (uint16_t)k.family,
+					  .type = (uint16_t)(k.type ? k.type : SOCK_STREAM),
+					  .local = k.local,
+					  .remote = k.remote,
+				  });
 	return 0;
 }
 
@@ -235,17 +235,17 @@ static int read_operation(struct reader *r, uint32_t thread, uint64_t time, cons
 		return e;
 	if (time > UINT64_MAX / 4)
 		return refuse(r, "the time is too large");
-	flow_writer_wait(r->writer, thread,
-			 &(struct flow_operation){
-				 .op = op,
-				 .start_ticks = time,
-				 .end_ticks = time + k.took,
-				 .socket = (uint32_t)k.socket,
-				 .fd = (int32_t)k.fd,
-				 .result = k.result,
-				 .aux = k.aux,
-			 },
-			 k.ready, k.ready_count);
+	trace_writer_wait(r->writer, thread,
+			  &(struct flow_operation){
+				  .op = op,
+				  .start_ticks = time,
+				  .end_ticks = time + k.took,
+				  .socket = (uint32_t)k.socket,
+				  .fd = (int32_t)k.fd,
+				  .result = k.result,
+				  .aux = k.aux,
+			  },
+			  k.ready, k.ready_count);
 	return 0;
 }
 
@@ -267,7 +267,7 @@ static int read_stack(struct reader *r, uint32_t thread, uint64_t time, char *re
 			return e;
 		rest = end ? end + 2 : rest + strlen(rest);
 	}
-	flow_writer_stack(r->writer, thread, time, fns, count);
+	trace_writer_stack(r->writer, thread, time, fns, count);
 	return 0;
 }
 
@@ -283,7 +283,7 @@ static int read_args(struct reader *r, uint32_t thread, char *rest)
 		if (e < 0)
 			return e;
 	}
-	flow_writer_args(r->writer, thread, values, count);
+	trace_writer_args(r->writer, thread, values, count);
 	return 0;
 }
 
@@ -296,7 +296,7 @@ static int read_lost(struct reader *r, uint32_t thread, uint64_t time, uint64_t 
 	while (word && (!flow_lost_name(why) || strcmp(flow_lost_name(why), word) != 0))
 		if (++why == FLOW_LOST_COUNT)
 			return refuse(r, "events are lost for one of: full, signal, paused");
-	flow_writer_lost_why(r->writer, thread, time, count, why);
+	trace_writer_lost_why(r->writer, thread, time, count, why);
 	return 0;
 }
 
@@ -311,13 +311,13 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 		return e;
 	for (unsigned i = 0; i < ARRAY_SIZE(values); i++)
 		if (strcmp(what, values[i]) == 0) {
-			flow_writer_value(r->writer, thread, time, i, number);
+			trace_writer_value(r->writer, thread, time, i, number);
 			return 0;
 		}
 	if (strcmp(what, "lost") == 0)
 		return read_lost(r, thread, time, number, rest);
 	if (strcmp(what, "unwind") == 0 && number <= UINT32_MAX)
-		flow_writer_unwind(r->writer, thread, time, (uint32_t)number);
+		trace_writer_unwind(r->writer, thread, time, (uint32_t)number);
 	else
 		return refuse(r, "there is no such event");
 	return 0;
@@ -344,15 +344,15 @@ static int read_event(struct reader *r, const char *first, char *rest)
 	if (strcmp(what, "call") == 0) {
 		e = function_of(r, rest, &fn);
 		if (e == 0)
-			flow_writer_call(r->writer, *thread, time, fn);
+			trace_writer_call(r->writer, *thread, time, fn);
 		return e;
 	}
 	if (strcmp(what, "return") == 0) {
-		flow_writer_return(r->writer, *thread, time);
+		trace_writer_return(r->writer, *thread, time);
 		return 0;
 	}
 	if (strcmp(what, "end") == 0) {
-		flow_writer_end(r->writer, *thread, time);
+		trace_writer_end(r->writer, *thread, time);
 		return 0;
 	}
 	if (strncmp(what, "op-", 3) == 0)
@@ -378,13 +378,13 @@ static int read_line(struct reader *r, char *line)
 		word = next_word(&rest);
 		if (!word)
 			return refuse(r, "property KEY VALUE");
-		flow_writer_property(r->writer, word, rest);
+		trace_writer_property(r->writer, word, rest);
 		return 0;
 	}
 	return read_event(r, word, rest);
 }
 
-int flow_text_import(const char *text, size_t size, struct flow_writer *writer, struct why *why)
+int trace_text_import(const char *text, size_t size, struct trace_writer *writer, struct why *why)
 {
 	struct reader r = {
 		.writer = writer,

@@ -38,8 +38,8 @@ static bool checksum_fits(const struct flow_trace_file *file, size_t at, const s
 }
 
 /*
- * A header is believed when the next one stands where it says, or the file ends there; otherwise its checksum decides, which
- * is kept for the moment when a cursor comes by.
+ * A header is believed when the next one stands where it says, or the file ends there; otherwise its checksum decides,
+ * which is kept for the moment when a cursor comes by.
  */
 static bool chunk_at(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
 {
@@ -79,7 +79,7 @@ static const uint32_t *chunk_words(struct flow_trace_file *file, size_t at, uint
 
 	if ((uintptr_t)from % sizeof(uint32_t) == 0)
 		return (const uint32_t *)(const void *)from;
-	copy = xmalloc(max_of(bytes, 1));
+	copy = xmalloc(max_of(bytes, 1u));
 	memcpy(copy, from, bytes);
 	vec_push(&file->copies, copy);
 	return copy;
@@ -293,7 +293,7 @@ static void settle_threads(struct flow_trace_file *file)
 	struct flow_trace *trace = &file->trace;
 
 	trace->thread_count = file->threads.count;
-	trace->threads = xmalloc(max_of(file->threads.count, 1) * sizeof(*trace->threads));
+	trace->threads = xmalloc(max_of(file->threads.count, 1u) * sizeof(*trace->threads));
 	trace->first_ticks = file->threads.count ? UINT64_MAX : 0;
 	for (size_t i = 0; i < file->threads.count; i++) {
 		struct thread_chunks *from = &file->threads.items[i];
@@ -340,6 +340,24 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 	return 0;
 }
 
+static void free_file(struct flow_trace_file *file)
+{
+	if (!file)
+		return;
+	vec_each(&file->threads, thread)
+		spill_done(&thread->chunks);
+	vec_done(&file->threads);
+	map_done(&file->thread_index);
+	vec_each(&file->copies, copy)
+		free(*copy);
+	vec_done(&file->copies);
+	trace_free_functions(file);
+	free(file->trace.threads);
+	if (file->mapped)
+		munmap((void *)file->data, file->size);
+	free(file);
+}
+
 int flow_trace_open_memory(const void *data, size_t size, struct flow_trace **ret_trace, struct why *why)
 {
 	struct flow_trace_file *file = xzalloc(sizeof(*file));
@@ -349,7 +367,7 @@ int flow_trace_open_memory(const void *data, size_t size, struct flow_trace **re
 	file->size = size;
 	r = open_file(file, ret_trace, why);
 	if (r < 0)
-		trace_file_free(file);
+		free_file(file);
 	return r;
 }
 
@@ -382,39 +400,21 @@ int flow_trace_open(const char *path, struct flow_trace **ret_trace, struct why 
 	int r = map_file(file, path, why);
 
 	if (r < 0) {
-		trace_file_free(file);
+		free_file(file);
 		return r;
 	}
 	file->path = path;
 	r = open_file(file, ret_trace, &inner);
 	file->path = NULL;
 	if (r < 0) {
-		trace_file_free(file);
+		free_file(file);
 		return why_set(why, r, "%s: %s", path, inner.text);
 	}
 	return 0;
 }
 
-void trace_file_free(struct flow_trace_file *file)
-{
-	if (!file)
-		return;
-	vec_each(&file->threads, thread)
-		spill_done(&thread->chunks);
-	vec_done(&file->threads);
-	map_done(&file->thread_index);
-	vec_each(&file->copies, copy)
-		free(*copy);
-	vec_done(&file->copies);
-	trace_free_functions(file);
-	free(file->trace.threads);
-	if (file->mapped)
-		munmap((void *)file->data, file->size);
-	free(file);
-}
-
 void flow_trace_close(struct flow_trace *trace)
 {
 	if (trace)
-		trace_file_free(trace->file);
+		free_file(trace->file);
 }

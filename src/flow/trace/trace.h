@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a function trace. The file is mapped; opening it looks at the headers of its chunks, which is quick, and after that
- * each thread's events are read in order by a cursor, a few nanoseconds an event, without memory:
+ * Reading a function trace. The file is mapped; opening it looks at the headers of its chunks, which is quick, and
+ * after that each thread's events are read in order by a cursor, a few nanoseconds an event, without memory:
  *
  *	r = flow_trace_open("server.trace", &trace, &why);
  *	for (size_t i = 0; i < trace->thread_count; i++) {
@@ -15,8 +15,8 @@
  *	}
  *	flow_trace_close(trace);
  *
- * A chunk is verified when the first cursor comes to it. What is damaged or missing shows as an event of kind FLOW_LOST, never as
- * silence. All threads in the order of time: flow_merge_next.
+ * A chunk is verified when the first cursor comes to it. What is damaged or missing shows as an event of kind
+ * FLOW_LOST, never as silence. All threads in the order of time: flow_merge_next.
  */
 #pragma once
 
@@ -66,8 +66,7 @@ struct flow_operation {
 
 /* One descriptor of a wait's answer. */
 struct flow_ready {
-	uint64_t
-		data; /* what the program gave to epoll_ctl (FLOW_OP_WATCH has it in aux), or the descriptor of poll and select */
+	uint64_t data;   /* given to epoll_ctl (FLOW_OP_WATCH has it in aux), or the descriptor of poll and select */
 	uint32_t events; /* EPOLLIN ... */
 };
 
@@ -118,7 +117,7 @@ struct flow_thread {
 	uint64_t lost;
 	size_t chunk_count;
 	struct flow_chunk_ref *chunks;
-	/* Not a thread, but a session that stands for many (flow/digest.h); NULL: a thread. */
+	/* Not a thread, but a session that stands for many (flow/trace/digest.h); NULL: a thread. */
 	const struct digest_row *summary;
 };
 
@@ -132,8 +131,7 @@ struct flow_trace {
 	uint64_t events, calls, lost;
 	uint64_t bytes;         /* of the file */
 	uint64_t damaged_bytes; /* of the file, that are no chunk (a torn end, a bad header) */
-	uint64_t
-		torn_bytes; /* the same, but nothing is missing: what they held stands elsewhere or is counted as lost */
+	uint64_t torn_bytes;    /* the same, but what they held stands elsewhere or is counted as lost */
 	uint64_t first_ticks, last_ticks;
 	uint64_t ticks_per_second; /* 1,000,000,000 when ticks are nanoseconds */
 	bool complete;             /* the recording was ended in order and nothing of the file is damaged */
@@ -290,7 +288,7 @@ bool flow_merge_next(struct flow_merge *merge, struct flow_event *ret_event, siz
 
 bool flow_event_operation(const struct flow_event *event, struct flow_operation *ret_operation);
 bool flow_event_socket(const struct flow_event *event, struct flow_socket *ret_socket);
-/* The function at a place of a FLOW_STACK, as an index into flow_trace.functions; arg 1 of the event says that it goes on. */
+/* The function at a place of a FLOW_STACK, an index into flow_trace.functions; arg 1 of the event: it goes on. */
 uint32_t flow_event_stack(const struct flow_trace *trace, const struct flow_event *event, uint32_t at);
 bool flow_event_argument(const struct flow_event *event, uint32_t at, uint64_t *ret_value);
 bool flow_operation_ready(const struct flow_operation *operation, uint32_t at, struct flow_ready *ret_ready);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the trace reader share; users of it include flow/trace.h. */
+/* What the parts of the trace reader share; users of it include flow/trace/trace.h. */
 #pragma once
 
 #include "base/map.h"
@@ -47,7 +47,6 @@ struct flow_trace_file {
 
 /* -E2BIG when there are too many. */
 int trace_add_events(struct flow_trace_file *file, const struct flow_chunk_ref *chunk);
-void trace_file_free(struct flow_trace_file *file);
 
 /* What TRACE.live holds beyond the trace, if it is there. */
 void trace_take_live(struct flow_trace_file *file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a function trace lies in its file: docs/flow-format.md byte by byte. Shared by the runtime inside the observed program,
- * which writes, and the reader; so it needs nothing but the compiler's own headers.
+ * How a function trace lies in its file: docs/flow-format.md byte by byte. Shared by the runtime inside the observed
+ * program, which writes, and the reader; so it needs nothing but the compiler's own headers.
  *
  * A trace is a row of chunks. Each has a header with a checksum and belongs to one thread; the events inside are 32-bit
  * words, little endian:
@@ -11,7 +11,7 @@
  *	return        01 | ticks 29 bits | 0
  *	              01 | returns 29 bits | 1                 so many of them without time
  *	call, long    10 | ticks 29 bits | 0     followed by the function's number
- *	again         10 | words 16 bits | times 13 bits | 1   followed by a position: so many words from there, so often
+ *	again         10 | words 16 bits | times 13 bits | 1   and a position: so many words from there, so often
  *	anything else 11 | kind 6 | words 8 | argument 16   followed by so many words, the first two are ticks
  *
  * where ticks is the time since the event before. A word of zero is never written (no function has the number 0).

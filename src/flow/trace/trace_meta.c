@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace says about itself: properties, modules, functions. Different numbers for one function become one here. */
+/* What a trace says about itself: properties, modules, functions. Several numbers of one function become one here. */
 #include "flow/trace/demangle.h"
 #include "flow/trace/trace_file.h"
 
@@ -78,6 +78,17 @@ static char *hex_of(struct flow_trace_file *file, const uint8_t *bytes, size_t n
 	return text;
 }
 
+/* The part of a record that is always there; the rest of it is behind. */
+static bool take_fixed(const uint8_t **body, size_t *size, void *ret_fixed, size_t bytes)
+{
+	if (*size < bytes)
+		return false;
+	memcpy(ret_fixed, *body, bytes);
+	*body += bytes;
+	*size -= bytes;
+	return true;
+}
+
 static void take_module(struct flow_trace_file *file, const uint8_t *body, size_t size)
 {
 	struct flow_module module = {};
@@ -87,11 +98,8 @@ static void take_module(struct flow_trace_file *file, const uint8_t *body, size_
 	const char *slash;
 	bool new;
 
-	if (size < sizeof(fixed))
+	if (!take_fixed(&body, &size, &fixed, sizeof(fixed)))
 		return;
-	memcpy(&fixed, body, sizeof(fixed));
-	body += sizeof(fixed);
-	size -= sizeof(fixed);
 	if (fixed.build_id_bytes > min_of(size, (size_t)64) || fixed.path_bytes > size - fixed.build_id_bytes)
 		return;
 	module.id = fixed.module;
@@ -141,11 +149,8 @@ static void take_function(struct flow_trace_file *file, const uint8_t *body, siz
 	uint32_t *index, *module;
 	bool new;
 
-	if (size < sizeof(fixed))
+	if (!take_fixed(&body, &size, &fixed, sizeof(fixed)))
 		return;
-	memcpy(&fixed, body, sizeof(fixed));
-	body += sizeof(fixed);
-	size -= sizeof(fixed);
 	if ((size_t)fixed.name_bytes + fixed.file_bytes > size || !fixed.fn || fixed.fn >= FN_IDS_MAX)
 		return;
 	module = map_get(&file->module_numbers, &fixed.module);
@@ -185,9 +190,8 @@ static void take_thread(struct flow_trace_file *file, const uint8_t *body, size_
 	struct flow_meta_thread fixed;
 	char *name;
 
-	if (size < sizeof(fixed))
+	if (!take_fixed(&body, &size, &fixed, sizeof(fixed)))
 		return;
-	memcpy(&fixed, body, sizeof(fixed));
 	name = map_put(&file->thread_names, &fixed.thread, NULL);
 	if (name)
 		memcpy(name, fixed.name, sizeof(fixed.name));

@@ -9,6 +9,6 @@
 #include "flow/trace/trace_writer.h"
 
 /* Lines go into the writer; -EINVAL names the line that was not understood. */
-int flow_text_import(const char *text, size_t size, struct flow_writer *writer, struct why *why) _must_check_;
+int trace_text_import(const char *text, size_t size, struct trace_writer *writer, struct why *why) _must_check_;
 /* All threads in the order of time; returns how many events that were. */
-uint64_t flow_text_dump(const struct flow_trace *trace, struct out *out);
+uint64_t trace_text_dump(const struct flow_trace *trace, struct out *out);

@@ -21,10 +21,10 @@ struct pending {
 	bool timed; /* the clock was set by an event */
 };
 
-struct flow_writer {
+struct trace_writer {
 	int fd;
 	int error; /* the first */
-	struct flow_writer_options options;
+	struct trace_writer_options options;
 	struct buf properties;
 	struct buf meta;
 	bool started;
@@ -34,10 +34,10 @@ struct flow_writer {
 	VEC(struct pending) threads; /* number 1 is the first */
 };
 
-int flow_writer_open(const char *path, const struct flow_writer_options *options, struct flow_writer **ret_writer,
-		     struct why *why)
+int trace_writer_open(const char *path, const struct trace_writer_options *options, struct trace_writer **ret_writer,
+		      struct why *why)
 {
-	struct flow_writer *writer;
+	struct trace_writer *writer;
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -55,7 +55,7 @@ int flow_writer_open(const char *path, const struct flow_writer_options *options
 	return 0;
 }
 
-static void write_all(struct flow_writer *writer, const void *data, size_t n)
+static void write_all(struct trace_writer *writer, const void *data, size_t n)
 {
 	while (n && !writer->error) {
 		ssize_t done = write(writer->fd, data, n);
@@ -71,12 +71,12 @@ static void write_all(struct flow_writer *writer, const void *data, size_t n)
 	}
 }
 
-static uint64_t ticks_to_ns(const struct flow_writer *writer, uint64_t ticks)
+static uint64_t ticks_to_ns(const struct trace_writer *writer, uint64_t ticks)
 {
 	return (uint64_t)((unsigned __int128)ticks * NSEC_PER_SEC / writer->options.ticks_per_second);
 }
 
-static void write_chunk(struct flow_writer *writer, struct flow_chunk *header, const void *payload)
+static void write_chunk(struct trace_writer *writer, struct flow_chunk *header, const void *payload)
 {
 	header->magic = FLOW_MAGIC;
 	header->clock_ticks = writer->last_ticks;
@@ -93,7 +93,7 @@ static void pad(struct buf *b, size_t to)
 		buf_add_char(b, '\0');
 }
 
-static void start(struct flow_writer *writer)
+static void start(struct trace_writer *writer)
 {
 	struct buf *text = &writer->properties;
 	struct flow_chunk header = {.kind = FLOW_CHUNK_FILE};
@@ -109,7 +109,7 @@ static void start(struct flow_writer *writer)
 	write_chunk(writer, &header, text->data);
 }
 
-static void write_meta(struct flow_writer *writer)
+static void write_meta(struct trace_writer *writer)
 {
 	struct flow_chunk header = {.kind = FLOW_CHUNK_META, .bytes = (uint32_t)writer->meta.len};
 
@@ -120,7 +120,7 @@ static void write_meta(struct flow_writer *writer)
 	buf_clear(&writer->meta);
 }
 
-static struct pending *thread_at(struct flow_writer *writer, uint32_t thread)
+static struct pending *thread_at(struct trace_writer *writer, uint32_t thread)
 {
 	return &writer->threads.items[thread - 1];
 }
@@ -135,7 +135,7 @@ static void begin_chunk(struct pending *t)
 	t->count = 0;
 }
 
-static void write_events(struct flow_writer *writer, struct pending *t)
+static void write_events(struct trace_writer *writer, struct pending *t)
 {
 	if (!t->count)
 		return;
@@ -149,7 +149,7 @@ static void write_events(struct flow_writer *writer, struct pending *t)
 }
 
 /* Room for so many words, and the ticks that passed since the event before. */
-static uint32_t *reserve(struct flow_writer *writer, uint32_t thread, uint32_t words, uint64_t ticks)
+static uint32_t *reserve(struct trace_writer *writer, uint32_t thread, uint32_t words, uint64_t ticks)
 {
 	struct pending *t = thread_at(writer, thread);
 	uint32_t *at;
@@ -164,7 +164,7 @@ static uint32_t *reserve(struct flow_writer *writer, uint32_t thread, uint32_t w
 	return at;
 }
 
-static uint64_t since(const struct flow_writer *writer, uint32_t thread, uint64_t ticks)
+static uint64_t since(const struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	const struct pending *t = &writer->threads.items[thread - 1];
 
@@ -172,7 +172,7 @@ static uint64_t since(const struct flow_writer *writer, uint32_t thread, uint64_
 }
 
 /* The fourth form: returns where its words go. */
-static uint32_t *add_other(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint32_t head)
+static uint32_t *add_other(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint32_t head)
 {
 	uint64_t passed = since(writer, thread, ticks);
 	uint32_t words = 1 + (head >> 8 & 255);
@@ -183,7 +183,7 @@ static uint32_t *add_other(struct flow_writer *writer, uint32_t thread, uint64_t
 	return at + 3;
 }
 
-void flow_writer_property(struct flow_writer *writer, const char *key, const char *value)
+void trace_writer_property(struct trace_writer *writer, const char *key, const char *value)
 {
 	if (writer->started)
 		return;
@@ -193,7 +193,7 @@ void flow_writer_property(struct flow_writer *writer, const char *key, const cha
 	buf_add_char(&writer->properties, '\n');
 }
 
-static void begin_meta(struct flow_writer *writer, uint32_t kind, size_t bytes)
+static void begin_meta(struct trace_writer *writer, uint32_t kind, size_t bytes)
 {
 	struct flow_meta meta = {kind, (uint32_t)bytes};
 
@@ -207,7 +207,7 @@ static uint8_t hex_value(char c)
 	return (uint8_t)(c >= 'a' ? c - 'a' + 10 : c >= 'A' ? c - 'A' + 10 : c - '0');
 }
 
-uint32_t flow_writer_module(struct flow_writer *writer, const struct flow_module *module)
+uint32_t trace_writer_module(struct trace_writer *writer, const struct flow_module *module)
 {
 	const char *path = module->path ? module->path : "?", *id = module->build_id ? module->build_id : "";
 	struct flow_meta_module fixed = {
@@ -228,13 +228,13 @@ uint32_t flow_writer_module(struct flow_writer *writer, const struct flow_module
 	return fixed.module;
 }
 
-uint32_t flow_writer_function_number(struct flow_writer *writer)
+uint32_t trace_writer_function_number(struct trace_writer *writer)
 {
 	return ++writer->functions;
 }
 
-void flow_writer_function_is(struct flow_writer *writer, uint32_t fn, uint32_t module, uint64_t offset,
-			     const char *name)
+void trace_writer_function_is(struct trace_writer *writer, uint32_t fn, uint32_t module, uint64_t offset,
+			      const char *name)
 {
 	struct flow_meta_function fixed = {
 		.fn = fn,
@@ -249,15 +249,15 @@ void flow_writer_function_is(struct flow_writer *writer, uint32_t fn, uint32_t m
 	pad(&writer->meta, 8);
 }
 
-uint32_t flow_writer_function(struct flow_writer *writer, uint32_t module, uint64_t offset, const char *name)
+uint32_t trace_writer_function(struct trace_writer *writer, uint32_t module, uint64_t offset, const char *name)
 {
-	uint32_t fn = flow_writer_function_number(writer);
+	uint32_t fn = trace_writer_function_number(writer);
 
-	flow_writer_function_is(writer, fn, module, offset, name);
+	trace_writer_function_is(writer, fn, module, offset, name);
 	return fn;
 }
 
-uint32_t flow_writer_thread(struct flow_writer *writer, uint32_t pid, uint32_t tid, const char *name)
+uint32_t trace_writer_thread(struct trace_writer *writer, uint32_t pid, uint32_t tid, const char *name)
 {
 	struct pending *t = vec_add(&writer->threads);
 	uint32_t thread = (uint32_t)writer->threads.count;
@@ -277,7 +277,7 @@ uint32_t flow_writer_thread(struct flow_writer *writer, uint32_t pid, uint32_t t
 }
 
 /* A thread's clock starts with its first event that has a time. */
-static void begin_clock(struct flow_writer *writer, uint32_t thread, uint64_t ticks)
+static void begin_clock(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	struct pending *t = thread_at(writer, thread);
 
@@ -288,18 +288,25 @@ static void begin_clock(struct flow_writer *writer, uint32_t thread, uint64_t ti
 	t->header.start_ticks = ticks;
 }
 
-void flow_writer_call(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint32_t fn)
+/* The ticks that a word may hold; what is more is written before it. */
+static uint64_t pass_time(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	uint64_t passed;
-	struct pending *t;
 
 	begin_clock(writer, thread, ticks);
 	passed = since(writer, thread, ticks);
-	if (passed >= FLOW_LONG_TICKS) {
-		(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
-		thread_at(writer, thread)->header.events--; /* time alone is no event */
-		passed = 0;
-	}
+	if (passed < FLOW_LONG_TICKS)
+		return passed;
+	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
+	thread_at(writer, thread)->header.events--; /* time alone is no event */
+	return 0;
+}
+
+void trace_writer_call(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint32_t fn)
+{
+	uint64_t passed = pass_time(writer, thread, ticks);
+	struct pending *t;
+
 	if (passed < FLOW_SHORT_TICKS && fn < FLOW_SHORT_FN) {
 		*reserve(writer, thread, 1, ticks) = flow_word_call(fn, (uint32_t)passed);
 	} else {
@@ -313,24 +320,17 @@ void flow_writer_call(struct flow_writer *writer, uint32_t thread, uint64_t tick
 	t->depth++;
 }
 
-void flow_writer_return(struct flow_writer *writer, uint32_t thread, uint64_t ticks)
+void trace_writer_return(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
-	uint64_t passed;
+	uint64_t passed = pass_time(writer, thread, ticks);
 	struct pending *t;
 
-	begin_clock(writer, thread, ticks);
-	passed = since(writer, thread, ticks);
-	if (passed >= FLOW_LONG_TICKS) {
-		(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
-		thread_at(writer, thread)->header.events--;
-		passed = 0;
-	}
 	*reserve(writer, thread, 1, ticks) = flow_word_return((uint32_t)passed);
 	t = thread_at(writer, thread);
 	t->depth -= t->depth > 0;
 }
 
-void flow_writer_unwind(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint32_t count)
+void trace_writer_unwind(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint32_t count)
 {
 	struct pending *t;
 
@@ -340,8 +340,8 @@ void flow_writer_unwind(struct flow_writer *writer, uint32_t thread, uint64_t ti
 	t->depth -= min_of(t->depth, count);
 }
 
-void flow_writer_lost_why(struct flow_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count,
-			  enum flow_lost why)
+void trace_writer_lost_why(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint64_t count,
+			   enum flow_lost why)
 {
 	struct pending *t;
 
@@ -353,20 +353,20 @@ void flow_writer_lost_why(struct flow_writer *writer, uint32_t thread, uint64_t 
 	t->depth = 0;
 }
 
-void flow_writer_end(struct flow_writer *writer, uint32_t thread, uint64_t ticks)
+void trace_writer_end(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	begin_clock(writer, thread, ticks);
 	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_END, 0, 0));
 }
 
-void flow_writer_value(struct flow_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,
-		       uint64_t value)
+void trace_writer_value(struct trace_writer *writer, uint32_t thread, uint64_t ticks, enum flow_value kind,
+			uint64_t value)
 {
 	begin_clock(writer, thread, ticks);
 	flow_put_u64(add_other(writer, thread, ticks, flow_word_other(FLOW_O_VALUE, 2, kind)), value);
 }
 
-void flow_writer_stack(struct flow_writer *writer, uint32_t thread, uint64_t ticks, const uint32_t *fns, size_t count)
+void trace_writer_stack(struct trace_writer *writer, uint32_t thread, uint64_t ticks, const uint32_t *fns, size_t count)
 {
 	size_t at = 0;
 
@@ -383,7 +383,7 @@ void flow_writer_stack(struct flow_writer *writer, uint32_t thread, uint64_t tic
 	thread_at(writer, thread)->depth = (uint32_t)count;
 }
 
-void flow_writer_args(struct flow_writer *writer, uint32_t thread, const uint64_t *values, size_t count)
+void trace_writer_args(struct trace_writer *writer, uint32_t thread, const uint64_t *values, size_t count)
 {
 	uint32_t n = (uint32_t)min_of(count, (size_t)FLOW_OTHER_WORDS_MAX / 2);
 	uint64_t now = thread_at(writer, thread)->ticks;
@@ -393,8 +393,8 @@ void flow_writer_args(struct flow_writer *writer, uint32_t thread, const uint64_
 		flow_put_u64(words + (size_t)i * 2, values[i]);
 }
 
-uint32_t flow_writer_socket(struct flow_writer *writer, uint32_t thread, uint64_t ticks,
-			    const struct flow_socket *socket)
+uint32_t trace_writer_socket(struct trace_writer *writer, uint32_t thread, uint64_t ticks,
+			     const struct flow_socket *socket)
 {
 	struct flow_socket_words words = {
 		.socket = socket->socket ? socket->socket : ++writer->sockets,
@@ -415,13 +415,13 @@ uint32_t flow_writer_socket(struct flow_writer *writer, uint32_t thread, uint64_
 	return words.socket;
 }
 
-void flow_writer_operation(struct flow_writer *writer, uint32_t thread, const struct flow_operation *operation)
+void trace_writer_operation(struct trace_writer *writer, uint32_t thread, const struct flow_operation *operation)
 {
-	flow_writer_wait(writer, thread, operation, NULL, 0);
+	trace_writer_wait(writer, thread, operation, NULL, 0);
 }
 
-void flow_writer_wait(struct flow_writer *writer, uint32_t thread, const struct flow_operation *operation,
-		      const struct flow_ready *ready, size_t count)
+void trace_writer_wait(struct trace_writer *writer, uint32_t thread, const struct flow_operation *operation,
+		       const struct flow_ready *ready, size_t count)
 {
 	uint32_t n = (uint32_t)min_of(count, (size_t)64);
 	struct flow_op_words words = {
@@ -448,7 +448,7 @@ void flow_writer_wait(struct flow_writer *writer, uint32_t thread, const struct 
 	writer->last_ticks = max_of(writer->last_ticks, t->ticks);
 }
 
-int flow_writer_close(struct flow_writer *writer)
+int trace_writer_close(struct trace_writer *writer)
 {
 	struct flow_chunk end = {.kind = FLOW_CHUNK_END};
 	int r;

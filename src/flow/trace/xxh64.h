@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * XXH64 with seed 0, the published 64-bit checksum of the xxHash family: a few bytes a cycle without special instructions.
- * Written here because the runtime inside an observed program may not depend on a library.
+ * XXH64 with seed 0, the published 64-bit checksum of the xxHash family: a few bytes a cycle without special
+ * instructions. Written here because the runtime inside an observed program may not depend on a library.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ struct xxh64 {
 	uint64_t total;
 };
 
-static inline uint64_t xxh_rotate(uint64_t v, unsigned bits)
+static inline uint64_t xxh64_rotate(uint64_t v, unsigned bits)
 {
 	return v << bits | v >> (64 - bits);
 }
 
-static inline uint64_t xxh_load64(const uint8_t *p)
+static inline uint64_t xxh64_load64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -33,9 +33,9 @@ static inline uint64_t xxh_load64(const uint8_t *p)
 	return v;
 }
 
-static inline uint64_t xxh_round(uint64_t lane, uint64_t input)
+static inline uint64_t xxh64_round(uint64_t lane, uint64_t input)
 {
-	return xxh_rotate(lane + input * XXH_P2, 31) * XXH_P1;
+	return xxh64_rotate(lane + input * XXH_P2, 31) * XXH_P1;
 }
 
 static inline void xxh64_begin(struct xxh64 *x)
@@ -54,10 +54,10 @@ static inline size_t xxh64_stripes(struct xxh64 *x, const uint8_t *p, size_t n)
 	size_t whole = n & ~(size_t)31;
 
 	for (size_t i = 0; i < whole; i += 32) {
-		a = xxh_round(a, xxh_load64(p + i));
-		b = xxh_round(b, xxh_load64(p + i + 8));
-		c = xxh_round(c, xxh_load64(p + i + 16));
-		d = xxh_round(d, xxh_load64(p + i + 24));
+		a = xxh64_round(a, xxh64_load64(p + i));
+		b = xxh64_round(b, xxh64_load64(p + i + 8));
+		c = xxh64_round(c, xxh64_load64(p + i + 16));
+		d = xxh64_round(d, xxh64_load64(p + i + 24));
 	}
 	x->lanes[0] = a;
 	x->lanes[1] = b;
@@ -73,23 +73,23 @@ static inline uint64_t xxh64_end(struct xxh64 *x, const uint8_t *p, size_t n)
 	uint64_t h = XXH_P5;
 
 	if (x->total >= 32) {
-		h = xxh_rotate(x->lanes[0], 1) + xxh_rotate(x->lanes[1], 7) + xxh_rotate(x->lanes[2], 12) +
-		    xxh_rotate(x->lanes[3], 18);
+		h = xxh64_rotate(x->lanes[0], 1) + xxh64_rotate(x->lanes[1], 7) + xxh64_rotate(x->lanes[2], 12) +
+		    xxh64_rotate(x->lanes[3], 18);
 		for (unsigned lane = 0; lane < 4; lane++)
-			h = (h ^ xxh_round(0, x->lanes[lane])) * XXH_P1 + XXH_P4;
+			h = (h ^ xxh64_round(0, x->lanes[lane])) * XXH_P1 + XXH_P4;
 	}
 	h += x->total + (n - i);
 	for (; i + 8 <= n; i += 8)
-		h = xxh_rotate(h ^ xxh_round(0, xxh_load64(p + i)), 27) * XXH_P1 + XXH_P4;
+		h = xxh64_rotate(h ^ xxh64_round(0, xxh64_load64(p + i)), 27) * XXH_P1 + XXH_P4;
 	if (i + 4 <= n) {
 		uint32_t v;
 
 		memcpy(&v, p + i, sizeof(v));
-		h = xxh_rotate(h ^ v * XXH_P1, 23) * XXH_P2 + XXH_P3;
+		h = xxh64_rotate(h ^ v * XXH_P1, 23) * XXH_P2 + XXH_P3;
 		i += 4;
 	}
 	for (; i < n; i++)
-		h = xxh_rotate(h ^ p[i] * XXH_P5, 11) * XXH_P1;
+		h = xxh64_rotate(h ^ p[i] * XXH_P5, 11) * XXH_P1;
 	h = (h ^ h >> 33) * XXH_P2;
 	h = (h ^ h >> 29) * XXH_P3;
 	return h ^ h >> 32;

@@ -12,7 +12,7 @@ static const struct enum_name state_names[] = {
 	{CHECK_UNKNOWN, "unknown", "could not be found out"},
 };
 
-struct enum_names check_state_names = {.items = state_names, .count = ARRAY_SIZE(state_names)};
+static struct enum_names check_state_names = {.items = state_names, .count = ARRAY_SIZE(state_names)};
 
 static const struct field check_fields[] = {
 	FIELD(struct check, check, TEXT, "what was looked at"),
@@ -45,7 +45,7 @@ static void trim_broken_end(char *text)
 	while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80)
 		start--;
 	if (start > 0 && (unsigned char)text[start - 1] >= 0xc0 &&
-	    utf8_decode(text + start - 1, len - start + 1, NULL) == 0)
+	    text_decode_utf8(text + start - 1, len - start + 1, NULL) == 0)
 		text[start - 1] = '\0';
 }
 
@@ -102,7 +102,7 @@ void check_advise(struct check *check, const char *without, const char *format, 
 	va_end(args);
 }
 
-const char *error_words(int error)
+const char *check_error_words(int error)
 {
 	static char text[128];
 	const char *name = strerrorname_np(-error);

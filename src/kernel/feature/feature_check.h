@@ -21,7 +21,6 @@ struct check {
 	char how[320];
 };
 
-extern struct enum_names check_state_names;
 extern const struct record_type check_type;
 
 struct check_list {
@@ -43,4 +42,4 @@ void check_advise(struct check *check, const char *without, const char *format, 
 #define _cleanup_checks_ _cleanup_(check_list_done)
 
 /* "EPERM (Operation not permitted)" of a negative errno; the text is valid until the next call. */
-const char *error_words(int error);
+const char *check_error_words(int error);

@@ -24,7 +24,7 @@ static void look_cgroup2(struct feature_context *context, const char *mount)
 	if (!*mount) {
 		if (context->mounts_error < 0)
 			check_result(check, CHECK_UNKNOWN, "/proc/self/mountinfo: %s",
-				     error_words(context->mounts_error));
+				     check_error_words(context->mounts_error));
 		else
 			check_result(check, CHECK_MISSING, "no cgroup2 file system is mounted");
 		check_advise(check, "no control groups and containers by name, no programs on them", "%s",
@@ -88,7 +88,7 @@ static void look_namespaces(struct feature_context *context)
 			check_result(check, CHECK_OK, i == 0 ? "entered the own one" : "made one, gone again");
 		else
 			check_result(check, errors[i] == -ECANCELED ? CHECK_UNKNOWN : CHECK_MISSING, "%s: %s",
-				     i == 0 ? "setns" : "unshare", error_words(errors[i]));
+				     i == 0 ? "setns" : "unshare", check_error_words(errors[i]));
 		feature_caps_advice(context, CAP_BIT(CAP_SYS_ADMIN), advice, sizeof(advice));
 		check_advise(check, without[i], "%s",
 			     errors[i] == -ENOENT ? "mount -t proc nodev /proc"
@@ -137,7 +137,7 @@ static void look_owners(struct feature_context *context)
 	if (r >= 0)
 		r = -errno;
 	check_result(check, r == -EACCES || r == -EPERM ? CHECK_LIMITED : CHECK_MISSING, "%s: %s",
-		     r == -ENOENT ? "/proc" : path, error_words(r));
+		     r == -ENOENT ? "/proc" : path, check_error_words(r));
 	feature_caps_advice(context, CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH), advice, sizeof(advice));
 	check_advise(check, "sockets of other users are shown, but not which process they belong to", "%s",
 		     r == -ENOENT ? proc_advice(r) : advice);
@@ -157,7 +157,7 @@ static void look_pressure(struct feature_context *context)
 		check_result(check, CHECK_OK, "some task waited for a processor in %.1f %% of the last ten seconds",
 			     avg10);
 	else
-		check_result(check, CHECK_MISSING, "/proc/pressure/cpu: %s%s", error_words(r),
+		check_result(check, CHECK_MISSING, "/proc/pressure/cpu: %s%s", check_error_words(r),
 			     feature_config_words(context, "CONFIG_PSI", config, sizeof(config)));
 	check_advise(check, "a host that is short of processors is told from queue lengths only",
 		     access("/proc/self", F_OK) == 0 ? "a kernel built with CONFIG_PSI=y, booted with psi=1"
@@ -171,7 +171,7 @@ static void look_seccomp(struct feature_context *context)
 	int mode = prctl(PR_GET_SECCOMP);
 
 	if (mode < 0)
-		check_result(check, CHECK_UNKNOWN, "prctl: %s", error_words(-errno));
+		check_result(check, CHECK_UNKNOWN, "prctl: %s", check_error_words(-errno));
 	else
 		check_result(check, mode == 0 ? CHECK_OK : CHECK_LIMITED,
 			     mode == 0 ? "no filter on system calls" : "a filter on system calls is in force (mode %d)",

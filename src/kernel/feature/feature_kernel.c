@@ -13,7 +13,7 @@ static void look_name(struct feature_context *context)
 	struct utsname name;
 
 	if (uname(&name) < 0) {
-		check_result(check, CHECK_UNKNOWN, "uname: %s", error_words(-errno));
+		check_result(check, CHECK_UNKNOWN, "uname: %s", check_error_words(-errno));
 		return;
 	}
 	check_result(check, CHECK_OK, "%s %s %s, %ld processors online", name.sysname, name.release, name.machine,
@@ -35,7 +35,7 @@ static void look_btf(struct feature_context *context)
 		check_result(check, CHECK_OK, "%s", path);
 		return;
 	}
-	check_result(check, CHECK_MISSING, "%s: %s%s", path, error_words(-errno),
+	check_result(check, CHECK_MISSING, "%s: %s%s", path, check_error_words(-errno),
 		     feature_config_words(context, "CONFIG_DEBUG_INFO_BTF", config, sizeof(config)));
 	check_advise(check,
 		     "no BTF tracepoints, no iterators, and no field of the kernel can be found: hardly any event",
@@ -52,7 +52,7 @@ static void look_module_btf(struct feature_context *context)
 	unsigned count = 0;
 
 	if (!directory) {
-		check_result(check, CHECK_MISSING, "/sys/kernel/btf: %s", error_words(-errno));
+		check_result(check, CHECK_MISSING, "/sys/kernel/btf: %s", check_error_words(-errno));
 		check_advise(check, "no tracepoint of a module is seen", "as for btf");
 		return;
 	}
@@ -81,9 +81,9 @@ static void look_jit(struct feature_context *context)
 
 		check_result(check, always == CONFIG_ON ? CHECK_OK : CHECK_UNKNOWN, "%s%s",
 			     always == CONFIG_ON ? "always on (CONFIG_BPF_JIT_ALWAYS_ON)" : "net.core.bpf_jit_enable: ",
-			     always == CONFIG_ON ? "" : error_words(r));
+			     always == CONFIG_ON ? "" : check_error_words(r));
 	} else if (r < 0) {
-		check_result(check, CHECK_UNKNOWN, "net.core.bpf_jit_enable: %s", error_words(r));
+		check_result(check, CHECK_UNKNOWN, "net.core.bpf_jit_enable: %s", check_error_words(r));
 	} else {
 		check_result(check, value ? CHECK_OK : CHECK_LIMITED, "net.core.bpf_jit_enable = %lld",
 			     (long long)value);
@@ -125,7 +125,7 @@ static void look_tracefs(struct feature_context *context)
 	if (error == -ENOENT)
 		check_result(check, CHECK_MISSING, "not mounted at %s", places[0]);
 	else
-		check_result(check, CHECK_MISSING, "%s: %s", places[0], error_words(error));
+		check_result(check, CHECK_MISSING, "%s: %s", places[0], check_error_words(error));
 	check_advise(check,
 		     "no tracepoints by perf events, among them single system calls; BTF tracepoints do not need it",
 		     error != -ENOENT ? "run as root"
@@ -152,7 +152,7 @@ static void look_lockdown(struct feature_context *context)
 		source = "not built in", snprintf(mode, sizeof(mode), "none");
 
 	if (!*mode)
-		check_result(check, CHECK_UNKNOWN, "%s: %s", path, error_words(r));
+		check_result(check, CHECK_UNKNOWN, "%s: %s", path, check_error_words(r));
 	else
 		check_result(check, strcmp(mode, "none") == 0 ? CHECK_OK : CHECK_LIMITED, "%s (%s)", mode, source);
 	check_advise(
@@ -171,7 +171,7 @@ static void look_clock(struct feature_context *context)
 	enum check_state state = CHECK_OK;
 
 	if (r < 0) {
-		check_result(check, CHECK_UNKNOWN, "current_clocksource: %s", error_words(r));
+		check_result(check, CHECK_UNKNOWN, "current_clocksource: %s", check_error_words(r));
 		check_advise(check, "whether a time stamp is cheap is not known", "mount -t sysfs nodev /sys");
 		return;
 	}

@@ -35,7 +35,7 @@ static void look_capabilities(struct feature_context *context)
 		char advice[320];
 
 		if (context->caps_error < 0)
-			check_result(check, CHECK_UNKNOWN, "capget: %s", error_words(context->caps_error));
+			check_result(check, CHECK_UNKNOWN, "capget: %s", check_error_words(context->caps_error));
 		else
 			check_result(check, held ? CHECK_OK : CHECK_MISSING, held ? "held" : "not held by user %u",
 				     (unsigned)geteuid());
@@ -71,7 +71,7 @@ static void look_sysctl(struct feature_context *context, const struct sysctl_not
 	bool overridden = context->caps & note->overriding;
 
 	if (r < 0)
-		check_result(check, CHECK_UNKNOWN, "%s: %s", note->path, error_words(r));
+		check_result(check, CHECK_UNKNOWN, "%s: %s", note->path, check_error_words(r));
 	else
 		check_result(check, value <= note->permits_to || overridden ? CHECK_OK : CHECK_LIMITED, "%lld%s",
 			     (long long)value,
@@ -93,7 +93,7 @@ static void look_kallsyms(struct feature_context *context)
 	text[max_of(n, 0)] = '\0';
 	shown = proctext_kallsyms_shown(text);
 	if (error < 0)
-		check_result(check, CHECK_MISSING, "/proc/kallsyms: %s", error_words(error));
+		check_result(check, CHECK_MISSING, "/proc/kallsyms: %s", check_error_words(error));
 	else if (shown < 0)
 		check_result(check, CHECK_MISSING, "/proc/kallsyms holds no symbols");
 	else
@@ -114,7 +114,7 @@ static void look_unprivileged_bpf(struct feature_context *context)
 	int r = feature_read_number(path, &value);
 
 	if (r < 0)
-		check_result(check, CHECK_UNKNOWN, "%s: %s", path, error_words(r));
+		check_result(check, CHECK_UNKNOWN, "%s: %s", path, check_error_words(r));
 	else
 		check_result(check, CHECK_OK, "%lld: BPF %s", (long long)value,
 			     value ? "needs CAP_BPF" : "is open to everybody for filters of own sockets");
@@ -127,7 +127,7 @@ static void look_memlock(struct feature_context *context)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
-		check_result(check, CHECK_UNKNOWN, "getrlimit: %s", error_words(-errno));
+		check_result(check, CHECK_UNKNOWN, "getrlimit: %s", check_error_words(-errno));
 	else if (limit.rlim_cur == RLIM_INFINITY)
 		check_result(check, CHECK_OK, "no limit");
 	else

@@ -21,8 +21,10 @@ struct program_note {
 
 #define FIRST_CHOICE   "the first choice of every event: plain tracepoints take over where they are, more slowly"
 #define NO_TRACEPOINTS "nothing as long as tp_btf works"
-#define NO_FUNCTIONS   "kernel functions that have no tracepoint cannot be watched; events that have one are not affected"
-#define NO_ITER        "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
+#define NO_FUNCTIONS                                                                                                   \
+	"kernel functions that have no tracepoint cannot be watched; "                                                 \
+	"events that have one are not affected"
+#define NO_ITER "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
 
 static const struct program_note notes[] = {
 	{PROBE_RELOCATION, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF",
@@ -128,8 +130,7 @@ static void advise_refused(const struct feature_context *context, const struct p
 	} else if (is_denied) {
 		check_advise(check, note->without,
 			     "another kernel: this one, or a security policy of this host or container, refuses it "
-			     "although the "
-			     "capabilities are held");
+			     "although the capabilities are held");
 	} else {
 		check_advise(check, note->without, "a kernel that has it; what this one said is above");
 	}
@@ -162,7 +163,7 @@ static void report_failure(const struct feature_context *context, const struct p
 		words = "it needs the kernel's BTF, which cannot be read";
 	check_result(
 		check, state, "%s%s%s%s%s", stages[result->stage], words, *words && !has_error ? ": " : "",
-		has_error ? "" : error_words(result->error),
+		has_error ? "" : check_error_words(result->error),
 		feature_config_words(context, is_too_old(context, note) ? NULL : note->config, config, sizeof(config)));
 }
 
@@ -177,7 +178,7 @@ static void look_one(struct feature_context *context, const struct program_note 
 	}
 	if (result->stage == PROBE_NOT_RUN) {
 		check_result(check, CHECK_UNKNOWN, "not tried: the trial process did not get that far (%s)",
-			     error_words(context->probes.child_error));
+			     check_error_words(context->probes.child_error));
 		check_advise(check, note->without, "nest doctor --debug shows what libbpf said; please report this");
 		return;
 	}
@@ -195,7 +196,7 @@ static void look_stats(struct feature_context *context)
 		check_result(check, CHECK_OK, "switched on and off again");
 		return;
 	}
-	check_result(check, CHECK_MISSING, "%s", error_words(error));
+	check_result(check, CHECK_MISSING, "%s", check_error_words(error));
 	feature_caps_advice(context, CAP_BIT(CAP_SYS_ADMIN), advice, sizeof(advice));
 	check_advise(check, "what tracing itself costs cannot be told", "%s",
 		     context->caps & CAP_BIT(CAP_SYS_ADMIN) ? "Linux 5.8 or later" : advice);

@@ -175,7 +175,7 @@ static void look_diag(struct feature_context *context, const char *name, int res
 		check_result(check, CHECK_MISSING,
 			     "the kernel answered, but not about the own socket that was asked for");
 	else
-		check_result(check, CHECK_MISSING, "%s", error_words(result));
+		check_result(check, CHECK_MISSING, "%s", check_error_words(result));
 	check_advise(check, "the diagnosis does not see these sockets unless BPF iterators do",
 		     result == -ENOENT ? "modprobe %s, or a kernel that has it built in"
 				       : "run outside of the container or sandbox, which refuses netlink (%s)",
@@ -194,10 +194,10 @@ static void look_conntrack(struct feature_context *context)
 		check_result(check, CHECK_OK, "asked for its statistics, and was told");
 	else if (counted >= 0)
 		check_result(check, CHECK_LIMITED, "%lld connections are tracked; which ones is refused: %s",
-			     (long long)count, error_words(r));
+			     (long long)count, check_error_words(r));
 	else
 		check_result(check, CHECK_MISSING, "%s; /proc/sys/net/netfilter/nf_conntrack_count is not there%s",
-			     error_words(r),
+			     check_error_words(r),
 			     feature_config_words(context, "CONFIG_NF_CONNTRACK", config, sizeof(config)));
 	feature_caps_advice(context, CAP_BIT(CAP_NET_ADMIN), advice, sizeof(advice));
 	check_advise(
@@ -215,7 +215,7 @@ static void look_nftables(struct feature_context *context)
 	if (r == 0)
 		check_result(check, CHECK_OK, "asked for the generation of the rules, and was told");
 	else
-		check_result(check, CHECK_MISSING, "%s%s", error_words(r),
+		check_result(check, CHECK_MISSING, "%s%s", check_error_words(r),
 			     feature_config_words(context, "CONFIG_NF_TABLES", config, sizeof(config)));
 	feature_caps_advice(context, CAP_BIT(CAP_NET_ADMIN), advice, sizeof(advice));
 	check_advise(check, "firewall rules that drop traffic are not named; drops themselves are seen", "%s",

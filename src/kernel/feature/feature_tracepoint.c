@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "kernel/feature/feature.h"
-#include "kernel/object.h"
+#include "kernel/libbpf_words.h"
 #include "kernel/tracefs.h"
 
 static const struct {

@@ -21,7 +21,7 @@ static bool has_fired(const struct probe_try *try)
 	return __atomic_load_n(try->fired, __ATOMIC_ACQUIRE) > 0;
 }
 
-static void nap(void)
+static void sleep_briefly(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
@@ -31,12 +31,12 @@ static void wait_fired(const struct probe_try *try)
 	uint64_t end = clock_monotonic_ns() + PATIENCE_NS;
 
 	while (!has_fired(try) && clock_monotonic_ns() < end)
-		nap();
+		sleep_briefly();
 }
 
 int probe_noise_sleep(struct probe_try *try)
 {
-	nap();
+	sleep_briefly();
 	wait_fired(try);
 	return 0;
 }

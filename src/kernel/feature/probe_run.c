@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "kernel/feature/probe_kind.h"
+#include "kernel/libbpf_words.h"
 
 /* All probes together take a third of a second; a kernel that hangs is not waited for. */
 #define CHILD_LIMIT_NS        (10 * NSEC_PER_SEC)

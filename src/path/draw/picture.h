@@ -28,7 +28,7 @@ static inline unsigned path_layer(uint8_t dir, uint8_t stage)
 /* Adds every stage of the journey. */
 void path_heat_add(struct heat *heat, const struct journey *journey);
 
-/* The heat map of a stage: rows of its layer in which there is something, and a few more. Zero has a row of its own below them. */
+/* The heat map of a stage: rows of its layer that hold something, and a few more. Zero has a row of its own below. */
 struct path_map {
 	unsigned layer;
 	unsigned low, high;

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "path/draw/picture.h"
-#include "path/draw/waterfall.h"
+#include "path/journey/journey_words.h"
 #include "view/format.h"
 #include "view/page.h"
 
@@ -131,7 +131,7 @@ static void add_group(struct out *out, const struct summary *summary, const stru
 	out_end_line(out);
 }
 
-/* Cells: column, place from below, how many. Places begin at zero, if there is one, and go on from first_ns, doubling. */
+/* Cells: column, place from below, count. Places begin at zero, if there is one, and go on from first_ns, doubling. */
 static void add_map(struct out *out, const struct heat *heat, unsigned number, bool *any)
 {
 	_cleanup_buf_ struct buf name = BUF_INIT(64), low = BUF_INIT(64), high = BUF_INIT(64);

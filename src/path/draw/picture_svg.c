@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "path/draw/picture.h"
-#include "path/draw/waterfall.h"
+#include "path/journey/journey_words.h"
 #include "view/format.h"
 
 #define WIDTH    1080

@@ -4,14 +4,14 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "path/draw/trace_event.h"
-#include "path/draw/waterfall.h"
+#include "path/journey/journey_words.h"
 #include "view/json.h"
 
 /* The two processes that the tracks are shown under. */
 #define CPUS_PID  1
 #define WAITS_PID 2
 
-/* Tracks of a processor: slices of one track lie beside each other or inside each other, so one that would do neither goes to the next. */
+/* Tracks of a processor: slices of one lie beside or inside each other; one that does neither goes to the next. */
 #define LANES_MAX 64
 /* Where it is not known where a stage ended. */
 #define NO_CPU UINT16_MAX
@@ -59,7 +59,7 @@ struct writer {
 	bool any;
 };
 
-/* --- which track ----------------------------------------------------------------------------------------------------- */
+/* --- which track -------------------------------------------------------------------------------------------------- */
 
 static int compare_slices(const void *left, const void *right)
 {
@@ -112,8 +112,8 @@ static void keep_placed(struct writer *w)
 }
 
 /*
- * Stages at which somebody works are slices as they are. Of a wait the moment when it was over is one, on the processor that
- * ended it, unless somebody goes on with the packet there and then: so arrows lead along all of the way.
+ * Stages at which somebody works are slices as they are. Of a wait the moment when it was over is one, on the processor
+ * that ended it, unless somebody goes on with the packet there and then: so arrows lead along all of the way.
  */
 static void add_stage_slice(struct writer *w, uint32_t number, uint32_t s)
 {
@@ -160,7 +160,7 @@ static unsigned track_of(const struct slice *slice)
 	return (unsigned)slice->cpu * LANES_MAX + slice->lane + 1;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static struct buf *begin_event(struct writer *w, char phase, unsigned pid, unsigned tid)
 {
@@ -298,7 +298,7 @@ static void add_wait(struct writer *w, uint32_t number, const struct journey_sta
 	}
 }
 
-/* An arrow from slice to slice: it begins at the first, passes through, ends at the last, and binds to the slice around its time. */
+/* An arrow from slice to slice, first to last; each point binds to the slice around its time. */
 static void add_arrow(struct writer *w, const struct slice *slice, char phase)
 {
 	struct buf *line = begin_event(w, phase, CPUS_PID, track_of(slice));

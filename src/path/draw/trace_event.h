@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journeys as trace-event JSON, for ui.perfetto.dev and chrome://tracing: a track for each processor with the stages at which
- * somebody worked on the packet, arrows along each packet from one to the next, and the waits in between as asynchronous
- * slices of the journey.
+ * Journeys as trace-event JSON, for ui.perfetto.dev and chrome://tracing: a track for each processor with the stages at
+ * which somebody worked on the packet, arrows along each packet from one to the next, and the waits in between as
+ * asynchronous slices of the journey.
  */
 #pragma once
 

@@ -91,7 +91,7 @@ static void load_hidden(struct enum_names *names)
 	names->items = hidden_items;
 	names->count = ARRAY_SIZE(hidden_items);
 }
-struct enum_names path_hidden_names = {.load = load_hidden};
+static struct enum_names path_hidden_names = {.load = load_hidden};
 
 static const struct enum_name contexts[] = {
 	{PATH_HARDIRQ, "irq", "in a hard interrupt"},

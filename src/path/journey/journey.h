@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One packet's way through this host, and the names of what it passes. Everything that shows journeys works on this
- * struct alone; path/source.h fills it from the kernel, a recording from its tables, a test by hand.
+ * struct alone; path/source/journey_source.h fills it from the kernel, a recording from its tables, a test by hand.
  */
 #pragma once
 
@@ -14,8 +14,7 @@
 #define JOURNEY_STAGES_MAX 24
 
 struct journey_stage {
-	uint64_t
-		start_ns; /* CLOCK_REALTIME; the first one's is the journey's time_ns, each begins where the last ended */
+	uint64_t start_ns; /* CLOCK_REALTIME; the first begins at the journey's time_ns, each where the last ended */
 	uint64_t ns;
 	uint32_t note;   /* PATH_NO_NOTE, or a number whose meaning struct path_stage_info says */
 	uint16_t cpu;    /* where it ended */
@@ -70,7 +69,6 @@ const uint8_t *path_order(uint8_t dir);
 
 extern struct enum_names path_stage_names;
 extern struct enum_names path_context_names;
-extern struct enum_names path_hidden_names; /* of the bits of hidden */
 
 /* The journey without its stages, and a stage, as records: fields, JSON, columns and filters come from these. */
 extern const struct record_type journey_type;

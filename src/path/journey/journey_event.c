@@ -66,14 +66,6 @@ void journey_from_event(const struct event_head *head, const struct path_journey
 	set_stages(journey, data);
 }
 
-bool journey_outlasts(const struct event_head *head, const struct path_journey *data, uint64_t end_ns)
-{
-	uint8_t count = min_of(data->step_count, (uint8_t)PATH_STEPS_MAX);
-	uint64_t last_ns = count ? data->steps[count - 1].ns : 0;
-
-	return head->time_ns + (data->total_ns - min_of(last_ns, data->total_ns)) > end_ns;
-}
-
 /* Where its event was put together: of data that leaves when it left TCP, of what arrives when it was read. */
 static uint32_t event_cpu(const struct journey *journey)
 {

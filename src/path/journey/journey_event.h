@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A journey as the kernel tells it, and back. Filters are written over the fields of the event, whether journeys come from
- * the kernel or from a recording: what can be asked for is the same.
+ * A journey as the kernel tells it, and back. Filters are written over the fields of the event, whether journeys come
+ * from the kernel or from a recording: what can be asked for is the same.
  */
 #pragma once
 
@@ -19,9 +19,3 @@ struct shape journey_event_shape(void);
 /* Steps that an event has no room for are left out. The record points into it: it must stay where it is. */
 void journey_to_event(const struct journey *journey, struct journey_event *ret_event);
 void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *ret_journey);
-
-/*
- * Whether it passed more than its last stage after that time. When a run ends hooks go away one after the other, a fifth of
- * a second long: such a journey has lost what the missing ones would have told, and is unfinished.
- */
-bool journey_outlasts(const struct event_head *head, const struct path_journey *data, uint64_t end_ns);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "path/journey/journey_store.h"
+#include "store/rows.h"
 
 /* What joins the two tables. */
 struct number {
@@ -18,7 +19,7 @@ static RECORD_TYPE(number_type, "journey_number", struct number, number_fields, 
 static const struct shape journey_shape = {.count = 2, .types = {&number_type, &journey_type}};
 static const struct shape stage_shape = {.count = 2, .types = {&number_type, &journey_stage_type}};
 
-/* --- writing --------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 int journey_keeper_open(struct journey_keeper *keeper, struct store *store)
 {
@@ -37,7 +38,7 @@ int journey_keep(struct journey_keeper *keeper, const struct journey *journey)
 	return r;
 }
 
-/* --- reading --------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 struct stage_cell {
 	struct number number;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journeys in a recording: a table of journeys and one of their stages, joined by the journey's number. What comes back is what
- * was kept, in the same order; a row that no journey can be is passed over and counted.
+ * Journeys in a recording: a table of journeys and one of their stages, joined by the journey's number. What comes back
+ * is what was kept, in the same order; a row that no journey can be is passed over and counted.
  */
 #pragma once
 
 #include "path/journey/journey.h"
-#include "store/replay.h"
-#include "store/writer.h"
+#include "store/input.h"
+#include "store/store.h"
 
 struct journey_keeper {
 	struct store_table *journeys;

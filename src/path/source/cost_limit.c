@@ -15,7 +15,7 @@
 /* Where so few are followed, the rest of the cost is that of all packets passing the hooks. */
 #define SAMPLE_FEW 64
 
-uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max)
+uint32_t cost_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max)
 {
 	uint32_t step = 2;
 
@@ -36,7 +36,7 @@ uint32_t path_limit_next(uint32_t sample, uint32_t least, double cpu, double bef
 
 static void on_end(void *context, uint64_t expirations _unused_)
 {
-	struct path_limit *limit = context;
+	struct cost_limit *limit = context;
 	double window, before = limit->cpu;
 
 	if (limit->stats_fd < 0)
@@ -47,13 +47,13 @@ static void on_end(void *context, uint64_t expirations _unused_)
 	(void)close(limit->stats_fd);
 	limit->stats_fd = -1;
 	limit->measured = *limit->sample;
-	__atomic_store_n(limit->sample, path_limit_next(limit->measured, limit->least, limit->cpu, before, limit->max),
+	__atomic_store_n(limit->sample, cost_limit_next(limit->measured, limit->least, limit->cpu, before, limit->max),
 			 __ATOMIC_RELAXED);
 }
 
 static void on_begin(void *context, uint64_t expirations _unused_)
 {
-	struct path_limit *limit = context;
+	struct cost_limit *limit = context;
 
 	if (limit->stats_fd >= 0 || limit->max <= 0)
 		return;
@@ -69,12 +69,12 @@ static void on_begin(void *context, uint64_t expirations _unused_)
 	}
 }
 
-void path_limit_init(struct path_limit *limit)
+void cost_limit_init(struct cost_limit *limit)
 {
-	*limit = (struct path_limit){.stats_fd = -1, .cpu = NAN};
+	*limit = (struct cost_limit){.stats_fd = -1, .cpu = NAN};
 }
 
-int path_limit_start(struct path_limit *limit, struct loop *loop)
+int cost_limit_start(struct cost_limit *limit, struct loop *loop)
 {
 	limit->loop = loop;
 	if (limit->max <= 0)
@@ -82,12 +82,12 @@ int path_limit_start(struct path_limit *limit, struct loop *loop)
 	return loop_add_timer(loop, LOOK_NS, LOOK_INTERVAL_NS, on_begin, limit, NULL);
 }
 
-bool path_limit_is_beyond(const struct path_limit *limit)
+bool cost_limit_is_beyond(const struct cost_limit *limit)
 {
 	return limit->max > 0 && limit->cpu > limit->max && limit->measured >= SAMPLE_FEW;
 }
 
-void path_limit_done(struct path_limit *limit)
+void cost_limit_done(struct cost_limit *limit)
 {
 	limit->max = 0;
 	if (limit->stats_fd >= 0)

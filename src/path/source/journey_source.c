@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "event/core/filter.h"
-#include "event/core/live.h"
+#include "event/path/path_finisher.h"
+#include "event/path/path_spilled.h"
 #include "path/journey/journey_event.h"
 #include "path/source/cost_limit.h"
 #include "path/source/journey_source.h"
-#include "path/source/remains.h"
 #include "path/source/stamps.h"
-#include "path/source/waiting.h"
+#include "path/source/unfinished.h"
 #include "record/expr.h"
 
 #define DIRECTIONS 2
@@ -27,18 +26,18 @@ struct direction {
 	const struct path_counts *counts;
 };
 
-struct path_source {
-	struct path_options options;
+struct journey_source {
+	struct journey_source_options options;
 	unsigned count;
 	struct direction directions[DIRECTIONS];
 	struct event_request requests[DIRECTIONS];
 	struct live *live;
 	uint32_t *sample;
-	path_journey_fn journey;
+	journey_fn journey;
 	void *context;
 	uint64_t told;
-	struct waiting waiting;
-	struct path_limit limit;
+	struct path_spilled spilled;
+	struct cost_limit limit;
 	struct path_stamps stamps;
 	unsigned request; /* of the event at hand */
 	uint32_t sample_at_end;
@@ -49,7 +48,7 @@ struct path_source {
 	struct path_counts spoiled;    /* what the program finished after it, and did not see well */
 };
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 /* The one protocol that is asked for; 0: there may be several. */
 static uint64_t asked_protocol(const struct event_config *config)
@@ -76,7 +75,7 @@ static uint8_t adapted_set(uint8_t set, uint64_t protocol)
 	return protocol && set == EVENT_SET_FEW ? EVENT_SET_FEWEST : set;
 }
 
-static int add_direction(struct path_source *source, const char *name, struct why *why)
+static int add_direction(struct journey_source *source, const char *name, struct why *why)
 {
 	struct direction *direction = &source->directions[source->count];
 	struct event_request *request = &source->requests[source->count];
@@ -106,7 +105,7 @@ static int add_direction(struct path_source *source, const char *name, struct wh
 	return 0;
 }
 
-static int share(struct path_source *source, struct why *why)
+static int share(struct journey_source *source, struct why *why)
 {
 	void *address;
 	int r = live_variable(source->live, "path_sample", sizeof(uint32_t), &address);
@@ -130,18 +129,20 @@ static int share(struct path_source *source, struct why *why)
 	return r < 0 ? why_set(why, r, "the BPF object lacks a variable") : 0;
 }
 
-int path_open(const struct path_options *options, struct path_source **ret_source, struct why *why)
+int journey_source_open(const struct journey_source_options *options, struct journey_source **ret_source,
+			struct why *why)
 {
-	_cleanup_(path_closep) struct path_source *source = xzalloc(sizeof(*source));
+	_cleanup_(journey_source_closep) struct journey_source *source = xzalloc(sizeof(*source));
 	struct live_options live = {.buffer_bytes = options->buffer_bytes,
 				    .cgroup = options->cgroup,
+				    .late_refused = options->late_refused,
 				    .read_ns = options->sample > 1 ? SAMPLED_READ_NS : 0};
 	bool both = options->rx == options->tx;
 	int r = 0;
 
 	source->options = *options;
-	waiting_init(&source->waiting);
-	path_limit_init(&source->limit);
+	path_spilled_init(&source->spilled);
+	cost_limit_init(&source->limit);
 	path_stamps_init(&source->stamps);
 	if (both || options->rx)
 		r = add_direction(source, "path.rx", why);
@@ -157,27 +158,28 @@ int path_open(const struct path_options *options, struct path_source **ret_sourc
 	return 0;
 }
 
-void path_close(struct path_source *source)
+void journey_source_close(struct journey_source *source)
 {
 	if (!source)
 		return;
-	path_limit_done(&source->limit);
+	cost_limit_done(&source->limit);
 	path_stamps_done(&source->stamps);
 	live_close(source->live);
-	waiting_done(&source->waiting);
+	path_spilled_done(&source->spilled);
 	for (unsigned i = 0; i < source->count; i++)
 		expr_free(source->directions[i].where);
 	free(source);
 }
 
-/* --- from an event to a journey ------------------------------------------------------------------------------------ */
+/* --- from an event to a journey ----------------------------------------------------------------------------------- */
 
-static bool is_spoiled(const struct path_source *source, const struct event_head *head, const struct path_journey *data)
+static bool is_spoiled(const struct journey_source *source, const struct event_head *head,
+		       const struct path_journey *data)
 {
-	return source->end_ns && journey_outlasts(head, data, source->end_ns);
+	return source->end_ns && path_outlasts(head, data, source->end_ns);
 }
 
-static void tell(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+static void tell(struct journey_source *source, const struct event_head *head, const struct path_journey *data)
 {
 	struct journey journey;
 
@@ -187,20 +189,20 @@ static void tell(struct path_source *source, const struct event_head *head, cons
 }
 
 /* What ended while hooks went away counts as unfinished: no more is told of it than what was seen well. */
-static void tell_spoiled(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+static void tell_spoiled(struct journey_source *source, const struct event_head *head, const struct path_journey *data)
 {
 	struct path_journey cut = *data;
 
 	if (head->time_ns > source->end_ns)
 		return;
-	remains_cut(head, &cut, source->end_ns);
+	unfinished_cut(head, &cut, source->end_ns);
 	tell(source, head, &cut);
 }
 
 /* What waited has not been through the kernel's filter. */
 static void on_waited(void *context, const struct event_head *head, const struct path_journey *data)
 {
-	struct path_source *source = context;
+	struct journey_source *source = context;
 	const struct expr *where = source->directions[source->request].where;
 	struct record record = {.parts = {[EVENT_PART_HEAD] = head, [EVENT_PART_DATA] = data}};
 
@@ -215,7 +217,8 @@ static void on_waited(void *context, const struct event_head *head, const struct
 }
 
 /* Whatever the filter says of it: ended is ended. */
-static void count_afterwards(struct path_source *source, const struct event_head *head, const struct path_journey *data)
+static void count_afterwards(struct journey_source *source, const struct event_head *head,
+			     const struct path_journey *data)
 {
 	if (source->end_ns && head->time_ns + data->total_ns > source->end_ns && data->end <= PATH_UNFINISHED)
 		source->afterwards.ended[data->end]++;
@@ -223,18 +226,18 @@ static void count_afterwards(struct path_source *source, const struct event_head
 
 static void on_event(void *context, unsigned request, struct record *record)
 {
-	struct path_source *source = context;
+	struct journey_source *source = context;
 	const struct direction *direction = &source->directions[request];
 	const struct path_journey *data = record->parts[EVENT_PART_DATA];
 	const struct event_head *head = record->parts[EVENT_PART_HEAD];
 
 	source->request = request;
 	if (data->end == PATH_SPILLED) {
-		waiting_add(&source->waiting, head, data);
+		path_spilled_add(&source->spilled, head, data);
 	} else if (data->end == PATH_READ || data->end == PATH_CLOSED) {
 		struct path_read_event read = {.head = *head, .as_journey = *data};
 
-		waiting_read(&source->waiting, &read, on_waited, source);
+		path_spilled_read(&source->spilled, &read, on_waited, source);
 	} else {
 		bool passes = direction->decided || !direction->where || expr_matches(direction->where, record);
 
@@ -248,7 +251,7 @@ static void on_event(void *context, unsigned request, struct record *record)
 	}
 }
 
-static int start_stamps(struct path_source *source, struct loop *loop, struct why *why)
+static int start_stamps(struct journey_source *source, struct loop *loop, struct why *why)
 {
 	void *address;
 	int r = live_variable(source->live, "path_real_offset_ns", sizeof(uint64_t), &address);
@@ -258,7 +261,8 @@ static int start_stamps(struct path_source *source, struct loop *loop, struct wh
 	return r < 0 ? why_set(why, r, "cannot ask for stamps of packets that arrive: %s", strerror(-r)) : 0;
 }
 
-int path_start(struct path_source *source, struct loop *loop, path_journey_fn journey, void *context, struct why *why)
+int journey_source_start(struct journey_source *source, struct loop *loop, journey_fn journey, void *context,
+			 struct why *why)
 {
 	struct event_sink sink = {.event = on_event, .context = source};
 	int r;
@@ -270,7 +274,7 @@ int path_start(struct path_source *source, struct loop *loop, path_journey_fn jo
 	source->limit.sample = source->sample;
 	source->limit.least = source->options.least;
 	r = live_start(source->live, loop, &sink, why);
-	if (r == 0 && path_limit_start(&source->limit, loop) < 0)
+	if (r == 0 && cost_limit_start(&source->limit, loop) < 0)
 		r = why_set(why, -ENOMEM, "cannot measure what following costs");
 	if (r == 0 && source->options.set != EVENT_SET_ALL)
 		r = start_stamps(source, loop, why);
@@ -278,12 +282,12 @@ int path_start(struct path_source *source, struct loop *loop, path_journey_fn jo
 	return r;
 }
 
-int path_follow(struct path_source *source, uint32_t pid)
+int journey_source_follow(struct journey_source *source, uint32_t pid)
 {
 	return live_follow(source->live, pid);
 }
 
-/* --- what became of packets ---------------------------------------------------------------------------------------- */
+/* --- what became of packets --------------------------------------------------------------------------------------- */
 
 static void add_counts(struct path_counts *sum, const struct path_counts *counts)
 {
@@ -295,7 +299,7 @@ static void add_counts(struct path_counts *sum, const struct path_counts *counts
 	sum->clamped += counts->clamped;
 }
 
-static struct path_counts kernel_counts(const struct path_source *source)
+static struct path_counts kernel_counts(const struct journey_source *source)
 {
 	struct path_counts sum = {};
 
@@ -305,19 +309,19 @@ static struct path_counts kernel_counts(const struct path_source *source)
 	return sum;
 }
 
-static uint32_t current_sample(const struct path_source *source)
+static uint32_t current_sample(const struct journey_source *source)
 {
 	return source->end_ns ? source->sample_at_end : __atomic_load_n(source->sample, __ATOMIC_RELAXED);
 }
 
-struct path_account path_account(const struct path_source *source)
+struct journey_account journey_source_account(const struct journey_source *source)
 {
 	struct path_counts sum = source->end_ns ? source->counts : kernel_counts(source);
-	struct path_account account = {
+	struct journey_account account = {
 		.told = source->told, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
 	uint64_t ended;
 
-	add_counts(&sum, &source->waiting.counts);
+	add_counts(&sum, &source->spilled.counts);
 	add_counts(&sum, &source->afterwards);
 	account.delivered = sum.ended[PATH_DELIVERED] - source->spoiled.ended[PATH_DELIVERED];
 	account.dropped = sum.ended[PATH_DROPPED] - source->spoiled.ended[PATH_DROPPED];
@@ -334,7 +338,7 @@ struct path_account path_account(const struct path_source *source)
 }
 
 /* Of processes and groups that are followed by name only the kernel knows: their packets are counted, no more. */
-static int tell_remains(struct path_source *source, struct why *why)
+static int tell_remains(struct journey_source *source, struct why *why)
 {
 	int r = 0;
 
@@ -343,37 +347,41 @@ static int tell_remains(struct path_source *source, struct why *why)
 
 		source->request = i;
 		if (!source->options.by_tree && !source->options.cgroup)
-			r = remains_tell(source->live, pool, on_waited, source);
+			r = unfinished_read(source->live, pool, on_waited, source);
 	}
 	return r < 0 ? why_set(why, r, "cannot read what has not ended: %s", strerror(-r)) : 0;
 }
 
-int path_finish(struct path_source *source, struct why *why)
+int journey_source_finish(struct journey_source *source, struct why *why)
 {
 	int r;
 
-	path_limit_done(&source->limit);
+	cost_limit_done(&source->limit);
 	/* From now on no journey begins. In this order: nothing is counted twice. */
 	source->sample_at_end = __atomic_exchange_n(source->sample, UINT32_MAX, __ATOMIC_SEQ_CST);
 	source->counts = kernel_counts(source);
 	source->end_ns = clock_real_ns();
 	r = live_finish(source->live, why);
-	live_tell_hidden(source->live);
-	waiting_end(&source->waiting, on_waited, source);
+	path_spilled_end(&source->spilled, on_waited, source);
 	return r < 0 ? r : tell_remains(source, why);
 }
 
-bool path_costs_too_much(const struct path_source *source)
+const struct live *journey_source_live(const struct journey_source *source)
 {
-	return path_limit_is_beyond(&source->limit);
+	return source->live;
 }
 
-enum event_set path_set(const struct path_source *source)
+bool journey_source_costs_too_much(const struct journey_source *source)
+{
+	return cost_limit_is_beyond(&source->limit);
+}
+
+enum event_set journey_source_set(const struct journey_source *source)
 {
 	return (enum event_set)source->options.set;
 }
 
-struct event_loss path_loss(const struct path_source *source)
+struct event_loss journey_source_loss(const struct journey_source *source)
 {
 	struct event_loss sum = {};
 
@@ -396,7 +404,7 @@ static const uint32_t set_hidden[] = {
 	[EVENT_SET_FEWEST] = SOME_HIDDEN | 1u << PATH_IP | 1u << PATH_TRANSPORT | 1u << PATH_SNDBUF | 1u << PATH_TCP,
 };
 
-void path_tell_missing(const struct path_source *source)
+void journey_source_each_missing(const struct journey_source *source, void (*fn)(const char *what, const char *reason))
 {
 	const char *last = "";
 
@@ -407,12 +415,12 @@ void path_tell_missing(const struct path_source *source)
 			continue;
 		/* Both directions have some in common. */
 		if (strcmp(role->without, last) != 0)
-			log_warn("%s: %s", role->without, choice->reason);
+			fn(role->without, choice->reason);
 		last = role->without;
 	}
 }
 
-const char *path_hidden_reason(const struct path_source *source, enum path_stage stage)
+const char *journey_source_hidden_reason(const struct journey_source *source, enum path_stage stage)
 {
 	if (set_hidden[source->options.set] & 1u << stage)
 		return !(SOME_HIDDEN & 1u << stage)

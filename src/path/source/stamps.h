@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When packets arrive, told by the kernel itself: it stamps all of them while somebody asks for that. A hook would have to
- * remember each until TCP has it.
+ * When packets arrive, told by the kernel itself: it stamps all of them while somebody asks for that. A hook would have
+ * to remember each until TCP has it.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Heat maps above each other: how many values of which size there were at which time. Columns are times, rows powers of two,
- * layers whatever the caller tells apart. It need not know how long it will go on: when the time does not fit any more, two
- * columns become one. What comes out does not depend on the order of the values.
+ * Heat maps above each other: how many values of which size there were at which time. Columns are times, rows powers of
+ * two, layers whatever the caller tells apart. It need not know how long it will go on: when the time does not fit any
+ * more, two columns become one. What comes out does not depend on the order of the values.
  */
 #pragma once
 

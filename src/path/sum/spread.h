@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How durations are spread, in bounded memory: sixteen slots an octave, so that a quantile is right to about three in a
- * hundred; count, sum, smallest and largest are exact. Two spreads of the same values are the same whatever the order was.
+ * hundred; count, sum, smallest and largest are exact. Two spreads of the same values are the same whatever the order
+ * was.
  */
 #pragma once
 
@@ -26,6 +27,6 @@ void spread_add(struct spread *spread, uint64_t value);
 void spread_done(struct spread *spread);
 /* The value that the share (0 to 1) of the values does not pass; 0 when there are none. */
 uint64_t spread_quantile(const struct spread *spread, double share);
-/* As a histogram by powers of two, slots[i] as hist_log2_slot has it; 65 of them. Returns one behind the last that holds something. */
+/* By powers of two, slots[i] as hist_log2_slot has it; 65 of them. Returns one behind the last that holds something. */
 #define SPREAD_OCTAVES 65
 unsigned spread_octaves(const struct spread *spread, struct hist_slot *slots);

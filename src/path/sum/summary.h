@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many journeys in few numbers: for each direction, and each group that --by tells apart, how they ended, how the time at each
- * stage is spread, and which stage owns the tail. Bounded, whatever comes.
+ * Many journeys in few numbers: for each direction, and each group that --by tells apart, how they ended, how the time
+ * at each stage is spread, and which stage owns the tail. Bounded, whatever comes.
  */
 #pragma once
 
@@ -64,7 +64,7 @@ struct stage_look {
 
 struct stage_rows {
 	VEC(struct stage_row) rows;
-	/* Slots of the little histograms, the same for all rows: those from first to end, and before them zero if there was one. */
+	/* Slots of the little histograms, the same in all rows: first to end, before them zero if there was one. */
 	unsigned first_octave, end_octave;
 	unsigned step; /* so many of them are one column of the little histogram, but for zero */
 	bool with_zero;

@@ -50,7 +50,7 @@ static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "a stag
 /* What a table has beside the little histograms, when its figures are long. */
 #define OTHER_COLUMNS 66
 
-/* --- rows ------------------------------------------------------------------------------------------------------------ */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* Digits that mean nothing are not shown, nor a zero below zero. */
 static double to_figures(double share, double parts)
@@ -245,7 +245,7 @@ struct shape summary_shape(const struct summary *summary)
 	return (struct shape){.count = 2, .types = {&keys, &row_type}};
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------------ */
+/* --- text --------------------------------------------------------------------------------------------------------- */
 
 void summary_add_ends(const uint64_t *ends, struct buf *out)
 {
@@ -265,7 +265,7 @@ void summary_add_title(const struct summary *summary, const struct summary_group
 {
 	for (size_t i = 0; i < summary->keys.fields.count; i++) {
 		const struct field *field = &summary->keys.fields.items[i];
-		struct value value = field_get(field, group->key);
+		struct value value = value_get(field, group->key);
 
 		if (i == 0 && value.class == VALUE_UINT) {
 			buf_add_text(out, value.uint == PACKET_TX ? "transmit" : "receive");

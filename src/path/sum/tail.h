@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which stage makes the slowest journeys slow: the mean of each stage among the slowest hundredth, less its mean among the
- * faster half. Journeys are sorted into slots by their total as they come, so nothing has to be kept of them, and the slowest
- * hundredth may hold a few more than that: as many as share its last slot.
+ * Which stage makes the slowest journeys slow: the mean of each stage among the slowest hundredth, less its mean among
+ * the faster half. Journeys are sorted into slots by their total as they come, so nothing has to be kept of them, and
+ * the slowest hundredth may hold a few more than that: as many as share its last slot.
  */
 #pragma once
 

@@ -8,7 +8,7 @@
 
 #include "base/macros.h"
 
-static inline uint64_t counter_delta(uint64_t before, uint64_t after)
+static inline uint64_t delta_between(uint64_t before, uint64_t after)
 {
 	if (before == UINT64_MAX || after == UINT64_MAX)
 		return UINT64_MAX;
@@ -20,7 +20,7 @@ static inline uint64_t counter_delta(uint64_t before, uint64_t after)
 }
 
 /* The same for a counter that the kernel keeps in 32 bits. */
-static inline uint64_t counter_delta32(uint64_t before, uint64_t after)
+static inline uint64_t delta_between32(uint64_t before, uint64_t after)
 {
 	if (before >= UINT32_MAX || after >= UINT32_MAX)
 		return UINT64_MAX; /* unknown is all bits set, in 32 bits too */
@@ -32,7 +32,7 @@ static inline uint64_t counter_delta32(uint64_t before, uint64_t after)
 }
 
 /* A second, or unknown. */
-static inline double counter_rate(uint64_t delta, uint64_t span_ns)
+static inline double delta_rate(uint64_t delta, uint64_t span_ns)
 {
 	return delta == UINT64_MAX || span_ns == 0 ? __builtin_nan("") : (double)delta * 1e9 / (double)span_ns;
 }

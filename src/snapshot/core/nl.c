@@ -196,22 +196,6 @@ struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uin
 	return header;
 }
 
-size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context)
-{
-	const struct nlmsghdr *message = bytes;
-	int left = len > INT32_MAX ? INT32_MAX : (int)len;
-	size_t count = 0;
-
-	while (nl_message_ok(message, left)) {
-		if (message->nlmsg_type >= NLMSG_MIN_TYPE) {
-			parse(snapshot, message, context);
-			count++;
-		}
-		message = mnl_nlmsg_next(message, &left);
-	}
-	return count;
-}
-
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max)
 {
 	const struct nlattr *attr;

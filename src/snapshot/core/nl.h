@@ -46,9 +46,6 @@ struct nl_request {
 struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uint16_t flags, size_t extra_size,
 				  void **ret_extra);
 
-/* Messages that lie one after the other, from a file, a test or a fuzzer. Returns how many were whole. */
-size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context);
-
 /* Pointers by type, as nl_attrs (nl_attr.h): the last of a type counts, types above max are passed over. */
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max);
 /* 4 or 16 bytes. */

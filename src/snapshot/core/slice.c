@@ -62,7 +62,7 @@ static void cut_table(struct own_table *own, const struct snapshot_table *whole,
 	ret_table->count = 0;
 	for (size_t i = 0; i < whole->count; i++) {
 		const uint8_t *item = whole->items + i * size;
-		struct value value = field_get(field, item);
+		struct value value = value_get(field, item);
 
 		if (value.class == VALUE_UINT && value.uint == netns)
 			memcpy(own->items + ret_table->count++ * size, item, size);

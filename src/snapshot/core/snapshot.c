@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "snapshot/core/arena.h"
-#include "snapshot/core/snapshot.h"
+#include "snapshot/core/table_share.h"
 
 /* What grows with the host is bounded all the same: a host that passes these is one that nobody can look at in a table.
  */
@@ -49,7 +49,7 @@ static void add_table(struct snapshot *snapshot, const struct record_type *type)
 	table = &snapshot->tables[snapshot->table_count++];
 	*table = (struct snapshot_table){.type = type, .cap = RECORDS_MAX, .blank = xzalloc(type->size)};
 	for (uint32_t i = 0; i < type->field_count; i++)
-		field_set_unknown(&type->fields[i], table->blank);
+		value_set_unknown(&type->fields[i], table->blank);
 }
 
 struct snapshot *snapshot_new(void)
@@ -156,7 +156,7 @@ static void use_huge_pages(void *items, size_t size)
 		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
-void table_reserve(struct snapshot_table *table, size_t room)
+void snapshot_table_reserve(struct snapshot_table *table, size_t room)
 {
 	if (room <= table->room)
 		return;
@@ -169,11 +169,11 @@ static bool more_room(struct snapshot_table *table)
 {
 	if (table->share)
 		return table_share_more(table);
-	table_reserve(table, table->room * 2 + 16);
+	snapshot_table_reserve(table, table->room * 2 + 16);
 	return true;
 }
 
-void *table_add(struct snapshot_table *table)
+void *snapshot_table_add(struct snapshot_table *table)
 {
 	size_t size = table->type->size;
 	void *item;
@@ -187,7 +187,7 @@ void *table_add(struct snapshot_table *table)
 	return item;
 }
 
-void table_drop(struct snapshot_table *table)
+void snapshot_table_drop(struct snapshot_table *table)
 {
 	table->count--;
 }
@@ -213,7 +213,7 @@ void *snapshot_state(struct snapshot *snapshot)
 
 void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...)
 {
-	struct gap_record *gap = table_add(snapshot_table(snapshot, &gap_type));
+	struct gap_record *gap = snapshot_table_add(snapshot_table(snapshot, &gap_type));
 	char why[512];
 	va_list args;
 
@@ -242,7 +242,7 @@ static bool source_wanted(const struct snapshot *snapshot, const struct snapshot
 	return false;
 }
 
-static void want(struct snapshot *snapshot, const struct record_type *const *types)
+static void want_types(struct snapshot *snapshot, const struct record_type *const *types)
 {
 	for (; types && *types; types++) {
 		struct snapshot_table *table = snapshot_table(snapshot, *types);
@@ -259,10 +259,10 @@ static void choose_tables(struct snapshot *snapshot, const struct snapshot_reque
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		snapshot->tables[i].wanted = request->types == NULL;
-	want(snapshot, request->types);
+	want_types(snapshot, request->types);
 	for (size_t i = memory->source_count; i-- > 0;)
 		if (source_wanted(snapshot, memory->sources[i]))
-			want(snapshot, memory->sources[i]->needs);
+			want_types(snapshot, memory->sources[i]->needs);
 }
 
 static void run_source(struct snapshot *snapshot, const struct snapshot_source *source,
@@ -331,7 +331,7 @@ static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request
 static void list_namespaces(struct snapshot *snapshot, const struct netns_list *namespaces)
 {
 	vec_each(&namespaces->items, netns) {
-		struct netns_record *record = table_add(snapshot_table(snapshot, &netns_type));
+		struct netns_record *record = snapshot_table_add(snapshot_table(snapshot, &netns_type));
 
 		if (!record)
 			break;

@@ -37,8 +37,9 @@ struct snapshot_request {
 	/* Record types, NULL at the end; NULL: everything. */
 	const struct record_type *const *types;
 	/*
-	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection that is
-	 * missing in such a sample and there in the ones around it was idle. Threads come without their numbers of switches.
+	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection
+	 * that is missing in such a sample and there in the ones around it was idle. Threads come without their numbers
+	 * of switches.
 	 */
 	bool active_only;
 	/* Do not load BPF programs. */
@@ -128,9 +129,9 @@ uint64_t snapshot_refused(const struct snapshot *snapshot);
 /* Whether records of the type are wanted, by the caller or by a source that needs them. */
 bool snapshot_wants(const struct snapshot *snapshot, const struct record_type *type);
 /* A new record in which everything is unknown; NULL when the table is full. Valid until the next one. */
-void *table_add(struct snapshot_table *table);
+void *snapshot_table_add(struct snapshot_table *table);
 /* Takes the last one back. */
-void table_drop(struct snapshot_table *table);
+void snapshot_table_drop(struct snapshot_table *table);
 /* A copy that lives until the next taking; "" when there is no more room. */
 const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t len);
 /* The zeroed memory of the source that is collecting. */
@@ -138,9 +139,7 @@ void *snapshot_state(struct snapshot *snapshot);
 /* Notes what could not be seen; lost NULL: what the source says. */
 void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...) _printf_(3, 4);
 /* Room for so many records altogether. */
-void table_reserve(struct snapshot_table *table, size_t room);
-/* The next block of a shared table; false when there is none. */
-bool table_share_more(struct snapshot_table *view);
+void snapshot_table_reserve(struct snapshot_table *table, size_t room);
 /* Reads a whole file into snapshot->text. */
 int snapshot_read(struct snapshot *snapshot, const char *path) _must_check_;
 

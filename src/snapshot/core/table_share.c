@@ -11,7 +11,7 @@ void table_share_begin(struct table_share *share, struct snapshot_table *whole, 
 	/* More may come than were counted a moment ago. */
 	size_t room = whole->count + expected + expected / 8 + 4 * BLOCK;
 
-	table_reserve(whole, room);
+	snapshot_table_reserve(whole, room);
 	*share = (struct table_share){.next = whole->count, .room = whole->room};
 }
 

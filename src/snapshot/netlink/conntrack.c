@@ -87,7 +87,7 @@ static int read_number(struct snapshot *snapshot, const char *path, uint64_t *va
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &conntrack_type);
-	struct conntrack_record *conntrack = table_add(table);
+	struct conntrack_record *conntrack = snapshot_table_add(table);
 	int r;
 
 	(void)request;
@@ -96,7 +96,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	conntrack->netns = snapshot->netns;
 	r = read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_count", &conntrack->entries);
 	if (r < 0)
-		table_drop(table);
+		snapshot_table_drop(table);
 	/* Not loaded: nothing is tracked, nothing is lost. */
 	if (r == -ENOENT)
 		return 0;

@@ -67,7 +67,7 @@ static int gather(struct snapshot *snapshot, struct map *known, uint64_t *ret_le
 			((struct destination_record *)table->items)[*index].sockets++;
 			continue;
 		}
-		destination = table_add(table);
+		destination = snapshot_table_add(table);
 		if (!destination)
 			return -E2BIG;
 		*index = (uint32_t)(table->count - 1);

@@ -238,7 +238,7 @@ void firewall_rule_parse_message(struct snapshot *snapshot, const struct nlmsghd
 	(void)context;
 	if (!is_message(message, NFT_MSG_NEWRULE))
 		return;
-	rule = table_add(snapshot_table(snapshot, &firewall_rule_type));
+	rule = snapshot_table_add(snapshot_table(snapshot, &firewall_rule_type));
 	if (!rule)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, NFTA_RULE_MAX);
@@ -263,7 +263,7 @@ void firewall_chain_parse_message(struct snapshot *snapshot, const struct nlmsgh
 	(void)context;
 	if (!is_message(message, NFT_MSG_NEWCHAIN))
 		return;
-	chain = table_add(snapshot_table(snapshot, &firewall_chain_type));
+	chain = snapshot_table_add(snapshot_table(snapshot, &firewall_chain_type));
 	if (!chain)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, NFTA_CHAIN_MAX);

@@ -26,7 +26,7 @@ static const struct enum_name flag_items[] = {
 	{1 << 16, "LOWER_UP", "the layer below carries a signal"},
 	{1 << 17, "DORMANT", "waits for somebody before it may be used"},
 };
-struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
+static struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
 
 /* RFC 2863; the header that has their names does not go with net/if.h. */
 static const struct enum_name operstate_items[] = {
@@ -38,7 +38,7 @@ static const struct enum_name operstate_items[] = {
 	{5, "DORMANT", NULL},
 	{6, "UP", NULL},
 };
-struct enum_names operstate_names = {operstate_items, ARRAY_SIZE(operstate_items), NULL};
+static struct enum_names operstate_names = {operstate_items, ARRAY_SIZE(operstate_items), NULL};
 
 static const struct enum_name duplex_items[] = {{DUPLEX_HALF, "half", NULL}, {DUPLEX_FULL, "full", NULL}};
 static struct enum_names duplex_names = {duplex_items, ARRAY_SIZE(duplex_items), NULL};
@@ -155,7 +155,7 @@ void link_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messag
 	(void)context;
 	if (message->nlmsg_type != RTM_NEWLINK || mnl_nlmsg_get_payload_len(message) < sizeof(*info))
 		return;
-	link = table_add(snapshot_table(snapshot, &link_type));
+	link = snapshot_table_add(snapshot_table(snapshot, &link_type));
 	if (!link)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, IFLA_MAX);
@@ -187,7 +187,7 @@ void address_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mes
 	(void)context;
 	if (message->nlmsg_type != RTM_NEWADDR || mnl_nlmsg_get_payload_len(message) < sizeof(*info))
 		return;
-	address = table_add(snapshot_table(snapshot, &address_type));
+	address = snapshot_table_add(snapshot_table(snapshot, &address_type));
 	if (!address)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, IFA_MAX);

@@ -52,7 +52,7 @@ void neighbour_parse_message(struct snapshot *snapshot, const struct nlmsghdr *m
 	(void)context;
 	if (message->nlmsg_type != RTM_NEWNEIGH || mnl_nlmsg_get_payload_len(message) < sizeof(*info))
 		return;
-	neighbour = table_add(snapshot_table(snapshot, &neighbour_type));
+	neighbour = snapshot_table_add(snapshot_table(snapshot, &neighbour_type));
 	if (!neighbour)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, NDA_MAX);

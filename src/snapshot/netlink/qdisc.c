@@ -80,7 +80,7 @@ void qdisc_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messa
 	(void)context;
 	if ((!is_class && message->nlmsg_type != RTM_NEWQDISC) || mnl_nlmsg_get_payload_len(message) < sizeof(*info))
 		return;
-	qdisc = table_add(snapshot_table(snapshot, is_class ? &class_type : &qdisc_type));
+	qdisc = snapshot_table_add(snapshot_table(snapshot, is_class ? &class_type : &qdisc_type));
 	if (!qdisc)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, TCA_MAX);

@@ -150,7 +150,7 @@ void route_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messa
 	if (message->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(message) < sizeof(*info) ||
 	    info->rtm_flags & RTM_F_CLONED || (info->rtm_family != AF_INET && info->rtm_family != AF_INET6))
 		return;
-	route = table_add(snapshot_table(snapshot, &route_type));
+	route = snapshot_table_add(snapshot_table(snapshot, &route_type));
 	if (!route)
 		return;
 	nl_attrs(message, sizeof(*info), attrs, RTA_MAX);

@@ -105,7 +105,7 @@ void tunnel_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mess
 	nl_get_chars(nested[IFLA_INFO_KIND], kind, sizeof(kind));
 	if (!tunnel_is_kind(kind))
 		return;
-	tunnel = table_add(snapshot_table(snapshot, &tunnel_type));
+	tunnel = snapshot_table_add(snapshot_table(snapshot, &tunnel_type));
 	if (!tunnel)
 		return;
 	tunnel->netns = snapshot->netns;

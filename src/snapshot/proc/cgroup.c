@@ -7,7 +7,7 @@
 #include "snapshot/core/scan.h"
 #include "snapshot/proc/cgroup.h"
 #include "snapshot/proc/cgroup_path.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/pressure.h"
 #include "snapshot/proc/process.h"
 
 #define CGROUPS_MAX 4096
@@ -63,7 +63,7 @@ void cgroup_parse_cpu_max(struct cgroup_record *cgroup, const char *text)
 		cgroup->quota = (double)quota / (double)period;
 }
 
-/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": the fifth word, where the last has the controller. */
+/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": word five, where the last has the controller. */
 int cgroup_parse_mount(const char *mountinfo, const char *controller, char *path, size_t size)
 {
 	const char *line;
@@ -230,7 +230,7 @@ static const char *telling_path(struct snapshot *snapshot, const struct mounts *
 static struct cgroup_record *add_group(struct snapshot *snapshot, const struct mounts *mounts,
 				       const struct process_record *process, const char *membership)
 {
-	struct cgroup_record *cgroup = table_add(snapshot_table(snapshot, &cgroup_type));
+	struct cgroup_record *cgroup = snapshot_table_add(snapshot_table(snapshot, &cgroup_type));
 
 	if (!cgroup)
 		return NULL;
@@ -269,7 +269,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 			*group = (uint32_t)groups->count;
 		if (new && !add_group(snapshot, &mounts, process, membership))
 			break;
-		member = table_add(members);
+		member = snapshot_table_add(members);
 		if (!member)
 			break;
 		*member = (struct cgroup_member_record){.pid = process->pid, .group = *group};

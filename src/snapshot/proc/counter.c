@@ -31,7 +31,7 @@ static bool is_gauge(const char *name)
 /* A value below zero stands for "no limit"; it is no number of things. */
 static void add(struct snapshot *snapshot, const char *name, size_t len, int64_t value)
 {
-	struct counter_record *counter = table_add(snapshot_table(snapshot, &counter_type));
+	struct counter_record *counter = snapshot_table_add(snapshot_table(snapshot, &counter_type));
 
 	if (!counter)
 		return;

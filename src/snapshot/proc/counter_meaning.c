@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/macros.h"
 #include "base/parse.h"
@@ -475,4 +476,19 @@ const char *counter_meaning(const char *name)
 	if (!text && strncmp(name, "Icmp", 4) == 0)
 		text = icmp_meaning(name + 4, false);
 	return text;
+}
+
+const char *counter_full_name(const char *name)
+{
+	static const char *const prefixes[] = {"TcpExt", "IpExt",    "Tcp", "Udp", "Ip",
+					       "Icmp",   "MPTcpExt", "Ip6", "Udp6"};
+
+	if (counter_meaning(name))
+		return name;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(meanings); k++)
+			if (strncmp(meanings[k].name, prefixes[i], strlen(prefixes[i])) == 0 &&
+			    strcasecmp(meanings[k].name + strlen(prefixes[i]), name) == 0)
+				return meanings[k].name;
+	return NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "snapshot/core/scan.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/cpu.h"
 
 #define C struct cpu_record
 static const struct field cpu_fields[] = {
@@ -40,7 +40,7 @@ void cpu_parse(struct snapshot *snapshot, const char *text)
 		line += 3;
 		if (*line == ' ' || !scan_u64(&line, &number))
 			continue;
-		cpu = table_add(snapshot_table(snapshot, &cpu_type));
+		cpu = snapshot_table_add(snapshot_table(snapshot, &cpu_type));
 		if (!cpu)
 			return;
 		cpu->cpu = (uint32_t)number;

@@ -6,13 +6,13 @@
 #include "base/map.h"
 #include "snapshot/core/scan.h"
 #include "snapshot/netlink/conntrack.h"
-#include "snapshot/proc/host_figures.h"
 #include "snapshot/proc/host_limit.h"
 #include "snapshot/proc/memory.h"
 #include "snapshot/proc/process.h"
+#include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
 
-/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each kind. */
+/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each. */
 #define NOTABLE          0.5
 #define DESTINATIONS_MAX 65536
 
@@ -37,7 +37,7 @@ static void add_row(struct snapshot *snapshot, const struct host_limit_record *l
 
 	if (limit->used == UINT64_MAX || limit->max == UINT64_MAX || limit->max == 0)
 		return;
-	record = table_add(snapshot_table(snapshot, &host_limit_type));
+	record = snapshot_table_add(snapshot_table(snapshot, &host_limit_type));
 	if (!record)
 		return;
 	*record = *limit;
@@ -52,7 +52,7 @@ static void add(struct snapshot *snapshot, const struct host_limit_record *limit
 }
 
 /* Members of 32 bits have an unknown of their own. */
-static uint64_t wide(uint32_t value)
+static uint64_t widen_unknown(uint32_t value)
 {
 	return value == UINT32_MAX ? UINT64_MAX : value;
 }
@@ -64,7 +64,7 @@ struct fullest {
 };
 
 /* Whether this one is notable; else it may be the fullest. */
-static bool weigh(struct fullest *fullest, uint64_t used, uint64_t max, const void *record)
+static bool is_notable(struct fullest *fullest, uint64_t used, uint64_t max, const void *record)
 {
 	double share = max ? (double)used / (double)max : 0;
 
@@ -89,12 +89,12 @@ static void add_memory(struct snapshot *snapshot)
 			 .max = m->udp_max_bytes,
 			 .raise = "net.ipv4.udp_mem"},
 			{.limit = "time-wait",
-			 .used = wide(m->tcp_time_wait),
-			 .max = wide(m->time_wait_max),
+			 .used = widen_unknown(m->tcp_time_wait),
+			 .max = widen_unknown(m->time_wait_max),
 			 .raise = "net.ipv4.tcp_max_tw_buckets"},
 			{.limit = "orphans",
-			 .used = wide(m->tcp_orphan),
-			 .max = wide(m->orphan_max),
+			 .used = widen_unknown(m->tcp_orphan),
+			 .max = widen_unknown(m->orphan_max),
 			 .raise = "net.ipv4.tcp_max_orphans"},
 		};
 
@@ -138,7 +138,7 @@ static void add_files(struct snapshot *snapshot)
 					      .limit = "open-files", .used = used, .max = max, .raise = "fs.file-max"});
 	}
 	snapshot_each(snapshot, process_type, const struct process_record, p)
-		if (weigh(&fullest, wide(p->fds), wide(p->fd_max), p))
+		if (is_notable(&fullest, widen_unknown(p->fds), widen_unknown(p->fd_max), p))
 			add_process(snapshot, p);
 	if (fullest.record && fullest.share < NOTABLE)
 		add_process(snapshot, fullest.record);
@@ -148,7 +148,7 @@ static void add_listener(struct snapshot *snapshot, const struct socket_record *
 {
 	_cleanup_buf_ struct buf of = BUF_INIT(128);
 
-	endpoint_format(&(struct endpoint){s->laddr, s->lport}, &of);
+	addr_format_endpoint(&(struct endpoint){s->laddr, s->lport}, &of);
 	add(snapshot, &(struct host_limit_record){.netns = s->netns,
 						  .limit = "accept-queue",
 						  .of = snapshot_text(snapshot, buf_text(&of), of.len),
@@ -162,7 +162,8 @@ static void add_listeners(struct snapshot *snapshot)
 	struct fullest fullest = {};
 
 	snapshot_each(snapshot, socket_type, const struct socket_record, s)
-		if (s->state == SOCKET_LISTEN && weigh(&fullest, wide(s->backlog), wide(s->backlog_max), s))
+		if (s->state == SOCKET_LISTEN &&
+		    is_notable(&fullest, widen_unknown(s->backlog), widen_unknown(s->backlog_max), s))
 			add_listener(snapshot, s);
 	if (fullest.record && fullest.share < NOTABLE)
 		add_listener(snapshot, fullest.record);
@@ -180,7 +181,7 @@ static uint64_t read_number(struct snapshot *snapshot, const char *path)
 	return scan_u64(&text, &value) ? value : UINT64_MAX;
 }
 
-/* Entries are counted for the whole host, and only the first namespace tells of them: names, then columns, hexadecimal. */
+/* Entries are counted for the whole host, and only the first namespace shows them: names, then hexadecimal columns. */
 static uint64_t read_entries(struct snapshot *snapshot, const char *path)
 {
 	const char *text;
@@ -284,7 +285,7 @@ static void add_target(struct snapshot *snapshot, const struct target *target, u
 {
 	_cleanup_buf_ struct buf of = BUF_INIT(128);
 
-	endpoint_format(&(struct endpoint){target->raddr, target->rport}, &of);
+	addr_format_endpoint(&(struct endpoint){target->raddr, target->rport}, &of);
 	add(snapshot, &(struct host_limit_record){.netns = target->netns,
 						  .limit = "local-ports",
 						  .of = snapshot_text(snapshot, buf_text(&of), of.len),
@@ -331,7 +332,7 @@ static void add_ports(struct snapshot *snapshot)
 	max = high - low + 1;
 	count_targets(snapshot, low, high, &used);
 	while (map_next(&used, &at, &key, &value))
-		if (weigh(&fullest, *(uint64_t *)value, max, key))
+		if (is_notable(&fullest, *(uint64_t *)value, max, key))
 			add_target(snapshot, key, *(uint64_t *)value, max);
 	if (fullest.record && fullest.share < NOTABLE)
 		add_target(snapshot, fullest.record, *(uint64_t *)map_get(&used, fullest.record), max);

@@ -117,7 +117,7 @@ bool memory_parse_limits(const char *text, uint64_t *low, uint64_t *pressure, ui
 	return true;
 }
 
-void protocol_parse(struct snapshot *snapshot, const char *text)
+void memory_parse_protocols(struct snapshot *snapshot, const char *text)
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &protocol_type);
 
@@ -132,7 +132,7 @@ void protocol_parse(struct snapshot *snapshot, const char *text)
 		if (!scan_word(&line, &name, &name_len) || !scan_skip(&line, 1) || !scan_u64(&line, &sockets) ||
 		    !scan_i64(&line, &memory) || !scan_word(&line, &press, &press_len))
 			continue;
-		protocol = table_add(table);
+		protocol = snapshot_table_add(table);
 		if (!protocol)
 			return;
 		protocol->netns = snapshot->netns;
@@ -157,7 +157,7 @@ static void read_number(struct snapshot *snapshot, const char *path, uint32_t *v
 		*value = (uint32_t)number;
 }
 
-/* Limits of the whole host. Their files are visible from the first namespace only, so they are read before others are entered. */
+/* Limits of the whole host. Only the first namespace shows their files, so they are read before others are entered. */
 struct state {
 	uint64_t tcp_low, tcp_pressure, tcp_max;
 	uint64_t udp_low, udp_pressure, udp_max;
@@ -181,7 +181,7 @@ static void begin_memory(struct snapshot *snapshot, const struct snapshot_reques
 
 static int collect_memory(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct memory_record *memory = table_add(snapshot_table(snapshot, &memory_type));
+	struct memory_record *memory = snapshot_table_add(snapshot_table(snapshot, &memory_type));
 	const struct state *state = snapshot_state(snapshot);
 	int r = snapshot_read(snapshot, "/proc/thread-self/net/sockstat");
 
@@ -212,7 +212,7 @@ static int collect_protocols(struct snapshot *snapshot, const struct snapshot_re
 	(void)request;
 	if (r < 0)
 		return why_set(why, r, "cannot read /proc/net/protocols: %s", strerror(-r));
-	protocol_parse(snapshot, buf_text(&snapshot->text));
+	memory_parse_protocols(snapshot, buf_text(&snapshot->text));
 	return 0;
 }
 

@@ -35,4 +35,4 @@ extern const struct record_type protocol_type;
 void memory_parse_sockstat(struct memory_record *memory, const char *text);
 /* "min pressure max", in pages. */
 bool memory_parse_limits(const char *text, uint64_t *low, uint64_t *pressure, uint64_t *max);
-void protocol_parse(struct snapshot *snapshot, const char *text);
+void memory_parse_protocols(struct snapshot *snapshot, const char *text);

@@ -4,7 +4,7 @@
 
 #include "base/parse.h"
 #include "snapshot/core/scan.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/pressure.h"
 
 #define P struct pressure_record
 static const struct field pressure_fields[] = {
@@ -63,12 +63,12 @@ void pressure_parse(struct snapshot *snapshot, const char *resource, const char 
 	struct snapshot_table *table = snapshot_table(snapshot, &pressure_type);
 
 	do {
-		struct pressure_record *pressure = table_add(table);
+		struct pressure_record *pressure = snapshot_table_add(table);
 
 		if (!pressure)
 			return;
 		if (pressure_parse_line(text, pressure) < 0)
-			table_drop(table);
+			snapshot_table_drop(table);
 		else
 			snprintf(pressure->resource, sizeof(pressure->resource), "%s", resource);
 	} while (scan_next_line(&text));

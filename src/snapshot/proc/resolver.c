@@ -93,8 +93,8 @@ void resolver_parse(const char *text, struct resolver_config *ret_config)
 /* --- the file --- */
 
 /*
- * Below the root of a process of somebody else: no link may lead out of it, and what is there may be anything, a pipe that
- * nobody writes to included.
+ * Below the root of a process of somebody else: no link may lead out of it, and what is there may be anything, a pipe
+ * that nobody writes to included.
  */
 static int open_below(const char *root, const char *path)
 {
@@ -139,7 +139,7 @@ static void collect_netns(struct snapshot *snapshot, const struct netns_record *
 		return;
 	resolver_parse(buf_text(&text), &config);
 	for (unsigned i = 0; i < config.count; i++) {
-		struct resolver_record *r = table_add(snapshot_table(snapshot, &resolver_type));
+		struct resolver_record *r = snapshot_table_add(snapshot_table(snapshot, &resolver_type));
 
 		if (!r)
 			return;

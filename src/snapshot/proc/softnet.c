@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "snapshot/core/scan.h"
-#include "snapshot/proc/host_figures.h"
+#include "snapshot/proc/softnet.h"
 
 #define S struct softnet_record
 static const struct field softnet_fields[] = {
@@ -45,7 +45,7 @@ void softnet_parse(struct snapshot *snapshot, const char *text)
 			count++;
 		if (count <= COLUMN_SQUEEZE)
 			continue;
-		softnet = table_add(table);
+		softnet = snapshot_table_add(table);
 		if (!softnet)
 			return;
 		softnet->cpu = count > COLUMN_CPU ? (uint32_t)columns[COLUMN_CPU] : number;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/parse.h"
 #include "base/vec.h"
 #include "snapshot/proc/cgroup_path.h"
 #include "snapshot/proc/process.h"
@@ -15,7 +14,7 @@
 #define THREADS_MAX   20000
 #define PROCESSES_MAX 50000
 
-/* Threads come in the same order look after look, but for those that came or went: so far ahead a known one is looked for. */
+/* Threads keep their order between samples, but for new and ended ones: so far ahead a known one is looked for. */
 #define AHEAD_MAX 32
 
 struct state {
@@ -114,7 +113,7 @@ static bool read_process(struct snapshot *snapshot, int dir, bool walk_fds)
 
 	if (read_at(snapshot, dir, "stat") < 0 || process_parse_stat(text_of(snapshot), &stat) < 0)
 		return false;
-	process = table_add(snapshot_table(snapshot, &process_type));
+	process = snapshot_table_add(snapshot_table(snapshot, &process_type));
 	if (!process)
 		return false;
 	process->pid = stat.pid;
@@ -137,8 +136,8 @@ static bool read_process(struct snapshot *snapshot, int dir, bool walk_fds)
 }
 
 /*
- * A thread that has not run since the last look waits for what it waited for then; finding that out again would be half of
- * what a look at a thread costs.
+ * A thread that has not run since the last look waits for what it waited for then; finding that out again would be half
+ * of what a look at a thread costs.
  */
 static bool waits_still(struct state *state, struct thread_record *thread)
 {
@@ -186,7 +185,7 @@ static void read_thread(struct snapshot *snapshot, struct state *state, int dir,
 
 	if (read_at(snapshot, dir, "stat") < 0 || process_parse_stat(text_of(snapshot), &stat) < 0)
 		return;
-	thread = table_add(snapshot_table(snapshot, &thread_type));
+	thread = snapshot_table_add(snapshot_table(snapshot, &thread_type));
 	if (!thread)
 		return;
 	thread->pid = pid;

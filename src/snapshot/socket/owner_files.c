@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owners of sockets out of the tables of descriptors themselves, for very many of them: the kernel's iterator over files takes
- * and gives back a reference to each, which is most of what it costs. Processes are found in the list of all, and of a file no
- * more is read than what kind it is and its inode's number. Threads with descriptors of their own are not seen; who finds a
- * socket that belongs to nobody asks the iterator.
+ * Owners of sockets out of the tables of descriptors themselves, for very many of them: the kernel's iterator over
+ * files takes and gives back a reference to each, which is most of what it costs. Processes are found in the list of
+ * all, and of a file no more is read than what kind it is and its inode's number. Threads with descriptors of their own
+ * are not seen; who finds a socket that belongs to nobody asks the iterator.
  */
 #include <errno.h>
 #include <string.h>
@@ -59,14 +59,14 @@ struct owner_files {
 #define KEEP(member, from) STORE(BPF_DW, R6, AREA(member), from)
 
 /* R7, an address, becomes what is there. */
-static void put_load(struct code *code, const struct layout_question *kernel, unsigned size, uint32_t offset)
+static void put_load(struct insns *code, const struct layout_question *kernel, unsigned size, uint32_t offset)
 {
 	PUT(code, COPY(R1, R7), SET(R2, kernel[ARRAY].answer), CALL_KERNEL(kernel[CAST].answer),
 	    LOAD(size, R7, R0, offset));
 }
 
 /* What a socket's file looks like is seen at one's own. */
-static void put_main(struct code *code, const struct layout_question *kernel, int map)
+static void put_main(struct insns *code, const struct layout_question *kernel, int map)
 {
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), CALL(BPF_FUNC_get_current_task), COPY(R7, R0));
 	put_load(code, kernel, BPF_DW, kernel[TASK_LEADER].answer);
@@ -78,11 +78,11 @@ static void put_main(struct code *code, const struct layout_question *kernel, in
 	put_load(code, kernel, BPF_DW, 0);
 	put_load(code, kernel, BPF_DW, kernel[FILE_KIND].answer);
 	PUT(code, KEEP(sockets, R7));
-	code_repeat(code, STEP_MAX);
+	insns_repeat(code, STEP_MAX);
 }
 
-/* The next process in the ring of all, which ends where it began. Those before the one to go on with are passed over. */
-static void put_next_process(struct code *code, const struct layout_question *kernel)
+/* The next process in the ring of all, which ends where it began. Those before the one to go on with are skipped. */
+static void put_next_process(struct insns *code, const struct layout_question *kernel)
 {
 	size_t other, files;
 
@@ -94,25 +94,25 @@ static void put_next_process(struct code *code, const struct layout_question *ke
 	put_load(code, kernel, BPF_W, kernel[TASK_PROCESS].answer);
 	PUT(code, KEEP(pid, R7), SET(R1, 0), KEEP(max, R1), KEEP(at, R1));
 	PUT(code, GET(R1, resume_pid), SKIP_IF_NULL(R1, 5), SKIP_IF(BPF_JNE, R1, R7, 0));
-	other = code_jump(code);
+	other = insns_jump(code);
 	PUT(code, GET(R1, resume_fd), KEEP(at, R1), SET(R1, 0), KEEP(resume_pid, R1));
 	PUT(code, COPY(R7, R8));
 	put_load(code, kernel, BPF_DW, kernel[TASK_FILES].answer);
 	PUT(code, SKIP_IF_NULL(R7, 0));
-	files = code_jump(code);
+	files = insns_jump(code);
 	put_load(code, kernel, BPF_DW, kernel[FILES_TABLE].answer);
 	PUT(code, COPY(R8, R7));
 	put_load(code, kernel, BPF_DW, kernel[TABLE_FILES].answer);
 	PUT(code, KEEP(fds, R7), COPY(R7, R8));
 	put_load(code, kernel, BPF_W, kernel[TABLE_MAX].answer);
 	PUT(code, KEEP(max, R7));
-	code_land(code, other);
-	code_land(code, files);
+	insns_land(code, other);
+	insns_land(code, files);
 	PUT(code, SET(R0, 0), RETURN);
 }
 
 /* R1 is a multiple of a block: copies the next one. Ends the run when there may not be room for it. */
-static void put_next_block(struct code *code)
+static void put_next_block(struct insns *code)
 {
 	PUT(code, GET(R2, count), SKIP_IF_BY(BPF_JLE, R2, RECORDS - BLOCK, 2), SET(R0, 1), RETURN);
 	PUT(code, GET(R2, max), CALCULATE(BPF_SUB, R2, R1), SKIP_IF_BY(BPF_JLE, R2, BLOCK, 1), SET(R2, BLOCK),
@@ -121,38 +121,38 @@ static void put_next_block(struct code *code)
 }
 
 /* A descriptor, or the next process. R8 is the file, R9 where its record goes. */
-static void put_step(struct code *code, const struct layout_question *kernel, int map)
+static void put_step(struct insns *code, const struct layout_question *kernel, int map)
 {
 	size_t within, more, empty, no_socket, no_room;
 
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), GET(R1, at), GET(R2, max), SKIP_IF(BPF_JLT, R1, R2, 0));
-	more = code_jump(code);
+	more = insns_jump(code);
 	put_next_process(code, kernel);
-	code_land(code, more);
+	insns_land(code, more);
 	PUT(code, COPY(R2, R1), CALCULATE_BY(BPF_AND, R2, BLOCK - 1), SKIP_IF_BY(BPF_JNE, R2, 0, 0));
-	within = code_jump(code);
+	within = insns_jump(code);
 	put_next_block(code);
-	code_land(code, within);
+	insns_land(code, within);
 	PUT(code, COPY(R2, R1), ADD(R2, 1), KEEP(at, R2), CALCULATE_BY(BPF_AND, R1, BLOCK - 1),
 	    CALCULATE_BY(BPF_LSH, R1, 3), CALCULATE(BPF_ADD, R1, R6), LOAD(BPF_DW, R7, R1, AREA(block)), COPY(R8, R7),
 	    SKIP_IF_NULL(R7, 0));
-	empty = code_jump(code);
+	empty = insns_jump(code);
 	put_load(code, kernel, BPF_DW, kernel[FILE_KIND].answer);
 	PUT(code, GET(R1, sockets), SKIP_IF(BPF_JNE, R1, R7, 0));
-	no_socket = code_jump(code);
+	no_socket = insns_jump(code);
 	PUT(code, COPY(R7, R8));
 	put_load(code, kernel, BPF_DW, kernel[FILE_INODE].answer);
 	put_load(code, kernel, BPF_DW, kernel[INODE_NUMBER].answer);
 	PUT(code, GET(R9, count), SKIP_IF_BY(BPF_JGE, R9, RECORDS, 0));
-	no_room = code_jump(code);
+	no_room = insns_jump(code);
 	PUT(code, COPY(R1, R9), ADD(R1, 1), KEEP(count, R1), CALCULATE_BY(BPF_MUL, R9, sizeof(struct owner_record)),
 	    CALCULATE(BPF_ADD, R9, R6), ADD(R9, AREA(records)));
 	PUT(code, STORE(BPF_W, R9, offsetof(struct owner_record, inode), R7), GET(R1, pid),
 	    STORE(BPF_W, R9, offsetof(struct owner_record, pid), R1), GET(R1, at), ADD(R1, -1),
 	    STORE(BPF_W, R9, offsetof(struct owner_record, fd), R1));
-	code_land(code, empty);
-	code_land(code, no_socket);
-	code_land(code, no_room);
+	insns_land(code, empty);
+	insns_land(code, no_socket);
+	insns_land(code, no_room);
 	PUT(code, SET(R0, 0), RETURN);
 }
 
@@ -173,7 +173,7 @@ static int load(struct owner_files *files, struct why *why)
 		[ARRAY] = {"perf_callchain_entry", ""},
 	};
 	_cleanup_close_ int map = -1;
-	struct code code = {};
+	struct insns code = {};
 	int r = layout_find(kernel, QUESTIONS, why);
 
 	if (r < 0)

@@ -20,7 +20,7 @@ struct range {
 	uint32_t at;       /* in the record */
 };
 
-/* The function that makes a pointer of a number, and a structure that is an array of 64-bit words (Linux 6.2 and later). */
+/* The function that makes a pointer of a number, and a structure that is an array of 64-bit words (from Linux 6.2). */
 enum { CAST = WALK_FIELD_COUNT + WALK_PLACE_COUNT, ARRAY, QUESTIONS };
 
 struct plan {
@@ -115,7 +115,7 @@ static void place_fields(struct sock_walk *walk, const struct plan *plan)
 		walk->fields[i].shift = answer->shift;
 		walk->fields[i].width = answer->width;
 	}
-	/* Where the kernel does not keep it in the connection, the program follows the pointers and puts it at the end. */
+	/* What the kernel does not keep in the connection: the program follows the pointers and puts it at the end. */
 	if (walk->fields[WALK_INODE].at == WALK_NONE) {
 		walk->fields[WALK_INODE].at = (uint16_t)walk->record_size;
 		walk->record_size += sizeof(uint64_t);
@@ -152,23 +152,23 @@ static int find_places(struct sock_walk *walk, struct plan *plan, struct why *wh
 #define AREA(member) ((int)offsetof(struct walk_area, member))
 
 /* Follows a pointer: area->to = *(area->from + offset), of so many bytes. */
-static void put_follow(struct code *code, int to, int from, uint32_t offset, int size)
+static void put_follow(struct insns *code, int to, int from, uint32_t offset, int size)
 {
 	PUT(code, LOAD(BPF_DW, R3, R6, from), ADD(R3, offset), COPY(R1, R6), ADD(R1, to), SET(R2, size),
 	    CALL(BPF_FUNC_probe_read_kernel));
 }
 
 /* Walks, or reads 16 bytes when there is an address to read. */
-static void put_main(struct code *code, const struct sock_walk *walk, int map)
+static void put_main(struct insns *code, const struct sock_walk *walk, int map)
 {
 	size_t walks;
 
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map));
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(peek)), SKIP_IF_NULL(R1, 0));
-	walks = code_jump(code);
+	walks = insns_jump(code);
 	put_follow(code, AREA(peeked), AREA(peek), 0, sizeof(uint64_t[2]));
 	PUT(code, SET(R0, 0), RETURN);
-	code_land(code, walks);
+	insns_land(code, walks);
 	PUT(code, CALL(BPF_FUNC_jiffies64), STORE(BPF_DW, R6, AREA(jiffies), R0));
 	PUT(code, CALL(BPF_FUNC_get_current_task), STORE(BPF_DW, R6, AREA(task), R0));
 	put_follow(code, AREA(spaces), AREA(task), walk->places[WALK_TASK_SPACES].at, 8);
@@ -180,11 +180,11 @@ static void put_main(struct code *code, const struct sock_walk *walk, int map)
 	PUT(code, CALCULATE_BY(BPF_LSH, R2, 3), LOAD(BPF_DW, R3, R6, AREA(first)), CALCULATE_BY(BPF_LSH, R3, 3),
 	    LOAD(BPF_DW, R1, R6, AREA(table)), CALCULATE(BPF_ADD, R3, R1), COPY(R1, R6), ADD(R1, AREA(heads)),
 	    CALL(BPF_FUNC_probe_read_kernel));
-	code_repeat(code, STEP_MAX);
+	insns_repeat(code, STEP_MAX);
 }
 
 /* The next bucket, or the end; and whether the chain that ended was the one that was begun. */
-static void put_next_bucket(struct code *code)
+static void put_next_bucket(struct insns *code)
 {
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(at)), SKIP_IF_NULL(R1, 8));
 	PUT(code, CALCULATE_BY(BPF_RSH, R7, 1), LOAD(BPF_DW, R2, R6, AREA(first)), CALCULATE(BPF_ADD, R2, R1),
@@ -200,7 +200,7 @@ static void put_next_bucket(struct code *code)
 }
 
 /* A range of the connection, which R7 points to, or R8 where the kernel does not know such pointers. */
-static void put_copy(struct code *code, const struct plan *plan, const struct range *range)
+static void put_copy(struct insns *code, const struct plan *plan, const struct range *range)
 {
 	int size = (int)(range->to - range->from);
 
@@ -214,11 +214,11 @@ static void put_copy(struct code *code, const struct plan *plan, const struct ra
 }
 
 /*
- * Calls are what a copy costs most (returning from one is slow where processors have to be kept from guessing), and loads of which
- * none waits for another overlap. So where the kernel lets an address be taken for a pointer to an array, the words are loaded
- * one by one.
+ * Calls are what a copy costs most (returning from one is slow where processors have to be kept from guessing), and
+ * loads of which none waits for another overlap. So where the kernel lets an address be taken for a pointer to an
+ * array, the words are loaded one by one.
  */
-static void put_cast(struct code *code, const struct plan *plan)
+static void put_cast(struct insns *code, const struct plan *plan)
 {
 	if (plan->questions[CAST].answer != LAYOUT_NONE)
 		PUT(code, COPY(R1, R8), SET(R2, plan->questions[ARRAY].answer),
@@ -226,18 +226,18 @@ static void put_cast(struct code *code, const struct plan *plan)
 }
 
 /* One step of the walk: a connection, or the next bucket. R7 is the node, R8 the connection, R9 its record. */
-static void put_step(struct code *code, const struct sock_walk *walk, const struct plan *plan, int map)
+static void put_step(struct insns *code, const struct sock_walk *walk, const struct plan *plan, int map)
 {
 	const struct walk_position *fields = walk->fields;
 	size_t connection, full, other_net, waiting, request;
 
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), LOAD(BPF_DW, R7, R6, AREA(node)), COPY(R1, R7),
 	    CALCULATE_BY(BPF_AND, R1, 1), SKIP_IF_BY(BPF_JNE, R1, 0, 1), SKIP_IF_BY(BPF_JNE, R7, 0, 0));
-	connection = code_jump(code);
+	connection = insns_jump(code);
 	put_next_bucket(code);
-	code_land(code, connection);
+	insns_land(code, connection);
 	PUT(code, LOAD(BPF_DW, R9, R6, AREA(count)), SKIP_IF_BY(BPF_JGE, R9, WALK_RECORDS, 0));
-	full = code_jump(code);
+	full = insns_jump(code);
 	PUT(code, CALCULATE_BY(BPF_MUL, R9, walk->record_size), CALCULATE(BPF_ADD, R9, R6), ADD(R9, AREA(records)),
 	    COPY(R8, R7), ADD(R8, -(int)plan->questions[WALK_NEXT].answer));
 	put_cast(code, plan);
@@ -245,11 +245,11 @@ static void put_step(struct code *code, const struct sock_walk *walk, const stru
 	PUT(code, LOAD(BPF_DW, R1, R9, fields[WALK_NEXT].at), STORE(BPF_DW, R6, AREA(node), R1));
 	PUT(code, LOAD(BPF_DW, R1, R9, fields[WALK_NET].at), LOAD(BPF_DW, R2, R6, AREA(net)),
 	    SKIP_IF(BPF_JNE, R1, R2, 0));
-	other_net = code_jump(code);
+	other_net = insns_jump(code);
 	PUT(code, LOAD(BPF_B, R1, R9, fields[WALK_STATE].at), SKIP_IF_BY(BPF_JEQ, R1, SOCKET_TIME_WAIT, 0));
-	waiting = code_jump(code);
+	waiting = insns_jump(code);
 	PUT(code, SKIP_IF_BY(BPF_JEQ, R1, REQUEST, 0));
-	request = code_jump(code);
+	request = insns_jump(code);
 	for (size_t i = 1; i < plan->ranges.count; i++)
 		put_copy(code, plan, &plan->ranges.items[i]);
 	if (plan->questions[WALK_INODE].answer == LAYOUT_NONE)
@@ -259,13 +259,13 @@ static void put_step(struct code *code, const struct sock_walk *walk, const stru
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(first)), LOAD(BPF_DW, R2, R6, AREA(at)), CALCULATE(BPF_ADD, R1, R2),
 	    ADD(R1, -1), STORE(BPF_DW, R9, 0, R1));
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(count)), ADD(R1, 1), STORE(BPF_DW, R6, AREA(count), R1));
-	code_land(code, other_net);
+	insns_land(code, other_net);
 	PUT(code, SET(R0, 0), RETURN);
-	code_land(code, waiting);
-	code_land(code, request);
+	insns_land(code, waiting);
+	insns_land(code, request);
 	PUT(code, SET(R2, 1), CALCULATE(BPF_LSH, R2, R1), LOAD(BPF_DW, R3, R6, AREA(others)), CALCULATE(BPF_OR, R3, R2),
 	    STORE(BPF_DW, R6, AREA(others), R3), SET(R0, 0), RETURN);
-	code_land(code, full);
+	insns_land(code, full);
 	PUT(code, SET(R1, 1), STORE(BPF_DW, R6, AREA(full), R1), SET(R0, 1), RETURN);
 }
 
@@ -273,7 +273,7 @@ static int open_lane(const struct sock_walk *walk, struct program *lane, const s
 {
 	_cleanup_close_ int map =
 		program_share(lane, "nest_sockets", sizeof(struct walk_area) + WALK_RECORDS * walk->record_size, why);
-	struct code code = {};
+	struct insns code = {};
 
 	if (map < 0)
 		return map;

@@ -272,7 +272,7 @@ static struct tcp_record *add_tcp(const struct socket_parse *context, struct soc
 	/* A listener's figures are those of its queue, which the socket already has. */
 	if (n < TCP_INFO_BASE || socket->state == SOCKET_LISTEN)
 		return NULL;
-	tcp = table_add(context->tcps);
+	tcp = snapshot_table_add(context->tcps);
 	if (!tcp)
 		return NULL;
 	socket->tcp = (uint32_t)(context->tcps->count - 1);
@@ -355,7 +355,7 @@ static void parse_head(struct socket_record *socket, const struct inet_diag_msg 
 
 static struct socket_record *add_socket(const struct snapshot *snapshot, const struct socket_parse *context)
 {
-	struct socket_record *socket = table_add(context->sockets);
+	struct socket_record *socket = snapshot_table_add(context->sockets);
 
 	if (!socket)
 		return NULL;

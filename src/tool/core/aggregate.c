@@ -67,7 +67,7 @@ unsigned aggregate_slot_count(const struct aggregate_spec *spec)
 	return spec->kind == AGGREGATE_LHIST ? (unsigned)((spec->last - spec->first + spec->step - 1) / spec->step) : 0;
 }
 
-/* --- the type of the rows ------------------------------------------------------------------------------------------ */
+/* --- the type of the rows ----------------------------------------------------------------------------------------- */
 
 /* Sums and extremes are shown as the values are; numbers that are names have none of that. */
 static struct field figure_field(const struct aggregate *aggregate, const char *name, const char *help, uint32_t offset)
@@ -184,7 +184,7 @@ static void make_type(struct aggregate *aggregate)
 					       .size = aggregate->key_size + (uint32_t)sizeof(struct figures)};
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static int no_field(const char *option, const char *name, const struct shape *shape, struct why *why)
 {
@@ -357,7 +357,7 @@ void aggregate_set_span(struct aggregate *aggregate, uint64_t span_ns)
 	aggregate->span_ns = span_ns;
 }
 
-/* --- adding -------------------------------------------------------------------------------------------------------- */
+/* --- adding ------------------------------------------------------------------------------------------------------- */
 
 static struct event_group *find_group(struct aggregate *aggregate, unsigned request, const struct record *record)
 {
@@ -459,7 +459,7 @@ uint64_t aggregate_lost(const struct aggregate *aggregate)
 	return aggregate->lost;
 }
 
-/* --- handing out --------------------------------------------------------------------------------------------------- */
+/* --- handing out -------------------------------------------------------------------------------------------------- */
 
 const struct record_type *aggregate_type(const struct aggregate *aggregate)
 {
@@ -534,7 +534,7 @@ static int compare_keys(const struct entry *x, const struct entry *y, size_t cou
 	const struct field *fields = x->aggregate->layout.fields.items;
 
 	for (size_t i = 0; i < count; i++) {
-		struct value a = field_get(&fields[i], x->key), b = field_get(&fields[i], y->key);
+		struct value a = value_get(&fields[i], x->key), b = value_get(&fields[i], y->key);
 		int order = (int)a.class - (int)b.class;
 
 		if (order == 0 && a.class == VALUE_UINT)

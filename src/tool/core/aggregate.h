@@ -22,7 +22,7 @@ enum aggregate_kind {
 
 #define AGGREGATE_EVENTS_MAX 8
 
-/* A key that is found from a field: the text that stands for its value (NULL: unknown), which lives as long as the run. */
+/* A key that is found from a field: the text that stands for its value (NULL: unknown), which lives for the run. */
 struct aggregate_label {
 	const char *name;
 	const char *field;
@@ -51,7 +51,7 @@ struct aggregate_spec {
 	enum aggregate_kind kind;
 	const char *value; /* field; NULL for counts */
 	struct text_list by;
-	/* Of several events: a sum for each one apart, under these names ("tx_bytes", "rx_bytes"), besides that of all. */
+	/* Of several events: a sum for each one, under these names ("tx_bytes", "rx_bytes"), besides that of all. */
 	const char *sums[AGGREGATE_EVENTS_MAX];
 	const struct aggregate_label *label; /* NULL: all keys are fields */
 	int64_t first, last, step;           /* of a linear histogram */
@@ -61,7 +61,7 @@ struct aggregate_spec {
 
 struct aggregate;
 
-/* shapes: of the events that will come, at least one. -EINVAL with a sentence when a field is not there or is no number. */
+/* shapes: of the events that will come, at least one. -EINVAL with a sentence when a field is missing or no number. */
 int aggregate_open(const struct aggregate_spec *spec, const struct shape *shapes, unsigned count,
 		   struct aggregate **ret_aggregate, struct why *why) _must_check_;
 void aggregate_close(struct aggregate *aggregate);

@@ -7,7 +7,7 @@
 
 static void add_field(const struct field *field, const void *row, struct buf *out)
 {
-	struct value value = field_get(field, row);
+	struct value value = value_get(field, row);
 
 	buf_add_format(out, "%s%s ", out->len ? ", " : "", field->name);
 	format_add_value(out, field, &value);
@@ -39,7 +39,7 @@ bool draw_has_stack(const struct aggregate *aggregate)
 
 static void draw_frames(const struct field *field, const void *row, struct out *out)
 {
-	struct value value = field_get(field, row);
+	struct value value = value_get(field, row);
 
 	for (uint32_t i = 0; value.class == VALUE_STACK && i < value.stack->count; i++) {
 		const char *frame = value.stack->frames[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups of events as people read them where a row of a table does not do: histograms, and functions one below the other. */
+/* Groups of events where a row of a table does not do: histograms, and stacks with one function per line. */
 #pragma once
 
 #include "base/out.h"

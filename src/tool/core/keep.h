@@ -3,7 +3,7 @@
 #pragma once
 
 #include "event/core/live.h"
-#include "store/writer.h"
+#include "store/store.h"
 
 /* Of one request of the source; at the end of a run. */
 int keep_source(struct store *store, const struct live *live, unsigned request, const struct event *event) _must_check_;

@@ -17,8 +17,8 @@
 #define LAYER_USER    "user"
 
 /*
- * The first pattern that fits decides. Helpers of all layers (skb_*, kmem_*, copy_*) are left out on purpose: their callers
- * say for whom they work.
+ * The first pattern that fits decides. Helpers of all layers (skb_*, kmem_*, copy_*) are left out on purpose: their
+ * callers say for whom they work.
  */
 static const struct {
 	const char *pattern;

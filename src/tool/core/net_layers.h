@@ -5,8 +5,8 @@
 #include "record/field.h"
 
 /*
- * The layer of the innermost function that has one: a copy or an allocation counts for whoever asked for it. "user" for no
- * stack at all, "idle" for a processor without work, "other" for the rest of the kernel. The texts are constants.
+ * The layer of the innermost function that has one: a copy or an allocation counts for whoever asked for it. "user" for
+ * no stack at all, "idle" for a processor without work, "other" for the rest of the kernel. The texts are constants.
  */
 const char *net_layer_of_stack(const struct stack *stack);
 /* Of one function; NULL when it belongs to none. */

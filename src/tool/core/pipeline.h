@@ -7,12 +7,12 @@
 #pragma once
 
 #include "event/core/event_source.h"
-#include "store/writer.h"
+#include "store/store.h"
 #include "tool/core/cgroups.h"
 #include "tool/core/stacks.h"
 #include "tool/core/tool.h"
 
-struct session {
+struct pipeline {
 	const struct trace_plan *plan;
 	const struct trace_options *options;
 	unsigned count;
@@ -39,16 +39,16 @@ struct session {
 };
 
 /* -EINVAL with a sentence when something does not fit together. */
-int session_open(struct session *session, const struct trace_plan *plan, const struct trace_options *options,
-		 struct why *why) _must_check_;
+int pipeline_open(struct pipeline *pipeline, const struct trace_plan *plan, const struct trace_options *options,
+		  struct why *why) _must_check_;
 /* Frees everything; the first error that writing met. */
-int session_close(struct session *session) _must_check_;
+int pipeline_close(struct pipeline *pipeline) _must_check_;
 
 /* Events that pass the filter go there, too, from now on. Stays the caller's. */
-int session_keep(struct session *session, struct store *store) _must_check_;
+int pipeline_keep(struct pipeline *pipeline, struct store *store) _must_check_;
 
 /* The two ends of the source's sink. */
-void session_event(void *context, unsigned request, struct record *record);
-void session_group(void *context, unsigned request, struct record *record, const struct event_group *group);
+void pipeline_event(void *context, unsigned request, struct record *record);
+void pipeline_group(void *context, unsigned request, struct record *record, const struct event_group *group);
 /* Shows what was added up until now and begins anew. */
-void session_show_groups(struct session *session, uint64_t now);
+void pipeline_show_groups(struct pipeline *pipeline, uint64_t now);

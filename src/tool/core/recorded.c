@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "store/rows.h"
 #include "tool/core/recorded.h"
 
 /* One table, with the row that comes next. */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "event/core/event_source.h"
-#include "store/replay.h"
+#include "store/input.h"
 
 struct recorded;
 

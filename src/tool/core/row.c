@@ -23,7 +23,7 @@ void row_layout_done(struct row_layout *layout)
 		free(*(char **)value);
 	at = 0;
 	while (map_next(&layout->stacks, &at, &key, &value))
-		stack_done(value);
+		value_free_stack(value);
 	map_done(&layout->texts);
 	map_done(&layout->stacks);
 	vec_done(&layout->fields);
@@ -84,11 +84,11 @@ static struct stack keep_stack(struct row_layout *layout, const struct stack *st
 void row_set(struct row_layout *layout, size_t index, void *row, const struct field *from, const void *part)
 {
 	const struct field *to = &layout->fields.items[index];
-	struct value value = part && from ? field_get(from, part) : (struct value){.class = VALUE_UNKNOWN};
+	struct value value = part && from ? value_get(from, part) : (struct value){.class = VALUE_UNKNOWN};
 	char *at = (char *)row + to->offset;
 
 	if (value.class == VALUE_UNKNOWN) {
-		field_set_unknown(to, row);
+		value_set_unknown(to, row);
 		return;
 	}
 	switch (to->store) {

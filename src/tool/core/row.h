@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rows of chosen fields: a record type made at run time, whose fields are copies of other types' and whose rows hold the
- * values themselves. Keys of groups are such rows, and so are the joint records of several events. Texts are kept once,
- * and padding and unknown values have one form, so two rows with the same values are the same bytes.
+ * Rows of chosen fields: a record type made at run time, whose fields are copies of other types' and whose rows hold
+ * the values themselves. Keys of groups are such rows, and so are the joint records of several events. Texts are kept
+ * once, and padding and unknown values have one form, so two rows with the same values are the same bytes.
  */
 #pragma once
 

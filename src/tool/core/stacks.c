@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/vec.h"
 #include "kernel/symbols.h"
+#include "kernel/user_symbols.h"
 #include "record/value.h"
 #include "tool/core/stacks.h"
 
@@ -23,7 +23,7 @@ void stacks_done(struct stacks *stacks)
 	size_t at = 0;
 
 	while (map_next(&stacks->known, &at, &key, &value))
-		stack_done(value);
+		value_free_stack(value);
 	map_done(&stacks->known);
 	kernel_symbols_free(stacks->kernel);
 	user_symbols_free(stacks->user);
@@ -66,7 +66,7 @@ static struct stack look_up(struct stacks *stacks, uint32_t pid, int32_t id)
 	return stack;
 }
 
-static struct stack find(struct stacks *stacks, uint32_t pid, int32_t id)
+static struct stack find_stack(struct stacks *stacks, uint32_t pid, int32_t id)
 {
 	struct known key = {pid, id};
 	struct stack *stack;
@@ -89,7 +89,7 @@ struct stack stacks_kernel(struct stacks *stacks, int32_t id)
 	/* Without names, addresses are shown. */
 	if (id >= 0 && !stacks->kernel && kernel_symbols_load(&stacks->kernel, NULL) < 0)
 		stacks->kernel = NULL;
-	return find(stacks, 0, id);
+	return find_stack(stacks, 0, id);
 }
 
 struct stack stacks_user(struct stacks *stacks, uint32_t pid, int32_t id)
@@ -98,5 +98,5 @@ struct stack stacks_user(struct stacks *stacks, uint32_t pid, int32_t id)
 		return (struct stack){};
 	if (!stacks->user)
 		stacks->user = user_symbols_new();
-	return find(stacks, pid, id);
+	return find_stack(stacks, pid, id);
 }

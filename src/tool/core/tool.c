@@ -54,7 +54,7 @@ void tool_plan(const struct tool *tool, const void *config, struct trace_plan *r
 	memcpy(ret_plan->where_of, tool->where_of, sizeof(ret_plan->where_of));
 	memcpy(ret_plan->aggregate.sums, tool->sums, sizeof(ret_plan->aggregate.sums));
 	if (tool->where)
-		where_add(&ret_plan->where, "%s", tool->where);
+		trace_where_add(&ret_plan->where, "%s", tool->where);
 	split_names(tool->by, &ret_plan->own_by);
 	ret_plan->aggregate.by = ret_plan->own_by;
 	if (tool->plan)

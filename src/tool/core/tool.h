@@ -18,7 +18,7 @@
 #pragma once
 
 #include "tool/core/aggregate.h"
-#include "tool/core/options.h"
+#include "tool/core/trace_options.h"
 
 #define TOOL_EVENTS_MAX AGGREGATE_EVENTS_MAX
 

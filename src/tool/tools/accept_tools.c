@@ -39,8 +39,7 @@ static const struct tool tcpaccept_tool = {
 	.layer = "tcp",
 	.summary = "TCP connections that applications accept",
 	.description = "A connection is told when the application takes it, not when the handshake ends: one that "
-		       "waits in the "
-		       "queue of its listener does not show yet.",
+		       "waits in the queue of its listener does not show yet.",
 	.examples = tcpaccept_examples,
 	.events = {"sock.accept"},
 	.where = "proto == tcp",

@@ -149,7 +149,7 @@ static const struct option_spec bqllat_options[] = {
 static void bqllat_plan(const void *config, struct trace_plan *plan)
 {
 	if (!((const struct bqllat_config *)config)->all)
-		where_add(&plan->where, "by in (bql, both)");
+		trace_where_add(&plan->where, "by in (bql, both)");
 }
 
 static const char *const bqllat_examples[] = {

@@ -28,7 +28,7 @@ static void ipecn_plan(const void *data, struct trace_plan *plan)
 	const struct ipecn_config *config = data;
 
 	if (!config->all)
-		where_add(&plan->where, "ecn == CE");
+		trace_where_add(&plan->where, "ecn == CE");
 	if (config->count)
 		trace_plan_count(plan, by, ARRAY_SIZE(by));
 }

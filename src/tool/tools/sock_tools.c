@@ -96,8 +96,7 @@ static const struct tool socketio_tool = {
 	.description =
 		"One row for each process, direction, protocol and remote port: how many calls, how many bytes. It is "
 		"added up in the kernel, so it costs little on a busy host. Calls that failed are left out. A proxy "
-		"that "
-		"splices needs --splice.",
+		"that splices needs --splice.",
 	.examples = socketio_examples,
 	.events = {"sock.send", "sock.recv"},
 	.aggregate = AGGREGATE_SUM,

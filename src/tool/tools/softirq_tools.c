@@ -99,7 +99,7 @@ static const struct option_spec irqlat_options[] = {
 static void irqlat_plan(const void *config, struct trace_plan *plan)
 {
 	if (!((const struct irqlat_config *)config)->all)
-		where_add(&plan->where, "vec in (NET_TX, NET_RX)");
+		trace_where_add(&plan->where, "vec in (NET_TX, NET_RX)");
 }
 
 static const char *const irqlat_examples[] = {

@@ -33,9 +33,9 @@ static void tcprtt_plan(const void *data, struct trace_plan *plan)
 	const struct tcprtt_config *config = data;
 
 	if (config->laddr)
-		where_add(&plan->where, "laddr in %s", config->laddr);
+		trace_where_add(&plan->where, "laddr in %s", config->laddr);
 	if (config->raddr)
-		where_add(&plan->where, "raddr in %s", config->raddr);
+		trace_where_add(&plan->where, "raddr in %s", config->raddr);
 	if (config->table)
 		plan->aggregate.kind = AGGREGATE_STATS;
 	if (config->table)

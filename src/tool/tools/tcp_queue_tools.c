@@ -47,7 +47,7 @@ static const struct option_spec tcpnagle_options[] = {
 static void tcpnagle_plan(const void *config, struct trace_plan *plan)
 {
 	if (!((const struct tcpnagle_config *)config)->all)
-		where_add(&plan->where, "reason == nagle or reason == cork");
+		trace_where_add(&plan->where, "reason == nagle or reason == cork");
 }
 
 static const char *const tcpnagle_examples[] = {
@@ -123,7 +123,7 @@ static void tcppktlat_plan(const void *config, struct trace_plan *plan)
 	uint64_t min_ns = ((const struct tcppktlat_config *)config)->min_ns;
 
 	if (min_ns)
-		where_add(&plan->where, "lat_ns >= %" PRIu64 "ns", min_ns);
+		trace_where_add(&plan->where, "lat_ns >= %" PRIu64 "ns", min_ns);
 }
 
 static const char *const tcppktlat_examples[] = {

@@ -56,7 +56,7 @@ static void tcpconnlat_plan(const void *config, struct trace_plan *plan)
 	uint64_t min_ns = ((const struct tcpconnlat_config *)config)->min_ns;
 
 	if (min_ns)
-		where_add(&plan->where, "lat_ns >= %" PRIu64 "ns", min_ns);
+		trace_where_add(&plan->where, "lat_ns >= %" PRIu64 "ns", min_ns);
 }
 
 static const char *const tcpconnlat_examples[] = {

@@ -135,7 +135,7 @@ static void tcpretrans_plan(const void *data, struct trace_plan *plan)
 	const struct tcpretrans_config *config = data;
 
 	if (config->no_probes)
-		where_add(&plan->where, "kind != probe");
+		trace_where_add(&plan->where, "kind != probe");
 	if (config->sequence)
 		plan->columns = tcpretrans_seq_columns;
 	if (config->count)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Remote services that refuse connections or reset them, as seen on the wire (probe/wire.h). */
+#include "diagnose/measure/refusal.h"
+#include "diagnose/graph/window.h"
+#include "probe/wire.h"
+#include "snapshot/core/delta.h"
+
+static const struct field peer_fields[] = {
+	FIELD(struct peer_measures, raddr, ADDR, "remote address"),
+	FIELD(struct peer_measures, rport, ID, "remote port", .zero_is_unknown = true),
+	FIELD(struct peer_measures, peer_refused, COUNT, "connections that it refused"),
+	FIELD(struct peer_measures, peer_resets, COUNT, "other resets that it sent"),
+	FIELD(struct peer_measures, refused_here, COUNT, "connections that this host itself refused in its name"),
+};
+RECORD_TYPE(peer_measures_type, "measure.peer", struct peer_measures, peer_fields,
+	    "measures of a remote service in a window");
+
+struct peer_track {
+	struct track track;
+	struct refusal_record base, last;
+};
+
+struct state {
+	struct map peers; /* struct endpoint -> peer_track */
+};
+
+static void init(struct state *state)
+{
+	if (!state->peers.value_size)
+		state->peers = MAP_INIT(sizeof(struct endpoint), sizeof(struct peer_track), 10000);
+}
+
+/* Counters of one that is new began at zero when it was first seen. */
+static void sample(struct window *window, void *data, const struct snapshot *snapshot)
+{
+	struct state *state = data;
+
+	init(state);
+	snapshot_each(snapshot, refusal_type, struct refusal_record, refusal) {
+		struct endpoint key;
+		struct peer_track *peer;
+
+		memset(&key, 0, sizeof(key));
+		key.addr = refusal->raddr;
+		key.port = refusal->rport;
+		peer = map_put(&state->peers, &key, NULL);
+		if (!peer)
+			continue;
+		if (track_see(window, &peer->track))
+			peer->base = peer->last;
+		peer->last = *refusal;
+	}
+}
+
+static void finish(struct window *window, void *data, struct graph *graph)
+{
+	struct state *state = data;
+	const void *key;
+	void *value;
+	size_t at = 0;
+
+	init(state);
+	while (map_next(&state->peers, &at, &key, &value)) {
+		const struct peer_track *peer = value;
+		_cleanup_buf_ struct buf id = BUF_INIT(256);
+		struct peer_measures *m;
+
+		if (!track_is_current(window, &peer->track))
+			continue;
+		m = graph_alloc(graph, sizeof(*m));
+		*m = (struct peer_measures){
+			.raddr = peer->last.raddr,
+			.rport = peer->last.rport,
+			.peer_refused = delta_between(peer->base.refused, peer->last.refused),
+			.peer_resets = delta_between(peer->base.resets, peer->last.resets),
+			.refused_here = delta_between(peer->base.here, peer->last.here),
+		};
+		if (m->peer_refused == 0 && m->peer_resets == 0 && m->refused_here == 0)
+			continue;
+		buf_add_text(&id, "peer:");
+		addr_format_endpoint(key, &id);
+		graph_module(graph, MODULE_PEER, buf_text(&id), buf_text(&id) + strlen("peer:"))->measures.peer = m;
+	}
+	track_forget(window, &state->peers, NULL);
+}
+
+static void release(void *data)
+{
+	map_done(&((struct state *)data)->peers);
+}
+
+static const struct record_type *const needs[] = {&refusal_type, NULL};
+
+static const struct measurer refusal_measurer = {
+	.name = "refusal",
+	.stage = MEASURE_PATH,
+	.needs = needs,
+	.state_size = sizeof(struct state),
+	.sample = sample,
+	.finish = finish,
+	.release = release,
+};
+MEASURER(refusal_measurer);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is measured of a remote service that refuses or resets. */
+#pragma once
+
+#include "base/addr.h"
+#include "record/field.h"
+
+struct peer_measures {
+	struct addr raddr;
+	uint16_t rport;
+	uint64_t peer_refused, peer_resets, refused_here;
+};
+
+extern const struct record_type peer_measures_type;

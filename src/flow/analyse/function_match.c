@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow/analyse/function_match.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "flow/trace/trace.h"
+
+#define NOT_CLEAR UINT32_MAX /* several functions of this name have this caller */
+
+struct copy {
+	uint64_t offset;
+	uint32_t fn;
+};
+
+struct matcher {
+	const struct flow_trace *good;
+	struct map places;  /* build and address -> the good one */
+	struct map names;   /* name and number of the copy -> the good one */
+	struct map callers; /* name and the caller's -> the good one, or NOT_CLEAR */
+	struct buf key;
+};
+
+static const struct flow_module *module_of(const struct flow_trace *trace, uint32_t fn)
+{
+	return &trace->modules[trace->functions[fn].module];
+}
+
+static const char *name_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn)
+{
+	buf_clear(&m->key);
+	buf_add_format(&m->key, "%s!%s", module_of(trace, fn)->name, trace->functions[fn].name);
+	return buf_text(&m->key);
+}
+
+static const char *copy_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn, uint32_t number)
+{
+	(void)name_key(m, trace, fn);
+	buf_add_format(&m->key, " %u", number);
+	return buf_text(&m->key);
+}
+
+static const char *caller_key(struct matcher *m, const struct profile *profile, const struct profile_place *place)
+{
+	(void)name_key(m, profile->trace, place->fn);
+	if (place->parent)
+		buf_add_format(&m->key, " of %s",
+			       profile->trace->functions[profile->places.items[place->parent].fn].name);
+	return buf_text(&m->key);
+}
+
+/* NULL: the trace does not say from which build the function is, or where it is. */
+static const char *address_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn)
+{
+	const struct flow_module *module = module_of(trace, fn);
+
+	if (!module->build_id[0] || !trace->functions[fn].offset)
+		return NULL;
+	buf_clear(&m->key);
+	buf_add_format(&m->key, "%s %llx", module->build_id, (unsigned long long)trace->functions[fn].offset);
+	return buf_text(&m->key);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct copy *x = a, *y = b;
+
+	return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : (x->fn > y->fn) - (x->fn < y->fn);
+}
+
+/* Of each function, how many of the same name come before it in its program. */
+static uint32_t *number_copies(struct matcher *m, const struct flow_trace *trace)
+{
+	uint32_t *number = xzalloc((trace->function_count + 1) * sizeof(*number));
+	struct map copies = MAP_INIT(0, sizeof(uint32_t), 0);
+	VEC(struct copy) all = {};
+
+	for (uint32_t i = 0; i < trace->function_count; i++)
+		vec_push(&all, (struct copy){trace->functions[i].offset, i});
+	vec_sort(&all, by_offset);
+	vec_each(&all, copy)
+		number[copy->fn] = (*(uint32_t *)map_put(&copies, name_key(m, trace, copy->fn), NULL))++;
+	vec_done(&all);
+	map_done(&copies);
+	return number;
+}
+
+static void know_good(struct matcher *m, const struct profile *good)
+{
+	_cleanup_free_ uint32_t *number = number_copies(m, good->trace);
+
+	for (uint32_t i = 0; i < good->trace->function_count; i++) {
+		const char *key = address_key(m, good->trace, i);
+
+		if (key)
+			*(uint32_t *)map_put(&m->places, key, NULL) = i;
+		*(uint32_t *)map_put(&m->names, copy_key(m, good->trace, i, number[i]), NULL) = i;
+	}
+	for (size_t i = 1; i < good->places.count; i++) {
+		const struct profile_place *place = &good->places.items[i];
+		bool is_new;
+		uint32_t *fn = map_put(&m->callers, caller_key(m, good, place), &is_new);
+
+		*fn = is_new || *fn == place->fn ? place->fn : NOT_CLEAR;
+	}
+}
+
+/* The good trace may be of the same build and not have this one: then no other function of that name is meant. */
+static bool is_same_build(struct matcher *m, const struct flow_trace *bad, uint32_t fn)
+{
+	const char *id = module_of(bad, fn)->build_id;
+
+	for (size_t i = 0; id[0] && i < m->good->module_count; i++)
+		if (!strcmp(m->good->modules[i].build_id, id))
+			return bad->functions[fn].offset;
+	return false;
+}
+
+static void match_one(struct matcher *m, const struct flow_trace *bad, uint32_t fn, uint32_t number, uint32_t *of)
+{
+	const char *key = address_key(m, bad, fn);
+	const uint32_t *found = key ? map_get(&m->places, key) : NULL;
+
+	if (!found && !is_same_build(m, bad, fn))
+		found = map_get(&m->names, copy_key(m, bad, fn, number));
+	of[fn] = found ? *found : (uint32_t)(m->good->function_count + fn);
+}
+
+/* Which of several copies is called depends on who calls: with one more or less their numbers are not the same. */
+static void match_by_caller(struct matcher *m, const struct profile *bad, uint32_t *of)
+{
+	for (size_t i = 1; i < bad->places.count; i++) {
+		const struct profile_place *place = &bad->places.items[i];
+		const uint32_t *found;
+
+		if (is_same_build(m, bad->trace, place->fn))
+			continue;
+		found = map_get(&m->callers, caller_key(m, bad, place));
+		if (found && *found != NOT_CLEAR)
+			of[place->fn] = *found;
+	}
+}
+
+uint32_t *function_match_profiles(const struct profile *good, const struct profile *bad)
+{
+	uint32_t *of = xrealloc_array(NULL, bad->trace->function_count, sizeof(*of));
+	_cleanup_free_ uint32_t *number = NULL;
+	struct matcher m = {
+		.good = good->trace,
+		.places = MAP_INIT(0, sizeof(uint32_t), 0),
+		.names = MAP_INIT(0, sizeof(uint32_t), 0),
+		.callers = MAP_INIT(0, sizeof(uint32_t), 0),
+		.key = BUF_INIT(16384),
+	};
+
+	know_good(&m, good);
+	number = number_copies(&m, bad->trace);
+	for (uint32_t i = 0; i < bad->trace->function_count; i++)
+		match_one(&m, bad->trace, i, number[i], of);
+	match_by_caller(&m, bad, of);
+	map_done(&m.places);
+	map_done(&m.names);
+	map_done(&m.callers);
+	buf_done(&m.key);
+	return of;
+}

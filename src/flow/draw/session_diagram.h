@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The calls of one session as a sequence diagram. */
+#pragma once
+
+#include "flow/draw/call_list.h"
+#include "view/sequence.h"
+
+enum diagram_lines { DIAGRAM_FUNCTIONS, DIAGRAM_MODULES, DIAGRAM_THREADS };
+
+extern const char *const session_diagram_line_names[];
+
+struct session_diagram_options {
+	enum diagram_lines lines;
+	uint64_t depth;     /* calls nested deeper are folded; 0: as deep as fits */
+	uint64_t max_lines; /* life lines; 0: 16 */
+	uint64_t max_items; /* rows; 0: 4000 */
+	bool *is_hidden;    /* by function: folded into their callers; NULL: none */
+	const char *mark;   /* what to write at the marked place */
+	double least_share; /* calls that take less of the session are folded, segments not; 0: none are */
+	bool is_unfolded;   /* what repeats is drawn as often as it was there, unless that is very often */
+	const char *prefix; /* of the life lines' names; NULL: none */
+};
+
+void session_diagram_draw(const struct call_list *list, const struct session_diagram_options *options,
+			  struct sequence *ret_sequence);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of a snapshot: a row is written once and holds from one sample to another. */
+#pragma once
+
+#include "store/store_inside.h"
+
+/* A row holds from the sample `first` to the sample `last`; this is the last of a row that still holds. */
+#define STATE_OPEN INT64_C(0x7fffffffffff)
+
+struct states *states_new(struct store_table *table);
+void states_free(struct states *states);
+int states_add(struct states *states, const struct snapshot_table *now, uint64_t sample) _must_check_;

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/states.h"
+#include "store/store_inside.h"
+
+/* A batch ends after this time or so many rows, whichever comes first. */
+#define BATCH_NS   (500 * NSEC_PER_SEC / 1000)
+#define BATCH_ROWS 4000
+/* The clock is asked once in so many rows. */
+#define CLOCK_ROWS 64
+
+static const char open_sql[] = "PRAGMA page_size = 8192;"
+			       "PRAGMA journal_mode = WAL;"
+			       "PRAGMA synchronous = NORMAL;"
+			       "PRAGMA temp_store = MEMORY;"
+			       "PRAGMA cache_size = -16384;"
+			       "PRAGMA wal_autocheckpoint = 2000;";
+
+/* --- errors --- */
+
+static int errno_of(int sqlite_code)
+{
+	switch (sqlite_code & 0xff) {
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+		return -EACCES;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	default:
+		return -EIO;
+	}
+}
+
+int store_fail(struct store *store, int sqlite_code)
+{
+	if (store->error == 0) {
+		store->error = errno_of(sqlite_code);
+		if (store->error == -ENOSPC)
+			(void)why_set(&store->why, 0, "%s: no space left; what was recorded until now is kept",
+				      store->path);
+		else
+			(void)why_set(&store->why, 0, "%s: %s", store->path, sqlite3_errmsg(store->db));
+		if (!sqlite3_get_autocommit(store->db))
+			(void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+		store->in_batch = false;
+	}
+	return store->error;
+}
+
+int store_run(struct store *store, const char *sql)
+{
+	int code = store->error ? SQLITE_OK : sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? store->error : store_fail(store, code);
+}
+
+int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement)
+{
+	int code = sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL);
+
+	return code == SQLITE_OK ? 0 : store_fail(store, code);
+}
+
+int store_step(struct store *store, sqlite3_stmt *statement)
+{
+	int code = sqlite3_step(statement);
+
+	(void)sqlite3_reset(statement);
+	return code == SQLITE_DONE || code == SQLITE_ROW ? 0 : store_fail(store, code);
+}
+
+const char *store_why(const struct store *store)
+{
+	return store->why.text;
+}
+
+/* --- batches --- */
+
+int store_begin(struct store *store)
+{
+	int r;
+
+	if (store->error || store->in_batch)
+		return store->error;
+	r = store_run(store, "BEGIN IMMEDIATE");
+	if (r < 0)
+		return r;
+	store->in_batch = true;
+	store->batch_begin_ns = clock_monotonic_ns();
+	store->batch_rows = 0;
+	return 0;
+}
+
+int store_commit(struct store *store)
+{
+	int r;
+
+	if (store->error || !store->in_batch)
+		return store->error;
+	r = store_run(store, "COMMIT");
+	store->in_batch = false;
+	return r;
+}
+
+int store_tick(struct store *store)
+{
+	if (store->in_batch && clock_monotonic_ns() - store->batch_begin_ns >= BATCH_NS)
+		return store_commit(store);
+	return store->error;
+}
+
+int store_bind(struct store_table *table, const struct record *record, int number)
+{
+	vec_each(&table->columns, column) {
+		int code = column_bind(column, table->insert, number++, record);
+
+		if (code != SQLITE_OK)
+			return store_fail(table->store, code);
+	}
+	return 0;
+}
+
+int store_add(struct store_table *table, const struct record *record)
+{
+	struct store *store = table->store;
+	int r = store_begin(store);
+
+	if (r == 0)
+		r = store_bind(table, record, 1);
+	if (r == 0)
+		r = store_step(store, table->insert);
+	if (r < 0)
+		return r;
+	store->batch_rows++;
+	if (store->batch_rows >= BATCH_ROWS)
+		return store_commit(store);
+	return store->batch_rows % CLOCK_ROWS == 0 ? store_tick(store) : 0;
+}
+
+/* --- what the recording says about itself --- */
+
+static int add_one(struct store *store, const struct record_type *type, const void *data)
+{
+	struct store_table *table;
+	int r = store_table_open(store, type->name, &SHAPE_OF(type), &table);
+
+	return r < 0 ? r : store_add(table, &RECORD_OF(data));
+}
+
+int store_add_mark(struct store *store, uint64_t time_ns, const char *label)
+{
+	return add_one(store, &mark_type, &(struct mark_record){.time_ns = time_ns, .label = label});
+}
+
+int store_add_loss(struct store *store, const char *source, uint64_t count)
+{
+	return add_one(store, &loss_type,
+		       &(struct loss_record){.time_ns = clock_real_ns(), .source = source, .count = count});
+}
+
+static int describe(struct store *store, const char *command)
+{
+	struct recording_record recording = {
+		.version = STORE_VERSION, .nest = NEST_VERSION, .time_ns = clock_real_ns(), .command = command};
+	const struct record_type *empty[] = {&recorded_sample_type, &attached_type, &loss_type, &mark_type};
+	struct store_table *table;
+	struct host_record host;
+	int r = add_one(store, &recording_type, &recording);
+
+	host_record_fill(&host);
+	if (r == 0)
+		r = add_one(store, &host_type, &host);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(empty); i++)
+		r = store_table_open(store, empty[i]->name, &SHAPE_OF(empty[i]), &table);
+	return r == 0 ? store_commit(store) : r;
+}
+
+/* --- opening and closing --- */
+
+static void free_table(struct store_table *table)
+{
+	states_free(table->states);
+	vec_each(&table->columns, column)
+		column_done(column);
+	vec_done(&table->columns);
+	sqlite3_finalize(table->insert);
+	free(table->name);
+	free(table);
+}
+
+static void free_store(struct store *store)
+{
+	vec_each(&store->tables, table)
+		free_table(*table);
+	vec_done(&store->tables);
+	sqlite3_close(store->db);
+	free(store->path);
+	free(store);
+}
+
+/* The log of an older file of that name would be taken for the new one's. */
+static bool has_log(const char *path)
+{
+	_cleanup_free_ char *log = xasprintf("%s-wal", path);
+
+	return access(log, F_OK) == 0;
+}
+
+static int claim_path(const char *path, struct why *why)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (has_log(path))
+		return why_set(why, -EEXIST, "%s-wal is in the way: the rest of another recording", path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return why_set(why, -EEXIST, "%s exists already; recordings are not overwritten", path);
+	if (fd < 0)
+		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+int store_create(const char *path, const char *command, struct store **ret_store, struct why *why)
+{
+	struct store *store;
+	char sql[128];
+	int code, r = claim_path(path, why);
+
+	if (r < 0)
+		return r;
+	store = xzalloc(sizeof(*store));
+	store->path = xstrdup(path);
+	code = sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (code != SQLITE_OK)
+		(void)store_fail(store, code);
+	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d;", STORE_APPLICATION,
+		 STORE_VERSION);
+	r = store_run(store, open_sql);
+	if (r == 0)
+		r = store_run(store, sql);
+	if (r == 0)
+		r = describe(store, command);
+	if (r < 0) {
+		(void)why_set(why, r, "%s", store->why.text);
+		free_store(store);
+		(void)unlink(path);
+		return r;
+	}
+	*ret_store = store;
+	return 0;
+}
+
+int store_close(struct store *store, struct why *why)
+{
+	int r;
+
+	if (!store)
+		return 0;
+	r = store_commit(store);
+	vec_each(&store->tables, table) {
+		sqlite3_finalize((*table)->insert);
+		(*table)->insert = NULL;
+		states_free((*table)->states);
+		(*table)->states = NULL;
+	}
+	/* One plain file that anyone can read; a log that cannot be folded in stays beside it and is also read. */
+	(void)sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+	if (r < 0)
+		(void)why_set(why, r, "%s", store->why.text);
+	free_store(store);
+	return r;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "snapshot/core/netns.h"
+#include "tool/core/cgroups.h"
+#include "tool/core/trace_options.h"
+
+#define O struct trace_options
+const struct option_spec trace_select_table[] = {
+	OPTION(O, pid, UINT, "pid", 'p', "PID", "only this process, with all its threads", .min = 1, .max = INT32_MAX),
+	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: the processes that it starts, too"),
+	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "only these ports, local or remote"),
+	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "only these local ports"),
+	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "only these remote ports"),
+	OPTION(O, netns, TEXT, "netns", 'N', "NETNS", "only this network namespace: name, path, pid, or all (default)"),
+	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "only this control group and those in it"),
+	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "only this interface"),
+	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "only IPv4"),
+	OPTION(O, ipv6, FLAG, "ipv6", '6', NULL, "only IPv6"),
+	OPTION_END,
+};
+
+const struct option_spec trace_run_table[] = {
+	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
+	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program (4MiB)"),
+	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 when more events than this were lost"),
+	OPTION(O, save, TEXT, "save", 0, "FILE", "keep the events in this recording, too, to be read with -f"),
+	OPTION_GROUP(O, input, input_option_table),
+	OPTION_GROUP(O, output, output_option_table),
+	OPTION_END,
+};
+
+static const struct option_spec event_table[] = {
+	OPTION_TABLE(trace_select_table),
+	OPTION(O, failures, FLAG, "failures", 'x', NULL, "only what failed"),
+	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
+	OPTION(O, time_since, FLAG, "elapsed", 'T', NULL, "show the time since the start"),
+	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show which functions of the kernel led there"),
+	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show which functions of the program led there"),
+	OPTION_TABLE(trace_run_table),
+	OPTION_END,
+};
+
+static const struct option_spec command_table[] = {
+	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run it, show what it and its children do, stop when it ends"),
+	OPTION_END,
+};
+
+const struct option_spec trace_stream_table[] = {
+	OPTION_TABLE(event_table),
+	OPTION_TABLE(command_table),
+	OPTION_END,
+};
+
+const struct option_spec trace_option_table[] = {
+	OPTION_TABLE(event_table),
+	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "what is added up is shown every so many seconds"),
+	POSITIONAL(O, count, UINT, "COUNT", "stop after so many intervals"),
+	OPTION_TABLE(command_table),
+	OPTION_END,
+};
+#undef O
+
+void trace_where_add(struct buf *where, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
+	buf_add_format(where, "%s(%s)", where->len ? " and " : "", text);
+}
+
+/* at: lport, rport, or NULL for either. */
+static void add_ports(const struct port_list *ports, const char *at, struct buf *where)
+{
+	_cleanup_buf_ struct buf list = BUF_INIT(4096);
+
+	if (ports->count == 0)
+		return;
+	for (size_t i = 0; i < ports->count; i++)
+		buf_add_format(&list, "%s%u", i ? ", " : "", ports->items[i]);
+	if (at)
+		trace_where_add(where, "%s in (%s)", at, buf_text(&list));
+	else
+		trace_where_add(where, "lport in (%s) or rport in (%s)", buf_text(&list), buf_text(&list));
+}
+
+static int add_netns(const char *spec, struct buf *where, struct why *why)
+{
+	_cleanup_buf_ struct buf list = BUF_INIT(65536);
+	_cleanup_netns_ struct netns_list found = {};
+	int r;
+
+	if (strcmp(spec, "all") == 0)
+		return 0;
+	r = netns_find(spec, &found, why);
+	if (r < 0)
+		return r;
+	vec_each(&found.items, netns)
+		buf_add_format(&list, "%s%u", list.len ? ", " : "", netns->inum);
+	trace_where_add(where, "netns in (%s)", buf_text(&list));
+	return 0;
+}
+
+/* Names and paths of a recording's host mean nothing here: the event's own fields must do. */
+static int add_recorded(const struct trace_options *options, struct buf *where, struct why *why)
+{
+	uint64_t number;
+
+	if (options->netns && strcmp(options->netns, "all") != 0) {
+		if (parse_decimal(options->netns, 1, UINT32_MAX, &number) < 0)
+			return why_set(why, -EINVAL,
+				       "-N: of a recording, a namespace is chosen by its number (field netns)");
+		trace_where_add(where, "netns == %" PRIu64, number);
+	}
+	if (options->cgroup && strpbrk(options->cgroup, "\"\\*?"))
+		return why_set(why, -EINVAL, "-C: that is no control group's path");
+	if (options->cgroup)
+		trace_where_add(where, "cgroup == \"%s\" or cgroup ~ \"%s/*\"", options->cgroup, options->cgroup);
+	return 0;
+}
+
+/* Conditions on fields that not every event has. */
+static int add_special(const struct trace_options *options, const struct shape *shape, struct buf *where,
+		       struct why *why)
+{
+	struct field_ref ref;
+
+	if (options->failures) {
+		if (shape_find(shape, "error", &ref) < 0)
+			return why_set(why, -EINVAL, "-x: this event has no failures");
+		trace_where_add(where, "error");
+	}
+	if (options->iface) {
+		if (shape_find(shape, "dev", &ref) < 0)
+			return why_set(why, -EINVAL, "-i: this event knows of no interface");
+		if (strlen(options->iface) > 15 || strpbrk(options->iface, "\"\\"))
+			return why_set(why, -EINVAL, "-i: that is no interface's name");
+		trace_where_add(where, "dev == \"%s\"", options->iface);
+	}
+	return 0;
+}
+
+/* One that has ended by now is no mistake; one that is not there will never do anything. */
+static int check_process(const struct trace_options *options, struct why *why)
+{
+	if (!options->pid || options->input.file || kill((pid_t)options->pid, 0) == 0 || errno != ESRCH)
+		return 0;
+	return why_set(why, -ESRCH, "-p: there is no process %" PRIu64, options->pid);
+}
+
+int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
+			struct why *why)
+{
+	int r = check_process(options, why);
+
+	if (r < 0)
+		return r;
+	if (options->pid && !options->children)
+		trace_where_add(where, "pid == %" PRIu64, options->pid);
+	add_ports(&options->ports, NULL, where);
+	add_ports(&options->local_ports, "lport", where);
+	add_ports(&options->remote_ports, "rport", where);
+	if (options->ipv4 != options->ipv6)
+		trace_where_add(where, "family == %s", options->ipv4 ? "ipv4" : "ipv6");
+	if (options->input.file)
+		r = add_recorded(options, where, why);
+	else if (options->netns)
+		r = add_netns(options->netns, where, why);
+	/* The kernel knows which groups are in it, those of later included. */
+	if (r == 0 && options->cgroup && !options->input.file) {
+		_cleanup_free_ char *directory = NULL;
+
+		r = cgroups_find_directory(options->cgroup, &directory, why);
+	}
+	if (r == 0)
+		r = add_special(options, shape, where, why);
+	return r;
+}
