@@ -47,9 +47,9 @@ struct view {
 	struct out *out;
 	VEC(struct view_column) columns;
 	bool wide;
-	bool repeated; /* the same things are looked at again and again, and a look without any is one, too */
+	bool repeated; /* the same things are sampled at intervals: a sample without a row still has its heading */
 	bool stream;   /* records come one by one, as things happen */
-	/* From now on a record changes nothing but the members below: threads may write, each with a copy of the view. */
+	/* From now on a record changes nothing but the members below: threads may write, each with its own copy. */
 	bool settled;
 	void *state;
 	struct buf cell; /* the one that is being written */
