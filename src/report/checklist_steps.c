@@ -140,9 +140,12 @@ static void tell_counters(const struct checklist_view *view, struct buf *found)
 
 static void tell_connections(const struct checklist_view *view, struct buf *found)
 {
-	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets were seen",
-		       count_modules(view->graph, MODULE_CONN), count_modules(view->graph, MODULE_LISTENER),
-		       count_modules(view->graph, MODULE_UDP));
+	format_add_plural(found, count_modules(view->graph, MODULE_CONN), "connection");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_LISTENER), "listener");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_UDP), "UDP socket");
+	buf_add_text(found, " were seen");
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
@@ -224,8 +227,9 @@ static void tell_names(const struct checklist_view *view, struct buf *found)
 	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
 
 	if (asked.sum == 0) {
-		buf_add_format(found, "no name was looked up (%u name servers are set)",
-			       count_modules(view->graph, MODULE_RESOLVER));
+		buf_add_text(found, "no name was looked up (configured: ");
+		format_add_plural(found, count_modules(view->graph, MODULE_RESOLVER), "name server");
+		buf_add_char(found, ')');
 		return;
 	}
 	buf_add_format(found, "%.0f lookups, %.0f answers", asked.sum, answered.sum);
@@ -249,7 +253,8 @@ static void tell_latency(const struct checklist_view *view, struct buf *found)
 	add_time(found, rtt.min);
 	buf_add_text(found, " to ");
 	add_time(found, rtt.max);
-	buf_add_format(found, " on %u connections", rtt.count);
+	buf_add_text(found, " on ");
+	format_add_plural(found, rtt.count, "connection");
 	if (base.count) {
 		buf_add_text(found, "; the shortest that was ever seen took ");
 		add_time(found, base.min);
