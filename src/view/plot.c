@@ -224,7 +224,7 @@ static void draw_text(struct view *view, double x, double y, const char *anchor,
 static void draw_axes(struct view *view, const struct panel *panel, const struct scale *scale, double span_ns)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(64);
-	double y_step = svg_round_step(fmax(panel->top, 1) / 4), x_step = svg_round_step(span_ns / 4);
+	double y_step = svg_round_step(fmax(panel->top, 1) / 5), x_step = svg_round_step(span_ns / 5);
 
 	buf_add_format(&view->out->pending, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>", LEFT,
 		       scale->top, scale->bottom, WIDTH - RIGHT);
