@@ -26,7 +26,8 @@ struct measurer {
 	const char *name;
 	enum measure_stage stage;
 	const struct record_type *const *needs; /* tables of the snapshot, NULL at the end */
-	size_t state_size;                      /* zeroed; stays from window to window */
+	size_t state_size;                      /* stays from window to window */
+	const void *initial;                    /* the state at the beginning; NULL: zeroed */
 	void (*sample)(struct window *window, void *state, const struct snapshot *snapshot);
 	void (*finish)(struct window *window, void *state, struct graph *graph);
 	void (*release)(void *state);
@@ -34,7 +35,8 @@ struct measurer {
 
 REGISTRY(measurer, struct measurer);
 
-#define MEASURER(object) REGISTER(measurer, struct measurer, object)
+#define MEASURER(object)    REGISTER(measurer, struct measurer, object)
+#define MEASURER_NEEDS(...) ((const struct record_type *const[]){__VA_ARGS__, NULL})
 
 /*
  * What a measurer keeps about a thing that it may see again begins with this. A track whose thing was not seen in a
@@ -57,6 +59,13 @@ static inline bool track_see(const struct window *window, struct track *track)
 	track->window = window->number + 1;
 	return first;
 }
+
+/* Of a map of tracks, the next that was seen in this window; NULL at the end. */
+void *track_next(const struct window *window, const struct map *tracks, size_t *at);
+
+#define track_each(window, tracks, type, name)                                                                         \
+	for (size_t name##_at = 0; name##_at != SIZE_MAX; name##_at = SIZE_MAX)                                        \
+		for (type * name; (name = track_next(window, tracks, &name##_at));)
 
 /* Removes the tracks that were not seen in this window; release (may be NULL) frees what they hold. */
 void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track));

@@ -221,7 +221,8 @@ void verdict_weigh(struct verdict *verdict)
 	verdict_sort(verdict);
 }
 
-struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph)
+/* All hypotheses that any evidence speaks for, before they compete. */
+static struct verdict *judge(const struct knowledge *knowledge, struct graph *graph)
 {
 	struct map index = MAP_INIT(sizeof(struct hypothesis_key), sizeof(struct hypothesis *), 0);
 	struct verdict *verdict = verdict_new(graph);
@@ -236,7 +237,7 @@ struct verdict *infer_window(const struct knowledge *knowledge, struct graph *gr
 static const struct engine rules_engine = {
 	.name = ENGINE_DEFAULT,
 	.summary = "rules over measures of every layer (nest rules lists them)",
-	.judge = infer_window,
+	.judge = judge,
 };
 ENGINE(rules_engine);
 
@@ -270,7 +271,7 @@ static bool is_good_explanation(const struct verdict *verdict, const struct hypo
 	return false;
 }
 
-static bool share_sufferer(const struct hypothesis *a, const struct hypothesis *b)
+bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothesis *b)
 {
 	vec_each(&a->affects, module)
 		if (hypothesis_affects(b, *module))
@@ -278,9 +279,9 @@ static bool share_sufferer(const struct hypothesis *a, const struct hypothesis *
 	return false;
 }
 
-bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b)
+static bool is_about_the_same(const struct hypothesis *a, const struct hypothesis *b)
 {
-	return a->accused == b->accused || share_sufferer(a, b);
+	return a->accused == b->accused || hypothesis_shares_sufferer(a, b);
 }
 
 /* Drops the hypotheses that `wanted` refuses, keeping the order. */
@@ -316,7 +317,8 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 	vec_sort(&verdict->losers, by_certainty);
 	vec_each(&verdict->hypotheses, a)
 		vec_each(&verdict->hypotheses, b)
-			if (a != b && share_sufferer(*a, *b) && fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)
+			if (a != b && hypothesis_shares_sufferer(*a, *b) &&
+			    fabs((*a)->certainty - (*b)->certainty) < INFER_MARGIN)
 				vec_push(&(*a)->rivals, *b);
 }
 
@@ -357,11 +359,11 @@ static void keep_rivals(struct hypothesis *h)
 static bool is_superseded(const struct verdict *verdict, size_t count, const struct hypothesis *h)
 {
 	for (size_t i = 0; i < count; i++)
-		if (hypothesis_meets(verdict->hypotheses.items[i], h))
+		if (is_about_the_same(verdict->hypotheses.items[i], h))
 			return true;
 	vec_each(&verdict->losers, other)
 		if ((*other)->certainty >= fmax(INFER_THRESHOLD, h->certainty - INFER_MARGIN) &&
-		    (*other)->cause != h->cause && hypothesis_meets(*other, h))
+		    (*other)->cause != h->cause && is_about_the_same(*other, h))
 			return true;
 	return false;
 }

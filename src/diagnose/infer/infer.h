@@ -38,9 +38,6 @@ struct verdict {
 /* An explanation wins by at least this much, or both are given. */
 #define INFER_MARGIN 0.2
 
-/* All hypotheses that any evidence speaks for, before they compete: the engine "rules" (engine.h). */
-struct verdict *infer_window(const struct knowledge *knowledge, struct graph *graph);
-
 /* --- for engines --- */
 
 struct verdict *verdict_new(struct graph *graph);
@@ -58,8 +55,8 @@ double hypothesis_with(const struct hypothesis *h, const char *family, double fa
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
-/* Whether both accuse the same module, or somebody suffers from both. */
-bool hypothesis_meets(const struct hypothesis *a, const struct hypothesis *b);
+/* Whether somebody suffers from both. */
+bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothesis *b);
 /*
  * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as
  * over. `keep` may veto, seeing the modules of this verdict's graph.

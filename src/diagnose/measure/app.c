@@ -139,16 +139,13 @@ struct app_state {
 	struct map owners;  /* inode -> use_key, of the last sample */
 };
 
-static void init(struct app_state *state)
-{
-	if (state->apps.value_size)
-		return;
-	state->cgroups = MAP_INIT(0, sizeof(struct cgroup_track), 100000);
-	state->apps = MAP_INIT(sizeof(uint32_t), sizeof(struct app_track), 200000);
-	state->threads = MAP_INIT(sizeof(uint32_t), sizeof(struct thread_track), 1000000);
-	state->uses = MAP_INIT(sizeof(struct use_key), sizeof(struct use_track), 1000000);
-	state->owners = MAP_INIT(sizeof(uint32_t), sizeof(struct use_key), 2000000);
-}
+static const struct app_state initial = {
+	.cgroups = MAP_INIT(0, sizeof(struct cgroup_track), 100000),
+	.apps = MAP_INIT(sizeof(uint32_t), sizeof(struct app_track), 200000),
+	.threads = MAP_INIT(sizeof(uint32_t), sizeof(struct thread_track), 1000000),
+	.uses = MAP_INIT(sizeof(struct use_key), sizeof(struct use_track), 1000000),
+	.owners = MAP_INIT(sizeof(uint32_t), sizeof(struct use_key), 2000000),
+};
 
 static bool is_stopped(uint8_t state)
 {
@@ -264,7 +261,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct app_state *state = data;
 
-	init(state);
 	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c)
 		sample_cgroup(window, state, c);
 	snapshot_each(snapshot, process_type, struct process_record, p)
@@ -307,18 +303,12 @@ static double max_share(double known, uint64_t part_ns, uint64_t span_ns)
 /* Time of the busiest and of the hungriest thread of each process. */
 static void sum_up_threads(const struct window *window, struct app_state *state)
 {
-	const void *key;
-	void *value;
-	size_t at = 0;
-
-	while (map_next(&state->apps, &at, &key, &value))
-		((struct app_track *)value)->run_share = ((struct app_track *)value)->wait_share = NAN;
-	at = 0;
-	while (map_next(&state->threads, &at, &key, &value)) {
-		const struct thread_track *t = value;
+	track_each(window, &state->apps, struct app_track, app) app->run_share = app->wait_share = NAN;
+	track_each(window, &state->threads, const struct thread_track, t)
+	{
 		struct app_track *app = map_get(&state->apps, &t->pid);
 
-		if (!app || !track_is_current(window, &t->track))
+		if (!app)
 			continue;
 		app->run_share =
 			max_share(app->run_share, delta_between(t->base_run, t->last_run), t->last_ns - t->base_ns);
@@ -480,7 +470,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	struct app_state *state = data;
 	struct map listeners = find_listeners(graph);
 
-	init(state);
 	sum_up_threads(window, state);
 	/* The vector grows while modules of applications are added. */
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)
@@ -509,14 +498,12 @@ static void release(void *data)
 	map_done(&state->owners);
 }
 
-static const struct record_type *const needs[] = {&process_type, &thread_type,        &owner_type,
-						  &cgroup_type,  &cgroup_member_type, NULL};
-
 static const struct measurer app_measurer = {
 	.name = "app",
 	.stage = MEASURE_APP,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type),
 	.state_size = sizeof(struct app_state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

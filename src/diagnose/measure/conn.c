@@ -196,6 +196,8 @@ struct conn_state {
 	struct map tracks; /* cookie -> struct conn_track */
 };
 
+static const struct conn_state initial = {MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000)};
+
 static bool is_connection(const struct socket_record *s)
 {
 	return s->proto == 6 && s->state != SOCKET_LISTEN && s->state != SOCKET_TIME_WAIT && s->state != SOCKET_CLOSE &&
@@ -364,8 +366,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	/* On a busy host a while may pass between the begin of a snapshot and the reading of the sockets. */
 	uint64_t now_ns = snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns;
 
-	if (state->tracks.value_size == 0)
-		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct conn_track), 1000000);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
 		const struct tcp_record *t = socket_tcp(snapshot, s);
 		struct conn_track *c;
@@ -616,10 +616,14 @@ static void measure_limits(struct conn_measures *m)
 	m->limits.application = 1 - busy;
 }
 
+bool conn_is_moving(const struct conn_measures *m)
+{
+	return known_or_zero(m->acked_bytes) > 0 || known_or_zero(m->received_bytes) > 0;
+}
+
 static enum activity activity_of(const struct conn_measures *m)
 {
-	bool moved = (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
-		     (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
+	bool moved = conn_is_moving(m);
 	bool wants = m->sendq_share > 0.5 || m->syn_wait_ns != UINT64_MAX || m->recvq_share > 0.5;
 
 	if (m->stuck || m->syn_wait_ns != UINT64_MAX || (wants && !moved))
@@ -659,7 +663,6 @@ static void add_up_losses(struct conn_track *c, struct conn_measures *m)
 /* What later windows will be compared with. */
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
-	bool received = known_or_zero(m->received_bytes) > 0;
 	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
 
 	if (m->rtt_ns != UINT64_MAX && known_or_zero(m->segs_in) > 0)
@@ -669,9 +672,9 @@ static void remember(struct conn_track *c, const struct conn_measures *m)
 		c->clean_rate = max_of(c->clean_rate, rate);
 	c->best_receive_rate = max_of(c->best_receive_rate, known_or_zero(m->receive_rate));
 	c->cwnd_best = max_of(c->cwnd_best, m->cwnd);
-	c->steady += received;
+	c->steady += known_or_zero(m->received_bytes) > 0;
 	/* While it stands still there is nothing to lose, and what was before stays remembered. */
-	if (received || known_or_zero(m->acked_bytes) > 0)
+	if (conn_is_moving(m))
 		c->lossy = (uint8_t)(c->lossy << 1 | was_lossy(m));
 	if (m->rcv_rtt_ns != UINT64_MAX)
 		c->rcv_rtt_base_ns = min_of(c->rcv_rtt_base_ns, m->rcv_rtt_ns);
@@ -707,18 +710,11 @@ static void add_module(const struct conn_track *c, const struct conn_measures *m
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct conn_state *state = data;
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	while (map_next(&state->tracks, &at, &key, &value)) {
-		struct conn_track *c = value;
-		uint64_t span_ns = c->last_ns - c->base_ns;
-		struct conn_measures *m;
+	track_each(window, &state->tracks, struct conn_track, c)
+	{
+		struct conn_measures *m = graph_alloc(graph, sizeof(*m));
 
-		if (!track_is_current(window, &c->track))
-			continue;
-		m = graph_alloc(graph, sizeof(*m));
 		m->cookie = c->socket.cookie;
 		m->laddr = c->socket.laddr;
 		m->raddr = c->socket.raddr;
@@ -734,7 +730,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		m->best_receive_rate = c->best_receive_rate;
 		m->steady_windows = c->steady;
 		m->age_windows = window->number - c->first_window;
-		measure_counters(c, span_ns, m);
+		measure_counters(c, c->last_ns - c->base_ns, m);
 		measure_samples(c, m);
 		measure_path(c, m);
 		measure_past(window, c, m);
@@ -760,13 +756,12 @@ const struct limit_record *conn_limits(const struct module *module)
 	return m && m->state != SOCKET_SYN_SENT && m->state != SOCKET_SYN_RECV ? &m->limits : NULL;
 }
 
-static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL};
-
 static const struct measurer conn_measurer = {
 	.name = "conn",
 	.stage = MEASURE_CONN,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&socket_type, &tcp_type),
 	.state_size = sizeof(struct conn_state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

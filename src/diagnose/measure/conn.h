@@ -79,5 +79,7 @@ struct conn_measures {
 
 extern const struct record_type conn_measures_type, limit_type;
 
+/* Something was acknowledged or received. */
+bool conn_is_moving(const struct conn_measures *m);
 /* NULL unless the module is a connection that has come about. */
 const struct limit_record *conn_limits(const struct module *module);

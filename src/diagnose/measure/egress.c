@@ -105,17 +105,14 @@ struct state {
 	struct map former;  /* raddr -> ifindex of the last route that worked */
 };
 
-static void init(struct state *state)
-{
-	if (state->devs.value_size)
-		return;
-	state->tunnels = MAP_INIT(sizeof(uint32_t), sizeof(struct tunnel_track), 10000);
-	state->devs = MAP_INIT(sizeof(uint32_t), sizeof(struct dev_track), 10000);
-	state->routes = MAP_INIT(sizeof(struct addr), sizeof(struct route_track), 20000);
-	state->neighs = MAP_INIT(sizeof(struct addr), sizeof(struct neigh_track), 20000);
-	state->homes = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000);
-	state->former = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000);
-}
+static const struct state initial = {
+	.tunnels = MAP_INIT(sizeof(uint32_t), sizeof(struct tunnel_track), 10000),
+	.devs = MAP_INIT(sizeof(uint32_t), sizeof(struct dev_track), 10000),
+	.routes = MAP_INIT(sizeof(struct addr), sizeof(struct route_track), 20000),
+	.neighs = MAP_INIT(sizeof(struct addr), sizeof(struct neigh_track), 20000),
+	.homes = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000),
+	.former = MAP_INIT(sizeof(struct addr), sizeof(uint32_t), 20000),
+};
 
 static struct dev_track *dev_of(struct window *window, struct state *state, uint32_t ifindex, uint64_t now_ns)
 {
@@ -203,7 +200,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	struct state *state = data;
 	uint64_t now_ns = snapshot->begin_boot_ns;
 
-	init(state);
 	snapshot_each(snapshot, link_type, struct link_record, link) {
 		struct dev_track *dev = dev_of(window, state, link->ifindex, now_ns);
 
@@ -350,14 +346,10 @@ static struct dev_track *only_port(const struct window *window, const struct sta
 {
 	struct dev_track *any = NULL, *hardware = NULL;
 	unsigned all = 0, real = 0;
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	while (map_next(&state->devs, &at, &key, &value)) {
-		struct dev_track *dev = value;
-
-		if (!track_is_current(window, &dev->track) || !dev->has_link || dev->link.master != master)
+	track_each(window, &state->devs, struct dev_track, dev)
+	{
+		if (!dev->has_link || dev->link.master != master)
 			continue;
 		any = dev;
 		all++;
@@ -477,7 +469,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
 
-	init(state);
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)
 		if (graph->modules.items[i]->kind == MODULE_CONN)
 			join(window, state, graph->modules.items[i], graph);
@@ -500,14 +491,13 @@ static void release(void *data)
 	map_done(&state->former);
 }
 
-static const struct record_type *const needs[] = {&link_type,    &qdisc_type,  &destination_type, &neighbour_type,
-						  &address_type, &tunnel_type, &process_type,     NULL};
-
 static const struct measurer egress_measurer = {
 	.name = "egress",
 	.stage = MEASURE_EGRESS,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&link_type, &qdisc_type, &destination_type, &neighbour_type, &address_type,
+				&tunnel_type, &process_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

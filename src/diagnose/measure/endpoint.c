@@ -53,6 +53,8 @@ struct state {
 	struct map tracks; /* cookie -> struct socket_track */
 };
 
+static const struct state initial = {MAP_INIT(sizeof(uint64_t), sizeof(struct socket_track), 200000)};
+
 static bool is_listener(const struct socket_record *s)
 {
 	return s->proto == 6 && s->state == SOCKET_LISTEN;
@@ -101,8 +103,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct state *state = data;
 
-	if (state->tracks.value_size == 0)
-		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct socket_track), 200000);
 	snapshot_each(snapshot, socket_type, struct socket_record, s)
 		if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s)))
 			sample_socket(window, state, s);
@@ -156,17 +156,12 @@ static void add_udp(const struct socket_track *t, const char *id, struct graph *
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	while (map_next(&state->tracks, &at, &key, &value)) {
-		const struct socket_track *t = value;
+	track_each(window, &state->tracks, const struct socket_track, t)
+	{
 		struct endpoint local = {t->socket.laddr, t->socket.lport};
 		_cleanup_buf_ struct buf id = BUF_INIT(256);
 
-		if (!track_is_current(window, &t->track))
-			continue;
 		buf_add_text(&id, is_udp(&t->socket) ? "udp:" : "listener:");
 		addr_format_endpoint(&local, &id);
 		if (is_udp(&t->socket))
@@ -182,13 +177,12 @@ static void release(void *data)
 	map_done(&((struct state *)data)->tracks);
 }
 
-static const struct record_type *const needs[] = {&socket_type, NULL};
-
 static const struct measurer endpoint_measurer = {
 	.name = "endpoint",
 	.stage = MEASURE_CONN,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&socket_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

@@ -92,6 +92,12 @@ struct state {
 	struct services services;
 };
 
+static const struct state initial = {
+	.tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000),
+	.ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536),
+	.asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000),
+};
+
 static void note_listeners(struct state *state, const struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, socket_type, struct socket_record, s)
@@ -193,11 +199,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct state *state = data;
 
-	if (state->tracks.value_size == 0) {
-		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct exchange_track), 1000000);
-		state->ports = MAP_INIT(sizeof(uint16_t), sizeof(uint8_t), 65536);
-		state->asked = MAP_INIT(sizeof(uint64_t), sizeof(struct keepalive_record), 10000);
-	}
 	map_done(&state->asked);
 	snapshot_each(snapshot, keepalive_type, struct keepalive_record, record) {
 		struct keepalive_record *asked = map_put(&state->asked, &record->cookie, NULL);
@@ -422,13 +423,12 @@ static void release(void *data)
 	services_done(&((struct state *)data)->services);
 }
 
-static const struct record_type *const needs[] = {&socket_type, &tcp_type, &keepalive_type, NULL};
-
 static const struct measurer exchange_measurer = {
 	.name = "exchange",
 	.stage = MEASURE_PATH,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&socket_type, &tcp_type, &keepalive_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

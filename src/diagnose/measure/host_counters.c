@@ -107,8 +107,10 @@ struct figures {
 
 struct state {
 	bool has_base;
-	struct figures base_figures, figures;
-	uint64_t base[ARRAY_SIZE(sources)], last[ARRAY_SIZE(sources)];
+	struct reading {
+		struct figures figures;
+		uint64_t counters[ARRAY_SIZE(sources)];
+	} base, last;
 };
 
 static void add_known(uint64_t *sum, uint64_t value)
@@ -160,25 +162,21 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 	struct map index = MAP_INIT(0, sizeof(size_t), 0);
 
 	if (window->samples == 1 && state->has_base)
-		memcpy(state->base, state->last, sizeof(state->base));
-	if (window->samples == 1 && state->has_base)
-		state->base_figures = state->figures;
-	gather(snapshot, &state->figures);
-	if (!state->has_base)
-		state->base_figures = state->figures;
+		state->base = state->last;
+	gather(snapshot, &state->last.figures);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		*(size_t *)map_put(&index, sources[i].counter, NULL) = i;
-		state->last[i] = UINT64_MAX;
+		state->last.counters[i] = UINT64_MAX;
 	}
 	snapshot_each(snapshot, counter_type, struct counter_record, counter) {
 		const size_t *i = map_get(&index, counter->counter);
 
 		if (i)
-			state->last[*i] = counter->value;
+			state->last.counters[*i] = counter->value;
 	}
 	map_done(&index);
 	if (!state->has_base)
-		memcpy(state->base, state->last, sizeof(state->base));
+		state->base = state->last;
 	state->has_base = true;
 }
 
@@ -216,14 +214,10 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	struct module *host = graph_module(graph, MODULE_HOST, "host", "this host"), *filter;
 
 	memset(m, 0xff, sizeof(*m));
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
-		uint64_t *measure = (uint64_t *)((char *)m + sources[i].offset);
-		uint64_t moved = delta_between(state->base[i], state->last[i]);
-
-		if (moved != UINT64_MAX)
-			*measure = *measure == UINT64_MAX ? moved : *measure + moved;
-	}
-	measure_figures(&state->base_figures, &state->figures, m);
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		add_known((uint64_t *)((char *)m + sources[i].offset),
+			  delta_between(state->base.counters[i], state->last.counters[i]));
+	measure_figures(&state->base.figures, &state->last.figures, m);
 	filter = graph_module(graph, MODULE_FILTER, "filter:netfilter", "the firewall of this host");
 	vec_each(&graph->modules, at) {
 		(*at)->measures.host = m;
@@ -233,14 +227,11 @@ static void finish(struct window *window _unused_, void *data, struct graph *gra
 	}
 }
 
-static const struct record_type *const needs[] = {&counter_type,       &softnet_type, &conntrack_type,
-						  &firewall_rule_type, &memory_type,  &protocol_type,
-						  &host_limit_type,    &link_type,    NULL};
-
 static const struct measurer host_measurer = {
 	.name = "host",
 	.stage = MEASURE_HOST,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&counter_type, &softnet_type, &conntrack_type, &firewall_rule_type, &memory_type,
+				&protocol_type, &host_limit_type, &link_type),
 	.state_size = sizeof(struct state),
 	.sample = sample,
 	.finish = finish,

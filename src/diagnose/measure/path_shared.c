@@ -61,12 +61,6 @@ struct past {
 	bool in_vain;                   /* somebody wanted to connect for long, and nothing was established */
 };
 
-static bool is_moving(const struct conn_measures *m)
-{
-	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
-	       (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
-}
-
 static bool is_bulk(uint64_t rate)
 {
 	return rate != UINT64_MAX && rate > 200000;
@@ -104,7 +98,7 @@ static bool is_unanswered(const struct past *past, const struct conn_measures *m
 static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
-	bool moving = !stuck && is_moving(m);
+	bool moving = !stuck && conn_is_moving(m);
 
 	t->conns++;
 	t->stuck += stuck;
@@ -137,15 +131,11 @@ struct state {
 	struct map past; /* address -> struct past */
 };
 
+static const struct state initial = {MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000)};
+
 static double use_of(double rate, double best)
 {
 	return best > 0 ? rate / best : NAN;
-}
-
-static void compare_with_past(const struct past *past, const struct tally *path, struct path_measures *m)
-{
-	m->path_send_use = use_of(path->send_rate, past->send_rate);
-	m->path_receive_use = use_of(path->receive_rate, past->receive_rate);
 }
 
 static void remember(struct past *past, const struct tally *path)
@@ -173,8 +163,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
 	struct tally all = {};
 
-	if (state->past.value_size == 0)
-		state->past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000);
 	vec_each(&graph->modules, at) {
 		const struct conn_measures *m = (*at)->measures.conn;
 		struct past *past;
@@ -222,9 +210,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
 			.peer_established = peer->established,
+			.path_send_use = use_of(path->send_rate, past->send_rate),
+			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 		};
-		compare_with_past(past, path, m);
 		(*at)->measures.path = m;
 	}
 	vec_each(&graph->modules, at)
@@ -244,6 +233,7 @@ static const struct measurer path_measurer = {
 	.name = "path",
 	.stage = MEASURE_PATH,
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.finish = finish,
 	.release = release,
 };

@@ -66,6 +66,11 @@ struct flow {
 	uint16_t lport, rport;
 };
 
+static const struct state initial = {
+	.series = MAP_INIT(0, sizeof(struct series), 20000),
+	.arrivals = MAP_INIT(sizeof(struct flow), sizeof(uint64_t), 20000),
+};
+
 static struct flow flow_of(const struct addr *raddr, uint16_t lport, uint16_t rport)
 {
 	struct flow flow;
@@ -108,10 +113,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct state *state = data;
 
-	if (state->series.value_size == 0) {
-		state->series = MAP_INIT(0, sizeof(struct series), 20000);
-		state->arrivals = MAP_INIT(sizeof(struct flow), sizeof(uint64_t), 20000);
-	}
 	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
 		char key[256];
 
@@ -258,14 +259,12 @@ static void release(void *data)
 	map_done(&((struct state *)data)->arrivals);
 }
 
-static const struct record_type *const needs[] = {&firewall_rule_type, &conntrack_type, &counter_type, &arrival_type,
-						  NULL};
-
 static const struct measurer stall_measurer = {
 	.name = "stall",
 	.stage = MEASURE_PATH,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&firewall_rule_type, &conntrack_type, &counter_type, &arrival_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

@@ -206,12 +206,10 @@ static void release(void *data)
 	vec_done(&state->last.each);
 }
 
-static const struct record_type *const needs[] = {&cpu_type, &pressure_type, &memory_type, NULL};
-
 static const struct measurer surroundings_measurer = {
 	.name = "surroundings",
 	.stage = MEASURE_HOST,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&cpu_type, &pressure_type, &memory_type),
 	.state_size = sizeof(struct state),
 	.sample = sample,
 	.finish = finish,

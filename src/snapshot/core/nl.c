@@ -196,6 +196,17 @@ struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uin
 	return header;
 }
 
+int nl_dump(struct snapshot *snapshot, uint16_t type, size_t body_size, nl_parse_fn *parse, struct why *why)
+{
+	struct nl_request room;
+	void *body;
+	struct nl_question question = {.protocol = NETLINK_ROUTE,
+				       .request = nl_request_begin(&room, type, NLM_F_DUMP, body_size, &body),
+				       .parse = parse};
+
+	return nl_ask(snapshot, &question, why);
+}
+
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max)
 {
 	const struct nlattr *attr;

@@ -294,15 +294,10 @@ static int collect_links(struct snapshot *snapshot, const struct snapshot_reques
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &link_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct ifinfomsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETLINK, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = link_parse_message};
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = nl_dump(snapshot, RTM_GETLINK, sizeof(struct ifinfomsg), link_parse_message, why);
 
 	(void)request;
-	r = nl_ask(snapshot, &question, why);
 	if (r < 0)
 		return r;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -316,11 +311,7 @@ static int collect_addresses(struct snapshot *snapshot, const struct snapshot_re
 	_cleanup_dev_names_ struct dev_names names = {};
 	struct snapshot_table *table = snapshot_table(snapshot, &address_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct ifaddrmsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETADDR, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = address_parse_message};
-	int r = nl_ask(snapshot, &question, why);
+	int r = nl_dump(snapshot, RTM_GETADDR, sizeof(struct ifaddrmsg), address_parse_message, why);
 
 	(void)request;
 	for (size_t i = from; i < table->count; i++) {

@@ -205,15 +205,11 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	_cleanup_dev_names_ struct dev_names names = {};
 	struct snapshot_table *table = snapshot_table(snapshot, &route_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct rtmsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETROUTE, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = route_parse_message};
 	int r;
 
 	(void)request;
 	table->cap = ROUTES_MAX;
-	r = nl_ask(snapshot, &question, why);
+	r = nl_dump(snapshot, RTM_GETROUTE, sizeof(struct rtmsg), route_parse_message, why);
 	for (size_t i = from; i < table->count; i++) {
 		struct route_record *route = (struct route_record *)table->items + i;
 
