@@ -114,7 +114,7 @@ void out_end_screen(struct out *out)
 		lines++;
 	/* The cursor is below the last line. */
 	shown = out->height > 2 && lines >= out->height ? out->height - 2 : lines;
-	/* From the upper left corner; what is left of the last picture is cleared behind each line and below the last. */
+	/* From the upper left corner; what is left of the last picture is cleared behind and below each line. */
 	buf_add_text(&picture, "\033[H");
 	for (size_t i = 0; i < shown; i++) {
 		size_t n = strcspn(line, "\n");
