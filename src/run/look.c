@@ -31,7 +31,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 {
 	struct look_table *table = (struct look_table *)sink;
 	const struct look *look = table->look;
-	int r = output_open(&look->options->output, look->shape, &sink->output, &run->why);
+	int r = output_open_columns(&look->options->output, look->shape, look->columns, &sink->output, &run->why);
 
 	if (r < 0)
 		return r == -EINVAL ? r : -EIO;
@@ -62,10 +62,13 @@ static uint64_t show_table(const struct snapshot *snapshot, const struct record_
 static int take(struct run_sink *sink, struct run *run _unused_, const void *item)
 {
 	struct look_table *table = (struct look_table *)sink;
+	const struct snapshot *snapshot = item;
 	const struct look *look = table->look;
 
 	if (table->done++ == 0)
 		run_snapshots_tell_gaps(item);
+	if (look->options->interval_ns && table->done > look->looks_before)
+		output_interval(sink->output, snapshot->begin_time_ns, true);
 	sink->shown += look->show ? look->show(item, sink->output, look->context)
 				  : show_table(item, look->shape->types[0], sink->output);
 	/* A reader that has gone is told at the end; looking on for nobody is pointless. */

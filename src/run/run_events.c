@@ -214,6 +214,7 @@ static int begin_session(struct run_sink *sink, struct run *run)
 {
 	struct run_session *session = (struct run_session *)sink;
 
+	session->session.repeated = run->options.interval_ns > 0;
 	if (session->events->live) {
 		session->session.stacks.read = live_read_stack;
 		session->session.stacks.source = session->events->live;
@@ -241,9 +242,9 @@ static int take_event(struct run_sink *sink, struct run *run _unused_, const voi
 	return 0;
 }
 
-static void show_interval(struct run_sink *sink, struct run *run _unused_, uint64_t now_ns _unused_)
+static void show_interval(struct run_sink *sink, struct run *run _unused_, uint64_t now_ns)
 {
-	pipeline_show_groups(&((struct run_session *)sink)->session);
+	pipeline_show_groups(&((struct run_session *)sink)->session, now_ns);
 }
 
 static void account_session(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
