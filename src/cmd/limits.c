@@ -27,7 +27,11 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&host_limit_type, NULL};
-	static const struct shape shape = {1, {&host_limit_type}};
+	static const struct shape shape = SHAPE_OF(&host_limit_type);
+	static const struct output_column columns[] = {
+		{"limit"}, {"of"}, {"used_bytes", "USED", .instead = "used"}, {"max_bytes", "MAX", .instead = "max"},
+		{"share"}, {},
+	};
 	const struct config *config = data;
 
 	return look_run(&(struct look){
@@ -35,6 +39,7 @@ static int run(const void *data)
 		.options = &config->look,
 		.output = &config->output,
 		.shape = &shape,
+		.columns = columns,
 		.types = types,
 		.interval_ns = config->interval_ns,
 		.count = config->count,

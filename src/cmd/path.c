@@ -316,11 +316,11 @@ static void on_cost(void *context, uint64_t expirations _unused_)
 	run->cost_told = true;
 	if (config->stages || config->returns || is_of_some(config) ||
 	    journey_source_set(run->source) != EVENT_SET_ALL) {
-		log_warn("hardly any flow is followed, and it costs %.1f%% of a processor: all packets pass the hooks",
+		log_warn("hardly any flow is followed, and it costs %.1f %% of a processor: all packets pass the hooks",
 			 100 * account.cpu);
 		return;
 	}
-	log_warn("hardly any flow is followed, and it costs %.1f%% of a processor: few stages from now on",
+	log_warn("hardly any flow is followed, and it costs %.1f %% of a processor: few stages from now on",
 		 100 * account.cpu);
 	r = take_few_stages(run, account.sample);
 	if (r == 0)
@@ -471,7 +471,7 @@ static void add_account(const struct run *run, struct buf *text)
 	if (run->before)
 		buf_add_text(text, ", with few stages");
 	if (!isnan(account.cpu))
-		buf_add_format(text, "; cost %.1f%% of a processor%s", 100 * account.cpu,
+		buf_add_format(text, "; cost %.1f %% of a processor%s", 100 * account.cpu,
 			       account.cpu > run->max_cpu ? ", more than it may" : "");
 }
 

@@ -104,10 +104,12 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
-	if (isnan(number))
+	if (isnan(number)) {
 		buf_add_format(out, "an unknown number of %s", unit);
-	else
-		buf_add_format(out, number < 10 && number != floor(number) ? "%.1f %s" : "%.0f %s", number, unit);
+	} else {
+		format_add_number(out, number);
+		buf_add_format(out, " %s", unit);
+	}
 }
 
 static void add_time(struct buf *out, double ns)
@@ -129,8 +131,11 @@ static void tell_counters(const struct checklist_view *view, struct buf *found)
 		   "TCP connections a second were opened by this host, ");
 	add_number(found, a_second(view, MOVED(view, "TcpPassiveOpens")), "to it; ");
 	add_number(found, again, "segments were sent again");
-	if (sent > 0)
-		buf_add_format(found, " (%.2f %% of what was sent)", 100 * again / (sent + again));
+	if (sent > 0) {
+		buf_add_text(found, " (");
+		format_add_share(found, again / (sent + again));
+		buf_add_text(found, " of what was sent)");
+	}
 }
 
 static void tell_connections(const struct checklist_view *view, struct buf *found)
@@ -185,11 +190,16 @@ static void tell_interfaces(const struct checklist_view *view, struct buf *found
 		buf_add_text(found, "no interface was seen");
 		return;
 	}
-	buf_add_format(found, "%.16s is the busiest with %.0f bytes a second in one direction", busiest->dev, most);
-	if (isnan(use))
+	buf_add_format(found, "%.16s is the busiest with ", busiest->dev);
+	format_add_rate(found, most);
+	buf_add_text(found, " in one direction");
+	if (isnan(use)) {
 		buf_add_text(found, " (its driver tells no speed)");
-	else
-		buf_add_format(found, ", %.1f %% of its speed", 100 * use);
+	} else {
+		buf_add_text(found, ", ");
+		format_add_share(found, use);
+		buf_add_text(found, " of its speed");
+	}
 	buf_add_format(found, "; all together dropped %.0f packets and met %.0f errors", dropped, errors);
 }
 
@@ -271,9 +281,14 @@ static void tell_processors(const struct checklist_view *view, struct buf *found
 		buf_add_text(found, "processor times are not known");
 		return;
 	}
-	buf_add_format(found, "the processors were busy for %.0f %% of the time", 100 * busy.max);
-	if (softirq.count)
-		buf_add_format(found, ", one of them for %.0f %% with packets in softirqs", 100 * softirq.max);
+	buf_add_text(found, "the processors were busy for ");
+	format_add_share(found, busy.max);
+	buf_add_text(found, " of the time");
+	if (!softirq.count)
+		return;
+	buf_add_text(found, ", one of them for ");
+	format_add_share(found, softirq.max);
+	buf_add_text(found, " with packets in softirqs");
 }
 
 static void tell_internals(const struct checklist_view *view, struct buf *found)

@@ -49,6 +49,8 @@ static int show_snapshot(struct run *run)
 {
 	if (run->done++ == 0)
 		snapshot_tell_gaps(run->snapshot);
+	if (run->look->interval_ns)
+		output_interval(run->output, run->snapshot->begin_time_ns, true);
 	run->shown += run->look->show(run->snapshot, run->output, run->look->context);
 	run->lost += snapshot_refused(run->snapshot);
 	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
@@ -118,7 +120,7 @@ static int open_output(struct run *run)
 {
 	const struct look *look = run->look;
 	struct why why = {};
-	int r = output_open(look->output, look->shape, &run->output, &why);
+	int r = output_open_columns(look->output, look->shape, look->columns, &run->output, &why);
 
 	if (r < 0)
 		log_error("%s: %s", look->command, why.text);

@@ -26,6 +26,7 @@ struct look {
 	const struct look_options *options;
 	const struct output_options *output;
 	const struct shape *shape;
+	const struct output_column *columns; /* of tables; NULL: those that are not hidden */
 	const struct record_type *const *types;
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;

@@ -44,7 +44,7 @@ static void on_interval(void *context, uint64_t expirations _unused_)
 		loop_stop(run->until.loop, r);
 		return;
 	}
-	pipeline_show_groups(&run->session);
+	pipeline_show_groups(&run->session, clock_real_ns());
 	if (output_flush(run->session.output) < 0 || ++run->intervals == run->options->count)
 		loop_stop(run->until.loop, 0);
 }
@@ -214,7 +214,7 @@ static int attach(struct run *run)
 
 static void end_interval(struct run *run, uint64_t *next_ns)
 {
-	pipeline_show_groups(&run->session);
+	pipeline_show_groups(&run->session, *next_ns);
 	*next_ns += run->interval_ns;
 	run->intervals++;
 }
@@ -224,6 +224,7 @@ static int tell_events(struct run *run, struct recorded *recorded)
 {
 	struct event_sink sink = {.event = pipeline_event, .context = &run->session};
 	uint64_t begin_ns = recorded_next_ns(recorded), next_ns = begin_ns + run->interval_ns;
+	uint64_t last_ns = begin_ns;
 	int r = 1;
 
 	while (r > 0) {
@@ -237,13 +238,14 @@ static int tell_events(struct run *run, struct recorded *recorded)
 			if (run->intervals == run->options->count)
 				return 0;
 		}
+		last_ns = now_ns;
 		r = recorded_tell(recorded, &sink, &run->why);
 		/* A reader that has gone needs no more. */
 		if (output_out(run->session.output)->error < 0)
 			break;
 	}
 	if (r >= 0)
-		pipeline_show_groups(&run->session);
+		pipeline_show_groups(&run->session, last_ns);
 	return min_of(r, 0);
 }
 
@@ -284,7 +286,7 @@ static int watch(struct run *run)
 	finished = live_finish(run->live, &run->why);
 	/* An interval that has just been shown is not shown again, unless it was not a whole one. */
 	if (run->intervals == 0 || run->intervals != run->options->count)
-		pipeline_show_groups(&run->session);
+		pipeline_show_groups(&run->session, clock_real_ns());
 	return r < 0 ? r : finished;
 }
 
@@ -353,6 +355,7 @@ int trace_run(const struct trace_plan *plan, const struct trace_options *options
 		(void)!pipeline_close(&run.session);
 		return EXIT_USAGE;
 	}
+	run.session.repeated = run.interval_ns > 0;
 	r = options->input.file ? run_recorded(&run) : run_live(&run, &code);
 	if (r < 0)
 		log_error("%s: %s", plan->name, run.why.text);

@@ -635,7 +635,7 @@ TEST(a_sentence_is_filled_with_what_is_known)
 		{"nothing to fill", true, "nothing to fill"},
 		{"{comm} ({pid}) talks to [{raddr}]:{rport}", true, "nginx (4711) talks to [fd77::1]:51234"},
 		{"{comm}{comm}", true, "nginxnginx"},
-		{"{share} of the time", true, "12.5% of the time"},
+		{"{share} of the time", true, "12 % of the time"},
 		{"a } alone", true, "a } alone"},
 		{"{floor} is full", false, "- is full"},
 		{"{} is full, {comm} too", false, "- is full, nginx too"},

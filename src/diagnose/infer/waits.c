@@ -26,8 +26,9 @@ static bool describe_asker(const struct exchange_measures *m, const char *app, c
 		format_add_duration(text, (int64_t)m->unreplied_ns);
 		buf_add_format(text, " ago that %s has received, and has had no answer since.", peer);
 	} else if (m->reply_wait_share >= WAIT_SHARE) {
-		buf_add_format(text, "%s waits for answers of %s %.0f%% of the time.", app, peer,
-			       m->reply_wait_share * 100);
+		buf_add_format(text, "%s waits for answers of %s ", app, peer);
+		format_add_share(text, m->reply_wait_share);
+		buf_add_text(text, " of the time.");
 	}
 	return text->len > 0;
 }
@@ -61,7 +62,9 @@ static bool describe_server(const struct module *conn, const char *app, const ch
 		format_add_duration(text, (int64_t)owed);
 		buf_add_text(text, " ago, and has not answered since.");
 	} else if (m->owed_share >= WAIT_SHARE && own->acked_ever_bytes > 0) {
-		buf_add_format(text, "%s owes %s an answer %.0f%% of the time.", app, peer, m->owed_share * 100);
+		buf_add_format(text, "%s owes %s an answer ", app, peer);
+		format_add_share(text, m->owed_share);
+		buf_add_text(text, " of the time.");
 	}
 	return text->len > 0;
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "diagnose/present/present.h"
+#include "view/format.h"
 #include "view/tree.h"
 
 static enum out_style style_of(uint8_t severity)
@@ -166,7 +167,8 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 		buf_add_text(text, separator);
 		for (const char *p = field->name; *p; p++)
 			buf_add_char(text, *p == '_' ? ' ' : *p);
-		buf_add_format(text, " %.0f%%", share * 100);
+		buf_add_char(text, ' ');
+		format_add_share(text, share);
 		separator = ", ";
 	}
 }

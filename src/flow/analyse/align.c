@@ -511,8 +511,9 @@ static void answer(struct align *a)
 			: a->slowest == ALIGN_PROXY ? a->proxy_ns
 						    : a->network_ns;
 
-	buf_add_format(&text, "the %s has %.0f %% of the time: ", enum_name_find(&align_side_names, a->slowest),
-		       all ? 100 * (double)most / (double)all : 0);
+	buf_add_format(&text, "the %s has ", enum_name_find(&align_side_names, a->slowest));
+	format_add_share(&text, all ? (double)most / (double)all : 0);
+	buf_add_text(&text, " of the time: ");
 	format_add_duration(&text, (int64_t)(most / a->exchanges));
 	buf_add_text(&text, " of ");
 	format_add_duration(&text, (int64_t)(all / a->exchanges));

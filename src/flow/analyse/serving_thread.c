@@ -282,9 +282,10 @@ void serving_thread_done(struct serving_thread *serving)
 
 void serving_thread_describe(const struct serving_thread *serving, struct buf *out)
 {
-	buf_add_format(out, "its thread %u%s%s%s spent %.0f %% of that time in %s", serving->tid,
-		       *serving->comm ? " (" : "", serving->comm, *serving->comm ? ")" : "", 100 * serving->share,
-		       serving->function);
+	buf_add_format(out, "its thread %u%s%s%s spent ", serving->tid, *serving->comm ? " (" : "", serving->comm,
+		       *serving->comm ? ")" : "");
+	format_add_share(out, serving->share);
+	buf_add_format(out, " of that time in %s", serving->function);
 	if (serving->call_path.count > 1)
 		buf_add_format(out, ", called by %s", serving->call_path.items[serving->call_path.count - 2]);
 	if (serving->operation && serving->is_same) {

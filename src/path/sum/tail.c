@@ -104,10 +104,11 @@ void tail_add_words(struct buf *out, const struct tail *tail)
 	format_add_duration(out, (int64_t)verdict.slow_ns);
 	buf_add_text(out, ", the faster half ");
 	format_add_duration(out, (int64_t)verdict.usual_ns);
-	if (verdict.owner)
-		buf_add_format(out, ": %s owns the tail, %.0f%% of what %s longer", path_stages[verdict.owner].name,
-			       100 * min_of(verdict.shares[verdict.owner], 1.0),
-			       verdict.slow == 1 ? "it takes" : "they take");
-	else
+	if (!verdict.owner) {
 		buf_add_text(out, ": no tail to speak of");
+		return;
+	}
+	buf_add_format(out, ": %s owns the tail, ", path_stages[verdict.owner].name);
+	format_add_share(out, min_of(verdict.shares[verdict.owner], 1.0));
+	buf_add_format(out, " of what %s longer", verdict.slow == 1 ? "it takes" : "they take");
 }

@@ -4,7 +4,7 @@
  * itself and is then a command of its own, with help, manual page and completion:
  *
  *	static const struct output_column columns[] = {
- *		{"pid"}, {"comm"}, {"raddr"}, {"lat_ns", "LAT(ms)", 1000000, 2}, {}
+ *		{"pid"}, {"comm"}, {"raddr"}, {"lat_ns"}, {}
  *	};
  *	static const struct tool slowconnect_tool = {
  *		.name = "slowconnect", .layer = "tcp", .summary = "connections that took long to come about",

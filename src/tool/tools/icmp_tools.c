@@ -5,21 +5,8 @@
 /* --- icmpsnoop --- */
 
 static const struct output_column icmpsnoop_columns[] = {
-	{"time_ns", "TIME"},
-	{"pid"},
-	{"comm"},
-	{"dir"},
-	{"kind"},
-	{"sender"},
-	{"proto"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"mtu"},
-	{"error"},
-	{"soft_error", "NOTED"},
-	{},
+	{"time_ns"}, {"pid"},   {"comm"},  {"dir"}, {"kind"},  {"sender"},     {"proto"}, {"laddr"},
+	{"lport"},   {"raddr"}, {"rport"}, {"mtu"}, {"error"}, {"soft_error"}, {},
 };
 
 static const char *const icmpsnoop_examples[] = {
@@ -49,18 +36,8 @@ TOOL(icmpsnoop_tool);
 /* --- superping --- */
 
 static const struct output_column superping_columns[] = {
-	{"time_ns", "TIME"},
-	{"pid"},
-	{"comm"},
-	{"raddr"},
-	{"id"},
-	{"seq"},
-	{"bytes"},
-	{"ttl"},
-	{"lat_ns", "LAT(ms)", 1000000, 3},
-	{"sched_ns", "SCHED(ms)", 1000000, 3},
-	{"error"},
-	{},
+	{"time_ns"}, {"pid"}, {"comm"},   {"raddr"},    {"id"},    {"seq"},
+	{"bytes"},   {"ttl"}, {"lat_ns"}, {"sched_ns"}, {"error"}, {},
 };
 
 static const char *const superping_examples[] = {

@@ -8,17 +8,8 @@
 /* --- tcpstates --- */
 
 static const struct output_column tcpstates_columns[] = {
-	{"cookie", "SOCKET"},
-	{"pid"},
-	{"comm"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"oldstate"},
-	{"newstate"},
-	{"span_ns", "MS", 1000000, 3},
-	{},
+	{"cookie"}, {"pid"},      {"comm"},     {"laddr"},   {"lport"}, {"raddr"},
+	{"rport"},  {"oldstate"}, {"newstate"}, {"span_ns"}, {},
 };
 
 static const char *const tcpstates_examples[] = {
@@ -45,9 +36,7 @@ TOOL(tcpstates_tool);
 /* --- tcpconnlat --- */
 
 static const struct output_column tcpconnlat_columns[] = {
-	{"pid"},   {"comm"},  {"family", "IP"}, {"laddr"},
-	{"lport"}, {"raddr"}, {"rport"},        {"lat_ns", "LAT(ms)", 1000000, 3},
-	{"error"}, {},
+	{"pid"}, {"comm"}, {"family", "IP"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"lat_ns"}, {"error"}, {},
 };
 
 struct tcpconnlat_config {
