@@ -37,7 +37,7 @@ static double counters_moved(const struct checklist_view *view, const char *cons
 
 #define MOVED(view, ...) counters_moved(view, (const char *const[]){__VA_ARGS__, NULL})
 
-static double a_second(const struct checklist_view *view, double sum)
+static double per_second(const struct checklist_view *view, double sum)
 {
 	uint64_t span = span_ns(view);
 
@@ -122,35 +122,34 @@ static void tell_counters(const struct checklist_view *view, struct buf *found)
 	double sent = MOVED(view, "TcpOutSegs"), again = MOVED(view, "TcpRetransSegs");
 
 	if (!view->before) {
-		buf_add_text(found, "a recording: nest report and nest counters -f show its rates");
+		buf_add_text(found, "recorded: nest report and nest counters -f show the rates");
 		return;
 	}
-	add_number(found, a_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")), "packets a second arrived, ");
-	add_number(found, a_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "left; ");
-	add_number(found, a_second(view, MOVED(view, "TcpActiveOpens")),
-		   "TCP connections a second were opened by this host, ");
-	add_number(found, a_second(view, MOVED(view, "TcpPassiveOpens")), "to it; ");
-	add_number(found, again, "segments were sent again");
+	add_number(found, per_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")),
+		   "packets per second received, ");
+	add_number(found, per_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "sent; ");
+	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "TCP connections per second opened, ");
+	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "accepted; ");
+	add_number(found, again, "segments retransmitted");
 	if (sent > 0) {
 		buf_add_text(found, " (");
 		format_add_share(found, again / (sent + again));
-		buf_add_text(found, " of what was sent)");
+		buf_add_text(found, " of all)");
 	}
 }
 
 static void tell_connections(const struct checklist_view *view, struct buf *found)
 {
-	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets were seen",
-		       count_modules(view->graph, MODULE_CONN), count_modules(view->graph, MODULE_LISTENER),
-		       count_modules(view->graph, MODULE_UDP));
+	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets", count_modules(view->graph, MODULE_CONN),
+		       count_modules(view->graph, MODULE_LISTENER), count_modules(view->graph, MODULE_UDP));
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
-	add_number(found, MOVED(view, "TcpAttemptFails"), "did not come about, ");
-	add_number(found, MOVED(view, "TcpEstabResets"), "were reset");
+	add_number(found, MOVED(view, "TcpAttemptFails"), "failed to connect, ");
+	add_number(found, MOVED(view, "TcpEstabResets"), "reset");
 }
 
-/* What is not known does not count. */
+/* An unknown delta counts as none. */
 static double known_delta(uint64_t before, uint64_t after)
 {
 	uint64_t delta = delta_between(before, after);
@@ -158,14 +157,14 @@ static double known_delta(uint64_t before, uint64_t after)
 	return delta == UINT64_MAX ? 0 : (double)delta;
 }
 
-/* The busiest interface, and what all of them threw away. */
+/* The busiest interface, and the drops and errors of all. */
 static void tell_interfaces(const struct checklist_view *view, struct buf *found)
 {
 	const struct link_record *busiest = NULL;
 	double most = -1, dropped = 0, errors = 0, use = NAN;
 
 	if (!view->before) {
-		buf_add_text(found, "a recording: nest links -f shows the counters of its interfaces");
+		buf_add_text(found, "recorded: nest links -f shows the counters");
 		return;
 	}
 	snapshot_each(view->after, link_type, const struct link_record, after)
@@ -187,20 +186,19 @@ static void tell_interfaces(const struct checklist_view *view, struct buf *found
 			use = after->speed && after->speed != UINT64_MAX ? most * 8 / (double)after->speed : NAN;
 		}
 	if (!busiest) {
-		buf_add_text(found, "no interface was seen");
+		buf_add_text(found, "no interface");
 		return;
 	}
-	buf_add_format(found, "%.16s is the busiest with ", busiest->dev);
+	buf_add_format(found, "busiest: %.16s, ", busiest->dev);
 	format_add_rate(found, most);
-	buf_add_text(found, " in one direction");
 	if (isnan(use)) {
-		buf_add_text(found, " (its driver tells no speed)");
+		buf_add_text(found, " (speed unknown)");
 	} else {
 		buf_add_text(found, ", ");
 		format_add_share(found, use);
 		buf_add_text(found, " of its speed");
 	}
-	buf_add_format(found, "; all together dropped %.0f packets and met %.0f errors", dropped, errors);
+	buf_add_format(found, "; on all interfaces %.0f packets dropped, %.0f errors", dropped, errors);
 }
 
 static void tell_unusual(const struct checklist_view *view, struct buf *found)
@@ -208,13 +206,14 @@ static void tell_unusual(const struct checklist_view *view, struct buf *found)
 	struct summary softnet = summarise(view->graph, MODULE_HOST, "softnet_dropped");
 
 	if (view->before) {
-		add_number(found, MOVED(view, "TcpRetransSegs"), "segments were sent again, ");
+		add_number(found, MOVED(view, "TcpRetransSegs"), "segments retransmitted, ");
 		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "timeouts, ");
 		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent, ");
-		add_number(found, MOVED(view, "TcpExtListenDrops"), "connections not taken by listeners, ");
-		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "datagrams without room; ");
+		add_number(found, MOVED(view, "TcpExtListenDrops"), "connections dropped by listeners, ");
+		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"),
+			   "datagrams dropped at full receive buffers; ");
 	}
-	add_number(found, softnet.count ? softnet.max : NAN, "packets were dropped before the protocols saw them");
+	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped at the CPU backlog");
 }
 
 static void tell_names(const struct checklist_view *view, struct buf *found)
@@ -224,15 +223,16 @@ static void tell_names(const struct checklist_view *view, struct buf *found)
 	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
 
 	if (asked.sum == 0) {
-		buf_add_format(found, "no name was looked up (%u name servers are set)",
-			       count_modules(view->graph, MODULE_RESOLVER));
+		buf_add_text(found, "no queries (");
+		format_add_plural(found, count_modules(view->graph, MODULE_RESOLVER), "name server");
+		buf_add_text(found, " configured)");
 		return;
 	}
-	buf_add_format(found, "%.0f lookups, %.0f answers", asked.sum, answered.sum);
+	buf_add_format(found, "%.0f queries, %.0f answers", asked.sum, answered.sum);
 	if (late.count) {
-		buf_add_text(found, ", the slowest server took ");
+		buf_add_text(found, ", slowest server ");
 		add_time(found, late.max);
-		buf_add_text(found, " in the mean");
+		buf_add_text(found, " (mean)");
 	}
 }
 
@@ -242,16 +242,17 @@ static void tell_latency(const struct checklist_view *view, struct buf *found)
 	struct summary base = summarise(view->graph, MODULE_CONN, "min_rtt_ns");
 
 	if (!rtt.count) {
-		buf_add_text(found, "no connection tells a round-trip time");
+		buf_add_text(found, "no connection with a known RTT");
 		return;
 	}
-	buf_add_text(found, "round trips take ");
+	buf_add_text(found, "RTT ");
 	add_time(found, rtt.min);
 	buf_add_text(found, " to ");
 	add_time(found, rtt.max);
-	buf_add_format(found, " on %u connections", rtt.count);
+	buf_add_text(found, " on ");
+	format_add_plural(found, rtt.count, "connection");
 	if (base.count) {
-		buf_add_text(found, "; the shortest that was ever seen took ");
+		buf_add_text(found, "; minimum RTT ");
 		add_time(found, base.min);
 	}
 }
@@ -259,7 +260,7 @@ static void tell_latency(const struct checklist_view *view, struct buf *found)
 static void tell_load(const struct checklist_view *view, struct buf *found)
 {
 	(void)view;
-	buf_add_text(found, "not done: it would put load on the network and disturb what is to be measured");
+	buf_add_text(found, "not done: load would disturb what is to be measured");
 }
 
 static void tell_tools(const struct checklist_view *view, struct buf *found)
@@ -269,26 +270,25 @@ static void tell_tools(const struct checklist_view *view, struct buf *found)
 
 	(void)view;
 	tools = tool_list(&count);
-	buf_add_format(found, "%zu tools are built in; nest tools says which this kernel allows", count);
+	buf_add_format(found, "%zu tools built in; nest tools shows which run on this kernel", count);
 }
 
-static void tell_processors(const struct checklist_view *view, struct buf *found)
+static void tell_cpus(const struct checklist_view *view, struct buf *found)
 {
 	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
 	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
 
 	if (!busy.count) {
-		buf_add_text(found, "processor times are not known");
+		buf_add_text(found, "CPU times unknown");
 		return;
 	}
-	buf_add_text(found, "the processors were busy for ");
+	buf_add_text(found, "CPUs busy ");
 	format_add_share(found, busy.max);
 	buf_add_text(found, " of the time");
 	if (!softirq.count)
 		return;
-	buf_add_text(found, ", one of them for ");
+	buf_add_text(found, ", busiest CPU in softirqs ");
 	format_add_share(found, softirq.max);
-	buf_add_text(found, " with packets in softirqs");
 }
 
 static void tell_internals(const struct checklist_view *view, struct buf *found)
@@ -298,10 +298,12 @@ static void tell_internals(const struct checklist_view *view, struct buf *found)
 
 	(void)view;
 	events = event_list(&count);
-	buf_add_format(found,
-		       "%zu events of the stack can be traced by name; nest events says how this kernel gives them",
-		       count);
+	buf_add_format(found, "%zu events can be traced; nest events shows which this kernel has", count);
 }
+
+/* Index of the step about CPUs, and the share of their time from which on they are no longer fine. */
+#define STEP_CPUS 8
+#define BUSY      0.9
 
 /* --- the steps ---------------------------------------------------------------------------------------------------- */
 
@@ -314,7 +316,7 @@ static void tell_internals(const struct checklist_view *view, struct buf *found)
 const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
 	{"basic statistics: packets, connections, retransmissions", tell_counters,
 	 NEXT("nest counters 1", "nest sockets", "nest limits"), false},
-	{"new connections: who opens them, how long they last", tell_connections,
+	{"new connections: programs and lifetimes", tell_connections,
 	 NEXT("nest tcplife -d 10", "nest tcpconnect -d 10", "nest tcpaccept -d 10"), false},
 	{"limits of interfaces and their queues", tell_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
 	{"retransmissions, drops and other unusual events", tell_unusual,
@@ -324,8 +326,7 @@ const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
 	 NEXT("nest tcpconnlat -d 10", "nest so1stbyte -d 10", "nest tcprtt -d 10", "nest qdisclat -d 10"), false},
 	{"limits under a known load", tell_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
 	{"tools for what was found", tell_tools, NEXT("nest tools"), true},
-	{"processor time in the stack", tell_processors, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
-	 false},
+	{"CPU time in the stack", tell_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"), false},
 	{"inside of the stack: events and functions", tell_internals,
 	 NEXT("nest events", "nest trace skb.drop --count --by reason -d 10", "nest funccount 'tcp_*' -d 10"), true},
 };
@@ -349,6 +350,14 @@ static const struct {
 	{"filter", 4},      {"interface", 3}, {"route", 4},    {"neighbour", 6}, {"tunnel", 4},
 	{"path", 4},        {"peer", 2},      {"resolver", 5},
 };
+
+bool checklist_is_busy(unsigned step, const struct checklist_view *view)
+{
+	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
+	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
+
+	return step == STEP_CPUS && ((busy.count && busy.max >= BUSY) || (softirq.count && softirq.max >= BUSY));
+}
 
 unsigned checklist_step_of(const struct finding_record *finding)
 {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/loop.h"
@@ -62,6 +63,30 @@ static void view_free(struct live_view *view)
 	free(view);
 }
 
+static bool is_own_netns(uint32_t inum)
+{
+	struct stat own;
+
+	return stat("/proc/self/ns/net", &own) == 0 && own.st_ino == inum;
+}
+
+/* Commands that look further must look into the same namespace. Of a recording there is none. */
+static void set_netns_option(struct diagnosis *diagnosis, const struct diagnosis_options *options, uint32_t inum,
+			     const char *name, uint32_t pid)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", pid ? pid : (uint32_t)options->selection.pid);
+	if (options->input.file || is_own_netns(inum))
+		return;
+	if (*name)
+		diagnosis_set_netns_option(diagnosis, name);
+	else if (options->netns && strcmp(options->netns, "all") != 0)
+		diagnosis_set_netns_option(diagnosis, options->netns);
+	else if (pid || options->selection.pid)
+		diagnosis_set_netns_option(diagnosis, number);
+}
+
 static void add_view(struct state *state, const struct netns *netns)
 {
 	struct live_diagnosis *live = state->live;
@@ -75,6 +100,7 @@ static void add_view(struct state *state, const struct netns *netns)
 	diagnosis_set_engine(view->diagnosis, live->engine);
 	diagnosis_set_selection(view->diagnosis, &live->options->selection);
 	diagnosis_set_netns_name(view->diagnosis, netns->name);
+	set_netns_option(view->diagnosis, live->options, netns->inum, netns->name, netns->pid);
 	if (state->host)
 		diagnosis_set_host(view->diagnosis, state->host);
 	vec_push(&live->views, view);
@@ -423,8 +449,10 @@ int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, con
 	struct why why = {};
 	int r = knowledge_load(&live->knowledge, &why);
 
-	if (r == 0)
+	if (r == 0) {
 		live->knowledge->is_command = command_exists;
+		live->knowledge->takes_netns = command_takes_netns;
+	}
 	if (r == 0 && live->options->rules)
 		r = knowledge_add_dir(live->knowledge, live->options->rules, &why);
 	if (r == 0)

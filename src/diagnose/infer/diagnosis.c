@@ -115,6 +115,7 @@ struct diagnosis {
 	const struct selection *selection; /* NULL: everything */
 	const struct witness *witness;     /* NULL: none */
 	char *netns_name;
+	char *netns_option; /* of -N in `next`; NULL: none */
 	struct graph *graph;
 	struct verdict *verdict;
 	struct map traces; /* "cause module" -> struct trace */
@@ -169,6 +170,12 @@ void diagnosis_set_netns_name(struct diagnosis *d, const char *name)
 	d->netns_name = name && *name ? xstrdup(name) : NULL;
 }
 
+void diagnosis_set_netns_option(struct diagnosis *d, const char *netns)
+{
+	free(d->netns_option);
+	d->netns_option = netns ? xstrdup(netns) : NULL;
+}
+
 void diagnosis_set_host(struct diagnosis *d, const char *host)
 {
 	snprintf(d->host, sizeof(d->host), "%.64s", host);
@@ -184,6 +191,7 @@ void diagnosis_free(struct diagnosis *d)
 	graph_free(d->graph);
 	map_done(&d->traces);
 	free(d->netns_name);
+	free(d->netns_option);
 	free(d);
 }
 
@@ -396,35 +404,59 @@ static bool safe_to_paste(const char *command, const char *template)
 	return true;
 }
 
-/* Commands whose {field}s are all known where the strongest evidence was seen. */
+/* Where the strongest evidence was seen: its measures fill commands and advice. */
+struct sight {
+	struct shape shape;
+	struct record record;
+	bool known;
+};
+
+static struct sight sight_of(const struct hypothesis *h)
+{
+	const struct module *at = h->evidence.items[0].seen_at;
+	const struct module_scope *scope = at ? module_scope_find(at->kind) : NULL;
+
+	if (!scope)
+		return (struct sight){};
+	return (struct sight){module_scope_shape(scope), module_scope_record(scope, at), true};
+}
+
+/* Commands that run here and whose {field}s are all known. */
 static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
 {
 	struct text_record *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
-	const struct evidence *strongest = &h->evidence.items[0];
-	const struct module_scope *scope;
-	struct record record;
-	struct shape shape;
+	struct sight sight = sight_of(h);
 	size_t count = 0;
 
-	if (!strongest->seen_at)
+	if (!sight.known)
 		return list_of(items, 0);
-	scope = module_scope_find(strongest->seen_at->kind);
-	shape = module_scope_shape(scope);
-	record = module_scope_record(scope, strongest->seen_at);
 	vec_each(&h->cause->next, command) {
-		struct buf text = BUF_INIT(4096);
+		_cleanup_buf_ struct buf text = BUF_INIT(4096);
+		char *placed;
 
-		if (!knowledge_can_run(d->knowledge, *command))
+		if (!knowledge_can_run(d->knowledge, *command) ||
+		    !knowledge_fill(*command, &sight.shape, &sight.record, &text))
 			continue;
-		if (knowledge_fill(*command, &shape, &record, &text) && text.data &&
-		    safe_to_paste(text.data, *command)) {
-			vec_push(&d->memory, text.data);
-			items[count++].text = text.data;
-		} else {
-			buf_done(&text);
-		}
+		placed = knowledge_in_netns(d->knowledge, buf_text(&text), d->netns_option);
+		vec_push(&d->memory, placed);
+		if (safe_to_paste(placed, *command))
+			items[count++].text = placed;
 	}
 	return list_of(items, count);
+}
+
+static const char *advice_of(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct sight sight = sight_of(h);
+	struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+	knowledge_fill_words(h->cause->advice, sight.known ? &sight.shape : NULL, &sight.record, &text);
+	if (!safe_to_paste(buf_text(&text), h->cause->advice)) {
+		buf_clear(&text);
+		knowledge_fill_words(h->cause->advice, NULL, NULL, &text);
+	}
+	vec_push(&d->memory, text.data);
+	return text.data;
 }
 
 static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
@@ -548,7 +580,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.against_evidence = evidence_list(d, h, false),
 		.because = first_reason(h),
 		.spent_in = spent_in(d, h),
-		.advice = h->cause->advice,
+		.advice = advice_of(d, h),
 		.next = next_commands(d, h),
 		.ambiguous_with = rival_names(d, h),
 		.would_change = change_sentences(d, h),

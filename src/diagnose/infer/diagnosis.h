@@ -110,6 +110,8 @@ void diagnosis_set_engine(struct diagnosis *diagnosis, const struct engine *engi
 void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection *selection);
 /* The name of the namespace that the windows are of, for people; NULL: it has none. */
 void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
+/* What -N of `next` commands names, where they must look into another namespace; NULL: they need not. */
+void diagnosis_set_netns_option(struct diagnosis *diagnosis, const char *netns);
 /* Who is asked what an application did instead; NULL: nobody. Stays the caller's. */
 void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *witness);
 /* The name of the host that the snapshots come from, where it is not this one. */

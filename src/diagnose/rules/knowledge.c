@@ -83,14 +83,26 @@ const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const 
 	return NULL;
 }
 
+/* The word after `nest`; NULL when it is another program's command. */
+static char *command_name(const char *command)
+{
+	return strncmp(command, "nest ", 5) == 0 ? xstrndup(command + 5, strcspn(command + 5, " ")) : NULL;
+}
+
 bool knowledge_can_run(const struct knowledge *knowledge, const char *command)
 {
-	_cleanup_free_ char *name = NULL;
+	_cleanup_free_ char *name = command_name(command);
 
-	if (!knowledge->is_command || strncmp(command, "nest ", 5) != 0)
-		return true;
-	name = xstrndup(command + 5, strcspn(command + 5, " "));
-	return knowledge->is_command(name);
+	return !name || !knowledge->is_command || knowledge->is_command(name);
+}
+
+char *knowledge_in_netns(const struct knowledge *knowledge, const char *command, const char *netns)
+{
+	_cleanup_free_ char *name = command_name(command);
+
+	if (!netns || !name || !knowledge->takes_netns || !knowledge->takes_netns(name))
+		return xstrdup(command);
+	return xasprintf("nest %s -N %s%s", name, netns, command + strlen("nest ") + strlen(name));
 }
 
 bool rule_suggests(const struct rule *rule, const struct cause *cause)
@@ -597,7 +609,21 @@ int knowledge_load(struct knowledge **ret_knowledge, struct why *why)
 	return 0;
 }
 
-bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out)
+/* What an advice calls a value that is not known. */
+static const char *placeholder(const char *name)
+{
+	static const char *const words[][2] = {{"pid", "PID"},        {"dev", "DEV"},    {"lport", "PORT"},
+					       {"rport", "PORT"},     {"raddr", "ADDR"}, {"tunnel_pid", "PID"},
+					       {"gateway", "GATEWAY"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(words[i][0], name) == 0)
+			return words[i][1];
+	return "-";
+}
+
+static bool fill(const char *template, const struct shape *shape, const struct record *record, bool words,
+		 struct buf *out)
 {
 	bool complete = true;
 
@@ -613,14 +639,24 @@ bool knowledge_fill(const char *template, const struct shape *shape, const struc
 			break;
 		n = strcspn(template, "}");
 		name = xstrndup(template + 1, n - 1);
-		if (template[n] == '}' && shape_find(shape, name, &ref) == 0)
+		if (shape && template[n] == '}' && shape_find(shape, name, &ref) == 0)
 			value = record_get(record, ref);
 		if (value.class == VALUE_UNKNOWN)
-			buf_add_char(out, '-');
+			buf_add_text(out, words ? placeholder(name) : "-");
 		else
 			format_add_value(out, ref.field, &value);
 		complete = complete && value.class != VALUE_UNKNOWN;
 		template += n + (template[n] == '}');
 	}
 	return complete;
+}
+
+bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out)
+{
+	return fill(template, shape, record, false, out);
+}
+
+void knowledge_fill_words(const char *template, const struct shape *shape, const struct record *record, struct buf *out)
+{
+	(void)fill(template, shape, record, true, out);
 }

@@ -65,8 +65,10 @@ struct rule {
 struct knowledge {
 	VEC(struct cause *) causes;
 	VEC(struct rule *) rules;
-	/* Whether this program has a command of that name: what it cannot do it does not advise. NULL: it has all. */
+	/* Whether the command or tool of that name runs here: `next` names no other. NULL: all do. */
 	bool (*is_command)(const char *name);
+	/* Whether it has an option -N. NULL: none has. */
+	bool (*takes_netns)(const char *name);
 };
 
 /* What is compiled into the program. A mistake in it is a bug: the error says where. */
@@ -83,8 +85,10 @@ static inline void knowledge_freep(struct knowledge **knowledge)
 
 const struct cause *knowledge_find_cause(const struct knowledge *knowledge, const char *name);
 const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const char *name);
-/* Whether a line of `next` can be followed with this program. */
+/* Whether a line of `next` can be run here. */
 bool knowledge_can_run(const struct knowledge *knowledge, const char *command);
+/* The same command with -N NETNS, where it has that option and netns is not NULL; to be freed. */
+char *knowledge_in_netns(const struct knowledge *knowledge, const char *command, const char *netns);
 bool rule_suggests(const struct rule *rule, const struct cause *cause);
 /* "path-loss, path-congestion"; to be freed. */
 char *rule_causes(const struct rule *rule);
@@ -95,3 +99,6 @@ const char *severity_name(enum severity severity);
  * unknown or not measured there (a `-` stands in its place).
  */
 bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out);
+/* The same for advice: PID, DEV, PORT, ADDR stand for what is unknown. shape NULL: nothing is known. */
+void knowledge_fill_words(const char *template, const struct shape *shape, const struct record *record,
+			  struct buf *out);
