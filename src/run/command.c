@@ -78,8 +78,12 @@ static bool find_netns(const struct option_spec *spec, void *context)
 bool command_takes_netns(const char *name)
 {
 	const struct command *command = command_find(name);
+	const struct tool *tool = tool_find(name);
 	bool found = false;
 
+	/* CPUs serve all namespaces: their events belong to none, and -N would hide them. */
+	if (tool && strcmp(tool->layer, "softirq") == 0)
+		return false;
 	if (command && command->options)
 		option_each(command->options, find_netns, &found);
 	return found;

@@ -94,9 +94,9 @@ static void add_advice(struct cause_page *page, const struct knowledge *knowledg
 	struct cause_page_section *section = add_section(page, "What to do");
 
 	vec_push(&section->paragraphs, fill_words(cause->advice));
-	vec_each(&cause->next, command)
-		if (knowledge_can_run(knowledge, *command))
-			vec_push(&section->items, fill_words(*command));
+	vec_each(&cause->next, step)
+		if (knowledge_can_run(knowledge, step->command))
+			vec_push(&section->items, fill_words(step->command));
 }
 
 static void add_scenarios(struct cause_page *page, const struct cause *cause)

@@ -8,8 +8,8 @@
 #include "view/format.h"
 #include "view/tree.h"
 
-/* What an advice takes of the page: two lines of 80 columns, with the branch and the word in front of it. */
-#define ADVICE_COLUMNS 130
+/* Of an advice: two lines of 80 columns, less the branches and the word in front of it. */
+#define ADVICE_COLUMNS 140
 
 static enum out_style style_of(uint8_t severity)
 {
@@ -41,30 +41,30 @@ static void add_evidence(struct tree *tree, struct tree_node *node, const struct
 	}
 }
 
-/* Length of the first sentences that fit two lines of a terminal; the first one always counts. */
-static size_t first_sentences(const char *text)
+/* Length of the first sentences that fit into the columns; the first one always counts. */
+static size_t first_sentences(const char *text, size_t columns)
 {
-	size_t taken = 0;
+	size_t taken = strlen(text);
 
+	if (taken <= columns)
+		return taken;
+	taken = 0;
 	for (const char *at = text; (at = strstr(at, ". ")); at++) {
 		size_t length = (size_t)(at - text) + 1;
 
-		if (taken && length > ADVICE_COLUMNS)
-			return taken;
+		if (taken && length > columns)
+			break;
 		taken = length;
 	}
-	return taken && strlen(text) > ADVICE_COLUMNS ? taken : strlen(text);
+	return taken ? taken : strlen(text);
 }
 
 static void add_advice(struct tree *tree, struct tree_node *node, const struct finding_record *f)
 {
-	size_t length = first_sentences(f->advice);
+	_cleanup_free_ char *more = xasprintf(" (nest explain %s)", f->cause);
+	size_t length = first_sentences(f->advice, ADVICE_COLUMNS - strlen(more));
 
-	if (f->advice[length])
-		tree_add(tree, node, OUT_PLAIN, "advice:", "%.*s More: nest explain %s", (int)length, f->advice,
-			 f->cause);
-	else
-		tree_add(tree, node, OUT_PLAIN, "advice:", "%s", f->advice);
+	tree_add(tree, node, OUT_PLAIN, "advice:", "%.*s%s", (int)length, f->advice, more);
 }
 
 static bool begins_with(const char *text, const char *start, size_t length)

@@ -33,8 +33,10 @@ static void cause_free(struct cause *cause)
 	free(cause->advice);
 	free(cause->blind);
 	free(cause->lab);
-	vec_each(&cause->next, command)
-		free(*command);
+	vec_each(&cause->next, step) {
+		free(step->when);
+		free(step->command);
+	}
 	vec_done(&cause->next);
 	free(cause->origin);
 	free(cause);
@@ -239,6 +241,52 @@ static int check_template(const struct reader *reader, const char *template, con
 
 /* --- causes --- */
 
+static bool has_open_brace(const char *text)
+{
+	const char *open = strrchr(text, '{');
+
+	return open && !strchr(open, '}');
+}
+
+/* The condition is over the measures of the module that the evidence is about, of whatever kind that is. */
+static int check_condition(const struct reader *reader, const struct line *line, const char *when)
+{
+	struct why why = {};
+
+	for (unsigned kind = 0; kind < MODULE_KINDS; kind++) {
+		const struct module_scope *scope = module_scope_find((enum module_kind)kind);
+		_cleanup_(expr_freep) struct expr *expr = NULL;
+		struct shape shape;
+
+		if (!scope)
+			continue;
+		shape = module_scope_shape(scope);
+		if (expr_parse(when, &shape, &expr, &why) == 0)
+			return 0;
+	}
+	return fail(reader, line->number, "[%s]: %s", when, why.text);
+}
+
+static int read_next(const struct reader *reader, const struct line *line, struct cause *cause)
+{
+	const char *command = line->value, *end = strchr(command, ']');
+	struct next_step *step;
+
+	if (has_open_brace(command))
+		return fail(reader, line->number, "a { is never closed");
+	if (*command == '[' && !end)
+		return fail(reader, line->number, "a [ is never closed");
+	step = vec_add(&cause->next);
+	if (*command == '[') {
+		step->when = xstrndup(command + 1, (size_t)(end - command) - 1);
+		command = end + 1 + strspn(end + 1, " ");
+	}
+	step->command = xstrdup(command);
+	if (!*command)
+		return fail(reader, line->number, "there is no command");
+	return step->when ? check_condition(reader, line, step->when) : 0;
+}
+
 static int read_cause(const struct reader *reader, struct cause *cause)
 {
 	static const char *const keys[] = {"layer", "accuses", "severity", "summary", "means", "advice", "next", NULL};
@@ -258,18 +306,16 @@ static int read_cause(const struct reader *reader, struct cause *cause)
 			break;
 	if (cause->severity > SEVERITY_HIGH)
 		return fail(reader, reader->paragraph->number, "severity is low, medium or high, not '%s'", severity);
+	if (has_open_brace(advice))
+		return fail(reader, find_line(reader->paragraph, "advice")->number, "a { is never closed");
 	cause->layer = xstrdup(layer);
 	cause->summary = xstrdup(summary);
 	cause->means = xstrdup(means);
 	cause->advice = xstrdup(advice);
 	vec_each(&reader->paragraph->lines, line) {
-		const char *open = strrchr(line->value, '{');
-
-		if (strcmp(line->key, "next") != 0)
-			continue;
-		if (!*line->value || (open && !strchr(open, '}')))
-			return fail(reader, line->number, *line->value ? "a { is never closed" : "there is no command");
-		vec_push(&cause->next, xstrdup(line->value));
+		r = strcmp(line->key, "next") == 0 ? read_next(reader, line, cause) : 0;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

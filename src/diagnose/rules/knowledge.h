@@ -11,6 +11,7 @@
  *	means: Its receive buffer is full, so its kernel ...
  *	advice: Look at the program on the other host ...
  *	next: nest tcpwin --where 'raddr == {raddr}'
+ *	next: [app_writing_share > 0] nest netcalls -p {pid}
  *
  *	rule window-closed
  *	about: conn
@@ -26,7 +27,8 @@
  *
  * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative
  * certainty speaks against; `suggests` may name several causes, separated by commas. Of the rules of one family that
- * fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
+ * fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module; a
+ * condition in brackets before a command is over those measures as well.
  */
 #pragma once
 
@@ -36,6 +38,12 @@
 
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
 
+/* A command with {field}s, for findings whose strongest evidence meets the condition. */
+struct next_step {
+	char *when; /* NULL: always */
+	char *command;
+};
+
 struct cause {
 	char *name;
 	char *layer;
@@ -44,10 +52,10 @@ struct cause {
 	char *summary;
 	char *means;
 	char *advice;
-	VEC(char *) next; /* commands, with {field}s */
-	char *blind;      /* where the diagnosis of it is blind; NULL: nobody wrote it down */
-	char *lab;        /* scenarios of the laboratory, separated by blanks; NULL: none */
-	char *origin;     /* file:line */
+	VEC(struct next_step) next;
+	char *blind;  /* where the diagnosis of it is blind; NULL: not written down */
+	char *lab;    /* scenarios of the laboratory, separated by blanks; NULL: none */
+	char *origin; /* file:line */
 };
 
 struct rule {
@@ -55,7 +63,7 @@ struct rule {
 	const struct module_scope *about;
 	char *when_text;
 	struct expr *when;
-	VEC(const struct cause *) suggests; /* one or more: what speaks against one may speak against others, too */
+	VEC(const struct cause *) suggests; /* one or more: evidence against one may speak against others */
 	double certainty;
 	char *family;
 	char *because;
