@@ -106,18 +106,26 @@ void out_begin_screen(struct out *out)
 
 void out_end_screen(struct out *out)
 {
-	const char *text = buf_text(&out->pending), *line = text, *end = NULL;
 	_cleanup_buf_ struct buf picture = BUF_INIT(out->pending.cap);
-	size_t lines = 0;
+	const char *line = buf_text(&out->pending);
+	size_t lines = 0, shown;
 
-	for (; (line = strchr(line, '\n')); line++)
-		if (++lines + 2 == out->height)
-			end = line + 1;
-	/* From the upper left corner, and nothing of the last picture is left below. */
-	buf_add_text(&picture, "\033[H\033[2J");
-	buf_add(&picture, text, end && lines + 1 > out->height ? (size_t)(end - text) : out->pending.len);
-	if (end && lines + 1 > out->height)
-		buf_add_format(&picture, "(%zu more lines: a taller terminal, or a pipe)\n", lines + 2 - out->height);
+	for (const char *p = line; (p = strchr(p, '\n')); p++)
+		lines++;
+	/* The cursor is below the last line. */
+	shown = out->height > 2 && lines >= out->height ? out->height - 2 : lines;
+	/* From the upper left corner; what is left of the last picture is cleared behind and below each line. */
+	buf_add_text(&picture, "\033[H");
+	for (size_t i = 0; i < shown; i++) {
+		size_t n = strcspn(line, "\n");
+
+		buf_add(&picture, line, n);
+		buf_add_text(&picture, "\033[K\n");
+		line += n + 1;
+	}
+	if (shown < lines)
+		buf_add_format(&picture, "(%zu more lines: a taller terminal, or a pipe)\033[K\n", lines - shown);
+	buf_add_text(&picture, "\033[J");
 	exchange(&out->pending, &picture);
 	out->kept = false;
 }

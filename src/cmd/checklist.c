@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run next. */
+/*
+ * nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run
+ * next.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "report/checklist_steps.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
+#include "run/run_diagnosis.h"
 #include "snapshot/core/netns.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
@@ -29,7 +32,7 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-/* --- the record of a step ------------------------------------------------------------------------------------------ */
+/* --- the record of a step ----------------------------------------------------------------------------------------- */
 
 enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE, STEP_BUSY };
 
@@ -73,21 +76,23 @@ static const struct field step_fields[] = {
 #undef S
 RECORD_TYPE(step_type, "checklist_step", struct step_record, step_fields, "a step of the checklist");
 
-/* --- one look ------------------------------------------------------------------------------------------------------ */
+/* --- one look ----------------------------------------------------------------------------------------------------- */
 
-struct run {
+struct checklist {
+	struct run_sink sink;
 	const struct config *config;
-	struct netns_list namespaces;
+	const struct netns_list *namespaces;
 	struct snapshot *before;
 	struct snapshot *after;
 };
 
 /* What is needed to say how fast things move. */
-static int count(struct run *run, struct snapshot *snapshot, struct why *why)
+static int count(struct checklist *checklist, struct snapshot *snapshot, struct why *why)
 {
 	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
 
-	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = &run->namespaces}, why);
+	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = checklist->namespaces},
+			     why);
 }
 
 struct step_content {
@@ -170,9 +175,9 @@ static void tell_step(const struct config *config, const struct checklist_view *
 	buf_done(&content.found);
 }
 
-static int report(struct live_diagnosis *live, const struct live_view *view)
+static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
-	struct run *run = live->context;
+	struct checklist *checklist = live->context;
 	const struct diagnosis_record *diagnosis;
 	struct checklist_view seen = {};
 	int r = 0;
@@ -183,59 +188,59 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 	seen.graph = diagnosis_graph(view->diagnosis);
 	if (!diagnosis || !seen.graph)
 		return 0;
-	if (run->before)
-		r = count(run, run->after, &live->why);
+	if (checklist->before)
+		r = count(checklist, checklist->after, &live->run->why);
 	if (r < 0)
 		return r;
-	seen.before = run->before;
-	seen.after = run->after;
+	seen.before = checklist->before;
+	seen.after = checklist->after;
 	for (unsigned i = 0; i < CHECKLIST_STEPS; i++)
-		tell_step(run->config, &seen, i, diagnosis, &live->out);
-	return out_flush(&live->out);
+		tell_step(checklist->config, &seen, i, diagnosis, &live->out);
+	return 0;
 }
 
-/* A recording has no kernel behind it that could be asked. */
-static int begin(struct run *run, struct live_diagnosis *live)
+/* What is compared with the end. A recording has no kernel behind it that could be asked. */
+static int begin(struct run_sink *sink, struct run *run)
 {
-	int r;
+	struct checklist *checklist = (struct checklist *)sink;
 
-	if (run->config->live.input.file)
-		return EXIT_DONE;
-	r = netns_find(run->config->live.netns, &run->namespaces, &live->why);
-	if (r == 0) {
-		run->before = snapshot_new();
-		run->after = snapshot_new();
-		r = count(run, run->before, &live->why);
-	}
-	if (r < 0)
-		log_error("checklist: %s", live->why.text);
-	return r < 0 ? EXIT_CANNOT_OBSERVE : EXIT_DONE;
+	if (run->recording)
+		return 0;
+	checklist->before = snapshot_new();
+	checklist->after = snapshot_new();
+	return count(checklist, checklist->before, &run->why);
 }
+
+static void close_checklist(struct run_sink *sink)
+{
+	struct checklist *checklist = (struct checklist *)sink;
+
+	snapshot_free(checklist->before);
+	snapshot_free(checklist->after);
+}
+
+static const struct run_sink_ops checklist_ops = {.begin = begin, .close = close_checklist};
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct run state = {.config = config};
-	struct live_diagnosis live = {
-		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &state};
-	int code;
+	struct run run = {.options.name = "checklist"};
+	struct checklist checklist = {.sink.ops = &checklist_ops, .config = config};
+	struct run_diagnosis live = {.options = &config->live,
+				     .duration_ns = config->duration_ns,
+				     .file = config->file,
+				     .report = report,
+				     .context = &checklist};
 
-	if (config->live.netns && strcmp(config->live.netns, "all") == 0) {
-		log_error("checklist: one namespace at a time (nest diagnose -N all looks at all)");
-		return EXIT_USAGE;
-	}
-	code = live_diagnosis_prepare(&live, "checklist", config->file);
+	if (config->live.netns && strcmp(config->live.netns, "all") == 0)
+		return command_fail(EXIT_USAGE,
+				    "checklist: one namespace at a time (nest diagnose -N all looks at all)");
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
-	if (code == EXIT_DONE)
-		code = begin(&state, &live);
-	if (code == EXIT_DONE)
-		code = live_diagnosis_exit_code(&live, "checklist", live_diagnosis_run(&live));
-	live_diagnosis_done(&live);
-	snapshot_free(state.before);
-	snapshot_free(state.after);
-	netns_list_done(&state.namespaces);
-	return code;
+	run_diagnosis_init(&live, &run);
+	checklist.namespaces = &live.snapshots.namespaces;
+	run_add_sink(&run, NULL, &checklist.sink);
+	return run_carry_out(&run);
 }
 
 static const char *const examples[] = {

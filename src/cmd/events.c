@@ -123,10 +123,8 @@ static int run(const void *data)
 	unsigned asked = 0;
 	size_t count;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("events: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "events: %s", why.text);
 	events = event_list(&count);
 	requests = xzalloc((count + 1) * sizeof(*requests));
 	for (size_t i = 0; i < count; i++)

@@ -112,10 +112,8 @@ static int run(const void *data)
 		r = knowledge_add_dir(knowledge, config->rules, &why);
 	if (r == 0)
 		r = output_open(&config->output, &shape, &output, &why);
-	if (r < 0) {
-		log_error("rules: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (r < 0)
+		return command_fail(EXIT_USAGE, "rules: %s", why.text);
 	if (config->measures)
 		list_measures(output);
 	else

@@ -1,67 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest tools: the list; and how a tool's declaration becomes a command. */
+/* nest tools: the list. */
 #include <string.h>
 
 #include "event/core/live.h"
+#include "run/command.h"
 #include "run/output_exit.h"
-#include "run/tool_command.h"
-#include "run/trace_run.h"
+#include "tool/core/tool.h"
 #include "view/output.h"
-
-/* --- a tool as a command ------------------------------------------------------------------------------------------- */
-
-struct plain_config {
-	struct trace_options common;
-};
-
-static const struct option_spec plain_options[] = {
-	OPTION_GROUP(struct plain_config, common, trace_option_table),
-	OPTION_END,
-};
-
-static const struct option_spec stream_options[] = {
-	OPTION_GROUP(struct plain_config, common, trace_stream_table),
-	OPTION_END,
-};
-
-static const struct option_spec *options_of(const struct tool *tool)
-{
-	if (tool->options)
-		return tool->options;
-	return tool->aggregate == AGGREGATE_NONE ? stream_options : plain_options;
-}
-
-static int run_tool(const void *subject, const void *config)
-{
-	struct trace_plan plan;
-	int code;
-
-	tool_plan(subject, config, &plan);
-	if (plan.why.text[0]) {
-		log_error("%s: %s (nest %s --help)", plan.name, plan.why.text, plan.name);
-		code = EXIT_USAGE;
-	} else {
-		code = trace_run(&plan, config);
-	}
-	trace_plan_done(&plan);
-	return code;
-}
-
-struct command tool_command(const struct tool *tool)
-{
-	return (struct command){
-		.name = tool->name,
-		.summary = tool->summary,
-		.description = tool->description,
-		.examples = tool->examples,
-		.options = options_of(tool),
-		.config_size = tool->options ? tool->config_size : sizeof(struct plain_config),
-		.run_subject = run_tool,
-		.subject = tool,
-	};
-}
-
-/* --- the list ------------------------------------------------------------------------------------------------------ */
 
 struct config {
 	struct output_options output;
@@ -148,10 +93,8 @@ static int run(const void *data)
 	struct why why = {};
 	size_t count;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("tools: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "tools: %s", why.text);
 	look(&catalogue);
 	tools = tool_list(&count);
 	for (size_t i = 0; i < count; i++)

@@ -140,8 +140,11 @@ static void tell_counters(const struct checklist_view *view, struct buf *found)
 
 static void tell_connections(const struct checklist_view *view, struct buf *found)
 {
-	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets", count_modules(view->graph, MODULE_CONN),
-		       count_modules(view->graph, MODULE_LISTENER), count_modules(view->graph, MODULE_UDP));
+	format_add_plural(found, count_modules(view->graph, MODULE_CONN), "connection");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_LISTENER), "listener");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_UDP), "UDP socket");
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");

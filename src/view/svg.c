@@ -20,8 +20,7 @@ static void add_value(struct buf *out, const struct field *like, double number)
 	format_add_value(out, like, &(struct value){.class = VALUE_REAL, .real = number});
 }
 
-/* 1, 2 or 5 and zeros: not less than this. */
-static double round_step(double least)
+double svg_round_step(double least)
 {
 	double power = pow(10, floor(log10(least))), digit = least / power;
 
@@ -135,7 +134,7 @@ void svg_add_lines(struct buf *out, const struct svg_times *times, const struct 
 		say_nothing(out, series, count);
 		return;
 	}
-	step = round_step(most / Y_TICKS);
+	step = svg_round_step(most / Y_TICKS);
 	most = ceil(most / step - 0.001) * step;
 	begin(out, bottom + 22, series[0].name);
 	add_time_axis(out, times, bottom);

@@ -276,7 +276,7 @@ TEST(a_screen_shows_as_much_as_the_terminal_has_lines)
 	CHECK_OK(out_done(&out));
 	CHECK_EQ_INT(lseek(fd, 0, SEEK_SET), 0);
 	REQUIRE(buf_read_fd(&content, fd) == 0);
-	CHECK_EQ_TEXT(buf_text(&content),
-		      "\033[H\033[2Jline 0\nline 1\nline 2\n(6 more lines: a taller terminal, or a pipe)\n"
-		      "\033[H\033[2Jall\n");
+	CHECK_EQ_TEXT(buf_text(&content), "\033[Hline 0\033[K\nline 1\033[K\nline 2\033[K\n(6 more lines: a taller "
+					  "terminal, or a pipe)\033[K\n\033[J"
+					  "\033[Hall\033[K\n\033[J");
 }

@@ -142,7 +142,7 @@ TEST(windows_have_a_line_each_and_retransmissions_a_mark)
 	CHECK_EQ_UINT(unit_occurrences(text, "<path fill=\"none\" stroke=\"#"), 3);
 	CHECK(strstr(text, "d=\"M60.0 "));
 	CHECK(strstr(text, "H940.0"));
-	CHECK(strstr(text, ">0.9 s</text>"));
+	CHECK(strstr(text, ">800 ms</text>"));
 	CHECK(!strstr(text, "not drawn"));
 }
 

@@ -25,7 +25,8 @@ static const struct tool icmpsnoop_tool = {
 	.summary = "messages by ICMP that packets could not be delivered, and the sockets they hit",
 	.description =
 		"The addresses are those of the packet that the message is about. ERROR is what the socket was told, "
-		"NOTED what a connection keeps for connect() or for its end. A socket of UDP that is not connected "
+		"SOFT_ERROR what a connection keeps for connect() or for its end. A socket of UDP that is not "
+		"connected "
 		"hears nothing.",
 	.examples = icmpsnoop_examples,
 	.events = {"icmp.error"},

@@ -111,7 +111,7 @@ static const struct tool routelat_tool = {
 	.description = "With tracepoints alone only the end of a look-up is told: LAT is then known of the main table "
 		       "where the "
 		       "local one was asked before it, as with IPv6, and of all where functions can be watched "
-		       "(fentry). ATMOST is the "
+		       "(fentry). LAT_MOST is the "
 		       "time since the packet arrived: the look-up took no longer. What this host sends has none.",
 	.examples = routelat_examples,
 	.events = {"ip.route"},

@@ -25,8 +25,8 @@ static const struct tool tcpstates_tool = {
 	.layer = "tcp",
 	.summary = "TCP sockets that change their state, and how long they were in the old one",
 	.description =
-		"SOCKET is the kernel's cookie: the rows of one socket have the same. MS is unknown (-) of a state "
-		"that began before the run.",
+		"COOKIE is the same in all rows of one socket. SPAN is unknown (-) for a state that began before the "
+		"run.",
 	.examples = tcpstates_examples,
 	.events = {"tcp.state"},
 	.columns = tcpstates_columns,
