@@ -78,7 +78,8 @@ static int add_named_column(struct view *view, const struct shape *shape, const 
 		near_consider(&near, at.field->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 40));
-	return why_set(why, -EINVAL, "--show: there is no field '%s'%s", buf_text(&shown), buf_text(&hint));
+	return why_set(why, -EINVAL, "--show: there is no field '%s'%s", buf_text(&shown),
+		       hint.len ? buf_text(&hint) : ": --show help lists them");
 }
 
 static unsigned line_width(const struct output_options *options)
@@ -158,7 +159,7 @@ static const struct field help_fields[] = {
 };
 static RECORD_TYPE(help_type, "field", struct help_row, help_fields, "a field that can be shown or filtered by");
 
-bool output_wants_help(const struct output_options *options)
+static bool wants_help(const struct output_options *options)
 {
 	return (options->where && strcmp(options->where, "help") == 0) ||
 	       (options->show.count == 1 && strcmp(options->show.items[0], "help") == 0);
@@ -226,7 +227,7 @@ int output_open_columns(const struct output_options *options, const struct shape
 	struct why reason = {};
 	int r;
 
-	if (output_wants_help(options))
+	if (wants_help(options))
 		output_help(shape);
 	output->aliases = output_aliases(columns);
 	named.aliases = output->aliases;

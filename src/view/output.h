@@ -41,8 +41,7 @@ int output_open(const struct output_options *options, const struct shape *shape,
 /* The same with columns of the command's own, the last one without a field; NULL is as above. */
 int output_open_columns(const struct output_options *options, const struct shape *shape,
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
-/* Whether --show or --where asks for the list of fields. output_open shows it and ends the program, as --help does. */
-bool output_wants_help(const struct output_options *options);
+/* For --show help and --where help, which output_open knows: lists the fields and ends the program, as --help does. */
 _Noreturn void output_help(const struct shape *shape);
 /* The headings that are no fields' names, for shape.aliases; the caller frees them. */
 struct field_alias *output_aliases(const struct output_column *columns);
