@@ -539,7 +539,7 @@ static int run_session(struct session *s, struct why *why)
 	return r == 0 && closed < 0 ? why_set(why, closed, "%s: %s", s->options->output, strerror(-closed)) : r;
 }
 
-static void say_cost(const struct session *s)
+static void report_cost(const struct session *s)
 {
 	size_t slow = 0;
 
@@ -604,7 +604,7 @@ int flow_probe_record(const struct probe_options *options)
 		end_session(&s);
 		return r < 0 ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
 	}
-	say_cost(&s);
+	report_cost(&s);
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);

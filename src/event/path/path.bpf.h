@@ -407,7 +407,7 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
 }
 
-/* Fields for filters and figures, if the config needs them. */
+/* Fields for filters and figures, once all steps are known. */
 static __always_inline void path_set_waits(struct path_journey *journey)
 {
 	__builtin_memset(&journey->sndbuf_ns, 0, sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
