@@ -237,7 +237,7 @@ static int tell_events(struct run *run, struct recorded *recorded)
 			if (run->intervals == run->options->count)
 				return 0;
 		}
-		r = recorded_tell(recorded, &sink, &run->why);
+		r = recorded_pass(recorded, &sink, &run->why);
 		/* A reader that has gone needs no more. */
 		if (output_out(run->session.output)->error < 0)
 			break;

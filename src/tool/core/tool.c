@@ -29,7 +29,7 @@ const struct tool *tool_find(const char *name)
 	return NULL;
 }
 
-/* "pid,comm" as the list that --by would have made of it. */
+/* Splits "pid,comm" as --by does. */
 static void split_names(const char *names, struct text_list *list)
 {
 	while (names && *names) {
