@@ -19,7 +19,7 @@ int event_attach_cgroups(struct kernel_object *object, const char *program, stru
 		return why_set(why, -ENOENT, "no cgroup2 file system is mounted");
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return why_set(why, -errno, "%s cannot be opened: %s", path, strerror(errno));
+		return why_set(why, -errno, "cannot open %s: %s", path, strerror(errno));
 	return kernel_object_keep_link(object, program,
 				       bpf_program__attach_cgroup(kernel_object_program(object, program), fd), why);
 }

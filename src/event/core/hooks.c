@@ -23,7 +23,7 @@ static void pass_over(struct hook_choice *choice, const char *reason)
 	choice->hook++;
 }
 
-/* Whether the kernel has what the section names; fills the reason when not. */
+/* Whether the kernel has the target of the section; sets the reason if not. */
 static bool target_exists(const struct btf_names *names, const char *section, char *reason, size_t size)
 {
 	const char *target = strchr(section, '/');
@@ -33,7 +33,7 @@ static bool target_exists(const struct btf_names *names, const char *section, ch
 		return true;
 	target++;
 	if (strncmp(section, "tracepoint/", 11) == 0 || strncmp(section, "tp/", 3) == 0) {
-		snprintf(reason, size, "tracefs does not show the tracepoint %s", target);
+		snprintf(reason, size, "tracefs has no tracepoint %s", target);
 		return tracefs_has(target) > 0;
 	}
 	if (!names->text)
@@ -44,7 +44,7 @@ static bool target_exists(const struct btf_names *names, const char *section, ch
 		return btf_names_has(names, name);
 	}
 	if (strncmp(section, "fentry/", 7) == 0 || strncmp(section, "fexit/", 6) == 0) {
-		snprintf(reason, size, "this kernel has no function %s that can be traced", target);
+		snprintf(reason, size, "this kernel has no traceable function %s", target);
 		return btf_names_has(names, target);
 	}
 	return true;
@@ -59,7 +59,7 @@ static bool hook_exists(const struct btf_names *names, const struct kernel_objec
 		const char *section = kernel_object_section(object, hook->programs[i]);
 
 		if (!section)
-			snprintf(reason, sizeof(reason), "no program %s was built in", hook->programs[i]);
+			snprintf(reason, sizeof(reason), "BPF program %s is not built in", hook->programs[i]);
 		if (!section || !target_exists(names, section, reason, sizeof(reason))) {
 			pass_over(choice, reason);
 			return false;
@@ -72,10 +72,10 @@ static bool hook_exists(const struct btf_names *names, const struct kernel_objec
 
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object)
 {
-	/* Freed before loading, which has its own two copies: together they would be the peak of the memory. */
+	/* Freed before loading, which has two copies of its own: all three would be the peak of memory use. */
 	_cleanup_(btf_names_done) struct btf_names names = {};
 
-	/* Without names, loading finds out. */
+	/* Without BTF names, loading decides. */
 	(void)btf_names_load(&names);
 	vec_each(&plan->choices, choice)
 		while (hook_choice_get(choice) && !hook_exists(&names, object, choice))
