@@ -10,11 +10,11 @@
 #define H struct event_head
 static const struct field head_fields[] = {
 	FIELD(H, time_ns, TIME, "time of the event", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, cpu, ID, "CPU", .hidden = true),
+	FIELD(H, cpu, ID, "CPU of the event", .hidden = true),
 	FIELD(H, pid, ID, "process that owns the socket", .zero_is_unknown = true),
-	FIELD(H, tid, ID, "thread", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, comm, TEXT, "name"),
-	FIELD(H, uid, ID, "user", .hidden = true),
+	FIELD(H, tid, ID, "thread of the process", .zero_is_unknown = true, .hidden = true),
+	FIELD(H, comm, TEXT, "name of the process"),
+	FIELD(H, uid, ID, "user of the process", .hidden = true),
 	FIELD(H, cgroup_id, ID, "cgroup, inode number of its directory", .zero_is_unknown = true, .hidden = true),
 	FIELD(H, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(H, family, ENUM, "address family; IPv4 over an IPv6 socket is ipv4", .names = &event_family_names,
@@ -35,7 +35,7 @@ static const struct field extra_fields[] = {
 	FIELD(X, elapsed_ns, DURATION, "time since the start", .hidden = true),
 	FIELD(X, event, TEXT, "name of the event", .hidden = true),
 	FIELD(X, cgroup, TEXT, "cgroup path", .hidden = true),
-	FIELD(X, container, TEXT, "container", .hidden = true),
+	FIELD(X, container, TEXT, "container of the process", .hidden = true),
 	FIELD(X, kstack, STACK, "kernel stack, innermost function first (--stack)", .hidden = true),
 	FIELD(X, ustack, STACK, "user stack, innermost function first (--ustack)", .hidden = true),
 };

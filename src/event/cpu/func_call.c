@@ -152,8 +152,8 @@ static int attach_single(struct kernel_object *object, const char *program, stru
 }
 
 static const struct field call_fields[] = {
-	FIELD(struct func_call, function, TEXT, "name", .made = true),
-	FIELD(struct func_call, address, HEX, "address", .zero_is_unknown = true, .hidden = true),
+	FIELD(struct func_call, function, TEXT, "name of the function", .made = true),
+	FIELD(struct func_call, address, HEX, "address of the function", .zero_is_unknown = true, .hidden = true),
 };
 
 static const struct event_role call_roles[] = {
