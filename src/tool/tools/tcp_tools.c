@@ -49,8 +49,8 @@ static const struct tool tcplife_tool = {
 	.name = "tcplife",
 	.layer = "tcp",
 	.summary = "TCP connections with owner, bytes and duration",
-	.description = "A connection established before the run has no duration. Bytes are payload: retransmissions "
-		       "count once, the handshake does not count.",
+	.description = "A connection established before the run has no duration. Bytes are payload: retransmitted data "
+		       "counts once, the handshake does not count.",
 	.examples = tcplife_examples,
 	.events = {"tcp.close"},
 	.columns = tcplife_columns,
