@@ -107,7 +107,7 @@ is "$(said "$nest_out" '[(e["event"], e["cause"]) for e in v if e["cause"] == "p
 is "$?" 2 'a namespace that is not there is refused'
 like "$(cat "$room/err")" 'no-such-namespace' 'and the message names it'
 "$nest" diagnose -N "$client" -C /no-such-group >/dev/null 2>"$room/err"
-is "$?:$(grep -c 'no control group.*no-such-group' "$room/err")" 2:1 'so is a control group'
+is "$?:$(grep -c 'no cgroup.*no-such-group' "$room/err")" 2:1 'so is a control group'
 "$nest" diagnose -N "$client" -C / -d 0.1 >/dev/null 2>"$room/err"
 is "$?" 0 'and one that is there is not'
 "$nest" diagnose -N "$client" -i nosuch0 >"$room/out" 2>"$room/err"
