@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run
- * next.
- */
+/* nest checklist: ten steps from the usual figures to the inside of the stack, with findings and what to run next. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,6 +10,7 @@
 #include "snapshot/core/netns.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
+#include "tool/core/tool.h"
 #include "view/json.h"
 #include "view/tree.h"
 
@@ -25,7 +23,7 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; a recording: all of it)"),
+	       "look for this long (3; at least 0.3; a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object a step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
@@ -100,8 +98,22 @@ struct step_content {
 	VEC(struct text_item) next;
 };
 
-static void add_next(struct step_content *content, const char *command)
+/* What this kernel cannot run; other commands than tools always run. */
+static bool is_in_vain(const char *command)
 {
+	char name[32] = "";
+	const struct tool *tool;
+
+	if (sscanf(command, "nest %31s", name) != 1)
+		return false;
+	tool = tool_find(name);
+	return tool && tool_unavailable(tool);
+}
+
+static void add_next(struct step_content *content, const char *command, bool here)
+{
+	if (here && is_in_vain(command))
+		return;
 	vec_each(&content->next, known)
 		if (strcmp(known->text, command) == 0)
 			return;
@@ -122,11 +134,11 @@ static void fill_step(struct step_content *content, const struct checklist_view 
 			vec_push(&content->findings, findings[i]);
 		/* The step of the tools has the tools of all findings. */
 		for (uint32_t k = 0; (here || number == 7) && k < findings[i].next.count; k++)
-			add_next(content, commands[k].text);
+			add_next(content, commands[k].text, view->before);
 	}
 	for (const char *const *next = checklist_steps[number].next; *next; next++)
-		add_next(content, *next);
-	checklist_steps[number].tell(view, &content->found);
+		add_next(content, *next, view->before);
+	checklist_steps[number].describe(view, &content->found);
 }
 
 static void draw_step(const struct step_record *step, struct out *out)
