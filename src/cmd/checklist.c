@@ -23,8 +23,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; at least 0.3; a recording: all of it)"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object a step"),
+	       "run for this long (3; at least 0.3; a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object per step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION_END,
@@ -32,7 +32,7 @@ static const struct option_spec options[] = {
 
 /* --- the record of a step ----------------------------------------------------------------------------------------- */
 
-enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE };
+enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE, STEP_BUSY };
 
 struct text_item {
 	const char *text;
@@ -48,9 +48,10 @@ struct step_record {
 };
 
 static const struct enum_name state_items[] = {
-	{STEP_FINE, "fine", "nothing is wrong as far as the diagnosis sees"},
-	{STEP_FINDING, "finding", "the diagnosis found something that belongs here"},
-	{STEP_NOT_DONE, "not-done", "this is left to a person"},
+	{STEP_FINE, "fine", "no finding"},
+	{STEP_FINDING, "finding", "the diagnosis has a finding here"},
+	{STEP_NOT_DONE, "not-done", "left to the user"},
+	{STEP_BUSY, "busy", "no finding, but a resource is used up"},
 };
 static struct enum_names state_names = {.items = state_items, .count = ARRAY_SIZE(state_items)};
 
@@ -65,8 +66,8 @@ static const struct record_type text_type = {.name = "checklist_text",
 static const struct field step_fields[] = {
 	FIELD(S, step, ID, "number of the step"),
 	FIELD(S, title, TEXT, "what it looks at"),
-	FIELD(S, state, ENUM, "what came of it", .names = &state_names, .zero_is_unknown = true),
-	FIELD(S, found, TEXT, "what is there, in a sentence"),
+	FIELD(S, state, ENUM, "result", .names = &state_names, .zero_is_unknown = true),
+	FIELD(S, found, TEXT, "the figures, in one sentence"),
 	FIELD(S, findings, LIST, "findings of the diagnosis that belong here", .element = &finding_type),
 	FIELD(S, next, LIST, "what to run next", .element = &text_type),
 };
@@ -143,18 +144,20 @@ static void fill_step(struct step_content *content, const struct checklist_view 
 
 static void draw_step(const struct step_record *step, struct out *out)
 {
-	static const char *const marks[] = {[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--"};
+	static const char *const marks[] = {
+		[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--", [STEP_BUSY] = "!!"};
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 	const struct finding_record *findings = step->findings.items;
 	const struct text_item *next = step->next.items;
-	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %s", step->step, step->title);
+	/* The title up to its colon, the figures behind it: a step that is fine needs no more. */
+	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %.*s: %s", step->step,
+					  (int)strcspn(step->title, ":"), step->title, step->found);
 
-	tree_add(tree, root, OUT_PLAIN, NULL, "%s", step->found);
 	for (uint32_t i = 0; i < step->findings.count; i++)
 		tree_add(tree, root, OUT_BOLD, findings[i].cause, "%s: %s (certainty %.2f)", findings[i].module,
 			 findings[i].because, findings[i].certainty);
-	for (uint32_t i = 0; i < step->next.count; i++)
-		tree_add(tree, root, OUT_PLAIN, "next", "%s", next[i].text);
+	for (uint32_t i = 0; step->state != STEP_FINE && i < step->next.count; i++)
+		tree_add(tree, root, OUT_PLAIN, "next:", "%s", next[i].text);
 	tree_print(tree, out);
 }
 
@@ -169,7 +172,10 @@ static void tell_step(const struct config *config, const struct checklist_view *
 	/* None is known to be none. */
 	step.findings = (struct list){content.findings.items ?: (void *)&step, (uint32_t)content.findings.count};
 	step.next = (struct list){content.next.items, (uint32_t)content.next.count};
-	step.state = content.findings.count ? STEP_FINDING : checklist_steps[number].open ? STEP_NOT_DONE : STEP_FINE;
+	step.state = content.findings.count            ? STEP_FINDING
+		     : checklist_steps[number].open    ? STEP_NOT_DONE
+		     : checklist_is_busy(number, view) ? STEP_BUSY
+						       : STEP_FINE;
 	if (config->json) {
 		json_add_object(&out->pending, &step_type, &step);
 		out_end_line(out);
@@ -259,7 +265,7 @@ static const char *const examples[] = {
 
 static const struct command checklist_command = {
 	.name = "checklist",
-	.summary = "ten steps of looking at a network, what was found at each, what to run next",
+	.summary = "ten steps from the usual figures to the inside of the stack",
 	.description = "Looks for three seconds and goes through the steps in order: the usual figures, new "
 		       "connections, interfaces, "
 		       "unusual events, names, latency, load, tools, processor time, the inside of the stack. What is "

@@ -151,7 +151,7 @@ static void print_series(const struct report_record *report, struct out *out)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (shape_find(&shape, lines[i].field, &ref) == 0 &&
 		    !print_spark(report, out, lines[i].what, ref.field))
-			buf_add_format(&nothing, "%s%s", nothing.len ? ", " : "None in the samples: ", lines[i].what);
+			buf_add_format(&nothing, "%s%s", nothing.len ? ", " : "None in this time: ", lines[i].what);
 	if (nothing.len) {
 		buf_add_text(&out->pending, buf_text(&nothing));
 		out_end_line(out);

@@ -117,7 +117,7 @@ static void add_legend(struct buf *out, const struct svg_series *series, size_t 
 
 static void say_nothing(struct buf *out, const struct svg_series *series, size_t count)
 {
-	buf_add_text(out, "<p class=\"sub\">None in the samples: ");
+	buf_add_text(out, "<p class=\"sub\">None in this time: ");
 	for (size_t i = 0; i < count; i++) {
 		buf_add_text(out, i ? ", " : "");
 		text_add_html(out, series[i].name, strlen(series[i].name));

@@ -57,7 +57,7 @@ is "$(said "$room/server.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"]
 is "$(said "$room/server.json" 'v[-1]["findings"][0]["layer"], v[-1]["healthy"]')" \
 	'application False' 'the layer is the application'
 like "$(said "$room/server.json" 'v[-1]["findings"][0]["because"]')" \
-	'is stopped while .* wait in its receive queue' 'the sentence has the numbers'
+	'is stopped with .* in its receive queue' 'the sentence has the numbers'
 "$nest" diagnose -N "$client" --json >"$room/client.json" 2>/dev/null &
 json_pid=$!
 "$nest" diagnose -N "$client" >"$room/client.txt" 2>/dev/null &

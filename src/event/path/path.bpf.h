@@ -431,8 +431,8 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 }
 
 /*
- * What filters and figures may look at, when all of it is told. Not static, so that it is verified but once: it was most of what
- * verifying took.
+ * Fields for filters and figures, once all steps are known. Global, so that it is verified once: it was most of the
+ * verifier's work.
  */
 __noinline int path_set_waits(struct path_journey *journey)
 {
