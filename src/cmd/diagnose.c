@@ -24,7 +24,7 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; a recording: all of it)"),
+	       "look for this long (3; at least 0.3; a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL,
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),

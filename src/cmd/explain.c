@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest explain: the page about a cause, a rule, an event, a tool, a counter, a field, a state, a drop reason, an error. */
+/*
+ * nest explain: the page about a cause, a rule, an event, a tool, a counter, a field, a state, a drop reason, an error.
+ */
 #include "base/files.h"
 #include "base/out.h"
 #include "base/text.h"
@@ -126,7 +128,9 @@ static bool explain_word(struct tree *tree, const char *name)
 	return found;
 }
 
-/* Values that fields have names for, TCP states among them: each table of names once, for the first field that uses it. */
+/*
+ * Values that fields have names for, TCP states among them: each table of names once, for the first field that uses it.
+ */
 static bool explain_value(struct tree *tree, const char *name)
 {
 	VEC(const struct enum_names *) seen = {};

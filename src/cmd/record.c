@@ -190,10 +190,7 @@ static int make_plan(struct trace_plan *plan, struct why *why)
 	return 0;
 }
 
-/*
- * An option that changes nothing would be taken for one that did: somebody would believe that only this process was
- * recorded.
- */
+/* An option that changes nothing would be taken for one that did: as if only this process had been recorded. */
 static int check_no_events(const struct config *config, struct why *why)
 {
 	const struct trace_options *events = &config->events;

@@ -13,9 +13,12 @@ struct btf_names {
 	size_t size;
 	void *mapped; /* NULL: the text is memory of its own */
 	size_t mapped_size;
+	uint32_t *places; /* a hash table of where names begin; NULL: they are searched for */
 };
 
 /* -ENOENT when the kernel has no BTF. */
 int btf_names_load(struct btf_names *names);
+/* For who asks for dozens of names: makes each question cheap, for some milliseconds once. */
+void btf_names_index(struct btf_names *names);
 bool btf_names_has(const struct btf_names *names, const char *name);
 void btf_names_done(struct btf_names *names);

@@ -10,6 +10,9 @@
 
 /* The section that holds a program; NULL when there is no program of that name. */
 const char *slim_section_of(const struct embedded_file *file, const char *program);
+/* The first name that the program takes from the kernel, without which it is not loaded, and the kernel lacks; NULL: none. */
+const char *slim_missing_extern(const struct embedded_file *file, const char *program,
+				bool (*has)(const char *name, const void *context), const void *context);
 /* To be freed. The file is one that the build made: it is not doubted. */
 void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *program, void *context), void *context,
 		size_t *ret_size);

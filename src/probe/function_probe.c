@@ -27,9 +27,9 @@
 struct target {
 	char *name;
 	char *path;
-	uint64_t value;  /* address in the file's own terms */
-	uint64_t offset; /* in the file */
-	bool quick;      /* the kernel can emulate its first instruction: no single step */
+	uint64_t value;  /* file address */
+	uint64_t offset; /* file offset */
+	bool quick;      /* the kernel emulates its first instruction: no single step */
 	uint32_t fn;     /* number in the trace */
 };
 
@@ -44,7 +44,7 @@ struct function_probe {
 	struct trace_writer *writer;
 	struct map threads; /* tid -> struct thread * */
 	uint64_t lost;
-	bool cycles; /* the trace's clock counts cycles */
+	bool cycles; /* the trace clock counts cycles */
 	char group[32];
 	char *instance;
 	struct probe_sockets sockets;
@@ -55,7 +55,7 @@ struct function_probe {
 	char *alive;     /* a path that is there while the process is */
 };
 
-/* --- which functions --- */
+/* --- selecting functions --- */
 
 static bool wanted(const struct probe_options *options, const char *name)
 {
@@ -86,7 +86,7 @@ static bool file_offset(Elf *elf, uint64_t value, uint64_t *ret_offset)
 	return false;
 }
 
-/* push and the five-byte nop are emulated; anything else is stepped over, which costs ten times as much. */
+/* push and the five-byte nop are emulated; any other instruction is single-stepped, which costs ten times as much. */
 static bool is_quick(int fd, uint64_t offset)
 {
 	uint8_t code[5] = {};
@@ -212,7 +212,7 @@ static int instance_write(const struct function_probe *s, const char *file, cons
 	return write_text(path, O_TRUNC, text);
 }
 
-/* In a mount namespace of our own: what others see does not change. */
+/* In a private mount namespace: the host's mounts do not change. */
 static int mount_tracefs(void)
 {
 	if (access(TRACEFS "/uprobe_events", F_OK) == 0)
@@ -310,7 +310,7 @@ static int attach_probes(struct function_probe *s, struct why *why)
 		if (r < 0)
 			return why_set(why, r, "cannot probe %s: %s", s->targets.items[i].name, strerror(-r));
 	}
-	/* Probes are enabled one after the other: nothing is recorded before all are there. */
+	/* Probes are enabled one by one: recording starts when all are in place. */
 	(void)instance_write(s, "tracing_on", "0");
 	r = watch_threads(s);
 	if (r == 0)
@@ -383,7 +383,7 @@ static void take_lost(struct function_probe *s, uint64_t count)
 
 	s->lost += count;
 	probe_sockets_lost(&s->sockets);
-	/* Whose they were is not known: the first thread gets the number, all get the mark. */
+	/* The threads that lost events are unknown: the first one gets the count, all get the mark. */
 	while (map_next(&s->threads, &at, &key, &value)) {
 		struct thread *thread = *(struct thread **)value;
 
@@ -456,7 +456,7 @@ static int open_trace(struct function_probe *s, struct why *why)
 	int r;
 
 	if (s->cycles) {
-		/* The counter's speed, from a tenth of a second of both clocks; its zero is that of 1970. */
+		/* Rate of the counter, from 0.1 s of both clocks; its origin is that of 1970. */
 #if defined(__x86_64__)
 		uint64_t ns = clock_monotonic_ns(), ticks = __builtin_ia32_rdtsc();
 		const struct timespec pause = {0, 100000000};

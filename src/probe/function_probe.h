@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chosen functions of a program that runs and was not built for it: uprobes, through a private instance of tracefs. */
+/* Selected functions of a running program not built for tracing: uprobes through a private tracefs instance. */
 #pragma once
 
 #include "base/option.h"
@@ -8,9 +8,9 @@
 struct probe_options {
 	uint32_t pid;
 	const char *output;
-	const struct text_list *only;    /* patterns of functions; at least one */
-	const struct text_list *without; /* and of those to leave out */
-	uint64_t args;                   /* so many arguments of each call are recorded, as they are in registers */
+	const struct text_list *only;    /* function patterns; at least one */
+	const struct text_list *without; /* patterns of functions to omit */
+	uint64_t args;                   /* number of register arguments to record per call */
 	bool no_sockets;
 };
 
@@ -23,10 +23,7 @@ struct function_probe_counts {
 
 struct function_probe;
 
-/*
- * Finds the functions. -EINVAL: none or too many match, -ESRCH: there is no such process. To be freed whatever it
- * returns.
- */
+/* Finds the functions. -EINVAL: none or too many match, -ESRCH: no such process. To be freed in any case. */
 int function_probe_new(const struct probe_options *options, struct function_probe **ret_probe,
 		       struct why *why) _must_check_;
 void function_probe_free(struct function_probe *probe);

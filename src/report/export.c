@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walking through a recording's tables, and the two plain formats: a line a row. */
+/* Iterates over a recording's tables; the two plain formats, one line per row. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "store/sql.h"
 #include "view/json.h"
 
-/* What a row of that table is made of; false when this program does not know it. */
+/* The record types of a row of that table; false when unknown to this version. */
 static bool find_shape(const char *table, struct shape *ret_shape)
 {
 	registry_each(event, event) {
@@ -77,7 +77,7 @@ static int each_row(const struct export_request *request, const char *table, row
 	int r;
 
 	if (!find_shape(table, &shape))
-		return why_set(why, -ENOENT, "this program does not know what a %s is", table);
+		return why_set(why, -ENOENT, "unknown table %s", table);
 	row_init(&row, &shape);
 	r = open_rows(request, table, &shape, &rows, why);
 	while (r == 0 && (r = rows_next(rows, row.parts, why)) > 0) {
@@ -211,7 +211,7 @@ int export_jsonl(const struct export_request *request, struct out *out, struct w
 
 	for (size_t i = 0; r == 0 && i < recording_table_count(request->recording); i++) {
 		lines.table = recording_table(request->recording, i)->name;
-		/* Tables of a later version are passed over: their fields have no meaning here. */
+		/* Tables of a later version are skipped: their fields are unknown. */
 		if ((request->table && strcmp(request->table, lines.table) != 0) ||
 		    !find_shape(lines.table, &lines.shape))
 			continue;
@@ -245,7 +245,7 @@ static int write_csv(void *context, const struct record *record, const struct st
 			continue;
 		}
 		json_add_value(&cell, at.field, &value);
-		/* A JSON string is the text between its quotes: names, addresses and handles need no escapes. */
+		/* Strips the quotes of a JSON string: names, addresses and handles need no escapes. */
 		if (cell.len >= 2 && cell.data[0] == '"')
 			text_add_csv(line, cell.data + 1, cell.len - 2);
 		else
@@ -264,7 +264,7 @@ int export_csv(const struct export_request *request, struct out *out, struct why
 
 	if (!request->table || !recording_has(request->recording, request->table) ||
 	    !find_shape(request->table, &lines.shape))
-		return why_set(why, -EINVAL, "--to csv needs --table with one of the tables (nest sql FILE --schema)");
+		return why_set(why, -EINVAL, "--to csv needs --table TABLE (nest sql FILE --schema lists the tables)");
 	comma = recording_has_states(request->recording, request->table);
 	buf_add_text(&out->pending, comma ? "first,last" : "");
 	while (shape_next(&lines.shape, &at)) {

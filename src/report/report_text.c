@@ -68,7 +68,7 @@ static void print_head(const struct report_record *report, struct out *out)
 	out_end_line(out);
 }
 
-/* One line a stall: where in the time it lies. */
+/* One bar per finding. */
 static void print_time_line(const struct report_record *report, struct out *out)
 {
 	const struct report_stall *stalls = report->stalls.items;
@@ -92,7 +92,7 @@ static void print_time_line(const struct report_record *report, struct out *out)
 	}
 }
 
-/* The figures of every second as a line of eight heights; false where there is nothing to draw. */
+/* A sparkline of the figures of every second; false when all are 0. */
 static bool print_spark(const struct report_record *report, struct out *out, const char *what,
 			const struct field *field)
 {
@@ -115,7 +115,7 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 		return false;
 	buf_add_char(&out->pending, '|');
 	for (unsigned i = 0; i < LINE_WIDTH; i++) {
-		/* Fewer seconds than columns: the height stays until the next one. */
+		/* Fewer seconds than columns: repeat each second. */
 		size_t column = report->series.count < LINE_WIDTH ? (size_t)(i * report->series.count / LINE_WIDTH) *
 									    LINE_WIDTH / report->series.count
 								  : i;
@@ -123,7 +123,7 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 
 		buf_add_text(&out->pending, out->utf8 ? heights[height] : plain[height]);
 	}
-	buf_add_format(&out->pending, "| %s, at most ", what);
+	buf_add_format(&out->pending, "| %s, max ", what);
 	format_add_value(&out->pending, field, &(struct value){.class = VALUE_REAL, .real = most});
 	out_end_line(out);
 	return true;
@@ -137,7 +137,7 @@ static void print_series(const struct report_record *report, struct out *out)
 	} lines[] = {
 		{"sent", "tx_rate"},
 		{"received", "rx_rate"},
-		{"segments sent again", "retrans_rate"},
+		{"retransmitted segments", "retrans_rate"},
 		{"drops", "drop_rate"},
 	};
 	const struct shape shape = SHAPE_OF(&report_point_type);
@@ -163,7 +163,7 @@ static void print_latency(const struct report_record *report, struct out *out)
 	static const struct field like = {.name = "lat_ns", .kind = KIND_DURATION};
 	const struct report_latency *latency = report->latency.items;
 
-	print_section(out, "How long things took", &report_latency_type, &report->latency);
+	print_section(out, "Latency", &report_latency_type, &report->latency);
 	for (uint32_t i = 0; i < report->latency.count; i++) {
 		out_end_line(out);
 		text_add_terminal(&out->pending, latency[i].what, strlen(latency[i].what));
@@ -195,12 +195,12 @@ void report_print(const struct report_record *report, const struct list *changes
 	}
 	print_section(out, "Findings", &report_stall_type, &report->stalls);
 	if (changes)
-		print_section(out, "What is different", &report_change_type, changes);
+		print_section(out, "Differences", &report_change_type, changes);
 	print_series(report, out);
 	print_section(out, "Marks", &report_mark_type, &report->marks);
 	print_section(out, "Top talkers", &report_talker_type, &report->talkers);
 	print_section(out, "Retransmits", &report_talker_type, &report->retransmits);
 	print_section(out, "Drops by reason", &report_drop_type, &report->drops);
 	print_latency(report, out);
-	print_texts(out, "What this cannot know", &report->unknown);
+	print_texts(out, "Limits of this report", &report->unknown);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The command behind `--`: started before instrumentation, held until it is attached, and followed with its children.
- */
+/* The command behind `--`: started before instrumentation, held until it is attached, followed with its children. */
 #pragma once
 
 #include "base/loop.h"

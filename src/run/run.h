@@ -35,10 +35,7 @@ struct run_account {
 struct run_source_ops {
 	/* May be NULL. What can be refused before files are made; -EINVAL and -ENOENT: the user's words are wrong. */
 	int (*prepare)(struct run_source *source, struct run *run);
-	/*
-	 * Attaches; from now on items come whenever run->loop runs. With options.once there is no loop, and next is
-	 * called.
-	 */
+	/* Attaches: items come whenever run->loop runs. With options.once there is no loop, and next is called. */
 	int (*open)(struct run_source *source, struct run *run);
 	/* The same of run->recording, within run->range. */
 	int (*open_recorded)(struct run_source *source, struct run *run);
@@ -48,10 +45,7 @@ struct run_source_ops {
 	int (*give)(struct run_source *source, struct run *run);
 	/* May be NULL. Before an interval ends: hands out what has been added up elsewhere. */
 	int (*collect)(struct run_source *source, struct run *run);
-	/*
-	 * May be NULL. The run is asked to end (signal 0: its time is over); true: the source ends it later by
-	 * run_stop.
-	 */
+	/* May be NULL. The run is to end (signal 0: its time is over); true: the source will call run_stop. */
 	bool (*stop)(struct run_source *source, int signal_number);
 	/* Live only, may be NULL. Detaches, hands out what is left; notes in run->store what was lost. */
 	int (*finish)(struct run_source *source, struct run *run);
@@ -146,10 +140,7 @@ int run_carry_out(struct run *run);
 void run_hand_out(struct run *run, struct run_source *source, const void *item);
 /* Ends the run; result: 0, or a negative errno with the sentence in run->why. */
 void run_stop(struct run *run, int result);
-/*
- * While a source is opened: calls follow for the command, or for the process of -p --children and those that it has
- * started.
- */
+/* In open: calls follow for the command, or for the process of -p --children and those that it has started. */
 int run_follow(struct run *run, child_follow_fn *follow, void *context) _must_check_;
 /* The result of a function that writes to run->store, with the sentence. */
 int run_stored(struct run *run, int r);

@@ -13,9 +13,11 @@
 #include "snapshot/netlink/link.h"
 #include "tool/core/cgroups.h"
 
-#define SAMPLES          5  /* a window */
-#define SAMPLES_MIN      2  /* a window, however many there are a second */
-#define SAMPLES_A_SECOND 20 /* at most, but for that */
+#define SAMPLES            5  /* per window */
+#define SAMPLES_MIN        2  /* per window, however short */
+#define SAMPLES_A_SECOND   20 /* at most, but for that */
+#define RATE_MAX           10 /* windows per second */
+#define WINDOWS_TO_CONFIRM 2  /* a hypothesis (diagnosis.c) */
 
 const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
@@ -222,7 +224,8 @@ static int prepare(struct run_sink *sink, struct run *run)
 	int r = knowledge_load(&diagnosis->knowledge, &run->why);
 
 	if (r == 0) {
-		diagnosis->knowledge->is_command = command_exists;
+		/* A recording may be read on another host than the one it is about. */
+		diagnosis->knowledge->is_command = options->input.file ? command_exists : command_runs_here;
 		diagnosis->knowledge->takes_netns = command_takes_netns;
 	}
 	if (r == 0 && options->rules)
@@ -256,12 +259,38 @@ static int limit_windows(struct run_sink *sink, struct run *run)
 	return 0;
 }
 
+/* Interrupted before the first report: the open window counts for what it has sampled. */
+static int report_early(struct run_diagnosis *diagnosis)
+{
+	int r = 0;
+
+	diagnosis->last = true;
+	vec_each(&diagnosis->views, at) {
+		struct diagnosis_view *view = *at;
+
+		if (diagnosis->samples_so_far >= SAMPLES_MIN) {
+			diagnosis_add_window(view->diagnosis, window_finish(view->window));
+			view->windows++;
+		}
+		if (r == 0 && view->windows >= WINDOWS_TO_CONFIRM)
+			r = diagnosis->report(diagnosis, view);
+		else
+			log_info("nothing known yet: a finding takes %d windows of %" PRIu64 " ms", WINDOWS_TO_CONFIRM,
+				 diagnosis->window_ns / NSEC_PER_MSEC);
+	}
+	return min_of(r, 0);
+}
+
 static int end(struct run_sink *sink, struct run *run)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
 
+	if (!run->ended_by)
+		return 0;
+	if (diagnosis->windows_wanted && diagnosis->windows < DIAGNOSIS_WINDOWS)
+		return report_early(diagnosis);
 	vec_each(&diagnosis->views, view)
-		if (run->ended_by && diagnosis->interrupted && (*view)->windows >= DIAGNOSIS_WINDOWS)
+		if (diagnosis->interrupted && (*view)->windows >= DIAGNOSIS_WINDOWS)
 			diagnosis->interrupted(diagnosis, *view);
 	return 0;
 }
@@ -296,10 +325,14 @@ static const struct run_sink_ops diagnosis_ops = {
 
 static void set_pace(struct run_diagnosis *diagnosis)
 {
-	unsigned rate = max_of(diagnosis->rate, 1U);
+	uint64_t shortest_ns = NSEC_PER_SEC / RATE_MAX, each_ns = diagnosis->duration_ns / DIAGNOSIS_WINDOWS;
 
-	diagnosis->window_ns = NSEC_PER_SEC / rate;
-	diagnosis->samples = max_of(min_of(SAMPLES_A_SECOND / rate, (unsigned)SAMPLES), (unsigned)SAMPLES_MIN);
+	diagnosis->window_ns = NSEC_PER_SEC / max_of(diagnosis->rate, 1U);
+	/* A recording has the windows that it has. */
+	if (diagnosis->duration_ns && !diagnosis->options->input.file)
+		diagnosis->window_ns = min_of(diagnosis->window_ns, max_of(each_ns, shortest_ns));
+	diagnosis->samples = (unsigned)(diagnosis->window_ns * SAMPLES_A_SECOND / NSEC_PER_SEC);
+	diagnosis->samples = max_of(min_of(diagnosis->samples, (unsigned)SAMPLES), (unsigned)SAMPLES_MIN);
 	if (diagnosis->duration_ns)
 		diagnosis->windows_wanted =
 			(unsigned)max_of(min_of(diagnosis->duration_ns / diagnosis->window_ns, (uint64_t)1 << 30),

@@ -63,7 +63,7 @@ static void on_child(void *context, int signal_number _unused_)
 		if (pid == flow->pid)
 			flow->status = status;
 	if (pid < 0 && errno == ECHILD)
-		run_stop(flow->run, 0);
+		run_stop(&flow->run, 0);
 }
 
 static int start_program(struct run_source *source, struct run *run)
@@ -138,14 +138,11 @@ static void account_flow(struct run_source *source, struct run *run _unused_, st
 
 static int carry_out(struct run_flow *flow, const struct run_source_ops *ops, uint64_t duration_ns)
 {
-	struct run run = {
-		.options = {
-			.name = "flow record", .duration_ns = duration_ns, .attaches = true, .writes_a_file = true}};
-
+	flow->run.options = (struct run_options){
+		.name = "flow record", .duration_ns = duration_ns, .attaches = true, .writes_a_file = true};
 	flow->source.ops = ops;
-	flow->run = &run;
-	run_add_source(&run, &flow->source);
-	return run_carry_out(&run);
+	run_add_source(&flow->run, &flow->source);
+	return run_carry_out(&flow->run);
 }
 
 int run_flow_program(struct run_flow *flow, uint64_t duration_ns)
@@ -194,7 +191,7 @@ static int prepare_probe(struct run_source *source, struct run *run)
 static void read_probe(struct run_flow *flow)
 {
 	if (!function_probe_read(flow->probe))
-		run_stop(flow->run, 0);
+		run_stop(&flow->run, 0);
 }
 
 static void on_time(void *context, uint64_t expirations _unused_)

@@ -7,7 +7,7 @@
 
 struct run_flow {
 	struct run_source source;
-	struct run *run;
+	struct run run;
 	const char *path;           /* of the trace, absolute */
 	struct run_account account; /* when it is finished */
 	/* A program with the recorder inside it, until it and all that it started have ended. */

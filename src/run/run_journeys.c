@@ -214,10 +214,7 @@ static int take_few_stages(struct run_journeys *journeys, uint32_t sample)
 	return r < 0 ? r : start(journeys);
 }
 
-/*
- * To follow fewer flows does not help any more, since all packets pass the hooks: fewer hooks, unless all were asked
- * for.
- */
+/* Following fewer flows no longer helps, since all packets pass the hooks: fewer hooks, unless all were asked for. */
 static void on_cost(void *context, uint64_t expirations _unused_)
 {
 	struct run_journeys *journeys = context;

@@ -22,9 +22,7 @@ struct run_snapshots {
 
 /* Makes it a source of the run. */
 void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const char *netns);
-/*
- * Of -N all, where namespaces come and go: one that is held open for long outlives its owner, with all its interfaces.
- */
+/* Of -N all, where namespaces come and go: one that is held open outlives its owner, with all its interfaces. */
 void run_snapshots_refresh(struct run_snapshots *snapshots);
 /* What could not be seen, and why, as warnings. Once a run: a gap that repeats says nothing new. */
 void run_snapshots_tell_gaps(const struct snapshot *snapshot);

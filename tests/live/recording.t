@@ -40,7 +40,7 @@ is "$(stat -c %a "$file")" 600 'that only its owner can read'
 is "$?" 2 '-f and --save do not go together'
 "$nest" diagnose -N "$client" -d 3 --save "$file" >/dev/null 2>"$room/err"
 is "$?" 5 'a recording is not overwritten'
-like "$(cat "$room/err")" 'exists already' 'and the reason is told'
+like "$(cat "$room/err")" 'already exists' 'and the reason is reported'
 
 # Without privilege, somewhere else, from a directory that cannot be written to.
 install -d -m 755 "$room/elsewhere"

@@ -43,12 +43,12 @@ TEST(who_was_ahead_is_counted_in_words)
 		uint32_t note;
 		const char *sched, *qdisc;
 	} cases[] = {{0, "reader waited 1.00 us for a CPU: no runnable task ahead",
-		      "data waited 1.00 us in the interface's queue: no packet ahead"},
+		      "data waited 1.00 us in the interface's qdisc: no packet ahead"},
 		     {1, "reader waited 1.00 us for a CPU: 1 runnable task ahead",
-		      "data waited 1.00 us in the interface's queue: 1 packet ahead"},
+		      "data waited 1.00 us in the interface's qdisc: 1 packet ahead"},
 		     {2, "reader waited 1.00 us for a CPU: 2 runnable tasks ahead",
-		      "data waited 1.00 us in the interface's queue: 2 packets ahead"},
-		     {PATH_NO_NOTE, "reader waited 1.00 us for a CPU", "data waited 1.00 us in the interface's queue"}};
+		      "data waited 1.00 us in the interface's qdisc: 2 packets ahead"},
+		     {PATH_NO_NOTE, "reader waited 1.00 us for a CPU", "data waited 1.00 us in the interface's qdisc"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_buf_ struct buf sched = BUF_INIT(256), qdisc = BUF_INIT(256);
@@ -156,7 +156,7 @@ TEST(json_has_the_promised_members)
 		       "{\"stage\":\"sched\",\"start_ns\":1794708787000007300,\"ns\":4100000,\"cpu\":1,\"context\":"
 		       "\"process\",\"note\":3}");
 	CHECK_HAS_TEXT(text, "\"hidden\":[\"irq\",\"filter\"]}");
-	/* What is not known is null, not zero. */
+	/* Unknown is null, not zero. */
 	CHECK_HAS_TEXT(text, "\"reason\":null");
 	CHECK_HAS_TEXT(text, "\"note\":null");
 }
@@ -249,7 +249,7 @@ TEST(slowest_keeps_the_slowest_in_order)
 		slowest_add(&slowest, &journey);
 	}
 	REQUIRE(slowest.journeys.count == 5);
-	/* Of those that took as long, the first ones. */
+	/* Ties in order of arrival. */
 	CHECK_EQ_UINT(slowest.journeys.items[0].seq, 1);
 	CHECK_EQ_UINT(slowest.journeys.items[1].seq, 3);
 	CHECK_EQ_UINT(slowest.journeys.items[2].seq, 5);
@@ -281,8 +281,7 @@ TEST(the_stage_that_makes_the_slow_ones_slow_owns_the_tail)
 	CHECK_NEAR(sum, 1, 1e-9);
 	tail_add_words(&words, &tail);
 	CHECK_EQ_TEXT(buf_text(&words),
-		      "the slowest 10 of 1000 take 5.01 ms, the faster half 12.9 us: sched owns the tail, 100 % "
-		      "of what they take longer");
+		      "slowest 10 of 1000: 5.01 ms (fastest half: 12.9 us); sched is 100 % of the difference");
 	tail_done(&tail);
 }
 
@@ -317,15 +316,15 @@ TEST(where_there_is_no_tail_none_is_named)
 	struct journey journey = journey_received(4000);
 
 	tail_add_words(&few, &tail);
-	CHECK_EQ_TEXT(buf_text(&few), "too few journeys to tell slow ones from usual ones");
+	CHECK_EQ_TEXT(buf_text(&few), "too few journeys to compare slow with normal ones");
 	for (int i = 0; i < 100; i++)
 		tail_add(&tail, &journey);
 	tail_add_words(&same, &tail);
-	CHECK_EQ_TEXT(buf_text(&same), "all take about as long: no tail to speak of");
+	CHECK_EQ_TEXT(buf_text(&same), "no tail: all take about the same time");
 	journey = journey_received(7000);
 	tail_add(&tail, &journey);
 	tail_add_words(&near, &tail);
-	CHECK_HAS_TEXT(buf_text(&near), "no tail to speak of");
+	CHECK_HAS_TEXT(buf_text(&near), "no tail");
 	tail_done(&tail);
 }
 
@@ -361,7 +360,7 @@ TEST(figures_count_every_journey_once)
 	CHECK_EQ_UINT(ends, 2000);
 	CHECK_EQ_UINT(ns, all_ns);
 	CHECK_EQ_UINT(summary.ungrouped, 0);
-	/* Five programs, two directions, four processors and those without a stage. */
+	/* Five programs, two directions, four CPUs and journeys without a stage. */
 	CHECK_EQ_UINT(summary.groups.count, 50);
 	summary_done(&summary);
 }
@@ -419,8 +418,7 @@ TEST(figures_as_a_table)
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
 	CHECK_EQ_TEXT(text, "receive: 100 journeys (99 delivered, 1 unfinished)\n"
-			    "the slowest of 100 takes 5.01 ms, the faster half 12.9 us: sched owns the tail, 100 % of "
-			    "what it takes longer\n"
+			    "slowest of 100: 5.01 ms (fastest half: 12.9 us); sched is 100 % of the difference\n"
 			    "STAGE     COUNT SHARE     P50     P90     P99     MAX TAIL_SHARE SPREAD\n"
 			    "irq           -     -       -       -       -       -          - -\n"
 			    "softirq     100 3.2 % 2.00 us 2.00 us 2.00 us 2.00 us        0 %   #\n"
@@ -436,7 +434,7 @@ TEST(figures_as_a_table)
 			    "not visible: irq, filter\n"
 			    "\n"
 			    "transmit: 4 journeys (4 delivered)\n"
-			    "too few journeys to tell slow ones from usual ones\n"
+			    "too few journeys to compare slow with normal ones\n"
 			    "STAGE  COUNT SHARE     P50     P90     P99     MAX TAIL_SHARE SPREAD\n"
 			    "sndbuf     4 0.2 %  500 ns  500 ns  500 ns  500 ns          - #\n"
 			    "tcp        4 0.9 % 2.50 us 2.50 us 2.50 us 2.50 us          -    #\n"
@@ -504,7 +502,7 @@ TEST(little_histograms_fit_a_narrow_terminal)
 		for (uint32_t i = 0; row->stage == PATH_SCHED && i < row->hist.count; i++)
 			counted += slots[i].count;
 	}
-	/* As a record it has all slots. */
+	/* The record has all slots. */
 	CHECK_EQ_UINT(counted, 40);
 	stage_rows_done(&rows);
 	summary_done(&summary);
@@ -558,7 +556,7 @@ TEST(groups_have_a_limit_and_say_so)
 	CHECK_EQ_UINT(summary.ungrouped, 10);
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
-	CHECK_HAS_TEXT(text, "10 journeys of further groups are not shown: there is room for 256\n");
+	CHECK_HAS_TEXT(text, "10 journeys of other groups are not shown: limit is 256 groups\n");
 	summary_done(&summary);
 }
 
@@ -570,7 +568,7 @@ TEST(a_field_that_is_not_there_cannot_group)
 	struct why why;
 
 	CHECK_ERR(summary_init(&summary, &by, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "--by: there is no field 'com'; did you mean comm?");
+	CHECK_EQ_TEXT(why.text, "--by: unknown field 'com'; did you mean comm?");
 	summary_done(&summary);
 }
 

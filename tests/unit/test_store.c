@@ -157,7 +157,7 @@ TEST(an_existing_file_is_not_overwritten)
 	room_make(&room);
 	CHECK_OK(store_close(create(&room), &why));
 	CHECK_ERR(store_create(room.path, "test", &store, &why), -EEXIST);
-	CHECK_HAS_TEXT(why.text, "exists already");
+	CHECK_HAS_TEXT(why.text, "already exists");
 }
 
 TEST(what_was_committed_survives_a_kill)
@@ -542,7 +542,7 @@ TEST(foreign_files_are_refused)
 	check_refused(&room, "not an SQLite file");
 	(void)unlink(room.path);
 	run_sql(&room, "CREATE TABLE t (a); INSERT INTO t VALUES (1);");
-	check_refused(&room, "no recording of nest");
+	check_refused(&room, "not a recording of nest");
 }
 
 TEST(what_a_file_brings_along_is_refused)
@@ -553,10 +553,10 @@ TEST(what_a_file_brings_along_is_refused)
 		{"CREATE TRIGGER t AFTER INSERT ON mark BEGIN SELECT 1; END", "trigger"},
 		{"CREATE INDEX i ON mark (time_ns)", "index"},
 		{"CREATE VIRTUAL TABLE v USING fts5(a)", "virtual table"},
-		{"CREATE TABLE g (a, b AS (a || zeroblob(1000000000)))", "computed column"},
-		{"PRAGMA user_version = 2", "later nest"},
-		{"PRAGMA user_version = 0", "without a version"},
-		{"PRAGMA application_id = 1", "no recording of nest"},
+		{"CREATE TABLE g (a, b AS (a || zeroblob(1000000000)))", "generated column"},
+		{"PRAGMA user_version = 2", "later version of nest"},
+		{"PRAGMA user_version = 0", "no schema version"},
+		{"PRAGMA application_id = 1", "not a recording of nest"},
 		{"DROP VIEW v_host; DROP TABLE host", "no table host"},
 	};
 
