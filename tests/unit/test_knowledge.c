@@ -111,8 +111,8 @@ static unsigned count_sentences(const char *text)
 
 static bool is_next_field(const char *at)
 {
-	static const char *const fields[] = {"{raddr}", "{rport}", "{laddr}", "{lport}", "{pid}", "{comm}", "{dev}",
-					     "{tunnel_pid}"};
+	static const char *const fields[] = {"{raddr}", "{rport}", "{laddr}", "{lport}",
+					     "{pid}",   "{comm}",  "{dev}",   "{tunnel_pid}"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (strncmp(at, fields[i], strlen(fields[i])) == 0)
@@ -356,8 +356,8 @@ TEST(a_wrong_cause_is_refused_with_place_and_reason)
 		{"next: nest sockets --where 'raddr == {raddr}'", "next:", "site.rules:8: ", "there is no command"},
 		{"next: nest", "next: [mss > 1kB", "site.rules:8: ", "a [ is never closed"},
 		{"next: nest", "next: [floor > 3] nest", "site.rules:8: ", "[floor > 3]: "},
-		{"next: nest sockets --where 'raddr == {raddr}'", "next: [mss > 1kB]", "site.rules:8: ",
-		 "there is no command"},
+		{"next: nest sockets --where 'raddr == {raddr}'", "next: [mss > 1kB]",
+		 "site.rules:8: ", "there is no command"},
 		{"advice: Take the stairs.", "advice: Take {the stairs.", "site.rules:7: ", "a { is never closed"},
 		{"{raddr}'\n", "{raddr'\n", "site.rules:8: ", "a { is never closed"},
 		{"layer: peer\n", "layer peer\n", "site.rules:2: ", "'key: value' should stand here"},
