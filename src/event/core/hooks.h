@@ -42,8 +42,8 @@ void hook_plan_done(struct hook_plan *plan);
 /* Skips hooks that the kernel lacks. */
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object);
 /*
- * The plan that loading would come to, without loading: what the kernel does not have is passed over, then what it refused
- * before. Where that is not known (NULL), also kinds of programs that this kernel seems not to have.
+ * The plan that loading would come to, without loading: what the kernel does not have is passed over, then what it
+ * refused before. Where that is not known (NULL), also kinds of programs that this kernel seems not to have.
  */
 void hook_plan_guess(struct hook_plan *plan, const struct kernel_object *object, const struct hook_refusals *refusals);
 /* The hook with this program failed; false if no choice uses it. */
