@@ -202,6 +202,7 @@ static int run(const void *data)
 		.output = &output,
 		.shape = &kind.shape,
 		.types = kind.types,
+		.dev = config->dev,
 		.interval_ns = config->interval_ns,
 		.count = config->count,
 		.show = kind.show,

@@ -19,8 +19,7 @@
 #define SAMPLES_A_SECOND 20 /* at most, but for that */
 
 const struct option_spec diagnosis_option_table[] = {
-	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
-	       "look at this network namespace: name, path, pid, or all"),
+	NETNS_OPTION(struct diagnosis_options, netns),
 	OPTION(struct diagnosis_options, selection.pid, UINT, "pid", 'p', "PID",
 	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
 	OPTION(struct diagnosis_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
@@ -197,17 +196,13 @@ static int end_window(struct state *state)
 static int see_snapshot(struct state *state)
 {
 	struct live_diagnosis *live = state->live;
-	const char *dev = live->options->selection.dev;
 	int r;
 
 	for (size_t i = 0; i < state->snapshot->table_count; i++)
 		live->records += state->snapshot->tables[i].count;
 	live->lost += snapshot_refused(state->snapshot);
-	if (live->windows == 0 && state->samples_so_far == 0) {
+	if (live->windows == 0 && state->samples_so_far == 0)
 		snapshot_tell_gaps(state->snapshot);
-		if (dev && !live->options->input.file && !link_find_dev(state->snapshot, dev))
-			return why_set(&live->why, -ENODEV, "there is no interface '%s' to look at", dev);
-	}
 	add_sample(state);
 	/* The first window's first sample only sets the base: a window spans so many intervals. */
 	if (state->samples_so_far < state->samples + (live->windows == 0))
@@ -409,13 +404,15 @@ int live_diagnosis_exit_code(struct live_diagnosis *live, const char *command, i
 static int check_asked(struct live_diagnosis *live)
 {
 	_cleanup_netns_ struct netns_list namespaces = {};
-	const char *cgroup = live->options->selection.cgroup;
+	const struct selection *selection = &live->options->selection;
 	int r;
 
 	if (is_recorded(live))
 		return 0;
 	r = find_asked(live->options, &namespaces, &live->why);
-	return r == 0 && cgroup ? cgroups_check(cgroup, &live->why) : r;
+	if (r == 0 && selection->dev)
+		r = netns_check_interface(&namespaces, selection->dev, &live->why);
+	return r == 0 && selection->cgroup ? cgroups_check(selection->cgroup, &live->why) : r;
 }
 
 int live_diagnosis_prepare(struct live_diagnosis *live, const char *command, const char *file)

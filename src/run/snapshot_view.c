@@ -8,8 +8,7 @@
 #include "run/snapshot_view.h"
 
 const struct option_spec look_option_table[] = {
-	OPTION(struct look_options, netns, TEXT, "netns", 'N', "NETNS",
-	       "look into this network namespace: a name, a path, a process id, or all"),
+	NETNS_OPTION(struct look_options, netns),
 	OPTION(struct look_options, no_bpf, FLAG, "no-bpf", 0, NULL,
 	       "do not load BPF programs: /proc and netlink alone"),
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
@@ -117,7 +116,7 @@ static int open_output(struct run *run)
 {
 	const struct look *look = run->look;
 	struct why why = {};
-	int r = output_open(look->output, look->shape, &run->output, &why);
+	int r = output_open_columns(look->output, look->shape, look->columns, &run->output, &why);
 
 	if (r < 0)
 		log_error("%s: %s", look->command, why.text);
@@ -131,6 +130,8 @@ static int look_live(struct run *run)
 	struct why why = {};
 	int r = netns_find(look->options->netns, &namespaces, &why);
 
+	if (r == 0 && look->dev)
+		r = netns_check_interface(&namespaces, look->dev, &why);
 	if (r < 0) {
 		log_error("%s: %s", look->command, why.text);
 		return r == -ENOENT || r == -EINVAL ? EXIT_USAGE : EXIT_CANNOT_OBSERVE;

@@ -26,10 +26,12 @@ struct look {
 	const struct look_options *options;
 	const struct output_options *output;
 	const struct shape *shape;
+	const struct output_column *columns; /* of tables, unless the user names others; NULL: what is not hidden */
 	const struct record_type *const *types;
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;
 	unsigned fewer_part;
+	const char *dev;      /* may be NULL: an interface that must be there, except in a recording */
 	uint64_t interval_ns; /* 0: a single look */
 	uint64_t count;       /* 0: without end */
 	/* Shows the records of a snapshot and returns how many were shown. */

@@ -234,12 +234,17 @@ int snapshot_read(struct snapshot *snapshot, const char *path)
 	return buf_read_file(&snapshot->text, path);
 }
 
-static bool source_wanted(const struct snapshot *snapshot, const struct snapshot_source *source)
+static bool wants_any(const struct snapshot *snapshot, const struct record_type *const *types)
 {
-	for (const struct record_type *const *type = source->types; *type; type++)
-		if (snapshot_wants(snapshot, *type))
+	for (; *types; types++)
+		if (snapshot_wants(snapshot, *types))
 			return true;
 	return false;
+}
+
+static bool source_wanted(const struct snapshot *snapshot, const struct snapshot_source *source)
+{
+	return wants_any(snapshot, source->types);
 }
 
 static void want(struct snapshot *snapshot, const struct record_type *const *types)
@@ -252,6 +257,16 @@ static void want(struct snapshot *snapshot, const struct record_type *const *typ
 	}
 }
 
+static void want_needs(struct snapshot *snapshot, const struct snapshot_source *source)
+{
+	const struct record_type *const first[] = {source->needs ? source->needs[0] : NULL, NULL};
+
+	if (!source->any_need)
+		want(snapshot, source->needs);
+	else if (!wants_any(snapshot, source->needs))
+		want(snapshot, first);
+}
+
 /* What was asked for, and what that needs: sources run in the order of stages, so one pass backwards finds all. */
 static void choose_tables(struct snapshot *snapshot, const struct snapshot_request *request)
 {
@@ -262,7 +277,7 @@ static void choose_tables(struct snapshot *snapshot, const struct snapshot_reque
 	want(snapshot, request->types);
 	for (size_t i = memory->source_count; i-- > 0;)
 		if (source_wanted(snapshot, memory->sources[i]))
-			want(snapshot, memory->sources[i]->needs);
+			want_needs(snapshot, memory->sources[i]);
 }
 
 static void run_source(struct snapshot *snapshot, const struct snapshot_source *source,

@@ -81,6 +81,7 @@ struct snapshot_source {
 	const char *lost;                       /* what nobody can know when this source fails */
 	const struct record_type *const *types; /* what it fills; NULL at the end */
 	const struct record_type *const *needs; /* what it looks at, filled in earlier stages; may be NULL */
+	bool any_need; /* what is wanted of these anyway will do; the first one where nothing is */
 	enum snapshot_stage stage;
 	bool per_netns;    /* called once a namespace, from inside it; else once a snapshot */
 	size_t state_size; /* zeroed memory that stays from one taking to the next */

@@ -47,9 +47,6 @@ extern const struct record_type address_type;
 extern struct enum_names link_flag_names;
 extern struct enum_names operstate_names;
 
-/* The first of that name, in whichever namespace; NULL: there is none. */
-const struct link_record *link_find_dev(const struct snapshot *snapshot, const char *dev);
-
 nl_parse_fn link_parse_message;
 nl_parse_fn address_parse_message;
 
