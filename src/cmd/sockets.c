@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest sockets: TCP and UDP sockets, or those of other families, with queues and owner; with --json or -w all that is known. */
+/* nest sockets: sockets of every family with queues and owner; with --json or -w all that the kernel tells. */
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -146,7 +146,7 @@ struct columns {
 	struct output_column items[COLUMNS_MAX + 1];
 };
 
-/* Queues as ss writes them, in bytes and without a unit: of a listener they are its accept queue and the limit of that. */
+/* Queues as ss writes them, in bytes without a unit: of a listener they are its accept queue and the limit. */
 static void split_columns(const char *text, struct columns *columns)
 {
 	char *rest = columns->names, *name;
@@ -373,8 +373,8 @@ static const struct other_socket_record *as_other(const struct socket_record *so
 }
 
 /*
- * Of a listener, where its row is for a person: the accept queue and its limit stand where others have their queues. The filter
- * has seen the socket as it is.
+ * Of a listener, where its row is for a person: the accept queue and its limit stand where others have their
+ * queues. The filter has seen the socket as it is.
  */
 static bool put_accept_queue(const struct tables *tables, struct record *record, struct room *room)
 {

@@ -273,8 +273,11 @@ static void choose_tables(struct snapshot *snapshot, const struct snapshot_reque
 	struct snapshot_memory *memory = snapshot->memory;
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
-		snapshot->tables[i].wanted = request->types == NULL;
+		snapshot->tables[i].wanted = false;
 	want(snapshot, request->types);
+	for (size_t i = 0; !request->types && i < memory->source_count; i++)
+		if (!memory->sources[i]->on_demand)
+			want(snapshot, memory->sources[i]->types);
 	for (size_t i = memory->source_count; i-- > 0;)
 		if (source_wanted(snapshot, memory->sources[i]))
 			want_needs(snapshot, memory->sources[i]);

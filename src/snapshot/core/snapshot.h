@@ -83,6 +83,7 @@ struct snapshot_source {
 	const struct record_type *const *needs; /* what it looks at, filled in earlier stages; may be NULL */
 	bool any_need; /* what is wanted of these anyway will do; the first one where nothing is */
 	enum snapshot_stage stage;
+	bool on_demand;    /* "everything" leaves it out */
 	bool per_netns;    /* called once a namespace, from inside it; else once a snapshot */
 	size_t state_size; /* zeroed memory that stays from one taking to the next */
 	/* May be NULL. Called before any source collects, to begin what can go on beside the others. */

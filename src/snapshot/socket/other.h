@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * UNIX, raw, packet, netlink, vsock and MPTCP sockets. One struct for all of them and a table for each family, filled by a
+ * UNIX, raw, packet, netlink, vsock and MPTCP sockets. One struct for all of them and a table for each family, with a
  * source each (other_*.c): the kernel's socket diagnosis, or /proc/net where the kernel has none for the family.
  */
 #pragma once
@@ -75,7 +75,7 @@ void other_format_end(const struct addr *addr, uint32_t port, char text[static O
 
 /* --- for the sources --- */
 
-/* A dump of one family: the request as its header declares it. A kernel without the family's diagnosis: -ENOENT, and why. */
+/* A dump of one family: the request as its header declares it. -ENOENT: the kernel has no diagnosis of it. */
 struct other_question {
 	const void *request;
 	size_t size;

@@ -214,6 +214,7 @@ static const struct snapshot_source raw_source = {
 	.lost = "raw sockets",
 	.types = raw_types,
 	.stage = STAGE_SOCKETS,
+	.on_demand = true,
 	.per_netns = true,
 	.collect = collect_raw,
 };
@@ -226,6 +227,7 @@ static const struct snapshot_source mptcp_source = {
 	.lost = "MPTCP sockets",
 	.types = mptcp_types,
 	.stage = STAGE_SOCKETS,
+	.on_demand = true,
 	.per_netns = true,
 	.collect = collect_mptcp,
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/map.h"
 #include "snapshot/core/scan.h"
 #include "snapshot/socket/other.h"
 
@@ -89,6 +90,25 @@ void other_text_netlink(struct snapshot *snapshot, const char *text)
 	}
 }
 
+/* The kernel's list of members of groups repeats sockets of its table: one row is enough. */
+static void drop_repeated(struct snapshot *snapshot, size_t from)
+{
+	struct map seen = MAP_INIT(sizeof(uint64_t), sizeof(bool), 0);
+	struct snapshot_table *table = snapshot_table(snapshot, &netlink_socket_type);
+	struct other_socket_record *sockets = (struct other_socket_record *)table->items;
+	size_t kept = from;
+
+	for (size_t i = from; i < table->count; i++) {
+		bool is_new;
+
+		(void)map_put(&seen, &sockets[i].cookie, &is_new);
+		if (is_new)
+			sockets[kept++] = sockets[i];
+	}
+	table->count = kept;
+	map_done(&seen);
+}
+
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct netlink_diag_req req = {
@@ -98,12 +118,14 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	};
 	struct other_question question = {
 		.request = &req, .size = sizeof(req), .parse = other_parse_netlink, .config = "CONFIG_NETLINK_DIAG"};
+	size_t from = snapshot_table(snapshot, &netlink_socket_type)->count;
 	int r = other_ask(snapshot, &question, why);
 
 	(void)request;
 	if (r == -ENOENT)
-		r = other_read(snapshot, "/proc/thread-self/net/netlink", other_text_netlink,
-			       "type, peer and buffers of netlink sockets", why);
+		return other_read(snapshot, "/proc/thread-self/net/netlink", other_text_netlink,
+				  "type, peer and buffers of netlink sockets", why);
+	drop_repeated(snapshot, from);
 	return r;
 }
 
@@ -114,6 +136,7 @@ static const struct snapshot_source netlink_source = {
 	.lost = "netlink sockets",
 	.types = types,
 	.stage = STAGE_SOCKETS,
+	.on_demand = true,
 	.per_netns = true,
 	.collect = collect,
 };

@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/packet_diag.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "snapshot/core/scan.h"
-#include "snapshot/netlink/link.h"
 #include "snapshot/socket/other.h"
 
 static const struct enum_name ether_types[] = {
@@ -78,7 +78,6 @@ void other_text_packet(struct snapshot *snapshot, const char *text)
 
 static void name_interfaces(struct snapshot *snapshot, size_t from)
 {
-	_cleanup_dev_names_ struct dev_names names = {};
 	const struct snapshot_table *table = snapshot_table(snapshot, &packet_socket_type);
 
 	for (size_t i = from; i < table->count; i++) {
@@ -86,8 +85,8 @@ static void name_interfaces(struct snapshot *snapshot, size_t from)
 
 		if (socket->ifindex == UINT32_MAX)
 			continue;
-		if (socket->ifindex)
-			dev_name_get(&names, socket->ifindex, socket->dev);
+		if (socket->ifindex && !if_indextoname(socket->ifindex, socket->dev))
+			continue;
 		socket->local = socket->dev[0] ? snapshot_text(snapshot, socket->dev, strlen(socket->dev)) : "*";
 	}
 }
@@ -118,6 +117,7 @@ static const struct snapshot_source packet_source = {
 	.lost = "packet sockets",
 	.types = types,
 	.stage = STAGE_SOCKETS,
+	.on_demand = true,
 	.per_netns = true,
 	.collect = collect,
 };

@@ -142,6 +142,7 @@ static const struct snapshot_source unix_source = {
 	.lost = "UNIX sockets",
 	.types = types,
 	.stage = STAGE_SOCKETS,
+	.on_demand = true,
 	.per_netns = true,
 	.collect = collect,
 };

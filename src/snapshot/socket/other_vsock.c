@@ -65,6 +65,7 @@ static const struct snapshot_source vsock_source = {
 	.lost = "vsock sockets",
 	.types = types,
 	.stage = STAGE_SOCKETS,
+	.on_demand = true,
 	.per_netns = true,
 	.collect = collect,
 };
