@@ -87,7 +87,7 @@ like "$(in_ns "$ns" script -qec "stty cols 120; $nest sockets -t" /dev/null 2>/d
 unlike "$(in_ns "$ns" script -qec "stty cols 80; $nest sockets -t" /dev/null 2>/dev/null)" 'CWND' 'one of 80 does not'
 is "$("$nest" tables --json -N "$ns" 2>/dev/null | grep -c '_socket","count":null')" 6 \
 	'nest tables does not count what it does not read'
-is "$("$nest" tables unix_socket --json -N "$ns" 2>/dev/null | wc -l)" "$(wc -l <"$room/unix.json")" 'unless it is named'
+is "$("$nest" tables unix_socket --json -N "$ns" 2>/dev/null | wc -l)" "$(wc -l <"$room/unix.json")" 'or if named'
 "$nest" sockets -x -f "$room/none.nest" >/dev/null 2>"$room/err"
 is "$?:$(grep -c 'TCP and UDP sockets only' "$room/err")" 2:1 'a recording has no such sockets'
 
