@@ -162,11 +162,3 @@ void addr_format_endpoint(const struct endpoint *e, struct buf *out)
 	else
 		buf_add_char(out, '*');
 }
-
-void prefix_format(const struct prefix *p, struct buf *out)
-{
-	char text[ADDR_TEXT_MAX];
-
-	addr_format(&p->addr, text);
-	buf_add_format(out, "%s/%u", text, p->addr.family == ADDR_V4 ? p->bits - 96u : p->bits);
-}

@@ -59,4 +59,3 @@ int addr_parse_endpoint(const char *text, struct endpoint *ret_endpoint) _must_c
 /* At most ADDR_TEXT_MAX bytes with the NUL; returns the length. */
 size_t addr_format(const struct addr *a, char *text);
 void addr_format_endpoint(const struct endpoint *e, struct buf *out);
-void prefix_format(const struct prefix *p, struct buf *out);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdarg.h>
 
-#include "base/buf.h"
 #include "base/log.h"
 
 static enum log_level current_level = LOG_LEVEL_INFO;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words to the person at the terminal, all on stderr and all beginning with "nest: ". Only commands and main speak at the
- * levels above debug; lower layers return a code and fill a struct why.
+ * Words to the person at the terminal, all on stderr and all beginning with "nest: ". Only commands and main speak at
+ * the levels above debug; lower layers return a code and fill a struct why.
  */
 #pragma once
 
@@ -18,3 +18,6 @@ void log_write(enum log_level level, const char *format, ...) _printf_(2, 3);
 #define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_info(...)  log_write(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+/* Where nothing can go on and nobody can be handed the reason; said at every level. */
+#define log_abort(...) (log_write(LOG_LEVEL_QUIET, __VA_ARGS__), abort())

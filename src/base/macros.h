@@ -25,15 +25,19 @@
 #define unlikely(x)    __builtin_expect(!!(x), 0)
 
 /* The smaller and the larger of two, each evaluated once. */
-#define min_of(a, b)            PICK_ONCE_(a, <, b, __COUNTER__)
-#define max_of(a, b)            PICK_ONCE_(a, >, b, __COUNTER__)
-#define PICK_ONCE_(a, op, b, n) PICK_NAMED_(a, op, b, n)
-#define PICK_NAMED_(a, op, b, n)                                                                                       \
+#define min_of(a, b)       PICK_(a, <, b, __COUNTER__)
+#define max_of(a, b)       PICK_(a, >, b, __COUNTER__)
+#define PICK_(a, op, b, n) PICK_ONCE_(a, op, b, n)
+#ifdef __CPPCHECK__ /* which does not read a statement inside an initialiser */
+#define PICK_ONCE_(a, op, b, n) ((a)op(b) ? (a) : (b))
+#else
+#define PICK_ONCE_(a, op, b, n)                                                                                        \
 	({                                                                                                             \
 		const typeof(a) a_##n = (a);                                                                           \
 		const typeof(b) b_##n = (b);                                                                           \
 		a_##n op b_##n ? a_##n : b_##n;                                                                        \
 	})
+#endif
 
 /* Moves ownership out of a variable that has a cleanup. */
 #define take_ptr(p)                                                                                                    \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A hash map from keys of one fixed size (bytes, compared as such: zero the padding) or from strings (key_size 0) to values of one fixed
- * size, stored inline. The hash is seeded per process, so input cannot aim at collisions. A cap bounds it.
+ * A hash map from keys of one fixed size (bytes, compared as such: zero the padding) or from strings (key_size 0) to
+ * values of one fixed size, stored inline. The hash is seeded per process, so input cannot aim at collisions. A cap
+ * bounds it.
  */
 #pragma once
 

@@ -194,7 +194,7 @@ static void describe_expected(const struct option_spec *spec, struct buf *out)
 	}
 }
 
-static int take(const struct option_spec *spec, const char *text, void *config, struct why *why)
+static int take_value(const struct option_spec *spec, const char *text, void *config, struct why *why)
 {
 	_cleanup_buf_ struct buf expected = BUF_INIT(1024), shown = BUF_INIT(1024);
 	char title[64];
@@ -269,13 +269,13 @@ static int parse_long(struct parser *p, const char *word)
 	if (spec->kind == OPT_FLAG) {
 		if (word[n])
 			return why_set(p->why, -EINVAL, "--%s takes no argument", spec->name);
-		return take(spec, "", p->config, p->why);
+		return take_value(spec, "", p->config, p->why);
 	}
 	if (word[n])
-		return take(spec, word + n + 1, p->config, p->why);
+		return take_value(spec, word + n + 1, p->config, p->why);
 	if (p->at + 1 >= p->argc)
 		return why_set(p->why, -EINVAL, "--%s needs an argument: %s", spec->name, spec->arg);
-	return take(spec, p->argv[++p->at], p->config, p->why);
+	return take_value(spec, p->argv[++p->at], p->config, p->why);
 }
 
 /* -ax, -d5, -d 5 */
@@ -292,16 +292,16 @@ static int parse_letters(struct parser *p, const char *word)
 			return why_set(p->why, -EINVAL, "unknown option -%s", buf_text(&shown));
 		}
 		if (spec->kind == OPT_FLAG) {
-			r = take(spec, "", p->config, p->why);
+			r = take_value(spec, "", p->config, p->why);
 			if (r < 0)
 				return r;
 			continue;
 		}
 		if (word[1])
-			return take(spec, word + 1, p->config, p->why);
+			return take_value(spec, word + 1, p->config, p->why);
 		if (p->at + 1 >= p->argc)
 			return why_set(p->why, -EINVAL, "-%c needs an argument: %s", spec->letter, spec->arg);
-		return take(spec, p->argv[++p->at], p->config, p->why);
+		return take_value(spec, p->argv[++p->at], p->config, p->why);
 	}
 	return 0;
 }
@@ -320,7 +320,7 @@ static int parse_positional(struct parser *p, const char *word)
 		/* A list takes all the words that are left. */
 		if (spec->kind != OPT_TEXTS)
 			p->next_positional++;
-		return take(spec, word, p->config, p->why);
+		return take_value(spec, word, p->config, p->why);
 	}
 	text_add_terminal(&shown, word, strnlen(word, 60));
 	return why_set(p->why, -EINVAL, "'%s' is one word too many", buf_text(&shown));

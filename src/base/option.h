@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Command-line options as data. A table says which member of a configuration struct an option fills, and the parser, the
- * help text, the man page and the shell completions all read that table:
+ * Command-line options as data. A table says which member of a configuration struct an option fills, and the parser,
+ * the help text, the man page and the shell completions all read that table:
  *
  *	struct config { bool all; uint64_t wait_ns; struct output_options output; };
  *	static const struct option_spec options[] = {
@@ -120,8 +120,8 @@ void option_each(const struct option_spec *table, bool (*fn)(const struct option
 		 void *context);
 
 /*
- * Fills config from the words (argv[0] is the first word after the command's name). -EINVAL with a sentence for the user
- * when something is not understood. Abbreviated long names are taken when they are unique.
+ * Fills config from the words (argv[0] is the first word after the command's name). -EINVAL with a sentence for the
+ * user when something is not understood. Abbreviated long names are taken when they are unique.
  */
 int option_parse(const struct option_spec *table, int argc, char **argv, void *config, struct why *why) _must_check_;
 /* Frees what parsing allocated inside config. */

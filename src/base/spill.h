@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables with a row for everything that was seen, of which there may be many millions: small ones are in memory, larger ones
- * in a file without a name that ends with the program. What is resident of them stays small as long as spill_trim is called now
- * and then; rows are used as if all of them were there. The new part of a table is zero.
+ * Tables with a row for everything that was seen, of which there may be many millions: small ones are in memory, larger
+ * ones in a file without a name that ends with the program. What is resident of them stays small as long as spill_trim
+ * is called now and then; rows are used as if all of them were there. The new part of a table is zero.
  *
  *	SPILL(struct row) rows = {};
  *	spill_push(&rows, row);

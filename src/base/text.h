@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Text that comes from outside (a process name, an interface, a host name, a file) is hostile until it is escaped for the
- * place it goes to. There is one function a sink, and each takes any bytes at all.
+ * Text that comes from outside (a process name, an interface, a host name, a file) is hostile until it is escaped for
+ * the place it goes to. There is one function a sink, and each takes any bytes at all.
  */
 #pragma once
 

@@ -11,5 +11,5 @@ struct why {
 	char text[512];
 };
 
-/* Fills the sentence (why may be NULL) and returns error unchanged, so that `return why_set(why, -EINVAL, ...)` reads well. */
+/* Fills the sentence (why may be NULL) and returns error, so that `return why_set(why, -EINVAL, ...)` reads well. */
 int why_set(struct why *why, int error, const char *format, ...) _printf_(3, 4);

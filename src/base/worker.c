@@ -23,7 +23,7 @@ unsigned worker_cpus(void)
 }
 
 /* How many may run at a time: one processor is the caller's. */
-static unsigned room(void)
+static unsigned max_running(void)
 {
 	return max_of(worker_cpus(), 2u) - 1;
 }
@@ -33,7 +33,7 @@ static void *begin(void *data)
 	struct worker *worker = data;
 
 	(void)pthread_mutex_lock(&workers.lock);
-	while (worker->state == WORKER_WAITING && workers.running >= room())
+	while (worker->state == WORKER_WAITING && workers.running >= max_running())
 		(void)pthread_cond_wait(&workers.changed, &workers.lock);
 	if (worker->state == WORKER_WAITING) {
 		worker->state = WORKER_RUNNING;
@@ -56,13 +56,13 @@ static bool start_thread(struct worker *worker, uint64_t cost_ns)
 	uint64_t now = clock_monotonic_ns();
 
 	/* First come, first served: a thread may run long after it was made. */
-	worker->state = workers.running < room() ? WORKER_RUNNING : WORKER_WAITING;
+	worker->state = workers.running < max_running() ? WORKER_RUNNING : WORKER_WAITING;
 	if (pthread_create(&worker->thread, NULL, begin, worker) != 0)
 		return false;
 	workers.running += worker->state == WORKER_RUNNING;
 	if (workers.begun++ == 0 || workers.busy_until_ns < now)
 		workers.busy_until_ns = now;
-	workers.busy_until_ns += cost_ns / room();
+	workers.busy_until_ns += cost_ns / max_running();
 	return true;
 }
 
@@ -105,7 +105,7 @@ uint64_t worker_delay_ns(void)
 	uint64_t now = clock_monotonic_ns(), until = 0;
 
 	(void)pthread_mutex_lock(&workers.lock);
-	if (workers.begun >= room())
+	if (workers.begun >= max_running())
 		until = workers.busy_until_ns;
 	(void)pthread_mutex_unlock(&workers.lock);
 	return until > now ? until - now : 0;

@@ -4,8 +4,8 @@
  * bound by cache misses, and two processors miss twice as many at a time (measured: docs/snapshot.md).
  *
  * Work that is begun beside the caller runs in a thread of its own as soon as a processor is there for it: one is the
- * caller's, and of work that shares a processor nothing is ready sooner. Work that still waits when its result is needed is
- * done by the one who needs it.
+ * caller's, and of work that shares a processor nothing is ready sooner. Work that still waits when its result is
+ * needed is done by the one who needs it.
  */
 #pragma once
 
@@ -33,8 +33,8 @@ struct worker {
 /* Processors that this process may use. */
 unsigned worker_cpus(void);
 /*
- * cost_ns: how long it will take, about. A thread is in the network namespace of the one who starts it. Where no thread can
- * be had, runs at once.
+ * cost_ns: how long it will take, about. A thread is in the network namespace of the one who starts it. Where no thread
+ * can be had, runs at once.
  */
 void worker_start(struct worker *worker, void (*run)(void *context), void *context, uint64_t cost_ns);
 /* Returns when the work is done; nothing happens to one that was never started. */

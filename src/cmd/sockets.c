@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest sockets: sockets of every family with queues and owner; with --json or -w all that the kernel tells. */
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/route.h"
 #include "snapshot/proc/cgroup_path.h"
@@ -15,7 +16,6 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	bool tcp;
 	bool udp;
 	bool local; /* UNIX, a word that some compilers take for themselves */
@@ -30,8 +30,6 @@ struct config {
 	const char *cgroup;
 	const char *dev;
 	struct port_list ports;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -53,20 +51,13 @@ static const struct option_spec options[] = {
 	       "sockets bound to this interface, and TCP and UDP sockets whose packets leave through it"),
 	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
 /* --- columns --- */
 
-/* Fits a terminal of 80 columns, and one of 120. */
-#define BROAD 120
-static const char narrow_columns[] = "proto state recvq_bytes sendq_bytes laddr lport raddr rport pid comm";
-static const char broad_columns[] = "proto state recvq_bytes sendq_bytes laddr lport raddr rport pid comm "
-				    "srtt_ns cwnd total_retrans delivery_rate";
-static const char listener_columns[] = "proto state backlog backlog_max laddr lport pid comm";
+static const char inet_columns[] = "proto state recvq_bytes sendq_bytes laddr lport raddr rport pid comm "
+				   "srtt_ns cwnd total_retrans delivery_rate";
 static const char mixed_columns[] = "family type proto state recvq_bytes sendq_bytes local remote pid comm";
 
 /* The families beside TCP and UDP. */
@@ -74,19 +65,33 @@ static const struct family {
 	size_t flag; /* where the option is in the configuration */
 	const struct record_type *type;
 	const char *columns;
-	const char *broad;
 } families[OTHER_SOCKETS] = {
-	{offsetof(struct config, local), &unix_socket_type, "type state recvq_bytes sendq_bytes local remote pid comm",
+	{offsetof(struct config, local), &unix_socket_type,
 	 "type state recvq_bytes sendq_bytes local remote pid comm peer_pid peer_comm"},
 	{offsetof(struct config, raw), &raw_socket_type,
-	 "proto state recvq_bytes sendq_bytes local remote pid comm drops", NULL},
+	 "proto state recvq_bytes sendq_bytes local remote pid comm drops"},
 	{offsetof(struct config, packet), &packet_socket_type,
-	 "type proto local recvq_bytes sendq_bytes pid comm drops", NULL},
+	 "type proto local recvq_bytes sendq_bytes pid comm drops"},
 	{offsetof(struct config, netlink), &netlink_socket_type,
-	 "proto local groups recvq_bytes sendq_bytes pid comm drops", NULL},
-	{offsetof(struct config, vsock), &vsock_socket_type, "type state local remote pid comm", NULL},
-	{offsetof(struct config, mptcp), &mptcp_socket_type, "state recvq_bytes sendq_bytes local remote pid comm",
-	 NULL},
+	 "proto local groups recvq_bytes sendq_bytes pid comm drops"},
+	{offsetof(struct config, vsock), &vsock_socket_type, "type state local remote pid comm"},
+	{offsetof(struct config, mptcp), &mptcp_socket_type, "state recvq_bytes sendq_bytes local remote pid comm"},
+};
+
+/* A line that has room for what ss -i shows of a connection, too. */
+#define WIDE 100
+
+/* Columns that are more than a field. */
+static const struct output_column special_columns[] = {
+	/* Of a listener, what waits to be accepted and how much of it may: as ss has it. */
+	{"recvq_bytes", .instead = "backlog"},
+	{"sendq_bytes", .instead = "backlog_max"},
+	{"srtt_ns", "RTT", .from_width = WIDE},
+	{"cwnd", .from_width = WIDE},
+	{"total_retrans", "RETRANS", .from_width = WIDE},
+	{"delivery_rate", "RATE", .from_width = WIDE},
+	{"peer_pid", .from_width = WIDE},
+	{"peer_comm", .from_width = WIDE},
 };
 
 static bool family_wanted(const struct config *config, const struct family *family)
@@ -116,29 +121,6 @@ static struct choice choose(const struct config *config)
 	return choice;
 }
 
-static bool is_broad(const struct output_options *output)
-{
-	struct out out;
-
-	if (output->file)
-		return false;
-	out_init(&out, STDOUT_FILENO);
-	return out.width >= BROAD;
-}
-
-static const char *choose_columns(const struct config *config, const struct choice *choice)
-{
-	bool broad = is_broad(&config->output);
-
-	if (choice->others > 1 || (choice->others && (choice->tcp || choice->udp)))
-		return mixed_columns;
-	if (choice->others)
-		return broad && choice->family->broad ? choice->family->broad : choice->family->columns;
-	if (config->listening && !config->all)
-		return listener_columns;
-	return choice->tcp && broad ? broad_columns : narrow_columns;
-}
-
 #define COLUMNS_MAX 16
 
 struct columns {
@@ -146,19 +128,39 @@ struct columns {
 	struct output_column items[COLUMNS_MAX + 1];
 };
 
-/* Queues as ss writes them, in bytes without a unit: of a listener they are its accept queue and the limit. */
-static void split_columns(const char *text, struct columns *columns)
+static struct output_column make_column(const char *name)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(special_columns); i++)
+		if (strcmp(special_columns[i].field, name) == 0)
+			return special_columns[i];
+	return (struct output_column){.field = name};
+}
+
+static void choose_columns(const struct choice *choice, struct columns *columns)
+{
+	bool inet = choice->tcp || choice->udp;
 	char *rest = columns->names, *name;
-	unsigned n = 0;
 
 	memset(columns, 0, sizeof(*columns));
-	snprintf(columns->names, sizeof(columns->names), "%s", text);
-	while (n < COLUMNS_MAX && (name = strsep(&rest, " "))) {
-		columns->items[n].field = name;
-		columns->items[n].unit = strcmp(name, "recvq_bytes") == 0 || strcmp(name, "sendq_bytes") == 0;
-		n++;
+	snprintf(columns->names, sizeof(columns->names), "%s",
+		 choice->others == 0          ? inet_columns
+		 : choice->others > 1 || inet ? mixed_columns
+					      : choice->family->columns);
+	for (unsigned i = 0; i < COLUMNS_MAX && (name = strsep(&rest, " ")); i++) {
+		columns->items[i] = make_column(name);
+		/* UDP alone has nothing to show there, but the headings stay names for --show. */
+		if (columns->items[i].from_width && inet && !choice->tcp)
+			columns->items[i].from_width = UINT_MAX;
 	}
+}
+
+static void show_listeners(struct output_options *output)
+{
+	static const char *const columns[] = {"proto", "state", "backlog", "backlog_max",
+					      "laddr", "lport", "pid",     "comm"};
+
+	if (output->show.count == 0 && !output->json && !output->csv && !output->format && !output->wide)
+		output->show = (struct text_list){ARRAY_SIZE(columns), (char **)columns};
 }
 
 /* --- rows --- */
@@ -203,7 +205,6 @@ RECORD_TYPE(peer_type, "socket_peer", struct peer, peer_fields, "the process at 
 struct room {
 	struct holder holder;
 	struct peer peer;
-	struct socket_record socket;
 	struct other_socket_record other;
 	char local[OTHER_END_MAX];
 	char remote[OTHER_END_MAX];
@@ -214,8 +215,6 @@ struct room {
 struct tables {
 	const struct config *config;
 	const struct choice *choice;
-	const struct output *output;
-	bool as_ss; /* the columns are those of the command */
 	const struct snapshot *snapshot;
 	const struct socket_record *sockets;
 	const struct snapshot_table *tcps;
@@ -372,28 +371,6 @@ static const struct other_socket_record *as_other(const struct socket_record *so
 	return other;
 }
 
-/*
- * Of a listener, where its row is for a person: the accept queue and its limit stand where others have their
- * queues. The filter has seen the socket as it is.
- */
-static bool put_accept_queue(const struct tables *tables, struct record *record, struct room *room)
-{
-	if (!output_wants(tables->output, record))
-		return false;
-	if (tables->choice->others) {
-		room->other = *(const struct other_socket_record *)record->parts[0];
-		room->other.recvq_bytes = room->other.backlog;
-		room->other.sendq_bytes = room->other.backlog_max;
-		record->parts[0] = &room->other;
-	} else {
-		room->socket = *(const struct socket_record *)record->parts[0];
-		room->socket.recvq_bytes = room->socket.backlog;
-		room->socket.sendq_bytes = room->socket.backlog_max;
-		record->parts[0] = &room->socket;
-	}
-	return true;
-}
-
 static bool make_row(const void *context, size_t number, void *data, struct record *record)
 {
 	const struct tables *tables = context;
@@ -415,7 +392,7 @@ static bool make_row(const void *context, size_t number, void *data, struct reco
 		*record = (struct record){.parts = {as_other(socket, room), holder, NULL, tcp}};
 	else
 		*record = (struct record){.parts = {socket, tcp, holder}};
-	return !tables->as_ss || socket->state != SOCKET_LISTEN || put_accept_queue(tables, record, room);
+	return true;
 }
 
 static bool make_other_row(const void *context, size_t number, void *data, struct record *record)
@@ -436,14 +413,13 @@ static bool make_other_row(const void *context, size_t number, void *data, struc
 	if (!in_cgroup(config, holder))
 		return false;
 	*record = (struct record){.parts = {socket, holder, find_peer(tables, socket->peer, room)}};
-	return !tables->as_ss || socket->state != SOCKET_LISTEN || put_accept_queue(tables, record, room);
+	return true;
 }
 
-/* What is shown, and how. */
+/* What is shown. */
 struct show {
 	const struct config *config;
 	struct choice choice;
-	bool as_ss;
 };
 
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
@@ -453,8 +429,6 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 	struct tables tables = {
 		.config = what->config,
 		.choice = &what->choice,
-		.output = output,
-		.as_ss = what->as_ss,
 		.snapshot = snapshot,
 		.sockets = (const struct socket_record *)table->items,
 		.tcps = snapshot_table(snapshot, &tcp_type),
@@ -524,15 +498,12 @@ static int run(const void *data)
 	struct look look = {
 		.command = "sockets",
 		.options = &where,
-		.output = &config->output,
 		.shape = what.choice.others ? &other_shape : &shape,
 		.columns = columns.items,
 		.types = types,
 		.fewer_types = fewer_types,
 		.fewer_part = what.choice.others ? 3 : 1,
 		.dev = config->dev,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = show,
 		.context = &what,
 	};
@@ -540,19 +511,18 @@ static int run(const void *data)
 	const char *refused = refusal(config, &what.choice, &why);
 	char pid[24];
 
-	if (refused) {
-		log_error("sockets: %s (nest sockets --help)", refused);
-		return EXIT_USAGE;
-	}
-	split_columns(choose_columns(config, &what.choice), &columns);
+	if (refused)
+		return command_fail(EXIT_USAGE, "sockets: %s (nest sockets --help)", refused);
+	choose_columns(&what.choice, &columns);
 	choose_types(config, &what.choice, true, types);
 	choose_types(config, &what.choice, false, fewer_types);
-	what.as_ss = config->output.show.count == 0 && !output_shows_all(&config->output);
 	/* A process is looked at where it lives, unless somebody knows better. */
 	if (config->pid && !where.netns) {
 		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)config->pid);
 		where.netns = pid;
 	}
+	if (!what.choice.others && config->listening && !config->all)
+		show_listeners(&where.output);
 	return look_run(&look);
 }
 
@@ -576,8 +546,8 @@ static const struct command sockets_command = {
 	.description =
 		"One row per socket, TCP and UDP unless families are given; families can be combined. The columns are "
 		"those of ss: RECVQ and SENDQ in bytes, of a listener the length of its accept queue and the backlog "
-		"limit. A terminal of 120 columns also shows what ss -ti does: SRTT, CWND, TOTAL-RETRANS, "
-		"DELIVERY-RATE. -w and --json have every field (of TCP and UDP the types socket and tcp, of other "
+		"limit. A terminal of 100 columns also shows what ss -ti does: RTT, CWND, RETRANS, RATE. -w and --json "
+		"have every field (of TCP and UDP the types socket and tcp, of other "
 		"families unix_socket and so on: nest tables).\n\n"
 		"A dash means that the value is not known or does not exist, never zero. What the kernel does not "
 		"offer is reported on standard error.",

@@ -5,7 +5,6 @@
 #include "base/vec.h"
 #include "kernel/btf_enum.h"
 #include "kernel/libbpf_words.h"
-#include "kernel/object.h"
 
 void btf_enum_load(struct enum_names *names, const char *enumeration, const char *prefix)
 {

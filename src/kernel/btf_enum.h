@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the kernel's own numbers (drop reasons, reset reasons), which change with every version: read from its BTF. */
+/* Names of the kernel's own numbers (drop reasons, reset reasons), which change with every version: from its BTF. */
 #pragma once
 
 #include "record/field.h"

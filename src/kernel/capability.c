@@ -30,14 +30,6 @@ int capability_get(uint64_t *ret_mask)
 	return 0;
 }
 
-const char *capability_name(unsigned cap)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (names[i].cap == cap)
-			return names[i].name;
-	return NULL;
-}
-
 /* Names joined by `between`, the last two by `last`. */
 static void join_names(uint64_t mask, const char *between, const char *last, char *text, size_t size)
 {

@@ -14,5 +14,3 @@ int capability_get(uint64_t *ret_mask) _must_check_;
 void capability_names(uint64_t mask, char *text, size_t size);
 /* The same as setcap wants them: "cap_bpf,cap_perfmon". */
 void capability_setcap(uint64_t mask, char *text, size_t size);
-/* The name of one, or NULL when nest has no use for it. */
-const char *capability_name(unsigned cap);

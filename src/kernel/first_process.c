@@ -69,7 +69,7 @@ struct difference {
 	uint64_t left;  /* how often one was given up for certain */
 };
 
-static struct difference since(const thread_list *before)
+static struct difference switches_since(const thread_list *before)
 {
 	struct difference difference = {};
 	thread_list now = {};
@@ -166,7 +166,7 @@ void first_process_close(struct first_process *first)
 static enum first_process_state look(struct first_process *first, uint64_t *ret_times)
 {
 	/* In this order: a switch that is counted here has been noted there. */
-	struct difference difference = since(&first->watched);
+	struct difference difference = switches_since(&first->watched);
 
 	*ret_times = difference.times;
 	if (__atomic_load_n((const uint64_t *)first->program.area, __ATOMIC_ACQUIRE))
@@ -205,5 +205,5 @@ void first_process_begin(struct first_process *first)
 
 uint64_t first_process_ran_ns(const struct first_process *first)
 {
-	return first->begin.count ? since(&first->begin).ran_ns : 0;
+	return first->begin.count ? switches_since(&first->begin).ran_ns : 0;
 }

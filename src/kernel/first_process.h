@@ -3,9 +3,9 @@
  * There are kernels that run no BPF program while the first process of the host (pid 1) is the current one. What an
  * interrupt does meanwhile (a packet arrives, a timer lets one go) is then told to no program, and no counter shows it.
  *
- * Whether this is such a kernel is seen from outside: a program at every switch of tasks notes when it was run on behalf of
- * pid 1, and /proc says how often pid 1 gave up a processor. It costs every switch a little, so whoever runs for long lets it
- * rest most of the time, and it is gone as soon as the answer is known.
+ * Whether this is such a kernel is seen from outside: a program at every switch of tasks notes when it was run on
+ * behalf of pid 1, and /proc says how often pid 1 gave up a processor. It costs every switch a little, so whoever runs
+ * for long lets it rest most of the time, and it is gone as soon as the answer is known.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ enum first_process_state {
 
 struct first_process;
 
-/* Begins to watch. -ENOTSUP where nothing can be known: another pid 1 is shown in this namespace, or /proc does not tell. */
+/* Begins to watch. -ENOTSUP where nothing can be known: this namespace shows another pid 1, or /proc does not tell. */
 int first_process_open(struct first_process **ret_first, struct why *why) _must_check_;
 void first_process_close(struct first_process *first);
 static inline void first_process_closep(struct first_process **first)

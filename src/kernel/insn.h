@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions of BPF programs that are put together while nest runs: where what libbpf does to load a program (13 ms) would take
- * longer than what the program is for.
+ * Instructions of BPF programs that are put together while nest runs: where what libbpf does to load a program (13 ms)
+ * would take longer than what the program is for.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the running kernel keeps a thing: the offset of a member in a structure, the number of a function, out of its own
- * type information. libbpf answers this too, after it has read, copied and indexed all of it, for 13 ms; who needs two or
- * three answers and is in a hurry finds them here in one.
+ * Where the running kernel keeps a thing: the offset of a member in a structure, the number of a function, out of its
+ * own type information. libbpf answers this too, after it has read, copied and indexed all of it, for 13 ms; who needs
+ * two or three answers and is in a hurry finds them here in one.
  */
 #pragma once
 
@@ -14,6 +14,7 @@ struct layout_question {
 	const char *type;   /* a structure; or a function, when there is no member */
 	const char *member; /* also inside structures and unions without a name; "a.b": inside the member a; "": none,
 			       the structure's number is asked for */
+	bool is_variable;   /* neither: the number of a variable */
 	bool optional;      /* not every kernel has it */
 	uint32_t answer;    /* offset in bytes, or the number; LAYOUT_NONE: there is none */
 	uint8_t shift;      /* of a bit field: bits of that byte that come before it */

@@ -5,8 +5,8 @@
 #include "base/macros.h"
 
 /*
- * Silences libbpf (all of it goes to debug logging) and keeps what it says from here on; kernel_object_open does this, other
- * users of libbpf call it themselves.
+ * Silences libbpf (all of it goes to debug logging) and keeps what it says from here on; kernel_object_open does this,
+ * other users of libbpf call it themselves.
  */
 void libbpf_words_begin(void);
 /*

@@ -24,8 +24,9 @@ struct kernel_object;
 /* name as in base/embed.h. -ENOENT when nothing of that name was built in. */
 int kernel_object_open(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
 /*
- * The same in two steps, for objects with many programs: between them, kernel_object_section and kernel_object_choose work,
- * and what is opened is the chosen programs and those of their sections. Names that are chosen must live until then.
+ * The same in two steps, for objects with many programs: between them, kernel_object_section and kernel_object_choose
+ * work, and what is opened is the chosen programs and those of their sections. Names that are chosen must live until
+ * then.
  */
 int kernel_object_find(const char *name, struct kernel_object **ret_object, struct why *why) _must_check_;
 int kernel_object_open_chosen(struct kernel_object *object, struct why *why) _must_check_;
@@ -59,6 +60,9 @@ int kernel_object_keep_link(struct kernel_object *object, const char *program, s
 uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *program);
 /* What a program attaches to, as its source says ("tp_btf/sched_switch"); NULL when there is no such program. */
 const char *kernel_object_section(const struct kernel_object *object, const char *program);
+/* A variable or function of the kernel that the program needs and the kernel lacks; NULL: it has all of them. */
+const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
+					 bool (*has)(const char *name, const void *context), const void *context);
 /* How often a loaded program was not run because it was running already; 0 where the kernel does not count that. */
 uint64_t kernel_object_misses(const struct kernel_object *object, const char *program);
 /* Whether libbpf loads the first of two programs before the second. */

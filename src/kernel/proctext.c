@@ -141,18 +141,6 @@ int proctext_cgroup2_mount(const char *mountinfo, char *path, size_t size)
 	return -ENODATA;
 }
 
-bool proctext_has_mount(const char *mountinfo, const char *type)
-{
-	struct mount_line mount;
-	const char *line;
-	size_t n;
-
-	while (proctext_line(&mountinfo, &line, &n))
-		if (parse_mount(line, n, &mount) && is_word(mount.type, mount.type_len, type))
-			return true;
-	return false;
-}
-
 /* Words of the super options that are no controller. */
 static bool is_controller(const char *word, size_t n)
 {

@@ -25,8 +25,6 @@ enum config_state proctext_config(const char *text, const char *option);
 int proctext_cgroup2_mount(const char *mountinfo, char *path, size_t size) _must_check_;
 /* The controllers of the old hierarchies ("cpu,memory"), comma-separated; empty when there are none. */
 void proctext_cgroup1_controllers(const char *mountinfo, char *controllers, size_t size);
-/* Whether any mount is of this type ("tracefs"). */
-bool proctext_has_mount(const char *mountinfo, const char *type);
 /* The own place in the unified hierarchy, out of /proc/self/cgroup. */
 int proctext_cgroup2_own(const char *cgroup, char *path, size_t size) _must_check_;
 

@@ -105,7 +105,6 @@ struct hlist_head {
 
 struct net {
 	struct ns_common ns;
-	u64 net_cookie;
 	struct hlist_head *dev_index_head; /* of 256 */
 	struct netns_ipv4 ipv4;
 	struct netns_ipv6 ipv6;
@@ -186,10 +185,7 @@ struct task_struct {
 	int exit_code;
 	int pid;
 	int tgid;
-	struct task_struct *real_parent;
 	struct task_struct *group_leader;
-	u64 start_time;
-	u64 start_boottime;
 	int on_rq;
 	char comm[16];
 	const struct cred *cred;
@@ -245,10 +241,8 @@ struct sock_common {
 	volatile unsigned char skc_state;
 	unsigned char skc_reuse : 4;
 	unsigned char skc_reuseport : 1;
-	unsigned char skc_ipv6only : 1;
 	int skc_bound_dev_if;
 	unsigned long skc_flags;
-	struct proto *skc_prot;
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
@@ -266,7 +260,6 @@ struct sk_buff_head {
 struct sock {
 	struct sock_common __sk_common;
 	atomic_t sk_drops;
-	struct sk_buff_head sk_error_queue;
 	struct sk_buff_head sk_receive_queue;
 	struct {
 		atomic_t rmem_alloc;
@@ -287,9 +280,7 @@ struct sock {
 	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 	u32 sk_mark;
-	u32 sk_priority;
 	kuid_t sk_uid;
-	u16 sk_type;
 	u16 sk_protocol;
 	u8 sk_shutdown;
 	u32 sk_ack_backlog;
@@ -328,7 +319,6 @@ struct proto {
 /* skc_num is already zero when a connection closes; inet_sport is not. */
 struct inet_sock {
 	struct sock sk;
-	__be32 inet_saddr;
 	__be16 inet_sport;
 	__u8 tos;
 };
@@ -358,13 +348,11 @@ struct unix_sock {
 struct request_sock {
 	struct sock_common __req_common;
 	u16 mss;
-	u8 num_retrans;
 	struct sock *sk;
 };
 
 struct request_sock_queue {
 	atomic_t qlen;
-	atomic_t young;
 };
 
 struct tcp_congestion_ops {
@@ -411,7 +399,6 @@ struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	u32 rcv_ssthresh;
 	u32 reordering;
-	u32 notsent_lowat;
 	u32 snd_wnd;
 	u32 mss_cache;
 	u32 snd_cwnd;
@@ -420,8 +407,6 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 packets_out;
 	u32 copied_seq;
-	u32 tlp_high_seq;
-	u32 rttvar_us;
 	u32 mdev_us;
 	u16 advmss;
 	u32 lost;
@@ -433,7 +418,6 @@ struct tcp_sock {
 	u32 chrono_start;
 	u32 chrono_stat[3];
 	u32 write_seq;
-	u32 pushed_seq;
 	u32 snd_sml;
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
@@ -445,7 +429,6 @@ struct tcp_sock {
 	u32 snd_nxt;
 	u32 snd_una;
 	u32 snd_wl1;
-	u32 window_clamp;
 	u32 srtt_us;
 	u32 delivered;
 	u32 delivered_ce;
@@ -467,7 +450,6 @@ struct tcp_sock {
 	} rcvq_space;
 	u32 dsack_dups;
 	u32 reord_seen;
-	u32 high_seq;
 	u64 bytes_retrans;
 	u32 total_retrans;
 	u32 rcv_ooopack;
@@ -517,7 +499,6 @@ struct net_device {
 	unsigned int flags;
 	unsigned int mtu;
 	unsigned short type;
-	unsigned short hard_header_len;
 	possible_net_t nd_net;
 	char name[16];
 	struct Qdisc *qdisc;
@@ -625,7 +606,6 @@ struct neighbour {
 
 /* Routes: what is asked for and what is found: ip.route. */
 struct flowi_common {
-	int flowic_oif;
 	int flowic_iif;
 	__u8 flowic_proto;
 };
@@ -701,15 +681,11 @@ struct sk_buff {
 	};
 	unsigned int len;
 	unsigned int data_len;
-	__u16 mac_len;
 	__u16 queue_mapping;
-	__u8 cloned : 1;
 	__u8 pkt_type : 3;
-	__u8 ip_summed : 2;
 	__u32 priority;
 	int skb_iif;
 	__u32 hash;
-	__u16 vlan_tci;
 	__u32 mark;
 	__be16 protocol;
 	__u16 transport_header;
@@ -719,15 +695,12 @@ struct sk_buff {
 	unsigned int end;
 	unsigned char *head;
 	unsigned char *data;
-	unsigned int truesize;
 	refcount_t users;
 };
 
 struct skb_shared_info {
-	__u8 nr_frags;
 	unsigned short gso_size;
 	unsigned short gso_segs;
-	struct sk_buff *frag_list;
 	unsigned int gso_type;
 };
 

@@ -88,7 +88,7 @@ void user_symbols_free(struct user_symbols *symbols)
 	free(symbols);
 }
 
-/* --- files --------------------------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -158,7 +158,7 @@ static struct image *get_image(struct user_symbols *symbols, uint32_t pid, const
 	return *known;
 }
 
-/* --- processes ----------------------------------------------------------------------------------------------------- */
+/* --- processes ---------------------------------------------------------------------------------------------------- */
 
 /* "begin-end rwxp offset dev inode   path" */
 static void add_mapping(struct user_symbols *symbols, struct process *process, uint32_t pid, char *line)
@@ -221,7 +221,7 @@ static char *name_of(const struct mapping *mapping, uint64_t address)
 	if (low > 0) {
 		const struct function *function = &mapping->image->functions.items[low - 1];
 
-		if (at < function->address + max_of(function->size, 1))
+		if (at < function->address + max_of(function->size, 1u))
 			return xstrdup(function->name);
 	}
 	return xasprintf("%s+0x%" PRIx64, mapping->image->name, at);

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "probe/arrival.h"
 #include "probe/wire_tap.h"
-#include "snapshot/core/delta.h"
 #include "snapshot/core/netns_state.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/socket/socket.h"
@@ -26,8 +25,7 @@ RECORD_TYPE(arrival_type, "arrival", struct arrival_record, arrival_fields,
 /* A connection is looked at when it has heard nothing for so long, but has not been forgotten by its program either. */
 #define SILENT_NS    (400 * NSEC_PER_MSEC)
 #define FORGOTTEN_NS (60 * NSEC_PER_SEC)
-/* How long to look at first, and after a sign that packets arrive which nobody gets: every packet of the host costs a little
- * more meanwhile. */
+/* How long to look at first, and after a sign that packets arrive which nobody gets: each packet costs more then. */
 #define FIRST_NS    (4 * NSEC_PER_SEC)
 #define INTEREST_NS (10 * NSEC_PER_SEC)
 
@@ -73,8 +71,8 @@ static struct watch *watch_of(struct snapshot *snapshot)
 }
 
 /*
- * Packets that IP took in and neither delivered nor passed on. What is delivered more than once makes it less, even less than
- * nothing, which does no harm: only whether it grows is asked.
+ * Packets that IP took in and neither delivered nor passed on. What is delivered more than once makes it less, even
+ * less than nothing, which does no harm: only whether it grows is asked.
  */
 static int64_t count_unclaimed(const struct snapshot *snapshot, uint32_t netns)
 {
@@ -138,9 +136,9 @@ static bool forget_gone(struct watch *watch)
 }
 
 /*
- * One packet may be many segments, so the two cannot be counted against each other: only what arrives while the connection
- * receives none at all is lost. The tap is read after the sockets: what it told the last time had come in before that look at
- * them or before this one.
+ * One packet may be many segments, so the two cannot be counted against each other: only what arrives while the
+ * connection receives none at all is lost. The tap is read after the sockets: what it told the last time had come in
+ * before that look at them or before this one.
  */
 static void see_suspect(struct suspect *suspect, const struct tcp_record *t)
 {
@@ -155,8 +153,8 @@ static void see_suspect(struct suspect *suspect, const struct tcp_record *t)
 }
 
 /*
- * One look at all connections. A suspect stays one while it is there, so that what it receives later is counted, too; samples
- * that leave idle connections out do not say that it has gone.
+ * One look at all connections. A suspect stays one while it is there, so that what it receives later is counted, too;
+ * samples that leave idle connections out do not say that it has gone.
  */
 static bool look_at_sockets(const struct snapshot *snapshot, struct watch *watch, bool all)
 {

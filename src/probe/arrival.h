@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Segments that arrive at an interface and never at their connection: something in between on this host takes them away.
- * Type "arrival", one a connection that has fallen silent; looked for by a packet socket, which sees what arrives before any
- * rule of a firewall does, and compared with what the connection has received.
+ * Segments that arrive at an interface and never at their connection: something in between on this host takes them
+ * away. Type "arrival", one a connection that has fallen silent; looked for by a packet socket, which sees what arrives
+ * before any rule of a firewall does, and compared with what the connection has received.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads the sequence numbers of one connection of the namespace in which it is run (BPF_PROG_TEST_RUN); changes nothing. */
+/* Reads the sequence numbers of one connection of the namespace it runs in (BPF_PROG_TEST_RUN); changes nothing. */
 #include "probe/keepalive.bpf.h"
 #include "kernel/types.bpf.h"
 

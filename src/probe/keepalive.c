@@ -290,8 +290,8 @@ static bool is_silent(const struct socket_record *s, const struct tcp_record *t)
 }
 
 /*
- * An answer carries the number of what its sender would send next: beyond what has arrived, when something did not. The kernel
- * notes that number with the window.
+ * An answer carries the number of what its sender would send next: beyond what has arrived, when something did not. The
+ * kernel notes that number with the window.
  */
 static uint32_t missing_bytes(struct state *state, const struct socket_record *s)
 {

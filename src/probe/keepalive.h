@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A connection that has fallen silent may have nothing to say, or its path may be dead: from one end both look the same. So its
- * peer is asked as TCP itself would ask after a long silence: by a segment without data whose number has been acknowledged
- * already, which any host must acknowledge again. Type "keepalive", one a connection that was asked.
+ * A connection that has fallen silent may have nothing to say, or its path may be dead: from one end both look the
+ * same. So its peer is asked as TCP itself would ask after a long silence: by a segment without data whose number has
+ * been acknowledged already, which any host must acknowledge again. Type "keepalive", one a connection that was asked.
  */
 #pragma once
 

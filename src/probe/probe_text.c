@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line is "   comm-123   [001] .....  456.789012: e12: (0x401126) a1=0x7f a2=0x1", where the time is a plain number with a clock
- * that counts cycles, or "CPU:1 [LOST 12 EVENTS]". After the time there may also be "sys_read(fd: 8, buf: 0x7f00, count: 0x400)",
- * "sys_read -> 0x10", and "inet_sock_set_state: family=AF_INET ... sport=80 dport=4567 ... saddrv6=::ffff:10.0.0.1 daddrv6=...".
+ * A line is "   comm-123   [001] .....  456.789012: e12: (0x401126) a1=0x7f a2=0x1", where the time is a plain number
+ * with a clock that counts cycles, or "CPU:1 [LOST 12 EVENTS]". After the time there may also be "sys_read(fd: 8, buf:
+ * 0x7f00, count: 0x400)", "sys_read -> 0x10", and "inet_sock_set_state: family=AF_INET ... sport=80 dport=4567 ...
+ * saddrv6=::ffff:10.0.0.1 daddrv6=...".
  */
 #include "probe/probe_text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines of tracefs' trace_pipe that our probes made, and the kernel's own at system calls and changes of a connection's state. */
+/* Lines of trace_pipe: of our probes, and of the kernel's tracepoints for system calls and connection states. */
 #pragma once
 
 #include "base/addr.h"

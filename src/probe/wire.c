@@ -126,7 +126,8 @@ static struct wire *wire_of(struct snapshot *snapshot)
 /* --- whether there is something to see --- */
 
 /* How far the sum of some counters moved since the last sample. */
-static uint64_t moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names, uint64_t *last)
+static uint64_t counters_moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names,
+			       uint64_t *last)
 {
 	uint64_t sum = 0, delta;
 
@@ -154,8 +155,8 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets", "IcmpInDestUnreachs",
 					      "Icmp6InDestUnreachs", NULL};
 	static const char *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams", NULL};
-	uint64_t failures = moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
-		 datagrams = moved(snapshot, wire->of.netns, sending, &wire->datagrams);
+	uint64_t failures = counters_moved(snapshot, wire->of.netns, failing, &wire->failed_attempts),
+		 datagrams = counters_moved(snapshot, wire->of.netns, sending, &wire->datagrams);
 	bool first = !wire->has_counters;
 
 	wire->has_counters = true;

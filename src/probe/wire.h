@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What no table of the kernel keeps: name lookups and their answers (type "lookup", one a name server), and who refused or
- * reset connections (type "refusal", one a remote service). They are seen on the wire, by a packet socket whose filter lets
- * nothing else pass, and that is open only while counters or sockets say that there is something to see. All figures count
- * from when that began.
+ * What no table of the kernel keeps: name lookups and their answers (type "lookup", one a name server), and who refused
+ * or reset connections (type "refusal", one a remote service). They are seen on the wire, by a packet socket whose
+ * filter lets nothing else pass, and that is open only while counters or sockets say that there is something to see.
+ * All figures count from when that began.
  */
 #pragma once
 

@@ -20,7 +20,7 @@ static uint16_t be16(const uint8_t *at)
 	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
-/* The header of an IP packet: who sent it to whom, and what is behind it; false when that is not whole or not the first part. */
+/* The header of an IP packet: who sent it to whom, and what follows; false when cut off or not the first fragment. */
 static bool open_ip(struct cut *cut, struct addr *ret_from, struct addr *ret_to, uint8_t *ret_protocol)
 {
 	const uint8_t *at = cut->at;
@@ -81,7 +81,7 @@ static void parse_tcp(const struct cut *cut, const struct addr *from, struct wir
 		return;
 	flags = cut->at[TCP_FLAGS];
 	packet->kind = WIRE_SEGMENT;
-	/* What answers a SYN has no number of its own to give: it is zero, and the acknowledgement says what it is about. */
+	/* An answer to a SYN has no sequence number of its own, but zero: the acknowledgement says what it is about. */
 	if (flags & 4)
 		packet->kind = (flags & 16) && memcmp(cut->at + 4, zero, sizeof(zero)) == 0 ? WIRE_REFUSED : WIRE_RESET;
 	packet->raddr = *from;

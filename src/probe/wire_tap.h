@@ -17,11 +17,11 @@ struct wire_flow {
 /* From now on all segments of these connections are received, and nothing else. */
 int wire_tap_set_flows(int fd, const struct wire_flow *flows, unsigned count) _must_check_;
 /*
- * Lookups leave this host, and what they take is measured. To look at what is sent costs a little more, and to give every packet of
- * the host its time does, too: so both are left out when there are none.
+ * Lookups leave this host, and what they take is measured. To look at what is sent costs a little more, and to give
+ * every packet of the host its time does, too: so both are left out when there are none.
  */
 void wire_tap_set_lookups(int fd, bool wanted);
 
 typedef void wire_packet_fn(const struct wire_packet *packet, uint64_t time_ns, void *context);
-/* What has arrived since the last time; at most so many that a flood cannot hold the caller up. Returns how many were lost. */
+/* What arrived since the last time, capped so that a flood cannot hold the caller up. Returns how many were lost. */
 uint64_t wire_tap_read(int fd, wire_packet_fn *take, void *context);

@@ -23,8 +23,8 @@ const char *enum_name_find(struct enum_names *names, uint64_t value);
 /* By name, ignoring case and taking - for _; -ENOENT. */
 int enum_value_find(struct enum_names *names, const char *name, uint64_t *ret_value) _must_check_;
 /*
- * The same, but a name that is not there gets a number of its own (at most max): files tell names that this kernel does not
- * have. -ENOSPC when there is no room for another.
+ * The same, but a name that is not there gets a number of its own (at most max): files tell names that this kernel does
+ * not have. -ENOSPC when there is no room for another.
  */
 int enum_value_learn(struct enum_names *names, const char *name, uint64_t max, uint64_t *ret_value) _must_check_;
 /* Loads the names if need be. */

@@ -9,8 +9,8 @@
  *	error is unknown                whether there is a value at all: always yes or no
  *	dst 10.0.0.0/8 and sport = :22  as ss writes it
  *
- * Logic has three values, as in SQL: a comparison with an unknown field is unknown, and so is its negation; only what is
- * surely true matches.
+ * Logic has three values, as in SQL: a comparison with an unknown field is unknown, and so is its negation; only what
+ * is surely true matches.
  */
 #pragma once
 
@@ -75,14 +75,11 @@ static inline bool expr_matches(const struct expr *expr, const struct record *re
 }
 
 /*
- * The simple comparisons that the expression is made of, for a place that can only do those (a BPF program): all clauses
- * must hold, and of the terms of a clause at least one. Writes at most max of them and returns how many; *ret_complete
- * says whether they are the whole expression, else the whole must be evaluated afterwards.
+ * The simple comparisons that the expression is made of, for a place that can only do those (a BPF program): all
+ * clauses must hold, and of the terms of a clause at least one. Writes at most max of them and returns how many;
+ * *ret_complete says whether they are the whole expression, else the whole must be evaluated afterwards.
  */
 size_t expr_terms(const struct expr *expr, struct expr_term *terms, size_t max, bool *ret_complete);
 
 /* Whether it names that field. */
 bool expr_uses(const struct expr *expr, struct field_ref ref);
-
-/* The words of the operators, for messages and translations. */
-const char *expr_op_name(enum expr_op op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words of the kernel and what they mean, for nest explain: drop reasons, error names. A glossary is a file with a table
- * that registers itself. Values of enums bring their own help (record/field.h) and need none.
+ * Words of the kernel and what they mean, for nest explain: drop reasons, error names. A glossary is a file with a
+ * table that registers itself. Values of enums bring their own help (record/field.h) and need none.
  */
 #pragma once
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <jansson.h>
 
-#include "base/alloc.h"
 #include "base/text.h"
 #include "record/field_set.h"
 #include "record/json_read.h"

@@ -6,9 +6,9 @@
 #include "record/field_set.h"
 
 /*
- * One line into a struct of the type (type->size bytes). Members that are absent or null become unknown, names that the type
- * does not have are passed over (a later version may have written them), a value of the wrong kind is -EINVAL. Strings are
- * allocated: record_free_strings. Types with lists or stacks are -ENOTSUP.
+ * One line into a struct of the type (type->size bytes). Members that are absent or null become unknown, names that the
+ * type does not have are passed over (a later version may have written them), a value of the wrong kind is -EINVAL.
+ * Strings are allocated: record_free_strings. Types with lists or stacks are -ENOTSUP.
  */
 int record_read_json_line(const struct record_type *type, const char *line, size_t len, void *data,
 			  struct why *why) _must_check_;

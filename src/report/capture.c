@@ -28,8 +28,8 @@ bool capture_recognize(const char *path)
 }
 
 /*
- * libpcap brings eight more libraries with it, the message bus and cryptography among them: a megabyte for every run of
- * the program, so it is not there before a capture is read.
+ * libpcap pulls in eight more libraries, D-Bus and cryptography among them: 1 MB for every run of nest, so it is
+ * loaded only to read a capture.
  */
 #define PCAP_LIBRARY "libpcap.so.0.8"
 
@@ -46,14 +46,14 @@ static int load_libpcap(struct why *why)
 	void *library = dlopen(PCAP_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)
-		return why_set(why, -ENOENT, "captures are read with libpcap, which is not there: %s", dlerror());
+		return why_set(why, -ENOENT, "cannot load libpcap, needed to read captures: %s", dlerror());
 	*(void **)&libpcap.open = dlsym(library, "pcap_open_offline_with_tstamp_precision");
 	*(void **)&libpcap.link_type = dlsym(library, "pcap_datalink");
 	*(void **)&libpcap.next = dlsym(library, "pcap_next_ex");
 	*(void **)&libpcap.error = dlsym(library, "pcap_geterr");
 	*(void **)&libpcap.close = dlsym(library, "pcap_close");
 	if (!libpcap.open || !libpcap.link_type || !libpcap.next || !libpcap.error || !libpcap.close)
-		return why_set(why, -ENOENT, "%s is not what it should be", PCAP_LIBRARY);
+		return why_set(why, -ENOENT, "%s is not a usable libpcap", PCAP_LIBRARY);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static void see_packet(struct reading *reading, const struct pcap_pkthdr *header
 	struct capture_segment segment = {};
 	uint64_t now_ns;
 
-	/* With the precision that was asked for, the second part counts nanoseconds. */
+	/* With nanosecond precision requested, tv_usec counts nanoseconds. */
 	if (header->ts.tv_sec < 0 || header->ts.tv_usec < 0)
 		return;
 	now_ns = (uint64_t)header->ts.tv_sec * NSEC_PER_SEC + (uint64_t)header->ts.tv_usec;
@@ -87,23 +87,19 @@ static void see_packet(struct reading *reading, const struct pcap_pkthdr *header
 		reading->others++;
 }
 
-static void tell_unknown(const struct reading *reading)
+static void add_limits(const struct reading *reading)
 {
 	_cleanup_free_ char *others = NULL;
 
 	report_add_unknown(reading->report,
-			   "Packets show one point of the way: not which process sent them, why it paused, what waited "
-			   "in queues and sockets, nor what was dropped before or behind that point.");
+			   "A capture shows one point of the path: not the sending process, not why it paused, not the "
+			   "socket and qdisc queues, not drops before or after that point.");
 	report_add_unknown(reading->report,
-			   "Round-trip times are those between the capture and the side that answers; near that side "
-			   "they are short.");
+			   "RTT is measured from the capture point to the acknowledging side: near that side it is "
+			   "shorter than the path's RTT.");
 	if (reading->others == 0)
 		return;
-	others = xasprintf(
-		"%" PRIu64
-		" packets are no TCP segments that can be read (other protocols, fragments, headers cut off) and "
-		"were passed over.",
-		reading->others);
+	others = xasprintf("%" PRIu64 " packets skipped: not TCP, fragments, or truncated headers.", reading->others);
 	report_add_unknown(reading->report, others);
 }
 
@@ -120,12 +116,11 @@ static int read_packets(struct reading *reading, pcap_t *pcap, const char *path,
 	if (r == PCAP_ERROR_BREAK)
 		return 0;
 	text_add_terminal(&shown, libpcap.error(pcap), strlen(libpcap.error(pcap)));
-	/* A file that ends in the middle of a packet still has those before it. */
+	/* A file that ends in the middle of a packet still has the packets before it. */
 	if (report_head(reading->report)->samples == 0)
 		return why_set(why, -EINVAL, "%s: %s", path, buf_text(&shown));
-	report_add_unknown(
-		reading->report,
-		"The file is damaged or cut off: what comes after the last packet that could be read is missing.");
+	report_add_unknown(reading->report,
+			   "The file is damaged or truncated: everything after the last readable packet is missing.");
 	return 0;
 }
 
@@ -150,7 +145,7 @@ int capture_report(const char *path, const struct time_range *range, struct repo
 	r = read_packets(&reading, pcap, path, why);
 	if (r == 0) {
 		capture_tcp_finish(reading.conversations);
-		tell_unknown(&reading);
+		add_limits(&reading);
 		(void)report_finish(report);
 		*ret_report = take_ptr(report);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From bytes of a packet to its TCP segment. Bytes come from anywhere: every length is checked against what is there. */
+/* From the bytes of a packet to its TCP segment. The input is untrusted: every length is checked. */
 #include <netinet/in.h>
 #include <pcap/dlt.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static uint32_t u32_at(const uint8_t *at)
 	return (uint32_t)u16_at(at) << 16 | u16_at(at + 2);
 }
 
-/* The link's header; *ret_type is the Ethernet type, or 0 where the IP header itself says what it is. */
+/* Skips the link header; *ret_type is the EtherType, or 0 where the IP version field decides. */
 static bool skip_link(int link_type, struct cursor *cursor, uint16_t *ret_type)
 {
 	static const struct {
@@ -49,7 +49,7 @@ static bool skip_link(int link_type, struct cursor *cursor, uint16_t *ret_type)
 	} links[] = {{DLT_EN10MB, 14, 12}, {DLT_LINUX_SLL, 16, 14}, {DLT_LINUX_SLL2, 20, 0}};
 
 	*ret_type = 0;
-	/* Raw IP has three numbers: two of systems, one of files. */
+	/* Raw IP has three link types: two in APIs, one in files. */
 	if (link_type == DLT_RAW || link_type == 12 || link_type == 101)
 		return true;
 	if (link_type == DLT_NULL || link_type == DLT_LOOP)
@@ -73,7 +73,7 @@ static bool skip_tags(struct cursor *cursor, uint16_t *type)
 	return true;
 }
 
-/* What the IP header says about the rest; transport bytes may be longer than what was captured. */
+/* From the IP header; the transport length may exceed what was captured. */
 struct ip {
 	struct addr from, to;
 	uint8_t proto;
@@ -89,10 +89,10 @@ static bool parse_ipv4(struct cursor *cursor, struct ip *ip)
 		return false;
 	header = (size_t)(at[0] & 15) * 4;
 	total = u16_at(at + 2);
-	/* A packet that was handed over whole to the card has no length of its own. */
+	/* A segmentation offload packet larger than 64 KiB has a total length of 0. */
 	if (total == 0)
 		total = cursor->left;
-	/* Of fragments only the first has ports, and its length is not the segment's. */
+	/* Only the first fragment has ports, and its length is not the segment's. */
 	if (header < 20 || total < header || (u16_at(at + 6) & 0x3fff) != 0)
 		return false;
 	ip->from = addr_from_v4(at + 12);

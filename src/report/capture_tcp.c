@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TCP as a bystander sees it: what was sent again, what came out of order, how long answers took, who closed a window. The
- * definitions are those that Wireshark made common, so that figures can be compared.
+ * TCP analysis of captured packets: retransmissions, reordering, RTT, zero windows. The definitions are those of
+ * Wireshark, so that figures can be compared.
  */
 #include <math.h>
 #include <string.h>
@@ -10,15 +10,16 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "report/capture.h"
+#include "view/format.h"
 
 #define CONNS_MAX 1000000
-/* A segment that is late by less than a first round trip has been overtaken, not repeated; where that is not known, this. */
+/* A segment late by less than the first RTT is reordered, not retransmitted; this applies when the RTT is unknown. */
 #define OVERTAKEN_NS (3 * NSEC_PER_SEC / 1000)
-/* Segments that may be in flight before the oldest is given up. */
+/* Segments in flight before the oldest is forgotten. */
 #define FLIGHT_MAX 65536
-/* When a closed window is worth a word. */
+/* A zero window at least this long is reported. */
 #define CLOSED_NS    (NSEC_PER_SEC / 5)
-#define REPEATS_LOST 3 /* of one segment: nothing gets through */
+#define REPEATS_LOST 3 /* retransmissions of one segment: nothing gets through */
 
 struct flight {
 	uint32_t end;
@@ -31,7 +32,7 @@ struct half {
 	bool seen;     /* a sequence number is known */
 	uint32_t next; /* after the highest byte seen */
 	uint64_t next_ns;
-	uint32_t acked; /* what the other side has acknowledged */
+	uint32_t acked; /* acknowledged by the other side */
 	bool has_ack;
 	uint64_t ack_ns;
 	unsigned repeated_acks;
@@ -39,9 +40,9 @@ struct half {
 	bool has_window;
 	uint64_t bytes, repeated_bytes;
 	uint32_t repeats, spurious, overtaken, zero_windows;
-	uint64_t closed_since_ns; /* its window; 0: open */
+	uint64_t closed_since_ns; /* start of the zero window; 0: open */
 	uint64_t closed_longest_ns, closed_at_ns;
-	unsigned again; /* how often the same segment was repeated lately */
+	unsigned again; /* retransmissions in a row of the same segment */
 	uint32_t again_seq;
 	unsigned again_most;
 	VEC(struct flight) flights;
@@ -53,7 +54,7 @@ struct conn {
 	struct half halves[2]; /* client's, server's */
 	uint64_t begin_ns, end_ns;
 	uint64_t syn_ns, last_syn_ns;
-	uint64_t first_rtt_ns; /* of the handshake, all three packets; 0: not seen */
+	uint64_t first_rtt_ns; /* of the whole handshake; 0: not seen */
 	uint32_t syns;
 	bool answered, refused, reset, has_data;
 	VEC(uint64_t) rtts;
@@ -67,7 +68,7 @@ struct capture_tcp {
 	struct report *report;
 	struct map conns; /* struct conn_key -> struct conn * */
 	struct report_point point;
-	VEC(uint64_t) rtts; /* of the second under way */
+	VEC(uint64_t) rtts; /* of the current second */
 	uint64_t second_ns;
 	uint64_t first_ns;
 };
@@ -118,7 +119,7 @@ static void make_key(struct conn_key *key, const struct capture_segment *s)
 	bool swap = compare_endpoints(&s->from, &s->to) > 0;
 	const struct endpoint *low = swap ? &s->to : &s->from, *high = swap ? &s->from : &s->to;
 
-	/* Padding counts in a key. */
+	/* Padding is part of the key. */
 	memset(key, 0, sizeof(*key));
 	memcpy(key->low.addr.bytes, low->addr.bytes, sizeof(low->addr.bytes));
 	key->low.addr.family = low->addr.family;
@@ -128,7 +129,7 @@ static void make_key(struct conn_key *key, const struct capture_segment *s)
 	key->high.port = high->port;
 }
 
-/* Who asked for the connection; without its beginning, the higher port belongs to a client. */
+/* The sender of the SYN; without a handshake, the higher port is the client's. */
 static bool is_from_client(const struct capture_segment *s)
 {
 	if (s->flags & TCP_SYN)
@@ -157,16 +158,16 @@ static struct conn *find_conn(struct capture_tcp *c, const struct capture_segmen
 
 /* --- one segment --- */
 
-static bool before(uint32_t a, uint32_t b)
+static bool seq_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
 }
 
-static void fly(struct half *half, uint32_t end, uint64_t time_ns)
+static void add_flight(struct half *half, uint32_t end, uint64_t time_ns)
 {
 	if (half->flights.count - half->first_flight >= FLIGHT_MAX)
 		half->first_flight++;
-	/* What was acknowledged makes room now and then. */
+	/* Acknowledged segments are removed in bulk. */
 	if (half->first_flight > FLIGHT_MAX) {
 		half->flights.count -= half->first_flight;
 		memmove(half->flights.items, half->flights.items + half->first_flight,
@@ -179,7 +180,7 @@ static void fly(struct half *half, uint32_t end, uint64_t time_ns)
 static void mark_repeated(struct half *half, uint32_t seq, uint32_t end)
 {
 	for (size_t i = half->first_flight; i < half->flights.count; i++)
-		if (!before(half->flights.items[i].end, seq + 1) && !before(end, half->flights.items[i].end))
+		if (!seq_before(half->flights.items[i].end, seq + 1) && !seq_before(end, half->flights.items[i].end))
 			half->flights.items[i].repeated = true;
 }
 
@@ -192,7 +193,7 @@ static void see_repetition(struct capture_tcp *c, const struct conn *conn, struc
 	bool fast = other->repeated_acks >= 2 && other->has_ack && half->acked == s->seq &&
 		    s->time_ns - half->ack_ns < 20 * NSEC_PER_SEC / 1000;
 
-	if (half->has_ack && s->bytes && !before(half->acked, end)) {
+	if (half->has_ack && s->bytes && !seq_before(half->acked, end)) {
 		half->spurious++;
 	} else if (!fast && s->time_ns - half->next_ns < late_ns && end != half->next) {
 		half->overtaken++;
@@ -211,25 +212,25 @@ static void see_data(struct capture_tcp *c, const struct conn *conn, struct half
 		     const struct capture_segment *s)
 {
 	uint32_t length = s->bytes + !!(s->flags & TCP_SYN) + !!(s->flags & TCP_FIN), end = s->seq + length;
-	/* A byte that was acknowledged, sent to see whether somebody is there. */
+	/* Keep-alive: an acknowledged byte. */
 	bool alive =
 		half->seen && s->bytes <= 1 && s->seq == half->next - 1 && !(s->flags & (TCP_SYN | TCP_FIN | TCP_RST));
-	/* A byte beyond a closed window, sent to see whether it has opened. */
+	/* Window probe: one byte beyond a zero window. */
 	bool probe = half->seen && s->bytes == 1 && s->seq == half->next && other->has_window && other->window == 0;
 
 	if (length == 0 || alive || probe || (s->flags & TCP_RST))
 		return;
 	half->bytes += s->bytes;
-	if (half->seen && before(s->seq, half->next)) {
+	if (half->seen && seq_before(s->seq, half->next)) {
 		see_repetition(c, conn, half, other, s);
-		/* Part of it may be new. */
-		if (!before(half->next, end))
+		/* Part of the segment may be new. */
+		if (!seq_before(half->next, end))
 			return;
 	}
 	half->seen = true;
 	half->next = end;
 	half->next_ns = s->time_ns;
-	fly(half, end, s->time_ns);
+	add_flight(half, end, s->time_ns);
 }
 
 static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sender, struct half *acker,
@@ -243,17 +244,17 @@ static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sende
 					       s->window == acker->window && !(s->flags & (TCP_SYN | TCP_FIN | TCP_RST))
 				       ? acker->repeated_acks + 1
 				       : 0;
-	if (sender->has_ack && before(s->ack, sender->acked))
+	if (sender->has_ack && seq_before(s->ack, sender->acked))
 		return;
 	if (!sender->has_ack || s->ack != sender->acked)
 		sender->ack_ns = s->time_ns;
 	sender->acked = s->ack;
 	sender->has_ack = true;
 	while (sender->first_flight < sender->flights.count &&
-	       !before(s->ack, sender->flights.items[sender->first_flight].end)) {
+	       !seq_before(s->ack, sender->flights.items[sender->first_flight].end)) {
 		const struct flight *flight = &sender->flights.items[sender->first_flight++];
 
-		/* Of a segment that was sent twice nobody knows which one is answered. */
+		/* Karn: the ACK of a retransmitted segment is ambiguous. */
 		if (flight->end == s->ack && !flight->repeated)
 			rtt = s->time_ns - flight->time_ns;
 	}
@@ -261,7 +262,7 @@ static void see_ack(struct capture_tcp *c, struct conn *conn, struct half *sende
 		return;
 	vec_push(&conn->rtts, rtt);
 	vec_push(&c->rtts, rtt);
-	report_add_latency(c->report, "answer to a TCP segment, from where the capture was made", rtt);
+	report_add_latency(c->report, "TCP RTT, from the capture point", rtt);
 }
 
 static void see_window(struct half *half, const struct capture_segment *s)
@@ -323,11 +324,11 @@ static void end_second(struct capture_tcp *c, uint64_t now_ns)
 		c->point.srtt_ns = c->rtts.items[(c->rtts.count - 1) / 2];
 	}
 	c->point.connections = (uint32_t)c->conns.count;
-	/* A capture does not tell what was dropped on the way. */
+	/* A capture does not show drops. */
 	c->point.drop_rate = NAN;
 	report_add_point(c->report, &c->point);
 	c->rtts.count = 0;
-	/* Seconds without a packet are part of the time line, but an absurd clock must not fill the memory. */
+	/* Seconds without a packet are part of the time line, but a clock jump must not fill the memory. */
 	c->second_ns = now_ns - c->second_ns > 3600 * NSEC_PER_SEC ? now_ns : c->second_ns + NSEC_PER_SEC;
 	c->point = (struct report_point){.time_ns = c->second_ns};
 }
@@ -359,7 +360,7 @@ void capture_tcp_add(struct capture_tcp *c, const struct capture_segment *s)
 		c->point.rx_rate += s->bytes;
 }
 
-/* --- what it means --- */
+/* --- verdicts --- */
 
 static void add_stall(struct capture_tcp *c, const struct conn *conn, const char *cause, const char *layer,
 		      const char *because)
@@ -368,17 +369,16 @@ static void add_stall(struct capture_tcp *c, const struct conn *conn, const char
 
 	buf_add_format(&module, "%s:", strcmp(layer, "path") == 0 ? "path" : "peer");
 	addr_format_endpoint(&conn->server, &module);
-	report_add_stall(
-		c->report,
-		&(struct report_stall){.begin_ns = conn->begin_ns,
-				       .end_ns = conn->end_ns,
-				       .span_ns = conn->end_ns - conn->begin_ns,
-				       .cause = cause,
-				       .module = report_text(c->report, buf_text(&module)),
-				       .layer = layer,
-				       /* From one point and without the hosts' own figures no more can be claimed. */
-				       .certainty = 0.6,
-				       .because = report_text(c->report, because)});
+	report_add_stall(c->report,
+			 &(struct report_stall){.begin_ns = conn->begin_ns,
+						.end_ns = conn->end_ns,
+						.span_ns = conn->end_ns - conn->begin_ns,
+						.cause = cause,
+						.module = report_text(c->report, buf_text(&module)),
+						.layer = layer,
+						/* One capture point without host counters does not justify more. */
+						.certainty = 0.6,
+						.because = report_text(c->report, because)});
 }
 
 static void judge_loss(struct capture_tcp *c, const struct conn *conn)
@@ -389,12 +389,14 @@ static void judge_loss(struct capture_tcp *c, const struct conn *conn)
 	_cleanup_free_ char *because = NULL;
 
 	if (max_of(conn->halves[0].again_most, conn->halves[1].again_most) >= REPEATS_LOST) {
-		because = xasprintf("the same segment was sent again %u times in a row",
+		because = xasprintf("one segment retransmitted %u times in a row",
 				    max_of(conn->halves[0].again_most, conn->halves[1].again_most));
 		add_stall(c, conn, "path-blackhole", "path", because);
 	} else if (repeats >= 5 && bytes && (double)repeated / (double)bytes > 0.01) {
-		because = xasprintf("%u segments were sent again, %.1f%% of the bytes", repeats,
-				    100 * (double)repeated / (double)bytes);
+		_cleanup_buf_ struct buf share = BUF_INIT(32);
+
+		format_add_share(&share, (double)repeated / (double)bytes);
+		because = xasprintf("%u segments retransmitted, %s of the bytes", repeats, buf_text(&share));
 		add_stall(c, conn, "path-loss", "path", because);
 	}
 }
@@ -405,14 +407,15 @@ static void judge_windows(struct capture_tcp *c, const struct conn *conn)
 		const struct half *half = &conn->halves[side];
 		uint64_t open_ns = half->closed_since_ns ? conn->end_ns - half->closed_since_ns : 0,
 			 longest = max_of(half->closed_longest_ns, open_ns);
-		_cleanup_buf_ struct buf who = BUF_INIT(128);
+		_cleanup_buf_ struct buf who = BUF_INIT(128), span = BUF_INIT(32);
 		_cleanup_free_ char *because = NULL;
 
 		if (longest < CLOSED_NS)
 			continue;
 		addr_format_endpoint(side ? &conn->server : &conn->client, &who);
-		because = xasprintf("%s kept its window closed for %.1f s, %u times in all", buf_text(&who),
-				    (double)longest / 1e9, half->zero_windows);
+		format_add_duration(&span, (int64_t)longest);
+		because = xasprintf("%s advertised a zero window for %s, %u times in total", buf_text(&who),
+				    buf_text(&span), half->zero_windows);
 		add_stall(c, conn, side ? "peer-not-reading" : "app-not-reading", "peer", because);
 	}
 }
@@ -420,17 +423,17 @@ static void judge_windows(struct capture_tcp *c, const struct conn *conn)
 static void judge(struct capture_tcp *c, const struct conn *conn)
 {
 	if (conn->refused)
-		add_stall(c, conn, "peer-refused", "peer", "the answer to the SYN was a reset");
+		add_stall(c, conn, "peer-refused", "peer", "the reply to the SYN was a reset");
 	else if (conn->syns > 1 && !conn->answered)
-		add_stall(c, conn, "connect-dropped", "peer", "the SYN was sent again and never answered");
+		add_stall(c, conn, "connect-dropped", "peer", "the SYN was retransmitted, no reply");
 	else if (conn->reset && conn->has_data)
-		add_stall(c, conn, "peer-reset", "peer", "the connection ended with a reset after data had passed");
+		add_stall(c, conn, "peer-reset", "peer", "the connection was reset after data transfer");
 	judge_windows(c, conn);
 	if (conn->answered)
 		judge_loss(c, conn);
 }
 
-/* --- summing up --- */
+/* --- summary --- */
 
 struct talker_key {
 	struct endpoint server;

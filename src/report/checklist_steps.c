@@ -12,15 +12,15 @@
 #include "tool/core/tool.h"
 #include "view/format.h"
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t span_ns(const struct checklist_view *view)
 {
 	return view->before ? view->after->begin_boot_ns - view->before->begin_boot_ns : 0;
 }
 
-/* How far counters moved together; NaN when none is known. */
-static double moved(const struct checklist_view *view, const char *const *names)
+/* The sum of the counters' increases; NaN when none is known. */
+static double counters_moved(const struct checklist_view *view, const char *const *names)
 {
 	double sum = NAN;
 
@@ -35,17 +35,17 @@ static double moved(const struct checklist_view *view, const char *const *names)
 	return sum;
 }
 
-#define MOVED(view, ...) moved(view, (const char *const[]){__VA_ARGS__, NULL})
+#define MOVED(view, ...) counters_moved(view, (const char *const[]){__VA_ARGS__, NULL})
 
-static double a_second(const struct checklist_view *view, double sum)
+static double per_second(const struct checklist_view *view, double sum)
 {
 	uint64_t span = span_ns(view);
 
 	return span ? sum * 1e9 / (double)span : NAN;
 }
 
-/* The value of a measure as a number; NaN when it is unknown or has none. */
-static double measure(const struct module *module, const char *name)
+/* The value of a measure; NaN when unknown or not a number. */
+static double measure_value(const struct module *module, const char *name)
 {
 	const struct module_scope *scope = module_scope_find(module->kind);
 	struct record record = module_scope_record(scope, module);
@@ -73,13 +73,13 @@ struct summary {
 	double sum, min, max;
 };
 
-/* Of all modules of a kind that know the measure. */
+/* Over all modules of a kind that have the measure. */
 static struct summary summarise(const struct graph *graph, enum module_kind kind, const char *name)
 {
 	struct summary summary = {.sum = 0, .min = INFINITY, .max = -INFINITY};
 
 	vec_each(&graph->modules, at) {
-		double value = (*at)->kind == kind && module_scope_find(kind) ? measure(*at, name) : NAN;
+		double value = (*at)->kind == kind && module_scope_find(kind) ? measure_value(*at, name) : NAN;
 
 		if (isnan(value))
 			continue;
@@ -100,14 +100,16 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 	return count;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
-	if (isnan(number))
-		buf_add_format(out, "an unknown number of %s", unit);
-	else
-		buf_add_format(out, number < 10 && number != floor(number) ? "%.1f %s" : "%.0f %s", number, unit);
+	if (isnan(number)) {
+		buf_add_format(out, "unknown number of %s", unit);
+	} else {
+		format_add_number(out, number);
+		buf_add_format(out, " %s", unit);
+	}
 }
 
 static void add_time(struct buf *out, double ns)
@@ -115,37 +117,42 @@ static void add_time(struct buf *out, double ns)
 	format_add_duration(out, (int64_t)ns);
 }
 
-static void tell_counters(const struct checklist_view *view, struct buf *found)
+static void describe_counters(const struct checklist_view *view, struct buf *found)
 {
-	double sent = MOVED(view, "TcpOutSegs"), again = MOVED(view, "TcpRetransSegs");
+	double sent = MOVED(view, "TcpOutSegs"), retransmitted = MOVED(view, "TcpRetransSegs");
 
 	if (!view->before) {
-		buf_add_text(found, "a recording: nest report and nest counters -f show its rates");
+		buf_add_text(found, "recording: nest report and nest counters -f show its rates");
 		return;
 	}
-	add_number(found, a_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")), "packets a second arrived, ");
-	add_number(found, a_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "left; ");
-	add_number(found, a_second(view, MOVED(view, "TcpActiveOpens")),
-		   "TCP connections a second were opened by this host, ");
-	add_number(found, a_second(view, MOVED(view, "TcpPassiveOpens")), "to it; ");
-	add_number(found, again, "segments were sent again");
-	if (sent > 0)
-		buf_add_format(found, " (%.2f %% of what was sent)", 100 * again / (sent + again));
+	add_number(found, per_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")),
+		   "packets per second received, ");
+	add_number(found, per_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "sent; ");
+	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "outgoing TCP connections per second, ");
+	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "incoming; ");
+	add_number(found, retransmitted, "segments retransmitted");
+	if (sent > 0) {
+		buf_add_text(found, " (");
+		format_add_share(found, retransmitted / (sent + retransmitted));
+		buf_add_text(found, " of sent)");
+	}
 }
 
-static void tell_connections(const struct checklist_view *view, struct buf *found)
+static void describe_connections(const struct checklist_view *view, struct buf *found)
 {
-	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets were seen",
-		       count_modules(view->graph, MODULE_CONN), count_modules(view->graph, MODULE_LISTENER),
-		       count_modules(view->graph, MODULE_UDP));
+	format_add_plural(found, count_modules(view->graph, MODULE_CONN), "connection");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_LISTENER), "listener");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_UDP), "UDP socket");
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
-	add_number(found, MOVED(view, "TcpAttemptFails"), "did not come about, ");
-	add_number(found, MOVED(view, "TcpEstabResets"), "were reset");
+	add_number(found, MOVED(view, "TcpAttemptFails"), "failed connection attempts, ");
+	add_number(found, MOVED(view, "TcpEstabResets"), "resets");
 }
 
-/* What is not known does not count. */
+/* Unknown counts as 0. */
 static double known_delta(uint64_t before, uint64_t after)
 {
 	uint64_t delta = delta_between(before, after);
@@ -153,14 +160,14 @@ static double known_delta(uint64_t before, uint64_t after)
 	return delta == UINT64_MAX ? 0 : (double)delta;
 }
 
-/* The busiest interface, and what all of them threw away. */
-static void tell_interfaces(const struct checklist_view *view, struct buf *found)
+/* The busiest interface, and the drops and errors of all. */
+static void describe_interfaces(const struct checklist_view *view, struct buf *found)
 {
 	const struct link_record *busiest = NULL;
 	double most = -1, dropped = 0, errors = 0, use = NAN;
 
 	if (!view->before) {
-		buf_add_text(found, "a recording: nest links -f shows the counters of its interfaces");
+		buf_add_text(found, "recording: nest links -f shows its interface counters");
 		return;
 	}
 	snapshot_each(view->after, link_type, const struct link_record, after)
@@ -182,113 +189,126 @@ static void tell_interfaces(const struct checklist_view *view, struct buf *found
 			use = after->speed && after->speed != UINT64_MAX ? most * 8 / (double)after->speed : NAN;
 		}
 	if (!busiest) {
-		buf_add_text(found, "no interface was seen");
+		buf_add_text(found, "no interface found");
 		return;
 	}
-	buf_add_format(found, "%.16s is the busiest with %.0f bytes a second in one direction", busiest->dev, most);
-	if (isnan(use))
-		buf_add_text(found, " (its driver tells no speed)");
-	else
-		buf_add_format(found, ", %.1f %% of its speed", 100 * use);
-	buf_add_format(found, "; all together dropped %.0f packets and met %.0f errors", dropped, errors);
+	buf_add_format(found, "busiest: %.16s, ", busiest->dev);
+	format_add_rate(found, most);
+	buf_add_text(found, " in one direction");
+	if (isnan(use)) {
+		buf_add_text(found, " (link speed unknown)");
+	} else {
+		buf_add_text(found, ", ");
+		format_add_share(found, use);
+		buf_add_text(found, " of link speed");
+	}
+	buf_add_format(found, "; all interfaces: %.0f dropped packets, %.0f errors", dropped, errors);
 }
 
-static void tell_unusual(const struct checklist_view *view, struct buf *found)
+static void describe_unusual(const struct checklist_view *view, struct buf *found)
 {
 	struct summary softnet = summarise(view->graph, MODULE_HOST, "softnet_dropped");
 
 	if (view->before) {
-		add_number(found, MOVED(view, "TcpRetransSegs"), "segments were sent again, ");
+		add_number(found, MOVED(view, "TcpRetransSegs"), "segments retransmitted, ");
 		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "timeouts, ");
 		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent, ");
-		add_number(found, MOVED(view, "TcpExtListenDrops"), "connections not taken by listeners, ");
-		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "datagrams without room; ");
+		add_number(found, MOVED(view, "TcpExtListenDrops"), "listen drops, ");
+		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "UDP receive buffer errors; ");
 	}
-	add_number(found, softnet.count ? softnet.max : NAN, "packets were dropped before the protocols saw them");
+	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped from the CPU backlog");
 }
 
-static void tell_names(const struct checklist_view *view, struct buf *found)
+static void describe_names(const struct checklist_view *view, struct buf *found)
 {
 	struct summary asked = summarise(view->graph, MODULE_RESOLVER, "dns_queries");
 	struct summary answered = summarise(view->graph, MODULE_RESOLVER, "dns_answers");
 	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
 
 	if (asked.sum == 0) {
-		buf_add_format(found, "no name was looked up (%u name servers are set)",
-			       count_modules(view->graph, MODULE_RESOLVER));
+		buf_add_text(found, "no name lookups (configured: ");
+		format_add_plural(found, count_modules(view->graph, MODULE_RESOLVER), "name server");
+		buf_add_char(found, ')');
 		return;
 	}
-	buf_add_format(found, "%.0f lookups, %.0f answers", asked.sum, answered.sum);
+	buf_add_format(found, "%.0f lookups, %.0f replies", asked.sum, answered.sum);
 	if (late.count) {
-		buf_add_text(found, ", the slowest server took ");
+		buf_add_text(found, ", slowest server: mean latency ");
 		add_time(found, late.max);
-		buf_add_text(found, " in the mean");
 	}
 }
 
-static void tell_latency(const struct checklist_view *view, struct buf *found)
+static void describe_latency(const struct checklist_view *view, struct buf *found)
 {
 	struct summary rtt = summarise(view->graph, MODULE_CONN, "srtt_ns");
 	struct summary base = summarise(view->graph, MODULE_CONN, "min_rtt_ns");
 
 	if (!rtt.count) {
-		buf_add_text(found, "no connection tells a round-trip time");
+		buf_add_text(found, "no connection with an RTT");
 		return;
 	}
-	buf_add_text(found, "round trips take ");
+	buf_add_text(found, "RTT ");
 	add_time(found, rtt.min);
 	buf_add_text(found, " to ");
 	add_time(found, rtt.max);
-	buf_add_format(found, " on %u connections", rtt.count);
+	buf_add_text(found, " on ");
+	format_add_plural(found, rtt.count, "connection");
 	if (base.count) {
-		buf_add_text(found, "; the shortest that was ever seen took ");
+		buf_add_text(found, "; minimum RTT ");
 		add_time(found, base.min);
 	}
 }
 
-static void tell_load(const struct checklist_view *view, struct buf *found)
+static void describe_load(const struct checklist_view *view, struct buf *found)
 {
 	(void)view;
-	buf_add_text(found, "not done: it would put load on the network and disturb what is to be measured");
+	buf_add_text(found, "not done: it would load the network and disturb the measurement");
 }
 
-static void tell_tools(const struct checklist_view *view, struct buf *found)
+static void describe_tools(const struct checklist_view *view, struct buf *found)
 {
 	_cleanup_free_ const struct tool **tools = NULL;
 	size_t count;
 
 	(void)view;
 	tools = tool_list(&count);
-	buf_add_format(found, "%zu tools are built in; nest tools says which this kernel allows", count);
+	buf_add_format(found, "%zu tools; nest tools shows which run on this kernel", count);
 }
 
-static void tell_processors(const struct checklist_view *view, struct buf *found)
+static void describe_cpus(const struct checklist_view *view, struct buf *found)
 {
 	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
 	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
 
 	if (!busy.count) {
-		buf_add_text(found, "processor times are not known");
+		buf_add_text(found, "CPU times are unknown");
 		return;
 	}
-	buf_add_format(found, "the processors were busy for %.0f %% of the time", 100 * busy.max);
-	if (softirq.count)
-		buf_add_format(found, ", one of them for %.0f %% with packets in softirqs", 100 * softirq.max);
+	buf_add_text(found, "CPUs busy for ");
+	format_add_share(found, busy.max);
+	buf_add_text(found, " of the time");
+	if (!softirq.count)
+		return;
+	buf_add_text(found, ", busiest in softirq: ");
+	format_add_share(found, softirq.max);
+	buf_add_text(found, " of one CPU");
 }
 
-static void tell_internals(const struct checklist_view *view, struct buf *found)
+static void describe_internals(const struct checklist_view *view, struct buf *found)
 {
 	_cleanup_free_ const struct event **events = NULL;
 	size_t count;
 
 	(void)view;
 	events = event_list(&count);
-	buf_add_format(found,
-		       "%zu events of the stack can be traced by name; nest events says how this kernel gives them",
-		       count);
+	buf_add_format(found, "%zu events; nest events shows how this kernel provides them", count);
 }
 
-/* --- the steps ----------------------------------------------------------------------------------------------------- */
+/* Index of the step about CPUs, and the share of their time from which on they are no longer fine. */
+#define STEP_CPUS 8
+#define BUSY      0.9
+
+/* --- the steps ---------------------------------------------------------------------------------------------------- */
 
 #define NEXT(...)                                                                                                      \
 	(const char *const[])                                                                                          \
@@ -297,25 +317,25 @@ static void tell_internals(const struct checklist_view *view, struct buf *found)
 	}
 
 const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
-	{"basic statistics: packets, connections, retransmissions", tell_counters,
+	{"basic statistics: packets, connections, retransmissions", describe_counters,
 	 NEXT("nest counters 1", "nest sockets", "nest limits"), false},
-	{"new connections: who opens them, how long they last", tell_connections,
+	{"new connections: who opens them, how long they last", describe_connections,
 	 NEXT("nest tcplife -d 10", "nest tcpconnect -d 10", "nest tcpaccept -d 10"), false},
-	{"limits of interfaces and their queues", tell_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
-	{"retransmissions, drops and other unusual events", tell_unusual,
+	{"interface and queue limits", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
+	{"retransmissions, drops and other unusual events", describe_unusual,
 	 NEXT("nest tcpretrans -d 10", "nest tcpdrop -d 10", "nest skbdrop -d 10"), false},
-	{"name resolution", tell_names, NEXT("nest gethostlatency -d 10", "nest dnslat -d 10"), false},
-	{"latency: of connections, of the first byte, inside the host", tell_latency,
+	{"name resolution", describe_names, NEXT("nest gethostlatency -d 10", "nest dnslat -d 10"), false},
+	{"latency: connect, first byte, inside the host", describe_latency,
 	 NEXT("nest tcpconnlat -d 10", "nest so1stbyte -d 10", "nest tcprtt -d 10", "nest qdisclat -d 10"), false},
-	{"limits under a known load", tell_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
-	{"tools for what was found", tell_tools, NEXT("nest tools"), true},
-	{"processor time in the stack", tell_processors, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
+	{"limits under a known load", describe_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
+	{"tools for the findings", describe_tools, NEXT("nest tools"), true},
+	{"CPU time in the network stack", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
 	 false},
-	{"inside of the stack: events and functions", tell_internals,
+	{"network stack internals: events and functions", describe_internals,
 	 NEXT("nest events", "nest trace skb.drop --count --by reason -d 10", "nest funccount 'tcp_*' -d 10"), true},
 };
 
-/* Causes that belong elsewhere than the rest of their layer. */
+/* Causes that belong to another step than the rest of their layer. */
 static const struct {
 	const char *cause;
 	unsigned step;
@@ -334,6 +354,14 @@ static const struct {
 	{"filter", 4},      {"interface", 3}, {"route", 4},    {"neighbour", 6}, {"tunnel", 4},
 	{"path", 4},        {"peer", 2},      {"resolver", 5},
 };
+
+bool checklist_is_busy(unsigned step, const struct checklist_view *view)
+{
+	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
+	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
+
+	return step == STEP_CPUS && ((busy.count && busy.max >= BUSY) || (softirq.count && softirq.max >= BUSY));
+}
 
 unsigned checklist_step_of(const struct finding_record *finding)
 {

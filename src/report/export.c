@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walking through a recording's tables, and the two plain formats: a line a row. */
+/* Iterates over a recording's tables; the two plain formats, one line per row. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,8 @@
 #include "store/sql.h"
 #include "view/json.h"
 
-bool export_shape(const char *table, struct shape *ret_shape)
+/* The record types of a row of that table; false when unknown to this version. */
+static bool find_shape(const char *table, struct shape *ret_shape)
 {
 	registry_each(event, event) {
 		_cleanup_free_ char *name = sql_table_name((*event)->name);
@@ -65,16 +66,18 @@ static int open_rows(const struct export_request *request, const char *table, co
 			 ret_rows, why);
 }
 
-int export_each(const struct export_request *request, const char *table, export_row_fn *fn, void *context,
-		struct why *why)
+typedef int row_fn(void *context, const struct record *record, const struct state_span *span);
+
+/* Calls fn for each row of the table in the range until it returns a negative errno. */
+static int each_row(const struct export_request *request, const char *table, row_fn *fn, void *context, struct why *why)
 {
 	_cleanup_(rows_closep) struct rows *rows = NULL;
 	struct shape shape;
 	struct row row;
 	int r;
 
-	if (!export_shape(table, &shape))
-		return why_set(why, -ENOENT, "this program does not know what a %s is", table);
+	if (!find_shape(table, &shape))
+		return why_set(why, -ENOENT, "unknown table %s", table);
 	row_init(&row, &shape);
 	r = open_rows(request, table, &shape, &rows, why);
 	while (r == 0 && (r = rows_next(rows, row.parts, why)) > 0) {
@@ -208,11 +211,11 @@ int export_jsonl(const struct export_request *request, struct out *out, struct w
 
 	for (size_t i = 0; r == 0 && i < recording_table_count(request->recording); i++) {
 		lines.table = recording_table(request->recording, i)->name;
-		/* Tables of a later version are passed over: their fields have no meaning here. */
+		/* Tables of a later version are skipped: their fields are unknown. */
 		if ((request->table && strcmp(request->table, lines.table) != 0) ||
-		    !export_shape(lines.table, &lines.shape))
+		    !find_shape(lines.table, &lines.shape))
 			continue;
-		r = export_each(request, lines.table, write_json, &lines, why);
+		r = each_row(request, lines.table, write_json, &lines, why);
 	}
 	return r;
 }
@@ -242,7 +245,7 @@ static int write_csv(void *context, const struct record *record, const struct st
 			continue;
 		}
 		json_add_value(&cell, at.field, &value);
-		/* A JSON string is the text between its quotes: names, addresses and handles need no escapes. */
+		/* Strips the quotes of a JSON string: names, addresses and handles need no escapes. */
 		if (cell.len >= 2 && cell.data[0] == '"')
 			text_add_csv(line, cell.data + 1, cell.len - 2);
 		else
@@ -260,8 +263,8 @@ int export_csv(const struct export_request *request, struct out *out, struct why
 	bool comma;
 
 	if (!request->table || !recording_has(request->recording, request->table) ||
-	    !export_shape(request->table, &lines.shape))
-		return why_set(why, -EINVAL, "--to csv needs --table with one of the tables (nest sql FILE --schema)");
+	    !find_shape(request->table, &lines.shape))
+		return why_set(why, -EINVAL, "--to csv needs --table TABLE (nest sql FILE --schema lists the tables)");
 	comma = recording_has_states(request->recording, request->table);
 	buf_add_text(&out->pending, comma ? "first,last" : "");
 	while (shape_next(&lines.shape, &at)) {
@@ -270,5 +273,5 @@ int export_csv(const struct export_request *request, struct out *out, struct why
 	}
 	buf_add_char(&out->pending, '\r');
 	out_end_line(out);
-	return export_each(request, request->table, write_csv, &lines, why);
+	return each_row(request, request->table, write_csv, &lines, why);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Folded stacks: event;process;outermost;...;innermost COUNT, as flame graph programs read them. */
+/* Folded stacks: event;process;outermost;...;innermost COUNT, the input of flame graph programs. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static int fold(void *context, const char *event, const struct shape *shape _unu
 	folded_add_frame(&line, head->comm[0] ? head->comm : "-",
 			 head->comm[0] ? strnlen(head->comm, sizeof(head->comm)) : 1);
 	folded_add_stack(&line, &extra->ustack, "");
-	/* The kernel's functions are marked as perf marks them. */
+	/* Kernel functions are marked as by perf. */
 	folded_add_stack(&line, &extra->kstack, "_[k]");
 	count = map_put(&folding->counts, buf_text(&line), NULL);
 	if (count)
@@ -55,7 +55,7 @@ int export_folded(const struct export_request *request, struct out *out, struct 
 	int r = export_each_event(request, fold, &folding, why);
 
 	if (r == 0 && folding.counts.count == 0)
-		r = why_set(why, -ENOENT, "there are no stacks in it: record events with --stack");
+		r = why_set(why, -ENOENT, "no stacks in the recording: record events with --stack");
 	while (r == 0 && map_next(&folding.counts, &at, &key, &value))
 		vec_push(&lines, key);
 	vec_sort(&lines, by_text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets that events tell of (sent again, reset, dropped) as a capture file: IP and TCP or UDP headers made from the events' own
- * fields, nothing of the payload, and who and why as a comment. What is not known of a header is zero there, and the
- * section's comment says so.
+ * Packets of events (retransmit, reset, drop) as a capture file: IP and TCP or UDP headers built from the events'
+ * fields, no payload, process and reason as a comment. Unknown header fields are zero, and the section's comment
+ * says so.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -75,14 +75,14 @@ static void write_block(struct out *out, uint32_t type, const struct buf *body)
 static void write_head(struct out *out)
 {
 	static const char comment[] =
-		"Made by nest from recorded events: headers only. What an event does not tell (acknowledgement "
-		"numbers, windows, checksums of TCP) is zero.";
+		"Written by nest from recorded events: headers only. Fields that events do not have (TCP "
+		"acknowledgement number, window, checksum) are zero.";
 	_cleanup_buf_ struct buf section = BUF_INIT(4096), interface = BUF_INIT(4096);
 
 	add_u32(&section, 0x1a2b3c4d);
 	add_u16(&section, 1);
 	add_u16(&section, 0);
-	/* Length of the section: not known. */
+	/* Section length: unknown. */
 	add_u32(&section, UINT32_MAX);
 	add_u32(&section, UINT32_MAX);
 	add_option(&section, OPTION_COMMENT, comment, sizeof(comment) - 1);
@@ -110,7 +110,7 @@ static uint16_t checksum(const void *data, size_t n)
 	return htons((uint16_t)~sum);
 }
 
-/* A packet as the event tells it. */
+/* A packet, from the event's fields. */
 struct packet {
 	struct addr from, to;
 	uint16_t from_port, to_port;
@@ -219,7 +219,7 @@ static void fill_packet(struct packet *packet, const char *event, const struct s
 		packet->flags = TH_RST | TH_ACK;
 	if (strcmp(event, "tcp.retransmit") == 0 && number(shape, record, "state", 0) == 2)
 		packet->flags = TH_SYN;
-	/* What was dropped has its headers in its length already. */
+	/* The length of a dropped packet includes its headers. */
 	if (strcmp(event, "skb.drop") == 0)
 		packet->payload = 0;
 	if (dir && (strcmp(dir, "rx") == 0 || strcmp(dir, "in") == 0)) {
@@ -230,7 +230,7 @@ static void fill_packet(struct packet *packet, const char *event, const struct s
 	}
 }
 
-/* What the diagnosis said at that time about the other end, or anything else it said then. */
+/* The finding at that time about the remote address, or else any finding at that time. */
 static const struct report_stall *verdict_at(const struct report_record *report, const struct event_head *head)
 {
 	const struct report_stall *stalls = report->stalls.items, *found = NULL;
@@ -309,6 +309,6 @@ int export_pcapng(const struct export_request *request, struct out *out, struct 
 	if (r == 0 && packets.count == 0)
 		r = why_set(
 			why, -ENOENT,
-			"there are no packets in it: record tcp.retransmit, tcp.reset or skb.drop (or their tools)");
+			"no packets in the recording: record tcp.retransmit, tcp.reset or skb.drop (or their tools)");
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trace-event JSON: findings as bars on a track of the host, the figures of every second as counters, events as moments (or bars,
- * where they took time) on the tracks of their processes.
+ * Trace-event JSON: findings as slices on a track of the host, the figures of every second as counters, events as
+ * instants (slices when they have a duration) on the tracks of their processes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static struct buf *begin_event(struct tracing *tracing, const char *name, char p
 	tracing->any = true;
 	buf_add_text(line, "{\"name\":\"");
 	text_add_json(line, name, strlen(name));
-	/* Microseconds, with the nanoseconds behind the point. */
+	/* Microseconds, with nanoseconds as decimals. */
 	buf_add_format(line, "\",\"ph\":\"%c\",\"ts\":%" PRIu64 ".%03" PRIu64 ",\"pid\":%u", phase, ns / 1000,
 		       ns % 1000, pid);
 	return line;
@@ -40,14 +40,14 @@ static struct buf *begin_event(struct tracing *tracing, const char *name, char p
 static void end_event(struct tracing *tracing)
 {
 	buf_add_char(&tracing->out->pending, '}');
-	/* Lines are not ends of anything here; long buffers still leave in pieces. */
+	/* A newline is no record boundary here; flush long buffers in pieces. */
 	if (tracing->out->pending.len > (64 << 10))
 		(void)out_flush(tracing->out);
 }
 
 static void add_stall(struct tracing *tracing, const struct report_stall *stall, unsigned track)
 {
-	struct buf *line = begin_event(tracing, stall->cause, 'X', stall->begin_ns - NSEC_PER_SEC, HOST_PID);
+	struct buf *line = begin_event(tracing, stall->cause, 'X', stall->begin_ns, HOST_PID);
 
 	buf_add_format(line, ",\"tid\":%u,\"dur\":%" PRIu64 ",\"cat\":\"finding\",\"args\":{\"module\":\"", track,
 		       stall->span_ns / 1000);
@@ -88,15 +88,15 @@ static int add_report(struct tracing *tracing, const struct export_request *requ
 	text_add_json(line, record->host ?: "host", strlen(record->host ?: "host"));
 	buf_add_text(line, "\"}");
 	end_event(tracing);
-	/* Each on a track of its own: bars of one track must not overlap. */
+	/* One track per finding: slices of one track must not overlap. */
 	for (uint32_t i = 0; i < record->stalls.count; i++)
 		add_stall(tracing, &stalls[i], i + 1);
 	for (uint32_t i = 0; i < record->series.count; i++) {
 		add_counter(tracing, "sent B/s", points[i].time_ns, points[i].tx_rate);
 		add_counter(tracing, "received B/s", points[i].time_ns, points[i].rx_rate);
-		add_counter(tracing, "sent again /s", points[i].time_ns, points[i].retrans_rate);
-		add_counter(tracing, "drops /s", points[i].time_ns, points[i].drop_rate);
-		add_counter(tracing, "round trip ms", points[i].time_ns,
+		add_counter(tracing, "retransmits/s", points[i].time_ns, points[i].retrans_rate);
+		add_counter(tracing, "drops/s", points[i].time_ns, points[i].drop_rate);
+		add_counter(tracing, "SRTT ms", points[i].time_ns,
 			    points[i].srtt_ns == UINT64_MAX ? NAN : (double)points[i].srtt_ns / 1e6);
 	}
 	return 0;

@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "report/report.h"
 #include "snapshot/core/arena.h"
 #include "view/hist.h"
 
-/* What a page shows of each list. */
+/* Longest lists of a page. */
 #define TALKERS_MAX 20
 #define DROPS_MAX   40
 #define VALUES_MAX  ((size_t)2 << 20)
@@ -19,65 +18,65 @@ static const struct field stall_fields[] = {
 	FIELD(S, begin_ns, TIME, "when it was first reported"),
 	FIELD(S, end_ns, TIME, "when it was last reported", .hidden = true),
 	FIELD(S, span_ns, DURATION, "how long it was reported"),
-	FIELD(S, cause, TEXT, "what was wrong"),
-	FIELD(S, module, TEXT, "module to blame"),
-	FIELD(S, layer, TEXT, "its layer", .hidden = true),
-	FIELD(S, certainty, RATIO, "the most certain it was"),
-	FIELD(S, because, TEXT, "the reason, as it was last given"),
+	FIELD(S, cause, TEXT, "cause"),
+	FIELD(S, module, TEXT, "culprit module"),
+	FIELD(S, layer, TEXT, "layer of the module", .hidden = true),
+	FIELD(S, certainty, RATIO, "highest certainty"),
+	FIELD(S, because, TEXT, "latest evidence"),
 };
 #undef S
-RECORD_TYPE(report_stall_type, "report.stall", struct report_stall, stall_fields,
-	    "a finding, from its beginning to its end");
+RECORD_TYPE(report_stall_type, "report.stall", struct report_stall, stall_fields, "finding, from start to end");
 
 #define T struct report_talker
 static const struct field talker_fields[] = {
 	FIELD(T, comm, TEXT, "process"),
-	FIELD(T, way, TEXT, "to: its connections to a service there; from: those of clients there"),
+	FIELD(T, way, TEXT, "to: outgoing connections to a service; from: incoming connections of clients"),
 	FIELD(T, raddr, ADDR, "remote address"),
 	FIELD(T, port, ID, "port of the service", .zero_is_unknown = true),
 	FIELD(T, connections, COUNT, "connections seen"),
-	FIELD(T, tx_bytes, BYTES, "sent, repetitions included"),
+	FIELD(T, tx_bytes, BYTES, "bytes sent, including retransmissions"),
 	FIELD(T, rx_bytes, BYTES, "received"),
-	FIELD(T, retrans, COUNT, "segments sent again"),
-	FIELD(T, retrans_bytes, BYTES, "bytes sent again", .hidden = true),
-	FIELD(T, retrans_share, RATIO, "share of the sent bytes that were repetitions"),
-	FIELD(T, srtt_ns, DURATION, "round-trip time, the middle one of all samples"),
-	FIELD(T, min_rtt_ns, DURATION, "shortest round-trip time", .hidden = true),
-	FIELD(T, resets, COUNT, "connections that were reset", .hidden = true),
-	FIELD(T, zero_windows, COUNT, "times that a receiver closed its window", .hidden = true),
+	FIELD(T, retrans, COUNT, "retransmitted segments"),
+	FIELD(T, retrans_bytes, BYTES, "retransmitted bytes", .heading = "retrans_bytes", .hidden = true),
+	FIELD(T, retrans_share, RATIO, "share of retransmitted bytes", .unit = "%"),
+	FIELD(T, srtt_ns, DURATION, "SRTT, median of all samples"),
+	FIELD(T, min_rtt_ns, DURATION, "minimum RTT", .hidden = true),
+	FIELD(T, resets, COUNT, "reset connections", .hidden = true),
+	FIELD(T, zero_windows, COUNT, "zero windows advertised", .hidden = true),
 };
 #undef T
-RECORD_TYPE(report_talker_type, "report.talker", struct report_talker, talker_fields, "who talked to whom");
+RECORD_TYPE(report_talker_type, "report.talker", struct report_talker, talker_fields,
+	    "traffic of a process with a remote host");
 
 static const struct field drop_fields[] = {
 	FIELD(struct report_drop, where, TEXT, "where"),
-	FIELD(struct report_drop, reason, TEXT, "why, or the counter that says so"),
-	FIELD(struct report_drop, count, COUNT, "how many"),
-	FIELD(struct report_drop, rate, RATIO, "a second", .unit = "/s"),
+	FIELD(struct report_drop, reason, TEXT, "drop reason, or the counter"),
+	FIELD(struct report_drop, count, COUNT, "dropped packets"),
+	FIELD(struct report_drop, rate, RATIO, "per second", .unit = "/s"),
 };
-RECORD_TYPE(report_drop_type, "report.drop", struct report_drop, drop_fields, "packets or requests that were dropped");
+RECORD_TYPE(report_drop_type, "report.drop", struct report_drop, drop_fields, "dropped packets or connection requests");
 
 #define L struct report_latency
 static const struct field latency_fields[] = {
-	FIELD(L, what, TEXT, "what took the time"),
+	FIELD(L, what, TEXT, "what was measured"),
 	FIELD(L, count, COUNT, "values"),
-	FIELD(L, p50_ns, DURATION, "half of them are shorter"),
-	FIELD(L, p95_ns, DURATION, "95 of 100 are shorter"),
-	FIELD(L, p99_ns, DURATION, "99 of 100 are shorter"),
-	FIELD(L, max_ns, DURATION, "the longest"),
+	FIELD(L, p50_ns, DURATION, "median"),
+	FIELD(L, p95_ns, DURATION, "95th percentile"),
+	FIELD(L, p99_ns, DURATION, "99th percentile"),
+	FIELD(L, max_ns, DURATION, "maximum"),
 	FIELD(L, hist, LIST, "distribution", .element = &hist_slot_type, .hidden = true),
 };
 #undef L
-RECORD_TYPE(report_latency_type, "report.latency", struct report_latency, latency_fields, "how long something took");
+RECORD_TYPE(report_latency_type, "report.latency", struct report_latency, latency_fields, "latency distribution");
 
 #define P struct report_point
 static const struct field point_fields[] = {
-	FIELD(P, time_ns, TIME, "beginning of the second"),
+	FIELD(P, time_ns, TIME, "start of the second"),
 	FIELD(P, tx_rate, RATIO, "bytes sent", .unit = "B/s"),
 	FIELD(P, rx_rate, RATIO, "bytes received", .unit = "B/s"),
-	FIELD(P, retrans_rate, RATIO, "segments sent again", .unit = "/s"),
+	FIELD(P, retrans_rate, RATIO, "retransmitted segments", .unit = "/s"),
 	FIELD(P, drop_rate, RATIO, "drops", .unit = "/s"),
-	FIELD(P, srtt_ns, DURATION, "round-trip time, the middle one of all connections"),
+	FIELD(P, srtt_ns, DURATION, "SRTT, median of all connections"),
 	FIELD(P, connections, COUNT, "connections"),
 };
 #undef P
@@ -85,9 +84,9 @@ RECORD_TYPE(report_point_type, "report.point", struct report_point, point_fields
 
 static const struct field mark_fields[] = {
 	FIELD(struct report_mark, time_ns, TIME, "when"),
-	FIELD(struct report_mark, label, TEXT, "by whom"),
+	FIELD(struct report_mark, label, TEXT, "text of the mark"),
 };
-RECORD_TYPE(report_mark_type, "report.mark", struct report_mark, mark_fields, "a moment that somebody marked");
+RECORD_TYPE(report_mark_type, "report.mark", struct report_mark, mark_fields, "mark set by the user");
 
 static const struct field change_fields[] = {
 	FIELD(struct report_change, what, TEXT, "figure"),
@@ -95,43 +94,43 @@ static const struct field change_fields[] = {
 	FIELD(struct report_change, after, RATIO, "after"),
 	FIELD(struct report_change, ratio, RATIO, "after divided by before"),
 };
-RECORD_TYPE(report_change_type, "report.change", struct report_change, change_fields, "what is different");
+RECORD_TYPE(report_change_type, "report.change", struct report_change, change_fields, "difference between two reports");
 
 static const struct field text_fields[] = {
-	FIELD(struct report_text, text, TEXT, "a sentence"),
+	FIELD(struct report_text, text, TEXT, "sentence"),
 };
-RECORD_TYPE(report_text_type, "report.text", struct report_text, text_fields, "a sentence", .bare = true);
+RECORD_TYPE(report_text_type, "report.text", struct report_text, text_fields, "sentence", .bare = true);
 
 #define R struct report_record
 static const struct field report_fields[] = {
 	FIELD(R, schema, TEXT, "version of this layout"),
-	FIELD(R, file, TEXT, "what was read"),
+	FIELD(R, file, TEXT, "recording or capture"),
 	FIELD(R, host, TEXT, "host"),
-	FIELD(R, kernel, TEXT, "its kernel"),
-	FIELD(R, command, TEXT, "what was recorded"),
+	FIELD(R, kernel, TEXT, "kernel version"),
+	FIELD(R, command, TEXT, "recording command"),
 	FIELD(R, begin_ns, TIME, "beginning"),
 	FIELD(R, end_ns, TIME, "end"),
-	FIELD(R, span_ns, DURATION, "from beginning to end"),
-	FIELD(R, samples, COUNT, "looks at the host, or packets"),
-	FIELD(R, lost, COUNT, "records that are missing"),
+	FIELD(R, span_ns, DURATION, "length of the recording"),
+	FIELD(R, samples, COUNT, "samples of the host, or packets"),
+	FIELD(R, lost, COUNT, "lost records"),
 	FIELD(R, stalls, LIST, "findings", .element = &report_stall_type),
-	FIELD(R, marks, LIST, "marked moments", .element = &report_mark_type),
-	FIELD(R, talkers, LIST, "who talked most", .element = &report_talker_type),
-	FIELD(R, retransmits, LIST, "who repeated most", .element = &report_talker_type),
+	FIELD(R, marks, LIST, "marks", .element = &report_mark_type),
+	FIELD(R, talkers, LIST, "most bytes first", .element = &report_talker_type),
+	FIELD(R, retransmits, LIST, "most retransmissions first", .element = &report_talker_type),
 	FIELD(R, drops, LIST, "drops", .element = &report_drop_type),
 	FIELD(R, latency, LIST, "distributions", .element = &report_latency_type),
-	FIELD(R, series, LIST, "second by second", .element = &report_point_type),
-	FIELD(R, unknown, LIST, "what this cannot know", .element = &report_text_type),
+	FIELD(R, series, LIST, "figures of every second", .element = &report_point_type),
+	FIELD(R, unknown, LIST, "limits of this report", .element = &report_text_type),
 };
 #undef R
-RECORD_TYPE(report_type, "report", struct report_record, report_fields, "a recording, summed up");
+RECORD_TYPE(report_type, "report", struct report_record, report_fields, "summary of a recording");
 
 /* --- under construction --- */
 
 struct values {
 	const char *what;
 	VEC(uint64_t) items;
-	uint64_t count; /* with those that found no room */
+	uint64_t count; /* including those that did not fit */
 };
 
 struct report {
@@ -243,7 +242,7 @@ void report_add_latency(struct report *report, const char *what, uint64_t ns)
 		vec_push(&values->items, ns);
 }
 
-/* --- summing up --- */
+/* --- summary --- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -350,9 +349,9 @@ const struct report_record *report_finish(struct report *report)
 	return head;
 }
 
-/* --- what is different --- */
+/* --- differences --- */
 
-/* A change that nobody would notice is none. */
+/* Smaller changes are not listed. */
 #define CHANGE_MIN 1.25
 
 static void add_change(struct report *report, const char *what, double before, double after)
@@ -417,12 +416,12 @@ static double drop_rate(const struct report *report, const struct report_drop *l
 static void compare_drops(struct report *before, struct report *after)
 {
 	vec_each(&after->drops, now) {
-		_cleanup_free_ char *what = xasprintf("drops: %s %s, a second", now->where, now->reason);
+		_cleanup_free_ char *what = xasprintf("drops: %s %s, per second", now->where, now->reason);
 
 		add_change(after, what, drop_rate(before, now), now->rate);
 	}
 	vec_each(&before->drops, then) {
-		_cleanup_free_ char *what = xasprintf("drops: %s %s, a second", then->where, then->reason);
+		_cleanup_free_ char *what = xasprintf("drops: %s %s, per second", then->where, then->reason);
 
 		if (drop_rate(after, then) == 0)
 			add_change(after, what, then->rate, 0);
@@ -457,14 +456,14 @@ static void compare_stalls(struct report *before, struct report *after)
 		}
 }
 
-static double weight(const struct report_change *change)
+static double change_weight(const struct report_change *change)
 {
 	return isnan(change->ratio) || change->ratio <= 0 ? INFINITY : fabs(log(change->ratio));
 }
 
 static int by_weight(const void *a, const void *b)
 {
-	double x = weight(a), y = weight(b);
+	double x = change_weight(a), y = change_weight(b);
 
 	return x != y ? (x > y ? -1 : 1)
 		      : strcmp(((const struct report_change *)a)->what, ((const struct report_change *)b)->what);
@@ -476,10 +475,10 @@ struct list report_compare(struct report *before, struct report *after)
 		const char *what;
 		size_t offset;
 	} rates[] = {
-		{"sent, bytes a second", offsetof(struct report_point, tx_rate)},
-		{"received, bytes a second", offsetof(struct report_point, rx_rate)},
-		{"segments sent again, a second", offsetof(struct report_point, retrans_rate)},
-		{"drops, a second", offsetof(struct report_point, drop_rate)},
+		{"sent, bytes per second", offsetof(struct report_point, tx_rate)},
+		{"received, bytes per second", offsetof(struct report_point, rx_rate)},
+		{"retransmitted segments per second", offsetof(struct report_point, retrans_rate)},
+		{"drops per second", offsetof(struct report_point, drop_rate)},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The incident page: what a recording says, summed up. It is a record like any other (type "report", lists inside), so JSON, the
- * text and the page come from the same tables.
+ * The incident report: summary of a recording. It is an ordinary record (type "report", with lists), so JSON, text and
+ * HTML come from the same tables.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #define REPORT_SCHEMA "nest.report/1"
 
-/* A finding for as long as it was reported. */
+/* A finding, from its first to its last report. */
 struct report_stall {
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -25,7 +25,7 @@ struct report_stall {
 /* Connections between a process and a remote host, by service. */
 struct report_talker {
 	const char *comm;
-	const char *way; /* to the remote host's service, or from a client of ours */
+	const char *way; /* "to" a service of the remote host, "from" a client there */
 	struct addr raddr;
 	uint16_t port;
 	uint32_t connections;
@@ -57,7 +57,7 @@ struct report_latency {
 	struct list hist;
 };
 
-/* One second. Rates are unknown where nothing was looked at. */
+/* One second. Rates are unknown where no sample was taken. */
 struct report_point {
 	uint64_t time_ns;
 	double tx_rate;
@@ -73,7 +73,7 @@ struct report_mark {
 	const char *label;
 };
 
-/* A figure of two reports. */
+/* One figure in two reports. */
 struct report_change {
 	const char *what;
 	double before;
@@ -95,11 +95,11 @@ struct report_record {
 	struct list stalls;
 	struct list marks;
 	struct list talkers;     /* most bytes first */
-	struct list retransmits; /* of these, most repetitions first */
+	struct list retransmits; /* of these, most retransmissions first */
 	struct list drops;
 	struct list latency;
 	struct list series;
-	struct list unknown; /* text: what this cannot know */
+	struct list unknown; /* text: limits of the report */
 };
 
 struct report_text {
@@ -111,7 +111,7 @@ extern const struct record_type report_type, report_stall_type, report_talker_ty
 
 struct report;
 
-/* A report under construction; whoever makes one adds to it and then takes the record. */
+/* A report under construction: add to it, then take the record from report_finish. */
 struct report *report_new(void);
 void report_free(struct report *report);
 static inline void report_freep(struct report **report)
@@ -119,7 +119,7 @@ static inline void report_freep(struct report **report)
 	report_free(*report);
 }
 
-/* A copy that lives as long as the report. */
+/* A copy of the text, owned by the report. */
 const char *report_text(struct report *report, const char *text);
 void report_add_stall(struct report *report, const struct report_stall *stall);
 void report_add_talker(struct report *report, const struct report_talker *talker);
@@ -127,22 +127,22 @@ void report_add_drop(struct report *report, const char *where, const char *reaso
 void report_add_point(struct report *report, const struct report_point *point);
 void report_add_mark(struct report *report, uint64_t time_ns, const char *label);
 void report_add_unknown(struct report *report, const char *text);
-/* Values of one kind of latency; report_finish makes the distribution. */
+/* Adds one value to a latency distribution. */
 void report_add_latency(struct report *report, const char *what, uint64_t ns);
-/* The head, to be filled in before finishing. */
+/* The head, filled in by the caller before report_finish. */
 struct report_record *report_head(struct report *report);
-/* Sorts, sums up, makes the lists. */
+/* Sorts, sums, and builds the lists. */
 const struct report_record *report_finish(struct report *report);
 
 /* From a recording. */
 int report_make(struct recording *recording, const struct time_range *range, struct report **ret_report,
 		struct why *why) _must_check_;
 
-/* What is different in the second one, the greatest change first; the list's items are the second report's. */
+/* Differences, the largest first; the list's items belong to the second report. */
 struct list report_compare(struct report *before, struct report *after);
 
 /* 2026-11-15 02:13:00, local time */
 void report_add_date(struct buf *out, uint64_t ns);
 void report_print(const struct report_record *report, const struct list *changes, struct out *out);
-/* A page that needs nothing but itself. */
+/* A self-contained HTML page. */
 void report_print_html(const struct report_record *report, const struct list *changes, struct out *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The report as a page: plots and tables, one file, no script, nothing fetched. */
+/* The report as HTML: plots and tables, one file, no script, no external resources. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void add_value(struct buf *page, const struct field *field, const void *d
 	_cleanup_buf_ struct buf text = BUF_INIT(64 << 10);
 	struct value value = value_get(field, data);
 
-	/* Text goes to the page as it is; format.h would escape it for a terminal. */
+	/* Text goes to the page unchanged; format.h would escape it for a terminal. */
 	if (value.class == VALUE_TEXT)
 		text_add_html(page, value.text, value.len);
 	else {
@@ -66,17 +66,10 @@ static bool is_number(const struct field *field)
 
 static void add_heading(struct buf *page, const struct field *field)
 {
-	size_t n = strlen(field->name);
-
-	if (n > 3 && strcmp(field->name + n - 3, "_ns") == 0)
-		n -= 3;
-	else if (n > 6 && strcmp(field->name + n - 6, "_bytes") == 0)
-		n -= 6;
 	buf_add_format(page, "<th%s title=\"", is_number(field) ? " class=\"n\"" : "");
 	add_text(page, field->help);
 	buf_add_text(page, "\">");
-	for (size_t i = 0; i < n; i++)
-		buf_add_char(page, field->name[i] == '_' ? ' ' : field->name[i]);
+	format_add_heading(page, field);
 	buf_add_text(page, "</th>");
 }
 
@@ -133,7 +126,7 @@ static void add_findings(const struct report_record *report, struct out *out)
 
 	buf_add_text(&out->pending, "<h2>Findings</h2>\n");
 	if (report->stalls.count == 0)
-		buf_add_text(&out->pending, "<div class=\"card ok\">Nothing was found to hold the traffic up.</div>\n");
+		buf_add_text(&out->pending, "<div class=\"card ok\">No bottleneck found.</div>\n");
 	for (uint32_t i = 0; i < report->stalls.count; i++)
 		add_card(&out->pending, &stalls[i]);
 	out_end_line(out);
@@ -158,8 +151,8 @@ static void add_stall_bars(const struct report_record *report, const struct svg_
 
 	for (uint32_t i = 0; i < report->stalls.count; i++) {
 		labels[i] = xasprintf("%s %s", stalls[i].cause, stalls[i].module);
-		bars[i] = (struct svg_bar){.begin_ns = stalls[i].begin_ns - NSEC_PER_SEC,
-					   .end_ns = stalls[i].end_ns,
+		bars[i] = (struct svg_bar){.begin_ns = stalls[i].begin_ns,
+					   .end_ns = stalls[i].begin_ns + stalls[i].span_ns,
 					   .label = labels[i],
 					   .title = stalls[i].because ?: "",
 					   .series = colour_of(stalls[i].layer ?: "")};
@@ -227,11 +220,10 @@ static void add_time_line(const struct report_record *report, struct out *out)
 		      &bytes);
 	out_end_line(out);
 	svg_add_lines(&out->pending, &times,
-		      (struct svg_series[]){{"segments sent again", columns.retrans}, {"drops", columns.drops}}, 2,
+		      (struct svg_series[]){{"retransmitted segments", columns.retrans}, {"drops", columns.drops}}, 2,
 		      &count);
 	out_end_line(out);
-	svg_add_lines(&out->pending, &times, (struct svg_series[]){{"round-trip time of TCP (median)", columns.srtt}},
-		      1, &time);
+	svg_add_lines(&out->pending, &times, (struct svg_series[]){{"TCP SRTT (median)", columns.srtt}}, 1, &time);
 	out_end_line(out);
 	free_columns(&columns);
 }
@@ -240,7 +232,7 @@ static void add_latency(const struct report_record *report, struct out *out)
 {
 	const struct report_latency *latency = report->latency.items;
 
-	add_table(out, "How long things took", &report_latency_type, &report->latency);
+	add_table(out, "Latency", &report_latency_type, &report->latency);
 	for (uint32_t i = 0; i < report->latency.count; i++) {
 		buf_add_text(&out->pending, "<p class=\"sub\">");
 		add_text(&out->pending, latency[i].what);
@@ -286,7 +278,7 @@ void report_print_html(const struct report_record *report, const struct list *ch
 	add_head(report, out);
 	add_findings(report, out);
 	if (changes)
-		add_table(out, "What is different", &report_change_type, changes);
+		add_table(out, "Differences", &report_change_type, changes);
 	add_time_line(report, out);
 	add_table(out, "Marks", &report_mark_type, &report->marks);
 	add_table(out, "Top talkers", &report_talker_type, &report->talkers);
@@ -294,7 +286,7 @@ void report_print_html(const struct report_record *report, const struct list *ch
 	add_table(out, "Drops by reason", &report_drop_type, &report->drops);
 	add_latency(report, out);
 	if (report->unknown.count)
-		buf_add_text(&out->pending, "<h2>What this cannot know</h2><ul>");
+		buf_add_text(&out->pending, "<h2>Limits of this report</h2><ul>");
 	for (uint32_t i = 0; i < report->unknown.count; i++) {
 		buf_add_text(&out->pending, "<li>");
 		add_text(&out->pending, texts[i].text);

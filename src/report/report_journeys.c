@@ -19,7 +19,7 @@ static void add_line(struct out *out, const char *before, const struct buf *text
 	out_end_line(out);
 }
 
-/* "receive: 990 journeys (990 delivered)", and what makes the slow ones slow. */
+/* "receive: 990 journeys (990 delivered)", and the stage that makes the slow ones slow. */
 static void print_groups(struct summary *summary, struct out *out)
 {
 	summary_sort(summary);
@@ -64,7 +64,7 @@ static int print_all(struct journey_replay *replay, struct out *out, struct why 
 	}
 	if (r == 0 && slowest.journeys.count) {
 		out_end_line(out);
-		buf_add_format(&out->pending, "%sJourneys of packets%s", out_style_on(out, OUT_BOLD),
+		buf_add_format(&out->pending, "%sPacket journeys%s", out_style_on(out, OUT_BOLD),
 			       out_style_off(out, OUT_BOLD));
 		out_end_line(out);
 		print_groups(&summary, out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The part of a report that is about packets' ways through the host (nest path --save). */
+/* The report's section on packet journeys through the host (nest path --save). */
 #pragma once
 
 #include "base/out.h"
 #include "store/input.h"
 
-/* The slowest journeys in a sentence each, and which stage owns the tail; nothing where the recording has none. */
+/* One line for each of the slowest journeys, and the stage that causes the tail; nothing if none was recorded. */
 int report_journeys_print(const struct input_options *input, struct out *out, struct why *why) _must_check_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A report from a recording: findings and marks as they stand there, the rest by walking through the snapshots and events. */
+/* A report from a recording: findings and marks as recorded, the rest computed from its snapshots and events. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -22,11 +22,11 @@
 #include "store/rows.h"
 #include "store/sql.h"
 
-/* A finding that is not reported for longer than this has ended. */
+/* A finding not reported for longer than this has ended. */
 #define STALL_GAP_NS (5 * NSEC_PER_SEC / 2)
 #define CONNS_MAX    ((size_t)1 << 20)
 
-/* A TCP connection; what it had done when it was last seen. */
+/* A TCP connection, with its counters when last seen. */
 struct conn {
 	struct addr raddr;
 	uint16_t lport, rport;
@@ -43,7 +43,7 @@ struct talker_key {
 
 struct talker {
 	struct report_talker sums;
-	bool ended; /* worth telling even if nothing was sent */
+	bool ended; /* listed even if nothing was sent */
 	VEC(uint64_t) srtts;
 };
 
@@ -56,7 +56,7 @@ struct making {
 	struct map counters; /* "where\treason" -> struct drop_sum */
 	struct map ports;    /* of listeners */
 	VEC(struct talker) sums;
-	VEC(uint64_t) srtts; /* of the second under way */
+	VEC(uint64_t) srtts; /* of the current second */
 	struct report_point point;
 	uint64_t second_begin_ns;
 	bool first;
@@ -69,7 +69,7 @@ struct drop_sum {
 
 /* --- findings --- */
 
-static bool continues(const struct report_stall *stall, const struct finding_record *finding, uint64_t time_ns)
+static bool stall_continues(const struct report_stall *stall, const struct finding_record *finding, uint64_t time_ns)
 {
 	return strcmp(stall->cause, finding->cause) == 0 && strcmp(stall->module, finding->module) == 0 &&
 	       time_ns >= stall->end_ns && time_ns - stall->end_ns <= STALL_GAP_NS;
@@ -81,7 +81,7 @@ static void see_finding(struct making *making, struct report_stall **stalls, siz
 	struct report_stall *stall = NULL;
 
 	for (size_t i = *count; i-- > 0 && !stall;)
-		if (continues(&(*stalls)[i], finding, time_ns))
+		if (stall_continues(&(*stalls)[i], finding, time_ns))
 			stall = &(*stalls)[i];
 	if (!stall) {
 		*stalls = xrealloc_array(*stalls, *count + 1, sizeof(**stalls));
@@ -92,7 +92,7 @@ static void see_finding(struct making *making, struct report_stall **stalls, siz
 					       .layer = report_text(making->report, finding->layer)};
 	}
 	stall->end_ns = time_ns;
-	/* A finding speaks for the second that it ends. */
+	/* A finding covers the second before its time. */
 	stall->span_ns = stall->end_ns - stall->begin_ns + NSEC_PER_SEC;
 	if (!(finding->certainty < stall->certainty))
 		stall->certainty = finding->certainty;
@@ -200,8 +200,8 @@ static uint32_t talker_of_socket(struct making *making, const struct snapshot *s
 	return find_talker(making, &key);
 }
 
-/* The move of a counter; the first sight of a connection that was there before the recording is no move. */
-static uint64_t moved(uint64_t *last, uint64_t now)
+/* The increase of a counter; 0 at the first sample of a connection older than the recording. */
+static uint64_t counter_move(uint64_t *last, uint64_t now)
 {
 	uint64_t delta = now == UINT64_MAX || *last == UINT64_MAX ? 0 : delta_between(*last, now);
 
@@ -231,10 +231,10 @@ static void see_connection(struct making *making, const struct snapshot *snapsho
 			conn->retrans_bytes = tcp->bytes_retrans;
 		}
 	}
-	tx = moved(&conn->tx, tcp->bytes_sent);
-	rx = moved(&conn->rx, tcp->bytes_received);
-	retrans = moved(&conn->retrans, tcp->total_retrans == UINT32_MAX ? UINT64_MAX : tcp->total_retrans);
-	retrans_bytes = moved(&conn->retrans_bytes, tcp->bytes_retrans);
+	tx = counter_move(&conn->tx, tcp->bytes_sent);
+	rx = counter_move(&conn->rx, tcp->bytes_received);
+	retrans = counter_move(&conn->retrans, tcp->total_retrans == UINT32_MAX ? UINT64_MAX : tcp->total_retrans);
+	retrans_bytes = counter_move(&conn->retrans_bytes, tcp->bytes_retrans);
 	making->point.tx_rate += (double)tx;
 	making->point.rx_rate += (double)rx;
 	making->point.retrans_rate += (double)retrans;
@@ -250,7 +250,7 @@ static void see_connection(struct making *making, const struct snapshot *snapsho
 	talker->sums.min_rtt_ns = min_of(talker->sums.min_rtt_ns, tcp->min_rtt_ns);
 	if (tcp->srtt_ns && tx + rx > 0) {
 		vec_push(&talker->srtts, tcp->srtt_ns);
-		report_add_latency(making->report, "round trip of TCP (smoothed)", tcp->srtt_ns);
+		report_add_latency(making->report, "TCP SRTT", tcp->srtt_ns);
 	}
 }
 
@@ -314,7 +314,7 @@ static void see_counters(struct making *making, const struct snapshot *snapshot)
 		if (counter->counter && !counter->gauge && is_drop(counter->counter))
 			see_drops(making, "protocols", counter->counter, counter->value);
 	snapshot_each(snapshot, qdisc_type, const struct qdisc_record, qdisc) {
-		_cleanup_free_ char *where = xasprintf("queue of %.16s", qdisc->dev),
+		_cleanup_free_ char *where = xasprintf("qdisc of %.16s", qdisc->dev),
 				    *reason = xasprintf("%.16s %.12s", qdisc->kind, qdisc->handle);
 
 		see_drops(making, where, reason, qdisc->drops == UINT32_MAX ? UINT64_MAX : qdisc->drops);
@@ -328,7 +328,7 @@ static void see_counters(struct making *making, const struct snapshot *snapshot)
 		see_drops(making, where, "tx_errors", link->tx_errors);
 	}
 	snapshot_each(snapshot, softnet_type, const struct softnet_record, softnet) {
-		_cleanup_free_ char *where = xasprintf("processor %u", softnet->cpu);
+		_cleanup_free_ char *where = xasprintf("CPU %u", softnet->cpu);
 
 		see_drops(making, where, "backlog full", softnet->dropped);
 	}
@@ -395,8 +395,8 @@ static int walk_snapshots(struct making *making, struct why *why)
 	int r;
 
 	if (!recording_has_states(making->recording, gap_type.name)) {
-		report_add_unknown(making->report, "No snapshots were recorded: who talked to whom and what was "
-						   "dropped is only known from events.");
+		report_add_unknown(making->report, "No snapshots were recorded: talkers and drops are known only "
+						   "from events.");
 		return 0;
 	}
 	r = replay_open(making->recording, &making->range, NULL, &replay, why);
@@ -418,7 +418,7 @@ static void add_sums(struct making *making)
 
 	vec_each(&making->sums, talker) {
 		talker->sums.srtt_ns = middle_of(talker->srtts.items, talker->srtts.count);
-		/* How many bytes were sent again is known from snapshots only. */
+		/* Only snapshots have the number of retransmitted bytes. */
 		if (talker->sums.tx_bytes && !talker->ended)
 			talker->sums.retrans_share = (double)talker->sums.retrans_bytes / (double)talker->sums.tx_bytes;
 		if (talker->ended || talker->sums.tx_bytes + talker->sums.rx_bytes + talker->sums.retrans > 0)
@@ -445,8 +445,8 @@ static bool has_column(const struct recorded_table *table, const char *name)
 	return false;
 }
 
-/* Times of events count for the recording's length where nobody looked in between. */
-static void widen(struct making *making, int64_t time_ns)
+/* Events extend the recording's length where there are no samples. */
+static void extend_span(struct making *making, int64_t time_ns)
 {
 	struct report_record *head = report_head(making->report);
 
@@ -463,7 +463,7 @@ static void bind_range(const struct making *making, sqlite3_stmt *statement)
 	(void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)min_of(making->range.to_ns, (uint64_t)INT64_MAX));
 }
 
-/* Every table of events that has a latency gives a distribution. */
+/* One distribution for every event table with a latency. */
 static int read_latency(struct making *making, const struct recorded_table *table, struct why *why)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -481,14 +481,14 @@ static int read_latency(struct making *making, const struct recorded_table *tabl
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
 		sqlite3_int64 lat = sqlite3_column_int64(statement, 1);
 
-		widen(making, sqlite3_column_int64(statement, 0));
+		extend_span(making, sqlite3_column_int64(statement, 0));
 		if (sqlite3_column_type(statement, 1) == SQLITE_INTEGER && lat >= 0)
 			report_add_latency(making->report, what, (uint64_t)lat);
 	}
 	return code == SQLITE_DONE ? 0 : recording_fail(making->recording, code, why);
 }
 
-/* Drops with their reasons, as the kernel told them one by one. */
+/* Drops by reason, from single events. */
 static int read_drop_events(struct making *making, struct why *why)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -525,7 +525,7 @@ enum close_column {
 	CLOSE_SRTT,
 };
 
-/* A whole number that a column may hold; 0 for what is none. */
+/* The column's integer; 0 when it holds none. */
 static uint64_t number_of(sqlite3_stmt *statement, enum close_column column)
 {
 	sqlite3_int64 value = sqlite3_column_int64(statement, column);
@@ -549,9 +549,9 @@ static void see_close(struct making *making, sqlite3_stmt *statement)
 	struct talker *talker;
 	uint32_t at;
 
-	widen(making, sqlite3_column_int64(statement, CLOSE_TIME));
+	extend_span(making, sqlite3_column_int64(statement, CLOSE_TIME));
 	memset(&key, 0, sizeof(key));
-	/* What the snapshots saw is counted already. */
+	/* Connections seen in snapshots are already counted. */
 	if (map_get(&making->conns, &cookie) || addr_parse(text_of(statement, CLOSE_RADDR), &key.raddr) < 0)
 		return;
 	key.from = strcmp(text_of(statement, CLOSE_ROLE), "server") == 0;
@@ -570,7 +570,7 @@ static void see_close(struct making *making, sqlite3_stmt *statement)
 		vec_push(&talker->srtts, srtt_ns);
 }
 
-/* Connections that came and went between two looks are only known from their end. */
+/* Connections shorter than the sample interval are known only from tcp.close. */
 static int read_closes(struct making *making, struct why *why)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -606,7 +606,7 @@ static int read_events(struct making *making, struct why *why)
 	return r;
 }
 
-/* --- all of it --- */
+/* --- the report --- */
 
 static void fill_head(struct making *making)
 {

@@ -7,80 +7,79 @@
 #include "store/about.h"
 
 static const struct field recording_fields[] = {
-	FIELD(struct recording_record, version, ID, "version of the file's layout"),
-	FIELD(struct recording_record, nest, TEXT, "version of the program that wrote it"),
-	FIELD(struct recording_record, time_ns, TIME, "when the recording began"),
-	FIELD(struct recording_record, command, TEXT, "what was asked for"),
+	FIELD(struct recording_record, version, ID, "schema version of the file"),
+	FIELD(struct recording_record, nest, TEXT, "version of nest that wrote it"),
+	FIELD(struct recording_record, time_ns, TIME, "start of the recording"),
+	FIELD(struct recording_record, command, TEXT, "command line"),
 };
 RECORD_TYPE(recording_type, "recording", struct recording_record, recording_fields, "the recording itself");
 
 static const struct field host_fields[] = {
-	FIELD(struct host_record, host, TEXT, "name of the host"),
-	FIELD(struct host_record, kernel, TEXT, "version of its kernel"),
-	FIELD(struct host_record, machine, TEXT, "its processor's architecture"),
+	FIELD(struct host_record, host, TEXT, "host name"),
+	FIELD(struct host_record, kernel, TEXT, "kernel version"),
+	FIELD(struct host_record, machine, TEXT, "CPU architecture"),
 	FIELD(struct host_record, boot_id, TEXT, "changes with every boot"),
 	FIELD(struct host_record, cpus, COUNT, "processors"),
-	FIELD(struct host_record, utc_offset, COUNT, "seconds that its clock on the wall is ahead of UTC"),
+	FIELD(struct host_record, utc_offset, COUNT, "offset of local time from UTC, in seconds"),
 };
-RECORD_TYPE(host_type, "host", struct host_record, host_fields, "the host that was recorded");
+RECORD_TYPE(host_type, "host", struct host_record, host_fields, "recorded host");
 
 static const struct field sample_fields[] = {
-	FIELD(struct sample_record, id, ID, "milliseconds since 1970, made unique: first and last of other tables"),
-	FIELD(struct sample_record, begin_time_ns, TIME, "when looking began"),
-	FIELD(struct sample_record, end_time_ns, TIME, "when it ended"),
-	FIELD(struct sample_record, begin_boot_ns, DURATION, "the same in time since boot"),
-	FIELD(struct sample_record, end_boot_ns, DURATION, "the same in time since boot"),
+	FIELD(struct sample_record, id, ID,
+	      "milliseconds since 1970, made unique; first and last of other tables refer to it"),
+	FIELD(struct sample_record, begin_time_ns, TIME, "start of the sample"),
+	FIELD(struct sample_record, end_time_ns, TIME, "end of the sample"),
+	FIELD(struct sample_record, begin_boot_ns, DURATION, "start, in time since boot"),
+	FIELD(struct sample_record, end_boot_ns, DURATION, "end, in time since boot"),
 	FIELD(struct sample_record, sockets_boot_ns, DURATION, "when the sockets were read, in time since boot",
 	      .zero_is_unknown = true),
-	FIELD(struct sample_record, refused, COUNT, "records that were lost because a table was full"),
+	FIELD(struct sample_record, refused, COUNT, "records lost because a table was full"),
 };
-RECORD_TYPE(recorded_sample_type, "sample", struct sample_record, sample_fields, "one look at the host");
+RECORD_TYPE(recorded_sample_type, "sample", struct sample_record, sample_fields, "one sample of the host");
 
 static const struct field attached_fields[] = {
 	FIELD(struct attached_record, time_ns, TIME, "when"),
 	FIELD(struct attached_record, event, TEXT, "event"),
-	FIELD(struct attached_record, hook, TEXT, "where in the kernel it is seen"),
+	FIELD(struct attached_record, hook, TEXT, "kernel hook"),
 	FIELD(struct attached_record, reason, TEXT, "why it could not be attached"),
 };
-RECORD_TYPE(attached_type, "attached", struct attached_record, attached_fields, "instrumentation of the recording");
+RECORD_TYPE(attached_type, "attached", struct attached_record, attached_fields, "events attached for the recording");
 
 static const struct field loss_fields[] = {
-	FIELD(struct loss_record, time_ns, TIME, "when it was noticed"),
+	FIELD(struct loss_record, time_ns, TIME, "time of detection"),
 	FIELD(struct loss_record, source, TEXT, "where"),
-	FIELD(struct loss_record, count, COUNT, "how many records were lost"),
+	FIELD(struct loss_record, count, COUNT, "number of lost records"),
 };
-RECORD_TYPE(loss_type, "loss", struct loss_record, loss_fields, "records that are missing");
+RECORD_TYPE(loss_type, "loss", struct loss_record, loss_fields, "lost records");
 
 static const struct field mark_fields[] = {
 	FIELD(struct mark_record, time_ns, TIME, "when"),
-	FIELD(struct mark_record, label, TEXT, "by whom"),
+	FIELD(struct mark_record, label, TEXT, "text of the mark"),
 };
-RECORD_TYPE(mark_type, "mark", struct mark_record, mark_fields, "a moment that somebody marked");
+RECORD_TYPE(mark_type, "mark", struct mark_record, mark_fields, "mark set by the user");
 
 static const struct field column_fields[] = {
-	FIELD(struct column_record, table, TEXT, "table"),
-	FIELD(struct column_record, column, TEXT, "column"),
-	FIELD(struct column_record, kind, TEXT, "what the value is"),
-	FIELD(struct column_record, unit, TEXT, "its unit"),
-	FIELD(struct column_record, help, TEXT, "what it means"),
+	FIELD(struct column_record, table, TEXT, "table"),        FIELD(struct column_record, column, TEXT, "column"),
+	FIELD(struct column_record, kind, TEXT, "kind of value"), FIELD(struct column_record, unit, TEXT, "unit"),
+	FIELD(struct column_record, help, TEXT, "meaning"),
 };
-RECORD_TYPE(column_type, "column", struct column_record, column_fields, "a column of the recording's tables");
+RECORD_TYPE(column_type, "column", struct column_record, column_fields, "column of a table of the recording");
 
 static const struct field moment_fields[] = {
 	FIELD(struct moment_record, time_ns, TIME, "when"),
 };
-RECORD_TYPE(moment_type, "moment", struct moment_record, moment_fields, "a point in time");
+RECORD_TYPE(moment_type, "moment", struct moment_record, moment_fields, "point in time");
 
 static const struct field verdict_fields[] = {
-	FIELD(struct verdict_record, time_ns, TIME, "end of the time that it is about"),
+	FIELD(struct verdict_record, time_ns, TIME, "end of the window"),
 	FIELD(struct verdict_record, netns, ID, "network namespace", .zero_is_unknown = true),
-	FIELD(struct verdict_record, start_ns, TIME, "beginning of the time that it is about"),
-	FIELD(struct verdict_record, findings, COUNT, "how many findings there were"),
+	FIELD(struct verdict_record, start_ns, TIME, "start of the window"),
+	FIELD(struct verdict_record, findings, COUNT, "number of findings"),
 	FIELD(struct verdict_record, healthy, BOOL, "nothing reached the reporting threshold"),
-	FIELD(struct verdict_record, lost, COUNT, "records that could not be taken"),
+	FIELD(struct verdict_record, lost, COUNT, "lost records"),
 };
 RECORD_TYPE(verdict_type, "verdict", struct verdict_record, verdict_fields,
-	    "a diagnosis; its findings have the same time");
+	    "diagnosis; its findings have the same time");
 
 const char *about_kind_name(enum field_kind kind)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a recording says about itself: tables like any other, declared as record types. */
+/* Metadata of a recording: ordinary tables, declared as record types. */
 #pragma once
 
 #include "record/field.h"
 
-/* "nest" as the application id of the file, and the version of what is inside. */
+/* "nest" as the application id of the file, and the schema version. */
 #define STORE_APPLICATION 0x6e657374
 #define STORE_VERSION     1
 
 struct recording_record {
-	uint32_t version; /* of the file's layout */
-	char nest[32];    /* version of the program */
-	uint64_t time_ns; /* when it began */
+	uint32_t version; /* of the schema */
+	char nest[32];    /* version of nest */
+	uint64_t time_ns; /* start of the recording */
 	const char *command;
 };
 
@@ -24,7 +24,7 @@ struct host_record {
 	int32_t utc_offset; /* seconds */
 };
 
-/* One look at the host. Rows of the snapshot's tables say from which sample to which they hold. */
+/* One sample of the host. Rows of snapshot tables are valid from one sample to another. */
 struct sample_record {
 	uint64_t id; /* milliseconds since 1970, made unique */
 	uint64_t begin_time_ns;
@@ -53,7 +53,7 @@ struct mark_record {
 	const char *label;
 };
 
-/* The columns of the other tables, for a reader without this program. */
+/* The columns of the other tables, for readers other than nest. */
 struct column_record {
 	const char *table;
 	const char *column;
@@ -62,12 +62,12 @@ struct column_record {
 	const char *help;
 };
 
-/* Of records that have no time of their own. */
+/* Time of records without a time field. */
 struct moment_record {
 	uint64_t time_ns;
 };
 
-/* A diagnosis without its modules: they come from the snapshots again. */
+/* A diagnosis without its modules: those are rebuilt from the snapshots. */
 struct verdict_record {
 	uint64_t time_ns; /* end of the window */
 	uint64_t netns;

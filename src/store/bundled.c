@@ -8,11 +8,11 @@
 #include "store/bundled.h"
 
 const struct bundled bundled_list[] = {
-	{"healthy", "A web server at work. Nothing is wrong, and nothing should be said."},
-	{"slow-reader", "An application on this host reads much slower than its peer sends."},
-	{"lossy-path", "Somewhere on the way to this host packets get lost."},
-	{"local-queue", "This host's own shaper lets out less than its applications send."},
-	{"listener-overflow", "More clients connect than an application accepts."},
+	{"healthy", "A busy web server without a fault: no findings expected."},
+	{"slow-reader", "An application on this host reads slower than its peer sends."},
+	{"lossy-path", "The path to this host loses packets."},
+	{"local-queue", "A shaper (qdisc) of this host is slower than its applications send."},
+	{"listener-overflow", "Clients connect faster than an application accepts."},
 	{},
 };
 
@@ -32,7 +32,7 @@ int bundled_unpack(const struct bundled *bundled, struct buf *ret_bytes)
 	uint8_t chunk[65536];
 	int code = Z_OK;
 
-	/* 16: with the header of gzip. */
+	/* 16: gzip header. */
 	if (!file || inflateInit2(&stream, 15 + 16) != Z_OK)
 		return -ENOENT;
 	stream.next_in = (uint8_t *)file->begin;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Recordings that are part of the program; `-f demo:NAME` reads them. */
+/* Recordings embedded in the program; `-f demo:NAME` reads them. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,13 +8,13 @@
 
 struct bundled {
 	const char *name;
-	const char *story; /* what was wrong */
+	const char *story; /* one sentence about the fault */
 };
 
-/* The last one has no name. */
+/* Ends with an entry without a name. */
 extern const struct bundled bundled_list[];
 
 /* NULL when there is none of that name. */
 const struct bundled *bundled_find(const char *name);
-/* The file itself. */
+/* The uncompressed file. */
 int bundled_unpack(const struct bundled *bundled, struct buf *ret_bytes) _must_check_;

@@ -9,10 +9,10 @@
 #include "store/sql.h"
 #include "view/json.h"
 
-/* Of lists and stacks as JSON. */
+/* Longest list or stack as JSON. */
 #define CELL_MAX ((size_t)1 << 20)
 
-/* More frames than any stack walk takes. */
+/* More frames than any stack has. */
 #define FRAMES_MAX 1024
 
 const char *column_sql_type(const struct field *field)
@@ -47,7 +47,7 @@ void column_done(struct column *column)
 
 /* --- writing --- */
 
-/* The name, if it leads back to the same value. */
+/* The name, if it maps back to the same value. */
 static const char *enum_text(struct column *column, uint64_t value)
 {
 	struct enum_names *names = column->ref.field->names;
@@ -86,7 +86,7 @@ static int bind_made_text(struct column *column, sqlite3_stmt *statement, int nu
 	} else {
 		json_add_value(text, column->ref.field, value);
 	}
-	/* Half a list is worse than none. */
+	/* A truncated list is worse than none. */
 	if (text->over) {
 		buf_done(text);
 		*text = BUF_INIT(CELL_MAX);
@@ -132,7 +132,7 @@ static int read_integer(const struct field *field, sqlite3_int64 integer, void *
 	case KIND_DURATION:
 	case KIND_TIME:
 	case KIND_FLAGS:
-		/* The bits of a number that SQLite has no type for. */
+		/* SQLite has no unsigned 64-bit type: keep the bits. */
 		if (field->store == STORE_U64)
 			value = (uint64_t)integer;
 		return field_set_integer(field, data, value);
@@ -170,10 +170,10 @@ static int read_stack(const struct field *field, const char *text, size_t len, v
 	return r;
 }
 
-/* A name that this kernel does not have stays a name. A number without a name stands as text, too. */
+/* A name unknown to this kernel stays a name. A number without a name is also text. */
 static int read_enum(const struct field *field, const char *text, void *data)
 {
-	/* One below the number that means unknown. */
+	/* The largest number means unknown. */
 	uint64_t max = (UINT64_MAX >> (64 - 8 * field->size)) - 1, value;
 	int r = 0;
 
@@ -190,7 +190,7 @@ static int read_text(const struct field *field, const char *text, size_t len, vo
 	case KIND_STACK:
 		return read_stack(field, text, len, data);
 	case KIND_LIST:
-		/* For SQL; records that are replayed have none. */
+		/* Only for SQL; replayed records have none. */
 		return 0;
 	case KIND_HEX:
 	case KIND_FLAGS:
@@ -266,7 +266,7 @@ bool column_add_readable(const struct field *field, const char *table, struct bu
 		return false;
 	if (field->kind == KIND_FLAGS && enum_names_get(field->names)->count == 0)
 		return false;
-	/* What is not known must not be shown as zero. */
+	/* Unknown must not be shown as zero. */
 	buf_add_format(sql, "CASE WHEN %s.", table);
 	sql_add_name(sql, field->name);
 	buf_add_text(sql, " IS NOT NULL THEN ");

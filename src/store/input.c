@@ -12,12 +12,13 @@
 const struct option_spec input_option_table[] = {
 	OPTION(struct input_options, file, TEXT, "file", 'f', "FILE", "read this recording instead of the live host"),
 	OPTION(struct input_options, from, TEXT, "from", 0, "TIME",
-	       "of a recording: begin here (02:13, 2026-11-15T02:13:00, +10s after its beginning)"),
-	OPTION(struct input_options, to, TEXT, "to", 0, "TIME", "of a recording: end here (-1m: before its end)"),
+	       "start at this time of the recording (02:13, 2026-11-15T02:13:00, +10s after its start)"),
+	OPTION(struct input_options, to, TEXT, "to", 0, "TIME",
+	       "end at this time of the recording (-1m: before its end)"),
 	OPTION_END,
 };
 
-/* The last sample, or the beginning where there is none. */
+/* The last sample, or the start if there is none. */
 static int find_end(struct recording *recording, uint64_t *ret_ns, struct why *why)
 {
 	_cleanup_(rows_closep) struct rows *rows = NULL;
@@ -35,7 +36,7 @@ static int find_end(struct recording *recording, uint64_t *ret_ns, struct why *w
 	return r;
 }
 
-/* 02:13, 02:13:30, 02:13:30.5: of the day that the recording began, or the next one where that lies before it. */
+/* 02:13, 02:13:30, 02:13:30.5: on the day the recording started, or the next day when before the start. */
 static int parse_clock(struct recording *recording, const char *text, uint64_t *ret_ns)
 {
 	uint64_t begin = recording_begin_ns(recording), hours, minutes, fraction_ns = 0;
@@ -51,7 +52,7 @@ static int parse_clock(struct recording *recording, const char *text, uint64_t *
 	text += n + 3;
 	if (parse_u64(head, 0, 23, &hours) < 0 || parse_u64(middle, 0, 59, &minutes) < 0)
 		return -EINVAL;
-	/* Seconds with a fraction are a duration without its unit. */
+	/* Seconds with a fraction parse as a duration without a unit. */
 	if (*text && (*text != ':' || parse_seconds_ns(text + 1, &fraction_ns) < 0 || fraction_ns > 60 * NSEC_PER_SEC))
 		return -EINVAL;
 	local.tm_hour = (int)hours;
@@ -62,7 +63,7 @@ static int parse_clock(struct recording *recording, const char *text, uint64_t *
 	if (seconds < 0)
 		return -EINVAL;
 	*ret_ns = (uint64_t)seconds * NSEC_PER_SEC + fraction_ns;
-	/* A minute of grace: people round down. */
+	/* One minute of tolerance: people round down. */
 	if (*ret_ns + 60 * NSEC_PER_SEC < begin)
 		*ret_ns += 24 * 3600 * NSEC_PER_SEC;
 	return 0;
@@ -84,7 +85,7 @@ int input_parse_time(struct recording *recording, const char *text, uint64_t *re
 	}
 	if (parse_clock(recording, text, ret_ns) == 0 || parse_time_ns(text, ret_ns) == 0)
 		return 0;
-	return why_set(why, -EINVAL, "'%.60s' is no time: 02:13:30, 2026-11-15T02:13:30, +10s or -1m are", text);
+	return why_set(why, -EINVAL, "invalid time '%.60s': expected 02:13:30, 2026-11-15T02:13:30, +10s or -1m", text);
 }
 
 int input_open(const struct input_options *options, struct recording **ret_recording, struct time_range *ret_range,
@@ -99,7 +100,7 @@ int input_open(const struct input_options *options, struct recording **ret_recor
 	if (r == 0 && options->to)
 		r = input_parse_time(recording, options->to, &ret_range->to_ns, why);
 	if (r == 0 && ret_range->from_ns > ret_range->to_ns)
-		r = why_set(why, -EINVAL, "--from lies after --to");
+		r = why_set(why, -EINVAL, "--from is after --to");
 	if (r == 0)
 		*ret_recording = take_ptr(recording);
 	return r;

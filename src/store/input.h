@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which recording, and which part of it: -f FILE --from TIME --to TIME. */
+/* Selection of a recording and a part of it: -f FILE --from TIME --to TIME. */
 #pragma once
 
 #include "base/option.h"
@@ -19,8 +19,8 @@ struct time_range {
 	uint64_t to_ns; /* UINT64_MAX: to the end */
 };
 
-/* Opens the file that -f names and reads --from and --to against it. */
+/* Opens the file of -f and resolves --from and --to in it. */
 int input_open(const struct input_options *options, struct recording **ret_recording, struct time_range *ret_range,
 	       struct why *why) _must_check_;
-/* 02:13, 02:13:30.5, a full date and time, +10s (after the beginning), -1m (before the end). */
+/* 02:13, 02:13:30.5, a full date and time, +10s (after the start), -1m (before the end). */
 int input_parse_time(struct recording *recording, const char *text, uint64_t *ret_ns, struct why *why) _must_check_;

@@ -11,12 +11,12 @@
 #include "store/rows.h"
 #include "store/sql.h"
 
-/* Far above anything that nest writes. */
+/* Far above what nest writes. */
 #define TABLES_MAX  1000
 #define COLUMNS_MAX 1000
 #define CELL_MAX    (16 << 20)
 #define HEAP_MAX    ((sqlite3_int64)512 << 20)
-/* Virtual instructions between two looks at the clock. */
+/* SQLite instructions between two checks of the clock. */
 #define PROGRESS_STEP 100000
 
 int recording_fail(struct recording *recording, int sqlite_code, struct why *why)
@@ -24,24 +24,24 @@ int recording_fail(struct recording *recording, int sqlite_code, struct why *why
 	const char *message = sqlite3_errmsg(recording->db);
 	_cleanup_buf_ struct buf shown = BUF_INIT(400);
 
-	/* SQLite quotes what it read. */
+	/* SQLite quotes parts of the file. */
 	text_add_terminal(&shown, message, strnlen(message, 300));
 	switch (sqlite_code & 0xff) {
 	case SQLITE_NOTADB:
-		return why_set(why, -EINVAL, "%s is no recording: not an SQLite file", recording->path);
+		return why_set(why, -EINVAL, "%s is not a recording: not an SQLite file", recording->path);
 	case SQLITE_CORRUPT:
 		return why_set(why, -EINVAL, "%s is damaged: %s", recording->path, buf_text(&shown));
 	case SQLITE_INTERRUPT:
-		return why_set(why, -ETIMEDOUT, "%s: reading took too long and was ended", recording->path);
+		return why_set(why, -ETIMEDOUT, "%s: read timed out", recording->path);
 	case SQLITE_CANTOPEN:
 	case SQLITE_READONLY:
-		return why_set(why, -EACCES, "%s cannot be opened: %s%s", recording->path, buf_text(&shown),
-			       recording->has_log ? " (it was not closed well and has a log beside it: copy both to a "
-						    "directory that you can write to)"
+		return why_set(why, -EACCES, "cannot open %s: %s%s", recording->path, buf_text(&shown),
+			       recording->has_log ? " (it was not closed and has a -wal file: copy both to a "
+						    "writable directory)"
 						  : "");
 	case SQLITE_NOMEM:
 	case SQLITE_TOOBIG:
-		return why_set(why, -EINVAL, "%s holds more than nest ever writes: %s", recording->path,
+		return why_set(why, -EINVAL, "%s exceeds the limits of a recording: %s", recording->path,
 			       buf_text(&shown));
 	default:
 		return why_set(why, -EIO, "%s: %s", recording->path, buf_text(&shown));
@@ -62,7 +62,7 @@ void recording_limit_time(struct recording *recording, uint64_t ns)
 	recording->deadline_ns = ns ? clock_monotonic_ns() + ns : 0;
 }
 
-/* Reading, and nothing else: no writing, no other files, no settings. */
+/* Read only: no writes, no other files, no settings. */
 static int authorize(void *context, int action, const char *a, const char *b _unused_, const char *database,
 		     const char *inside _unused_)
 {
@@ -101,7 +101,7 @@ static void set_limits(sqlite3 *db)
 	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
 }
 
-static int defend(struct recording *recording, struct why *why)
+static int set_defences(struct recording *recording, struct why *why)
 {
 	sqlite3 *db = recording->db;
 	int code = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -110,7 +110,7 @@ static int defend(struct recording *recording, struct why *why)
 		code = sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	/* Those of the file; views that nest makes in memory stay allowed. */
+	/* Views of the file; views that nest creates in memory stay allowed. */
 	if (code == SQLITE_OK)
 		code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	if (code == SQLITE_OK)
@@ -120,7 +120,7 @@ static int defend(struct recording *recording, struct why *why)
 	sqlite3_progress_handler(db, PROGRESS_STEP, on_progress, recording);
 	if (code == SQLITE_OK)
 		code = sqlite3_set_authorizer(db, authorize, recording);
-	/* Pages whose cells do not add up are refused where they are read. */
+	/* SQLite refuses corrupt pages when it reads them. */
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(db,
 				    "PRAGMA query_only = 1; PRAGMA cell_size_check = 1; PRAGMA mmap_size = 0;"
@@ -129,7 +129,7 @@ static int defend(struct recording *recording, struct why *why)
 	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
 }
 
-/* --- what is inside --- */
+/* --- schema --- */
 
 int recording_prepare(struct recording *recording, const char *sql, sqlite3_stmt **ret_statement, struct why *why)
 {
@@ -138,7 +138,7 @@ int recording_prepare(struct recording *recording, const char *sql, sqlite3_stmt
 	return code == SQLITE_OK ? 0 : recording_fail(recording, code, why);
 }
 
-static int ask_pragma(struct recording *recording, const char *sql, int64_t *ret_value, struct why *why)
+static int read_pragma(struct recording *recording, const char *sql, int64_t *ret_value, struct why *why)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int code, r = recording_prepare(recording, sql, &statement, why);
@@ -155,19 +155,20 @@ static int ask_pragma(struct recording *recording, const char *sql, int64_t *ret
 static int check_version(struct recording *recording, struct why *why)
 {
 	int64_t application, version;
-	int r = ask_pragma(recording, "PRAGMA application_id", &application, why);
+	int r = read_pragma(recording, "PRAGMA application_id", &application, why);
 
 	if (r < 0)
 		return r;
 	if (application != STORE_APPLICATION)
-		return why_set(why, -EINVAL, "%s is an SQLite file, but no recording of nest", recording->path);
-	r = ask_pragma(recording, "PRAGMA user_version", &version, why);
+		return why_set(why, -EINVAL, "%s is an SQLite file, but not a recording of nest", recording->path);
+	r = read_pragma(recording, "PRAGMA user_version", &version, why);
 	if (r < 0)
 		return r;
 	if (version < 1)
-		return why_set(why, -EINVAL, "%s is a recording without a version", recording->path);
+		return why_set(why, -EINVAL, "%s has no schema version", recording->path);
 	if (version > STORE_VERSION)
-		return why_set(why, -ENOTSUP, "%s was written by a later nest (layout %lld, this one knows %d)",
+		return why_set(why, -ENOTSUP,
+			       "%s was written by a later version of nest (schema version %lld, supported: %d)",
 			       recording->path, (long long)version, STORE_VERSION);
 	return 0;
 }
@@ -189,8 +190,7 @@ static int read_columns(struct recording *recording, struct recorded_table *tabl
 		const char *name = (const char *)sqlite3_column_text(statement, 1);
 
 		if (sqlite3_column_int(statement, 6) != 0)
-			return why_set(why, -EINVAL, "%s: a table has a computed column, which nest never writes",
-				       recording->path);
+			return why_set(why, -EINVAL, "%s: unexpected generated column in a table", recording->path);
 		vec_push(&table->columns, xstrdup(name ?: ""));
 		has_first = has_first || (name && strcmp(name, "first") == 0);
 		has_last = has_last || (name && strcmp(name, "last") == 0);
@@ -199,7 +199,7 @@ static int read_columns(struct recording *recording, struct recorded_table *tabl
 	return code == SQLITE_DONE ? 0 : recording_fail(recording, code, why);
 }
 
-/* Plain tables, and views that are never looked at. Anything else was not written by nest. */
+/* Plain tables, and views, which are ignored. Anything else was not written by nest. */
 static int read_schema(struct recording *recording, struct why *why)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
@@ -213,14 +213,12 @@ static int read_schema(struct recording *recording, struct why *why)
 			   *sql = (const char *)sqlite3_column_text(statement, 2);
 
 		if (recording->tables.count == TABLES_MAX)
-			return why_set(why, -EINVAL, "%s has more tables than nest ever writes", recording->path);
-		/* Views are for other programs: they are switched off here. */
+			return why_set(why, -EINVAL, "%s has too many tables", recording->path);
+		/* Views are for other programs and disabled here. */
 		if (type && strcmp(type, "view") == 0)
 			continue;
 		if (!type || !name || !sql || strcmp(type, "table") != 0 || strncasecmp(sql, "CREATE TABLE ", 13) != 0)
-			return why_set(why, -EINVAL,
-				       "%s: has a trigger, an index or a virtual table, which nest never writes",
-				       recording->path);
+			return why_set(why, -EINVAL, "%s: unexpected trigger, index or virtual table", recording->path);
 		vec_add(&recording->tables)->name = xstrdup(name);
 	}
 	if (code != SQLITE_DONE)
@@ -240,7 +238,7 @@ static bool is_plain_file(struct recording *recording, struct why *why, int *ret
 	if (stat(recording->path, &info) < 0)
 		*ret_result = why_set(why, -errno, "cannot read %s: %s", recording->path, strerror(errno));
 	else if (!S_ISREG(info.st_mode))
-		*ret_result = why_set(why, -EINVAL, "%s is no file", recording->path);
+		*ret_result = why_set(why, -EINVAL, "%s is not a regular file", recording->path);
 	else if (info.st_size == 0)
 		*ret_result = why_set(why, -EINVAL, "%s is empty", recording->path);
 	else if (access(recording->path, R_OK) < 0)
@@ -250,7 +248,7 @@ static bool is_plain_file(struct recording *recording, struct why *why, int *ret
 	return false;
 }
 
-/* As a URI, so that a name with a question mark stays a name. Without a log nobody writes to the file: no lock is needed. */
+/* As a URI, so that a name may contain a question mark. Without a -wal file there is no writer: no lock needed. */
 static char *uri_of(const struct recording *recording)
 {
 	_cleanup_buf_ struct buf uri = BUF_INIT(64 << 10);
@@ -309,7 +307,7 @@ static int open_bundled(struct recording *recording, const struct bundled *bundl
 	int code, r = bundled_unpack(bundled, &recording->bytes);
 
 	if (r < 0)
-		return why_set(why, r, "%s cannot be unpacked", recording->path);
+		return why_set(why, r, "cannot unpack %s", recording->path);
 	code = sqlite3_open_v2(":memory:", &recording->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_deserialize(recording->db, "main", (uint8_t *)recording->bytes.data,
@@ -330,7 +328,7 @@ static int open_file(struct recording *recording, struct why *why)
 	if (r < 0)
 		return r;
 	sqlite3_busy_timeout(recording->db, 2000);
-	r = defend(recording, why);
+	r = set_defences(recording, why);
 	recording_limit_time(recording, 60 * NSEC_PER_SEC);
 	if (r == 0)
 		r = check_version(recording, why);
@@ -378,7 +376,7 @@ void recording_close(struct recording *recording)
 	free(recording);
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 const char *recording_path(const struct recording *recording)
 {

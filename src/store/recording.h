@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a recording as what it is, a file from anywhere: opened read-only, nothing that the file brings along is run (views,
- * triggers, functions in its schema), sizes and time are bounded, every cell is checked against its field.
+ * Reads recordings as untrusted files: opened read-only, views, triggers and functions of the file's schema never run,
+ * sizes and time are bounded, every cell is checked against its field.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct recording;
 
-/* -EINVAL when it is no recording or a damaged one, -ENOTSUP when a later version wrote it; other errors as open(2) has them. */
+/* -EINVAL when it is not a recording or damaged, -ENOTSUP for a later schema version; other errors as of open(2). */
 int recording_open(const char *path, struct recording **ret_recording, struct why *why) _must_check_;
 void recording_close(struct recording *recording);
 static inline void recording_closep(struct recording **recording)
@@ -24,17 +24,17 @@ static inline void recording_closep(struct recording **recording)
 
 const char *recording_path(const struct recording *recording);
 const struct host_record *recording_host(const struct recording *recording);
-/* When it was begun. */
+/* Start of the recording. */
 uint64_t recording_begin_ns(const struct recording *recording);
 const char *recording_command(const struct recording *recording);
-/* For those who ask in SQL; the same defences hold. */
+/* For SQL queries, with the same restrictions. */
 sqlite3 *recording_db(struct recording *recording);
-/* Runs are ended after this time; 0: no limit. */
+/* Timeout of a query; 0: none. */
 void recording_limit_time(struct recording *recording, uint64_t ns);
-/* Makes an error of SQLite one of ours, with a sentence. */
+/* Turns an SQLite error into a negative errno and a reason. */
 int recording_fail(struct recording *recording, int sqlite_code, struct why *why);
 
-/* Whether the file has such a table (its type's name, or the table's), and whether it is one of states. */
+/* Whether the file has such a table (by its type's name, or the table's), and whether it is a state table. */
 bool recording_has(const struct recording *recording, const char *name);
 bool recording_has_states(const struct recording *recording, const char *name);
 
@@ -44,9 +44,9 @@ struct recorded_table {
 	VEC(char *) columns;
 };
 
-/* All tables that were recorded, those about the recording itself included. */
+/* All tables of the file, including the metadata. */
 size_t recording_table_count(const struct recording *recording);
 const struct recorded_table *recording_table(const struct recording *recording, size_t number);
 
-/* How many records of that source (an event's name, a table's) were lost while recording; added to what is there. */
+/* Adds the number of records of a source (event or table) lost while recording. */
 int recording_lost(struct recording *recording, const char *source, uint64_t *lost, struct why *why) _must_check_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the reader share. */
+/* Shared by the files of the reader. */
 #pragma once
 
 #include "store/column.h"
@@ -10,7 +10,7 @@ struct recording {
 	char *path;
 	struct buf bytes; /* of a bundled recording */
 	bool has_log;
-	bool preparing; /* nest's own questions; later ones are checked */
+	bool preparing; /* set for nest's own statements; later ones are checked */
 	uint64_t deadline_ns;
 	VEC(struct recorded_table) tables;
 	struct host_record host;

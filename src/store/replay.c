@@ -7,7 +7,7 @@
 #include "store/replay.h"
 #include "store/rows.h"
 
-/* Rows of one table that hold at the same time; the live snapshot has the same bound. */
+/* Rows of one table valid at the same time; a live snapshot has the same limit. */
 #define ROWS_MAX ((size_t)4 << 20)
 
 struct holding {
@@ -15,12 +15,12 @@ struct holding {
 	void *data;
 };
 
-/* One table: the rows that hold now, and the next one that will. */
+/* One table: the rows valid now, and the next row. */
 struct stream {
 	const struct record_type *type;
 	struct rows *rows;
 	VEC(struct holding) now;
-	struct holding next; /* data NULL: none is known */
+	struct holding next; /* data NULL: not read yet */
 	bool ended;
 };
 
@@ -137,9 +137,9 @@ static void begin_snapshot(struct snapshot *snapshot, const struct sample_record
 	snapshot->end_time_ns = sample->end_time_ns;
 	snapshot->begin_boot_ns = sample->begin_boot_ns;
 	snapshot->end_boot_ns = sample->end_boot_ns;
-	/* Recordings of before do not know it. */
+	/* Older recordings do not have it. */
 	snapshot->sockets_boot_ns = sample->sockets_boot_ns == UINT64_MAX ? 0 : sample->sockets_boot_ns;
-	/* What was lost then is lost now; which table it belonged to makes no difference. */
+	/* Losses of the recording are losses of the replay, whatever the table. */
 	if (sample->refused != UINT64_MAX)
 		snapshot->tables[0].refused = sample->refused;
 }
@@ -149,7 +149,7 @@ static bool is_usable(const struct sample_record *sample)
 	return sample->id <= INT64_MAX && sample->begin_time_ns != UINT64_MAX && sample->begin_boot_ns != UINT64_MAX;
 }
 
-/* The next one in the range. */
+/* The next sample in the range. */
 static int next_sample(struct replay *replay, struct sample_record *sample, struct why *why)
 {
 	int r;
@@ -187,14 +187,14 @@ static int tell_missing(const struct recording *recording, const char *name, str
 	_cleanup_buf_ struct buf shown = BUF_INIT(300);
 
 	text_add_terminal(&shown, command, strnlen(command, 200));
-	return why_set(why, -ENOENT, "%s has no table %s: it was recorded by nest %s", recording_path(recording), name,
+	return why_set(why, -ENOENT, "%s has no table %s: recorded by nest %s", recording_path(recording), name,
 		       buf_text(&shown));
 }
 
 static int add_stream(struct replay *replay, const struct record_type *type, struct why *why)
 {
 	struct shape shape = SHAPE_OF(type);
-	/* Clocks are set while recordings run, so what holds is found by samples; the range only spares reading. */
+	/* Clocks may be set while recording, so samples decide which rows are valid; the range only saves reads. */
 	struct rows_request request = {.name = type->name, .shape = &shape};
 	struct stream stream = {.type = type};
 	int r;
@@ -220,7 +220,7 @@ static int add_streams(struct replay *replay, const struct record_type *const *t
 	for (size_t i = 0; r == 0 && all && i < all->table_count; i++)
 		if (recording_has_states(replay->recording, all->tables[i].type->name))
 			r = add_stream(replay, all->tables[i].type, why);
-	/* These two tell what was looked at, and what could not be seen. */
+	/* Always replayed: what was sampled, and its gaps. */
 	if (r == 0)
 		r = add_stream(replay, &gap_type, why);
 	return r == 0 ? add_stream(replay, &netns_type, why) : r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A recording as a stream of snapshots: what ran on the live host runs on this, and cannot tell the difference. */
+/* A recording as a stream of snapshots: commands for the live host run on it unchanged. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -7,14 +7,14 @@
 
 struct replay;
 
-/* types: those that are wanted, NULL at the end; NULL: all. A type that was not recorded is -ENOENT. */
+/* types: NULL-terminated; NULL: all. -ENOENT for a type that was not recorded. */
 int replay_open(struct recording *recording, const struct time_range *range, const struct record_type *const *types,
 		struct replay **ret_replay, struct why *why) _must_check_;
-/* Fills the snapshot with the next sample: 1, 0 at the end, or an error. Its strings live until the next call. */
+/* Fills the snapshot with the next sample: 1, 0 at the end, or an error. Its strings are valid until the next call. */
 int replay_next(struct replay *replay, struct snapshot *snapshot, struct why *why) _must_check_;
 /* Samples in the range. */
 uint64_t replay_samples(const struct replay *replay);
-/* Rows that could not be understood so far. */
+/* Invalid rows so far. */
 uint64_t replay_refused(const struct replay *replay);
 void replay_close(struct replay *replay);
 static inline void replay_closep(struct replay **replay)

@@ -10,7 +10,7 @@
 
 #define SQL_MAX ((size_t)1 << 20)
 
-/* Which field a column of the statement belongs to. */
+/* The field of a column of the statement. */
 struct source {
 	struct field_ref ref;
 	int number;
@@ -34,7 +34,7 @@ static bool has_column(const struct recorded_table *table, const char *name)
 	return false;
 }
 
-/* Columns that the file does not have stay unknown; those that no field has are not asked for. */
+/* Fields without a column stay unknown; columns without a field are not read. */
 static void add_select(struct rows *rows, const struct recorded_table *table, struct buf *sql)
 {
 	struct field_ref at = {};
@@ -127,7 +127,7 @@ int rows_next(struct rows *rows, void *const *parts, struct why *why)
 
 		if (r == 0)
 			return 1;
-		/* One bad row does not spoil the others. */
+		/* Skip an invalid row. */
 		rows_free_parts(&rows->shape, parts);
 		rows->refused++;
 	}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Words of SQL, and its statements. */
+/* SQL names and statements. */
 #pragma once
 
 #include <sqlite3.h>
 
 #include "base/buf.h"
 
-/* "class" -> "\"class\"": names are fields' and types' own, but some are words of SQL. */
+/* Quotes a name ("class" -> "\"class\""): some field and type names are SQL keywords. */
 void sql_add_name(struct buf *sql, const char *name);
-/* A table's name: that of the type, with _ for the dot. To be freed. */
+/* The type's name with _ for the dot. The caller frees it. */
 char *sql_table_name(const char *type_name);
 
 static inline void sql_finalize(sqlite3_stmt **statement)

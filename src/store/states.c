@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of states: most of what a snapshot shows is what the one before showed, so a row is written once and says from which
- * sample to which it holds. Rows are told apart by their content. The order of a table is kept by a number `pos`, with room
- * between neighbours for rows that come later.
+ * State tables: most rows of a snapshot equal those of the previous one, so a row is written once, with the first and
+ * last sample it is valid for. A row is identified by its content. The number `pos` keeps the order of a table, with
+ * gaps between neighbours for later rows.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define POS_STEP INT64_C(1024)
 
-/* Of a row's content. 128 bits of a hash with a seed of its own: no two rows meet. */
+/* Hash of a row's content: 128 bits with a random seed, so no collisions. */
 struct content {
 	uint64_t a, b;
 };
@@ -23,7 +23,7 @@ struct content {
 struct held {
 	int64_t row; /* 0: not written yet */
 	int64_t pos;
-	uint64_t sample; /* the last one that it was seen in */
+	uint64_t sample; /* the last one with this row */
 };
 
 struct plan {
@@ -66,7 +66,7 @@ void states_free(struct states *states)
 
 /* --- content --- */
 
-/* Everything that a field holds, in a form that two equal rows share. */
+/* Serialises a field, so that equal rows give equal bytes. */
 static void add_content(struct buf *bytes, const struct field *field, const void *data)
 {
 	struct value value = value_get(field, data);
@@ -146,14 +146,13 @@ static int write_row(struct states *states, const struct plan *plan, const void 
 	r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	held = map_get(&states->held, &plan->content);
 	*held = (struct held){sqlite3_last_insert_rowid(store->db), pos, states->sample};
 	return 0;
 }
 
-/* Two rows of the same content are told apart by which of them comes first. */
+/* Rows of the same content differ by their order. */
 static struct held *find_held(struct states *states, struct content *content)
 {
 	struct held *held;
@@ -163,7 +162,7 @@ static struct held *find_held(struct states *states, struct content *content)
 	return held;
 }
 
-/* Which rows hold on: those that were there before, in the order that they had. */
+/* Finds the rows that stay: those of the previous sample, in the same order. */
 static int plan_rows(struct states *states, const struct snapshot_table *now)
 {
 	const struct record_type *type = now->type;
@@ -185,10 +184,10 @@ static int plan_rows(struct states *states, const struct snapshot_table *now)
 			plan.pos = before = held->pos;
 			held->sample = states->sample;
 		} else {
-			/* It has moved up: the old row ends, a new one begins. */
+			/* It moved up: the old row ends, a new one starts. */
 			if (held)
 				r = end_row(states, held);
-			/* Its place is taken, so that the next row of the same content finds another. */
+			/* Marks it as used, so that the next row of the same content finds another. */
 			held = map_put(&states->held, &plan.content, NULL);
 			*held = (struct held){.sample = states->sample};
 		}
@@ -197,7 +196,7 @@ static int plan_rows(struct states *states, const struct snapshot_table *now)
 	return r;
 }
 
-/* The position after which a row that holds on comes; far away when none does. */
+/* The position of the next row that stays; far away when there is none. */
 static int64_t next_pos(const struct states *states, size_t from, size_t *ret_count)
 {
 	size_t i = from;
@@ -263,7 +262,7 @@ int states_add(struct states *states, const struct snapshot_table *now, uint64_t
 	r = plan_rows(states, now);
 	if (r == 0)
 		r = write_rows(states, now);
-	/* No room left between two neighbours: all rows begin anew with fresh numbers. */
+	/* No gap left between two neighbours: restart all rows with new numbers. */
 	if (r == -ERANGE) {
 		r = end_rows(states, true);
 		if (r == 0)

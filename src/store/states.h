@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of a snapshot: a row is written once and holds from one sample to another. */
+/* State tables of a snapshot: a row is written once and is valid from one sample to another. */
 #pragma once
 
 #include "store/store_inside.h"
 
-/* A row holds from the sample `first` to the sample `last`; this is the last of a row that still holds. */
+/* A row is valid from the sample `first` to the sample `last`; this is the last of a row that is still valid. */
 #define STATE_OPEN INT64_C(0x7fffffffffff)
 
 struct states *states_new(struct store_table *table);

@@ -7,10 +7,10 @@
 #include "store/states.h"
 #include "store/store_inside.h"
 
-/* A batch ends after this time or so many rows, whichever comes first. */
+/* A batch ends after this time or this many rows, whichever comes first. */
 #define BATCH_NS   (500 * NSEC_PER_SEC / 1000)
 #define BATCH_ROWS 4000
-/* The clock is asked once in so many rows. */
+/* Rows between two reads of the clock. */
 #define CLOCK_ROWS 64
 
 static const char open_sql[] = "PRAGMA page_size = 8192;"
@@ -45,7 +45,7 @@ int store_fail(struct store *store, int sqlite_code)
 	if (store->error == 0) {
 		store->error = errno_of(sqlite_code);
 		if (store->error == -ENOSPC)
-			(void)why_set(&store->why, 0, "%s: no space left; what was recorded until now is kept",
+			(void)why_set(&store->why, 0, "%s: no space left; the recording up to now is kept",
 				      store->path);
 		else
 			(void)why_set(&store->why, 0, "%s: %s", store->path, sqlite3_errmsg(store->db));
@@ -140,14 +140,13 @@ int store_add(struct store_table *table, const struct record *record)
 		r = store_step(store, table->insert);
 	if (r < 0)
 		return r;
-	store->rows++;
 	store->batch_rows++;
 	if (store->batch_rows >= BATCH_ROWS)
 		return store_commit(store);
 	return store->batch_rows % CLOCK_ROWS == 0 ? store_tick(store) : 0;
 }
 
-/* --- what the recording says about itself --- */
+/* --- metadata --- */
 
 static int add_one(struct store *store, const struct record_type *type, const void *data)
 {
@@ -208,7 +207,7 @@ static void free_store(struct store *store)
 	free(store);
 }
 
-/* The log of an older file of that name would be taken for the new one's. */
+/* SQLite would take the -wal file of an older recording for the new one's. */
 static bool has_log(const char *path)
 {
 	_cleanup_free_ char *log = xasprintf("%s-wal", path);
@@ -221,10 +220,10 @@ static int claim_path(const char *path, struct why *why)
 	_cleanup_close_ int fd = -1;
 
 	if (has_log(path))
-		return why_set(why, -EEXIST, "%s-wal is in the way: the rest of another recording", path);
+		return why_set(why, -EEXIST, "%s-wal exists, left over from another recording; remove it", path);
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 && errno == EEXIST)
-		return why_set(why, -EEXIST, "%s exists already; recordings are not overwritten", path);
+		return why_set(why, -EEXIST, "%s already exists; recordings are not overwritten", path);
 	if (fd < 0)
 		return why_set(why, -errno, "cannot write %s: %s", path, strerror(errno));
 	return 0;
@@ -273,15 +272,10 @@ int store_close(struct store *store, struct why *why)
 		states_free((*table)->states);
 		(*table)->states = NULL;
 	}
-	/* One plain file that can be read from anywhere; a log that cannot be folded in stays beside it and is read, too. */
+	/* Leaves one plain file; a -wal file that cannot be merged stays and is also read. */
 	(void)sqlite3_exec(store->db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
 	if (r < 0)
 		(void)why_set(why, r, "%s", store->why.text);
 	free_store(store);
 	return r;
-}
-
-uint64_t store_rows(const struct store *store)
-{
-	return store->rows;
 }

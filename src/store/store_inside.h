@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the files of the writer share. */
+/* Shared by the files of the writer. */
 #pragma once
 
 #include "base/map.h"
@@ -14,7 +14,7 @@ struct store_table {
 	struct store *store;
 	char *name;
 	struct shape shape;
-	struct states *states; /* of a table of states; else NULL */
+	struct states *states; /* of a state table; else NULL */
 	VEC(struct column) columns;
 	sqlite3_stmt *insert;
 	int time_column; /* number of the column time_ns, or -1 */
@@ -27,22 +27,21 @@ struct store {
 	bool in_batch;
 	uint64_t batch_begin_ns;
 	uint64_t batch_rows;
-	uint64_t rows;
 	uint64_t last_sample; /* id */
 	int error;            /* sticky */
 	struct why why;
 };
 
-/* Remembers what went wrong, takes the batch back, returns the errno. */
+/* Keeps the error, rolls the batch back, returns a negative errno. */
 int store_fail(struct store *store, int sqlite_code);
 int store_run(struct store *store, const char *sql) _must_check_;
 int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement) _must_check_;
-/* Steps a statement that yields no rows, and resets it. */
+/* Steps a statement without result rows, and resets it. */
 int store_step(struct store *store, sqlite3_stmt *statement) _must_check_;
-/* Opens a batch if there is none. */
+/* Starts a batch if there is none. */
 int store_begin(struct store *store) _must_check_;
-/* Whether the table is one of states. */
+/* states: a state table. */
 int store_table_make(struct store *store, const char *name, const struct shape *shape, bool states,
 		     struct store_table **ret_table) _must_check_;
-/* Binds the fields' columns, the first of which is number. */
+/* Binds the fields' columns, starting at number. */
 int store_bind(struct store_table *table, const struct record *record, int number) _must_check_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Snapshots into a recording, and the moving window: what is older than the window goes. */
+/* Writes snapshots to a recording, and deletes rows older than the moving window. */
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static struct store_table *find_states(const struct store *store, const struct r
 	return NULL;
 }
 
-/* Gaps and namespaces come unasked; the other tables are there if somebody wanted them. */
+/* Gaps and namespaces are in every snapshot; other tables only if requested. */
 static bool is_kept(const struct snapshot_table *now)
 {
 	return now->wanted || now->count > 0 || now->type == &gap_type || now->type == &netns_type;
@@ -34,7 +34,7 @@ static int add_states(struct store *store, const struct snapshot_table *now, uin
 	return r == 0 ? states_add(table->states, now, sample) : r;
 }
 
-/* Unique and growing, whatever happens to the clock on the wall. */
+/* Unique and increasing, even when the clock is set back. */
 static uint64_t sample_id(const struct store *store, const struct snapshot *snapshot)
 {
 	return max_of(snapshot->begin_time_ns / NSEC_PER_MSEC, store->last_sample + 1);
@@ -89,7 +89,7 @@ int store_add_findings(struct store *store, const struct diagnosis_record *diagn
 
 /* --- the moving window --- */
 
-static int ask_number(struct store *store, const char *sql, int64_t *ret_number)
+static int read_number(struct store *store, const char *sql, int64_t *ret_number)
 {
 	_cleanup_statement_ sqlite3_stmt *statement = NULL;
 	int r = store_prepare(store, sql, &statement), code;
@@ -114,7 +114,7 @@ static int trim_table(struct store_table *table, uint64_t from_ns, uint64_t to_n
 
 	if (!table->states && !is_sample && table->time_column < 0)
 		return 0;
-	/* It says when the recording began, and stays. */
+	/* Holds the start of the recording: keep it. */
 	if (strcmp(table->name, recording_type.name) == 0)
 		return 0;
 	buf_add_text(&sql, "DELETE FROM ");
@@ -151,11 +151,11 @@ uint64_t store_oldest_ns(struct store *store)
 		if ((*table)->states || (!is_sample && (*table)->time_column < 0) ||
 		    strcmp((*table)->name, recording_type.name) == 0)
 			continue;
-		/* Rows come nearly in the order of their times: the first will do. */
+		/* Rows are nearly sorted by time: take the first. */
 		buf_add_format(&sql, "SELECT %s FROM ", is_sample ? "id * 1000000" : "time_ns");
 		sql_add_name(&sql, (*table)->name);
 		buf_add_text(&sql, " ORDER BY rowid LIMIT 1");
-		if (ask_number(store, buf_text(&sql), &number) == 0 && number > 0)
+		if (read_number(store, buf_text(&sql), &number) == 0 && number > 0)
 			oldest = min_of(oldest, (uint64_t)number);
 	}
 	return oldest == UINT64_MAX ? 0 : oldest;
@@ -165,8 +165,9 @@ uint64_t store_size(struct store *store)
 {
 	int64_t pages = 0, unused = 0, size = 0;
 
-	if (ask_number(store, "PRAGMA page_count", &pages) < 0 ||
-	    ask_number(store, "PRAGMA freelist_count", &unused) < 0 || ask_number(store, "PRAGMA page_size", &size) < 0)
+	if (read_number(store, "PRAGMA page_count", &pages) < 0 ||
+	    read_number(store, "PRAGMA freelist_count", &unused) < 0 ||
+	    read_number(store, "PRAGMA page_size", &size) < 0)
 		return 0;
 	return (uint64_t)((pages - unused) * size);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables of a recording: their SQL, made from the record types. */
+/* SQL of a recording's tables, generated from the record types. */
 #include <errno.h>
 #include <string.h>
 
@@ -107,7 +107,7 @@ int store_table_make(struct store *store, const char *name, const struct shape *
 	if (states)
 		table->states = states_new(table);
 	r = create(table);
-	/* The table of columns does not describe itself while it is being made. */
+	/* The table of columns cannot describe itself while it is created. */
 	if (r == 0)
 		r = describe_columns(table);
 	*ret_table = table;

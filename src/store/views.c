@@ -13,7 +13,7 @@ static void add_column(struct buf *sql, const struct readable_column *column)
 
 	if (field && column_add_readable(field, "t", sql)) {
 		buf_add_text(sql, " AS ");
-		/* A time that is readable has nothing to do with nanoseconds any more. */
+		/* A readable time is no longer in nanoseconds. */
 		if (strcmp(field->name, "time_ns") == 0)
 			buf_add_text(sql, "time");
 		else
@@ -65,7 +65,7 @@ const struct field *views_find_field(const char *table, const char *column)
 		if (!field && strcmp(name, table) == 0)
 			field = find_in(*type, column);
 	}
-	/* What comes before the type's own fields. */
+	/* Columns before the type's fields. */
 	if (!field)
 		field = find_in(&moment_type, column);
 	return field;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Readable views of a recording's tables: for the sqlite3 shell they stand in the file, for nest sql they are made anew. */
+/* Readable views of a recording's tables: in the file for the sqlite3 shell, recreated for nest sql. */
 #pragma once
 
 #include "base/vec.h"
@@ -8,7 +8,7 @@
 
 struct readable_column {
 	const char *name;
-	const struct field *field; /* NULL: a column that this program does not know */
+	const struct field *field; /* NULL: a column unknown to this version */
 };
 
 struct readable_columns {
@@ -16,12 +16,12 @@ struct readable_columns {
 };
 
 /*
- * The statement that makes the view v_NAME: times, handles and flags as people read them; of states a row for every sample that
- * they hold in.
+ * The statement that creates the view v_NAME: readable times, handles and flags; for a state table, one row per sample
+ * and valid state.
  */
 void views_add_sql(struct buf *sql, const char *name, bool states, bool temporary,
 		   const struct readable_columns *columns);
-/* Makes all views of the recording, in memory. Those in the file are never used. */
+/* Creates all views of the recording, in memory. Those in the file are never used. */
 int views_make(struct recording *recording, struct why *why) _must_check_;
-/* The field behind a column of a table, or NULL. */
+/* The field of a column, or NULL. */
 const struct field *views_find_field(const char *table, const char *column);

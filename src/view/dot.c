@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Connections as a graph for Graphviz: who talks to whom. An arrow goes from who asked for the connection to who was asked;
- * when both ends of a connection are seen, they are one arrow. Needs records with addresses and ports; programs and bytes
- * are shown where they are known.
+ * Connections as a graph for Graphviz: who talks to whom. An arrow goes from who asked for the connection to who was
+ * asked; when both ends of a connection are seen, they are one arrow. Needs records with addresses and ports; programs
+ * and bytes are shown where they are known.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static void note(struct view *view, const struct record *record)
 	seen->to_client += is_server ? tx : rx;
 }
 
-/* --- drawing ------------------------------------------------------------------------------------------------------- */
+/* --- drawing ------------------------------------------------------------------------------------------------------ */
 
 /* Within the quotes of Graphviz; a line feed there is the two characters \n. */
 static void add_quoted(struct buf *out, const char *text)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A flame graph: boxes as wide as what they stand for is large, on top of what called them. Differential when there is a
- * second value: the width is the first one's, the colour says how much more (red) or less (blue) it is than the second.
+ * A flame graph: boxes as wide as what they stand for is large, on top of what called them. Differential when there is
+ * a second value: the width is the first one's, the colour says how much more (red) or less (blue) it is than the
+ * second.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A line for each row that has a stack or a text among its keys: the texts, the program's functions, the kernel's, and how
- * many. Rows are what events were added up to; an event by itself counts once.
+ * A line for each row that has a stack or a text among its keys: the texts, the program's functions, the kernel's, and
+ * how many. Rows are what events were added up to; an event by itself counts once.
  */
 #include <inttypes.h>
 #include <string.h>

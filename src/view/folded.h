@@ -7,5 +7,5 @@
 
 /* A word of the line. What separates cannot be part of it. */
 void folded_add_frame(struct buf *line, const char *text, size_t n);
-/* All functions, outermost first, each behind a separator and with the mark ("_[k]" for the kernel's, as perf has it). */
+/* All functions, outermost first, each behind a separator, with the mark ("_[k]" for the kernel's, as in perf). */
 void folded_add_stack(struct buf *line, const struct stack *stack, const char *mark);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a command does with its records: the options that choose format, columns, filter and file, and the pipeline behind
- * them. A command opens an output for its shape, hands in records, closes it; it never knows the format.
+ * What a command does with its records: the options that choose format, columns, filter and file, and the pipeline
+ * behind them. A command opens an output for its shape, hands in records, closes it; it never knows the format.
  */
 #pragma once
 
@@ -23,12 +23,13 @@ struct output_options {
 /* For OPTION_GROUP in a command's table. */
 extern const struct option_spec output_option_table[];
 
-/* A column that a command shows in tables unless the user names others; the field's own heading and form by default. */
+/* A column that a command shows in tables unless the user names others. */
 struct output_column {
 	const char *field;
-	const char *heading;
-	uint64_t unit; /* numbers are divided by this and stand without a unit */
-	unsigned decimals;
+	const char *heading; /* as other programs call it; --show and --where take it, too */
+	const char *instead; /* the field that is shown where this one is unknown */
+	const char *prefix;  /* the field that holds the length of an address's prefix, shown behind it */
+	unsigned from_width; /* shown only on terminals of so many columns */
 	const struct view_word *words;
 };
 
@@ -40,13 +41,24 @@ int output_open(const struct output_options *options, const struct shape *shape,
 /* The same with columns of the command's own, the last one without a field; NULL is as above. */
 int output_open_columns(const struct output_options *options, const struct shape *shape,
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
+/* For --show help and --where help, which output_open knows: lists the fields and ends the program, as --help does. */
+_Noreturn void output_help(const struct shape *shape);
+/* The headings that are no fields' names, for shape.aliases; the caller frees them. */
+struct field_alias *output_aliases(const struct output_column *columns);
+/* Records will come one by one, as things happen. */
+void output_stream(struct output *output);
+/*
+ * What follows, up to output_flush, is the next sample of the same things: a table begins anew below the time. In
+ * place: where the terminal allows it, instead of the last one.
+ */
+void output_interval(struct output *output, uint64_t time_ns, bool in_place);
 /* Shows the record if the filter lets it through; false when it did not. */
 bool output_record(struct output *output, const struct record *record);
 
 /* Many records of one kind, made one by one as they are needed. */
 struct output_batch {
 	size_t count;
-	/* Makes the record of this number, false when there is none to be shown. Threads may call it, each with room of its own. */
+	/* Makes the record of this number; false: none to be shown. Threads may call it, each with its own room. */
 	bool (*make)(const void *context, size_t number, void *room, struct record *record);
 	const void *context;
 	size_t room_size; /* zeroed once, for what a record points to and what is worth keeping from one to the next */
@@ -69,5 +81,3 @@ int output_end(struct output *output);
 void output_drop(struct output *output);
 /* Frees it too; the first error that writing met. */
 int output_close(struct output *output) _must_check_;
-/* Exit code for the result of output_close, with a message where one is due. */
-int output_exit_code(int result);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sequence diagram: life lines, and what passes between them from top to bottom. Whoever fills it says what was called; the
- * writers (text, SVG, page, Mermaid, PlantUML) only draw. Loops are frames with a count, never cut.
+ * A sequence diagram: life lines, and what passes between them from top to bottom. Whoever fills it says what was
+ * called; the writers (text, SVG, page, Mermaid, PlantUML) only draw. Loops are frames with a count, never cut.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
 
 typedef void add_name(struct buf *out, const char *text);
 
-/* Mermaid reads a line, gives some characters a meaning in it and takes the rest for HTML; #NUMBER; is a character without one. */
+/* Mermaid reads a line, gives some characters a meaning and takes the rest for HTML; #NUMBER; is a plain character. */
 static void add_mermaid_name(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -18,7 +18,7 @@ static void add_mermaid_name(struct buf *out, const char *text)
 	}
 }
 
-/* PlantUML takes two of some characters for underlining and the like (__init__), unless there is a tilde before them. */
+/* PlantUML takes two of some characters for underlining and the like (__init__), unless a tilde precedes them. */
 static void add_plantuml_name(struct buf *out, const char *text)
 {
 	for (; *text; text++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Plots as SVG inside a page. Colours come from the page's style: classes s1, s2 ... for series, axis and grid for the rest. */
+/* Plots as SVG inside a page. Colours come from the page's style: classes s1, s2 ... for series, axis and grid. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,6 +7,9 @@
 
 #define SVG_WIDTH 900
 #define SVG_LEFT  72 /* where the plot begins; the same for all, so that times stand below each other */
+
+/* Between two ticks of an axis: 1, 2 or 5 and zeros, not less than this. */
+double svg_round_step(double least);
 
 struct svg_series {
 	const char *name;

@@ -20,9 +20,6 @@ static void check_mounts(const char *text)
 		fuzz_require(path[0] == '/');
 	proctext_cgroup1_controllers(text, controllers, sizeof(controllers));
 	fuzz_require(strlen(controllers) < sizeof(controllers) && !strchr(controllers, '='));
-	/* A mount of that type is what a path was found by. */
-	if (proctext_cgroup2_mount(text, path, sizeof(path)) != -ENODATA)
-		fuzz_require(proctext_has_mount(text, "cgroup2"));
 }
 
 static void check_numbers(const char *text)

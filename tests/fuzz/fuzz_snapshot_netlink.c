@@ -2,6 +2,7 @@
 /* Netlink messages as no kernel writes them, the first byte chooses the parser: records stay well-formed. */
 #include <netinet/in.h>
 
+#include "../unit/nl_bytes.h"
 #include "fuzz.h"
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"

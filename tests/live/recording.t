@@ -40,7 +40,7 @@ is "$(stat -c %a "$file")" 600 'that only its owner can read'
 is "$?" 2 '-f and --save do not go together'
 "$nest" diagnose -N "$client" -d 3 --save "$file" >/dev/null 2>"$room/err"
 is "$?" 5 'a recording is not overwritten'
-like "$(cat "$room/err")" 'exists already' 'and the reason is told'
+like "$(cat "$room/err")" 'already exists' 'and the reason is reported'
 
 # Without privilege, somewhere else, from a directory that cannot be written to.
 install -d -m 755 "$room/elsewhere"
@@ -72,5 +72,11 @@ is "$("$nest" diagnose -f "$file" --json --from +2s 2>/dev/null | wc -l)" 1 '--f
 "$nest" diagnose -f "$file" --from +1h >/dev/null 2>"$room/err"
 is "$?" 5 'a time beyond its end'
 like "$(cat "$room/err")" '0 samples are too few' 'is told'
+
+# Whatever looks can be kept and read again.
+"$nest" sockets -N "$client" --json --save "$room/sockets.nest" >"$room/sockets" 2>/dev/null
+ok 'nest sockets --save' cmp "$room/sockets" <("$nest" sockets -f "$room/sockets.nest" --json 2>/dev/null)
+"$nest" watch -N "$client" -d 4 --json --save "$room/watch.nest" >"$room/watch" 2>/dev/null
+ok 'nest watch --save' cmp "$room/watch" <("$nest" watch -f "$room/watch.nest" --json 2>/dev/null)
 
 finish

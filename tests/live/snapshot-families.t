@@ -83,7 +83,7 @@ is "$(figures "$room/mixed.json" '[s["local"] for s in r if s["proto"] == "tcp" 
 	"$(figures "$room/listen.json" '["%s:%s" % (s["laddr"], s["lport"]) for s in r]')" 'also with TCP'
 is "$(show | grep -c '"family":"unix"')" 0 'TCP and UDP alone by default'
 like "$(in_ns "$ns" script -qec "stty cols 120; $nest sockets -t" /dev/null 2>/dev/null | tr -d '\r')" \
-	'COMM +SRTT +CWND +TOTAL-RETRANS +DELIVERY-RATE' 'a terminal of 120 columns shows what ss -ti does'
+	'COMM +RTT +CWND +RETRANS +RATE' 'a terminal of 120 columns shows what ss -ti does'
 unlike "$(in_ns "$ns" script -qec "stty cols 80; $nest sockets -t" /dev/null 2>/dev/null)" 'CWND' 'one of 80 does not'
 is "$("$nest" tables --json -N "$ns" 2>/dev/null | grep -c '_socket","count":null')" 6 \
 	'nest tables does not count what it does not read'

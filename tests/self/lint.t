@@ -82,8 +82,8 @@ for my $case (@pairs) {
 
 my @good = (
 	['src/base/alloc.c', "${spdx}p = malloc(n);\nq = strtod(s, NULL);\n"],
-	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n/*\n * malloc(5) in words\n */\n"
-		  . "puts(\"sprintf(x)\");\nmy_malloc(3);\n"],
+	['src/cmd/good.c',   "${spdx}#include \"kernel/object.h\"\n#include \"view/tree.h\"\n"
+		  . "/*\n * malloc(5) in words\n */\nputs(\"sprintf(x)\");\nmy_malloc(3);\n"],
 	['src/event/tcp/x.c', "${spdx}#include \"event/bpf/tcp.bpf.h\"\n#include \"kernel/object.h\"\n\tint x;\n"],
 	['src/event/new/x.c', "${spdx}#include \"event/core/event.h\"\n\tint x;\n"],
 	['src/run/x.c',       "${spdx}log_warn(\"x\");\n"],

@@ -30,7 +30,7 @@ TEST(every_cause_has_a_step)
 TEST(steps_name_commands_that_exist)
 {
 	for (unsigned i = 0; i < CHECKLIST_STEPS; i++) {
-		CHECK(checklist_steps[i].title && checklist_steps[i].tell && checklist_steps[i].next[0]);
+		CHECK(checklist_steps[i].title && checklist_steps[i].describe && checklist_steps[i].next[0]);
 		for (const char *const *next = checklist_steps[i].next; *next; next++) {
 			char word[32];
 

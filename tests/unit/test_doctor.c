@@ -92,7 +92,7 @@ TEST(verdict_of_nothing)
 {
 	struct check_list list = {};
 
-	CHECK_HAS_TEXT(verdict(&list), "this host: no event can be traced");
+	CHECK_HAS_TEXT(verdict(&list), "this host: no events");
 }
 
 TEST(verdict_names_the_carrier)
@@ -101,15 +101,15 @@ TEST(verdict_names_the_carrier)
 
 	add(&list, "kernel", "btf", CHECK_OK, "there");
 	add(&list, "programs", "kprobe", CHECK_OK, "ran");
-	CHECK_HAS_TEXT(verdict(&list), "only probes on kernel functions");
+	CHECK_HAS_TEXT(verdict(&list), "events only from probes on kernel functions");
 	add(&list, "programs", "raw_tp", CHECK_OK, "ran");
-	CHECK_HAS_TEXT(verdict(&list), "plain tracepoints carry");
+	CHECK_HAS_TEXT(verdict(&list), "events from plain tracepoints");
 	add(&list, "programs", "tp_btf", CHECK_OK, "ran");
-	CHECK_HAS_TEXT(verdict(&list), "BTF tracepoints carry the events");
+	CHECK_HAS_TEXT(verdict(&list), "events from BTF tracepoints");
 	CHECK_HAS_TEXT(verdict(&list), "not available: fentry, uprobe");
 	add(&list, "tracepoints", "tcp_probe", CHECK_OK, "there");
 	add(&list, "tracepoints", "icmp_send", CHECK_MISSING, "not there");
-	CHECK_HAS_TEXT(verdict(&list), "(1 of 2 tracepoints are there)");
+	CHECK_HAS_TEXT(verdict(&list), "(1 of 2 available)");
 }
 
 TEST(verdict_blames_the_privilege)
@@ -119,7 +119,7 @@ TEST(verdict_blames_the_privilege)
 	add(&list, "kernel", "btf", CHECK_OK, "there");
 	add(&list, "privileges", "cap_bpf", CHECK_OK, "held");
 	add(&list, "privileges", "cap_perfmon", CHECK_MISSING, "not held");
-	CHECK_HAS_TEXT(verdict(&list), "no event can be traced: this user lacks cap_perfmon;");
+	CHECK_HAS_TEXT(verdict(&list), "no events: this user lacks cap_perfmon;");
 }
 
 TEST(verdict_blames_the_missing_types)
@@ -128,7 +128,7 @@ TEST(verdict_blames_the_missing_types)
 
 	add(&list, "kernel", "btf", CHECK_MISSING, "gone");
 	add(&list, "programs", "raw_tp", CHECK_OK, "ran");
-	CHECK_HAS_TEXT(verdict(&list), "no event can be traced: the kernel's BTF cannot be read");
+	CHECK_HAS_TEXT(verdict(&list), "no events: cannot read the kernel's BTF");
 }
 
 TEST(tree_folds_what_is_fine)

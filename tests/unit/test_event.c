@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The catalogue as declared, and what of an expression the kernel is told. */
+/* The event catalogue, and the part of an expression that the kernel evaluates. */
 #include <ctype.h>
 #include <string.h>
 
@@ -28,18 +28,21 @@ TEST(every_event_is_declared_well)
 
 	CHECK(count >= 6);
 	for (size_t i = 0; i < count; i++) {
-		struct shape shape = {.count = 2, .types = {&event_head_type, &event_extra_type}};
+		const struct shape shape = {.count = 2, .types = {&event_head_type, &event_extra_type}};
+		struct field_ref at = {};
 		_cleanup_free_ char *bpf = xstrdup(events[i]->name);
 
 		unit_note("%s", events[i]->name);
 		CHECK(is_event_name(events[i]->name));
 		CHECK(i == 0 || strcmp(events[i - 1]->name, events[i]->name) < 0);
-		/* The BPF name is the event's with _ for the dot: maps are found by it. */
+		/* The BPF name is the event's with _ for the dot: prefix of its maps. */
 		for (char *p = bpf; *p; p++)
 			*p = *p == '.' ? '_' : *p;
 		CHECK_EQ_TEXT(events[i]->bpf, bpf);
-		/* A field of its own may not hide one that all have. */
-		CHECK_EQ_INT(shape_append(&shape, events[i]->type), 0);
+		/* An event's own field must not hide a common one. */
+		while (shape_next(&shape, &at))
+			for (uint32_t f = 0; f < events[i]->type->field_count; f++)
+				CHECK(strcmp(events[i]->type->fields[f].name, at.field->name) != 0);
 		CHECK(events[i]->role_count > 0);
 		CHECK(events[i]->type->size % 8 == 0);
 		for (uint32_t f = 0; f < events[i]->type->field_count; f++)
@@ -144,7 +147,7 @@ TEST(tools_that_never_add_up_take_no_interval)
 
 	for (size_t i = 0; i < count; i++) {
 		struct command command = tool_command(tools[i]);
-		/* It adds up where it is asked to: netcalls --summary. */
+		/* It aggregates on request: netcalls --summary. */
 		bool may = tools[i]->aggregate != AGGREGATE_NONE || strcmp(tools[i]->name, "netcalls") == 0;
 		bool takes = false;
 

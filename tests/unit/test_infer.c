@@ -53,7 +53,7 @@ TEST(evidence_of_different_families_adds_up)
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
 	add(g, "r:1", 5, 0);
-	v = infer_window(k, g);
+	v = reading_judge(k, g);
 	CHECK_NEAR(certainty_of(v, "c"), 0.76, 1e-9);
 }
 
@@ -66,7 +66,7 @@ TEST(of_one_family_only_the_strongest_counts)
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
 	add(g, "r:1", 5, 0);
-	v = infer_window(k, g);
+	v = reading_judge(k, g);
 	/* The one that speaks against counts on its own: 0.8 and -0.4. */
 	CHECK_NEAR(certainty_of(v, "c"), (0.8 - 0.4) / (1 - 0.4), 1e-9);
 	CHECK_EQ_UINT(v->hypotheses.items[0]->evidence.count, 3);
@@ -82,7 +82,7 @@ TEST(a_rule_does_not_fire_on_the_unknown)
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
 	add(g, "r:1", UINT64_MAX, 0);
-	v = infer_window(k, g);
+	v = reading_judge(k, g);
 	CHECK_EQ_UINT(v->hypotheses.count, 0);
 }
 
@@ -97,7 +97,7 @@ TEST(a_cause_accuses_the_related_module)
 	add(g, "r:2", 5, 0); /* has no path: nobody to accuse */
 	path = graph_module(g, MODULE_PATH, "path:x", "x");
 	one->related[MODULE_PATH] = path;
-	v = infer_window(k, g);
+	v = reading_judge(k, g);
 	REQUIRE(v->hypotheses.count == 1);
 	CHECK(v->hypotheses.items[0]->accused == path);
 	CHECK_EQ_TEXT(v->hypotheses.items[0]->evidence.items[0].text, "level 5");
@@ -112,7 +112,7 @@ static struct verdict *rivals(const struct knowledge *k, struct graph *g)
 	conn->related[MODULE_RESOLVER] = one;
 	conn->activity = ACTIVITY_WAITING;
 	one->related[MODULE_PATH] = graph_module(g, MODULE_PATH, "path:x", "x");
-	return infer_window(k, g);
+	return reading_judge(k, g);
 }
 
 TEST(the_better_explanation_wins)
@@ -153,7 +153,7 @@ TEST(one_rule_may_speak_about_several_causes)
 
 	CHECK_EQ_TEXT(causes, "c, d");
 	add(g, "r:1", 5, 0);
-	v = infer_window(k, g);
+	v = reading_judge(k, g);
 	CHECK_NEAR(certainty_of(v, "c"), -0.6, 1e-9);
 	CHECK_NEAR(certainty_of(v, "d"), 0, 1e-9);
 }
@@ -166,7 +166,7 @@ TEST(below_the_threshold_nothing_is_said)
 	_cleanup_(verdict_freep) struct verdict *v = NULL;
 
 	add(g, "r:1", 5, 0);
-	v = infer_window(k, g);
+	v = reading_judge(k, g);
 	verdict_compete(v, NULL, NULL);
 	CHECK_EQ_UINT(v->hypotheses.count, 0);
 }
@@ -264,6 +264,44 @@ TEST(next_commands_need_their_values)
 	REQUIRE(finding->next.count == 1);
 	CHECK_EQ_TEXT(text_record_at(&finding->next, 0), "nest x 5");
 	CHECK_EQ_TEXT(finding->because, "level 5");
+}
+
+static bool x_takes_netns(const char *name)
+{
+	return strcmp(name, "x") == 0;
+}
+
+TEST(next_commands_keep_the_namespace)
+{
+	static const struct {
+		const char *netns, *want;
+	} cases[] = {
+		{NULL, "nest x 5"},
+		{"web", "nest x -N web 5"},
+		{"/run/netns/web", "nest x -N /run/netns/web 5"},
+		{"web; reboot", NULL}, /* a name must not become a second command */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(knowledge_freep) struct knowledge *k =
+			know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x"));
+		_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+		const struct finding_record *finding;
+
+		k->takes_netns = x_takes_netns;
+		diagnosis_set_netns_option(d, cases[i].netns);
+		for (int n = 0; n < 2; n++) {
+			struct graph *g = graph_new();
+
+			add(g, "r:1", 5, 0);
+			diagnosis_add_window(d, g);
+		}
+		finding = diagnosis_get(d)->findings.items;
+		unit_note("%s", cases[i].netns);
+		REQUIRE(finding->next.count == (cases[i].want != NULL));
+		if (cases[i].want)
+			CHECK_EQ_TEXT(text_record_at(&finding->next, 0), cases[i].want);
+	}
 }
 
 TEST(waiting_travels_down_and_idleness_absolves)

@@ -16,6 +16,7 @@
 #include <linux/sock_diag.h>
 #include <linux/tcp.h>
 
+#include "nl_bytes.h"
 #include "snapshot/netlink/firewall.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/neighbour.h"

@@ -30,7 +30,7 @@ static const char *ask(const char *rules, uint64_t level, uint64_t other)
 	module->measures.resolver = reading_new(graph, level, other);
 	conn->related[MODULE_TUNNEL] = module;
 	conn->activity = ACTIVITY_WAITING;
-	verdict = infer_window(k, graph);
+	verdict = reading_judge(k, graph);
 	verdict_compete(verdict, NULL, NULL);
 	REQUIRE(verdict->hypotheses.count > 0);
 	count = whatif_sentences(k, verdict, verdict->hypotheses.items[0], sentences);

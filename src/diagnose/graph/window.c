@@ -19,6 +19,15 @@ static size_t measurer_count(void)
 	return (size_t)(__stop_nest_measurer - __start_nest_measurer);
 }
 
+static void *new_state(const struct measurer *measurer)
+{
+	void *state = xzalloc(measurer->state_size);
+
+	if (measurer->initial)
+		memcpy(state, measurer->initial, measurer->state_size);
+	return state;
+}
+
 struct window *window_new(void)
 {
 	struct window *window = xzalloc(sizeof(*window));
@@ -26,7 +35,7 @@ struct window *window_new(void)
 
 	window->states = xrealloc_array(NULL, measurer_count(), sizeof(*window->states));
 	registry_each(measurer, measurer)
-		window->states[count++] = (struct measurer_state){*measurer, xzalloc((*measurer)->state_size)};
+		window->states[count++] = (struct measurer_state){*measurer, new_state(*measurer)};
 	qsort(window->states, count, sizeof(*window->states), by_stage);
 	return window;
 }
@@ -91,6 +100,17 @@ struct graph *window_finish(struct window *window)
 	window->lost = 0;
 	window->number++;
 	return graph;
+}
+
+void *track_next(const struct window *window, const struct map *tracks, size_t *at)
+{
+	const void *key;
+	void *value;
+
+	while (map_next(tracks, at, &key, &value))
+		if (track_is_current(window, value))
+			return value;
+	return NULL;
 }
 
 void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track))

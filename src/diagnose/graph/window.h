@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One window of observation: several snapshots go in, a graph of modules with their measures comes out. Each family of
- * measures is a file of its own that registers a measurer; pure functions of snapshots, no look at the live kernel.
+ * measures is one file that registers a measurer: pure functions of snapshots, without access to the live kernel.
  */
 #pragma once
 
 #include "diagnose/graph/module.h"
 #include "snapshot/core/snapshot.h"
 
-/* In which order measurers finish: later ones lean on the modules of earlier ones; the host is related to all. */
+/* The order in which measurers finish: later ones depend on modules of earlier ones; the host is related to all. */
 enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_EGRESS, MEASURE_HOST };
 
 struct window {
@@ -16,7 +16,7 @@ struct window {
 	uint64_t start_ns; /* CLOCK_REALTIME of the first one */
 	uint64_t start_boot_ns;
 	uint64_t span_ns; /* from the first snapshot to the last */
-	uint32_t netns;   /* set by whoever takes the snapshots */
+	uint32_t netns;   /* set by the caller, who takes the snapshots */
 	uint64_t lost;
 	unsigned number; /* of the window, from 0 */
 	struct measurer_state *states;
@@ -26,7 +26,8 @@ struct measurer {
 	const char *name;
 	enum measure_stage stage;
 	const struct record_type *const *needs; /* tables of the snapshot, NULL at the end */
-	size_t state_size;                      /* zeroed; stays from window to window */
+	size_t state_size;                      /* stays from window to window */
+	const void *initial;                    /* the state at the beginning; NULL: zeroed */
 	void (*sample)(struct window *window, void *state, const struct snapshot *snapshot);
 	void (*finish)(struct window *window, void *state, struct graph *graph);
 	void (*release)(void *state);
@@ -34,7 +35,8 @@ struct measurer {
 
 REGISTRY(measurer, struct measurer);
 
-#define MEASURER(object) REGISTER(measurer, struct measurer, object)
+#define MEASURER(object)    REGISTER(measurer, struct measurer, object)
+#define MEASURER_NEEDS(...) ((const struct record_type *const[]){__VA_ARGS__, NULL})
 
 /*
  * What a measurer keeps about a thing that it may see again begins with this. A track whose thing was not seen in a
@@ -57,6 +59,13 @@ static inline bool track_see(const struct window *window, struct track *track)
 	track->window = window->number + 1;
 	return first;
 }
+
+/* Of a map of tracks, the next that was seen in this window; NULL at the end. */
+void *track_next(const struct window *window, const struct map *tracks, size_t *at);
+
+#define track_each(window, tracks, type, name)                                                                         \
+	for (size_t name##_at = 0; name##_at != SIZE_MAX; name##_at = SIZE_MAX)                                        \
+		for (type * name; (name = track_next(window, tracks, &name##_at));)
 
 /* Removes the tracks that were not seen in this window; release (may be NULL) frees what they hold. */
 void track_forget(const struct window *window, struct map *tracks, void (*release)(void *track));

@@ -3,7 +3,7 @@
 
 #include "diagnose/infer/whatif.h"
 
-/* Of what speaks against, so many are named. */
+/* Rules against it that are named. */
 #define AGAINST_MAX 3
 
 struct answer {
@@ -105,14 +105,6 @@ static void say_what_speaks_not(struct answer *answer, const struct knowledge *k
 	}
 }
 
-static bool is_rival(const struct hypothesis *h, const struct hypothesis *other)
-{
-	vec_each(&h->affects, module)
-		if (hypothesis_affects(other, *module))
-			return true;
-	return false;
-}
-
 /* The rule that would lift it most, were its condition met; NULL when none would. */
 static const struct rule *best_missing(const struct knowledge *knowledge, const struct hypothesis *h, double *ret_with)
 {
@@ -142,7 +134,7 @@ static void say_what_the_runner_up_lacks(struct answer *answer, const struct kno
 		const struct rule *rule;
 		double with;
 
-		if (!is_rival(h, *other))
+		if (!hypothesis_shares_sufferer(h, *other))
 			continue;
 		rule = best_missing(knowledge, *other, &with);
 		if (!rule || with <= h->certainty - INFER_MARGIN)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets.
- * States are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
+ * Processes: stopped, runnable without a CPU, computing, asleep, or blocked in a call on one of their sockets.
+ * States are sampled; run and wait times are the scheduler's own counters (schedstat), of the busiest thread.
  */
 #include <math.h>
 
@@ -19,22 +19,21 @@
 static const struct field app_fields[] = {
 	FIELD(M, pid, ID, "process", .zero_is_unknown = true),
 	FIELD(M, comm, TEXT, "its name"),
-	FIELD(M, app_threads, COUNT, "threads it has"),
+	FIELD(M, app_threads, COUNT, "number of threads"),
 	FIELD(M, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
 	FIELD(M, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
 	FIELD(M, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
-	FIELD(M, app_run_share, RATIO, "share of the time on a processor, busiest thread", .unit = "%"),
-	FIELD(M, app_cpu_wait_share, RATIO, "share of the time ready but without a processor, worst thread",
-	      .unit = "%"),
+	FIELD(M, app_run_share, RATIO, "share of the time on a CPU, busiest thread", .unit = "%"),
+	FIELD(M, app_cpu_wait_share, RATIO, "share of the time on a run queue, worst thread", .unit = "%"),
 	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
 	FIELD(M, app_fds, COUNT, "open descriptors"),
-	FIELD(M, app_fd_max, COUNT, "descriptors it may have"),
+	FIELD(M, app_fd_max, COUNT, "limit of descriptors"),
 	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
 	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
-	FIELD(M, cgroup, TEXT, "its control group"),
-	FIELD(M, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota", .unit = "%"),
-	FIELD(M, cgroup_quota, RATIO, "processors that the group may use"),
-	FIELD(M, cgroup_frozen, BOOL, "the group is frozen"),
+	FIELD(M, cgroup, TEXT, "its cgroup"),
+	FIELD(M, cgroup_throttled_share, RATIO, "CPU periods in which the cgroup was throttled", .unit = "%"),
+	FIELD(M, cgroup_quota, RATIO, "CPU quota of the cgroup, in CPUs"),
+	FIELD(M, cgroup_frozen, BOOL, "the cgroup is frozen"),
 };
 #undef M
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
@@ -139,16 +138,13 @@ struct app_state {
 	struct map owners;  /* inode -> use_key, of the last sample */
 };
 
-static void init(struct app_state *state)
-{
-	if (state->apps.value_size)
-		return;
-	state->cgroups = MAP_INIT(0, sizeof(struct cgroup_track), 100000);
-	state->apps = MAP_INIT(sizeof(uint32_t), sizeof(struct app_track), 200000);
-	state->threads = MAP_INIT(sizeof(uint32_t), sizeof(struct thread_track), 1000000);
-	state->uses = MAP_INIT(sizeof(struct use_key), sizeof(struct use_track), 1000000);
-	state->owners = MAP_INIT(sizeof(uint32_t), sizeof(struct use_key), 2000000);
-}
+static const struct app_state initial = {
+	.cgroups = MAP_INIT(0, sizeof(struct cgroup_track), 100000),
+	.apps = MAP_INIT(sizeof(uint32_t), sizeof(struct app_track), 200000),
+	.threads = MAP_INIT(sizeof(uint32_t), sizeof(struct thread_track), 1000000),
+	.uses = MAP_INIT(sizeof(struct use_key), sizeof(struct use_track), 1000000),
+	.owners = MAP_INIT(sizeof(uint32_t), sizeof(struct use_key), 2000000),
+};
 
 static bool is_stopped(uint8_t state)
 {
@@ -264,7 +260,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct app_state *state = data;
 
-	init(state);
 	snapshot_each(snapshot, cgroup_type, struct cgroup_record, c)
 		sample_cgroup(window, state, c);
 	snapshot_each(snapshot, process_type, struct process_record, p)
@@ -307,18 +302,12 @@ static double max_share(double known, uint64_t part_ns, uint64_t span_ns)
 /* Time of the busiest and of the hungriest thread of each process. */
 static void sum_up_threads(const struct window *window, struct app_state *state)
 {
-	const void *key;
-	void *value;
-	size_t at = 0;
-
-	while (map_next(&state->apps, &at, &key, &value))
-		((struct app_track *)value)->run_share = ((struct app_track *)value)->wait_share = NAN;
-	at = 0;
-	while (map_next(&state->threads, &at, &key, &value)) {
-		const struct thread_track *t = value;
+	track_each(window, &state->apps, struct app_track, app) app->run_share = app->wait_share = NAN;
+	track_each(window, &state->threads, const struct thread_track, t)
+	{
 		struct app_track *app = map_get(&state->apps, &t->pid);
 
-		if (!app || !track_is_current(window, &t->track))
+		if (!app)
 			continue;
 		app->run_share =
 			max_share(app->run_share, delta_between(t->base_run, t->last_run), t->last_ns - t->base_ns);
@@ -426,8 +415,8 @@ static uint64_t inode_of_listener(const struct module *socket, const struct map 
 }
 
 /*
- * Adds the owner of a socket and the use it makes of it. A connection that nobody has
- * accepted yet has none, and waits for the owner of the socket that listens.
+ * Adds the owner of a socket and its use of it. A connection that is not accepted yet has
+ * no owner, and waits for the owner of the listener.
  */
 static void join(const struct window *window, struct app_state *state, struct module *socket,
 		 const struct map *listeners, struct graph *graph)
@@ -480,7 +469,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	struct app_state *state = data;
 	struct map listeners = find_listeners(graph);
 
-	init(state);
 	sum_up_threads(window, state);
 	/* The vector grows while modules of applications are added. */
 	for (size_t i = 0, count = graph->modules.count; i < count; i++)
@@ -509,14 +497,12 @@ static void release(void *data)
 	map_done(&state->owners);
 }
 
-static const struct record_type *const needs[] = {&process_type, &thread_type,        &owner_type,
-						  &cgroup_type,  &cgroup_member_type, NULL};
-
 static const struct measurer app_measurer = {
 	.name = "app",
 	.stage = MEASURE_APP,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&process_type, &thread_type, &owner_type, &cgroup_type, &cgroup_member_type),
 	.state_size = sizeof(struct app_state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

@@ -11,12 +11,12 @@ static const struct field listener_fields[] = {
 	FIELD(struct listener_measures, laddr, ADDR, "local address"),
 	FIELD(struct listener_measures, lport, ID, "local port", .zero_is_unknown = true),
 	FIELD(struct listener_measures, samples, COUNT, "samples of the window"),
-	FIELD(struct listener_measures, backlog, COUNT, "connections that wait to be accepted, at the end"),
-	FIELD(struct listener_measures, backlog_min, COUNT, "fewest that waited in any sample"),
-	FIELD(struct listener_measures, backlog_peak, COUNT, "most that waited in any sample"),
-	FIELD(struct listener_measures, backlog_max, COUNT, "how many may wait"),
+	FIELD(struct listener_measures, backlog, COUNT, "length of the accept queue, at the end"),
+	FIELD(struct listener_measures, backlog_min, COUNT, "shortest accept queue of any sample"),
+	FIELD(struct listener_measures, backlog_peak, COUNT, "longest accept queue of any sample"),
+	FIELD(struct listener_measures, backlog_max, COUNT, "limit of the accept queue (backlog)"),
 	FIELD(struct listener_measures, full_share, RATIO, "samples with a full accept queue", .unit = "%"),
-	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes that it dropped"),
+	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes dropped by the listener"),
 };
 RECORD_TYPE(listener_measures_type, "measure.listener", struct listener_measures, listener_fields,
 	    "measures of a listening socket in a window");
@@ -34,8 +34,7 @@ static const struct field udp_fields[] = {
 	FIELD(struct udp_measures, recvq_share, RATIO, "samples with data that the application had not read",
 	      .unit = "%"),
 	FIELD(struct udp_measures, recvq_fill_max, RATIO, "largest share of the receive buffer in use", .unit = "%"),
-	FIELD(struct udp_measures, drops_count, COUNT,
-	      "datagrams that were dropped for lack of room in the receive buffer"),
+	FIELD(struct udp_measures, drops_count, COUNT, "datagrams dropped because the receive buffer was full"),
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
 
@@ -52,6 +51,8 @@ struct socket_track {
 struct state {
 	struct map tracks; /* cookie -> struct socket_track */
 };
+
+static const struct state initial = {MAP_INIT(sizeof(uint64_t), sizeof(struct socket_track), 200000)};
 
 static bool is_listener(const struct socket_record *s)
 {
@@ -101,8 +102,6 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 {
 	struct state *state = data;
 
-	if (state->tracks.value_size == 0)
-		state->tracks = MAP_INIT(sizeof(uint64_t), sizeof(struct socket_track), 200000);
 	snapshot_each(snapshot, socket_type, struct socket_record, s)
 		if (s->cookie != UINT64_MAX && (is_listener(s) || is_udp(s)))
 			sample_socket(window, state, s);
@@ -156,17 +155,12 @@ static void add_udp(const struct socket_track *t, const char *id, struct graph *
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	while (map_next(&state->tracks, &at, &key, &value)) {
-		const struct socket_track *t = value;
+	track_each(window, &state->tracks, const struct socket_track, t)
+	{
 		struct endpoint local = {t->socket.laddr, t->socket.lport};
 		_cleanup_buf_ struct buf id = BUF_INIT(256);
 
-		if (!track_is_current(window, &t->track))
-			continue;
 		buf_add_text(&id, is_udp(&t->socket) ? "udp:" : "listener:");
 		addr_format_endpoint(&local, &id);
 		if (is_udp(&t->socket))
@@ -182,13 +176,12 @@ static void release(void *data)
 	map_done(&((struct state *)data)->tracks);
 }
 
-static const struct record_type *const needs[] = {&socket_type, NULL};
-
 static const struct measurer endpoint_measurer = {
 	.name = "endpoint",
 	.stage = MEASURE_CONN,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&socket_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

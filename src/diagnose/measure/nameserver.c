@@ -19,14 +19,14 @@
 #define R                 struct resolver_measures
 static const struct field resolver_fields[] = {
 	FIELD(R, raddr, ADDR, "the name server"),
-	FIELD(R, dns_queries, COUNT, "lookups sent to it"),
+	FIELD(R, dns_queries, COUNT, "queries sent to it"),
 	FIELD(R, dns_answers, COUNT, "answers from it"),
-	FIELD(R, dns_failures, COUNT, "of these, that it could not or would not tell"),
-	FIELD(R, dns_unreachable, COUNT, "lookups that came back as undeliverable"),
+	FIELD(R, dns_failures, COUNT, "of these, failures of the server (SERVFAIL, REFUSED)"),
+	FIELD(R, dns_unreachable, COUNT, "queries answered by ICMP unreachable"),
 	FIELD(R, dns_slow_share, RATIO, "share of the answers that took more than 200 ms", .unit = "%"),
 	FIELD(R, dns_slow_recent, COUNT, "such answers in this window and the two before"),
-	FIELD(R, dns_latency_ns, DURATION, "mean time that an answer took"),
-	FIELD(R, dns_pending, COUNT, "lookups without an answer, at the end"),
+	FIELD(R, dns_latency_ns, DURATION, "mean response time"),
+	FIELD(R, dns_pending, COUNT, "unanswered queries, at the end"),
 	FIELD(R, dns_wait_ns, DURATION, "age of the oldest of these"),
 	FIELD(R, dns_upstream_late, COUNT,
 	      "of a name server on this host: others, farther away, that answer late or not at all"),
@@ -47,18 +47,13 @@ struct state {
 	struct map asked; /* address -> server_track */
 };
 
-static void init(struct state *state)
-{
-	if (!state->asked.value_size)
-		state->asked = MAP_INIT(sizeof(struct addr), sizeof(struct server_track), 10000);
-}
+static const struct state initial = {.asked = MAP_INIT(sizeof(struct addr), sizeof(struct server_track), 10000)};
 
 /* Counters of one that is new began at zero when it was first seen. */
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct state *state = data;
 
-	init(state);
 	state->count = 0;
 	snapshot_each(snapshot, resolver_type, const struct resolver_record, r)
 		if (state->count < RESOLVERS_MAX)
@@ -169,17 +164,12 @@ static void add_asked(const struct window *window, struct state *state, struct g
 {
 	VEC(struct resolver_measures *) all = {};
 	uint64_t late = 0;
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	while (map_next(&state->asked, &at, &key, &value)) {
-		struct server_track *server = value;
+	track_each(window, &state->asked, struct server_track, server)
+	{
 		char id[ADDR_TEXT_MAX + 16] = "resolver:";
 		struct module *module;
 
-		if (!track_is_current(window, &server->track))
-			continue;
 		addr_format(&server->last.raddr, id + strlen(id));
 		module = graph_module(graph, MODULE_RESOLVER, id, id + strlen("resolver:"));
 		vec_push(&all, measure_server(server, graph));
@@ -196,7 +186,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
 
-	init(state);
 	add_configured(state, graph);
 	add_asked(window, state, graph);
 	track_forget(window, &state->asked, NULL);
@@ -207,13 +196,12 @@ static void release(void *data)
 	map_done(&((struct state *)data)->asked);
 }
 
-static const struct record_type *const needs[] = {&resolver_type, &lookup_type, NULL};
-
 static const struct measurer nameserver_measurer = {
 	.name = "nameserver",
 	.stage = MEASURE_PATH,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&resolver_type, &lookup_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

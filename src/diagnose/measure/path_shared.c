@@ -15,15 +15,14 @@
 #define M struct path_measures
 static const struct field path_fields[] = {
 	FIELD(M, path_conns, COUNT, "connections to this remote host"),
-	FIELD(M, path_stuck, COUNT, "of these, with something to send and nothing acknowledged"),
+	FIELD(M, path_stuck, COUNT, "of these, with data to send and nothing acknowledged"),
 	FIELD(M, path_moving, COUNT, "of these, with data acknowledged or received"),
 	FIELD(M, path_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
 	FIELD(M, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
-	FIELD(M, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
-	FIELD(M, path_rtt_excess_ns, DURATION,
-	      "most that the round-trip time of any of them that sends lies above its smallest"),
-	FIELD(M, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
+	FIELD(M, path_min_rtt_ns, DURATION, "minimum RTT of any of them"),
+	FIELD(M, path_rtt_excess_ns, DURATION, "largest RTT above its minimum of any of them that sends"),
+	FIELD(M, path_slow_rtt, COUNT, "of these, with an RTT far above its minimum"),
 	FIELD(M, path_filling, COUNT,
 	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
 	FIELD(M, path_send_use, RATIO, "what they send together, as a share of the fastest earlier window",
@@ -41,7 +40,7 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, peer_established, COUNT, "of these, established"),
 	FIELD(M, syn_unanswered, BOOL,
-	      "its SYN was sent again, or has waited for far longer than the remote host takes for an answer"),
+	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
 #undef M
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
@@ -58,14 +57,8 @@ struct past {
 	struct track track;
 	double send_rate, receive_rate; /* the most in one window */
 	uint64_t min_rtt_ns;            /* 0: unknown */
-	bool in_vain;                   /* somebody wanted to connect for long, and nothing was established */
+	bool in_vain;                   /* a connect lasted long, and nothing was established */
 };
-
-static bool is_moving(const struct conn_measures *m)
-{
-	return (m->acked_bytes != UINT64_MAX && m->acked_bytes > 0) ||
-	       (m->received_bytes != UINT64_MAX && m->received_bytes > 0);
-}
 
 static bool is_bulk(uint64_t rate)
 {
@@ -104,7 +97,7 @@ static bool is_unanswered(const struct past *past, const struct conn_measures *m
 static void count_conn(struct tally *t, const struct conn_measures *m, bool unanswered)
 {
 	bool stuck = m->stuck && m->backoff >= 1;
-	bool moving = !stuck && is_moving(m);
+	bool moving = !stuck && conn_is_moving(m);
 
 	t->conns++;
 	t->stuck += stuck;
@@ -137,15 +130,11 @@ struct state {
 	struct map past; /* address -> struct past */
 };
 
+static const struct state initial = {MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000)};
+
 static double use_of(double rate, double best)
 {
 	return best > 0 ? rate / best : NAN;
-}
-
-static void compare_with_past(const struct past *past, const struct tally *path, struct path_measures *m)
-{
-	m->path_send_use = use_of(path->send_rate, past->send_rate);
-	m->path_receive_use = use_of(path->receive_rate, past->receive_rate);
 }
 
 static void remember(struct past *past, const struct tally *path)
@@ -173,8 +162,6 @@ static void finish(struct window *window, void *data, struct graph *graph)
 	struct map tallies = MAP_INIT(sizeof(struct module *), sizeof(struct tally), 0);
 	struct tally all = {};
 
-	if (state->past.value_size == 0)
-		state->past = MAP_INIT(sizeof(struct addr), sizeof(struct past), 100000);
 	vec_each(&graph->modules, at) {
 		const struct conn_measures *m = (*at)->measures.conn;
 		struct past *past;
@@ -222,9 +209,10 @@ static void finish(struct window *window, void *data, struct graph *graph)
 			.peer_moving = peer->moving,
 			.peer_connecting = peer->connecting,
 			.peer_established = peer->established,
+			.path_send_use = use_of(path->send_rate, past->send_rate),
+			.path_receive_use = use_of(path->receive_rate, past->receive_rate),
 			.syn_unanswered = is_unanswered(past, (*at)->measures.conn),
 		};
-		compare_with_past(past, path, m);
 		(*at)->measures.path = m;
 	}
 	vec_each(&graph->modules, at)
@@ -244,6 +232,7 @@ static const struct measurer path_measurer = {
 	.name = "path",
 	.stage = MEASURE_PATH,
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.finish = finish,
 	.release = release,
 };

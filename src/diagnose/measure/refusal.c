@@ -24,18 +24,13 @@ struct state {
 	struct map peers; /* struct endpoint -> peer_track */
 };
 
-static void init(struct state *state)
-{
-	if (!state->peers.value_size)
-		state->peers = MAP_INIT(sizeof(struct endpoint), sizeof(struct peer_track), 10000);
-}
+static const struct state initial = {MAP_INIT(sizeof(struct endpoint), sizeof(struct peer_track), 10000)};
 
 /* Counters of one that is new began at zero when it was first seen. */
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct state *state = data;
 
-	init(state);
 	snapshot_each(snapshot, refusal_type, struct refusal_record, refusal) {
 		struct endpoint key;
 		struct peer_track *peer;
@@ -55,19 +50,13 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 static void finish(struct window *window, void *data, struct graph *graph)
 {
 	struct state *state = data;
-	const void *key;
-	void *value;
-	size_t at = 0;
 
-	init(state);
-	while (map_next(&state->peers, &at, &key, &value)) {
-		const struct peer_track *peer = value;
+	track_each(window, &state->peers, const struct peer_track, peer)
+	{
+		struct endpoint remote = {peer->last.raddr, peer->last.rport};
+		struct peer_measures *m = graph_alloc(graph, sizeof(*m));
 		_cleanup_buf_ struct buf id = BUF_INIT(256);
-		struct peer_measures *m;
 
-		if (!track_is_current(window, &peer->track))
-			continue;
-		m = graph_alloc(graph, sizeof(*m));
 		*m = (struct peer_measures){
 			.raddr = peer->last.raddr,
 			.rport = peer->last.rport,
@@ -78,7 +67,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		if (m->peer_refused == 0 && m->peer_resets == 0 && m->refused_here == 0)
 			continue;
 		buf_add_text(&id, "peer:");
-		addr_format_endpoint(key, &id);
+		addr_format_endpoint(&remote, &id);
 		graph_module(graph, MODULE_PEER, buf_text(&id), buf_text(&id) + strlen("peer:"))->measures.peer = m;
 	}
 	track_forget(window, &state->peers, NULL);
@@ -89,13 +78,12 @@ static void release(void *data)
 	map_done(&((struct state *)data)->peers);
 }
 
-static const struct record_type *const needs[] = {&refusal_type, NULL};
-
 static const struct measurer refusal_measurer = {
 	.name = "refusal",
 	.stage = MEASURE_PATH,
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&refusal_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

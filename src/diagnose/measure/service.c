@@ -40,16 +40,9 @@ void services_measure(const struct services *services, const struct service *ser
 
 void services_end_window(struct services *services, const struct window *window)
 {
-	const void *key;
-	void *value;
-	size_t at = 0;
-
-	if (services->tracks.value_size == 0)
-		return;
-	while (map_next(&services->tracks, &at, &key, &value)) {
-		struct service_track *s = value;
-
-		if (!track_is_current(window, &s->track) || s->answers < EXCHANGES_ENOUGH)
+	track_each(window, &services->tracks, struct service_track, s)
+	{
+		if (s->answers < EXCHANGES_ENOUGH)
 			continue;
 		s->wait_base_ns = s->answers_base ? min_of(s->wait_base_ns, s->wait_ns) : s->wait_ns;
 		s->answers_base = max_of(s->answers_base, s->answers);

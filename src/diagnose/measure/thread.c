@@ -38,14 +38,15 @@ struct state {
 	unsigned samples;
 };
 
+static const struct state initial = {
+	.blocked = MAP_INIT(sizeof(struct fd_key), sizeof(struct blocked_track), 200000),
+	.owners = MAP_INIT(sizeof(uint32_t), sizeof(struct fd_key), 2000000),
+};
+
 static void sample(struct window *window, void *data, const struct snapshot *snapshot)
 {
 	struct state *state = data;
 
-	if (state->blocked.value_size == 0) {
-		state->blocked = MAP_INIT(sizeof(struct fd_key), sizeof(struct blocked_track), 200000);
-		state->owners = MAP_INIT(sizeof(uint32_t), sizeof(struct fd_key), 2000000);
-	}
 	state->samples = window->samples;
 	snapshot_each(snapshot, thread_type, const struct thread_record, t) {
 		struct fd_key key = {t->pid, t->syscall_fd};
@@ -64,7 +65,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		track->samples++;
 	}
 	map_done(&state->owners);
-	/* Only what somebody waits on is looked for. */
+	/* Only sockets that a thread waits on count. */
 	snapshot_each(snapshot, owner_type, const struct owner_record, o) {
 		struct fd_key key = {o->pid, o->fd};
 		const struct blocked_track *track = map_get(&state->blocked, &key);
@@ -125,13 +126,12 @@ static void release(void *data)
 	map_done(&state->owners);
 }
 
-static const struct record_type *const needs[] = {&thread_type, &owner_type, NULL};
-
 static const struct measurer thread_measurer = {
 	.name = "thread",
 	.stage = MEASURE_PATH, /* after the applications */
-	.needs = needs,
+	.needs = MEASURER_NEEDS(&thread_type, &owner_type),
 	.state_size = sizeof(struct state),
+	.initial = &initial,
 	.sample = sample,
 	.finish = finish,
 	.release = release,

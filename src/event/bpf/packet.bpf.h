@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The headers of a packet, read from an sk_buff wherever in the stack it is. Only packet_read touches the packet; what it
- * found can be put into an event from this host's side (packet_set_endpoints).
+ * Packet headers, read from an sk_buff anywhere in the stack. Only packet_read touches the packet; packet_set_endpoints
+ * copies the result into an event, from this host's point of view.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 #define ETH_P_IP   0x0800
 #define ETH_P_IPV6 0x86dd
 
-/* skb->pkt_type of what is for this host. */
+/* skb->pkt_type of packets for this host. */
 #define PACKET_HOST 0
 
-/* Of IPv6: extension headers that are stepped over, how many of them, and its ICMP. */
+/* IPv6: skipped extension headers, their maximum number, and ICMPv6. */
 #define IPPROTO_HOPOPTS       0
 #define IPPROTO_ROUTING       43
 #define IPPROTO_FRAGMENT      44
@@ -26,7 +26,7 @@
 #define IPPROTO_DSTOPTS       60
 #define PACKET_EXTENSIONS_MAX 4
 
-/* The fixed part of IPv6's header; the user's header for it brings types that the kernel's own collide with. */
+/* The fixed IPv6 header; the UAPI header conflicts with vmlinux.h. */
 struct packet_v6 {
 	__u8 version; /* upper half */
 	__u8 flow[3];
@@ -38,17 +38,19 @@ struct packet_v6 {
 };
 
 struct packet {
-	struct addr source;
-	struct addr destination;
+	__u64 head; /* skb->head, for packet_read_v6 */
+	/* Looked at in words. */
+	struct addr source __attribute__((aligned(8)));
+	struct addr destination __attribute__((aligned(8)));
 	__u8 proto;
 	__u8 unused;
 	__u16 source_port;
 	__u16 destination_port;
-	__u32 transport; /* offset of the transport header from skb->head; 0: not the first fragment, no such header */
-	__u32 bytes;     /* from the transport header on */
+	__u32 transport; /* offset of the transport header from skb->head; 0: none, not the first fragment */
+	__u32 bytes;     /* from the transport header */
 };
 
-/* What tools show of a TCP header, in host order. */
+/* Fields of a TCP header, in host byte order. */
 struct packet_tcp {
 	__u32 seq;
 	__u32 ack;
@@ -74,12 +76,17 @@ static __always_inline bool packet_read_v4(struct packet *packet, const unsigned
 	return true;
 }
 
-static __always_inline bool packet_read_v6(struct packet *packet, const unsigned char *head, __u32 network)
+/*
+ * Not static, so that it is verified but once: every number of extension headers would be another way through all that
+ * follows.
+ */
+__weak __noinline int packet_read_v6(struct packet *packet, __u32 network)
 {
 	struct packet_v6 ip;
 	__u8 next;
 
-	if (bpf_probe_read_kernel(&ip, sizeof(ip), head + network) < 0 || ip.version >> 4 != 6)
+	if (!packet || bpf_probe_read_kernel(&ip, sizeof(ip), (const void *)(packet->head + network)) < 0 ||
+	    ip.version >> 4 != 6)
 		return false;
 	event_set_v6(&packet->source, ip.source);
 	event_set_v6(&packet->destination, ip.destination);
@@ -93,9 +100,10 @@ static __always_inline bool packet_read_v6(struct packet *packet, const unsigned
 		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
 		    next != IPPROTO_FRAGMENT)
 			break;
-		if (bpf_probe_read_kernel(extension, sizeof(extension), head + packet->transport) < 0)
+		if (bpf_probe_read_kernel(extension, sizeof(extension),
+					  (const void *)(packet->head + packet->transport)) < 0)
 			return false;
-		/* A later fragment has no header of its transport. */
+		/* Later fragments have no transport header. */
 		if (next == IPPROTO_FRAGMENT && ((extension[2] << 8 | extension[3]) & 0xfff8)) {
 			packet->transport = 0;
 			next = extension[0];
@@ -110,7 +118,7 @@ static __always_inline bool packet_read_v6(struct packet *packet, const unsigned
 	return true;
 }
 
-/* With a header of that protocol at that offset from skb->head. */
+/* With a network header of that protocol at that offset from skb->head. */
 static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff *skb, __be16 protocol, __u32 network)
 {
 	const unsigned char *head = skb->head;
@@ -120,10 +128,12 @@ static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff
 	__builtin_memset(packet, 0, sizeof(*packet));
 	if (network == 0 || network == 0xffff)
 		return false;
-	if (protocol == bpf_htons(ETH_P_IP))
+	if (protocol == bpf_htons(ETH_P_IP)) {
 		found = packet_read_v4(packet, head, network);
-	else if (protocol == bpf_htons(ETH_P_IPV6))
-		found = packet_read_v6(packet, head, network);
+	} else if (protocol == bpf_htons(ETH_P_IPV6)) {
+		packet->head = (__u64)head;
+		found = packet_read_v6(packet, network);
+	}
 	if (!found)
 		return false;
 	if (packet->transport && (packet->proto == IPPROTO_TCP || packet->proto == IPPROTO_UDP) &&
@@ -134,21 +144,21 @@ static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff
 	return true;
 }
 
-/* The same where a packet arrives: nobody has noted where its IP header is. */
+/* The same at packet arrival, before skb->network_header is set. */
 static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff *skb, __u32 network)
 {
 	return packet_read_as(packet, skb, skb->protocol, network);
 }
 
-/* False when it is no IP packet, or its headers are not there (any more). Ports are zero where there are none. */
+/* False if not IP, or the headers are gone. Ports are 0 without a transport header. */
 static __always_inline bool packet_read(struct packet *packet, struct sk_buff *skb)
 {
 	return packet_read_at(packet, skb, skb->network_header);
 }
 
 /*
- * Whether an arriving packet is of that protocol, or of the other for IPv6, without reading more than needed: programs that
- * see every packet begin with it. data is the IP header here.
+ * Whether a received packet has that protocol (proto6 for IPv6), with minimal reads: first check of per-packet
+ * programs. data is the IP header here.
  */
 static __always_inline bool packet_arrives_with(struct sk_buff *skb, __u8 proto, __u8 proto6)
 {
@@ -166,13 +176,13 @@ static __always_inline bool packet_arrives_with(struct sk_buff *skb, __u8 proto,
 	return false;
 }
 
-/* Where the part of a packet ends that lies at skb->head, as an offset from there. */
+/* End of the linear part, as offset from skb->head. */
 static __always_inline __u32 packet_linear_end(struct sk_buff *skb)
 {
 	return (__u32)(skb->data - skb->head) + skb->len - skb->data_len;
 }
 
-/* Length from the IP header at that offset on, whichever headers skb->data has before or behind it. */
+/* Length from the IP header at that offset, whatever skb->data points to. */
 static __always_inline __u32 packet_bytes_from(struct sk_buff *skb, __u32 network)
 {
 	return (__u32)(skb->data - skb->head) + skb->len - network;
@@ -186,7 +196,7 @@ static __always_inline void packet_set_dev(struct event_head *head, char *name, 
 	head->netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
 }
 
-/* The TCP header of a packet that was read; false when it has none. */
+/* TCP header of a packet read before; false if it has none. */
 static __always_inline bool packet_read_tcp(struct packet_tcp *tcp, const struct packet *packet, struct sk_buff *skb)
 {
 	__u32 header, at = packet->transport;
@@ -201,7 +211,7 @@ static __always_inline bool packet_read_tcp(struct packet_tcp *tcp, const struct
 	tcp->window = bpf_ntohs(th.window);
 	tcp->flags = ((const __u8 *)&th)[13];
 	tcp->bytes = packet->bytes > header ? packet->bytes - header : 0;
-	/* Too long for the length field of its IP header: it is cut up on its way. */
+	/* Too large for the IP length field: GSO. */
 	if (packet->bytes == 0) {
 		__u32 end = (__u32)(skb->data - skb->head) + skb->len;
 
@@ -228,8 +238,8 @@ static __always_inline void packet_set_endpoints(struct event_head *head, const 
 }
 
 /*
- * The socket that a packet came from, on its way out: as event_set_sock, but the helper that gives a socket its cookie does
- * not take a packet's socket, so the cookie is known only when somebody has asked for it before.
+ * Socket of a transmitted packet: as event_set_sock, but the cookie helper does not accept a packet's socket, so the
+ * cookie is known only if it was generated before.
  */
 static __always_inline void packet_set_sock(const volatile struct event_config *config, struct event_head *head,
 					    struct sock *sk)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what was
- * seen to load is not loaded again before everything has had its turn, and what could be attached never.
- *
- * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each: the
- * kernel takes up to a tenth of a second to let go of one, and they are many.
+ * Finds out which hooks work, for all events at once. A refused program fails its whole attempt; so programs that
+ * loaded are not loaded again until all others had their turn, and attached ones never. A loaded tracepoint program
+ * counts as attachable once one program of its kind was attached: detaching takes up to 0.1 s each, and there are many.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +21,7 @@ static uint32_t kind_of(const struct live *live, const struct event_hook *hook, 
 	return 0;
 }
 
-static struct live_probed *find(struct live *live, const char *program)
+static struct live_probed *find_probed(struct live *live, const char *program)
 {
 	vec_each(&live->probed, probed)
 		if (strcmp(probed->program, program) == 0)
@@ -31,9 +29,10 @@ static struct live_probed *find(struct live *live, const char *program)
 	return NULL;
 }
 
-static void note(struct live *live, const struct event_hook *hook, const char *program, enum live_probe_state state)
+static void note_state(struct live *live, const struct event_hook *hook, const char *program,
+		       enum live_probe_state state)
 {
-	struct live_probed *probed = find(live, program);
+	struct live_probed *probed = find_probed(live, program);
 	uint32_t kind = kind_of(live, hook, program);
 
 	if (probed)
@@ -46,7 +45,7 @@ static void note(struct live *live, const struct event_hook *hook, const char *p
 
 static enum live_probe_state state_of(struct live *live, const char *program)
 {
-	const struct live_probed *probed = find(live, program);
+	const struct live_probed *probed = find_probed(live, program);
 
 	if (!probed)
 		return LIVE_PROBE_OPEN;
@@ -63,14 +62,14 @@ struct before {
 	const char *failed;
 };
 
-/* libbpf loads in the order of the object. */
+/* libbpf loads programs in the order of the object. */
 static int note_loaded(const struct event_hook *hook, const char *program, void *context)
 {
 	const struct before *before = context;
 
 	if (live_probe_wants(before->live, program) &&
 	    kernel_object_comes_before(before->live->object, program, before->failed))
-		note(before->live, hook, program, LIVE_PROBE_LOADED);
+		note_state(before->live, hook, program, LIVE_PROBE_LOADED);
 	return 0;
 }
 
@@ -81,7 +80,7 @@ static int attach_or_refuse(const struct event_hook *hook, const char *program, 
 	if (!live_probe_wants(live, program))
 		return 0;
 	if (kind_of(live, hook, program) & live->proven_kinds || live_attach(hook, program, live) == 0)
-		note(live, hook, program, LIVE_PROBE_ATTACHED);
+		note_state(live, hook, program, LIVE_PROBE_ATTACHED);
 	else
 		(void)hook_plan_refuse(&live->plan, program, live->why.text);
 	return 0;
@@ -111,7 +110,7 @@ static int find_state(const struct event_hook *hook _unused_, const char *progra
 	return state_of(live, program) == live->probing_state ? -EAGAIN : 0;
 }
 
-/* Whether programs are left in one of the states: first those that were never tried, then those that were not attached. */
+/* Whether programs remain to be tested: first those never loaded, then those not attached. */
 static bool is_anything_left(struct live *live)
 {
 	for (live->probing_state = LIVE_PROBE_OPEN; live->probing_state < LIVE_PROBE_ATTACHED; live->probing_state++)
@@ -122,7 +121,7 @@ static bool is_anything_left(struct live *live)
 
 int live_probe(struct live *live, struct why *why)
 {
-	/* Each attempt uses up a hook, or is one of the two after which nothing was refused. */
+	/* Each attempt removes a hook, except the final one of each state. */
 	size_t attempts = live->plan.choices.count * EVENT_HOOKS_MAX + 2;
 
 	live->probing = true;

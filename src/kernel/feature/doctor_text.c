@@ -15,7 +15,7 @@ static const struct {
 	[CHECK_UNKNOWN] = {"unknown", OUT_YELLOW},
 };
 
-/* A file from elsewhere may hold a state of a later version. */
+/* A file written by a later version may hold a state that this one does not know. */
 static unsigned state_of(const struct check *check)
 {
 	return min_of(check->state, (unsigned)CHECK_UNKNOWN);
@@ -28,7 +28,7 @@ static bool is_ok(const struct check_list *list, const char *name)
 	return check && check->state == CHECK_OK;
 }
 
-/* "a, b and c" of the named checks that are not ok; false when all are. */
+/* "a, b and c": the named checks that are not ok; false when all are ok. */
 static bool add_lacking(const struct check_list *list, const char *const *names, size_t count, struct buf *text)
 {
 	size_t left = 0;
@@ -46,24 +46,24 @@ static bool add_lacking(const struct check_list *list, const char *const *names,
 	return true;
 }
 
-/* False when there is none. */
-static bool add_carrier(const struct check_list *list, struct buf *text)
+/* Which kind of program delivers events; false when none does. */
+static bool add_event_source(const struct check_list *list, struct buf *text)
 {
 	static const char *const privileges[] = {"cap_bpf", "cap_perfmon"};
 	_cleanup_buf_ struct buf lacking = BUF_INIT(256);
 
 	if (!is_ok(list, "btf")) {
-		buf_add_text(text, "no event can be traced: the kernel's BTF cannot be read");
+		buf_add_text(text, "no events: cannot read the kernel's BTF");
 		return false;
 	}
 	if (is_ok(list, "tp_btf")) {
-		buf_add_text(text, "BTF tracepoints carry the events");
+		buf_add_text(text, "events from BTF tracepoints");
 	} else if (is_ok(list, "raw_tp") || is_ok(list, "tracepoint")) {
-		buf_add_text(text, "plain tracepoints carry the events");
+		buf_add_text(text, "events from plain tracepoints");
 	} else if (is_ok(list, "fentry") || is_ok(list, "kprobe")) {
-		buf_add_text(text, "only probes on kernel functions carry events");
+		buf_add_text(text, "events only from probes on kernel functions");
 	} else {
-		buf_add_text(text, "no event can be traced");
+		buf_add_text(text, "no events");
 		if (add_lacking(list, privileges, ARRAY_SIZE(privileges), &lacking))
 			buf_add_format(text, ": this user lacks %s", buf_text(&lacking));
 		return false;
@@ -71,7 +71,7 @@ static bool add_carrier(const struct check_list *list, struct buf *text)
 	return true;
 }
 
-/* How many of the tracepoints are there, and which other ways in are not. */
+/* The number of tracepoints available, and the other hooks that are not. */
 static void add_hooks(const struct check_list *list, struct buf *text)
 {
 	static const char *const hooks[] = {"fentry", "kprobe", "uprobe", "iter_tcp", "sockops", "ring_buffer"};
@@ -85,7 +85,7 @@ static void add_hooks(const struct check_list *list, struct buf *text)
 		there += check->state == CHECK_OK;
 	}
 	if (total > 0)
-		buf_add_format(text, " (%zu of %zu tracepoints are there)", there, total);
+		buf_add_format(text, " (%zu of %zu available)", there, total);
 	if (add_lacking(list, hooks, ARRAY_SIZE(hooks), &lacking))
 		buf_add_format(text, "; not available: %s", buf_text(&lacking));
 }
@@ -101,29 +101,29 @@ void doctor_add_verdict(const struct check_list *list, struct buf *text)
 	else
 		buf_add_text(text, "this host");
 	buf_add_text(text, ": ");
-	if (add_carrier(list, text))
+	if (add_event_source(list, text))
 		add_hooks(list, text);
 	if (add_lacking(list, diag, ARRAY_SIZE(diag), &lacking))
-		buf_add_format(text, "; cannot be asked: %s.", buf_text(&lacking));
+		buf_add_format(text, "; not available: %s.", buf_text(&lacking));
 	else
-		buf_add_text(text, "; sockets can be listed.");
+		buf_add_text(text, "; sock_diag works.");
 }
 
-/* Checks of one group that share their answer are told in one breath. */
-static bool is_same_answer(const struct check *a, const struct check *b)
+/* Checks of one group with the same result share one line. */
+static bool is_same_result(const struct check *a, const struct check *b)
 {
 	return a->state == b->state && strcmp(a->detail, b->detail) == 0 && strcmp(a->how, b->how) == 0;
 }
 
 struct section {
 	VEC(const struct check *) checks;
-	VEC(bool) told;
+	VEC(bool) shown;
 };
 
-/* More than these are left to --all. */
+/* More than these appear only with --all. */
 #define WITHOUT_MAX 8
 
-/* One line for each loss, with the names of the checks that share it. */
+/* One line per loss, with the names of the checks that share it. */
 static void add_each_without(struct tree *tree, struct tree_node *node, const struct section *section,
 			     const struct check *leader)
 {
@@ -135,17 +135,17 @@ static void add_each_without(struct tree *tree, struct tree_node *node, const st
 		for (size_t k = 0; k < section->checks.count; k++) {
 			const struct check *other = section->checks.items[k];
 
-			if (!is_same_answer(other, leader) || strcmp(other->without, check->without) != 0)
+			if (!is_same_result(other, leader) || strcmp(other->without, check->without) != 0)
 				continue;
 			is_first = is_first && k >= i;
 			buf_add_format(&names, "%s%s", names.len ? ", " : "", other->check);
 		}
-		if (is_first && is_same_answer(check, leader))
+		if (is_first && is_same_result(check, leader))
 			tree_add(tree, node, OUT_PLAIN, "without", "%s: %s", buf_text(&names), check->without);
 	}
 }
 
-/* What is lost without the checks that share one answer: once when it is the same for all, else for each. */
+/* What is lost without the checks that share one result: once when it is the same for all, else per check. */
 static void add_without(struct tree *tree, struct tree_node *node, const struct section *section, size_t first)
 {
 	const struct check *leader = section->checks.items[first];
@@ -154,19 +154,19 @@ static void add_without(struct tree *tree, struct tree_node *node, const struct 
 	for (size_t i = first; i < section->checks.count; i++) {
 		const struct check *check = section->checks.items[i];
 
-		if (is_same_answer(check, leader))
+		if (is_same_result(check, leader))
 			*(strcmp(check->without, leader->without) == 0 ? &same : &different) += 1;
 	}
 	if (different == 0 && leader->without[0])
 		tree_add(tree, node, OUT_PLAIN, same > 1 ? "without them:" : "without it:", "%s", leader->without);
 	else if (same + different > WITHOUT_MAX)
-		tree_add(tree, node, OUT_PLAIN, "without them:", "nest doctor --all tells what is lost with each");
+		tree_add(tree, node, OUT_PLAIN, "without them:", "nest doctor --all lists what is lost without each");
 	else if (different > 0)
 		add_each_without(tree, node, section, leader);
 }
 
-/* The check and those after it that share its answer. */
-static void add_answer(struct tree *tree, struct tree_node *parent, struct section *section, size_t first,
+/* The check and the later ones with the same result. */
+static void add_result(struct tree *tree, struct tree_node *parent, struct section *section, size_t first,
 		       bool unfolded)
 {
 	const struct check *leader = section->checks.items[first];
@@ -175,9 +175,9 @@ static void add_answer(struct tree *tree, struct tree_node *parent, struct secti
 	struct tree_node *node;
 
 	for (size_t i = first; i < section->checks.count; i++) {
-		if (i != first && (unfolded || !is_same_answer(section->checks.items[i], leader)))
+		if (i != first && (unfolded || !is_same_result(section->checks.items[i], leader)))
 			continue;
-		section->told.items[i] = true;
+		section->shown.items[i] = true;
 		buf_add_format(&names, "%s%s", names.len ? ", " : "", section->checks.items[i]->check);
 		if (unfolded)
 			break;
@@ -192,7 +192,7 @@ static void add_answer(struct tree *tree, struct tree_node *parent, struct secti
 		tree_add(tree, node, OUT_PLAIN, "how:", "%s", leader->how);
 }
 
-/* Those that are fine, by name only. */
+/* Checks that are ok, by name only. */
 static void add_folded(struct tree *tree, struct tree_node *parent, const struct section *section)
 {
 	_cleanup_buf_ struct buf names = BUF_INIT(BUF_CAP_DEFAULT);
@@ -221,8 +221,8 @@ static void add_section(struct tree *tree, const char *group, struct section *se
 	for (size_t i = 0; i < section->checks.count; i++) {
 		bool folded_away = !unfolded && section->checks.items[i]->state == CHECK_OK;
 
-		if (!folded_away && !section->told.items[i])
-			add_answer(tree, root, section, i, unfolded);
+		if (!folded_away && !section->shown.items[i])
+			add_result(tree, root, section, i, unfolded);
 	}
 }
 
@@ -238,11 +238,11 @@ static void add_group(struct tree *tree, const struct check_list *list, size_t f
 	for (size_t i = first; i < list->checks.count; i++)
 		if (strcmp(list->checks.items[i].group, group) == 0) {
 			vec_push(&section.checks, &list->checks.items[i]);
-			vec_push(&section.told, false);
+			vec_push(&section.shown, false);
 		}
 	add_section(tree, group, &section, unfolded);
 	vec_done(&section.checks);
-	vec_done(&section.told);
+	vec_done(&section.shown);
 }
 
 void doctor_print(const struct check_list *all, const struct check_list *wanted, bool unfolded, struct out *out)

@@ -6,23 +6,23 @@
 #include "kernel/feature/feature_check.h"
 
 static const struct enum_name state_names[] = {
-	{CHECK_OK, "ok", "there, and tried where it can be tried"},
-	{CHECK_LIMITED, "limited", "there, but not all of it"},
-	{CHECK_MISSING, "missing", "not there, or refused"},
-	{CHECK_UNKNOWN, "unknown", "could not be found out"},
+	{CHECK_OK, "ok", "available, and tested where a test is possible"},
+	{CHECK_LIMITED, "limited", "partly available"},
+	{CHECK_MISSING, "missing", "not available or refused"},
+	{CHECK_UNKNOWN, "unknown", "could not be checked"},
 };
 
-struct enum_names check_state_names = {.items = state_names, .count = ARRAY_SIZE(state_names)};
+static struct enum_names check_state_names = {.items = state_names, .count = ARRAY_SIZE(state_names)};
 
 static const struct field check_fields[] = {
-	FIELD(struct check, check, TEXT, "what was looked at"),
-	FIELD(struct check, group, TEXT, "what it belongs to"),
-	FIELD(struct check, state, ENUM, "the answer", .names = &check_state_names),
-	FIELD(struct check, detail, TEXT, "what was found, or the reason why it is not there"),
+	FIELD(struct check, check, TEXT, "name of the check"),
+	FIELD(struct check, group, TEXT, "group of the check"),
+	FIELD(struct check, state, ENUM, "result", .names = &check_state_names),
+	FIELD(struct check, detail, TEXT, "what was found, or why it is not available"),
 	FIELD(struct check, without, TEXT, "what is lost without it"),
 	FIELD(struct check, how, TEXT, "how to get it"),
 };
-RECORD_TYPE(check_type, "check", struct check, check_fields, "one thing that nest doctor looked at");
+RECORD_TYPE(check_type, "check", struct check, check_fields, "result of one check of nest doctor");
 
 void check_list_done(struct check_list *list)
 {
@@ -37,7 +37,7 @@ const struct check *check_find(const struct check_list *list, const char *name)
 	return NULL;
 }
 
-/* Takes away a character that was cut in the middle. */
+/* Removes a UTF-8 sequence truncated at the end. */
 static void trim_broken_end(char *text)
 {
 	size_t len = strlen(text), start = len;

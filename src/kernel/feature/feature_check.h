@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One thing that was looked at: what was found, what is lost without it, how to get it. */
+/* The result of one check: what was found, what is lost without it, how to get it. */
 #pragma once
 
 #include "base/vec.h"
@@ -7,9 +7,9 @@
 
 enum check_state {
 	CHECK_OK,
-	CHECK_LIMITED, /* there, but not all of it */
+	CHECK_LIMITED, /* partly available */
 	CHECK_MISSING,
-	CHECK_UNKNOWN, /* could not be found out; the detail says why */
+	CHECK_UNKNOWN, /* could not be checked; the detail says why */
 };
 
 struct check {
@@ -21,7 +21,6 @@ struct check {
 	char how[320];
 };
 
-extern struct enum_names check_state_names;
 extern const struct record_type check_type;
 
 struct check_list {
@@ -32,12 +31,12 @@ void check_list_done(struct check_list *list);
 /* The check of that name, or NULL. */
 const struct check *check_find(const struct check_list *list, const char *name);
 
-/* Appends; the pointer is valid until the next one. Texts that do not fit are cut at a character's boundary. */
+/* Appends; the pointer is valid until the next call. Texts that do not fit are cut at a character boundary. */
 struct check *check_add(struct check_list *list, const char *group, const char *name);
 void check_result(struct check *check, enum check_state state, const char *format, ...) _printf_(3, 4);
-/* Makes every text end inside its member: for checks that were read from a file. */
+/* Terminates every text inside its member: for checks read from a file. */
 void check_terminate(struct check *check);
-/* Only kept where the state is not ok: a check that is fine needs no advice. */
+/* Ignored for a check that is ok: it needs no advice. */
 void check_advise(struct check *check, const char *without, const char *format, ...) _printf_(3, 4);
 
 #define _cleanup_checks_ _cleanup_(check_list_done)

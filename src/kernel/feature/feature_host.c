@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The group "host": control groups, namespaces, processes, pressure. */
+/* The group "host": cgroups, namespaces, processes, pressure. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -27,15 +27,15 @@ static void look_cgroup2(struct feature_context *context, const char *mount)
 				     check_error_words(context->mounts_error));
 		else
 			check_result(check, CHECK_MISSING, "no cgroup2 file system is mounted");
-		check_advise(check, "no control groups and containers by name, no programs on them", "%s",
+		check_advise(check, "no cgroup and container names, no cgroup programs", "%s",
 			     context->mounts_error < 0 ? proc_advice(context->mounts_error)
 						       : "mount -t cgroup2 nodev /sys/fs/cgroup");
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
 	if (feature_read(path, &controllers) < 0) {
-		check_result(check, CHECK_LIMITED, "%.200s; its controllers cannot be read", mount);
-		check_advise(check, "whether it limits anything is not known", "run as root");
+		check_result(check, CHECK_LIMITED, "%.200s; cannot read its controllers", mount);
+		check_advise(check, "cgroup limits are unknown", "run as root");
 		return;
 	}
 	check_result(check, CHECK_OK, "%.200s; controllers: %.100s", mount,
@@ -52,7 +52,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Throttling is read from cpu.stat, wherever the controller lives. */
+/* Throttling is read from cpu.stat of either version. */
 static void look_cpu_controller(struct feature_context *context, const char *mount)
 {
 	struct check *check = check_add(context->list, "host", "cgroup_cpu");
@@ -62,14 +62,14 @@ static void look_cpu_controller(struct feature_context *context, const char *mou
 	proctext_cgroup1_controllers(buf_text(&context->mounts), version1, sizeof(version1));
 	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
 	if (*mount && feature_read(path, &controllers) >= 0 && has_word(buf_text(&controllers), "cpu"))
-		check_result(check, CHECK_OK, "version 2, at %.200s", mount);
+		check_result(check, CHECK_OK, "cgroup v2, at %.200s", mount);
 	else if (has_word(version1, "cpu"))
-		check_result(check, CHECK_OK, "version 1 (mounted: %s)", version1);
+		check_result(check, CHECK_OK, "cgroup v1 (mounted: %s)", version1);
 	else
 		check_result(check, context->mounts_error < 0 ? CHECK_UNKNOWN : CHECK_MISSING,
 			     "no cpu controller is mounted");
-	check_advise(check, "processes that are held back by a processor quota are not told from slow ones",
-		     "mount the cpu controller, or run outside of the container");
+	check_advise(check, "cannot tell a throttled process (CPU quota) from a slow one",
+		     "mount the cpu controller, or run outside the container");
 }
 
 static void look_namespaces(struct feature_context *context)
@@ -77,15 +77,15 @@ static void look_namespaces(struct feature_context *context)
 	static const char *const names[] = {"netns_enter", "netns_make"};
 	const int errors[] = {context->probes.setns_error, context->probes.unshare_error};
 	static const char *const without[] = {
-		"only the network namespace that nest runs in is seen; containers have others",
-		"programs that judge packets are loaded by this check, not attached; nest itself does not need it"};
+		"only the network namespace of nest itself is visible, not those of containers",
+		"this check loads packet filter programs but does not attach them; nest itself does not need it"};
 	char advice[320];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct check *check = check_add(context->list, "host", names[i]);
 
 		if (errors[i] == 0)
-			check_result(check, CHECK_OK, i == 0 ? "entered the own one" : "made one, gone again");
+			check_result(check, CHECK_OK, i == 0 ? "entered its own namespace" : "created and removed one");
 		else
 			check_result(check, errors[i] == -ECANCELED ? CHECK_UNKNOWN : CHECK_MISSING, "%s: %s",
 				     i == 0 ? "setns" : "unshare", check_error_words(errors[i]));
@@ -93,12 +93,12 @@ static void look_namespaces(struct feature_context *context)
 		check_advise(check, without[i], "%s",
 			     errors[i] == -ENOENT ? "mount -t proc nodev /proc"
 			     : context->caps & CAP_BIT(CAP_SYS_ADMIN)
-				     ? "a security policy of this host or container refuses it"
+				     ? "allow it in the security policy of this host or container"
 				     : advice);
 	}
 }
 
-/* A process of somebody else, or the first one. */
+/* A process of another user, or pid 1. */
 static int pick_process(char *path, size_t size)
 {
 	DIR *directory = opendir("/proc");
@@ -131,7 +131,7 @@ static void look_owners(struct feature_context *context)
 	directory = r < 0 ? NULL : opendir(path);
 	if (directory) {
 		(void)closedir(directory);
-		check_result(check, CHECK_OK, "open files of other processes can be read (%s)", path);
+		check_result(check, CHECK_OK, "can read the open files of other processes (%s)", path);
 		return;
 	}
 	if (r >= 0)
@@ -139,7 +139,7 @@ static void look_owners(struct feature_context *context)
 	check_result(check, r == -EACCES || r == -EPERM ? CHECK_LIMITED : CHECK_MISSING, "%s: %s",
 		     r == -ENOENT ? "/proc" : path, check_error_words(r));
 	feature_caps_advice(context, CAP_BIT(CAP_SYS_PTRACE) | CAP_BIT(CAP_DAC_READ_SEARCH), advice, sizeof(advice));
-	check_advise(check, "sockets of other users are shown, but not which process they belong to", "%s",
+	check_advise(check, "sockets of other users are listed without their process", "%s",
 		     r == -ENOENT ? proc_advice(r) : advice);
 }
 
@@ -154,17 +154,16 @@ static void look_pressure(struct feature_context *context)
 	if (r >= 0)
 		r = proctext_pressure(buf_text(&text), &avg10);
 	if (r >= 0)
-		check_result(check, CHECK_OK, "some task waited for a processor in %.1f %% of the last ten seconds",
-			     avg10);
+		check_result(check, CHECK_OK, "some task waited for a CPU in %.1f %% of the last 10 s", avg10);
 	else
 		check_result(check, CHECK_MISSING, "/proc/pressure/cpu: %s%s", check_error_words(r),
 			     feature_config_words(context, "CONFIG_PSI", config, sizeof(config)));
-	check_advise(check, "a host that is short of processors is told from queue lengths only",
+	check_advise(check, "CPU shortage is detected from run queue lengths only",
 		     access("/proc/self", F_OK) == 0 ? "a kernel built with CONFIG_PSI=y, booted with psi=1"
 						     : "mount -t proc nodev /proc");
 }
 
-/* A filter on system calls refuses what the kernel would permit, and shows nowhere else. */
+/* A seccomp filter refuses what the kernel would permit, and shows nowhere else. */
 static void look_seccomp(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "host", "no_seccomp");
@@ -174,10 +173,9 @@ static void look_seccomp(struct feature_context *context)
 		check_result(check, CHECK_UNKNOWN, "prctl: %s", check_error_words(-errno));
 	else
 		check_result(check, mode == 0 ? CHECK_OK : CHECK_LIMITED,
-			     mode == 0 ? "no filter on system calls" : "a filter on system calls is in force (mode %d)",
-			     mode);
-	check_advise(check, "the filter may refuse bpf, perf_event_open or setns although the capabilities are held",
-		     "run outside of the container or service, or with a seccomp profile that permits them");
+			     mode == 0 ? "no seccomp filter" : "a seccomp filter is active (mode %d)", mode);
+	check_advise(check, "the filter may refuse bpf, perf_event_open or setns despite the capabilities",
+		     "run outside the container or service, or with a seccomp profile that permits them");
 }
 
 void feature_host_look(struct feature_context *context)

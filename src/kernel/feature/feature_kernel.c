@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The group "kernel": what it is, what it tells about itself, how it runs BPF programs. */
+/* The group "kernel": version, BTF, configuration, tracefs, lockdown, and how it runs BPF programs. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
@@ -16,11 +16,11 @@ static void look_name(struct feature_context *context)
 		check_result(check, CHECK_UNKNOWN, "uname: %s", check_error_words(-errno));
 		return;
 	}
-	check_result(check, CHECK_OK, "%s %s %s, %ld processors online", name.sysname, name.release, name.machine,
+	check_result(check, CHECK_OK, "%s %s %s, %ld CPUs online", name.sysname, name.release, name.machine,
 		     sysconf(_SC_NPROCESSORS_ONLN));
 	if (proctext_release(name.release) < 5015) {
 		check->state = CHECK_LIMITED;
-		check_advise(check, "kernels before 5.15 are not tried: anything may be missing",
+		check_advise(check, "kernels before 5.15 are not tested: anything may be missing",
 			     "Linux 5.15 or later");
 	}
 }
@@ -37,13 +37,12 @@ static void look_btf(struct feature_context *context)
 	}
 	check_result(check, CHECK_MISSING, "%s: %s%s", path, check_error_words(-errno),
 		     feature_config_words(context, "CONFIG_DEBUG_INFO_BTF", config, sizeof(config)));
-	check_advise(check,
-		     "no BTF tracepoints, no iterators, and no field of the kernel can be found: hardly any event",
+	check_advise(check, "no BTF tracepoints, no iterators, no kernel fields (CO-RE): hardly any event",
 		     access("/sys/kernel", F_OK) < 0 ? "mount -t sysfs nodev /sys"
 						     : "a kernel built with CONFIG_DEBUG_INFO_BTF=y (Debian's are)");
 }
 
-/* Every loaded module but the kernel itself has a file of its own. */
+/* Each loaded module has its own file, next to vmlinux. */
 static void look_module_btf(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "kernel", "btf_modules");
@@ -53,20 +52,19 @@ static void look_module_btf(struct feature_context *context)
 
 	if (!directory) {
 		check_result(check, CHECK_MISSING, "/sys/kernel/btf: %s", check_error_words(-errno));
-		check_advise(check, "no tracepoint of a module is seen", "as for btf");
+		check_advise(check, "no tracepoints of modules", "as for btf");
 		return;
 	}
 	for (struct dirent *entry; (entry = readdir(directory));)
 		count += entry->d_name[0] != '.' && strcmp(entry->d_name, "vmlinux") != 0;
 	(void)closedir(directory);
 	if (count > 0)
-		check_result(check, CHECK_OK, "of %u modules", count);
+		check_result(check, CHECK_OK, "for %u modules", count);
 	else if (feature_read("/proc/modules", &modules) < 0 || modules.len == 0)
-		check_result(check, CHECK_OK, "no module is loaded, so none is needed");
+		check_result(check, CHECK_OK, "not needed: no module is loaded");
 	else {
-		check_result(check, CHECK_MISSING, "modules are loaded, and none has BTF");
-		check_advise(check, "no tracepoint of a module is seen",
-			     "a kernel built with CONFIG_DEBUG_INFO_BTF_MODULES=y");
+		check_result(check, CHECK_MISSING, "modules are loaded, but none has BTF");
+		check_advise(check, "no tracepoints of modules", "a kernel built with CONFIG_DEBUG_INFO_BTF_MODULES=y");
 	}
 }
 
@@ -88,8 +86,8 @@ static void look_jit(struct feature_context *context)
 		check_result(check, value ? CHECK_OK : CHECK_LIMITED, "net.core.bpf_jit_enable = %lld",
 			     (long long)value);
 	}
-	check_advise(check, "where it is off, programs are interpreted and events cost several times more",
-		     r < 0 ? "mount -t proc nodev /proc, to see it" : "sysctl net.core.bpf_jit_enable=1");
+	check_advise(check, "without the JIT, programs are interpreted and events cost several times more",
+		     r < 0 ? "mount -t proc nodev /proc to see it" : "sysctl net.core.bpf_jit_enable=1");
 }
 
 static void look_config(struct feature_context *context)
@@ -99,10 +97,9 @@ static void look_config(struct feature_context *context)
 	if (context->config.len > 0)
 		check_result(check, CHECK_OK, "%s", context->config_path);
 	else
-		check_result(check, CHECK_LIMITED, "neither /proc/config.gz nor /boot/config-%s can be read",
-			     context->release);
-	check_advise(check, "reasons are told by their error only, not by the option that is not built in",
-		     access("/proc/self", F_OK) == 0 ? "modprobe configs, or install the package of the running kernel"
+		check_result(check, CHECK_LIMITED, "cannot read /proc/config.gz or /boot/config-%s", context->release);
+	check_advise(check, "reasons name only the error, not the missing kernel option",
+		     access("/proc/self", F_OK) == 0 ? "modprobe configs, or install the running kernel's package"
 						     : "mount -t proc nodev /proc");
 }
 
@@ -126,8 +123,7 @@ static void look_tracefs(struct feature_context *context)
 		check_result(check, CHECK_MISSING, "not mounted at %s", places[0]);
 	else
 		check_result(check, CHECK_MISSING, "%s: %s", places[0], check_error_words(error));
-	check_advise(check,
-		     "no tracepoints by perf events, among them single system calls; BTF tracepoints do not need it",
+	check_advise(check, "no perf tracepoints, such as those of single system calls; BTF tracepoints do not need it",
 		     error != -ENOENT ? "run as root"
 		     : access("/sys/kernel", F_OK) == 0
 			     ? "mount -t tracefs nodev /sys/kernel/tracing"
@@ -145,9 +141,9 @@ static void look_lockdown(struct feature_context *context)
 	if (r >= 0)
 		r = proctext_bracketed(buf_text(&text), mode, sizeof(mode));
 	if (r < 0 && feature_config(context, "CONFIG_LOCK_DOWN_KERNEL_FORCE_CONFIDENTIALITY") == CONFIG_ON)
-		source = "forced by the kernel's configuration", snprintf(mode, sizeof(mode), "confidentiality");
+		source = "forced by the kernel configuration", snprintf(mode, sizeof(mode), "confidentiality");
 	else if (r < 0 && feature_config(context, "CONFIG_LOCK_DOWN_KERNEL_FORCE_INTEGRITY") == CONFIG_ON)
-		source = "forced by the kernel's configuration", snprintf(mode, sizeof(mode), "integrity");
+		source = "forced by the kernel configuration", snprintf(mode, sizeof(mode), "integrity");
 	else if (r < 0 && feature_config(context, "CONFIG_SECURITY_LOCKDOWN_LSM") == CONFIG_OFF)
 		source = "not built in", snprintf(mode, sizeof(mode), "none");
 
@@ -155,11 +151,9 @@ static void look_lockdown(struct feature_context *context)
 		check_result(check, CHECK_UNKNOWN, "%s: %s", path, check_error_words(r));
 	else
 		check_result(check, strcmp(mode, "none") == 0 ? CHECK_OK : CHECK_LIMITED, "%s (%s)", mode, source);
-	check_advise(
-		check,
-		"a locked kernel may refuse probes (integrity) and all reading of its memory by BPF (confidentiality)",
-		*mode ? "boot without lockdown= and without forcing it (or without Secure Boot)"
-		      : "mount -t securityfs nodev /sys/kernel/security, to see it");
+	check_advise(check, "lockdown may refuse probes (integrity) and BPF reads of kernel memory (confidentiality)",
+		     *mode ? "boot without lockdown=, or without Secure Boot where that forces it"
+			   : "mount -t securityfs nodev /sys/kernel/security to see it");
 }
 
 static void look_clock(struct feature_context *context)
@@ -172,16 +166,15 @@ static void look_clock(struct feature_context *context)
 
 	if (r < 0) {
 		check_result(check, CHECK_UNKNOWN, "current_clocksource: %s", check_error_words(r));
-		check_advise(check, "whether a time stamp is cheap is not known", "mount -t sysfs nodev /sys");
+		check_advise(check, "the cost of a timestamp is unknown", "mount -t sysfs nodev /sys");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
 		if (strcmp(buf_text(&text), slow[i]) == 0)
 			state = CHECK_LIMITED;
 	check_result(check, state, "%.100s", buf_text(&text));
-	check_advise(check,
-		     "a time stamp costs about a microsecond, or is coarse: events are slower and times less exact",
-		     "see dmesg for why the processor's own counter was given up");
+	check_advise(check, "a timestamp costs about 1 us or is coarse: events are slower, times less exact",
+		     "see dmesg for why the kernel abandoned the TSC");
 }
 
 void feature_kernel_look(struct feature_context *context)

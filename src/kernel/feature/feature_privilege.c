@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The group "privileges": capabilities, and the switches that stand in for them. */
+/* The group "privileges": capabilities, and the sysctls that replace them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,18 +13,17 @@ static const struct {
 	const char *name;
 	const char *without;
 } capabilities[] = {
-	{CAP_BPF, "cap_bpf", "no BPF program is loaded: no event, no tool; sock_diag and /proc remain"},
-	{CAP_PERFMON, "cap_perfmon", "no BPF program reads kernel memory or attaches to tracepoints: no event"},
+	{CAP_BPF, "cap_bpf", "cannot load BPF programs: no events, no tools; sock_diag and /proc remain"},
+	{CAP_PERFMON, "cap_perfmon", "BPF programs cannot read kernel memory or attach to tracepoints: no events"},
 	{CAP_NET_ADMIN, "cap_net_admin",
-	 "no conntrack, no firewall rules, no counters of sockets' memory, no network programs"},
-	{CAP_SYS_PTRACE, "cap_sys_ptrace",
-	 "no owners for the sockets of other users' processes, no functions of their programs"},
-	{CAP_SYSLOG, "cap_syslog", "kernel stacks stay numbers where kptr_restrict hides addresses"},
-	{CAP_SYS_ADMIN, "cap_sys_admin", "no other network namespaces, no accounting of what tracing costs"},
+	 "no conntrack, no firewall rules, no socket memory counters, no network programs"},
+	{CAP_SYS_PTRACE, "cap_sys_ptrace", "no owners of other users' sockets, no functions of their programs"},
+	{CAP_SYSLOG, "cap_syslog", "no symbols in kernel stacks where kptr_restrict hides addresses"},
+	{CAP_SYS_ADMIN, "cap_sys_admin", "no other network namespaces, no measurement of tracing overhead"},
 	{CAP_DAC_READ_SEARCH, "cap_dac_read_search",
-	 "files of other users (namespaces, programs, tracefs) cannot be read"},
+	 "cannot read files of other users (namespaces, programs, tracefs)"},
 	{CAP_SYS_RESOURCE, "cap_sys_resource",
-	 "limits of memory and open files cannot be raised; seldom needed since Linux 5.11"},
+	 "cannot raise RLIMIT_MEMLOCK and RLIMIT_NOFILE; rarely needed since Linux 5.11"},
 };
 
 static void look_capabilities(struct feature_context *context)
@@ -45,22 +44,22 @@ static void look_capabilities(struct feature_context *context)
 	}
 }
 
-/* A switch is good when it permits, or when a capability that is held overrides it. */
+/* A sysctl is ok when its value permits, or when a held capability overrides it. */
 struct sysctl_note {
 	const char *name;
 	const char *path;
 	uint64_t overriding; /* any of these capabilities */
-	int64_t permits_to;  /* values up to this one permit everybody */
+	int64_t permits_to;  /* values up to this one permit every user */
 	const char *without;
 	const char *how;
 };
 
 static const struct sysctl_note sysctls[] = {
 	{"perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_SYS_ADMIN),
-	 -1, "no perf events of the kernel: no sampling, no tracepoints by perf events",
+	 -1, "no kernel perf events: no sampling, no perf tracepoints",
 	 "run as root, or sysctl kernel.perf_event_paranoid=-1"},
 	{"kptr_restrict", "/proc/sys/kernel/kptr_restrict", CAP_BIT(CAP_SYSLOG), 0,
-	 "kernel addresses are hidden: kernel stacks stay numbers", "run as root, or sysctl kernel.kptr_restrict=0"},
+	 "kernel addresses are hidden: no symbols in kernel stacks", "run as root, or sysctl kernel.kptr_restrict=0"},
 };
 
 static void look_sysctl(struct feature_context *context, const struct sysctl_note *note)
@@ -75,13 +74,13 @@ static void look_sysctl(struct feature_context *context, const struct sysctl_not
 	else
 		check_result(check, value <= note->permits_to || overridden ? CHECK_OK : CHECK_LIMITED, "%lld%s",
 			     (long long)value,
-			     value <= note->permits_to ? ": open to everybody"
-			     : overridden              ? ": does not bind this user"
-						       : ": binds this user");
-	check_advise(check, note->without, "%s", r < 0 ? "mount -t proc nodev /proc, to see it" : note->how);
+			     value <= note->permits_to ? ": open to every user"
+			     : overridden              ? ": does not restrict this user"
+						       : ": restricts this user");
+	check_advise(check, note->without, "%s", r < 0 ? "mount -t proc nodev /proc to see it" : note->how);
 }
 
-/* The beginning is enough: addresses are shown or hidden for the whole file. */
+/* The first lines are enough: addresses are shown or hidden for the whole file. */
 static void look_kallsyms(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "privileges", "kallsyms");
@@ -95,17 +94,16 @@ static void look_kallsyms(struct feature_context *context)
 	if (error < 0)
 		check_result(check, CHECK_MISSING, "/proc/kallsyms: %s", check_error_words(error));
 	else if (shown < 0)
-		check_result(check, CHECK_MISSING, "/proc/kallsyms holds no symbols");
+		check_result(check, CHECK_MISSING, "/proc/kallsyms has no symbols");
 	else
 		check_result(check, shown ? CHECK_OK : CHECK_LIMITED,
 			     shown ? "readable, with addresses" : "names without addresses");
-	check_advise(check, "kernel stacks and drop locations stay numbers",
+	check_advise(check, "no symbols in kernel stacks and drop locations",
 		     error == -ENOENT ? "mount -t proc nodev /proc"
 				      : "run as root, or sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1");
 }
 
-/* Nothing to mend: without the capability such programs could not do what nest wants, and the switch is best left on.
- */
+/* Always ok: unprivileged programs cannot do what nest needs, and the sysctl is best left on. */
 static void look_unprivileged_bpf(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "privileges", "unprivileged_bpf");
@@ -117,8 +115,8 @@ static void look_unprivileged_bpf(struct feature_context *context)
 		check_result(check, CHECK_UNKNOWN, "%s: %s", path, check_error_words(r));
 	else
 		check_result(check, CHECK_OK, "%lld: BPF %s", (long long)value,
-			     value ? "needs CAP_BPF" : "is open to everybody for filters of own sockets");
-	check_advise(check, "nothing: nest wants CAP_BPF either way", "mount -t proc nodev /proc, to see it");
+			     value ? "needs CAP_BPF" : "is open to every user, for socket filters");
+	check_advise(check, "nothing: nest needs CAP_BPF either way", "mount -t proc nodev /proc to see it");
 }
 
 static void look_memlock(struct feature_context *context)
@@ -131,7 +129,7 @@ static void look_memlock(struct feature_context *context)
 	else if (limit.rlim_cur == RLIM_INFINITY)
 		check_result(check, CHECK_OK, "no limit");
 	else
-		/* Since 5.11 maps count as the control group's memory; the limit still bounds perf buffers. */
+		/* Since 5.11 maps are charged to the memory cgroup; the limit still applies to perf buffers. */
 		check_result(check, CHECK_OK, "%llu KiB; maps do not count against it since Linux 5.11",
 			     (unsigned long long)limit.rlim_cur / 1024);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The groups "programs" and "data": each kind of BPF program and what programs keep and send, all of it tried. */
+/* The groups "programs" and "data": every BPF program type and map type that nest uses, each tested. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,77 +14,72 @@ struct program_note {
 	enum probe_slot slot;
 	const char *group;
 	uint64_t caps;
-	const char *config; /* the option that brings it */
+	const char *config; /* the kernel option it needs */
 	const char *without;
-	const char *since; /* the first kernel that has it, where that is later than 5.15 */
+	const char *since; /* the first kernel with it, when later than 5.15 */
 };
 
-#define FIRST_CHOICE   "the first choice of every event: plain tracepoints take over where they are, more slowly"
-#define NO_TRACEPOINTS "nothing as long as tp_btf works"
-#define NO_FUNCTIONS   "kernel functions that have no tracepoint cannot be watched; events that have one are not affected"
-#define NO_ITER        "sockets are listed by sock_diag instead, a little more slowly and with fewer fields"
+#define FIRST_CHOICE   "first choice of every event; nest falls back to plain tracepoints, which are slower"
+#define NO_TRACEPOINTS "nothing while tp_btf works"
+#define NO_FUNCTIONS                                                                                                   \
+	"no tracing of kernel functions without a tracepoint; "                                                        \
+	"tracepoint events are not affected"
+#define NO_ITER "sockets are listed by sock_diag instead: slower, with fewer fields"
 
 static const struct program_note notes[] = {
 	{PROBE_RELOCATION, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF",
-	 "no field of the kernel can be read: no event, whatever can be attached"},
+	 "cannot read kernel fields: no events, whatever can be attached"},
 	{PROBE_TP_BTF, "programs", CAPS_TRACE, "CONFIG_DEBUG_INFO_BTF", FIRST_CHOICE},
 	{PROBE_RAW_TP, "programs", CAPS_TRACE, "CONFIG_BPF_EVENTS", "no fallback for events where tp_btf is missing"},
 	{PROBE_TRACEPOINT, "programs", CAPS_TRACE, "CONFIG_BPF_EVENTS", NO_TRACEPOINTS},
 	{PROBE_SYSCALL_TP_BTF, "programs", CAPS_TRACE, "CONFIG_FTRACE_SYSCALLS",
-	 "no system call is seen by BTF tracepoints: connect, accept, bind and close need tracefs then"},
+	 "no system calls from BTF tracepoints: connect, accept, bind and close need tracefs"},
 	{PROBE_SYSCALL_TRACEPOINT, "programs", CAPS_TRACE, "CONFIG_FTRACE_SYSCALLS",
-	 "tp_btf_syscall takes over: every system call of the host then costs a few nanoseconds more while tracing"},
+	 "nest falls back to tp_btf_syscall: every system call of the host costs a few ns more while tracing"},
 	{PROBE_FENTRY, "programs", CAPS_TRACE, "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", NO_FUNCTIONS},
 	{PROBE_FEXIT, "programs", CAPS_TRACE, "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", NO_FUNCTIONS},
 	{PROBE_KPROBE, "programs", CAPS_TRACE, "CONFIG_KPROBES", NO_FUNCTIONS},
 	{PROBE_KRETPROBE, "programs", CAPS_TRACE, "CONFIG_KPROBES", NO_FUNCTIONS},
-	{PROBE_KPROBE_MULTI, "programs", CAPS_TRACE, "CONFIG_FPROBE", "many kernel functions cannot be watched at once",
+	{PROBE_KPROBE_MULTI, "programs", CAPS_TRACE, "CONFIG_FPROBE", "cannot trace many kernel functions at once",
 	 "5.18"},
 	{PROBE_UPROBE, "programs", CAPS_TRACE | CAP_BIT(CAP_SYS_ADMIN), "CONFIG_UPROBES",
-	 "no function of a program or library is seen: name lookups of libc, TLS libraries, nest flow on a running "
+	 "no user functions: libc name lookups, TLS libraries, nest flow on a running "
 	 "process"},
 	{PROBE_URETPROBE, "programs", CAPS_TRACE | CAP_BIT(CAP_SYS_ADMIN), "CONFIG_UPROBES",
-	 "no results and no times of such functions"},
-	{PROBE_LSM, "programs", CAPS_TRACE, "CONFIG_BPF_LSM",
-	 "nothing that nest has today; security hooks see some refusals early"},
-	{PROBE_PERF_EVENT, "programs", CAPS_TRACE, "CONFIG_PERF_EVENTS",
-	 "no sampling of what processors do while traffic stalls"},
+	 "no return values and no durations of user functions"},
+	{PROBE_LSM, "programs", CAPS_TRACE, "CONFIG_BPF_LSM", "nothing: nest does not use it"},
+	{PROBE_PERF_EVENT, "programs", CAPS_TRACE, "CONFIG_PERF_EVENTS", "no CPU sampling while traffic stalls"},
 	{PROBE_ITER_TCP, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", NO_ITER},
 	{PROBE_ITER_UDP, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", NO_ITER},
 	{PROBE_ITER_UNIX, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", NO_ITER, "5.16"},
-	{PROBE_ITER_TASK, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", "processes are listed from /proc instead"},
+	{PROBE_ITER_TASK, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL", "nest lists processes from /proc instead"},
 	{PROBE_ITER_TASK_FILE, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
-	 "the owners of sockets are found by walking /proc instead, about seven times more slowly"},
+	 "nest finds socket owners in /proc instead, about 7 times slower"},
 	{PROBE_ITER_SK_STORAGE, "programs", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
-	 "what was noted on sockets can be read only as events, not as a list"},
+	 "per-socket data comes only with events, not as a list"},
 	{PROBE_SOCKOPS, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
-	 "no callbacks of a connection (round trips, retransmissions) per group"},
-	{PROBE_CGROUP_SKB, "programs", CAPS_NET, "CONFIG_CGROUP_BPF", "no packets of one control group by themselves"},
-	{PROBE_CGROUP_CONNECT, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
-	 "UDP connects are seen through system calls only"},
-	{PROBE_CGROUP_RELEASE, "programs", CAPS_NET, "CONFIG_CGROUP_BPF",
-	 "the end of a UDP socket is seen through system calls only"},
+	 "no per-cgroup TCP callbacks (RTT, retransmissions)"},
+	{PROBE_CGROUP_SKB, "programs", CAPS_NET, "CONFIG_CGROUP_BPF", "no packets per cgroup"},
+	{PROBE_CGROUP_CONNECT, "programs", CAPS_NET, "CONFIG_CGROUP_BPF", "UDP connects only from system calls"},
+	{PROBE_CGROUP_RELEASE, "programs", CAPS_NET, "CONFIG_CGROUP_BPF", "UDP socket close only from system calls"},
 	{PROBE_SOCKET_FILTER, "programs", CAP_BIT(CAP_BPF), "CONFIG_BPF_SYSCALL",
-	 "captured packets are filtered after they were copied"},
-	{PROBE_TC, "programs", CAPS_NET, "CONFIG_NET_CLS_BPF",
-	 "no look at packets between interface and queueing discipline"},
+	 "captured packets are filtered after the copy"},
+	{PROBE_TC, "programs", CAPS_NET, "CONFIG_NET_CLS_BPF", "no packets between device and qdisc"},
 	{PROBE_TCX, "programs", CAPS_NET, "CONFIG_NET_XGRESS",
-	 "the older tc hook takes over, which leaves a queueing discipline behind", "6.6"},
-	{PROBE_XDP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "no look at packets before the kernel takes them"},
-	{PROBE_NETFILTER, "programs", CAPS_NET, "CONFIG_NETFILTER_BPF_LINK",
-	 "firewall verdicts are seen by drop reasons only", "6.4"},
-	{PROBE_SK_LOOKUP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "nothing that nest has today"},
-	{PROBE_RINGBUF, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
-	 "no event reaches this program: only counts and histograms do"},
+	 "nest falls back to tc, which leaves a clsact qdisc behind", "6.6"},
+	{PROBE_XDP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "no packets before the kernel's stack"},
+	{PROBE_NETFILTER, "programs", CAPS_NET, "CONFIG_NETFILTER_BPF_LINK", "firewall verdicts only from drop reasons",
+	 "6.4"},
+	{PROBE_SK_LOOKUP, "programs", CAPS_NET, "CONFIG_BPF_SYSCALL", "nothing: nest does not use it"},
+	{PROBE_RINGBUF, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL", "no events reach nest, only counts and histograms"},
 	{PROBE_SK_STORAGE, "data", CAPS_TRACE, "CONFIG_BPF_SYSCALL",
-	 "owners and times of sockets are kept in hash maps, which can overflow"},
+	 "socket owners and timestamps are kept in hash maps, which can overflow"},
 	{PROBE_STACK, "data", CAPS_TRACE, "CONFIG_STACKTRACE", "no kernel or user stacks with events"},
-	{PROBE_TIMER, "data", CAP_BIT(CAP_BPF), "CONFIG_BPF_SYSCALL",
-	 "nothing that nest has today; timeouts are kept by this program"},
+	{PROBE_TIMER, "data", CAP_BIT(CAP_BPF), "CONFIG_BPF_SYSCALL", "nothing: nest does not use it"},
 };
-_Static_assert(ARRAY_SIZE(notes) == PROBE_SLOTS, "every probe has its note");
+_Static_assert(ARRAY_SIZE(notes) == PROBE_SLOTS, "every probe has a note");
 
-/* What is not mounted, where that is the reason; NULL where it is not. */
+/* The mount command, when a missing mount is the reason; else NULL. */
 static const char *mount_advice(const char *words)
 {
 	if (strstr(words, "tracefs is not mounted"))
@@ -100,7 +95,7 @@ static const char *mount_advice(const char *words)
 	return NULL;
 }
 
-/* An old kernel's configuration says nothing about options that came later. */
+/* An old kernel's configuration does not list options added later. */
 static bool is_too_old(const struct feature_context *context, const struct program_note *note)
 {
 	return note->since && proctext_release(context->release) < proctext_release(note->since);
@@ -123,19 +118,18 @@ static void advise_refused(const struct feature_context *context, const struct p
 	} else if (is_too_old(context, note)) {
 		check_advise(check, note->without, "Linux %s or later; this is %s", note->since, context->release);
 	} else if (feature_config(context, note->config) == CONFIG_OFF) {
-		check_advise(check, note->without, "a kernel built with %s=y; this one is not (%s)", note->config,
+		check_advise(check, note->without, "a kernel built with %s=y; not set in %s", note->config,
 			     context->config_path);
 	} else if (is_denied) {
 		check_advise(check, note->without,
-			     "another kernel: this one, or a security policy of this host or container, refuses it "
-			     "although the "
-			     "capabilities are held");
+			     "another kernel, or another security policy of this host or container: refused "
+			     "despite the capabilities");
 	} else {
-		check_advise(check, note->without, "a kernel that has it; what this one said is above");
+		check_advise(check, note->without, "a kernel with it; this one's error is above");
 	}
 }
 
-/* "cannot load probe.bpf.o: ", "cannot attach probe_x: ": the stage and the check's name say it already. */
+/* Skips "cannot load probe.bpf.o: ", "cannot attach probe_x: ": the stage and the check's name say that. */
 static const char *without_prefix(const char *text)
 {
 	const char *end = strncmp(text, "cannot ", 7) == 0 ? strstr(text, ": ") : NULL;
@@ -149,7 +143,7 @@ static void report_failure(const struct feature_context *context, const struct p
 	static const char *const stages[] = {[PROBE_NOT_RUN] = "",
 					     [PROBE_REFUSED] = "not loaded: ",
 					     [PROBE_LOADED] = "loaded, not attached: ",
-					     [PROBE_ATTACHED] = "attached, not seen to run: ",
+					     [PROBE_ATTACHED] = "attached, did not run: ",
 					     [PROBE_RAN] = ""};
 	enum check_state state = result->stage == PROBE_ATTACHED ? CHECK_LIMITED : CHECK_MISSING;
 	const char *words = without_prefix(result->why.text), *name = strerrorname_np(-result->error);
@@ -159,7 +153,7 @@ static void report_failure(const struct feature_context *context, const struct p
 	if (result->error == -ECANCELED)
 		state = CHECK_LIMITED;
 	if (strstr(words, "vmlinux BTF"))
-		words = "it needs the kernel's BTF, which cannot be read";
+		words = "cannot read the kernel's BTF";
 	check_result(
 		check, state, "%s%s%s%s%s", stages[result->stage], words, *words && !has_error ? ": " : "",
 		has_error ? "" : check_error_words(result->error),
@@ -172,13 +166,13 @@ static void look_one(struct feature_context *context, const struct program_note 
 	struct check *check = check_add(context->list, note->group, probe_name(note->slot));
 
 	if (result->stage == PROBE_RAN) {
-		check_result(check, CHECK_OK, "loaded, attached, seen to run");
+		check_result(check, CHECK_OK, "loaded, attached, ran");
 		return;
 	}
 	if (result->stage == PROBE_NOT_RUN) {
-		check_result(check, CHECK_UNKNOWN, "not tried: the trial process did not get that far (%s)",
+		check_result(check, CHECK_UNKNOWN, "not tested: the test process stopped early (%s)",
 			     check_error_words(context->probes.child_error));
-		check_advise(check, note->without, "nest doctor --debug shows what libbpf said; please report this");
+		check_advise(check, note->without, "nest doctor --debug shows libbpf's messages; please report this");
 		return;
 	}
 	report_failure(context, note, result, check);
@@ -192,36 +186,34 @@ static void look_stats(struct feature_context *context)
 	char advice[320];
 
 	if (error == 0) {
-		check_result(check, CHECK_OK, "switched on and off again");
+		check_result(check, CHECK_OK, "switched on and off");
 		return;
 	}
 	check_result(check, CHECK_MISSING, "%s", check_error_words(error));
 	feature_caps_advice(context, CAP_BIT(CAP_SYS_ADMIN), advice, sizeof(advice));
-	check_advise(check, "what tracing itself costs cannot be told", "%s",
+	check_advise(check, "no measurement of tracing overhead", "%s",
 		     context->caps & CAP_BIT(CAP_SYS_ADMIN) ? "Linux 5.8 or later" : advice);
 }
 
-/* It was watched since before the trials, so there is nothing to wait for. */
+/* pid 1 was watched during all tests: no need to wait. */
 static void look_first_process(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "programs", "first_process");
 	enum first_process_state state = context->first ? first_process_look(context->first) : FIRST_PROCESS_UNKNOWN;
 
 	if (state == FIRST_PROCESS_SEEN)
-		check_result(check, CHECK_OK, "programs run whatever process is the current one, pid 1 included");
+		check_result(check, CHECK_OK, "programs run in every process, pid 1 included");
 	else if (state == FIRST_PROCESS_HIDDEN)
-		check_result(check, CHECK_LIMITED, "no program is run while pid 1 is the current process");
+		check_result(check, CHECK_LIMITED, "this kernel does not run BPF programs while pid 1 is on the CPU");
 	else
 		check_result(check, CHECK_UNKNOWN, "%s",
-			     context->first ? "pid 1 did not run meanwhile" : context->first_why.text);
+			     context->first ? "pid 1 did not run during the test" : context->first_why.text);
 	check_advise(check,
 		     state == FIRST_PROCESS_HIDDEN
-			     ? "packets that arrive and timers that end while pid 1 runs are told to no program, nor "
-			       "what pid 1 does; each run says how long that was"
-			     : "whether there are gaps while pid 1 runs is not known; a run that finds some says so",
-		     "%s",
-		     state == FIRST_PROCESS_HIDDEN ? "another kernel: this one leaves its first process to itself"
-						   : "look again, as root, outside of containers");
+			     ? "blind while pid 1 is on the CPU: no arriving packets, no timers, no activity of pid 1; "
+			       "each run reports how long"
+			     : "gaps while pid 1 is on the CPU are unknown; a run that finds some reports them",
+		     "%s", state == FIRST_PROCESS_HIDDEN ? "another kernel" : "repeat as root, outside containers");
 }
 
 void feature_program_look(struct feature_context *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The group "sockets": what the kernel's netlink interfaces answer, each asked a real question with a known answer. */
+/* The group "sockets": netlink interfaces, each tested with a query whose result is known. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -19,23 +19,23 @@
 #include "kernel/capability.h"
 #include "kernel/feature/feature.h"
 
-/* Replies fit into one page of this size; the kernel sends larger dumps in several. */
+/* Replies fit into this; the kernel splits larger dumps. */
 #define REPLY_SIZE 32768
-/* An answer takes microseconds; a kernel that is asked and says nothing is not waited for. */
+/* A reply takes microseconds: give up on a kernel that sends none. */
 #define REPLY_LIMIT_US 500000
 
-struct question {
+struct query {
 	char data[512]; /* the request */
 	mnl_cb_t answer;
 	void *context;
 	int bus;
 };
 
-/* Number of matching answers, or negative errno. */
-static int ask(struct question *question)
+/* Number of matching replies, or negative errno. */
+static int query_run(struct query *query)
 {
-	struct nlmsghdr *request = (struct nlmsghdr *)question->data;
-	struct mnl_socket *socket = mnl_socket_open2(question->bus, SOCK_CLOEXEC);
+	struct nlmsghdr *request = (struct nlmsghdr *)query->data;
+	struct mnl_socket *socket = mnl_socket_open2(query->bus, SOCK_CLOEXEC);
 	struct timeval limit = {.tv_usec = REPLY_LIMIT_US};
 	char reply[REPLY_SIZE];
 	int r = 0;
@@ -52,7 +52,7 @@ static int ask(struct question *question)
 
 		r = n < 0 ? -errno
 			  : mnl_cb_run(reply, (size_t)n, request->nlmsg_seq, mnl_socket_get_portid(socket),
-				       question->answer, question->context);
+				       query->answer, query->context);
 		if (r == MNL_CB_ERROR)
 			r = -errno;
 		if (r == MNL_CB_STOP)
@@ -95,15 +95,15 @@ static int see_any(const struct nlmsghdr *message _unused_, void *context)
 	return MNL_CB_STOP;
 }
 
-/* Makes a socket, then asks the kernel for sockets of its port: it must be among them. */
-static int ask_inet(int type, int protocol)
+/* Creates a socket, then dumps the sockets of its port: it must be among them. */
+static int query_inet(int type, int protocol)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(address);
 	struct seen seen = {};
-	struct question question = {.answer = see_inet, .context = &seen, .bus = NETLINK_SOCK_DIAG};
-	struct nlmsghdr *header = mnl_nlmsg_put_header(question.data);
+	struct query query = {.answer = see_inet, .context = &seen, .bus = NETLINK_SOCK_DIAG};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(query.data);
 	struct inet_diag_req_v2 *request = mnl_nlmsg_put_extra_header(header, sizeof(*request));
 	int r;
 
@@ -118,16 +118,16 @@ static int ask_inet(int type, int protocol)
 	request->idiag_states = UINT32_MAX;
 	request->id.idiag_sport = address.sin_port;
 	seen.port_be16 = address.sin_port;
-	r = ask(&question);
+	r = query_run(&query);
 	return r < 0 ? r : seen.count > 0 ? 0 : -ENODATA;
 }
 
-static int ask_unix(void)
+static int query_unix(void)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct seen seen = {};
-	struct question question = {.answer = see_unix, .context = &seen, .bus = NETLINK_SOCK_DIAG};
-	struct nlmsghdr *header = mnl_nlmsg_put_header(question.data);
+	struct query query = {.answer = see_unix, .context = &seen, .bus = NETLINK_SOCK_DIAG};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(query.data);
 	struct unix_diag_req *request = mnl_nlmsg_put_extra_header(header, sizeof(*request));
 	struct stat status;
 	int r;
@@ -142,16 +142,16 @@ static int ask_unix(void)
 	request->udiag_show = UDIAG_SHOW_RQLEN;
 	request->udiag_cookie[0] = request->udiag_cookie[1] = (uint32_t)INET_DIAG_NOCOOKIE;
 	seen.inode = request->udiag_ino;
-	r = ask(&question);
+	r = query_run(&query);
 	return r < 0 ? r : seen.count > 0 ? 0 : -ENODATA;
 }
 
-/* A request of the netfilter families that only asks. */
-static int ask_netfilter(unsigned subsystem, unsigned message, int flags)
+/* A read-only request of the netfilter families. */
+static int query_netfilter(unsigned subsystem, unsigned message, int flags)
 {
 	struct seen seen = {};
-	struct question question = {.answer = see_any, .context = &seen, .bus = NETLINK_NETFILTER};
-	struct nlmsghdr *header = mnl_nlmsg_put_header(question.data);
+	struct query query = {.answer = see_any, .context = &seen, .bus = NETLINK_NETFILTER};
+	struct nlmsghdr *header = mnl_nlmsg_put_header(query.data);
 	struct nfgenmsg *request = mnl_nlmsg_put_extra_header(header, sizeof(*request));
 	int r;
 
@@ -159,7 +159,7 @@ static int ask_netfilter(unsigned subsystem, unsigned message, int flags)
 	header->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
 	request->nfgen_family = AF_UNSPEC;
 	request->version = NFNETLINK_V0;
-	r = ask(&question);
+	r = query_run(&query);
 	return r < 0 ? r : seen.count > 0 ? 0 : -ENODATA;
 }
 
@@ -168,67 +168,63 @@ static void look_diag(struct feature_context *context, const char *name, int res
 	struct check *check = check_add(context->list, "sockets", name);
 
 	if (result == 0) {
-		check_result(check, CHECK_OK, "asked for an own socket, and was told");
+		check_result(check, CHECK_OK, "found its own socket");
 		return;
 	}
 	if (result == -ENODATA)
-		check_result(check, CHECK_MISSING,
-			     "the kernel answered, but not about the own socket that was asked for");
+		check_result(check, CHECK_MISSING, "the reply does not include nest's own socket");
 	else
 		check_result(check, CHECK_MISSING, "%s", check_error_words(result));
-	check_advise(check, "the diagnosis does not see these sockets unless BPF iterators do",
-		     result == -ENOENT ? "modprobe %s, or a kernel that has it built in"
-				       : "run outside of the container or sandbox, which refuses netlink (%s)",
+	check_advise(check, "the diagnosis lists these sockets only with BPF iterators",
+		     result == -ENOENT ? "modprobe %s, or a kernel with it built in"
+				       : "run outside the container or sandbox, which refuses netlink (%s)",
 		     module);
 }
 
 static void look_conntrack(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "sockets", "conntrack");
-	int r = ask_netfilter(NFNL_SUBSYS_CTNETLINK, IPCTNL_MSG_CT_GET_STATS, 0), counted;
+	int r = query_netfilter(NFNL_SUBSYS_CTNETLINK, IPCTNL_MSG_CT_GET_STATS, 0), counted;
 	int64_t count;
 	char config[96], advice[320];
 
 	counted = feature_read_number("/proc/sys/net/netfilter/nf_conntrack_count", &count);
 	if (r == 0)
-		check_result(check, CHECK_OK, "asked for its statistics, and was told");
+		check_result(check, CHECK_OK, "read its statistics");
 	else if (counted >= 0)
-		check_result(check, CHECK_LIMITED, "%lld connections are tracked; which ones is refused: %s",
+		check_result(check, CHECK_LIMITED, "%lld connections tracked; listing them is refused: %s",
 			     (long long)count, check_error_words(r));
 	else
-		check_result(check, CHECK_MISSING, "%s; /proc/sys/net/netfilter/nf_conntrack_count is not there%s",
+		check_result(check, CHECK_MISSING, "%s; no /proc/sys/net/netfilter/nf_conntrack_count%s",
 			     check_error_words(r),
 			     feature_config_words(context, "CONFIG_NF_CONNTRACK", config, sizeof(config)));
 	feature_caps_advice(context, CAP_BIT(CAP_NET_ADMIN), advice, sizeof(advice));
-	check_advise(
-		check,
-		"a full or confused connection table is seen by drops only; where nothing is tracked nothing is lost",
-		"%s", context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_conntrack_netlink" : advice);
+	check_advise(check, "a full conntrack table shows only as drops; nothing where conntrack is not used", "%s",
+		     context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_conntrack_netlink" : advice);
 }
 
 static void look_nftables(struct feature_context *context)
 {
 	struct check *check = check_add(context->list, "sockets", "nftables");
-	int r = ask_netfilter(NFNL_SUBSYS_NFTABLES, NFT_MSG_GETGEN, 0);
+	int r = query_netfilter(NFNL_SUBSYS_NFTABLES, NFT_MSG_GETGEN, 0);
 	char config[96], advice[320];
 
 	if (r == 0)
-		check_result(check, CHECK_OK, "asked for the generation of the rules, and was told");
+		check_result(check, CHECK_OK, "read the ruleset generation");
 	else
 		check_result(check, CHECK_MISSING, "%s%s", check_error_words(r),
 			     feature_config_words(context, "CONFIG_NF_TABLES", config, sizeof(config)));
 	feature_caps_advice(context, CAP_BIT(CAP_NET_ADMIN), advice, sizeof(advice));
-	check_advise(check, "firewall rules that drop traffic are not named; drops themselves are seen", "%s",
-		     context->caps & CAP_BIT(CAP_NET_ADMIN)
-			     ? "modprobe nf_tables; where no rules are loaded nothing is lost"
-			     : advice);
+	check_advise(check, "drops by the firewall are reported without the rule", "%s",
+		     context->caps & CAP_BIT(CAP_NET_ADMIN) ? "modprobe nf_tables; not needed where no rules are loaded"
+							    : advice);
 }
 
 void feature_socket_look(struct feature_context *context)
 {
-	look_diag(context, "sock_diag_tcp", ask_inet(SOCK_STREAM, IPPROTO_TCP), "tcp_diag");
-	look_diag(context, "sock_diag_udp", ask_inet(SOCK_DGRAM, IPPROTO_UDP), "udp_diag");
-	look_diag(context, "sock_diag_unix", ask_unix(), "unix_diag");
+	look_diag(context, "sock_diag_tcp", query_inet(SOCK_STREAM, IPPROTO_TCP), "tcp_diag");
+	look_diag(context, "sock_diag_udp", query_inet(SOCK_DGRAM, IPPROTO_UDP), "udp_diag");
+	look_diag(context, "sock_diag_unix", query_unix(), "unix_diag");
 	look_conntrack(context);
 	look_nftables(context);
 }

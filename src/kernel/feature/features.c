@@ -31,7 +31,7 @@ int feature_read_number(const char *path, int64_t *ret_value)
 	return r < 0 ? r : proctext_number(buf_text(&text), ret_value);
 }
 
-/* Reads plain files as well: zlib passes on what is not compressed. */
+/* Also reads plain files: zlib passes uncompressed data through. */
 static bool read_config(const char *path, struct buf *config)
 {
 	gzFile file = gzopen(path, "re");
@@ -75,7 +75,7 @@ const char *feature_config_words(const struct feature_context *context, const ch
 	return text;
 }
 
-/* One list for every advice: a file has one set of capabilities, and a second setcap would replace the first. */
+/* One list for every advice: a second setcap would replace the file's first set. */
 #define CAPS_RECOMMENDED                                                                                               \
 	(CAP_BIT(CAP_BPF) | CAP_BIT(CAP_PERFMON) | CAP_BIT(CAP_NET_ADMIN) | CAP_BIT(CAP_SYS_PTRACE) |                  \
 	 CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_SYSLOG))
@@ -86,8 +86,7 @@ void feature_caps_advice(const struct feature_context *context, uint64_t wanted,
 
 	if (geteuid() == 0) {
 		capability_names(wanted & ~context->caps, names, sizeof(names));
-		snprintf(text, size, "this root is restricted: give %s to the container or service that runs it",
-			 names);
+		snprintf(text, size, "this root user is restricted: grant %s to its container or service", names);
 		return;
 	}
 	capability_setcap(wanted | CAPS_RECOMMENDED, names, sizeof(names));

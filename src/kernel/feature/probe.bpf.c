@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One program of each kind that nest may want, doing as little as shows that it runs: it counts. None of them changes
- * anything: those whose result is a verdict always let pass.
+ * One program of each type that nest may use. Each only counts, to show that it runs; none changes
+ * anything: those that return a verdict always let the packet pass.
  *
- * No program here reads a field of the kernel: an object with a single relocation in it cannot be loaded where BTF is
- * missing, and kinds that do not need BTF would look as if they did. Those that read are in probe_fields.bpf.c.
+ * No program here reads a kernel field: an object with a single CO-RE relocation cannot be loaded where BTF is
+ * missing, and types that do not need BTF would look as if they did. Those that read are in probe_fields.bpf.c.
  */
 #include "kernel/feature/probe.bpf.h"
 
@@ -132,7 +132,7 @@ SEC("sockops")
 int probe_sockops(struct bpf_sock_ops *ctx)
 {
 	fired(PROBE_SOCKOPS);
-	/* No opinion on whatever was asked. */
+	/* No reply of its own: go on as usual. */
 	ctx->reply = -1;
 	return 1;
 }
@@ -169,7 +169,7 @@ SEC("tc")
 int probe_tc(struct __sk_buff *skb)
 {
 	fired(PROBE_TC);
-	return -1; /* TC_ACT_UNSPEC: go on as configured */
+	return -1; /* TC_ACT_UNSPEC: continue as configured */
 }
 
 SEC("tc")
@@ -233,7 +233,7 @@ int BPF_PROG(probe_sk_storage, struct sock *sk)
 {
 	__u64 *count = bpf_sk_storage_get(&probe_storage, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
-	/* Counts the second change of one socket: the first one's note was found again. */
+	/* Counts the second state change of a socket: what the first one stored was found. */
 	if (count && __sync_fetch_and_add(count, 1) > 0)
 		fired(PROBE_SK_STORAGE);
 	return 0;

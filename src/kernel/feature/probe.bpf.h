@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all probe programs have: counters, and whom to count. */
+/* Shared by all probe programs: counters, and the process to count. */
 #pragma once
 
 #include "kernel/types.bpf.h"
@@ -9,7 +9,7 @@
 char LICENSE[] SEC("license") = "GPL";
 
 __u64 probe_fired[PROBE_SLOTS];
-/* The thread group that makes the noise; programs that run for everybody count only it. */
+/* The process that triggers the programs; programs that run for every process count only this one. */
 __u32 probe_tgid;
 
 static __always_inline void fired(enum probe_slot slot)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What the probe programs and the program that loads them share. */
+/* Shared by the probe programs and their loader. */
 #pragma once
 
-/* One slot a probe: programs count their runs in it. */
+/* One slot per probe: the program counts its runs in it. */
 enum probe_slot {
 	PROBE_RELOCATION,
 	PROBE_TP_BTF,
@@ -42,5 +42,5 @@ enum probe_slot {
 	PROBE_SLOTS,
 };
 
-/* What the ring buffer probe sends. */
+/* Payload of the ring buffer probe. */
 #define PROBE_RING_MARK 0x6e657374

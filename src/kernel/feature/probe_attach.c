@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attaching each kind of program that its section alone does not tell where to put. */
+/* Attach functions for program types whose section name does not define the target. */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,7 +20,7 @@
 /* The loopback is the first interface of every network namespace. */
 #define LOOPBACK_INDEX 1
 
-/* Newer than the headers of the libraries this is built with. */
+/* Not in the headers of older libraries. */
 #define ATTACH_TCX_INGRESS 46
 #define ATTACH_NETFILTER   45
 
@@ -46,18 +46,18 @@ static int keep_fd(struct probe_try *try, int fd)
 	return 0;
 }
 
-/* libbpf says only that a number could not be found. */
+/* libbpf's error does not say that tracefs is missing. */
 int probe_attach_tracepoint(struct probe_try *try)
 {
 	if (access("/sys/kernel/tracing/events", X_OK) < 0 && access("/sys/kernel/debug/tracing/events", X_OK) < 0)
 		return why_set(&try->why, -errno,
-			       errno == ENOENT ? "tracefs is not mounted" : "the events of tracefs cannot be read");
+			       errno == ENOENT ? "tracefs is not mounted" : "cannot read the events of tracefs");
 	return kernel_object_attach(try->object, try->kind->program, &try->why);
 }
 
 /*
- * libbpf falls back to writing events into tracefs where the kernel has no event source for probes, and those would
- * stay behind if this process were killed. Every kernel served here that has probes has the event source.
+ * Without an event source for probes, libbpf falls back to events in tracefs, and those would
+ * stay if this process were killed. Every supported kernel with probes has the event source.
  */
 static int need_event_source(struct probe_try *try, const char *name)
 {
@@ -65,7 +65,7 @@ static int need_event_source(struct probe_try *try, const char *name)
 
 	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
 	if (access(path, R_OK) < 0)
-		return why_set(&try->why, -errno, "%s cannot be read", path);
+		return why_set(&try->why, -errno, "cannot read %s", path);
 	return 0;
 }
 
@@ -90,7 +90,7 @@ struct file_place {
 	bool found;
 };
 
-/* From an address of this process to the offset in the file it was mapped from. */
+/* Maps an address of this process to its offset in the mapped file. */
 static int find_place(struct dl_phdr_info *info, size_t size _unused_, void *context)
 {
 	struct file_place *place = context;
@@ -104,7 +104,7 @@ static int find_place(struct dl_phdr_info *info, size_t size _unused_, void *con
 		place->offset = place->address - start + segment->p_offset;
 		place->found = true;
 	}
-	return 1; /* the program itself comes first, and it is the only one asked for */
+	return 1; /* stop after the first: the program itself */
 }
 
 int probe_attach_uprobe(struct probe_try *try)
@@ -112,7 +112,7 @@ int probe_attach_uprobe(struct probe_try *try)
 	bool at_return = try->kind->slot == PROBE_URETPROBE;
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = at_return);
 	struct file_place place = {.address = (uintptr_t)probe_target};
-	/* Not the path behind it, whose directories may be closed to this user. */
+	/* Not its target, whose directories this user may not be allowed to enter. */
 	const char *path = "/proc/self/exe";
 	int r = need_event_source(try, "uprobe");
 
@@ -120,7 +120,7 @@ int probe_attach_uprobe(struct probe_try *try)
 		return r;
 	dl_iterate_phdr(find_place, &place);
 	if (!place.found || access(path, R_OK) < 0)
-		return why_set(&try->why, place.found ? -errno : -ENOENT, "%s cannot be read", path);
+		return why_set(&try->why, place.found ? -errno : -ENOENT, "cannot read %s", path);
 	return keep(try, bpf_program__attach_uprobe_opts(program_of(try), 0, path, place.offset, &options));
 }
 
@@ -136,13 +136,13 @@ int probe_attach_perf_event(struct probe_try *try)
 	struct bpf_link *link;
 	cpu_set_t only;
 
-	/* As a profiler does: every process, one processor; this process stays on that one so that it is busy. */
+	/* As a profiler does: all processes, one CPU; this process stays on that CPU to keep it busy. */
 	CPU_ZERO(&only);
 	CPU_SET(max_of(cpu, 0), &only);
 	(void)sched_setaffinity(0, sizeof(only), &only);
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, max_of(cpu, 0), -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
-		return why_set(&try->why, -errno, "perf_event_open of the processor clock failed");
+		return why_set(&try->why, -errno, "perf_event_open of the CPU clock failed");
 	link = bpf_program__attach_perf_event(program_of(try), fd);
 	if (!link) {
 		int error = errno;
@@ -173,7 +173,7 @@ int probe_attach_iter(struct probe_try *try)
 	return r < 0 ? r : keep_fd(try, bpf_iter_create(bpf_link__fd(link)));
 }
 
-/* The control group of this process; programs there see its members only, for as long as the probe takes. */
+/* The cgroup of this process: programs attached there see only its members, and only during the probe. */
 static int open_own_cgroup(struct why *why)
 {
 	_cleanup_buf_ struct buf mounts = BUF_INIT(1 << 20), own = BUF_INIT(1 << 16);
@@ -181,14 +181,14 @@ static int open_own_cgroup(struct why *why)
 	int fd;
 
 	if (buf_read_file(&mounts, "/proc/self/mountinfo") < 0 || buf_read_file(&own, "/proc/self/cgroup") < 0)
-		return why_set(why, -ENOENT, "/proc does not tell where control groups are");
+		return why_set(why, -ENOENT, "/proc does not list the cgroup mounts");
 	if (proctext_cgroup2_mount(buf_text(&mounts), mount, sizeof(mount)) < 0)
 		return why_set(why, -ENOENT, "no cgroup2 file system is mounted");
 	if (proctext_cgroup2_own(buf_text(&own), path, sizeof(path)) < 0)
-		return why_set(why, -ENOENT, "this process is in no control group of version 2");
+		return why_set(why, -ENOENT, "this process is in no v2 cgroup");
 	snprintf(whole, sizeof(whole), "%s%s", mount, path);
 	fd = open(whole, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? why_set(why, -errno, "%s cannot be opened", whole) : fd;
+	return fd < 0 ? why_set(why, -errno, "cannot open %s", whole) : fd;
 }
 
 int probe_attach_cgroup(struct probe_try *try)
@@ -219,8 +219,8 @@ int probe_attach_tc(struct probe_try *try)
 	int r = bpf_tc_hook_create(&hook);
 
 	if (r < 0 && r != -EEXIST)
-		return why_set(&try->why, r, "no clsact queueing discipline can be made");
-	/* Goes with the private network namespace. */
+		return why_set(&try->why, r, "cannot create a clsact qdisc");
+	/* Removed with the private network namespace. */
 	return bpf_tc_attach(&hook, &options);
 }
 
@@ -236,7 +236,7 @@ int probe_attach_xdp(struct probe_try *try)
 	return keep(try, bpf_program__attach_xdp(program_of(try), LOOPBACK_INDEX));
 }
 
-/* The part of the system call's argument that this link type takes; libbpf 1.1 does not know it yet. */
+/* The bpf() argument of this link type, which libbpf 1.1 does not know. */
 int probe_attach_netfilter(struct probe_try *try)
 {
 	struct {
@@ -261,11 +261,11 @@ int probe_attach_netns(struct probe_try *try)
 	_cleanup_close_ int fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return why_set(&try->why, -errno, "/proc/self/ns/net cannot be opened");
+		return why_set(&try->why, -errno, "cannot open /proc/self/ns/net");
 	return keep(try, bpf_program__attach_netns(program_of(try), fd));
 }
 
-/* Programs that are called, not attached. */
+/* For programs that are run directly, not attached. */
 int probe_attach_nothing(struct probe_try *try _unused_)
 {
 	return 0;

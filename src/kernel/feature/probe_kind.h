@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How each kind of program is attached and made to run; used by probe_run.c alone. */
+/* How to attach and trigger each program type; used only by probe_run.c. */
 #pragma once
 
 #include "kernel/feature/probe_run.h"
 #include "kernel/object.h"
 
-/* One probe under way. */
+/* One running probe. */
 struct probe_try {
 	const struct probe_kind *kind;
 	struct kernel_object *object;
 	const uint64_t *fired;
 	bool private_net;
-	int fd;         /* what the attach function left open: a link, an iterator, a socket; closed with the probe */
+	int fd;         /* left open by the attach function: a link, an iterator, a socket; closed with the probe */
 	struct why why; /* filled by attach and noise functions */
 };
 
@@ -20,12 +20,12 @@ struct probe_kind {
 	const char *name;
 	const char *program;
 	const char *object;     /* NULL: probe.bpf.o */
-	const char *map;        /* beyond the global variables, which every program uses */
-	bool wants_private_net; /* attached nowhere else */
-	unsigned program_type;  /* where libbpf does not know the section */
+	const char *map;        /* in addition to the global variables */
+	bool wants_private_net; /* attach only there */
+	unsigned program_type;  /* when libbpf does not know the section */
 	unsigned attach_type;
 	int (*attach)(struct probe_try *try); /* NULL: by the program's section */
-	int (*noise)(struct probe_try *try);  /* negative errno when it could not be made */
+	int (*noise)(struct probe_try *try);  /* triggers the program; negative errno when it could not */
 };
 
 extern const struct probe_kind probe_kinds[];
@@ -57,7 +57,7 @@ int probe_noise_spin(struct probe_try *try);
 int probe_noise_iter(struct probe_try *try);
 int probe_noise_ring(struct probe_try *try);
 int probe_noise_run(struct probe_try *try);
-/* What the user-space probes are put on. */
+/* Target of the uprobes. */
 void probe_target(void);
-/* Without it nothing travels in a new network namespace. */
+/* In a new network namespace the loopback is down. */
 int probe_loopback_up(void) _must_check_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small things to do so that a program that is attached runs: a nap, a system call, a byte through the loopback. */
+/* Triggers for attached programs: a sleep, a system call, a byte through the loopback. */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "kernel/feature/probe_kind.h"
 
-/* Longest wait for a program that should have run already. */
+/* Longest wait for an attached program to run. */
 #define PATIENCE_NS (100 * UINT64_C(1000000))
 
 static bool has_fired(const struct probe_try *try)
@@ -21,7 +21,7 @@ static bool has_fired(const struct probe_try *try)
 	return __atomic_load_n(try->fired, __ATOMIC_ACQUIRE) > 0;
 }
 
-static void nap(void)
+static void sleep_briefly(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
@@ -31,12 +31,12 @@ static void wait_fired(const struct probe_try *try)
 	uint64_t end = clock_monotonic_ns() + PATIENCE_NS;
 
 	while (!has_fired(try) && clock_monotonic_ns() < end)
-		nap();
+		sleep_briefly();
 }
 
 int probe_noise_sleep(struct probe_try *try)
 {
-	nap();
+	sleep_briefly();
 	wait_fired(try);
 	return 0;
 }
@@ -70,7 +70,7 @@ int probe_loopback_up(void)
 	return ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? -errno : 0;
 }
 
-/* A socket bound to a free port of the loopback; its address is what peers send to. */
+/* A socket bound to a free port of the loopback, and its address. */
 static int bind_loopback(int type, struct sockaddr_in *ret_address)
 {
 	_cleanup_close_ int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
@@ -83,7 +83,7 @@ static int bind_loopback(int type, struct sockaddr_in *ret_address)
 	return take_fd(&fd);
 }
 
-/* Never longer than this for a packet that stays inside the host. */
+/* Packets inside the host take no longer. */
 static int limit_waiting(int fd)
 {
 	struct timeval limit = {.tv_usec = 300000};
@@ -123,12 +123,12 @@ int probe_noise_tcp(struct probe_try *try)
 	errno = 0;
 	r = one_byte_by_tcp();
 	if (r < 0)
-		return why_set(&try->why, r, "no byte came through the loopback interface");
+		return why_set(&try->why, r, "no byte arrived through the loopback interface");
 	wait_fired(try);
 	return 0;
 }
 
-/* To the socket itself, which probe_attach_socket left in fd. */
+/* Sends to the socket that probe_attach_socket left in fd. */
 int probe_noise_udp(struct probe_try *try)
 {
 	struct sockaddr_in address;
@@ -137,12 +137,12 @@ int probe_noise_udp(struct probe_try *try)
 
 	if (getsockname(try->fd, (struct sockaddr *)&address, &len) < 0 ||
 	    sendto(try->fd, &byte, 1, MSG_NOSIGNAL, (struct sockaddr *)&address, len) != 1)
-		return why_set(&try->why, -errno, "no byte came through the loopback interface");
+		return why_set(&try->why, -errno, "no byte arrived through the loopback interface");
 	wait_fired(try);
 	return 0;
 }
 
-/* A sampling clock counts only while the processor works. */
+/* The CPU clock counts only while the CPU is busy. */
 int probe_noise_spin(struct probe_try *try)
 {
 	uint64_t end = clock_monotonic_ns() + PATIENCE_NS;
@@ -152,15 +152,15 @@ int probe_noise_spin(struct probe_try *try)
 	return 0;
 }
 
-/* Reads the iterator in fd to its end; programs here write nothing, so the first read ends it. */
+/* Reads the iterator in fd to its end: the programs write nothing, so one read is enough. */
 int probe_noise_iter(struct probe_try *try)
 {
-	/* There is at least one socket to find. */
+	/* At least one socket to iterate over. */
 	_cleanup_close_ int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	char data[4096];
 
 	if (socket_fd < 0)
-		return why_set(&try->why, -errno, "no socket can be made");
+		return why_set(&try->why, -errno, "cannot create a socket");
 
 	for (unsigned i = 0; i < 64; i++) {
 		ssize_t n = read(try->fd, data, sizeof(data));
@@ -168,7 +168,7 @@ int probe_noise_iter(struct probe_try *try)
 		if (n == 0)
 			return 0;
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return why_set(&try->why, -errno, "the iterator cannot be read");
+			return why_set(&try->why, -errno, "cannot read the iterator");
 	}
 	return 0;
 }
@@ -182,7 +182,7 @@ static int take_mark(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* What the program sent must arrive, too. */
+/* The program's record must also arrive. */
 int probe_noise_ring(struct probe_try *try)
 {
 	struct ring_buffer *ring;
@@ -193,7 +193,7 @@ int probe_noise_ring(struct probe_try *try)
 		return fd;
 	ring = ring_buffer__new(fd, take_mark, &seen, NULL);
 	if (!ring)
-		return why_set(&try->why, -errno, "the ring buffer cannot be mapped");
+		return why_set(&try->why, -errno, "cannot map the ring buffer");
 	probe_noise_sleep(try);
 	(void)ring_buffer__consume(ring);
 	ring_buffer__free(ring);
@@ -207,9 +207,9 @@ int probe_noise_run(struct probe_try *try)
 				       &options);
 
 	if (r < 0)
-		return why_set(&try->why, r, "the program cannot be run");
+		return why_set(&try->why, r, "cannot run the program");
 	if (options.retval != 0)
-		return why_set(&try->why, -EIO, "the program failed at its step %u", options.retval);
+		return why_set(&try->why, -EIO, "the program failed at step %u", options.retval);
 	wait_fired(try);
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include "kernel/feature/probe_kind.h"
 #include "kernel/libbpf_words.h"
 
-/* All probes together take a third of a second; a kernel that hangs is not waited for. */
+/* All probes together take 0.3 s: give up on a kernel that hangs. */
 #define CHILD_LIMIT_NS        (10 * NSEC_PER_SEC)
 
 #define PROG_TYPE_NETFILTER   32
@@ -109,7 +109,7 @@ static int prepare(struct probe_try *try)
 	return r < 0 ? r : kernel_object_load(try->object, &try->why);
 }
 
-/* Tells the programs whom to count, and finds where they count. */
+/* Sets the process to count, and finds the program's counter. */
 static int connect_counters(struct probe_try *try)
 {
 	uint64_t *fired;
@@ -130,12 +130,12 @@ static int attach(struct probe_try *try)
 {
 	if (try->kind->wants_private_net && !try->private_net)
 		return why_set(&try->why, -ECANCELED,
-			       "that is tried in a private network namespace only, and none could be made");
+			       "tested only in a private network namespace, which could not be created");
 	return try->kind->attach ? try->kind->attach(try)
 				 : kernel_object_attach(try->object, try->kind->program, &try->why);
 }
 
-/* Up to the first thing that fails; the stage says how far it came. */
+/* Runs until the first failure; the stage says how far it got. */
 static int run_stages(struct probe_try *try, enum probe_stage *stage)
 {
 	int r = prepare(try);
@@ -155,7 +155,7 @@ static int run_stages(struct probe_try *try, enum probe_stage *stage)
 	if (r < 0)
 		return r;
 	if (*try->fired == 0)
-		return why_set(&try->why, -ENODATA, "what should have run it did not");
+		return why_set(&try->why, -ENODATA, "its trigger did not run it");
 	*stage = PROBE_RAN;
 	return 0;
 }
@@ -177,7 +177,7 @@ static void run_one(const struct probe_kind *kind, bool private_net, struct prob
 	kernel_object_close(try.object);
 }
 
-/* Runs programs' accounting on for a moment; it goes off with the descriptor. */
+/* Switches BPF run time accounting on briefly; closing the descriptor switches it off. */
 static int try_stats(void)
 {
 	_cleanup_close_ int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -196,7 +196,7 @@ static _noreturn_ void run_child(struct probe_report *report, pid_t parent)
 {
 	bool private_net;
 
-	/* Whatever ends the parent ends this too, and the kernel takes programs and links away with it. */
+	/* The child dies with its parent; the kernel then removes its programs and links. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
 	report->setns_error = try_setns();
@@ -209,7 +209,7 @@ static _noreturn_ void run_child(struct probe_report *report, pid_t parent)
 	_exit(0);
 }
 
-/* 0 when the child ended by itself in time. */
+/* 0 when the child exited by itself in time. */
 static int wait_child(pid_t child, int *ret_signal)
 {
 	uint64_t end = clock_monotonic_ns() + CHILD_LIMIT_NS;
@@ -244,7 +244,7 @@ void probe_run_all(struct probe_report *ret_report)
 	*ret_report = (struct probe_report){.child_error = -ENOMEM};
 	if (shared == MAP_FAILED)
 		return;
-	/* Answers that never come are told from those that are good. */
+	/* Results that the child never writes must not look like success. */
 	*shared = (struct probe_report){
 		.unshare_error = -ECANCELED, .setns_error = -ECANCELED, .stats_error = -ECANCELED};
 	(void)fflush(NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/parse.h"
 #include "base/text.h"
 #include "snapshot/core/netns.h"
@@ -197,10 +198,8 @@ void netns_leave(struct netns_guard *guard)
 {
 	if (guard->fd < 0)
 		return;
-	if (setns(guard->fd, CLONE_NEWNET) < 0) {
-		fprintf(stderr, "nest: cannot return to the own network namespace: %s\n", strerror(errno));
-		abort();
-	}
+	if (setns(guard->fd, CLONE_NEWNET) < 0)
+		log_abort("cannot return to the own network namespace: %s", strerror(errno));
 	(void)close(guard->fd);
 	guard->fd = -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a source remembers from one sample to the next about each network namespace, until the namespace is no longer looked at. */
+/* What a source remembers from one sample to the next about each network namespace that is still looked at. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"

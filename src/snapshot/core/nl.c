@@ -196,20 +196,15 @@ struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uin
 	return header;
 }
 
-size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context)
+int nl_dump(struct snapshot *snapshot, uint16_t type, size_t body_size, nl_parse_fn *parse, struct why *why)
 {
-	const struct nlmsghdr *message = bytes;
-	int left = len > INT32_MAX ? INT32_MAX : (int)len;
-	size_t count = 0;
+	struct nl_request room;
+	void *body;
+	struct nl_question question = {.protocol = NETLINK_ROUTE,
+				       .request = nl_request_begin(&room, type, NLM_F_DUMP, body_size, &body),
+				       .parse = parse};
 
-	while (nl_message_ok(message, left)) {
-		if (message->nlmsg_type >= NLMSG_MIN_TYPE) {
-			parse(snapshot, message, context);
-			count++;
-		}
-		message = mnl_nlmsg_next(message, &left);
-	}
-	return count;
+	return nl_ask(snapshot, &question, why);
 }
 
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max)

@@ -46,9 +46,9 @@ struct nl_request {
 struct nlmsghdr *nl_request_begin(struct nl_request *request, uint16_t type, uint16_t flags, size_t extra_size,
 				  void **ret_extra);
 
-/* Messages that lie one after the other, from a file, a test or a fuzzer. Returns how many were whole. */
-size_t nl_parse_bytes(struct snapshot *snapshot, const void *bytes, size_t len, nl_parse_fn *parse, void *context);
-
+/* Asks rtnetlink for all of a kind: a request with a body of zeros. */
+int nl_dump(struct snapshot *snapshot, uint16_t type, size_t body_size, nl_parse_fn *parse,
+	    struct why *why) _must_check_;
 /* Pointers by type, as nl_attrs (nl_attr.h): the last of a type counts, types above max are passed over. */
 void nl_attrs_nested(const struct nlattr *nest, const struct nlattr **attrs, unsigned max);
 /* 4 or 16 bytes. */

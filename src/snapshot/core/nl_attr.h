@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Messages and attributes of netlink: where they lie and what is in them. Like libmnl's functions of these names, but
- * here, where the compiler sees them: a dump of a hundred thousand sockets holds a million attributes, and a call into a
- * library for each step through them took a tenth of the time.
+ * here, where the compiler sees them: a dump of a hundred thousand sockets holds a million attributes, and a call into
+ * a library for each step through them took a tenth of the time.
  *
  * An attribute that is absent or too short leaves the value as it is (unknown).
  */

@@ -13,7 +13,7 @@ bool scan_hex(const char **text, uint64_t *ret_value);
 /* A number that may be negative. */
 bool scan_i64(const char **text, int64_t *ret_value);
 bool scan_skip(const char **text, unsigned words);
-/* The number behind a word that begins a line ("nr_throttled 5"), with or without a colon; false when there is no such line. */
+/* The number behind a word that begins a line ("nr_throttled 5"), with or without a colon; false without that line. */
 bool scan_keyed(const char *text, const char *key, uint64_t *ret_value);
 /* Goes to the beginning of the next line; false when there is none. */
 bool scan_next_line(const char **text);

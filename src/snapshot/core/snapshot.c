@@ -248,7 +248,7 @@ static bool source_wanted(const struct snapshot *snapshot, const struct snapshot
 	return wants_any(snapshot, source->types);
 }
 
-static void want(struct snapshot *snapshot, const struct record_type *const *types)
+static void want_types(struct snapshot *snapshot, const struct record_type *const *types)
 {
 	for (; types && *types; types++) {
 		struct snapshot_table *table = snapshot_table(snapshot, *types);
@@ -263,9 +263,9 @@ static void want_needs(struct snapshot *snapshot, const struct snapshot_source *
 	const struct record_type *const first[] = {source->needs ? source->needs[0] : NULL, NULL};
 
 	if (!source->any_need)
-		want(snapshot, source->needs);
+		want_types(snapshot, source->needs);
 	else if (!wants_any(snapshot, source->needs))
-		want(snapshot, first);
+		want_types(snapshot, first);
 }
 
 /* What was asked for, and what that needs: sources run in the order of stages, so one pass backwards finds all. */
@@ -275,7 +275,7 @@ static void choose_tables(struct snapshot *snapshot, const struct snapshot_reque
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		snapshot->tables[i].wanted = request->types == NULL && !snapshot->tables[i].on_demand;
-	want(snapshot, request->types);
+	want_types(snapshot, request->types);
 	for (size_t i = memory->source_count; i-- > 0;)
 		if (source_wanted(snapshot, memory->sources[i]))
 			want_needs(snapshot, memory->sources[i]);

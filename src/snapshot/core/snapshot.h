@@ -38,8 +38,9 @@ struct snapshot_request {
 	/* Record types, NULL at the end; NULL: everything that is not on demand. */
 	const struct record_type *const *types;
 	/*
-	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection that is
-	 * missing in such a sample and there in the ones around it was idle. Threads come without their numbers of switches.
+	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection
+	 * that is missing in such a sample and there in the ones around it was idle. Threads come without their numbers
+	 * of switches.
 	 */
 	bool active_only;
 	/* Do not load BPF programs. */

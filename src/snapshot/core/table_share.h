@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One table filled by two threads at once. Each takes whole blocks of it and fills them alone, so they meet only once in a
- * block; at the end the last, unfilled blocks are closed up. The table must have been given room enough before: it cannot
- * move while others write into it.
+ * One table filled by two threads at once. Each takes whole blocks of it and fills them alone, so they meet only once
+ * in a block; at the end the last, unfilled blocks are closed up. The table must have been given room enough before: it
+ * cannot move while others write into it.
  */
 #pragma once
 

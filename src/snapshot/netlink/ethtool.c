@@ -56,7 +56,8 @@ static bool ask(const struct asked *asked, void *command)
 	return ioctl(asked->fd, SIOCETHTOOL, &request) == 0;
 }
 
-static struct link_detail_record *add(const struct asked *asked, enum link_part part, const char *name, size_t len)
+static struct link_detail_record *add_detail(const struct asked *asked, enum link_part part, const char *name,
+					     size_t len)
 {
 	struct link_detail_record *detail = snapshot_table_add(snapshot_table(asked->snapshot, &link_detail_type));
 
@@ -71,7 +72,7 @@ static struct link_detail_record *add(const struct asked *asked, enum link_part 
 
 static void add_number(const struct asked *asked, enum link_part part, const char *name, uint64_t value, uint64_t max)
 {
-	struct link_detail_record *detail = add(asked, part, name, strlen(name));
+	struct link_detail_record *detail = add_detail(asked, part, name, strlen(name));
 
 	if (!detail)
 		return;
@@ -82,7 +83,7 @@ static void add_number(const struct asked *asked, enum link_part part, const cha
 static void add_text(const struct asked *asked, enum link_part part, const char *name, const char *text, size_t room)
 {
 	size_t n = strnlen(text, room);
-	struct link_detail_record *detail = n ? add(asked, part, name, strlen(name)) : NULL;
+	struct link_detail_record *detail = n ? add_detail(asked, part, name, strlen(name)) : NULL;
 
 	if (detail)
 		detail->text = snapshot_text(asked->snapshot, text, n);
@@ -200,7 +201,8 @@ static void ask_features(const struct asked *asked)
 		const struct ethtool_get_features_block *block = &features->features[i / 32];
 		uint32_t bit = UINT32_C(1) << i % 32;
 		size_t n = strnlen(name_at(names, i), ETH_GSTRING_LEN);
-		struct link_detail_record *detail = n ? add(asked, LINK_PART_OFFLOAD, name_at(names, i), n) : NULL;
+		struct link_detail_record *detail =
+			n ? add_detail(asked, LINK_PART_OFFLOAD, name_at(names, i), n) : NULL;
 
 		if (!detail)
 			continue;
@@ -229,7 +231,7 @@ static void ask_statistics(const struct asked *asked)
 
 		while (blanks < n && name[blanks] == ' ')
 			blanks++;
-		detail = n > blanks ? add(asked, LINK_PART_STATISTIC, name + blanks, n - blanks) : NULL;
+		detail = n > blanks ? add_detail(asked, LINK_PART_STATISTIC, name + blanks, n - blanks) : NULL;
 		if (detail)
 			detail->value = stats->data[i];
 	}

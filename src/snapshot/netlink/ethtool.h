@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What drivers tell of their interfaces (what ethtool -i -g -l -c -a -k -S show): type "link_detail", only when asked for. */
+/* What drivers report of their interfaces (ethtool -i -g -l -c -a -k -S): type "link_detail", only when asked for. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"

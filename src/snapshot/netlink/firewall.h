@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Firewall rules of nftables and what they counted: type "firewall_rule"; chains with their policy: type "firewall_chain". */
+/* nftables rules with their counters: type "firewall_rule"; chains with their policy: type "firewall_chain". */
 #pragma once
 
 #include "snapshot/core/nl.h"

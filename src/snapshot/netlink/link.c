@@ -26,7 +26,7 @@ static const struct enum_name flag_items[] = {
 	{1 << 16, "LOWER_UP", "the layer below carries a signal"},
 	{1 << 17, "DORMANT", "waits for somebody before it may be used"},
 };
-struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
+static struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
 
 /* RFC 2863; the header that has their names does not go with net/if.h. */
 static const struct enum_name operstate_items[] = {
@@ -38,7 +38,7 @@ static const struct enum_name operstate_items[] = {
 	{5, "DORMANT", NULL},
 	{6, "UP", NULL},
 };
-struct enum_names operstate_names = {operstate_items, ARRAY_SIZE(operstate_items), NULL};
+static struct enum_names operstate_names = {operstate_items, ARRAY_SIZE(operstate_items), NULL};
 
 static const struct enum_name duplex_items[] = {{DUPLEX_HALF, "half", NULL}, {DUPLEX_FULL, "full", NULL}};
 static struct enum_names duplex_names = {duplex_items, ARRAY_SIZE(duplex_items), NULL};
@@ -58,7 +58,7 @@ static const struct field link_fields[] = {
 	FIELD(L, operstate, ENUM, "whether it carries packets", .names = &operstate_names),
 	FIELD(L, carrier, BOOL, "whether there is a signal", .hidden = true),
 	FIELD(L, carrier_changes, COUNT, "how often the signal came or went", .hidden = true),
-	FIELD(L, mtu, BYTES, "largest packet"),
+	FIELD(L, mtu, BYTES, "largest packet", .exact = true),
 	FIELD(L, qdisc, TEXT, "its root queue"),
 	FIELD(L, tx_queue_len, COUNT, "default length of its queues, packets", .hidden = true),
 	FIELD(L, speed, COUNT, "speed of the link", .unit = "bit/s", .hidden = true),
@@ -294,15 +294,10 @@ static int collect_links(struct snapshot *snapshot, const struct snapshot_reques
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &link_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct ifinfomsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETLINK, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = link_parse_message};
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = nl_dump(snapshot, RTM_GETLINK, sizeof(struct ifinfomsg), link_parse_message, why);
 
 	(void)request;
-	r = nl_ask(snapshot, &question, why);
 	if (r < 0)
 		return r;
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -316,11 +311,7 @@ static int collect_addresses(struct snapshot *snapshot, const struct snapshot_re
 	_cleanup_dev_names_ struct dev_names names = {};
 	struct snapshot_table *table = snapshot_table(snapshot, &address_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct ifaddrmsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETADDR, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = address_parse_message};
-	int r = nl_ask(snapshot, &question, why);
+	int r = nl_dump(snapshot, RTM_GETADDR, sizeof(struct ifaddrmsg), address_parse_message, why);
 
 	(void)request;
 	for (size_t i = from; i < table->count; i++) {

@@ -44,8 +44,6 @@ struct address_record {
 
 extern const struct record_type link_type;
 extern const struct record_type address_type;
-extern struct enum_names link_flag_names;
-extern struct enum_names operstate_names;
 
 nl_parse_fn link_parse_message;
 nl_parse_fn address_parse_message;

@@ -77,11 +77,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	_cleanup_dev_names_ struct dev_names names = {};
 	struct snapshot_table *table = snapshot_table(snapshot, &neighbour_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct ndmsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETNEIGH, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = neighbour_parse_message};
-	int r = nl_ask(snapshot, &question, why);
+	int r = nl_dump(snapshot, RTM_GETNEIGH, sizeof(struct ndmsg), neighbour_parse_message, why);
 
 	(void)request;
 	for (size_t i = from; i < table->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The routing tables: type "route"; and the way that packets to the remote addresses in use take: type "destination". */
+/* The routing tables: type "route"; and the route that packets to remote addresses in use take: type "destination". */
 #pragma once
 
 #include "snapshot/core/nl.h"

@@ -144,16 +144,12 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &tunnel_type);
 	size_t from = table->count;
-	struct nl_request room;
-	struct ifinfomsg *info;
-	struct nlmsghdr *message = nl_request_begin(&room, RTM_GETLINK, NLM_F_DUMP, sizeof(*info), (void **)&info);
-	struct nl_question question = {.protocol = NETLINK_ROUTE, .request = message, .parse = tunnel_parse_message};
 	struct tun_owners *owners = snapshot_state(snapshot);
 	int r;
 
 	if (!any_tunnel(snapshot))
 		return 0;
-	r = nl_ask(snapshot, &question, why);
+	r = nl_dump(snapshot, RTM_GETLINK, sizeof(struct ifinfomsg), tunnel_parse_message, why);
 	for (size_t i = from; i < table->count; i++) {
 		struct tunnel_record *tunnel = (struct tunnel_record *)table->items + i;
 

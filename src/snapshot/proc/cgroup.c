@@ -29,8 +29,8 @@ static const struct field cgroup_fields[] = {
 	FIELD(C, memory_max, BYTES, "memory that it may use; unknown: no limit"),
 	FIELD(C, socket_bytes, BYTES, "memory of its sockets' buffers", .hidden = true),
 	FIELD(C, cpu_pressure, RATIO, "share of the last ten seconds in which some task waited for a processor",
-	      .hidden = true),
-	FIELD(C, memory_pressure, RATIO, "the same, for memory", .hidden = true),
+	      .unit = "%", .hidden = true),
+	FIELD(C, memory_pressure, RATIO, "the same, for memory", .unit = "%", .hidden = true),
 };
 #undef C
 RECORD_TYPE(cgroup_type, "cgroup", struct cgroup_record, cgroup_fields,
@@ -63,7 +63,7 @@ void cgroup_parse_cpu_max(struct cgroup_record *cgroup, const char *text)
 		cgroup->quota = (double)quota / (double)period;
 }
 
-/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": the fifth word, where the last has the controller. */
+/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": word five, where the last has the controller. */
 int cgroup_parse_mount(const char *mountinfo, const char *controller, char *path, size_t size)
 {
 	const char *line;

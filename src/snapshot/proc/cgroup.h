@@ -20,7 +20,7 @@ struct cgroup_record {
 	double memory_pressure;
 };
 
-/* Which group a process is in: where hierarchies of version 1 are mounted, the path of one says nothing of the others. */
+/* Which group a process is in: with hierarchies of version 1, the path of one says nothing about the others. */
 struct cgroup_member_record {
 	uint32_t pid;
 	uint32_t group; /* the how-manyeth record of type "cgroup" */

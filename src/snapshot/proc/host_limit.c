@@ -12,7 +12,7 @@
 #include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
 
-/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each kind. */
+/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each. */
 #define NOTABLE          0.5
 #define DESTINATIONS_MAX 65536
 
@@ -23,13 +23,15 @@ static const struct field limit_fields[] = {
 	FIELD(L, of, TEXT, "whose it is"),
 	FIELD(L, used, COUNT, "how much is used"),
 	FIELD(L, max, COUNT, "how much there is"),
-	FIELD(L, share, RATIO, "used part of it"),
+	FIELD(L, used_bytes, BYTES, "used, of memory", .heading = "used_bytes", .hidden = true),
+	FIELD(L, max_bytes, BYTES, "the limit, of memory", .heading = "max_bytes", .hidden = true),
+	FIELD(L, share, RATIO, "used part of it", .unit = "%"),
 	FIELD(L, raise, TEXT, "the setting behind it", .hidden = true),
 };
 #undef L
 RECORD_TYPE(host_limit_type, "host_limit", struct host_limit_record, limit_fields, "something that can run out");
 
-static void add(struct snapshot *snapshot, const struct host_limit_record *limit)
+static void add_row(struct snapshot *snapshot, const struct host_limit_record *limit, bool in_bytes)
 {
 	struct host_limit_record *record;
 
@@ -39,11 +41,18 @@ static void add(struct snapshot *snapshot, const struct host_limit_record *limit
 	if (!record)
 		return;
 	*record = *limit;
+	record->used_bytes = in_bytes ? limit->used : UINT64_MAX;
+	record->max_bytes = in_bytes ? limit->max : UINT64_MAX;
 	record->share = (double)limit->used / (double)limit->max;
 }
 
+static void add(struct snapshot *snapshot, const struct host_limit_record *limit)
+{
+	add_row(snapshot, limit, false);
+}
+
 /* Members of 32 bits have an unknown of their own. */
-static uint64_t wide(uint32_t value)
+static uint64_t widen_unknown(uint32_t value)
 {
 	return value == UINT32_MAX ? UINT64_MAX : value;
 }
@@ -55,7 +64,7 @@ struct fullest {
 };
 
 /* Whether this one is notable; else it may be the fullest. */
-static bool weigh(struct fullest *fullest, uint64_t used, uint64_t max, const void *record)
+static bool is_notable(struct fullest *fullest, uint64_t used, uint64_t max, const void *record)
 {
 	double share = max ? (double)used / (double)max : 0;
 
@@ -69,6 +78,7 @@ static bool weigh(struct fullest *fullest, uint64_t used, uint64_t max, const vo
 static void add_memory(struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, memory_type, const struct memory_record, m) {
+		/* The first two in bytes. */
 		const struct host_limit_record rows[] = {
 			{.limit = "tcp-memory",
 			 .used = m->tcp_bytes,
@@ -79,12 +89,12 @@ static void add_memory(struct snapshot *snapshot)
 			 .max = m->udp_max_bytes,
 			 .raise = "net.ipv4.udp_mem"},
 			{.limit = "time-wait",
-			 .used = wide(m->tcp_time_wait),
-			 .max = wide(m->time_wait_max),
+			 .used = widen_unknown(m->tcp_time_wait),
+			 .max = widen_unknown(m->time_wait_max),
 			 .raise = "net.ipv4.tcp_max_tw_buckets"},
 			{.limit = "orphans",
-			 .used = wide(m->tcp_orphan),
-			 .max = wide(m->orphan_max),
+			 .used = widen_unknown(m->tcp_orphan),
+			 .max = widen_unknown(m->orphan_max),
 			 .raise = "net.ipv4.tcp_max_orphans"},
 		};
 
@@ -92,7 +102,7 @@ static void add_memory(struct snapshot *snapshot)
 			struct host_limit_record row = rows[i];
 
 			row.netns = m->netns;
-			add(snapshot, &row);
+			add_row(snapshot, &row, i < 2);
 		}
 	}
 	snapshot_each(snapshot, conntrack_type, const struct conntrack_record, c)
@@ -128,7 +138,7 @@ static void add_files(struct snapshot *snapshot)
 					      .limit = "open-files", .used = used, .max = max, .raise = "fs.file-max"});
 	}
 	snapshot_each(snapshot, process_type, const struct process_record, p)
-		if (weigh(&fullest, wide(p->fds), wide(p->fd_max), p))
+		if (is_notable(&fullest, widen_unknown(p->fds), widen_unknown(p->fd_max), p))
 			add_process(snapshot, p);
 	if (fullest.record && fullest.share < NOTABLE)
 		add_process(snapshot, fullest.record);
@@ -152,7 +162,8 @@ static void add_listeners(struct snapshot *snapshot)
 	struct fullest fullest = {};
 
 	snapshot_each(snapshot, socket_type, const struct socket_record, s)
-		if (s->state == SOCKET_LISTEN && weigh(&fullest, wide(s->backlog), wide(s->backlog_max), s))
+		if (s->state == SOCKET_LISTEN &&
+		    is_notable(&fullest, widen_unknown(s->backlog), widen_unknown(s->backlog_max), s))
 			add_listener(snapshot, s);
 	if (fullest.record && fullest.share < NOTABLE)
 		add_listener(snapshot, fullest.record);
@@ -170,7 +181,7 @@ static uint64_t read_number(struct snapshot *snapshot, const char *path)
 	return scan_u64(&text, &value) ? value : UINT64_MAX;
 }
 
-/* Entries are counted for the whole host, and only the first namespace tells of them: names, then columns, hexadecimal. */
+/* Entries are counted for the whole host, and only the first namespace shows them: names, then hexadecimal columns. */
 static uint64_t read_entries(struct snapshot *snapshot, const char *path)
 {
 	const char *text;
@@ -258,7 +269,7 @@ static void add_fragments(struct snapshot *snapshot)
 			line += strlen("memory ");
 		if (!line || !scan_u64(&line, &row.used))
 			row.used = UINT64_MAX;
-		add(snapshot, &row);
+		add_row(snapshot, &row, true);
 	}
 }
 
@@ -321,7 +332,7 @@ static void add_ports(struct snapshot *snapshot)
 	max = high - low + 1;
 	count_targets(snapshot, low, high, &used);
 	while (map_next(&used, &at, &key, &value))
-		if (weigh(&fullest, *(uint64_t *)value, max, key))
+		if (is_notable(&fullest, *(uint64_t *)value, max, key))
 			add_target(snapshot, key, *(uint64_t *)value, max);
 	if (fullest.record && fullest.share < NOTABLE)
 		add_target(snapshot, fullest.record, *(uint64_t *)map_get(&used, fullest.record), max);

@@ -157,7 +157,7 @@ static void read_number(struct snapshot *snapshot, const char *path, uint32_t *v
 		*value = (uint32_t)number;
 }
 
-/* Limits of the whole host. Their files are visible from the first namespace only, so they are read before others are entered. */
+/* Limits of the whole host. Only the first namespace shows their files, so they are read before others are entered. */
 struct state {
 	uint64_t tcp_low, tcp_pressure, tcp_max;
 	uint64_t udp_low, udp_pressure, udp_max;

@@ -23,7 +23,7 @@ static const struct enum_name state_names[] = {
 	{'W', "waking", "waking up"},
 	{'K', "wakekill", "only a deadly signal ends it"},
 };
-struct enum_names task_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
+static struct enum_names task_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
 
 /* Calls in which a program that uses the network waits; those whose first argument is a descriptor come first. */
 #define CALL(call)                                                                                                     \

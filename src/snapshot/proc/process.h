@@ -43,7 +43,6 @@ struct thread_record {
 
 extern const struct record_type process_type;
 extern const struct record_type thread_type;
-extern struct enum_names task_state_names;
 extern struct enum_names syscall_names;
 
 /* The record of a process in this snapshot, or NULL. */

@@ -93,8 +93,8 @@ void resolver_parse(const char *text, struct resolver_config *ret_config)
 /* --- the file --- */
 
 /*
- * Below the root of a process of somebody else: no link may lead out of it, and what is there may be anything, a pipe that
- * nobody writes to included.
+ * Below the root of a process of somebody else: no link may lead out of it, and what is there may be anything, a pipe
+ * that nobody writes to included.
  */
 static int open_below(const char *root, const char *path)
 {

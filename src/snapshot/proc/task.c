@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/parse.h"
 #include "base/vec.h"
 #include "snapshot/proc/cgroup_path.h"
 #include "snapshot/proc/process.h"
@@ -15,7 +14,7 @@
 #define THREADS_MAX   20000
 #define PROCESSES_MAX 50000
 
-/* Threads come in the same order look after look, but for those that came or went: so far ahead a known one is looked for. */
+/* Threads keep their order between samples, but for new and ended ones: so far ahead a known one is looked for. */
 #define AHEAD_MAX 32
 
 struct state {
@@ -137,8 +136,8 @@ static bool read_process(struct snapshot *snapshot, int dir, bool walk_fds)
 }
 
 /*
- * A thread that has not run since the last look waits for what it waited for then; finding that out again would be half of
- * what a look at a thread costs.
+ * A thread that has not run since the last look waits for what it waited for then; finding that out again would be half
+ * of what a look at a thread costs.
  */
 static bool waits_still(struct state *state, struct thread_record *thread)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The source of owners. Looking at all descriptors of the host costs as much as the sockets themselves or more, so on a large
- * host it goes on beside them; and when samples follow each other the answer is kept: only a socket that was not there at
- * the last scan causes another one, and scans are never more than a twentieth of the time.
+ * The source of owners. Looking at all descriptors of the host costs as much as the sockets themselves or more, so on a
+ * large host it goes on beside them; and when samples follow each other the answer is kept: only a socket that was not
+ * there at the last scan causes another one, and scans are never more than a twentieth of the time.
  */
 #include <errno.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void index_sockets(struct state *state, const struct snapshot *snapshot)
 			index_inode(state, other->inode);
 }
 
-static bool before(const struct owner_record *a, const struct owner_record *b)
+static bool comes_before(const struct owner_record *a, const struct owner_record *b)
 {
 	return a->pid != b->pid ? a->pid < b->pid : a->fd < b->fd;
 }
@@ -104,7 +104,8 @@ static void put_owners(struct state *state, struct snapshot *snapshot, const str
 			return;
 		*owner = *found;
 		slot->owners++;
-		if (slot->owner == SOCKET_NONE || before(found, (struct owner_record *)table->items + slot->owner))
+		if (slot->owner == SOCKET_NONE ||
+		    comes_before(found, (struct owner_record *)table->items + slot->owner))
 			slot->owner = (uint32_t)(table->count - 1);
 	}
 }

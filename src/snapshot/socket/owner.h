@@ -36,7 +36,7 @@ int owner_walk_begin(struct owner_walk *walk, struct why *why) _must_check_;
 /* Looks at the descriptors of as many of them as are left for this thread. */
 void owner_scan_proc(struct owner_walk *walk, struct owner_list *list);
 
-/* How many processes a scan of /proc could not look at. The kernel's iterator says nothing about those that it leaves out. */
+/* How many processes a scan of /proc could not look at. The kernel's iterator does not report those it leaves out. */
 uint64_t owner_count_hidden(void);
 
 /* A scan through the kernel's iterator over files, which needs BPF. */
@@ -52,7 +52,7 @@ void owner_files_close(struct owner_files *files);
 int owner_scan_files(struct owner_files *files, struct owner_list *list, struct why *why) _must_check_;
 
 /*
- * Whether some socket without an owner is still there. One that was closed between the reading of the sockets and that of the
- * descriptors has no owner either, and that is no reason to complain.
+ * Whether some socket without an owner is still there. One that was closed between the reading of the sockets and that
+ * of the descriptors has no owner either, and that is no reason to complain.
  */
 bool owner_really_missing(const struct snapshot *snapshot, const struct snapshot_request *request);

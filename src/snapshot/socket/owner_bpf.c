@@ -2,9 +2,9 @@
 /*
  * Owners of sockets through the kernel's iterator over files.
  *
- * The program is written here and not in a file of its own: what libbpf does to load one takes 13 ms, most of it for finding
- * three offsets in the kernel's type information, and that is half of the time that a walk through a hundred thousand
- * descriptors takes. So the offsets are found by layout.h and put where they belong.
+ * The program is written here and not in a file of its own: what libbpf does to load one takes 13 ms, most of it for
+ * finding three offsets in the kernel's type information, and that is half of the time that a walk through a hundred
+ * thousand descriptors takes. So the offsets are found by layout.h and put where they belong.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -35,8 +35,8 @@ struct owner_bpf {
 enum { FILE_INODE, INODE_NUMBER, TASK_PROCESS, ITERATOR, QUESTIONS };
 
 /*
- * Writes down every descriptor that is a socket. Memory that is in no cache is all that this costs, so the socket is not
- * looked at, not even for its family: who reads the list knows the inodes that matter.
+ * Writes down every descriptor that is a socket. Memory that is in no cache is all that this costs, so the socket is
+ * not looked at, not even for its family: who reads the list knows the inodes that matter.
  */
 static int load(const struct layout_question kernel[QUESTIONS], struct why *why)
 {

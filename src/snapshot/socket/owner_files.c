@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owners of sockets out of the tables of descriptors themselves, for very many of them: the kernel's iterator over files takes
- * and gives back a reference to each, which is most of what it costs. Processes are found in the list of all, and of a file no
- * more is read than what kind it is and its inode's number. Threads with descriptors of their own are not seen; who finds a
- * socket that belongs to nobody asks the iterator.
+ * Owners of sockets out of the tables of descriptors themselves, for very many of them: the kernel's iterator over
+ * files takes and gives back a reference to each, which is most of what it costs. Processes are found in the list of
+ * all, and of a file no more is read than what kind it is and its inode's number. Threads with descriptors of their own
+ * are not seen; who finds a socket that belongs to nobody asks the iterator.
  */
 #include <errno.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void put_main(struct insns *code, const struct layout_question *kernel, i
 	insns_repeat(code, STEP_MAX);
 }
 
-/* The next process in the ring of all, which ends where it began. Those before the one to go on with are passed over. */
+/* The next process in the ring of all, which ends where it began. Those before the one to go on with are skipped. */
 static void put_next_process(struct insns *code, const struct layout_question *kernel)
 {
 	size_t other, files;

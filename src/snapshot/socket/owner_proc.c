@@ -2,8 +2,8 @@
 /*
  * Owners of sockets out of /proc. Processes and descriptors vanish while one looks: that is normal, not an error.
  *
- * What a descriptor is, stat tells in less time than the text of its link, and the old call in less than statx. A file's
- * server, which may not answer, is not asked: the kernel knows that flag in the old call, too. And as a table of
+ * What a descriptor is, stat tells in less time than the text of its link, and the old call in less than statx. A
+ * file's server, which may not answer, is not asked: the kernel knows that flag in the old call, too. And as a table of
  * descriptors is mostly without holes, their numbers need not be read from the directory.
  */
 #include <dirent.h>

@@ -74,7 +74,7 @@ static void run_part(void *context)
 	part->done = true;
 }
 
-/* Of several parts, the first one is left to the thread that waits for them; of one, too, unless there is time until then. */
+/* The first of several parts is left to the thread that waits for them; a single one, too, unless there is time. */
 static int begin_parts(struct owner_scan *scan, uint64_t files, bool beside, struct why *why)
 {
 	unsigned parts = 1;

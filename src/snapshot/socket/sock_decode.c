@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The computations are those of the kernel's inet_diag_msg_attrs_fill, inet_sk_diag_fill, tcp_diag_get_info and tcp_get_info. */
+/* Computes as the kernel's inet_diag_msg_attrs_fill, inet_sk_diag_fill, tcp_diag_get_info and tcp_get_info do. */
 #include <netinet/in.h>
 #include <string.h>
 #include <time.h>
@@ -257,7 +257,7 @@ static void decode_state(const struct sock_decode *decode, const struct source *
 	info->tcpi_total_retrans = GET32(TOTAL_RETRANS);
 }
 
-/* Times in which it was busy, held back by the peer's window, and by the send buffer; what it is at now is still counting. */
+/* Times in which it was busy, limited by the peer's window, and by the send buffer; the present one still counts. */
 static void decode_chrono(const struct sock_decode *decode, const struct source *source, struct tcp_info *info)
 {
 	uint32_t now = (uint32_t)sock_walk_area(decode->walk, decode->lane)->jiffies, spans[3];

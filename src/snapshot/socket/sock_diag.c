@@ -46,15 +46,15 @@ struct state {
 };
 
 /*
- * Divides the sockets by their ports: the second part has a port of the upper end of the ephemeral range on exactly one side.
- * A server's connections differ in the remote port, a client's in the local one; either way about the same share matches.
+ * Divides the sockets by their ports: the second part has a port of the upper end of the ephemeral range on exactly one
+ * side. A server's connections differ in the remote port, a client's in the local one; either way about the same share
+ * matches.
  */
 static void put_division(struct nlmsghdr *request, uint16_t port, bool second)
 {
 	unsigned char here = second ? INET_DIAG_BC_D_LE : INET_DIAG_BC_D_GE;
 	unsigned char there = second ? INET_DIAG_BC_D_GE : INET_DIAG_BC_D_LE;
-	/* code, offset if it holds, offset if not; the operand of a port comparison follows it. Offset of the end: accept;
-	 * four beyond: refuse. */
+	/* Code, offset if it holds, offset if not; a port to compare follows. Offset of the end: accept; +4: refuse. */
 	struct inet_diag_bc_op program[] = {
 		{INET_DIAG_BC_S_GE, 8, 20},
 		{0, 0, port},
@@ -148,7 +148,7 @@ static uint64_t figure_of(const char *text, const char *line, const char *word)
 	return 0;
 }
 
-/* Sockets of this namespace, of both families, and those that wait out their time. 0 when it cannot be read, or there are none. */
+/* Sockets of this namespace, of both families, TIME_WAIT included. 0 when it cannot be read, or there are none. */
 static uint64_t count_tcp(struct snapshot *snapshot)
 {
 	uint64_t count;
@@ -180,8 +180,8 @@ static struct part part_of(struct snapshot *snapshot, const struct snapshot_requ
 }
 
 /*
- * The port that divides the sockets so that both threads are ready at the same time: the second one may have something else
- * to do first. 0 when dividing, which makes both walk through the whole table of the kernel, does not pay.
+ * The port that divides the sockets so that both threads are ready at the same time: the second one may have something
+ * else to do first. 0 when dividing, which makes both walk through the whole table of the kernel, does not pay.
  */
 static uint16_t dividing_port(struct snapshot *snapshot, uint64_t expected)
 {

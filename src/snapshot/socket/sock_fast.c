@@ -184,7 +184,7 @@ static bool same_tcp(struct tcp_record a, struct tcp_record b)
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-static bool agrees(const struct snapshot *kernel, const struct sample *sample)
+static bool sample_agrees(const struct snapshot *kernel, const struct sample *sample)
 {
 	snapshot_each(kernel, socket_type, const struct socket_record, socket) {
 		const struct tcp_record *tcp = socket_tcp(kernel, socket);
@@ -198,8 +198,8 @@ static bool agrees(const struct snapshot *kernel, const struct sample *sample)
 }
 
 /* Asks the kernel itself about some of what was computed. */
-static int check(struct sock_fast *fast, struct snapshot *snapshot, const struct lane lanes[WALK_LANES],
-		 struct why *why)
+static int check_samples(struct sock_fast *fast, struct snapshot *snapshot, const struct lane lanes[WALK_LANES],
+			 struct why *why)
 {
 	struct socket_parse context = {.proto = IPPROTO_TCP};
 	struct sock_questions questions = {};
@@ -218,7 +218,7 @@ static int check(struct sock_fast *fast, struct snapshot *snapshot, const struct
 	vec_done(&questions);
 	for (unsigned i = 0; i < WALK_LANES && r == 0; i++)
 		for (unsigned k = 0; k < lanes[i].sample_count && r == 0; k++)
-			if (!agrees(fast->scratch, &lanes[i].samples[k]))
+			if (!sample_agrees(fast->scratch, &lanes[i].samples[k]))
 				r = -EBADMSG;
 	fast->checked |= r == 0 && lanes[0].sample_count + lanes[1].sample_count > 0;
 	return r;
@@ -240,7 +240,8 @@ static int walk_table(struct sock_fast *fast, struct snapshot *snapshot, struct 
 		lanes[i].context = &share.sides[i].context;
 		lanes[i].next = &next;
 		lanes[i].buckets = buckets;
-		lanes[i].step = max_of(min_of(WALK_RECORDS / 2 * buckets / (request->expected + 1), WALK_BUCKETS), 1u);
+		lanes[i].step = max_of(
+			min_of(WALK_RECORDS / 2 * buckets / (request->expected + 1), (uint64_t)WALK_BUCKETS), 1u);
 		sock_decode_begin(&lanes[i].decode, fast->walk, i);
 	}
 	worker_start(&lanes[1].worker, run_lane, &lanes[1], request->expected * SOCKET_NS / 2);
@@ -250,7 +251,7 @@ static int walk_table(struct sock_fast *fast, struct snapshot *snapshot, struct 
 	if (r == 0)
 		r = socket_share_end(&share);
 	if (r == 0 && !fast->checked)
-		r = check(fast, snapshot, lanes, why);
+		r = check_samples(fast, snapshot, lanes, why);
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Very many TCP sockets in little time: what can be read out of the kernel's table is, the rest is told to be asked for. */
+/* Very many TCP sockets in little time: what the kernel's table holds is read there, the rest has to be asked for. */
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -24,8 +24,9 @@ struct sock_fast_request {
 };
 
 /*
- * A negative errno when the sockets have to be read in another way; the tables are as they were then. Sockets that nobody has
- * ever asked the kernel about have no cookie yet: a few are asked for here, one by one; many are a reason to fail.
+ * A negative errno when the sockets have to be read in another way; the tables are as they were then. Sockets that
+ * nobody has ever asked the kernel about have no cookie yet: a few are asked for here, one by one; many are a reason to
+ * fail.
  */
 int sock_fast_collect(struct sock_fast *fast, struct snapshot *snapshot, struct sock_fast_request *request,
 		      struct why *why) _must_check_;

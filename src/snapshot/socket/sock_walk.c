@@ -20,7 +20,7 @@ struct range {
 	uint32_t at;       /* in the record */
 };
 
-/* The function that makes a pointer of a number, and a structure that is an array of 64-bit words (Linux 6.2 and later). */
+/* The function that makes a pointer of a number, and a structure that is an array of 64-bit words (from Linux 6.2). */
 enum { CAST = WALK_FIELD_COUNT + WALK_PLACE_COUNT, ARRAY, QUESTIONS };
 
 struct plan {
@@ -115,7 +115,7 @@ static void place_fields(struct sock_walk *walk, const struct plan *plan)
 		walk->fields[i].shift = answer->shift;
 		walk->fields[i].width = answer->width;
 	}
-	/* Where the kernel does not keep it in the connection, the program follows the pointers and puts it at the end. */
+	/* What the kernel does not keep in the connection: the program follows the pointers and puts it at the end. */
 	if (walk->fields[WALK_INODE].at == WALK_NONE) {
 		walk->fields[WALK_INODE].at = (uint16_t)walk->record_size;
 		walk->record_size += sizeof(uint64_t);
@@ -214,9 +214,9 @@ static void put_copy(struct insns *code, const struct plan *plan, const struct r
 }
 
 /*
- * Calls are what a copy costs most (returning from one is slow where processors have to be kept from guessing), and loads of which
- * none waits for another overlap. So where the kernel lets an address be taken for a pointer to an array, the words are loaded
- * one by one.
+ * Calls are what a copy costs most (returning from one is slow where processors have to be kept from guessing), and
+ * loads of which none waits for another overlap. So where the kernel lets an address be taken for a pointer to an
+ * array, the words are loaded one by one.
  */
 static void put_cast(struct insns *code, const struct plan *plan)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Very many connections, read straight out of the kernel's table of them by a BPF program. The kernel's own answer (sock_diag)
- * takes a microsecond a socket: locks, messages, and one wait for memory after the other. The program copies what is wanted,
- * so that the waits overlap, and what is computed from it is computed here.
+ * Very many connections, read straight out of the kernel's table of them by a BPF program. The kernel's own answer
+ * (sock_diag) takes a microsecond a socket: locks, messages, and one wait for memory after the other. The program
+ * copies what is wanted, so that the waits overlap, and what is computed from it is computed here.
  *
- * Where things lie in a socket is asked of the running kernel, and what was computed is compared with the kernel's own answers
- * before it is believed (sock_fast.c).
+ * Where things lie in a socket is asked of the running kernel, and what was computed is compared with the kernel's own
+ * answers before it is believed (sock_fast.c).
  */
 #pragma once
 
@@ -213,7 +213,7 @@ static inline struct walk_area *sock_walk_area(const struct sock_walk *walk, uns
 /* A negative errno where the kernel does not have it, or does not allow it. */
 int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why) _must_check_;
 void sock_walk_close(struct sock_walk *walk);
-/* Walks through the buckets first .. first + count (at most WALK_BUCKETS) of the table of the namespace that the thread is in. */
+/* Walks through the buckets first .. first + count (at most WALK_BUCKETS) of the table of the thread's namespace. */
 int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count) _must_check_;
 /* 16 bytes of the kernel's memory; zero where there is none. */
 void sock_walk_peek(struct sock_walk *walk, unsigned lane, uint64_t address, uint64_t ret_bytes[2]);

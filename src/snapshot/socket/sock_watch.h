@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Watching many connections cheaply. Most are idle most of the time, and reading an idle one costs as much as a busy one; so
- * between two full readings only those are asked about, one by one, on which something happened. Full readings are as
- * frequent as a fiftieth of the time allows.
+ * Watching many connections cheaply. Most are idle most of the time, and reading an idle one costs as much as a busy
+ * one; so between two full readings only those are asked about, one by one, on which something happened. Full readings
+ * are as frequent as a fiftieth of the time allows.
  */
 #pragma once
 
@@ -23,5 +23,5 @@ bool socket_is_active(const struct socket_record *socket, const struct tcp_recor
 
 /* Whether it is time for a full reading again. */
 bool sock_watch_due(const struct sock_watch *watch);
-/* After a full reading that added the sockets from index `from` on: keeps the active ones. ext: what to ask about them. */
+/* After a full reading that added the sockets from index `from` on: keeps the active ones. ext: what to ask of them. */
 void sock_watch_remember(struct sock_watch *watch, struct snapshot *snapshot, size_t from, uint8_t ext);

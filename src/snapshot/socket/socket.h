@@ -126,7 +126,7 @@ struct tcp_record {
 	uint64_t vegas_rtt_ns;
 };
 
-/* How often the timer that runs has fired in a row. Where none runs nothing has been sent again: a SYN on its way out. */
+/* How often the running timer has fired in a row. Where none runs nothing was retransmitted: a SYN on its way out. */
 static inline uint8_t socket_timeouts(const struct socket_record *socket)
 {
 	return socket->timer_retransmits == UINT8_MAX ? 0 : socket->timer_retransmits;

@@ -17,7 +17,7 @@ struct tcp_info_wire {
 	uint32_t total_rto_time;
 };
 
-/* Where Linux 5.15 ended. A header of that age or later has exactly this much, or the later members by their own names. */
+/* Where Linux 5.15 ended. A header of that age or later has exactly this much, or names the later members. */
 #define TCP_INFO_BASE (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
 _Static_assert(offsetof(struct tcp_info_wire, rcv_wnd) == TCP_INFO_BASE, "later members follow the ones of 5.15");
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/vec.h"
 #include "kernel/symbols.h"
 #include "kernel/user_symbols.h"
 #include "record/value.h"
@@ -13,7 +12,7 @@
 #define STACKS_MAX 100000
 
 struct known {
-	uint32_t pid; /* 0: of the kernel */
+	uint32_t pid; /* 0: kernel */
 	int32_t id;
 };
 
@@ -37,7 +36,7 @@ static const char *find_name(struct stacks *stacks, uint32_t pid, uint64_t addre
 	return stacks->kernel ? kernel_symbols_find(stacks->kernel, address) : NULL;
 }
 
-/* Frames of the instrumentation itself, which come first, say nothing about what is looked at. */
+/* The innermost frames belong to the instrumentation itself: skip them. */
 static bool is_own(const char *name)
 {
 	return strncmp(name, "bpf_", 4) == 0 || strncmp(name, "__bpf_", 6) == 0 ||
@@ -67,7 +66,7 @@ static struct stack look_up(struct stacks *stacks, uint32_t pid, int32_t id)
 	return stack;
 }
 
-static struct stack find(struct stacks *stacks, uint32_t pid, int32_t id)
+static struct stack find_stack(struct stacks *stacks, uint32_t pid, int32_t id)
 {
 	struct known key = {pid, id};
 	struct stack *stack;
@@ -87,10 +86,10 @@ static struct stack find(struct stacks *stacks, uint32_t pid, int32_t id)
 
 struct stack stacks_kernel(struct stacks *stacks, int32_t id)
 {
-	/* Without names, addresses are shown. */
+	/* Without symbols, show addresses. */
 	if (id >= 0 && !stacks->kernel && kernel_symbols_load(&stacks->kernel, NULL) < 0)
 		stacks->kernel = NULL;
-	return find(stacks, 0, id);
+	return find_stack(stacks, 0, id);
 }
 
 struct stack stacks_user(struct stacks *stacks, uint32_t pid, int32_t id)
@@ -99,5 +98,5 @@ struct stack stacks_user(struct stacks *stacks, uint32_t pid, int32_t id)
 		return (struct stack){};
 	if (!stacks->user)
 		stacks->user = user_symbols_new();
-	return find(stacks, pid, id);
+	return find_stack(stacks, pid, id);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "run/counter_history.h"
+#include "store/counter_history.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/parse.h"
-#include "run/files.h"
 
 #define HEAD     "nest-counters-1"
 #define TEXT_MAX ((size_t)64 << 20)
@@ -139,7 +139,7 @@ int counter_history_save(const char *path, const struct map *seen, uint64_t now_
 
 	*strrchr(dir, '/') = '\0';
 	if (r == 0)
-		r = files_make_dirs(dir);
+		r = files_make_dirs(dir, NULL);
 	if (r == 0)
 		r = write_file(path, &text);
 	return r < 0 ? why_set(why, r, "cannot keep the counters in %s: %s", path, strerror(-r)) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters as they stood at the last look of this user (nest counters --last), in a file of nest's own: nstat's history is
- * left alone. What was kept before the host started anew is void.
+ * Counters as they stood at the last look of this user (nest counters --last), in a file of nest's own: nstat's
+ * history is left alone. What was kept before the host started anew is void.
  */
 #pragma once
 
