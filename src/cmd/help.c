@@ -54,6 +54,9 @@ static void add_overview(struct buf *out)
 			buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
 	buf_add_text(out, "\nTools, each a command of its own (nest tools):\n");
 	add_tools(out);
+	buf_add_text(out, "\nSnapshots (diagnose, watch, sockets, links ...) are of the network namespace\n"
+			  "nest runs in, with -p of the process's; events (tools, trace, path) are of all\n"
+			  "namespaces. -N NETNS selects one, -N all every one.\n");
 	buf_add_text(out, "\nnest COMMAND --help explains one. Exit codes: 0 done, 1 findings (--fail-on),\n"
 			  "2 usage, 3 cannot observe, 4 loss above --max-loss, 5 input or output failed,\n"
 			  "128+n ended by signal n.\n");

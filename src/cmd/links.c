@@ -203,6 +203,7 @@ static int run(const void *data)
 		.shape = &kind.shape,
 		.columns = kind.columns,
 		.types = kind.types,
+		.dev = config->dev,
 		.show = kind.show,
 		.context = &state,
 	});

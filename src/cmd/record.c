@@ -31,8 +31,7 @@ struct config {
 static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist"),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
-	OPTION(struct config, live.netns, TEXT, "netns", 'N', "NETNS",
-	       "look at this network namespace: name, path, pid, or all"),
+	NETNS_OPTION(struct config, live.netns),
 	OPTION(struct config, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct config, size, SIZE, "size", 0, "BYTES",
 	       "a moving window: forget the oldest when the file reaches this size"),

@@ -25,7 +25,7 @@ struct table_row {
 
 static const struct field row_fields[] = {
 	FIELD(struct table_row, table, TEXT, "name of the table"),
-	FIELD(struct table_row, count, COUNT, "records in it now"),
+	FIELD(struct table_row, count, COUNT, "records in it now; unknown of tables that are read only when named"),
 	FIELD(struct table_row, help, TEXT, "what a record is"),
 };
 static RECORD_TYPE(row_type, "table", struct table_row, row_fields, "a table of the snapshot");
@@ -43,8 +43,9 @@ static uint64_t show_list(const struct snapshot *snapshot, struct output *output
 	(void)context;
 	for (size_t i = 0; i < snapshot->table_count; i++) {
 		const struct snapshot_table *table = &snapshot->tables[i];
+		uint64_t count = table->on_demand && table->count == 0 ? UINT64_MAX : table->count;
 
-		vec_push(&rows, (struct table_row){table->type->name, table->count, table->type->help});
+		vec_push(&rows, (struct table_row){table->type->name, count, table->type->help});
 	}
 	vec_sort(&rows, by_name);
 	vec_each(&rows, row)

@@ -34,13 +34,12 @@ static const struct enum_name family_names[] = {
 struct enum_names addr_family_names = {family_names, ARRAY_SIZE(family_names), NULL};
 
 /* As event/head.h numbers them. */
-#define OTHER(af) (64 + (af))
 static const struct enum_name event_families[] = {
 	{ADDR_V4, "ipv4", NULL},
 	{ADDR_V6, "ipv6", NULL},
-	{OTHER(AF_UNIX), "unix", NULL},
-	{OTHER(AF_NETLINK), "netlink", NULL},
-	{OTHER(AF_PACKET), "packet", NULL},
-	{OTHER(AF_VSOCK), "vsock", NULL},
+	{FAMILY_OTHER(AF_UNIX), "unix", NULL},
+	{FAMILY_OTHER(AF_NETLINK), "netlink", NULL},
+	{FAMILY_OTHER(AF_PACKET), "packet", NULL},
+	{FAMILY_OTHER(AF_VSOCK), "vsock", NULL},
 };
 struct enum_names event_family_names = {event_families, ARRAY_SIZE(event_families), NULL};

@@ -9,4 +9,5 @@ extern struct enum_names socket_proto_names;
 /* enum addr_family: ipv4, ipv6. */
 extern struct enum_names addr_family_names;
 /* The same, and other families as 64 and their AF_ number: unix, netlink, packet, vsock. */
+#define FAMILY_OTHER(af) (64 + (af))
 extern struct enum_names event_family_names;

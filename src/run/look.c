@@ -4,8 +4,7 @@
 #include <errno.h>
 
 const struct option_spec look_option_table[] = {
-	OPTION(struct look_options, netns, TEXT, "netns", 'N', "NETNS",
-	       "look into this network namespace: a name, a path, a process id, or all"),
+	NETNS_OPTION(struct look_options, netns),
 	OPTION(struct look_options, no_bpf, FLAG, "no-bpf", 0, NULL,
 	       "do not load BPF programs: /proc and netlink alone"),
 	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
@@ -89,6 +88,7 @@ int look_run(const struct look *look)
 	struct look_table table = {.sink = {.ops = &table_ops}, .look = look};
 
 	run_snapshots_init(&table.snapshots, &run, options->netns);
+	table.snapshots.dev = look->dev;
 	table.snapshots.request.types = look->types;
 	table.snapshots.request.no_bpf = options->no_bpf;
 	table.snapshots.request.repeated = options->interval_ns > 0;

@@ -33,6 +33,7 @@ struct look {
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;
 	unsigned fewer_part;
+	const char *dev;       /* may be NULL: an interface that must exist, except in a recording */
 	uint64_t looks_before; /* that show nothing and do not count */
 	/* Shows the records of a snapshot and returns how many were shown. NULL: all of the shape's type. */
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);

@@ -10,7 +10,6 @@
 #include "diagnose/graph/window.h"
 #include "run/command.h"
 #include "snapshot/core/slice.h"
-#include "snapshot/netlink/link.h"
 #include "tool/core/cgroups.h"
 
 #define SAMPLES            5  /* per window */
@@ -20,8 +19,7 @@
 #define WINDOWS_TO_CONFIRM 2  /* a hypothesis (diagnosis.c) */
 
 const struct option_spec diagnosis_option_table[] = {
-	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
-	       "look at this network namespace: name, path, pid, or all"),
+	NETNS_OPTION(struct diagnosis_options, netns),
 	OPTION(struct diagnosis_options, selection.pid, UINT, "pid", 'p', "PID",
 	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
 	OPTION(struct diagnosis_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
@@ -182,16 +180,6 @@ static int end_window(struct run_diagnosis *diagnosis)
 	return r != 0 ? r : diagnosis->last;
 }
 
-static int see_first(const struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
-{
-	const char *dev = diagnosis->options->selection.dev;
-
-	run_snapshots_tell_gaps(snapshot);
-	if (dev && !diagnosis->run->recording && !link_find_dev(snapshot, dev))
-		return why_set(&diagnosis->run->why, -ENODEV, "there is no interface '%s' to look at", dev);
-	return 0;
-}
-
 static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const void *item)
 {
 	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
@@ -202,8 +190,8 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		sink->shown += snapshot->tables[i].count;
 	if (first && diagnosis->samples_so_far == 0)
-		r = see_first(diagnosis, snapshot);
-	if (r == 0 && diagnosis->samples_so_far == 0)
+		run_snapshots_tell_gaps(snapshot);
+	if (diagnosis->samples_so_far == 0)
 		r = match_views(diagnosis, snapshot);
 	if (r < 0)
 		return r;
@@ -357,6 +345,7 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 		netns = diagnosis->pid;
 	}
 	run_snapshots_init(&diagnosis->snapshots, run, netns);
+	diagnosis->snapshots.dev = options->selection.dev;
 	diagnosis->needs = window_needs();
 	diagnosis->snapshots.request.types = options->input.file ? NULL : diagnosis->needs;
 	diagnosis->snapshots.request.repeated = true;

@@ -10,9 +10,15 @@
 static int prepare(struct run_source *source, struct run *run)
 {
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	int r;
 
 	snapshots->request.namespaces = &snapshots->namespaces;
-	return run->options.input.file ? 0 : netns_find(snapshots->netns, &snapshots->namespaces, &run->why);
+	if (run->options.input.file)
+		return 0;
+	r = netns_find(snapshots->netns, &snapshots->namespaces, &run->why);
+	if (r == 0 && snapshots->dev)
+		r = netns_check_interface(&snapshots->namespaces, snapshots->dev, &run->why);
+	return r;
 }
 
 static int give(struct run_source *source, struct run *run)

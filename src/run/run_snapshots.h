@@ -9,6 +9,7 @@ struct run_snapshots {
 	struct run_source source;
 	struct run *run;
 	const char *netns;               /* as -N names it */
+	const char *dev;                 /* may be NULL: an interface that must exist, except in a recording */
 	struct snapshot_request request; /* namespaces are filled in */
 	uint64_t pace_ns;                /* live: time between two of them */
 	uint64_t apart_ns;               /* recorded: those that follow closer than this are passed over */

@@ -10,6 +10,7 @@
 #include "snapshot/netlink/qdisc.h"
 #include "snapshot/netlink/route.h"
 #include "snapshot/netlink/tunnel.h"
+#include "snapshot/socket/other.h"
 #include "snapshot/socket/sock_watch.h"
 #include "view/json.h"
 
@@ -56,11 +57,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		nl_parse_fn *parse;
 		void *context;
 	} parsers[] = {
-		{socket_parse_message, &sockets},    {link_parse_message, NULL},
-		{address_parse_message, NULL},       {qdisc_parse_message, NULL},
-		{route_parse_message, NULL},         {destination_parse_message, &destination},
-		{neighbour_parse_message, NULL},     {tunnel_parse_message, NULL},
-		{firewall_rule_parse_message, NULL}, {firewall_chain_parse_message, NULL},
+		{socket_parse_message, &sockets},
+		{link_parse_message, NULL},
+		{address_parse_message, NULL},
+		{qdisc_parse_message, NULL},
+		{route_parse_message, NULL},
+		{destination_parse_message, &destination},
+		{neighbour_parse_message, NULL},
+		{tunnel_parse_message, NULL},
+		{firewall_rule_parse_message, NULL},
+		{firewall_chain_parse_message, NULL},
+		{other_parse_unix, NULL},
+		{other_parse_packet, NULL},
+		{other_parse_netlink, NULL},
+		{other_parse_vsock, NULL},
+		{other_parse_inet, (void *)(data[0] & 0x80 ? &mptcp_socket_type : &raw_socket_type)},
 	};
 	size_t which = (data[0] & 0x7f) % ARRAY_SIZE(parsers);
 

@@ -13,6 +13,7 @@
 #include "snapshot/proc/process.h"
 #include "snapshot/proc/resolver.h"
 #include "snapshot/proc/softnet.h"
+#include "snapshot/socket/other.h"
 #include "view/json.h"
 
 static void check_process(struct snapshot *snapshot, const char *text)
@@ -86,10 +87,18 @@ static void check_names(struct snapshot *snapshot, const char *text)
 		fuzz_require(strnlen(dev, sizeof(dev)) < sizeof(dev));
 }
 
+static void check_sockets(struct snapshot *snapshot, const char *text)
+{
+	other_text_unix(snapshot, text);
+	other_text_raw(snapshot, text);
+	other_text_packet(snapshot, text);
+	other_text_netlink(snapshot, text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const checks[])(struct snapshot *, const char *) = {check_process, check_cgroup,   check_host,
-									  check_memory,  check_counters, check_names};
+	static void (*const checks[])(struct snapshot *, const char *) = {
+		check_process, check_cgroup, check_host, check_memory, check_counters, check_names, check_sockets};
 	static struct snapshot *snapshot;
 	_cleanup_free_ char *text = NULL;
 

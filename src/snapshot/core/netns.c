@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -201,4 +202,38 @@ void netns_leave(struct netns_guard *guard)
 		log_abort("cannot return to the own network namespace: %s", strerror(errno));
 	(void)close(guard->fd);
 	guard->fd = -1;
+}
+
+/* Under this name, not under another that it also has: everything shown has the first. */
+static bool has_interface(const char *dev)
+{
+	char name[IF_NAMESIZE];
+	unsigned ifindex = if_nametoindex(dev);
+
+	return ifindex && if_indextoname(ifindex, name) && strcmp(name, dev) == 0;
+}
+
+int netns_check_interface(const struct netns_list *list, const char *dev, struct why *why)
+{
+	_cleanup_buf_ struct buf shown = BUF_INIT(256);
+	bool hidden = list->hidden > 0;
+
+	vec_each(&list->items, netns) {
+		struct netns_guard guard;
+		struct why ignored;
+		bool found;
+
+		if (netns_enter(netns, &guard, &ignored) < 0) {
+			hidden = true;
+			continue;
+		}
+		found = has_interface(dev);
+		netns_leave(&guard);
+		if (found)
+			return 0;
+	}
+	if (hidden)
+		return 0;
+	text_add_terminal(&shown, dev, strnlen(dev, 40));
+	return why_set(why, -ENOENT, "there is no interface '%s'", buf_text(&shown));
 }

@@ -2,6 +2,7 @@
 /* Network namespaces: finding them, and looking at one from inside without changing anything else of the process. */
 #pragma once
 
+#include "base/option.h"
 #include "base/vec.h"
 #include "base/why.h"
 #include "record/field.h"
@@ -23,6 +24,13 @@ void netns_list_done(struct netns_list *list);
 
 /* NULL or "": the own one. A name below /run/netns, a path, a process id, or "all". */
 int netns_find(const char *spec, struct netns_list *ret_list, struct why *why) _must_check_;
+/* The same words in every command, because it is the same rule. */
+#define NETNS_OPTION(type, member)                                                                                     \
+	OPTION(type, member, TEXT, "netns", 'N', "NETNS",                                                              \
+	       "network namespace: name, path, PID, or all. Default: snapshots are of the one nest runs in (with "     \
+	       "-p, of the process's), events of all")
+/* -ENOENT when no namespace of the list has such an interface. Where one cannot be entered it may be there: 0. */
+int netns_check_interface(const struct netns_list *list, const char *dev, struct why *why) _must_check_;
 /* Where a name, a path or a process id is to be found; the caller frees it. */
 char *netns_path(const char *spec);
 

@@ -39,7 +39,7 @@ static int by_stage(const void *a, const void *b)
 	return x->stage != y->stage ? (int)x->stage - (int)y->stage : strcmp(x->name, y->name);
 }
 
-static void add_table(struct snapshot *snapshot, const struct record_type *type)
+static void add_table(struct snapshot *snapshot, const struct record_type *type, bool on_demand)
 {
 	struct snapshot_table *table;
 
@@ -47,7 +47,8 @@ static void add_table(struct snapshot *snapshot, const struct record_type *type)
 		return;
 	snapshot->tables = xrealloc_array(snapshot->tables, snapshot->table_count + 1, sizeof(*snapshot->tables));
 	table = &snapshot->tables[snapshot->table_count++];
-	*table = (struct snapshot_table){.type = type, .cap = RECORDS_MAX, .blank = xzalloc(type->size)};
+	*table = (struct snapshot_table){
+		.type = type, .cap = RECORDS_MAX, .on_demand = on_demand, .blank = xzalloc(type->size)};
 	for (uint32_t i = 0; i < type->field_count; i++)
 		value_set_unknown(&type->fields[i], table->blank);
 }
@@ -61,14 +62,14 @@ struct snapshot *snapshot_new(void)
 	snapshot->text = BUF_INIT(FILE_MAX);
 	snapshot->message = xmalloc(SNAPSHOT_MESSAGE_MAX);
 	memory->texts.cap = TEXTS_MAX;
-	add_table(snapshot, &gap_type);
-	add_table(snapshot, &netns_type);
+	add_table(snapshot, &gap_type, false);
+	add_table(snapshot, &netns_type, false);
 	registry_each(snapshot_source, source) {
 		if (memory->source_count == SOURCES_MAX)
 			abort();
 		memory->sources[memory->source_count++] = *source;
 		for (const struct record_type *const *type = (*source)->types; *type; type++)
-			add_table(snapshot, *type);
+			add_table(snapshot, *type, (*source)->on_demand);
 	}
 	qsort(memory->sources, memory->source_count, sizeof(memory->sources[0]), by_stage);
 	return snapshot;
@@ -234,12 +235,17 @@ int snapshot_read(struct snapshot *snapshot, const char *path)
 	return buf_read_file(&snapshot->text, path);
 }
 
-static bool source_wanted(const struct snapshot *snapshot, const struct snapshot_source *source)
+static bool wants_any(const struct snapshot *snapshot, const struct record_type *const *types)
 {
-	for (const struct record_type *const *type = source->types; *type; type++)
-		if (snapshot_wants(snapshot, *type))
+	for (; *types; types++)
+		if (snapshot_wants(snapshot, *types))
 			return true;
 	return false;
+}
+
+static bool source_wanted(const struct snapshot *snapshot, const struct snapshot_source *source)
+{
+	return wants_any(snapshot, source->types);
 }
 
 static void want_types(struct snapshot *snapshot, const struct record_type *const *types)
@@ -252,17 +258,27 @@ static void want_types(struct snapshot *snapshot, const struct record_type *cons
 	}
 }
 
+static void want_needs(struct snapshot *snapshot, const struct snapshot_source *source)
+{
+	const struct record_type *const first[] = {source->needs ? source->needs[0] : NULL, NULL};
+
+	if (!source->any_need)
+		want_types(snapshot, source->needs);
+	else if (!wants_any(snapshot, source->needs))
+		want_types(snapshot, first);
+}
+
 /* What was asked for, and what that needs: sources run in the order of stages, so one pass backwards finds all. */
 static void choose_tables(struct snapshot *snapshot, const struct snapshot_request *request)
 {
 	struct snapshot_memory *memory = snapshot->memory;
 
 	for (size_t i = 0; i < snapshot->table_count; i++)
-		snapshot->tables[i].wanted = request->types == NULL;
+		snapshot->tables[i].wanted = request->types == NULL && !snapshot->tables[i].on_demand;
 	want_types(snapshot, request->types);
 	for (size_t i = memory->source_count; i-- > 0;)
 		if (source_wanted(snapshot, memory->sources[i]))
-			want_types(snapshot, memory->sources[i]->needs);
+			want_needs(snapshot, memory->sources[i]);
 }
 
 static void run_source(struct snapshot *snapshot, const struct snapshot_source *source,

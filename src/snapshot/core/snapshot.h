@@ -26,6 +26,7 @@ struct snapshot_table {
 	size_t room;
 	size_t cap;
 	uint64_t refused;          /* records that would have passed the cap */
+	bool on_demand;            /* by its source */
 	bool wanted;               /* in the taking under way */
 	void *blank;               /* a record in which every field is unknown */
 	struct table_share *share; /* of a view that several threads fill (table_share.h); else NULL */
@@ -34,7 +35,7 @@ struct snapshot_table {
 struct snapshot_request {
 	/* NULL: the namespace that the caller is in. */
 	const struct netns_list *namespaces;
-	/* Record types, NULL at the end; NULL: everything. */
+	/* Record types, NULL at the end; NULL: everything that is not on demand. */
 	const struct record_type *const *types;
 	/*
 	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection
@@ -82,7 +83,9 @@ struct snapshot_source {
 	const char *lost;                       /* what nobody can know when this source fails */
 	const struct record_type *const *types; /* what it fills; NULL at the end */
 	const struct record_type *const *needs; /* what it looks at, filled in earlier stages; may be NULL */
+	bool any_need; /* what is wanted of these anyway will do; the first one where nothing is */
 	enum snapshot_stage stage;
+	bool on_demand;    /* only where its types are asked for by name */
 	bool per_netns;    /* called once a namespace, from inside it; else once a snapshot */
 	size_t state_size; /* zeroed memory that stays from one taking to the next */
 	/* May be NULL. Called before any source collects, to begin what can go on beside the others. */

@@ -322,14 +322,6 @@ static int collect_addresses(struct snapshot *snapshot, const struct snapshot_re
 	return r;
 }
 
-const struct link_record *link_find_dev(const struct snapshot *snapshot, const char *dev)
-{
-	snapshot_each(snapshot, link_type, const struct link_record, link)
-		if (strcmp(link->dev, dev) == 0)
-			return link;
-	return NULL;
-}
-
 static const struct record_type *const link_types[] = {&link_type, NULL};
 static const struct record_type *const address_types[] = {&address_type, NULL};
 

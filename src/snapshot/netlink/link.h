@@ -45,9 +45,6 @@ struct address_record {
 extern const struct record_type link_type;
 extern const struct record_type address_type;
 
-/* The first of that name, in whichever namespace; NULL: there is none. */
-const struct link_record *link_find_dev(const struct snapshot *snapshot, const char *dev);
-
 nl_parse_fn link_parse_message;
 nl_parse_fn address_parse_message;
 

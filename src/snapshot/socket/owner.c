@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "snapshot/socket/other.h"
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/owner_scan.h"
-#include "snapshot/socket/socket.h"
 
 /* Of a scan's own duration: how long to wait before the next one, while samples follow each other. */
 #define SCAN_PAUSE_FACTOR 20
@@ -48,12 +48,27 @@ static size_t slot_of(const struct state *state, uint32_t inode)
 	return at;
 }
 
+static void index_inode(struct state *state, uint32_t inode)
+{
+	if (inode)
+		state->slots[slot_of(state, inode)] = (struct slot){inode, SOCKET_NONE, 0};
+}
+
+static size_t count_sockets(const struct snapshot *snapshot)
+{
+	size_t count = snapshot_table(snapshot, &socket_type)->count;
+
+	for (unsigned i = 0; i < OTHER_SOCKETS; i++)
+		count += snapshot_table(snapshot, other_socket_types[i])->count;
+	return count;
+}
+
 /* At most half full, so that a look takes a step or two. */
 static void index_sockets(struct state *state, const struct snapshot *snapshot)
 {
-	size_t need = 64;
+	size_t need = 64, count = count_sockets(snapshot);
 
-	while (need < snapshot_table(snapshot, &socket_type)->count * 2)
+	while (need < count * 2)
 		need *= 2;
 	if (need > state->slot_count) {
 		free(state->slots);
@@ -62,8 +77,10 @@ static void index_sockets(struct state *state, const struct snapshot *snapshot)
 	}
 	memset(state->slots, 0, state->slot_count * sizeof(*state->slots));
 	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-		if (socket->inode)
-			state->slots[slot_of(state, socket->inode)] = (struct slot){socket->inode, SOCKET_NONE, 0};
+		index_inode(state, socket->inode);
+	for (unsigned i = 0; i < OTHER_SOCKETS; i++)
+		snapshot_each(snapshot, *other_socket_types[i], const struct other_socket_record, other)
+			index_inode(state, other->inode);
 }
 
 static bool comes_before(const struct owner_record *a, const struct owner_record *b)
@@ -93,26 +110,39 @@ static void put_owners(struct state *state, struct snapshot *snapshot, const str
 	}
 }
 
-/* Tells the sockets, in their order. Returns how many have nobody. */
-static uint64_t tell_sockets(const struct state *state, const struct snapshot *snapshot)
+/* Whether a socket has nobody. */
+static bool tell(const struct state *state, uint32_t inode, uint32_t *owner, uint32_t *owners)
 {
-	uint64_t unowned = 0;
+	const struct slot *slot;
 
-	snapshot_each(snapshot, socket_type, struct socket_record, socket) {
-		const struct slot *slot;
+	if (!inode)
+		return false;
+	slot = &state->slots[slot_of(state, inode)];
+	*owner = slot->owner;
+	*owners = slot->owners;
+	return slot->owners == 0;
+}
 
-		if (!socket->inode)
-			continue;
-		slot = &state->slots[slot_of(state, socket->inode)];
-		socket->owner = slot->owner;
-		socket->owners = slot->owners;
-		unowned += slot->owners == 0;
-	}
+struct unowned {
+	uint64_t sockets;
+	uint64_t others;
+};
+
+/* Tells the sockets, in their order. Returns how many have nobody. */
+static struct unowned tell_sockets(const struct state *state, const struct snapshot *snapshot)
+{
+	struct unowned unowned = {};
+
+	snapshot_each(snapshot, socket_type, struct socket_record, socket)
+		unowned.sockets += tell(state, socket->inode, &socket->owner, &socket->owners);
+	for (unsigned i = 0; i < OTHER_SOCKETS; i++)
+		snapshot_each(snapshot, *other_socket_types[i], struct other_socket_record, other)
+			unowned.others += tell(state, other->inode, &other->owner, &other->owners);
 	return unowned;
 }
 
 /* Joins what was found to the sockets. Returns how many of them have nobody. */
-static uint64_t join(struct state *state, struct snapshot *snapshot)
+static struct unowned join(struct state *state, struct snapshot *snapshot)
 {
 	snapshot_table(snapshot, &owner_type)->count = 0;
 	index_sockets(state, snapshot);
@@ -137,6 +167,11 @@ static void remember_scanned(struct state *state)
 	vec_sort(&state->scanned, by_number);
 }
 
+static bool was_scanned(const struct state *state, uint32_t inode)
+{
+	return !inode || bsearch(&inode, state->scanned.items, state->scanned.count, sizeof(uint32_t), by_number);
+}
+
 /* Whether the last scan answers for all sockets of this sample, or asking again must wait. */
 static bool kept_will_do(const struct state *state, const struct snapshot *snapshot)
 {
@@ -147,9 +182,12 @@ static bool kept_will_do(const struct state *state, const struct snapshot *snaps
 	if (age < SCAN_PAUSE_FACTOR * state->scan.took_ns)
 		return true;
 	snapshot_each(snapshot, socket_type, const struct socket_record, socket)
-		if (socket->inode &&
-		    !bsearch(&socket->inode, state->scanned.items, state->scanned.count, sizeof(uint32_t), by_number))
+		if (!was_scanned(state, socket->inode))
 			return false;
+	for (unsigned i = 0; i < OTHER_SOCKETS; i++)
+		snapshot_each(snapshot, *other_socket_types[i], const struct other_socket_record, other)
+			if (!was_scanned(state, other->inode))
+				return false;
 	return true;
 }
 
@@ -166,7 +204,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 {
 	struct state *state = snapshot_state(snapshot);
 	bool fresh = !request->repeated || !kept_will_do(state, snapshot);
-	uint64_t unowned;
+	struct unowned unowned;
+	bool some;
 	int r = 0;
 
 	if (fresh) {
@@ -175,7 +214,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 			return r;
 	}
 	unowned = join(state, snapshot);
-	if (fresh && unowned && state->scan.by_files) {
+	if (fresh && unowned.sockets + unowned.others > 0 && state->scan.by_files) {
 		r = owner_scan_thoroughly(&state->scan, why);
 		if (r < 0)
 			return r;
@@ -183,11 +222,13 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	}
 	if (fresh && request->repeated)
 		remember_scanned(state);
+	some = unowned.sockets + unowned.others > 0;
 	/* Processes that may not be looked at matter only where a socket has nobody else. */
-	if (fresh && unowned && state->scan.use_bpf)
+	if (fresh && some && state->scan.use_bpf)
 		state->scan.hidden = owner_count_hidden();
 	if (fresh)
-		state->missing = state->scan.hidden && unowned && owner_really_missing(snapshot, request);
+		state->missing =
+			state->scan.hidden && some && (unowned.others || owner_really_missing(snapshot, request));
 	if (state->missing)
 		snapshot_gap(
 			snapshot, "which processes hold those sockets",
@@ -206,7 +247,10 @@ static void release(void *data)
 	owner_scan_done(&state->scan);
 }
 
-static const struct record_type *const needs[] = {&socket_type, NULL};
+static const struct record_type *const needs[] = {
+	&socket_type,         &unix_socket_type,  &raw_socket_type,   &packet_socket_type,
+	&netlink_socket_type, &vsock_socket_type, &mptcp_socket_type, NULL,
+};
 static const struct record_type *const types[] = {&owner_type, NULL};
 
 static const struct snapshot_source owner_source = {
@@ -214,6 +258,7 @@ static const struct snapshot_source owner_source = {
 	.lost = "which processes hold the sockets",
 	.types = types,
 	.needs = needs,
+	.any_need = true,
 	.stage = STAGE_OWNERS,
 	.state_size = sizeof(struct state),
 	.begin = begin,

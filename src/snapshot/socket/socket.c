@@ -19,7 +19,7 @@ static const struct enum_name shutdown_names[] = {
 	{1, "rcv", "will receive no more"},
 	{2, "snd", "will send no more"},
 };
-static struct enum_names shutdown_enum = {shutdown_names, ARRAY_SIZE(shutdown_names), NULL};
+struct enum_names socket_shutdown_names = {shutdown_names, ARRAY_SIZE(shutdown_names), NULL};
 
 static const struct enum_name ca_names[] = {
 	{0, "Open", "all is well"},
@@ -72,7 +72,7 @@ static const struct field socket_fields[] = {
 	FIELD(S, tos, HEX, "type of service of IPv4 packets; not asked of TCP where there are more than 20,000 sockets",
 	      .hidden = true),
 	FIELD(S, tclass, HEX, "traffic class of IPv6 packets; likewise", .hidden = true),
-	FIELD(S, shutdown, FLAGS, "directions that are shut down", .names = &shutdown_enum, .hidden = true),
+	FIELD(S, shutdown, FLAGS, "directions that are shut down", .names = &socket_shutdown_names, .hidden = true),
 };
 #undef S
 RECORD_TYPE(socket_type, "socket", struct socket_record, socket_fields, "a TCP or UDP socket");

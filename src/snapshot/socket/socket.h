@@ -136,6 +136,7 @@ extern const struct record_type socket_type;
 extern const struct record_type tcp_type;
 
 extern struct enum_names socket_timer_names;
+extern struct enum_names socket_shutdown_names;
 
 /* Context of the parser: what the question was about, and where the answers go. */
 struct socket_parse {

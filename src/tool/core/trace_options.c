@@ -17,8 +17,7 @@ const struct option_spec trace_select_table[] = {
 	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "limit to these ports, local or remote"),
 	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "limit to these local ports"),
 	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "limit to these remote ports"),
-	OPTION(O, netns, TEXT, "netns", 'N', "NETNS",
-	       "limit to this network namespace: name, path, pid, or all (default)"),
+	NETNS_OPTION(O, netns),
 	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "limit to this cgroup and its descendants"),
 	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "limit to this interface"),
 	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "limit to IPv4"),
@@ -157,6 +156,18 @@ static int check_process(const struct trace_options *options, struct why *why)
 	return why_set(why, -ESRCH, "-p: there is no process %" PRIu64, options->pid);
 }
 
+/* One that is not there sends nothing, unless the command that is run makes it. */
+static int check_interface(const struct trace_options *options, struct why *why)
+{
+	_cleanup_netns_ struct netns_list found = {};
+	int r;
+
+	if (!options->iface || options->input.file || options->command.argc > 0)
+		return 0;
+	r = netns_find(options->netns ?: "all", &found, why);
+	return r < 0 ? r : netns_check_interface(&found, options->iface, why);
+}
+
 int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
 			struct why *why)
 {
@@ -183,5 +194,7 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 	}
 	if (r == 0)
 		r = add_special(options, shape, where, why);
+	if (r == 0)
+		r = check_interface(options, why);
 	return r;
 }
