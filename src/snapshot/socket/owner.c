@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The source of owners. Looking at all descriptors of the host costs as much as the sockets themselves or more, so on a
- * large host it goes on beside them; and when samples follow each other the answer is kept: only a socket that was not
- * there at the last scan causes another one, and scans are never more than a twentieth of the time.
+ * Source of owners. A scan of all descriptors of the host costs as much as the socket dump or more, so on a large host
+ * it runs in parallel. In repeated sampling the result is cached: only a socket that is new since the last scan causes
+ * another scan, and scans take at most a twentieth of the time.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,19 +12,19 @@
 #include "snapshot/socket/owner_scan.h"
 #include "snapshot/socket/socket.h"
 
-/* Of a scan's own duration: how long to wait before the next one, while samples follow each other. */
+/* Pause between scans in repeated sampling, as a multiple of the scan's duration. */
 #define SCAN_PAUSE_FACTOR 20
-/* A descriptor may be passed on or closed while the socket lives: after this time a kept answer is not believed. */
+/* Cache lifetime: a descriptor may be passed on or closed while the socket lives. */
 #define KEPT_MAX_AGE_NS (10 * NSEC_PER_SEC)
 
 static const struct field owner_fields[] = {
 	FIELD(struct owner_record, inode, ID, "inode number of the socket", .zero_is_unknown = true),
-	FIELD(struct owner_record, pid, ID, "process that holds it", .zero_is_unknown = true),
-	FIELD(struct owner_record, fd, ID, "descriptor in that process"),
+	FIELD(struct owner_record, pid, ID, "process that holds the socket", .zero_is_unknown = true),
+	FIELD(struct owner_record, fd, ID, "file descriptor in that process"),
 };
 RECORD_TYPE(owner_type, "owner", struct owner_record, owner_fields, "a process that holds a socket");
 
-/* Small, because they are met in no order: the sockets themselves would not fit into any cache. */
+/* Small for cache locality: access is random. */
 struct slot {
 	uint32_t inode; /* 0: empty */
 	uint32_t owner;
@@ -32,11 +32,11 @@ struct slot {
 };
 
 struct state {
-	struct slot *slots; /* by inode, of the present sample */
+	struct slot *slots; /* by inode, of the current sample */
 	size_t slot_count;
 	struct owner_scan scan;
-	VEC(uint32_t) scanned; /* inodes, sorted, that were there at the last scan */
-	bool missing;          /* after the last scan: some socket belongs to a process that may not be looked at */
+	VEC(uint32_t) scanned; /* sorted socket inodes at the last scan */
+	bool missing;          /* after the last scan: a socket belongs to a process that is not readable */
 };
 
 static size_t slot_of(const struct state *state, uint32_t inode)
@@ -48,7 +48,7 @@ static size_t slot_of(const struct state *state, uint32_t inode)
 	return at;
 }
 
-/* At most half full, so that a look takes a step or two. */
+/* At most half full: one or two probes per lookup. */
 static void index_sockets(struct state *state, const struct snapshot *snapshot)
 {
 	size_t need = 64;
@@ -71,7 +71,7 @@ static bool comes_before(const struct owner_record *a, const struct owner_record
 	return a->pid != b->pid ? a->pid < b->pid : a->fd < b->fd;
 }
 
-/* Keeps those of the found owners whose sockets are in the snapshot. */
+/* Keeps the owners whose sockets are in the snapshot. */
 static void put_owners(struct state *state, struct snapshot *snapshot, const struct owner_list *list)
 {
 	struct snapshot_table *table = snapshot_table(snapshot, &owner_type);
@@ -93,8 +93,8 @@ static void put_owners(struct state *state, struct snapshot *snapshot, const str
 	}
 }
 
-/* Tells the sockets, in their order. Returns how many have nobody. */
-static uint64_t tell_sockets(const struct state *state, const struct snapshot *snapshot)
+/* Sets the owners of all sockets. Returns the number of sockets without one. */
+static uint64_t set_owners(const struct state *state, const struct snapshot *snapshot)
 {
 	uint64_t unowned = 0;
 
@@ -111,14 +111,14 @@ static uint64_t tell_sockets(const struct state *state, const struct snapshot *s
 	return unowned;
 }
 
-/* Joins what was found to the sockets. Returns how many of them have nobody. */
+/* Joins the scan result to the sockets. Returns the number of sockets without an owner. */
 static uint64_t join(struct state *state, struct snapshot *snapshot)
 {
 	snapshot_table(snapshot, &owner_type)->count = 0;
 	index_sockets(state, snapshot);
 	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++)
 		put_owners(state, snapshot, &state->scan.lists[i]);
-	return tell_sockets(state, snapshot);
+	return set_owners(state, snapshot);
 }
 
 static int by_number(const void *a, const void *b)
@@ -137,8 +137,8 @@ static void remember_scanned(struct state *state)
 	vec_sort(&state->scanned, by_number);
 }
 
-/* Whether the last scan answers for all sockets of this sample, or asking again must wait. */
-static bool kept_will_do(const struct state *state, const struct snapshot *snapshot)
+/* Whether the last scan covers all sockets of this sample, or it is too early for another. */
+static bool can_reuse_scan(const struct state *state, const struct snapshot *snapshot)
 {
 	uint64_t age = clock_monotonic_ns() - state->scan.ended_ns;
 
@@ -157,7 +157,7 @@ static void begin(struct snapshot *snapshot, const struct snapshot_request *requ
 {
 	struct state *state = snapshot_state(snapshot);
 
-	/* Whether a kept answer will do is known only when the sockets are. */
+	/* Whether the cached scan suffices is known only after the socket dump. */
 	if (!request->repeated)
 		owner_scan_begin(&state->scan, request);
 }
@@ -165,7 +165,7 @@ static void begin(struct snapshot *snapshot, const struct snapshot_request *requ
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	struct state *state = snapshot_state(snapshot);
-	bool fresh = !request->repeated || !kept_will_do(state, snapshot);
+	bool fresh = !request->repeated || !can_reuse_scan(state, snapshot);
 	uint64_t unowned;
 	int r = 0;
 
@@ -183,17 +183,16 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	}
 	if (fresh && request->repeated)
 		remember_scanned(state);
-	/* Processes that may not be looked at matter only where a socket has nobody else. */
+	/* Unreadable processes matter only if a socket has no other owner. */
 	if (fresh && unowned && state->scan.use_bpf)
 		state->scan.hidden = owner_count_hidden();
 	if (fresh)
 		state->missing = state->scan.hidden && unowned && owner_really_missing(snapshot, request);
 	if (state->missing)
-		snapshot_gap(
-			snapshot, "which processes hold those sockets",
-			"the descriptors of %llu process%s cannot be read (needs CAP_SYS_PTRACE), and some sockets "
-			"have no other owner",
-			(unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es");
+		snapshot_gap(snapshot, "owners of some sockets",
+			     "cannot read the descriptors of %llu process%s (needs CAP_SYS_PTRACE), and some sockets "
+			     "have no other owner",
+			     (unsigned long long)state->scan.hidden, state->scan.hidden == 1 ? "" : "es");
 	return 0;
 }
 
@@ -211,7 +210,7 @@ static const struct record_type *const types[] = {&owner_type, NULL};
 
 static const struct snapshot_source owner_source = {
 	.name = "owner",
-	.lost = "which processes hold the sockets",
+	.lost = "owners of sockets",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_OWNERS,
