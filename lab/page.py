@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The result of a scoring as one self-contained page: no script, no request."""
+"""Scoring results as one self-contained HTML page without scripts or requests."""
 
 import html
 
@@ -99,7 +99,7 @@ def cards(total):
 
 
 def bar(x, y, value, label):
-    """A proportion with its interval as a whisker."""
+    """A proportion with its confidence interval as a whisker."""
     width, colour = 220, {"good": "--good", "fair": "--fair", "bad": "--bad",
                           "": "--soft"}[grade(value["share"])]
     if value["share"] is None:

@@ -21,14 +21,14 @@ def fault(function):
 
 
 def parameters(function):
-    """Name -> is it required, for the keyword-only parameters."""
+    """Keyword-only parameters: name -> required."""
     return {name: parameter.default is parameter.empty
             for name, parameter in inspect.signature(function).parameters.items()
             if parameter.kind is parameter.KEYWORD_ONLY}
 
 
 def check(step):
-    """What is wrong with a fault step of a scenario file, or None."""
+    """The error in a fault step of a scenario file, or None."""
     if not isinstance(step, dict) or "do" not in step:
         return "a step needs 'do'"
     function = REGISTRY.get(step["do"])
@@ -47,7 +47,7 @@ def check(step):
 
 
 def inject(lab, step):
-    """Make it happen; returns the undo function or None."""
+    """Apply a step; returns the undo function or None."""
     arguments = {key: value for key, value in step.items() if key not in TIMING}
     return REGISTRY[step["do"]](lab, **arguments)
 

@@ -43,7 +43,7 @@ def options_of(words):
 
 
 def check(words):
-    """What is wrong with the words after `real`, or None."""
+    """The error in the words after `real`, or None."""
     kind = words[0] if words else ""
     if kind not in PROGRAMS:
         return (f"unknown program {kind!r}; known: "
@@ -60,12 +60,12 @@ def check(words):
 
 
 def path_of(kind):
-    """The program's file, or None when it is not installed."""
+    """Path of the program, or None if not installed."""
     return shutil.which(PROGRAMS[kind], path=SEARCH)
 
 
 class Room:
-    """The directory that a program has for itself."""
+    """The private directory of a program."""
 
     def __init__(self, path):
         self.path = path
