@@ -262,7 +262,7 @@ def render(result):
         "suspect, cells windows. Blue is right, red is wrong.</p>"
         f"{matrix(result['confusion'])}"
         "<h2>The published experiment, repeated</h2>"
-        "<p>100 Mbit/s, 40 ms round trip, wget-like and iperf-like applications, "
+        "<p>100 Mbit/s, 40 ms RTT, wget-like and iperf-like applications, "
         "three faults.</p>" + paper_table(result["paper"]) +
         "<h2>By scenario</h2><p>In percent of the windows in the impact period. "
         "<i>bite</i>: what the fault left of the victim's work, measured without "

@@ -32,9 +32,9 @@ DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
 # Slow start overshoots for a second; a diagnosis that starts earlier would be
 # penalized for reporting that.
 VERDICT_DELAY = 1.5
-# Programs of A that waited longer than this for a CPU were disturbed by
-# something outside the scenario. Eight connections at 100 Mbit/s on two cores
-# make their reader wait 30 % by themselves.
+# A scheduling delay of programs of A above this comes from outside the
+# scenario. Eight connections at 100 Mbit/s on two cores alone make their reader
+# wait 30 % of the time.
 BUSY_SHARE = 0.4
 
 
@@ -162,10 +162,10 @@ class Lab:
         self.wait_ready(self.relay, self.relay_path, "the relay")
 
     def relay_command(self, words):
-        return tell(self.relay, self.relay_path, words)
+        return send_words(self.relay, self.relay_path, words)
 
     def app_command(self, name, words):
-        return tell(self.running[name], self.app_path(name), words)
+        return send_words(self.running[name], self.app_path(name), words)
 
     def app_path(self, name):
         return os.path.join(self.out, f"app-{name}.jsonl")
@@ -445,7 +445,7 @@ class Lab:
         return shares
 
 
-def tell(process, path, words):
+def send_words(process, path, words):
     """Send a line to a program's stdin; wait for `ok` or an error."""
     before = os.path.getsize(path)
     process.stdin.write(words.encode() + b"\n")

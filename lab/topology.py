@@ -197,7 +197,7 @@ class Network:
         now = self.inside(node, ["sh", "-c", script, "sh", path, str(value)])
         if now.split() != str(value).split():
             raise LabError(f"{key} in {node} is {now.strip()}, "
-                           f"not {value} as asked")
+                           f"not {value} as requested")
 
     def global_sysctl(self, key, value):
         """A global sysctl: logged, verified, restored."""

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fault primitives, found by name.
+"""Fault primitives, looked up by name.
 
 A primitive is a function of (lab, *, parameters) in any file of this folder,
-marked with @fault. It makes one thing go wrong and may return a function that
-puts it right again. A new one is a new function in a new or existing file:
-nothing else has to know about it.
+marked with @fault. It injects one fault and may return a function that undoes
+it. To add one, add a function in a new or existing file.
 """
 
 import importlib

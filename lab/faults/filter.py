@@ -29,8 +29,8 @@ def nft(lab, *, on, hook, rules):
 def policy_route(lab, *, on, to, via):
     """Route packets to one host through another gateway, by mark.
 
-    The kernel does not look at marks when it asks which way an answer to a
-    received packet would take: that question goes to the main table.
+    The reverse path filter ignores marks: it looks up the route of a reply in
+    the main table.
     """
     network = lab.network
     network.inside(on, ["nft", "-f", "-"],
@@ -59,7 +59,7 @@ def track_connections(lab, *, on):
 def tc_drop(lab, *, on, dev, port):
     """A tc egress classifier that drops one destination port.
 
-    Classic BPF, because kernels without the gact action have it too: load the
+    Classic BPF, which also works on kernels without the gact action: load the
     half-word at 36 (Ethernet, IPv4 without options), compare, return
     TC_ACT_SHOT (2) or TC_ACT_UNSPEC (-1).
     """

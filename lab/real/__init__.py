@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Real programs as applications of a scenario: run = "real KIND key=value ...".
 
-A kind is a function in any file of this folder. A @server writes what the
-program needs into its room (a directory of the run, removed with it) and
-returns the command line; it has a port, and is ready when that port listens.
-A @metered program is started by its function, in a process between the lab and
-the program that counts what the program gets done (meter.py). A new kind is a
-new function: nothing else has to know about it.
+A kind is a function in any file of this folder. A @server writes the program's
+configuration to its room (a directory of the run, removed with it) and returns
+the command line; it is ready when its port listens. A @metered program is
+started by its function in a wrapper process that counts its progress
+(meter.py). To add a kind, add a function.
 """
 
 import importlib

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Progress of a real program in the format of the lab's own programs.
 
-The same line each 100 ms: bytes, operations, latency since the last line,
-errors. What cannot be known of a program stays null.
+The same line every 100 ms: bytes, operations, latency since the last line,
+errors. Values that a program does not report are null.
 """
 
 import json

@@ -15,8 +15,8 @@ RESOLV_CONF = "/etc/resolv.conf"
 def use_resolver(address):
     """A private resolv.conf for this process and its children.
 
-    /run is hidden as well: name service daemons of the host listen there, and
-    would look names up outside the laboratory.
+    Also hides /run: name service daemons of the host listen there and would
+    resolve names outside the laboratory.
     """
     if undo.LIBC.unshare(CLONE_NEWNS) != 0:
         raise SystemExit("cannot create a mount namespace")

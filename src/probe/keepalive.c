@@ -227,7 +227,7 @@ static int look_up(struct state *state, const struct socket_record *s)
 	return __atomic_load_n(&state->answer->found, __ATOMIC_ACQUIRE) ? 0 : -ENOENT;
 }
 
-/* A socket that only sends; marked and bound as the connection is, so that the segment takes its way. */
+/* A send-only socket with the mark and device of the connection, so that the segment takes the same route. */
 static int raw_socket(struct asking *asking, const struct socket_record *s)
 {
 	bool v6 = s->raddr.family != ADDR_V4;

@@ -309,12 +309,12 @@ bool firewall_is_heard(const char *text, uint32_t queue, uint32_t queues)
 /* Packets sent to an NFQUEUE without a listener are dropped. */
 static void mark_unheard(struct snapshot *snapshot)
 {
-	bool asked = false;
+	bool is_read = false;
 
 	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
 		if (rule->netns != snapshot->netns || rule->queue == UINT32_MAX)
 			continue;
-		if (!asked) {
+		if (!is_read) {
 			int r = snapshot_read(snapshot, "/proc/thread-self/net/netfilter/nfnetlink_queue");
 
 			/* No file: no queue has a listener. */
@@ -322,7 +322,7 @@ static void mark_unheard(struct snapshot *snapshot)
 				buf_clear(&snapshot->text);
 			else if (r < 0)
 				return;
-			asked = true;
+			is_read = true;
 		}
 		rule->unheard = !firewall_is_heard(buf_text(&snapshot->text), rule->queue, rule->queues);
 	}
