@@ -164,12 +164,11 @@ static int app_run(const struct app_role *role, void *config)
 	else
 		r = role->start(&app, config, &why);
 	if (r == 0) {
-		/* All may have been done, or failed, while it was set up; the loop does not know of a stop before its
-		 * start. */
+		/* Setup may already have finished or failed everything: a stop before the loop starts has no effect. */
 		if (!app.is_finished)
 			r = loop_run(app.loop);
 		if (r < 0)
-			why_set(&why, r, "waiting failed: %s", strerror(-r));
+			why_set(&why, r, "event loop failed: %s", strerror(-r));
 		progress_print(&app, 0);
 	}
 	if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The traffic programs of the laboratory: one binary, one role a run. A role is a file that registers a table of
- * options and a start function; everything moves in one epoll loop, and what has moved is told every 100 ms.
+ * The traffic programs of the laboratory: one binary, one role per run. A role is a file that registers a table of
+ * options and a start function; one epoll loop drives everything and prints progress every 100 ms.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 enum option_kind {
 	OPTION_COUNT,   /* uint64_t */
-	OPTION_BYTES,   /* uint64_t; 64KiB and 1MB are understood */
+	OPTION_BYTES,   /* uint64_t; accepts 64KiB and 1MB */
 	OPTION_MS,      /* uint64_t, nanoseconds; fractions allowed */
 	OPTION_SECONDS, /* uint64_t, nanoseconds; fractions allowed */
 	OPTION_PORT,    /* uint64_t */
@@ -28,12 +28,12 @@ struct app_option {
 	const char *name;
 	enum option_kind kind;
 	size_t offset;        /* in the role's configuration */
-	const char *fallback; /* as the user would write it; NULL: must be given */
+	const char *fallback; /* as on the command line; NULL: required */
 	const char *help;
 	const char *choices; /* a|b|c */
 	uint64_t min;
-	uint64_t max; /* 0: no limit of its own */
-	bool is_live; /* may change while it runs, see control=1; not for text, which points into the command line */
+	uint64_t max; /* 0: no limit */
+	bool is_live; /* may change at run time, see control=1; not for text, which points into the command line */
 };
 
 /* Offset and the rest of an entry: {"rate", OPTION_BYTES, MEMBER(struct bulk_config, rate), "0", "..."} */
@@ -57,7 +57,7 @@ struct app {
 	struct progress progress;
 	struct conn *conns; /* every open connection, see app_conn.h */
 	bool is_finished;
-	unsigned int pending; /* clients that still have something to do; the program ends with the last one */
+	unsigned int pending; /* unfinished clients; the program exits after the last one */
 };
 
 struct app_role {
@@ -66,7 +66,7 @@ struct app_role {
 	size_t config_size;
 	const struct app_option *options;
 	size_t option_count;
-	/* Sets everything up and calls app_ready(); the loop runs afterwards. A sentence goes with a failure. */
+	/* Sets everything up and calls app_ready(); then the loop runs. Sets why on failure. */
 	int (*start)(struct app *app, void *config, struct why *why);
 };
 
@@ -76,7 +76,7 @@ struct app_role {
 
 /* Prints `ready`: listening, or about to send. */
 void app_ready(struct app *app);
-/* One operation is complete; LAT_UNKNOWN when it has no latency. */
+/* Counts a completed operation; LAT_UNKNOWN: no latency. */
 void app_count_op(struct app *app, uint64_t lat_ns);
 /* error is positive or negative errno. */
 void app_count_error(struct app *app, int error);
@@ -88,10 +88,10 @@ const uint8_t *app_payload(void);
 
 /* app_options.c */
 int app_options_default(const struct app_role *role, void *config, struct why *why) _must_check_;
-/* text is key=value; only_live refuses what cannot change any more. */
+/* text is key=value; only_live refuses options that cannot change at run time. */
 int app_options_set(const struct app_role *role, void *config, const char *text, bool only_live,
 		    struct why *why) _must_check_;
-/* Every option without a fallback must have been given. */
+/* Checks that all required options are set. */
 int app_options_check(const struct app_role *role, int argc, char **argv, struct why *why) _must_check_;
 void app_options_help(const struct app_role *role, FILE *out);
 /* 127.0.0.0/8, ::1, 10.77.0.0/16, fd77::/16: nothing is ever sent elsewhere. */
@@ -100,7 +100,7 @@ bool app_addr_is_lab(const struct addr *addr);
 struct addr app_addr_any(uint8_t family);
 bool app_addr_is_any(const struct addr *addr);
 
-/* What every role has; a configuration begins with it. */
+/* Common to all roles; first member of a configuration. */
 struct common_config {
 	uint64_t seed;
 	uint64_t duration_ns;

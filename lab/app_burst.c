@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A client that is silent, sends a lot, and is silent again; what a video player or a backup job looks like. */
+/* A client that alternates bursts and pauses, like a video player or a backup job. */
 #include <errno.h>
 #include <linux/sockios.h>
 #include <sys/epoll.h>
@@ -8,7 +8,7 @@
 
 #include "app_conn.h"
 
-/* How often a burst that has been handed over is asked whether the peer has all of it. */
+/* Poll interval for the acknowledgement of a complete burst. */
 #define DRAIN_POLL_NS (2 * NS_PER_MS)
 
 struct burst_config {
@@ -45,7 +45,7 @@ static void burst_send(struct conn *conn)
 	conn_after(conn, DRAIN_POLL_NS);
 }
 
-/* The burst is over when the peer's kernel has acknowledged it: that is what somebody waits for. */
+/* The burst ends when the peer's kernel has acknowledged it all. */
 static void burst_drain(struct conn *conn)
 {
 	const struct burst_config *config = conn->config;
@@ -108,13 +108,13 @@ static const struct app_option burst_options[] = {
 	CLIENT_OPTIONS,
 	{"bytes", OPTION_BYTES, MEMBER(struct burst_config, bytes), "500kB", "size of one burst, bytes", .min = 1,
 	 .is_live = true},
-	{"interval_ms", OPTION_MS, MEMBER(struct burst_config, interval_ns), "2000", "from one burst to the next",
+	{"interval_ms", OPTION_MS, MEMBER(struct burst_config, interval_ns), "2000", "interval between bursts",
 	 .is_live = true},
 };
 
 static const struct app_role burst_role = {
 	"burst",
-	"client of sink: a burst now and then; an operation is one burst, until it is acknowledged",
+	"client of sink that sends periodic bursts; an operation is one burst until acknowledged",
 	sizeof(struct burst_config),
 	burst_options,
 	ARRAY_SIZE(burst_options),

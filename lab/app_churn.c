@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Clients whose business is connecting: churn opens and closes all the time, connectonly opens and holds. */
+/* Connection clients: churn opens and closes connections, connectonly opens and holds them. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -7,11 +7,11 @@
 
 #include "app_rr.h"
 
-/* After a stall, more than this many are not made up for. */
+/* After a stall, catch up at most this many. */
 #define CATCH_UP_MAX 100u
 
 struct churn_config {
-	struct client_config client; /* conns: how many may be open at once */
+	struct client_config client; /* conns: limit of open connections */
 	uint64_t rate;
 	uint64_t count;
 	uint64_t hold_ns;
@@ -78,7 +78,7 @@ static void churn_opened(struct conn *conn)
 	struct exchange *x = (struct exchange *)conn->data;
 
 	exchange_begin(x, config->size, config->resp);
-	/* The user waits for the handshake, too. */
+	/* Latency includes the handshake. */
 	x->began_ns = conn->began_ns;
 	churn_run(conn);
 }
@@ -138,12 +138,12 @@ static int hold_start(struct app *app, void *config, struct why *why)
 
 static const struct app_option churn_options[] = {
 	CLIENT_SOCKET_OPTIONS,
-	{"conns", OPTION_COUNT, MEMBER(struct client_config, conns), "1000", "how many may be open at once", .min = 1,
+	{"conns", OPTION_COUNT, MEMBER(struct client_config, conns), "1000", "limit of open connections", .min = 1,
 	 .max = 20000},
 	{"rate", OPTION_COUNT, MEMBER(struct churn_config, rate), "10", "connections per second", .min = 1,
 	 .max = 20000},
-	{"count", OPTION_COUNT, MEMBER(struct churn_config, count), "0", "end after this many (0: never)"},
-	{"hold_ms", OPTION_MS, MEMBER(struct churn_config, hold_ns), "0", "pause between the answer and the close",
+	{"count", OPTION_COUNT, MEMBER(struct churn_config, count), "0", "exit after N connections (0: never)"},
+	{"hold_ms", OPTION_MS, MEMBER(struct churn_config, hold_ns), "0", "pause between response and close",
 	 .is_live = true},
 	{"size", OPTION_BYTES, MEMBER(struct churn_config, size), "100", "length of the request, bytes",
 	 .min = RR_HEADER_LEN, .max = RR_LEN_MAX},
@@ -157,13 +157,12 @@ static const struct app_option hold_options[] = {
 	 .max = 20000},
 };
 
-static const struct app_role churn_role = {
-	"churn",
-	"client of rrd: connect, exchange a little, close; an operation is all of it",
-	sizeof(struct churn_config),
-	churn_options,
-	ARRAY_SIZE(churn_options),
-	churn_start};
+static const struct app_role churn_role = {"churn",
+					   "client of rrd: connect, one exchange, close; an operation is all of it",
+					   sizeof(struct churn_config),
+					   churn_options,
+					   ARRAY_SIZE(churn_options),
+					   churn_start};
 static const struct app_role hold_role = {"connectonly",
 					  "opens connections and holds them; an operation is a handshake",
 					  sizeof(struct hold_config),

@@ -243,7 +243,7 @@ void conn_connect(struct app *app, const struct conn_kind *kind, const struct cl
 
 void conn_connect_all(struct app *app, const struct conn_kind *kind, const struct client_config *client)
 {
-	/* Held until all are under way: one that fails at once must not end the program. */
+	/* Held until all are started: one that fails at once must not end the program. */
 	app->pending++;
 	for (uint64_t i = 0; i < client->conns; i++)
 		conn_connect(app, kind, client);
@@ -257,7 +257,7 @@ static bool peer_is_lab(int fd)
 	struct addr addr = {};
 
 	if (getpeername(fd, (struct sockaddr *)&address, &len) < 0)
-		return true; /* it has hung up already, which the first read will tell */
+		return true; /* already closed by the peer: the first read reports it */
 	if (address.ss_family == AF_INET)
 		addr = addr_from_v4(&((struct sockaddr_in *)&address)->sin_addr);
 	else
@@ -279,7 +279,7 @@ static void server_resume(void *context, uint64_t expirations _unused_)
 		loop_stop(server->app->loop, r);
 }
 
-/* A timer for each pause would cost a descriptor, and it is the lack of them that this one is for. */
+/* Uses the tick: a timerfd would need a descriptor, which this process may lack. */
 static void server_tick(void *context, uint64_t expirations)
 {
 	struct server *server = context;
@@ -315,7 +315,7 @@ static void server_accept(void *context, uint32_t events _unused_)
 	if (fd < 0) {
 		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 			return;
-		/* Out of descriptors, most likely: the connection stays in the queue and would wake us for ever. */
+		/* Likely EMFILE: the connection stays in the accept queue and would wake the loop forever. */
 		app_count_error(server->app, errno);
 		loop_remove(server->app->loop, server->source);
 		server->source = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TCP connections of the traffic programs: made by a client or taken by a server, served by callbacks. */
+/* TCP connections of the traffic programs: connected by a client or accepted by a server, with callbacks. */
 #pragma once
 
 #include "app.h"
@@ -7,12 +7,12 @@
 struct conn;
 
 struct conn_kind {
-	size_t data_size; /* bytes of the role's own data in a connection, zeroed whenever it opens */
-	/* The connection stands. */
+	size_t data_size; /* bytes of role data per connection, zeroed on open */
+	/* Connection established. */
 	void (*opened)(struct conn *conn);
-	/* The descriptor has what conn_want() asked for, or an error or a hang-up. */
+	/* An event of conn_want(), an error or a hangup. */
 	void (*ready)(struct conn *conn, uint32_t events);
-	/* What conn_after() asked for. */
+	/* Timeout of conn_after(). */
 	void (*timeout)(struct conn *conn);
 };
 
@@ -75,20 +75,20 @@ struct server_config {
 		 .min = 1, .max = 20000},                                                                              \
 	{                                                                                                              \
 		"reconnect", OPTION_FLAG, MEMBER(struct client_config, reconnect), "1",                                \
-			"connect again 200 ms after a loss"                                                            \
+			"reconnect 200 ms after a failure"                                                             \
 	}
 
 #define SERVER_OPTIONS                                                                                                 \
 	{"listen", OPTION_LISTEN, MEMBER(struct server_config, listen), "0.0.0.0",                                     \
 	 "address to listen on (:: for both)"},                                                                        \
 		{"port", OPTION_PORT, MEMBER(struct server_config, port), NULL, "port to listen on"},                  \
-		{"backlog",   OPTION_COUNT, MEMBER(struct server_config, backlog), "128", "room in the accept queue",  \
-		 .max = 65535},                                                                                        \
+		{"backlog", OPTION_COUNT,         MEMBER(struct server_config, backlog),                               \
+		 "128",     "accept queue limit", .max = 65535},                                                       \
 		{"accept",                                                                                             \
 		 OPTION_FLAG,                                                                                          \
 		 MEMBER(struct server_config, accept),                                                                 \
 		 "1",                                                                                                  \
-		 "0: connections are left in the accept queue",                                                        \
+		 "0: leave connections in the accept queue",                                                           \
 		 .is_live = true},                                                                                     \
 		{"accept_delay_ms",          OPTION_MS,      MEMBER(struct server_config, accept_delay_ns), "0",       \
 		 "pause after every accept", .is_live = true},                                                         \
@@ -115,7 +115,7 @@ struct conn {
 	const struct client_config *client; /* NULL for a server's */
 	const void *config;                 /* the role's */
 	struct conn *next;
-	struct conn **link; /* what points here, in the list of all */
+	struct conn **link; /* previous link in the list of all */
 	int fd;
 	bool is_open;
 	uint32_t want;
@@ -134,34 +134,34 @@ struct server {
 	uint64_t accepted;
 	struct loop_source *source;
 	struct loop_source *timer;
-	bool is_full; /* accepting failed for lack of descriptors: try again at the next tick */
+	bool is_full; /* accept() failed with EMFILE: retry at the next tick */
 };
 
 /*
- * After conn_ended(), conn_lost() and conn_finish() the connection may be gone: return at once.
+ * conn_ended(), conn_lost() and conn_finish() may free the connection: return at once.
  */
 
-/* Starts one connection; when it fails or is lost, it begins again as the configuration says. */
+/* Starts one connection; reconnects after a failure if configured. */
 void conn_connect(struct app *app, const struct conn_kind *kind, const struct client_config *client);
 /* As above for all of client->conns. */
 void conn_connect_all(struct app *app, const struct conn_kind *kind, const struct client_config *client);
 int server_open(struct server *server, struct why *why) _must_check_;
 
-/* Waits for these events from now on; 0 for none (an error or a hang-up is still told). */
+/* Sets the events to wait for; 0: none (errors and hangups are always reported). */
 void conn_want(struct conn *conn, uint32_t events);
-/* Calls timeout() once after ns; a new call replaces an older one. */
+/* Calls timeout() once after ns; replaces an earlier call. */
 void conn_after(struct conn *conn, uint64_t ns);
-/* The peer has closed it in good order; a client begins again if it may. */
+/* Closed by the peer (FIN); a client reconnects if configured. */
 void conn_ended(struct conn *conn);
-/* The connection failed with this errno: as above, and the error is counted. */
+/* Failed with this errno: as above, and counts the error. */
 void conn_lost(struct conn *conn, int error);
-/* Closes without counting anything; a server's connection, or a client's that has done what it wanted. */
+/* Closes without counting; for a server's connection, or a client's that is complete. */
 void conn_finish(struct conn *conn);
 void conn_drop_all(struct app *app);
 
 /*
- * Moves up to len bytes and counts them. Returns what was moved, 0 when nothing can move now, or a negative errno; the
- * end of the stream is -EPIPE.
+ * Transfers up to len bytes and counts them. Returns the number of bytes, 0: would block, or a negative errno; -EPIPE
+ * at end of stream.
  */
 ssize_t conn_send(struct conn *conn, const void *data, size_t len);
 ssize_t conn_receive(struct conn *conn, void *data, size_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A resolver that answers late, refuses or keeps silent, and a client that keeps asking. */
+/* A name server that replies late, refuses or does not reply, and a client that repeats a lookup. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -44,7 +44,7 @@ struct dns {
 	int fd;
 };
 
-/* An answer that waits for its time; a place without a timer is free. */
+/* A delayed reply; a slot without a timer is free. */
 static struct dns_late {
 	struct dns *dns;
 	struct loop_source *timer;
@@ -77,7 +77,7 @@ static void put_be16(uint8_t *at, uint16_t value)
 	at[1] = (uint8_t)value;
 }
 
-/* Where the question ends; 0 when this is not a message with exactly one plain question. */
+/* End of the question section; 0: not a message with exactly one question. */
 static size_t question_end(const uint8_t *message, size_t len)
 {
 	size_t at = DNS_HEADER_LEN;
@@ -92,7 +92,7 @@ static size_t question_end(const uint8_t *message, size_t len)
 	return at + 5 <= len ? at + 5 : 0;
 }
 
-/* Turns a query into its answer, in place; 0 when there is nothing to answer. */
+/* Turns a query into its reply, in place; 0: no reply. */
 static size_t dns_answer(const struct dns_config *config, uint8_t *message, size_t len)
 {
 	size_t end = question_end(message, len);
@@ -103,7 +103,7 @@ static size_t dns_answer(const struct dns_config *config, uint8_t *message, size
 	wants_v4 = get_be16(message + end - 4) == DNS_TYPE_A && get_be16(message + end - 2) == DNS_CLASS_IN;
 	message[2] |= 0x80;
 	message[3] = config->answer == ANSWER_REFUSE ? 0x80 | DNS_REFUSED : 0x80;
-	memset(message + 6, 0, 6); /* no answer yet, and none of the additional records that a query may carry */
+	memset(message + 6, 0, 6); /* no answer, authority or additional records */
 	if (config->answer != ANSWER_OK || !wants_v4)
 		return end;
 	put_be16(message + 6, 1);
@@ -239,7 +239,7 @@ static void dnsq_after(struct dnsq *q, uint64_t ns)
 		loop_stop(q->app->loop, r);
 }
 
-/* One lookup is over, well or not; the next begins an interval after this one began. */
+/* A lookup ended; the next starts one interval after this one started. */
 static void dnsq_over(struct dnsq *q, int error)
 {
 	uint64_t spent_ns = clock_monotonic_ns() - q->began_ns;
@@ -282,7 +282,7 @@ static void dnsq_read(void *context, uint32_t events _unused_)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		/* The error of a query that has been given up already says nothing new. */
+		/* Ignore errors of a query that timed out. */
 		if (q->is_waiting)
 			dnsq_over(q, errno);
 		return;
@@ -318,30 +318,29 @@ static int dnsq_start(struct app *app, void *config, struct why *why)
 static const struct app_option dns_options[] = {
 	{"listen", OPTION_LISTEN, MEMBER(struct dns_config, listen), "0.0.0.0", "address to listen on (:: for both)"},
 	{"port", OPTION_PORT, MEMBER(struct dns_config, port), "53", "port to listen on"},
-	{"delay_ms", OPTION_MS, MEMBER(struct dns_config, delay_ns), "0", "pause before every answer", .is_live = true},
-	{"answer", OPTION_CHOICE, MEMBER(struct dns_config, answer), "ok", "what it says",
+	{"delay_ms", OPTION_MS, MEMBER(struct dns_config, delay_ns), "0", "pause before every reply", .is_live = true},
+	{"answer", OPTION_CHOICE, MEMBER(struct dns_config, answer), "ok", "kind of reply",
 	 .choices = "ok|refuse|silent", .is_live = true},
-	{"addr", OPTION_TARGET, MEMBER(struct dns_config, addr), "10.77.0.1", "the IPv4 address that every name has"},
+	{"addr", OPTION_TARGET, MEMBER(struct dns_config, addr), "10.77.0.1", "IPv4 address of every name"},
 };
 
 static const struct app_option dnsq_options[] = {
-	{"dst", OPTION_TARGET, MEMBER(struct dnsq_config, dst), NULL, "address of the resolver"},
-	{"port", OPTION_PORT, MEMBER(struct dnsq_config, port), "53", "port of the resolver"},
-	{"name", OPTION_TEXT, MEMBER(struct dnsq_config, name), "server.lab.test", "what to look up"},
-	{"interval_ms", OPTION_MS, MEMBER(struct dnsq_config, interval_ns), "200", "from one lookup to the next",
+	{"dst", OPTION_TARGET, MEMBER(struct dnsq_config, dst), NULL, "address of the name server"},
+	{"port", OPTION_PORT, MEMBER(struct dnsq_config, port), "53", "port of the name server"},
+	{"name", OPTION_TEXT, MEMBER(struct dnsq_config, name), "server.lab.test", "name to look up"},
+	{"interval_ms", OPTION_MS, MEMBER(struct dnsq_config, interval_ns), "200", "interval between lookups",
 	 .is_live = true},
-	{"timeout_ms", OPTION_MS, MEMBER(struct dnsq_config, timeout_ns), "2000", "give up after this long",
-	 .is_live = true},
+	{"timeout_ms", OPTION_MS, MEMBER(struct dnsq_config, timeout_ns), "2000", "query timeout", .is_live = true},
 };
 
 static const struct app_role dns_role = {"dns",
-					 "a resolver, good or bad; an operation is one answer",
+					 "name server with configurable faults; an operation is one reply",
 					 sizeof(struct dns_config),
 					 dns_options,
 					 ARRAY_SIZE(dns_options),
 					 dns_start};
 static const struct app_role dnsq_role = {"dnsq",
-					  "looks a name up again and again; an operation is one good answer",
+					  "client that repeats a lookup; an operation is one successful reply",
 					  sizeof(struct dnsq_config),
 					  dnsq_options,
 					  ARRAY_SIZE(dnsq_options),

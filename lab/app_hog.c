@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Threads that want a processor all the time, so that somebody else has to wait for one. */
+/* Threads that spin, so that other programs wait for a CPU. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -73,12 +73,13 @@ static int hog_start(struct app *app, void *config, struct why *why)
 }
 
 static const struct app_option hog_options[] = {
-	{"threads", OPTION_COUNT, MEMBER(struct hog_config, threads), "1", "how many spin", .min = 1, .max = HOG_MAX},
-	{"nice", OPTION_COUNT, MEMBER(struct hog_config, nice), "0", "how nice they are", .max = 19},
+	{"threads", OPTION_COUNT, MEMBER(struct hog_config, threads), "1", "number of spinning threads", .min = 1,
+	 .max = HOG_MAX},
+	{"nice", OPTION_COUNT, MEMBER(struct hog_config, nice), "0", "nice value", .max = 19},
 };
 
 static const struct app_role hog_role = {"hog",
-					 "spins and leaves no processor to others; an operation is one turn",
+					 "spins to compete for CPUs; an operation is one iteration",
 					 sizeof(struct hog_config),
 					 hog_options,
 					 ARRAY_SIZE(hog_options),

@@ -7,11 +7,11 @@
 #include "base/text.h"
 
 static const struct app_option common_options[] = {
-	{"seed", OPTION_COUNT, MEMBER(struct common_config, seed), "1", "where chance begins"},
+	{"seed", OPTION_COUNT, MEMBER(struct common_config, seed), "1", "random seed"},
 	{"duration", OPTION_SECONDS, MEMBER(struct common_config, duration_ns), "0",
-	 "end after this many seconds (0: when told to)"},
+	 "exit after N seconds (0: on a signal)"},
 	{"control", OPTION_FLAG, MEMBER(struct common_config, control), "0",
-	 "1: lines of key=value on stdin change the options marked with * while it runs"},
+	 "1: lines key=value on stdin change options marked with * at run time"},
 };
 
 static const char *const lab_prefixes[] = {"127.0.0.0/8", "::1/128", "10.77.0.0/16", "fd77::/16"};
@@ -128,7 +128,7 @@ static int option_store_number(const struct app_option *option, const char *text
 	if (r < 0 && option->choices)
 		return why_set(why, -EINVAL, "%s=%s: must be one of %s", option->name, text, option->choices);
 	if (r < 0)
-		return why_set(why, -EINVAL, "%s=%s: not understood (%s)", option->name, text, option->help);
+		return why_set(why, -EINVAL, "%s=%s: invalid value (%s)", option->name, text, option->help);
 	memcpy((char *)config + option->offset, &value, sizeof(value));
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Request and response: rr asks, chat talks at a human pace, rrd answers both. */
+/* Request and response: rr and chat are clients, rrd is their server. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -49,7 +49,7 @@ void exchange_begin(struct exchange *x, uint64_t size, uint64_t resp)
 	x->is_running = true;
 }
 
-/* The lengths first, then filler; in two writes the border lies in the middle of the request. */
+/* Lengths first, then payload; two writes split the request in the middle. */
 static ssize_t exchange_write(struct conn *conn, struct exchange *x)
 {
 	uint8_t first[RR_HEADER_LEN + 4096];
@@ -104,7 +104,7 @@ int exchange_run(struct conn *conn, struct exchange *x)
 	return 1;
 }
 
-/* Between exchanges the server has nothing to say; what can be read is its end. */
+/* Between exchanges the server sends nothing: readable means closed. */
 static void idle_ready(struct conn *conn)
 {
 	ssize_t n = discard(conn, 1);
@@ -131,7 +131,7 @@ static void rr_next(struct conn *conn)
 
 	x->in_two = config->write2;
 	set_cork(conn, x, config->cork);
-	/* Without an interval the next one follows at once, but the loop must breathe. */
+	/* Without an interval the next starts at once, but through the loop. */
 	for (unsigned int turn = 0; turn < 16; turn++) {
 		uint64_t spent_ns;
 
@@ -299,8 +299,8 @@ static const struct app_option rr_options[] = {
 	 .min = RR_HEADER_LEN, .max = RR_LEN_MAX},
 	{"resp", OPTION_BYTES, MEMBER(struct rr_config, resp), "100", "length of a response, bytes", .max = RR_LEN_MAX},
 	{"interval_ms", OPTION_MS, MEMBER(struct rr_config, interval_ns), "0",
-	 "from one request to the next (0: no pause)", .is_live = true},
-	{"cork", OPTION_FLAG, MEMBER(struct rr_config, cork), "0", "hold back what is less than a segment (TCP_CORK)",
+	 "interval between requests (0: no pause)", .is_live = true},
+	{"cork", OPTION_FLAG, MEMBER(struct rr_config, cork), "0", "hold back partial segments (TCP_CORK)",
 	 .is_live = true},
 	{"write2", OPTION_FLAG, MEMBER(struct rr_config, write2), "0", "send each request in two writes",
 	 .is_live = true},
@@ -309,7 +309,7 @@ static const struct app_option rr_options[] = {
 static const struct app_option chat_options[] = {
 	CLIENT_OPTIONS,
 	{"interval_ms", OPTION_MS, MEMBER(struct chat_config, interval_ns), "1000",
-	 "mean pause between messages; each is half to one and a half of it", .is_live = true},
+	 "mean pause between messages; each is 50 to 150 % of it", .is_live = true},
 	{"size_min", OPTION_BYTES, MEMBER(struct chat_config, size_min), "20", "shortest message, bytes", .max = 65536},
 	{"size_max", OPTION_BYTES, MEMBER(struct chat_config, size_max), "200", "longest message, bytes", .max = 65536},
 };
@@ -319,7 +319,7 @@ static const struct app_option rrd_options[] = {
 	{"think_ms", OPTION_MS, MEMBER(struct rrd_config, think_ns), "0", "pause before every response",
 	 .is_live = true},
 	{"think_from_ms", OPTION_MS, MEMBER(struct rrd_config, think_from_ns), "0",
-	 "pause only from this time after the start"},
+	 "pause only from this time on, since the start"},
 };
 
 static const struct app_role rr_role = {"rr",
@@ -329,13 +329,13 @@ static const struct app_role rr_role = {"rr",
 					ARRAY_SIZE(rr_options),
 					rr_start};
 static const struct app_role chat_role = {"chat",
-					  "client of rrd: small messages both ways at a human pace",
+					  "client of rrd: small messages both ways at typing speed",
 					  sizeof(struct chat_config),
 					  chat_options,
 					  ARRAY_SIZE(chat_options),
 					  chat_start};
 static const struct app_role rrd_role = {"rrd",
-					 "server that answers rr, chat and churn; an operation is one answer",
+					 "server of rr, chat and churn; an operation is one response",
 					 sizeof(struct rrd_config),
 					 rrd_options,
 					 ARRAY_SIZE(rrd_options),

@@ -9,7 +9,7 @@
 #include "app_conn.h"
 
 #define CHUNK_DEFAULT "64KiB"
-/* A paced writer hands over a hundredth of a second at a time, and after a stall makes up for no more than this. */
+/* A paced writer writes 10 ms worth of data at a time, and after a stall catches up no more than this. */
 #define PACE_STEP_NS (10 * NS_PER_MS)
 #define PACE_DEBT_NS (200 * NS_PER_MS)
 
@@ -29,7 +29,7 @@ struct writer_config {
 struct writer {
 	uint64_t sent;
 	uint64_t allowed;
-	uint64_t paced_ns; /* up to when `allowed` has been counted */
+	uint64_t paced_ns; /* time up to which `allowed` is computed */
 	bool is_shut;
 };
 
@@ -58,15 +58,15 @@ struct bulk_config {
 	 OPTION_BYTES,                                                                                                 \
 	 MEMBER(type, reader.read_rate),                                                                               \
 	 "0",                                                                                                          \
-	 "each connection reads no faster, bytes/s (0: as fast as it can)",                                            \
+	 "limit the read rate per connection, bytes/s (0: unlimited)",                                                 \
 	 .is_live = true},                                                                                             \
-		{"spin_ms",      OPTION_MS, MEMBER(type, reader.spin_ns), "0", "CPU time burnt after every read",      \
+		{"spin_ms",      OPTION_MS, MEMBER(type, reader.spin_ns), "0", "CPU time used after every read",       \
 		 .is_live = true},                                                                                     \
 		{"skip",                                                                                               \
 		 OPTION_COUNT,                                                                                         \
 		 MEMBER(type, reader.skip),                                                                            \
 		 "0",                                                                                                  \
-		 "connection number K is never read again (0: none)",                                                  \
+		 "stop reading connection number K (0: none)",                                                         \
 		 .is_live = true},                                                                                     \
 	{                                                                                                              \
 		"chunk", OPTION_BYTES, MEMBER(type, reader.chunk), CHUNK_DEFAULT, "size of one read, bytes",           \
@@ -78,10 +78,10 @@ struct bulk_config {
 	 OPTION_BYTES,                                                                                                 \
 	 MEMBER(type, writer.rate),                                                                                    \
 	 "0",                                                                                                          \
-	 "each connection sends no faster, bytes/s (0: as fast as it can)",                                            \
+	 "limit the send rate per connection, bytes/s (0: unlimited)",                                                 \
 	 .is_live = true},                                                                                             \
 		{"bytes", OPTION_BYTES, MEMBER(type, writer.bytes), "0",                                               \
-		 "end each connection after this many bytes (0: never)"},                                              \
+		 "close each connection after N bytes (0: never)"},                                                    \
 	{                                                                                                              \
 		"chunk", OPTION_BYTES, MEMBER(type, writer.chunk), CHUNK_DEFAULT, "size of one write, bytes",          \
 			.min = 1, .max = APP_PAYLOAD_MAX                                                               \
@@ -95,7 +95,7 @@ static void spin(uint64_t ns)
 		;
 }
 
-/* Reads once; afterwards the connection waits for more, or for its pause to end. */
+/* Reads once; then waits for more data or for the end of the pause. */
 static void reader_run(struct conn *conn, const struct reader_config *config)
 {
 	static uint8_t scratch[APP_PAYLOAD_MAX];
@@ -142,7 +142,7 @@ static void fetch_ready(struct conn *conn, uint32_t events _unused_)
 	reader_run(conn, &((const struct fetch_config *)conn->config)->reader);
 }
 
-/* How much may be written now; when nothing, the connection is told when to come back. */
+/* Bytes that may be written now; if 0, sets a timer. */
 static size_t writer_allowance(struct conn *conn, struct writer *writer, const struct writer_config *config)
 {
 	uint64_t room = config->chunk, now_ns = clock_monotonic_ns(), step;
@@ -198,7 +198,7 @@ static void writer_run(struct conn *conn, const struct writer_config *config)
 		conn_want(conn, EPOLLIN | EPOLLOUT);
 }
 
-/* The peer of a writer has nothing to say: what can be read is the end, which is right once we have said ours. */
+/* The peer of a writer sends nothing: readable means closed, which is normal after our own end. */
 static bool writer_hear(struct conn *conn)
 {
 	struct writer *writer = (struct writer *)conn->data;
@@ -299,7 +299,7 @@ static const struct app_role fetch_role = {"fetch",
 					   ARRAY_SIZE(fetch_options),
 					   fetch_start};
 static const struct app_role source_role = {"source",
-					    "server that sends bulk to whoever connects; an operation is one write",
+					    "server that sends bulk to every client; an operation is one write",
 					    sizeof(struct source_config),
 					    source_options,
 					    ARRAY_SIZE(source_options),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * First packets of connections that nobody means to make, from addresses that nobody has: fills a listener's SYN queue.
- * Works inside the laboratory only: the target and the addresses that the answers go to must both lie in it, and both
- * the rate and the number of packets have a limit.
+ * A SYN flood from unused addresses: fills a listener's SYN queue. Works inside the laboratory only: target and source
+ * addresses must belong to it, and rate and number of packets are limited.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,7 +36,7 @@ struct synflood {
 	int fd;
 };
 
-/* What the TCP checksum covers besides the segment. */
+/* TCP pseudo header. */
 struct pseudo_header {
 	uint32_t source_be32;
 	uint32_t target_be32;
@@ -141,16 +140,16 @@ static const struct app_option synflood_options[] = {
 	{"dst", OPTION_TARGET, MEMBER(struct synflood_config, dst), NULL, "address of the listener"},
 	{"port", OPTION_PORT, MEMBER(struct synflood_config, port), NULL, "port of the listener"},
 	{"prefix", OPTION_PREFIX, MEMBER(struct synflood_config, prefix), "10.77.200.0/24",
-	 "where the pretended senders live"},
+	 "prefix of the spoofed source addresses"},
 	{"rate", OPTION_COUNT, MEMBER(struct synflood_config, rate), "200", "packets per second", .min = 1,
 	 .max = RATE_MAX},
-	{"count", OPTION_COUNT, MEMBER(struct synflood_config, count), "10000", "end after this many", .min = 1,
+	{"count", OPTION_COUNT, MEMBER(struct synflood_config, count), "10000", "exit after N packets", .min = 1,
 	 .max = COUNT_MAX},
 };
 
 static const struct app_role synflood_role = {
 	"synflood",
-	"sends SYNs from pretended addresses inside the laboratory; an operation is one packet",
+	"sends SYNs from spoofed addresses inside the laboratory; an operation is one packet",
 	sizeof(struct synflood_config),
 	synflood_options,
 	ARRAY_SIZE(synflood_options),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A tunnel as many VPNs are built: a process that moves IP packets between a TUN device and a UDP socket. */
+/* A user-space VPN: moves IP packets between a TUN device and a UDP socket. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -73,7 +73,7 @@ static int udp_open(const struct tunnel_config *c, struct why *why)
 	return take_fd(&fd);
 }
 
-/* Moves what is there from one side to the other; a packet that does not fit in is lost, as in any tunnel. */
+/* Forwards pending packets from one side to the other; drops a packet that does not fit. */
 static void tunnel_move(struct tunnel *tunnel, int from, int to)
 {
 	uint8_t packet[65536];
@@ -130,8 +130,7 @@ static int tunnel_start(struct app *app, void *config, struct why *why)
 }
 
 static const struct app_option tunnel_options[] = {
-	{"dev", OPTION_TEXT, MEMBER(struct tunnel_config, dev), "tun0",
-	 "name of the device, which is made and brought up"},
+	{"dev", OPTION_TEXT, MEMBER(struct tunnel_config, dev), "tun0", "name of the device to create"},
 	{"local", OPTION_LISTEN, MEMBER(struct tunnel_config, local), "::", "own outer address (:: for any)"},
 	{"remote", OPTION_TARGET, MEMBER(struct tunnel_config, remote), NULL, "outer address of the other end"},
 	{"port", OPTION_PORT, MEMBER(struct tunnel_config, port), NULL, "UDP port at both ends"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Datagrams one way: udpsend to udpsink. Each carries the time it left; all namespaces of a host share that clock. */
+/* One-way datagrams: udpsend to udpsink. Each carries its send time; all namespaces share the clock. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -75,7 +75,7 @@ static void udpsend_tick(void *context, uint64_t expirations _unused_)
 			udpsend_one(sender);
 		sender->next_ns += gap_ns;
 	}
-	/* What could not be sent in time is not sent later in one heap. */
+	/* Skip what could not be sent in time: no catch-up burst. */
 	if (budget == 0)
 		sender->next_ns = now_ns + gap_ns;
 }
@@ -138,7 +138,7 @@ static void udpsink_count(struct udpsink *sink, const uint8_t *datagram, size_t 
 		return;
 	}
 	memcpy(&sent_ns, datagram, sizeof(sent_ns));
-	/* Anybody may send here; a stamp that is not one says nothing. */
+	/* Any sender may send here: ignore an implausible timestamp. */
 	app_count_op(sink->app, sent_ns <= now_ns && now_ns - sent_ns < STAMP_AGE_MAX ? now_ns - sent_ns : LAT_UNKNOWN);
 }
 
@@ -192,7 +192,7 @@ static const struct app_option udpsend_options[] = {
 	{"rate", OPTION_COUNT, MEMBER(struct udpsend_config, rate), "10", "datagrams per second", .min = 1,
 	 .max = 1000000},
 	{"burst", OPTION_COUNT, MEMBER(struct udpsend_config, burst), "1",
-	 "so many at once, with longer pauses to keep the rate", .min = 1, .max = CATCH_UP_MAX},
+	 "send N datagrams at once, with longer pauses to keep the rate", .min = 1, .max = CATCH_UP_MAX},
 	{"sndbuf", OPTION_BYTES, MEMBER(struct udpsend_config, sndbuf), "0", "SO_SNDBUF, bytes (0: the default)",
 	 .max = 1 << 30},
 };
@@ -215,7 +215,7 @@ static const struct app_role udpsend_role = {"udpsend",
 					     udpsend_start};
 static const struct app_role udpsink_role = {
 	"udpsink",
-	"receives datagrams; an operation is one, its latency the way from udpsend to here",
+	"receives datagrams; an operation is one datagram, with its one-way latency",
 	sizeof(struct udpsink_config),
 	udpsink_options,
 	ARRAY_SIZE(udpsink_options),

@@ -23,7 +23,7 @@ uint64_t rng_next(struct rng *rng)
 
 uint64_t rng_below(struct rng *rng, uint64_t n)
 {
-	/* The high half of a wide product is even enough for any n met here and costs no division. */
+	/* High half of a wide product: uniform enough for small n, without division. */
 	return (uint64_t)(((unsigned __int128)rng_next(rng) * n) >> 64);
 }
 
@@ -44,7 +44,7 @@ int lab_parse_scaled(const char *text, uint64_t scale, uint64_t max, uint64_t *r
 	r = parse_double(text, 0, (double)max / (double)scale, &value);
 	if (r < 0)
 		return r;
-	/* 53 bits hold every value that is allowed here; the half turns 0.1 % into 1000 ppm and not 999. */
+	/* A double holds all allowed values exactly; +0.5 rounds 0.1 % to 1000 ppm, not 999. */
 	*ret_value = min_of((uint64_t)(value * (double)scale + 0.5), max);
 	return 0;
 }
@@ -54,7 +54,7 @@ void lab_die_with_parent(void)
 	pid_t parent = getppid();
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* The parent may have gone before the request was in place; then nobody would ever send the signal. */
+	/* The parent may have exited before prctl(): then the signal never comes. */
 	if (getppid() != parent)
 		(void)raise(SIGKILL);
 }

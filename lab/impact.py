@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Did the fault bite, and when? Judged from the applications alone.
+"""Whether and when the fault took effect, judged from the applications alone.
 
-Every application writes a line of progress each 100 ms. The victim's rate (or
+Every application prints a progress line every 100 ms. The victim's rate (or
 latency, or errors) before the fault is compared with one-second windows after
-it. This knows nothing of nest: a run whose fault did not bite is invalid and
-is never scored.
+it, without nest: a run whose fault had no effect is invalid and is never scored.
 """
 
 import bisect
@@ -16,7 +15,7 @@ DEFAULT_WITHIN = 3.0
 
 
 class Progress:
-    """The progress lines of one application as step functions of time."""
+    """Progress lines of one application as functions of time."""
 
     def __init__(self, samples):
         self.samples = samples
@@ -38,7 +37,7 @@ class Progress:
         return cls(samples)
 
     def total(self, field, at):
-        """The counter's value at a moment, interpolated between lines."""
+        """Counter value at a time, interpolated between lines."""
         place = bisect.bisect_right(self.times, at)
         if place == 0:
             return 0.0
@@ -51,7 +50,7 @@ class Progress:
         return value + (after - value) * share
 
     def latencies(self, begin, end):
-        """Mean latency (us) of the lines that ended operations in a window."""
+        """Mean latency (us) of operations that ended in a window."""
         low = bisect.bisect_left(self.times, begin)
         high = bisect.bisect_right(self.times, end)
         return [sample["lat_us"] for sample in self.samples[low:high]
@@ -73,10 +72,10 @@ def latency(parts, begin, end):
 
 
 def suffers(spec, parts, base, begin, end):
-    """One window: (does it suffer, the measured value).
+    """One window: (affected, measured value).
 
-    Without a finished operation there is no latency; the answer is then None,
-    and the window is like the one before it.
+    Without a completed operation the latency is None, and the window counts
+    like the previous one.
     """
     metric = spec["metric"]
     if metric == "lat":
@@ -99,7 +98,7 @@ def baseline(spec, parts, fault_at):
 
 
 def label_windows(flags):
-    """impact / recovery / quiet: an impact ends after two good windows."""
+    """impact / recovery / quiet: an impact ends after two unaffected windows."""
     labels, seen = [], False
     for place, bad in enumerate(flags):
         if bad:
@@ -116,8 +115,8 @@ def label_windows(flags):
 def judge(spec, parts, fault_at, end_at, ended_at=None):
     """The verdict on one run: {"bites", "reason", "windows", ...}.
 
-    After ended_at the fault is gone: a flow may still stand still, waiting for
-    a timer, but that is recovery and nobody's fault any more.
+    After ended_at the fault is removed: a flow may still wait for a timer, but
+    that is recovery, no longer impact.
     """
     base = baseline(spec, parts, fault_at)
     result = {"metric": spec["metric"], "before": base, "windows": [],
@@ -145,16 +144,16 @@ def summary(spec, flags, windows):
     after = sum(values) / len(values) if values else None
     within = spec.get("within", DEFAULT_WITHIN)
     if len(bad) < 2:
-        reason = f"only {len(bad)} of {len(flags)} windows suffered"
+        reason = f"only {len(bad)} of {len(flags)} windows affected"
     elif bad[0]["begin"] - windows[0]["begin"] > within:
-        reason = f"the first window suffered only after {within:g} s"
+        reason = f"no affected window within {within:g} s"
     else:
         reason = None
     return {"bites": reason is None, "reason": reason, "after": after}
 
 
 def judge_counter(spec, before, after, fault_at, end_at):
-    """A fault that only a kernel counter can show, such as lost TIME-WAITs."""
+    """A fault visible in a kernel counter only, such as skipped TIME-WAITs."""
     grown = after.get(spec["counter"], 0) - before.get(spec["counter"], 0)
     bites = grown >= spec["at_least"]
     reason = None if bites else (f"{spec['counter']} grew by {grown}, "
@@ -169,7 +168,7 @@ def judge_counter(spec, before, after, fault_at, end_at):
 
 
 def judge_progress(parts, begin, end):
-    """A healthy run is valid when its applications keep moving."""
+    """A healthy run is valid if its applications make progress."""
     stuck = [name for name, part in parts.items()
              if rate([part], "bytes", begin, end) <= 0
              and rate([part], "ops", begin, end) <= 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The programs of the laboratory: the relay (a network that misbehaves) and the applications that talk through it.
+# The programs of the laboratory: the relay (a network emulator) and the traffic applications.
 #
 ##> lab          build the laboratory programs: build/lab/relay and build/lab/app
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The result of a scoring as one self-contained page: no script, no request."""
+"""Scoring results as one self-contained HTML page without scripts or requests."""
 
 import html
 
@@ -99,7 +99,7 @@ def cards(total):
 
 
 def bar(x, y, value, label):
-    """A proportion with its interval as a whisker."""
+    """A proportion with its confidence interval as a whisker."""
     width, colour = 220, {"good": "--good", "fair": "--fair", "bad": "--bad",
                           "": "--soft"}[grade(value["share"])]
     if value["share"] is None:
@@ -262,7 +262,7 @@ def render(result):
         "suspect, cells windows. Blue is right, red is wrong.</p>"
         f"{matrix(result['confusion'])}"
         "<h2>The published experiment, repeated</h2>"
-        "<p>100 Mbit/s, 40 ms round trip, wget-like and iperf-like applications, "
+        "<p>100 Mbit/s, 40 ms RTT, wget-like and iperf-like applications, "
         "three faults.</p>" + paper_table(result["paper"]) +
         "<h2>By scenario</h2><p>In percent of the windows in the impact period. "
         "<i>bite</i>: what the fault left of the victim's work, measured without "

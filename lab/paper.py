@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The published experiment, repeated: our figures beside the paper's.
+"""The paper's experiment repeated: results side by side.
 
 The paper (NeST, certainty factors) and the dissertation (FlowDiagnoser, crisp
 rules) inject three faults and give TPR, FPR and PPV per kind of module. Our
-scenarios of kind "paper" say which of the three they repeat.
+scenarios of kind "paper" name the fault they repeat.
 """
 
 import scoring
@@ -24,7 +24,7 @@ CAUSES = {
 
 
 def blamed(run, window, kind):
-    """Does this window blame a module of this kind, truly or falsely?"""
+    """Whether this window blames a module of this kind, rightly or wrongly."""
     answers = run.truth["answers"] if window.label == "impact" else []
     own = run.truth["paper"] == kind and window.label == "impact"
     for finding in window.blames:
@@ -37,7 +37,7 @@ def blamed(run, window, kind):
 
 
 def table(runs):
-    """One row for each fault of the paper, None without paper runs."""
+    """One row per fault of the paper; None without paper runs."""
     runs = [run for run in runs if run.truth["kind"] == "paper" and run.valid]
     if not runs:
         return None

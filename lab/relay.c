@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A network that misbehaves on demand: passes frames between two interfaces of its namespace and delays, loses,
- * doubles, reorders, damages or holds them back as its words say. A kernel without netem needs no more than this.
+ * A network emulator like netem in user space: forwards frames between two interfaces of its namespace and delays,
+ * drops, duplicates, reorders, corrupts or rate-limits them.
  *
- * Packet sockets with vnet headers on both sides carry segmentation and checksum offload through, so that bulk traffic
- * is fast; tests about single packets (loss, dup, reorder, corrupt) want tso, gso and gro off at all four cable ends,
- * because a frame that is still to be cut counts as one packet. VLAN tags do not pass.
+ * Packet sockets with vnet headers on both sides preserve segmentation and checksum offload, so that bulk traffic is
+ * fast; tests of single packets (loss, dup, reorder, corrupt) need tso, gso and gro off at all four link ends, because
+ * an unsegmented GSO frame counts as one packet. VLAN tags are not supported.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,25 +27,25 @@
 #include "relay_words.h"
 
 #define BATCH 64u
-/* The largest frame that segmentation offload makes, with both headers. */
+/* The largest GSO frame, with both headers. */
 #define FRAME_ROOM  (FRAME_VNET_LEN + ETHER_HDR_LEN + 65536u + 64u)
 #define SOCKET_ROOM (32 << 20)
 #define COMMAND_MAX 4096u
 /*
- * After sending, the timer rests this long: at a hundred thousand packets a second a wake-up for each would cost more
- * than the packets. A packet that follows another closely may be late by as much, one that comes alone is not.
+ * Minimum timer interval after a send: at 100,000 packets per second a wakeup for each would cost more than the
+ * packets. A packet close behind another may be late by this much, a single one is not.
  */
 #define REST_NS (50 * NS_PER_US)
-/* A full ring is asked again this often, this far apart: 10 ms, then the frame is given up. */
+/* Retries and interval for a full ring: after 10 ms the frame is dropped. */
 #define RING_TRIES  200u
 #define RING_NAP_NS (50 * NS_PER_US)
-/* How many batches one socket may have before the clock and the other direction get their turn. */
+/* Batches per socket before the timer and the other direction are served. */
 #define TURN_BATCHES 4u
 
 struct side {
 	const char *name;
 	int fd;
-	struct line *out_of; /* the direction that starts here */
+	struct line *out_of; /* direction that starts here */
 };
 
 struct relay {
@@ -72,7 +72,7 @@ struct relay {
 static void usage(FILE *out)
 {
 	fprintf(out, "usage: relay IF_A IF_B [word=value ...]\n\n"
-		     "Passes frames between two interfaces and spoils them on the way. A word holds for both\n"
+		     "Forwards frames between two interfaces with impairments. A word applies to both\n"
 		     "directions, ab.word for A to B, ba.word for B to A:\n\n");
 	words_help(out);
 	fprintf(out, "\nOn stdin, line by line: words as above (answers ok or error: ...), or stats (one JSON line).\n"
@@ -88,7 +88,7 @@ static int side_open(struct side *side, struct why *why)
 	address.sll_ifindex = (int)if_nametoindex(side->name);
 	if (address.sll_ifindex == 0)
 		return why_set(why, -ENODEV, "%s: no such interface in this namespace", side->name);
-	/* No protocol yet: nothing may arrive before the vnet header is agreed on. */
+	/* Protocol 0: receive nothing before the vnet header is set. */
 	side->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (side->fd < 0)
 		return why_set(why, -errno, "packet socket: %m (needs CAP_NET_RAW)");
@@ -158,7 +158,7 @@ static void command_run(struct relay *relay, char *text)
 	fflush(stdout);
 }
 
-/* Returns false at the end of stdin, or when it cannot be read any more. */
+/* False: end of stdin or read error. */
 static bool commands_read(struct relay *relay)
 {
 	char chunk[1024];
@@ -203,7 +203,7 @@ static void side_receive(struct relay *relay, struct side *side)
 
 		messages_reset(relay);
 		n = recvmmsg(side->fd, relay->messages, BATCH, MSG_DONTWAIT, NULL);
-		/* An interface that goes down reports it here once and works again when it is back. */
+		/* ENETDOWN is reported once; the socket works again when the interface is up. */
 		if (n <= 0)
 			return;
 		now_ns = clock_monotonic_ns();
@@ -221,8 +221,8 @@ static void side_receive(struct relay *relay, struct side *side)
 }
 
 /*
- * The ring of a veth holds 256 frames and is emptied by a thread that a real-time program can starve. A frame that did
- * not fit is offered again after a nap that lets the thread run; a relay without words must not lose anything.
+ * The ring of a veth holds 256 frames and is drained by ksoftirqd, which a real-time program can starve. A frame that
+ * did not fit is retried after a short sleep; a relay without impairments must not lose frames.
  */
 static bool send_again(unsigned int tries)
 {
@@ -236,7 +236,7 @@ static bool send_again(unsigned int tries)
 	return true;
 }
 
-/* Sends n packets that line_take_due() gave; one that the kernel refuses is counted and does not stop the others. */
+/* Sends n packets of line_take_due(); counts those that the kernel refuses and continues. */
 static void line_send(struct relay *relay, struct line *line, struct packet **packets, unsigned int n)
 {
 	int fd = line == &relay->ab ? relay->b.fd : relay->a.fd;
@@ -312,7 +312,7 @@ static void relay_handle(struct relay *relay, int fd)
 	} else if (fd == relay->b.fd) {
 		side_receive(relay, &relay->b);
 	} else if (fd == relay->timer_fd) {
-		/* A timer that has fired is not armed; what it announced is sent by the caller. */
+		/* An expired timer is not armed; the caller sends what is due. */
 		if (read(fd, &expirations, sizeof(expirations)) > 0)
 			relay->armed_ns = UINT64_MAX;
 	} else if (fd == relay->signal_fd) {
@@ -346,7 +346,7 @@ static int relay_watch(struct relay *relay, int fd)
 	return epoll_ctl(relay->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* Late wake-ups are delay that nobody asked for. Real time needs privilege; without it the relay works, less evenly. */
+/* Real-time priority against late wakeups; without the privilege delays are less precise. */
 static bool realtime_ask(void)
 {
 	struct sched_param param = {.sched_priority = 10};
@@ -406,7 +406,7 @@ static int relay_serve(struct relay *relay)
 	fflush(stdout);
 	r = relay_watch(relay, STDIN_FILENO);
 	if (r == -EPERM) {
-		/* A file cannot be waited for: its commands are all there already. */
+		/* epoll refuses files: read all commands now. */
 		while (commands_read(relay))
 			;
 	}

@@ -14,7 +14,7 @@
 #define TCP_DOFF_OFFSET  12u
 #define UDP_HEADER_LEN   8u
 
-static_assert(sizeof(struct virtio_net_hdr) == FRAME_VNET_LEN, "the vnet header grew");
+static_assert(sizeof(struct virtio_net_hdr) == FRAME_VNET_LEN, "size of the vnet header");
 
 static struct virtio_net_hdr vnet_read(const uint8_t *data)
 {
@@ -72,7 +72,7 @@ static size_t transport_offset(const uint8_t *data, size_t len)
 	return len;
 }
 
-/* The kernel left the sum of the pseudo header in the field and wants the rest added. */
+/* The field holds the pseudo header sum (CHECKSUM_PARTIAL): add the rest. */
 static void checksum_fill(uint8_t *data, size_t len, const struct virtio_net_hdr *vnet)
 {
 	size_t start = FRAME_VNET_LEN + vnet->csum_start, field = start + vnet->csum_offset;
@@ -102,7 +102,7 @@ int frame_corrupt(uint8_t *data, size_t len, uint64_t bit)
 		return -ENODATA;
 	if (vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM)
 		checksum_fill(data, len, &vnet);
-	/* Without flags the receiver's kernel checks the sum itself. */
+	/* No flags: the receiving kernel verifies the checksum. */
 	memset(data, 0, FRAME_VNET_LEN);
 	bit %= (uint64_t)(len - offset) * 8;
 	data[offset + bit / 8] ^= (uint8_t)(1u << bit % 8);

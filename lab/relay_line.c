@@ -7,9 +7,9 @@
 #include "relay_frame.h"
 #include "relay_line.h"
 
-/* A full Ethernet frame with its vnet header; larger packets are rare and go back to the allocator. */
+/* A full Ethernet frame with its vnet header; larger packets are rare and not pooled. */
 #define SPARE_ROOM 1536u
-/* The random part of the delay walks in straight lines from one drawn value to the next, this far apart. */
+/* Jitter interpolates linearly between random values, this far apart. */
 #define JITTER_SLOT_NS (10 * NS_PER_MS)
 #define REORDER_MIN_NS NS_PER_MS
 #define BURST_ONE      1000u
@@ -120,8 +120,8 @@ static int64_t jitter_draw(struct line *line)
 }
 
 /*
- * Neighbouring packets meet nearly the same delay, so a dense flow sees a delay that wanders and keeps its order, as on
- * a real path. Independent draws would make every dense flow a reordering test; that is what `reorder` is for.
+ * Adjacent packets get nearly the same delay, so a dense flow keeps its order, as on a real path. Independent values
+ * would reorder every dense flow; that is what `reorder` is for.
  */
 static int64_t jitter_at(struct line *line, uint64_t at_ns)
 {
@@ -139,7 +139,7 @@ static int64_t jitter_at(struct line *line, uint64_t at_ns)
 	       (line->jitter_to_ns - line->jitter_from_ns) / 1000 * within / (int64_t)(JITTER_SLOT_NS / 1000);
 }
 
-/* The packet has left the link at at_ns and travels. */
+/* The packet left the link at at_ns and enters the delay line. */
 static void delay_enter(struct line *line, struct packet *packet, uint64_t at_ns)
 {
 	int64_t delay = (int64_t)line->set.delay_ns + jitter_at(line, at_ns);
@@ -186,8 +186,8 @@ void line_configure(struct line *line, const struct line_settings *set, uint64_t
 }
 
 /*
- * Moves what the link has finished into the delay line. It counts from the moment at which the link became free, not
- * from the moment of this call: a late wake-up delays no bit that follows.
+ * Moves transmitted packets into the delay line. Times count from when the link became free, not from this call: a late
+ * wakeup does not delay later packets.
  */
 static void link_run(struct line *line, uint64_t now_ns)
 {
@@ -223,8 +223,8 @@ static void link_enter(struct line *line, struct packet *packet, uint64_t now_ns
 }
 
 /*
- * Two states, good and bad; everything in the bad one is lost. The two rates of change follow from the share that is to
- * be lost and the mean length of a burst. A share so high that bursts of that length cannot give it makes them longer.
+ * Gilbert model: two states, good and bad; all packets in the bad state are lost. The transition probabilities follow
+ * from the loss rate and the mean burst length; a loss rate too high for that length makes bursts longer.
  */
 static bool loss_draw(struct line *line)
 {
@@ -247,7 +247,7 @@ static bool loss_draw(struct line *line)
 	return line->in_burst;
 }
 
-/* True when the frame ends at the door; counts why. */
+/* True: the frame is dropped; counts the reason. */
 static bool doorway_stops(struct line *line, const uint8_t *data, size_t len)
 {
 	const struct line_settings *set = &line->set;
@@ -294,8 +294,7 @@ void line_arrive(struct line *line, const void *data, size_t len, uint64_t now_n
 		if (r != -ENODATA)
 			line->stats.corrupted++;
 		if (r == -EOPNOTSUPP) {
-			/* Damage to a frame that has no checksums yet would reach the application; no network does
-			 * that. */
+			/* Corruption of a frame without checksums would reach the application: drop it instead. */
 			line_recycle(line, packet);
 			return;
 		}

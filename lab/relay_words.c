@@ -21,20 +21,19 @@ static const struct word {
 } words[] = {
 #define WORD(word, member) .name = word, .offset = offsetof(struct line_settings, member)
 	{WORD("delay", delay_ns), MS, 0, 60000 * MS, "one-way delay, ms"},
-	{WORD("jitter", jitter_ns), MS, 0, 10000 * MS, "the delay wanders by up to this much either way, in order, ms"},
-	{WORD("loss", loss_ppm), PCT, 0, ALL, "share of packets that vanish, %"},
-	{WORD("burst", burst_milli), 1000, 1000, 1000000, "mean length of a burst of losses, packets (1: independent)"},
-	{WORD("dup", dup_ppm), PCT, 0, ALL, "share of packets that arrive twice, %"},
-	{WORD("reorder", reorder_ppm), PCT, 0, ALL, "share of packets that are overtaken, %"},
+	{WORD("jitter", jitter_ns), MS, 0, 10000 * MS, "delay variation, plus or minus, without reordering, ms"},
+	{WORD("loss", loss_ppm), PCT, 0, ALL, "packet loss, %"},
+	{WORD("burst", burst_milli), 1000, 1000, 1000000, "mean length of a loss burst, packets (1: independent)"},
+	{WORD("dup", dup_ppm), PCT, 0, ALL, "duplicated packets, %"},
+	{WORD("reorder", reorder_ppm), PCT, 0, ALL, "reordered packets, %"},
 	{WORD("reorder_by", reorder_ns), MS, 0, 10000 * MS,
-	 "how long an overtaken packet is late, ms (0: half of delay, at least 1)"},
-	{WORD("corrupt", corrupt_ppm), PCT, 0, ALL,
-	 "share of packets that have one bit flipped behind the IP header, %"},
-	{WORD("rate", rate_bps), MBIT, 0, 100000 * MBIT, "speed of the link, Mbit/s (0: unlimited)"},
-	{WORD("limit", limit_bytes), 1, 0, LINE_MEMORY_MAX, "room in the queue before the link, bytes"},
-	{WORD("maxlen", maxlen), 1, 0, 65536, "longer IP packets vanish without a word, bytes (0: none do)"},
-	{WORD("hole", hole), 1, 0, 1, "1: everything vanishes"},
-	{WORD("neigh", neigh), 1, 0, 1, "1: ARP and IPv6 neighbour discovery suffer as well (0: they pass at once)"},
+	 "extra delay of a reordered packet, ms (0: half of delay, at least 1)"},
+	{WORD("corrupt", corrupt_ppm), PCT, 0, ALL, "corrupted packets: one bit flipped after the IP header, %"},
+	{WORD("rate", rate_bps), MBIT, 0, 100000 * MBIT, "link rate, Mbit/s (0: unlimited)"},
+	{WORD("limit", limit_bytes), 1, 0, LINE_MEMORY_MAX, "queue limit of the link, bytes"},
+	{WORD("maxlen", maxlen), 1, 0, 65536, "silently drop longer IP packets, bytes (0: none)"},
+	{WORD("hole", hole), 1, 0, 1, "1: drop everything"},
+	{WORD("neigh", neigh), 1, 0, 1, "1: also impair ARP and IPv6 neighbour discovery (0: forward them at once)"},
 };
 
 static const struct word *word_find(const char *name, size_t len)
@@ -50,7 +49,7 @@ static int word_parse(const struct word *word, const char *text, uint64_t *ret_v
 	uint64_t value = 0;
 	int r = lab_parse_scaled(text, word->scale, word->max, &value);
 
-	/* Whole things stay whole: maxlen=1400.5 is a slip, not a wish. */
+	/* Integers only: maxlen=1400.5 is an error. */
 	if (r == 0 && word->scale == 1)
 		r = parse_u64(text, word->min, word->max, &value);
 	if (r == 0 && value < word->min)
@@ -111,5 +110,5 @@ void words_help(FILE *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		fprintf(out, "  %-11s %s\n", words[i].name, words[i].help);
-	fprintf(out, "  %-11s %s\n", "seed", "where chance begins; both directions are drawn from it");
+	fprintf(out, "  %-11s %s\n", "seed", "random seed of both directions");
 }

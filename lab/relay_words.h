@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words that set the relay up, the same on the command line and on stdin. */
+/* Settings of the relay, on the command line and on stdin. */
 #pragma once
 
 #include "relay_line.h"
@@ -11,8 +11,8 @@ struct relay_settings {
 	bool seed_given;
 };
 
-/* One `word=value`, with `ab.` or `ba.` in front for one direction; -EINVAL and a sentence otherwise. */
+/* One `word=value`, with prefix `ab.` or `ba.` for one direction; -EINVAL with a reason. */
 int words_apply(struct relay_settings *set, const char *text, struct why *why) _must_check_;
-/* Several of them, separated by blanks; text is taken apart. Nothing is changed unless all of them are right. */
+/* Several, separated by blanks; modifies text. All or none are applied. */
 int words_apply_line(struct relay_settings *set, char *text, struct why *why) _must_check_;
 void words_help(FILE *out);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The result of a scoring as text for a terminal."""
+"""Scoring results as text for a terminal."""
 
 from vocabulary import LAYERS
 
@@ -26,7 +26,7 @@ METRIC_NAMES = {"bytes": "throughput", "ops": "operations", "lat": "latency"}
 
 
 def bite_text(row):
-    """What the fault left of the victim's throughput, or did to its latency."""
+    """Effect of the fault on the victim's throughput or latency."""
     bite = row["bite"]
     metric, ratio = bite["metric"], bite["ratio"]
     if metric == "lat" and ratio is not None:
@@ -39,13 +39,13 @@ def bite_text(row):
 
 
 def matrix_order(names):
-    """Layers as in the vocabulary, then whatever is not a layer."""
+    """Layers in vocabulary order, then all others."""
     return [name for name in LAYERS if name in names] + sorted(
         name for name in names if name not in LAYERS)
 
 
 def layout(rows, left=1):
-    """Columns as wide as they need to be; the first ones aligned left."""
+    """Columns sized to their content; the first ones left-aligned."""
     widths = [max(len(row[place]) for row in rows)
               for place in range(len(rows[0]))]
     lines = []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One run: a network, its applications, the fault at its moment, the record.
+"""One run: network, applications, timed fault, record.
 
-The record is a directory: truth.json (what was wrong, where and when, and did
-it bite), app-NAME.jsonl (progress lines), verdict.jsonl (what the diagnosis
-said, with the moment each line arrived), relay.txt and errors.txt.
+The record is a directory: truth.json (fault, place, time, and whether it took
+effect), app-NAME.jsonl (progress lines), verdict.jsonl (output of the
+diagnosis, each line with its arrival time), relay.txt and errors.txt.
 """
 
 import json
@@ -29,27 +29,27 @@ ROOT = os.path.dirname(HERE)
 BUILD = os.path.join(ROOT, os.environ.get("NEST_BUILD", "build"))
 DEFAULT_VERDICT = (os.path.join(BUILD, "nest")
                    + " diagnose --json -d {seconds}")
-# Slow start overshoots for a second; a diagnosis that begins earlier would be
-# blamed for seeing that.
+# Slow start overshoots for a second; a diagnosis that starts earlier would be
+# penalized for reporting that.
 VERDICT_DELAY = 1.5
-# Programs of A that waited longer than this for a CPU were disturbed by
-# something outside the scenario. Eight connections at 100 Mbit/s on two cores
-# make their reader wait 30 % by themselves.
+# A scheduling delay of programs of A above this comes from outside the
+# scenario. Eight connections at 100 Mbit/s on two cores alone make their reader
+# wait 30 % of the time.
 BUSY_SHARE = 0.4
 
 
 def program(name):
     path = os.path.join(BUILD, "lab", name)
     if not os.access(path, os.X_OK):
-        raise LabError(f"{os.path.relpath(path)} is not there; "
+        raise LabError(f"{os.path.relpath(path)} does not exist; "
                        "build it with: make lab")
     return path
 
 
 def check_machine():
-    """Everything the lab needs, said at once and before anything starts."""
+    """Checks all requirements before the run starts."""
     if os.geteuid() != 0:
-        raise LabError("the laboratory makes network namespaces: run it as root")
+        raise LabError("must run as root: the laboratory creates network namespaces")
     missing = [name for name in ("ip", "nsenter", "nft", "tc", "ethtool", "ss")
                if shutil.which(name) is None]
     if missing:
@@ -60,7 +60,7 @@ def check_machine():
 
 
 class Verdict:
-    """The diagnosis under test, its lines stamped as they arrive."""
+    """The diagnosis under test; timestamps its output lines."""
 
     def __init__(self, lab, command, seconds):
         words = {"seconds": f"{max(1, round(seconds))}",
@@ -87,7 +87,7 @@ class Verdict:
             self.file.flush()
 
     def finish(self, grace):
-        """Let it end by itself, then ask, then insist."""
+        """Wait for its exit, then SIGTERM, then SIGKILL."""
         for seconds, number in ((grace, signal.SIGINT), (2, signal.SIGKILL)):
             if self._ended(seconds):
                 break
@@ -98,7 +98,7 @@ class Verdict:
         self.errors.close()
 
     def _ended(self, seconds):
-        """Like Popen.wait(), but keeps the CPU time that was used."""
+        """Like Popen.wait(), but keeps the CPU time used."""
         deadline = time.monotonic() + seconds
         while self.code is None and time.monotonic() < deadline:
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
@@ -144,14 +144,14 @@ class Lab:
     def check_alive(self, process, what):
         if process.poll() is not None:
             said = open(self.errors.name, "rb").read().decode()[-300:]
-            raise LabError(f"{what} ended at once: {said.strip()}")
+            raise LabError(f"{what} exited at once: {said.strip()}")
 
     def wait_ready(self, process, path, what):
         def ready():
             self.check_alive(process, what)
             with open(path, "rb") as file:
                 return b"ready\n" in file.read(4096)
-        wait_until(ready, 5, f"{what} never got ready")
+        wait_until(ready, 5, f"{what} did not become ready")
 
     def start_relay(self, words):
         self.relay_path = os.path.join(self.out, "relay.txt")
@@ -162,10 +162,10 @@ class Lab:
         self.wait_ready(self.relay, self.relay_path, "the relay")
 
     def relay_command(self, words):
-        return tell(self.relay, self.relay_path, words)
+        return send_words(self.relay, self.relay_path, words)
 
     def app_command(self, name, words):
-        return tell(self.running[name], self.app_path(name), words)
+        return send_words(self.running[name], self.app_path(name), words)
 
     def app_path(self, name):
         return os.path.join(self.out, f"app-{name}.jsonl")
@@ -193,7 +193,7 @@ class Lab:
         return command
 
     def real_command(self, name, words):
-        """A real program's command line; its room goes when the lab goes."""
+        """Command line of a real program; its directory is removed with the lab."""
         room = real.Room(os.path.abspath(os.path.join(self.out,
                                                       f"room-{name}")))
         self.network.undoer.note("dir", room.path)
@@ -212,10 +212,10 @@ class Lab:
             said = self.network.inside(
                 node, ["ss", "-Hlntup", f"sport = :{port}"])
             return f"pid={process.pid}," in said
-        wait_until(listening, 5, f"{name} never listened")
+        wait_until(listening, 5, f"{name} does not listen")
 
     def check_programs(self):
-        """Every real program of the plan is installed."""
+        """Checks that all real programs of the plan are installed."""
         kinds = {app["run"].split()[1] for app in self.plan.apps
                  if app["run"].startswith("real ")}
         missing = sorted(kind for kind in kinds if not real.path_of(kind))
@@ -265,7 +265,7 @@ class Lab:
         return values
 
     def cpu_waits(self):
-        """How long each program of A has waited for a CPU so far, and now."""
+        """Total scheduling delay of each program of A, and the current time."""
         waits = {}
         for name, process in self.running.items():
             text = undo.read_text(f"/proc/{process.pid}/schedstat")
@@ -274,7 +274,7 @@ class Lab:
         return time.monotonic(), waits
 
     def disturbed(self):
-        """A sentence when the machine was too busy for this run, or None.
+        """Why the machine was too busy for this run, or None.
 
         Scenarios about the CPU are watched up to their fault, others to their
         end; one that tolerates starvation saturates the machine itself.
@@ -315,7 +315,7 @@ class Lab:
         return problems
 
     def schedule(self):
-        """(moment, step or undo) of every fault, relative to the start."""
+        """(time, step or undo) of every fault, relative to the start."""
         for step in self.plan.faults:
             moment = self.plan.fault_at + float(step.get("at", 0.0))
             until = step.get("until")
@@ -330,7 +330,7 @@ class Lab:
         return put_right
 
     def run(self, verdict_command=None):
-        """Start to end; returns the ground truth, already written down."""
+        """Runs it; returns the ground truth, already written to truth.json."""
         begin = time.monotonic()
         events = sorted(self.schedule(), key=lambda event: event[0])
         verdict, self.before = None, {}
@@ -363,7 +363,7 @@ class Lab:
             self.write_truth(begin, None)
             if until is not None:
                 if put_right is None:
-                    raise LabError(f"{step['do']} cannot be put right again")
+                    raise LabError(f"{step['do']} cannot be undone")
                 pending.append((begin + self.plan.fault_at + float(until),
                                 put_right, step))
         for moment, put_right, step in sorted(pending, key=lambda one: one[0]):
@@ -433,7 +433,7 @@ class Lab:
         return truth
 
     def background_kept_going(self):
-        """Share of its 100 ms lines in which each background flow moved."""
+        """Share of 100 ms lines in which each background flow made progress."""
         shares = {}
         for name, app in self.apps.items():
             if not app["background"]:
@@ -445,8 +445,8 @@ class Lab:
         return shares
 
 
-def tell(process, path, words):
-    """One line to a program's stdin; waits for `ok` or an error in its output."""
+def send_words(process, path, words):
+    """Send a line to a program's stdin; wait for `ok` or an error."""
     before = os.path.getsize(path)
     process.stdin.write(words.encode() + b"\n")
     process.stdin.flush()
@@ -459,13 +459,13 @@ def tell(process, path, words):
         answers[:] = [line for line in lines
                       if line == "ok" or line.startswith("error")]
         return answers
-    wait_until(answered, 5, f"no answer to {words!r}")
+    wait_until(answered, 5, f"no reply to {words!r}")
     if answers[0] != "ok":
         raise LabError(f"{words!r}: {answers[0]}")
 
 
 class Missing(dict):
-    """A pid or port that is not known yet reads as a question mark."""
+    """An unknown pid or port prints as a question mark."""
 
     def __missing__(self, key):
         return "?"

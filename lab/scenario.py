@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scenario files: strict reading, and a concrete plan drawn from a seed.
+"""Scenario files: strict parser, and a concrete plan drawn from a seed.
 
 A scenario is one TOML file; docs/lab.md explains every key. Anything unknown,
 missing or of the wrong type is an error that names the file and the line. A
-*plan* is a scenario with its random parts decided: role, congestion control,
-magnitudes and the moment of the fault all follow from (scenario, seed).
+*plan* is a scenario with its random parts fixed: role, congestion control,
+magnitudes and the time of the fault all follow from (scenario, seed).
 """
 
 import collections
@@ -97,7 +97,7 @@ class Reader:
 
 @dataclasses.dataclass
 class Scenario:
-    """What a file says, checked, with nothing drawn yet."""
+    """A parsed and checked file, before any random draw."""
     path: str
     data: dict
 
@@ -238,7 +238,7 @@ def impact_problem(impact, names):
 
 
 def check_expansion(reader, scenario):
-    """Every template must be fillable in every variant."""
+    """Checks that every template expands in every variant."""
     for seed in range(max(1, len(combinations(scenario)))):
         try:
             plan = Plan(scenario, seed)
@@ -256,7 +256,7 @@ _BACKGROUNDS = {}
 
 
 def backgrounds():
-    """Named healthy flows that scenarios put beside their fault."""
+    """Named healthy flows that run beside a fault."""
     if not _BACKGROUNDS:
         text, data = load_toml(BACKGROUND_FILE)
         reader = Reader(BACKGROUND_FILE, text)
@@ -294,7 +294,7 @@ def draw_value(spec, generator):
 
 
 class Plan:
-    """One run of a scenario, everything decided."""
+    """One run of a scenario with all random parts fixed."""
 
     def __init__(self, scenario, seed, choice=None):
         self.scenario, self.seed = scenario, seed
@@ -347,7 +347,7 @@ class Plan:
                 for step in steps if applies(step.get("when"), self.choice)]
 
     def answers_with(self, pids, ports, prefix):
-        """The right answers, with what only the run knows filled in."""
+        """The expected answers, with values of the run filled in."""
         extra = {"pid": pids, "port": ports, "lab": prefix}
         answers = []
         for answer in self.scenario.answer:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Scoring recorded runs: what did the diagnosis say, and was it right?
+"""Scores recorded runs: compares the diagnosis with the ground truth.
 
-The unit is one window of the diagnosis. A window lies before the fault (then
-everything is healthy), in the impact period (then the culprit must be named),
-in the recovery after it (told apart, because a connection in back-off is slow
-though its culprit has gone), or across an edge (not scored). Seconds of impact
-about which the diagnosis said nothing at all are misses, so silence is never
-cheaper than an answer. docs/lab.md has the definitions in full.
+The unit is one window of the diagnosis. A window lies before the fault (all is
+healthy), in the impact period (the culprit must be reported), in the recovery
+(counted separately: a connection in backoff is slow after the fault is gone),
+or across an edge (not scored). Seconds of impact without a verdict are misses,
+so silence never scores better than an answer. docs/lab.md has the definitions.
 """
 
 import dataclasses
@@ -25,7 +24,7 @@ HEALTHY_LABELS = ("healthy", "before")
 
 
 def wilson(right, total, z=1.96):
-    """The 95 % interval of a proportion; (None, None) without any trial."""
+    """95 % confidence interval of a proportion; (None, None) without trials."""
     if total == 0:
         return None, None
     share = right / total
@@ -46,7 +45,7 @@ def proportion(right, total):
 
 @dataclasses.dataclass
 class Window:
-    """One window object of the diagnosis, placed in time and labelled."""
+    """One window of the diagnosis with its time and label."""
     begin: float
     end: float
     arrived: float
@@ -82,7 +81,7 @@ class Run:
 # reading
 
 def split_findings(said, threshold):
-    """(what is blamed, what is only noted) in one window object."""
+    """(findings, notes) of one window."""
     threshold = said.get("threshold", threshold)
     blames, notes = [], []
     for finding in said.get("findings") or []:
@@ -132,7 +131,7 @@ def overlap(begin, end, other_begin, other_end):
 
 
 def label(run, window):
-    """Where in the story of the run this window lies."""
+    """Phase of the run that this window lies in."""
     if not run.is_fault:
         return "healthy"
     if window.end <= run.fault_at:
@@ -156,7 +155,7 @@ def label(run, window):
 # judging one finding
 
 def words_of(finding, modules):
-    """Everything that identifies the blamed module, as one text."""
+    """All identifiers of the blamed module as one text."""
     identity = finding.get("module")
     module = modules.get(identity) or {}
     values = [identity, module.get("name")]
@@ -166,7 +165,7 @@ def words_of(finding, modules):
 
 
 def has_word(text, word):
-    """The word stands alone: 10.77.2.2 is not in 10.77.2.22."""
+    """Whole-word match: 10.77.2.2 is not in 10.77.2.22."""
     pattern = rf"(?<![0-9A-Za-z.]){re.escape(word)}(?![0-9A-Za-z])(?!\.[0-9])"
     return re.search(pattern, text) is not None
 
@@ -179,7 +178,7 @@ def module_matches(patterns, finding, modules):
 
 
 def answer_of(finding, answers):
-    """The answer whose cause a finding names, or None."""
+    """The expected answer whose cause a finding names, or None."""
     for answer in answers:
         if finding.get("cause") in answer["causes"]:
             return answer
@@ -200,7 +199,7 @@ def is_listed(finding, words):
 
 @dataclasses.dataclass
 class Judgement:
-    """What one window was worth."""
+    """Score of one window."""
     label: str
     named: bool
     top_cause: bool
@@ -247,7 +246,7 @@ def judge(run, window):
 
 
 def silent_seconds(run):
-    """Impact seconds that no window of the diagnosis covers: misses."""
+    """Impact seconds without a window of the diagnosis: misses."""
     missed = 0
     for second in run.truth["impact"]["windows"]:
         if second["label"] == "impact" and not any(
@@ -262,7 +261,7 @@ SILENCE = Judgement("impact", False, False, False, "nothing", "nothing", 0, 0,
 
 
 def judge_run(run):
-    """All judgements of a valid run, silence included."""
+    """All scores of a valid run, including misses."""
     judged = [judge(run, window) for window in run.windows]
     if run.is_fault:
         judged += [SILENCE] * silent_seconds(run)
@@ -285,7 +284,7 @@ def first_right(run):
 
 
 def alarm_episodes(run):
-    """False alarms in healthy time; a lasting one counts once."""
+    """False alarms in healthy time; a continuous one counts once."""
     episodes, before = 0, set()
     for window in run.windows:
         now = set()
@@ -298,7 +297,7 @@ def alarm_episodes(run):
 
 
 def healthy_seconds(run):
-    """Healthy time that was looked at; windows may overlap."""
+    """Healthy time covered by windows, which may overlap."""
     seconds, seen = 0.0, float("-inf")
     for window in sorted(run.windows, key=lambda one: one.begin):
         if window.label in HEALTHY_LABELS and window.end > seen:
@@ -307,10 +306,10 @@ def healthy_seconds(run):
     return seconds
 
 
-# adding up
+# aggregation
 
 def half_of(scenario_id):
-    """A stable split in two: tune rules on one half, report the other."""
+    """A stable split: tune rules on one half, report the other."""
     digest = hashlib.sha256(scenario_id.encode()).digest()
     return "tuning" if digest[0] % 2 else "held-out"
 
@@ -326,7 +325,7 @@ def median(values):
 
 
 def add_up(runs):
-    """The figures of any set of runs: a scenario, a layer, everything."""
+    """Metrics of a set of runs: a scenario, a layer, all."""
     valid = [run for run in runs if run.valid]
     judged = [one for run in valid for one in judge_run(run)]
     impact = [one for one in judged if one.label == "impact"]
@@ -401,7 +400,7 @@ def truth_layers(run, one):
 
 
 def confusion(runs):
-    """(truth, said) -> windows; the truth is the first answer's layer."""
+    """Confusion matrix: (true layer, reported layer) -> windows."""
     table = {}
     for run in runs:
         if not run.valid:
@@ -420,7 +419,7 @@ def confusion(runs):
 
 
 def mistakes(runs):
-    """(scenario, what was said first instead) -> windows, most often first."""
+    """(scenario, wrong cause reported first) -> windows, most frequent first."""
     table = {}
     for run in runs:
         if not run.valid:
@@ -436,7 +435,7 @@ def mistakes(runs):
 
 
 def score(runs):
-    """Everything the reports show, as plain data."""
+    """All data of the reports."""
     groups = {}
     for run in runs:
         groups.setdefault(run.truth["scenario"], []).append(run)
@@ -467,7 +466,7 @@ def score(runs):
 
 
 def bite_of(group):
-    """The measured impact: what the victim had before and during the fault."""
+    """Measured impact: the victim's value before and during the fault."""
     measured = [run.truth["impact"] for run in group
                 if run.truth.get("impact") and run.is_fault]
     ratios = [one["after"] / one["before"] for one in measured

@@ -2,13 +2,13 @@
 """Private networks of namespaces for the laboratory.
 
     router   A --- R --- B       B and C share the subnet 10.77.2.0/24 (a
-                   |---- C       bridge in R), D lives in 10.77.3.0/24
+                   |---- C       bridge in R), D is in 10.77.3.0/24
                    `---- D
     relay    A === X === B       one subnet, the relay program in X forwards
 
-A router topology may carry the relay as well, on the link A-R or R-B. Names
+A router topology may also have the relay, on the link A-R or R-B. Names
 are unique (nestlab-PID-...), addresses repeat in every lab because they never
-leave its namespaces. Everything goes away with the lab: see undo.py.
+leave its namespaces. Everything is removed with the lab: see undo.py.
 """
 
 import fcntl
@@ -37,7 +37,7 @@ HOST_SYSCTLS = {
 
 
 class LabError(Exception):
-    """Something a person has to be told in one sentence."""
+    """An error for the user, in one sentence."""
 
 
 def run(command, stdin=None, check=True, keep_fds=()):
@@ -50,10 +50,10 @@ def run(command, stdin=None, check=True, keep_fds=()):
 
 
 def take_lock(exclusive):
-    """Labs share the machine; one that must be alone waits until it is.
+    """Labs share the machine; an exclusive one waits until it is alone.
 
-    Everybody passes a gate first, so that newcomers queue up behind one that
-    waits to be alone instead of keeping it waiting for ever.
+    All pass a gate first, so that new labs queue behind a waiting exclusive
+    one instead of starving it.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     gate = os.open(LOCK_PATH + ".gate", flags, 0o600)
@@ -173,9 +173,9 @@ class Network:
     # doing things inside
 
     def run(self, command, stdin=None, check=True):
-        """A short command; it holds the watchdog's pipe open until it ends.
+        """A short command; keeps the watchdog's pipe open until it exits.
 
-        So the watchdog never undoes something that is still being made.
+        So the watchdog never undoes a change in progress.
         """
         pipe = self.undoer.pipe
         return run(command, stdin, check, () if pipe is None else (pipe,))
@@ -191,16 +191,16 @@ class Network:
                  "".join(line + "\n" for line in lines))
 
     def sysctl(self, node, key, value):
-        """A setting of one namespace; it vanishes with the namespace."""
+        """A sysctl of one namespace; disappears with the namespace."""
         path = "/proc/sys/" + key
         script = 'printf %s "$2" >"$1" && cat "$1"'
         now = self.inside(node, ["sh", "-c", script, "sh", path, str(value)])
         if now.split() != str(value).split():
             raise LabError(f"{key} in {node} is {now.strip()}, "
-                           f"not {value} as asked")
+                           f"not {value} as requested")
 
     def global_sysctl(self, key, value):
-        """A setting of the whole machine: noted, read back, restored."""
+        """A global sysctl: logged, verified, restored."""
         path = "/proc/sys/" + key
         before = undo.read_text(path)
         if before is None:
@@ -211,7 +211,7 @@ class Network:
             raise LabError(problems[0])
 
     def cgroup(self, controller, name):
-        """A private cgroup (v1 controller, or v2 where it has the cpu)."""
+        """A private cgroup (v1 controller, or v2 with the cpu controller)."""
         base = f"/sys/fs/cgroup/{controller}"
         if not os.path.isdir(base):
             base = "/sys/fs/cgroup"
@@ -222,7 +222,7 @@ class Network:
         return path
 
     def spawn(self, node, command, **options):
-        """Start a program in a namespace, marked and noted for the undo."""
+        """Start a program in a namespace, tagged and logged for undo."""
         environment = dict(os.environ, NESTLAB=self.prefix)
         process = subprocess.Popen(
             self.enter(node) + command, env=environment,
@@ -234,7 +234,7 @@ class Network:
         return process
 
     def describe(self):
-        """A drawing for people."""
+        """The topology as text."""
         return "\n".join(draw(self))
 
 
@@ -252,7 +252,7 @@ def draw(network):
 
 
 def wait_until(condition, seconds, what):
-    """Poll for something that takes milliseconds; fail with a sentence."""
+    """Poll for a condition; raise LabError on timeout."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

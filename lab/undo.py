@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A journal of everything a lab changes outside itself, and how to undo it.
+"""Journal of all changes a lab makes outside itself, and their undo.
 
-Each change is written down *before* it is made, both in this process and
+Each change is logged *before* it is made, both in this process and
 through a pipe to a watchdog. If the lab's process disappears in any way, even
 by SIGKILL, the pipe closes and the watchdog undoes what the journal lists.
-The lab's ordinary exit runs the same code, so there is one way down, not two.
+The lab's normal exit runs the same code.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent():
-    """For preexec_fn: a child never outlives the process that started it."""
+    """For preexec_fn: the child dies with its parent."""
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
@@ -34,7 +34,7 @@ def read_text(path):
 
 
 def start_time(pid):
-    """Field 22 of /proc/PID/stat: tells a process from a reuse of its pid."""
+    """Start time from /proc/PID/stat: detects a reused pid."""
     stat = read_text(f"/proc/{pid}/stat")
     if stat is None:
         return None
@@ -43,7 +43,7 @@ def start_time(pid):
 
 
 def processes_of(tag):
-    """Every live process that inherited the lab's mark in its environment."""
+    """All live processes with the lab's tag in their environment."""
     mark = f"NESTLAB={tag}".encode()
     found = []
     for entry in os.listdir("/proc"):
@@ -59,7 +59,7 @@ def processes_of(tag):
 
 
 class Journal:
-    """What has to be undone; also the wire format of the watchdog's pipe."""
+    """Changes to undo; also the wire format of the watchdog's pipe."""
 
     def __init__(self):
         self.tag = None
@@ -89,7 +89,7 @@ class Journal:
             self.sysctls.append((path, value))
 
     def undo(self):
-        """Undo everything; returns a list of what could not be undone."""
+        """Undo everything; returns the list of failures."""
         problems = []
         for path, value in reversed(self.sysctls):
             problems += restore_sysctl(path, value)
@@ -122,7 +122,7 @@ class Journal:
             if not living:
                 return []
             if time.monotonic() > deadline:
-                return [f"process {pid} does not end" for pid in living]
+                return [f"process {pid} does not exit" for pid in living]
             for pid in living:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -133,7 +133,7 @@ class Journal:
 
 
 def reap(pids):
-    """Collect the ended children among pids, so that none stays a zombie."""
+    """Reap ended children among pids."""
     for pid in pids:
         try:
             os.waitpid(pid, os.WNOHANG)
@@ -164,7 +164,7 @@ def delete_netns(name):
 
 
 def thaw(path):
-    """A frozen process does not die before it is thawed (cgroup v1)."""
+    """Thaw: a frozen process does not die (cgroup v1)."""
     for name, value in (("freezer.state", "THAWED"), ("cgroup.freeze", "0")):
         try:
             with open(os.path.join(path, name), "w") as file:
@@ -187,7 +187,7 @@ def delete_cgroup(path):
 
 
 def watch(read_fd):
-    """The watchdog's whole life: collect the journal, undo it at EOF."""
+    """The watchdog: reads the journal, undoes it at EOF."""
     LIBC.prctl(PR_SET_NAME, b"nestlab-watch", 0, 0, 0)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP,
                    signal.SIGQUIT):
@@ -204,7 +204,7 @@ def watch(read_fd):
 
 
 def start_watchdog(read_fd, keep_fds):
-    """A fork in a session of its own: no signal to the lab reaches it."""
+    """Fork into a new session: signals to the lab do not reach it."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
@@ -229,7 +229,7 @@ def start_watchdog(read_fd, keep_fds):
 
 
 class Undoer:
-    """The lab's side: note a change, then make it; `finish()` undoes all."""
+    """The lab's side: log a change, then make it; `finish()` undoes all."""
 
     def __init__(self, tag, keep_fds=()):
         read_fd, self.pipe = os.pipe()
@@ -244,7 +244,7 @@ class Undoer:
         self.journal.apply(line)
 
     def finish(self):
-        """Returns the list of problems; the watchdog ends with us."""
+        """Returns the list of failures; ends the watchdog."""
         if self.pipe is None:
             return []
         problems = self.journal.undo()

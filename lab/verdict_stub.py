@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A stand-in for `nest diagnose --json` that proves the scoring, not itself.
+"""A stub for `nest diagnose --json` to test the scoring.
 
-    verdict_stub.py nothing TRUTH SECONDS    never sees anything
-    verdict_stub.py oracle  TRUTH SECONDS    reads the answer from the truth file
-    verdict_stub.py wrong   TRUTH SECONDS    always blames an innocent
-    verdict_stub.py random  TRUTH SECONDS    throws dice
-    verdict_stub.py mute    TRUTH SECONDS    says nothing at all
+    verdict_stub.py nothing TRUTH SECONDS    reports nothing
+    verdict_stub.py oracle  TRUTH SECONDS    reports the answer from the truth file
+    verdict_stub.py wrong   TRUTH SECONDS    always reports a wrong cause
+    verdict_stub.py random  TRUTH SECONDS    reports a random cause
+    verdict_stub.py mute    TRUTH SECONDS    prints nothing
 
-Only `oracle` and `wrong` open the truth file: the one to be right, the other to
-be sure of being wrong.
+Only `oracle` and `wrong` open the truth file.
 """
 
 import json

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The fixed vocabulary of the diagnosis: every cause belongs to one layer.
 
-Scenarios and scoring know only these words. A verdict with any other word is
-counted as wrong, so the table has to follow the program's own list of causes.
+Scenarios and scoring know only these words. Any other word in a verdict counts
+as wrong, so the table must follow the program's list of causes.
 """
 
 CAUSES_BY_LAYER = {

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fault primitives, found by name.
+"""Fault primitives, looked up by name.
 
 A primitive is a function of (lab, *, parameters) in any file of this folder,
-marked with @fault. It makes one thing go wrong and may return a function that
-puts it right again. A new one is a new function in a new or existing file:
-nothing else has to know about it.
+marked with @fault. It injects one fault and may return a function that undoes
+it. To add one, add a function in a new or existing file.
 """
 
 import importlib
@@ -21,14 +20,14 @@ def fault(function):
 
 
 def parameters(function):
-    """Name -> is it required, for the keyword-only parameters."""
+    """Keyword-only parameters: name -> required."""
     return {name: parameter.default is parameter.empty
             for name, parameter in inspect.signature(function).parameters.items()
             if parameter.kind is parameter.KEYWORD_ONLY}
 
 
 def check(step):
-    """What is wrong with a fault step of a scenario file, or None."""
+    """The error in a fault step of a scenario file, or None."""
     if not isinstance(step, dict) or "do" not in step:
         return "a step needs 'do'"
     function = REGISTRY.get(step["do"])
@@ -47,7 +46,7 @@ def check(step):
 
 
 def inject(lab, step):
-    """Make it happen; returns the undo function or None."""
+    """Apply a step; returns the undo function or None."""
     arguments = {key: value for key, value in step.items() if key not in TIMING}
     return REGISTRY[step["do"]](lab, **arguments)
 

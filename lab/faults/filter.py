@@ -9,7 +9,7 @@ NUMBER = itertools.count()
 
 
 def add_table(lab, on, hook, rules):
-    """One private table, loaded atomically; returns how to remove it."""
+    """One private table, loaded atomically; returns the undo function."""
     name = f"fault{next(NUMBER)}"
     text = (f"table ip {name} {{\n chain c {{\n"
             f"  type filter hook {hook} priority -5; policy accept;\n"
@@ -27,10 +27,10 @@ def nft(lab, *, on, hook, rules):
 
 @fault
 def policy_route(lab, *, on, to, via):
-    """What goes to one host takes a way of its own, chosen by a mark.
+    """Route packets to one host through another gateway, by mark.
 
-    The kernel does not look at marks when it asks which way an answer to a
-    received packet would take: that question goes to the main table.
+    The reverse path filter ignores marks: it looks up the route of a reply in
+    the main table.
     """
     network = lab.network
     network.inside(on, ["nft", "-f", "-"],
@@ -43,7 +43,7 @@ def policy_route(lab, *, on, to, via):
 
 @fault
 def nft_tuple(lab, *, on, hook, app):
-    """Drop both directions of one connection, known by its local port."""
+    """Drop both directions of one connection, selected by its local port."""
     port = lab.connection_port(app)
     return add_table(lab, on, hook, [f"tcp sport {port} counter drop",
                                      f"tcp dport {port} counter drop"])
@@ -51,15 +51,15 @@ def nft_tuple(lab, *, on, hook, app):
 
 @fault
 def track_connections(lab, *, on):
-    """Conntrack looks at a namespace only when a rule asks about state."""
+    """Enable conntrack: it is active only if a rule matches state."""
     return add_table(lab, on, "output", ["ct state invalid counter"])
 
 
 @fault
 def tc_drop(lab, *, on, dev, port):
-    """A classifier on the way out that shoots one destination port.
+    """A tc egress classifier that drops one destination port.
 
-    Classic BPF, because kernels without the gact action have it too: load the
+    Classic BPF, which also works on kernels without the gact action: load the
     half-word at 36 (Ethernet, IPv4 without options), compare, return
     TC_ACT_SHOT (2) or TC_ACT_UNSPEC (-1).
     """
@@ -74,7 +74,7 @@ def tc_drop(lab, *, on, dev, port):
 
 @fault
 def long_ruleset(lab, *, on, count):
-    """Rules that match nothing but cost every received packet some time."""
+    """Rules that match nothing but slow down every received packet."""
     rules = [f"udp sport {1 + number % 1000} ip ttl 1 ip length {number} counter"
              for number in range(int(count))]
     return add_table(lab, on, "prerouting", rules)
@@ -82,5 +82,5 @@ def long_ruleset(lab, *, on, count):
 
 @fault
 def forget_connections(lab, *, on):
-    """Empty the connection tracking table: known connections become strangers."""
+    """Flush the conntrack table: packets of open connections become invalid."""
     lab.network.inside(on, ["conntrack", "-F"])

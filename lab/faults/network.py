@@ -8,7 +8,7 @@ from faults import fault
 
 @fault
 def link_down(lab, *, on, dev):
-    """The interface itself is switched off (its routes go with it)."""
+    """Set the interface down (this also removes its routes)."""
     gateway = lab.network.inside(on, ["ip", "route", "show", "default"]).strip()
     lab.network.ip(on, f"link set {dev} down")
 
@@ -21,7 +21,7 @@ def link_down(lab, *, on, dev):
 
 @fault
 def link_flap(lab, *, on, dev, down_s, up_s):
-    """Down and up again and again, until the run ends."""
+    """Flap the interface until the run ends."""
     stop = lab.stopping
 
     def flap():
@@ -35,13 +35,13 @@ def link_flap(lab, *, on, dev, down_s, up_s):
 
 @fault
 def mtu(lab, *, on, dev, bytes):
-    """One end of a link believes in another frame size."""
+    """Set another MTU on one end of a link."""
     lab.network.ip(on, f"link set {dev} mtu {int(bytes)}")
 
 
 @fault
 def qdisc(lab, *, on, dev, spec):
-    """A queueing discipline at the root of an interface."""
+    """Set the root qdisc of an interface."""
     network = lab.network
     network.inside(on, ["tc", "qdisc", "replace", "dev", dev, "root",
                         *spec.split()])
@@ -51,14 +51,14 @@ def qdisc(lab, *, on, dev, spec):
 
 @fault
 def route(lab, *, on, change, back=None):
-    """One `ip route` command, and perhaps the one that puts it right."""
+    """One `ip route` command, and optionally its undo."""
     lab.network.ip(on, "route " + change)
     return (lambda: lab.network.ip(on, "route " + back)) if back else None
 
 
 @fault
 def ip(lab, *, on, lines):
-    """Commands of ip, one a line, for networks that need more devices."""
+    """`ip` commands, one per line, for additional devices."""
     lab.network.ip(on, *lines)
 
 
@@ -71,27 +71,27 @@ def neighbour(lab, *, on, change, back=None):
 
 @fault
 def arp_off(lab, *, on, dev, flush_on, flush_dev):
-    """A host that no longer answers ARP, and a neighbour that forgot it."""
+    """Disable ARP replies of a host, and flush a neighbour's entry for it."""
     lab.network.ip(on, f"link set {dev} arp off")
     lab.network.ip(flush_on, f"neigh flush dev {flush_dev}")
 
 
 @fault
 def relay(lab, *, set, back=None):
-    """Change the relay's words while it forwards."""
+    """Change relay settings at run time."""
     lab.relay_command(set)
     return (lambda: lab.relay_command(back)) if back else None
 
 
 @fault
 def sysctl(lab, *, on, key, value):
-    """A setting of one namespace."""
+    """Set a sysctl of one namespace."""
     lab.network.sysctl(on, key, value)
 
 
 @fault
 def global_sysctl(lab, *, key, value):
-    """A setting of the whole machine: only in scenarios marked exclusive."""
+    """Set a global sysctl: only in scenarios marked exclusive."""
     if not lab.plan.scenario.exclusive:
         raise ValueError(f"{key} is global: mark the scenario exclusive")
     lab.network.global_sysctl(key, value)

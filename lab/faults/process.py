@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Faults of programs: stopped, frozen, starved, replaced."""
+"""Process faults: stopped, frozen, throttled, replaced."""
 
 import os
 import resource
@@ -15,7 +15,7 @@ def write(path, value):
 
 @fault
 def stop_process(lab, *, app):
-    """SIGSTOP: the program holds its sockets and does nothing."""
+    """SIGSTOP: the program keeps its sockets open but does not run."""
     process = lab.process(app)
     process.send_signal(signal.SIGSTOP)
     return lambda: process.send_signal(signal.SIGCONT)
@@ -23,13 +23,13 @@ def stop_process(lab, *, app):
 
 @fault
 def kill_process(lab, *, app):
-    """The program disappears; its listening port closes."""
+    """Kill the program; its listening port closes."""
     lab.end_app(app)
 
 
 @fault
 def start_app(lab, *, app):
-    """Start an application that the scenario holds back (later = true)."""
+    """Start an application marked later = true."""
     lab.start_app(app)
     return lambda: lab.end_app(app)
 
@@ -45,7 +45,7 @@ def swap_app(lab, *, old, new):
 
 @fault
 def cpu_quota(lab, *, app, percent):
-    """A cgroup that allows the program a few percent of one CPU."""
+    """Limit the program to a few percent of one CPU by a cgroup quota."""
     path = lab.network.cgroup("cpu", "cpu")
     period = 100000
     quota = max(1000, int(period * float(percent) / 100))
@@ -59,7 +59,7 @@ def cpu_quota(lab, *, app, percent):
 
 @fault
 def freeze(lab, *, app):
-    """The freezer of the cgroup hierarchy: like SIGSTOP, but not visible as one."""
+    """Freeze by the cgroup freezer: like SIGSTOP, but without state T."""
     path = lab.network.cgroup("unified", "freeze")
     write(os.path.join(path, "cgroup.procs"), lab.process(app).pid)
     write(os.path.join(path, "cgroup.freeze"), 1)
@@ -68,14 +68,14 @@ def freeze(lab, *, app):
 
 @fault
 def app_set(lab, *, app, set, back=None):
-    """Change an option of a traffic program while it runs."""
+    """Change an option of a traffic program at run time."""
     lab.app_command(app, set)
     return (lambda: lab.app_command(app, back)) if back else None
 
 
 @fault
 def descriptor_limit(lab, *, app, spare):
-    """RLIMIT_NOFILE just above what the program has open now."""
+    """Set RLIMIT_NOFILE just above the number of open descriptors."""
     pid = lab.process(app).pid
     highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
@@ -86,7 +86,7 @@ def descriptor_limit(lab, *, app, spare):
 
 @fault
 def renice(lab, *, app, nice):
-    """Give way to everybody else; with autogroups the session's value decides."""
+    """Set nice 19; with autogroup scheduling, that of the session."""
     pid = lab.process(app).pid
     os.setpriority(os.PRIO_PROCESS, pid, int(nice))
     if os.path.exists(f"/proc/{pid}/autogroup"):

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Real programs as applications of a scenario: run = "real KIND key=value ...".
 
-A kind is a function in any file of this folder. A @server writes what the
-program needs into its room (a directory of the run, removed with it) and
-returns the command line; it has a port, and is ready when that port listens.
-A @metered program is started by its function, in a process between the lab and
-the program that counts what the program gets done (meter.py). A new kind is a
-new function: nothing else has to know about it.
+A kind is a function in any file of this folder. A @server writes the program's
+configuration to its room (a directory of the run, removed with it) and returns
+the command line; it is ready when its port listens. A @metered program is
+started by its function in a wrapper process that counts its progress
+(meter.py). To add a kind, add a function.
 """
 
 import importlib
@@ -43,7 +42,7 @@ def options_of(words):
 
 
 def check(words):
-    """What is wrong with the words after `real`, or None."""
+    """The error in the words after `real`, or None."""
     kind = words[0] if words else ""
     if kind not in PROGRAMS:
         return (f"unknown program {kind!r}; known: "
@@ -60,12 +59,12 @@ def check(words):
 
 
 def path_of(kind):
-    """The program's file, or None when it is not installed."""
+    """Path of the program, or None if not installed."""
     return shutil.which(PROGRAMS[kind], path=SEARCH)
 
 
 class Room:
-    """The directory that a program has for itself."""
+    """The private directory of a program."""
 
     def __init__(self, path):
         self.path = path

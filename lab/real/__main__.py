@@ -10,5 +10,5 @@ from real import meter
 
 KIND, ROOM, *WORDS = sys.argv[1:]
 real.METERED[KIND](meter.Meter(), real.Room(ROOM), **real.options_of(WORDS))
-# Metered programs go on until the lab ends them.
-sys.exit(f"{KIND} ended by itself")
+# Metered programs run until the lab ends them.
+sys.exit(f"{KIND} exited unexpectedly")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dnsmasq as the resolver of one domain, with nobody to ask further."""
+"""dnsmasq as the name server of one domain, without upstream servers."""
 
 from real import path_of, server
 
 
 @server("dnsmasq")
 def dnsmasq(room, *, port, domain, address):
-    # It must not change its user: the signal that ends it with the lab would
-    # be lost with the credentials.
+    # Keep its user: a change of credentials clears the parent death signal
+    # that ends it with the lab.
     return [path_of("dnsmasq"), "--keep-in-foreground", "--conf-file=/dev/null",
             "--pid-file", "--user=root", "--no-resolv", "--no-hosts",
             "--no-poll", "--bind-interfaces", "--port", port,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""iperf3: both ends are metered by the line that they print each 100 ms."""
+"""iperf3: both ends are metered by their 100 ms report lines."""
 
 import re
 
@@ -26,7 +26,7 @@ def iperf3_server(meter, room, *, port):
 
 @metered("iperf3")
 def iperf3(meter, room, *, host, port, rate="0", cc="cubic"):
-    """An upload for as long as the lab runs; rate in bit/s, 0 is no limit."""
+    """Upload until the lab ends; rate in bit/s, 0: unlimited."""
     process = meters.start([path_of("iperf3"), "-c", host, "-p", port, "-t",
                             "3600", "-b", rate, "-C", cc, *COMMON])
     meter.ready()

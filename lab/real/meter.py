@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Counts what a real program gets done, in the form of the lab's own programs.
+"""Progress of a real program in the format of the lab's own programs.
 
-The same line each 100 ms: bytes, operations, latency since the last line,
-errors. What cannot be known of a program stays null.
+The same line every 100 ms: bytes, operations, latency since the last line,
+errors. Values that a program does not report are null.
 """
 
 import json
@@ -30,7 +30,7 @@ class Meter:
             self.bytes += count
 
     def op(self, seconds=None):
-        """One operation is complete; its latency if it is known."""
+        """Count a completed operation, with its latency if known."""
         with self.lock:
             self.ops += 1
             if seconds is not None:
@@ -59,6 +59,6 @@ class Meter:
 
 
 def start(command, **options):
-    """The program under the meter: it never outlives the meter."""
+    """The metered program: it dies with the meter."""
     return subprocess.Popen(command, preexec_fn=undo.die_with_parent,
                             stdout=subprocess.PIPE, **options)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""nginx with one document, /data, and everything it writes in its room."""
+"""nginx with one document, /data; writes to its private directory only."""
 
 import os
 
 from real import path_of, server
 
-# One process, so that the lab's pid is the one that serves. The temporary
-# paths are made at the start whether they are used or not.
+# One process, so that the lab's pid is the serving one. nginx creates the
+# temporary paths at startup even if unused.
 CONFIG = """daemon off;
 master_process off;
 pid {room}/nginx.pid;

@@ -16,7 +16,7 @@ def redis_server(room, *, port):
 
 @metered("redis-cli")
 def redis_cli(meter, room, *, host, port, size="500", interval_ms="5"):
-    """SET and GET in turn on one connection, each timed to its answer."""
+    """SET and GET alternately on one connection, each timed until its reply."""
     process = meters.start([path_of("redis-cli"), "-h", host, "-p", port],
                            stdin=subprocess.PIPE)
     value = b"v" * int(size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Clients of web servers: curl, one request a process, and wrk."""
+"""Web clients: curl, one request per process, and wrk."""
 
 import os
 import subprocess
@@ -13,13 +13,13 @@ RESOLV_CONF = "/etc/resolv.conf"
 
 
 def use_resolver(address):
-    """A resolv.conf for this process and its children alone.
+    """A private resolv.conf for this process and its children.
 
-    /run is hidden as well: name service daemons of the host listen there, and
-    would look names up outside the laboratory.
+    Also hides /run: name service daemons of the host listen there and would
+    resolve names outside the laboratory.
     """
     if undo.LIBC.unshare(CLONE_NEWNS) != 0:
-        raise SystemExit("cannot make a mount namespace")
+        raise SystemExit("cannot create a mount namespace")
     for words in (("--make-rprivate", "/"),
                   ("-t", "tmpfs", "nestlab", "/run")):
         subprocess.run(["mount", *words], check=True)
@@ -34,7 +34,7 @@ def use_resolver(address):
 
 @metered("curl")
 def curl(meter, room, *, url, interval_ms="0", timeout="10", resolver=None):
-    """Requests one after the other; bytes are counted while they arrive."""
+    """Sequential requests; counts bytes as they arrive."""
     if resolver:
         use_resolver(resolver)
     command = [path_of("curl"), "-q", "--silent", "--noproxy", "*",
@@ -60,12 +60,12 @@ def fetch(meter, command):
         meter.op(float(said[1]))
     else:
         meter.error()
-        # A program that fails at once must not become a busy loop.
+        # No busy loop if the program fails at once.
         time.sleep(0.05)
 
 
-# Each answer is told when it is complete. wrk does not tell how long a single
-# one took, so there is no latency.
+# Reports each complete response. wrk has no latency of single requests, so
+# there is none.
 SCRIPT = """function delay() return {delay} end
 function response(status, headers, body)
     io.write(status, " ", #body, "\\n")
@@ -76,7 +76,7 @@ end
 
 @metered("wrk")
 def wrk(meter, room, *, url, conns="4", delay_ms="10"):
-    """conns connections that are kept, each with a pause before a request."""
+    """conns persistent connections, each with a pause before a request."""
     script = room.write("count.lua", SCRIPT.format(delay=int(delay_ms)))
     process = meters.start([path_of("wrk"), "-t1", f"-c{int(conns)}", "-d1h",
                             "-s", script, url])

@@ -11,37 +11,36 @@
 #define A struct arrival_record
 static const struct field arrival_fields[] = {
 	FIELD(A, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(A, cookie, ID, "the kernel's number of the connection's socket", .hidden = true),
+	FIELD(A, cookie, ID, "socket cookie", .hidden = true),
 	FIELD(A, raddr, ADDR, "remote address"),
 	FIELD(A, rport, ID, "remote port"),
 	FIELD(A, lport, ID, "local port"),
-	FIELD(A, arrived, COUNT, "packets that arrived at an interface since the connection last received one"),
-	FIELD(A, undelivered, COUNT, "of these, those that did not reach the connection"),
+	FIELD(A, arrived, COUNT, "packets received by the interface since the connection last received a segment"),
+	FIELD(A, undelivered, COUNT, "packets of these that did not reach the connection"),
 };
 #undef A
-RECORD_TYPE(arrival_type, "arrival", struct arrival_record, arrival_fields,
-	    "what arrives for connections that have fallen silent");
+RECORD_TYPE(arrival_type, "arrival", struct arrival_record, arrival_fields, "packets received for silent connections");
 
-/* A connection is looked at when it has heard nothing for so long, but has not been forgotten by its program either. */
+/* A suspect has received nothing for at least the first time and at most the second: longer ones are just idle. */
 #define SILENT_NS    (400 * NSEC_PER_MSEC)
 #define FORGOTTEN_NS (60 * NSEC_PER_SEC)
-/* How long to look at first, and after a sign that packets arrive which nobody gets: each packet costs more then. */
+/* How long the tap stays open at first, and after undelivered packets: it adds cost to each packet. */
 #define FIRST_NS    (4 * NSEC_PER_SEC)
 #define INTEREST_NS (10 * NSEC_PER_SEC)
 
 struct suspect {
 	struct arrival_record record;
-	uint32_t segs_in; /* of the last look */
-	bool received;    /* something before that look */
-	bool is_there;    /* in the sample at hand */
+	uint32_t segs_in; /* of the previous sample */
+	bool received;    /* received something before that sample */
+	bool is_there;    /* in the current sample */
 };
 
 struct watch {
 	struct netns_state of;
 	int fd; /* -1: closed */
 	bool begun;
-	int64_t unclaimed; /* packets that arrived and were not delivered, as the counters have it */
-	uint64_t until_ns; /* how long to look, CLOCK_MONOTONIC */
+	int64_t unclaimed; /* packets received and not delivered, by the SNMP counters */
+	uint64_t until_ns; /* when to close the tap, CLOCK_MONOTONIC */
 	unsigned count;
 	struct suspect suspects[WIRE_FLOWS_MAX];
 };
@@ -71,8 +70,8 @@ static struct watch *watch_of(struct snapshot *snapshot)
 }
 
 /*
- * Packets that IP took in and neither delivered nor passed on. What is delivered more than once makes it less, even
- * less than nothing, which does no harm: only whether it grows is asked.
+ * Packets that IP received and neither delivered nor forwarded. Packets delivered more than once decrease it, even
+ * below zero, which is harmless: only its growth matters.
  */
 static int64_t count_unclaimed(const struct snapshot *snapshot, uint32_t netns)
 {
@@ -123,7 +122,7 @@ static struct suspect *find(struct watch *watch, uint64_t cookie)
 	return NULL;
 }
 
-/* Those that have gone make room; true when the set is another now. */
+/* Removes suspects whose connection is gone; true: the set changed. */
 static bool forget_gone(struct watch *watch)
 {
 	unsigned kept = 0, before = watch->count;
@@ -136,11 +135,11 @@ static bool forget_gone(struct watch *watch)
 }
 
 /*
- * One packet may be many segments, so the two cannot be counted against each other: only what arrives while the
- * connection receives none at all is lost. The tap is read after the sockets: what it told the last time had come in
- * before that look at them or before this one.
+ * One packet may hold many segments (GRO), so the counts cannot be compared directly: only packets that arrive while
+ * the connection receives nothing at all are undelivered. The tap is read after the sockets: its previous packets
+ * arrived before this sample of the sockets.
  */
-static void see_suspect(struct suspect *suspect, const struct tcp_record *t)
+static void update_suspect(struct suspect *suspect, const struct tcp_record *t)
 {
 	bool received = t->segs_in != suspect->segs_in;
 
@@ -153,10 +152,10 @@ static void see_suspect(struct suspect *suspect, const struct tcp_record *t)
 }
 
 /*
- * One look at all connections. A suspect stays one while it is there, so that what it receives later is counted, too;
- * samples that leave idle connections out do not say that it has gone.
+ * Updates suspects from one sample. A suspect stays one while its connection exists, so that later packets are counted;
+ * a sample of active connections only does not show that it is gone.
  */
-static bool look_at_sockets(const struct snapshot *snapshot, struct watch *watch, bool all)
+static bool update_suspects(const struct snapshot *snapshot, struct watch *watch, bool all)
 {
 	bool changed;
 
@@ -170,7 +169,7 @@ static bool look_at_sockets(const struct snapshot *snapshot, struct watch *watch
 			continue;
 		suspect = find(watch, s->cookie);
 		if (suspect)
-			see_suspect(suspect, t);
+			update_suspect(suspect, t);
 	}
 	changed = forget_gone(watch);
 	snapshot_each(snapshot, socket_type, struct socket_record, s) {
@@ -215,7 +214,7 @@ static int point_tap(struct watch *watch, struct why *why)
 	return r < 0 ? why_set(why, r, "cannot set the filter of a packet socket") : 0;
 }
 
-/* Whether to look at all: at the beginning, because the fault may be older than we are, and on a sign. */
+/* Whether to open the tap: at the start, because the fault may be older than this run, and on undelivered packets. */
 static bool is_interesting(const struct snapshot *snapshot, struct watch *watch)
 {
 	int64_t unclaimed = count_unclaimed(snapshot, watch->of.netns);
@@ -235,7 +234,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	struct watch *watch;
 	int r;
 
-	/* One look alone sees nothing go by. */
+	/* A single sample sees no packets. */
 	if (!request->repeated)
 		return 0;
 	watch = watch_of(snapshot);
@@ -243,8 +242,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		close_watch(watch);
 		return 0;
 	}
-	/* What is read now arrived before the sockets are looked at the next time. */
-	if (look_at_sockets(snapshot, watch, !request->active_only) && watch->count > 0) {
+	/* Packets read now arrived before the next sample of the sockets. */
+	if (update_suspects(snapshot, watch, !request->active_only) && watch->count > 0) {
 		r = point_tap(watch, why);
 		if (r < 0)
 			return r;
@@ -270,7 +269,7 @@ static const struct record_type *const needs[] = {&counter_type, &socket_type, &
 
 static const struct snapshot_source arrival_source = {
 	.name = "arrival",
-	.lost = "segments that arrive and do not reach their connection",
+	.lost = "packets that arrive and do not reach their connection",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

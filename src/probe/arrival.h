@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Segments that arrive at an interface and never at their connection: something in between on this host takes them
- * away. Type "arrival", one a connection that has fallen silent; looked for by a packet socket, which sees what arrives
- * before any rule of a firewall does, and compared with what the connection has received.
+ * Packets that arrive at an interface but never reach their connection: this host drops them in between. Type
+ * "arrival", one record per silent connection. A packet socket sees packets before any firewall rule; their number is
+ * compared with what the connection received.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 
 struct arrival_record {
 	uint32_t netns;
-	uint64_t cookie; /* of the connection */
+	uint64_t cookie; /* of the socket */
 	struct addr raddr;
 	uint16_t lport, rport;
-	uint64_t arrived;     /* packets at the interface since it last received anything */
-	uint64_t undelivered; /* of these, those that should have reached the connection by now */
+	uint64_t arrived;     /* packets at the interface since the connection last received a segment */
+	uint64_t undelivered; /* of these, overdue at the connection */
 };
 
 extern const struct record_type arrival_type;

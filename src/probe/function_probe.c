@@ -30,11 +30,11 @@ struct target {
 	uint64_t value;  /* file address */
 	uint64_t offset; /* file offset */
 	bool quick;      /* the kernel emulates its first instruction: no single step */
-	uint32_t fn;     /* number in the trace */
+	uint32_t fn;     /* function number in the trace */
 };
 
 struct thread {
-	uint32_t number; /* in the trace */
+	uint32_t number; /* thread number in the trace */
 	uint32_t depth;
 	uint32_t open[DEPTH_MAX]; /* probes */
 };
@@ -50,9 +50,9 @@ struct function_probe {
 	struct probe_sockets sockets;
 	bool has_sockets;
 	VEC(struct target) targets;
-	int fd;          /* of what the probes print */
-	struct buf text; /* read, and not yet a whole line */
-	char *alive;     /* a path that is there while the process is */
+	int fd;          /* trace_pipe */
+	struct buf text; /* read, incomplete last line */
+	char *alive;     /* a path that exists while the process does */
 };
 
 /* --- selecting functions --- */
@@ -150,7 +150,7 @@ static void free_target(struct target *target)
 	free(target->path);
 }
 
-/* Both tables of a file name the same functions, and a function may have several names: one probe each. */
+/* .symtab and .dynsym list the same functions, and a function may have several names: one probe per offset. */
 static void drop_doubles(struct function_probe *s)
 {
 	size_t kept = 0;
@@ -165,7 +165,7 @@ static void drop_doubles(struct function_probe *s)
 	s->targets.count = kept;
 }
 
-/* The program and the libraries that it has mapped to run. */
+/* The program and its executable mappings. */
 static int find_targets(struct function_probe *s)
 {
 	_cleanup_free_ char *maps_path = xasprintf("/proc/%u/maps", s->options.pid);
@@ -258,7 +258,7 @@ static void remove_probes(const struct function_probe *s)
 		}
 }
 
-/* Every thread that is there; those that they start follow by themselves. */
+/* All existing threads; event-fork adds new ones. */
 static int watch_threads(const struct function_probe *s)
 {
 	_cleanup_free_ char *path = xasprintf("/proc/%u/task", s->options.pid);
@@ -276,7 +276,7 @@ static int watch_threads(const struct function_probe *s)
 	return instance_write(s, "set_event_pid", buf_text(&text));
 }
 
-/* System calls on sockets; without these tracepoints there are only calls. */
+/* System calls on sockets; without these tracepoints the trace has function calls only. */
 static void enable_sockets(struct function_probe *s)
 {
 	for (size_t i = 0; !s->options.no_sockets && probe_socket_events[i]; i++) {
@@ -292,12 +292,12 @@ static int attach_probes(struct function_probe *s, struct why *why)
 	int r = mount_tracefs();
 
 	if (r < 0)
-		return why_set(why, r, "tracefs with uprobes is not to be had here: %s", strerror(-r));
+		return why_set(why, r, "tracefs with uprobe_events is not available: %s", strerror(-r));
 	s->instance = xasprintf(TRACEFS "/instances/%s", s->group);
 	if (mkdir(s->instance, 0700) < 0) {
 		r = -errno;
 		s->instance = NULL;
-		return why_set(why, r, "cannot make an instance of tracefs: %s", strerror(-r));
+		return why_set(why, r, "cannot create a tracefs instance: %s", strerror(-r));
 	}
 	s->cycles = instance_write(s, "trace_clock", "x86-tsc") == 0;
 	if (!s->cycles)
@@ -310,7 +310,7 @@ static int attach_probes(struct function_probe *s, struct why *why)
 		if (r < 0)
 			return why_set(why, r, "cannot probe %s: %s", s->targets.items[i].name, strerror(-r));
 	}
-	/* Probes are enabled one by one: recording starts when all are in place. */
+	/* Probes are enabled one by one: recording starts when all are attached. */
 	(void)instance_write(s, "tracing_on", "0");
 	r = watch_threads(s);
 	if (r == 0)
@@ -360,7 +360,7 @@ static void take_call(struct function_probe *s, struct thread *thread, const str
 	thread->depth++;
 }
 
-/* Calls above the one that returns were left by a jump; one that is not open began before we looked. */
+/* Calls above the returning one were left by longjmp; a return without a call began before tracing. */
 static void take_return(struct function_probe *s, struct thread *thread, const struct probe_line *line)
 {
 	uint32_t depth = min_of(thread->depth, (uint32_t)DEPTH_MAX);
@@ -383,7 +383,7 @@ static void take_lost(struct function_probe *s, uint64_t count)
 
 	s->lost += count;
 	probe_sockets_lost(&s->sockets);
-	/* The threads that lost events are unknown: the first one gets the count, all get the mark. */
+	/* Unknown which threads lost events: the first gets the count, all get the mark. */
 	while (map_next(&s->threads, &at, &key, &value)) {
 		struct thread *thread = *(struct thread **)value;
 
@@ -417,7 +417,7 @@ static void take_line(struct function_probe *s, const char *text)
 		take_return(s, thread, &line);
 }
 
-/* Whole lines out of what was read; the rest stays. */
+/* Handles complete lines; keeps the rest. */
 static void take_lines(struct function_probe *s, struct buf *text)
 {
 	char *line = text->data, *end;
@@ -456,7 +456,7 @@ static int open_trace(struct function_probe *s, struct why *why)
 	int r;
 
 	if (s->cycles) {
-		/* Rate of the counter, from 0.1 s of both clocks; its origin is that of 1970. */
+		/* Calibrates the cycle counter against CLOCK_REALTIME over 0.1 s. */
 #if defined(__x86_64__)
 		uint64_t ns = clock_monotonic_ns(), ticks = __builtin_ia32_rdtsc();
 		const struct timespec pause = {0, 100000000};
@@ -512,7 +512,7 @@ int function_probe_finish(struct function_probe *s, struct why *why)
 {
 	int r;
 
-	/* What is in the ring when the end comes is still read. */
+	/* Drain the ring buffer. */
 	(void)function_probe_read(s);
 	probe_sockets_end(&s->sockets);
 	r = trace_writer_close(take_ptr(s->writer));
@@ -545,11 +545,11 @@ int function_probe_new(const struct probe_options *options, struct function_prob
 	r = find_targets(s);
 	if (r < 0)
 		return why_set(why, r == -ENOENT ? -ESRCH : r, "process %u: %s", options->pid,
-			       r == -ENOENT ? "there is none" : strerror(-r));
+			       r == -ENOENT ? "no such process" : strerror(-r));
 	if (!s->targets.count)
-		return why_set(why, -EINVAL, "process %u has no function of that name", options->pid);
+		return why_set(why, -EINVAL, "no function of process %u matches", options->pid);
 	if (s->targets.count > FUNCTIONS_MAX)
-		return why_set(why, -EINVAL, "more than %d functions match: choose fewer", FUNCTIONS_MAX);
+		return why_set(why, -EINVAL, "more than %d functions match: narrow the pattern", FUNCTIONS_MAX);
 	return 0;
 }
 

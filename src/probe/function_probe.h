@@ -16,20 +16,20 @@ struct probe_options {
 
 struct function_probe_counts {
 	size_t functions;
-	size_t slow; /* begin with an instruction that must be stepped over: ten times the cost */
+	size_t slow; /* start with an instruction that needs a single step: ten times the cost */
 	uint64_t lost;
-	bool blind; /* to sockets: the kernel has no tracepoints of system calls */
+	bool blind; /* no socket operations: the kernel has no syscall tracepoints */
 };
 
 struct function_probe;
 
-/* Finds the functions. -EINVAL: none or too many match, -ESRCH: no such process. To be freed in any case. */
+/* Finds the functions. -EINVAL: none or too many match, -ESRCH: no such process. Free it in any case. */
 int function_probe_new(const struct probe_options *options, struct function_probe **ret_probe,
 		       struct why *why) _must_check_;
 void function_probe_free(struct function_probe *probe);
-/* ret_fd stays the probe's. It becomes readable when half of a buffer is full. */
+/* The probe owns *ret_fd; it polls readable when a buffer is half full. */
 int function_probe_attach(struct function_probe *probe, int *ret_fd, struct why *why) _must_check_;
-/* What the probes have printed goes into the trace; 1, or 0 when the process is no more. */
+/* Moves trace_pipe output into the trace; 0: the process has ended, otherwise 1. */
 int function_probe_read(struct function_probe *probe);
 /* Reads the rest and closes the trace. */
 int function_probe_finish(struct function_probe *probe, struct why *why) _must_check_;

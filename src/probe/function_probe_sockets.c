@@ -161,7 +161,7 @@ static struct probe_fd *known_socket(struct probe_sockets *p, int32_t fd)
 	return f && f->looks >= 2 ? f : NULL;
 }
 
-/* Its number in the trace. */
+/* Socket number in the trace. */
 static uint32_t number_of(struct probe_sockets *p, uint32_t thread, struct probe_fd *f, uint64_t ticks)
 {
 	if (!f->known.socket)
@@ -250,7 +250,7 @@ void probe_sockets_take(struct probe_sockets *p, uint32_t thread, const struct p
 		*call = (struct probe_call){.is_open = true, .start = line->ticks};
 		memcpy(call->args, line->args, sizeof(call->args));
 	} else if (line->what == PROBE_SYSCALL_END) {
-		/* An accept that was already waiting shows only its end. */
+		/* An accept() that was already blocked shows only its exit. */
 		if (!call->is_open && strncmp(line->syscall, "accept", 6) == 0)
 			*call = (struct probe_call){.is_open = true, .start = line->ticks, .args = {UINT32_MAX}};
 		if (call->is_open)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a process that is probed does to its sockets, from the tracepoints of system calls. Which connection a
- * descriptor stands for is known for certain in three cases only: it was there before and stayed, it is closed or
- * connected (the kernel tells the connection's ends in the midst of the call), or it is still open at the end. In all
- * others it stays unknown.
+ * Socket operations of a probed process, from syscall tracepoints. The connection of a descriptor is known for certain
+ * in three cases only: the socket existed before and stayed open; close() or connect() is traced (inet_sock_set_state
+ * reports the endpoints during the call); or it is still open at the end. Otherwise it stays unknown.
  */
 #pragma once
 
@@ -25,9 +24,9 @@ struct probe_sockets {
 extern const char *const probe_socket_events[];
 
 void probe_sockets_init(struct probe_sockets *sockets, uint32_t pid);
-/* Which descriptors are sockets: called before and after tracing begins; those that stay the same are known. */
+/* Lists socket descriptors; called before and after tracing starts: those unchanged are known. */
 void probe_sockets_look(struct probe_sockets *sockets);
-/* A line of a system call or state change, of this thread of the trace. */
+/* A line of a system call or state change of this thread. */
 void probe_sockets_take(struct probe_sockets *sockets, uint32_t thread, const struct probe_line *line);
 /* Events were lost: pending calls and the sockets of descriptors become unknown. */
 void probe_sockets_lost(struct probe_sockets *sockets);

@@ -18,7 +18,7 @@ static __always_inline __u32 timestamp(const struct tcp_sock *tp)
 	return (__u32)(now_us / 1000) + tp->tsoffset;
 }
 
-/* Its peer takes no segment without a signature. */
+/* TCP-MD5 or TCP-AO: the peer drops unsigned segments. */
 static __always_inline bool is_signed(const struct tcp_sock *tp)
 {
 	const struct tcp_sock___md5 *md5 = (const void *)tp;

@@ -21,43 +21,44 @@
 #define K struct keepalive_record
 static const struct field keepalive_fields[] = {
 	FIELD(K, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(K, cookie, ID, "the kernel's number of the connection's socket", .hidden = true),
+	FIELD(K, cookie, ID, "socket cookie", .hidden = true),
 	FIELD(K, raddr, ADDR, "remote address"),
 	FIELD(K, rport, ID, "remote port"),
 	FIELD(K, lport, ID, "local port"),
-	FIELD(K, asked, COUNT, "times that the peer was asked whether it is there"),
-	FIELD(K, unanswered, COUNT, "of these, times without an answer"),
-	FIELD(K, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
-	FIELD(K, answered, BOOL, "something has come from it since"),
-	FIELD(K, missing_bytes, BYTES, "by its answer, what it has sent and has not arrived"),
+	FIELD(K, asked, COUNT, "keep-alive segments sent"),
+	FIELD(K, unanswered, COUNT, "keep-alive segments without a reply"),
+	FIELD(K, forbidden, COUNT, "keep-alive segments dropped by a filter of this host"),
+	FIELD(K, answered, BOOL, "a segment was received since"),
+	FIELD(K, missing_bytes, BYTES,
+	      "bytes that the peer has sent and that have not arrived, by the sequence number of its reply"),
 };
 #undef K
 RECORD_TYPE(keepalive_type, "keepalive", struct keepalive_record, keepalive_fields,
-	    "silent peers that were asked whether they are there");
+	    "keep-alive segments to peers of silent connections");
 
-/* Who is asked: a connection that carried this much and has been silent for so long, but not longer than so. */
+/* Candidates: a connection that carried this much data and has been silent between these times. */
 #define STREAM_BYTES (64 << 10)
 #define SILENT_NS    (500 * NSEC_PER_MSEC)
 #define FORGOTTEN_NS (20 * NSEC_PER_SEC)
-/* An answer may take this long, or four round trips. Linux answers no such question twice within half a second. */
+/* Reply timeout: this or four RTTs. Linux rate-limits replies to one per 0.5 s (tcp_invalid_ratelimit). */
 #define ANSWER_NS (400 * NSEC_PER_MSEC)
 #define AGAIN_NS  (600 * NSEC_PER_MSEC)
 #define ASK_MAX   3
-/* A host with very many silent connections asks some of them only, and not all at once. */
+/* Limits on a host with very many silent connections. */
 #define ASKED_MAX 16
 #define AT_ONCE   4
 
 struct asked {
 	struct keepalive_record record;
-	uint64_t received; /* data that the connection had received: when there is more, its silence is over */
+	uint64_t received; /* bytes received at that time: more ends the silence */
 	uint32_t segs_in;
 	uint64_t answer_ns, asked_ns[ASK_MAX];
-	bool is_there; /* in the sample at hand */
+	bool is_there; /* in the current sample */
 };
 
 struct asking {
 	struct netns_state of;
-	int fd[2]; /* raw sockets, which only send: IPv4, IPv6; -1: not open */
+	int fd[2]; /* send-only raw sockets, IPv4 and IPv6; -1: not open */
 	unsigned count;
 	struct asked asked[ASKED_MAX];
 };
@@ -132,7 +133,7 @@ static size_t write_tcp(const struct socket_record *s, const struct keepalive_an
 	return sizeof(header) + sizeof(times) + sizeof(values);
 }
 
-/* The kernel fills in the checksum of the IPv4 header, not that of TCP. */
+/* The kernel fills in the IPv4 header checksum, not the TCP checksum. */
 size_t keepalive_segment(const struct socket_record *s, const struct keepalive_answer *known, uint8_t *segment)
 {
 	bool v4 = s->raddr.family == ADDR_V4;
@@ -170,7 +171,7 @@ size_t keepalive_segment(const struct socket_record *s, const struct keepalive_a
 	return head + tcp_size;
 }
 
-/* --- asking --- */
+/* --- probing --- */
 
 static int load(struct state *state, struct why *why)
 {
@@ -226,7 +227,7 @@ static int look_up(struct state *state, const struct socket_record *s)
 	return __atomic_load_n(&state->answer->found, __ATOMIC_ACQUIRE) ? 0 : -ENOENT;
 }
 
-/* A socket that only sends; marked and bound as the connection is, so that the segment takes its way. */
+/* A send-only socket with the mark and device of the connection, so that the segment takes the same route. */
 static int raw_socket(struct asking *asking, const struct socket_record *s)
 {
 	bool v6 = s->raddr.family != ADDR_V4;
@@ -243,7 +244,7 @@ static int raw_socket(struct asking *asking, const struct socket_record *s)
 	return *fd;
 }
 
-/* 1: a filter of this host did not let it pass. */
+/* 1: dropped by a filter of this host. */
 static int ask(struct state *state, struct asking *asking, const struct socket_record *s)
 {
 	struct sockaddr_in6 to6 = {.sin6_family = AF_INET6};
@@ -276,7 +277,7 @@ static struct asked *find(struct asking *asking, uint64_t cookie)
 	return NULL;
 }
 
-/* Nothing is under way in either direction, and what there was came to an end a moment ago. */
+/* Nothing in flight in either direction, and silent for the required time. */
 static bool is_silent(const struct socket_record *s, const struct tcp_record *t)
 {
 	uint64_t heard_ns;
@@ -290,8 +291,8 @@ static bool is_silent(const struct socket_record *s, const struct tcp_record *t)
 }
 
 /*
- * An answer carries the number of what its sender would send next: beyond what has arrived, when something did not. The
- * kernel notes that number with the window.
+ * The sequence number of a reply is the next the peer will send: beyond rcv_nxt if data is missing. The kernel keeps it
+ * with the window update.
  */
 static uint32_t missing_bytes(struct state *state, const struct socket_record *s)
 {
@@ -303,8 +304,8 @@ static uint32_t missing_bytes(struct state *state, const struct socket_record *s
 	return ahead > 0 ? (uint32_t)ahead : 0;
 }
 
-/* What has been heard since, of those that were asked; the silence of one that received data is over. */
-static void look_at_asked(const struct snapshot *snapshot, struct state *state, struct asking *asking, bool all)
+/* Checks probed connections for replies; received data ends the silence. */
+static void check_replies(const struct snapshot *snapshot, struct state *state, struct asking *asking, bool all)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 	unsigned kept = 0;
@@ -322,7 +323,7 @@ static void look_at_asked(const struct snapshot *snapshot, struct state *state, 
 			asked->record.answered = true;
 			asked->record.missing_bytes = missing_bytes(state, s);
 		}
-		/* One that is there and has been at rest for a while makes room. */
+		/* Drop an answered connection that has been idle for a while. */
 		asked->is_there = t->bytes_received == asked->received &&
 				  !(asked->record.answered && t->last_received_ns > FORGOTTEN_NS);
 	}
@@ -339,7 +340,7 @@ static void look_at_asked(const struct snapshot *snapshot, struct state *state, 
 	asking->count = kept;
 }
 
-/* What it received tells the round trip, too, and that of its first segment may be long out of date. */
+/* Prefers the receiver's RTT estimate: the SRTT may be that of the handshake. */
 static uint64_t round_trip_ns(const struct tcp_record *t)
 {
 	return t->rcv_rtt_ns > 0 ? min_of(t->srtt_ns, t->rcv_rtt_ns) : t->srtt_ns;
@@ -386,10 +387,10 @@ static int ask_silent(struct snapshot *snapshot, struct state *state, struct ask
 		r = load(state, why);
 		if (r < 0)
 			return r;
-		/* It may have ended meanwhile, or there may be no way to it: others say that. */
+		/* The connection may have ended, or has no route: other sources report that. */
 		r = ask(state, asking, s);
 		if (r == -EPERM || r == -EACCES)
-			return why_set(why, r, "cannot ask a silent peer: %s (needs CAP_NET_RAW and CAP_BPF)",
+			return why_set(why, r, "cannot send a keep-alive segment: %s (needs CAP_NET_RAW and CAP_BPF)",
 				       strerror(-r));
 		if (r < 0)
 			continue;
@@ -408,11 +409,11 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	struct asking *asking;
 	int r;
 
-	/* One look alone cannot tell an answer. */
+	/* A single sample cannot see a reply. */
 	if (!request->repeated || request->passive || request->no_bpf || state->failed)
 		return 0;
 	asking = asking_in(state, snapshot);
-	look_at_asked(snapshot, state, asking, !request->active_only);
+	check_replies(snapshot, state, asking, !request->active_only);
 	r = ask_silent(snapshot, state, asking, why);
 	state->failed = r < 0;
 	for (unsigned i = 0; i < asking->count; i++) {
@@ -437,7 +438,7 @@ static const struct record_type *const needs[] = {&socket_type, &tcp_type, NULL}
 
 static const struct snapshot_source keepalive_source = {
 	.name = "keepalive",
-	.lost = "whether silent peers are there",
+	.lost = "whether silent peers are reachable",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

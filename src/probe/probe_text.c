@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A line is "   comm-123   [001] .....  456.789012: e12: (0x401126) a1=0x7f a2=0x1", where the time is a plain number
- * with a clock that counts cycles, or "CPU:1 [LOST 12 EVENTS]". After the time there may also be "sys_read(fd: 8, buf:
+ * if the clock counts cycles, or "CPU:1 [LOST 12 EVENTS]". After the time there may also be "sys_read(fd: 8, buf:
  * 0x7f00, count: 0x400)", "sys_read -> 0x10", and "inet_sock_set_state: family=AF_INET ... sport=80 dport=4567 ...
  * saddrv6=::ffff:10.0.0.1 daddrv6=...".
  */
@@ -11,7 +11,7 @@
 
 #include "base/parse.h"
 
-/* The number that the text begins with; the rest of the text goes to ret_rest. */
+/* The number at the start of the text; *ret_rest: the text after it. */
 static bool take_number(const char *text, const char *digits, uint64_t *ret_value, const char **ret_rest)
 {
 	size_t n = strspn(text, digits);
@@ -35,7 +35,7 @@ static bool take_time(const char *text, uint64_t *ret_ticks, const char **ret_re
 	if (**ret_rest != '.')
 		return **ret_rest == ':';
 	fraction = *ret_rest + 1;
-	/* Leading zeros are no octal number. */
+	/* Leading zeros do not mean octal. */
 	if (strspn(fraction, "0123456789") != 6 || fraction[6] != ':')
 		return false;
 	while (*fraction == '0' && fraction[1] != ':')
@@ -56,7 +56,7 @@ static void take_args(const char *text, struct probe_line *line)
 	}
 }
 
-/* Numbers of system calls are hexadecimal, with or without a sign that they are. */
+/* Arguments of system calls are hexadecimal, with or without 0x. */
 static bool take_hex(const char *text, uint64_t *ret_value)
 {
 	char number[24] = "0x";
@@ -126,7 +126,7 @@ static bool take_end(const char *text, const char *port_key, const char *addr_ke
 	return true;
 }
 
-/* "comm-123 [": the number after the last dash before the processor. */
+/* "comm-123 [": the number after the last dash before the CPU. */
 static bool take_task(const char *text, const char *bracket, struct probe_line *line)
 {
 	const char *dash = bracket, *rest;
@@ -167,7 +167,7 @@ bool probe_line_parse(const char *text, struct probe_line *ret_line)
 	rest = strchr(bracket, ']');
 	if (!rest)
 		return false;
-	/* Flags of the moment, then the time. */
+	/* Latency flags, then the time. */
 	rest += 1 + strspn(rest + 1, " ");
 	line.in_interrupt = strcspn(rest, " ") >= 3 && rest[2] != '.';
 	rest += strcspn(rest, " ");

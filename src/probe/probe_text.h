@@ -11,14 +11,14 @@ enum probe_what {
 	PROBE_FUNCTION,    /* enter, probe, args */
 	PROBE_SYSCALL,     /* syscall, args: those in registers, in order */
 	PROBE_SYSCALL_END, /* syscall, result */
-	PROBE_STATE, /* local, remote: of the connection whose state the thread changes, or an interrupt that came */
+	PROBE_STATE, /* local, remote: endpoints of a connection that changes state in this thread or in an interrupt */
 };
 
 struct probe_line {
 	enum probe_what what;
 	uint32_t tid;
 	char comm[17];
-	uint64_t ticks; /* nanoseconds when the clock counts seconds, otherwise as it is */
+	uint64_t ticks; /* nanoseconds, or cycles if the clock counts cycles */
 	bool enter;     /* otherwise a return */
 	uint32_t probe; /* its number */
 	unsigned arg_count;
@@ -27,8 +27,8 @@ struct probe_line {
 	int64_t result;
 	bool in_interrupt;
 	struct endpoint local, remote;
-	uint64_t lost; /* not an event: so many are missing here */
+	uint64_t lost; /* not an event: number of events lost here */
 };
 
-/* False when the line is none of ours. */
+/* False: not a line of these kinds. */
 bool probe_line_parse(const char *line, struct probe_line *ret_line);

@@ -15,44 +15,43 @@
 static const struct field lookup_fields[] = {
 	FIELD(L, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(L, raddr, ADDR, "name server"),
-	FIELD(L, queries, COUNT, "lookups sent to it"),
-	FIELD(L, answers, COUNT, "answers from it"),
-	FIELD(L, slow_answers, COUNT, "of these, later than 200 ms"),
-	FIELD(L, failures, COUNT, "of these, that it could not or would not tell"),
-	FIELD(L, unreachable, COUNT, "lookups that came back as undeliverable"),
-	FIELD(L, answer_ns, DURATION, "what the answers took, added up"),
-	FIELD(L, pending, COUNT, "lookups without an answer"),
-	FIELD(L, oldest_ns, DURATION, "age of the oldest of these"),
+	FIELD(L, queries, COUNT, "queries sent to it"),
+	FIELD(L, answers, COUNT, "replies received from it"),
+	FIELD(L, slow_answers, COUNT, "replies later than 200 ms"),
+	FIELD(L, failures, COUNT, "replies with a server error: SERVFAIL, REFUSED, FORMERR, NOTIMP"),
+	FIELD(L, unreachable, COUNT, "queries answered by ICMP unreachable"),
+	FIELD(L, answer_ns, DURATION, "total reply latency"),
+	FIELD(L, pending, COUNT, "queries without a reply"),
+	FIELD(L, oldest_ns, DURATION, "age of the oldest query without a reply"),
 };
 #undef L
-RECORD_TYPE(lookup_type, "lookup", struct lookup_record, lookup_fields,
-	    "name lookups to one name server, as seen on the wire");
+RECORD_TYPE(lookup_type, "lookup", struct lookup_record, lookup_fields, "DNS queries to a name server");
 
 static const struct field refusal_fields[] = {
 	FIELD(struct refusal_record, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(struct refusal_record, raddr, ADDR, "remote address"),
 	FIELD(struct refusal_record, rport, ID, "remote port", .zero_is_unknown = true),
-	FIELD(struct refusal_record, refused, COUNT, "connections that it refused"),
-	FIELD(struct refusal_record, resets, COUNT, "other resets that it sent"),
-	FIELD(struct refusal_record, here, COUNT, "connections that this host itself refused in its name"),
+	FIELD(struct refusal_record, refused, COUNT, "connections refused (RST or ICMP error in reply to SYN)"),
+	FIELD(struct refusal_record, resets, COUNT, "other resets received from it"),
+	FIELD(struct refusal_record, here, COUNT, "connections rejected by this host on its behalf (firewall reject)"),
 };
 RECORD_TYPE(refusal_type, "refusal", struct refusal_record, refusal_fields,
-	    "who refused or reset connections, as seen on the wire");
+	    "a remote service that refused or reset connections");
 
 #define SERVERS_MAX 256
 #define PENDING_MAX 4096
 #define PEERS_MAX   2048
 #define HOSTS_MAX   1024 /* of these */
-/* Lookups older than this have been given up. */
+/* Queries older than this have timed out. */
 #define GIVEN_UP_NS (15 * NSEC_PER_SEC)
-/* How long to go on looking after the last sign that there is something to see. */
+/* How long the tap stays open after the last sign. */
 #define INTEREST_NS (30 * NSEC_PER_SEC)
-/* Who has not been heard of for so long is forgotten. */
+/* Servers and peers not seen for this long are removed. */
 #define FORGET_NS (60 * NSEC_PER_SEC)
-/* Datagrams between two samples above which they are not all lookups, and looking at each costs too much. */
+/* Above this many datagrams between samples most are not DNS, and inspecting each costs too much. */
 #define DATAGRAMS_MAX 4000
 
-/* Codes of an answer that speak of the server, not of the name: format error, failure, not implemented, refused. */
+/* RCODEs about the server, not the name: FORMERR, SERVFAIL, NOTIMP, REFUSED. */
 #define SERVER_CODES (1u << 1 | 1u << 2 | 1u << 4 | 1u << 5)
 
 struct lookup_key {
@@ -66,22 +65,22 @@ struct peer_key {
 	uint16_t rport;
 };
 
-/* What has been seen in one namespace. */
+/* State of one namespace. */
 struct wire {
 	struct netns_state of;
 	const struct snapshot *snapshot;            /* while the tap is read */
 	int fd;                                     /* -1: closed */
-	uint64_t resets_until_ns, lookups_until_ns; /* how long to look, CLOCK_MONOTONIC; 0: not at all */
+	uint64_t resets_until_ns, lookups_until_ns; /* when to stop, CLOCK_MONOTONIC; 0: closed */
 	bool has_counters;
 	uint64_t failed_attempts, datagrams;
 	struct map servers; /* address -> struct server */
 	struct map pending; /* struct lookup_key -> when it was sent, CLOCK_REALTIME */
 	struct map peers;   /* struct peer_key -> struct peer */
 	uint64_t lost;
-	uint8_t listening[65536 / 8]; /* local ports, a bit each */
+	uint8_t listening[65536 / 8]; /* bitmap of local ports */
 };
 
-/* What is counted about one of them, and when it was last heard of (CLOCK_REALTIME): long ago, and it is forgotten. */
+/* Counts of one server or peer, and when it was last seen (CLOCK_REALTIME), for expiry. */
 struct server {
 	struct lookup_record record;
 	uint64_t heard_ns;
@@ -123,9 +122,9 @@ static struct wire *wire_of(struct snapshot *snapshot)
 	return wire;
 }
 
-/* --- whether there is something to see --- */
+/* --- signs that open the tap --- */
 
-/* How far the sum of some counters moved since the last sample. */
+/* Change of a sum of counters since the previous sample. */
 static uint64_t counters_moved(const struct snapshot *snapshot, uint32_t netns, const char *const *names,
 			       uint64_t *last)
 {
@@ -151,7 +150,7 @@ static bool has_resolver_socket(const struct snapshot *snapshot, uint32_t netns)
 
 static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_t now_ns)
 {
-	/* A connection that a message on the way ended is not among the failed attempts. */
+	/* AttemptFails does not count connections ended by an ICMP error. */
 	static const char *const failing[] = {"TcpAttemptFails", "TcpEstabResets", "IcmpInDestUnreachs",
 					      "Icmp6InDestUnreachs", NULL};
 	static const char *const sending[] = {"UdpOutDatagrams", "Udp6OutDatagrams", NULL};
@@ -166,7 +165,7 @@ static void look_for_signs(struct snapshot *snapshot, struct wire *wire, uint64_
 		wire->lookups_until_ns = now_ns + INTEREST_NS;
 }
 
-/* --- what is seen --- */
+/* --- packets --- */
 
 static struct lookup_record *server_of(struct wire *wire, const struct addr *raddr, uint64_t time_ns)
 {
@@ -200,7 +199,7 @@ static void take_query(struct wire *wire, const struct wire_packet *packet, uint
 
 	if (server)
 		server->queries++;
-	/* A question that is asked again is as old as it was. */
+	/* A retransmitted query keeps its age. */
 	if (sent && *sent == 0)
 		*sent = time_ns;
 }
@@ -212,7 +211,7 @@ static void take_answer(struct wire *wire, const struct wire_packet *packet, uin
 	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
 	uint64_t took;
 
-	/* Asked before we looked, or by nobody. */
+	/* Query sent before the tap opened, or unsolicited reply. */
 	if (!sent || !server)
 		return;
 	took = time_ns > *sent ? time_ns - *sent : 0;
@@ -223,7 +222,7 @@ static void take_answer(struct wire *wire, const struct wire_packet *packet, uin
 	(void)map_remove(&wire->pending, &key);
 }
 
-/* The message does not say which lookup it is about: all that were sent from that port. */
+/* The ICMP error has no query id: applies to all queries from that port. */
 static void take_unreachable(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
 {
 	struct lookup_record *server = server_of(wire, &packet->raddr, time_ns);
@@ -252,7 +251,7 @@ static bool is_local(const struct wire *wire, const struct addr *addr)
 
 static void take_reset(struct wire *wire, const struct wire_packet *packet, uint64_t time_ns)
 {
-	/* The ports of this host's clients are all different and mean nothing. */
+	/* Ephemeral ports of clients of this host carry no information. */
 	bool is_client = wire->listening[packet->lport / 8] & 1u << packet->lport % 8;
 	struct peer *peer;
 	struct peer_key key;
@@ -260,7 +259,7 @@ static void take_reset(struct wire *wire, const struct wire_packet *packet, uint
 	memset(&key, 0, sizeof(key));
 	key.raddr = packet->raddr;
 	key.rport = is_client ? 0 : packet->rport;
-	/* Services beyond those there is room for are told apart by their host alone. */
+	/* When the table is full, peers are counted per host instead of per service. */
 	if (wire->peers.count >= PEERS_MAX - HOSTS_MAX && !map_get(&wire->peers, &key))
 		key.rport = 0;
 	peer = map_put(&wire->peers, &key, NULL);
@@ -271,7 +270,7 @@ static void take_reset(struct wire *wire, const struct wire_packet *packet, uint
 	peer->heard_ns = time_ns;
 	peer->record.raddr = key.raddr;
 	peer->record.rport = key.rport;
-	/* What speaks for another host and never came in from outside was made here, by a rule that rejects. */
+	/* A reset in another host's name that came over loopback was generated here, by a reject rule. */
 	if (packet->kind == WIRE_REFUSED && packet->via_loopback && !is_local(wire, &packet->raddr))
 		peer->record.here++;
 	else
@@ -305,7 +304,7 @@ static void take(const struct wire_packet *packet, uint64_t time_ns, void *conte
 
 /* --- records --- */
 
-/* Ages of what has no answer yet; what is too old will get none. */
+/* Ages of pending queries; drops those that timed out. */
 static void count_pending(struct wire *wire, uint64_t now_ns)
 {
 	const void *key;
@@ -375,7 +374,7 @@ static void note_listeners(const struct snapshot *snapshot, struct wire *wire)
 			wire->listening[s->lport / 8] |= (uint8_t)(1u << s->lport % 8);
 }
 
-/* Takes what went by since the last sample. */
+/* Reads the packets since the previous sample. */
 static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
 {
 	wire_tap_set_lookups(wire->fd, lookups);
@@ -384,7 +383,7 @@ static void read_tap(struct snapshot *snapshot, struct wire *wire, bool lookups)
 	wire->lost += wire_tap_read(wire->fd, take, wire);
 	count_pending(wire, clock_real_ns());
 	if (wire->lost > 0)
-		snapshot_gap(snapshot, NULL, "%llu packets or parties were too many to be noted",
+		snapshot_gap(snapshot, NULL, "%llu packets or peers exceeded the table limits",
 			     (unsigned long long)wire->lost);
 	wire->lost = 0;
 }
@@ -395,7 +394,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	uint64_t now_ns = clock_monotonic_ns();
 	bool lookups, resets;
 
-	/* One look alone sees nothing go by. */
+	/* A single sample sees no packets. */
 	if (!request->repeated)
 		return 0;
 	look_for_signs(snapshot, wire, now_ns);
@@ -425,7 +424,7 @@ static const struct record_type *const needs[] = {&counter_type, &socket_type, &
 
 static const struct snapshot_source wire_source = {
 	.name = "wire",
-	.lost = "name lookups, and who refused or reset connections",
+	.lost = "DNS queries, and refused or reset connections",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

@@ -20,7 +20,7 @@ static uint16_t be16(const uint8_t *at)
 	return (uint16_t)(at[0] << 8 | at[1]);
 }
 
-/* The header of an IP packet: who sent it to whom, and what follows; false when cut off or not the first fragment. */
+/* IP header: addresses and protocol; false: truncated or not the first fragment. */
 static bool open_ip(struct cut *cut, struct addr *ret_from, struct addr *ret_to, uint8_t *ret_protocol)
 {
 	const uint8_t *at = cut->at;
@@ -81,7 +81,7 @@ static void parse_tcp(const struct cut *cut, const struct addr *from, struct wir
 		return;
 	flags = cut->at[TCP_FLAGS];
 	packet->kind = WIRE_SEGMENT;
-	/* An answer to a SYN has no sequence number of its own, but zero: the acknowledgement says what it is about. */
+	/* A reset in reply to a SYN has sequence number 0 and acknowledges the SYN. */
 	if (flags & 4)
 		packet->kind = (flags & 16) && memcmp(cut->at + 4, zero, sizeof(zero)) == 0 ? WIRE_REFUSED : WIRE_RESET;
 	packet->raddr = *from;
@@ -89,7 +89,7 @@ static void parse_tcp(const struct cut *cut, const struct addr *from, struct wir
 	packet->lport = be16(cut->at + 2);
 }
 
-/* Port unreachable, or forbidden by somebody; that a host or network is not to be reached is no refusal. */
+/* Port unreachable or administratively prohibited; host or network unreachable is no refusal. */
 static bool is_refusal(uint8_t type, uint8_t code)
 {
 	static const uint32_t codes = 1u << 3 | 1u << 9 | 1u << 10 | 1u << 13,
@@ -98,7 +98,7 @@ static bool is_refusal(uint8_t type, uint8_t code)
 	return code < 32 && ((type == 3 ? codes : codes6) >> code & 1);
 }
 
-/* An error message carries the beginning of the packet that it is about. */
+/* An ICMP error quotes the start of the original packet. */
 static void parse_error(struct cut cut, struct wire_packet *packet)
 {
 	struct addr from, to;

@@ -12,16 +12,16 @@
 #include "base/clock.h"
 #include "probe/wire_tap.h"
 
-/* Packets taken at a time. */
+/* Packets per recvmmsg(). */
 #define PACKETS_MAX 4096
-/* Room for what arrives between two samples. */
+/* Receive buffer for the packets between two samples. */
 #define BUFFER_BYTES (4 << 20)
 
 #ifndef PACKET_IGNORE_OUTGOING
 #define PACKET_IGNORE_OUTGOING 23
 #endif
 
-/* Lines of the filters that others jump to. */
+/* Jump targets in the filters. */
 enum { LINE_V6 = 8, LINE_PROTOCOL = 10, LINE_TCP = 18, LINE_TAKE = 20, LINE_LEAVE = 21 };
 enum { LINE_FLOWS = 12, FLOW_LINE_LEAVE = LINE_FLOWS + WIRE_FLOWS_MAX, FLOW_LINE_TAKE };
 
@@ -30,11 +30,11 @@ enum { LINE_FLOWS = 12, FLOW_LINE_LEAVE = LINE_FLOWS + WIRE_FLOWS_MAX, FLOW_LINE
 	BPF_JUMP(BPF_JMP | BPF_##test | BPF_K, (k), (target) - (line)-1, (other) - (line)-1)
 #define GO(line, target) BPF_STMT(BPF_JMP | BPF_JA, (target) - (line)-1)
 
-/* The first lines of a filter: A holds the protocol of an IP packet after them, X the length of its header. */
+/* Filter prologue: sets A to the IP protocol and X to the IP header length. */
 #define TO_PROTOCOL(leave)                                                                                             \
 	LOAD(W, ABS, SKF_AD_OFF + SKF_AD_PROTOCOL), IF(1, JEQ, ETH_P_IPV6, LINE_V6, 2),                                \
 		IF(2, JEQ, ETH_P_IP, 3, leave), LOAD(H, ABS, 6),                                                       \
-		IF(4, JSET, 0x1fff, leave, 5), /* a later part of a packet has no ports */                             \
+		IF(4, JSET, 0x1fff, leave, 5), /* later fragments have no ports */                                     \
 		BPF_STMT(BPF_LDX | BPF_B | BPF_MSH, 0), LOAD(B, ABS, 9), GO(7, LINE_PROTOCOL),                         \
 		BPF_STMT(BPF_LDX | BPF_W | BPF_IMM, 40), LOAD(B, ABS, 6)
 
@@ -49,7 +49,7 @@ static const struct sock_filter news[] = {
 	LOAD(H, IND, 2),
 	IF(17, JEQ, 53, LINE_TAKE, LINE_LEAVE),
 	LOAD(B, IND, 13),
-	IF(19, JSET, 4, LINE_TAKE, LINE_LEAVE), /* the flag RST */
+	IF(19, JSET, 4, LINE_TAKE, LINE_LEAVE), /* RST flag */
 	BPF_STMT(BPF_RET | BPF_K, WIRE_PACKET_MAX),
 	BPF_STMT(BPF_RET | BPF_K, 0),
 };
@@ -83,7 +83,7 @@ int wire_tap_set_flows(int fd, const struct wire_flow *flows, unsigned count)
 
 int wire_tap_open(struct why *why)
 {
-	/* Bound to no protocol yet: nothing arrives before the filter is in place. */
+	/* Protocol 0: receives nothing until the filter is attached. */
 	_cleanup_close_ int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_ll all = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL)};
 	int bytes = BUFFER_BYTES, taken;
@@ -108,7 +108,7 @@ void wire_tap_set_lookups(int fd, bool wanted)
 	int ignore = !wanted, on = wanted;
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
-	/* Kernels before 4.20 show both directions always. */
+	/* Kernels before 4.20 always deliver both directions. */
 	(void)setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore, sizeof(ignore));
 }
 
@@ -153,6 +153,6 @@ uint64_t wire_tap_read(int fd, wire_packet_fn *take, void *context)
 		if (packet.kind != WIRE_OTHER)
 			take(&packet, time_of(&message), context);
 	}
-	/* The kernel sets it back to zero as it tells. */
+	/* Reading resets the counter. */
 	return getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0 ? stats.tp_drops : 0;
 }

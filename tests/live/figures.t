@@ -23,7 +23,7 @@ is "$(rows "$room/counters.json" '[e["counter"] for e in r if not e["meaning"]]'
 	'[]' 'every counter has a sentence that says what it counts'
 compare "$(rows "$room/counters.json" 'len({e["meaning"] for e in r})')" -gt 300 'and hardly two have the same'
 is "$(rows "$room/counters.json" 'next(e["meaning"] for e in r if e["counter"] == "Icmp6OutEchos")')" \
-	'ICMP: pings that were sent' 'made of parts where there are many'
+	'ICMP echo requests (ping) sent' 'made of parts where there are many'
 
 export XDG_STATE_HOME=$room/state NSTAT_HISTORY=$room/nstat
 in_ns "$a" nstat >/dev/null

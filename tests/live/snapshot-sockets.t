@@ -137,7 +137,7 @@ if command -v setpriv >/dev/null; then
 		run = subprocess.run([sys.argv[1], "sockets", "-N", "all", "--json"], capture_output=True, text=True)
 		assert run.returncode == 0 and "cannot" in run.stderr, run
 		run = subprocess.run([sys.argv[1], "sockets", "-p", "1"], capture_output=True, text=True)
-		why = "of process '1': Permission denied (another user's: needs CAP_SYS_PTRACE)"
+		why = "of process '1': Permission denied (process of another user: needs CAP_SYS_PTRACE)"
 		assert run.returncode == 3 and why in run.stderr, run
 		print("well")
 	END

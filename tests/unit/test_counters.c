@@ -14,9 +14,9 @@ TEST(counters_have_meanings)
 	CHECK_EQ_TEXT(counter_meaning("IpExtInOctets"), counter_meaning("Ip6InOctets"));
 	CHECK_EQ_TEXT(counter_meaning("UdpRcvbufErrors"), counter_meaning("UdpLite6RcvbufErrors"));
 	CHECK_EQ_TEXT(counter_meaning("arp_cache.table_fulls"), counter_meaning("ndisc_cache.table_fulls"));
-	CHECK_EQ_TEXT(counter_meaning("IcmpMsgInType8"), "ICMP messages of type 8 that arrived");
-	CHECK_EQ_TEXT(counter_meaning("Icmp6OutType143"), "ICMPv6 messages of type 143 that were sent");
-	CHECK_EQ_TEXT(counter_meaning("IcmpInEchos"), "ICMP: pings that arrived");
+	CHECK_EQ_TEXT(counter_meaning("IcmpMsgInType8"), "ICMP messages of type 8 received");
+	CHECK_EQ_TEXT(counter_meaning("Icmp6OutType143"), "ICMPv6 messages of type 143 sent");
+	CHECK_EQ_TEXT(counter_meaning("IcmpInEchos"), "ICMP echo requests (ping) received");
 	CHECK(!counter_meaning("IcmpMsgInType8x"));
 	CHECK(!counter_meaning("TcpExt"));
 	CHECK(!counter_meaning("cache"));

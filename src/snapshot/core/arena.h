@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings that live and die together: cut from chunks, forgotten all at once, the chunks kept for the next round. */
+/* String arena: strings are allocated from chunks and released together; the chunks are reused. */
 #pragma once
 
 #include "base/vec.h"
@@ -10,15 +10,15 @@ struct arena_chunk {
 };
 
 struct arena {
-	size_t cap; /* of all chunks together */
+	size_t cap; /* total size of chunks */
 	size_t total;
-	size_t at_chunk; /* where the next string goes */
+	size_t at_chunk; /* position of the next string */
 	size_t at_byte;
-	uint64_t refused; /* strings that found no room since the last clearing */
+	uint64_t refused; /* strings refused since the last clear */
 	VEC(struct arena_chunk) chunks;
 };
 
 void arena_done(struct arena *arena);
 void arena_clear(struct arena *arena);
-/* A terminated copy, or "" when the cap is reached. Cut at the first NUL. */
+/* A terminated copy, cut at the first NUL; "": cap reached. */
 const char *arena_text(struct arena *arena, const char *text, size_t len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far a counter moved between two samples. A counter that went backwards was reset (a new device of the same name,
- * a cleared rule) unless it is plain that it wrapped: from the top sixteenth of its range into the bottom one. What a
- * reset hides cannot be known, so the answer is unknown, never a guess.
+ * Difference of a counter between two samples. A counter that went backwards was reset (a new device of the same name,
+ * a cleared rule), unless it went from the top sixteenth of its range to the bottom one: then it wrapped. The
+ * difference across a reset is unknown, not guessed.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ static inline uint64_t delta_between(uint64_t before, uint64_t after)
 	return UINT64_MAX;
 }
 
-/* The same for a counter that the kernel keeps in 32 bits. */
+/* The same for a 32-bit counter. */
 static inline uint64_t delta_between32(uint64_t before, uint64_t after)
 {
 	if (before >= UINT32_MAX || after >= UINT32_MAX)
-		return UINT64_MAX; /* unknown is all bits set, in 32 bits too */
+		return UINT64_MAX; /* all bits set: unknown */
 	if (after >= before)
 		return after - before;
 	if (before >> 28 == 15 && after >> 28 == 0)
@@ -31,7 +31,7 @@ static inline uint64_t delta_between32(uint64_t before, uint64_t after)
 	return UINT64_MAX;
 }
 
-/* A second, or unknown. */
+/* Per second, or unknown. */
 static inline double delta_rate(uint64_t delta, uint64_t span_ns)
 {
 	return delta == UINT64_MAX || span_ns == 0 ? __builtin_nan("") : (double)delta * 1e9 / (double)span_ns;

@@ -16,10 +16,10 @@
 
 static const struct field netns_fields[] = {
 	FIELD(struct netns_record, netns, ID, "inode number of the network namespace", .zero_is_unknown = true),
-	FIELD(struct netns_record, name, TEXT, "its name below /run/netns"),
-	FIELD(struct netns_record, pid, ID, "a process inside", .zero_is_unknown = true),
+	FIELD(struct netns_record, name, TEXT, "name in /run/netns"),
+	FIELD(struct netns_record, pid, ID, "a process in the namespace", .zero_is_unknown = true),
 };
-RECORD_TYPE(netns_type, "netns", struct netns_record, netns_fields, "a network namespace that was looked at");
+RECORD_TYPE(netns_type, "netns", struct netns_record, netns_fields, "a sampled network namespace");
 
 void netns_list_done(struct netns_list *list)
 {
@@ -36,7 +36,7 @@ static struct netns *find_inum(struct netns_list *list, uint32_t inum)
 	return NULL;
 }
 
-/* Opens and adds it, unless it is there already; *ret_netns (may be NULL) is the entry in either case. */
+/* Opens and adds it unless already listed; *ret_netns (may be NULL) is the entry in either case. */
 static int add_at(struct netns_list *list, int dir, const char *path, struct netns **ret_netns)
 {
 	_cleanup_close_ int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
@@ -58,7 +58,7 @@ static int add_at(struct netns_list *list, int dir, const char *path, struct net
 	return 0;
 }
 
-/* A name longer than anybody gives is cut. */
+/* Truncates a name that is too long. */
 static void set_name(struct netns *netns, const char *name)
 {
 	memcpy(netns->name, name, strnlen(name, sizeof(netns->name) - 1));
@@ -72,7 +72,7 @@ static void add_named(struct netns_list *list)
 	while (dir && (entry = readdir(dir))) {
 		struct netns *netns;
 
-		/* A name whose file is not a mounted namespace (its owner is half gone) is not one. */
+		/* Skip a file that is not a mounted namespace: creation or deletion in progress. */
 		if (entry->d_name[0] == '.' || add_at(list, dirfd(dir), entry->d_name, &netns) < 0)
 			continue;
 		if (!netns->name[0])
@@ -82,7 +82,7 @@ static void add_named(struct netns_list *list)
 		closedir(dir);
 }
 
-/* A stat of the link tells the namespace apart without opening it: most processes share one. */
+/* stat() identifies a namespace without opening it: most processes share one. */
 static void add_of_process(struct netns_list *list, const char *pid_text)
 {
 	struct netns *netns;
@@ -141,9 +141,10 @@ static int find_one(const char *spec, struct netns_list *list, struct why *why)
 		return why_set(why, r, pid ? "there is no process %s" : "there is no network namespace '%s'",
 			       buf_text(&shown));
 	if (r < 0)
-		return why_set(why, r, "cannot open the network namespace %s'%s': %s%s", pid ? "of process " : "",
+		return why_set(why, r, "cannot open network namespace %s'%s': %s%s", pid ? "of process " : "",
 			       buf_text(&shown), strerror(-r),
-			       pid && (r == -EACCES || r == -EPERM) ? " (another user's: needs CAP_SYS_PTRACE)" : "");
+			       pid && (r == -EACCES || r == -EPERM) ? " (process of another user: needs CAP_SYS_PTRACE)"
+								    : "");
 	netns->pid = (uint32_t)pid;
 	if (!pid && !strchr(spec, '/'))
 		set_name(netns, spec);
@@ -185,7 +186,7 @@ int netns_enter(const struct netns *netns, struct netns_guard *ret_guard, struct
 	if ((uint32_t)here.st_ino == netns->inum)
 		return 0;
 	if (setns(netns->fd, CLONE_NEWNET) < 0)
-		return why_set(why, -errno, "cannot enter the network namespace %s%s%u: %s%s", netns->name,
+		return why_set(why, -errno, "cannot enter network namespace %s%s%u: %s%s", netns->name,
 			       netns->name[0] ? " " : "", netns->inum, strerror(errno),
 			       errno == EPERM    ? " (needs CAP_SYS_ADMIN)"
 			       : errno == EINVAL ? " (not a network namespace)"
@@ -199,7 +200,7 @@ void netns_leave(struct netns_guard *guard)
 	if (guard->fd < 0)
 		return;
 	if (setns(guard->fd, CLONE_NEWNET) < 0)
-		log_abort("cannot return to the own network namespace: %s", strerror(errno));
+		log_abort("cannot return to the original network namespace: %s", strerror(errno));
 	(void)close(guard->fd);
 	guard->fd = -1;
 }

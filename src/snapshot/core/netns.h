@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Network namespaces: finding them, and looking at one from inside without changing anything else of the process. */
+/* Finds network namespaces, and moves the calling thread into one and back. */
 #pragma once
 
 #include "base/option.h"
@@ -9,20 +9,20 @@
 
 struct netns {
 	int fd;
-	uint32_t inum; /* as in /proc/PID/ns/net */
-	uint32_t pid;  /* of a process inside, 0 when none was looked for or found */
-	char name[64]; /* below /run/netns, else empty */
+	uint32_t inum; /* inode of /proc/PID/ns/net */
+	uint32_t pid;  /* a process inside; 0: unknown */
+	char name[64]; /* in /run/netns; may be empty */
 };
 
 struct netns_list {
 	VEC(struct netns) items;
-	uint64_t hidden; /* processes whose namespace could not be looked at */
+	uint64_t hidden; /* processes whose namespace is not readable */
 };
 
 void netns_list_done(struct netns_list *list);
 #define _cleanup_netns_ _cleanup_(netns_list_done)
 
-/* NULL or "": the own one. A name below /run/netns, a path, a process id, or "all". */
+/* SPEC is NULL or "" (the current one), a name in /run/netns, a path, a process id, or "all". */
 int netns_find(const char *spec, struct netns_list *ret_list, struct why *why) _must_check_;
 /* The same words in every command, because it is the same rule. */
 #define NETNS_OPTION(type, member)                                                                                     \
@@ -35,15 +35,15 @@ int netns_check_interface(const struct netns_list *list, const char *dev, struct
 char *netns_path(const char *spec);
 
 struct netns_guard {
-	int fd; /* where to return to; -1 when nothing was changed */
+	int fd; /* namespace to return to; -1: not moved */
 };
 
-/* Moves this thread; leaving returns it. */
+/* Moves the calling thread; netns_leave() returns it. */
 int netns_enter(const struct netns *netns, struct netns_guard *ret_guard, struct why *why) _must_check_;
-/* The process ends when the way back is barred: staying in a wrong namespace would make every later answer a lie. */
+/* Aborts if the thread cannot return: all later samples would come from the wrong namespace. */
 void netns_leave(struct netns_guard *guard);
 
-/* One row of the table "netns". */
+/* A row of table "netns". */
 struct netns_record {
 	uint32_t netns;
 	char name[64];

@@ -2,7 +2,7 @@
 #include "snapshot/core/netns_state.h"
 #include "base/vec.h"
 
-static bool is_looked_at(const struct snapshot *snapshot, uint32_t netns)
+static bool is_sampled(const struct snapshot *snapshot, uint32_t netns)
 {
 	if (netns == snapshot->netns)
 		return true;
@@ -12,13 +12,13 @@ static bool is_looked_at(const struct snapshot *snapshot, uint32_t netns)
 	return false;
 }
 
-/* A new one is the moment to let go of those that have gone: they cannot become many without it. */
+/* Called when a namespace is added: that bounds the states of namespaces that are gone. */
 static void forget_gone(struct netns_states *states, const struct snapshot *snapshot, netns_release_fn *release)
 {
 	size_t kept = 0;
 
 	vec_each(states, state) {
-		if (is_looked_at(snapshot, (*state)->netns)) {
+		if (is_sampled(snapshot, (*state)->netns)) {
 			states->items[kept++] = *state;
 			continue;
 		}

@@ -12,7 +12,7 @@
 struct answers {
 	struct snapshot *snapshot;
 	const struct nl_question *question;
-	bool changed; /* while it was read */
+	bool changed; /* table changed during the dump (NLM_F_DUMP_INTR) */
 };
 
 static int on_message(const struct nlmsghdr *message, void *context)
@@ -30,7 +30,7 @@ static int on_done(const struct nlmsghdr *message, void *context)
 	int error = 0;
 
 	answers->changed |= message->nlmsg_flags & NLM_F_DUMP_INTR;
-	/* A dump that failed half-way ends with its errno in here. */
+	/* A dump that failed midway carries its errno here. */
 	if (mnl_nlmsg_get_payload_len(message) >= sizeof(error))
 		memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
 	if (error >= 0)
@@ -59,7 +59,7 @@ static int on_overrun(const struct nlmsghdr *message, void *context)
 	return MNL_CB_ERROR;
 }
 
-/* Like mnl_cb_run, but an interrupted dump is read to its end: half of it may be all there is to get. */
+/* Like mnl_cb_run, but reads an interrupted dump to its end: retries may also be interrupted. */
 static int read_answers(struct mnl_socket *socket, uint32_t seq, struct answers *answers)
 {
 	mnl_cb_t control[NLMSG_MIN_TYPE] = {
@@ -118,7 +118,7 @@ static int ask(struct snapshot *snapshot, struct mnl_socket *socket, const struc
 	       bool *ret_changed)
 {
 	struct answers answers = {.snapshot = snapshot, .question = question};
-	static _Thread_local uint32_t seq; /* a socket is one thread's */
+	static _Thread_local uint32_t seq; /* per thread, as are sockets */
 	int r;
 
 	question->request->nlmsg_seq = ++seq;
@@ -175,13 +175,13 @@ int nl_ask(struct snapshot *snapshot, const struct nl_question *question, struct
 		if (r == 0 && !changed)
 			return 0;
 		if (r == 0 && (question->once || try + 1 == DUMP_TRIES)) {
-			snapshot_gap(snapshot, "some entries may be missing or twice",
-				     "the kernel's table changed during each of %u readings", try + 1);
+			snapshot_gap(snapshot, "entries may be missing or duplicated",
+				     "the kernel's table changed during each of %u dumps", try + 1);
 			return 0;
 		}
 		marks_return(&marks);
 		if (r < 0)
-			return why_set(why, r, "the kernel's answer: %s", strerror(-r));
+			return why_set(why, r, "netlink request failed: %s", strerror(-r));
 	}
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages and attributes of netlink: where they lie and what is in them. Like libmnl's functions of these names, but
- * here, where the compiler sees them: a dump of a hundred thousand sockets holds a million attributes, and a call into
- * a library for each step through them took a tenth of the time.
+ * Netlink message and attribute accessors, like libmnl's but inline: a dump of 100,000 sockets has a million
+ * attributes, and library calls took a tenth of the time.
  *
- * An attribute that is absent or too short leaves the value as it is (unknown).
+ * An absent or short attribute leaves the value unchanged (unknown).
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 
 #include "base/macros.h"
 
-/* Whether a whole message lies in the bytes that are left. */
+/* Whether the remaining bytes hold a complete message. */
 static inline bool nl_message_ok(const struct nlmsghdr *message, int left)
 {
 	return left >= (int)sizeof(*message) && message->nlmsg_len >= sizeof(*message) &&
@@ -36,7 +35,7 @@ static inline bool nl_attr_ok(const struct nlattr *attr, const char *end)
 	       attr->nla_len <= end - (const char *)attr;
 }
 
-/* The end of the message is not rounded up, which would be beyond what was received. */
+/* The end is not rounded up: that would be beyond the received bytes. */
 static inline void nl_attrs(const struct nlmsghdr *message, size_t extra_size, const struct nlattr **attrs,
 			    unsigned max)
 {
@@ -91,19 +90,19 @@ static inline void nl_get_u64(const struct nlattr *attr, uint64_t *value)
 	(void)nl_attr_copy(attr, value, sizeof(*value));
 }
 
-/* At most size bytes; returns how many there were (cut to size), 0 when absent. */
+/* Copies at most size bytes; returns the number copied, 0: absent. */
 static inline size_t nl_get_bytes(const struct nlattr *attr, void *bytes, size_t size)
 {
 	if (!attr)
 		return 0;
-	/* The usual case by itself: a copy of a length that the compiler knows. */
+	/* The common case first: a copy of constant length. */
 	if (nl_attr_copy(attr, bytes, size))
 		return size;
 	memcpy(bytes, nl_attr_payload(attr), nl_attr_len(attr));
 	return nl_attr_len(attr);
 }
 
-/* Text of any length, cut to what fits; always terminated. */
+/* Truncates to size; always terminated. */
 static inline void nl_get_chars(const struct nlattr *attr, char *text, size_t size)
 {
 	size_t n;

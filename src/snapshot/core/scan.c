@@ -14,7 +14,7 @@ bool scan_word(const char **text, const char **ret_word, size_t *ret_len)
 	return *ret_len > 0;
 }
 
-/* A copy that ends, in the given room; a word that does not fit is no number. */
+/* Terminated copy; false: the word does not fit and is no number. */
 static bool copy_word(const char **text, char *copy, size_t size)
 {
 	const char *word;

@@ -8,7 +8,7 @@ struct own_table {
 
 struct snapshot_slice {
 	struct snapshot snapshot;
-	struct own_table *own; /* one a table of the whole */
+	struct own_table *own; /* one per table */
 	size_t count;
 };
 
@@ -38,7 +38,7 @@ static void make_room(struct snapshot_slice *slice, size_t tables)
 	slice->count = tables;
 }
 
-/* Where a record says which namespace it belongs to; NULL when it does not. */
+/* The field netns of a type; NULL: none. */
 static const struct field *netns_field(const struct record_type *type)
 {
 	for (uint32_t i = 0; i < type->field_count; i++)

@@ -8,8 +8,7 @@
 #include "snapshot/core/arena.h"
 #include "snapshot/core/table_share.h"
 
-/* What grows with the host is bounded all the same: a host that passes these is one that nobody can look at in a table.
- */
+/* Upper bounds of tables that grow with the host. */
 #define RECORDS_MAX ((size_t)4 << 20)
 #define TEXTS_MAX   ((size_t)256 << 20)
 #define FILE_MAX    ((size_t)64 << 20)
@@ -18,15 +17,15 @@
 
 static const struct field gap_fields[] = {
 	FIELD(struct gap_record, netns, ID, "network namespace", .zero_is_unknown = true),
-	FIELD(struct gap_record, source, TEXT, "the source that failed or saw less than all"),
-	FIELD(struct gap_record, lost, TEXT, "what is not known because of it"),
+	FIELD(struct gap_record, source, TEXT, "source that failed or is incomplete"),
+	FIELD(struct gap_record, lost, TEXT, "missing data"),
 	FIELD(struct gap_record, why, TEXT, "the reason"),
 };
-RECORD_TYPE(gap_type, "gap", struct gap_record, gap_fields, "something that a snapshot could not see, and why");
+RECORD_TYPE(gap_type, "gap", struct gap_record, gap_fields, "missing data, and why");
 
 struct snapshot_memory {
 	struct arena texts;
-	const struct snapshot_source *sources[SOURCES_MAX]; /* in the order they run */
+	const struct snapshot_source *sources[SOURCES_MAX]; /* in run order */
 	void *states[SOURCES_MAX];
 	size_t source_count;
 };
@@ -146,7 +145,7 @@ uint64_t snapshot_refused(const struct snapshot *snapshot)
 	return sum;
 }
 
-/* Tens of megabytes touched for the first time: one fault for two of them instead of five hundred. */
+/* One page fault per 2 MB instead of 512. */
 static void use_huge_pages(void *items, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -209,7 +208,7 @@ void *snapshot_state(struct snapshot *snapshot)
 			memory->states[i] = xzalloc(memory->sources[i]->state_size);
 		return memory->states[i];
 	}
-	abort(); /* only a source that collects has a state */
+	abort(); /* called outside a source's collect() */
 }
 
 void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...)
@@ -318,7 +317,7 @@ static void begin_sources(struct snapshot *snapshot, const struct snapshot_reque
 	}
 }
 
-/* One stage of all namespaces; a namespace that cannot be entered is a gap. */
+/* One stage in all namespaces; a namespace that cannot be entered is a gap. */
 static size_t run_stage(struct snapshot *snapshot, const struct snapshot_request *request,
 			const struct netns_list *namespaces, enum snapshot_stage stage, struct why *why)
 {
@@ -356,10 +355,9 @@ static void list_namespaces(struct snapshot *snapshot, const struct netns_list *
 		memcpy(record->name, netns->name, sizeof(record->name));
 	}
 	if (namespaces->hidden)
-		snapshot_gap(
-			snapshot, "network namespaces that only those processes are in",
-			"the namespaces of %llu process%s of other users cannot be looked at (needs CAP_SYS_PTRACE)",
-			(unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es");
+		snapshot_gap(snapshot, "network namespaces of those processes",
+			     "cannot read the namespaces of %llu process%s of other users (needs CAP_SYS_PTRACE)",
+			     (unsigned long long)namespaces->hidden, namespaces->hidden == 1 ? "" : "es");
 }
 
 int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One picture of the host's network, or of some of its network namespaces: a table of records for every record type
- *that was asked for. Sources (one file each) fill the tables and register themselves; a source that fails becomes a row
- *of the table "gap", never a failed snapshot.
+ * A snapshot is one sample of the network state of the host or of some network namespaces: a table of records for every
+ * requested record type. Sources (one file each) register themselves and fill the tables; a source that fails becomes a
+ * row of table "gap", never a failed snapshot.
  *
  *	struct snapshot *snapshot = snapshot_new();
  *	r = snapshot_take(snapshot, &(struct snapshot_request){.types = wanted}, &why);
  *	snapshot_each(snapshot, socket, struct socket_record, s)
  *		...
- *	r = snapshot_take(...);       the same memory, filled again
+ *	r = snapshot_take(...);       the next sample, in the same memory
  *	snapshot_free(snapshot);
  */
 #pragma once
@@ -18,7 +18,7 @@
 #include "record/value.h"
 #include "snapshot/core/netns.h"
 
-/* Records of one type lie one after the other, as struct list wants them. */
+/* Records of one type, contiguous as struct list expects them. */
 struct snapshot_table {
 	const struct record_type *type;
 	uint8_t *items;
@@ -29,48 +29,47 @@ struct snapshot_table {
 	bool on_demand;            /* by its source */
 	bool wanted;               /* in the taking under way */
 	void *blank;               /* a record in which every field is unknown */
-	struct table_share *share; /* of a view that several threads fill (table_share.h); else NULL */
+	struct table_share *share; /* of a table filled by two threads (table_share.h); otherwise NULL */
 };
 
 struct snapshot_request {
-	/* NULL: the namespace that the caller is in. */
+	/* NULL: the current namespace. */
 	const struct netns_list *namespaces;
 	/* Record types, NULL at the end; NULL: everything that is not on demand. */
 	const struct record_type *const *types;
 	/*
-	 * With repeated: of TCP only listeners and connections on which something happens (sock_watch.h). A connection
-	 * that is missing in such a sample and there in the ones around it was idle. Threads come without their numbers
-	 * of switches.
+	 * With repeated: of TCP only listeners and active connections (sock_watch.h). A connection that is missing in
+	 * one sample and present in those around it was idle. Threads come without context switch counts.
 	 */
 	bool active_only;
 	/* Do not load BPF programs. */
 	bool no_bpf;
-	/* More samples will follow: what costs at first and pays off later is worth it. */
+	/* More samples follow: sources may cache and keep state. */
 	bool repeated;
-	/* Send nothing, not even a question whether a silent peer is there (keepalive.h). */
+	/* Send nothing, not even keep-alive segments (keepalive.h). */
 	bool passive;
 };
 
 struct snapshot {
 	uint64_t begin_boot_ns, begin_time_ns;
 	uint64_t end_boot_ns, end_time_ns;
-	uint64_t sockets_boot_ns; /* when the sockets were read, which may be later than the begin; 0: they were not */
+	uint64_t sockets_boot_ns; /* when the sockets were read; 0: not read */
 	struct snapshot_table *tables;
 	size_t table_count;
 	struct snapshot_memory *memory;
-	/* For sources while they collect. */
-	uint32_t netns; /* inode number of the namespace that the thread is in */
+	/* For sources, during collect(). */
+	uint32_t netns; /* inode number of the current namespace */
 	const struct snapshot_source *source;
-	struct buf text;  /* the last file read */
-	uint8_t *message; /* netlink messages are received here */
+	struct buf text;  /* content of the last file read */
+	uint8_t *message; /* receive buffer for netlink */
 };
 
-/* The kernel never fills more than this at a time. */
+/* The kernel returns at most this much per read. */
 #define SNAPSHOT_MESSAGE_MAX 32768
 
-/* When a source runs: later ones look at what earlier ones found. */
+/* Run order: later sources use the tables of earlier ones. */
 enum snapshot_stage {
-	STAGE_COUNTERS, /* figures that move by the looking itself come first */
+	STAGE_COUNTERS, /* first: sampling itself moves the counters */
 	STAGE_SOCKETS,
 	STAGE_OWNERS,
 	STAGE_PROCESSES,
@@ -90,7 +89,7 @@ struct snapshot_source {
 	size_t state_size; /* zeroed memory that stays from one taking to the next */
 	/* May be NULL. Called before any source collects, to begin what can go on beside the others. */
 	void (*begin)(struct snapshot *snapshot, const struct snapshot_request *request);
-	/* A negative errno, with a sentence where the code alone says too little, becomes a gap. */
+	/* A negative errno becomes a gap; why: the reason, if errno alone is not clear. */
 	int (*collect)(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why);
 	void (*release)(void *state);
 };
@@ -108,12 +107,12 @@ static inline void snapshot_freep(struct snapshot **snapshot)
 
 #define _cleanup_snapshot_ _cleanup_(snapshot_freep)
 
-/* Empties all tables; their memory stays. */
+/* Empties all tables; keeps their memory. */
 void snapshot_clear(struct snapshot *snapshot);
-/* Clears and fills. Fails only when not even a namespace could be entered; all else are gaps. */
+/* Takes a sample. Fails only if no namespace can be entered; all other failures are gaps. */
 int snapshot_take(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why) _must_check_;
 
-/* The table of a type that some source fills, else NULL. */
+/* The table of a type; NULL: no source fills it. */
 struct snapshot_table *snapshot_table(const struct snapshot *snapshot, const struct record_type *type);
 
 #define snapshot_each(snapshot, type_object, c_type, item)                                                             \
@@ -124,29 +123,29 @@ struct snapshot_table *snapshot_table(const struct snapshot *snapshot, const str
 void *snapshot_first(const struct snapshot *snapshot, const struct record_type *type);
 void *snapshot_last(const struct snapshot *snapshot, const struct record_type *type);
 
-/* Records lost at the caps of tables, all together. */
+/* Records lost to the caps of all tables. */
 uint64_t snapshot_refused(const struct snapshot *snapshot);
 
 /* --- for sources --- */
 
-/* Whether records of the type are wanted, by the caller or by a source that needs them. */
+/* Whether the caller or a dependent source wants the type. */
 bool snapshot_wants(const struct snapshot *snapshot, const struct record_type *type);
-/* A new record in which everything is unknown; NULL when the table is full. Valid until the next one. */
+/* A new record with all fields unknown, valid until the next call; NULL: table full. */
 void *snapshot_table_add(struct snapshot_table *table);
-/* Takes the last one back. */
+/* Removes the last record. */
 void snapshot_table_drop(struct snapshot_table *table);
-/* A copy that lives until the next taking; "" when there is no more room. */
+/* A copy, valid until the next sample; "": out of room. */
 const char *snapshot_text(struct snapshot *snapshot, const char *text, size_t len);
-/* The zeroed memory of the source that is collecting. */
+/* State of the source in collect(); zeroed at first. */
 void *snapshot_state(struct snapshot *snapshot);
-/* Notes what could not be seen; lost NULL: what the source says. */
+/* Notes a gap; lost NULL: that of the source. */
 void snapshot_gap(struct snapshot *snapshot, const char *lost, const char *format, ...) _printf_(3, 4);
-/* Room for so many records altogether. */
+/* Ensures room for ROOM records in total. */
 void snapshot_table_reserve(struct snapshot_table *table, size_t room);
 /* Reads a whole file into snapshot->text. */
 int snapshot_read(struct snapshot *snapshot, const char *path) _must_check_;
 
-/* What could not be seen, and why. */
+/* Missing data, and why: type "gap". */
 struct gap_record {
 	uint32_t netns;
 	const char *source;

@@ -8,7 +8,7 @@
 
 void table_share_begin(struct table_share *share, struct snapshot_table *whole, size_t expected)
 {
-	/* More may come than were counted a moment ago. */
+	/* Margin: the table may have grown since it was counted. */
 	size_t room = whole->count + expected + expected / 8 + 4 * BLOCK;
 
 	snapshot_table_reserve(whole, room);
@@ -48,7 +48,7 @@ int table_share_end(struct snapshot_table *whole, const struct snapshot_table *a
 		return -ENOSPC;
 	if (high->room > 0)
 		whole->count = high->count;
-	/* The last records go into what the other left empty. */
+	/* Moves the last records into the gap that the other thread left. */
 	if (hole > 0) {
 		move.count = min_of(hole, whole->count - low->room);
 		move.from = whole->count - move.count;

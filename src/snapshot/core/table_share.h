@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One table filled by two threads at once. Each takes whole blocks of it and fills them alone, so they meet only once
- * in a block; at the end the last, unfilled blocks are closed up. The table must have been given room enough before: it
- * cannot move while others write into it.
+ * A table filled by two threads. Each takes whole blocks, so they synchronize once per block; at the end the gaps in
+ * the last blocks are closed. Room must be reserved before: the table cannot move while threads write into it.
  */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
 
 struct table_share {
-	size_t next; /* where the next block begins; changed by both */
+	size_t next; /* start of the next block; atomic */
 	size_t room;
 };
 
-/* Records that were moved when the table was closed up: from..from+count are now at `to`. */
+/* Records moved to close a gap: from..from+count are now at `to`. */
 struct table_move {
 	size_t from;
 	size_t count;
 	size_t to;
 };
 
-/* Prepares the table for about so many more records. */
+/* Prepares the table for about EXPECTED more records. */
 void table_share_begin(struct table_share *share, struct snapshot_table *whole, size_t expected);
-/* A table for one of the threads; indices in it are those of the whole. */
+/* A view for one thread; its indices are those of the whole table. */
 struct snapshot_table table_share_view(struct table_share *share, const struct snapshot_table *whole);
-/* The next block of a shared table; false when there is none. */
+/* Takes the next block; false: table full. */
 bool table_share_more(struct snapshot_table *view);
-/* -ENOSPC when there was not room enough: the whole is as it was before. */
+/* -ENOSPC: out of room; the table is unchanged. */
 int table_share_end(struct snapshot_table *whole, const struct snapshot_table *a, const struct snapshot_table *b,
 		    struct table_move *ret_move) _must_check_;

@@ -10,25 +10,25 @@
 #define C           struct conntrack_record
 static const struct field conntrack_fields[] = {
 	FIELD(C, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(C, entries, COUNT, "connections tracked"),
-	FIELD(C, entries_max, COUNT, "how many may be"),
-	FIELD(C, buckets, COUNT, "size of the hash table", .hidden = true),
-	FIELD(C, found, COUNT, "lookups that found their connection", .hidden = true),
-	FIELD(C, invalid, COUNT, "packets that fit no connection"),
-	FIELD(C, insert_count, COUNT, "connections added", .hidden = true),
-	FIELD(C, insert_failed, COUNT, "connections that could not be added"),
-	FIELD(C, dropped, COUNT, "packets dropped because the table was full"),
-	FIELD(C, early_drop, COUNT, "connections thrown out to make room"),
-	FIELD(C, icmp_error, COUNT, "errors in ICMP packets", .hidden = true),
-	FIELD(C, search_restart, COUNT, "lookups that had to begin again", .hidden = true),
-	FIELD(C, clash_resolve, COUNT, "races that ended well", .hidden = true),
-	FIELD(C, chain_too_long, COUNT, "connections refused because their hash chain was too long", .hidden = true),
+	FIELD(C, entries, COUNT, "tracked connections"),
+	FIELD(C, entries_max, COUNT, "limit of tracked connections (nf_conntrack_max)"),
+	FIELD(C, buckets, COUNT, "hash table size", .hidden = true),
+	FIELD(C, found, COUNT, "lookups that found an entry", .hidden = true),
+	FIELD(C, invalid, COUNT, "invalid packets: not trackable"),
+	FIELD(C, insert_count, COUNT, "entries inserted", .hidden = true),
+	FIELD(C, insert_failed, COUNT, "failed insertions"),
+	FIELD(C, dropped, COUNT, "packets dropped: insertion failed, mostly table full"),
+	FIELD(C, early_drop, COUNT, "entries dropped early to make room: table full"),
+	FIELD(C, icmp_error, COUNT, "ICMP errors that could not be tracked", .hidden = true),
+	FIELD(C, search_restart, COUNT, "lookups restarted after a hash resize", .hidden = true),
+	FIELD(C, clash_resolve, COUNT, "insertion clashes resolved", .hidden = true),
+	FIELD(C, chain_too_long, COUNT, "insertions refused: hash chain too long", .hidden = true),
 };
 #undef C
 RECORD_TYPE(conntrack_type, "conntrack", struct conntrack_record, conntrack_fields,
-	    "connection tracking of a namespace");
+	    "connection tracking (conntrack) of a namespace");
 
-/* Where a column's sum goes. Names of columns have changed over time; positions too. */
+/* Member of a column. Names and positions of columns differ between kernels. */
 static uint64_t *member_of(struct conntrack_record *conntrack, const char *name, size_t n)
 {
 	const struct {
@@ -97,18 +97,18 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	r = read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_count", &conntrack->entries);
 	if (r < 0)
 		snapshot_table_drop(table);
-	/* Not loaded: nothing is tracked, nothing is lost. */
+	/* Module not loaded: no conntrack, no gap. */
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
 		return why_set(why, r, "cannot read nf_conntrack_count: %s", strerror(-r));
 	(void)read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_max", &conntrack->entries_max);
 	(void)read_number(snapshot, "/proc/sys/net/netfilter/nf_conntrack_buckets", &conntrack->buckets);
-	/* Without /proc support of the tracking module the counts alone are there. */
+	/* Without CONFIG_NF_CONNTRACK_PROCFS only the counts exist. */
 	if (snapshot_read(snapshot, "/proc/thread-self/net/stat/nf_conntrack") == 0)
 		conntrack_parse(conntrack, buf_text(&snapshot->text));
 	else
-		snapshot_gap(snapshot, "what connection tracking refused", "there is no /proc/net/stat/nf_conntrack");
+		snapshot_gap(snapshot, "conntrack drops", "no /proc/net/stat/nf_conntrack on this kernel");
 	return 0;
 }
 
@@ -116,7 +116,7 @@ static const struct record_type *const types[] = {&conntrack_type, NULL};
 
 static const struct snapshot_source conntrack_source = {
 	.name = "conntrack",
-	.lost = "how full the table of tracked connections is",
+	.lost = "use of the conntrack table",
 	.types = types,
 	.stage = STAGE_COUNTERS,
 	.per_netns = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Connection tracking: how full its table is and what it refused. Type "conntrack", one a namespace. */
+/* Conntrack table use and drops: type "conntrack", one record per namespace. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -23,5 +23,5 @@ struct conntrack_record {
 
 extern const struct record_type conntrack_type;
 
-/* /proc/net/stat/nf_conntrack: columns by name, a line a processor. */
+/* /proc/net/stat/nf_conntrack: column names, then one line per CPU. */
 void conntrack_parse(struct conntrack_record *conntrack, const char *text);

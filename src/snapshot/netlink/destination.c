@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The source of destinations: asks the kernel, for each remote address in use, which way a packet would take now. */
+/* Source of destinations: a route lookup (RTM_GETROUTE) for each remote address in use. */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 
 #define DESTINATIONS_MAX 4096
 
-/* Routing may depend on the source, so the pair is what is asked about. */
+/* Policy routing may depend on the source address, so the key is the pair. */
 struct pair {
 	struct addr raddr;
 	struct addr laddr;
@@ -24,7 +24,7 @@ static bool is_set(const struct addr *addr)
 
 	if (addr->family == ADDR_UNKNOWN)
 		return false;
-	/* IPv4 lies in the last four bytes. */
+	/* IPv4-mapped: the last four bytes. */
 	return memcmp(addr->bytes + (addr->family == ADDR_V4 ? 12 : 0), zero, addr->family == ADDR_V4 ? 4 : 16) != 0;
 }
 
@@ -35,8 +35,8 @@ static bool is_loopback(const struct addr *addr)
 	return addr->family == ADDR_V4 ? addr->bytes[12] == 127 : memcmp(addr->bytes, one, sizeof(one)) == 0;
 }
 
-/* Connections within the host take no way that could be wrong. */
-static bool wants_way(const struct socket_record *socket)
+/* Loopback connections need no route. */
+static bool needs_route(const struct socket_record *socket)
 {
 	return socket->state != SOCKET_LISTEN && socket->state != SOCKET_TIME_WAIT && is_set(&socket->raddr) &&
 	       !is_loopback(&socket->raddr) && !addr_equal(&socket->raddr, &socket->laddr);
@@ -53,7 +53,7 @@ static int gather(struct snapshot *snapshot, struct map *known, uint64_t *ret_le
 		uint32_t *index;
 		bool new;
 
-		if (socket->netns != snapshot->netns || !wants_way(socket))
+		if (socket->netns != snapshot->netns || !needs_route(socket))
 			continue;
 		pair.raddr = socket->raddr;
 		if (is_set(&socket->laddr))
@@ -87,8 +87,8 @@ static void put_addr(struct nlmsghdr *message, uint16_t type, const struct addr 
 		mnl_attr_put(message, type, 16, addr->bytes);
 }
 
-static int ask_once(struct snapshot *snapshot, struct mnl_socket *socket, struct destination_record *destination,
-		    const struct addr *source)
+static int query_once(struct snapshot *snapshot, struct mnl_socket *socket, struct destination_record *destination,
+		      const struct addr *source)
 {
 	struct nl_request room;
 	struct rtmsg *info;
@@ -109,15 +109,15 @@ static int ask_once(struct snapshot *snapshot, struct mnl_socket *socket, struct
 	return nl_ask_on(snapshot, socket, &question);
 }
 
-static void ask(struct snapshot *snapshot, struct mnl_socket *socket, struct destination_record *destination)
+static void query(struct snapshot *snapshot, struct mnl_socket *socket, struct destination_record *destination)
 {
 	bool with_source = destination->laddr.family == destination->raddr.family;
 	int r;
 
 	destination->error = 0;
-	r = ask_once(snapshot, socket, destination, with_source ? &destination->laddr : NULL);
-	/* The same word for a blackhole and for a source that is no address of this host (any more). */
-	if (r == -EINVAL && with_source && ask_once(snapshot, socket, destination, NULL) == 0)
+	r = query_once(snapshot, socket, destination, with_source ? &destination->laddr : NULL);
+	/* EINVAL: a blackhole route, or the source is no longer an address of this host. */
+	if (r == -EINVAL && with_source && query_once(snapshot, socket, destination, NULL) == 0)
 		r = -EADDRNOTAVAIL;
 	if (r < 0)
 		destination->error = (uint16_t)-r;
@@ -143,12 +143,12 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	for (size_t i = from; i < table->count; i++) {
 		struct destination_record *destination = (struct destination_record *)table->items + i;
 
-		ask(snapshot, socket, destination);
+		query(snapshot, socket, destination);
 		dev_name_get(&names, destination->ifindex, destination->dev);
 	}
 	if (left_out)
-		snapshot_gap(snapshot, "the ways to the others",
-			     "only the first %d remote addresses were asked about; %llu sockets use others",
+		snapshot_gap(snapshot, "routes to the other addresses",
+			     "routes looked up for the first %d remote addresses only; %llu sockets use others",
 			     DESTINATIONS_MAX, (unsigned long long)left_out);
 	return 0;
 }
@@ -158,7 +158,7 @@ static const struct record_type *const types[] = {&destination_type, NULL};
 
 static const struct snapshot_source destination_source = {
 	.name = "destination",
-	.lost = "which way packets to the remote addresses take",
+	.lost = "routes to remote addresses",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

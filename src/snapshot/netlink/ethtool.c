@@ -12,18 +12,18 @@
 #include "base/alloc.h"
 #include "snapshot/netlink/link.h"
 
-/* More than any driver has. */
+/* Bound on strings and statistics of one driver. */
 #define STATISTICS_MAX 16384
 #define FEATURES_MAX   1024
 
 static const struct enum_name part_items[] = {
-	{LINK_PART_DRIVER, "driver", "who drives it (ethtool -i)"},
-	{LINK_PART_RING, "ring", "descriptors between host and device (ethtool -g)"},
-	{LINK_PART_CHANNEL, "channel", "queues (ethtool -l)"},
-	{LINK_PART_COALESCE, "coalesce", "how long interrupts wait (ethtool -c)"},
-	{LINK_PART_PAUSE, "pause", "flow control of the link (ethtool -a)"},
-	{LINK_PART_OFFLOAD, "offload", "work that is left to the device (ethtool -k)"},
-	{LINK_PART_STATISTIC, "statistic", "the driver's own counters (ethtool -S)"},
+	{LINK_PART_DRIVER, "driver", "driver and firmware (ethtool -i)"},
+	{LINK_PART_RING, "ring", "ring sizes (ethtool -g)"},
+	{LINK_PART_CHANNEL, "channel", "channels: receive and transmit queues (ethtool -l)"},
+	{LINK_PART_COALESCE, "coalesce", "interrupt coalescing (ethtool -c)"},
+	{LINK_PART_PAUSE, "pause", "pause frames (ethtool -a)"},
+	{LINK_PART_OFFLOAD, "offload", "offloads (ethtool -k)"},
+	{LINK_PART_STATISTIC, "statistic", "driver statistics (ethtool -S)"},
 };
 static struct enum_names part_names = {.items = part_items, .count = ARRAY_SIZE(part_items)};
 
@@ -31,48 +31,49 @@ static struct enum_names part_names = {.items = part_items, .count = ARRAY_SIZE(
 static const struct field detail_fields[] = {
 	FIELD(D, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(D, dev, TEXT, "interface"),
-	FIELD(D, part, ENUM, "what it is about", .names = &part_names, .zero_is_unknown = true),
-	FIELD(D, name, TEXT, "the driver's name for it"),
-	FIELD(D, value, COUNT, "its number"),
-	FIELD(D, max, COUNT, "the most that it can be"),
-	FIELD(D, text, TEXT, "its text, where it is no number"),
-	FIELD(D, fixed, BOOL, "an offload that cannot be changed", .hidden = true),
+	FIELD(D, part, ENUM, "ethtool category", .names = &part_names, .zero_is_unknown = true),
+	FIELD(D, name, TEXT, "name, as ethtool prints it"),
+	FIELD(D, value, COUNT, "value"),
+	FIELD(D, max, COUNT, "maximum"),
+	FIELD(D, text, TEXT, "text value"),
+	FIELD(D, fixed, BOOL, "offload that cannot be changed", .hidden = true),
 };
 #undef D
-RECORD_TYPE(link_detail_type, "link_detail", struct link_detail_record, detail_fields, "what a driver tells");
+RECORD_TYPE(link_detail_type, "link_detail", struct link_detail_record, detail_fields,
+	    "a driver setting or statistic (ethtool)");
 
-/* An interface that is being asked. */
-struct asked {
+/* The interface being queried. */
+struct query {
 	struct snapshot *snapshot;
 	int fd;
 	char dev[16];
 };
 
-static bool ask(const struct asked *asked, void *command)
+static bool get(const struct query *query, void *command)
 {
 	struct ifreq request = {.ifr_data = command};
 
-	memcpy(request.ifr_name, asked->dev, sizeof(request.ifr_name));
-	return ioctl(asked->fd, SIOCETHTOOL, &request) == 0;
+	memcpy(request.ifr_name, query->dev, sizeof(request.ifr_name));
+	return ioctl(query->fd, SIOCETHTOOL, &request) == 0;
 }
 
-static struct link_detail_record *add_detail(const struct asked *asked, enum link_part part, const char *name,
+static struct link_detail_record *add_detail(const struct query *query, enum link_part part, const char *name,
 					     size_t len)
 {
-	struct link_detail_record *detail = snapshot_table_add(snapshot_table(asked->snapshot, &link_detail_type));
+	struct link_detail_record *detail = snapshot_table_add(snapshot_table(query->snapshot, &link_detail_type));
 
 	if (!detail)
 		return NULL;
-	detail->netns = asked->snapshot->netns;
-	memcpy(detail->dev, asked->dev, sizeof(detail->dev));
+	detail->netns = query->snapshot->netns;
+	memcpy(detail->dev, query->dev, sizeof(detail->dev));
 	detail->part = (uint8_t)part;
-	detail->name = snapshot_text(asked->snapshot, name, len);
+	detail->name = snapshot_text(query->snapshot, name, len);
 	return detail;
 }
 
-static void add_number(const struct asked *asked, enum link_part part, const char *name, uint64_t value, uint64_t max)
+static void add_number(const struct query *query, enum link_part part, const char *name, uint64_t value, uint64_t max)
 {
-	struct link_detail_record *detail = add_detail(asked, part, name, strlen(name));
+	struct link_detail_record *detail = add_detail(query, part, name, strlen(name));
 
 	if (!detail)
 		return;
@@ -80,82 +81,82 @@ static void add_number(const struct asked *asked, enum link_part part, const cha
 	detail->max = max;
 }
 
-static void add_text(const struct asked *asked, enum link_part part, const char *name, const char *text, size_t room)
+static void add_text(const struct query *query, enum link_part part, const char *name, const char *text, size_t room)
 {
 	size_t n = strnlen(text, room);
-	struct link_detail_record *detail = n ? add_detail(asked, part, name, strlen(name)) : NULL;
+	struct link_detail_record *detail = n ? add_detail(query, part, name, strlen(name)) : NULL;
 
 	if (detail)
-		detail->text = snapshot_text(asked->snapshot, text, n);
+		detail->text = snapshot_text(query->snapshot, text, n);
 }
 
-static void ask_driver(const struct asked *asked)
+static void add_driver(const struct query *query)
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
 
-	if (!ask(asked, &info))
+	if (!get(query, &info))
 		return;
-	add_text(asked, LINK_PART_DRIVER, "driver", info.driver, sizeof(info.driver));
-	add_text(asked, LINK_PART_DRIVER, "version", info.version, sizeof(info.version));
-	add_text(asked, LINK_PART_DRIVER, "firmware", info.fw_version, sizeof(info.fw_version));
-	add_text(asked, LINK_PART_DRIVER, "bus", info.bus_info, sizeof(info.bus_info));
+	add_text(query, LINK_PART_DRIVER, "driver", info.driver, sizeof(info.driver));
+	add_text(query, LINK_PART_DRIVER, "version", info.version, sizeof(info.version));
+	add_text(query, LINK_PART_DRIVER, "firmware", info.fw_version, sizeof(info.fw_version));
+	add_text(query, LINK_PART_DRIVER, "bus", info.bus_info, sizeof(info.bus_info));
 }
 
-/* Where the most is 0 the device has none of it. */
-static void add_bounded(const struct asked *asked, enum link_part part, const char *name, uint32_t value, uint32_t max)
+/* A maximum of 0: the device does not have it. */
+static void add_bounded(const struct query *query, enum link_part part, const char *name, uint32_t value, uint32_t max)
 {
 	if (max)
-		add_number(asked, part, name, value, max);
+		add_number(query, part, name, value, max);
 }
 
-static void ask_rings(const struct asked *asked)
+static void add_rings(const struct query *query)
 {
 	struct ethtool_ringparam ring = {.cmd = ETHTOOL_GRINGPARAM};
 	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
 
-	if (ask(asked, &ring)) {
-		add_bounded(asked, LINK_PART_RING, "rx", ring.rx_pending, ring.rx_max_pending);
-		add_bounded(asked, LINK_PART_RING, "rx-mini", ring.rx_mini_pending, ring.rx_mini_max_pending);
-		add_bounded(asked, LINK_PART_RING, "rx-jumbo", ring.rx_jumbo_pending, ring.rx_jumbo_max_pending);
-		add_bounded(asked, LINK_PART_RING, "tx", ring.tx_pending, ring.tx_max_pending);
+	if (get(query, &ring)) {
+		add_bounded(query, LINK_PART_RING, "rx", ring.rx_pending, ring.rx_max_pending);
+		add_bounded(query, LINK_PART_RING, "rx-mini", ring.rx_mini_pending, ring.rx_mini_max_pending);
+		add_bounded(query, LINK_PART_RING, "rx-jumbo", ring.rx_jumbo_pending, ring.rx_jumbo_max_pending);
+		add_bounded(query, LINK_PART_RING, "tx", ring.tx_pending, ring.tx_max_pending);
 	}
-	if (ask(asked, &channels)) {
-		add_bounded(asked, LINK_PART_CHANNEL, "rx", channels.rx_count, channels.max_rx);
-		add_bounded(asked, LINK_PART_CHANNEL, "tx", channels.tx_count, channels.max_tx);
-		add_bounded(asked, LINK_PART_CHANNEL, "other", channels.other_count, channels.max_other);
-		add_bounded(asked, LINK_PART_CHANNEL, "combined", channels.combined_count, channels.max_combined);
+	if (get(query, &channels)) {
+		add_bounded(query, LINK_PART_CHANNEL, "rx", channels.rx_count, channels.max_rx);
+		add_bounded(query, LINK_PART_CHANNEL, "tx", channels.tx_count, channels.max_tx);
+		add_bounded(query, LINK_PART_CHANNEL, "other", channels.other_count, channels.max_other);
+		add_bounded(query, LINK_PART_CHANNEL, "combined", channels.combined_count, channels.max_combined);
 	}
 }
 
-static void add_switch(const struct asked *asked, enum link_part part, const char *name, bool on)
+static void add_switch(const struct query *query, enum link_part part, const char *name, bool on)
 {
-	add_text(asked, part, name, on ? "on" : "off", 4);
+	add_text(query, part, name, on ? "on" : "off", 4);
 }
 
-static void ask_interrupts(const struct asked *asked)
+static void add_interrupts(const struct query *query)
 {
 	struct ethtool_coalesce c = {.cmd = ETHTOOL_GCOALESCE};
 	struct ethtool_pauseparam pause = {.cmd = ETHTOOL_GPAUSEPARAM};
 
-	if (ask(asked, &c)) {
-		add_switch(asked, LINK_PART_COALESCE, "adaptive-rx", c.use_adaptive_rx_coalesce);
-		add_switch(asked, LINK_PART_COALESCE, "adaptive-tx", c.use_adaptive_tx_coalesce);
-		add_number(asked, LINK_PART_COALESCE, "rx-usecs", c.rx_coalesce_usecs, UINT64_MAX);
-		add_number(asked, LINK_PART_COALESCE, "rx-frames", c.rx_max_coalesced_frames, UINT64_MAX);
-		add_number(asked, LINK_PART_COALESCE, "tx-usecs", c.tx_coalesce_usecs, UINT64_MAX);
-		add_number(asked, LINK_PART_COALESCE, "tx-frames", c.tx_max_coalesced_frames, UINT64_MAX);
+	if (get(query, &c)) {
+		add_switch(query, LINK_PART_COALESCE, "adaptive-rx", c.use_adaptive_rx_coalesce);
+		add_switch(query, LINK_PART_COALESCE, "adaptive-tx", c.use_adaptive_tx_coalesce);
+		add_number(query, LINK_PART_COALESCE, "rx-usecs", c.rx_coalesce_usecs, UINT64_MAX);
+		add_number(query, LINK_PART_COALESCE, "rx-frames", c.rx_max_coalesced_frames, UINT64_MAX);
+		add_number(query, LINK_PART_COALESCE, "tx-usecs", c.tx_coalesce_usecs, UINT64_MAX);
+		add_number(query, LINK_PART_COALESCE, "tx-frames", c.tx_max_coalesced_frames, UINT64_MAX);
 	}
-	if (ask(asked, &pause)) {
-		add_switch(asked, LINK_PART_PAUSE, "autonegotiate", pause.autoneg);
-		add_switch(asked, LINK_PART_PAUSE, "rx", pause.rx_pause);
-		add_switch(asked, LINK_PART_PAUSE, "tx", pause.tx_pause);
+	if (get(query, &pause)) {
+		add_switch(query, LINK_PART_PAUSE, "autonegotiate", pause.autoneg);
+		add_switch(query, LINK_PART_PAUSE, "rx", pause.rx_pause);
+		add_switch(query, LINK_PART_PAUSE, "tx", pause.tx_pause);
 	}
 }
 
-/* The names of a set of the driver's; NULL when it has none. The caller frees them. */
-static struct ethtool_gstrings *ask_names(const struct asked *asked, uint32_t set, uint32_t most)
+/* Names of a string set of the driver; NULL: none. The caller frees them. */
+static struct ethtool_gstrings *get_names(const struct query *query, uint32_t set, uint32_t most)
 {
-	/* The number of names stands behind it. */
+	/* Followed by the number of names. */
 	_Alignas(8) uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)] = {};
 	struct ethtool_sset_info *info = (struct ethtool_sset_info *)room;
 	struct ethtool_gstrings *names;
@@ -163,7 +164,7 @@ static struct ethtool_gstrings *ask_names(const struct asked *asked, uint32_t se
 
 	info->cmd = ETHTOOL_GSSET_INFO;
 	info->sset_mask = UINT64_C(1) << set;
-	if (!ask(asked, info) || !info->sset_mask)
+	if (!get(query, info) || !info->sset_mask)
 		return NULL;
 	count = info->data[0];
 	if (count == 0 || count > most)
@@ -172,7 +173,7 @@ static struct ethtool_gstrings *ask_names(const struct asked *asked, uint32_t se
 	names->cmd = ETHTOOL_GSTRINGS;
 	names->string_set = set;
 	names->len = count;
-	if (ask(asked, names) && names->len <= count)
+	if (get(query, names) && names->len <= count)
 		return names;
 	free(names);
 	return NULL;
@@ -183,9 +184,9 @@ static const char *name_at(const struct ethtool_gstrings *names, uint32_t index)
 	return (const char *)names->data + (size_t)index * ETH_GSTRING_LEN;
 }
 
-static void ask_features(const struct asked *asked)
+static void add_features(const struct query *query)
 {
-	_cleanup_free_ struct ethtool_gstrings *names = ask_names(asked, ETH_SS_FEATURES, FEATURES_MAX);
+	_cleanup_free_ struct ethtool_gstrings *names = get_names(query, ETH_SS_FEATURES, FEATURES_MAX);
 	_cleanup_free_ struct ethtool_gfeatures *features = NULL;
 	uint32_t blocks;
 
@@ -195,14 +196,14 @@ static void ask_features(const struct asked *asked)
 	features = xzalloc(sizeof(*features) + blocks * sizeof(features->features[0]));
 	features->cmd = ETHTOOL_GFEATURES;
 	features->size = blocks;
-	if (!ask(asked, features) || features->size < blocks)
+	if (!get(query, features) || features->size < blocks)
 		return;
 	for (uint32_t i = 0; i < names->len; i++) {
 		const struct ethtool_get_features_block *block = &features->features[i / 32];
 		uint32_t bit = UINT32_C(1) << i % 32;
 		size_t n = strnlen(name_at(names, i), ETH_GSTRING_LEN);
 		struct link_detail_record *detail =
-			n ? add_detail(asked, LINK_PART_OFFLOAD, name_at(names, i), n) : NULL;
+			n ? add_detail(query, LINK_PART_OFFLOAD, name_at(names, i), n) : NULL;
 
 		if (!detail)
 			continue;
@@ -211,9 +212,9 @@ static void ask_features(const struct asked *asked)
 	}
 }
 
-static void ask_statistics(const struct asked *asked)
+static void add_statistics(const struct query *query)
 {
-	_cleanup_free_ struct ethtool_gstrings *names = ask_names(asked, ETH_SS_STATS, STATISTICS_MAX);
+	_cleanup_free_ struct ethtool_gstrings *names = get_names(query, ETH_SS_STATS, STATISTICS_MAX);
 	_cleanup_free_ struct ethtool_stats *stats = NULL;
 
 	if (!names)
@@ -221,8 +222,8 @@ static void ask_statistics(const struct asked *asked)
 	stats = xzalloc(sizeof(*stats) + (size_t)names->len * sizeof(stats->data[0]));
 	stats->cmd = ETHTOOL_GSTATS;
 	stats->n_stats = names->len;
-	/* A driver whose queues changed in between would write more: then it has said so, and nothing is believed. */
-	if (!ask(asked, stats) || stats->n_stats > names->len)
+	/* The driver changed its queues meanwhile: names and values no longer match. */
+	if (!get(query, stats) || stats->n_stats > names->len)
 		return;
 	for (uint32_t i = 0; i < stats->n_stats; i++) {
 		const char *name = name_at(names, i);
@@ -231,7 +232,7 @@ static void ask_statistics(const struct asked *asked)
 
 		while (blanks < n && name[blanks] == ' ')
 			blanks++;
-		detail = n > blanks ? add_detail(asked, LINK_PART_STATISTIC, name + blanks, n - blanks) : NULL;
+		detail = n > blanks ? add_detail(query, LINK_PART_STATISTIC, name + blanks, n - blanks) : NULL;
 		if (detail)
 			detail->value = stats->data[i];
 	}
@@ -243,18 +244,18 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 
 	(void)request;
 	if (fd < 0)
-		return why_set(why, -errno, "no socket to ask drivers with: %s", strerror(errno));
+		return why_set(why, -errno, "cannot open a socket for ethtool queries: %s", strerror(errno));
 	snapshot_each(snapshot, link_type, const struct link_record, link) {
-		struct asked asked = {.snapshot = snapshot, .fd = fd};
+		struct query query = {.snapshot = snapshot, .fd = fd};
 
 		if (link->netns != snapshot->netns)
 			continue;
-		memcpy(asked.dev, link->dev, sizeof(asked.dev));
-		ask_driver(&asked);
-		ask_rings(&asked);
-		ask_interrupts(&asked);
-		ask_features(&asked);
-		ask_statistics(&asked);
+		memcpy(query.dev, link->dev, sizeof(query.dev));
+		add_driver(&query);
+		add_rings(&query);
+		add_interrupts(&query);
+		add_features(&query);
+		add_statistics(&query);
 	}
 	return 0;
 }
@@ -264,7 +265,7 @@ static const struct record_type *const needs[] = {&link_type, NULL};
 
 static const struct snapshot_source ethtool_source = {
 	.name = "ethtool",
-	.lost = "what the drivers of interfaces tell",
+	.lost = "driver settings and statistics (ethtool)",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

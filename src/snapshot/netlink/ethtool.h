@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What drivers report of their interfaces (ethtool -i -g -l -c -a -k -S): type "link_detail", only when asked for. */
+/* Driver settings and statistics (ethtool -i -g -l -c -a -k -S): type "link_detail", only on request. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -22,7 +22,7 @@ struct link_detail_record {
 	uint64_t value;
 	uint64_t max;
 	const char *text;
-	uint8_t fixed; /* an offload that cannot be changed */
+	uint8_t fixed; /* offload that cannot be changed */
 };
 
 extern const struct record_type link_detail_type;

@@ -24,7 +24,7 @@ static const struct enum_name verdict_items[] = {
 };
 static struct enum_names verdict_names = {verdict_items, ARRAY_SIZE(verdict_items), NULL};
 
-/* Of the IP families; the others use the same numbers for places of their own. */
+/* Hooks of the IP families; other families reuse the numbers. */
 static const struct enum_name hook_items[] = {
 	{NF_INET_PRE_ROUTING, "prerouting", NULL},   {NF_INET_LOCAL_IN, "input", NULL},
 	{NF_INET_FORWARD, "forward", NULL},          {NF_INET_LOCAL_OUT, "output", NULL},
@@ -35,39 +35,38 @@ static struct enum_names hook_names = {hook_items, ARRAY_SIZE(hook_items), NULL}
 #define R struct firewall_rule_record
 static const struct field rule_fields[] = {
 	FIELD(R, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(R, nf_family, ENUM, "family of the table", .names = &family_names),
+	FIELD(R, nf_family, ENUM, "table family", .names = &family_names),
 	FIELD(R, nf_table, TEXT, "table"),
 	FIELD(R, chain, TEXT, "chain"),
-	FIELD(R, handle, ID, "number of the rule"),
-	FIELD(R, packets, COUNT, "packets that it met; unknown when it has no counter"),
-	FIELD(R, bytes, BYTES, "their size"),
-	FIELD(R, verdict, ENUM, "what it does with them", .names = &verdict_names, .zero_is_unknown = true),
-	FIELD(R, queue, ID, "first queue for programs that it hands packets to, unless it lets them pass without one"),
-	FIELD(R, queues, COUNT, "how many queues there are from that on", .hidden = true),
-	FIELD(R, unheard, BOOL, "no program listens to its queue: what it hands over is dropped", .hidden = true),
-	FIELD(R, comment, TEXT, "what its author wrote"),
+	FIELD(R, handle, ID, "rule handle"),
+	FIELD(R, packets, COUNT, "packets matched; unknown: no counter"),
+	FIELD(R, bytes, BYTES, "bytes matched; unknown: no counter"),
+	FIELD(R, verdict, ENUM, "verdict", .names = &verdict_names, .zero_is_unknown = true),
+	FIELD(R, queue, ID, "first NFQUEUE number; unknown: none, or with bypass"),
+	FIELD(R, queues, COUNT, "number of NFQUEUE queues", .hidden = true),
+	FIELD(R, unheard, BOOL, "no program listens on its NFQUEUE: packets are dropped", .hidden = true),
+	FIELD(R, comment, TEXT, "rule comment"),
 };
 #undef R
-RECORD_TYPE(firewall_rule_type, "firewall_rule", struct firewall_rule_record, rule_fields, "a rule of the firewall");
+RECORD_TYPE(firewall_rule_type, "firewall_rule", struct firewall_rule_record, rule_fields, "an nftables rule");
 
 #define C struct firewall_chain_record
 static const struct field chain_fields[] = {
 	FIELD(C, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(C, nf_family, ENUM, "family of the table", .names = &family_names),
+	FIELD(C, nf_family, ENUM, "table family", .names = &family_names),
 	FIELD(C, nf_table, TEXT, "table"),
 	FIELD(C, chain, TEXT, "chain"),
-	FIELD(C, hook, ENUM, "where packets enter it", .names = &hook_names),
-	FIELD(C, priority, ID, "order among the chains at that place"),
-	FIELD(C, policy, ENUM, "what happens to packets that no rule decides on", .names = &verdict_names,
+	FIELD(C, hook, ENUM, "netfilter hook", .names = &hook_names),
+	FIELD(C, priority, ID, "priority at that hook; lower runs first"),
+	FIELD(C, policy, ENUM, "policy: verdict on packets that no rule decides", .names = &verdict_names,
 	      .zero_is_unknown = true),
-	FIELD(C, packets, COUNT, "packets that the policy met; unknown when it has no counter"),
-	FIELD(C, bytes, BYTES, "their size"),
+	FIELD(C, packets, COUNT, "packets that reached the policy; unknown: no counter"),
+	FIELD(C, bytes, BYTES, "bytes that reached the policy; unknown: no counter"),
 };
 #undef C
-RECORD_TYPE(firewall_chain_type, "firewall_chain", struct firewall_chain_record, chain_fields,
-	    "a chain of the firewall");
+RECORD_TYPE(firewall_chain_type, "firewall_chain", struct firewall_chain_record, chain_fields, "an nftables chain");
 
-/* Numbers of netfilter are in network order. */
+/* nfnetlink numbers are in network byte order. */
 static void get_be64(const struct nlattr *attr, uint64_t *value)
 {
 	uint64_t raw;
@@ -154,7 +153,7 @@ static void parse_queue(struct firewall_rule_record *rule, const struct nlattr *
 		set_queue(rule, queue, queues, flags & NFT_QUEUE_FLAG_BYPASS);
 }
 
-/* Later revisions only add members at the end. */
+/* Later revisions only append members. */
 static void parse_nfqueue(struct firewall_rule_record *rule, const struct nlattr *info)
 {
 	struct xt_NFQ_info_v3 queue = {.queues_total = 1};
@@ -164,7 +163,7 @@ static void parse_nfqueue(struct firewall_rule_record *rule, const struct nlattr
 		set_queue(rule, queue.queuenum, queue.queues_total, queue.flags & NFQ_FLAG_BYPASS);
 }
 
-/* Rules that iptables-nft wrote name their target as it always did. */
+/* Rules by iptables-nft carry the xtables target name. */
 static void parse_target(struct firewall_rule_record *rule, const struct nlattr *data)
 {
 	const struct nlattr *attrs[NFTA_TARGET_MAX + 1];
@@ -204,7 +203,7 @@ static void parse_expression(struct firewall_rule_record *rule, const struct nla
 	}
 }
 
-/* What nft stores beside a rule: type, length and value; type 0 is the comment. */
+/* User data of a rule: type, length, value; type 0 is the comment. */
 static const char *parse_comment(struct snapshot *snapshot, const struct nlattr *attr)
 {
 	const uint8_t *bytes = attr ? mnl_attr_get_payload(attr) : NULL;
@@ -283,7 +282,7 @@ void firewall_chain_parse_message(struct snapshot *snapshot, const struct nlmsgh
 	get_be64(counter[NFTA_COUNTER_BYTES], &chain->bytes);
 }
 
-static int ask(struct snapshot *snapshot, uint16_t type, nl_parse_fn *parse, struct why *why)
+static int dump(struct snapshot *snapshot, uint16_t type, nl_parse_fn *parse, struct why *why)
 {
 	struct nl_request room;
 	struct nfgenmsg *info;
@@ -307,29 +306,29 @@ bool firewall_is_heard(const char *text, uint32_t queue, uint32_t queues)
 	return false;
 }
 
-/* A program that inspects packets and has ended takes all with it that was handed to it. */
-static void find_unheard(struct snapshot *snapshot)
+/* Packets sent to an NFQUEUE without a listener are dropped. */
+static void mark_unheard(struct snapshot *snapshot)
 {
-	bool asked = false;
+	bool is_read = false;
 
 	snapshot_each(snapshot, firewall_rule_type, struct firewall_rule_record, rule) {
 		if (rule->netns != snapshot->netns || rule->queue == UINT32_MAX)
 			continue;
-		if (!asked) {
+		if (!is_read) {
 			int r = snapshot_read(snapshot, "/proc/thread-self/net/netfilter/nfnetlink_queue");
 
-			/* Where there are no queues at all, nobody listens. */
+			/* No file: no queue has a listener. */
 			if (r == -ENOENT)
 				buf_clear(&snapshot->text);
 			else if (r < 0)
 				return;
-			asked = true;
+			is_read = true;
 		}
 		rule->unheard = !firewall_is_heard(buf_text(&snapshot->text), rule->queue, rule->queues);
 	}
 }
 
-/* Tables of the old iptables have no way to be read but its own binary interface. */
+/* iptables-legacy tables are readable through their binary interface only. */
 static void note_legacy(struct snapshot *snapshot)
 {
 	static const char *const lists[] = {"/proc/thread-self/net/ip_tables_names",
@@ -337,27 +336,26 @@ static void note_legacy(struct snapshot *snapshot)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (snapshot_read(snapshot, lists[i]) == 0 && snapshot->text.len > 0) {
-			snapshot_gap(
-				snapshot, "what those rules dropped",
-				"there are tables of iptables-legacy here (%s); only rules of nftables can be read",
-				i ? "IPv6" : "IPv4");
+			snapshot_gap(snapshot, "drops by iptables-legacy rules",
+				     "iptables-legacy tables in use (%s); only nftables rules are read",
+				     i ? "IPv6" : "IPv4");
 			return;
 		}
 }
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	int r = ask(snapshot, NFT_MSG_GETCHAIN, firewall_chain_parse_message, why);
+	int r = dump(snapshot, NFT_MSG_GETCHAIN, firewall_chain_parse_message, why);
 
 	(void)request;
 	if (r == 0)
-		r = ask(snapshot, NFT_MSG_GETRULE, firewall_rule_parse_message, why);
+		r = dump(snapshot, NFT_MSG_GETRULE, firewall_rule_parse_message, why);
 	if (r == 0)
-		find_unheard(snapshot);
+		mark_unheard(snapshot);
 	note_legacy(snapshot);
 	if (r == -EPERM || r == -EACCES)
-		return why_set(why, r, "the firewall may not be read (needs CAP_NET_ADMIN)");
-	/* A kernel without nftables has no rules of it; the kernel's words for that differ. */
+		return why_set(why, r, "no permission to read nftables (needs CAP_NET_ADMIN)");
+	/* A kernel without nftables has no rules; its errno for that varies. */
 	if (r == -EINVAL || r == -EOPNOTSUPP || r == -EPROTONOSUPPORT || r == -ENOENT)
 		return 0;
 	return r;
@@ -367,7 +365,7 @@ static const struct record_type *const types[] = {&firewall_rule_type, &firewall
 
 static const struct snapshot_source firewall_source = {
 	.name = "firewall",
-	.lost = "what the firewall drops and rejects",
+	.lost = "firewall drops and rejects",
 	.types = types,
 	.stage = STAGE_REST,
 	.per_netns = true,

@@ -22,10 +22,9 @@ struct firewall_rule_record {
 	uint64_t handle;
 	uint64_t packets;
 	uint64_t bytes;
-	uint8_t verdict; /* 0: it goes on to the next rule */
-	uint32_t queue,
-		queues; /* the first queue that it hands packets to, and how many; unknown: none, or it lets pass */
-	bool unheard;   /* no program listens to any of these */
+	uint8_t verdict;        /* 0: continue with the next rule */
+	uint32_t queue, queues; /* first NFQUEUE and their number; unknown: none, or bypass */
+	bool unheard;           /* no program listens on any of them */
 	const char *comment;
 };
 
@@ -34,7 +33,7 @@ struct firewall_chain_record {
 	uint8_t nf_family;
 	const char *nf_table;
 	const char *chain;
-	uint8_t hook; /* where packets enter it; unknown: only by a jump */
+	uint8_t hook; /* unknown: not a base chain, reached by jump */
 	int32_t priority;
 	uint8_t policy;
 	uint64_t packets;
@@ -46,5 +45,5 @@ extern const struct record_type firewall_chain_type;
 
 nl_parse_fn firewall_rule_parse_message;
 nl_parse_fn firewall_chain_parse_message;
-/* Whether the text of nfnetlink_queue lists one of these queues: a program listens to it. */
+/* Whether /proc/net/netfilter/nfnetlink_queue lists one of these queues: a program listens. */
 bool firewall_is_heard(const char *text, uint32_t queue, uint32_t queues);

@@ -12,25 +12,25 @@
 #include "snapshot/netlink/link.h"
 
 static const struct enum_name flag_items[] = {
-	{IFF_UP, "UP", "switched on by the administrator"},
+	{IFF_UP, "UP", "administratively up"},
 	{IFF_BROADCAST, "BROADCAST", NULL},
 	{IFF_LOOPBACK, "LOOPBACK", NULL},
 	{IFF_POINTOPOINT, "POINTOPOINT", NULL},
-	{IFF_RUNNING, "RUNNING", "ready to carry packets"},
+	{IFF_RUNNING, "RUNNING", "operational: ready to carry packets"},
 	{IFF_NOARP, "NOARP", NULL},
-	{IFF_PROMISC, "PROMISC", "takes every packet that passes"},
+	{IFF_PROMISC, "PROMISC", "promiscuous mode"},
 	{IFF_ALLMULTI, "ALLMULTI", NULL},
 	{IFF_MASTER, "MASTER", NULL},
 	{IFF_SLAVE, "SLAVE", NULL},
 	{IFF_MULTICAST, "MULTICAST", NULL},
-	{1 << 16, "LOWER_UP", "the layer below carries a signal"},
-	{1 << 17, "DORMANT", "waits for somebody before it may be used"},
+	{1 << 16, "LOWER_UP", "carrier present"},
+	{1 << 17, "DORMANT", "waits for an external event such as 802.1X authentication"},
 };
 static struct enum_names link_flag_names = {flag_items, ARRAY_SIZE(flag_items), NULL};
 
-/* RFC 2863; the header that has their names does not go with net/if.h. */
+/* RFC 2863; linux/if.h, which names them, conflicts with net/if.h. */
 static const struct enum_name operstate_items[] = {
-	{0, "UNKNOWN", "the driver does not say"},
+	{0, "UNKNOWN", "not reported by the driver"},
 	{1, "NOTPRESENT", NULL},
 	{2, "DOWN", NULL},
 	{3, "LOWERLAYERDOWN", "the interface below is down"},
@@ -52,43 +52,44 @@ static struct enum_names scope_names = {scope_items, ARRAY_SIZE(scope_items), NU
 #define L struct link_record
 static const struct field link_fields[] = {
 	FIELD(L, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(L, ifindex, ID, "number of the interface", .zero_is_unknown = true),
-	FIELD(L, dev, TEXT, "its name"),
-	FIELD(L, kind, TEXT, "what kind of interface it is"),
-	FIELD(L, operstate, ENUM, "whether it carries packets", .names = &operstate_names),
-	FIELD(L, carrier, BOOL, "whether there is a signal", .hidden = true),
-	FIELD(L, carrier_changes, COUNT, "how often the signal came or went", .hidden = true),
-	FIELD(L, mtu, BYTES, "largest packet", .exact = true),
-	FIELD(L, qdisc, TEXT, "its root queue"),
-	FIELD(L, tx_queue_len, COUNT, "default length of its queues, packets", .hidden = true),
-	FIELD(L, speed, COUNT, "speed of the link", .unit = "bit/s", .hidden = true),
-	FIELD(L, duplex, ENUM, "whether both directions work at once", .names = &duplex_names, .hidden = true),
+	FIELD(L, ifindex, ID, "interface index", .zero_is_unknown = true),
+	FIELD(L, dev, TEXT, "interface name"),
+	FIELD(L, kind, TEXT, "link type: veth, bridge, vxlan, ..."),
+	FIELD(L, operstate, ENUM, "operational state (RFC 2863)", .names = &operstate_names),
+	FIELD(L, carrier, BOOL, "carrier present", .hidden = true),
+	FIELD(L, carrier_changes, COUNT, "carrier changes", .hidden = true),
+	FIELD(L, mtu, BYTES, "MTU", .exact = true),
+	FIELD(L, qdisc, TEXT, "root qdisc"),
+	FIELD(L, tx_queue_len, COUNT, "transmit queue length, packets (txqueuelen)", .hidden = true),
+	FIELD(L, speed, COUNT, "link speed", .unit = "bit/s", .hidden = true),
+	FIELD(L, duplex, ENUM, "duplex mode", .names = &duplex_names, .hidden = true),
 	FIELD(L, rx_bytes, BYTES, "received"),
 	FIELD(L, rx_packets, COUNT, "packets received"),
-	FIELD(L, rx_errors, COUNT, "packets received damaged"),
-	FIELD(L, rx_dropped, COUNT, "packets received and dropped by the host"),
+	FIELD(L, rx_errors, COUNT, "receive errors"),
+	FIELD(L, rx_dropped, COUNT, "packets received and dropped: no memory, unknown protocol, ..."),
 	FIELD(L, tx_bytes, BYTES, "sent"),
 	FIELD(L, tx_packets, COUNT, "packets sent"),
-	FIELD(L, tx_errors, COUNT, "packets that could not be sent"),
-	FIELD(L, tx_dropped, COUNT, "packets dropped before they were sent"),
+	FIELD(L, tx_errors, COUNT, "transmit errors"),
+	FIELD(L, tx_dropped, COUNT, "packets dropped on transmit"),
 	FIELD(L, flags, FLAGS, "flags", .names = &link_flag_names, .hidden = true),
-	FIELD(L, master, ID, "bridge, bond or VRF that it belongs to", .zero_is_unknown = true, .hidden = true),
-	FIELD(L, lower, ID, "interface below, or other end of a pair", .zero_is_unknown = true, .hidden = true),
-	FIELD(L, lower_netns, ID, "where that is, when it is in another namespace (an id of this one's)",
+	FIELD(L, master, ID, "index of its bridge, bond or VRF", .zero_is_unknown = true, .hidden = true),
+	FIELD(L, lower, ID, "index of the lower interface, or of the veth peer", .zero_is_unknown = true,
+	      .hidden = true),
+	FIELD(L, lower_netns, ID, "namespace id (nsid) of the lower interface or peer, if it is in another namespace",
 	      .hidden = true),
 	FIELD(L, mac, TEXT, "link-layer address", .hidden = true),
 	FIELD(L, multicast, COUNT, "multicast packets received", .hidden = true),
 	FIELD(L, collisions, COUNT, "collisions", .hidden = true),
-	FIELD(L, rx_length_errors, COUNT, "packets of a wrong length", .hidden = true),
-	FIELD(L, rx_over_errors, COUNT, "packets that the receiver had no room for", .hidden = true),
-	FIELD(L, rx_crc_errors, COUNT, "packets with a wrong check sum", .hidden = true),
-	FIELD(L, rx_frame_errors, COUNT, "packets wrongly framed", .hidden = true),
-	FIELD(L, rx_fifo_errors, COUNT, "packets lost because a ring or a FIFO was full", .hidden = true),
-	FIELD(L, rx_missed_errors, COUNT, "packets that the card had no buffer for", .hidden = true),
-	FIELD(L, rx_nohandler, COUNT, "packets for an inactive port of a bond", .hidden = true),
+	FIELD(L, rx_length_errors, COUNT, "receive length errors", .hidden = true),
+	FIELD(L, rx_over_errors, COUNT, "receiver overruns", .hidden = true),
+	FIELD(L, rx_crc_errors, COUNT, "receive CRC errors", .hidden = true),
+	FIELD(L, rx_frame_errors, COUNT, "receive frame alignment errors", .hidden = true),
+	FIELD(L, rx_fifo_errors, COUNT, "receive FIFO overruns", .hidden = true),
+	FIELD(L, rx_missed_errors, COUNT, "packets missed by the NIC: no receive buffer", .hidden = true),
+	FIELD(L, rx_nohandler, COUNT, "packets received and dropped on an inactive bond port", .hidden = true),
 	FIELD(L, tx_aborted_errors, COUNT, "transmissions aborted", .hidden = true),
-	FIELD(L, tx_carrier_errors, COUNT, "transmissions without a signal", .hidden = true),
-	FIELD(L, tx_fifo_errors, COUNT, "transmissions lost in a FIFO", .hidden = true),
+	FIELD(L, tx_carrier_errors, COUNT, "transmissions that failed without carrier", .hidden = true),
+	FIELD(L, tx_fifo_errors, COUNT, "transmit FIFO errors", .hidden = true),
 	FIELD(L, tx_heartbeat_errors, COUNT, "heartbeat errors", .hidden = true),
 	FIELD(L, tx_window_errors, COUNT, "late collisions", .hidden = true),
 };
@@ -97,18 +98,18 @@ RECORD_TYPE(link_type, "link", struct link_record, link_fields, "a network inter
 
 static const struct field address_fields[] = {
 	FIELD(struct address_record, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(struct address_record, ifindex, ID, "number of the interface", .zero_is_unknown = true),
-	FIELD(struct address_record, dev, TEXT, "its name"),
-	FIELD(struct address_record, laddr, ADDR, "the address"),
-	FIELD(struct address_record, prefix, COUNT, "bits that name the network"),
-	FIELD(struct address_record, scope, ENUM, "where it is valid", .names = &scope_names),
+	FIELD(struct address_record, ifindex, ID, "interface index", .zero_is_unknown = true),
+	FIELD(struct address_record, dev, TEXT, "interface name"),
+	FIELD(struct address_record, laddr, ADDR, "address"),
+	FIELD(struct address_record, prefix, COUNT, "prefix length"),
+	FIELD(struct address_record, scope, ENUM, "address scope", .names = &scope_names),
 };
 RECORD_TYPE(address_type, "address", struct address_record, address_fields, "an address of an interface");
 
 static void parse_stats(struct link_record *link, const struct nlattr *attr)
 {
 	struct rtnl_link_stats64 s;
-	/* rx_nohandler came last of those that every kernel has. */
+	/* rx_nohandler is the last member that every kernel has. */
 	size_t whole = offsetof(struct rtnl_link_stats64, rx_nohandler) + sizeof(s.rx_nohandler);
 
 	if (nl_get_bytes(attr, &s, sizeof(s)) < whole)
@@ -195,7 +196,7 @@ void address_parse_message(struct snapshot *snapshot, const struct nlmsghdr *mes
 	address->ifindex = info->ifa_index;
 	address->prefix = info->ifa_prefixlen;
 	address->scope = info->ifa_scope;
-	/* Of a point-to-point interface IFA_ADDRESS is the other side. */
+	/* On a point-to-point interface IFA_ADDRESS is the peer's. */
 	nl_get_addr(attrs[IFA_LOCAL] ? attrs[IFA_LOCAL] : attrs[IFA_ADDRESS], &address->laddr);
 }
 
@@ -222,17 +223,17 @@ void dev_name_get(struct dev_names *names, uint32_t ifindex, char *name)
 	memcpy(name, known->name, sizeof(known->name));
 }
 
-/* Asked of the driver; most virtual interfaces have no answer. */
-static void ask_speed(int fd, struct link_record *link)
+/* From the driver; most virtual interfaces do not report a speed. */
+static void read_speed(int fd, struct link_record *link)
 {
-	/* The settings and, behind them, three masks of a length that the kernel tells; at most 127 words each. */
+	/* The settings, then three link mode masks of at most 127 words each. */
 	_Alignas(8) uint8_t room[sizeof(struct ethtool_link_settings) + 3 * 127 * sizeof(uint32_t)] = {};
 	struct ethtool_link_settings *settings = (struct ethtool_link_settings *)room;
 	struct ifreq request = {.ifr_data = (void *)room};
 
 	memcpy(request.ifr_name, link->dev, sizeof(request.ifr_name));
 	settings->cmd = ETHTOOL_GLINKSETTINGS;
-	/* The first answer only says how long the masks are, as a negative number. */
+	/* The first reply only reports the mask length, as a negative number. */
 	if (ioctl(fd, SIOCETHTOOL, &request) < 0 || settings->link_mode_masks_nwords >= 0)
 		return;
 	settings->link_mode_masks_nwords = (int8_t)-settings->link_mode_masks_nwords;
@@ -245,7 +246,7 @@ static void ask_speed(int fd, struct link_record *link)
 		link->duplex = settings->duplex;
 }
 
-/* What a driver said. It does not change while the link stays up, and so is asked once. */
+/* Speed as reported by the driver; constant while the link stays up, so queried once. */
 struct known_key {
 	uint32_t netns;
 	uint32_t ifindex;
@@ -282,7 +283,7 @@ static void find_speed(struct link_state *state, int fd, struct link_record *lin
 		link->duplex = known->duplex;
 		return;
 	}
-	ask_speed(fd, link);
+	read_speed(fd, link);
 	if (!known)
 		return;
 	*known = (struct known_speed){
@@ -327,7 +328,7 @@ static const struct record_type *const address_types[] = {&address_type, NULL};
 
 static const struct snapshot_source link_source = {
 	.name = "link",
-	.lost = "interfaces, their states and counters",
+	.lost = "interfaces and their counters",
 	.types = link_types,
 	.stage = STAGE_COUNTERS,
 	.per_netns = true,
@@ -339,7 +340,7 @@ SNAPSHOT_SOURCE(link_source);
 
 static const struct snapshot_source address_source = {
 	.name = "address",
-	.lost = "addresses of interfaces",
+	.lost = "interface addresses",
 	.types = address_types,
 	.stage = STAGE_REST,
 	.per_netns = true,

@@ -18,8 +18,8 @@ struct link_record {
 	uint32_t tx_queue_len;
 	char qdisc[16];
 	uint32_t master;
-	uint32_t lower;       /* the interface below (vlan, tunnel) or the other end (veth) */
-	uint32_t lower_netns; /* id of the namespace that it is in, when that is another */
+	uint32_t lower;       /* lower interface (vlan, tunnel) or peer (veth) */
+	uint32_t lower_netns; /* nsid of its namespace, if another */
 	char mac[24];
 	uint64_t speed; /* bits per second */
 	uint8_t duplex;
@@ -38,7 +38,7 @@ struct address_record {
 	uint32_t ifindex;
 	char dev[16];
 	struct addr laddr;
-	uint8_t prefix; /* bits of the address's own family */
+	uint8_t prefix; /* in bits of the address family */
 	uint8_t scope;
 };
 
@@ -48,7 +48,7 @@ extern const struct record_type address_type;
 nl_parse_fn link_parse_message;
 nl_parse_fn address_parse_message;
 
-/* Interface names of the namespace that the thread is in, asked for once each. */
+/* Cache of interface names of the current namespace. */
 struct dev_names {
 	VEC(struct dev_name {
 		uint32_t ifindex;
@@ -58,5 +58,5 @@ struct dev_names {
 };
 #define _cleanup_dev_names_ _cleanup_(dev_names_done)
 void dev_names_done(struct dev_names *names);
-/* Into 16 bytes; left alone when there is no such interface. */
+/* Writes up to 16 bytes; unchanged if there is no such interface. */
 void dev_name_get(struct dev_names *names, uint32_t ifindex, char *name);

@@ -8,32 +8,32 @@
 
 static const struct enum_name state_items[] = {
 	{NUD_NONE, "NONE", NULL},
-	{NUD_INCOMPLETE, "INCOMPLETE", "asked, no answer yet"},
-	{NUD_REACHABLE, "REACHABLE", "lately confirmed"},
-	{NUD_STALE, "STALE", "known, not lately confirmed"},
-	{NUD_DELAY, "DELAY", "in use; will be asked soon unless it is confirmed"},
-	{NUD_PROBE, "PROBE", "being asked again"},
-	{NUD_FAILED, "FAILED", "did not answer"},
-	{NUD_NOARP, "NOARP", "needs no asking"},
-	{NUD_PERMANENT, "PERMANENT", "set by hand"},
+	{NUD_INCOMPLETE, "INCOMPLETE", "resolution in progress, no reply yet"},
+	{NUD_REACHABLE, "REACHABLE", "recently confirmed"},
+	{NUD_STALE, "STALE", "not recently confirmed"},
+	{NUD_DELAY, "DELAY", "in use; probed soon unless confirmed"},
+	{NUD_PROBE, "PROBE", "being probed"},
+	{NUD_FAILED, "FAILED", "resolution failed: no reply"},
+	{NUD_NOARP, "NOARP", "needs no resolution"},
+	{NUD_PERMANENT, "PERMANENT", "static entry"},
 };
 struct enum_names neighbour_state_names = {state_items, ARRAY_SIZE(state_items), NULL};
 
 #define N struct neighbour_record
 static const struct field neighbour_fields[] = {
 	FIELD(N, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(N, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(N, ifindex, ID, "interface index", .zero_is_unknown = true, .hidden = true),
 	FIELD(N, dev, TEXT, "interface"),
-	FIELD(N, raddr, ADDR, "address of the neighbour"),
-	FIELD(N, lladdr, TEXT, "its link-layer address"),
-	FIELD(N, neigh_state, ENUM, "what is known of it", .names = &neighbour_state_names),
-	FIELD(N, probes, COUNT, "questions without an answer", .hidden = true),
-	FIELD(N, confirmed_ns, DURATION, "since it was confirmed"),
-	FIELD(N, used_ns, DURATION, "since it was used"),
-	FIELD(N, updated_ns, DURATION, "since its state changed", .hidden = true),
+	FIELD(N, raddr, ADDR, "IP address of the neighbour"),
+	FIELD(N, lladdr, TEXT, "link-layer address"),
+	FIELD(N, neigh_state, ENUM, "NUD state", .names = &neighbour_state_names),
+	FIELD(N, probes, COUNT, "unanswered probes", .hidden = true),
+	FIELD(N, confirmed_ns, DURATION, "time since confirmed"),
+	FIELD(N, used_ns, DURATION, "time since used"),
+	FIELD(N, updated_ns, DURATION, "time since the state changed", .hidden = true),
 };
 #undef N
-RECORD_TYPE(neighbour_type, "neighbour", struct neighbour_record, neighbour_fields, "a neighbour on a link");
+RECORD_TYPE(neighbour_type, "neighbour", struct neighbour_record, neighbour_fields, "a neighbour (ARP or NDP entry)");
 
 static uint64_t from_ticks(uint32_t ticks)
 {
@@ -92,7 +92,7 @@ static const struct record_type *const types[] = {&neighbour_type, NULL};
 
 static const struct snapshot_source neighbour_source = {
 	.name = "neighbour",
-	.lost = "whether neighbours on the link answer",
+	.lost = "neighbours (ARP and NDP)",
 	.types = types,
 	.stage = STAGE_REST,
 	.per_netns = true,

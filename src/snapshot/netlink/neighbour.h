@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Neighbours on the link (ARP and its IPv6 counterpart): type "neighbour". */
+/* Neighbour entries (ARP, NDP): type "neighbour". */
 #pragma once
 
 #include "snapshot/core/nl.h"

@@ -11,29 +11,30 @@
 #define Q struct qdisc_record
 static const struct field qdisc_fields[] = {
 	FIELD(Q, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(Q, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(Q, ifindex, ID, "interface index", .zero_is_unknown = true, .hidden = true),
 	FIELD(Q, dev, TEXT, "interface"),
-	FIELD(Q, kind, TEXT, "what kind of queue it is"),
-	FIELD(Q, handle, TEXT, "its number, of a class with the class behind the colon"),
-	FIELD(Q, parent, TEXT, "what it hangs below; root: the interface itself"),
-	FIELD(Q, bytes, BYTES, "passed on"),
-	FIELD(Q, packets, COUNT, "packets passed on"),
-	FIELD(Q, qlen, COUNT, "packets that wait"),
-	FIELD(Q, backlog_bytes, BYTES, "their size"),
+	FIELD(Q, kind, TEXT, "qdisc or class type: fq_codel, htb, ..."),
+	FIELD(Q, handle, TEXT, "handle (8001:), of a class the class id (1:10)"),
+	FIELD(Q, parent, TEXT, "parent handle; root: attached to the interface"),
+	FIELD(Q, bytes, BYTES, "bytes sent"),
+	FIELD(Q, packets, COUNT, "packets sent"),
+	FIELD(Q, qlen, COUNT, "packets queued now"),
+	FIELD(Q, backlog_bytes, BYTES, "bytes queued now"),
 	FIELD(Q, drops, COUNT, "packets dropped"),
-	FIELD(Q, overlimits, COUNT, "times that a packet had to wait for its rate"),
-	FIELD(Q, requeues, COUNT, "packets that the interface gave back", .hidden = true),
-	FIELD(Q, limit_packets, COUNT, "how many packets may wait", .hidden = true),
-	FIELD(Q, limit_bytes, BYTES, "how much may wait", .hidden = true),
-	FIELD(Q, rate, BYTES, "rate that it is held to", .unit = "B/s", .as_bits = true, .hidden = true),
-	FIELD(Q, ceil, BYTES, "rate up to which a class may borrow", .unit = "B/s", .as_bits = true, .hidden = true),
-	FIELD(Q, burst_bytes, BYTES, "what may pass at once", .hidden = true),
+	FIELD(Q, overlimits, COUNT, "overlimits: times the rate limit delayed a packet"),
+	FIELD(Q, requeues, COUNT, "packets requeued by the driver", .hidden = true),
+	FIELD(Q, limit_packets, COUNT, "queue limit in packets", .hidden = true),
+	FIELD(Q, limit_bytes, BYTES, "queue limit in bytes", .hidden = true),
+	FIELD(Q, rate, BYTES, "configured rate", .unit = "B/s", .as_bits = true, .hidden = true),
+	FIELD(Q, ceil, BYTES, "ceil: rate up to which a class may borrow", .unit = "B/s", .as_bits = true,
+	      .hidden = true),
+	FIELD(Q, burst_bytes, BYTES, "burst size", .hidden = true),
 	FIELD(Q, delay_ns, DURATION, "netem: added delay", .hidden = true),
-	FIELD(Q, loss, RATIO, "netem: share of packets dropped on purpose", .unit = "%", .hidden = true),
+	FIELD(Q, loss, RATIO, "netem: configured loss", .unit = "%", .hidden = true),
 };
 #undef Q
-RECORD_TYPE(qdisc_type, "qdisc", struct qdisc_record, qdisc_fields, "a queue between the protocols and an interface");
-RECORD_TYPE(class_type, "class", struct qdisc_record, qdisc_fields, "a class of a queue that has several");
+RECORD_TYPE(qdisc_type, "qdisc", struct qdisc_record, qdisc_fields, "a queueing discipline (qdisc)");
+RECORD_TYPE(class_type, "class", struct qdisc_record, qdisc_fields, "a class of a classful qdisc");
 
 static void parse_stats(struct qdisc_record *qdisc, const struct nlattr *attr)
 {
@@ -57,7 +58,7 @@ static void parse_stats(struct qdisc_record *qdisc, const struct nlattr *attr)
 	}
 }
 
-/* As tc writes it. */
+/* As tc prints it. */
 static void put_handle(char *text, size_t size, uint32_t handle)
 {
 	if (handle == TC_H_ROOT)
@@ -93,7 +94,7 @@ void qdisc_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messa
 	qdisc_parse_options(qdisc, attrs[TCA_OPTIONS], is_class);
 }
 
-static int ask(struct snapshot *snapshot, uint16_t type, uint32_t ifindex, struct why *why)
+static int dump(struct snapshot *snapshot, uint16_t type, uint32_t ifindex, struct why *why)
 {
 	struct nl_request room;
 	struct tcmsg *info;
@@ -104,7 +105,7 @@ static int ask(struct snapshot *snapshot, uint16_t type, uint32_t ifindex, struc
 	return nl_ask(snapshot, &question, why);
 }
 
-/* Only these have classes, and asking each of a thousand interfaces for none takes its time. */
+/* Classful kinds; querying a thousand interfaces that have no classes would be slow. */
 static bool has_classes(const char *kind)
 {
 	static const char *const kinds[] = {"htb",  "hfsc", "cbq",    "drr",    "qfq",   "ets",
@@ -123,7 +124,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 			      *classes = snapshot_table(snapshot, &class_type);
 	size_t from = qdiscs->count, classes_from = classes->count, end;
 	uint32_t last = 0;
-	int r = ask(snapshot, RTM_GETQDISC, 0, why);
+	int r = dump(snapshot, RTM_GETQDISC, 0, why);
 
 	(void)request;
 	end = qdiscs->count;
@@ -134,8 +135,8 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		if (!snapshot_wants(snapshot, &class_type) || !has_classes(qdisc->kind) || qdisc->ifindex == last)
 			continue;
 		last = qdisc->ifindex;
-		r = ask(snapshot, RTM_GETTCLASS, qdisc->ifindex, why);
-		/* The interface may have gone in between. */
+		r = dump(snapshot, RTM_GETTCLASS, qdisc->ifindex, why);
+		/* The interface may have been deleted meanwhile. */
 		r = r == -ENODEV ? 0 : r;
 	}
 	for (size_t i = classes_from; i < classes->count; i++) {
@@ -150,7 +151,7 @@ static const struct record_type *const types[] = {&qdisc_type, &class_type, NULL
 
 static const struct snapshot_source qdisc_source = {
 	.name = "qdisc",
-	.lost = "queues of interfaces: what waits in them and what they dropped",
+	.lost = "qdiscs: backlog and drops",
 	.types = types,
 	.stage = STAGE_REST,
 	.per_netns = true,

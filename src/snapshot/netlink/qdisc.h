@@ -20,11 +20,11 @@ struct qdisc_record {
 	uint32_t requeues;
 	uint64_t limit_packets;
 	uint64_t limit_bytes;
-	uint64_t rate; /* of a shaper, bytes per second */
-	uint64_t ceil; /* what a class may borrow up to */
+	uint64_t rate; /* bytes per second */
+	uint64_t ceil; /* rate up to which a class may borrow */
 	uint64_t burst_bytes;
-	uint64_t delay_ns; /* of netem */
-	double loss;       /* of netem, a share */
+	uint64_t delay_ns; /* netem */
+	double loss;       /* netem, as a share */
 };
 
 extern const struct record_type qdisc_type;
@@ -32,6 +32,6 @@ extern const struct record_type class_type;
 
 nl_parse_fn qdisc_parse_message;
 
-/* What the options of a kind say about limits; pure. */
+/* Limits and rates from the options of a kind; pure. */
 struct nlattr;
 void qdisc_parse_options(struct qdisc_record *qdisc, const struct nlattr *options, bool is_class);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Limits and rates out of the options that each kind of queue has of its own. Unknown kinds have unknown limits. */
+/* Limits and rates from the options of each qdisc kind; of other kinds they stay unknown. */
 #include <linux/pkt_sched.h>
 #include <string.h>
 
 #include "snapshot/netlink/qdisc.h"
 
-/* The kernel counts times of shapers in units of this many nanoseconds. */
+/* Nanoseconds per psched tick. */
 #define PSCHED_TICK_NS 64
 
-/* The bucket of a shaper is told as the time that filling it takes. */
+/* The kernel reports a bucket size as the time to fill it. */
 static uint64_t bucket_bytes(uint32_t ticks, uint32_t rate)
 {
 	return (uint64_t)((unsigned __int128)ticks * PSCHED_TICK_NS * rate / 1000000000);
@@ -70,7 +70,7 @@ static void parse_netem(struct qdisc_record *qdisc, const struct nlattr *options
 	qdisc->limit_packets = opt.limit;
 	qdisc->delay_ns = (uint64_t)opt.latency * PSCHED_TICK_NS;
 	qdisc->loss = (double)opt.loss / (double)UINT32_MAX;
-	/* The rest are attributes behind the fixed part. */
+	/* Attributes follow the fixed part. */
 	rest = (const uint8_t *)mnl_attr_get_payload(options) + MNL_ALIGN(sizeof(opt));
 	mnl_attr_for_each_payload((const void *)rest, mnl_attr_get_payload_len(options) - MNL_ALIGN(sizeof(opt))) {
 		struct tc_netem_rate rate;
@@ -85,7 +85,7 @@ static void parse_netem(struct qdisc_record *qdisc, const struct nlattr *options
 	}
 }
 
-/* Kinds whose options are attributes with the limit, in packets, under one number. */
+/* Kinds with one attribute for the limit in packets. */
 static const struct {
 	const char *kind;
 	uint16_t attr;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The field tables of routes and destinations, the parsers, and the source of the routing tables. */
+/* Field tables and parsers of routes and destinations, and the source of the routing tables. */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -8,20 +8,20 @@
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/route.h"
 
-/* A router of the Internet has a million; nobody reads them in a table. */
+/* A full Internet routing table has a million entries; more than this is a gap. */
 #define ROUTES_MAX 100000
 
 static const struct enum_name kind_items[] = {
 	{RTN_UNSPEC, "unspec", NULL},
-	{RTN_UNICAST, "unicast", "packets are sent on"},
-	{RTN_LOCAL, "local", "packets are for this host"},
+	{RTN_UNICAST, "unicast", "forwarded to the next hop"},
+	{RTN_LOCAL, "local", "address of this host"},
 	{RTN_BROADCAST, "broadcast", NULL},
 	{RTN_ANYCAST, "anycast", NULL},
 	{RTN_MULTICAST, "multicast", NULL},
-	{RTN_BLACKHOLE, "blackhole", "packets are dropped without a word"},
-	{RTN_UNREACHABLE, "unreachable", "packets are refused: host unreachable"},
-	{RTN_PROHIBIT, "prohibit", "packets are refused: prohibited"},
-	{RTN_THROW, "throw", "the next routing table is to be asked"},
+	{RTN_BLACKHOLE, "blackhole", "silently dropped"},
+	{RTN_UNREACHABLE, "unreachable", "rejected: host unreachable"},
+	{RTN_PROHIBIT, "prohibit", "rejected: administratively prohibited"},
+	{RTN_THROW, "throw", "lookup continues in the next routing table"},
 	{RTN_NAT, "nat", NULL},
 };
 struct enum_names route_kind_names = {kind_items, ARRAY_SIZE(kind_items), NULL};
@@ -51,19 +51,19 @@ static struct enum_names family_names = {family_items, ARRAY_SIZE(family_items),
 static const struct field route_fields[] = {
 	FIELD(R, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(R, family, ENUM, "address family", .names = &family_names, .hidden = true),
-	FIELD(R, dst, ADDR, "network that it leads to; unknown: any", .unknown = "default"),
-	FIELD(R, prefix, ID, "bits of it that count"),
-	FIELD(R, route_type, ENUM, "what happens to packets", .names = &route_kind_names),
-	FIELD(R, gateway, ADDR, "router that they are sent to"),
-	FIELD(R, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
-	FIELD(R, dev, TEXT, "interface that they leave by"),
-	FIELD(R, prefsrc, ADDR, "source address that they get", .hidden = true),
-	FIELD(R, metric, ID, "the smaller is taken"),
+	FIELD(R, dst, ADDR, "destination network; unknown: default", .unknown = "default"),
+	FIELD(R, prefix, ID, "prefix length"),
+	FIELD(R, route_type, ENUM, "route type", .names = &route_kind_names),
+	FIELD(R, gateway, ADDR, "gateway"),
+	FIELD(R, ifindex, ID, "index of the outgoing interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(R, dev, TEXT, "outgoing interface"),
+	FIELD(R, prefsrc, ADDR, "preferred source address", .hidden = true),
+	FIELD(R, metric, ID, "metric; the lowest wins"),
 	FIELD(R, table, ID, "routing table; 254 is main, 255 local", .names = &table_names),
-	FIELD(R, protocol, ENUM, "who set it", .names = &protocol_names),
-	FIELD(R, scope, ENUM, "how far it leads", .names = &scope_names, .hidden = true),
-	FIELD(R, route_mtu, BYTES, "largest packet, where the route says so", .exact = true, .hidden = true),
-	FIELD(R, nexthops, COUNT, "routers that share the load", .hidden = true),
+	FIELD(R, protocol, ENUM, "origin: kernel, boot, static, dhcp, ...", .names = &protocol_names),
+	FIELD(R, scope, ENUM, "scope", .names = &scope_names, .hidden = true),
+	FIELD(R, route_mtu, BYTES, "MTU set on the route", .exact = true, .hidden = true),
+	FIELD(R, nexthops, COUNT, "number of next hops (multipath)", .hidden = true),
 };
 #undef R
 RECORD_TYPE(route_type, "route", struct route_record, route_fields, "a route");
@@ -71,22 +71,22 @@ RECORD_TYPE(route_type, "route", struct route_record, route_fields, "a route");
 #define D struct destination_record
 static const struct field destination_fields[] = {
 	FIELD(D, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(D, raddr, ADDR, "remote address that sockets use"),
-	FIELD(D, laddr, ADDR, "their local address"),
-	FIELD(D, sockets, COUNT, "how many sockets use it"),
-	FIELD(D, error, ENUM, "why there is no way to it", .names = &errno_names, .zero_is_unknown = true),
-	FIELD(D, route_type, ENUM, "what happens to packets", .names = &route_kind_names),
-	FIELD(D, gateway, ADDR, "router that they are sent to"),
-	FIELD(D, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
-	FIELD(D, dev, TEXT, "interface that they leave by"),
-	FIELD(D, prefsrc, ADDR, "source address that a new socket would get", .hidden = true),
-	FIELD(D, table, ID, "routing table that knew the way", .names = &table_names, .hidden = true),
-	FIELD(D, path_mtu, BYTES, "largest packet, learnt from the path or set on the route", .exact = true),
-	FIELD(D, expires_ns, DURATION, "how long what was learnt will be believed", .hidden = true),
+	FIELD(D, raddr, ADDR, "remote address in use"),
+	FIELD(D, laddr, ADDR, "local address of the sockets"),
+	FIELD(D, sockets, COUNT, "sockets that use it"),
+	FIELD(D, error, ENUM, "error of the route lookup", .names = &errno_names, .zero_is_unknown = true),
+	FIELD(D, route_type, ENUM, "route type", .names = &route_kind_names),
+	FIELD(D, gateway, ADDR, "gateway"),
+	FIELD(D, ifindex, ID, "index of the outgoing interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(D, dev, TEXT, "outgoing interface"),
+	FIELD(D, prefsrc, ADDR, "source address selected for a new socket", .hidden = true),
+	FIELD(D, table, ID, "routing table that matched", .names = &table_names, .hidden = true),
+	FIELD(D, path_mtu, BYTES, "path MTU: learnt by path MTU discovery or set on the route", .exact = true),
+	FIELD(D, expires_ns, DURATION, "time until the learnt path MTU expires", .hidden = true),
 };
 #undef D
 RECORD_TYPE(destination_type, "destination", struct destination_record, destination_fields,
-	    "the way that packets to a remote address take");
+	    "the route to a remote address in use");
 
 static uint32_t metric_mtu(const struct nlattr *metrics)
 {
@@ -98,7 +98,7 @@ static uint32_t metric_mtu(const struct nlattr *metrics)
 	return mtu;
 }
 
-/* The gateway may be of the other family, then it is under another name with the family in front. */
+/* A gateway of the other family is in RTA_VIA, with the family in front. */
 static void parse_gateway(const struct nlattr **attrs, struct addr *gateway)
 {
 	struct {
@@ -146,7 +146,7 @@ void route_parse_message(struct snapshot *snapshot, const struct nlmsghdr *messa
 	struct route_record *route;
 
 	(void)context;
-	/* What was learnt from the path is no entry of a table. */
+	/* Cached exceptions (path MTU) are not table entries. */
 	if (message->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(message) < sizeof(*info) ||
 	    info->rtm_flags & RTM_F_CLONED || (info->rtm_family != AF_INET && info->rtm_family != AF_INET6))
 		return;
@@ -193,7 +193,7 @@ void destination_parse_message(struct snapshot *snapshot, const struct nlmsghdr 
 		if (cache.rta_expires > 0)
 			destination->expires_ns =
 				(uint64_t)cache.rta_expires * NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-		/* IPv6 says a refusal here and not as the answer's error. */
+		/* IPv6 reports the error here, not as a netlink error. */
 		if (cache.rta_error)
 			destination->error =
 				(uint16_t)(cache.rta_error > UINT16_MAX ? -cache.rta_error : cache.rta_error);
@@ -216,7 +216,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		dev_name_get(&names, route->ifindex, route->dev);
 	}
 	if (r == 0 && table->refused)
-		snapshot_gap(snapshot, "the other routes", "there are %llu routes more than the %d that are kept",
+		snapshot_gap(snapshot, "the other routes", "%llu routes beyond the limit of %d not kept",
 			     (unsigned long long)table->refused, ROUTES_MAX);
 	return r;
 }
@@ -225,7 +225,7 @@ static const struct record_type *const types[] = {&route_type, NULL};
 
 static const struct snapshot_source route_source = {
 	.name = "route",
-	.lost = "the routing tables",
+	.lost = "routing tables",
 	.types = types,
 	.stage = STAGE_REST,
 	.per_netns = true,

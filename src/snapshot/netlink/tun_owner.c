@@ -11,7 +11,7 @@
 
 #define DEVICE      "/dev/net/tun"
 #define KEPT_MAX_NS (5 * NSEC_PER_SEC)
-/* Several takings of one snapshot's namespaces share a scan. */
+/* All namespaces of one sample share a scan. */
 #define FRESH_MAX_NS (NSEC_PER_SEC / 10)
 #define OWNERS_MAX   4096
 
@@ -23,7 +23,7 @@ static void add(struct tun_owners *owners, uint32_t pid, uint32_t fd)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%u", pid, fd);
-	/* An open one without a device yet has no such line. */
+	/* No "iff:" line: no device attached yet. */
 	if (owners->items.count >= OWNERS_MAX || buf_read_file(&text, path) < 0 ||
 	    !tunnel_parse_fdinfo(buf_text(&text), owner.dev, sizeof(owner.dev)))
 		return;
@@ -33,7 +33,7 @@ static void add(struct tun_owners *owners, uint32_t pid, uint32_t fd)
 	vec_push(&owners->items, owner);
 }
 
-static void look_at(struct tun_owners *owners, uint32_t pid)
+static void scan_process(struct tun_owners *owners, uint32_t pid)
 {
 	struct dirent *entry;
 	char path[32];
@@ -64,7 +64,7 @@ static void scan(struct tun_owners *owners)
 
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
 		    parse_u64(entry->d_name, 1, INT32_MAX, &pid) == 0)
-			look_at(owners, (uint32_t)pid);
+			scan_process(owners, (uint32_t)pid);
 	}
 	if (proc)
 		closedir(proc);
@@ -78,7 +78,7 @@ void tun_owner_find(struct tun_owners *owners, bool repeated, struct tunnel_reco
 
 	if (owners->scanned_ns == 0 || age > (repeated ? KEPT_MAX_NS : FRESH_MAX_NS))
 		scan(owners);
-	/* The name may exist in several namespaces: the process inside this one is the likelier. */
+	/* Several namespaces may have a device of this name: prefer a process in this one. */
 	vec_each(&owners->items, owner)
 		if (strcmp(owner->dev, tunnel->dev) == 0 &&
 		    (!best || (best->netns != tunnel->netns && owner->netns == tunnel->netns)))

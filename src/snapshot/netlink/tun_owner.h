@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which process holds a TUN device: found by looking at every open /dev/net/tun, and remembered for a while. */
+/* Finds the process that holds a TUN device by a scan for open /dev/net/tun; the result is cached. */
 #pragma once
 
 #include "base/vec.h"
@@ -17,6 +17,6 @@ struct tun_owners {
 	uint64_t scanned_ns;
 };
 
-/* Fills pid and fd; leaves them unknown when nobody holds it. While samples follow each other an old answer will do. */
+/* Fills pid and fd; unknown if no process holds it. repeated: a cached result is acceptable. */
 void tun_owner_find(struct tun_owners *owners, bool repeated, struct tunnel_record *tunnel);
 void tun_owners_done(struct tun_owners *owners);

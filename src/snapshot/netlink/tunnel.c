@@ -14,25 +14,25 @@
 #define T struct tunnel_record
 static const struct field tunnel_fields[] = {
 	FIELD(T, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(T, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(T, ifindex, ID, "interface index", .zero_is_unknown = true, .hidden = true),
 	FIELD(T, dev, TEXT, "interface"),
-	FIELD(T, kind, TEXT, "what kind of tunnel it is"),
-	FIELD(T, laddr, ADDR, "local end"),
-	FIELD(T, raddr, ADDR, "remote end"),
-	FIELD(T, rport, ID, "port that packets are sent to", .zero_is_unknown = true),
-	FIELD(T, key, ID, "key or network identifier"),
-	FIELD(T, lower, ID, "interface that it is bound to", .zero_is_unknown = true, .hidden = true),
-	FIELD(T, pid, ID, "process that carries the packets of a TUN device", .zero_is_unknown = true),
-	FIELD(T, fd, ID, "its descriptor of the device", .hidden = true),
+	FIELD(T, kind, TEXT, "tunnel type"),
+	FIELD(T, laddr, ADDR, "local endpoint"),
+	FIELD(T, raddr, ADDR, "remote endpoint"),
+	FIELD(T, rport, ID, "destination port of encapsulated packets", .zero_is_unknown = true),
+	FIELD(T, key, ID, "key or VNI"),
+	FIELD(T, lower, ID, "index of the lower interface", .zero_is_unknown = true, .hidden = true),
+	FIELD(T, pid, ID, "process that reads and writes the TUN device", .zero_is_unknown = true),
+	FIELD(T, fd, ID, "its file descriptor of the TUN device", .hidden = true),
 };
 #undef T
 RECORD_TYPE(tunnel_type, "tunnel", struct tunnel_record, tunnel_fields, "a tunnel");
 
-/* Where each kind keeps what; 0: it has no such thing. */
+/* Attribute numbers of each kind; 0: not present. */
 struct layout {
 	const char *kind;
 	uint16_t local, local6, remote, remote6, key, port, lower;
-	bool key_swapped; /* the key is in network order */
+	bool key_swapped; /* key in network byte order */
 };
 
 static const struct layout layouts[] = {
@@ -76,7 +76,7 @@ static void parse_data(struct tunnel_record *tunnel, const struct layout *layout
 	uint16_t port = 0;
 
 	nl_attrs_nested(data, attrs, DATA_MAX);
-	attrs[0] = NULL; /* what a kind does not have */
+	attrs[0] = NULL; /* attribute 0: not present */
 	nl_get_addr(attrs[layout->local], &tunnel->laddr);
 	nl_get_addr(attrs[layout->local6], &tunnel->laddr);
 	nl_get_addr(attrs[layout->remote], &tunnel->raddr);
@@ -169,7 +169,7 @@ static const struct record_type *const types[] = {&tunnel_type, NULL};
 
 static const struct snapshot_source tunnel_source = {
 	.name = "tunnel",
-	.lost = "ends of tunnels and the processes behind them",
+	.lost = "tunnel endpoints and the processes behind TUN devices",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

@@ -12,36 +12,36 @@
 
 #define CGROUPS_MAX 4096
 #define PATH_LEN    (CGROUP_PATH_MAX + 256)
-/* Version 1 writes "no limit" as the largest page-aligned number. */
+/* cgroup v1 prints "no limit" as the largest page-aligned number. */
 #define NO_LIMIT_V1 (INT64_MAX / 65536 * 65536)
 
 #define C           struct cgroup_record
 static const struct field cgroup_fields[] = {
-	FIELD(C, cgroup, TEXT, "path of the control group"),
-	FIELD(C, container, TEXT, "container that it belongs to"),
-	FIELD(C, unit, TEXT, "systemd unit that it belongs to", .hidden = true),
-	FIELD(C, periods, COUNT, "periods in which its processor time was counted"),
-	FIELD(C, throttled_periods, COUNT, "of these, those in which it had used up its share"),
-	FIELD(C, throttled_ns, DURATION, "time in which it was not let run"),
-	FIELD(C, quota, RATIO, "processors that it may use; unknown: no limit"),
-	FIELD(C, frozen, BOOL, "whether it is stopped as a whole"),
+	FIELD(C, cgroup, TEXT, "cgroup path"),
+	FIELD(C, container, TEXT, "container"),
+	FIELD(C, unit, TEXT, "systemd unit", .hidden = true),
+	FIELD(C, periods, COUNT, "CPU quota periods"),
+	FIELD(C, throttled_periods, COUNT, "periods in which it was throttled: CPU quota exhausted"),
+	FIELD(C, throttled_ns, DURATION, "time throttled by the CPU quota"),
+	FIELD(C, quota, RATIO, "CPU limit in CPUs; unknown: no limit"),
+	FIELD(C, frozen, BOOL, "frozen by the freezer"),
 	FIELD(C, memory_bytes, BYTES, "memory in use"),
-	FIELD(C, memory_max, BYTES, "memory that it may use; unknown: no limit"),
-	FIELD(C, socket_bytes, BYTES, "memory of its sockets' buffers", .hidden = true),
-	FIELD(C, cpu_pressure, RATIO, "share of the last ten seconds in which some task waited for a processor",
+	FIELD(C, memory_max, BYTES, "memory limit; unknown: no limit"),
+	FIELD(C, socket_bytes, BYTES, "socket buffer memory", .hidden = true),
+	FIELD(C, cpu_pressure, RATIO, "share of the last 10 s in which a task waited for a CPU (PSI some)", .unit = "%",
+	      .hidden = true),
+	FIELD(C, memory_pressure, RATIO, "share of the last 10 s in which a task waited for memory (PSI some)",
 	      .unit = "%", .hidden = true),
-	FIELD(C, memory_pressure, RATIO, "the same, for memory", .unit = "%", .hidden = true),
 };
 #undef C
-RECORD_TYPE(cgroup_type, "cgroup", struct cgroup_record, cgroup_fields,
-	    "a control group with processes that hold sockets");
+RECORD_TYPE(cgroup_type, "cgroup", struct cgroup_record, cgroup_fields, "a cgroup with processes that hold sockets");
 
 static const struct field member_fields[] = {
 	FIELD(struct cgroup_member_record, pid, ID, "process"),
-	FIELD(struct cgroup_member_record, group, ID, "its control group, as a row of the table of these"),
+	FIELD(struct cgroup_member_record, group, ID, "row of its cgroup in table cgroup"),
 };
 RECORD_TYPE(cgroup_member_type, "cgroup_member", struct cgroup_member_record, member_fields,
-	    "a process of a control group");
+	    "cgroup membership of a process");
 
 void cgroup_parse_cpu_stat(struct cgroup_record *cgroup, const char *text)
 {
@@ -49,7 +49,7 @@ void cgroup_parse_cpu_stat(struct cgroup_record *cgroup, const char *text)
 
 	(void)scan_keyed(text, "nr_periods", &cgroup->periods);
 	(void)scan_keyed(text, "nr_throttled", &cgroup->throttled_periods);
-	if (scan_keyed(text, "throttled_time", &value)) /* version 1: nanoseconds */
+	if (scan_keyed(text, "throttled_time", &value)) /* v1: nanoseconds */
 		cgroup->throttled_ns = value;
 	else if (scan_keyed(text, "throttled_usec", &value) && value <= UINT64_MAX / 1000)
 		cgroup->throttled_ns = value * 1000;
@@ -63,7 +63,7 @@ void cgroup_parse_cpu_max(struct cgroup_record *cgroup, const char *text)
 		cgroup->quota = (double)quota / (double)period;
 }
 
-/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": word five, where the last has the controller. */
+/* "36 32 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct": word 5, if the last lists the controller. */
 int cgroup_parse_mount(const char *mountinfo, const char *controller, char *path, size_t size)
 {
 	const char *line;
@@ -95,7 +95,7 @@ int cgroup_parse_mount(const char *mountinfo, const char *controller, char *path
 	return -ENODATA;
 }
 
-/* Mount points, looked up once a taking; empty: not there. */
+/* Mount points, looked up once per sample; empty: not mounted. */
 struct mounts {
 	char unified[256];
 	char cpu[256];
@@ -139,7 +139,7 @@ static bool read_number(struct snapshot *snapshot, const char *dir, const char *
 	return scan_u64(&text, value);
 }
 
-/* The directory of a group below a mount; false when there is none. */
+/* The cgroup's directory below a mount; false: not in this hierarchy. */
 static bool dir_of(const char *mount, const char *membership, const char *controller, char *dir)
 {
 	char path[CGROUP_PATH_MAX];
@@ -183,7 +183,7 @@ static void read_cpu_v1(struct snapshot *snapshot, struct cgroup_record *cgroup,
 
 	if (read_in(snapshot, dir, "cpu.stat"))
 		cgroup_parse_cpu_stat(cgroup, buf_text(&snapshot->text));
-	/* -1 is no limit, and no number of processors. */
+	/* A quota of -1 is no limit. */
 	if (read_number(snapshot, dir, "cpu.cfs_quota_us", &quota) &&
 	    read_number(snapshot, dir, "cpu.cfs_period_us", &period) && period > 0)
 		cgroup->quota = (double)quota / (double)period;
@@ -212,13 +212,13 @@ static void read_groups(struct snapshot *snapshot, const struct mounts *mounts, 
 		read_memory_v1(snapshot, cgroup, dir);
 	if (dir_of(mounts->freezer, membership, "freezer", dir) && read_in(snapshot, dir, "freezer.state") &&
 	    cgroup->frozen != 1)
-		/* FREEZING is on the way, and its tasks stand still already. */
+		/* Tasks of a FREEZING cgroup are already stopped. */
 		cgroup->frozen = strncmp(buf_text(&snapshot->text), "FR", 2) == 0;
 }
 
-/* The path whose limits hold: that of the processor controller where it has a hierarchy of its own. */
-static const char *telling_path(struct snapshot *snapshot, const struct mounts *mounts, const char *membership,
-				const char *usual)
+/* The path whose CPU limits apply: that of the v1 cpu controller if it is mounted. */
+static const char *limiting_path(struct snapshot *snapshot, const struct mounts *mounts, const char *membership,
+				 const char *usual)
 {
 	char path[CGROUP_PATH_MAX];
 
@@ -234,7 +234,7 @@ static struct cgroup_record *add_group(struct snapshot *snapshot, const struct m
 
 	if (!cgroup)
 		return NULL;
-	cgroup->cgroup = telling_path(snapshot, mounts, membership, process->cgroup);
+	cgroup->cgroup = limiting_path(snapshot, mounts, membership, process->cgroup);
 	cgroup->container = process->container;
 	cgroup->unit = process->unit;
 	read_groups(snapshot, mounts, cgroup, membership);
@@ -282,7 +282,7 @@ static const struct record_type *const types[] = {&cgroup_type, &cgroup_member_t
 
 static const struct snapshot_source cgroup_source = {
 	.name = "cgroup",
-	.lost = "limits of control groups",
+	.lost = "cgroup limits and throttling",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

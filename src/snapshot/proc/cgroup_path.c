@@ -28,7 +28,7 @@ static void copy_cut(char *out, size_t size, const char *text, size_t n)
 	out[n] = '\0';
 }
 
-/* systemd writes a byte that has a meaning of its own as \xNN. */
+/* systemd escapes special bytes as \xNN. */
 static void copy_unescaped(char *out, size_t size, const char *text, size_t n)
 {
 	size_t to = 0;
@@ -59,13 +59,12 @@ static bool is_container_id(const char *text, size_t n)
 	return true;
 }
 
-/* docker-ID.scope, libpod-ID.scope, cri-containerd-ID.scope, crio-ID.scope, cri-containerd:NAMESPACE:ID, or the id
- * alone. */
+/* docker-ID.scope, libpod-ID.scope, cri-containerd-ID.scope, crio-ID.scope, cri-containerd:NAMESPACE:ID or ID. */
 static bool take_id(const char *part, size_t n, struct cgroup_names *names)
 {
 	size_t prefix;
 
-	/* The monitor beside a container is not in it. */
+	/* conmon monitors the container from outside. */
 	if (has_prefix(part, n, "libpod-conmon-", &prefix) || has_prefix(part, n, "crio-conmon-", &prefix))
 		return false;
 	if (has_suffix(part, n, ".scope"))
@@ -80,7 +79,7 @@ static bool take_id(const char *part, size_t n, struct cgroup_names *names)
 	return true;
 }
 
-/* Managers whose containers have names: LXC, systemd-nspawn, machines registered with systemd. */
+/* Runtimes whose containers have names: LXC, systemd-nspawn, systemd-machined. */
 static bool take_name(const char *part, size_t n, const char *parent, size_t parent_len, struct cgroup_names *names)
 {
 	size_t prefix;
@@ -114,7 +113,7 @@ void cgroup_path_names(const char *path, struct cgroup_names *ret_names)
 		size_t n = strcspn(path, "/");
 
 		if (n > 0) {
-			/* A container inside a container: the innermost is the one whose name people know. */
+			/* Nested containers: the innermost wins. */
 			if (!take_id(path, n, ret_names))
 				(void)take_name(path, n, parent, parent_len, ret_names);
 			if (has_suffix(path, n, ".service") || has_suffix(path, n, ".scope"))
@@ -126,7 +125,7 @@ void cgroup_path_names(const char *path, struct cgroup_names *ret_names)
 	}
 }
 
-/* "4:cpu,cpuacct:/path": whether the list between the colons has the controller, and where the path begins. */
+/* "4:cpu,cpuacct:/path": the path if the list has the controller, otherwise NULL. */
 static const char *line_path(const char *line, size_t n, const char *controller)
 {
 	const char *list = memchr(line, ':', n), *end, *path;

@@ -10,11 +10,11 @@
 
 static const struct field counter_fields[] = {
 	FIELD(struct counter_record, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(struct counter_record, counter, TEXT, "the counter's name, its group in front"),
-	FIELD(struct counter_record, value, COUNT, "what it stands at"),
-	FIELD(struct counter_record, gauge, BOOL, "it is a state or a setting and may go down", .hidden = true),
+	FIELD(struct counter_record, counter, TEXT, "counter name, as nstat prints it"),
+	FIELD(struct counter_record, value, COUNT, "current value"),
+	FIELD(struct counter_record, gauge, BOOL, "gauge or setting: may decrease", .hidden = true),
 };
-RECORD_TYPE(counter_type, "counter", struct counter_record, counter_fields, "a counter of the protocols");
+RECORD_TYPE(counter_type, "counter", struct counter_record, counter_fields, "a protocol counter (SNMP)");
 
 static bool is_gauge(const char *name)
 {
@@ -28,7 +28,7 @@ static bool is_gauge(const char *name)
 	return false;
 }
 
-/* A value below zero stands for "no limit"; it is no number of things. */
+/* A negative value means "no limit" and stays unknown. */
 static void add(struct snapshot *snapshot, const char *name, size_t len, int64_t value)
 {
 	struct counter_record *counter = snapshot_table_add(snapshot_table(snapshot, &counter_type));
@@ -54,7 +54,7 @@ void counter_parse_pairs(struct snapshot *snapshot, const char *text)
 		values = text;
 		if (!scan_word(&names, &group, &group_len) || !scan_word(&values, &check, &check_len))
 			continue;
-		/* "Tcp:" above "Tcp:", or these are no pair. */
+		/* Both lines of a pair begin with the same "Tcp:". */
 		if (group_len < 2 || group_len != check_len || memcmp(group, check, group_len) != 0 ||
 		    group[group_len - 1] != ':' || group_len > 32)
 			return;
@@ -103,7 +103,7 @@ void counter_parse_columns(struct snapshot *snapshot, const char *group, const c
 		for (size_t i = 0; i < COLUMNS_MAX && scan_hex(&line, &value); i++) {
 			sums[i] += value;
 			any = true;
-			/* The number of entries is the same on every line, not a part of a sum. */
+			/* Every line repeats the total number of entries: do not sum it. */
 			if (i == 0)
 				first = value;
 		}
@@ -128,7 +128,7 @@ uint64_t counter_find(const struct snapshot *snapshot, uint32_t netns, const cha
 	return value;
 }
 
-/* 0 when it was read; a file that this kernel does not have is no failure unless it must be there. */
+/* 0: read; 1: this kernel does not have the file and it is optional. */
 static int read_optional(struct snapshot *snapshot, const char *path, bool must)
 {
 	int r = snapshot_read(snapshot, path);
@@ -140,7 +140,7 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 {
 	static const struct {
 		const char *path;
-		const char *group; /* of columns */
+		const char *group; /* prefix of column names */
 		bool pairs;
 		bool must;
 	} files[] = {
@@ -174,7 +174,7 @@ static const struct record_type *const types[] = {&counter_type, NULL};
 
 static const struct snapshot_source counter_source = {
 	.name = "counter",
-	.lost = "counters of the protocols",
+	.lost = "protocol counters",
 	.types = types,
 	.stage = STAGE_COUNTERS,
 	.per_netns = true,

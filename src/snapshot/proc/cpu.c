@@ -8,18 +8,18 @@
 
 #define C struct cpu_record
 static const struct field cpu_fields[] = {
-	FIELD(C, cpu, ID, "processor"),
-	FIELD(C, user_ns, DURATION, "time in programs"),
-	FIELD(C, nice_ns, DURATION, "time in programs of low priority", .hidden = true),
-	FIELD(C, system_ns, DURATION, "time in the kernel"),
-	FIELD(C, idle_ns, DURATION, "time without work"),
-	FIELD(C, iowait_ns, DURATION, "of the idle time, that in which a disk was waited for", .hidden = true),
-	FIELD(C, irq_ns, DURATION, "time in interrupts", .hidden = true),
-	FIELD(C, softirq_ns, DURATION, "time in work that interrupts left: mostly the network's"),
-	FIELD(C, steal_ns, DURATION, "time that the hypervisor gave to others"),
+	FIELD(C, cpu, ID, "CPU"),
+	FIELD(C, user_ns, DURATION, "time in user mode"),
+	FIELD(C, nice_ns, DURATION, "time in user mode at low priority (nice)", .hidden = true),
+	FIELD(C, system_ns, DURATION, "time in kernel mode"),
+	FIELD(C, idle_ns, DURATION, "idle time"),
+	FIELD(C, iowait_ns, DURATION, "idle time with disk I/O outstanding", .hidden = true),
+	FIELD(C, irq_ns, DURATION, "time in hard interrupts", .hidden = true),
+	FIELD(C, softirq_ns, DURATION, "time in softirqs, mostly network receive"),
+	FIELD(C, steal_ns, DURATION, "time stolen by the hypervisor"),
 };
 #undef C
-RECORD_TYPE(cpu_type, "cpu", struct cpu_record, cpu_fields, "what a processor did");
+RECORD_TYPE(cpu_type, "cpu", struct cpu_record, cpu_fields, "time accounting of a CPU");
 
 static uint64_t from_ticks(uint64_t ticks)
 {
@@ -34,7 +34,7 @@ void cpu_parse(struct snapshot *snapshot, const char *text)
 		struct cpu_record *cpu;
 		uint64_t *times[8];
 
-		/* "cpu0 ..."; the first line, without a number, is their sum. */
+		/* The first line, "cpu" without a number, is the sum. */
 		if (strncmp(line, "cpu", 3) != 0)
 			return;
 		line += 3;
@@ -68,7 +68,7 @@ static const struct record_type *const types[] = {&cpu_type, NULL};
 
 static const struct snapshot_source cpu_source = {
 	.name = "cpu",
-	.lost = "what the processors are busy with",
+	.lost = "CPU time",
 	.types = types,
 	.stage = STAGE_COUNTERS,
 	.collect = collect,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each CPU spent its time on: type "cpu". */
+/* Time accounting of each CPU (/proc/stat): type "cpu". */
 #pragma once
 
 #include "snapshot/core/snapshot.h"

@@ -12,24 +12,24 @@
 #include "snapshot/proc/softnet.h"
 #include "snapshot/socket/socket.h"
 
-/* Rows that can be many (a process, a listener, a destination) are kept from this share on, and the fullest of each. */
+/* Of processes, listeners and destinations only rows at this share or above are kept, and the fullest of each kind. */
 #define NOTABLE          0.5
 #define DESTINATIONS_MAX 65536
 
 #define L                struct host_limit_record
 static const struct field limit_fields[] = {
 	FIELD(L, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(L, limit, TEXT, "what can run out"),
-	FIELD(L, of, TEXT, "whose it is"),
-	FIELD(L, used, COUNT, "how much is used"),
-	FIELD(L, max, COUNT, "how much there is"),
+	FIELD(L, limit, TEXT, "limited resource"),
+	FIELD(L, of, TEXT, "process, listener, CPU or destination that it belongs to"),
+	FIELD(L, used, COUNT, "current use"),
+	FIELD(L, max, COUNT, "limit"),
 	FIELD(L, used_bytes, BYTES, "used, of memory", .heading = "used_bytes", .hidden = true),
 	FIELD(L, max_bytes, BYTES, "the limit, of memory", .heading = "max_bytes", .hidden = true),
-	FIELD(L, share, RATIO, "used part of it", .unit = "%"),
-	FIELD(L, raise, TEXT, "the setting behind it", .hidden = true),
+	FIELD(L, share, RATIO, "used share of the limit", .unit = "%"),
+	FIELD(L, raise, TEXT, "setting that raises the limit", .hidden = true),
 };
 #undef L
-RECORD_TYPE(host_limit_type, "host_limit", struct host_limit_record, limit_fields, "something that can run out");
+RECORD_TYPE(host_limit_type, "host_limit", struct host_limit_record, limit_fields, "a resource limit and its use");
 
 static void add_row(struct snapshot *snapshot, const struct host_limit_record *limit, bool in_bytes)
 {
@@ -57,13 +57,13 @@ static uint64_t widen_unknown(uint32_t value)
 	return value == UINT32_MAX ? UINT64_MAX : value;
 }
 
-/* The fullest of its kind so far; what is notable has a row of its own. */
+/* The fullest of its kind so far, added when none is notable. */
 struct fullest {
 	double share;
 	const void *record;
 };
 
-/* Whether this one is notable; else it may be the fullest. */
+/* Updates the fullest; returns whether this one gets a row anyway. */
 static bool is_notable(struct fullest *fullest, uint64_t used, uint64_t max, const void *record)
 {
 	double share = max ? (double)used / (double)max : 0;
@@ -169,7 +169,7 @@ static void add_listeners(struct snapshot *snapshot)
 		add_listener(snapshot, fullest.record);
 }
 
-/* A number out of a file, and nothing else in it. */
+/* The single number in a file; UINT64_MAX: unknown. */
 static uint64_t read_number(struct snapshot *snapshot, const char *path)
 {
 	const char *text;
@@ -181,7 +181,7 @@ static uint64_t read_number(struct snapshot *snapshot, const char *path)
 	return scan_u64(&text, &value) ? value : UINT64_MAX;
 }
 
-/* Entries are counted for the whole host, and only the first namespace shows them: names, then hexadecimal columns. */
+/* Neighbour entries of the whole host, visible in the initial namespace only: names, then hexadecimal columns. */
 static uint64_t read_entries(struct snapshot *snapshot, const char *path)
 {
 	const char *text;
@@ -216,7 +216,7 @@ static void add_neighbours(struct snapshot *snapshot)
 	}
 }
 
-/* The fullest of the queues between the interrupt and the protocols. */
+/* The fullest per-CPU receive backlog (softnet). */
 static void add_backlog(struct snapshot *snapshot)
 {
 	uint64_t max = read_number(snapshot, "/proc/sys/net/core/netdev_max_backlog"), used = UINT64_MAX;
@@ -237,7 +237,7 @@ static void add_backlog(struct snapshot *snapshot)
 						  .raise = "net.core.netdev_max_backlog"});
 }
 
-/* Memory of fragments that wait for the rest of their packet; both settings are the namespace's own. */
+/* Reassembly memory; usage and limit are per namespace. */
 static void add_fragments(struct snapshot *snapshot)
 {
 	static const struct {
@@ -350,7 +350,7 @@ static int collect_host(struct snapshot *snapshot, const struct snapshot_request
 	return 0;
 }
 
-/* These settings are the namespace's own, and so must be read inside it. */
+/* Per-namespace settings: read inside the namespace. */
 static int collect_ports(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
 	(void)request;
@@ -366,7 +366,7 @@ static const struct record_type *const types[] = {&host_limit_type, NULL};
 
 static const struct snapshot_source limit_source = {
 	.name = "limit",
-	.lost = "how full the host's tables are",
+	.lost = "use of host-wide limits",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,
@@ -376,7 +376,7 @@ SNAPSHOT_SOURCE(limit_source);
 
 static const struct snapshot_source limit_ports_source = {
 	.name = "limit-ports",
-	.lost = "whether local ports and the memory for fragments run out",
+	.lost = "use of local ports and reassembly memory",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_REST,

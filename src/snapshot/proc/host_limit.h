@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables and numbers that can run full, how full they are: type "host_limit", computed from the other tables. */
+/* Resource limits and their use: type "host_limit", derived from the other tables. */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -7,13 +7,13 @@
 struct host_limit_record {
 	uint32_t netns;
 	char limit[32];
-	const char *of; /* whose: a process, a listener, a remote address; NULL: the host's or the namespace's */
+	const char *of; /* process, listener, CPU or remote endpoint; NULL: host or namespace */
 	uint64_t used;
 	uint64_t max;
 	uint64_t used_bytes; /* the same of what is counted in bytes */
 	uint64_t max_bytes;
 	double share;
-	const char *raise; /* what to change */
+	const char *raise; /* setting to change */
 };
 
 extern const struct record_type host_limit_type;

@@ -9,36 +9,37 @@
 static const struct field memory_fields[] = {
 	FIELD(M, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(M, tcp_inuse, COUNT, "TCP sockets in use"),
-	FIELD(M, tcp_orphan, COUNT, "TCP connections without an application, on the whole host"),
-	FIELD(M, orphan_max, COUNT, "how many of these there may be", .hidden = true),
-	FIELD(M, tcp_time_wait, COUNT, "TCP connections that wait out their time"),
-	FIELD(M, time_wait_max, COUNT, "how many of these there may be", .hidden = true),
-	FIELD(M, tcp_alloc, COUNT, "TCP sockets allocated, on the whole host", .hidden = true),
-	FIELD(M, tcp_bytes, BYTES, "memory of TCP, on the whole host"),
-	FIELD(M, tcp_low_bytes, BYTES, "below this TCP is not held back", .hidden = true),
-	FIELD(M, tcp_pressure_bytes, BYTES, "above this TCP saves memory"),
-	FIELD(M, tcp_max_bytes, BYTES, "more than this TCP does not get"),
+	FIELD(M, tcp_orphan, COUNT, "orphaned TCP connections (closed by the application), host-wide"),
+	FIELD(M, orphan_max, COUNT, "limit of orphans (tcp_max_orphans)", .hidden = true),
+	FIELD(M, tcp_time_wait, COUNT, "TCP sockets in TIME-WAIT"),
+	FIELD(M, time_wait_max, COUNT, "limit of TIME-WAIT sockets (tcp_max_tw_buckets)", .hidden = true),
+	FIELD(M, tcp_alloc, COUNT, "TCP sockets allocated, host-wide", .hidden = true),
+	FIELD(M, tcp_bytes, BYTES, "TCP buffer memory, host-wide"),
+	FIELD(M, tcp_low_bytes, BYTES, "tcp_mem low: no memory pressure below this", .hidden = true),
+	FIELD(M, tcp_pressure_bytes, BYTES, "tcp_mem pressure: memory pressure above this"),
+	FIELD(M, tcp_max_bytes, BYTES, "tcp_mem max: hard limit"),
 	FIELD(M, udp_inuse, COUNT, "UDP sockets in use"),
-	FIELD(M, udp_bytes, BYTES, "memory of UDP, on the whole host"),
-	FIELD(M, udp_low_bytes, BYTES, "below this UDP is not held back", .hidden = true),
-	FIELD(M, udp_pressure_bytes, BYTES, "above this UDP saves memory", .hidden = true),
-	FIELD(M, udp_max_bytes, BYTES, "more than this UDP does not get", .hidden = true),
-	FIELD(M, frag_inuse, COUNT, "packets being put together from fragments", .hidden = true),
-	FIELD(M, frag_bytes, BYTES, "their memory", .hidden = true),
+	FIELD(M, udp_bytes, BYTES, "UDP buffer memory, host-wide"),
+	FIELD(M, udp_low_bytes, BYTES, "udp_mem low: no memory pressure below this", .hidden = true),
+	FIELD(M, udp_pressure_bytes, BYTES, "udp_mem pressure: memory pressure above this", .hidden = true),
+	FIELD(M, udp_max_bytes, BYTES, "udp_mem max: hard limit", .hidden = true),
+	FIELD(M, frag_inuse, COUNT, "packets being reassembled", .hidden = true),
+	FIELD(M, frag_bytes, BYTES, "reassembly memory", .hidden = true),
 };
 #undef M
-RECORD_TYPE(memory_type, "memory", struct memory_record, memory_fields, "sockets and their memory against the limits");
+RECORD_TYPE(memory_type, "memory", struct memory_record, memory_fields,
+	    "socket counts and buffer memory with their limits");
 
 #define P struct protocol_record
 static const struct field protocol_fields[] = {
 	FIELD(P, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(P, protocol, TEXT, "the protocol's name in the kernel"),
-	FIELD(P, sockets, COUNT, "its sockets"),
-	FIELD(P, memory_bytes, BYTES, "memory of their buffers, on the whole host"),
-	FIELD(P, pressure, BOOL, "whether it has to save memory"),
+	FIELD(P, protocol, TEXT, "protocol name, as in /proc/net/protocols"),
+	FIELD(P, sockets, COUNT, "open sockets"),
+	FIELD(P, memory_bytes, BYTES, "buffer memory, host-wide"),
+	FIELD(P, pressure, BOOL, "under memory pressure"),
 };
 #undef P
-RECORD_TYPE(protocol_type, "protocol", struct protocol_record, protocol_fields, "the sockets of a protocol");
+RECORD_TYPE(protocol_type, "protocol", struct protocol_record, protocol_fields, "sockets and memory of a protocol");
 
 static uint64_t from_pages(uint64_t pages)
 {
@@ -47,7 +48,7 @@ static uint64_t from_pages(uint64_t pages)
 	return pages > UINT64_MAX / size ? UINT64_MAX : pages * size;
 }
 
-/* The number behind a word, within one line. */
+/* The number after a key, within one line. */
 static bool value_of(const char *line, const char *key, uint64_t *ret_value)
 {
 	const char *word;
@@ -67,7 +68,7 @@ static void take_u32(const char *line, const char *key, uint32_t *value)
 		*value = (uint32_t)number;
 }
 
-/* IPv6 sockets stand in a file of their own; both are counted together. */
+/* IPv6 sockets are in sockstat6; both are summed. */
 static void add_u32(const char *line, const char *key, uint32_t *value)
 {
 	uint32_t number = UINT32_MAX;
@@ -138,7 +139,7 @@ void memory_parse_protocols(struct snapshot *snapshot, const char *text)
 		protocol->netns = snapshot->netns;
 		memcpy(protocol->protocol, name, min_of(name_len, sizeof(protocol->protocol) - 1));
 		protocol->sockets = (uint32_t)min_of(sockets, (uint64_t)UINT32_MAX - 1);
-		/* -1: the protocol does not account for its memory. */
+		/* -1: the protocol does not account its memory. */
 		if (memory >= 0)
 			protocol->memory_bytes = from_pages((uint64_t)memory);
 		protocol->pressure = press_len == 3 && memcmp(press, "yes", 3) == 0;
@@ -157,7 +158,7 @@ static void read_number(struct snapshot *snapshot, const char *path, uint32_t *v
 		*value = (uint32_t)number;
 }
 
-/* Limits of the whole host. Only the first namespace shows their files, so they are read before others are entered. */
+/* Host-wide limits, visible in the initial namespace only: read before other namespaces are entered. */
 struct state {
 	uint64_t tcp_low, tcp_pressure, tcp_max;
 	uint64_t udp_low, udp_pressure, udp_max;
@@ -221,7 +222,7 @@ static const struct record_type *const protocol_types[] = {&protocol_type, NULL}
 
 static const struct snapshot_source memory_source = {
 	.name = "memory",
-	.lost = "the memory of sockets",
+	.lost = "socket memory",
 	.types = memory_types,
 	.stage = STAGE_COUNTERS,
 	.per_netns = true,
@@ -233,7 +234,7 @@ SNAPSHOT_SOURCE(memory_source);
 
 static const struct snapshot_source protocol_source = {
 	.name = "protocol",
-	.lost = "how many sockets each protocol has",
+	.lost = "sockets per protocol",
 	.types = protocol_types,
 	.stage = STAGE_REST,
 	.per_netns = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sockets by protocol and the memory they hold, against the limits: types "memory" and "protocol". */
+/* Socket counts and buffer memory with their limits: types "memory" and "protocol". */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -10,7 +10,7 @@ struct memory_record {
 	uint32_t tcp_orphan;
 	uint32_t tcp_time_wait;
 	uint32_t tcp_alloc;
-	uint64_t tcp_bytes; /* of the whole host, as are the limits */
+	uint64_t tcp_bytes; /* host-wide, like the limits */
 	uint64_t tcp_low_bytes, tcp_pressure_bytes, tcp_max_bytes;
 	uint32_t udp_inuse;
 	uint64_t udp_bytes;

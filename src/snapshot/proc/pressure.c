@@ -8,17 +8,18 @@
 
 #define P struct pressure_record
 static const struct field pressure_fields[] = {
-	FIELD(P, resource, TEXT, "what was waited for: cpu, memory, io"),
-	FIELD(P, full, BOOL, "no task could go on; else: some task had to wait"),
-	FIELD(P, avg10, RATIO, "share of the last ten seconds", .unit = "%"),
-	FIELD(P, avg60, RATIO, "share of the last minute", .unit = "%"),
-	FIELD(P, avg300, RATIO, "share of the last five minutes", .unit = "%", .hidden = true),
-	FIELD(P, total_ns, DURATION, "time lost since boot"),
+	FIELD(P, resource, TEXT, "resource: cpu, memory or io"),
+	FIELD(P, full, BOOL, "all tasks were stalled (full); otherwise at least one (some)"),
+	FIELD(P, avg10, RATIO, "share of the last 10 s", .unit = "%"),
+	FIELD(P, avg60, RATIO, "share of the last 60 s", .unit = "%"),
+	FIELD(P, avg300, RATIO, "share of the last 300 s", .unit = "%", .hidden = true),
+	FIELD(P, total_ns, DURATION, "stall time since boot"),
 };
 #undef P
-RECORD_TYPE(pressure_type, "pressure", struct pressure_record, pressure_fields, "time lost by waiting for a resource");
+RECORD_TYPE(pressure_type, "pressure", struct pressure_record, pressure_fields,
+	    "pressure stall information (PSI) of a resource");
 
-/* "avg10=12.34": per cent, stored as a share. */
+/* "avg10=12.34" in percent, stored as a share. */
 static bool scan_share(const char **text, const char *key, double *ret_share)
 {
 	size_t len = strlen(key), n;
@@ -86,7 +87,9 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 		snprintf(path, sizeof(path), "/proc/pressure/%s", resources[i]);
 		r = snapshot_read(snapshot, path);
 		if (r == -ENOENT || r == -EOPNOTSUPP)
-			return why_set(why, r, "this kernel does not measure pressure (CONFIG_PSI, psi=1)");
+			return why_set(why, r,
+				       "no pressure stall information on this kernel (needs CONFIG_PSI and boot "
+				       "parameter psi=1)");
 		if (r < 0)
 			return why_set(why, r, "cannot read %s: %s", path, strerror(-r));
 		pressure_parse(snapshot, resources[i], buf_text(&snapshot->text));
@@ -98,7 +101,7 @@ static const struct record_type *const types[] = {&pressure_type, NULL};
 
 static const struct snapshot_source pressure_source = {
 	.name = "pressure",
-	.lost = "how much time is lost by waiting for processors, memory and disks",
+	.lost = "CPU, memory and I/O pressure",
 	.types = types,
 	.stage = STAGE_COUNTERS,
 	.collect = collect,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pressure stall information of the host: type "pressure". */
+/* Pressure stall information (PSI) of the host: type "pressure". */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
 
 struct pressure_record {
 	char resource[12];
-	bool full; /* all tasks waited, else some did */
+	bool full; /* all tasks stalled; otherwise some */
 	double avg10, avg60, avg300;
 	uint64_t total_ns;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The field tables of processes and threads, and the parsers of their texts in /proc. */
+/* Field tables of processes and threads, and the parsers of their /proc files. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -11,21 +11,21 @@
 #include "snapshot/proc/process.h"
 
 static const struct enum_name state_names[] = {
-	{'R', "running", "on a processor, or waiting for one"},
-	{'S', "sleeping", "waiting for something; a signal ends it"},
-	{'D', "disk", "waiting for something that a signal does not end"},
+	{'R', "running", "on a CPU or in a run queue"},
+	{'S', "sleeping", "interruptible sleep"},
+	{'D', "disk", "uninterruptible sleep, usually disk I/O"},
 	{'T', "stopped", "stopped by a signal"},
 	{'t', "traced", "stopped by a debugger"},
-	{'Z', "zombie", "ended, its parent has not asked"},
+	{'Z', "zombie", "ended, not yet reaped by its parent"},
 	{'X', "dead", "ended"},
-	{'I', "idle", "an idle thread of the kernel"},
+	{'I', "idle", "idle kernel thread"},
 	{'P', "parked", "parked"},
 	{'W', "waking", "waking up"},
-	{'K', "wakekill", "only a deadly signal ends it"},
+	{'K', "wakekill", "sleep that only a fatal signal interrupts"},
 };
 static struct enum_names task_state_names = {state_names, ARRAY_SIZE(state_names), NULL};
 
-/* Calls in which a program that uses the network waits; those whose first argument is a descriptor come first. */
+/* System calls in which network programs block; those with a descriptor as first argument come first. */
 #define CALL(call)                                                                                                     \
 	{                                                                                                              \
 		SYS_##call, #call, NULL                                                                                \
@@ -69,22 +69,22 @@ struct enum_names syscall_names = {NULL, 0, load_syscalls};
 #define P struct process_record
 static const struct field process_fields[] = {
 	FIELD(P, pid, ID, "process", .zero_is_unknown = true),
-	FIELD(P, ppid, ID, "its parent", .hidden = true),
-	FIELD(P, comm, TEXT, "its name"),
-	FIELD(P, process_state, ENUM, "what its main thread does", .names = &task_state_names),
-	FIELD(P, uid, ID, "the user it runs as"),
-	FIELD(P, threads, COUNT, "how many threads it has"),
-	FIELD(P, start_ns, DURATION, "when it was started, since boot", .hidden = true),
-	FIELD(P, user_ns, DURATION, "processor time in the program"),
-	FIELD(P, system_ns, DURATION, "processor time in the kernel"),
-	FIELD(P, rss_bytes, BYTES, "memory in use"),
-	FIELD(P, fds, COUNT, "open descriptors"),
-	FIELD(P, fd_max, COUNT, "how many it may open"),
-	FIELD(P, switches_voluntary, COUNT, "times that its main thread gave up the processor to wait", .hidden = true),
-	FIELD(P, switches_involuntary, COUNT, "times that the processor was taken away from it", .hidden = true),
-	FIELD(P, cgroup, TEXT, "path of its control group", .hidden = true),
-	FIELD(P, container, TEXT, "container that it is in"),
-	FIELD(P, unit, TEXT, "systemd unit that it belongs to"),
+	FIELD(P, ppid, ID, "parent process", .hidden = true),
+	FIELD(P, comm, TEXT, "command name"),
+	FIELD(P, process_state, ENUM, "state of the main thread", .names = &task_state_names),
+	FIELD(P, uid, ID, "user ID"),
+	FIELD(P, threads, COUNT, "number of threads"),
+	FIELD(P, start_ns, DURATION, "start time since boot", .hidden = true),
+	FIELD(P, user_ns, DURATION, "CPU time in user mode"),
+	FIELD(P, system_ns, DURATION, "CPU time in kernel mode"),
+	FIELD(P, rss_bytes, BYTES, "resident memory"),
+	FIELD(P, fds, COUNT, "open file descriptors"),
+	FIELD(P, fd_max, COUNT, "limit of open file descriptors (RLIMIT_NOFILE)"),
+	FIELD(P, switches_voluntary, COUNT, "voluntary context switches of the main thread", .hidden = true),
+	FIELD(P, switches_involuntary, COUNT, "involuntary context switches of the main thread", .hidden = true),
+	FIELD(P, cgroup, TEXT, "cgroup path", .hidden = true),
+	FIELD(P, container, TEXT, "container"),
+	FIELD(P, unit, TEXT, "systemd unit"),
 };
 #undef P
 RECORD_TYPE(process_type, "process", struct process_record, process_fields, "a process that holds a socket");
@@ -93,18 +93,18 @@ RECORD_TYPE(process_type, "process", struct process_record, process_fields, "a p
 static const struct field thread_fields[] = {
 	FIELD(T, pid, ID, "process", .zero_is_unknown = true),
 	FIELD(T, tid, ID, "thread", .zero_is_unknown = true),
-	FIELD(T, comm, TEXT, "the thread's name"),
-	FIELD(T, thread_state, ENUM, "what it does", .names = &task_state_names),
-	FIELD(T, syscall, ENUM, "system call that it waits in", .names = &syscall_names),
-	FIELD(T, syscall_fd, ID, "descriptor that this call is about"),
-	FIELD(T, wchan, TEXT, "function of the kernel that it waits in"),
-	FIELD(T, run_ns, DURATION, "time on a processor"),
-	FIELD(T, wait_ns, DURATION, "time in which it could have run but no processor was free"),
-	FIELD(T, timeslices, COUNT, "times that it was given a processor", .hidden = true),
-	FIELD(T, user_ns, DURATION, "processor time in the program", .hidden = true),
-	FIELD(T, system_ns, DURATION, "processor time in the kernel", .hidden = true),
-	FIELD(T, switches_voluntary, COUNT, "times that it gave up the processor to wait"),
-	FIELD(T, switches_involuntary, COUNT, "times that the processor was taken away from it"),
+	FIELD(T, comm, TEXT, "thread name"),
+	FIELD(T, thread_state, ENUM, "thread state", .names = &task_state_names),
+	FIELD(T, syscall, ENUM, "system call it is blocked in", .names = &syscall_names),
+	FIELD(T, syscall_fd, ID, "file descriptor of that system call"),
+	FIELD(T, wchan, TEXT, "kernel function it sleeps in (wchan)"),
+	FIELD(T, run_ns, DURATION, "time on CPU"),
+	FIELD(T, wait_ns, DURATION, "scheduling delay: time runnable, waiting for a CPU"),
+	FIELD(T, timeslices, COUNT, "time slices run", .hidden = true),
+	FIELD(T, user_ns, DURATION, "CPU time in user mode", .hidden = true),
+	FIELD(T, system_ns, DURATION, "CPU time in kernel mode", .hidden = true),
+	FIELD(T, switches_voluntary, COUNT, "voluntary context switches"),
+	FIELD(T, switches_involuntary, COUNT, "involuntary context switches"),
 };
 #undef T
 RECORD_TYPE(thread_type, "thread", struct thread_record, thread_fields, "a thread of a process that holds a socket");
@@ -120,7 +120,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 
 int process_parse_stat(const char *text, struct task_stat *ret_stat)
 {
-	/* The name ends at the last bracket: what follows holds none. */
+	/* The name ends at the last parenthesis: later fields contain none. */
 	const char *open = strchr(text, '('), *close = strrchr(text, ')'), *rest;
 	struct task_stat stat = {};
 	uint64_t pid, ppid, user, system, threads, start, vsize, rss;
@@ -133,8 +133,7 @@ int process_parse_stat(const char *text, struct task_stat *ret_stat)
 	if (!isalpha((unsigned char)*rest))
 		return -EBADMSG;
 	stat.state = (uint8_t)*rest++;
-	/* Words 4 (ppid), 14 and 15 (utime, stime), 20 (threads), 22 (start), 23 (vsize), 24 (rss in pages) of the
-	 * line. */
+	/* Fields 4 (ppid), 14, 15 (utime, stime), 20 (threads), 22 (start), 23 (vsize), 24 (rss in pages). */
 	if (!scan_u64(&rest, &ppid) || !scan_skip(&rest, 9) || !scan_u64(&rest, &user) || !scan_u64(&rest, &system) ||
 	    !scan_skip(&rest, 4) || !scan_u64(&rest, &threads) || !scan_skip(&rest, 1) || !scan_u64(&rest, &start) ||
 	    !scan_u64(&rest, &vsize) || !scan_u64(&rest, &rss))
@@ -181,7 +180,7 @@ int process_parse_syscall(const char *text, struct thread_record *thread)
 		return -EBADMSG;
 	thread->syscall = (uint16_t)number;
 	if (call_has_fd(number) && scan_u64(&text, &first) && (first & UINT32_MAX) <= INT32_MAX)
-		thread->syscall_fd = (uint32_t)first; /* the upper half of the register is not part of an int */
+		thread->syscall_fd = (uint32_t)first; /* an int: ignore the upper half of the register */
 	return 0;
 }
 

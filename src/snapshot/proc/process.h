@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Processes that hold sockets, and their threads: what each is doing, and what it waits for. */
+/* Processes that hold sockets, and the state of their threads: types "process" and "thread". */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -8,7 +8,7 @@ struct process_record {
 	uint32_t pid;
 	uint32_t ppid;
 	char comm[16];
-	uint8_t process_state; /* a letter, as in /proc */
+	uint8_t process_state; /* state letter of /proc/PID/stat */
 	uint32_t uid;
 	uint32_t threads;
 	uint64_t start_ns; /* since boot */
@@ -29,11 +29,11 @@ struct thread_record {
 	uint32_t tid;
 	char comm[16];
 	uint8_t thread_state;
-	uint16_t syscall;    /* number; unknown while it runs or where it may not be read */
-	uint32_t syscall_fd; /* first argument, where the call's first argument is a descriptor */
+	uint16_t syscall;    /* number; unknown while running or not readable */
+	uint32_t syscall_fd; /* first argument, if that is a descriptor */
 	char wchan[40];
 	uint64_t run_ns;
-	uint64_t wait_ns; /* runnable, waiting for a processor */
+	uint64_t wait_ns; /* runnable, waiting for a CPU */
 	uint64_t timeslices;
 	uint64_t user_ns;
 	uint64_t system_ns;
@@ -48,7 +48,7 @@ extern struct enum_names syscall_names;
 /* The record of a process in this snapshot, or NULL. */
 const struct process_record *process_find(const struct snapshot *snapshot, uint32_t pid);
 
-/* --- parsers: text of /proc, ended by NUL; what is not understood stays unknown --- */
+/* --- parsers of NUL-terminated /proc text; what cannot be parsed stays unknown --- */
 
 struct task_stat {
 	uint32_t pid;
@@ -59,13 +59,13 @@ struct task_stat {
 	uint64_t start_ns, user_ns, system_ns, rss_bytes;
 };
 
-/* /proc/PID/stat; -EBADMSG when it is not one. The name may hold any byte, blanks and brackets included. */
+/* /proc/PID/stat; -EBADMSG: malformed. The name may contain any byte, including blanks and parentheses. */
 int process_parse_stat(const char *text, struct task_stat *ret_stat) _must_check_;
 /* /proc/TID/schedstat */
 int process_parse_schedstat(const char *text, struct thread_record *thread);
-/* /proc/TID/syscall: "running", "-1 ...", or a number and its arguments */
+/* /proc/TID/syscall: "running", "-1 ..." or the number and arguments */
 int process_parse_syscall(const char *text, struct thread_record *thread);
-/* /proc/PID/status: user and switches */
+/* /proc/PID/status: user and context switches */
 void process_parse_status(const char *text, uint32_t *uid, uint64_t *voluntary, uint64_t *involuntary);
-/* /proc/PID/limits: open files, the limit that holds now; UINT32_MAX when unlimited or not there */
+/* /proc/PID/limits: soft limit of open files; UINT32_MAX: unlimited or absent */
 uint32_t process_parse_limits(const char *text);

@@ -17,23 +17,22 @@
 static const struct field resolver_fields[] = {
 	FIELD(R, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(R, raddr, ADDR, "name server"),
-	FIELD(R, place, ID, "in which order it is asked"),
-	FIELD(R, timeout_ns, DURATION, "how long it is waited for"),
-	FIELD(R, attempts, ID, "how often all of them are asked"),
-	FIELD(R, path, TEXT, "file that names it", .hidden = true),
+	FIELD(R, place, ID, "position in resolv.conf, from 1"),
+	FIELD(R, timeout_ns, DURATION, "timeout per query"),
+	FIELD(R, attempts, ID, "rounds through all name servers"),
+	FIELD(R, path, TEXT, "resolv.conf that lists it", .hidden = true),
 };
 #undef R
-RECORD_TYPE(resolver_type, "resolver", struct resolver_record, resolver_fields,
-	    "a name server that programs are told to ask");
+RECORD_TYPE(resolver_type, "resolver", struct resolver_record, resolver_fields, "a configured name server");
 
-/* --- the text --- */
+/* --- parser --- */
 
 static bool is_word(const char *word, size_t n, const char *name)
 {
 	return strlen(name) == n && memcmp(word, name, n) == 0;
 }
 
-/* "fe80::1%eth0": the interface does not matter here. */
+/* Drops the scope of "fe80::1%eth0". */
 static void add_server(struct resolver_config *config, const char *word, size_t n)
 {
 	const char *scope = memchr(word, '%', n);
@@ -48,7 +47,7 @@ static void add_server(struct resolver_config *config, const char *word, size_t 
 		config->count++;
 }
 
-/* The C library caps both: a minute, and five rounds. */
+/* glibc caps both: 30 s and 5 attempts. */
 static void read_option(struct resolver_config *config, const char *word, size_t n)
 {
 	const char *colon = memchr(word, ':', n);
@@ -85,16 +84,16 @@ void resolver_parse(const char *text, struct resolver_config *ret_config)
 				read_option(ret_config, word, n);
 		}
 	} while (scan_next_line(&text));
-	/* Without any, the C library asks this host. */
+	/* glibc's default without a nameserver line. */
 	if (ret_config->count == 0 && addr_parse("127.0.0.1", &ret_config->servers[0]) == 0)
 		ret_config->count = 1;
 }
 
-/* --- the file --- */
+/* --- file --- */
 
 /*
- * Below the root of a process of somebody else: no link may lead out of it, and what is there may be anything, a pipe
- * that nobody writes to included.
+ * Opens a file below the root of another user's process. Symbolic links cannot escape it, and only a regular file is
+ * accepted: a FIFO would block.
  */
 static int open_below(const char *root, const char *path)
 {
@@ -110,7 +109,7 @@ static int open_below(const char *root, const char *path)
 	return S_ISREG(st.st_mode) ? take_fd(&fd) : -EINVAL;
 }
 
-/* As `ip netns exec` and containers arrange it: a file for the namespace, that of a process inside, or this host's. */
+/* As `ip netns exec` and containers do: /etc/netns/NAME, then the file of a process inside, then the host's. */
 static int open_config(const struct netns_record *netns, char *path, size_t size)
 {
 	char root[64];
@@ -134,7 +133,7 @@ static void collect_netns(struct snapshot *snapshot, const struct netns_record *
 	char path[128];
 	_cleanup_close_ int fd = open_config(netns, path, sizeof(path));
 
-	/* A container without the file resolves nothing by name; one that may not be looked at stays unknown. */
+	/* No file: no name servers. No permission: unknown. */
 	if (fd < 0 || buf_read_fd(&text, fd) < 0)
 		return;
 	resolver_parse(buf_text(&text), &config);
@@ -163,7 +162,7 @@ static const struct record_type *const types[] = {&resolver_type, NULL};
 
 static const struct snapshot_source resolver_source = {
 	.name = "resolver",
-	.lost = "the name servers that programs ask",
+	.lost = "configured name servers",
 	.types = types,
 	.stage = STAGE_REST,
 	.collect = collect,

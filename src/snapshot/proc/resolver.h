@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The name servers that programs of a namespace are told to ask (resolv.conf): type "resolver". */
+/* Name servers configured in a namespace (resolv.conf): type "resolver". */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
 
-/* The C library asks no more than three. */
+/* MAXNS of glibc. */
 #define RESOLVERS_MAX 3
 
 struct resolver_record {
 	uint32_t netns;
 	struct addr raddr;
-	uint32_t place;      /* from 1: later ones are asked when earlier ones do not answer */
-	uint64_t timeout_ns; /* how long one is waited for */
-	uint32_t attempts;   /* how often all are asked */
-	const char *path;    /* of the file */
+	uint32_t place;      /* from 1; a later one is queried when earlier ones do not reply */
+	uint64_t timeout_ns; /* per query */
+	uint32_t attempts;   /* rounds through all of them */
+	const char *path;    /* of resolv.conf */
 };
 extern const struct record_type resolver_type;
 
@@ -24,5 +24,5 @@ struct resolver_config {
 	uint32_t attempts;
 };
 
-/* What the text of a resolv.conf says, with the C library's defaults for the rest. */
+/* Parses the text of resolv.conf; absent options get glibc's defaults. */
 void resolver_parse(const char *text, struct resolver_config *ret_config);

@@ -7,18 +7,18 @@
 
 #define S struct softnet_record
 static const struct field softnet_fields[] = {
-	FIELD(S, cpu, ID, "processor"),
-	FIELD(S, processed, COUNT, "packets taken from interfaces"),
-	FIELD(S, dropped, COUNT, "packets dropped because the queue was full"),
-	FIELD(S, time_squeeze, COUNT, "times that it stopped with work left"),
-	FIELD(S, received_rps, COUNT, "packets handed over by other processors", .hidden = true),
-	FIELD(S, flow_limit, COUNT, "packets of one flow dropped to spare the others", .hidden = true),
-	FIELD(S, backlog, COUNT, "packets that wait now"),
+	FIELD(S, cpu, ID, "CPU"),
+	FIELD(S, processed, COUNT, "packets processed"),
+	FIELD(S, dropped, COUNT, "packets dropped: backlog full (netdev_max_backlog)"),
+	FIELD(S, time_squeeze, COUNT, "times the softirq budget was exhausted with packets left (netdev_budget)"),
+	FIELD(S, received_rps, COUNT, "packets received from other CPUs (RPS)", .hidden = true),
+	FIELD(S, flow_limit, COUNT, "packets of one flow dropped by the flow limit", .hidden = true),
+	FIELD(S, backlog, COUNT, "packets in the backlog now"),
 };
 #undef S
-RECORD_TYPE(softnet_type, "softnet", struct softnet_record, softnet_fields, "the receive queue of a processor");
+RECORD_TYPE(softnet_type, "softnet", struct softnet_record, softnet_fields, "the receive backlog of a CPU");
 
-/* Columns as net/core/net-procfs.c writes them; older kernels have fewer. */
+/* Columns of /proc/net/softnet_stat; older kernels have fewer. */
 enum {
 	COLUMN_PROCESSED,
 	COLUMN_DROPPED,
@@ -77,7 +77,7 @@ static const struct record_type *const types[] = {&softnet_type, NULL};
 
 static const struct snapshot_source softnet_source = {
 	.name = "softnet",
-	.lost = "drops between the interrupt and the protocols",
+	.lost = "receive backlog drops",
 	.types = types,
 	.stage = STAGE_COUNTERS,
 	.collect = collect,

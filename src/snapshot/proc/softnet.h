@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The queue between the interrupt and the protocols, one per CPU: type "softnet". */
+/* Receive backlog of each CPU (/proc/net/softnet_stat): type "softnet". */
 #pragma once
 
 #include "snapshot/core/snapshot.h"
@@ -11,7 +11,7 @@ struct softnet_record {
 	uint64_t time_squeeze;
 	uint64_t received_rps;
 	uint64_t flow_limit;
-	uint32_t backlog; /* packets that wait now */
+	uint32_t backlog; /* packets queued now */
 };
 
 extern const struct record_type softnet_type;

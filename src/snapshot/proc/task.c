@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The source of processes and threads: those that hold a socket of the snapshot, out of /proc. */
+/* Source of processes and threads that hold a socket of the snapshot, from /proc. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,14 @@
 #define THREADS_MAX   20000
 #define PROCESSES_MAX 50000
 
-/* Threads keep their order between samples, but for new and ended ones: so far ahead a known one is looked for. */
+/* Threads keep their order between samples except for new and ended ones: a known one is searched this far ahead. */
 #define AHEAD_MAX 32
 
 struct state {
 	VEC(uint32_t) pids;
-	VEC(struct thread_record) last; /* of the last look, while looks follow each other */
-	size_t last_at;                 /* where in there the next thread is likely to be */
-	uint64_t hidden;                /* threads whose system call may not be read */
+	VEC(struct thread_record) last; /* of the previous sample, in repeated sampling */
+	size_t last_at;                 /* likely position of the next thread */
+	uint64_t hidden;                /* threads whose system call is not readable */
 	uint64_t left_out;
 	bool hurried;
 };
@@ -33,7 +33,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Owners come process by process, so neighbours are mostly the same. */
+/* Owners are grouped by process: drop runs first, then sort and drop duplicates. */
 static void list_pids(struct state *state, const struct snapshot *snapshot)
 {
 	size_t unique = 0;
@@ -79,7 +79,7 @@ static uint32_t count_fds(int dir, bool walk)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return UINT32_MAX;
-	/* Linux 6.2 and later say it here. */
+	/* Linux 6.2 and later report the count as the size. */
 	if (st.st_size > 0)
 		return (uint32_t)min_of((uint64_t)st.st_size, (uint64_t)UINT32_MAX - 1);
 	if (!walk)
@@ -136,10 +136,10 @@ static bool read_process(struct snapshot *snapshot, int dir, bool walk_fds)
 }
 
 /*
- * A thread that has not run since the last look waits for what it waited for then; finding that out again would be half
- * of what a look at a thread costs.
+ * A thread that has not run since the previous sample is still blocked in the same call: reading that again would be
+ * half the cost of sampling a thread.
  */
-static bool waits_still(struct state *state, struct thread_record *thread)
+static bool still_blocked(struct state *state, struct thread_record *thread)
 {
 	for (size_t i = state->last_at; i < state->last.count && i < state->last_at + AHEAD_MAX; i++) {
 		const struct thread_record *last = &state->last.items[i];
@@ -166,7 +166,7 @@ static void remember(struct state *state, const struct snapshot *snapshot)
 		vec_push(&state->last, *thread);
 }
 
-static void read_waiting(struct snapshot *snapshot, struct state *state, int dir, struct thread_record *thread)
+static void read_blocked(struct snapshot *snapshot, struct state *state, int dir, struct thread_record *thread)
 {
 	int r = read_at(snapshot, dir, "syscall");
 
@@ -196,9 +196,9 @@ static void read_thread(struct snapshot *snapshot, struct state *state, int dir,
 	thread->system_ns = stat.system_ns;
 	if (read_at(snapshot, dir, "schedstat") == 0)
 		(void)process_parse_schedstat(text_of(snapshot), thread);
-	if (stat.state != 'R' && !waits_still(state, thread))
-		read_waiting(snapshot, state, dir, thread);
-	/* The dearest of these texts, for figures that nobody needs ten times a second. */
+	if (stat.state != 'R' && !still_blocked(state, thread))
+		read_blocked(snapshot, state, dir, thread);
+	/* The most expensive of these files: skipped in fast sampling, which does not use it. */
 	if (!state->hurried && read_at(snapshot, dir, "status") == 0)
 		process_parse_status(text_of(snapshot), NULL, &thread->switches_voluntary,
 				     &thread->switches_involuntary);
@@ -258,12 +258,12 @@ static int collect(struct snapshot *snapshot, const struct snapshot_request *req
 	if (request->repeated)
 		remember(state, snapshot);
 	if (state->hidden)
-		snapshot_gap(snapshot, "what these threads wait for",
-			     "the system calls of %llu threads cannot be read (needs CAP_SYS_PTRACE)",
+		snapshot_gap(snapshot, "what these threads are blocked in",
+			     "cannot read the system calls of %llu threads (needs CAP_SYS_PTRACE)",
 			     (unsigned long long)state->hidden);
 	if (state->left_out)
-		snapshot_gap(snapshot, "their states and times",
-			     "%llu processes and threads beyond the first %d were not looked at",
+		snapshot_gap(snapshot, "thread states and CPU times",
+			     "%llu processes and threads beyond the limit of %d not read",
 			     (unsigned long long)state->left_out, THREADS_MAX);
 	return 0;
 }
@@ -281,7 +281,7 @@ const struct process_record *process_find(const struct snapshot *snapshot, uint3
 	const struct process_record *items = snapshot_first(snapshot, &process_type);
 	size_t low = 0, high = snapshot_table(snapshot, &process_type)->count;
 
-	/* They were read in the order of their numbers. */
+	/* The table is sorted by pid. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -300,7 +300,7 @@ static const struct record_type *const types[] = {&process_type, &thread_type, N
 
 static const struct snapshot_source task_source = {
 	.name = "task",
-	.lost = "processes that hold sockets, and what their threads do",
+	.lost = "processes that hold sockets, and their threads",
 	.types = types,
 	.needs = needs,
 	.stage = STAGE_PROCESSES,

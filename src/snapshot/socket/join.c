@@ -4,7 +4,7 @@
 #include "snapshot/socket/owner.h"
 #include "snapshot/socket/socket.h"
 
-/* Of a socket, by its inode: the first owner (lowest process, then descriptor) and how many there are. */
+/* Per socket inode: the first owner (lowest pid, then descriptor) and the number of owners. */
 struct holders {
 	uint32_t first;
 	uint32_t count;

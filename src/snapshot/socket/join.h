@@ -3,5 +3,5 @@
 
 #include "snapshot/core/snapshot.h"
 
-/* Tells the sockets where their second parts and their owners are, in a snapshot whose tables came from elsewhere. */
+/* Links sockets to their TCP records and owners in a snapshot whose tables were loaded from a recording. */
 void snapshot_join(struct snapshot *snapshot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose socket is it: type "owner", one record for each process and descriptor that holds a socket of the snapshot. */
+/* Owners of sockets: type "owner", one record per process and descriptor that holds a socket of the snapshot. */
 #pragma once
 
 #include "base/vec.h"
@@ -13,46 +13,46 @@ struct owner_record {
 
 extern const struct record_type owner_type;
 
-/* More descriptors than this are not kept. */
+/* Limit of descriptors kept. */
 #define OWNER_LIST_MAX ((size_t)4 << 20)
 
-/* Descriptors that are sockets; most may not be of the snapshot. */
+/* Socket descriptors; not all are of the snapshot. */
 struct owner_list {
 	struct owner_record *items;
 	size_t count;
 	size_t room;
 };
 
-/* What a scan of /proc has yet to look at: any number of threads take from it until nothing is left. */
+/* Work queue of a /proc scan, shared by all its threads. */
 struct owner_walk {
 	VEC(uint32_t) pids;
-	dev_t sockets;   /* the file system of sockets: on others, an inode number means something else */
-	size_t next;     /* changed by all of them */
-	uint64_t hidden; /* processes that could not be looked at; likewise */
+	dev_t sockets;   /* device of sockfs: inode numbers are unique per file system only */
+	size_t next;     /* atomic */
+	uint64_t hidden; /* unreadable processes; atomic */
 };
 
 /* Lists the processes. */
 int owner_walk_begin(struct owner_walk *walk, struct why *why) _must_check_;
-/* Looks at the descriptors of as many of them as are left for this thread. */
+/* Scans processes until the queue is empty. */
 void owner_scan_proc(struct owner_walk *walk, struct owner_list *list);
 
-/* How many processes a scan of /proc could not look at. The kernel's iterator does not report those it leaves out. */
+/* Number of processes unreadable in /proc. The BPF iterator does not report those it skips. */
 uint64_t owner_count_hidden(void);
 
-/* A scan through the kernel's iterator over files, which needs BPF. */
+/* Scan by the task_file BPF iterator. */
 struct owner_bpf;
 int owner_bpf_open(struct owner_bpf **ret_bpf, struct why *why) _must_check_;
 void owner_bpf_close(struct owner_bpf *bpf);
 int owner_scan_bpf(struct owner_bpf *bpf, struct owner_list *list, struct why *why) _must_check_;
 
-/* The same out of the tables of descriptors (Linux 6.2 and later), much faster; a few may be missing. */
+/* Scan of the descriptor tables by BPF (Linux 6.2 and later): much faster, may miss a few. */
 struct owner_files;
 int owner_files_open(struct owner_files **ret_files, struct why *why) _must_check_;
 void owner_files_close(struct owner_files *files);
 int owner_scan_files(struct owner_files *files, struct owner_list *list, struct why *why) _must_check_;
 
 /*
- * Whether some socket without an owner is still there. One that was closed between the reading of the sockets and that
- * of the descriptors has no owner either, and that is no reason to complain.
+ * Whether a socket without an owner still exists. One closed between the socket dump and the scan also has no owner,
+ * which is normal.
  */
 bool owner_really_missing(const struct snapshot *snapshot, const struct snapshot_request *request);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owners of sockets through the kernel's iterator over files.
+ * Owners of sockets by the task_file BPF iterator.
  *
- * The program is written here and not in a file of its own: what libbpf does to load one takes 13 ms, most of it for
- * finding three offsets in the kernel's type information, and that is half of the time that a walk through a hundred
- * thousand descriptors takes. So the offsets are found by layout.h and put where they belong.
+ * The program is assembled here: libbpf needs 13 ms to load an object file, mostly to find three offsets in BTF, which
+ * is half the time of a walk through 100,000 descriptors. layout.h finds the offsets instead.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -14,14 +13,14 @@
 #include "kernel/layout.h"
 #include "snapshot/socket/owner.h"
 
-/* At least as many records as the kernel gives at once. */
+/* At least as many records as one read returns. */
 #define CHUNK_RECORDS 4096
 
 struct owner_bpf {
-	int link_fd; /* which holds the program */
+	int link_fd; /* keeps the program loaded */
 };
 
-/* What the program is given: struct bpf_iter__task_file, and at its beginning struct bpf_iter_meta. */
+/* Offsets in the program's context, struct bpf_iter__task_file. */
 #define CONTEXT_META 0
 #define CONTEXT_TASK 8
 #define CONTEXT_FD   16
@@ -31,12 +30,12 @@ struct owner_bpf {
 #define RECORD       ((int)sizeof(struct owner_record))
 #define OUT(member)  ((int)offsetof(struct owner_record, member) - RECORD)
 
-/* What has to be known about this kernel. */
+/* Offsets to look up in this kernel's BTF. */
 enum { FILE_INODE, INODE_NUMBER, TASK_PROCESS, ITERATOR, QUESTIONS };
 
 /*
- * Writes down every descriptor that is a socket. Memory that is in no cache is all that this costs, so the socket is
- * not looked at, not even for its family: who reads the list knows the inodes that matter.
+ * Outputs every descriptor that is a socket. Cache misses dominate the cost, so the program does not touch the socket
+ * itself, not even for its family: the reader filters by inode.
  */
 static int load(const struct layout_question kernel[QUESTIONS], struct why *why)
 {
@@ -70,7 +69,7 @@ static int load(const struct layout_question kernel[QUESTIONS], struct why *why)
 	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "nest_owners", "GPL", program, ARRAY_SIZE(program), &options);
 
 	if (fd < 0)
-		return why_set(why, fd, "cannot load the program that finds the owners of sockets: %s", strerror(-fd));
+		return why_set(why, fd, "cannot load the BPF program for socket owners: %s", strerror(-fd));
 	return fd;
 }
 
@@ -88,17 +87,16 @@ int owner_bpf_open(struct owner_bpf **ret_bpf, struct why *why)
 	r = layout_find(kernel, QUESTIONS, why);
 	if (r < 0)
 		return r;
-	/* An instruction has no room for more. */
+	/* Limit of an instruction's 16-bit offset. */
 	for (unsigned i = 0; i < ITERATOR; i++)
 		if (kernel[i].answer > INT16_MAX)
-			return why_set(why, -ERANGE, "%s.%s is too far away", kernel[i].type, kernel[i].member);
+			return why_set(why, -ERANGE, "offset of %s.%s is too large", kernel[i].type, kernel[i].member);
 	program = r = load(kernel, why);
 	if (r < 0)
 		return r;
 	link = bpf_link_create(program, 0, BPF_TRACE_ITER, NULL);
 	if (link < 0)
-		return why_set(why, link, "cannot attach the program that finds the owners of sockets: %s",
-			       strerror(-link));
+		return why_set(why, link, "cannot attach the BPF program for socket owners: %s", strerror(-link));
 	*ret_bpf = xzalloc(sizeof(**ret_bpf));
 	(*ret_bpf)->link_fd = link;
 	return 0;
@@ -115,10 +113,10 @@ void owner_bpf_close(struct owner_bpf *bpf)
 int owner_scan_bpf(struct owner_bpf *bpf, struct owner_list *list, struct why *why)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf->link_fd);
-	size_t len = 0; /* in bytes: the end of a read may cut a record in two */
+	size_t len = 0; /* in bytes: a read may end within a record */
 
 	if (fd < 0)
-		return why_set(why, fd, "cannot walk the descriptors of all processes: %s", strerror(-fd));
+		return why_set(why, fd, "cannot open the BPF iterator over descriptors: %s", strerror(-fd));
 	do {
 		ssize_t n;
 
@@ -127,7 +125,8 @@ int owner_scan_bpf(struct owner_bpf *bpf, struct owner_list *list, struct why *w
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0)
-			return why_set(why, -errno, "walking the descriptors of all processes: %s", strerror(errno));
+			return why_set(why, -errno, "cannot read the BPF iterator over descriptors: %s",
+				       strerror(errno));
 		if (n == 0)
 			return 0;
 		len += (size_t)n;

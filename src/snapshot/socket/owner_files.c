@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owners of sockets out of the tables of descriptors themselves, for very many of them: the kernel's iterator over
- * files takes and gives back a reference to each, which is most of what it costs. Processes are found in the list of
- * all, and of a file no more is read than what kind it is and its inode's number. Threads with descriptors of their own
- * are not seen; who finds a socket that belongs to nobody asks the iterator.
+ * Owners of sockets read from the descriptor tables, for very many descriptors: the task_file iterator takes a
+ * reference to each file, which is most of its cost. This program walks the task list and reads only the type and inode
+ * number of each file. It misses threads with a private descriptor table; if a socket has no owner, the caller runs the
+ * iterator.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,19 +14,19 @@
 #include "kernel/program.h"
 #include "snapshot/socket/owner.h"
 
-#define BLOCK    512 /* descriptors that are copied at a time */
+#define BLOCK    512 /* descriptors copied at a time */
 #define RECORDS  8192
 #define STEP_MAX (1 << 20)
-/* Far more than any host's processes and descriptors need; ends a walk that does not. */
+/* Step limit: ends a walk that does not terminate. */
 #define RUNS_MAX 100000
 
 struct area {
 	uint64_t own_fd;                /* in: a socket */
-	uint64_t sockets;               /* what files that are sockets have in common */
-	uint64_t resume_pid, resume_fd; /* in: where to go on; 0: at the beginning */
-	uint64_t start, task;           /* the first one, and the present one */
-	uint64_t pid, fds, max, at;     /* the present one's number, and its table of descriptors */
-	uint64_t last;                  /* the present one is the last */
+	uint64_t sockets;               /* f_op of sockets */
+	uint64_t resume_pid, resume_fd; /* in: where to resume; 0: start */
+	uint64_t start, task;           /* first and current task */
+	uint64_t pid, fds, max, at;     /* current pid and its descriptor table */
+	uint64_t last;                  /* the current task is the last */
 	uint64_t ended;
 	uint64_t count;
 	uint64_t block[BLOCK];
@@ -58,14 +58,14 @@ struct owner_files {
 #define GET(to, member)    LOAD(BPF_DW, to, R6, AREA(member))
 #define KEEP(member, from) STORE(BPF_DW, R6, AREA(member), from)
 
-/* R7, an address, becomes what is there. */
+/* R7 = *R7. */
 static void put_load(struct insns *code, const struct layout_question *kernel, unsigned size, uint32_t offset)
 {
 	PUT(code, COPY(R1, R7), SET(R2, kernel[ARRAY].answer), CALL_KERNEL(kernel[CAST].answer),
 	    LOAD(size, R7, R0, offset));
 }
 
-/* What a socket's file looks like is seen at one's own. */
+/* Learns the f_op of sockets from its own socket. */
 static void put_main(struct insns *code, const struct layout_question *kernel, int map)
 {
 	PUT(code, ADDRESS(BPF_PSEUDO_MAP_VALUE, R6, map), CALL(BPF_FUNC_get_current_task), COPY(R7, R0));
@@ -81,7 +81,7 @@ static void put_main(struct insns *code, const struct layout_question *kernel, i
 	insns_repeat(code, STEP_MAX);
 }
 
-/* The next process in the ring of all, which ends where it began. Those before the one to go on with are skipped. */
+/* Next task in the circular task list; skips those before resume_pid. */
 static void put_next_process(struct insns *code, const struct layout_question *kernel)
 {
 	size_t other, files;
@@ -111,7 +111,7 @@ static void put_next_process(struct insns *code, const struct layout_question *k
 	PUT(code, SET(R0, 0), RETURN);
 }
 
-/* R1 is a multiple of a block: copies the next one. Ends the run when there may not be room for it. */
+/* R1 is a multiple of BLOCK: copies the next block. Ends the run when the output may not fit. */
 static void put_next_block(struct insns *code)
 {
 	PUT(code, GET(R2, count), SKIP_IF_BY(BPF_JLE, R2, RECORDS - BLOCK, 2), SET(R0, 1), RETURN);
@@ -120,7 +120,7 @@ static void put_next_block(struct insns *code)
 	    COPY(R1, R6), ADD(R1, AREA(block)), CALL(BPF_FUNC_probe_read_kernel), GET(R1, at));
 }
 
-/* A descriptor, or the next process. R8 is the file, R9 where its record goes. */
+/* One step: a descriptor, or the next process. R8 is the file, R9 its record. */
 static void put_step(struct insns *code, const struct layout_question *kernel, int map)
 {
 	size_t within, more, empty, no_socket, no_room;
@@ -178,10 +178,10 @@ static int load(struct owner_files *files, struct why *why)
 
 	if (r < 0)
 		return r;
-	/* An instruction has no room for more. */
+	/* Limit of an instruction's 16-bit offset. */
 	for (unsigned i = 0; i < CAST; i++)
 		if (kernel[i].answer > INT16_MAX)
-			return why_set(why, -ERANGE, "%s.%s is too far away", kernel[i].type, kernel[i].member);
+			return why_set(why, -ERANGE, "offset of %s.%s is too large", kernel[i].type, kernel[i].member);
 	map = r = program_share(&files->program, "nest_files", sizeof(struct area), why);
 	if (r < 0)
 		return r;
@@ -214,8 +214,8 @@ void owner_files_close(struct owner_files *files)
 	free(files);
 }
 
-/* What may not be looked at in /proc is nobody's business here either. One that has gone is no secret. */
-static bool may_look_at(uint32_t pid)
+/* Honours the permissions of /proc. A process that is gone is not hidden. */
+static bool is_readable(uint32_t pid)
 {
 	char path[40], text[64];
 
@@ -223,8 +223,8 @@ static bool may_look_at(uint32_t pid)
 	return readlink(path, text, sizeof(text)) >= 0 || (errno != EACCES && errno != EPERM);
 }
 
-/* They come process by process. */
-static void take_out_hidden(struct owner_list *list)
+/* The list is grouped by process. */
+static void drop_hidden(struct owner_list *list)
 {
 	uint32_t pid = 0;
 	bool may = false;
@@ -232,7 +232,7 @@ static void take_out_hidden(struct owner_list *list)
 
 	vec_each(list, owner) {
 		if (owner->pid != pid)
-			may = may_look_at(owner->pid);
+			may = is_readable(owner->pid);
 		pid = owner->pid;
 		if (may)
 			list->items[kept++] = *owner;
@@ -254,15 +254,15 @@ int owner_scan_files(struct owner_files *files, struct owner_list *list, struct 
 		area->resume_fd = fd;
 		r = program_run(&files->program);
 		if (r < 0)
-			return why_set(why, r, "walking the descriptors of all processes: %s", strerror(-r));
+			return why_set(why, r, "cannot walk the descriptor tables: %s", strerror(-r));
 		vec_reserve(list, list->count + area->count);
 		memcpy(list->items + list->count, area->records, area->count * sizeof(*list->items));
 		list->count += area->count;
-		/* The process that it was at has gone: nobody knows which ones were still to come. */
+		/* The process to resume at is gone: the position is lost. */
 		if (area->resume_pid)
 			return why_set(why, -EAGAIN, "a process ended while its descriptors were read");
 		if (area->ended) {
-			take_out_hidden(list);
+			drop_hidden(list);
 			return 0;
 		}
 		pid = area->pid;

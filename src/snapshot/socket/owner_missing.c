@@ -7,22 +7,21 @@
 #include "snapshot/socket/sock_ask.h"
 
 /*
- * Closing takes a descriptor away first and the socket a moment later; on a busy host the moment can last as long as it
- * takes until the process runs again.
+ * close() removes the descriptor first and the socket later; on a busy host that can take until the process runs again.
  */
 #define CLOSING_NS 20000000
 #define LOOKS      2
-/* Asked at a time. One that is there is enough. */
+/* Sockets queried per batch. One that still exists is enough. */
 #define BATCH 32
 
-/* What is asked about in one namespace, and where the answers go. */
+/* Queries in one namespace, and their replies. */
 struct asking {
 	struct snapshot *again;
 	struct socket_parse context;
 	struct sock_questions questions;
 };
 
-/* A connection may outlive its descriptor: without an inode it is nobody's. */
+/* A connection may outlive its descriptor: without an inode it has no owner. */
 static bool any_answers(struct asking *asking)
 {
 	struct why why;
@@ -36,7 +35,7 @@ static bool any_answers(struct asking *asking)
 	return there;
 }
 
-/* A lookup of one that others share a port with may find another of them: that will do. */
+/* With SO_REUSEPORT the lookup may find another socket of the group, which is as good. */
 static struct inet_diag_req_v2 question_about(const struct socket_record *socket)
 {
 	struct inet_diag_req_v2 question = sock_question(socket, 0);

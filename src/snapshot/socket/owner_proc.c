@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owners of sockets out of /proc. Processes and descriptors vanish while one looks: that is normal, not an error.
+ * Owners of sockets from /proc. Processes and descriptors may vanish during the scan: that is not an error.
  *
- * What a descriptor is, stat tells in less time than the text of its link, and the old call in less than statx. A
- * file's server, which may not answer, is not asked: the kernel knows that flag in the old call, too. And as a table of
- * descriptors is mostly without holes, their numbers need not be read from the directory.
+ * fstatat() identifies a descriptor faster than readlink() or statx(). AT_STATX_DONT_SYNC, which fstatat() also
+ * accepts, avoids requests to a file server that may hang. Descriptor tables are mostly dense, so numbers are tried in
+ * order instead of reading the directory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,13 +16,13 @@
 #include "base/parse.h"
 #include "snapshot/socket/owner.h"
 
-/* So many numbers in a row without a descriptor: the rest is read from the directory, which begins with two others. */
+/* After this many unused numbers in a row, reads the directory, whose first two entries are "." and "..". */
 #define HOLE_MAX    16
 #define DIR_ENTRIES 2
 
 #define LOOK_FLAGS  (AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT)
 
-/* A process's directory of descriptors. */
+/* /proc/PID/fd of a process. */
 struct table {
 	int dir;
 	dev_t sockets;
@@ -30,8 +30,8 @@ struct table {
 	struct owner_list *list;
 };
 
-/* Whether it is there; -EACCES when the directory may be read but not what is in it. */
-static int look_at(struct table *table, const char *name, uint32_t fd)
+/* 1: exists, 0: does not; -EACCES: the directory is readable but its entries are not. */
+static int check_fd(struct table *table, const char *name, uint32_t fd)
 {
 	struct stat stat;
 
@@ -45,8 +45,8 @@ static int look_at(struct table *table, const char *name, uint32_t fd)
 	return 1;
 }
 
-/* From the descriptor `from` on. */
-static int look_by_name(struct table *table, uint32_t from)
+/* Starting at descriptor `from`. */
+static int scan_by_name(struct table *table, uint32_t from)
 {
 	_cleanup_close_ int fd = dup(table->dir);
 	struct dirent *entry;
@@ -63,13 +63,13 @@ static int look_by_name(struct table *table, uint32_t from)
 		uint64_t number;
 
 		if (entry->d_name[0] != '.' && parse_u64(entry->d_name, 0, INT32_MAX, &number) == 0)
-			r = look_at(table, entry->d_name, (uint32_t)number);
+			r = check_fd(table, entry->d_name, (uint32_t)number);
 	}
 	closedir(dir);
 	return r;
 }
 
-/* The decimal number that follows, in a text with room before its beginning. */
+/* Increments a decimal number in place; there is room before its first digit. */
 static char *count_up(char *first, char *last)
 {
 	for (char *digit = last; digit >= first; digit--) {
@@ -83,8 +83,8 @@ static char *count_up(char *first, char *last)
 	return first;
 }
 
-/* As many as there are said to be. */
-static int look_by_number(struct table *table, uint64_t left)
+/* Up to LEFT descriptors. */
+static int scan_by_number(struct table *table, uint64_t left)
 {
 	char text[] = "          0", *last = text + sizeof(text) - 2, *name = last;
 	uint32_t hole = 0;
@@ -93,8 +93,8 @@ static int look_by_number(struct table *table, uint64_t left)
 		int r;
 
 		if (hole == HOLE_MAX)
-			return look_by_name(table, fd);
-		r = look_at(table, name, fd);
+			return scan_by_name(table, fd);
+		r = check_fd(table, name, fd);
 		if (r < 0)
 			return r;
 		left -= (uint64_t)r;
@@ -104,8 +104,8 @@ static int look_by_number(struct table *table, uint64_t left)
 	return 0;
 }
 
-/* False when it may not be looked at. */
-static bool look_at_process(struct table *table, uint32_t pid)
+/* False: not readable. */
+static bool scan_process(struct table *table, uint32_t pid)
 {
 	char path[40];
 	struct stat stat;
@@ -116,9 +116,9 @@ static bool look_at_process(struct table *table, uint32_t pid)
 	table->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (table->dir < 0)
 		return errno != EACCES && errno != EPERM;
-	/* Linux 6.2 and later tell the number of descriptors here. */
-	r = fstat(table->dir, &stat) == 0 && stat.st_size > 0 ? look_by_number(table, (uint64_t)stat.st_size)
-							      : look_by_name(table, 0);
+	/* Linux 6.2 and later report the number of descriptors as the size. */
+	r = fstat(table->dir, &stat) == 0 && stat.st_size > 0 ? scan_by_number(table, (uint64_t)stat.st_size)
+							      : scan_by_name(table, 0);
 	(void)close(table->dir);
 	return r >= 0;
 }
@@ -146,7 +146,7 @@ int owner_walk_begin(struct owner_walk *walk, struct why *why)
 
 	r = find_sockets(&walk->sockets);
 	if (r < 0)
-		return why_set(why, r, "cannot look at a socket: %s", strerror(-r));
+		return why_set(why, r, "cannot stat a socket: %s", strerror(-r));
 	walk->pids.count = 0;
 	walk->next = 0;
 	walk->hidden = 0;
@@ -173,7 +173,7 @@ void owner_scan_proc(struct owner_walk *walk, struct owner_list *list)
 
 		if (next >= walk->pids.count)
 			return;
-		if (!look_at_process(&table, walk->pids.items[next]))
+		if (!scan_process(&table, walk->pids.items[next]))
 			__atomic_fetch_add(&walk->hidden, 1, __ATOMIC_RELAXED);
 	}
 }

@@ -8,15 +8,15 @@
 #include "base/parse.h"
 #include "snapshot/socket/owner_scan.h"
 
-/* What it costs, about: to load the program, then a descriptor through it, and one through /proc. */
+/* Approximate costs: loading the program, one descriptor by BPF, one by /proc. */
 #define BPF_LOAD_NS  UINT64_C(1000000)
 #define BPF_TABLE_NS 80
 #define BPF_FILE_NS  300
 #define PROC_FILE_NS 2700
-/* Its inode number, the same on every host. */
+/* Inode number of the initial PID namespace, the same on every host. */
 #define FIRST_PID_NAMESPACE UINT32_C(0xeffffffc)
 
-/* Files open on the whole host: an upper limit of what a scan will meet, to be had for one read. */
+/* Open files of the host: an upper bound on the descriptors to scan, for one read. */
 static uint64_t open_files(void)
 {
 	_cleanup_buf_ struct buf text = BUF_INIT(256);
@@ -55,7 +55,7 @@ static int scan_bpf(struct owner_scan *scan, struct owner_list *list, struct why
 	return r;
 }
 
-/* The kernel's numbers of processes are those of the first namespace of them; elsewhere, /proc has others. */
+/* BPF sees pids of the initial PID namespace; in others /proc has different numbers. */
 static bool numbers_are_ours(void)
 {
 	struct stat stat;
@@ -74,7 +74,7 @@ static void run_part(void *context)
 	part->done = true;
 }
 
-/* The first of several parts is left to the thread that waits for them; a single one, too, unless there is time. */
+/* The waiting thread runs the first part itself, also a single one unless it can run in the background. */
 static int begin_parts(struct owner_scan *scan, uint64_t files, bool beside, struct why *why)
 {
 	unsigned parts = 1;
@@ -115,7 +115,7 @@ static int end_parts(struct owner_scan *scan, struct why *why)
 	return first->result;
 }
 
-/* One that was begun for a snapshot that came to nothing. */
+/* Discards a scan begun for a snapshot that failed. */
 static void abandon(struct owner_scan *scan)
 {
 	for (unsigned i = 0; i < OWNER_SCAN_LISTS; i++)
@@ -132,7 +132,7 @@ void owner_scan_begin(struct owner_scan *scan, const struct snapshot_request *re
 	if (files < WORKER_WORTH || worker_cpus() < 2)
 		return;
 	scan->use_bpf = !request->no_bpf && !scan->bpf_failed && numbers_are_ours();
-	/* What fails now will fail again, and be told, when it is needed. */
+	/* A failure here repeats in owner_scan_finish(), which reports it. */
 	if (begin_parts(scan, files, true, &why) == 0)
 		scan->began_ns = clock_monotonic_ns();
 }
@@ -155,7 +155,7 @@ int owner_scan_finish(struct owner_scan *scan, const struct snapshot_request *re
 		scan->use_bpf = !request->no_bpf && !scan->bpf_failed && numbers_are_ours();
 		r = scan_now(scan, why);
 	}
-	/* What BPF may not do, /proc may. */
+	/* Fallback to /proc where BPF is not permitted. */
 	if (r < 0 && scan->use_bpf) {
 		scan->use_bpf = false;
 		r = scan_now(scan, why);

@@ -6,7 +6,7 @@
 
 #include "snapshot/socket/sock_ask.h"
 
-/* Questions that are sent at once; the answers must fit into the socket's receive buffer. */
+/* Requests per batch; the replies must fit into the socket's receive buffer. */
 #define BATCH 32
 
 struct inet_diag_req_v2 sock_question(const struct socket_record *socket, uint8_t ext)
@@ -22,7 +22,7 @@ struct inet_diag_req_v2 sock_question(const struct socket_record *socket, uint8_
 		.id.idiag_cookie = {(uint32_t)socket->cookie, (uint32_t)(socket->cookie >> 32)},
 	};
 
-	/* Addresses of IPv4 are kept in their IPv6 form: the last four bytes are the old one. */
+	/* IPv4 addresses are stored IPv4-mapped: use the last four bytes. */
 	if (req.sdiag_family == AF_INET) {
 		memcpy(req.id.idiag_src, socket->laddr.bytes + 12, 4);
 		memcpy(req.id.idiag_dst, socket->raddr.bytes + 12, 4);
@@ -47,7 +47,7 @@ void sock_ask_about(struct sock_questions *questions, const struct inet_diag_msg
 	vec_push(questions, req);
 }
 
-/* How many of the answers the buffer holds; those that are errors mark their question as gone. */
+/* Parses replies and returns their number; an error marks its socket as gone. */
 static size_t take_answers(struct sock_questions *questions, struct snapshot *snapshot, struct socket_parse *context,
 			   ssize_t n)
 {
@@ -108,14 +108,15 @@ int sock_ask(struct sock_questions *questions, struct snapshot *snapshot, struct
 		size_t count = min_of((size_t)BATCH, questions->count - from), answered = 0;
 
 		if (mnl_socket_sendto(socket, bytes, write_batch(questions, from, count, bytes)) < 0)
-			return why_set(why, -errno, "asking about sockets one by one: %s", strerror(errno));
+			return why_set(why, -errno, "sock_diag request for single sockets failed: %s", strerror(errno));
 		while (answered < count) {
 			ssize_t n = mnl_socket_recvfrom(socket, snapshot->message, SNAPSHOT_MESSAGE_MAX);
 
 			if (n < 0 && errno == EINTR)
 				continue;
 			if (n < 0)
-				return why_set(why, -errno, "asking about sockets one by one: %s", strerror(errno));
+				return why_set(why, -errno, "sock_diag request for single sockets failed: %s",
+					       strerror(errno));
 			answered += take_answers(questions, snapshot, context, n);
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Computes as the kernel's inet_diag_msg_attrs_fill, inet_sk_diag_fill, tcp_diag_get_info and tcp_get_info do. */
+/* Mirrors the kernel's inet_diag_msg_attrs_fill, inet_sk_diag_fill, tcp_diag_get_info and tcp_get_info. */
 #include <netinet/in.h>
 #include <string.h>
 #include <time.h>
@@ -11,16 +11,16 @@
 enum { PENDING_RETRANSMIT = 1, PENDING_PROBE = 3, PENDING_LOSS_PROBE = 5, PENDING_REORDERING = 6 };
 /* tp->chrono_type */
 enum { CHRONO_BUSY = 1, CHRONO_RWND, CHRONO_SNDBUF };
-/* tp->ecn_flags: one of the two modes, and whether a mark was seen. */
+/* tp->ecn_flags: the two modes, and ECN seen. */
 #define ECN_MODES 0x11
 #define ECN_SEEN  0x08
-/* Of the options that tcp_info tells, those that older headers do not know. */
+/* TCPI_OPT_* that older headers lack. */
 #define OPTION_USEC_TS   64
 #define OPTION_TFO_CHILD 128
 #define BBR_SCALE        24
 #define USEC_PER_SEC     UINT64_C(1000000)
 
-/* Congestion controls that have nothing to tell beyond their name. */
+/* Congestion controls without a get_info. */
 static const char *const plain_controls[] = {"reno",  "cubic",    "bic", "htcp", "highspeed",
 					     "hybla", "scalable", "lp",  "cdg"};
 
@@ -63,7 +63,7 @@ void sock_decode_begin(struct sock_decode *decode, struct sock_walk *walk, unsig
 	memset(decode, 0, sizeof(*decode));
 	decode->walk = walk;
 	decode->lane = lane;
-	/* The coarse clocks move with the kernel's tick, which is what its own times are counted in. */
+	/* The coarse clocks advance with the kernel's tick, like jiffies. */
 	(void)clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	decode->hz = tick.tv_nsec > 0 ? (NSEC_PER_SEC + (uint64_t)tick.tv_nsec / 2) / (uint64_t)tick.tv_nsec : 0;
 	decode->unable = decode->hz == 0;
@@ -87,7 +87,7 @@ uint8_t sock_decode_state(const struct sock_decode *decode, const uint8_t *recor
 	return GET8(STATE);
 }
 
-/* The place of an address in a table that is never full: the last one is used again and again. */
+/* Slot of an address; when the table is full, the last slot is reused. */
 static struct decode_name *name_of(struct decode_name names[DECODE_NAMES], uint64_t address, bool *ret_known)
 {
 	struct decode_name *name = names;
@@ -114,7 +114,7 @@ static uint64_t cgroup_number(struct sock_decode *decode, uint64_t address)
 	return name->number;
 }
 
-/* What the rest of the computation needs to know about a congestion control. */
+/* Name and capabilities of a congestion control, cached. */
 static const struct decode_name *control_of(struct sock_decode *decode, uint64_t address)
 {
 	const struct walk_position *places = decode->walk->places;
@@ -184,7 +184,7 @@ static void decode_head(const struct sock_decode *decode, const struct source *s
 	msg->idiag_rqueue = unread > 0 ? (uint32_t)unread : 0;
 	msg->idiag_wqueue = GET32(WRITE_SEQ) - GET32(SND_UNA);
 	msg->idiag_uid = GET32(UID);
-	/* Without a descriptor there is neither an inode nor, where the kernel goes by it, a user. */
+	/* Without a descriptor there is no inode and, on some kernels, no uid. */
 	msg->idiag_inode = GET64(SOCKET) ? (uint32_t)GET64(INODE) : 0;
 	decode_timer(decode, source, msg);
 }
@@ -193,7 +193,7 @@ static void decode_memory(const struct source *source, uint32_t memory[SOCKET_ME
 {
 	memory[0] = GET32(RMEM);
 	memory[1] = GET32(RCVBUF);
-	memory[2] = GET32(WMEM) - 1; /* the socket itself counts as one */
+	memory[2] = GET32(WMEM) - 1; /* without the initial reference of the socket */
 	memory[3] = GET32(SNDBUF);
 	memory[4] = GET32(FORWARD);
 	memory[5] = GET32(WMEM_QUEUED);
@@ -257,7 +257,7 @@ static void decode_state(const struct sock_decode *decode, const struct source *
 	info->tcpi_total_retrans = GET32(TOTAL_RETRANS);
 }
 
-/* Times in which it was busy, limited by the peer's window, and by the send buffer; the present one still counts. */
+/* Busy, rwnd-limited and sndbuf-limited times, including the current period. */
 static void decode_chrono(const struct sock_decode *decode, const struct source *source, struct tcp_info *info)
 {
 	uint32_t now = (uint32_t)sock_walk_area(decode->walk, decode->lane)->jiffies, spans[3];
@@ -302,7 +302,7 @@ static void decode_counters(const struct source *source, struct tcp_info *info)
 	info->tcpi_snd_wnd = GET32(SND_WND);
 }
 
-/* As much as the kernel would tell; returns how many bytes that are. */
+/* Members that this kernel reports; returns the size of tcp_info. */
 static size_t decode_later(const struct sock_decode *decode, const struct source *source, struct tcp_info_wire *info)
 {
 	int32_t window = (int32_t)(GET32(RCV_WUP) + GET32(RCV_WND) - GET32(RCV_NXT));
@@ -346,7 +346,7 @@ static void decode_tcp(struct sock_decode *decode, const struct source *source, 
 	decode_counters(source, &answer->info.base);
 	answer->info_len = decode_later(decode, source, &answer->info);
 	memcpy(answer->cc, control->name, sizeof(answer->cc));
-	/* The kernel asks the congestion control only until the connection is being taken down. */
+	/* The kernel queries the congestion control in these states only. */
 	answer->has_bbr = control->bbr && GET8(STATE) < SOCKET_TIME_WAIT;
 	if (answer->has_bbr)
 		decode_bbr(source, &answer->bbr);

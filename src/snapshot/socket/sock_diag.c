@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The source of sockets: the kernel's socket diagnosis. */
+/* Source of sockets: sock_diag. */
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
@@ -13,25 +13,25 @@
 #include "snapshot/socket/socket_share.h"
 
 #define EXT_TCP SOCK_ASK_TCP
-/* Of UDP, and of TCP where nobody wants the second part. */
+/* Extensions for UDP, and for TCP if table "tcp" is not wanted. */
 #define EXT_PLAIN SOCK_EXT(INET_DIAG_SKMEMINFO)
-/* Costs a fourteenth of a dump and is seldom looked at: not asked of very many. */
+/* TOS costs a fourteenth of a dump and is rarely needed: not requested for very many sockets. */
 #define EXT_SERVICE (SOCK_EXT(INET_DIAG_TOS) | SOCK_EXT(INET_DIAG_TCLASS))
 #define ALL_STATES  ((1u << SOCKET_STATES) - 2)
-/* What reading a socket costs, about; and the share of a dump beyond which the rest is not worth a walk of its own. */
+/* Approximate cost of a socket in a dump; and the share of this thread above which dividing does not pay. */
 #define SOCKET_NS     1300
 #define OWN_SHARE_MAX 0.85
-/* States in which somebody can be waiting. */
+/* States in which an application can be blocked. */
 #define ACTIVE_STATES (ALL_STATES & ~(1u << SOCKET_TIME_WAIT | 1u << SOCKET_FIN_WAIT2 | 1u << SOCKET_CLOSE))
 
 static const struct record_type *const types[] = {&socket_type, &tcp_type, NULL};
 
-/* One of the parts that a large dump is divided into: what it asks, and where its answers go. */
+/* One part of a divided dump: its request and output. */
 struct part {
 	struct snapshot *snapshot;
 	struct socket_parse context;
 	uint16_t dividing_port; /* 0: not divided */
-	bool second;            /* of the two */
+	bool second;            /* second of the two parts */
 	uint8_t ext;
 	uint32_t states;
 	int result;
@@ -40,21 +40,20 @@ struct part {
 };
 
 struct state {
-	struct snapshot *other; /* what the second thread works with; its tables stay empty */
+	struct snapshot *other; /* buffers of the second thread; its tables stay empty */
 	struct netns_states watches;
 	struct sock_fast fast;
 };
 
 /*
- * Divides the sockets by their ports: the second part has a port of the upper end of the ephemeral range on exactly one
- * side. A server's connections differ in the remote port, a client's in the local one; either way about the same share
- * matches.
+ * Divides the sockets by port: the second part has a port at the upper end of the ephemeral range on exactly one side.
+ * A server's connections differ in the remote port, a client's in the local one; either way a similar share matches.
  */
 static void put_division(struct nlmsghdr *request, uint16_t port, bool second)
 {
 	unsigned char here = second ? INET_DIAG_BC_D_LE : INET_DIAG_BC_D_GE;
 	unsigned char there = second ? INET_DIAG_BC_D_GE : INET_DIAG_BC_D_LE;
-	/* Code, offset if it holds, offset if not; a port to compare follows. Offset of the end: accept; +4: refuse. */
+	/* inet_diag bytecode: code, yes offset, no offset, then the port. Jump to the end: accept; +4: reject. */
 	struct inet_diag_bc_op program[] = {
 		{INET_DIAG_BC_S_GE, 8, 20},
 		{0, 0, port},
@@ -98,8 +97,8 @@ static int ask_family(struct part *part, uint8_t family)
 }
 
 /*
- * The oldest form of the question has no family and so gets both in one walk through the kernel's table of connections,
- * which is most of the cost on a host with few of them.
+ * The legacy TCPDIAG_GETSOCK request has no family and dumps both in one walk through the hash table, which dominates
+ * the cost on a host with few connections.
  */
 static void ask_tcp(void *data)
 {
@@ -127,12 +126,12 @@ static void ask_udp(struct part *part)
 	part->ext = EXT_PLAIN | EXT_SERVICE;
 	part->result = ask_family(part, AF_INET);
 	r6 = ask_family(part, AF_INET6);
-	/* A kernel without IPv6 has no such sockets: nothing is lost. */
+	/* Kernel without IPv6: no gap. */
 	if (part->result == 0 && r6 != -ENOENT)
 		part->result = r6;
 }
 
-/* The number behind a word of the line that begins so: "TCP: inuse 5 orphan 0 tw 3 alloc 7 mem 2". */
+/* The number after WORD in the line that starts with LINE: "TCP: inuse 5 orphan 0 tw 3 alloc 7 mem 2". */
 static uint64_t figure_of(const char *text, const char *line, const char *word)
 {
 	const char *at = strstr(text, line), *key;
@@ -148,7 +147,7 @@ static uint64_t figure_of(const char *text, const char *line, const char *word)
 	return 0;
 }
 
-/* Sockets of this namespace, of both families, TIME_WAIT included. 0 when it cannot be read, or there are none. */
+/* TCP sockets of this namespace, both families, including TIME-WAIT; 0: none or unknown. */
 static uint64_t count_tcp(struct snapshot *snapshot)
 {
 	uint64_t count;
@@ -180,8 +179,8 @@ static struct part part_of(struct snapshot *snapshot, const struct snapshot_requ
 }
 
 /*
- * The port that divides the sockets so that both threads are ready at the same time: the second one may have something
- * else to do first. 0 when dividing, which makes both walk through the whole table of the kernel, does not pay.
+ * The port that divides the sockets so that both threads finish together; the second may have other work first. 0: not
+ * worth dividing, because both threads walk the whole hash table.
  */
 static uint16_t dividing_port(struct snapshot *snapshot, uint64_t expected)
 {
@@ -201,7 +200,7 @@ static uint16_t dividing_port(struct snapshot *snapshot, uint64_t expected)
 	return (uint16_t)((double)low + own * (double)(high - low));
 }
 
-/* Two threads, each with a part of the sockets, into the same tables. */
+/* Two threads dump one part each into the same tables. */
 static int collect_divided(struct snapshot *snapshot, const struct part *whole, size_t expected)
 {
 	struct state *state = snapshot_state(snapshot);
@@ -234,7 +233,7 @@ static int collect_divided(struct snapshot *snapshot, const struct part *whole, 
 	return 0;
 }
 
-/* Straight out of the kernel's table, where that can be done; then what is left. */
+/* Reads the kernel's hash table by BPF if possible; sock_diag for the rest. */
 static int collect_fast(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request,
 			size_t expected)
 {
@@ -273,7 +272,7 @@ static int collect_tcp(struct snapshot *snapshot, struct part *whole, const stru
 		if (collect_fast(snapshot, whole, request, expected) == 0)
 			return 0;
 		whole->dividing_port = dividing_port(snapshot, expected);
-		/* Where dividing does not work out, one thread does it all. */
+		/* Fallback: one thread dumps everything. */
 		if (whole->dividing_port && collect_divided(snapshot, whole, expected) == 0)
 			return 0;
 		whole->dividing_port = 0;
@@ -289,7 +288,7 @@ static void release_watch(struct netns_state *watch)
 	vec_done(&((struct sock_watch *)watch)->active);
 }
 
-/* Those on which something happens: all are read when it is time, else the ones that are known, and the listeners. */
+/* Active connections: a full dump when due, otherwise the known active ones and the listeners. */
 static int collect_active(struct snapshot *snapshot, struct part *whole, const struct snapshot_request *request)
 {
 	struct state *state = snapshot_state(snapshot);
@@ -348,7 +347,7 @@ static void release(void *data)
 
 static const struct snapshot_source sock_diag_source = {
 	.name = "sock_diag",
-	.lost = "sockets, their queues, timers and variables",
+	.lost = "sockets",
 	.types = types,
 	.stage = STAGE_SOCKETS,
 	.per_netns = true,

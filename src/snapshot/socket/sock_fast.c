@@ -9,16 +9,16 @@
 #include "snapshot/socket/sock_fast.h"
 #include "snapshot/socket/socket_share.h"
 
-/* Of these the table has more, or other things, than whole sockets. */
+/* States with entries that are no full sockets (request and TIME-WAIT sockets). */
 #define SLOW_STATES                                                                                                    \
 	(1u << SOCKET_LISTEN | 1u << SOCKET_SYN_RECV | 1u << SOCKET_TIME_WAIT | 1u << SOCKET_FIN_WAIT2 |               \
 	 1u << SOCKET_CLOSE)
-/* What a walk costs, about. */
+/* Approximate cost of a walk. */
 #define SOCKET_NS 700
-/* Asked one by one, a socket costs ten times as much as in a walk. */
+/* A single request costs ten times as much as a socket in a walk. */
 #define UNNAMED_MAX 2000
 #define TRIES       4
-/* Connections that a thread hands over for comparison. */
+/* Connections per thread to verify against sock_diag. */
 #define SAMPLES 4
 
 struct sample {
@@ -26,13 +26,13 @@ struct sample {
 	struct tcp_record tcp;
 };
 
-/* One of two threads, each of which takes as much of the table as it can. */
+/* One of two threads that share the buckets of the table. */
 struct lane {
 	struct snapshot *snapshot;
 	const struct sock_fast_request *request;
 	struct socket_parse *context;
 	struct sock_decode decode;
-	uint64_t *next; /* bucket that nobody has taken yet; changed by both */
+	uint64_t *next; /* next bucket to take; atomic */
 	uint64_t buckets, step;
 	uint32_t rest;
 	struct sock_questions unnamed;
@@ -51,7 +51,7 @@ static void take_sample(struct lane *lane)
 	sample->socket = sockets[lane->context->sockets->count - 1];
 	if (sample->socket.tcp != SOCKET_NONE)
 		sample->tcp = tcps[sample->socket.tcp];
-	/* Of one on which something happens little can be compared. */
+	/* Active connections change too much to compare. */
 	if (lane->request->with_tcp && socket_is_active(&sample->socket, &sample->tcp))
 		return;
 	lane->sample_count++;
@@ -81,7 +81,7 @@ static void take_record(struct lane *lane, const uint8_t *record, bool may_sampl
 		take_sample(lane);
 }
 
-/* Of the buckets that were walked through, those that are whole; returns how many. */
+/* Takes the records of complete buckets; returns the number of buckets. */
 static uint64_t take_records(struct lane *lane, uint64_t count)
 {
 	const struct sock_walk *walk = lane->decode.walk;
@@ -142,7 +142,7 @@ static void run_lane(void *data)
 			return;
 		lane->result = walk_through(lane, first, min_of(lane->step, lane->buckets - first));
 	}
-	/* The other one need not go on. */
+	/* Stops the other thread. */
 	__atomic_store_n(lane->next, lane->buckets, __ATOMIC_RELAXED);
 }
 
@@ -157,7 +157,7 @@ static int open_walk(struct sock_fast *fast, const struct sock_fast_request *req
 		fast->checked = false;
 	}
 	r = fast->walk ? 0 : sock_walk_open(&fast->walk, request->with_tcp, why);
-	/* How large the table is. */
+	/* Size of the hash table. */
 	if (r == 0)
 		r = sock_walk_run(fast->walk, 0, 0, 0);
 	if (r < 0)
@@ -166,7 +166,7 @@ static int open_walk(struct sock_fast *fast, const struct sock_fast_request *req
 	return 0;
 }
 
-/* Everything that two looks at an idle connection must agree on. */
+/* Compares all that does not change on an idle connection. */
 static bool same_socket(struct socket_record a, struct socket_record b)
 {
 	a.timer_ns = b.timer_ns;
@@ -194,10 +194,10 @@ static bool sample_agrees(const struct snapshot *kernel, const struct sample *sa
 		return same_socket(*socket, sample->socket) &&
 		       (sample->socket.tcp == SOCKET_NONE || same_tcp(*tcp, sample->tcp));
 	}
-	return true; /* it has gone, or something happens on it now */
+	return true; /* closed, or active now */
 }
 
-/* Asks the kernel itself about some of what was computed. */
+/* Verifies some computed records against sock_diag. */
 static int check_samples(struct sock_fast *fast, struct snapshot *snapshot, const struct lane lanes[WALK_LANES],
 			 struct why *why)
 {
@@ -275,7 +275,7 @@ int sock_fast_collect(struct sock_fast *fast, struct snapshot *snapshot, struct 
 	}
 	request->rest = (lanes[0].rest | lanes[1].rest | 1u << SOCKET_LISTEN) & request->states;
 	if (r < 0) {
-		/* Too many without a cookie have one after they were read in the other way. */
+		/* A full dump assigns cookies, so the next walk can succeed. */
 		fast->failed = !unnamed && r != -EAGAIN;
 		sockets->count = from;
 		tcps->count = parts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Very many TCP sockets in little time: what the kernel's table holds is read there, the rest has to be asked for. */
+/* Fast dump of very many TCP sockets: reads the kernel's hash table by BPF; the caller dumps the remaining states. */
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -10,23 +10,22 @@
 
 struct sock_fast {
 	struct sock_walk *walk;
-	bool failed; /* not again: not possible here, or not what the kernel itself tells */
+	bool failed; /* do not retry: not possible here, or results differ from sock_diag */
 	bool checked;
 	struct snapshot *scratch;
 };
 
 struct sock_fast_request {
-	struct socket_parse *context; /* where sockets go */
-	uint32_t states;              /* that are wanted */
+	struct socket_parse *context; /* output */
+	uint32_t states;              /* requested */
 	size_t expected;
 	bool with_tcp;
-	uint32_t rest; /* out: of these states, those that are still to be asked for */
+	uint32_t rest; /* out: states that the caller must still dump */
 };
 
 /*
- * A negative errno when the sockets have to be read in another way; the tables are as they were then. Sockets that
- * nobody has ever asked the kernel about have no cookie yet: a few are asked for here, one by one; many are a reason to
- * fail.
+ * A negative errno: use sock_diag instead; the tables are unchanged. Sockets get a cookie on the first sock_diag
+ * request: a few without one are requested here, one by one; many are an error.
  */
 int sock_fast_collect(struct sock_fast *fast, struct snapshot *snapshot, struct sock_fast_request *request,
 		      struct why *why) _must_check_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The program that copies connections out of the kernel's table, and its loading. */
+/* The BPF program that copies connections from the kernel's hash table, and its loading. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,18 +9,18 @@
 #include "record/net_names.h"
 #include "snapshot/socket/sock_walk.h"
 
-/* Ranges that are so near to each other are copied together with what is between. */
+/* Ranges closer than this are copied as one. */
 #define GAP_MAX  24
 #define STEP_MAX (1 << 20)
-/* Waits to become a connection: no whole socket. */
+/* NEW_SYN_RECV: a request socket, not a full one. */
 #define REQUEST 12
 
 struct range {
-	uint32_t from, to; /* in the kernel's structure, multiples of 8 */
-	uint32_t at;       /* in the record */
+	uint32_t from, to; /* offsets in the kernel's struct, multiples of 8 */
+	uint32_t at;       /* offset in the record */
 };
 
-/* The function that makes a pointer of a number, and a structure that is an array of 64-bit words (from Linux 6.2). */
+/* The kfunc that casts a number to a pointer, and a struct that is an array of 64-bit words (Linux 6.2 and later). */
 enum { CAST = WALK_FIELD_COUNT + WALK_PLACE_COUNT, ARRAY, QUESTIONS };
 
 struct plan {
@@ -71,11 +71,11 @@ static bool is_wanted(const struct sock_walk *walk, const struct plan *plan, uns
 	return plan->questions[field].answer != LAYOUT_NONE && (walk->with_tcp || !specs[field].tcp);
 }
 
-/* The parts of a connection that are copied, and where each of its fields is then. */
+/* Chooses the ranges to copy and the position of each field in the record. */
 static void make_ranges(struct sock_walk *walk, struct plan *plan)
 {
 	size_t kept = 0;
-	uint32_t at = sizeof(uint64_t); /* behind the number of the bucket */
+	uint32_t at = sizeof(uint64_t); /* after the bucket number */
 
 	for (unsigned i = 0; i < WALK_FIELD_COUNT; i++)
 		if (is_wanted(walk, plan, i)) {
@@ -115,7 +115,7 @@ static void place_fields(struct sock_walk *walk, const struct plan *plan)
 		walk->fields[i].shift = answer->shift;
 		walk->fields[i].width = answer->width;
 	}
-	/* What the kernel does not keep in the connection: the program follows the pointers and puts it at the end. */
+	/* Data outside the struct: the program follows pointers and appends it. */
 	if (walk->fields[WALK_INODE].at == WALK_NONE) {
 		walk->fields[WALK_INODE].at = (uint16_t)walk->record_size;
 		walk->record_size += sizeof(uint64_t);
@@ -141,7 +141,7 @@ static int find_places(struct sock_walk *walk, struct plan *plan, struct why *wh
 		const struct layout_question *answer = &plan->questions[WALK_FIELD_COUNT + i];
 
 		if (answer->answer != LAYOUT_NONE && answer->answer >= WALK_NONE)
-			return why_set(why, -ERANGE, "%s.%s is too far away", answer->type, answer->member);
+			return why_set(why, -ERANGE, "offset of %s.%s is too large", answer->type, answer->member);
 		walk->places[i] = (struct walk_position){(uint16_t)answer->answer, answer->shift, answer->width};
 	}
 	make_ranges(walk, plan);
@@ -151,14 +151,14 @@ static int find_places(struct sock_walk *walk, struct plan *plan, struct why *wh
 
 #define AREA(member) ((int)offsetof(struct walk_area, member))
 
-/* Follows a pointer: area->to = *(area->from + offset), of so many bytes. */
+/* Follows a pointer: area->to = *(area->from + offset), of SIZE bytes. */
 static void put_follow(struct insns *code, int to, int from, uint32_t offset, int size)
 {
 	PUT(code, LOAD(BPF_DW, R3, R6, from), ADD(R3, offset), COPY(R1, R6), ADD(R1, to), SET(R2, size),
 	    CALL(BPF_FUNC_probe_read_kernel));
 }
 
-/* Walks, or reads 16 bytes when there is an address to read. */
+/* Walks, or reads 16 bytes if `peek` is set. */
 static void put_main(struct insns *code, const struct sock_walk *walk, int map)
 {
 	size_t walks;
@@ -183,7 +183,7 @@ static void put_main(struct insns *code, const struct sock_walk *walk, int map)
 	insns_repeat(code, STEP_MAX);
 }
 
-/* The next bucket, or the end; and whether the chain that ended was the one that was begun. */
+/* Next bucket or end. Checks by the nulls value that the chain ended in its own bucket. */
 static void put_next_bucket(struct insns *code)
 {
 	PUT(code, LOAD(BPF_DW, R1, R6, AREA(at)), SKIP_IF_NULL(R1, 8));
@@ -199,7 +199,7 @@ static void put_next_bucket(struct insns *code)
 	PUT(code, SET(R0, 0), RETURN);
 }
 
-/* A range of the connection, which R7 points to, or R8 where the kernel does not know such pointers. */
+/* Copies a range of the connection at R7, or at R8 on kernels without the cast. */
 static void put_copy(struct insns *code, const struct plan *plan, const struct range *range)
 {
 	int size = (int)(range->to - range->from);
@@ -214,9 +214,8 @@ static void put_copy(struct insns *code, const struct plan *plan, const struct r
 }
 
 /*
- * Calls are what a copy costs most (returning from one is slow where processors have to be kept from guessing), and
- * loads of which none waits for another overlap. So where the kernel lets an address be taken for a pointer to an
- * array, the words are loaded one by one.
+ * Helper calls dominate the cost of a copy (retpolines), while independent loads overlap. So if the kernel allows
+ * casting an address to an array pointer, the program loads the words directly.
  */
 static void put_cast(struct insns *code, const struct plan *plan)
 {

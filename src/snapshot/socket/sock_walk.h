@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Very many connections, read straight out of the kernel's table of them by a BPF program. The kernel's own answer
- * (sock_diag) takes a microsecond a socket: locks, messages, and one wait for memory after the other. The program
- * copies what is wanted, so that the waits overlap, and what is computed from it is computed here.
+ * Reads very many connections from the kernel's hash table by a BPF program. sock_diag takes 1 us per socket: locks,
+ * messages and serialized cache misses. The program only copies, so that cache misses overlap; sock_decode.c computes
+ * the rest in user space.
  *
- * Where things lie in a socket is asked of the running kernel, and what was computed is compared with the kernel's own
- * answers before it is believed (sock_fast.c).
+ * Offsets come from the running kernel's BTF, and sock_fast.c verifies results against sock_diag before it uses them.
  */
 #pragma once
 
 #include "kernel/program.h"
 
-/* F(name, structure, member, size): of the connection; all of them begin at the same address. */
+/* F(name, struct, member, size) of the connection; all structs start at the same address. */
 #define WALK_SOCKET_FIELDS(F)                                                                                          \
 	F(DADDR, "sock_common", "skc_daddr", 4)                                                                        \
 	F(SADDR, "sock_common", "skc_rcv_saddr", 4)                                                                    \
@@ -52,13 +51,13 @@
 	F(WRITE_SEQ, "tcp_sock", "write_seq", 4)                                                                       \
 	F(SND_UNA, "tcp_sock", "snd_una", 4)
 
-/* Which of them a kernel has depends on its age. */
+/* Not all kernels have all of these. */
 #define WALK_OPTIONAL_FIELDS(F)                                                                                        \
 	F(INODE, "sock", "sk_ino", 8)                                                                                  \
 	F(TIMEOUT, "inet_connection_sock", "icsk_timeout", 8)                                                          \
 	F(TIMER_EXPIRES, "inet_connection_sock", "icsk_retransmit_timer.expires", 8)
 
-/* What only the second part, type "tcp", needs. */
+/* Needed for table "tcp" only. */
 #define WALK_TCP_FIELDS(F)                                                                                             \
 	F(PACING_RATE, "sock", "sk_pacing_rate", 8)                                                                    \
 	F(MAX_PACING_RATE, "sock", "sk_max_pacing_rate", 8)                                                            \
@@ -130,10 +129,10 @@
 	F(PLB_REHASH, "tcp_sock", "plb_rehash", 4)                                                                     \
 	F(CA_PRIVATE, "inet_connection_sock", "icsk_ca_priv", WALK_CA_BYTES)
 
-/* As much of what a congestion control keeps as is looked at. */
+/* Bytes read of a congestion control's private data. */
 #define WALK_CA_BYTES 88
 
-/* Not of the connection: the way to the table, to a control group's number, and what BBR keeps. */
+/* Outside the connection: path to the hash table, cgroup ID, and BBR's private data. */
 #define WALK_PLACES(F)                                                                                                 \
 	F(TASK_SPACES, "task_struct", "nsproxy", false)                                                                \
 	F(SPACES_NET, "nsproxy", "net_ns", false)                                                                      \
@@ -166,43 +165,43 @@ enum walk_place {
 		WALK_PLACE_COUNT,
 };
 
-/* A bit field is taken out of the bytes that it is in. */
+/* A bit field is extracted from its bytes. */
 struct walk_position {
-	uint16_t at; /* in a record, or WALK_NONE */
+	uint16_t at; /* offset in a record, or WALK_NONE */
 	uint8_t shift;
-	uint8_t width; /* 0: whole */
+	uint8_t width; /* 0: not a bit field */
 };
 #define WALK_NONE UINT16_MAX
 
-/* What a program and its caller share. */
+/* Memory shared by program and caller. */
 struct walk_area {
-	uint64_t peek; /* in: an address to be read, instead of a walk */
+	uint64_t peek; /* in: address to read instead of a walk */
 	uint64_t peeked[2];
-	uint64_t first; /* in: a bucket of the table, and how many from it on */
+	uint64_t first; /* in: first bucket and number of buckets */
 	uint64_t buckets;
 	uint64_t jiffies;
 	uint64_t task, spaces, net, tables, table, mask;
-	uint64_t at;   /* buckets begun */
-	uint64_t node; /* the present one, or the end of a chain */
+	uint64_t at;   /* buckets started */
+	uint64_t node; /* current node, or end of chain */
 	uint64_t count;
-	uint64_t full;    /* there was no room for all; the last bucket may not be whole */
-	uint64_t strayed; /* a chain led elsewhere, because a socket went away meanwhile */
-	uint64_t others;  /* states (bits) of entries of this namespace that are no whole sockets */
+	uint64_t full;    /* output full; the last bucket may be incomplete */
+	uint64_t strayed; /* a chain led to another bucket: a socket was freed meanwhile */
+	uint64_t others;  /* states (bits) of entries of this namespace that are not full sockets */
 #define WALK_BUCKETS 4096
 	uint64_t heads[WALK_BUCKETS];
 	uint8_t records[];
 };
 
-/* Each begins with the number of its bucket, of 8 bytes. */
+/* Each record starts with its bucket number, 8 bytes. */
 #define WALK_RECORDS 1024
-#define WALK_LANES   2 /* walks that can go on at the same time */
+#define WALK_LANES   2 /* parallel walks */
 
 struct sock_walk {
 	struct walk_position fields[WALK_FIELD_COUNT];
-	struct walk_position places[WALK_PLACE_COUNT]; /* `at` is an offset in the kernel's structure */
+	struct walk_position places[WALK_PLACE_COUNT]; /* `at` is an offset in the kernel's struct */
 	size_t record_size;
 	bool with_tcp;
-	struct program lanes[WALK_LANES]; /* the area of each is a struct walk_area */
+	struct program lanes[WALK_LANES]; /* with a struct walk_area each */
 };
 
 static inline struct walk_area *sock_walk_area(const struct sock_walk *walk, unsigned lane)
@@ -210,10 +209,10 @@ static inline struct walk_area *sock_walk_area(const struct sock_walk *walk, uns
 	return walk->lanes[lane].area;
 }
 
-/* A negative errno where the kernel does not have it, or does not allow it. */
+/* A negative errno: not supported or not permitted by this kernel. */
 int sock_walk_open(struct sock_walk **ret_walk, bool with_tcp, struct why *why) _must_check_;
 void sock_walk_close(struct sock_walk *walk);
-/* Walks through the buckets first .. first + count (at most WALK_BUCKETS) of the table of the thread's namespace. */
+/* Walks buckets first .. first + count (at most WALK_BUCKETS) of the hash table of the thread's namespace. */
 int sock_walk_run(struct sock_walk *walk, unsigned lane, uint64_t first, uint64_t count) _must_check_;
-/* 16 bytes of the kernel's memory; zero where there is none. */
+/* Reads 16 bytes of kernel memory; zero: not mapped. */
 void sock_walk_peek(struct sock_walk *walk, unsigned lane, uint64_t address, uint64_t ret_bytes[2]);

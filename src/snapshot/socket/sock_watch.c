@@ -2,9 +2,9 @@
 #include "snapshot/socket/sock_watch.h"
 #include "base/clock.h"
 
-/* Full readings take at most this part of the time. */
+/* Full dumps take at most this share of the time. */
 #define PAUSE_FACTOR 50
-/* A new stall on an idle connection is to be seen within this time all the same. */
+/* Upper bound: a new stall on an idle connection is seen within this time. */
 #define PAUSE_MAX_NS (2 * NSEC_PER_SEC)
 
 bool socket_is_active(const struct socket_record *socket, const struct tcp_record *tcp)
@@ -18,12 +18,12 @@ bool socket_is_active(const struct socket_record *socket, const struct tcp_recor
 	case SOCKET_CLOSE_WAIT:
 		break;
 	default:
-		return true; /* on the way to another state, or a listener */
+		return true; /* in transition, or a listener */
 	}
 	if ((socket->recvq_bytes && socket->recvq_bytes != UINT32_MAX) ||
 	    (socket->sendq_bytes && socket->sendq_bytes != UINT32_MAX))
 		return true;
-	/* Unknown times are large ones. */
+	/* Unknown times compare as large. */
 	return tcp &&
 	       (tcp->unacked > 0 || tcp->last_sent_ns < SOCK_ACTIVE_NS || tcp->last_received_ns < SOCK_ACTIVE_NS);
 }
@@ -47,12 +47,12 @@ void sock_watch_remember(struct sock_watch *watch, struct snapshot *snapshot, si
 	for (size_t i = from; i < sockets->count; i++) {
 		struct socket_record *socket = &all[i];
 
-		/* The parts of the sockets that come first are not touched. */
+		/* TCP records of earlier sockets are not touched. */
 		if (kept_parts == SIZE_MAX && socket->tcp != SOCKET_NONE)
 			kept_parts = socket->tcp;
 		if (!socket_is_active(socket, socket->tcp == SOCKET_NONE ? NULL : &parts[socket->tcp]))
 			continue;
-		/* Listeners are asked for together; a lookup of one may find its neighbour. */
+		/* Listeners are dumped together: a lookup with SO_REUSEPORT may find another one. */
 		if (socket->state != SOCKET_LISTEN)
 			vec_push(&watch->active, sock_question(socket, ext));
 		if (socket->tcp != SOCKET_NONE) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The field tables of sockets, and the parser of the kernel's answers. */
+/* Field tables of sockets, and the parser of sock_diag replies. */
 #include <netinet/in.h>
 #include <string.h>
 
@@ -7,26 +7,26 @@
 #include "snapshot/socket/socket_answer.h"
 
 static const struct enum_name timer_names[] = {
-	{SOCKET_TIMER_OFF, "off", "no timer runs"},
-	{SOCKET_TIMER_RETRANSMIT, "on", "data is not acknowledged: retransmission or loss probe"},
-	{SOCKET_TIMER_KEEPALIVE, "keepalive", "keep-alive, or waiting for the answer to a SYN"},
-	{SOCKET_TIMER_TIME_WAIT, "timewait", "time until the socket is forgotten"},
-	{SOCKET_TIMER_PERSIST, "persist", "the peer's window is closed, or nothing can be sent"},
+	{SOCKET_TIMER_OFF, "off", "no timer pending"},
+	{SOCKET_TIMER_RETRANSMIT, "on", "retransmission timer or tail loss probe: data unacknowledged"},
+	{SOCKET_TIMER_KEEPALIVE, "keepalive", "keepalive timer, or SYN-ACK timer"},
+	{SOCKET_TIMER_TIME_WAIT, "timewait", "TIME-WAIT timer"},
+	{SOCKET_TIMER_PERSIST, "persist", "zero window probe timer"},
 };
 struct enum_names socket_timer_names = {timer_names, ARRAY_SIZE(timer_names), NULL};
 
 static const struct enum_name shutdown_names[] = {
-	{1, "rcv", "will receive no more"},
-	{2, "snd", "will send no more"},
+	{1, "rcv", "receive direction shut down"},
+	{2, "snd", "send direction shut down"},
 };
 struct enum_names socket_shutdown_names = {shutdown_names, ARRAY_SIZE(shutdown_names), NULL};
 
 static const struct enum_name ca_names[] = {
-	{0, "Open", "all is well"},
-	{1, "Disorder", "duplicate or selective acknowledgements arrive"},
-	{2, "CWR", "the window shrinks after congestion was signalled"},
-	{3, "Recovery", "lost segments are sent again"},
-	{4, "Loss", "the retransmission timer fired"},
+	{0, "Open", "no loss or reordering"},
+	{1, "Disorder", "duplicate ACKs or SACKs received"},
+	{2, "CWR", "congestion window being reduced (ECN, local congestion)"},
+	{3, "Recovery", "fast recovery: lost segments are retransmitted"},
+	{4, "Loss", "recovery after a retransmission timeout (RTO)"},
 };
 static struct enum_names ca_enum = {ca_names, ARRAY_SIZE(ca_names), NULL};
 
@@ -39,119 +39,118 @@ static struct enum_names option_enum = {option_names, ARRAY_SIZE(option_names), 
 #define S struct socket_record
 static const struct field socket_fields[] = {
 	FIELD(S, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(S, family, ENUM, "address family of the socket", .names = &addr_family_names, .hidden = true),
+	FIELD(S, family, ENUM, "address family", .names = &addr_family_names, .hidden = true),
 	FIELD(S, proto, ENUM, "transport protocol", .names = &socket_proto_names),
 	FIELD(S, state, ENUM, "state; of UDP: ESTABLISHED when connected, else CLOSE", .names = &socket_state_names),
-	FIELD(S, recvq_bytes, BYTES, "received, not yet read by the application"),
-	FIELD(S, sendq_bytes, BYTES, "written by the application, not yet acknowledged by the peer"),
-	FIELD(S, backlog, COUNT, "listener: finished connections that wait to be accepted", .hidden = true),
-	FIELD(S, backlog_max, COUNT, "listener: how many may wait", .hidden = true),
+	FIELD(S, recvq_bytes, BYTES, "receive queue: received, not yet read by the application"),
+	FIELD(S, sendq_bytes, BYTES, "send queue: written by the application, not yet acknowledged"),
+	FIELD(S, backlog, COUNT, "listener: connections in the accept queue", .hidden = true),
+	FIELD(S, backlog_max, COUNT, "listener: limit of the accept queue (backlog)", .hidden = true),
 	FIELD(S, laddr, ADDR, "local address"),
 	FIELD(S, lport, ID, "local port", .zero_is_unknown = true),
 	FIELD(S, raddr, ADDR, "remote address"),
 	FIELD(S, rport, ID, "remote port", .zero_is_unknown = true),
-	FIELD(S, cookie, HEX, "socket cookie: the same socket has the same one for ever", .hidden = true),
+	FIELD(S, cookie, HEX, "socket cookie, unique until reboot", .hidden = true),
 	FIELD(S, inode, ID, "inode number, as in /proc/PID/fd", .zero_is_unknown = true, .hidden = true),
-	FIELD(S, uid, ID, "user the socket belongs to", .hidden = true),
-	FIELD(S, timer, ENUM, "what the connection waits for", .names = &socket_timer_names, .hidden = true),
-	FIELD(S, timer_ns, DURATION, "until the timer fires", .heading = "timer_left", .hidden = true),
-	FIELD(S, timer_retransmits, COUNT, "how often that timer has fired in a row", .hidden = true),
-	FIELD(S, rmem_bytes, BYTES, "memory of received packets, with overhead", .hidden = true),
-	FIELD(S, rcvbuf, BYTES, "limit of the receive buffer", .hidden = true),
-	FIELD(S, wmem_bytes, BYTES, "memory of packets handed to the layers below and not yet gone", .hidden = true),
-	FIELD(S, sndbuf, BYTES, "limit of the send buffer", .hidden = true),
-	FIELD(S, forward_bytes, BYTES, "memory reserved in advance", .hidden = true),
-	FIELD(S, wmem_queued_bytes, BYTES, "memory of the send queue, with overhead", .hidden = true),
+	FIELD(S, uid, ID, "user ID of the socket's owner", .hidden = true),
+	FIELD(S, timer, ENUM, "pending timer", .names = &socket_timer_names, .hidden = true),
+	FIELD(S, timer_ns, DURATION, "time until the timer expires", .heading = "timer_left", .hidden = true),
+	FIELD(S, timer_retransmits, COUNT, "consecutive expirations of that timer", .hidden = true),
+	FIELD(S, rmem_bytes, BYTES, "receive buffer memory in use, including overhead", .hidden = true),
+	FIELD(S, rcvbuf, BYTES, "receive buffer limit", .hidden = true),
+	FIELD(S, wmem_bytes, BYTES, "memory of packets in qdisc and driver", .hidden = true),
+	FIELD(S, sndbuf, BYTES, "send buffer limit", .hidden = true),
+	FIELD(S, forward_bytes, BYTES, "memory allocated in advance (forward alloc)", .hidden = true),
+	FIELD(S, wmem_queued_bytes, BYTES, "send queue memory, including overhead", .hidden = true),
 	FIELD(S, option_bytes, BYTES, "memory of socket options", .hidden = true),
-	FIELD(S, rx_backlog_bytes, BYTES, "received while the application held the socket's lock", .hidden = true),
-	FIELD(S, drops, COUNT, "packets dropped because the socket had no room (or, of a listener, for any reason)",
+	FIELD(S, rx_backlog_bytes, BYTES, "socket backlog: received while the socket was locked", .hidden = true),
+	FIELD(S, drops, COUNT, "packets dropped by the socket: receive buffer full; of a listener, all drops",
 	      .hidden = true),
 	FIELD(S, mark, HEX, "packet mark", .hidden = true),
-	FIELD(S, ifindex, ID, "interface that it is bound to", .zero_is_unknown = true, .hidden = true),
-	FIELD(S, cgroup_id, ID, "inode number of the control group", .zero_is_unknown = true, .hidden = true),
-	FIELD(S, tos, HEX, "type of service of IPv4 packets; not asked of TCP where there are more than 20,000 sockets",
-	      .hidden = true),
-	FIELD(S, tclass, HEX, "traffic class of IPv6 packets; likewise", .hidden = true),
-	FIELD(S, shutdown, FLAGS, "directions that are shut down", .names = &socket_shutdown_names, .hidden = true),
+	FIELD(S, ifindex, ID, "index of the interface it is bound to", .zero_is_unknown = true, .hidden = true),
+	FIELD(S, cgroup_id, ID, "cgroup ID", .zero_is_unknown = true, .hidden = true),
+	FIELD(S, tos, HEX, "IPv4 type of service; not read for TCP with more than 20,000 sockets", .hidden = true),
+	FIELD(S, tclass, HEX, "IPv6 traffic class; not read for TCP with more than 20,000 sockets", .hidden = true),
+	FIELD(S, shutdown, FLAGS, "directions shut down", .names = &socket_shutdown_names, .hidden = true),
 };
 #undef S
 RECORD_TYPE(socket_type, "socket", struct socket_record, socket_fields, "a TCP or UDP socket");
 
 #define T struct tcp_record
 static const struct field tcp_fields[] = {
-	FIELD(T, tcp_cookie, HEX, "cookie of the socket that this is about", .hidden = true),
-	FIELD(T, cc, TEXT, "congestion control", .hidden = true),
-	FIELD(T, ca_state, ENUM, "state of loss recovery", .names = &ca_enum, .hidden = true),
-	FIELD(T, retransmits, COUNT, "timeouts in a row for the same segment", .hidden = true),
-	FIELD(T, probes, COUNT, "window or keep-alive probes without an answer", .hidden = true),
-	FIELD(T, backoff, COUNT, "how often the timer has been doubled", .hidden = true),
-	FIELD(T, options, FLAGS, "options that both sides agreed on", .names = &option_enum, .hidden = true),
-	FIELD(T, snd_wscale, COUNT, "window scaling of the peer, bits", .hidden = true),
-	FIELD(T, rcv_wscale, COUNT, "own window scaling, bits", .hidden = true),
-	FIELD(T, app_limited, BOOL, "the delivery rate was held back by the application", .hidden = true),
+	FIELD(T, tcp_cookie, HEX, "cookie of the socket", .hidden = true),
+	FIELD(T, cc, TEXT, "congestion control algorithm", .hidden = true),
+	FIELD(T, ca_state, ENUM, "congestion state (Open, Disorder, CWR, Recovery, Loss)", .names = &ca_enum,
+	      .hidden = true),
+	FIELD(T, retransmits, COUNT, "consecutive retransmission timeouts", .hidden = true),
+	FIELD(T, probes, COUNT, "unanswered zero window or keepalive probes", .hidden = true),
+	FIELD(T, backoff, COUNT, "exponential backoff of the timer", .hidden = true),
+	FIELD(T, options, FLAGS, "negotiated TCP options", .names = &option_enum, .hidden = true),
+	FIELD(T, snd_wscale, COUNT, "window scale of the peer", .hidden = true),
+	FIELD(T, rcv_wscale, COUNT, "own window scale", .hidden = true),
+	FIELD(T, app_limited, BOOL, "delivery rate limited by the application", .hidden = true),
 	FIELD(T, rto_ns, DURATION, "retransmission timeout", .hidden = true),
-	FIELD(T, ato_ns, DURATION, "delayed acknowledgement timeout", .hidden = true),
-	FIELD(T, snd_mss, BYTES, "segment size when sending", .exact = true, .hidden = true),
-	FIELD(T, rcv_mss, BYTES, "segment size seen when receiving", .exact = true, .hidden = true),
-	FIELD(T, unacked, COUNT, "segments in flight", .hidden = true),
-	FIELD(T, sacked, COUNT, "of these, acknowledged out of order", .hidden = true),
-	FIELD(T, lost, COUNT, "of these, held for lost", .hidden = true),
-	FIELD(T, retrans, COUNT, "of these, sent again", .hidden = true),
-	FIELD(T, last_sent_ns, DURATION, "since data was sent", .hidden = true),
-	FIELD(T, last_received_ns, DURATION, "since data was received", .hidden = true),
-	FIELD(T, last_ack_ns, DURATION, "since an acknowledgement came", .hidden = true),
-	FIELD(T, pmtu, BYTES, "largest packet that the path is believed to carry", .exact = true, .hidden = true),
-	FIELD(T, rcv_ssthresh, BYTES, "how far the advertised window may grow", .hidden = true),
-	FIELD(T, srtt_ns, DURATION, "smoothed round-trip time", .zero_is_unknown = true, .hidden = true),
-	FIELD(T, rttvar_ns, DURATION, "its variation", .hidden = true),
-	FIELD(T, ssthresh, COUNT, "slow-start threshold, segments; unknown until the first loss", .hidden = true),
-	FIELD(T, cwnd, COUNT, "congestion window, segments", .hidden = true),
-	FIELD(T, advmss, BYTES, "segment size told to the peer", .exact = true, .hidden = true),
-	FIELD(T, reordering, COUNT, "segments that may overtake each other before loss is suspected", .hidden = true),
-	FIELD(T, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it", .zero_is_unknown = true,
-	      .hidden = true),
-	FIELD(T, rcv_space, BYTES, "what the application reads in a round trip", .hidden = true),
-	FIELD(T, total_retrans, COUNT, "segments ever sent again", .hidden = true),
-	FIELD(T, pacing_rate, BYTES, "pace of sending; unknown when there is none", .unit = "B/s", .hidden = true),
-	FIELD(T, max_pacing_rate, BYTES, "limit of the pace; unknown when there is none", .unit = "B/s",
-	      .hidden = true),
-	FIELD(T, bytes_acked, BYTES, "acknowledged by the peer; the SYN and FIN count one each", .hidden = true),
-	FIELD(T, bytes_received, BYTES, "received; the FIN counts one", .hidden = true),
+	FIELD(T, ato_ns, DURATION, "delayed ACK timeout", .hidden = true),
+	FIELD(T, snd_mss, BYTES, "send MSS", .exact = true, .hidden = true),
+	FIELD(T, rcv_mss, BYTES, "receive MSS, estimated", .exact = true, .hidden = true),
+	FIELD(T, unacked, COUNT, "unacknowledged segments (in flight)", .hidden = true),
+	FIELD(T, sacked, COUNT, "segments acknowledged by SACK", .hidden = true),
+	FIELD(T, lost, COUNT, "segments considered lost", .hidden = true),
+	FIELD(T, retrans, COUNT, "retransmitted segments in flight", .hidden = true),
+	FIELD(T, last_sent_ns, DURATION, "time since data was sent", .hidden = true),
+	FIELD(T, last_received_ns, DURATION, "time since data was received", .hidden = true),
+	FIELD(T, last_ack_ns, DURATION, "time since an ACK was received", .hidden = true),
+	FIELD(T, pmtu, BYTES, "path MTU", .exact = true, .hidden = true),
+	FIELD(T, rcv_ssthresh, BYTES, "receive window growth limit (rcv_ssthresh)", .hidden = true),
+	FIELD(T, srtt_ns, DURATION, "smoothed RTT", .zero_is_unknown = true, .hidden = true),
+	FIELD(T, rttvar_ns, DURATION, "RTT variation", .hidden = true),
+	FIELD(T, ssthresh, COUNT, "slow start threshold in segments; unknown until the first loss", .hidden = true),
+	FIELD(T, cwnd, COUNT, "congestion window in segments", .hidden = true),
+	FIELD(T, advmss, BYTES, "advertised MSS", .exact = true, .hidden = true),
+	FIELD(T, reordering, COUNT, "reordering degree in segments", .hidden = true),
+	FIELD(T, rcv_rtt_ns, DURATION, "receiver's RTT estimate", .zero_is_unknown = true, .hidden = true),
+	FIELD(T, rcv_space, BYTES, "bytes the application reads per RTT (rcv_space)", .hidden = true),
+	FIELD(T, total_retrans, COUNT, "total segments retransmitted", .hidden = true),
+	FIELD(T, pacing_rate, BYTES, "pacing rate; unknown: no pacing", .unit = "B/s", .hidden = true),
+	FIELD(T, max_pacing_rate, BYTES, "pacing rate limit; unknown: none", .unit = "B/s", .hidden = true),
+	FIELD(T, bytes_acked, BYTES, "bytes acknowledged by the peer; SYN and FIN count one each", .hidden = true),
+	FIELD(T, bytes_received, BYTES, "bytes received; FIN counts one", .hidden = true),
 	FIELD(T, segs_out, COUNT, "segments sent", .hidden = true),
 	FIELD(T, segs_in, COUNT, "segments received", .hidden = true),
-	FIELD(T, notsent_bytes, BYTES, "in the send queue and not yet sent once", .hidden = true),
-	FIELD(T, min_rtt_ns, DURATION, "shortest round-trip time of the last minutes", .hidden = true),
-	FIELD(T, data_segs_in, COUNT, "segments with data received", .hidden = true),
-	FIELD(T, data_segs_out, COUNT, "segments with data sent", .hidden = true),
-	FIELD(T, delivery_rate, BYTES, "rate at which data lately arrived at the peer", .unit = "B/s", .hidden = true),
-	FIELD(T, busy_ns, DURATION, "time in which data was being sent", .hidden = true),
-	FIELD(T, rwnd_limited_ns, DURATION, "of this, held back by the peer's window", .hidden = true),
-	FIELD(T, sndbuf_limited_ns, DURATION, "of this, held back by the send buffer", .hidden = true),
-	FIELD(T, delivered, COUNT, "segments that arrived at the peer", .hidden = true),
-	FIELD(T, delivered_ce, COUNT, "of these, marked by a congested router", .hidden = true),
-	FIELD(T, bytes_sent, BYTES, "sent, repetitions included", .hidden = true),
-	FIELD(T, bytes_retrans, BYTES, "sent again", .hidden = true),
-	FIELD(T, dsack_dups, COUNT, "repetitions that the peer reports as needless", .hidden = true),
-	FIELD(T, reord_seen, COUNT, "times that reordering was seen", .hidden = true),
+	FIELD(T, notsent_bytes, BYTES, "bytes in the send queue not yet sent", .hidden = true),
+	FIELD(T, min_rtt_ns, DURATION, "minimum RTT of the last minutes", .hidden = true),
+	FIELD(T, data_segs_in, COUNT, "data segments received", .hidden = true),
+	FIELD(T, data_segs_out, COUNT, "data segments sent", .hidden = true),
+	FIELD(T, delivery_rate, BYTES, "recent delivery rate", .unit = "B/s", .hidden = true),
+	FIELD(T, busy_ns, DURATION, "time with data in the send queue", .hidden = true),
+	FIELD(T, rwnd_limited_ns, DURATION, "time limited by the peer's receive window", .hidden = true),
+	FIELD(T, sndbuf_limited_ns, DURATION, "time limited by the send buffer", .hidden = true),
+	FIELD(T, delivered, COUNT, "segments delivered to the peer", .hidden = true),
+	FIELD(T, delivered_ce, COUNT, "segments delivered with ECN CE mark", .hidden = true),
+	FIELD(T, bytes_sent, BYTES, "bytes sent, including retransmissions", .hidden = true),
+	FIELD(T, bytes_retrans, BYTES, "bytes retransmitted", .hidden = true),
+	FIELD(T, dsack_dups, COUNT, "spurious retransmissions reported by the peer (DSACK)", .hidden = true),
+	FIELD(T, reord_seen, COUNT, "reordering events", .hidden = true),
 	FIELD(T, rcv_ooopack, COUNT, "segments received out of order", .hidden = true),
-	FIELD(T, snd_wnd, BYTES, "the peer's window", .hidden = true),
-	FIELD(T, rcv_wnd, BYTES, "the own window (Linux 6.2 and later)", .hidden = true),
-	FIELD(T, rehash, COUNT, "times that another path was tried (6.2)", .hidden = true),
-	FIELD(T, total_rto, COUNT, "timeouts ever (6.7)", .hidden = true),
-	FIELD(T, total_rto_recoveries, COUNT, "spells of timeouts that ended well (6.7)", .hidden = true),
-	FIELD(T, total_rto_ns, DURATION, "time spent in such spells (6.7)", .heading = "total_rto_time",
+	FIELD(T, snd_wnd, BYTES, "send window: receive window advertised by the peer", .hidden = true),
+	FIELD(T, rcv_wnd, BYTES, "advertised receive window (Linux 6.2 and later)", .hidden = true),
+	FIELD(T, rehash, COUNT, "flow hash changes after timeouts (Linux 6.2 and later)", .hidden = true),
+	FIELD(T, total_rto, COUNT, "total retransmission timeouts (Linux 6.7 and later)", .hidden = true),
+	FIELD(T, total_rto_recoveries, COUNT, "recoveries from retransmission timeouts (Linux 6.7 and later)",
 	      .hidden = true),
+	FIELD(T, total_rto_ns, DURATION, "time in retransmission timeout recovery (Linux 6.7 and later)",
+	      .heading = "total_rto_time", .hidden = true),
 	FIELD(T, bbr_bw, BYTES, "BBR: bandwidth estimate", .unit = "B/s", .hidden = true),
-	FIELD(T, bbr_min_rtt_ns, DURATION, "BBR: shortest round-trip time", .hidden = true),
+	FIELD(T, bbr_min_rtt_ns, DURATION, "BBR: minimum RTT", .hidden = true),
 	FIELD(T, bbr_pacing_gain, RATIO, "BBR: pacing gain", .hidden = true),
-	FIELD(T, bbr_cwnd_gain, RATIO, "BBR: window gain", .hidden = true),
+	FIELD(T, bbr_cwnd_gain, RATIO, "BBR: congestion window gain", .hidden = true),
 	FIELD(T, dctcp_alpha, RATIO, "DCTCP: share of marked segments", .unit = "%", .hidden = true),
-	FIELD(T, vegas_rtt_ns, DURATION, "Vegas and the like: round-trip time", .hidden = true),
+	FIELD(T, vegas_rtt_ns, DURATION, "Vegas and similar: RTT", .hidden = true),
 };
 #undef T
-RECORD_TYPE(tcp_type, "tcp", struct tcp_record, tcp_fields, "what TCP knows about a connection");
+RECORD_TYPE(tcp_type, "tcp", struct tcp_record, tcp_fields, "TCP state of a connection (tcp_info)");
 
-/* "Infinite" of the kernel: no loss has set a threshold yet. */
+/* TCP_INFINITE_SSTHRESH: no loss yet. */
 #define SSTHRESH_NONE 0x7fffffffu
 
 static void fill_start(struct tcp_record *tcp, const struct tcp_info *info)
@@ -172,7 +171,7 @@ static void fill_start(struct tcp_record *tcp, const struct tcp_info *info)
 	tcp->sacked = info->tcpi_sacked;
 	tcp->lost = info->tcpi_lost;
 	tcp->retrans = info->tcpi_retrans;
-	/* Before the handshake is over these count from the boot of the machine. */
+	/* Before the handshake completes these count from boot. */
 	if (info->tcpi_state != SOCKET_SYN_SENT) {
 		tcp->last_sent_ns = info->tcpi_last_data_sent * NSEC_PER_MSEC;
 		tcp->last_received_ns = info->tcpi_last_data_recv * NSEC_PER_MSEC;
@@ -263,13 +262,13 @@ static void fill_congestion(struct tcp_record *tcp, const struct nlattr **attrs)
 		tcp->vegas_rtt_ns = vegas.tcpv_rtt * NSEC_PER_USEC;
 }
 
-/* n bytes of struct tcp_info_wire. NULL when the socket has no second part. */
+/* n bytes of struct tcp_info_wire. NULL: the socket has no TCP record. */
 static struct tcp_record *add_tcp(const struct socket_parse *context, struct socket_record *socket,
 				  const struct tcp_info_wire *info, size_t n)
 {
 	struct tcp_record *tcp;
 
-	/* A listener's figures are those of its queue, which the socket already has. */
+	/* A listener's tcp_info repeats the accept queue, which the socket already has. */
 	if (n < TCP_INFO_BASE || socket->state == SOCKET_LISTEN)
 		return NULL;
 	tcp = snapshot_table_add(context->tcps);
@@ -293,7 +292,7 @@ static void parse_tcp(const struct socket_parse *context, struct socket_record *
 		fill_congestion(tcp, attrs);
 }
 
-/* SK_MEMINFO_* in their order; each kernel has them all, later ones may have more. */
+/* SK_MEMINFO_* in order; later kernels may have more. */
 static void fill_memory(struct socket_record *socket, const uint32_t mem[SOCKET_MEMORY_WORDS])
 {
 	socket->rmem_bytes = mem[0];
@@ -345,7 +344,7 @@ static void parse_head(struct socket_record *socket, const struct inet_diag_msg 
 		socket->backlog_max = msg->idiag_wqueue;
 		return;
 	}
-	/* Without a socket behind it there is no queue. */
+	/* Not a full socket: no queues. */
 	if (msg->idiag_state == SOCKET_TIME_WAIT || msg->idiag_state == SOCKET_SYN_RECV ||
 	    msg->idiag_state == SOCKET_NEW_SYN_RECV)
 		return;

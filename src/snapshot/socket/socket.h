@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TCP and UDP sockets as the kernel's socket diagnosis tells them: type "socket", and for TCP a second part, type
- * "tcp". */
+/* TCP and UDP sockets from sock_diag: type "socket"; for TCP also type "tcp". */
 #pragma once
 
 #include "record/net_names.h"
@@ -11,15 +10,15 @@
 
 enum socket_timer {
 	SOCKET_TIMER_OFF,
-	SOCKET_TIMER_RETRANSMIT, /* or an early one: loss probe, reordering */
-	SOCKET_TIMER_KEEPALIVE,  /* or waiting for a SYN's answer */
+	SOCKET_TIMER_RETRANSMIT, /* also tail loss probe and reordering timer */
+	SOCKET_TIMER_KEEPALIVE,  /* also SYN-ACK timer */
 	SOCKET_TIMER_TIME_WAIT,
-	SOCKET_TIMER_PERSIST, /* asking a closed window, or trying again what could not be sent at all */
+	SOCKET_TIMER_PERSIST, /* zero window probe, or retry of a segment that could not be sent */
 };
 
 struct socket_record {
 	uint32_t netns;
-	uint8_t family; /* 4 or 6: of the socket, which may be 6 with IPv4 addresses */
+	uint8_t family; /* 4 or 6; a socket of family 6 may have IPv4 addresses */
 	uint8_t proto;
 	uint8_t state;
 	uint8_t timer;
@@ -32,7 +31,7 @@ struct socket_record {
 	uint32_t uid;
 	uint32_t recvq_bytes;
 	uint32_t sendq_bytes;
-	uint32_t backlog; /* listeners: connections waiting to be accepted */
+	uint32_t backlog; /* listener: length of the accept queue */
 	uint32_t backlog_max;
 	uint64_t timer_ns;
 	uint32_t rmem_bytes;
@@ -50,16 +49,16 @@ struct socket_record {
 	uint8_t tos;
 	uint8_t tclass;
 	uint8_t shutdown;
-	uint8_t timer_retransmits; /* how often the timer has fired in a row */
-	/* Not fields: where the rest is. */
-	uint32_t tcp;    /* index of the second part, or SOCKET_NONE */
-	uint32_t owner;  /* index of the first owner (lowest process, then descriptor), or SOCKET_NONE */
-	uint32_t owners; /* how many there are */
+	uint8_t timer_retransmits; /* consecutive expirations */
+	/* Not fields: references to other tables. */
+	uint32_t tcp;    /* index of the TCP record, or SOCKET_NONE */
+	uint32_t owner;  /* index of the first owner (lowest pid, then descriptor), or SOCKET_NONE */
+	uint32_t owners; /* number of owners */
 };
 
-/* Counters and variables of a connection. Times of the kernel are here in nanoseconds. */
+/* tcp_info of a connection; times converted to nanoseconds. */
 struct tcp_record {
-	uint64_t tcp_cookie; /* of its socket */
+	uint64_t tcp_cookie; /* of the socket */
 	char cc[16];
 	uint8_t ca_state;
 	uint8_t retransmits;
@@ -126,7 +125,7 @@ struct tcp_record {
 	uint64_t vegas_rtt_ns;
 };
 
-/* How often the running timer has fired in a row. Where none runs nothing was retransmitted: a SYN on its way out. */
+/* Consecutive timeouts of the pending timer; 0 if none is pending. */
 static inline uint8_t socket_timeouts(const struct socket_record *socket)
 {
 	return socket->timer_retransmits == UINT8_MAX ? 0 : socket->timer_retransmits;
@@ -138,7 +137,7 @@ extern const struct record_type tcp_type;
 extern struct enum_names socket_timer_names;
 extern struct enum_names socket_shutdown_names;
 
-/* Context of the parser: what the question was about, and where the answers go. */
+/* Parser context: the request, and the tables to fill. */
 struct socket_parse {
 	uint8_t proto;
 	struct snapshot_table *sockets;
@@ -147,5 +146,5 @@ struct socket_parse {
 
 nl_parse_fn socket_parse_message;
 
-/* The second part of the record, or NULL. */
+/* The TCP record of a socket, or NULL. */
 const struct tcp_record *socket_tcp(const struct snapshot *snapshot, const struct socket_record *socket);

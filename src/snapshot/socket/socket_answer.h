@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel's socket diagnosis would tell about a TCP socket, from whoever found it out. */
+/* A sock_diag reply about a TCP socket, from the kernel or from sock_decode.c. */
 #pragma once
 
 #include <linux/inet_diag.h>
@@ -7,7 +7,7 @@
 
 #include "snapshot/socket/socket.h"
 
-/* The kernel's struct tcp_info has grown at its end since the header that this is built with. */
+/* struct tcp_info with members that newer kernels append. */
 struct tcp_info_wire {
 	struct tcp_info base;
 	uint32_t rcv_wnd;
@@ -17,7 +17,7 @@ struct tcp_info_wire {
 	uint32_t total_rto_time;
 };
 
-/* Where Linux 5.15 ended. A header of that age or later has exactly this much, or names the later members. */
+/* Size in Linux 5.15. A header of that age or later has this size, or names the later members. */
 #define TCP_INFO_BASE (offsetof(struct tcp_info, tcpi_snd_wnd) + sizeof(uint32_t))
 _Static_assert(offsetof(struct tcp_info_wire, rcv_wnd) == TCP_INFO_BASE, "later members follow the ones of 5.15");
 
@@ -29,7 +29,7 @@ struct socket_answer {
 	uint32_t mark;
 	uint64_t cgroup_id;
 	uint8_t shutdown;
-	size_t info_len; /* bytes of info that are known; 0: none */
+	size_t info_len; /* valid bytes of info; 0: none */
 	struct tcp_info_wire info;
 	char cc[16];
 	bool has_bbr;

@@ -15,7 +15,7 @@ void socket_share_begin(struct socket_share *share, const struct socket_parse *w
 	}
 }
 
-/* Parts that were moved have other numbers now. They were the last, so their sockets are most likely near the end. */
+/* Updates indices of moved TCP records. They were the last, so their sockets are most likely near the end. */
 static void follow_moved(struct snapshot_table *sockets, size_t from, const struct table_move *move)
 {
 	size_t left = move->count;
