@@ -22,7 +22,7 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; at least 0.3; a recording: all of it)"),
+	       "run for this long (3; at least 0.3; a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object per step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),

@@ -363,7 +363,7 @@ static void set_clocks(struct align *a)
  * Data waiting in a socket for a late reader is the reader's time: anything beyond the fastest passage, while the
  * reader had not yet started to read.
  */
-static uint64_t late(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
+static uint64_t reader_delay(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
 {
 	uint64_t before = read_start > sent ? read_start - sent : 0;
 
@@ -380,8 +380,8 @@ static void split(struct align *a)
 	}
 	vec_each(&a->list, x) {
 		uint64_t there = x->received_ns - x->sent_ns, back = x->returned_ns - x->answered_ns;
-		uint64_t server_late = late(x->sent_ns, x->read_start_ns, there, quickest[0]);
-		uint64_t proxy_late = late(x->answered_ns, x->back_start_ns, back, quickest[1]);
+		uint64_t server_late = reader_delay(x->sent_ns, x->read_start_ns, there, quickest[0]);
+		uint64_t proxy_late = reader_delay(x->answered_ns, x->back_start_ns, back, quickest[1]);
 		uint64_t in_proxy;
 
 		x->server_ns = (x->answered_ns > x->received_ns ? x->answered_ns - x->received_ns : 0) + server_late;
