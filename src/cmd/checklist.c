@@ -23,8 +23,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; at least 0.3; a recording: all of it)"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object a step"),
+	       "observe for this long (default 3, at least 0.3; of a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object per step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION_END,
@@ -50,7 +50,7 @@ struct step_record {
 static const struct enum_name state_items[] = {
 	{STEP_FINE, "fine", "nothing is wrong as far as the diagnosis sees"},
 	{STEP_FINDING, "finding", "the diagnosis found something that belongs here"},
-	{STEP_NOT_DONE, "not-done", "this is left to a person"},
+	{STEP_NOT_DONE, "not-done", "not checked: needs a person"},
 };
 static struct enum_names state_names = {.items = state_items, .count = ARRAY_SIZE(state_items)};
 
@@ -65,8 +65,8 @@ static const struct record_type text_type = {.name = "checklist_text",
 static const struct field step_fields[] = {
 	FIELD(S, step, ID, "number of the step"),
 	FIELD(S, title, TEXT, "what it looks at"),
-	FIELD(S, state, ENUM, "what came of it", .names = &state_names, .zero_is_unknown = true),
-	FIELD(S, found, TEXT, "what is there, in a sentence"),
+	FIELD(S, state, ENUM, "result of the step", .names = &state_names, .zero_is_unknown = true),
+	FIELD(S, found, TEXT, "what was found, in one sentence"),
 	FIELD(S, findings, LIST, "findings of the diagnosis that belong here", .element = &finding_type),
 	FIELD(S, next, LIST, "what to run next", .element = &text_type),
 };
@@ -251,20 +251,19 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest checklist",
-	"where to begin when nobody knows what is wrong",
+	"first look at a host with an unknown problem",
 	"nest checklist -N web --json",
-	"of the namespace web, for a program",
+	"the namespace web, as JSON",
 	NULL,
 };
 
 static const struct command checklist_command = {
 	.name = "checklist",
-	.summary = "ten steps of looking at a network, what was found at each, what to run next",
-	.description = "Looks for three seconds and goes through the steps in order: the usual figures, new "
-		       "connections, interfaces, "
-		       "unusual events, names, latency, load, tools, processor time, the inside of the stack. What is "
-		       "wrong the "
-		       "diagnosis says (nest diagnose), under the step that it belongs to. Load is never made.",
+	.summary = "ten-step network check: findings of each step, and what to run next",
+	.description =
+		"Observes for 3 s, then goes through the steps in order: key figures, new connections, interfaces, "
+		"unusual events, name resolution, latency, load, tools, CPU time, the inside of the stack. Findings of "
+		"the diagnosis (nest diagnose) appear under the step they belong to. It generates no load.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

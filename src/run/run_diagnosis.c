@@ -20,23 +20,22 @@
 
 const struct option_spec diagnosis_option_table[] = {
 	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
-	       "look at this network namespace: name, path, pid, or all"),
+	       "network namespace to observe: name, path, pid, or all"),
 	OPTION(struct diagnosis_options, selection.pid, UINT, "pid", 'p', "PID",
-	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
+	       "limit to what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
 	OPTION(struct diagnosis_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
-	       "only what processes of this control group or below it use"),
+	       "limit to what processes of this cgroup and its children use"),
 	OPTION(struct diagnosis_options, selection.dev, TEXT, "interface", 'i', "IFACE",
-	       "only connections that leave through this interface"),
+	       "limit to connections routed through this interface"),
 	OPTION(struct diagnosis_options, selection.ports, PORTS, "port", 'P', "PORT,..",
-	       "only sockets with one of these ports on either side"),
+	       "limit to sockets with one of these ports, local or remote"),
 	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
-	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	       "inference engine: rules (default), nest2011, flowdiagnoser"),
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
-	       "send nothing: do not ask peers that fell silent whether they are there"),
+	       "send nothing: do not probe silent peers with keep-alives"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
-	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE",
-	       "keep what was seen in this recording, to be read with -f"),
+	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
 	OPTION_END,
 };
 
@@ -78,7 +77,7 @@ static struct diagnosis_view *find_view(const struct run_diagnosis *diagnosis, u
 	return NULL;
 }
 
-/* Live, only those that were asked for are there. */
+/* Live snapshots hold only the requested ones. */
 static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_record *record)
 {
 	const char *wanted = diagnosis->run->recording ? diagnosis->options->netns : NULL;
@@ -115,7 +114,7 @@ static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *s
 	diagnosis->views.count = stay;
 	diagnosis->several |= snapshot_table(snapshot, &netns_type)->count > 1;
 	if (stay == 0 && diagnosis->run->recording)
-		return why_set(&diagnosis->run->why, -ENOENT, "there is no such network namespace in the recording");
+		return why_set(&diagnosis->run->why, -ENOENT, "the recording does not have this network namespace");
 	return 0;
 }
 
@@ -158,9 +157,9 @@ static int see_first(const struct run_diagnosis *diagnosis, const struct snapsho
 {
 	const char *dev = diagnosis->options->selection.dev;
 
-	run_snapshots_tell_gaps(snapshot);
+	run_snapshots_warn_gaps(snapshot);
 	if (dev && !diagnosis->run->recording && !link_find_dev(snapshot, dev))
-		return why_set(&diagnosis->run->why, -ENODEV, "there is no interface '%s' to look at", dev);
+		return why_set(&diagnosis->run->why, -ENODEV, "no interface '%s'", dev);
 	return 0;
 }
 
@@ -180,7 +179,7 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	if (r < 0)
 		return r;
 	add_sample(diagnosis, snapshot);
-	/* The first window's first sample only sets the base: a window spans so many intervals. */
+	/* The first window's first sample only sets the base: a window spans that many intervals. */
 	if (diagnosis->samples_so_far < diagnosis->samples + first)
 		return 0;
 	return end_window(diagnosis);
@@ -206,7 +205,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 	if (cgroup && !options->input.file)
 		r = cgroups_check(cgroup, &run->why);
 	if (r == 0 && diagnosis->records)
-		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why) < 0 ? -EINVAL : 0;
+		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why);
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
@@ -221,7 +220,7 @@ static int limit_windows(struct run_sink *sink, struct run *run)
 		return 0;
 	if (windows < DIAGNOSIS_WINDOWS)
 		return why_set(&run->why, -EINVAL,
-			       "%llu samples are too few: a diagnosis needs %d windows of %u samples",
+			       "%llu samples are too few: the diagnosis needs %d windows of %u samples",
 			       (unsigned long long)samples, DIAGNOSIS_WINDOWS, diagnosis->samples);
 	if (!diagnosis->windows_wanted || diagnosis->windows_wanted > windows)
 		diagnosis->windows_wanted = (unsigned)windows;
@@ -320,7 +319,7 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	run->options.save = run->options.save ?: options->save;
 	run->options.attaches = true;
 	run->options.ends_itself = diagnosis->windows_wanted > 0;
-	/* A process is looked at where it lives, unless somebody knows better. */
+	/* A process is observed in its own namespace, unless -N is given. */
 	if (!netns && options->selection.pid) {
 		snprintf(diagnosis->pid, sizeof(diagnosis->pid), "%" PRIu64, options->selection.pid);
 		netns = diagnosis->pid;

@@ -112,7 +112,7 @@ is "$?:$(grep -c 'no control group.*no-such-group' "$room/err")" 2:1 'so is a co
 is "$?" 0 'and one that is there is not'
 "$nest" diagnose -N "$client" -i nosuch0 >"$room/out" 2>"$room/err"
 is "$?:$(cat "$room/out")" 3: 'an interface that is not there is not found healthy'
-like "$(cat "$room/err")" "there is no interface 'nosuch0'" 'and the message names it'
+like "$(cat "$room/err")" "no interface 'nosuch0'" 'and the message names it'
 mkdir "$room/rules"
 cat >"$room/rules/bad.rules" <<'END'
 rule x
