@@ -12,14 +12,16 @@ struct out {
 	int fd;
 	bool owns_fd;
 	bool is_terminal;
-	bool color;     /* escape sequences are welcome */
-	bool utf8;      /* so are characters beyond ASCII */
-	unsigned width; /* columns of the terminal; 0 = as wide as it takes */
-	bool wrote;     /* something has gone out already */
-	bool kept;      /* lines stay in `pending` until the caller takes them */
-	bool stale;     /* the file still has its old content */
-	char *made;     /* path of a file that did not exist before; else NULL */
-	int error;      /* the first that happened; sticky */
+	bool color;      /* escape sequences are welcome */
+	bool utf8;       /* so are characters beyond ASCII */
+	bool movable;    /* the cursor can be moved: what is shown can be drawn again in its place */
+	unsigned width;  /* columns of the terminal; 0 = as wide as it takes */
+	unsigned height; /* its lines; 0 = unknown */
+	bool wrote;      /* something has gone out already */
+	bool kept;       /* lines stay in `pending` until the caller takes them */
+	bool stale;      /* the file still has its old content */
+	char *made;      /* path of a file that did not exist before; else NULL */
+	int error;       /* the first that happened; sticky */
 	struct buf pending;
 };
 
@@ -35,6 +37,12 @@ void out_pass(struct out *out, struct buf *text);
  * escaped already, and the line is not ended.
  */
 void out_add_folded(struct out *out, const char *text, size_t at, const char *prefix);
+/*
+ * A picture that takes the place of the one before: what is written from now on stays pending, and out_end_screen
+ * shows as much of it as the terminal has lines. For movable terminals only.
+ */
+void out_begin_screen(struct out *out);
+void out_end_screen(struct out *out);
 /* Returns the sticky error: -EPIPE when the reader has gone, -ENOSPC and so on. */
 int out_flush(struct out *out);
 /* Flushes and closes; returns the sticky error. */

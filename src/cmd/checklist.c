@@ -10,7 +10,6 @@
 #include "snapshot/core/netns.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
-#include "tool/core/tool.h"
 #include "view/json.h"
 #include "view/tree.h"
 
@@ -32,7 +31,7 @@ static const struct option_spec options[] = {
 
 /* --- the record of a step ----------------------------------------------------------------------------------------- */
 
-enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE };
+enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE, STEP_BUSY };
 
 struct text_item {
 	const char *text;
@@ -48,9 +47,10 @@ struct step_record {
 };
 
 static const struct enum_name state_items[] = {
-	{STEP_FINE, "fine", "nothing is wrong as far as the diagnosis sees"},
-	{STEP_FINDING, "finding", "the diagnosis found something that belongs here"},
-	{STEP_NOT_DONE, "not-done", "not checked: needs a person"},
+	{STEP_FINE, "fine", "no finding"},
+	{STEP_FINDING, "finding", "the diagnosis has a finding here"},
+	{STEP_NOT_DONE, "not-done", "left to the user"},
+	{STEP_BUSY, "busy", "no finding, but a resource is used up"},
 };
 static struct enum_names state_names = {.items = state_items, .count = ARRAY_SIZE(state_items)};
 
@@ -65,8 +65,8 @@ static const struct record_type text_type = {.name = "checklist_text",
 static const struct field step_fields[] = {
 	FIELD(S, step, ID, "number of the step"),
 	FIELD(S, title, TEXT, "what it looks at"),
-	FIELD(S, state, ENUM, "result of the step", .names = &state_names, .zero_is_unknown = true),
-	FIELD(S, found, TEXT, "what was found, in one sentence"),
+	FIELD(S, state, ENUM, "result", .names = &state_names, .zero_is_unknown = true),
+	FIELD(S, found, TEXT, "the figures, in one sentence"),
 	FIELD(S, findings, LIST, "findings of the diagnosis that belong here", .element = &finding_type),
 	FIELD(S, next, LIST, "what to run next", .element = &text_type),
 };
@@ -98,32 +98,22 @@ struct step_content {
 	VEC(struct text_item) next;
 };
 
-/* What this kernel cannot run; other commands than tools always run. */
-static bool is_in_vain(const char *command)
+/* Takes the command over. */
+static void add_next(struct step_content *content, char *command)
 {
-	char name[32] = "";
-	const struct tool *tool;
+	_cleanup_free_ char *owned = command;
 
-	if (sscanf(command, "nest %31s", name) != 1)
-		return false;
-	tool = tool_find(name);
-	return tool && tool_unavailable(tool);
-}
-
-static void add_next(struct step_content *content, const char *command, bool here)
-{
-	if (here && is_in_vain(command))
-		return;
 	vec_each(&content->next, known)
 		if (strcmp(known->text, command) == 0)
 			return;
-	vec_push(&content->next, (struct text_item){command});
+	vec_push(&content->next, (struct text_item){take_ptr(owned)});
 }
 
-/* The commands of the findings go first: they know of what. */
+/* The commands of the findings go first: they know the culprit. */
 static void fill_step(struct step_content *content, const struct checklist_view *view, unsigned number,
-		      const struct diagnosis_record *diagnosis)
+		      const struct diagnosis_record *diagnosis, const struct run_diagnosis *live)
 {
+	const char *netns = live->run->recording ? NULL : live->options->netns;
 	const struct finding_record *findings = diagnosis->findings.items;
 
 	for (uint32_t i = 0; i < diagnosis->findings.count; i++) {
@@ -134,48 +124,56 @@ static void fill_step(struct step_content *content, const struct checklist_view 
 			vec_push(&content->findings, findings[i]);
 		/* The step of the tools has the tools of all findings. */
 		for (uint32_t k = 0; (here || number == 7) && k < findings[i].next.count; k++)
-			add_next(content, commands[k].text, view->before);
+			add_next(content, xstrdup(commands[k].text));
 	}
 	for (const char *const *next = checklist_steps[number].next; *next; next++)
-		add_next(content, *next, view->before);
+		if (knowledge_can_run(live->knowledge, *next))
+			add_next(content, knowledge_in_netns(live->knowledge, *next, netns));
 	checklist_steps[number].describe(view, &content->found);
 }
 
 static void draw_step(const struct step_record *step, struct out *out)
 {
-	static const char *const marks[] = {[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--"};
+	static const char *const marks[] = {
+		[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--", [STEP_BUSY] = "!!"};
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 	const struct finding_record *findings = step->findings.items;
 	const struct text_item *next = step->next.items;
-	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %s", step->step, step->title);
+	/* The title up to its colon, the figures behind it: a step that is fine needs no more. */
+	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %.*s: %s", step->step,
+					  (int)strcspn(step->title, ":"), step->title, step->found);
 
-	tree_add(tree, root, OUT_PLAIN, NULL, "%s", step->found);
 	for (uint32_t i = 0; i < step->findings.count; i++)
 		tree_add(tree, root, OUT_BOLD, findings[i].cause, "%s: %s (certainty %.2f)", findings[i].module,
 			 findings[i].because, findings[i].certainty);
-	for (uint32_t i = 0; i < step->next.count; i++)
-		tree_add(tree, root, OUT_PLAIN, "next", "%s", next[i].text);
+	for (uint32_t i = 0; step->state != STEP_FINE && i < step->next.count; i++)
+		tree_add(tree, root, OUT_PLAIN, "next:", "%s", next[i].text);
 	tree_print(tree, out);
 }
 
-static void tell_step(const struct config *config, const struct checklist_view *view, unsigned number,
-		      const struct diagnosis_record *diagnosis, struct out *out)
+static void show_step(struct run_diagnosis *live, const struct checklist_view *view, unsigned number,
+		      const struct diagnosis_record *diagnosis, bool json)
 {
 	struct step_content content = {.found = BUF_INIT(4096)};
 	struct step_record step = {.step = (uint8_t)(number + 1), .title = checklist_steps[number].title};
 
-	fill_step(&content, view, number, diagnosis);
+	fill_step(&content, view, number, diagnosis, live);
 	step.found = buf_text(&content.found);
 	/* None is known to be none. */
 	step.findings = (struct list){content.findings.items ?: (void *)&step, (uint32_t)content.findings.count};
 	step.next = (struct list){content.next.items, (uint32_t)content.next.count};
-	step.state = content.findings.count ? STEP_FINDING : checklist_steps[number].open ? STEP_NOT_DONE : STEP_FINE;
-	if (config->json) {
-		json_add_object(&out->pending, &step_type, &step);
-		out_end_line(out);
+	step.state = content.findings.count            ? STEP_FINDING
+		     : checklist_steps[number].open    ? STEP_NOT_DONE
+		     : checklist_is_busy(number, view) ? STEP_BUSY
+						       : STEP_FINE;
+	if (json) {
+		json_add_object(&live->out.pending, &step_type, &step);
+		out_end_line(&live->out);
 	} else {
-		draw_step(&step, out);
+		draw_step(&step, &live->out);
 	}
+	vec_each(&content.next, next)
+		free((char *)next->text);
 	vec_done(&content.findings);
 	vec_done(&content.next);
 	buf_done(&content.found);
@@ -201,7 +199,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 	seen.before = checklist->before;
 	seen.after = checklist->after;
 	for (unsigned i = 0; i < CHECKLIST_STEPS; i++)
-		tell_step(checklist->config, &seen, i, diagnosis, &live->out);
+		show_step(live, &seen, i, diagnosis, checklist->config->json);
 	return 0;
 }
 
@@ -251,7 +249,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest checklist",
-	"first look at a host with an unknown problem",
+	"a first look at an unknown problem",
 	"nest checklist -N web --json",
 	"the namespace web, as JSON",
 	NULL,
@@ -259,7 +257,7 @@ static const char *const examples[] = {
 
 static const struct command checklist_command = {
 	.name = "checklist",
-	.summary = "ten-step network check: findings of each step, and what to run next",
+	.summary = "ten steps from the usual figures to the inside of the stack",
 	.description =
 		"Observes for 3 s, then goes through the steps in order: key figures, new connections, interfaces, "
 		"unusual events, name resolution, latency, load, tools, CPU time, the inside of the stack. Findings of "

@@ -38,7 +38,7 @@ struct class_row {
 static const struct field class_fields[] = {
 	FIELD(struct class_row, class, ID, "number; the most frequent class first"),
 	FIELD(struct class_row, sessions, COUNT, "sessions in it"),
-	FIELD(struct class_row, share, RATIO, "of all sessions"),
+	FIELD(struct class_row, share, RATIO, "of all sessions", .unit = "%"),
 	FIELD(struct class_row, span_ns, DURATION, "median duration"),
 	FIELD(struct class_row, calls, COUNT, "calls of its first session"),
 	FIELD(struct class_row, distinct, COUNT, "different places in that session's call tree"),

@@ -15,13 +15,18 @@ static const struct option_spec options[] = {
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&host_limit_type, NULL};
-	static const struct shape shape = {1, {&host_limit_type}};
+	static const struct shape shape = SHAPE_OF(&host_limit_type);
+	static const struct output_column columns[] = {
+		{"limit"}, {"of"}, {"used_bytes", "USED", .instead = "used"}, {"max_bytes", "MAX", .instead = "max"},
+		{"share"}, {},
+	};
 	const struct config *config = data;
 
 	return look_run(&(struct look){
 		.command = "limits",
 		.options = &config->look,
 		.shape = &shape,
+		.columns = columns,
 		.types = types,
 	});
 }

@@ -37,12 +37,12 @@ struct link_move {
 };
 
 static const struct field link_move_fields[] = {
-	FIELD(struct link_move, rx_rate, RATIO, "bytes received per second", .unit = "B/s"),
-	FIELD(struct link_move, tx_rate, RATIO, "bytes sent per second", .unit = "B/s"),
-	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received per second", .unit = "/s"),
+	FIELD(struct link_move, tx_rate, RATIO, "bytes sent per second", .unit = "B/s", .as_bits = true),
+	FIELD(struct link_move, rx_rate, RATIO, "bytes received per second", .unit = "B/s", .as_bits = true),
 	FIELD(struct link_move, tx_packet_rate, RATIO, "packets sent per second", .unit = "/s"),
+	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received per second", .unit = "/s"),
 	FIELD(struct link_move, util, RATIO,
-	      "share of the link speed in use, of the busier direction; unknown without a speed"),
+	      "share of the link speed in use, of the busier direction; unknown without a speed", .unit = "%"),
 	FIELD(struct link_move, saturation, RATIO, "packets per second dropped for lack of room (drops, overruns)",
 	      .unit = "/s"),
 	FIELD(struct link_move, error_rate, RATIO, "errors per second, both directions", .unit = "/s"),
@@ -154,47 +154,56 @@ static uint64_t show_queues(const struct snapshot *snapshot, struct output *outp
 
 /* The table to show, by option. */
 struct kind {
-	const struct record_type *types[3];
+	const struct record_type *types[4];
 	struct shape shape;
+	const struct output_column *columns;
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
 };
 
 static struct kind choose(const struct config *config)
 {
+	static const struct output_column counts[] = {
+		{"ifindex"},    {"dev"},        {"kind"},      {"operstate"},  {"mtu"},
+		{"qdisc"},      {"tx_bytes"},   {"rx_bytes"},  {"tx_packets"}, {"rx_packets"},
+		{"tx_dropped"}, {"rx_dropped"}, {"tx_errors"}, {"rx_errors"},  {},
+	};
+	static const struct output_column rates[] = {
+		{"dev"},  {"speed"},      {"tx_rate"},    {"rx_rate"}, {"tx_packet_rate"}, {"rx_packet_rate"},
+		{"util"}, {"saturation"}, {"error_rate"}, {},
+	};
+	static const struct output_column addresses[] = {
+		{"ifindex"}, {"dev"}, {"laddr", .prefix = "prefix"}, {"scope"}, {},
+	};
+
 	if (config->queues)
-		return (struct kind){{&qdisc_type, &class_type}, {1, {&qdisc_type}}, show_queues};
+		return (struct kind){{&qdisc_type, &class_type, &link_type}, SHAPE_OF(&qdisc_type), NULL, show_queues};
 	if (config->addresses)
-		return (struct kind){{&address_type}, {1, {&address_type}}, show_addresses};
+		return (struct kind){{&address_type, &link_type}, SHAPE_OF(&address_type), addresses, show_addresses};
 	if (config->details)
-		return (struct kind){{&link_detail_type}, {1, {&link_detail_type}}, show_details};
-	/* One look has no rates. */
-	return (struct kind){
-		{&link_type}, {config->look.interval_ns ? 2 : 1, {&link_type, &link_move_type}}, show_links};
+		return (struct kind){{&link_detail_type, &link_type}, SHAPE_OF(&link_detail_type), NULL, show_details};
+	if (!config->look.interval_ns)
+		return (struct kind){{&link_type}, SHAPE_OF(&link_type), counts, show_links};
+	return (struct kind){{&link_type}, {.count = 2, .types = {&link_type, &link_move_type}}, rates, show_links};
 }
 
 static int run(const void *data)
 {
-	static const char *const rate_columns[] = {"dev",       "speed",          "rx_rate", "rx_packet_rate",
-						   "tx_rate",   "tx_packet_rate", "util",    "saturation",
-						   "error_rate"};
 	const struct config *config = data;
 	struct state state = {.config = config,
 			      .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
-	struct look_options look = config->look;
-	struct output_options *output = &look.output;
 	struct kind kind = choose(config);
 	int code;
 
 	if (config->queues + config->addresses + config->details > 1)
 		return command_fail(EXIT_USAGE, "links: only one of --queues, --addresses and --details");
-	if (kind.shape.count > 1 && !output_shows_all(output) && !output->format && output->show.count == 0)
-		output->show = (struct text_list){ARRAY_SIZE(rate_columns), (char **)rate_columns};
 	code = look_run(&(struct look){
 		.command = "links",
-		.options = &look,
+		.options = &config->look,
 		.shape = &kind.shape,
+		.columns = kind.columns,
 		.types = kind.types,
 		.show = kind.show,
+		.dev = config->dev,
 		.context = &state,
 	});
 	map_done(&state.before);

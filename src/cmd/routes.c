@@ -38,13 +38,24 @@ static int run(const void *data)
 	static const struct record_type *const route_types[] = {&route_type, NULL};
 	static const struct record_type *const used_types[] = {&destination_type, NULL};
 	static const struct record_type *const neighbour_types[] = {&neighbour_type, NULL};
-	static const struct shape route_shape = {1, {&route_type}}, used_shape = {1, {&destination_type}};
-	static const struct shape neighbour_shape = {1, {&neighbour_type}};
+	static const struct shape route_shape = SHAPE_OF(&route_type), used_shape = SHAPE_OF(&destination_type);
+	static const struct shape neighbour_shape = SHAPE_OF(&neighbour_type);
+	static const struct output_column columns[] = {
+		{"dst", .prefix = "prefix"},
+		{"route_type"},
+		{"gateway"},
+		{"dev"},
+		{"metric"},
+		{"table"},
+		{"protocol"},
+		{},
+	};
 	const struct config *config = data;
 	struct look look = {
 		.command = "routes",
 		.options = &config->look,
 		.shape = &route_shape,
+		.columns = columns,
 		.types = route_types,
 		.show = show_routes,
 		.context = (void *)config,
@@ -54,10 +65,12 @@ static int run(const void *data)
 		return command_fail(EXIT_USAGE, "routes: only one of --used and --neighbours");
 	if (config->used) {
 		look.shape = &used_shape;
+		look.columns = NULL;
 		look.types = used_types;
 		look.show = NULL;
 	} else if (config->neighbours) {
 		look.shape = &neighbour_shape;
+		look.columns = NULL;
 		look.types = neighbour_types;
 		look.show = NULL;
 	}

@@ -183,6 +183,9 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 	return output_batch(output, &batch);
 }
 
+/* A line that has room for what ss -i shows of a connection, too. */
+#define WIDE 100
+
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, &process_type, NULL};
@@ -191,6 +194,24 @@ static int run(const void *data)
 		&socket_type, &tcp_type, &owner_type, &process_type, &link_type, &destination_type, NULL};
 	static const char *const listener_columns[] = {"proto", "state", "backlog", "backlog_max",
 						       "laddr", "lport", "pid",     "comm"};
+	static const struct output_column columns[] = {
+		{"proto"},
+		{"state"},
+		/* Of a listener, what waits to be accepted and how much of it may: as ss has it. */
+		{"recvq_bytes", .instead = "backlog"},
+		{"sendq_bytes", .instead = "backlog_max"},
+		{"laddr"},
+		{"lport"},
+		{"raddr"},
+		{"rport"},
+		{"pid"},
+		{"comm"},
+		{"srtt_ns", "RTT", .from_width = WIDE},
+		{"cwnd", .from_width = WIDE},
+		{"total_retrans", "RETRANS", .from_width = WIDE},
+		{"delivery_rate", "RATE", .from_width = WIDE},
+		{},
+	};
 	static const struct shape shape = {.count = 3, .types = {&socket_type, &tcp_type, &holder_type}};
 	const struct config *config = data;
 	struct look_options where = config->look;
@@ -199,6 +220,7 @@ static int run(const void *data)
 		.command = "sockets",
 		.options = &where,
 		.shape = &shape,
+		.columns = columns,
 		.types = config->dev ? types_with_ways : types,
 		.fewer_types = config->dev ? NULL : types_without_tcp,
 		.fewer_part = 1,

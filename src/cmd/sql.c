@@ -111,6 +111,8 @@ static void set_integer_kind(struct field *field, const struct field *origin)
 	field->store = STORE_I64;
 	if (!origin)
 		return;
+	field->exact = origin->exact;
+	field->as_bits = origin->as_bits;
 	switch (origin->kind) {
 	case KIND_TIME:
 	case KIND_HEX:
@@ -139,8 +141,11 @@ static void make_fields(struct result *result)
 		if (result->kinds.items[i] == SQLITE_INTEGER) {
 			set_integer_kind(&field, origin_of(result, (int)i));
 		} else if (result->kinds.items[i] == SQLITE_FLOAT) {
+			const struct field *origin = origin_of(result, (int)i);
+
 			field.kind = KIND_RATIO;
 			field.store = STORE_DOUBLE;
+			field.unit = origin ? origin->unit : NULL;
 		} else {
 			field.kind = KIND_TEXT;
 			field.store = STORE_STRING;

@@ -30,9 +30,12 @@ static const struct {
 /* Of a section's new name, the number that its programs are loaded with. The kernel does not change while it runs. */
 static struct map targets = MAP_INIT(0, sizeof(uint32_t), 4096);
 
-/* --- libbpf's side ------------------------------------------------------------------------------------------------- */
+/* --- libbpf's side ------------------------------------------------------------------------------------------------ */
 
-/* As if it were for another program: then the kernel's types are not read. Which that is nobody asks before it is loaded. */
+/*
+ * As if it were for another program: then the kernel's types are not read. Which that is nobody asks before it is
+ * loaded.
+ */
 static int set_up(struct bpf_program *program, long cookie _unused_)
 {
 	return bpf_program__set_attach_target(program, 1, NULL);
@@ -73,7 +76,7 @@ static int register_kinds(void)
 	return 0;
 }
 
-/* --- what the object asks for -------------------------------------------------------------------------------------- */
+/* --- what the object asks for ------------------------------------------------------------------------------------- */
 
 struct lean {
 	struct elf elf;
@@ -103,7 +106,7 @@ static void *section_data(const struct lean *lean, unsigned section)
 static unsigned find_section(const struct lean *lean, const char *name)
 {
 	for (unsigned i = 1; i < lean->elf.header->e_shnum; i++)
-		if (strcmp(section_name(&lean->elf, i), name) == 0)
+		if (strcmp(elf_section_name(&lean->elf, i), name) == 0)
 			return i;
 	return 0;
 }
@@ -247,7 +250,7 @@ static int note_relocation(struct lean *lean, unsigned section _unused_, struct 
 /* The place of a section's programs; NULL where it needs none. */
 static const char *target_of(struct lean *lean, unsigned section, uint32_t *ret_kind)
 {
-	const char *name = section_name(&lean->elf, section);
+	const char *name = elf_section_name(&lean->elf, section);
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strncmp(name, kinds[i].section, strlen(kinds[i].section)) == 0) {
@@ -316,7 +319,7 @@ static int note_all(struct lean *lean)
 	return r;
 }
 
-/* --- the answers --------------------------------------------------------------------------------------------------- */
+/* --- the answers -------------------------------------------------------------------------------------------------- */
 
 static int answer_relocation(struct lean *lean, unsigned section, struct relocation *relocation)
 {
@@ -349,7 +352,10 @@ static void answer_externs(struct lean *lean, Elf64_Shdr *section)
 	section->sh_size = kept * sizeof(*relocations);
 }
 
-/* Nothing is left that the kernel's names are for: libbpf does not look for them, and they become types without a meaning. */
+/*
+ * Nothing is left that the kernel's names are for: libbpf does not look for them, and they become types without a
+ * meaning.
+ */
 static void forget_externs(struct lean *lean)
 {
 	uint32_t size_type = 0;
@@ -401,7 +407,7 @@ static void rename_texts(struct lean *lean, const char *from, char letter)
 
 static void rename_section(struct lean *lean, unsigned section)
 {
-	char *name = (char *)section_name(&lean->elf, section), old[128];
+	char *name = (char *)elf_section_name(&lean->elf, section), old[128];
 	const char *target;
 	uint32_t kind;
 

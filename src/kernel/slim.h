@@ -10,7 +10,10 @@
 
 /* The section that holds a program; NULL when there is no program of that name. */
 const char *slim_section_of(const struct embedded_file *file, const char *program);
-/* The first name that the program takes from the kernel, without which it is not loaded, and the kernel lacks; NULL: none. */
+/*
+ * The first name that the program takes from the kernel, without which it is not loaded, and the kernel lacks; NULL:
+ * none.
+ */
 const char *slim_missing_extern(const struct embedded_file *file, const char *program,
 				bool (*has)(const char *name, const void *context), const void *context);
 /* To be freed. The file is one that the build made: it is not doubted. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of the running kernel's type information that a BPF object asks for. libbpf reads, copies and indexes all of it
- * (5 MB), and then goes through all 130,000 types for each structure that a program looks into: most of the time that a start
- * took. Given a file with the types in question only, it is done in a millisecond.
+ * The part of the running kernel's type information that a BPF object asks for. libbpf reads, copies and indexes all of
+ * it (5 MB), and then goes through all 130,000 types for each structure that a program looks into: most of the time
+ * that a start took. Given a file with the types in question only, it is done in a millisecond.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct types_number {
 };
 
 /*
- * A file (memfd) with all types that have one of the names (a set) and what those are made of, up to pointers; and the numbers
- * that are asked for. -ENOENT when one is not there that must be.
+ * A file (memfd) with all types that have one of the names (a set) and what those are made of, up to pointers; and the
+ * numbers that are asked for. -ENOENT when one is not there that must be.
  */
 int types_cut(const struct map *names, struct types_number *numbers, size_t count, int *ret_fd) _must_check_;

@@ -27,7 +27,7 @@
 /* What a value means: how it is shown, compared, parsed and stored follows from this. */
 enum field_kind {
 	KIND_COUNT, /* how many; scaled for people (12.3k) */
-	KIND_ID,    /* a number that is a name: pid, port; never scaled */
+	KIND_ID,    /* a number that is a name: pid, port; never scaled, and shown by its name where it has one */
 	KIND_HEX,   /* a handle or pointer */
 	KIND_BOOL,
 	KIND_BYTES,
@@ -86,8 +86,12 @@ struct field {
 	uint32_t size;
 	bool zero_is_unknown;
 	bool hidden;                       /* shown as a column only when asked for, or with -w; always in JSON */
-	const char *unit;                  /* after the number, where the kind does not say it: "B/s", "packets" */
-	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS */
+	bool exact;                        /* shown as an administrator types it: MTU 1500, qdisc 8001:, 12.345678 s */
+	bool as_bits;                      /* bytes a second, shown in what links are measured in: 95.2 Mbit/s */
+	const char *unit;                  /* where the kind does not say it: "B/s", "bit/s", "/s", "%" of a share */
+	const char *unknown;               /* shown where the value is unknown; NULL: "-" */
+	const char *heading;               /* where the name without its unit is another field's; it is a name, too */
+	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS; of KIND_ID where some numbers have names */
 	const struct record_type *element; /* of KIND_LIST */
 	bool made;   /* by the program, from the rest of an event: the kernel neither filters nor groups by it */
 	bool single; /* of KIND_LIST: there is at most one, and it is written without brackets */

@@ -104,10 +104,12 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
-	if (isnan(number))
+	if (isnan(number)) {
 		buf_add_format(out, "unknown number of %s", unit);
-	else
-		buf_add_format(out, number < 10 && number != floor(number) ? "%.1f %s" : "%.0f %s", number, unit);
+	} else {
+		format_add_number(out, number);
+		buf_add_format(out, " %s", unit);
+	}
 }
 
 static void add_time(struct buf *out, double ns)
@@ -129,14 +131,20 @@ static void describe_counters(const struct checklist_view *view, struct buf *fou
 	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "outgoing TCP connections per second, ");
 	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "incoming; ");
 	add_number(found, retransmitted, "segments retransmitted");
-	if (sent > 0)
-		buf_add_format(found, " (%.2f %% of sent)", 100 * retransmitted / (sent + retransmitted));
+	if (sent > 0) {
+		buf_add_text(found, " (");
+		format_add_share(found, retransmitted / (sent + retransmitted));
+		buf_add_text(found, " of sent)");
+	}
 }
 
 static void describe_connections(const struct checklist_view *view, struct buf *found)
 {
-	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets", count_modules(view->graph, MODULE_CONN),
-		       count_modules(view->graph, MODULE_LISTENER), count_modules(view->graph, MODULE_UDP));
+	format_add_plural(found, count_modules(view->graph, MODULE_CONN), "connection");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_LISTENER), "listener");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_UDP), "UDP socket");
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
@@ -184,11 +192,16 @@ static void describe_interfaces(const struct checklist_view *view, struct buf *f
 		buf_add_text(found, "no interface found");
 		return;
 	}
-	buf_add_format(found, "busiest: %.16s, %.0f bytes per second in one direction", busiest->dev, most);
-	if (isnan(use))
+	buf_add_format(found, "busiest: %.16s, ", busiest->dev);
+	format_add_rate(found, most);
+	buf_add_text(found, " in one direction");
+	if (isnan(use)) {
 		buf_add_text(found, " (link speed unknown)");
-	else
-		buf_add_format(found, ", %.1f %% of link speed", 100 * use);
+	} else {
+		buf_add_text(found, ", ");
+		format_add_share(found, use);
+		buf_add_text(found, " of link speed");
+	}
 	buf_add_format(found, "; all interfaces: %.0f dropped packets, %.0f errors", dropped, errors);
 }
 
@@ -213,10 +226,9 @@ static void describe_names(const struct checklist_view *view, struct buf *found)
 	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
 
 	if (asked.sum == 0) {
-		unsigned servers = count_modules(view->graph, MODULE_RESOLVER);
-
-		buf_add_format(found, "no name lookups (%u name server%s configured)", servers,
-			       servers == 1 ? "" : "s");
+		buf_add_text(found, "no name lookups (configured: ");
+		format_add_plural(found, count_modules(view->graph, MODULE_RESOLVER), "name server");
+		buf_add_char(found, ')');
 		return;
 	}
 	buf_add_format(found, "%.0f lookups, %.0f replies", asked.sum, answered.sum);
@@ -239,7 +251,8 @@ static void describe_latency(const struct checklist_view *view, struct buf *foun
 	add_time(found, rtt.min);
 	buf_add_text(found, " to ");
 	add_time(found, rtt.max);
-	buf_add_format(found, " on %u connection%s", rtt.count, rtt.count == 1 ? "" : "s");
+	buf_add_text(found, " on ");
+	format_add_plural(found, rtt.count, "connection");
 	if (base.count) {
 		buf_add_text(found, "; minimum RTT ");
 		add_time(found, base.min);
@@ -271,9 +284,14 @@ static void describe_cpus(const struct checklist_view *view, struct buf *found)
 		buf_add_text(found, "CPU times are unknown");
 		return;
 	}
-	buf_add_format(found, "CPUs busy for %.0f %% of the time", 100 * busy.max);
-	if (softirq.count)
-		buf_add_format(found, ", busiest in softirq: %.0f %% of one CPU", 100 * softirq.max);
+	buf_add_text(found, "CPUs busy for ");
+	format_add_share(found, busy.max);
+	buf_add_text(found, " of the time");
+	if (!softirq.count)
+		return;
+	buf_add_text(found, ", busiest in softirq: ");
+	format_add_share(found, softirq.max);
+	buf_add_text(found, " of one CPU");
 }
 
 static void describe_internals(const struct checklist_view *view, struct buf *found)
@@ -285,6 +303,10 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 	events = event_list(&count);
 	buf_add_format(found, "%zu events; nest events shows how this kernel provides them", count);
 }
+
+/* Index of the step about CPUs, and the share of their time from which on they are no longer fine. */
+#define STEP_CPUS 8
+#define BUSY      0.9
 
 /* --- the steps ---------------------------------------------------------------------------------------------------- */
 
@@ -332,6 +354,14 @@ static const struct {
 	{"filter", 4},      {"interface", 3}, {"route", 4},    {"neighbour", 6}, {"tunnel", 4},
 	{"path", 4},        {"peer", 2},      {"resolver", 5},
 };
+
+bool checklist_is_busy(unsigned step, const struct checklist_view *view)
+{
+	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
+	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
+
+	return step == STEP_CPUS && ((busy.count && busy.max >= BUSY) || (softirq.count && softirq.max >= BUSY));
+}
 
 unsigned checklist_step_of(const struct finding_record *finding)
 {

@@ -28,5 +28,7 @@ struct checklist_step {
 #define CHECKLIST_STEPS 10
 extern const struct checklist_step checklist_steps[CHECKLIST_STEPS];
 
+/* Whether the resource that the step (from 0) looks at is used up: fully busy CPUs are not fine. */
+bool checklist_is_busy(unsigned step, const struct checklist_view *view);
 /* The step (from 0) that reports a finding. */
 unsigned checklist_step_of(const struct finding_record *finding);

@@ -67,6 +67,35 @@ bool command_exists(const char *name)
 	return command_find(name) != NULL;
 }
 
+bool command_runs_here(const char *name)
+{
+	const struct tool *tool = tool_find(name);
+
+	return command_exists(name) && !(tool && tool_unavailable(tool));
+}
+
+static bool find_netns(const struct option_spec *spec, void *context)
+{
+	bool *found = context;
+
+	*found = *found || (spec->letter == 'N' && strcmp(spec->name, "netns") == 0);
+	return !*found;
+}
+
+bool command_takes_netns(const char *name)
+{
+	const struct command *command = command_find(name);
+	const struct tool *tool = tool_find(name);
+	bool found = false;
+
+	/* CPUs serve all namespaces: their events belong to none, and -N would hide them. */
+	if (tool && strcmp(tool->layer, "softirq") == 0)
+		return false;
+	if (command && command->options)
+		option_each(command->options, find_netns, &found);
+	return found;
+}
+
 const char *command_in_family(const struct command *command, const char *family)
 {
 	size_t n = strlen(family);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "snapshot/netlink/link.h"
+
 const struct option_spec look_option_table[] = {
 	OPTION(struct look_options, netns, TEXT, "netns", 'N', "NETNS",
 	       "network namespace to show: name, path, pid, or all"),
@@ -29,7 +31,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 {
 	struct look_table *table = (struct look_table *)sink;
 	const struct look *look = table->look;
-	int r = output_open(&look->options->output, look->shape, &sink->output, &run->why);
+	int r = output_open_columns(&look->options->output, look->shape, look->columns, &sink->output, &run->why);
 
 	if (r < 0)
 		return r;
@@ -57,13 +59,32 @@ static uint64_t show_table(const struct snapshot *snapshot, const struct record_
 			    &(struct output_batch){.count = table->count, .make = make_record, .context = table});
 }
 
-static int take(struct run_sink *sink, struct run *run _unused_, const void *item)
+/* Once, at the first sample: a table of an interface that does not exist would only be empty. */
+static int check_dev(struct look_table *table, struct run *run, const struct snapshot *snapshot)
+{
+	const char *dev = table->look->dev;
+
+	if (!dev || link_find_dev(snapshot, dev))
+		return 0;
+	output_drop(table->sink.output);
+	return why_set(&run->why, -ENODEV, "no interface '%s'", dev);
+}
+
+static int take(struct run_sink *sink, struct run *run, const void *item)
 {
 	struct look_table *table = (struct look_table *)sink;
+	const struct snapshot *snapshot = item;
 	const struct look *look = table->look;
 
-	if (table->done++ == 0)
+	if (table->done++ == 0) {
+		int r = check_dev(table, run, snapshot);
+
+		if (r < 0)
+			return r;
 		run_snapshots_warn_gaps(item);
+	}
+	if (look->options->interval_ns && table->done > look->looks_before)
+		output_interval(sink->output, snapshot->begin_time_ns, true);
 	sink->shown += look->show ? look->show(item, sink->output, look->context)
 				  : show_table(item, look->shape->types[0], sink->output);
 	/* Nothing to sample for once the reader has gone; the end reports it. */

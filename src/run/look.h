@@ -28,10 +28,12 @@ struct look {
 	const char *command;
 	const struct look_options *options;
 	const struct shape *shape;
+	const struct output_column *columns; /* of tables; NULL: those that are not hidden */
 	const struct record_type *const *types;
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;
 	unsigned fewer_part;
+	const char *dev;       /* may be NULL. An interface that must exist; needs link_type among the types */
 	uint64_t looks_before; /* that show nothing and do not count */
 	/* Shows the records of a snapshot and returns how many were shown. NULL: all of the shape's type. */
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "diagnose/graph/window.h"
@@ -49,6 +50,31 @@ static void view_free(struct diagnosis_view *view)
 	free(view);
 }
 
+static bool is_own_netns(uint32_t inum)
+{
+	struct stat own;
+
+	return stat("/proc/self/ns/net", &own) == 0 && own.st_ino == inum;
+}
+
+/* `next` commands must look into the same namespace. Of a recording there is none. */
+static void set_netns_option(struct diagnosis *diagnosis, const struct diagnosis_options *options,
+			     const struct netns_record *netns, const char *name)
+{
+	uint32_t pid = netns->pid ?: (uint32_t)options->selection.pid;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", pid);
+	if (is_own_netns(netns->netns))
+		return;
+	if (*name)
+		diagnosis_set_netns_option(diagnosis, name);
+	else if (options->netns && strcmp(options->netns, "all") != 0)
+		diagnosis_set_netns_option(diagnosis, options->netns);
+	else if (pid)
+		diagnosis_set_netns_option(diagnosis, number);
+}
+
 static void add_view(struct run_diagnosis *diagnosis, const struct netns_record *netns)
 {
 	struct diagnosis_view *view = xzalloc(sizeof(*view));
@@ -66,6 +92,8 @@ static void add_view(struct run_diagnosis *diagnosis, const struct netns_record 
 	diagnosis_set_netns_name(view->diagnosis, name);
 	if (recording)
 		diagnosis_set_host(view->diagnosis, recording_host(recording)->host);
+	else
+		set_netns_option(view->diagnosis, diagnosis->options, netns, name);
 	vec_push(&diagnosis->views, view);
 }
 
@@ -194,8 +222,11 @@ static int prepare(struct run_sink *sink, struct run *run)
 	const char *cgroup = options->selection.cgroup;
 	int r = knowledge_load(&diagnosis->knowledge, &run->why);
 
-	if (r == 0)
-		diagnosis->knowledge->is_command = command_exists;
+	if (r == 0) {
+		/* A recording may be read on another host than the one it is about. */
+		diagnosis->knowledge->is_command = options->input.file ? command_exists : command_runs_here;
+		diagnosis->knowledge->takes_netns = command_takes_netns;
+	}
 	if (r == 0 && options->rules)
 		r = knowledge_add_dir(diagnosis->knowledge, options->rules, &run->why);
 	if (r == 0)

@@ -88,7 +88,7 @@ static int next(struct run_source *source, struct run *run _unused_, uint64_t *r
 static int give(struct run_source *source, struct run *run)
 {
 	struct run_events *events = (struct run_events *)source;
-	int r = recorded_tell(events->recorded, &(struct event_sink){.event = hand_event, .context = events},
+	int r = recorded_pass(events->recorded, &(struct event_sink){.event = hand_event, .context = events},
 			      &run->why);
 
 	return min_of(r, 0);
@@ -216,6 +216,7 @@ static int begin_session(struct run_sink *sink, struct run *run)
 {
 	struct run_session *session = (struct run_session *)sink;
 
+	session->session.repeated = run->options.interval_ns > 0;
 	if (session->events->live) {
 		session->session.stacks.read = live_read_stack;
 		session->session.stacks.source = session->events->live;
@@ -243,9 +244,9 @@ static int take_event(struct run_sink *sink, struct run *run _unused_, const voi
 	return 0;
 }
 
-static void show_interval(struct run_sink *sink, struct run *run _unused_, uint64_t now_ns _unused_)
+static void show_interval(struct run_sink *sink, struct run *run _unused_, uint64_t now_ns)
 {
-	pipeline_show_groups(&((struct run_session *)sink)->session);
+	pipeline_show_groups(&((struct run_session *)sink)->session, now_ns);
 }
 
 static void account_session(struct run_sink *sink, struct run *run _unused_, struct run_account *account)

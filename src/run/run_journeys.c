@@ -227,12 +227,12 @@ static void on_cost(void *context, uint64_t expirations _unused_)
 	journeys->cost_reported = true;
 	if (config->stages || config->returns || is_of_some(config) ||
 	    journey_source_set(journeys->live) != EVENT_SET_ALL) {
-		log_warn("tracing costs %.1f%% of a CPU although hardly any flow is followed: all packets pass the "
+		log_warn("tracing costs %.1f %% of a CPU although hardly any flow is followed: all packets pass the "
 			 "hooks",
 			 100 * account.cpu);
 		return;
 	}
-	log_warn("tracing costs %.1f%% of a CPU although hardly any flow is followed: few stages from now on",
+	log_warn("tracing costs %.1f %% of a CPU although hardly any flow is followed: few stages from now on",
 		 100 * account.cpu);
 	r = take_few_stages(journeys, account.sample);
 	if (r == 0)
@@ -384,7 +384,7 @@ static void add_account(const struct run_journeys *journeys, struct buf *text)
 	if (journeys->before)
 		buf_add_text(text, ", with few stages");
 	if (!isnan(account.cpu))
-		buf_add_format(text, "; cost %.1f%% of a CPU%s", 100 * account.cpu,
+		buf_add_format(text, "; cost %.1f %% of a CPU%s", 100 * account.cpu,
 			       account.cpu > journeys->wanted.max_cpu ? ", above --max-cpu" : "");
 }
 

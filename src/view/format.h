@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values as people read them: scaled, with units, three significant digits; unknown is "-". Escaped for a terminal. */
+/*
+ * Values as people read them: one unit, three significant digits, never an exponent; unknown is "-". Escaped for a
+ * terminal. Whatever puts a number before a person goes through here: tables, sentences, pictures, pages.
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -7,14 +10,27 @@
 
 void format_add_value(struct buf *out, const struct field *field, const struct value *value);
 
-/* 1.23ms */
+/* 1.57 ms */
 void format_add_duration(struct buf *out, int64_t ns);
-/* 3.10MB */
+/* 1500 B, 3.10 MB */
 void format_add_bytes(struct buf *out, int64_t bytes);
-/* 99999, then 123k */
+/* 6.30 MB/s */
+void format_add_rate(struct buf *out, double bytes_per_second);
+/* 9999, 12.3k */
 void format_add_count(struct buf *out, int64_t count);
-/* 02:13:07.123456, local time */
+/* The same of what may have decimals. */
+void format_add_number(struct buf *out, double value);
+/* Of a share of one: 0.5 %, 87 % */
+void format_add_share(struct buf *out, double share);
+/* 1 event, 2 events */
+void format_add_plural(struct buf *out, uint64_t count, const char *noun);
+/* 02:13:07.123456 and 02:13:07, local time */
 void format_add_time(struct buf *out, uint64_t ns);
+void format_add_clock(struct buf *out, uint64_t ns);
+/* What stands above a column: the name in capitals, without the unit that the values carry. */
+void format_add_heading(struct buf *out, const struct field *field);
+/* What a value of the field is: duration, size, share ... */
+const char *format_kind_name(const struct field *field);
 
 /* Numbers as programs read them; each returns the end of what it wrote. */
 char *format_put_uint(char *at, uint64_t value);

@@ -18,5 +18,10 @@ extern const struct record_type hist_slot_type;
 unsigned hist_log2_index(uint64_t value);
 struct hist_slot hist_log2_slot(unsigned index);
 
-/* Draws it; values are shown as the field's kind says. Empty slots at both ends are left out. */
-void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count);
+/* Below which so many in a hundred values are, as if the values of a slot were spread evenly over it. */
+uint64_t hist_percentile(const struct hist_slot *slots, size_t count, unsigned percent, uint64_t max);
+/*
+ * Draws it, with percentiles and the largest value below; values are shown as the field's kind says. Empty slots at
+ * both ends are left out.
+ */
+void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count, uint64_t max);

@@ -23,12 +23,13 @@ struct output_options {
 /* For OPTION_GROUP in a command's table. */
 extern const struct option_spec output_option_table[];
 
-/* A column that a command shows in tables unless the user names others; the field's own heading and form by default. */
+/* A column that a command shows in tables unless the user names others. */
 struct output_column {
 	const char *field;
-	const char *heading;
-	uint64_t unit; /* numbers are divided by this and stand without a unit */
-	unsigned decimals;
+	const char *heading; /* as other programs call it; --show and --where take it, too */
+	const char *instead; /* the field that is shown where this one is unknown */
+	const char *prefix;  /* the field that holds the length of an address's prefix, shown behind it */
+	unsigned from_width; /* shown only on terminals of so many columns */
 	const struct view_word *words;
 };
 
@@ -40,6 +41,17 @@ int output_open(const struct output_options *options, const struct shape *shape,
 /* The same with columns of the command's own, the last one without a field; NULL is as above. */
 int output_open_columns(const struct output_options *options, const struct shape *shape,
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
+/* For --show help and --where help, which output_open knows: lists the fields and ends the program, as --help does. */
+_Noreturn void output_help(const struct shape *shape);
+/* The headings that are no fields' names, for shape.aliases; the caller frees them. */
+struct field_alias *output_aliases(const struct output_column *columns);
+/* Records will come one by one, as things happen. */
+void output_stream(struct output *output);
+/*
+ * What follows, up to output_flush, is the next sample of the same things: a table begins anew below the time. In
+ * place: where the terminal allows it, instead of the last one.
+ */
+void output_interval(struct output *output, uint64_t time_ns, bool in_place);
 /* Shows the record if the filter lets it through; false when it did not. */
 bool output_record(struct output *output, const struct record *record);
 

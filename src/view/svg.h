@@ -8,6 +8,9 @@
 #define SVG_WIDTH 900
 #define SVG_LEFT  72 /* where the plot begins; the same for all, so that times stand below each other */
 
+/* Between two ticks of an axis: 1, 2 or 5 and zeros, not less than this. */
+double svg_round_step(double least);
+
 struct svg_series {
 	const char *name;
 	const double *values; /* one for each time; NaN: unknown */

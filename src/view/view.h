@@ -19,6 +19,7 @@ struct view_class {
 	void (*begin)(struct view *view); /* each may be NULL but record */
 	void (*record)(struct view *view, const struct record *record);
 	void (*flush)(struct view *view); /* nothing more may come for a while: what was held back goes out */
+	void (*again)(struct view *view); /* what follows is the next look at the same things */
 	void (*end)(struct view *view);
 };
 
@@ -34,10 +35,10 @@ struct view_word {
 
 struct view_column {
 	struct field_ref ref;
-	/* For tables: a heading other than the field's name, and the unit of its numbers (0: scaled, with unit). */
+	/* For tables: another heading than the field's name, and the field that fills in where it is unknown. */
 	const char *heading;
-	uint64_t unit;
-	unsigned decimals;
+	struct field_ref instead;
+	struct field_ref prefix;       /* of an address: its length */
 	const struct view_word *words; /* NULL: texts stand for themselves */
 };
 
@@ -46,11 +47,12 @@ struct view {
 	struct out *out;
 	VEC(struct view_column) columns;
 	bool wide;
-	/* From now on a record changes only the members below: threads may write, each with a copy of the view. */
+	bool repeated; /* the same things are sampled at intervals: a sample without a row still has its heading */
+	bool stream;   /* records come one by one, as things happen */
+	/* From now on a record changes nothing but the members below: threads may write, each with its own copy. */
 	bool settled;
 	void *state;
 	struct buf cell; /* the one that is being written */
-	struct buf cut;
 };
 
 const struct view_class *view_class_find(const char *name);

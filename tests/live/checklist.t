@@ -29,7 +29,8 @@ is "$(check '[(e["step"], f["cause"]) for e in s for f in e["findings"] if f["ca
 	"[(2, 'peer-refused')]" 'what is wrong, at the step that it belongs to'
 is "$(check 's[1]["state"]')" finding 'which is marked'
 is "$(check '[c.split()[1] for c in s[1]["next"]][0] in [c.split()[1] for c in s[7]["next"]]
-	and "nest tcplife -d 10" in s[1]["next"]')" True 'with what to run next, also among the tools'
+	and any(c.startswith("nest tcplife -N ") and c.endswith(" -d 10") for c in s[1]["next"])')" True \
+	'with what to run next, also among the tools'
 is "$(check '[s[i]["state"] for i in (6, 7, 9)]')" \
 	"['not-done', 'not-done', 'not-done']" 'no load is made, and what is left to a person is not judged'
 # Failed attempts inside the time between the two looks of nstat.

@@ -32,14 +32,14 @@ page_try "$room/path.page" 'const all=s=>[...document.querySelectorAll(s)], told
 	told.push(text("#note") + ", " + text("#axis span"));
 	return told.join("|")'
 IFS='|' read -r slowest bars click key maps unseen tail focus note <<<"$got"
-is "$slowest" '10 8 reader waited 4.61ms for a CPU: 3 runnable tasks ahead' \
+is "$slowest" '10 8 reader waited 4.61 ms for a CPU: 3 runnable tasks ahead' \
 	'the slowest journeys, the first as a waterfall'
 is "$bars" 'true true true' 'bars lie where the time went'
 is "$click" '3 qdisc' 'a click shows another journey'
 is "$key" 4 'so does a key'
 is "$maps" '13 true 2' 'a heat map with something in it for each stage, a table for each direction'
 is "$unseen" 'irq-------not visible' 'what could not be seen is not a zero'
-is "$tail" 'The slowest 10 of 240 journeys, 100.0% 100.1%' \
+is "$tail" 'The slowest 10 of 240 journeys, 100 % 100 %' \
 	'how many are drawn; the stage behind the tail, with its share'
 is "$focus" '3 3' 'a key takes the focus along'
 # The browser of this test lives elsewhere.

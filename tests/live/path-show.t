@@ -65,7 +65,7 @@ report=$("$nest" report "$room/run.nest")
 slow='(slowest ([0-9]+ )?of 200: |no tail: all take about the same time)'
 like "$report" $'Packet journeys\nreceive: 200 delivered\n  '"$slow" \
 	'a report says how many, and what makes the slow ones slow'
-is "$(sed '1,/^Packet journeys/d' <<<"$report" | grep -c '^[0-9.]*[mun]*s receive tcp ')" 3 'and names the slowest'
+is "$(sed '1,/^Packet journeys/d' <<<"$report" | grep -c '^[0-9.]* [mun]*s receive tcp ')" 3 'and names the slowest'
 
 # --- as records ---
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is kept about refused programs: read back for the same boot only, and nothing that somebody else may have put there. */
+/*
+ * What is kept about refused programs: read back for the same boot only, and nothing that somebody else may have put
+ * there.
+ */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

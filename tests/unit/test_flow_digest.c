@@ -145,7 +145,7 @@ TEST(an_open_session_is_told)
 	CHECK_EQ_UINT(closed, 1);
 }
 
-/* --- the same calls with and without memoization --- */
+/* --- the same calls with and without memoisation --- */
 
 struct writing {
 	VEC(uint32_t) timed;

@@ -47,7 +47,7 @@ TEST(the_innermost_function_that_has_most_of_the_time)
 	serving_thread_describe(&serving, &text);
 	CHECK_EQ_TEXT(buf_text(&text),
 		      "its thread 7 (loop) spent 100 % of that time in ask_database, called by serve, in a read on its "
-		      "connection with 10.0.0.2:3306; no activity on the connection for 7.49us");
+		      "connection with 10.0.0.2:3306; no activity on the connection for 7.49 us");
 	serving_thread_done(&serving);
 }
 

@@ -129,7 +129,7 @@ TEST(svg_is_well_formed_and_shows_every_stage)
 	CHECK(!strstr(text, "</script"));
 	CHECK_HAS_TEXT(text, "&lt;/script&gt;");
 	CHECK_HAS_TEXT(text, "a &lt;note&gt; &amp; &quot;more&quot;");
-	CHECK_HAS_TEXT(text, "reader waited 4.10ms for a CPU: 3 runnable tasks ahead");
+	CHECK_HAS_TEXT(text, "reader waited 4.10 ms for a CPU: 3 runnable tasks ahead");
 	CHECK_HAS_TEXT(text, "not visible: irq, filter");
 	/* One slow packet received, four transmitted. */
 	CHECK_EQ_UINT(unit_occurrences(text, "rx=\"2\"/><title>"), 7 + 4 * 5);
@@ -509,8 +509,8 @@ TEST(maps_have_the_rows_that_are_used_and_zero_below_them)
 	path_map_add_low(&low, &map);
 	path_map_add_high(&high, &map);
 	CHECK_EQ_TEXT(buf_text(&name), "tx qdisc");
-	CHECK_EQ_TEXT(buf_text(&low), "0, 1.07s");
-	CHECK_EQ_TEXT(buf_text(&high), "275s");
+	CHECK_EQ_TEXT(buf_text(&low), "0, 1.07 s");
+	CHECK_EQ_TEXT(buf_text(&high), "275 s");
 	buf_done(&name);
 	buf_done(&low);
 	buf_done(&high);

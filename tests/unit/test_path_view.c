@@ -23,17 +23,17 @@ TEST(waterfall_has_a_line_for_each_stage_and_says_what_was_widest)
 	struct journey journey = journey_received(4100000);
 	_cleanup_free_ char *text = draw(&journey, false, 80);
 
-	CHECK_EQ_TEXT(text, "4.11ms receive tcp 10.0.0.1:80 from 10.0.0.2:40000, 566B, nginx (4711), eth0,\n"
+	CHECK_EQ_TEXT(text, "4.11 ms receive tcp 10.0.0.1:80 from 10.0.0.2:40000, 566 B, nginx (4711), eth0,\n"
 			    "   delivered, 02:13:07.000000\n"
-			    "   reader waited 4.10ms for a CPU: 3 runnable tasks ahead\n"
+			    "   reader waited 4.10 ms for a CPU: 3 runnable tasks ahead\n"
 			    "   STAGE           AT    TOOK CPU CONTEXT  . WAITS # WORKS\n"
-			    "   softirq        0ns  2.00us   0 softirq  .\n"
-			    "   ip          2.00us  3.00us   0 softirq  #\n"
-			    "   transport   5.00us  1.50us   0 softirq  #\n"
-			    "   wakeup      6.50us   800ns   0 softirq  .\n"
-			    "   sched       7.30us  4.10ms   1 process  ....................................\n"
-			    "   copy        4.11ms  1.20us   1 process                                      #\n"
-			    "   return      4.11ms   400ns   1 process                                      #\n"
+			    "   softirq       0 ns 2.00 us   0 softirq  .\n"
+			    "   ip         2.00 us 3.00 us   0 softirq  #\n"
+			    "   transport  5.00 us 1.50 us   0 softirq  #\n"
+			    "   wakeup     6.50 us  800 ns   0 softirq  .\n"
+			    "   sched      7.30 us 4.10 ms   1 process  ....................................\n"
+			    "   copy       4.11 ms 1.20 us   1 process                                      #\n"
+			    "   return     4.11 ms  400 ns   1 process                                      #\n"
 			    "   not visible: irq, filter\n");
 }
 
@@ -42,13 +42,13 @@ TEST(who_was_ahead_is_counted_in_words)
 	static const struct {
 		uint32_t note;
 		const char *sched, *qdisc;
-	} cases[] = {{0, "reader waited 1.00us for a CPU: no runnable task ahead",
-		      "data waited 1.00us in the interface's qdisc: no packet ahead"},
-		     {1, "reader waited 1.00us for a CPU: 1 runnable task ahead",
-		      "data waited 1.00us in the interface's qdisc: 1 packet ahead"},
-		     {2, "reader waited 1.00us for a CPU: 2 runnable tasks ahead",
-		      "data waited 1.00us in the interface's qdisc: 2 packets ahead"},
-		     {PATH_NO_NOTE, "reader waited 1.00us for a CPU", "data waited 1.00us in the interface's qdisc"}};
+	} cases[] = {{0, "reader waited 1.00 us for a CPU: no runnable task ahead",
+		      "data waited 1.00 us in the interface's qdisc: no packet ahead"},
+		     {1, "reader waited 1.00 us for a CPU: 1 runnable task ahead",
+		      "data waited 1.00 us in the interface's qdisc: 1 packet ahead"},
+		     {2, "reader waited 1.00 us for a CPU: 2 runnable tasks ahead",
+		      "data waited 1.00 us in the interface's qdisc: 2 packets ahead"},
+		     {PATH_NO_NOTE, "reader waited 1.00 us for a CPU", "data waited 1.00 us in the interface's qdisc"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_buf_ struct buf sched = BUF_INIT(256), qdisc = BUF_INIT(256);
@@ -70,15 +70,15 @@ TEST(waterfall_of_what_is_not_known)
 	_cleanup_free_ char *text = NULL;
 
 	text = draw(&journey, false, 80);
-	CHECK_EQ_TEXT(text, "0ns transmit - to -, 60B, dropped, 02:13:07.000000\n");
+	CHECK_EQ_TEXT(text, "0 ns transmit - to -, 60 B, dropped, 02:13:07.000000\n");
 	journey_add(&journey, PATH_DRIVER, 0, UINT16_MAX, 0);
 	free(text);
 	text = draw(&journey, true, 80);
-	CHECK_HAS_TEXT(text, "   driver         0ns     0ns   - -\n");
+	CHECK_HAS_TEXT(text, "   driver        0 ns    0 ns   - -\n");
 	journey_add(&journey, PATH_COMPLETION, 1, 0, PATH_SOFT);
 	free(text);
 	text = draw(&journey, true, 80);
-	CHECK_HAS_TEXT(text, "   completion     0ns     1ns   0 softirq  ░");
+	CHECK_HAS_TEXT(text, "   completion    0 ns    1 ns   0 softirq  ░");
 }
 
 TEST(waterfall_bars_stay_within_the_line)
@@ -281,7 +281,7 @@ TEST(the_stage_that_makes_the_slow_ones_slow_owns_the_tail)
 	CHECK_NEAR(sum, 1, 1e-9);
 	tail_add_words(&words, &tail);
 	CHECK_EQ_TEXT(buf_text(&words),
-		      "slowest 10 of 1000: 5.01ms (fastest half: 12.9us); sched is 100% of the difference");
+		      "slowest 10 of 1000: 5.01 ms (fastest half: 12.9 us); sched is 100 % of the difference");
 	tail_done(&tail);
 }
 
@@ -418,31 +418,31 @@ TEST(figures_as_a_table)
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
 	CHECK_EQ_TEXT(text, "receive: 100 journeys (99 delivered, 1 unfinished)\n"
-			    "slowest of 100: 5.01ms (fastest half: 12.9us); sched is 100% of the difference\n"
-			    "STAGE     COUNT SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
-			    "irq           -     -      -      -      -      -          - -\n"
-			    "softirq     100 3.18% 2.00us 2.00us 2.00us 2.00us         0%   #\n"
-			    "filter        -     -      -      -      -      -          - -\n"
-			    "ip          100 4.77% 3.00us 3.00us 3.00us 3.00us         0%    #\n"
-			    "transport   100 2.39% 1.50us 1.50us 1.50us 1.50us         0%   #\n"
-			    "wakeup      100 1.27%  800ns  800ns  800ns  800ns         0%  #\n"
-			    "sched       100 85.8% 4.03us 4.03us 4.03us 5.00ms       100%    #          .\n"
-			    "copy        100 1.91% 1.20us 1.20us 1.20us 1.20us         0%   #\n"
-			    "return      100 0.64%  400ns  400ns  400ns  400ns         0% #\n"
-			    "total       100  100% 13.1us 13.1us 13.1us 5.01ms          -      #        .\n"
-			    "spread: from 256ns to 8.39ms, each column twice the one before\n"
+			    "slowest of 100: 5.01 ms (fastest half: 12.9 us); sched is 100 % of the difference\n"
+			    "STAGE     COUNT SHARE     P50     P90     P99     MAX TAIL_SHARE SPREAD\n"
+			    "irq           -     -       -       -       -       -          - -\n"
+			    "softirq     100 3.2 % 2.00 us 2.00 us 2.00 us 2.00 us        0 %   #\n"
+			    "filter        -     -       -       -       -       -          - -\n"
+			    "ip          100 4.8 % 3.00 us 3.00 us 3.00 us 3.00 us        0 %    #\n"
+			    "transport   100 2.4 % 1.50 us 1.50 us 1.50 us 1.50 us        0 %   #\n"
+			    "wakeup      100 1.3 %  800 ns  800 ns  800 ns  800 ns        0 %  #\n"
+			    "sched       100  86 % 4.03 us 4.03 us 4.03 us 5.00 ms      100 %    #          .\n"
+			    "copy        100 1.9 % 1.20 us 1.20 us 1.20 us 1.20 us        0 %   #\n"
+			    "return      100 0.6 %  400 ns  400 ns  400 ns  400 ns        0 % #\n"
+			    "total       100 100 % 13.1 us 13.1 us 13.1 us 5.01 ms          -      #        .\n"
+			    "spread: from 256 ns to 8.39 ms, each column twice the one before\n"
 			    "not visible: irq, filter\n"
 			    "\n"
 			    "transmit: 4 journeys (4 delivered)\n"
 			    "too few journeys to compare slow with normal ones\n"
-			    "STAGE  COUNT SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
-			    "sndbuf     4 0.18%  500ns  500ns  500ns  500ns          - #\n"
-			    "tcp        4 0.91% 2.50us 2.50us 2.50us 2.50us          -    #\n"
-			    "qdisc      4  7.3% 20.0us 20.0us 20.0us 20.0us          -       #\n"
-			    "driver     4 0.33%  900ns  900ns  900ns  900ns          -  #\n"
-			    "ack        4 91.3%  250us  250us  250us  250us          -          #\n"
-			    "total      4  100%  274us  274us  274us  274us          -           #\n"
-			    "spread: from 256ns to 524us, each column twice the one before\n");
+			    "STAGE  COUNT SHARE     P50     P90     P99     MAX TAIL_SHARE SPREAD\n"
+			    "sndbuf     4 0.2 %  500 ns  500 ns  500 ns  500 ns          - #\n"
+			    "tcp        4 0.9 % 2.50 us 2.50 us 2.50 us 2.50 us          -    #\n"
+			    "qdisc      4 7.3 % 20.0 us 20.0 us 20.0 us 20.0 us          -       #\n"
+			    "driver     4 0.3 %  900 ns  900 ns  900 ns  900 ns          -  #\n"
+			    "ack        4  91 %  250 us  250 us  250 us  250 us          -          #\n"
+			    "total      4 100 %  274 us  274 us  274 us  274 us          -           #\n"
+			    "spread: from 256 ns to 524 us, each column twice the one before\n");
 	summary_done(&summary);
 }
 
@@ -490,7 +490,7 @@ TEST(little_histograms_fit_a_narrow_terminal)
 	}
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
-	CHECK_HAS_TEXT(text, "spread: zero, then from 1ns to 550s, each column 8 times the one before\n");
+	CHECK_HAS_TEXT(text, "spread: zero, then from 1 ns to 550 s, each column 8 times the one before\n");
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		CHECK(text_columns(line, strcspn(line, "\n")) <= 80);
 	CHECK(!strstr(text, "…"));

@@ -9,7 +9,7 @@
 
 enum stall_log_event { STALL_LOG_BEGIN, STALL_LOG_CHANGE, STALL_LOG_END };
 
-/* What is told; valid during the call. */
+/* One line of the log; valid during the call. */
 struct stall_log_record {
 	uint64_t time_ns; /* of an end: when it was last seen */
 	uint8_t event;
@@ -27,7 +27,7 @@ extern const struct record_type stall_log_type;
 
 struct stall_log;
 
-struct stall_log *stall_log_new(void (*tell)(const struct stall_log_record *record, void *context), void *context);
+struct stall_log *stall_log_new(void (*report)(const struct stall_log_record *record, void *context), void *context);
 void stall_log_free(struct stall_log *log);
 /* The next diagnosis of a namespace. */
 void stall_log_add(struct stall_log *log, const struct diagnosis_record *diagnosis);

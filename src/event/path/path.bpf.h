@@ -150,8 +150,8 @@ struct path_who {
 };
 
 /*
- * As event_set_current, but nothing is called: that costs more than all that is read. Once for all that a call reads, as the
- * verifier takes half a millisecond for each pointer that is followed, every time it passes.
+ * As event_set_current, but nothing is called: that costs more than all that is read. Once for all that a call reads,
+ * as the verifier takes half a millisecond for each pointer that is followed, every time it passes.
  */
 static __always_inline void path_note_current(const volatile struct event_config *config, struct path_who *who,
 					      const struct task_struct *task)
@@ -431,8 +431,8 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 }
 
 /*
- * What filters and figures may look at, when all of it is told. Not static, so that it is verified but once: it was most of what
- * verifying took.
+ * Fields for filters and figures, once all steps are known. Global, so that it is verified once: it was most of the
+ * verifier's work.
  */
 __noinline int path_set_waits(struct path_journey *journey)
 {

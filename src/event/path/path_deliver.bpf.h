@@ -184,7 +184,7 @@ static __always_inline struct path_way *tcp_held(struct sock *sk, struct sk_buff
 	return way;
 }
 
-static long look_aside(__u32 index, struct path_way **way)
+static long wait_for_hold(__u32 index, struct path_way **way)
 {
 	return *(volatile __u32 *)&(*way)->state != PATH_WAY_READING;
 }
@@ -205,7 +205,7 @@ static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, str
 	if (!way || way->skb != path_id(skb))
 		return NULL;
 	if (way->state == PATH_WAY_READING)
-		bpf_loop(RX_ASIDE_LOOKS, look_aside, &way, 0);
+		bpf_loop(RX_ASIDE_LOOKS, wait_for_hold, &way, 0);
 	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_OPEN, PATH_WAY_WAITING) != PATH_WAY_OPEN)
 		return NULL;
 	*now = path_now(PATH_PROCESS);

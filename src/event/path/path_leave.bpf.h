@@ -653,7 +653,7 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 		return;
 	way->state = PATH_WAY_SENDING;
 	way->passed_on = path_hands_over(skb->dev);
-	/* Not queued: the clock was just read. A stacked device may requeue a refused packet unseen. */
+	/* Not queued: the clock was just read. Local links only: a real device may requeue a packet unseen. */
 	if (!way->ready_ns && !is_piece && way->passed_on && PATH_SEES_QUEUES) {
 		*now = path_mark_at(way->last_ns, PATH_SOFT);
 		return;

@@ -471,7 +471,7 @@ out:
 	return 0;
 }
 
-/* With few flows this check comes first, before any initialization. */
+/* With few flows this check comes first, before any initialisation. */
 static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
 {
 	return path_is_sock_chosen(sk) || rx_is_marked(sk) ? read_chosen(ctx, sk, result, flags) : 0;

@@ -363,7 +363,7 @@ static void set_clocks(struct align *a)
  * Data waiting in a socket for a late reader is the reader's time: anything beyond the fastest passage, while the
  * reader had not yet started to read.
  */
-static uint64_t late(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
+static uint64_t reader_delay(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
 {
 	uint64_t before = read_start > sent ? read_start - sent : 0;
 
@@ -380,8 +380,8 @@ static void split(struct align *a)
 	}
 	vec_each(&a->list, x) {
 		uint64_t there = x->received_ns - x->sent_ns, back = x->returned_ns - x->answered_ns;
-		uint64_t server_late = late(x->sent_ns, x->read_start_ns, there, quickest[0]);
-		uint64_t proxy_late = late(x->answered_ns, x->back_start_ns, back, quickest[1]);
+		uint64_t server_late = reader_delay(x->sent_ns, x->read_start_ns, there, quickest[0]);
+		uint64_t proxy_late = reader_delay(x->answered_ns, x->back_start_ns, back, quickest[1]);
 		uint64_t in_proxy;
 
 		x->server_ns = (x->answered_ns > x->received_ns ? x->answered_ns - x->received_ns : 0) + server_late;
@@ -513,8 +513,9 @@ static void answer(struct align *a)
 			: a->slowest == ALIGN_PROXY ? a->proxy_ns
 						    : a->network_ns;
 
-	buf_add_format(&text, "the %s takes %.0f %% of the time: ", enum_name_find(&align_side_names, a->slowest),
-		       all ? 100 * (double)most / (double)all : 0);
+	buf_add_format(&text, "the %s takes ", enum_name_find(&align_side_names, a->slowest));
+	format_add_share(&text, all ? (double)most / (double)all : 0);
+	buf_add_text(&text, " of the time: ");
 	format_add_duration(&text, (int64_t)(most / a->exchanges));
 	buf_add_text(&text, " of ");
 	format_add_duration(&text, (int64_t)(all / a->exchanges));

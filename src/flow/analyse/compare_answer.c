@@ -27,16 +27,21 @@ static void add_rates(struct buf *out, const struct comparison *c, const struct 
 {
 	const struct profile_place *places = c->profile->places.items;
 	uint32_t caller = places[d->place].parent;
+	bool is_per_call = caller && !places[caller].is_dispatcher;
 
-	if (!caller || places[caller].is_dispatcher)
-		buf_add_format(out, "%s is called %.3g %s in a bad session and %.3g %s in a good one", d->function,
-			       d->bad_calls, times_of(d->bad_calls), d->good_calls, times_of(d->good_calls));
+	if (is_per_call)
+		buf_add_format(out, "%s calls %s ", compare_function(c, caller)->name, d->function);
 	else
-		buf_add_format(out, "%s calls %s %.3g %s in bad sessions and %.3g %s in good ones",
-			       compare_function(c, caller)->name, d->function, d->bad_calls, times_of(d->bad_calls),
-			       d->good_calls, times_of(d->good_calls));
-	if (d->bad_calls > d->good_calls)
-		buf_add_format(out, " (%.3g times as often)", d->bad_calls / d->good_calls);
+		buf_add_format(out, "%s is called ", d->function);
+	format_add_number(out, d->bad_calls);
+	buf_add_format(out, " %s in %s and ", times_of(d->bad_calls), is_per_call ? "bad sessions" : "a bad session");
+	format_add_number(out, d->good_calls);
+	buf_add_format(out, " %s in %s", times_of(d->good_calls), is_per_call ? "good ones" : "a good one");
+	if (d->bad_calls > d->good_calls) {
+		buf_add_text(out, " (");
+		format_add_number(out, d->bad_calls / d->good_calls);
+		buf_add_text(out, " times as often)");
+	}
 	buf_add_text(out, "; seen in ");
 	add_shares(out, c, d);
 }

@@ -64,8 +64,7 @@ struct demux_call {
 struct demux_options {
 	enum demux_by by;
 	const char *signature; /* expression over demux_call; NULL: none */
-	const char
-		*key; /* argument that identifies the session ("arg0" ..), "tid"; NULL: each such call is a session */
+	const char *key; /* argument that identifies the session ("arg0" ..), or "tid"; NULL: one session per call */
 };
 
 /* An open call during a walk over a thread's events. */

@@ -240,7 +240,7 @@ static void make_room(struct profiler *p)
 }
 
 /* Moves the hot figures to the profile. */
-static void cool(struct profiler *p)
+static void merge_hot(struct profiler *p)
 {
 	for (unsigned g = 0; g < PROFILE_GROUPS; g++)
 		for (size_t i = 0; i < p->profile->places.count; i++) {
@@ -541,7 +541,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	if (with_seen)
 		give_bits(&p);
 	walk_all(&p);
-	cool(&p);
+	merge_hot(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	profiler_done(&p);

@@ -89,7 +89,7 @@ static uint32_t place_now(const struct watcher *w)
 }
 
 /* Assigns elapsed time within the question to the innermost open call. */
-static void pass(struct watcher *w, uint64_t ticks)
+static void pass_time(struct watcher *w, uint64_t ticks)
 {
 	uint64_t from = max_of(w->now, w->start), to = min_of(ticks, w->end);
 
@@ -107,7 +107,7 @@ static void enter(struct watcher *w, uint32_t fn)
 		w->profile.places.items[place].group[0].calls++;
 }
 
-static void see_operation(struct watcher *w, const struct flow_event *event)
+static void watch_operation(struct watcher *w, const struct flow_event *event)
 {
 	struct flow_operation op;
 	uint64_t from, to;
@@ -120,14 +120,14 @@ static void see_operation(struct watcher *w, const struct flow_event *event)
 		w->longest = (struct longest){to - from, place_now(w), op.socket, op.op};
 }
 
-static void see(struct watcher *w, const struct flow_event *event)
+static void watch_event(struct watcher *w, const struct flow_event *event)
 {
 	if (event->kind == FLOW_CALL) {
 		enter(w, event->fn);
 	} else if (event->kind == FLOW_RETURN) {
 		w->open.count -= w->open.count > 0;
 	} else if (event->kind == FLOW_OPERATION) {
-		see_operation(w, event);
+		watch_operation(w, event);
 	} else if (event->kind == FLOW_UNWIND) {
 		w->open.count -= min_of(event->value, w->open.count);
 	} else if (event->kind == FLOW_LOST) {
@@ -163,13 +163,13 @@ static void watch(struct watcher *w, size_t thread)
 			count_open(w);
 			begun = true;
 		}
-		pass(w, event.ticks);
-		see(w, &event);
+		pass_time(w, event.ticks);
+		watch_event(w, &event);
 	}
 	if (!begun)
 		count_open(w);
 	/* A call that has not returned continues: nothing is written meanwhile. */
-	pass(w, w->end);
+	pass_time(w, w->end);
 	vec_done(&w->open);
 }
 
@@ -282,9 +282,10 @@ void serving_thread_done(struct serving_thread *serving)
 
 void serving_thread_describe(const struct serving_thread *serving, struct buf *out)
 {
-	buf_add_format(out, "its thread %u%s%s%s spent %.0f %% of that time in %s", serving->tid,
-		       *serving->comm ? " (" : "", serving->comm, *serving->comm ? ")" : "", 100 * serving->share,
-		       serving->function);
+	buf_add_format(out, "its thread %u%s%s%s spent ", serving->tid, *serving->comm ? " (" : "", serving->comm,
+		       *serving->comm ? ")" : "");
+	format_add_share(out, serving->share);
+	buf_add_format(out, " of that time in %s", serving->function);
 	if (serving->call_path.count > 1)
 		buf_add_format(out, ", called by %s", serving->call_path.items[serving->call_path.count - 2]);
 	if (serving->operation && serving->is_same) {

@@ -31,9 +31,9 @@ static const struct field session_fields[] = {
 	FIELD(struct flow_session, errors, COUNT, "failed socket operations", .hidden = true),
 	FIELD_AS(struct flow_session, is_open, "open", BOOL, "still open at the end of the recording", .hidden = true),
 	FIELD(struct flow_session, function, TEXT, "first function", .hidden = true),
-	FIELD(struct flow_session, class, ID, "class of sessions with the same summarized shape"),
+	FIELD(struct flow_session, class, ID, "class of sessions with the same summarised shape"),
 	FIELD(struct flow_session, count, COUNT,
-	      "number of sessions that this row represents, if summarized while recording", .hidden = true),
+	      "number of sessions that this row represents, if summarised while recording", .hidden = true),
 };
 RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fields,
 	    "a session served by a program, from a function trace");
@@ -381,7 +381,7 @@ uint64_t flow_row_count(const struct flow_sessions *s, const struct flow_row *ro
 	return summary ? summary->count : 1;
 }
 
-/* A summarized row: all figures are means. */
+/* A summarised row: all figures are means. */
 static void complete_summarised(struct flow_row *row, const struct digest_row *summary)
 {
 	row->is_open = summary->open == summary->count;

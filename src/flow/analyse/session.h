@@ -33,7 +33,7 @@ struct flow_session {
 	uint64_t rx_bytes;
 	uint64_t errors; /* failed operations, except EAGAIN */
 	uint32_t class;  /* from 1, most frequent first */
-	uint64_t count;  /* sessions represented: more than 1 if summarized while recording */
+	uint64_t count;  /* sessions represented: more than 1 if summarised while recording */
 };
 
 extern const struct record_type flow_session_type;
@@ -92,7 +92,7 @@ struct flow_sessions {
 	struct demux *demux;
 	struct forest forest;
 	uint32_t *shape_of;                /* node of the forest -> node of the shapes */
-	struct forest shapes;              /* summarized: loops and recursion once, without noise */
+	struct forest shapes;              /* summarised: loops and recursion once, without noise */
 	uint32_t *distinct_of;             /* node of the shapes -> places in it */
 	SPILL(struct flow_row) list;       /* ordered by start */
 	SPILL(struct flow_strand) strands; /* while building; [0] is unused */

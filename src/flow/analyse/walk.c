@@ -38,7 +38,7 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->has_taken = false;
 	walk->taken_depth = SIZE_MAX;
 	walk->thread_session = DEMUX_NONE;
-	/* A summarized session looks like a thread that serves it. */
+	/* A summarised session looks like a thread that serves it. */
 	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
 		walk->thread_session =
 			demux_session_of(walk->demux, key_of(KEY_THREAD, thread, 0),
@@ -321,7 +321,7 @@ void walk_leave_taken(struct walk *walk)
  * Popped a value that another thread pushed. The segment waited for it before, and belonged to none; the rest belongs
  * to the session of the push.
  */
-static void take_up(struct walk *walk, const struct flow_event *event)
+static void pop_value(struct walk *walk, const struct flow_event *event)
 {
 	uint32_t session = demux_push_find(walk->demux, event->value, event->ticks);
 
@@ -360,7 +360,7 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		take_stack(walk, visitor, context, event);
 	} else if (event->kind == FLOW_VALUE) {
 		if (event->arg == FLOW_VALUE_POP && walk->demux->by <= DEMUX_REQUEST)
-			take_up(walk, event);
+			pop_value(walk, event);
 		if (visitor->value)
 			visitor->value(context, walk, event);
 	}

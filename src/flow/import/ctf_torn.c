@@ -99,7 +99,7 @@ static void streams_done(struct streams *streams)
 	vec_done(&streams->items);
 }
 
-static void look_at(const char *directory, struct streams *ret_streams)
+static void find_streams(const char *directory, struct streams *ret_streams)
 {
 	DIR *dir = opendir(directory);
 	struct dirent *entry;
@@ -193,7 +193,7 @@ static int mend(const char *scratch, struct ctf_directories *directories, struct
 	for (size_t i = 0; r == 0 && i < directories->items.count; i++) {
 		struct streams streams;
 
-		look_at(directories->items.items[i], &streams);
+		find_streams(directories->items.items[i], &streams);
 		if (streams.torn && !torn->made.count)
 			r = make_root(scratch, torn);
 		if (streams.torn && r == 0) {

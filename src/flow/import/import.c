@@ -62,7 +62,7 @@ static int find_importer(const char *path, const char *format, const struct impo
 	if (access(path, R_OK) < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	*ret_importer = recognise(path, head, read_head(path, head));
-	return *ret_importer ? 0 : why_set(why, -EINVAL, "%s: unrecognized format (known: %s)", path, buf_text(&names));
+	return *ret_importer ? 0 : why_set(why, -EINVAL, "%s: unrecognised format (known: %s)", path, buf_text(&names));
 }
 
 /* The figures come from the written trace: they match what a reader will see. */

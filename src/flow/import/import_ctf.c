@@ -369,7 +369,7 @@ static size_t take_records(struct ctf *c, const uint8_t *data, size_t size)
 	return at;
 }
 
-static void tell_torn(const struct ctf *c, struct import_result *result)
+static void note_torn(const struct ctf *c, struct import_result *result)
 {
 	const struct ctf_torn_file *file = c->torn->files.items;
 	size_t others = c->torn->files.count - 1;
@@ -384,7 +384,7 @@ static void add_notes(const struct ctf *c, struct import_result *result)
 {
 	result->note[0] = '\0'; /* discard the notes of the first attempt */
 	if (c->torn)
-		tell_torn(c, result);
+		note_torn(c, result);
 	if (c->failure[0])
 		import_note(result, "the rest could not be read: %s", c->failure);
 	if (c->threadless)

@@ -22,7 +22,7 @@ struct recorder_options {
 	uint64_t toggle_signal; /* pauses and resumes; 0: none */
 	bool no_sockets;
 	bool paused;
-	bool summary; /* summarize sessions while the program runs, write no events */
+	bool summary; /* summarise sessions while the program runs, write no events */
 	const char *command;
 };
 

@@ -51,7 +51,7 @@ static uint32_t hash(uint64_t value, uint32_t bits)
 	return (uint32_t)((value * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits));
 }
 
-/* Four at a time, vectorized: whether they differ, or are not calls and returns. */
+/* Four at a time, vectorised: whether they differ, or are not calls and returns. */
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 typedef uint64_t two __attribute__((vector_size(16)));
 

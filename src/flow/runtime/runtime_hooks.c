@@ -153,7 +153,7 @@ static void exit_long(struct flow_slot *t, void *fn)
 }
 
 /* While paused, only the open calls are tracked. True when nothing else remains to be done. */
-static bool pass_by(struct flow_slot *t, void *fn, bool enter)
+static bool track_paused(struct flow_slot *t, void *fn, bool enter)
 {
 	const struct fn_entry *entry = fn_home(fn);
 	uint32_t depth = t->depth;
@@ -173,7 +173,7 @@ static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 }
 
 /* The slot is entered, and left. */
-static void take_long(struct flow_slot *t, void *fn, bool enter, int saved)
+static void record_slow(struct flow_slot *t, void *fn, bool enter, int saved)
 {
 	if (enter)
 		enter_long(t, fn);
@@ -184,15 +184,15 @@ static void take_long(struct flow_slot *t, void *fn, bool enter, int saved)
 }
 
 /* The fast path cannot continue; the slot is entered. */
-static COLD void late(struct flow_slot *t, void *fn, bool enter)
+static COLD void enter_slow(struct flow_slot *t, void *fn, bool enter)
 {
 	int saved = errno;
 
-	if (pass_by(t, fn, enter))
+	if (track_paused(t, fn, enter))
 		return;
 
 	flow_slot_count(t);
-	take_long(t, fn, enter, saved);
+	record_slow(t, fn, enter, saved);
 }
 
 static COLD void hook_long(void *fn, bool enter)
@@ -207,7 +207,7 @@ static COLD void hook_long(void *fn, bool enter)
 		errno = saved;
 		return;
 	}
-	take_long(t, fn, enter, saved);
+	record_slow(t, fn, enter, saved);
 }
 
 /* Untimed returns before a timed event. Several words fit behind the limit. */
@@ -253,7 +253,7 @@ void __cyg_profile_func_enter(void *fn, void *site)
 		slot_take(t);
 		at = t->at;
 		if (unlikely(at >= t->limit || entry->fn != fn))
-			return late(t, fn, true);
+			return enter_slow(t, fn, true);
 		returned = t->noted - (uint32_t)depth;
 		return put_call(t, fn, depth, at, entry->word | returned << 14 | (-returned & FLOW_MANY));
 	}
@@ -262,12 +262,12 @@ void __cyg_profile_func_enter(void *fn, void *site)
 	slot_take(t);
 	at = t->at;
 	if (unlikely(at >= t->limit || entry->fn != fn))
-		return late(t, fn, true);
+		return enter_slow(t, fn, true);
 	at = add_returned(t, at, (uint32_t)depth);
 	now = read_counter();
 	passed = now - t->last;
 	if (unlikely(passed >= FLOW_SHORT_TICKS))
-		return late(t, fn, true);
+		return enter_slow(t, fn, true);
 	t->last = now;
 	put_call(t, fn, depth, at, entry->word | (uint32_t)passed << 14);
 }
@@ -291,12 +291,12 @@ void __cyg_profile_func_exit(void *fn, void *site)
 	slot_take(t);
 	at = t->at;
 	if (unlikely(at >= t->limit || slot_stack(t)[depth] != fn))
-		return late(t, fn, false);
+		return enter_slow(t, fn, false);
 	at = add_returned(t, at, (uint32_t)depth + 1);
 	now = read_counter();
 	passed = now - t->last;
 	if (unlikely(passed >= FLOW_LONG_TICKS))
-		return late(t, fn, false);
+		return enter_slow(t, fn, false);
 	t->last = now;
 	t->noted = (uint32_t)depth;
 	t->returns++;

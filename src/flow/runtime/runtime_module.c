@@ -485,7 +485,7 @@ static void add_module(const struct dl_phdr_info *info, uintptr_t begin, uintptr
 	__atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
 }
 
-static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
+static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	uintptr_t begin = UINTPTR_MAX, end = 0;
 	const ElfW(Dyn) *dynamic = NULL;
@@ -542,7 +542,7 @@ static void update_for(uintptr_t fn)
 
 	if (__atomic_exchange_n(&updating, true, __ATOMIC_ACQUIRE))
 		return;
-	(void)dl_iterate_phdr(look_at_module, &found);
+	(void)dl_iterate_phdr(scan_module, &found);
 	for (uint32_t i = 0; i < module_count; i++)
 		if (!found.seen[i] && modules[i].end) {
 			forget_range(modules[i].begin, modules[i].end);

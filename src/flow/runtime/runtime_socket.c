@@ -45,7 +45,7 @@ static void put_address(const struct sockaddr_storage *from, uint8_t *address, u
 	}
 }
 
-static void ask_socket(int fd, struct flow_socket_words *words)
+static void query_socket(int fd, struct flow_socket_words *words)
 {
 	struct sockaddr_storage address = {};
 	socklen_t n = sizeof(address);
@@ -74,7 +74,7 @@ static void describe(int fd, uint32_t number, uint64_t at)
 
 	if (!t)
 		return;
-	ask_socket(fd, &words);
+	query_socket(fd, &words);
 	if (!slot_enter(t))
 		return;
 	(void)slot_add_other(t, at, flow_word_other(FLOW_O_SOCKET, FLOW_WORDS(words), 0), &words);

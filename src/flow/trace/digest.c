@@ -131,14 +131,14 @@ static void take_other(struct digest *d, struct digest_thread *t, const uint32_t
 	}
 }
 
-/* --- memoized calls, in chunks without time --- */
+/* --- memoised calls, in chunks without time --- */
 
 /* Position in a chunk while folding. */
 struct place {
 	const uint32_t *words, *end;
 	uint32_t at;
 	uint32_t plain;    /* since this word: only calls and returns without time */
-	uint32_t returned; /* returns of the current word consumed by a memoized call */
+	uint32_t returned; /* returns of the current word consumed by a memoised call */
 	bool untimed;
 };
 
@@ -151,7 +151,7 @@ static uint32_t returns_in(uint32_t word)
 					       : 0;
 }
 
-/* Matches a memoized call and consumes all of it at once. */
+/* Matches a memoised call and consumes all of it at once. */
 static inline bool take_known(struct digest *d, struct digest_thread *t, struct place *p, uint32_t fn)
 {
 	const struct digest_memo *memo = &d->memos[fn];
@@ -187,7 +187,7 @@ static inline void take_call(struct digest *d, struct digest_thread *t, struct p
 		t->frames[t->depth - 1].at = p->at;
 }
 
-/* Memoizes the call that ends with the given return of the current word. */
+/* Memoises the call that ends with the given return of the current word. */
 static COLD void learn_known(struct digest *d, const struct digest_frame *f, const struct place *p, uint32_t returns)
 {
 	struct digest_memo *memo = &d->memos[f->fn];

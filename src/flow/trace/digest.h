@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A recording summarized while the program runs. Instead of being written, a full chunk is folded into the digest: a
+ * A recording summarised while the program runs. Instead of being written, a full chunk is folded into the digest: a
  * fixed-size area in TRACE.live, shared by all threads of all observed processes. It holds
  *
  *  nodes     call trees, each distinct one once;

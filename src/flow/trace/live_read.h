@@ -29,7 +29,7 @@ int flow_live_take_gathered(const struct flow_live_map *map, uint32_t slot, uint
 
 /*
  * The digest as payload of a SUMMARY chunk, which the caller frees. With the buffers of dead threads, or without them
- * while the program runs. -ENOENT: the recording is not summarized.
+ * while the program runs. -ENOENT: the recording is not summarised.
  */
 int flow_live_digest(const struct flow_live_map *map, bool with_slots, void **ret_payload,
 		     uint32_t *ret_bytes) _must_check_;

@@ -117,7 +117,7 @@ struct flow_thread {
 	uint64_t lost;
 	size_t chunk_count;
 	struct flow_chunk_ref *chunks;
-	/* Set for a summarized session that stands for many (flow/trace/digest.h); NULL: a real thread. */
+	/* Set for a summarised session that stands for many (flow/trace/digest.h); NULL: a real thread. */
 	const struct digest_row *summary;
 };
 
@@ -136,7 +136,7 @@ struct flow_trace {
 	uint64_t ticks_per_second; /* 1,000,000,000: ticks are nanoseconds */
 	bool complete;             /* ended regularly and undamaged */
 	bool untimed;              /* some chunks have time only on few events */
-	bool summarised;           /* summarized while recording: kinds of sessions with average times */
+	bool summarised;           /* summarised while recording: kinds of sessions with average times */
 	uint64_t cut;              /* calls that did not fit into a summary: counted, in no tree */
 	uint64_t dispatched;       /* calls of dispatcher functions in a summary: also in no tree */
 	uint64_t recorded_threads; /* total, when they are not listed individually */

@@ -211,7 +211,8 @@ void summary_rows(const struct summary_group *group, const struct stage_look *lo
 	if (tail_judge(&group->tail, &verdict))
 		vec_each(&rows.rows, row)
 			if (row->stage && row->count != UINT64_MAX) {
-				row->tail_share = to_figures(verdict.shares[row->stage], 1e3);
+				/* A stage in which slow ones are quicker explains nothing. */
+				row->tail_share = to_figures(fmin(fmax(verdict.shares[row->stage], 0), 1), 1e3);
 				row->owner = row->stage == verdict.owner;
 			}
 	rows.step = choose_step(&rows, look->columns);

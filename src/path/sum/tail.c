@@ -104,9 +104,11 @@ void tail_add_words(struct buf *out, const struct tail *tail)
 	format_add_duration(out, (int64_t)verdict.slow_ns);
 	buf_add_text(out, " (fastest half: ");
 	format_add_duration(out, (int64_t)verdict.usual_ns);
-	if (verdict.owner)
-		buf_add_format(out, "); %s is %.0f%% of the difference", path_stages[verdict.owner].name,
-			       100 * min_of(verdict.shares[verdict.owner], 1.0));
-	else
+	if (!verdict.owner) {
 		buf_add_text(out, "); no tail");
+		return;
+	}
+	buf_add_format(out, "); %s is ", path_stages[verdict.owner].name);
+	format_add_share(out, min_of(verdict.shares[verdict.owner], 1.0));
+	buf_add_text(out, " of the difference");
 }
