@@ -29,7 +29,7 @@ static int unknown_command(const char *word)
 			near_consider(&near, commands[i]->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, word, strnlen(word, 60));
-	log_error("there is no command '%s'%s (nest help lists them)", buf_text(&shown), buf_text(&hint));
+	log_error("unknown command '%s'%s (nest help lists them)", buf_text(&shown), buf_text(&hint));
 	return EXIT_USAGE;
 }
 
@@ -62,6 +62,8 @@ int main(int argc, char **argv)
 	int words;
 
 	hold_standard_files();
+	if (isatty(STDERR_FILENO))
+		log_set_level(LOG_LEVEL_INFO);
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN); /* a reader that goes away shows as EPIPE where the output is written */
 	if (argc < 2 || (argv[1][0] == '-' && command_word(argv[1]) == argv[1])) {

@@ -2,8 +2,9 @@
 #include <stdarg.h>
 
 #include "base/log.h"
+#include "base/text.h"
 
-static enum log_level current_level = LOG_LEVEL_INFO;
+static enum log_level current_level = LOG_LEVEL_STATUS;
 
 void log_set_level(enum log_level level)
 {
@@ -17,6 +18,7 @@ bool log_speaks(enum log_level level)
 
 void log_write(enum log_level level, const char *format, ...)
 {
+	_cleanup_buf_ struct buf shown = BUF_INIT(16 << 10);
 	char line[2048];
 	va_list args;
 	int n;
@@ -28,6 +30,9 @@ void log_write(enum log_level level, const char *format, ...)
 	va_end(args);
 	if (n < 0)
 		return;
+	/* File names and other words from outside; not when memory is short, nor in the lines of libbpf's log. */
+	if (level != LOG_LEVEL_QUIET && level != LOG_LEVEL_DEBUG)
+		text_add_message(&shown, line, strlen(line));
 	/* One call, so that lines of several processes do not mix. */
-	fprintf(stderr, "nest: %s\n", line);
+	fprintf(stderr, "nest: %s\n", shown.len ? buf_text(&shown) : line);
 }

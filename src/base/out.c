@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
+#include "base/alloc.h"
 #include "base/out.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -38,17 +39,23 @@ void out_init(struct out *out, int fd)
 
 int out_open(struct out *out, const char *path)
 {
+	bool made;
 	int fd;
 
 	if (!path || strcmp(path, "-") == 0) {
 		out_init(out, STDOUT_FILENO);
 		return 0;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
 	out_init(out, fd);
 	out->owns_fd = true;
+	out->stale = true;
+	out->made = made ? xstrdup(path) : NULL;
 	return 0;
 }
 
@@ -59,11 +66,22 @@ void out_end_line(struct out *out)
 		(void)out_flush(out);
 }
 
+static void drop_old_content(struct out *out)
+{
+	/* Pipes and devices have none. */
+	if (out->stale && ftruncate(out->fd, 0) < 0 && errno != EINVAL && !out->error)
+		out->error = -errno;
+	out->stale = false;
+}
+
 int out_flush(struct out *out)
 {
 	const char *data = buf_text(&out->pending);
-	size_t left = out->error ? 0 : out->pending.len;
+	size_t left;
 
+	if (out->pending.len > 0)
+		drop_old_content(out);
+	left = out->error ? 0 : out->pending.len;
 	while (left > 0) {
 		ssize_t n = write(out->fd, data, left);
 
@@ -145,14 +163,26 @@ void out_pass(struct out *out, struct buf *text)
 
 int out_done(struct out *out)
 {
-	int r = out_flush(out);
+	int r;
 
+	drop_old_content(out);
+	r = out_flush(out);
 	/* A full disk may show only here. */
 	if (out->owns_fd && close(out->fd) < 0 && r == 0)
 		r = -errno;
 	out->owns_fd = false;
+	free(take_ptr(out->made));
 	buf_done(&out->pending);
 	return r;
+}
+
+void out_drop(struct out *out)
+{
+	out->stale = false;
+	buf_clear(&out->pending);
+	if (out->made && !out->wrote)
+		(void)unlink(out->made);
+	(void)out_done(out);
 }
 
 void out_add_folded(struct out *out, const char *text, size_t at, const char *prefix)

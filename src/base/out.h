@@ -18,14 +18,16 @@ struct out {
 	unsigned width;  /* columns of the terminal; 0 = as wide as it takes */
 	unsigned height; /* its lines; 0 = unknown */
 	bool wrote;      /* something has gone out already */
-	bool kept;       /* lines stay in `pending` until somebody takes them */
+	bool kept;       /* lines stay in `pending` until the caller takes them */
+	bool stale;      /* the file still has its old content */
+	char *made;      /* path of a file that did not exist before; else NULL */
 	int error;       /* the first that happened; sticky */
 	struct buf pending;
 };
 
 /* Looks at the descriptor, NO_COLOR, TERM, COLUMNS and the locale. */
 void out_init(struct out *out, int fd);
-/* "-" or NULL is standard output. */
+/* "-" or NULL is standard output. A file keeps its content until the first write, or until out_done. */
 int out_open(struct out *out, const char *path) _must_check_;
 void out_end_line(struct out *out);
 /* Whole lines that were written elsewhere; the text is empty afterwards. */
@@ -45,6 +47,8 @@ void out_end_screen(struct out *out);
 int out_flush(struct out *out);
 /* Flushes and closes; returns the sticky error. */
 int out_done(struct out *out);
+/* Closes without writing what is pending: an old file keeps its content, a new one is removed. */
+void out_drop(struct out *out);
 
 enum out_style { OUT_PLAIN, OUT_BOLD, OUT_DIM, OUT_RED, OUT_GREEN, OUT_YELLOW, OUT_CYAN };
 

@@ -113,7 +113,8 @@ static size_t plain_length(const char *s, size_t n)
 	return len;
 }
 
-void text_add_terminal(struct buf *out, const char *s, size_t n)
+/* Characters of `kept` stay as they are. */
+static void add_visible(struct buf *out, const char *s, size_t n, const char *kept)
 {
 	while (n > 0) {
 		size_t plain = plain_length(s, n);
@@ -130,6 +131,8 @@ void text_add_terminal(struct buf *out, const char *s, size_t n)
 		if (len == 0) {
 			buf_add_format(out, "\\x%02x", (uint8_t)*s);
 			len = 1;
+		} else if (code && code < 0x80 && strchr(kept, (int)code)) {
+			buf_add_char(out, *s);
 		} else if (code == '\\') {
 			buf_add_text(out, "\\\\");
 		} else if (in_ranges(code, unsafe, ARRAY_SIZE(unsafe))) {
@@ -140,6 +143,16 @@ void text_add_terminal(struct buf *out, const char *s, size_t n)
 		s += len;
 		n -= len;
 	}
+}
+
+void text_add_terminal(struct buf *out, const char *s, size_t n)
+{
+	add_visible(out, s, n, "");
+}
+
+void text_add_message(struct buf *out, const char *s, size_t n)
+{
+	add_visible(out, s, n, "\\\n");
 }
 
 static void add_json_escape(struct buf *out, uint8_t c)

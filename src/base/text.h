@@ -14,6 +14,8 @@ size_t text_columns(const char *s, size_t n);
 
 /* Control characters, invisible direction marks and invalid bytes become \xNN or \u{NNNN}; a backslash is doubled. */
 void text_add_terminal(struct buf *out, const char *s, size_t n);
+/* The same for a message, parts of which are escaped already: backslashes and newlines stay as they are. */
+void text_add_message(struct buf *out, const char *s, size_t n);
 /* The inside of a JSON string; an invalid byte becomes U+FFFD. */
 void text_add_json(struct buf *out, const char *s, size_t n);
 /* Text or an attribute of HTML and SVG; control characters and invalid bytes become U+FFFD. */

@@ -22,8 +22,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "run for this long (3; at least 0.3; a recording: all of it)"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object per step"),
+	       "observe for this long (default 3, at least 0.3; of a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object per step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION_END,
@@ -251,18 +251,17 @@ static const char *const examples[] = {
 	"nest checklist",
 	"a first look at an unknown problem",
 	"nest checklist -N web --json",
-	"of the namespace web, for a program",
+	"the namespace web, as JSON",
 	NULL,
 };
 
 static const struct command checklist_command = {
 	.name = "checklist",
 	.summary = "ten steps from the usual figures to the inside of the stack",
-	.description = "Looks for three seconds and goes through the steps in order: the usual figures, new "
-		       "connections, interfaces, "
-		       "unusual events, names, latency, load, tools, CPU time, the inside of the stack. What is "
-		       "wrong the "
-		       "diagnosis says (nest diagnose), under the step that it belongs to. Load is never made.",
+	.description =
+		"Observes for 3 s, then goes through the steps in order: key figures, new connections, interfaces, "
+		"unusual events, name resolution, latency, load, tools, CPU time, the inside of the stack. Findings of "
+		"the diagnosis (nest diagnose) appear under the step they belong to. It generates no load.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

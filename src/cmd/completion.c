@@ -62,14 +62,14 @@ static void add_bash(const struct command **commands, size_t count, struct buf *
 	for (size_t i = 0; i < count; i++)
 		if (!command_is_member(commands[i]))
 			buf_add_format(out, "%s ", commands[i]->name);
-	buf_add_text(out, "--help --version\"\n\telse\n\t\tlocal command=${COMP_WORDS[1]}\n"
+	buf_add_text(out, "--help --verbose --version\"\n\telse\n\t\tlocal command=${COMP_WORDS[1]}\n"
 			  "\t\t[ \"$COMP_CWORD\" -eq 2 ] || case \"$command ${COMP_WORDS[2]}\" in\n");
 	for (size_t i = 0; i < count; i++)
 		if (command_is_member(commands[i]))
 			buf_add_format(out, "\t\t\"%s\") command=\"%s\" ;;\n", commands[i]->name, commands[i]->name);
 	buf_add_text(out, "\t\t\"\") ;;\n\t\tesac\n\t\tcase $command in\n");
 	for (size_t i = 0; i < count; i++) {
-		buf_add_format(out, "\t\t\"%s\") words=\"--help", commands[i]->name);
+		buf_add_format(out, "\t\t\"%s\") words=\"--help --verbose", commands[i]->name);
 		add_members(commands[i], out);
 		option_each(commands[i]->options, add_bash_word, out);
 		buf_add_text(out, "\" ;;\n");
@@ -145,7 +145,8 @@ static void add_zsh(const struct command **commands, size_t count, struct buf *o
 	for (size_t i = 0; i < count; i++) {
 		_cleanup_buf_ struct buf members = BUF_INIT(4096);
 
-		buf_add_format(out, "'%s')\n\t_arguments '--help[show the options]'", commands[i]->name);
+		buf_add_format(out, "'%s')\n\t_arguments '--help[show the options]' '--verbose[print status lines]'",
+			       commands[i]->name);
 		option_each(commands[i]->options, add_zsh_option, out);
 		add_members(commands[i], &members);
 		if (members.len)
@@ -238,7 +239,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	POSITIONAL(struct config, shell, CHOICE, "SHELL", "which shell", .choices = shells, .required = true),
+	POSITIONAL(struct config, shell, CHOICE, "SHELL", "shell to write for", .choices = shells, .required = true),
 	OPTION_END,
 };
 
@@ -254,14 +255,14 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	". <(nest completion bash)",
-	"complete nest's options in this shell",
+	"enable completion in this shell",
 	NULL,
 };
 
 static const struct command completion_command = {
 	.name = "completion",
-	.summary = "write the completion script for a shell",
-	.description = "make install puts the three scripts where the shells look for them.",
+	.summary = "shell completion script",
+	.description = "make install installs the scripts of all three shells.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

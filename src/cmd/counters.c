@@ -17,10 +17,9 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, all, FLAG, "all", 'a', NULL, "those that do not move, too"),
+	OPTION(struct config, all, FLAG, "all", 'a', NULL, "also show counters that do not change"),
 	OPTION(struct config, last, FLAG, "last", 'l', NULL,
-	       "what moved since the last look with --last (kept in ~/.local/state/nest; nstat's history is left "
-	       "alone)"),
+	       "show the increase since the previous --last (kept in ~/.local/state/nest, apart from nstat's history)"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_END,
 };
@@ -33,11 +32,11 @@ struct move {
 };
 
 static const struct field move_fields[] = {
-	FIELD(struct move, delta, COUNT, "how far it moved since the look before; unknown when it was reset"),
-	FIELD(struct move, rate, RATIO, "the same, a second", .unit = "/s"),
+	FIELD(struct move, delta, COUNT, "increase since the previous sample; unknown after a reset"),
+	FIELD(struct move, rate, RATIO, "increase per second", .unit = "/s"),
 	FIELD(struct move, meaning, TEXT, "what it counts"),
 };
-RECORD_TYPE(move_type, "move", struct move, move_fields, "how far a counter moved");
+RECORD_TYPE(move_type, "move", struct move, move_fields, "change of a counter");
 
 struct state {
 	const struct config *config;
@@ -116,7 +115,8 @@ static int look_since_last(struct state *state)
 	_cleanup_free_ char *path = counter_history_path();
 	struct why why = {};
 	int r = path ? counter_history_load(path, &state->before, &why)
-		     : why_set(&why, -ENOENT, "neither HOME nor XDG_STATE_HOME says where the last look is kept");
+		     : why_set(&why, -ENOENT,
+			       "--last keeps its values below HOME or XDG_STATE_HOME, and neither is set");
 	int code = EXIT_IO;
 
 	/* A host that was never looked at shows what is there since its start. */
@@ -136,7 +136,7 @@ static int run(const void *data)
 	int code;
 
 	if (config->last && (config->look.interval_ns || config->look.input.file))
-		return command_fail(EXIT_USAGE, "counters: --last goes neither with an interval nor with a recording");
+		return command_fail(EXIT_USAGE, "counters: --last excludes an interval and -f");
 	code = config->last ? look_since_last(&state) : look(&state);
 	map_done(&state.before);
 	return code;
@@ -144,22 +144,20 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest counters 1",
-	"what moved, every second",
+	"counters that change, every second",
 	"nest counters --last",
-	"what moved since the last time that this was asked, as nstat shows it",
+	"increase since the previous nest counters --last, as in nstat",
 	"nest counters --where 'counter ~ \"*Drop*\"'",
-	"everything that was ever dropped",
+	"all drop counters",
 	NULL,
 };
 
 static const struct command counters_command = {
 	.name = "counters",
-	.summary = "counters of IP, ICMP, TCP and UDP, and how fast they move",
-	.description = "Without an interval: every counter that is not zero, as it stands since the namespace came "
-		       "into being. With one: "
-		       "those that moved since the look before, and how fast. A counter that went backwards was reset; "
-		       "what it "
-		       "missed is not known and not guessed.",
+	.summary = "counters of IP, ICMP, TCP and UDP, with rates",
+	.description = "Without an interval: every counter that is not zero, counted since the namespace was created. "
+		       "With one: the counters that changed since the previous sample, with rates. A counter that went "
+		       "backwards was reset; its increase is unknown.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

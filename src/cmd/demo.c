@@ -18,8 +18,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, extract, TEXT, "extract", 0, "FILE",
-	       "write the recording to this file, to try other commands on it"),
-	POSITIONAL(struct config, name, TEXT, "NAME", "the one to show in full; without it all are shown in short"),
+	       "write the recording to this file, for other commands to read"),
+	POSITIONAL(struct config, name, TEXT, "NAME", "the recording to show in full; default: all of them, in short"),
 	OPTION_END,
 };
 
@@ -35,7 +35,7 @@ static const struct bundled *find(const char *name)
 		near_consider(&near, bundled->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
-	log_error("demo: there is no recording '%s'%s (nest demo shows them)", buf_text(&shown), buf_text(&hint));
+	log_error("demo: unknown recording '%s'%s (nest demo lists them)", buf_text(&shown), buf_text(&hint));
 	return NULL;
 }
 
@@ -98,9 +98,9 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest demo",
-	"five recordings and what was found in them",
+	"five recordings and the findings in them",
 	"nest demo local-queue",
-	"one of them with the whole diagnosis",
+	"one of them with the full diagnosis",
 	"nest report demo:lossy-path",
 	"the same recording for any other command",
 	NULL,
@@ -108,10 +108,9 @@ static const char *const examples[] = {
 
 static const struct command demo_command = {
 	.name = "demo",
-	.summary = "diagnose bundled recordings; needs no privilege",
-	.description = "The recordings were made in the laboratory (lab/make-demo): a real kernel, real applications, "
-		       "one fault "
-		       "each. They are diagnosed here and now, by the same code that looks at the live host.",
+	.summary = "diagnosis of bundled recordings; needs no privilege",
+	.description = "The recordings come from the laboratory (lab/make-demo): a real kernel, real applications, one "
+		       "fault each. The code that diagnoses the live host diagnoses them.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

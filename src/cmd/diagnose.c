@@ -24,20 +24,18 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; at least 0.3; a recording: all of it)"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL,
-	       "one JSON object a second from the third second on, each about the last three"),
-	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
+	       "observe for this long (default 3, at least 0.3; of a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object per second, covering the last 3 s"),
+	OPTION(struct config, all, FLAG, "all", 'a', NULL, "also show healthy modules"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, fail_on, RATIO, "fail-on", 0, "CERTAINTY",
-	       "exit with 1 when a finding is at least this certain", .max = 1),
+	       "exit with 1 if a finding is at least this certain", .max = 1),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
-	       "write all that was measured there, a JSON line a module and window"),
+	       "write all measures to this file, one JSON line per module and window"),
 	OPTION(struct config, flow, TEXT, "flow", 0, "TRACE",
-	       "a function trace of the application (nest flow record), even while it is written: a finding that "
-	       "blames it "
-	       "says in which function it was"),
+	       "name the function an accused application is in, from its function trace (nest flow record), also one "
+	       "still being written"),
 	OPTION_END,
 };
 
@@ -96,7 +94,7 @@ static bool ask_trace(void *data, const struct witness_question *question, struc
 	return true;
 }
 
-/* What is no trace is told before anybody looks for seconds. */
+/* Refuse a file that is not a trace before sampling for seconds. */
 static int prepare_witness(struct report *context, struct why *why)
 {
 	context->sentence = (struct buf)BUF_INIT(65536);
@@ -156,7 +154,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 	const struct diagnosis_record *record;
 	const struct finding_record *findings;
 
-	/* In text only the last look is told: who is not heard need not be asked. */
+	/* Text shows the last window only. */
 	if (context->witness.ask && (context->config->json || live->last))
 		diagnosis_set_witness(view->diagnosis, &context->witness);
 	record = view->gone ? NULL : diagnosis_get(view->diagnosis);
@@ -234,28 +232,28 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest",
-	"who is to blame, right now",
+	"what holds up the traffic of this host, right now",
 	"nest diagnose -N web --json -d 10",
-	"in the namespace web, as JSON, for ten seconds",
+	"the namespace web for 10 s, as JSON",
 	"nest diagnose -p 4711",
-	"only what process 4711 uses, wherever it lives",
+	"only the connections of process 4711, in its own namespace",
 	"nest diagnose -N all",
-	"every network namespace of this host, each by itself",
+	"every network namespace of this host, one after the other",
 	"nest diagnose --fail-on 0.8",
-	"for scripts: exit code 1 when something is clearly wrong",
+	"for scripts: exit code 1 on a finding of certainty 0.8 or more",
 	"nest diagnose -p 4711 --flow server.trace",
-	"and in which function it is while its clients wait",
+	"also the function it is in while its clients wait",
 	"nest diagnose --save incident.nest; nest diagnose -f incident.nest",
-	"keep what was seen, and diagnose it again, anywhere",
+	"record the run, and diagnose it again on any host",
 	NULL,
 };
 
 static const struct command diagnose_command = {
 	.name = "diagnose",
-	.summary = "which module holds the traffic up, how sure that is, and why",
-	.description = "Looks at this host's whole network stack several times a second, window by window, and names "
-		       "the module to "
-		       "blame with the evidence for and against it. Nobody is to blame unless somebody is waiting.",
+	.summary = "the module that holds up traffic, with certainty and evidence",
+	.description =
+		"Samples the whole network stack of this host several times per second and names the module that holds "
+		"up traffic, with the evidence for and against. A module is accused only if something waits for it.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -23,11 +23,12 @@ struct doctor_config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct doctor_config, all, FLAG, "all", 'a', NULL, "one line for each check, those that are fine too"),
+	OPTION(struct doctor_config, all, FLAG, "all", 'a', NULL,
+	       "print one line per check, also for those that passed"),
 	OPTION(struct doctor_config, from, TEXT, "from", 'f', "FILE",
-	       "show what nest doctor --json wrote to this file on another host; - is standard input"),
+	       "show the output of nest doctor --json from another host; -: standard input"),
 	OPTION(struct doctor_config, debug, FLAG, "debug", 0, NULL,
-	       "everything that libbpf and the verifier say, on stderr"),
+	       "print all messages of libbpf and the verifier to stderr"),
 	OPTION_GROUP(struct doctor_config, output, output_option_table),
 	OPTION_END,
 };
@@ -87,9 +88,11 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 	struct check_list wanted = {};
 	struct output *output;
 	struct why why;
+	int r;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0)
-		return command_fail(EXIT_USAGE, "%s", why.text);
+	r = output_open(&config->output, &shape, &output, &why);
+	if (r < 0)
+		return output_refused("doctor", r, &why);
 	vec_each(&list->checks, check) {
 		struct record record = RECORD_OF(check);
 
@@ -126,26 +129,22 @@ static int run(const void *argument)
 
 static const char *const examples[] = {
 	"nest doctor",
-	"what this host allows, and what would give the rest",
+	"what works on this host, and how to enable the rest",
 	"nest doctor --all --where 'group == \"programs\"'",
-	"every kind of BPF program, tried one by one",
+	"every BPF program type, tried one by one",
 	"nest doctor --json > host.json; nest doctor -f host.json",
-	"look at another host's answers here",
+	"show the checks of another host",
 	NULL,
 };
 
 static const struct command doctor_command = {
 	.name = "doctor",
-	.summary = "what works here, what does not, and exactly why",
+	.summary = "what works on this host, what does not, and why",
 	.description =
-		"Tries what nest would use: loads every kind of BPF program, attaches it where it can do no harm, and "
-		"looks "
-		"whether it ran; asks the kernel for sockets, reads what it says about itself, and lists the "
-		"privileges of "
-		"this user. For everything that is not there it says what is lost without it and how to get it.\n\n"
-		"It needs no privileges, changes nothing and leaves nothing behind. Checks that are fine are folded "
-		"into one "
-		"line a group; --all shows each.",
+		"Tries what nest uses: loads and attaches every BPF program type and checks that it ran, dumps "
+		"sockets, reads the kernel's configuration, and lists the privileges of this user. For everything "
+		"missing it states what is lost without it and how to get it.\n\nIt needs no privilege and changes "
+		"nothing. Checks that pass are folded into one line per group; --all shows each.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct doctor_config),

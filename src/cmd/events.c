@@ -2,6 +2,7 @@
 /* nest events: the catalogue, and what this kernel gives. */
 #include <string.h>
 
+#include "base/text.h"
 #include "event/core/available.h"
 #include "run/command.h"
 #include "run/output_exit.h"
@@ -14,7 +15,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	POSITIONAL(struct config, names, TEXTS, "EVENT", "only these, with their fields"),
+	POSITIONAL(struct config, names, TEXTS, "EVENT", "limit to these events, and list their fields"),
 	OPTION(struct config, try, FLAG, "try", 0, NULL, "load and attach every program to see which events work"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
@@ -40,17 +41,37 @@ struct event_row {
 
 static const struct field row_fields[] = {
 	FIELD(struct event_row, event, TEXT, "name of the event"),
-	FIELD(struct event_row, available, BOOL, "whether this kernel can tell it"),
-	FIELD(struct event_row, hook, TEXT, "where it is seen"),
-	FIELD(struct event_row, help, TEXT, "what it tells"),
+	FIELD(struct event_row, available, BOOL, "whether it works on this kernel"),
+	FIELD(struct event_row, hook, TEXT, "hooks in use"),
+	FIELD(struct event_row, help, TEXT, "what the event is"),
 	FIELD(struct event_row, reason, TEXT, "why it is not available", .hidden = true),
 	FIELD(struct event_row, instead, TEXT, "why another hook than the best is used", .hidden = true),
-	FIELD(struct event_row, without, TEXT, "what is not seen although the event is available", .hidden = true),
+	FIELD(struct event_row, without, TEXT, "what is missing although the event is available", .hidden = true),
 	FIELD(struct event_row, fields, LIST, "names of its fields", .element = &field_name_type, .hidden = true),
 };
 RECORD_TYPE(event_row_type, "event_row", struct event_row, row_fields, "an event of the catalogue");
 
-static bool is_asked(const struct config *config, const struct event *event)
+/* A word that names no event is a mistake, not an empty table. */
+static int check_names(const struct config *config)
+{
+	for (size_t i = 0; i < config->names.count; i++) {
+		_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
+		const char *name = config->names.items[i];
+		struct near near = {.word = name};
+
+		if (event_find(name))
+			continue;
+		registry_each(event, event)
+			near_consider(&near, (*event)->name);
+		near_add_text(&near, &hint);
+		text_add_terminal(&shown, name, strnlen(name, 60));
+		return command_fail(EXIT_USAGE, "events: unknown event '%s'%s (nest events lists them)",
+				    buf_text(&shown), buf_text(&hint));
+	}
+	return EXIT_DONE;
+}
+
+static bool is_wanted(const struct config *config, const struct event *event)
 {
 	for (size_t i = 0; i < config->names.count; i++)
 		if (strcmp(config->names.items[i], event->name) == 0)
@@ -102,7 +123,7 @@ static void show_event(struct output *output, const struct availability *availab
 	vec_done(&names);
 }
 
-/* For a person who asked for one: what its fields are. */
+/* The fields, below the table of named events. */
 static void show_fields(struct out *out, const struct event *event)
 {
 	struct shape shape = event_shape(event);
@@ -122,9 +143,13 @@ static int run(const void *data)
 	struct availability available;
 	struct output *output;
 	struct why why = {};
+	int r = check_names(config);
 
-	if (output_open(&config->output, &shape, &output, &why) < 0)
-		return command_fail(EXIT_USAGE, "events: %s", why.text);
+	if (r != EXIT_DONE)
+		return r;
+	r = output_open(&config->output, &shape, &output, &why);
+	if (r < 0)
+		return output_refused("events", r, &why);
 	if (config->try)
 		availability_try(&available);
 	else
@@ -132,12 +157,12 @@ static int run(const void *data)
 	if (!available.plan)
 		log_warn("events: %s", available.why.text);
 	for (size_t i = 0; i < available.count; i++)
-		if (is_asked(config, available.events[i]))
+		if (is_wanted(config, available.events[i]))
 			show_event(output, &available, i);
 	if (config->names.count && !output_shows_all(&config->output)) {
 		(void)output_flush(output);
 		for (size_t i = 0; i < available.count; i++)
-			if (is_asked(config, available.events[i]))
+			if (is_wanted(config, available.events[i]))
 				show_fields(output_out(output), available.events[i]);
 	}
 	availability_done(&available);
@@ -146,7 +171,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest events",
-	"the catalogue, with the hook that is in use on this kernel or the reason for none",
+	"all events, with the hook used on this kernel, or the reason for none",
 	"nest events tcp.close",
 	"one event with its fields",
 	NULL,
@@ -154,10 +179,10 @@ static const char *const examples[] = {
 
 static const struct command events_command = {
 	.name = "events",
-	.summary = "the catalogue of events, and what this kernel gives",
+	.summary = "catalogue of events, and which ones work on this kernel",
 	.description =
-		"What works is decided without loading anything: from privileges, BTF, tracepoints and what --try "
-		"found since the host was booted. --try loads and attaches every program, which takes seconds.",
+		"Availability is decided without loading a program: from privileges, BTF, tracepoints, and the result "
+		"of the last --try since boot. --try loads and attaches every program, which takes seconds.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -20,7 +20,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "the page of a cause as Markdown"),
+	OPTION(struct config, markdown, FLAG, "markdown", 'm', NULL, "print the page of a cause as Markdown"),
 	OPTION(struct config, pages, TEXT, "pages", 0, "DIR", "write the pages of all causes into this directory"),
 	POSITIONAL(struct config, name, TEXT, "NAME",
 		   "a cause, rule, event, tool, counter, field, state, drop reason or error"),
@@ -49,12 +49,12 @@ static void explain_rule(struct tree *tree, const struct rule *rule)
 	struct shape shape = module_scope_shape(rule->about);
 	struct field_ref at = {};
 
-	tree_add(tree, node, OUT_PLAIN, NULL, "looks at every %s; when %s", module_kind_name(rule->about->kind),
+	tree_add(tree, node, OUT_PLAIN, NULL, "checks every %s; when %s", module_kind_name(rule->about->kind),
 		 rule->when_text);
-	tree_add(tree, node, OUT_PLAIN, NULL, "then it speaks %s %s with %+.2f (family %s)",
+	tree_add(tree, node, OUT_PLAIN, NULL, "evidence %s %s: %+.2f (family %s)",
 		 rule->certainty > 0 ? "for" : "against", causes, rule->certainty, rule->family);
-	tree_add(tree, node, OUT_PLAIN, NULL, "and says: %s", rule->because);
-	node = tree_add(tree, NULL, OUT_BOLD, NULL, "Measures it names");
+	tree_add(tree, node, OUT_PLAIN, NULL, "reported as: %s", rule->because);
+	node = tree_add(tree, NULL, OUT_BOLD, NULL, "Measures");
 	while (shape_next(&shape, &at))
 		if (strstr(rule->when_text, at.field->name) || strstr(rule->because, at.field->name))
 			tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", at.field->name, at.field->help);
@@ -67,8 +67,8 @@ static void explain_event(struct tree *tree, const struct event *event)
 	for (uint32_t i = 0; i < event->type->field_count; i++)
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", event->type->fields[i].name,
 			 event->type->fields[i].help);
-	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest trace %s shows it; nest events says how this kernel gives it.",
-		 event->name);
+	tree_add(tree, NULL, OUT_PLAIN, NULL,
+		 "nest trace %s prints it; nest events shows the hook used on this kernel.", event->name);
 }
 
 static void explain_tool(struct tree *tree, const struct tool *tool)
@@ -83,7 +83,7 @@ static void explain_tool(struct tree *tree, const struct tool *tool)
 			 tool->where ?: "");
 	for (const char *const *example = tool->examples; example && example[0]; example += 2)
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", example[0], example[1]);
-	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest %s --help has its options.", tool->name);
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest %s --help lists its options.", tool->name);
 }
 
 /* Every record type that has the field. */
@@ -111,7 +111,7 @@ static bool explain_field(struct tree *tree, const char *name)
 static void explain_counter(struct tree *tree, const char *name)
 {
 	tree_add(tree, NULL, OUT_BOLD, NULL, "counter %s: %s", name, counter_meaning(name));
-	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest counters --where 'name == \"%s\"' 1 shows it per second.", name);
+	tree_add(tree, NULL, OUT_PLAIN, NULL, "nest counters --where 'name == \"%s\"' 1 shows its rate.", name);
 }
 
 static bool explain_word(struct tree *tree, const char *name)
@@ -148,8 +148,7 @@ static bool explain_value(struct tree *tree, const char *name)
 				if (!enum_same_word(names->items[k].name, name))
 					continue;
 				tree_add(tree, NULL, OUT_BOLD, NULL, "%s (%s of %s): %s", names->items[k].name,
-					 field->name, (*type)->name,
-					 names->items[k].help ?: "a value that this kernel knows");
+					 field->name, (*type)->name, names->items[k].help ?: "a value of this kernel");
 				vec_push(&seen, names);
 				break;
 			}
@@ -180,7 +179,7 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 			near_consider(&near, (*glossary)->entries[i].name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
-	return command_fail(EXIT_USAGE, "explain: nothing here is called '%s'%s", buf_text(&shown), buf_text(&hint));
+	return command_fail(EXIT_USAGE, "explain: unknown word '%s'%s", buf_text(&shown), buf_text(&hint));
 }
 
 /* --- pages --- */
@@ -277,8 +276,8 @@ static int list_causes(const struct knowledge *knowledge)
 		tree_add(tree, node, OUT_PLAIN, NULL, "%s: %s", (*cause)->name, (*cause)->summary);
 	}
 	tree_add(tree, NULL, OUT_PLAIN, NULL,
-		 "Each has a page: nest explain CAUSE. So have rules (nest rules), events (nest events), "
-		 "tools (nest tools), counters, fields, TCP states, drop reasons and errors.");
+		 "Each has a page: nest explain CAUSE. So do rules (nest rules), events (nest events), tools (nest "
+		 "tools), counters, fields, TCP states, drop reasons and errors.");
 	out_init(&out, STDOUT_FILENO);
 	tree_print(tree, &out);
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
@@ -300,13 +299,13 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest explain",
-	"the causes that may be named, by layer",
+	"all causes, by layer",
 	"nest explain path-loss",
-	"what that cause means, how it is recognised, what to do, where nest is blind",
+	"meaning of a cause, its evidence, what to do, and blind spots",
 	"nest explain much-is-lost",
-	"what a rule looks at and says",
+	"condition, weight and sentence of a rule",
 	"nest explain NO_SOCKET",
-	"why the kernel drops a packet for that reason; likewise ECONNREFUSED, ListenOverflows, CLOSE_WAIT",
+	"meaning of a drop reason; likewise ECONNREFUSED, ListenOverflows, CLOSE_WAIT",
 	NULL,
 };
 

@@ -16,15 +16,16 @@ struct config {
 	unsigned format;
 	const char *table;
 	const char *from;
-	const char *until;
+	const char *to; /* a time; a format in the spelling of before */
 	const char *output;
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, format, CHOICE, "to", 0, "FORMAT", "format to write", .choices = formats),
-	OPTION(struct config, table, TEXT, "table", 0, "TABLE", "only this table (csv needs one)"),
-	OPTION(struct config, from, TEXT, "from", 0, "TIME", "begin here (02:13, +10s after the beginning)"),
-	OPTION(struct config, until, TEXT, "until", 0, "TIME", "end here (-1m: before the end)"),
+	OPTION(struct config, format, CHOICE, "format", 'F', "NAME", "output format", .choices = formats),
+	OPTION(struct config, table, TEXT, "table", 0, "TABLE", "limit to this table (csv needs one)"),
+	OPTION(struct config, from, TEXT, "from", 0, "TIME", "start here (02:13; +10s: after the start)"),
+	OPTION(struct config, to, TEXT, "to", 0, "TIME", "end here (-1m: before the end)"),
+	OPTION(struct config, to, TEXT, "until", 0, "TIME", "same as --to"),
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	POSITIONAL(struct config, file, TEXT, "FILE", "the recording", .required = true),
 	OPTION_END,
@@ -93,8 +94,7 @@ static int report_graph(struct run_diagnosis *live, const struct diagnosis_view 
 /* The modules of the last window, as they lean on each other. */
 static int export_dot(const struct config *config)
 {
-	struct diagnosis_options options_of = {
-		.input = {.file = config->file, .from = config->from, .to = config->until}};
+	struct diagnosis_options options_of = {.input = {.file = config->file, .from = config->from, .to = config->to}};
 	struct run run = {.options.name = "export"};
 	struct run_diagnosis live = {.options = &options_of, .file = config->output, .report = report_graph};
 
@@ -111,35 +111,52 @@ static int export_file(const struct config *config, struct out *out, struct why 
 		[FORMAT_PERFETTO] = export_perfetto, [FORMAT_FOLDED] = export_folded,
 	};
 	_cleanup_(recording_closep) struct recording *recording = NULL;
-	struct input_options input = {.file = config->file, .from = config->from, .to = config->until};
+	struct input_options input = {.file = config->file, .from = config->from, .to = config->to};
 	struct export_request request = {.table = config->table};
 	int r = input_open(&input, &recording, &request.range, why);
 
 	request.recording = recording;
-	return r == 0 ? exporters[config->format](&request, out, why) : r;
+	if (r < 0)
+		return -EIO;
+	return exporters[config->format](&request, out, why);
+}
+
+/* --to was the format once, and no format is a time. */
+static void take_old_spelling(struct config *config)
+{
+	for (unsigned i = 0; config->format == FORMAT_NONE && config->to && i < FORMAT_NONE; i++)
+		if (strcmp(config->to, formats[i]) == 0) {
+			config->format = i;
+			config->to = NULL;
+		}
 }
 
 static int run(const void *data)
 {
-	const struct config *config = data;
+	struct config chosen = *(const struct config *)data;
+	const struct config *config = &chosen;
 	struct why why = {};
 	struct out out;
 	int r, written;
 
+	take_old_spelling(&chosen);
 	if (config->format == FORMAT_NONE)
-		return command_fail(EXIT_USAGE, "export: --to is missing: csv, jsonl, pcapng, perfetto, folded or dot");
+		return command_fail(EXIT_USAGE,
+				    "export: --format is missing: csv, jsonl, pcapng, perfetto, folded or dot");
 	if (config->format == FORMAT_DOT)
 		return export_dot(config);
 	r = out_open(&out, config->output);
 	if (r < 0)
 		return command_fail(EXIT_IO, "export: cannot write %s: %s", config->output, strerror(-r));
 	if (config->format == FORMAT_PCAPNG && out.is_terminal) {
-		log_error("export: a capture file is not for a terminal: -o FILE, or | tcpdump -r -");
-		(void)out_done(&out);
-		return EXIT_USAGE;
+		out_drop(&out);
+		return command_fail(EXIT_USAGE,
+				    "export: refusing to write a capture to a terminal: -o FILE, or | tcpdump -r -");
 	}
 	r = export_file(config, &out, &why);
-	written = out_done(&out);
+	if (r < 0)
+		out_drop(&out);
+	written = r < 0 ? 0 : out_done(&out);
 	if (r < 0 && r != -EPIPE)
 		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "export: %s",
 				    why.text[0] ? why.text : strerror(-r));
@@ -149,12 +166,12 @@ static int run(const void *data)
 }
 
 static const char *const examples[] = {
-	"nest export day.nest --to jsonl --table finding",
+	"nest export day.nest --format jsonl --table finding",
 	"the findings as JSON lines",
-	"nest export day.nest --to perfetto -o day.json",
-	"for ui.perfetto.dev: findings, figures, events on one time line",
-	"nest export drops.nest --to pcapng | tshark -r -",
-	"packets that were dropped or sent again, with process and verdict as comments",
+	"nest export day.nest --format perfetto -o day.json",
+	"findings, counters and events on one time line, for ui.perfetto.dev",
+	"nest export drops.nest --format pcapng | tshark -r -",
+	"dropped and retransmitted packets, with process and verdict as comments",
 	NULL,
 };
 
@@ -162,14 +179,12 @@ static const struct config defaults = {.format = FORMAT_NONE};
 
 static const struct command export_command = {
 	.name = "export",
-	.summary = "write a recording in the formats of other programs",
-	.description = "csv and jsonl write tables as they stand in the recording; rows of snapshots say from which "
-		       "sample to which they "
-		       "held (first, last, in milliseconds since 1970). pcapng has the headers of packets that events "
-		       "tell of, "
-		       "perfetto findings, figures and events on a time line, folded the stacks of events, dot the "
-		       "modules of the "
-		       "last window of the diagnosis.",
+	.summary = "recordings as CSV, JSON lines, pcapng, Perfetto trace, folded stacks or DOT",
+	.description =
+		"csv and jsonl write tables as recorded; rows of snapshots carry the first and last sample in which "
+		"they were valid (first, last: milliseconds since 1970). pcapng holds the packet headers of "
+		"events, perfetto findings, counters and events on a time line, folded the stacks of events, "
+		"dot the module graph of the last window of the diagnosis.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -9,7 +9,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	POSITIONAL(struct config, member, TEXT, "COMMAND", "what to do; without it the commands are listed"),
+	POSITIONAL(struct config, member, TEXT, "COMMAND", "command to run; default: list the commands"),
 	OPTION_END,
 };
 
@@ -18,8 +18,8 @@ static int list(const struct command *const *commands, size_t count)
 	struct out out;
 
 	out_init(&out, STDOUT_FILENO);
-	buf_add_text(&out.pending, "nest flow: what a server does, function by function, session by session\n\n"
-				   "Usage: nest flow COMMAND [OPTIONS]\n\nCommands:\n");
+	buf_add_text(&out.pending, "nest flow: function traces of a server, split by session\n\nUsage: nest flow "
+				   "COMMAND [OPTIONS]\n\nCommands:\n");
 	for (size_t i = 0; i < count; i++) {
 		const char *member = command_in_family(commands[i], "flow");
 
@@ -49,17 +49,16 @@ static int run(const void *data)
 	}
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, config->member, strnlen(config->member, 60));
-	return command_fail(EXIT_USAGE, "there is no command 'flow %s'%s (nest flow lists them)", buf_text(&shown),
+	return command_fail(EXIT_USAGE, "unknown command 'flow %s'%s (nest flow lists them)", buf_text(&shown),
 			    buf_text(&hint));
 }
 
 static const struct command flow_command = {
 	.name = "flow",
-	.summary = "what a server does, function by function, session by session",
-	.description =
-		"A trace holds every call of the functions of a program and what it did to its sockets, so that the "
-		"sessions it served can be told apart and compared. nest flow record makes one; the other commands "
-		"of the family read it. nest flow alone lists them.",
+	.summary = "function traces of a server, split by session",
+	.description = "A trace holds every function call of a program and its socket operations, so that the sessions "
+		       "it served can be separated and compared. nest flow record writes one; the other flow commands "
+		       "read it. nest flow lists them.",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,

@@ -14,7 +14,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, exchanges, FLAG, "exchanges", 'e', NULL, "every request, with its times"),
+	OPTION(struct config, exchanges, FLAG, "exchanges", 'e', NULL, "list every request, with its times"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, proxy, TEXT, "PROXY", "trace of the program in front", .required = true),
 	POSITIONAL(struct config, server, TEXT, "SERVER", "trace of the program behind it", .required = true),
@@ -28,9 +28,11 @@ static int show(const struct config *config, const struct align *align)
 	struct shape shape = SHAPE_OF(config->exchanges ? &align_exchange_type : &align_type);
 	struct output *output;
 	struct why why = {};
+	int r;
 
-	if (output_open(o, &shape, &output, &why) < 0)
-		return command_fail(EXIT_USAGE, "flow align: %s", why.text);
+	r = output_open(o, &shape, &output, &why);
+	if (r < 0)
+		return output_refused("flow align", r, &why);
 	if (text) {
 		struct out *out = output_out(output);
 
@@ -73,21 +75,19 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest flow align haproxy.trace server.trace",
-	"who has the time: the proxy, the network or the server",
+	"where the time goes: proxy, network or server",
 	"nest flow align haproxy.trace server.trace -e --where 'slowest == proxy'",
-	"requests that the proxy held up",
+	"requests delayed by the proxy",
 	NULL,
 };
 
 static const struct command align_command = {
 	.name = "flow align",
 	.summary = "a proxy and the server behind it, on one time line",
-	.description = "Connections are matched by their endpoints, what is sent by the bytes before it, the clocks by "
-		       "the exchange "
-		       "itself. A request's time is split: in the proxy, between the two, in the server. What lies in "
-		       "a socket "
-		       "because the reader comes late is the reader's time. Address translation between the two hides "
-		       "the match.",
+	.description = "Connections are matched by their endpoints, messages by their offset in the byte stream, "
+		       "clocks by the exchange itself. The time of a request is split: in the proxy, between the two, "
+		       "in the server. Time that data waits in a socket buffer counts for the reader. NAT between the "
+		       "two prevents the match.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -22,10 +22,12 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "sessions that behave (fields of nest flow sessions)"),
-	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "sessions that do not; without either they are found"),
-	OPTION(struct config, ratio, RATIO, "ratio", 0, "FACTOR", "slower means by this factor at least (default 2)"),
-	OPTION(struct config, min_ns, DURATION, "min", 0, "TIME", "and by this time a session (default 1ms)"),
+	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "good sessions (fields of nest flow sessions)"),
+	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR",
+	       "bad sessions; without --good and --bad the outliers are found"),
+	OPTION(struct config, ratio, RATIO, "ratio", 0, "FACTOR", "report as slower from this factor on (default 2)"),
+	OPTION(struct config, min_ns, DURATION, "min", 0, "TIME",
+	       "and from this difference per session on (default 1ms)"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace, or the good one of two", .required = true),
@@ -73,10 +75,10 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 
 		for (unsigned i = 0; i < 2; i++)
 			if (parse_u64(config->what.items[i], 1, UINT32_MAX, &numbers[i]) < 0) {
-				return command_fail(EXIT_USAGE, "flow compare: '%s' is no session's number",
+				return command_fail(EXIT_USAGE, "flow compare: '%s' is not a session number",
 						    config->what.items[i]);
 			} else if (numbers[i] > sessions->list.count)
-				return command_fail(EXIT_USAGE, "flow compare: there is no session %s (of %zu)",
+				return command_fail(EXIT_USAGE, "flow compare: no session %s (of %zu)",
 						    config->what.items[i], sessions->list.count);
 		snprintf(good, sizeof(good), "session == %llu", (unsigned long long)numbers[0]);
 		snprintf(bad, sizeof(bad), "session == %llu", (unsigned long long)numbers[1]);
@@ -138,9 +140,11 @@ static int show(const struct config *config, const struct comparison *c)
 	struct shape shape = SHAPE_OF(text ? &divergence_type : &comparison_type);
 	struct output *output;
 	struct why why = {};
+	int r;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0)
-		return command_fail(EXIT_USAGE, "flow compare: %s", why.text);
+	r = output_open(&config->output, &shape, &output, &why);
+	if (r < 0)
+		return output_refused("flow compare", r, &why);
 	if (text) {
 		const struct divergence *others = c->others.items;
 
@@ -167,11 +171,11 @@ static int run(const void *data)
 	if (config->what.count == 1 && parse_u64(config->what.items[0], 0, UINT64_MAX, &number) == 0 &&
 	    access(config->what.items[0], F_OK) < 0)
 		return command_fail(EXIT_USAGE,
-				    "flow compare: session %s with which? Two numbers are wanted, or another trace",
+				    "flow compare: session %s needs a second session number, or a second trace",
 				    config->what.items[0]);
 	r = flow_view_open(config->trace, &config->split, &s.trace[0], &s.sessions[0]);
 	if (r == EXIT_DONE)
-		flow_view_tell_none(s.sessions[0]);
+		flow_view_report_none(s.sessions[0]);
 	if (r == EXIT_DONE)
 		r = config->what.count == 1 ? compare_two_traces(config, &s) : compare_in_trace(config, &s);
 	if (r == EXIT_DONE)
@@ -183,7 +187,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest flow compare server.trace",
-	"which sessions stand out, and in which function",
+	"outlier sessions, and the function that differs",
 	"nest flow compare server.trace --bad 'span > 1s'",
 	"long sessions against all others",
 	"nest flow compare server.trace 4 17",
@@ -195,15 +199,11 @@ static const char *const examples[] = {
 
 static const struct command compare_command = {
 	.name = "flow compare",
-	.summary = "where the behaviour of two groups of sessions parts",
-	.description = "Structure first: calls that the sessions of one group make and those of the other do not. Then "
-		       "time: the "
-		       "function in which the additional time is spent, the time between a session's calls included. "
-		       "What varies "
-		       "inside a group is noise and not shown.\n\n"
-		       "Without --good, --bad, sessions or a second trace the sessions are compared with each other: "
-		       "those whose "
-		       "shape and duration stand out are the bad ones.",
+	.summary = "where two groups of sessions differ",
+	.description = "Structure first: calls made in the sessions of one group but not of the other. Then time: the "
+		       "function that takes the additional time, including the time between the calls of a session. "
+		       "Variation within a group is noise and not shown.\n\nWithout --good, --bad, sessions or a "
+		       "second trace, sessions with unusual shape and duration are compared with the rest.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -62,7 +62,7 @@ static int run_stop(const void *data)
 
 static const struct command start_command = {
 	.name = "flow start",
-	.summary = "go on with a recording that was stopped or began with --paused",
+	.summary = "resume a recording stopped by nest flow stop or started with --paused",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run_start,
@@ -71,10 +71,9 @@ COMMAND(start_command);
 
 static const struct command stop_command = {
 	.name = "flow stop",
-	.summary = "pause a recording; the program goes on",
-	.description =
-		"All processes of the recording pause at once. What they do meanwhile is left out and marked in the "
-		"trace; it does not count as lost.",
+	.summary = "pause a recording while the program runs on",
+	.description = "Pauses all processes of the recording at once. The pause is marked in the trace; its events do "
+		       "not count as lost.",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run_stop,

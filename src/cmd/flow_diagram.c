@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest flow diagram: a session as a sequence diagram, or sessions as a flame graph. */
 #include <errno.h>
+#include <limits.h>
 
 #include "base/out.h"
 #include "flow/draw/proxy_diagram.h"
@@ -26,27 +27,30 @@ struct config {
 	struct coarsen_options coarsen;
 };
 
-/* On a page everything can be there: it begins folded. */
+/* Neither -F nor the name of the output file has said yet. */
+#define FORMAT_UNSET UINT_MAX
+/* A page holds everything; it starts folded. */
 #define PAGE_ITEMS 400000
 #define PAGE_LINES 200
 
 static const struct option_spec options[] = {
 	OPTION(struct config, sessions, TEXT, "session", 's', "N|EXPR",
-	       "this session, or the first that fits; default: the first of the largest class, or of the bad ones"),
-	OPTION(struct config, format, CHOICE, "format", 'F', "NAME", "text (default), svg, html, mermaid, plantuml",
+	       "draw this session, or the first that matches; default: first of the largest class, or of the bad ones"),
+	OPTION(struct config, format, CHOICE, "format", 'F', "NAME",
+	       "output format; default: from the name of -o (.svg, .html, .mmd, .puml), else text",
 	       .choices = sequence_format_names),
-	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT", "life lines: functions (default), modules, threads",
-	       .choices = session_diagram_line_names),
+	OPTION(struct config, lines, CHOICE, "lines", 0, "WHAT",
+	       "one life line per function (default), module or thread", .choices = session_diagram_line_names),
 	OPTION(struct config, max_lines, UINT, "max-lines", 0, "N",
-	       "most life lines before calls are folded (default 16, on a page 200)", .min = 1, .max = 1000),
+	       "fold calls beyond N life lines (default 16, 200 on a page)", .min = 1, .max = 1000),
 	OPTION(struct config, divergence, FLAG, "divergence", 0, NULL,
-	       "find the sessions that stand out, draw one, box where it parts from the others"),
-	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "the same with given groups: sessions that behave"),
-	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "and those that do not"),
+	       "draw an outlier session, with a box where it differs from the others"),
+	OPTION(struct config, good, TEXT, "good", 0, "EXPR", "good sessions, to compare with those of --bad"),
+	OPTION(struct config, bad, TEXT, "bad", 0, "EXPR", "bad sessions"),
 	OPTION(struct config, flame, FLAG, "flame", 0, NULL,
-	       "a flame graph (svg, html); with --divergence, --good or --bad a differential one"),
+	       "draw a flame graph (svg, html); with --divergence, --good or --bad a differential one"),
 	OPTION(struct config, with, TEXT, "with", 0, "TRACE",
-	       "the trace of the server behind this proxy: both on one time line, with what goes between them"),
+	       "trace of the server behind this proxy: draw both on one time line"),
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
@@ -129,7 +133,7 @@ static void write_sequence(struct drawing *d, const struct sequence *sequence)
 {
 	sequence_write(sequence, d->config->format, &d->out);
 	if (sequence->folded)
-		log_info("%llu calls are folded into those that are drawn (--depth, --max-lines)",
+		log_info("%llu calls are folded into their callers (--depth, --max-lines)",
 			 (unsigned long long)sequence->folded);
 }
 
@@ -189,7 +193,7 @@ static int draw_sequence(struct drawing *d)
 	return EXIT_DONE;
 }
 
-/* The proxy's session that was asked for, 0: the one with the slowest request. */
+/* The session of -s, else the one with the slowest request. */
 static int draw_pair(struct drawing *d)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
@@ -267,7 +271,7 @@ static int draw_flame(struct drawing *d)
 	struct why why = {};
 
 	if (d->comparison) {
-		flame.title = "time a bad session by function; red: more than in good ones, blue: less";
+		flame.title = "time per bad session by function; red: more than in good ones, blue: less";
 		flame.note = d->comparison->answer;
 		flame.is_difference = true;
 		fill_flame(d, d->comparison->profile, &d->comparison->sums, &flame);
@@ -285,6 +289,21 @@ static int draw_flame(struct drawing *d)
 	return EXIT_DONE;
 }
 
+static int write_drawing(struct drawing *d)
+{
+	int r = out_open(&d->out, d->config->output), code = EXIT_DONE;
+
+	if (r == 0)
+		code = d->config->flame ? draw_flame(d) : d->config->with ? draw_pair(d) : draw_sequence(d);
+	if (code != EXIT_DONE)
+		out_drop(&d->out);
+	else if (r == 0)
+		r = out_done(&d->out);
+	if (r < 0 && r != -EPIPE)
+		log_error("flow diagram: cannot write %s: %s", d->config->output ?: "standard output", strerror(-r));
+	return r < 0 ? EXIT_IO : code;
+}
+
 static int draw(struct drawing *d)
 {
 	int r = EXIT_DONE;
@@ -292,31 +311,48 @@ static int draw(struct drawing *d)
 	d->groups = flow_groups_of(d->sessions);
 	if (compares(d->config))
 		r = compare(d);
-	if (r == EXIT_DONE && out_open(&d->out, d->config->output) < 0) {
-		log_error("flow diagram: cannot write %s", d->config->output);
-		r = EXIT_IO;
-	} else if (r == EXIT_DONE) {
-		r = d->config->flame ? draw_flame(d) : d->config->with ? draw_pair(d) : draw_sequence(d);
-		if (out_done(&d->out) < 0)
-			r = EXIT_IO;
-	}
+	if (r == EXIT_DONE)
+		r = write_drawing(d);
 	comparison_free(d->comparison);
 	flow_groups_done(&d->groups);
 	return r;
 }
 
+/* The format of -F, else the one that the name of the output file asks for. */
+static unsigned choose_format(const struct config *config)
+{
+	static const struct {
+		const char *ending;
+		enum sequence_format format;
+	} formats[] = {
+		{".svg", SEQUENCE_AS_SVG},           {".html", SEQUENCE_AS_HTML},       {".htm", SEQUENCE_AS_HTML},
+		{".mmd", SEQUENCE_AS_MERMAID},       {".mermaid", SEQUENCE_AS_MERMAID}, {".puml", SEQUENCE_AS_PLANTUML},
+		{".plantuml", SEQUENCE_AS_PLANTUML},
+	};
+	const char *ending = config->output ? strrchr(config->output, '.') : NULL;
+
+	if (config->format != FORMAT_UNSET)
+		return config->format;
+	for (size_t i = 0; ending && i < ARRAY_SIZE(formats); i++)
+		if (strcmp(ending, formats[i].ending) == 0)
+			return formats[i].format;
+	return SEQUENCE_AS_TEXT;
+}
+
 static int run(const void *data)
 {
-	const struct config *config = data;
+	struct config chosen = *(const struct config *)data;
+	const struct config *config = &chosen;
 	struct drawing d = {.config = config};
 	int r;
 
+	chosen.format = choose_format(config);
+
 	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML)
-		return command_fail(EXIT_USAGE, "flow diagram: a flame graph is svg or html (-F)");
+		return command_fail(EXIT_USAGE, "flow diagram: a flame graph is svg or html: -F svg, or -o FILE.svg");
 	if (config->with && (config->flame || compares(config)))
-		return command_fail(
-			EXIT_USAGE,
-			"flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
+		return command_fail(EXIT_USAGE,
+				    "flow diagram: --with excludes --flame, --divergence, --good and --bad");
 	r = flow_view_open(config->trace, &config->split, &d.trace, &d.sessions);
 	if (r == EXIT_DONE)
 		r = draw(&d);
@@ -333,7 +369,7 @@ static const char *const examples[] = {
 	"nest flow diagram server.trace",
 	"a typical session in the terminal",
 	"nest flow diagram server.trace --divergence -F html -o odd.html",
-	"a session that stands out, with the place where it does boxed, as a page",
+	"an outlier session, with the difference boxed, as a page",
 	"nest flow diagram server.trace --flame --bad 'span > 1s' -F svg -o flame.svg",
 	"where long sessions spend more time than others",
 	"nest flow diagram haproxy.trace --with server.trace -F svg -o both.svg",
@@ -341,17 +377,18 @@ static const char *const examples[] = {
 	NULL,
 };
 
+static const struct config defaults = {.format = FORMAT_UNSET};
+
 static const struct command diagram_command = {
 	.name = "flow diagram",
-	.summary = "draw a session: sequence diagram or flame graph",
-	.description = "Calls go from life line to life line, from top to bottom; what repeats is a frame with a "
-		       "count; a value that "
-		       "one thread pushes and another pops is a green arrow. Calls are drawn as deep as fits and "
-		       "folded below; "
-		       "nothing is cut off. The page (html) needs no network: it folds, zooms and searches by itself.",
+	.summary = "sequence diagram or flame graph of a session",
+	.description = "Calls go from life line to life line, top to bottom; repetitions are frames with a count; a "
+		       "value pushed by one thread and popped by another is a green arrow. Deeper calls are folded "
+		       "into their callers. The page (html) is self-contained: it folds, zooms and searches.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),
+	.defaults = &defaults,
 	.run = run,
 };
 COMMAND(diagram_command);

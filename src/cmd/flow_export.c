@@ -21,12 +21,12 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, perfetto, FLAG, "perfetto", 0, NULL,
-	       "every call as a JSON trace event, for Perfetto and Chrome"),
+	       "write every call as a JSON trace event, for Perfetto and Chrome"),
 	OPTION(struct config, folded, FLAG, "folded", 0, NULL,
-	       "stacks with their time in ns, for flame graph programs"),
-	OPTION(struct config, dot, FLAG, "dot", 0, NULL, "the call graph, for Graphviz"),
-	OPTION(struct config, csv, FLAG, "csv", 0, NULL, "every call as a line"),
-	OPTION(struct config, sessions, TEXT, "sessions", 's', "N|EXPR", "of these sessions only"),
+	       "write folded stacks with their time in ns, for flame graphs"),
+	OPTION(struct config, dot, FLAG, "dot", 0, NULL, "write the call graph, for Graphviz"),
+	OPTION(struct config, csv, FLAG, "csv", 0, NULL, "write one line per call"),
+	OPTION(struct config, sessions, TEXT, "sessions", 's', "N|EXPR", "limit to these sessions"),
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to export", .required = true),
@@ -170,7 +170,7 @@ static void add_stack(struct exporter *e, const struct profile *profile, uint32_
 	vec_done(&names);
 }
 
-/* Groups 0 and 1 are what is wanted: sessions, and what belongs to none when no session was asked for. */
+/* Groups 0 and 1 are exported: sessions, and without -s also calls of no session. */
 static void export_folded(struct exporter *e, const struct profile *profile)
 {
 	for (uint32_t i = 1; i < profile->places.count; i++) {
@@ -270,7 +270,7 @@ static int run(const void *data)
 
 	if (config->perfetto + config->folded + config->dot + config->csv != 1)
 		return command_fail(EXIT_USAGE,
-				    "flow export: one format is wanted: --perfetto, --folded, --dot or --csv");
+				    "flow export: a format is missing: one of --perfetto, --folded, --dot, --csv");
 	r = flow_view_open(config->trace, &config->split, &e.trace, &e.sessions);
 	if (r == EXIT_DONE)
 		r = export_trace(&e);
@@ -286,15 +286,15 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest flow export server.trace --perfetto -o server.json",
-	"to look at in Perfetto; every call knows its session",
+	"for Perfetto; every call carries its session",
 	"nest flow export server.trace --folded -s 'class == 2' | flamegraph.pl >odd.svg",
-	"a flame graph by another program",
+	"a flame graph of one class of sessions",
 	NULL,
 };
 
 static const struct command export_command = {
 	.name = "flow export",
-	.summary = "a trace for other programs: Perfetto, flame graphs, Graphviz, CSV",
+	.summary = "function traces as Perfetto trace, folded stacks, DOT or CSV",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -16,9 +16,9 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write"),
-	OPTION(struct config, from, TEXT, "from", 0, "FORMAT", "what the input is; found out when not given"),
+	OPTION(struct config, from, TEXT, "from", 0, "FORMAT", "format of the input; default: detected"),
 	OPTION(struct config, program, TEXT, "program", 0, "FILE",
-	       "the program that was traced: XRay logs have no names, and LTTng's name the file where it was"),
+	       "the traced program: XRay logs lack function names, LTTng traces only name its path"),
 	POSITIONAL(struct config, input, TEXT, "FILE", "the file or directory to read", .required = true),
 	OPTION_END,
 };
@@ -32,14 +32,14 @@ static int run(const void *data)
 	int r;
 
 	if (!config->output)
-		return command_fail(EXIT_USAGE, "flow import: say where the trace goes (-o FILE)");
+		return command_fail(EXIT_USAGE, "flow import: -o FILE is missing");
 	r = flow_import(config->input, config->from, config->output, &result, &why);
 	if (r < 0)
 		return command_fail(r == -EINVAL && !result.format ? EXIT_USAGE : EXIT_IO, "flow import: %s", why.text);
 	if (result.note[0])
 		log_warn("flow import: %s", result.note);
 	more = xasprintf("%s read from %s", result.format, config->input);
-	run_tell_account(result.events, result.lost, more);
+	run_report_account(result.events, result.lost, more);
 	return EXIT_DONE;
 }
 
@@ -55,10 +55,9 @@ static const char *const examples[] = {
 
 static const struct command import_command = {
 	.name = "flow import",
-	.summary = "make a trace of what another tracer recorded",
-	.description =
-		"The format is found out from the input; --from names it. What the input does not say (sockets, for "
-		"most) is not in the trace either.",
+	.summary = "traces of other tracers (XRay, LTTng, text), converted",
+	.description = "The format is detected, or given by --from. What the input lacks (for most tracers: sockets) "
+		       "the trace lacks as well.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -23,12 +23,12 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, check, FLAG, "check", 0, NULL, "read all of it and tell whether it is well-formed"),
+	OPTION(struct config, check, FLAG, "check", 0, NULL, "read the whole trace and check that it is well-formed"),
 	OPTION(struct config, threads, FLAG, "threads", 0, NULL, "list the threads"),
 	OPTION(struct config, functions, FLAG, "functions", 0, NULL, "list the functions, with their calls"),
 	OPTION(struct config, modules, FLAG, "modules", 0, NULL, "list the modules: program and libraries"),
 	OPTION(struct config, events, FLAG, "events", 0, NULL,
-	       "every event as a line of text (nest flow import reads it)"),
+	       "print every event as a line of text (nest flow import reads it)"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to look at", .required = true),
 	OPTION_END,
@@ -65,7 +65,7 @@ static const struct field info_fields[] = {
 	FIELD(struct info, source, TEXT, "what recorded it"),
 	FIELD(struct info, command, TEXT, "the command that was recorded"),
 	FIELD(struct info, host, TEXT, "the host it ran on"),
-	FIELD(struct info, time_ns, TIME, "when it begins", .zero_is_unknown = true),
+	FIELD(struct info, time_ns, TIME, "start of the trace", .zero_is_unknown = true),
 	FIELD(struct info, span_ns, DURATION, "from the first to the last event"),
 	FIELD(struct info, events, COUNT, "calls, returns and everything else"),
 	FIELD(struct info, calls, COUNT, "calls of functions"),
@@ -77,12 +77,12 @@ static const struct field info_fields[] = {
 	FIELD(struct info, bytes_per_event, RATIO, "of the whole file"),
 	FIELD(struct info, lost, COUNT, "events that could not be kept"),
 	FIELD(struct info, torn_bytes, BYTES,
-	      "pieces of chunks (a full disk, a kill): what they held stands elsewhere, or is among what was lost"),
-	FIELD(struct info, damaged_bytes, BYTES, "of the file that are no part of a trace"),
-	FIELD(struct info, complete, BOOL, "the recording was ended in order and all of it is here"),
-	FIELD(struct info, untimed, BOOL, "only some events carry the time"),
-	FIELD(struct info, summarised, BOOL, "while the program ran: kinds of sessions are here, not events"),
-	FIELD(struct info, cut, COUNT, "calls that the summary had no room for: counted, and in no tree"),
+	      "incomplete chunks (disk full, killed): their events are elsewhere or counted as lost"),
+	FIELD(struct info, damaged_bytes, BYTES, "bytes of the file that are not part of a trace"),
+	FIELD(struct info, complete, BOOL, "the recording ended normally and is complete"),
+	FIELD(struct info, untimed, BOOL, "only some events have a time"),
+	FIELD(struct info, summarised, BOOL, "summarised while recording: kinds of sessions, no events"),
+	FIELD(struct info, cut, COUNT, "calls beyond the limit of the summary: counted, but in no tree"),
 };
 static RECORD_TYPE(info_type, "flow_info", struct info, info_fields, "a function trace");
 
@@ -115,8 +115,8 @@ static const struct field check_fields[] = {
 	FIELD(struct check_row, sockets, COUNT, "descriptions of sockets"),
 	FIELD(struct check_row, lost, COUNT, "events marked as lost"),
 	FIELD(struct check_row, gaps, COUNT, "places where an unknown number of events is missing"),
-	FIELD(struct check_row, damaged, COUNT, "chunks that are damaged"),
-	FIELD(struct check_row, faults, COUNT, "what is wrong, in all"),
+	FIELD(struct check_row, damaged, COUNT, "damaged chunks"),
+	FIELD(struct check_row, faults, COUNT, "faults found"),
 	FIELD(struct check_row, max_depth, COUNT, "deepest nesting of calls"),
 };
 static RECORD_TYPE(check_type, "flow_check", struct check_row, check_fields, "whether a trace is well-formed");
@@ -274,11 +274,10 @@ static bool show_check(const struct config *config, const struct flow_trace *tra
 			  (double)flow_span_ns(trace, check.problems[i].ticks - trace->first_ticks) / 1e9,
 			  check.problems[i].text);
 	if (trace->torn_bytes)
-		log_info("%llu bytes of the file are pieces of chunks that could not be written whole: what they held "
-			 "stands elsewhere or is counted as lost",
+		log_info("%llu bytes of the file are incomplete chunks: their events are elsewhere or counted as lost",
 			 (unsigned long long)trace->torn_bytes);
 	if (trace->damaged_bytes)
-		log_error("flow info: %llu bytes of the file are no part of a trace",
+		log_error("flow info: %llu bytes of the file are not part of a trace",
 			  (unsigned long long)trace->damaged_bytes);
 	return row.well_formed;
 }
@@ -371,7 +370,7 @@ static int show(const struct config *config, const struct flow_trace *trace)
 	int r = output_open(&config->output, &shape, &output, &why);
 
 	if (r < 0)
-		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "flow info: %s", why.text);
+		return output_refused("flow info", r, &why);
 	if (config->events) {
 		(void)trace_text_dump(trace, output_out(output));
 	} else if (config->check) {
@@ -411,7 +410,7 @@ static const char *const examples[] = {
 	"nest flow info server.trace",
 	"what the trace holds",
 	"nest flow info server.trace --check",
-	"whether it is well-formed; exit code 5 when it is not",
+	"check that it is well-formed; exit code 5 if not",
 	"nest flow info server.trace --functions --where 'calls > 1000'",
 	"the functions that were called most",
 	NULL,
@@ -419,10 +418,9 @@ static const char *const examples[] = {
 
 static const struct command info_command = {
 	.name = "flow info",
-	.summary = "what a function trace holds, and whether it is sound",
-	.description =
-		"Without an option one record about the trace as a whole. A damaged or unfinished trace is read as far "
-		"as it goes, and what is missing is said.",
+	.summary = "contents and consistency of a function trace",
+	.description = "Without an option: one record about the whole trace. A damaged or unfinished trace is read as "
+		       "far as possible, and what is missing is reported.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

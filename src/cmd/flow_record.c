@@ -35,37 +35,38 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "the trace to write (nest.trace)"),
+	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "trace to write (default nest.trace)"),
 	OPTION(struct config, only, TEXTS, "func", 'F', "PATTERN",
 	       "record functions whose name matches; may be repeated"),
-	OPTION(struct config, without, TEXTS, "no-func", 'X', "PATTERN", "leave functions out whose name matches"),
+	OPTION(struct config, without, TEXTS, "no-func", 'X', "PATTERN", "leave out functions whose name matches"),
 	OPTION(struct config, depth, UINT, "depth", 'D', "N", "leave out calls nested deeper than this", .min = 1,
 	       .max = FLOW_STACK_MAX),
 	OPTION(struct config, min_ns, DURATION, "min", 0, "TIME", "leave out calls that took less, with a unit: 5us"),
 	OPTION(struct config, structure, UINT, "structure", 'S', "N",
-	       "read the clock only at sockets and at calls nested at most so deep: much cheaper", .min = 1,
+	       "read the clock only at socket operations and at calls up to depth N: much cheaper", .min = 1,
 	       .max = FLOW_STACK_MAX),
 	OPTION(struct config, summary, FLAG, "summary", 0, NULL,
-	       "summarise sessions while the program runs: kinds of sessions and how many, a few megabytes at most"),
-	OPTION(struct config, sample, UINT, "sample", 0, "N", "record one connection of so many", .min = 1,
+	       "summarise while recording: kinds of sessions and their counts, a few megabytes at most"),
+	OPTION(struct config, sample, UINT, "sample", 0, "N", "record one connection in N", .min = 1,
 	       .max = UINT32_MAX),
 	OPTION(struct config, max_bytes, SIZE, "max-size", 0, "SIZE",
-	       "events beyond that size of the trace are dropped and counted"),
-	OPTION(struct config, buffer_bytes, SIZE, "buffer", 0, "SIZE", "memory of each thread (64K)"),
-	OPTION(struct config, threads, UINT, "threads", 0, "N", "room for so many threads at a time (4096)", .min = 1,
+	       "limit the trace to this size; further events are dropped and counted"),
+	OPTION(struct config, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer per thread (default 64K)"),
+	OPTION(struct config, threads, UINT, "threads", 0, "N", "limit to N threads at a time (default 4096)", .min = 1,
 	       .max = 1u << 20),
-	OPTION(struct config, pid, UINT, "pid", 'p', "PID",
-	       "probe a process that runs: the functions that --func names", .min = 1, .max = INT32_MAX),
-	OPTION(struct config, args, UINT, "args", 0, "N", "with -p: record so many arguments of each call", .max = 6),
-	OPTION(struct config, no_sockets, FLAG, "no-sockets", 0, NULL, "only calls, no socket operations"),
-	OPTION(struct config, paused, FLAG, "paused", 0, NULL, "begin when nest flow start says so"),
+	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "probe the functions of --func in a running process",
+	       .min = 1, .max = INT32_MAX),
+	OPTION(struct config, args, UINT, "args", 0, "N", "with -p: record the first N arguments of each call",
+	       .max = 6),
+	OPTION(struct config, no_sockets, FLAG, "no-sockets", 0, NULL, "record calls only, no socket operations"),
+	OPTION(struct config, paused, FLAG, "paused", 0, NULL, "start paused, until nest flow start"),
 	OPTION(struct config, toggle_signal, UINT, "signal", 0, "N",
-	       "this signal to the program pauses and resumes, too", .min = 1, .max = 64),
+	       "also pause and resume when the program receives this signal", .min = 1, .max = 64),
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "end the program, or with -p the probing, after this time"),
+	       "stop the program (with -p: the probes) after this time"),
 	OPTION(struct config, prepare, FLAG, "prepare", 0, NULL,
-	       "start nothing: make the files, print the environment for a service"),
-	OPTION(struct config, finish, FLAG, "finish", 0, NULL, "end a recording that --prepare began"),
+	       "start nothing; create the files and print the environment for a service"),
+	OPTION(struct config, finish, FLAG, "finish", 0, NULL, "finish a recording started with --prepare"),
 	{.kind = OPT_COMMAND,
 	 .arg = "PROGRAM",
 	 .help = "the program to run and its arguments",
@@ -158,7 +159,7 @@ static int probe(const struct config *config, const char *path)
 	if (config->command.argc)
 		return command_fail(EXIT_USAGE, "flow record: either -p PID or a program");
 	if (!config->only.count)
-		return command_fail(EXIT_USAGE, "flow record: -p PID wants the functions to probe (--func PATTERN)");
+		return command_fail(EXIT_USAGE, "flow record: -p PID needs the functions to probe (--func PATTERN)");
 	return run_flow_probe(&flow, config->duration_ns);
 }
 
@@ -182,7 +183,7 @@ static int run(const void *data)
 	if (config->min_ns && (config->structure || config->summary))
 		return command_fail(
 			EXIT_USAGE,
-			"flow record: --min needs the time of every call, and --structure and --summary do without it");
+			"flow record: --min excludes --structure and --summary: it needs the time of every call");
 	if (config->prepare) {
 		r = begin(config, path);
 		if (r == EXIT_DONE)
@@ -190,7 +191,7 @@ static int run(const void *data)
 		return r;
 	}
 	if (!config->command.argc)
-		return command_fail(EXIT_USAGE, "flow record: say which program to run, after --");
+		return command_fail(EXIT_USAGE, "flow record: the program to run is missing (-- PROGRAM)");
 	r = begin(config, path);
 	return r == EXIT_DONE ? run_flow_program(&flow, config->duration_ns) : r;
 }
@@ -199,27 +200,26 @@ static const char *const examples[] = {
 	"nest flow record -o server.trace -- ./server --port 8080",
 	"a program built with -finstrument-functions, until it ends",
 	"nest flow record -S 6 -X '*rbtree*' -- nginx -g 'daemon off;'",
-	"calls and sockets, the clock only where it matters, without the tree of timers",
+	"calls and sockets, with times up to depth 6, without the timer tree",
 	"nest flow record --summary -o day.trace -- ./server",
-	"no events: kinds of sessions, how many of each and what they called; megabytes after a day",
+	"kinds of sessions with counts and calls instead of events: megabytes per day",
 	"nest flow record -p 4711 --func 'ngx_http_*' --args 1 -d 5",
-	"chosen functions of a running program, not built for it, with their first argument",
+	"selected functions of a running, uninstrumented program, with their first argument",
 	"nest flow record --prepare -o /var/log/server.trace",
-	"for a service: put the two lines that it prints into its environment; --finish ends the recording",
+	"for a service: add the two printed lines to its environment; --finish ends the recording",
 	NULL,
 };
 
 static const struct command record_command = {
 	.name = "flow record",
-	.summary = "record what a program does, function by function",
+	.summary = "function trace of a program",
 	.description =
-		"The program must be built with -finstrument-functions (gcc or clang); what it does to its sockets is "
-		"recorded from any program. The recorder runs inside the program and writes to the trace directly; "
-		"programs that it starts are recorded, too. The recording ends when all of them have ended.\n\n"
-		"A program that crashes or is killed leaves a trace that is whole up to that moment.\n\n"
-		"With -p, chosen functions of a program that runs already are probed by the kernel (root): about a "
-		"microsecond a call, ten where the function does not begin with a push. Its system calls tell about "
-		"sockets.",
+		"Calls are recorded from programs built with -finstrument-functions (gcc or clang), socket operations "
+		"from any program. The recorder runs inside the program and writes to the trace directly; its child "
+		"processes are also recorded. The recording ends when all of them have ended.\n\nThe trace of a "
+		"program that crashes or is killed is complete up to that moment.\n\nWith -p, the kernel probes "
+		"selected functions of a running program (root): about 1 us per call, 10 us if the function does not "
+		"start with a push. Sockets are known from its system calls.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

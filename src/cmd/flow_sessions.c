@@ -15,10 +15,10 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, classes, FLAG, "classes", 0, NULL, "list the classes instead of the sessions"),
-	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "list what belongs to no session: start-up, timers"),
+	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "list calls of no session: start-up, timers"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to take apart", .required = true),
+	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to split", .required = true),
 	OPTION_END,
 };
 
@@ -39,7 +39,7 @@ static const struct field class_fields[] = {
 	FIELD(struct class_row, class, ID, "number; the most frequent class first"),
 	FIELD(struct class_row, sessions, COUNT, "sessions in it"),
 	FIELD(struct class_row, share, RATIO, "of all sessions", .unit = "%"),
-	FIELD(struct class_row, span_ns, DURATION, "median from beginning to end"),
+	FIELD(struct class_row, span_ns, DURATION, "median duration"),
 	FIELD(struct class_row, calls, COUNT, "calls of its first session"),
 	FIELD(struct class_row, distinct, COUNT, "different places in that session's call tree"),
 	FIELD(struct class_row, example, ID, "its first session"),
@@ -61,9 +61,9 @@ struct rest_row {
 static const struct field rest_fields[] = {
 	FIELD(struct rest_row, function, TEXT, "outermost function"),
 	FIELD(struct rest_row, module, TEXT, "program or library it is in"),
-	FIELD(struct rest_row, count, COUNT, "times that this very tree of calls was made"),
+	FIELD(struct rest_row, count, COUNT, "occurrences of this tree of calls"),
 	FIELD(struct rest_row, calls, COUNT, "calls in the tree"),
-	FIELD(struct rest_row, lat_ns, DURATION, "all of them took"),
+	FIELD(struct rest_row, lat_ns, DURATION, "total time"),
 };
 static RECORD_TYPE(rest_type, "flow_rest", struct rest_row, rest_fields,
 		   "calls of a function trace that belong to no session");
@@ -75,7 +75,7 @@ static const struct output_column summary_columns[] = {
 	{.field = "tx_bytes"}, {.field = "rx_bytes"}, {.field = "class"}, {},
 };
 
-/* Where requests are told apart: which one of its connection it is. */
+/* With --by request: the number of the request within its connection. */
 static const struct output_column request_columns[] = {
 	{.field = "session"}, {.field = "request"},  {.field = "lport"},    {.field = "raddr"},   {.field = "rport"},
 	{.field = "tid"},     {.field = "start_ns"}, {.field = "span_ns"},  {.field = "busy_ns"}, {.field = "wait_ns"},
@@ -159,26 +159,27 @@ static int run(const void *data)
 		columns = trace->summarised                      ? summary_columns
 			  : sessions->demux->by == DEMUX_REQUEST ? request_columns
 								 : NULL;
-	if (output_open_columns(&config->output, &shape, columns, &output, &why) < 0)
-		return command_fail(EXIT_USAGE, "flow sessions: %s", why.text);
+	r = output_open_columns(&config->output, &shape, columns, &output, &why);
+	if (r < 0)
+		return output_refused("flow sessions", r, &why);
 	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
 	r = output_exit_code(output_close(output));
 	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",
 		 (unsigned long long)session_count(sessions), sessions->classes.count,
 		 (unsigned long long)sessions->calls, (unsigned long long)sessions->rest_calls,
 		 (unsigned long long)sessions->dispatch_calls,
-		 sessions->demux->by == DEMUX_SIGNATURE ? "outside of those that fit --at"
-							: "of functions that go from one to the next");
-	flow_view_tell_none(sessions);
+		 sessions->demux->by == DEMUX_SIGNATURE ? "outside the calls that match --at"
+							: "of functions that serve several sessions");
+	flow_view_report_none(sessions);
 	flow_view_close(trace);
 	return r;
 }
 
 static const char *const examples[] = {
 	"nest flow sessions server.trace",
-	"every connection that the server served",
+	"every connection of the server",
 	"nest flow sessions server.trace --classes",
-	"kinds of sessions: how many behave alike",
+	"kinds of sessions, with counts",
 	"nest flow sessions server.trace --at 'function == handle_job' --key arg0",
 	"calls of handle_job with the same first argument are a session",
 	NULL,
@@ -186,13 +187,12 @@ static const char *const examples[] = {
 
 static const struct command sessions_command = {
 	.name = "flow sessions",
-	.summary = "take a trace apart into the sessions that the program served",
-	.description =
-		"Which calls belong to which connection is found from the socket operations: a function that works for "
-		"two connections in one call goes from one to the next (an event loop, a worker's loop), and what it "
-		"calls belongs to the connection that it touches. What touches none is kept apart (--rest).\n\n"
-		"Sessions of one class have the same shape: the same calls in the same places, loops and recursion "
-		"counted once, small differences left aside.",
+	.summary = "sessions of a trace: connections, requests or threads",
+	.description = "Socket operations decide which call belongs to which connection: a function that serves two "
+		       "connections in one call (an event loop, a worker's loop) belongs to none, and each of its "
+		       "callees to the connection it uses. Calls of no connection are listed by --rest.\n\nSessions of "
+		       "one class have the same shape: the same calls in the same places, loops and recursion counted "
+		       "once, small differences ignored.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

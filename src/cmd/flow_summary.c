@@ -25,15 +25,14 @@ struct config {
 #define INDENT      2
 
 static const struct option_spec options[] = {
-	OPTION(struct config, session, UINT, "session", 's', "N", "of this session", .min = 1, .max = UINT32_MAX),
-	OPTION(struct config, class, UINT, "class", 'c', "N", "of this class only", .min = 1, .max = UINT32_MAX),
+	OPTION(struct config, session, UINT, "session", 's', "N", "limit to this session", .min = 1, .max = UINT32_MAX),
+	OPTION(struct config, class, UINT, "class", 'c', "N", "limit to this class", .min = 1, .max = UINT32_MAX),
 	OPTION(struct config, algorithm, CHOICE, "algorithm", 0, "NAME",
-	       "how repeats are found: linear (default), window (one size), search (all sizes)",
+	       "how to find repetitions: linear (default), window (one size), search (all sizes)",
 	       .choices = fold_algorithm_names),
-	OPTION(struct config, window, UINT, "window", 0, "N", "calls in the window, or in the largest one", .min = 1,
+	OPTION(struct config, window, UINT, "window", 0, "N", "size of the (largest) window in calls", .min = 1,
 	       .max = 100000),
-	OPTION(struct config, near, FLAG, "near", 0, NULL,
-	       "calls of one shape count as equal: shorter, but no longer exact"),
+	OPTION(struct config, near, FLAG, "near", 0, NULL, "treat calls of one shape as equal: shorter, but not exact"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL, "JSON lines"),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, coarsen, coarsen_option_table),
@@ -189,11 +188,11 @@ static int show(struct summary *m)
 
 	if (config->session > s->list.count || config->class > s->classes.count)
 		return command_fail(
-			EXIT_USAGE, "flow summary: there is no %s %llu (of %zu)",
+			EXIT_USAGE, "flow summary: no %s %llu (of %zu)",
 			config->session > s->list.count ? "session" : "class",
 			(unsigned long long)(config->session > s->list.count ? config->session : config->class),
 			config->session > s->list.count ? s->list.count : s->classes.count);
-	flow_view_tell_none(s);
+	flow_view_report_none(s);
 	if (config->session) {
 		show_session(m, config->session - 1, NULL);
 		return EXIT_DONE;
@@ -251,12 +250,10 @@ static const char *const examples[] = {
 
 static const struct command summary_command = {
 	.name = "flow summary",
-	.summary = "what sessions do, with everything that repeats written once",
-	.description = "Repeated calls are written as N x ( ... ), functions that call themselves as one call and a "
-		       "depth. The "
-		       "summary is exact unless --near or an option that leaves functions out is given: written out, "
-		       "it is the "
-		       "session's calls, in order.",
+	.summary = "call sequence of sessions, with repetitions folded",
+	.description = "Repeated calls are written as N x ( ... ), recursion as one call with its depth. The summary "
+		       "is exact unless --near or an option that leaves out functions is given: expanded, it is the "
+		       "sequence of calls of the session.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -24,11 +24,11 @@ static const struct config defaults = {.share = 0.005};
 
 static const struct option_spec options[] = {
 	OPTION(struct config, sessions, TEXT, "sessions", 's', "EXPR",
-	       "calls of these sessions only (a number, or an expression over the fields of nest flow sessions)"),
-	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "only what belongs to no session"),
+	       "limit to these sessions (a number, or an expression over the fields of nest flow sessions)"),
+	OPTION(struct config, rest, FLAG, "rest", 0, NULL, "limit to calls of no session"),
 	OPTION(struct config, share, RATIO, "share", 0, "SHARE",
-	       "fold what has less than this share of the time (default 0.5%; 0: show all)", .max = 1),
-	OPTION(struct config, depth, UINT, "depth", 0, "N", "fold what is nested deeper", .min = 1, .max = 10000),
+	       "fold places below this share of the time (default 0.5%; 0: show all)", .max = 1),
+	OPTION(struct config, depth, UINT, "depth", 0, "N", "fold calls nested deeper than N", .min = 1, .max = 10000),
 	OPTION_GROUP(struct config, split, split_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, trace, TEXT, "TRACE", "the trace to show", .required = true),
@@ -52,20 +52,19 @@ struct frame {
 };
 
 static const struct field frame_fields[] = {FIELD(struct frame, function, TEXT, "function")};
-static RECORD_TYPE(frame_type, "flow_tree_frame", struct frame, frame_fields, "a function on a path of calls",
+static RECORD_TYPE(frame_type, "flow_tree_frame", struct frame, frame_fields, "a function of a call path",
 		   .bare = true);
 
 static const struct field row_fields[] = {
 	FIELD(struct row, lat_ns, DURATION, "inside the calls and waiting for their clients, callees included"),
-	FIELD(struct row, self_ns, DURATION, "inside the calls, callees left out"),
-	FIELD(struct row, wait_ns, DURATION, "between calls, waiting for what this function began"),
+	FIELD(struct row, self_ns, DURATION, "inside the calls, without callees"),
+	FIELD(struct row, wait_ns, DURATION, "between calls, waiting after the last operation of this function"),
 	FIELD(struct row, calls, COUNT, "calls at this place"),
 	FIELD(struct row, max_ns, DURATION, "longest call"),
 	FIELD(struct row, depth, COUNT, "callers above it", .hidden = true),
 	FIELD(struct row, function, TEXT, "function"),
 	FIELD(struct row, module, TEXT, "program or library", .hidden = true),
-	FIELD(struct row, path, LIST, "from the bottom of the stack to the function", .element = &frame_type,
-	      .hidden = true),
+	FIELD(struct row, path, LIST, "call path, outermost function first", .element = &frame_type, .hidden = true),
 };
 static RECORD_TYPE(row_type, "flow_place", struct row, row_fields, "a place in a call tree");
 
@@ -218,7 +217,7 @@ static void show_places(struct tree *t)
 	}
 }
 
-/* Group 0 is what is asked for, 3 is left out; dispatchers belong to no session and are shown with all of them. */
+/* Group 0 is shown, 3 is left out; dispatchers belong to no session and are shown with all of them. */
 static int make_profile(struct tree *t, struct flow_sessions *sessions)
 {
 	_cleanup_groups_ flow_groups groups = flow_groups_of(sessions);
@@ -242,10 +241,12 @@ static int show(struct tree *t)
 	const struct output_options *o = &t->config->output;
 	struct shape shape = SHAPE_OF(&row_type);
 	struct why why = {};
+	int r;
 
 	t->is_text = !o->json && !o->csv && !o->format && !o->show.count;
-	if (output_open(o, &shape, &t->output, &why) < 0)
-		return command_fail(EXIT_USAGE, "flow tree: %s", why.text);
+	r = output_open(o, &shape, &t->output, &why);
+	if (r < 0)
+		return output_refused("flow tree", r, &why);
 	if (t->is_text) {
 		buf_add_format(&output_out(t->output)->pending, "%8s %8s %8s %7s  FUNCTION", "TOTAL", "SELF", "WAIT",
 			       "CALLS");
@@ -275,7 +276,7 @@ static int run(const void *data)
 		log_info("%llu places with little time are folded (--share 0 shows them)",
 			 (unsigned long long)t.folded);
 	if (t.profile->is_full)
-		log_warn("there are more places than are kept: the deepest calls are counted in their callers");
+		log_warn("too many places: the deepest calls are counted in their callers");
 	profile_sums_done(&t.sums);
 	profile_free(t.profile);
 	flow_view_close(trace);
@@ -288,18 +289,16 @@ static const char *const examples[] = {
 	"nest flow tree server.trace -s 17",
 	"in session 17",
 	"nest flow tree server.trace -s 'class == 2' --json",
-	"in the sessions of a class, one object a place",
+	"in the sessions of a class, one object per place",
 	NULL,
 };
 
 static const struct command tree_command = {
 	.name = "flow tree",
-	.summary = "the call tree of a trace, with times",
-	.description = "A function that calls itself is shown once, where it was called first. WAIT is the time "
-		       "between the calls "
-		       "that were made for a session: it stands at the function that made the session's last "
-		       "operation, and is "
-		       "part of TOTAL. TOTAL of a function that goes from session to session is what it did for them.",
+	.summary = "call tree of a trace, with times",
+	.description = "Recursion is shown once, at the outermost call. WAIT is the time between the calls of a "
+		       "session: it is shown at the function that made the last operation of the session, and is part "
+		       "of TOTAL. TOTAL of a function that serves several sessions is what it did for them.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

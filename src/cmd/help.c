@@ -17,8 +17,8 @@ struct config {
 
 static const struct option_spec options[] = {
 	POSITIONAL(struct config, command, TEXT, "COMMAND", "explain this command"),
-	POSITIONAL(struct config, member, TEXT, "MEMBER", "one of a family: nest help flow record"),
-	OPTION(struct config, man, FLAG, "man", 'm', NULL, "write the manual page instead (mdoc)"),
+	POSITIONAL(struct config, member, TEXT, "MEMBER", "second word of a command: nest help flow record"),
+	OPTION(struct config, man, FLAG, "man", 'm', NULL, "print the manual page (mdoc)"),
 	OPTION(struct config, pages_dir, TEXT, "install-pages", 0, "DIR",
 	       "write manual pages and shell completions below DIR, as make install does"),
 	OPTION_END,
@@ -52,7 +52,7 @@ static void add_overview(struct buf *out)
 	for (size_t i = 0; i < count; i++)
 		if (!command_is_member(commands[i]))
 			buf_add_format(out, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
-	buf_add_text(out, "\nTools, each a command of its own (nest tools):\n");
+	buf_add_text(out, "\nTools, each a command (nest tools):\n");
 	add_tools(out);
 	buf_add_text(out, "\nSnapshots (diagnose, watch, sockets, links ...) are of the network namespace\n"
 			  "nest runs in, with -p of the process's; events (tools, trace, path) are of all\n"
@@ -138,7 +138,7 @@ static int run(const void *data)
 
 		command = command_find_words(config->member ? 2 : 1, words, &used);
 		if (!command || used != (config->member ? 2 : 1))
-			return command_fail(EXIT_USAGE, "there is no command '%.60s%s%.60s' (nest help lists them)",
+			return command_fail(EXIT_USAGE, "unknown command '%.60s%s%.60s' (nest help lists them)",
 					    config->command, config->member ? " " : "",
 					    config->member ? config->member : "");
 	}
@@ -156,7 +156,7 @@ static int run(const void *data)
 
 static const struct command help_command = {
 	.name = "help",
-	.summary = "list the commands, or explain one",
+	.summary = "list of commands, or help on one",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,

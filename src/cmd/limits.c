@@ -33,17 +33,16 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest limits --where 'share > 0.9'",
-	"what is nearly used up",
+	"limits that are nearly reached",
 	NULL,
 };
 
 static const struct command limits_command = {
 	.name = "limits",
-	.summary = "what can run out: memory, ports, files, queues, tables",
-	.description =
-		"Figures of the host and of each namespace are always shown; processes (descriptors), listeners "
-		"(connections that wait to be accepted) and remote addresses (local ports) when at least half is "
-		"used, and always the one that is nearest to its limit. -w names the setting behind each.",
+	.summary = "limits and their use: memory, ports, files, queues, tables",
+	.description = "Limits of the host and of each namespace are always shown; those of processes (descriptors), "
+		       "listeners (accept queue) and remote addresses (local ports) from half of the limit on, and "
+		       "always the one closest to its limit. -w shows the setting behind each.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

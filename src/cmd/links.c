@@ -18,12 +18,11 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, dev, TEXT, "interface", 'i', "IFACE", "this interface only"),
-	OPTION(struct config, queues, FLAG, "queues", 'q', NULL,
-	       "the queues in front of interfaces (qdiscs and classes)"),
-	OPTION(struct config, addresses, FLAG, "addresses", 'a', NULL, "the addresses of interfaces"),
+	OPTION(struct config, dev, TEXT, "interface", 'i', "IFACE", "limit to this interface"),
+	OPTION(struct config, queues, FLAG, "queues", 'q', NULL, "show qdiscs and classes"),
+	OPTION(struct config, addresses, FLAG, "addresses", 'a', NULL, "show addresses"),
 	OPTION(struct config, details, FLAG, "details", 'e', NULL,
-	       "what the driver tells: driver, rings, queues, coalescing, offloads, its own counters (as ethtool)"),
+	       "show driver, rings, queues, coalescing, offloads and driver counters (as ethtool)"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_END,
 };
@@ -38,17 +37,17 @@ struct link_move {
 };
 
 static const struct field link_move_fields[] = {
-	FIELD(struct link_move, tx_rate, RATIO, "bytes sent, a second", .unit = "B/s", .as_bits = true),
-	FIELD(struct link_move, rx_rate, RATIO, "bytes received, a second", .unit = "B/s", .as_bits = true),
-	FIELD(struct link_move, tx_packet_rate, RATIO, "packets sent, a second", .unit = "/s"),
-	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received, a second", .unit = "/s"),
-	FIELD(struct link_move, util, RATIO, "used part of the speed, of the busier direction; unknown without a speed",
-	      .unit = "%"),
-	FIELD(struct link_move, saturation, RATIO, "packets a second for which there was no room (drops, overruns)",
+	FIELD(struct link_move, tx_rate, RATIO, "bytes sent per second", .unit = "B/s", .as_bits = true),
+	FIELD(struct link_move, rx_rate, RATIO, "bytes received per second", .unit = "B/s", .as_bits = true),
+	FIELD(struct link_move, tx_packet_rate, RATIO, "packets sent per second", .unit = "/s"),
+	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received per second", .unit = "/s"),
+	FIELD(struct link_move, util, RATIO,
+	      "share of the link speed in use, of the busier direction; unknown without a speed", .unit = "%"),
+	FIELD(struct link_move, saturation, RATIO, "packets per second dropped for lack of room (drops, overruns)",
 	      .unit = "/s"),
-	FIELD(struct link_move, error_rate, RATIO, "faults a second, of both directions", .unit = "/s"),
+	FIELD(struct link_move, error_rate, RATIO, "errors per second, both directions", .unit = "/s"),
 };
-RECORD_TYPE(link_move_type, "link_move", struct link_move, link_move_fields, "what an interface did");
+RECORD_TYPE(link_move_type, "link_move", struct link_move, link_move_fields, "rates of an interface");
 
 struct state {
 	const struct config *config;
@@ -153,9 +152,9 @@ static uint64_t show_queues(const struct snapshot *snapshot, struct output *outp
 	return shown;
 }
 
-/* What is shown, by the option that asked for it. */
+/* The table to show, by option. */
 struct kind {
-	const struct record_type *types[3];
+	const struct record_type *types[4];
 	struct shape shape;
 	const struct output_column *columns;
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
@@ -177,11 +176,11 @@ static struct kind choose(const struct config *config)
 	};
 
 	if (config->queues)
-		return (struct kind){{&qdisc_type, &class_type}, SHAPE_OF(&qdisc_type), NULL, show_queues};
+		return (struct kind){{&qdisc_type, &class_type, &link_type}, SHAPE_OF(&qdisc_type), NULL, show_queues};
 	if (config->addresses)
-		return (struct kind){{&address_type}, SHAPE_OF(&address_type), addresses, show_addresses};
+		return (struct kind){{&address_type, &link_type}, SHAPE_OF(&address_type), addresses, show_addresses};
 	if (config->details)
-		return (struct kind){{&link_detail_type}, SHAPE_OF(&link_detail_type), NULL, show_details};
+		return (struct kind){{&link_detail_type, &link_type}, SHAPE_OF(&link_detail_type), NULL, show_details};
 	if (!config->look.interval_ns)
 		return (struct kind){{&link_type}, SHAPE_OF(&link_type), counts, show_links};
 	return (struct kind){{&link_type}, {.count = 2, .types = {&link_type, &link_move_type}}, rates, show_links};
@@ -217,21 +216,18 @@ static const char *const examples[] = {
 	"nest links 1",
 	"rates, utilisation, saturation and errors of each interface, every second",
 	"nest links -e -i eth0 --where 'part == ring or part == driver'",
-	"driver, rings and queues of an interface, as ethtool shows them",
+	"driver, rings and queues of an interface, as in ethtool",
 	"nest links -q --where 'qlen > 0' 1",
-	"queues in which packets wait, every second",
+	"queues with waiting packets, every second",
 	NULL,
 };
 
 static const struct command links_command = {
 	.name = "links",
-	.summary = "interfaces, their queues and addresses, with all counters",
-	.description =
-		"One row an interface; the counters are those since it came into being. With an interval: how fast "
-		"they "
-		"move, and how near the interface is to its speed.\n\n"
-		"With -q one row a queue or class instead: what waits in it, what it dropped, and the limits that it "
-		"was given. With -e one row for each thing that the driver tells.",
+	.summary = "interfaces with counters, queues, addresses and driver settings",
+	.description = "One row per interface, with its counters since creation. With an interval: rates, and "
+		       "utilisation of the link speed.\n\nWith -q one row per qdisc or class: backlog, drops and "
+		       "configured limits. With -e one row per driver setting or counter.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

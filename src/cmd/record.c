@@ -30,26 +30,26 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "the recording to write; must not exist"),
-	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
+	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
+	       "stop after this time (default: never)"),
 	NETNS_OPTION(struct config, live.netns),
 	OPTION(struct config, live.rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct config, size, SIZE, "size", 0, "BYTES",
-	       "a moving window: forget the oldest when the file reaches this size"),
+	       "keep a moving window: delete the oldest rows at this size"),
 	OPTION(struct config, age_ns, SECONDS, "age", 0, "TIME",
-	       "a moving window: forget what is older than this (24h)"),
+	       "keep a moving window: delete rows older than this (24h)"),
 	OPTION(struct config, on_finding, RATIO, "on-finding", 0, "CERTAINTY",
-	       "keep only the time around findings that are at least this certain"),
+	       "keep only the time around findings of at least this certainty"),
 	OPTION(struct config, before_ns, SECONDS, "before", 0, "TIME",
-	       "with --on-finding: how much of the time before (30s)"),
+	       "with --on-finding: time to keep before the finding (default 30s)"),
 	OPTION(struct config, after_ns, SECONDS, "after", 0, "TIME",
-	       "with --on-finding: how much of the time after (30s)"),
-	OPTION(struct config, events.output.where, TEXT, "where", 0, "EXPR", "only events for which this holds"),
-	OPTION(struct config, events.pid, UINT, "pid", 'p', "PID", "only events of this process", .min = 1,
+	       "with --on-finding: time to keep after the finding (default 30s)"),
+	OPTION(struct config, events.output.where, TEXT, "where", 0, "EXPR", "limit to events for which this is true"),
+	OPTION(struct config, events.pid, UINT, "pid", 'p', "PID", "limit to events of this process", .min = 1,
 	       .max = UINT32_MAX),
-	OPTION(struct config, events.ports, PORTS, "port", 'P', "PORT,..", "only events of these ports"),
-	OPTION(struct config, events.kernel_stack, FLAG, "stack", 0, NULL,
-	       "with each event: which functions of the kernel led there"),
-	OPTION(struct config, events.buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program"),
+	OPTION(struct config, events.ports, PORTS, "port", 'P', "PORT,..", "limit to events of these ports"),
+	OPTION(struct config, events.kernel_stack, FLAG, "stack", 0, NULL, "record the kernel stack with each event"),
+	OPTION(struct config, events.buffer_bytes, SIZE, "buffer", 0, "SIZE", "size of the ring buffer"),
 	POSITIONAL(struct config, what, TEXTS, "WHAT",
 		   "what to record: diagnose (snapshots and findings; the default), events, tools"),
 	OPTION(struct config, command, COMMAND, NULL, 0, "COMMAND", "run this command and end when it ends"),
@@ -202,7 +202,7 @@ static int check_no_events(const struct config *config, struct why *why)
 
 	if (!option)
 		return 0;
-	return why_set(why, -EINVAL, "%s is about events: name those to record, or a tool", option);
+	return why_set(why, -EINVAL, "%s needs events: name the events or tools to record", option);
 }
 
 static int prepare(struct run_sink *sink, struct run *run)
@@ -212,9 +212,9 @@ static int prepare(struct run_sink *sink, struct run *run)
 	int r = 0;
 
 	if (!config->file)
-		return why_set(&run->why, -EINVAL, "-o FILE is missing: where to record to");
+		return why_set(&run->why, -EINVAL, "-o FILE is missing");
 	if (config->on_finding > 0 && !recorder->diagnose)
-		return why_set(&run->why, -EINVAL, "--on-finding needs the diagnosis: name it, too");
+		return why_set(&run->why, -EINVAL, "--on-finding needs the diagnosis: also name diagnose");
 	if (recorder->names.count == 0)
 		return check_no_events(config, &run->why);
 	vec_each(&recorder->names, name)
@@ -281,9 +281,9 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest record -o day.nest --age 24h --size 1GiB",
-	"the last day of this host, in at most 1 GiB; nest report day.nest reads it",
+	"the last 24 hours of this host, in at most 1 GiB; nest report day.nest reads it",
 	"nest record -o stalls.nest --on-finding 0.8",
-	"half a minute before and after each clear finding, nothing else",
+	"30 s before and after each finding of certainty 0.8 or more",
 	"nest record -o run.nest -- ./benchmark",
 	"while the benchmark runs",
 	"nest record -o events.nest diagnose tcp.retransmit tcplife",
@@ -295,13 +295,11 @@ static const struct config defaults = {.before_ns = 30 * NSEC_PER_SEC, .after_ns
 
 static const struct command record_command = {
 	.name = "record",
-	.summary = "keep what is seen in a file, for later",
-	.description =
-		"Snapshots five times a second and the diagnosis of every second go into one SQLite file; what did not "
-		"change is not written again. nest diagnose, watch, sockets and the others read it with -f, "
-		"nest report sums it up, nest sql asks it anything.\n\n"
-		"SIGUSR2, or nest snapshot from another terminal, marks a moment. With --on-finding a mark keeps the "
-		"time around it, too.",
+	.summary = "recording of snapshots, findings and events in a file",
+	.description = "Writes snapshots five times per second and the diagnosis of every second to one SQLite file; "
+		       "unchanged rows are written once. nest diagnose, watch, sockets and the others read it with -f; "
+		       "nest report summarises it; nest sql queries it.\n\nSIGUSR2, or nest snapshot from another "
+		       "terminal, marks a moment. With --on-finding a mark also keeps the time around it.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -24,14 +24,13 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, from, TEXT, "from", 0, "TIME", "begin here (02:13, +10s after the beginning)"),
+	OPTION(struct config, from, TEXT, "from", 0, "TIME", "start here (02:13; +10s: after the start)"),
 	OPTION(struct config, to, TEXT, "to", 0, "TIME", "end here (-1m: before the end)"),
-	OPTION(struct config, before, TEXT, "before", 0, "TIME",
-	       "with --after: what changed from the time before this"),
-	OPTION(struct config, after, TEXT, "after", 0, "TIME", "to the time after this"),
-	OPTION(struct config, compare, TEXT, "compare", 0, "FILE2", "what changed from FILE to this one"),
-	OPTION(struct config, html, TEXT, "html", 0, "OUT", "write a page with plots that needs nothing but itself"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object"),
+	OPTION(struct config, before, TEXT, "before", 0, "TIME", "with --after: compare the time before this"),
+	OPTION(struct config, after, TEXT, "after", 0, "TIME", "with the time after this"),
+	OPTION(struct config, compare, TEXT, "compare", 0, "FILE2", "compare FILE with this recording"),
+	OPTION(struct config, html, TEXT, "html", 0, "OUT", "write a self-contained page with plots"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "print one JSON object"),
 	OPTION(struct config, output, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	POSITIONAL(struct config, file, TEXT, "FILE", "the recording, or a capture file (pcap, pcapng)",
 		   .required = true),
@@ -45,7 +44,7 @@ static int make_of_capture(const struct input_options *input, struct report **re
 
 	if ((input->from && parse_time_ns(input->from, &range.from_ns) < 0) ||
 	    (input->to && parse_time_ns(input->to, &range.to_ns) < 0))
-		return why_set(why, -EINVAL, "times of a capture need a date: 2026-11-15T02:13:30");
+		return why_set(why, -EINVAL, "the time of a capture needs a date: 2026-11-15T02:13:30");
 	return capture_report(input->file, &range, ret_report, why);
 }
 
@@ -132,7 +131,7 @@ static int write_text(const struct config *config, const struct report_record *r
 	if (r == -EPIPE)
 		return EXIT_DONE;
 	if (r < 0)
-		log_error("report: writing failed: %s", strerror(-r));
+		log_error("report: cannot write %s: %s", config->output ?: "standard output", strerror(-r));
 	return r < 0 || journeys < 0 ? EXIT_IO : EXIT_DONE;
 }
 
@@ -162,20 +161,18 @@ static const char *const examples[] = {
 	"nest report day.nest --before 02:10 --after 02:13",
 	"what changed between the two",
 	"nest report incident.nest --html incident.html",
-	"a page with plots, to look at or to pass on",
+	"a page with plots",
 	"nest report capture.pcapng",
-	"what the packets of a capture tell",
+	"connections of a packet capture",
 	NULL,
 };
 
 static const struct command report_command = {
 	.name = "report",
-	.summary = "sum a recording up: findings, talkers, retransmits, drops, latencies, changes",
-	.description =
-		"Reads a recording of nest record or --save and shows when which finding was reported, who talked "
-		"to whom, what was sent again and dropped, and how long things took.\n\n"
-		"Of a capture file (tcpdump -w, pcap or pcapng) it shows connections, retransmissions, round-trip "
-		"times, resets and closed windows, and says what packets alone cannot tell.",
+	.summary = "summary of a recording: findings, talkers, retransmissions, drops, latencies, changes",
+	.description = "Summarises a recording of nest record or --save: findings over time, who talked to whom, "
+		       "retransmissions, drops, and latencies.\n\nOf a capture file (tcpdump -w, pcap or pcapng): "
+		       "connections, retransmissions, RTT, resets and zero windows, and what a capture cannot show.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -12,9 +12,10 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, used, FLAG, "used", 'u', NULL, "the way to each remote address that a socket uses"),
-	OPTION(struct config, neighbours, FLAG, "neighbours", 0, NULL, "the neighbours on each link"),
-	OPTION(struct config, local, FLAG, "local", 0, NULL, "routes of the table local too"),
+	OPTION(struct config, used, FLAG, "used", 'u', NULL,
+	       "show the route to each remote address in use by a socket"),
+	OPTION(struct config, neighbours, FLAG, "neighbours", 0, NULL, "show the neighbours of each link"),
+	OPTION(struct config, local, FLAG, "local", 0, NULL, "also show routes of the table local"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_END,
 };
@@ -78,7 +79,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest routes --used --where error",
-	"remote addresses to which there is no way",
+	"remote addresses without a route",
 	"nest routes --neighbours --where 'neigh_state == FAILED'",
 	"neighbours that do not answer",
 	NULL,
@@ -86,11 +87,10 @@ static const char *const examples[] = {
 
 static const struct command routes_command = {
 	.name = "routes",
-	.summary = "the routing tables, the ways to the addresses in use, the neighbours",
-	.description = "Routes of the table local (the host's own addresses) are left out unless --local is given.\n\n"
-		       "With --used the kernel is asked, for each remote address of a socket and its local address, "
-		       "which way a "
-		       "packet would take now.",
+	.summary = "routing tables, routes to the addresses in use, neighbours",
+	.description =
+		"Routes of the table local (the host's own addresses) are hidden unless --local is given.\n\n--used "
+		"looks up the current route for each pair of local and remote address of a socket, as ip route get.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -20,11 +20,11 @@ struct rule_record {
 static const struct field rule_fields[] = {
 	FIELD(struct rule_record, rule, TEXT, "name"),
 	FIELD(struct rule_record, about, TEXT, "kind of module it looks at"),
-	FIELD(struct rule_record, suggests, TEXT, "cause it speaks for or against"),
-	FIELD(struct rule_record, certainty, RATIO, "how much it says; negative speaks against"),
+	FIELD(struct rule_record, suggests, TEXT, "cause it is evidence for or against"),
+	FIELD(struct rule_record, certainty, RATIO, "weight; negative: evidence against"),
 	FIELD(struct rule_record, family, TEXT, "of one family only the strongest counts", .hidden = true),
 	FIELD(struct rule_record, when, TEXT, "condition over the measures"),
-	FIELD(struct rule_record, because, TEXT, "sentence for people", .hidden = true),
+	FIELD(struct rule_record, because, TEXT, "sentence of the finding", .hidden = true),
 	FIELD(struct rule_record, origin, TEXT, "file and line", .hidden = true),
 };
 RECORD_TYPE(rule_type, "rule", struct rule_record, rule_fields, "a rule of the diagnosis");
@@ -42,7 +42,7 @@ static const struct field measure_fields[] = {
 	FIELD(struct measure_record, kind, TEXT, "kind of value"),
 	FIELD(struct measure_record, meaning, TEXT, "what it is"),
 };
-RECORD_TYPE(measure_type, "measure", struct measure_record, measure_fields, "something that is measured of a module");
+RECORD_TYPE(measure_type, "measure", struct measure_record, measure_fields, "a measure of a module");
 
 struct config {
 	bool measures;
@@ -51,8 +51,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, measures, FLAG, "measures", 'm', NULL,
-	       "list the measures that conditions may name instead"),
+	OPTION(struct config, measures, FLAG, "measures", 'm', NULL, "list the measures that conditions use"),
 	OPTION(struct config, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
@@ -110,10 +109,11 @@ static int run(const void *data)
 
 	if (r == 0 && config->rules)
 		r = knowledge_add_dir(knowledge, config->rules, &why);
-	if (r == 0)
-		r = output_open(&config->output, &shape, &output, &why);
 	if (r < 0)
 		return command_fail(EXIT_USAGE, "rules: %s", why.text);
+	r = output_open(&config->output, &shape, &output, &why);
+	if (r < 0)
+		return output_refused("rules", r, &why);
 	if (config->measures)
 		list_measures(output);
 	else
@@ -123,15 +123,15 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest rules --where 'suggests == path-loss'",
-	"what speaks for and against a lossy path",
+	"evidence for and against path loss",
 	"nest rules --measures --where 'measure ~ \"*rtt*\"'",
-	"what is measured of round-trip times",
+	"measures of RTT",
 	NULL,
 };
 
 static const struct command rules_command = {
 	.name = "rules",
-	.summary = "list the rules of the diagnosis, or what it measures",
+	.summary = "rules of the diagnosis, or its measures",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

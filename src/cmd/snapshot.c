@@ -14,7 +14,8 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "only this recorder", .min = 1, .max = INT32_MAX),
+	OPTION(struct config, pid, UINT, "pid", 'p', "PID", "limit to the recorder with this pid", .min = 1,
+	       .max = INT32_MAX),
 	OPTION_END,
 };
 
@@ -58,7 +59,7 @@ static bool is_recorder(uint64_t pid)
 	return strcmp(name, "nest") == 0 && word < text.data + text.len && strcmp(word, "record") == 0;
 }
 
-/* By a descriptor: the number may belong to somebody else by now. */
+/* By pidfd: the pid may have been reused. */
 static int mark(uint64_t pid)
 {
 	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
@@ -109,17 +110,16 @@ static int run(const void *data)
 	if (r < 0 && r != -ESRCH)
 		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: cannot reach a recorder: %s", strerror(-r));
 	if (marked == 0)
-		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: nobody is recording (nest record -o FILE)");
+		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: no recording is running (nest record -o FILE)");
 	log_info("marked this moment in %u recording%s", marked, marked == 1 ? "" : "s");
 	return EXIT_DONE;
 }
 
 static const struct command snapshot_command = {
 	.name = "snapshot",
-	.summary = "mark this moment in the recordings that are going on",
-	.description = "The mark is a row of the recording's table mark, and a line in nest report. Where a recorder "
-		       "keeps the time "
-		       "around findings only (--on-finding), the time around the mark is kept, too.",
+	.summary = "mark of this moment in all running recordings",
+	.description = "The mark is a row of the table mark, and a line of nest report. A recorder with --on-finding "
+		       "also keeps the time around the mark.",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,

@@ -23,11 +23,12 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, schema, FLAG, "schema", 0, NULL,
-	       "the tables and columns of the recording, with their meaning"),
-	OPTION(struct config, timeout_ns, SECONDS, "timeout", 0, "SECONDS", "give up after this time (never)"),
+	       "list the tables and columns of the recording, with their meaning"),
+	OPTION(struct config, timeout_ns, SECONDS, "timeout", 0, "SECONDS",
+	       "stop the query after this time (default: never)"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, file, TEXT, "FILE", "the recording", .required = true),
-	POSITIONAL(struct config, query, TEXT, "SELECT", "the question"),
+	POSITIONAL(struct config, query, TEXT, "SELECT", "the query"),
 	OPTION_END,
 };
 
@@ -63,9 +64,7 @@ static int sql_error(struct result *result, int code, struct why *why)
 		return recording_fail(result->recording, code, why);
 	text_add_terminal(&shown, message, strnlen(message, 400));
 	return why_set(why, -EINVAL, "%s%s", buf_text(&shown),
-		       (code & 0xff) == SQLITE_AUTH
-			       ? " (recordings can only be read, and only through nest's own views)"
-			       : "");
+		       (code & 0xff) == SQLITE_AUTH ? " (recordings are read-only)" : "");
 }
 
 /* --- what the columns hold --- */
@@ -135,7 +134,7 @@ static void make_fields(struct result *result)
 {
 	for (size_t i = 0; i < result->kinds.count; i++) {
 		struct field field = {.name = result->names.items[i],
-				      .help = "a column of the answer",
+				      .help = "a column of the result",
 				      .offset = (uint32_t)(i * sizeof(uint64_t)),
 				      .size = sizeof(uint64_t)};
 
@@ -155,7 +154,7 @@ static void make_fields(struct result *result)
 	}
 	result->values = xzalloc((result->fields.count + 1) * sizeof(*result->values));
 	result->type = (struct record_type){.name = "answer",
-					    .help = "a row of the answer",
+					    .help = "a row of the result",
 					    .fields = result->fields.items,
 					    .field_count = (uint32_t)result->fields.count,
 					    .size = (uint32_t)(result->fields.count * sizeof(uint64_t))};
@@ -194,9 +193,9 @@ static int ask(struct result *result, const char *query, struct why *why)
 	if (code != SQLITE_OK)
 		return sql_error(result, code, why);
 	if (!result->statement)
-		return why_set(why, -EINVAL, "there is no question");
+		return why_set(why, -EINVAL, "the query is empty");
 	if (rest[strspn(rest, " \t\r\n;")])
-		return why_set(why, -EINVAL, "one question at a time");
+		return why_set(why, -EINVAL, "one query at a time");
 	name_columns(result);
 	code = look_at_rows(result, why);
 	if (code == 0)
@@ -280,7 +279,7 @@ static int answer(const struct config *config, struct recording *recording, cons
 	if (r == 0)
 		r = output_open(&config->output, &shape, &output, &why);
 	if (r < 0)
-		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "sql: %s", why.text);
+		return output_refused("sql", r, &why);
 	r = show(&result, output, &why);
 	code = output_exit_code(output_close(output));
 	if (r < 0)
@@ -300,9 +299,8 @@ static int run(const void *data)
 	int r;
 
 	if (!config->query && !config->schema)
-		return command_fail(
-			EXIT_USAGE,
-			"sql: what is the question? nest sql FILE \"SELECT ...\", or --schema for what there is");
+		return command_fail(EXIT_USAGE, "sql: the query is missing: nest sql FILE \"SELECT ...\", or --schema "
+						"to list tables and columns");
 	r = recording_open(config->file, &recording, &why);
 	if (r == 0)
 		r = views_make(recording, &why);
@@ -317,19 +315,19 @@ static const char *const examples[] = {
 	"nest sql day.nest --schema",
 	"the tables and columns, with their meaning",
 	"nest sql day.nest \"SELECT time, cause, module, certainty FROM v_finding\"",
-	"what the diagnosis found, with readable times",
+	"findings of the diagnosis, with readable times",
 	"nest sql day.nest \"SELECT raddr, max(srtt_ns) FROM tcp JOIN socket ON cookie = tcp_cookie GROUP BY 1\" "
 	"--json",
-	"the longest round-trip time to each peer, as JSON",
+	"the largest SRTT by peer, as JSON",
 	NULL,
 };
 
 static const struct command sql_command = {
 	.name = "sql",
-	.summary = "ask a recording in SQL, read-only",
-	.description = "Each record type is a table, each table has a view v_TABLE with readable times, handles and "
-		       "flags. The file is "
-		       "opened read-only, and nothing that it brings along is run. The language is that of SQLite.",
+	.summary = "SQL query of a recording, read-only",
+	.description = "Each record type is a table; each table has a view v_TABLE with readable times, handles and "
+		       "flags. The file is opened read-only, and no code in it (views, triggers) is run. The SQL "
+		       "dialect is that of SQLite.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

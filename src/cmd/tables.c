@@ -11,7 +11,7 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	POSITIONAL(struct config, table, TEXT, "TABLE", "the table to show; without it all are listed"),
+	POSITIONAL(struct config, table, TEXT, "TABLE", "the table to show; default: list all"),
 	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_END,
 };
@@ -67,7 +67,7 @@ static const struct record_type *find_type(const char *name)
 	}
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
-	log_error("tables: there is no table '%s'%s (nest tables lists them)", buf_text(&shown), buf_text(&hint));
+	log_error("tables: unknown table '%s'%s (nest tables lists them)", buf_text(&shown), buf_text(&hint));
 	return NULL;
 }
 
@@ -92,9 +92,9 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest tables",
-	"what there is to see, and how much of each",
+	"all tables, with the number of rows",
 	"nest tables thread --where 'wait > 1s'",
-	"threads that waited for a processor for long",
+	"threads that waited for a CPU for more than 1 s",
 	"nest tables gap",
 	"what could not be seen, and why",
 	NULL,
@@ -102,10 +102,9 @@ static const char *const examples[] = {
 
 static const struct command tables_command = {
 	.name = "tables",
-	.summary = "any table of the snapshot: processes, threads, groups, rules, queues, pressure",
-	.description = "The snapshot is what the diagnosis looks at. Each of its tables can be shown alone; sockets, "
-		       "links, routes, "
-		       "counters and limits have commands of their own that show them more conveniently.",
+	.summary = "tables of the snapshot: processes, threads, cgroups, firewall rules, queues, pressure",
+	.description = "The snapshot is the input of the diagnosis. nest sockets, links, routes, counters and limits "
+		       "show their tables more conveniently.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -29,11 +29,11 @@ struct tool_row {
 };
 
 static const struct field row_fields[] = {
-	FIELD(struct tool_row, layer, TEXT, "layer of the stack that it looks at"),
+	FIELD(struct tool_row, layer, TEXT, "layer of the network stack"),
 	FIELD(struct tool_row, tool, TEXT, "name: nest NAME runs it"),
-	FIELD(struct tool_row, event, TEXT, "events that it is made of", .hidden = true),
+	FIELD(struct tool_row, event, TEXT, "events it uses", .hidden = true),
 	FIELD(struct tool_row, available, BOOL, "whether it works here"),
-	FIELD(struct tool_row, summary, TEXT, "what it shows"),
+	FIELD(struct tool_row, summary, TEXT, "what the tool shows"),
 	FIELD(struct tool_row, reason, TEXT, "why it does not work here", .hidden = true),
 };
 RECORD_TYPE(tool_row_type, "tool_row", struct tool_row, row_fields, "a tool");
@@ -61,9 +61,11 @@ static int run(const void *data)
 	struct output *output;
 	struct why why = {};
 	size_t count;
+	int r;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0)
-		return command_fail(EXIT_USAGE, "tools: %s", why.text);
+	r = output_open(&config->output, &shape, &output, &why);
+	if (r < 0)
+		return output_refused("tools", r, &why);
 	if (config->try)
 		availability_try(&available);
 	else
@@ -77,10 +79,10 @@ static int run(const void *data)
 
 static const struct command tools_command = {
 	.name = "tools",
-	.summary = "the tools, by layer of the network stack",
-	.description = "Each is a command of its own: nest TOOL --help explains it. What works here is decided without "
-		       "loading anything; --try loads and attaches every program instead, which takes seconds, and "
-		       "the next list knows what it found, until the host is booted again.",
+	.summary = "list of tools, by layer of the network stack",
+	.description =
+		"Each tool is a command: nest TOOL --help. Availability is decided without loading a program; --try "
+		"loads and attaches every program, which takes seconds, and its result is kept until the next boot.",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,

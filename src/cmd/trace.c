@@ -21,16 +21,18 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	POSITIONAL(struct config, event, TEXT, "EVENT", "what to trace; several are joined by commas (nest events)",
+	POSITIONAL(struct config, event, TEXT, "EVENT", "event to trace, or several separated by commas (nest events)",
 		   .required = true),
 	OPTION(struct config, count, FLAG, "count", 0, NULL, "count the events"),
 	OPTION(struct config, sum, TEXT, "sum", 0, "FIELD", "add up this field"),
-	OPTION(struct config, stats, TEXT, "stats", 0, "FIELD", "count, sum, smallest, largest, average of this field"),
-	OPTION(struct config, hist, TEXT, "hist", 0, "FIELD", "histogram of this field by powers of two"),
-	OPTION(struct config, lhist, NAMES, "lhist", 0, "FIELD,MIN,MAX,STEP", "histogram with steps of equal width"),
-	OPTION(struct config, top, TEXT, "top", 0, "FIELD", "who has most of this field, the first --rows of them"),
-	OPTION(struct config, by, NAMES, "by", 0, "FIELD,..", "each with these fields apart, up to six"),
-	OPTION(struct config, rows, UINT, "rows", 0, "N", "show so many of what is added up (all; of --top: 20)"),
+	OPTION(struct config, stats, TEXT, "stats", 0, "FIELD",
+	       "show count, sum, minimum, maximum and average of this field"),
+	OPTION(struct config, hist, TEXT, "hist", 0, "FIELD", "show a log2 histogram of this field"),
+	OPTION(struct config, lhist, NAMES, "lhist", 0, "FIELD,MIN,MAX,STEP", "show a linear histogram"),
+	OPTION(struct config, top, TEXT, "top", 0, "FIELD",
+	       "show the groups with the largest sum of this field (--rows)"),
+	OPTION(struct config, by, NAMES, "by", 0, "FIELD,..", "group by these fields, up to six"),
+	OPTION(struct config, rows, UINT, "rows", 0, "N", "limit to N groups (default: all; --top: 20)"),
 	OPTION_GROUP(struct config, common, trace_option_table),
 	OPTION_END,
 };
@@ -54,7 +56,7 @@ static int set_lhist(const struct text_list *list, struct aggregate_spec *spec, 
 {
 	if (list->count != 4 || parse_bound(list->items[1], &spec->first) < 0 ||
 	    parse_bound(list->items[2], &spec->last) < 0 || parse_bound(list->items[3], &spec->step) < 0)
-		return why_set(why, -EINVAL, "--lhist wants FIELD,MIN,MAX,STEP");
+		return why_set(why, -EINVAL, "--lhist needs FIELD,MIN,MAX,STEP");
 	spec->kind = AGGREGATE_LHIST;
 	spec->value = list->items[0];
 	return 0;
@@ -86,7 +88,8 @@ static int set_aggregate(const struct config *config, struct aggregate_spec *spe
 	if (config->lhist.count && set_lhist(&config->lhist, spec, why) < 0)
 		return -EINVAL;
 	if (config->by.count && spec->kind == AGGREGATE_NONE)
-		return why_set(why, -EINVAL, "--by is for what is added up: --count, --sum, --stats, --hist, --top");
+		return why_set(why, -EINVAL,
+			       "--by needs an aggregation: --count, --sum, --stats, --hist, --lhist or --top");
 	spec->by = config->by;
 	spec->rows = config->rows ?: spec->kind == AGGREGATE_TOP ? TOP_ROWS : 0;
 	return 0;
@@ -119,22 +122,20 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest trace tcp.retransmit --where 'raddr in 10.0.0.0/8'",
-	"segments sent again to that network, as it happens",
+	"retransmissions to that network, as they happen",
 	"nest trace sock.send --hist bytes --by comm",
-	"sizes of writes to sockets, for each program",
+	"histogram of send sizes by program",
 	"nest trace sock.connect -x --count --by comm,raddr,rport,error 10",
-	"connections that failed, counted every ten seconds",
+	"failed connections, counted every 10 s",
 	NULL,
 };
 
 static const struct command trace_command = {
 	.name = "trace",
-	.summary = "any event, filtered, shown one by one or added up",
-	.description =
-		"Simple conditions are evaluated in the kernel, and so is the adding up; what the kernel cannot "
-		"evaluate is evaluated afterwards, with the same result.\n\n"
-		"What is added up is shown at the end, at Ctrl-C, and every INTERVAL. A record in which the field to "
-		"add up is not known is left out.",
+	.summary = "any event: filtered, printed one by one or aggregated",
+	.description = "Simple conditions and aggregations run in the kernel; the rest is evaluated in user space, "
+		       "with the same result.\n\nAggregations are printed at the end, at Ctrl-C, and every INTERVAL. "
+		       "Events without a value of the aggregated field are left out.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

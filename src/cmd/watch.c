@@ -12,15 +12,17 @@ struct config {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS", "end after this time (never)"),
+	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
+	       "stop after this time (default: never)"),
 	OPTION(struct config, rate, UINT, "rate", 0, "N",
-	       "windows a second, 1 to 10 (1); shorter ones see shorter stalls and are less sure", .min = 1, .max = 10),
+	       "windows per second, 1 to 10 (default 1); shorter windows see shorter stalls with less certainty",
+	       .min = 1, .max = 10),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
 
-static void tell(const struct stall_log_record *record, void *context)
+static void print_stall(const struct stall_log_record *record, void *context)
 {
 	const struct run_diagnosis *live = context;
 
@@ -60,7 +62,7 @@ static int run(const void *data)
 				     .closing = closing};
 	int code;
 
-	live.context = stall_log_new(tell, &live);
+	live.context = stall_log_new(print_stall, &live);
 	run_diagnosis_init(&live, &run);
 	code = run_carry_out(&run);
 	stall_log_free(live.context);
@@ -69,21 +71,20 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest watch",
-	"say when a stall begins and when it ends, until Ctrl-C",
+	"report stalls as they start and end, until Ctrl-C",
 	"nest watch -p 4711 --rate 5",
-	"what holds one process up, stalls of less than half a second included",
+	"stalls of one process, also those shorter than 0.5 s",
 	"nest watch --json --where 'certainty > 0.8'",
-	"the same for a program, clear cases only",
+	"stalls of certainty above 0.8, as JSON",
 	NULL,
 };
 
 static const struct command watch_command = {
 	.name = "watch",
-	.summary = "stay, and say when a stall begins, changes culprit, ends",
+	.summary = "report of stalls as they start, change cause, and end",
 	.description =
-		"One line when a stall begins, one when the same sufferers have another culprit, one when it is over, "
-		"with how long it lasted; nothing in between. A stall has ended when two windows in a row do "
-		"not show it; its end is when it was last seen.",
+		"One line when a stall starts, one when its culprit changes, one with its duration when it ends. A "
+		"stall has ended when two consecutive windows do not show it; its end is when it was last seen.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -15,7 +15,7 @@
 #include "run/child.h"
 #include "snapshot/proc/process.h"
 
-/* In the new process: waits for the gate, then becomes the command, or tells through error_fd why not. */
+/* In the new process: waits for the gate, then becomes the command, or reports through error_fd why not. */
 static _noreturn_ void become(int gate_fd, int error_fd, char **argv)
 {
 	sigset_t none;
@@ -84,7 +84,7 @@ int child_error(const struct child *child)
 
 void child_done(struct child *child)
 {
-	/* One that still waits at the gate would run what nobody watches. */
+	/* A command still waiting at the gate would run unobserved. */
 	if (child->gate_fd >= 0 && child->pid > 0)
 		(void)kill(child->pid, SIGKILL);
 	closep(&child->gate_fd);

@@ -22,7 +22,7 @@ struct child {
 int child_prepare(struct child *child, const struct command_line *command, struct why *why) _must_check_;
 /* It runs; on_end is called when it has ended. */
 int child_start(struct child *child, struct loop *loop, loop_fd_fn *on_end, void *context) _must_check_;
-/* After its end: 0, or a negative errno when it could not be run, which has been told already. */
+/* After its end: 0, or a negative errno when it could not be run, already reported. */
 int child_error(const struct child *child) _must_check_;
 /* Ends it when it has not been started yet; else leaves it alone. */
 void child_done(struct child *child);

@@ -129,6 +129,22 @@ static int print_help(const struct command *command)
 	return out_done(&out) < 0 ? EXIT_IO : EXIT_DONE;
 }
 
+/* Takes -v and --verbose out of the words before --: they mean the same for every command. Returns how many stay. */
+static int take_verbose(int argc, char **argv)
+{
+	int kept = 0, i = 0;
+
+	for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--verbose") == 0 || strcmp(argv[i], "-v") == 0)
+			log_set_level(LOG_LEVEL_STATUS);
+		else
+			argv[kept++] = argv[i];
+	for (; i < argc; i++)
+		argv[kept++] = argv[i];
+	argv[kept] = NULL;
+	return kept;
+}
+
 /* Whether the words ask for help; those after -- belong to another command. */
 static bool asks_for_help(int argc, char **argv)
 {
@@ -146,6 +162,7 @@ int command_run(const struct command *command, int argc, char **argv)
 
 	if (asks_for_help(argc, argv))
 		return print_help(command);
+	argc = take_verbose(argc, argv);
 	if (command->defaults)
 		memcpy(config, command->defaults, command->config_size);
 	r = option_parse(command->options, argc, argv, config, &why);
@@ -251,6 +268,12 @@ static bool add_option(const struct option_spec *spec, void *context)
 	return true;
 }
 
+const struct option_spec command_common_options[] = {
+	{.kind = OPT_FLAG, .name = "verbose", .letter = 'v', .help = "print status lines also on a terminal"},
+	{.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show this text"},
+	OPTION_END,
+};
+
 void command_add_help(const struct command *command, struct buf *out)
 {
 	struct help arguments = {.out = out, .positionals = true}, options = {.out = out};
@@ -261,10 +284,7 @@ void command_add_help(const struct command *command, struct buf *out)
 	command_add_paragraphs(command, out, add_paragraph);
 	option_each(command->options, add_option, &arguments);
 	option_each(command->options, add_option, &options);
-	if (!options.any)
-		buf_add_text(out, "\nOptions:\n");
-	add_help_of(&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show this text"},
-		    out);
+	option_each(command_common_options, add_option, &options);
 	if (!command->examples)
 		return;
 	buf_add_text(out, "\nExamples:\n");

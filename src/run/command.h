@@ -19,7 +19,7 @@ struct command {
 	const void *defaults; /* of config_size bytes; NULL = all zero */
 	/* Returns an exit code. */
 	int (*run)(const void *config);
-	/* Instead of run, where one function serves many commands: it is told which. */
+	/* Instead of run, where one function serves many commands: subject says which. */
 	int (*run_subject)(const void *subject, const void *config);
 	const void *subject;
 };
@@ -28,6 +28,8 @@ REGISTRY(command, struct command);
 
 #define COMMAND(object) REGISTER(command, struct command, object)
 
+/* Options of every command. */
+extern const struct option_spec command_common_options[];
 /* All commands, sorted by name; the array is the caller's to free, the commands are not. Tools are left out. */
 const struct command **command_list(size_t *ret_count);
 /* The same with tools: everything that can stand behind `nest`. */

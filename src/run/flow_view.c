@@ -11,8 +11,8 @@ const struct option_spec split_option_table[] = {
 	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT",
 	       "what a session is: connection (default), request or thread", .choices = demux_by_names),
 	OPTION(struct split_options, at, TEXT, "at", 0, "EXPR",
-	       "a session begins at each call for which this holds (function, module, caller, after, depth, tid, comm, "
-	       "arg0 ... arg3)"),
+	       "start a session at each call for which this is true (function, module, caller, after, depth, tid, "
+	       "comm, arg0 ... arg3)"),
 	OPTION(struct split_options, key, TEXT, "key", 0, "FIELD",
 	       "with --at: calls with the same value of this field (arg0, tid ...) are one session"),
 	OPTION_END,
@@ -35,7 +35,7 @@ void flow_view_coarsen(struct coarsen *coarsen, const struct coarsen_options *op
 {
 	coarsen_init(coarsen, options, sessions);
 	if (coarsen_is_empty(coarsen))
-		log_warn("no function fits --only (nest flow info TRACE --functions lists what was called)");
+		log_warn("no function matches --only (nest flow info TRACE --functions lists them)");
 }
 
 int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of, struct why *why)
@@ -51,7 +51,7 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 			ret_group_of[i] = i + 1 == number ? 0 : PROFILE_GROUPS;
 		return number && number <= sessions->list.count
 			       ? 0
-			       : why_set(why, -ENODATA, "there is no session %s (of %zu)", what, sessions->list.count);
+			       : why_set(why, -ENODATA, "no session %s (of %zu)", what, sessions->list.count);
 	}
 	r = expr_parse(what, &shape, &expr, why);
 	if (r < 0)
@@ -63,33 +63,32 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 		count += ret_group_of[i] == 0;
 		spill_trim_at(i);
 	}
-	return count ? 0 : why_set(why, -ENODATA, "no session fits (of %zu)", sessions->list.count);
+	return count ? 0 : why_set(why, -ENODATA, "no session matches (of %zu)", sessions->list.count);
 }
 
-void flow_view_tell_none(const struct flow_sessions *sessions)
+void flow_view_report_none(const struct flow_sessions *sessions)
 {
 	if (sessions->list.count)
 		return;
 	if (sessions->demux->by == DEMUX_SIGNATURE && sessions->rest_calls)
-		log_info("calls fit --at, but none of them has what --key asks for (arguments are recorded by nest "
-			 "flow record --args)");
+		log_info("calls match --at, but none has the field of --key (nest flow record --args records "
+			 "arguments)");
 	else if (sessions->demux->by == DEMUX_SIGNATURE)
-		log_info("no call fits --at (nest flow info TRACE --functions lists what was called)");
+		log_info("no call matches --at (nest flow info TRACE --functions lists the functions)");
 	else
-		log_info("the trace has no connections: --by thread or --at EXPR make sessions of something else");
+		log_info("the trace has no connections: split it with --by thread or --at EXPR");
 }
 
 void flow_view_say_summary(const struct flow_trace *trace)
 {
 	if (trace->summarised)
-		log_info("a summary: a session here stands for all of its kind (nest flow sessions has the count), and "
-			 "its times "
-			 "are averages");
+		log_info("summarised trace: each session stands for all of its kind (nest flow sessions shows the "
+			 "count), with average times");
 }
 
 void flow_view_close(const struct flow_trace *trace)
 {
-	run_tell_account(trace->events, trace->lost, trace->damaged_bytes ? "part of the file is damaged" : NULL);
+	run_report_account(trace->events, trace->lost, trace->damaged_bytes ? "part of the file is damaged" : NULL);
 	if (trace->cut)
-		log_info("%llu calls are in no tree: the summary had no room for them", (unsigned long long)trace->cut);
+		log_info("%llu calls are in no tree: beyond the limit of the summary", (unsigned long long)trace->cut);
 }

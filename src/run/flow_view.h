@@ -24,7 +24,7 @@ int flow_view_choose(const struct flow_sessions *sessions, const char *what, uin
 /* coarsen_init; says so when --only leaves nothing. */
 void flow_view_coarsen(struct coarsen *coarsen, const struct coarsen_options *options, struct flow_sessions *sessions);
 /* What could be done, if there are no sessions. */
-void flow_view_tell_none(const struct flow_sessions *sessions);
+void flow_view_report_none(const struct flow_sessions *sessions);
 /* For what shows single calls: in a summary they stand for all of their kind. */
 void flow_view_say_summary(const struct flow_trace *trace);
 /* The line that every run ends with. */

@@ -3,18 +3,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-void live_tell_hidden(const struct live *live)
+void live_warn_hidden(const struct live *live)
 {
 	uint64_t ns = live_hidden_ns(live);
 
 	if (ns)
-		log_warn("what came in the %.1f ms in which pid 1 ran was not seen: this kernel runs no BPF program "
-			 "then "
-			 "(nest doctor tells more)",
+		log_warn("blind for %.1f ms: this kernel does not run BPF programs while pid 1 is on the CPU (nest "
+			 "doctor)",
 			 (double)ns / (double)NSEC_PER_MSEC);
 }
 
-void live_tell_refused(const char *reason)
+void live_warn_refused(const char *reason)
 {
-	log_warn("what only this hook tells is not seen: %s", reason);
+	log_warn("hook not available, its data is missing: %s", reason);
 }

@@ -5,6 +5,6 @@
 #include "event/core/live.h"
 
 /* After the end: for how long nothing could be seen because of who ran, where that was so. */
-void live_tell_hidden(const struct live *live);
+void live_warn_hidden(const struct live *live);
 /* For live_options. */
-void live_tell_refused(const char *reason);
+void live_warn_refused(const char *reason);

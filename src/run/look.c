@@ -3,18 +3,18 @@
 
 #include <errno.h>
 
+#include "snapshot/netlink/link.h"
+
 const struct option_spec look_option_table[] = {
 	NETNS_OPTION(struct look_options, netns),
 	OPTION(struct look_options, no_bpf, FLAG, "no-bpf", 0, NULL,
-	       "do not load BPF programs: /proc and netlink alone"),
-	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "stop looking again after this time"),
+	       "load no BPF programs: use /proc and netlink only"),
+	OPTION(struct look_options, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
 	OPTION_GROUP(struct look_options, input, input_option_table),
-	OPTION(struct look_options, save, TEXT, "save", 0, "FILE",
-	       "keep what was seen in this recording, to be read with -f"),
+	OPTION(struct look_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
 	OPTION_GROUP(struct look_options, output, output_option_table),
-	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct look_options, count, UINT, "COUNT", "how many looks"),
+	POSITIONAL(struct look_options, interval_ns, SECONDS, "INTERVAL", "print again every N seconds"),
+	POSITIONAL(struct look_options, count, UINT, "COUNT", "stop after COUNT samples"),
 	OPTION_END,
 };
 
@@ -33,8 +33,8 @@ static int prepare(struct run_sink *sink, struct run *run)
 	int r = output_open_columns(&look->options->output, look->shape, look->columns, &sink->output, &run->why);
 
 	if (r < 0)
-		return r == -EINVAL ? r : -EIO;
-	/* Whoever reads a recording may want to see more. */
+		return r;
+	/* The reader of a recording may want to see more. */
 	if (look->fewer_types && !run->options.input.file && !run->options.save &&
 	    !output_uses(sink->output, look->shape, look->fewer_part))
 		table->snapshots.request.types = look->fewer_types;
@@ -65,12 +65,12 @@ static int take(struct run_sink *sink, struct run *run _unused_, const void *ite
 	const struct look *look = table->look;
 
 	if (table->done++ == 0)
-		run_snapshots_tell_gaps(item);
+		run_snapshots_warn_gaps(item);
 	if (look->options->interval_ns && table->done > look->looks_before)
 		output_interval(sink->output, snapshot->begin_time_ns, true);
 	sink->shown += look->show ? look->show(item, sink->output, look->context)
 				  : show_table(item, look->shape->types[0], sink->output);
-	/* A reader that has gone is told at the end; looking on for nobody is pointless. */
+	/* Nothing to sample for once the reader has gone; the end reports it. */
 	return output_flush(sink->output) < 0 ||
 	       (look->options->count && table->done == look->options->count + look->looks_before);
 }

@@ -103,9 +103,7 @@ void command_add_man(const struct command *command, struct buf *out)
 	command_add_paragraphs(command, out, add_paragraph);
 	buf_add_text(out, ".Pp\n.Bl -tag -width indent\n");
 	option_each(command->options, add_option, out);
-	(void)add_option(
-		&(struct option_spec){.kind = OPT_FLAG, .name = "help", .letter = 'h', .help = "show the options"},
-		out);
+	option_each(command_common_options, add_option, out);
 	buf_add_text(out, ".El\n");
 	if (command->examples) {
 		buf_add_text(out, ".Sh EXAMPLES\n");

@@ -6,6 +6,12 @@
 #include "base/log.h"
 #include "run/output_exit.h"
 
+int output_refused(const char *command, int result, const struct why *why)
+{
+	log_error("%s: %s", command, why->text);
+	return result == -EINVAL ? EXIT_USAGE : EXIT_IO;
+}
+
 int output_exit_code(int result)
 {
 	if (result == 0)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "base/why.h"
+
+/* Says why output_open refused: EXIT_USAGE, or EXIT_IO where the file cannot be opened. */
+int output_refused(const char *command, int result, const struct why *why);
 /* Exit code for what output_close returned, with a message where one is due. */
 int output_exit_code(int result);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +12,7 @@
 #include "run/path_show.h"
 
 #define SLOWEST_DEFAULT 5
-/* So many in a picture, unless the user says otherwise. */
+/* Journeys in a picture, unless --slowest is given. */
 #define SLOWEST_DRAWN 10
 
 static bool draws(const struct path_config *config)
@@ -45,57 +44,26 @@ static int check(const struct path_config *config, struct why *why)
 {
 	if (config->by.count && !config->hist && !draws(config) &&
 	    (config->slowest || wants_records(&config->common.output)))
-		return why_set(why, -EINVAL, "--by is for what is added up: --hist");
+		return why_set(why, -EINVAL, "--by needs --hist");
 	if (config->hist && config->slowest && wants_records(&config->common.output))
-		return why_set(why, -EINVAL, "as records, either --hist or --slowest");
+		return why_set(why, -EINVAL, "only one of --hist and --slowest with --json, --csv, --format or --show");
 	if (config->common.input.file && (config->returns || config->sample || config->stages || config->max_cpu))
 		return why_set(why, -EINVAL,
-			       "-f goes neither with --save nor with a command, --children, --return, --sample, "
-			       "--stages or --max-cpu");
+			       "-f excludes --save, a command, --children, --return, --sample, --stages and --max-cpu");
 	if (config->common.input.file && config->common.cgroup)
 		return why_set(why, -EINVAL,
-			       "-C: recorded journeys have the number of their control group: --where "
-			       "'cgroup_id == N'");
-	return 0;
-}
-
-/* What is in it stays until there is something to take its place. */
-static int open_path(struct path_file *file, const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-	file->made = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return -errno;
-	out_init(&file->out, fd);
-	file->out.owns_fd = true;
+			       "-C: recorded journeys carry only the cgroup id: --where 'cgroup_id == N'");
 	return 0;
 }
 
 static int open_file(struct path_file *file, const char *path, struct why *why)
 {
-	int r = 0;
+	int r = path ? out_open(&file->out, path) : 0;
 
-	if (path)
-		r = strcmp(path, "-") == 0 ? out_open(&file->out, path) : open_path(file, path);
 	if (r < 0)
 		return why_set(why, -EIO, "cannot write %s: %s", path, strerror(-r));
 	file->path = path;
 	return 0;
-}
-
-/* Now there is: what is in it goes. */
-static bool begin_file(struct path_file *file)
-{
-	if (!file->path)
-		return false;
-	/* A pipe has nothing in it. */
-	if (file->out.owns_fd && ftruncate(file->out.fd, 0) < 0 && errno != EINVAL && !file->out.error)
-		file->out.error = -errno;
-	file->written = true;
-	return true;
 }
 
 static int open_files(struct path_show *show, struct why *why)
@@ -107,17 +75,15 @@ static int open_files(struct path_show *show, struct why *why)
 	return r == 0 ? open_file(&show->trace_file, show->config->trace, why) : r;
 }
 
-static int close_file(struct path_file *file)
+/* The run did not finish: the file stays as it was. */
+static void drop_file(struct path_file *file)
 {
-	int r = file->path ? out_done(&file->out) : 0;
-
-	if (file->path && file->made && !file->written)
-		(void)unlink(file->path);
+	if (file->path)
+		out_drop(&file->out);
 	file->path = NULL;
-	return r;
 }
 
-/* A file that cannot be written is not found out after an hour. */
+/* Opened before tracing starts: a file that cannot be written must not show after an hour. */
 static int open_all(struct path_show *show, struct run *run)
 {
 	const struct path_config *config = show->config;
@@ -134,8 +100,7 @@ static int open_all(struct path_show *show, struct run *run)
 	/* The filter has been at work before a journey gets here. */
 	output.where = NULL;
 	shape = config->hist ? summary_shape(&show->summary) : *journey_record_shape();
-	r = output_open(&output, &shape, &show->sink.output, &run->why);
-	return r < 0 && r != -EINVAL ? -EIO : r;
+	return output_open(&output, &shape, &show->sink.output, &run->why);
 }
 
 static int prepare(struct run_sink *sink, struct run *run)
@@ -199,17 +164,16 @@ static void print_nothing(struct path_show *show)
 	uint64_t followed = run_journeys_followed(show->source);
 
 	if (common->input.file && followed == 0)
-		buf_add_text(&words, "there are no journeys in the recording, or none at that time");
+		buf_add_text(&words, "no journeys in the recording, or none in that time range");
 	else if (followed)
-		buf_add_format(&words, "no journey was seen that was asked for: %" PRIu64 " %s, %s", followed,
+		buf_add_format(&words, "no journey matched: %" PRIu64 " %s, %s", followed,
 			       common->input.file ? "are recorded" : "packets were followed",
 			       common->command.argc ? "none of the command" : "the filter let none through");
 	else if (run_journeys_narrowed(show->source))
-		buf_add_text(&words, "no journey was seen: no packet came or went that was asked for; without the "
-				     "filter there may be some");
+		buf_add_text(&words, "no journey seen: no packet matched the filter; try without it");
 	else
-		buf_add_text(&words, "no journey was seen: no packet came or went. Let it run longer (-d 60, or until "
-				     "Ctrl-C) while there is traffic, or run what makes it: nest path -- COMMAND");
+		buf_add_text(&words, "no journey seen: no packets. Run longer (-d 60, or until Ctrl-C) while there is "
+				     "traffic, or generate it: nest path -- COMMAND");
 	out_add_folded(&show->text, buf_text(&words), 0, "   ");
 	out_end_line(&show->text);
 }
@@ -239,8 +203,8 @@ static void print_waterfalls(struct path_show *show)
 		return;
 	out_end_line(out);
 	out_add_folded(out,
-		       "all of these waited longest for the peer's acknowledgement: that is the path and the peer, not "
-		       "this host (--rx: only what arrives)",
+		       "all of these waited longest for the ACK of the peer: that is the path and the peer, not this "
+		       "host (--rx: received packets only)",
 		       0, "   ");
 	out_end_line(out);
 }
@@ -264,8 +228,9 @@ static void print_text(struct path_show *show)
 static int finish_file(struct path_file *file, struct why *why)
 {
 	const char *path = file->path;
-	int r = close_file(file);
+	int r = path ? out_done(&file->out) : 0;
 
+	file->path = NULL;
 	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
@@ -299,11 +264,11 @@ static int write_files(struct path_show *show, struct why *why)
 
 	add_note(show, &note);
 	picture.note = buf_text(&note);
-	if (begin_file(&show->svg))
+	if (show->svg.path)
 		picture_write_svg(&picture, &show->svg.out);
-	if (begin_file(&show->html))
+	if (show->html.path)
 		picture_write_page(&picture, &show->html.out);
-	if (begin_file(&show->trace_file))
+	if (show->trace_file.path)
 		trace_events_write(&show->trace, &show->trace_file.out);
 	r = finish_file(&show->svg, why);
 	if (r == 0)
@@ -334,9 +299,9 @@ static void close_show(struct run_sink *sink)
 {
 	struct path_show *show = (struct path_show *)sink;
 
-	(void)close_file(&show->svg);
-	(void)close_file(&show->html);
-	(void)close_file(&show->trace_file);
+	drop_file(&show->svg);
+	drop_file(&show->html);
+	drop_file(&show->trace_file);
 	slowest_done(&show->slowest);
 	summary_done(&show->summary);
 	heat_done(&show->heat);

@@ -14,10 +14,8 @@ struct path_show {
 	const struct path_config *config;
 	struct out text; /* of waterfalls and tables of stages */
 	struct path_file {
-		const char *path; /* NULL: not asked for */
+		const char *path; /* NULL: none */
 		struct out out;
-		bool made;    /* it was not there before */
-		bool written; /* something is in it by now */
 	} svg, html, trace_file;
 	bool as_they_come; /* journeys are records of the output; else something is shown at the end */
 	bool with_slowest, with_summary;

@@ -17,7 +17,7 @@
 #define STORE_TICK_NS (NSEC_PER_SEC / 4)
 #define NETNS_LOOK_NS (NSEC_PER_SEC / 10)
 
-/* What an object leaves out is nothing to do. */
+/* Operations are optional. */
 #define call(object, op, ...) ((object)->ops->op ? (object)->ops->op((object), __VA_ARGS__) : 0)
 
 void run_add_source(struct run *run, struct run_source *source)
@@ -34,9 +34,10 @@ void run_add_sink(struct run *run, struct run_source *source, struct run_sink *s
 
 /* --- words -------------------------------------------------------------------------------------------------------- */
 
-void run_tell_account(uint64_t events, uint64_t lost, const char *more)
+void run_report_account(uint64_t events, uint64_t lost, const char *more)
 {
-	log_info("%" PRIu64 " events, %" PRIu64 " lost%s%s", events, lost, more && *more ? "; " : "", more ?: "");
+	log_write(lost ? LOG_LEVEL_INFO : LOG_LEVEL_STATUS, "%" PRIu64 " events, %" PRIu64 " lost%s%s", events, lost,
+		  more && *more ? "; " : "", more ?: "");
 }
 
 int run_refuse(const char *name, const struct why *why)
@@ -154,7 +155,7 @@ static void on_child_end(void *context, uint32_t events _unused_)
 	run_stop(context, 0);
 }
 
-/* The kernel gives the number of a namespace that is gone to the next one: what comes now may be somebody else's. */
+/* The kernel reuses the inode number of a namespace that is gone: later events may belong to another one. */
 static void on_netns_look(void *context, uint64_t expirations _unused_)
 {
 	struct run *run = context;
@@ -162,7 +163,7 @@ static void on_netns_look(void *context, uint64_t expirations _unused_)
 
 	if (stat(run->netns_path, &found) == 0 && found.st_ino == run->netns_inum)
 		return;
-	log_warn("%s: the network namespace of -N is gone, there is nothing more to see", run->options.name);
+	log_warn("%s: the network namespace of -N is gone: stopping", run->options.name);
 	run_stop(run, 0);
 }
 
@@ -231,11 +232,11 @@ static int check_options(struct run *run)
 	if (options->children && !options->pid)
 		return why_set(&run->why, -EINVAL, "--children needs -p");
 	if (options->pid && options->command.argc)
-		return why_set(&run->why, -EINVAL, "either -p or a command");
+		return why_set(&run->why, -EINVAL, "only one of -p and a command");
 	if (options->max_loss && parse_decimal(options->max_loss, 0, UINT64_MAX, &number) < 0)
-		return why_set(&run->why, -EINVAL, "--max-loss wants a whole number");
+		return why_set(&run->why, -EINVAL, "--max-loss needs a whole number");
 	if (options->input.file && (options->save || options->command.argc || options->children))
-		return why_set(&run->why, -EINVAL, "-f goes neither with --save nor with a command or --children");
+		return why_set(&run->why, -EINVAL, "-f excludes --save, --children and a command");
 	return 0;
 }
 
@@ -321,7 +322,7 @@ static int start(struct run *run)
 		r = loop_add_timer(run->loop, options->duration_ns, 0, on_time_over, run, NULL);
 	if (r == 0 && run->child.pid > 0)
 		r = child_start(&run->child, run->loop, on_child_end, run);
-	return r < 0 ? why_set(&run->why, r, "cannot begin: %s", strerror(-r)) : 0;
+	return r < 0 ? why_set(&run->why, r, "cannot start: %s", strerror(-r)) : 0;
 }
 
 static void watch(struct run *run)
@@ -405,7 +406,7 @@ static void end_sinks(struct run *run)
 }
 
 /* The line that ends every run, and what it means for the exit code. */
-static int tell_account(struct run *run)
+static int report_account(struct run *run)
 {
 	struct run_account account = {.more = BUF_INIT(4096)};
 	uint64_t allowed;
@@ -418,7 +419,7 @@ static int tell_account(struct run *run)
 	vec_each(&run->sources, source)
 		if ((*source)->ops->account)
 			(*source)->ops->account(*source, run, &account);
-	run_tell_account(account.events, account.lost, buf_text(&account.more));
+	run_report_account(account.events, account.lost, buf_text(&account.more));
 	buf_done(&account.more);
 	if (!run->options.max_loss || parse_decimal(run->options.max_loss, 0, UINT64_MAX, &allowed) < 0)
 		return EXIT_DONE;
@@ -431,6 +432,8 @@ static int close_sink(const struct run *run, struct run_sink *sink)
 
 	if (sink->output && !run->began)
 		output_drop(sink->output);
+	else if (sink->out && !run->began)
+		out_drop(sink->out);
 	if (sink->output)
 		r = output_close(sink->output);
 	else if (sink->out)
@@ -494,7 +497,7 @@ static int observe(struct run *run)
 		return r < 0 ? r : read_items(run);
 	run->began = true;
 	if (options->attaches)
-		log_info("ready");
+		log_status("ready");
 	watch(run);
 	return 0;
 }
@@ -517,7 +520,7 @@ int run_carry_out(struct run *run)
 	if (run->result < 0)
 		code = code_of_error(run);
 	if (run->began) {
-		r = tell_account(run);
+		r = report_account(run);
 		code = code ?: r;
 	}
 	closed = store_close(run->store, run->result < 0 ? NULL : &run->why);

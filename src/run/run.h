@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One run, whatever it looks at: sources hand out items (events, journeys, snapshots), each source to all of its sinks
- * (a table, a recording, a diagnosis, pictures). A source is the running host or a recording of it; sinks cannot tell
- * which.
+ * (a table, a recording, a diagnosis, pictures). A source is the running host or a recording of it; sinks do not
+ * know which.
  *
  *	struct run run = {.options = {.name = "trace", .duration_ns = ..., .input = ..., .save = ...}};
  *	run_add_source(&run, &source);
@@ -92,7 +92,7 @@ struct run_sink {
 
 struct run_options {
 	const char *name;     /* of the command: for messages, and for the recording */
-	uint64_t duration_ns; /* 0: no limit; of a recording: of its own time */
+	uint64_t duration_ns; /* 0: no limit; of a recording: in recorded time */
 	uint64_t interval_ns; /* 0: no intervals */
 	uint64_t count;       /* of intervals; 0: no limit */
 	struct command_line command;
@@ -103,7 +103,7 @@ struct run_options {
 	const char *max_loss;
 	const char *netns;  /* the run ends when this namespace is gone; NULL: none */
 	bool once;          /* one item without waiting for it */
-	bool attaches;      /* somebody may wait for `nest: ready` */
+	bool attaches;      /* scripts may wait for `nest: ready` */
 	bool ends_itself;   /* a signal comes before its time: 128+n */
 	bool writes_a_file; /* besides what save names: what fails once it began is output */
 };
@@ -150,6 +150,6 @@ int run_open_out(struct run *run, struct run_sink *sink, struct out *out, const 
 /* --- words that end a run, also for commands that read a file and need no more of this --- */
 
 /* `nest: N events, N lost; more`. more may be NULL or empty. */
-void run_tell_account(uint64_t events, uint64_t lost, const char *more);
+void run_report_account(uint64_t events, uint64_t lost, const char *more);
 /* Options that do not fit together: says so; EXIT_USAGE. */
 int run_refuse(const char *name, const struct why *why);

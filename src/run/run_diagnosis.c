@@ -21,21 +21,20 @@
 const struct option_spec diagnosis_option_table[] = {
 	NETNS_OPTION(struct diagnosis_options, netns),
 	OPTION(struct diagnosis_options, selection.pid, UINT, "pid", 'p', "PID",
-	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
+	       "limit to what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
 	OPTION(struct diagnosis_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
-	       "only what processes of this control group or below it use"),
+	       "limit to what processes of this cgroup and its children use"),
 	OPTION(struct diagnosis_options, selection.dev, TEXT, "interface", 'i', "IFACE",
-	       "only connections that leave through this interface"),
+	       "limit to connections routed through this interface"),
 	OPTION(struct diagnosis_options, selection.ports, PORTS, "port", 'P', "PORT,..",
-	       "only sockets with one of these ports on either side"),
+	       "limit to sockets with one of these ports, local or remote"),
 	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
 	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
-	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	       "inference engine: rules (default), nest2011, flowdiagnoser"),
 	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
-	       "send nothing: do not ask peers that fell silent whether they are there"),
+	       "send nothing: do not probe silent peers with keep-alives"),
 	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
-	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE",
-	       "keep what was seen in this recording, to be read with -f"),
+	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE", "also record to this file, for -f"),
 	OPTION_END,
 };
 
@@ -104,7 +103,7 @@ static struct diagnosis_view *find_view(const struct run_diagnosis *diagnosis, u
 	return NULL;
 }
 
-/* Live, only those that were asked for are there. */
+/* Live snapshots hold only the requested ones. */
 static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_record *record)
 {
 	const char *wanted = diagnosis->run->recording ? diagnosis->options->netns : NULL;
@@ -141,7 +140,7 @@ static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *s
 	diagnosis->views.count = stay;
 	diagnosis->several |= snapshot_table(snapshot, &netns_type)->count > 1;
 	if (stay == 0 && diagnosis->run->recording)
-		return why_set(&diagnosis->run->why, -ENOENT, "there is no such network namespace in the recording");
+		return why_set(&diagnosis->run->why, -ENOENT, "the recording does not have this network namespace");
 	return 0;
 }
 
@@ -190,13 +189,13 @@ static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const v
 	for (size_t i = 0; i < snapshot->table_count; i++)
 		sink->shown += snapshot->tables[i].count;
 	if (first && diagnosis->samples_so_far == 0)
-		run_snapshots_tell_gaps(snapshot);
+		run_snapshots_warn_gaps(snapshot);
 	if (diagnosis->samples_so_far == 0)
 		r = match_views(diagnosis, snapshot);
 	if (r < 0)
 		return r;
 	add_sample(diagnosis, snapshot);
-	/* The first window's first sample only sets the base: a window spans so many intervals. */
+	/* The first window's first sample only sets the base: a window spans that many intervals. */
 	if (diagnosis->samples_so_far < diagnosis->samples + first)
 		return 0;
 	return end_window(diagnosis);
@@ -225,7 +224,7 @@ static int prepare(struct run_sink *sink, struct run *run)
 	if (cgroup && !options->input.file)
 		r = cgroups_check(cgroup, &run->why);
 	if (r == 0 && diagnosis->records)
-		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why) < 0 ? -EINVAL : 0;
+		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why);
 	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
 }
 
@@ -240,7 +239,7 @@ static int limit_windows(struct run_sink *sink, struct run *run)
 		return 0;
 	if (windows < DIAGNOSIS_WINDOWS)
 		return why_set(&run->why, -EINVAL,
-			       "%llu samples are too few: a diagnosis needs %d windows of %u samples",
+			       "%llu samples are too few: the diagnosis needs %d windows of %u samples",
 			       (unsigned long long)samples, DIAGNOSIS_WINDOWS, diagnosis->samples);
 	if (!diagnosis->windows_wanted || diagnosis->windows_wanted > windows)
 		diagnosis->windows_wanted = (unsigned)windows;
@@ -339,7 +338,7 @@ void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
 	run->options.save = run->options.save ?: options->save;
 	run->options.attaches = true;
 	run->options.ends_itself = diagnosis->windows_wanted > 0;
-	/* A process is looked at where it lives, unless somebody knows better. */
+	/* A process is observed in its own namespace, unless -N is given. */
 	if (!netns && options->selection.pid) {
 		snprintf(diagnosis->pid, sizeof(diagnosis->pid), "%" PRIu64, options->selection.pid);
 		netns = diagnosis->pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A diagnosis in a run: snapshots several times a second, a window every second, a diagnosis after each; of one network
- * namespace or of all, each with windows and a diagnosis of its own.
+ * namespace or of all, each with its own windows and diagnosis.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct run_diagnosis {
 	struct run *run;
 	/* What the command chooses. */
 	const struct diagnosis_options *options;
-	uint64_t duration_ns; /* 0: until somebody ends it, or the recording does */
+	uint64_t duration_ns; /* 0: until a signal or the end of the recording */
 	unsigned rate;        /* windows a second; 0: one */
 	const char *file;     /* where text goes; NULL: standard output */
 	/* Records instead of text; NULL: text. */

@@ -10,7 +10,7 @@
 #include "tool/core/cgroups.h"
 #include "tool/core/keep.h"
 
-#define NO_ROOM "found no room for another group"
+#define NO_ROOM "beyond the limit of groups"
 
 /* --- the source --------------------------------------------------------------------------------------------------- */
 
@@ -28,8 +28,8 @@ static void hand_group(void *context, unsigned request, struct record *record, c
 	run_hand_out(events->run, &events->source, &(struct run_event){request, record, group});
 }
 
-/* Hooks that are missing without ending the run: somebody should know. */
-static void tell_gaps(const struct run_events *events)
+/* Missing hooks that do not end the run. */
+static void warn_missing_hooks(const struct run_events *events)
 {
 	vec_each(&live_hooks(events->live)->choices, choice)
 		if (!hook_choice_get(choice) && choice->role->without)
@@ -55,7 +55,7 @@ static int open_live(struct run_source *source, struct run *run)
 	struct run_events *events = (struct run_events *)source;
 	const struct event_sink sink = {.event = hand_event, .group = hand_group, .context = events};
 	struct live_options options = {
-		.buffer_bytes = events->buffer_bytes, .finish = true, .late_refused = live_tell_refused};
+		.buffer_bytes = events->buffer_bytes, .finish = true, .late_refused = live_warn_refused};
 	_cleanup_free_ char *cgroup = NULL;
 	int r = events->cgroup ? cgroups_find_directory(events->cgroup, &cgroup, &run->why) : 0;
 
@@ -67,7 +67,7 @@ static int open_live(struct run_source *source, struct run *run)
 	if (r == 0)
 		r = live_start(events->live, run->loop, &sink, &run->why);
 	if (r == 0)
-		tell_gaps(events);
+		warn_missing_hooks(events);
 	return r;
 }
 
@@ -131,12 +131,12 @@ static void account_loss(struct run_source *source, struct run *run _unused_, st
 
 		event_loss_add(&all, &loss);
 	}
-	add_reason(account, all.ring, "found the buffer full (--buffer)");
+	add_reason(account, all.ring, "ring buffer full (--buffer)");
 	add_reason(account, all.groups, NO_ROOM);
-	add_reason(account, all.rooms, "came while too many others were being written");
-	add_reason(account, all.memory, "began and could not be remembered until their end");
-	add_reason(account, all.missed, "at most, came while their program was running");
-	live_tell_hidden(events->live);
+	add_reason(account, all.rooms, "too many events written at once");
+	add_reason(account, all.memory, "started, but not kept until their end (map full)");
+	add_reason(account, all.missed, "at most, missed while their BPF program was running");
+	live_warn_hidden(events->live);
 }
 
 static void close_events(struct run_source *source)
@@ -187,9 +187,9 @@ static int add_requests(struct run_session *session, struct why *why)
 		const struct event_request *request = &session->session.requests[i];
 
 		if (session->plan->silent && is_recorded_twice(events, request->event))
-			return why_set(why, -EINVAL, "%s is asked for twice", request->event->name);
+			return why_set(why, -EINVAL, "%s is given twice", request->event->name);
 		if (events->count == RUN_EVENTS_MAX)
-			return why_set(why, -EINVAL, "at most %d events together", RUN_EVENTS_MAX);
+			return why_set(why, -EINVAL, "at most %d events at a time", RUN_EVENTS_MAX);
 		events->requests[events->count++] = *request;
 	}
 	return 0;
@@ -203,11 +203,13 @@ static int prepare_session(struct run_sink *sink, struct run *run)
 
 	if (session->options->interval_ns && plan->aggregate.kind == AGGREGATE_NONE)
 		return why_set(&run->why, -EINVAL,
-			       "an interval is for what is added up; events are shown as they happen");
+			       "an interval needs an aggregation; events are printed as they happen");
 	r = pipeline_open(&session->session, plan, session->options, &run->why);
 	sink->output = session->session.output;
-	/* Whatever is wrong was written on the command line. */
-	return r < 0 || add_requests(session, &run->why) < 0 ? -EINVAL : 0;
+	if (r == 0)
+		r = add_requests(session, &run->why);
+	/* Anything but the output file is a mistake on the command line. */
+	return r < 0 && r != -EIO ? -EINVAL : r;
 }
 
 static int begin_session(struct run_sink *sink, struct run *run)
@@ -230,7 +232,7 @@ static int take_event(struct run_sink *sink, struct run *run _unused_, const voi
 	struct run_session *session = (struct run_session *)sink;
 	const struct run_event *event = item;
 	unsigned request = event->request - session->first;
-	/* A session adds parts of its own. */
+	/* A session adds its own parts. */
 	struct record record = *event->record;
 
 	if (event->request < session->first || request >= session->session.count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Events in a run: of the kernel or of a recording, for one view or several, each with a filter of its own. */
+/* Events in a run: of the kernel or of a recording, for one view or several, each with its own filter. */
 #pragma once
 
 #include "event/core/live.h"

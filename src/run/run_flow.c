@@ -43,12 +43,12 @@ static bool check_program(const char *command)
 	enum elf_kind kind = elf_kind_of(command);
 
 	if (kind == ELF_KIND_STATIC)
-		log_warn("flow record: %s is linked statically: no library can be preloaded into it, and its own calls "
-			 "are not recorded (nest flow record -p PID --func PATTERN probes it while it runs)",
+		log_warn("flow record: %s is statically linked: no library can be preloaded, its calls are not "
+			 "recorded (nest flow record -p PID --func PATTERN probes the running process)",
 			 command);
 	else if (kind == ELF_KIND_SECURE)
-		log_warn("flow record: %s is set-user-ID: nothing is preloaded into it for you, and its own calls are "
-			 "not recorded (run it as its owner, or probe it with -p PID --func PATTERN)",
+		log_warn("flow record: %s is set-user-ID: no library can be preloaded, its calls are not recorded (run "
+			 "it as its owner, or probe it with -p PID --func PATTERN)",
 			 command);
 	return kind != ELF_KIND_STATIC && kind != ELF_KIND_SECURE;
 }
@@ -110,8 +110,8 @@ static int finish_recording(struct run_flow *flow, struct why *why)
 	if (opened < 0)
 		return r < 0 ? r : opened;
 	if (!trace->calls && trace->events && flow->loadable)
-		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions, "
-			 "and could its user write the trace and the file beside it?");
+		log_warn("flow record: no calls recorded: build the program with -finstrument-functions, and let its "
+			 "user write the trace and the file beside it");
 	flow->account = (struct run_account){trace->events, trace->lost, BUF_INIT(65536)};
 	buf_add_format(&flow->account.more, "%zu threads, %.1f MB in %s",
 		       trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count,
@@ -165,7 +165,7 @@ int run_flow_finish(struct run_flow *flow)
 	if (r < 0)
 		log_error("flow record: %s", why.text);
 	else
-		run_tell_account(flow->account.events, flow->account.lost, buf_text(&flow->account.more));
+		run_report_account(flow->account.events, flow->account.lost, buf_text(&flow->account.more));
 	buf_done(&flow->account.more);
 	return r < 0 ? EXIT_IO : EXIT_DONE;
 }
@@ -182,8 +182,8 @@ static int prepare_probe(struct run_source *source, struct run *run)
 		return r;
 	counts = function_probe_counts(flow->probe);
 	if (counts.slow)
-		log_warn("flow record: %zu of %zu functions begin with an instruction that must be stepped over: about "
-			 "10 us a call instead of 1",
+		log_warn("flow record: %zu of %zu functions start with an instruction that must be single-stepped: "
+			 "about 10 us per call instead of 1",
 			 counts.slow, counts.functions);
 	return 0;
 }

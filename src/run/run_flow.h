@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Function traces in a run: a source that writes a trace of its own and has no sinks. */
+/* Function traces in a run: a source that writes its own trace and has no sinks. */
 #pragma once
 
 #include "probe/function_probe.h"

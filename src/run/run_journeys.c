@@ -15,10 +15,10 @@
 #include "run/live_words.h"
 #include "tool/core/cgroups.h"
 
-/* How often a person is told. */
+/* Interval of the progress line. */
 #define PROGRESS_NS (NSEC_PER_SEC / 2)
 #define ERASE_LINE  "\r\033[K"
-/* One in so many packets that did not come to their end is worth a word. */
+/* Warn if more than one packet in N did not reach its end. */
 #define MANY_UNFINISHED 20
 
 /* --- what is asked for -------------------------------------------------------------------------------------------- */
@@ -29,23 +29,23 @@ static int parse_sample(const char *text, uint32_t *ret_sample, struct why *why)
 	uint64_t number = 1;
 
 	if (text && parse_decimal(strncmp(text, "1/", 2) == 0 ? text + 2 : text, 1, UINT32_MAX, &number) < 0)
-		return why_set(why, -EINVAL, "--sample wants 1/N: one flow in N");
+		return why_set(why, -EINVAL, "--sample needs 1/N: one flow in N");
 	*ret_sample = (uint32_t)number;
 	return 0;
 }
 
-/* 5%, 0.05, 150%. Whoever writes 5 does not mean five processors. */
+/* 5%, 0.05, 150%; a bare 5 would mean five CPUs, hardly ever what is meant. */
 static int parse_max_cpu(const char *text, double *ret_share, struct why *why)
 {
 	double share = 0;
 
 	if (text && (parse_ratio(text, &share) < 0 || !(share > 0) || (share >= 1 && !strchr(text, '%'))))
-		return why_set(why, -EINVAL, "--max-cpu wants a share of a processor such as 5%% or 0.05");
+		return why_set(why, -EINVAL, "--max-cpu needs a share of a CPU such as 5%% or 0.05");
 	*ret_share = share;
 	return 0;
 }
 
-/* Few hooks where few flows are followed, unless more is asked for. */
+/* Few hooks where few flows are followed, unless --stages says otherwise. */
 static int parse_stages(const struct path_config *config, uint32_t sample, uint8_t *ret_set, struct why *why)
 {
 	static const char *const names[] = {
@@ -59,9 +59,9 @@ static int parse_stages(const struct path_config *config, uint32_t sample, uint8
 	while (set < ARRAY_SIZE(names) && strcmp(config->stages, names[set]) != 0)
 		set++;
 	if (set == ARRAY_SIZE(names))
-		return why_set(why, -EINVAL, "--stages wants few, some or all");
+		return why_set(why, -EINVAL, "--stages needs few, some or all");
 	if (set != EVENT_SET_ALL && config->returns)
-		return why_set(why, -EINVAL, "--return goes with all stages only");
+		return why_set(why, -EINVAL, "--return needs --stages all");
 	*ret_set = set;
 	return 0;
 }
@@ -98,7 +98,7 @@ static int make_where(struct run_journeys *journeys, const struct shape *shape)
 	return r;
 }
 
-/* The user's own filter first: what is wrong with it is told in the user's own words. */
+/* The user's filter first, so that errors quote it as written. */
 static int check_where(struct run_journeys *journeys, const struct shape *shape)
 {
 	_cleanup_(expr_freep) struct expr *own = NULL;
@@ -129,7 +129,7 @@ static void hand_journey(void *context, const struct journey *journey)
 {
 	struct run_journeys *journeys = context;
 
-	journeys->told++;
+	journeys->handed_out++;
 	/* An error stays with the recording, and ends the run. */
 	if (journeys->run->store)
 		(void)!journey_keep(&journeys->keeper, journey);
@@ -142,7 +142,7 @@ static void on_progress(void *context, uint64_t expirations _unused_)
 	struct journey_account account = journey_source_account(journeys->live);
 	uint64_t seconds = (clock_monotonic_ns() - journeys->begin_ns) / NSEC_PER_SEC;
 
-	fprintf(stderr, ERASE_LINE "%" PRIu64 " s: %" PRIu64 " journeys", seconds, journeys->told);
+	fprintf(stderr, ERASE_LINE "%" PRIu64 " s: %" PRIu64 " journeys", seconds, journeys->handed_out);
 	if (account.sample > 1)
 		fprintf(stderr, ", one flow in %u", account.sample);
 	fputs("; Ctrl-C shows them", stderr);
@@ -153,20 +153,20 @@ static int follow_one(void *live, uint32_t pid)
 	return journey_source_follow(live, pid);
 }
 
-static void tell_missing(const char *what, const char *reason)
+static void warn_missing(const char *what, const char *reason)
 {
 	log_warn("%s: %s", what, reason);
 }
 
-/* Stages that nobody will see in this run, with the reason; those with the same reason together. */
-static void tell_hidden(const struct run_journeys *journeys)
+/* Stages not traced in this run, grouped by reason. */
+static void warn_hidden_stages(const struct run_journeys *journeys)
 {
 	const char *reasons[PATH_STAGES] = {};
 
 	if (journey_source_set(journeys->live) != EVENT_SET_ALL)
-		log_warn("so as not to slow others down, datagrams that leave and packets that are sent on are not "
-			 "followed: --stages all");
-	journey_source_each_missing(journeys->live, tell_missing);
+		log_warn("sent datagrams and forwarded packets are not followed, to keep the overhead low: --stages "
+			 "all follows them");
+	journey_source_each_missing(journeys->live, warn_missing);
 	for (unsigned i = 1; i < PATH_STAGES; i++)
 		reasons[i] = journey_source_hidden_reason(journeys->live, (enum path_stage)i);
 	for (unsigned i = 1; i < PATH_STAGES; i++) {
@@ -208,13 +208,13 @@ static int take_few_stages(struct run_journeys *journeys, uint32_t sample)
 	if (r < 0)
 		return r;
 	r = journey_source_finish(journeys->live, &journeys->run->why);
-	live_tell_hidden(journey_source_live(journeys->live));
+	live_warn_hidden(journey_source_live(journeys->live));
 	journeys->before = journeys->live;
 	journeys->live = take_ptr(fewer);
 	return r < 0 ? r : start(journeys);
 }
 
-/* Following fewer flows no longer helps, since all packets pass the hooks: fewer hooks, unless all were asked for. */
+/* Following fewer flows no longer helps, since all packets pass the hooks: use fewer hooks, unless --stages all. */
 static void on_cost(void *context, uint64_t expirations _unused_)
 {
 	struct run_journeys *journeys = context;
@@ -222,24 +222,25 @@ static void on_cost(void *context, uint64_t expirations _unused_)
 	struct journey_account account = journey_source_account(journeys->live);
 	int r;
 
-	if (journeys->cost_told || !journey_source_costs_too_much(journeys->live))
+	if (journeys->cost_reported || !journey_source_costs_too_much(journeys->live))
 		return;
-	journeys->cost_told = true;
+	journeys->cost_reported = true;
 	if (config->stages || config->returns || is_of_some(config) ||
 	    journey_source_set(journeys->live) != EVENT_SET_ALL) {
-		log_warn("hardly any flow is followed, and it costs %.1f %% of a processor: all packets pass the hooks",
+		log_warn("tracing costs %.1f %% of a CPU although hardly any flow is followed: all packets pass the "
+			 "hooks",
 			 100 * account.cpu);
 		return;
 	}
-	log_warn("hardly any flow is followed, and it costs %.1f %% of a processor: few stages from now on",
+	log_warn("tracing costs %.1f %% of a CPU although hardly any flow is followed: few stages from now on",
 		 100 * account.cpu);
 	r = take_few_stages(journeys, account.sample);
 	if (r == 0)
-		tell_hidden(journeys);
+		warn_hidden_stages(journeys);
 	else if (journeys->before)
 		run_stop(journeys->run, r);
 	else
-		log_warn("few stages cannot be had: all of them, as before");
+		log_warn("cannot switch to few stages: tracing all of them");
 }
 
 static int open_live(struct run_source *source, struct run *run)
@@ -256,7 +257,7 @@ static int open_live(struct run_source *source, struct run *run)
 	wanted->returns = config->returns;
 	wanted->buffer_bytes = config->common.buffer_bytes;
 	wanted->cgroup = journeys->cgroup;
-	wanted->late_refused = live_tell_refused;
+	wanted->late_refused = live_warn_refused;
 	if (r == 0 && run->store)
 		r = run_stored(run, journey_keeper_open(&journeys->keeper, run->store));
 	if (r == 0)
@@ -267,7 +268,7 @@ static int open_live(struct run_source *source, struct run *run)
 		r = start(journeys);
 	if (r < 0)
 		return r;
-	tell_hidden(journeys);
+	warn_hidden_stages(journeys);
 	journeys->begin_ns = clock_monotonic_ns();
 	if (journeys->progress)
 		r = loop_add_timer(run->loop, PROGRESS_NS, PROGRESS_NS, on_progress, journeys, NULL);
@@ -296,11 +297,11 @@ static int finish(struct run_source *source, struct run *run)
 	uint64_t lost;
 	int r;
 
-	/* What finishing tells begins a line. */
+	/* Messages of finishing start on a new line. */
 	if (journeys->progress)
 		fputs(ERASE_LINE, stderr);
 	r = journey_source_finish(journeys->live, &run->why);
-	live_tell_hidden(journey_source_live(journeys->live));
+	live_warn_hidden(journey_source_live(journeys->live));
 	lost = count_lost(journeys);
 	if (run->store && lost)
 		(void)!store_add_loss(run->store, journey_type.name, lost);
@@ -374,29 +375,27 @@ static void add_account(const struct run_journeys *journeys, struct buf *text)
 	if (account.merged)
 		buf_add_format(text, ", %" PRIu64 " merged into others", account.merged);
 	if (account.cut)
-		buf_add_format(text, ", %" PRIu64 " more as pieces", account.cut);
+		buf_add_format(text, ", %" PRIu64 " more as segments", account.cut);
 	if (account.clamped)
-		buf_add_format(text, "; %" PRIu64 " stages shortened to 0 by clocks that differ", account.clamped);
+		buf_add_format(text, "; %" PRIu64 " stages cut to 0 (clock skew between CPUs)", account.clamped);
 	if (account.sample > 1)
 		buf_add_format(text, "; one flow in %u%s", account.sample,
 			       journeys->wanted.max_cpu > 0 ? " at the end" : "");
 	if (journeys->before)
 		buf_add_text(text, ", with few stages");
 	if (!isnan(account.cpu))
-		buf_add_format(text, "; cost %.1f %% of a processor%s", 100 * account.cpu,
-			       account.cpu > journeys->wanted.max_cpu ? ", more than it may" : "");
+		buf_add_format(text, "; cost %.1f %% of a CPU%s", 100 * account.cpu,
+			       account.cpu > journeys->wanted.max_cpu ? ", above --max-cpu" : "");
 }
 
-/* A few are always under way when a run ends. Many that nobody shows are a finding of their own. */
-static void tell_unfinished(const struct run_journeys *journeys)
+/* A few are always under way when a run ends; many deserve a warning. */
+static void warn_unfinished(const struct run_journeys *journeys)
 {
 	struct journey_account account = journey_source_account(journeys->live);
 
 	if (account.unfinished * MANY_UNFINISHED > account.packets)
-		log_warn("%" PRIu64 " of %" PRIu64
-			 " packets did not come to their end while it ran: nobody reads their "
-			 "socket (nest sockets --where 'recvq > 0'), the peer does not answer, or they were lost sight "
-			 "of",
+		log_warn("%" PRIu64 " of %" PRIu64 " packets did not reach their end: no reader (nest sockets --where "
+			 "'recvq > 0'), no reply from the peer, or not traced any further",
 			 account.unfinished, account.packets);
 }
 
@@ -404,11 +403,11 @@ static void account_journeys(struct run_source *source, struct run *run _unused_
 {
 	struct run_journeys *journeys = (struct run_journeys *)source;
 
-	account->events += journeys->told;
+	account->events += journeys->handed_out;
 	account->lost += count_lost(journeys);
 	if (!journeys->live)
 		return;
-	tell_unfinished(journeys);
+	warn_unfinished(journeys);
 	add_account(journeys, &account->more);
 }
 

@@ -27,27 +27,27 @@ struct run_journeys {
 	struct run_source source;
 	struct run *run;
 	const struct path_config *config;
-	bool progress;    /* a line on the terminal tells how far it is */
+	bool progress;    /* show a progress line on the terminal */
 	struct buf where; /* what all options together ask for */
 	struct journey_source_options wanted;
 	char *cgroup;
 	struct journey_source *live;
 	struct journey_source *before; /* with all stages, until that cost too much; NULL */
-	bool cost_told;
+	bool cost_reported;
 	struct journey_replay *replay;
 	struct expr *filter; /* of a recording */
 	struct journey next;
 	struct journey_keeper keeper;
 	uint64_t begin_ns;
-	uint64_t told;     /* journeys handed out */
-	uint64_t recorded; /* journeys of the recording, whether or not the filter let them through */
+	uint64_t handed_out; /* journeys */
+	uint64_t recorded;   /* journeys of the recording, whether or not the filter let them through */
 };
 
 /* Makes it a source of the run. */
 void run_journeys_init(struct run_journeys *journeys, struct run *run, const struct path_config *config);
 /* Packets that were followed, or journeys that are recorded, whether or not the filter let them through. */
 uint64_t run_journeys_followed(const struct run_journeys *journeys);
-/* Whether not every packet is asked for. */
+/* Whether a filter or direction limits the packets. */
 bool run_journeys_narrowed(const struct run_journeys *journeys);
-/* What was asked for and how much was lost, for a picture: "; where ...; one flow in 64". */
+/* The selection and the loss, for a picture: "; where ...; one flow in 64". */
 void run_journeys_add_note(const struct run_journeys *journeys, struct buf *note);

@@ -54,7 +54,7 @@ static int open_live(struct run_source *source, struct run *run)
 	struct run_snapshots *snapshots = (struct run_snapshots *)source;
 	int r = run->loop ? loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, NULL) : 0;
 
-	return r < 0 ? why_set(&run->why, r, "cannot look again: %s", strerror(-r)) : 0;
+	return r < 0 ? why_set(&run->why, r, "cannot sample again: %s", strerror(-r)) : 0;
 }
 
 static int open_recorded(struct run_source *source, struct run *run)
@@ -63,7 +63,7 @@ static int open_recorded(struct run_source *source, struct run *run)
 	int r = replay_open(run->recording, &run->range, snapshots->request.types, &snapshots->replay, &run->why);
 
 	if (r == 0 && run->options.once && replay_samples(snapshots->replay) == 0)
-		return why_set(&run->why, -ENODATA, "there is no sample in that time");
+		return why_set(&run->why, -ENODATA, "no sample in that time range");
 	return r;
 }
 
@@ -154,7 +154,7 @@ void run_snapshots_refresh(struct run_snapshots *snapshots)
 	snapshots->namespaces = fresh;
 }
 
-void run_snapshots_tell_gaps(const struct snapshot *snapshot)
+void run_snapshots_warn_gaps(const struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {
 		_cleanup_buf_ struct buf text = BUF_INIT(4096);

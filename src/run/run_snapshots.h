@@ -26,4 +26,4 @@ void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const 
 /* Of -N all, where namespaces come and go: one that is held open outlives its owner, with all its interfaces. */
 void run_snapshots_refresh(struct run_snapshots *snapshots);
 /* What could not be seen, and why, as warnings. Once a run: a gap that repeats says nothing new. */
-void run_snapshots_tell_gaps(const struct snapshot *snapshot);
+void run_snapshots_warn_gaps(const struct snapshot *snapshot);

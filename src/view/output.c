@@ -243,7 +243,7 @@ int output_open_columns(const struct output_options *options, const struct shape
 		return r;
 	r = out_open(&output->out, options->file);
 	if (r < 0)
-		return why_set(why, r, "cannot write %s: %s", options->file, strerror(-r));
+		return why_set(why, -EIO, "cannot write %s: %s", options->file, strerror(-r));
 	output->view.out = &output->out;
 	output->view.wide = options->wide;
 	output->view.state = xzalloc(output->view.class->state_size);
@@ -467,7 +467,7 @@ int output_end(struct output *output)
 void output_drop(struct output *output)
 {
 	end_view(output);
-	buf_clear(&output->out.pending);
+	out_drop(&output->out);
 }
 
 int output_close(struct output *output)

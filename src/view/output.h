@@ -35,7 +35,7 @@ struct output_column {
 
 struct output;
 
-/* -EINVAL with a sentence when the filter or a column is wrong; other errors when the file cannot be opened. */
+/* -EINVAL when the filter or a column is wrong, -EIO when the file cannot be opened; with a sentence. */
 int output_open(const struct output_options *options, const struct shape *shape, struct output **ret_output,
 		struct why *why) _must_check_;
 /* The same with columns of the command's own, the last one without a field; NULL is as above. */
@@ -77,7 +77,7 @@ bool output_shows_all(const struct output_options *options);
 int output_flush(struct output *output);
 /* No more records will come: what the format says at the end goes out, before whatever else is told to a person. */
 int output_end(struct output *output);
-/* Nothing could be observed: what was held back, a heading perhaps, is not shown. */
+/* Nothing could be observed: nothing is written, and an existing file keeps its content. */
 void output_drop(struct output *output);
 /* Frees it too; the first error that writing met. */
 int output_close(struct output *output) _must_check_;

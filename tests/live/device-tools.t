@@ -168,6 +168,6 @@ is "$(figures "$txstack_out" \
 	"sum(e['count'] for e in r), {'udp_sendmsg' in [f.split('+')[0] for f in e['kstack']] for e in r}")" \
 	'(37, {True})' 'txstack: every datagram, by udp_sendmsg'
 for err in "${errors[@]}"; do
-	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
+	like "$(tail -1 "$err")" ', 0 lost|missed while their BPF program was running$' 'nothing was lost for sure'
 done
 finish

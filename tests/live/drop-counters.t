@@ -102,5 +102,5 @@ if grep -q unsigned "$room/server"; then
 else
 	compare "$(rows TcpExtTCPMD5NotFound)" -ge 1 TcpExtTCPMD5NotFound
 fi
-like "$(tail -1 "$nest_err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
+like "$(tail -1 "$nest_err")" ', 0 lost|missed while their BPF program was running$' 'nothing was lost for sure'
 finish

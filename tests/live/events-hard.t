@@ -139,7 +139,7 @@ else
 	compare "$(lost)" -gt 0 'a map of groups that is too small loses events'
 	compare "$added" -lt "$told" 'what was added up is less than was told'
 	is $((added + $(lost))) "$told" 'with what was lost it is all, and no more'
-	like "$(tail -1 "$nest_err")" 'found no room for another group' 'and the reason is told'
+	like "$(tail -1 "$nest_err")" 'beyond the limit of groups' 'with the reason'
 fi
 
 # --- names -----------------------------------------------------------------------------------------------------------

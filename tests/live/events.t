@@ -77,7 +77,7 @@ is "$(figures "$nest_out" "{(e['tx_bytes'], e['rx_bytes']) for e in r if e['rpor
 	'bytes of the clients to the byte'
 is "$(figures "$nest_out" "sorted({(e['family'], e['laddr']) for e in r})")" \
 	"[('ipv4', '127.0.0.1'), ('ipv6', '::1')]" 'a v4-mapped address is an IPv4 address'
-like "$(tail -1 "$nest_err")" "^nest: $((2 * many)) events, (0 lost\$|[0-9]+ lost; [0-9]+ at most, came while)" \
+like "$(tail -1 "$nest_err")" "^nest: $((2 * many)) events, (0 lost\$|[0-9]+ lost; [0-9]+ at most, missed while)" \
 	'the last line counts them'
 
 nest_bg trace sock.send,tcp.close -N "$host" --json

@@ -12,7 +12,7 @@ require_cmd nft
 ns_make client
 ns_make server
 ns_link "$client" 10.77.0.1/24 "$server" 10.77.0.2/24
-# Every fourth packet is lost at the server's door, so that there is something to send again.
+# Every fourth packet is lost at the server's door, so that there are retransmissions.
 in_ns "$server" nft -f - <<'END'
 table inet lossy {
 	chain door {
@@ -41,15 +41,15 @@ file=$room/r.nest
 "$nest" record -o "$file" -N "$client" --stack diagnose tcp.retransmit sock.connect sock.send -- \
 	nsenter --net="/run/netns/$client" -- python3 "$room/client.py" 2>"$room/err"
 is "$?" 0 'a lossy connection is recorded'
-sent_again=$("$nest" sql "$file" 'SELECT count(*) AS n FROM tcp_retransmit' --json 2>/dev/null | tr -dc 0-9)
-ok 'something was sent again' test "$sent_again" -gt 3
+retransmitted=$("$nest" sql "$file" 'SELECT count(*) AS n FROM tcp_retransmit' --json 2>/dev/null | tr -dc 0-9)
+ok 'segments were retransmitted' test "$retransmitted" -gt 3
 
 # pcapng
-"$nest" export "$file" --to pcapng -o "$room/r.pcapng" 2>"$room/err"
+"$nest" export "$file" --format pcapng -o "$room/r.pcapng" 2>"$room/err"
 is "$?" 0 'pcapng is written'
-is "$(tshark -r "$room/r.pcapng" 2>/dev/null | wc -l)" "$sent_again" 'tshark reads a packet for each retransmission'
+is "$(tshark -r "$room/r.pcapng" 2>/dev/null | wc -l)" "$retransmitted" 'tshark reads a packet for each retransmission'
 is "$(tcpdump -nr "$room/r.pcapng" 2>/dev/null | grep -c '10\.77\.0\.1\.[0-9]* > 10\.77\.0\.2\.5001')" \
-	"$sent_again" 'tcpdump reads the addresses and ports'
+	"$retransmitted" 'tcpdump reads the addresses and ports'
 seqs=$("$nest" sql "$file" 'SELECT seq FROM tcp_retransmit WHERE seq IS NOT NULL ORDER BY time_ns' --csv 2>/dev/null |
 	tr -d '\r' | tail -n +2)
 is "$(tshark -o tcp.relative_sequence_numbers:false \
@@ -60,7 +60,7 @@ is "$(tshark -r "$room/r.pcapng" -Y 'ip.checksum.status == "Bad" or _ws.malforme
 	-o ip.check_checksum:TRUE 2>/dev/null | wc -l)" 0 'no packet is malformed'
 
 # trace-event JSON
-"$nest" export "$file" --to perfetto -o "$room/r.json"
+"$nest" export "$file" --format perfetto -o "$room/r.json"
 is "$?" 0 'a trace is written'
 is "$(python3 - "$room/r.json" <<'END'
 import json, sys
@@ -71,10 +71,10 @@ for e in events:
 print(sum(e["name"] == "tcp.retransmit" for e in events),
       sum(e["name"] == "sock.connect" and e["ph"] == "X" for e in events), any(e["ph"] == "C" for e in events))
 END
-)" "$sent_again 1 True" 'with the events and the figures'
+)" "$retransmitted 1 True" 'with the events and the figures'
 
 # folded stacks
-"$nest" export "$file" --to folded -o "$room/r.folded"
+"$nest" export "$file" --format folded -o "$room/r.folded"
 is "$?" 0 'stacks are folded'
 is "$(grep -cvE '^[a-z.]+(;[^;]+)+ [0-9]+$' "$room/r.folded")" 0 'a line a stack with its count'
 stacks='SELECT (SELECT count(*) FROM tcp_retransmit WHERE kstack IS NOT NULL) +
@@ -84,15 +84,15 @@ is "$(awk '{n += $NF} END {print n}' "$room/r.folded")" \
 	"$("$nest" sql "$file" "$stacks" --json 2>/dev/null | tr -dc 0-9)" 'all of them'
 
 # tables
-is "$("$nest" export "$file" --to jsonl --table sock_send |
+is "$("$nest" export "$file" --format jsonl --table sock_send |
 	python3 -c 'import json, sys; print(len([json.loads(l)["bytes"] for l in sys.stdin]))')" \
 	"$("$nest" trace sock.send -f "$file" --json 2>/dev/null | wc -l)" 'JSON lines'
-is "$("$nest" export "$file" --to jsonl | python3 -c \
+is "$("$nest" export "$file" --format jsonl | python3 -c \
 	'import json, sys; print(len({json.loads(l)["table"] for l in sys.stdin}) > 15)')" True 'of all tables'
-is "$("$nest" export "$file" --to csv --table sock_connect | python3 -c \
+is "$("$nest" export "$file" --format csv --table sock_connect | python3 -c \
 	'import csv, sys; r = list(csv.DictReader(sys.stdin)); print(len(r), r[0]["raddr"], r[0]["rport"])')" \
 	'1 10.77.0.2 5001' 'CSV'
-"$nest" export "$file" --to dot 2>/dev/null | python3 -c '
+"$nest" export "$file" --format dot 2>/dev/null | python3 -c '
 import re, sys
 text = sys.stdin.read()
 assert text.startswith("digraph") and text.rstrip().endswith("}")

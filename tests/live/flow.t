@@ -338,7 +338,7 @@ ok 'a static program is built' gcc -O1 -static -o "$room/static" -x c - <<<'int 
 rm -f "$trace" "$trace.live"
 "$nest" flow record -o "$trace" -- "$room/static" 2>"$room/err"
 ok 'nothing can be preloaded into it, and that is said' \
-	grep -q 'static is linked statically: no library can be preloaded' "$room/err"
+	grep -q 'static is statically linked: no library can be preloaded' "$room/err"
 ok 'it runs all the same' grep -q 'ended with code 4' "$room/err"
 
 # --- start and stop ---

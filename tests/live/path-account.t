@@ -41,7 +41,7 @@ told() {
 
 # Where the kernel runs no program while its first process does, nest says for how long that was.
 tell_unseen() {
-	! grep -q 'in which pid 1 ran' "$nest_err" || diag 'unseen: 1'
+	! grep -q 'while pid 1 is on the CPU' "$nest_err" || diag 'unseen: 1'
 }
 
 # The kernel lets go of what was in a socket of datagrams some time after it was closed.

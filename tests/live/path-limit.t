@@ -31,7 +31,7 @@ idle() {
 busy --max-cpu 0.02%
 wait_for 60 grep -q 'not visible: ip, sndbuf, tcp: ' "$nest_err" || diag "$(cat "$nest_err")"
 idle 'a limit that is too low'
-like "$(cat "$nest_err")" 'hardly any flow is followed, and it costs [0-9.]* % of a processor: few stages from now on' \
+like "$(cat "$nest_err")" 'tracing costs [0-9.]* % of a CPU although .*: few stages from now on' \
 	'a limit that is too low: it is said when stages are given up'
 like "$account" '; one flow in [0-9]+ at the end, with few stages' 'a limit that is too low: what is left is said'
 compare "$("$check" "$journeys" count "any(s['stage'] == 'backlog' for s in stages)")" \
@@ -41,11 +41,11 @@ packets=$(sed -n 's/.*; \([0-9]*\) packets followed.*/\1/p' <<<"$account")
 ends=$(sed 's/.* packets followed: \([^;]*\).*/\1/' <<<"$account" | grep -o '[0-9]*' | paste -sd +)
 is "$((ends))" "$packets" 'a limit that is too low: the account adds up'
 
-# Whoever wants all stages keeps them, and is told what that means.
+# --stages all keeps all stages, with a warning.
 busy --stages all --rx --max-cpu 0.02%
 wait_for 60 grep -q 'all packets pass the hooks' "$nest_err" || diag "$(cat "$nest_err")"
 idle
-like "$account" '; one flow in [0-9]+ at the end; cost [0-9.]* % of a processor, more than it may' \
+like "$account" '; one flow in [0-9]+ at the end; cost [0-9.]* % of a CPU, above --max-cpu' \
 	'all stages were asked for: they stay, and the end says so'
 
 # A limit that is far away changes nothing.
@@ -54,6 +54,6 @@ wait_for 20 test -s "$nest_out"
 # Until the first look at what it costs is over.
 sleep 1
 idle
-like "$account" ' unfinished; cost [0-9.]* % of a processor$| delivered; cost [0-9.]* % of a processor$' \
+like "$account" ' unfinished; cost [0-9.]* % of a CPU$| delivered; cost [0-9.]* % of a CPU$' \
 	'a limit that is far away: every flow'
 finish

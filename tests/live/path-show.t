@@ -174,13 +174,13 @@ wait_ready "$nest_err"
 in_ns "$client" timeout 20 python3 "$room/tell.py"
 end_bg "$nest_pid"
 like "$(cat "$nest_err")" \
-	'nest: 3 of [0-9]+ packets did not come to their end while it ran: nobody reads their socket' \
+	'nest: 3 of [0-9]+ packets did not reach their end: no reader' \
 	'data that nobody reads is told'
 
 # --- nothing, and what cannot be ---
 
 "$nest" path "${mine[@]}" -d 0.3 >"$room/none" 2>/dev/null
-like "$(cat "$room/none")" '^no journey was seen: no packet came or went that was asked for' 'nothing seen is said'
+like "$(cat "$room/none")" '^no journey seen: no packet matched the filter' 'nothing seen is said'
 "$nest" path --where 'lat > 1s' >"$room/none" 2>&1
 is "$?" 2 'a field that is not there is refused'
 finish

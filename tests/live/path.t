@@ -80,7 +80,7 @@ ask push 10.97.0.2 $port 300000 3
 followed 'packets that are cut up'
 got_tx=$(($(counted "$client" "$direct" tx) - tx))
 packets=$(sed -n 's/.*; \([0-9]*\) packets followed.*/\1/p' <<<"$account")
-pieces=$(sed -n 's/.*packets followed.* \([0-9]*\) more as pieces.*/\1/p' <<<"$account")
+pieces=$(sed -n 's/.*packets followed.* \([0-9]*\) more as segments.*/\1/p' <<<"$account")
 compare "${pieces:-0}" -ge 50 'packets that are cut up: their pieces are counted'
 compare $((packets + ${pieces:-0})) \
 	-ge $((got_tx - 4)) 'packets that are cut up: all packets of the interface are there'

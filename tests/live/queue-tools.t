@@ -116,6 +116,6 @@ is "$(figures "$drop_out" \
 	'{(e["dir"], e["raddr"], e["laddr"], e["proto"], e["dev"]) for e in r if e["lport"] == 27001}')" \
 	"{('rx', '10.89.0.1', '10.89.0.2', 'udp', '$link_dev')}" 'skbdrop: which way, from whom, by which interface'
 for err in "$wait_err" "$hist_err" "$fq_err" "$drop_err"; do
-	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
+	like "$(tail -1 "$err")" ', 0 lost|missed while their BPF program was running$' 'nothing was lost for sure'
 done
 finish

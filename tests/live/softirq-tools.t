@@ -139,7 +139,7 @@ is "$(figures "$napilat" \
 	"[(e['count'] > 0, 0 <= e['min'] <= e['max'] < 60e9) for e in r if e['dev'] == '$polled']")" \
 	'[(True, True)]' 'napilat: how long the interface waited'
 for err in "${errors[@]}"; do
-	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
+	like "$(tail -1 "$err")" ', 0 lost|missed while their BPF program was running$' 'nothing was lost for sure'
 done
 
 # --- a CPU that does not keep up -------------------------------------------------------------------------------------

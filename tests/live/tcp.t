@@ -108,7 +108,7 @@ done
 lost=0
 for one in "${watched[@]}"; do
 	# A program that came while it was running may have missed something, or nothing: what follows would show it.
-	grep -Eq ', 0 lost|lost; [0-9]+ at most, came while their program was running$' "${one#* }" ||
+	grep -Eq ', 0 lost|lost; [0-9]+ at most, missed while their BPF program was running$' "${one#* }" ||
 		{ lost=$((lost + 1)); diag "$(tail -1 "${one#* }")"; }
 done
 is "$lost" 0 'no event was lost for sure'

@@ -60,7 +60,7 @@ tell_hidden() {
 	done
 	end_bg "$nest_pid"
 	run_err=$nest_err
-	told=$(grep -c 'in which pid 1 ran was not seen' "$nest_err")
+	told=$(grep -c 'while pid 1 is on the CPU' "$nest_err")
 }
 before=$(runs)
 # It is watched for a fifth of the time. Where nothing must be told, it must not be told by any of several runs.

@@ -230,6 +230,35 @@ TEST(a_full_disk_is_told)
 	CHECK_ERR(out_done(&out), -ENOSPC);
 }
 
+TEST(dropped_files_stay_as_they_were)
+{
+	char path[] = "/tmp/nest-test-XXXXXX", got[20] = "";
+	int fd = mkstemp(path);
+	struct out out;
+
+	REQUIRE(fd >= 0 && write(fd, "old", 3) == 3);
+	CHECK_OK(out_open(&out, path));
+	buf_add_text(&out.pending, "new");
+	out_drop(&out);
+	CHECK_EQ_INT(pread(fd, got, sizeof(got) - 1, 0), 3);
+	CHECK_EQ_TEXT(got, "old");
+	/* Nothing to write is a result. */
+	CHECK_OK(out_open(&out, path));
+	CHECK_OK(out_done(&out));
+	CHECK_EQ_INT(pread(fd, got, sizeof(got) - 1, 0), 0);
+	close(fd);
+	unlink(path);
+	CHECK_OK(out_open(&out, path));
+	out_drop(&out);
+	CHECK(access(path, F_OK) < 0);
+	/* What was written stays. */
+	CHECK_OK(out_open(&out, path));
+	write_line(&out, "new");
+	CHECK_OK(out_flush(&out));
+	out_drop(&out);
+	CHECK_OK(unlink(path));
+}
+
 TEST(files_are_made_and_cut)
 {
 	char path[] = "/tmp/nest-test-XXXXXX", got[20] = "";

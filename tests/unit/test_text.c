@@ -17,6 +17,7 @@ static void check_escape(escape_fn *escape, const char *s, size_t n, const char 
 }
 
 /* A literal with its own length, so that NUL bytes count. */
+#define CHECK_MESSAGE(literal, want)  check_escape(text_add_message, literal, sizeof(literal) - 1, want)
 #define CHECK_TERMINAL(literal, want) check_escape(text_add_terminal, literal, sizeof(literal) - 1, want)
 #define CHECK_JSON(literal, want)     check_escape(text_add_json, literal, sizeof(literal) - 1, want)
 #define CHECK_CSV(literal, want)      check_escape(text_add_csv, literal, sizeof(literal) - 1, want)
@@ -108,6 +109,7 @@ TEST(terminal)
 	CHECK_TERMINAL("plain text ~", "plain text ~");
 	CHECK_TERMINAL("\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80", "\xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80");
 	CHECK_TERMINAL("a\\b", "a\\\\b");
+	CHECK_MESSAGE("a\\b\\x1b\n\033[31m \xff\r\0", "a\\b\\x1b\n\\x1b[31m \\xff\\x0d\\x00");
 	CHECK_TERMINAL("\033[31mred", "\\x1b[31mred");
 	CHECK_TERMINAL("\t\n\r\0\x7f", "\\x09\\x0a\\x0d\\x00\\x7f");
 	CHECK_TERMINAL("\xff\xfe", "\\xff\\xfe");
