@@ -109,7 +109,7 @@ int out_done(struct out *out)
 {
 	int r = out_flush(out);
 
-	/* A full disk may show only here. */
+	/* close may be the first call to report a full disk. */
 	if (out->owns_fd && close(out->fd) < 0 && r == 0)
 		r = -errno;
 	out->owns_fd = false;

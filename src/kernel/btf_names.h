@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which names the kernel's BTF has, without parsing it: a start of the program cannot afford that twice, and libbpf
- * does it once already. A tracepoint is there when the name btf_trace_X is; a function's name may also be a field's, so
- * its presence is a good sign, its absence is proof.
+ * Looks up names in the kernel's BTF without parsing it: parsing is too slow at start, and libbpf already does it once.
+ * A tracepoint exists if the name btf_trace_X does; a function's name may also be a field's, so its presence is only a
+ * hint, its absence is proof.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct btf_names {
 	const char *text; /* all strings, one NUL between; NULL: not readable */
 	size_t size;
-	void *mapped; /* NULL: the text is memory of its own */
+	void *mapped; /* NULL: the text is allocated */
 	size_t mapped_size;
 };
 

@@ -19,10 +19,10 @@ struct types {
 	const char *first, *end; /* of the types */
 	const char *texts;
 	size_t texts_len;         /* ends with a NUL */
-	VEC(const char *) starts; /* where every STRIDE-th type begins */
+	VEC(const char *) starts; /* start of every STRIDE-th type */
 };
 
-/* What follows a type's first three words: so much, and so much for each of its parts. */
+/* Bytes after a type's first three words: a fixed part, and a part per member. */
 static const struct {
 	uint8_t fixed, each;
 	bool known;
@@ -48,7 +48,7 @@ static const struct {
 	[BTF_KIND_ENUM64] = {0, sizeof(struct btf_enum64), true},
 };
 
-/* The type at *at, which moves on to the next; NULL at the end, or at one that is not whole or of a new kind. */
+/* The type at *at, which advances; NULL at the end, or at a truncated or unknown type. */
 static inline const struct btf_type *next_type(const struct types *types, const char **at)
 {
 	const struct btf_type *type = (const struct btf_type *)*at;
@@ -67,7 +67,7 @@ static inline const struct btf_type *next_type(const struct types *types, const 
 	return type;
 }
 
-/* Number 0 is void and not in the list. */
+/* Id 0 is void and not in the list. */
 static const struct btf_type *type_by_id(const struct types *types, uint32_t id)
 {
 	const struct btf_type *type = NULL;
@@ -89,7 +89,7 @@ static const char *text_at(const struct types *types, uint32_t offset)
 	return offset < types->texts_len ? types->texts + offset : "";
 }
 
-/* What a member is made of, without the names that it goes by; of an array, an element. */
+/* A member's type without typedefs and qualifiers; of an array, its element. */
 static const struct btf_type *bare_type(const struct types *types, uint32_t id)
 {
 	const struct btf_type *type = type_by_id(types, id);
@@ -134,7 +134,7 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 	return false;
 }
 
-/* Where the question is about this type. */
+/* Answers the question if it is about this type. */
 static void answer(const struct types *types, const struct btf_type *type, uint32_t id,
 		   struct layout_question *question)
 {
@@ -174,7 +174,7 @@ static int open_types(const void *bytes, size_t len, struct types *ret_types)
 	return 0;
 }
 
-/* Of the beginning of a name, for a table of names that are asked about. */
+/* Hash of a name's first characters, for a filter of the names in question. */
 static inline uint8_t mark_of(const char *text)
 {
 	return text[0] ? (uint8_t)(text[0] * 31 + text[1] * 7 + (text[1] ? text[2] : 0)) : 0;
@@ -185,7 +185,7 @@ struct candidate {
 	uint32_t id;
 };
 
-/* All structures and functions whose names may be asked about, in one walk; members are found in a second. */
+/* Finds all structures and functions in question in one pass; a second pass finds members. */
 static void answer_all(struct types *types, struct layout_question *questions, size_t count)
 {
 	VEC(struct candidate) found = {};
@@ -215,7 +215,7 @@ int layout_find_in(const void *bytes, size_t len, struct layout_question *questi
 	struct types types;
 
 	if (open_types(bytes, len, &types) < 0)
-		return why_set(why, -EBADMSG, "%s: not the type information of a kernel", TYPES_FILE);
+		return why_set(why, -EBADMSG, "%s: not the BTF of a kernel", TYPES_FILE);
 	answer_all(&types, questions, count);
 	vec_done(&types.starts);
 	for (size_t i = 0; i < count; i++)
@@ -225,7 +225,7 @@ int layout_find_in(const void *bytes, size_t len, struct layout_question *questi
 	return 0;
 }
 
-/* Kernels before 6.15 do not let it be mapped. */
+/* Kernels before 6.15 do not support mmap of BTF. */
 static int find_in_copy(struct layout_question *questions, size_t count, struct why *why)
 {
 	_cleanup_buf_ struct buf copy = BUF_INIT(TYPES_MAX);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A BPF program that is put together here (insn.h) and run by whoever wants its result, not by an event: a main part,
- * and a step that it has repeated (Linux 5.17 and later). Both share an area of memory with the caller.
+ * A BPF program assembled at run time (insn.h) and run on demand, not by an event: a main part, and a step that it
+ * repeats (Linux 5.17 and later). Both share an area of memory with the caller.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct program {
 	size_t area_size;
 };
 
-/* Memory shared with the program, zeroed. Returns the number that the program knows it by; close it after loading. */
+/* Zeroed memory shared with the program. Returns the map's descriptor; close it after loading. */
 int program_share(struct program *program, const char *name, size_t size, struct why *why) _must_check_;
 int program_load(struct program *program, const char *name, const struct insns *code, struct why *why) _must_check_;
 int program_run(const struct program *program) _must_check_;

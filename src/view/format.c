@@ -18,7 +18,7 @@ static void add_scaled(struct buf *out, double value, const struct scale *scales
 	double magnitude = fabs(value);
 	double shown;
 
-	/* 0.9995 of the next unit would round up to 1000 of this one. */
+	/* From 0.9995 of the next unit, rounding would give 1000 of this one. */
 	for (size_t i = 1; i < count; i++)
 		if (magnitude >= scales[i].least * 0.9995)
 			scale = &scales[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values as people read them: scaled, with units, three significant digits; unknown is "-". Escaped for a terminal. */
+/* Values for humans: scaled, with units, three significant digits; unknown is "-". Escaped for a terminal. */
 #pragma once
 
 #include "base/buf.h"
@@ -16,7 +16,7 @@ void format_add_count(struct buf *out, int64_t count);
 /* 02:13:07.123456, local time */
 void format_add_time(struct buf *out, uint64_t ns);
 
-/* Numbers as programs read them; each returns the end of what it wrote. */
+/* Numbers for programs; each returns the end of its output. */
 char *format_put_uint(char *at, uint64_t value);
 char *format_put_int(char *at, int64_t value);
 /* The shortest text that reads back as the same number; at most 32 bytes. Finite values only. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Histograms, log2 or linear: a histogram is a list of slots, and the slots say where they begin and end. */
+/* Histograms, log2 or linear: a list of slots, each with its bounds. */
 #pragma once
 
 #include "base/out.h"
@@ -14,7 +14,7 @@ struct hist_slot {
 /* For a list field called hist. */
 extern const struct record_type hist_slot_type;
 
-/* The slot of a log2 histogram that a value falls into: 0, 1, 2-3, 4-7, ... */
+/* The slot of a value in a log2 histogram: 0, 1, 2-3, 4-7, ... */
 unsigned hist_log2_index(uint64_t value);
 struct hist_slot hist_log2_slot(unsigned index);
 

@@ -137,7 +137,7 @@ void svg_add_lines(struct buf *out, const struct svg_times *times, const struct 
 	buf_add_text(out, "</svg>\n");
 }
 
-/* Inside the bar where it fits, else beside it, where there is room. */
+/* Inside the bar if it fits, else beside it on the side with room. */
 static void add_label_place(struct buf *out, double from, double to, double y, size_t letters)
 {
 	double width = 6.6 * (double)letters;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The text table. The first rows are held back until something flushes or enough have come, so that the widths are
- * those of real values; later rows keep the columns and push them only where a value is wider. On a terminal that is
- * too narrow, long text is shortened first, then columns at the right end are left out and counted below the table.
+ * The text table. The first rows are buffered until a flush or until there are enough, so that the widths fit real
+ * values; later rows keep the columns and overflow only where a value is wider. On a narrow terminal long text is
+ * shortened first, then columns at the right are omitted and counted below the table.
  */
 #include <ctype.h>
 
@@ -15,7 +15,7 @@
 
 struct state {
 	VEC(size_t) widths;
-	VEC(char *) cells; /* of the rows held back */
+	VEC(char *) cells; /* of the buffered rows */
 	size_t held;
 	size_t shown; /* columns that fit */
 };
@@ -39,7 +39,7 @@ static bool to_the_right(const struct field *field)
 	}
 }
 
-/* Numbers and addresses are as wide as they are long. */
+/* ASCII only: width equals length. */
 static bool is_plain(const struct field *field)
 {
 	return to_the_right(field) || field->kind == KIND_ADDR;
@@ -63,7 +63,7 @@ static void add_heading(struct buf *out, const struct view_column *column)
 		buf_add_char(out, field->name[i] == '_' ? '-' : (char)toupper((unsigned char)field->name[i]));
 }
 
-/* As much of the text as fits into the columns, with a mark where some is missing. */
+/* Truncates text to the columns, with a mark at the end. */
 static void add_cut(struct buf *out, const char *text, size_t columns, bool utf8)
 {
 	size_t n = strlen(text), used = 0, at = 0;
@@ -113,7 +113,7 @@ static void add_cell(struct view *view, size_t column, const char *text, size_t 
 		buf_add_fill(out, ' ', pad);
 }
 
-/* Moves what was written from `start` on so far to the right that it ends where its column does. */
+/* Right-aligns the text from `start` on in its column. */
 static void align_right(struct buf *out, size_t start, size_t width)
 {
 	size_t n = out->len - start;
@@ -143,7 +143,7 @@ static void fit_columns(struct view *view)
 
 	if (room == 0 || view->wide)
 		return;
-	/* The widest text gives way first, one column at a time. */
+	/* Shrinks the widest text first, one column at a time. */
 	while (total_width(state) > room) {
 		size_t widest = SIZE_MAX;
 
@@ -220,7 +220,7 @@ static void add_word(struct buf *out, const struct view_column *column, const st
 	format_add_value(out, column->ref.field, value);
 }
 
-/* As the field's kind says, or as a plain number in the unit that the heading names. */
+/* Formatted by the field's kind, or as a plain number in the heading's unit. */
 static void add_value(struct buf *out, const struct view_column *column, const struct value *value)
 {
 	if (column->unit && value->class == VALUE_UINT)
@@ -235,7 +235,7 @@ static void add_value(struct buf *out, const struct view_column *column, const s
 		format_add_value(out, column->ref.field, value);
 }
 
-/* Numbers and addresses, most of a long table, are written where they belong; texts may have to be cut. */
+/* Fast path for numbers and addresses, which never need truncation. */
 static void write_row(struct view *view, const struct record *record)
 {
 	struct state *state = view->state;
@@ -289,7 +289,7 @@ static void end(struct view *view)
 	struct state *state = view->state;
 
 	if (!view->settled && view->columns.count > 0)
-		lay_out(view); /* a table without rows still says what it would show */
+		lay_out(view); /* a table without rows still shows its header */
 	flush(view);
 	if (state->shown < view->columns.count) {
 		buf_add_format(&view->out->pending, "(%zu more columns: a wider terminal, or -w)",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An output format: it is told the columns, then sees records one by one. A new format is one file that registers a
+ * An output format: gets the columns, then the records one by one. A new format is one file that registers a
  * view_class; `--format NAME` finds it.
  */
 #pragma once
@@ -14,11 +14,11 @@ struct view;
 struct view_class {
 	const char *name;
 	const char *help;
-	bool all_fields;                  /* hidden fields too, when the user named no columns */
-	size_t state_size;                /* zeroed memory behind view->state */
-	void (*begin)(struct view *view); /* each may be NULL but record */
+	bool all_fields;                  /* also hidden fields, unless --show selects columns */
+	size_t state_size;                /* size of view->state, zeroed */
+	void (*begin)(struct view *view); /* only record is mandatory */
 	void (*record)(struct view *view, const struct record *record);
-	void (*flush)(struct view *view); /* nothing more may come for a while: what was held back goes out */
+	void (*flush)(struct view *view); /* writes buffered rows */
 	void (*end)(struct view *view);
 };
 
@@ -26,7 +26,7 @@ REGISTRY(view_class, struct view_class);
 
 #define VIEW_CLASS(object) REGISTER(view_class, struct view_class, object)
 
-/* For tables: what stands for a text; an array of them ends with one of NULLs. */
+/* For tables: replacement of a text; an array ends with NULLs. */
 struct view_word {
 	const char *text;
 	const char *shown;
@@ -38,7 +38,7 @@ struct view_column {
 	const char *heading;
 	uint64_t unit;
 	unsigned decimals;
-	const struct view_word *words; /* NULL: texts stand for themselves */
+	const struct view_word *words; /* NULL: no replacements */
 };
 
 struct view {
@@ -46,10 +46,10 @@ struct view {
 	struct out *out;
 	VEC(struct view_column) columns;
 	bool wide;
-	/* From now on a record changes only the members below: threads may write, each with a copy of the view. */
+	/* Once set, a record changes only the members below: threads may write, each with a copy of the view. */
 	bool settled;
 	void *state;
-	struct buf cell; /* the one that is being written */
+	struct buf cell; /* the current cell */
 	struct buf cut;
 };
 
