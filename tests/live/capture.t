@@ -117,7 +117,7 @@ ours, theirs = $(ours loss 'sorted(x["srtt_ns"] for x in t)[0] / 1e9'), $middle
 print(ours, theirs)
 sys.exit(not 0.5 * theirs < ours < 2 * theirs)"
 like "$(ours loss '{s["cause"] for s in r["stalls"]}')" 'path-loss' 'loss: the path is suspected'
-like "$(ours loss 'r["unknown"]')" 'not which process' 'loss: what packets cannot tell is said'
+like "$(ours loss 'r["unknown"]')" 'not the sending process' 'loss: what packets cannot tell is said'
 tshark -r "$room/loss.pcap" -w "$room/loss.pcapng" -F pcapng 2>/dev/null
 "$nest" report "$room/loss.pcapng" --json 2>/dev/null | sed "s|loss.pcapng|loss.pcap|" >"$room/ng.json"
 ok 'loss: pcapng says the same as pcap' cmp "$room/loss.json" "$room/ng.json"
@@ -140,7 +140,7 @@ is "$(ours reset 'sorted(s["cause"] for s in r["stalls"])')" \
 like "$("$nest" report "$room/loss.pcap")" 'Top talkers' 'the text'
 ok 'a page' "$nest" report "$room/loss.pcap" --html "$room/page.html"
 head -c 5000 "$room/loss.pcap" >"$room/cut.pcap"
-like "$("$nest" report "$room/cut.pcap")" 'damaged or cut off' 'a file that is cut off is read as far as it goes'
+like "$("$nest" report "$room/cut.pcap")" 'damaged or truncated' 'a truncated file is read as far as it goes'
 head -c 30 "$room/loss.pcap" >"$room/none.pcap"
 "$nest" report "$room/none.pcap" >/dev/null 2>"$room/err"
 is "$?" 5 'one without packets is refused'
