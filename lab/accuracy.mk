@@ -8,3 +8,8 @@ ONLY  ?= *
 accuracy: all lab
 	NEST_BUILD=$(BUILD) lab/accuracy --seeds $(SEEDS) --only '$(ONLY)' $(if $(VERDICT),--verdict '$(VERDICT)') \
 		$(if $(ENGINE),--engine '$(ENGINE)')
+
+.PHONY: next-steps
+##> next-steps   run the next commands of every verdict of the laboratory while its fault is on (root)
+next-steps: all lab
+	NEST_BUILD=$(BUILD) lab/next-steps --all

@@ -56,7 +56,7 @@ static enum flow_state judge_node(struct judgement *j, const struct layer_node *
 	return can_pass_blame(j, node) ? FLOW_BLOCKED : FLOW_STALLED;
 }
 
-/* One connection over a silent network cannot be told from the network: then both are blamed. */
+/* One connection over a silent network cannot be distinguished from the network: then both are blamed. */
 static void apply_threshold(struct judgement *j, const struct layer_node *network)
 {
 	unsigned stuck = 0;

@@ -5,7 +5,7 @@
 #include "layers.h"
 
 enum flow_state {
-	FLOW_DONT_CARE, /* silent, and nobody wants anything of it */
+	FLOW_DONT_CARE, /* silent, and no module depends on it now */
 	FLOW_HEALTHY,
 	FLOW_BLOCKED, /* silent, and something below it is the reason */
 	FLOW_STALLED, /* silent, and the reason itself */
@@ -15,7 +15,7 @@ struct flow_diagnosis {
 	enum flow_state of[LAYER_DIRECTIONS];
 };
 
-/* So many connections stuck over one silent network, and it is the network. */
+/* From this number of stuck connections over one silent network on, the network is blamed. */
 #define FLOW_CONNECTIONS 2
 
 /* An array as long as the layers have nodes, to be freed. */

@@ -3,7 +3,7 @@
 #include "diagnose/measure/conn.h"
 
 /*
- * Which cause a blamed module stands for, as far as those engines can tell: they know that something is silent, never
+ * The cause that a blamed module stands for, as far as those engines know: they see that something is silent, never
  * why. A silent connection is one whose packets vanish, a silent network is an outage.
  */
 static const struct {

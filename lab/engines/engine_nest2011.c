@@ -52,8 +52,8 @@ static const struct entry table_in[SEEN_KINDS][SEEN_KINDS] = {
 struct observation {
 	enum seen seen[3]; /* activity, queue, errors */
 	unsigned count;
-	bool above_waits; /* somebody above waits */
-	bool above_idle;  /* all above it are idle, or nobody cares for them */
+	bool above_waits; /* a module above waits */
+	bool above_idle;  /* all modules above it are idle or ignored */
 };
 
 static enum seen activity_of(const struct layer_node *node, const struct layer_traffic *traffic,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The servers that lab/servers/build made: their configuration, and the commands that run them in the foreground."""
+"""Servers of lab/servers/build: their configuration, and the commands that run them in the foreground."""
 import os
 import socket
 
@@ -23,7 +23,7 @@ def pid_file(room):
 
 
 def nginx(servers, room, port, *, flavour='hooks', workers=1, tls=None):
-    """tls: port and certificate of a second server that speaks TLS."""
+    """tls: port and certificate of a second server with TLS."""
     page(room)
     conf = f'{room}/nginx.conf'
     secure = f'server {{ listen 127.0.0.1:{tls[0]} ssl; ssl_certificate {tls[1]}; ssl_certificate_key {tls[1]}; ' \

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Preloaded into a server to make it slow at one place: DELAY_US microseconds (given when it is built) in each
- * open of a page (STUDY_DELAY_IN=open: a slow disk) or after each TLS record that was read
- * (STUDY_DELAY_IN=tls: costly decryption).
+ * Preloaded into a server to delay it at one place: DELAY_US microseconds (set at build time) in each open of a page
+ * (STUDY_DELAY_IN=open: a slow disk) or after each TLS record read (STUDY_DELAY_IN=tls: costly decryption).
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +16,7 @@ static int (*real_open)(const char *, int, ...);
 static int (*real_ssl_read)(void *, void *, int);
 static bool in_open, in_tls;
 
-/* A server may empty its environment later. */
+/* Read it now: a server may clear its environment later. */
 __attribute__((constructor)) static void begin(void)
 {
 	const char *where = getenv("STUDY_DELAY_IN");

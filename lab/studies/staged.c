@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A web server in stages, three pools of threads with a queue before each:
+ * A web server in stages, three thread pools with a queue before each:
  *
- *	main accepts -> the front reads and parses a request -> the middle looks at the path -> the back answers
+ *   main accepts -> front reads and parses a request -> middle checks the path -> back replies
  *
- * Standard input is the socket that listens. It says what it hands over (nestflow.h), and writes a line for each
- * request: the client's port, the values, the threads. The middle touches no socket; a path /odd takes it 12 ms and a
- * call that others do not need. A path /slow takes the back 30 ms longer than any other. Built by
- * lab/studies/hand-over with -finstrument-functions.
+ * Standard input is the listening socket. It reports its handovers (nestflow.h), and prints a line per request:
+ * client port, values, threads. The middle touches no socket; for the path /odd it takes 12 ms and makes an extra
+ * call. For the path /slow the back takes 30 ms longer. Built by lab/studies/hand-over with -finstrument-functions.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -25,14 +24,14 @@
 struct connection {
 	int fd;
 	uint16_t port;
-	struct connection *next; /* that is free */
+	struct connection *next; /* free list */
 };
 
 struct job {
 	struct connection *connection;
-	pid_t front, middle; /* threads that had it */
+	pid_t front, middle; /* threads that processed it */
 	char path[128];
-	struct job *next; /* that is free */
+	struct job *next; /* free list */
 };
 
 struct queue {
@@ -73,7 +72,7 @@ static void *queue_pop(struct queue *queue)
 	return item;
 }
 
-/* --- what is handed over is used again and again --- */
+/* --- reused objects --- */
 
 static pthread_mutex_t room_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct connection connections[QUEUE_MAX * 4], *free_connections;
@@ -97,7 +96,7 @@ static struct job jobs[QUEUE_MAX * 4], *free_jobs;
 		pthread_mutex_unlock(&room_lock);                                                                      \
 	} while (0)
 
-/* A thread's name is known to the trace if it has it before its first call that is recorded. */
+/* A thread must be named before its first recorded call for the trace to know the name. */
 
 /* --- the front --- */
 
@@ -241,7 +240,7 @@ static __attribute__((no_instrument_function)) void *back_thread(void *unused)
 	return NULL;
 }
 
-/* --- taking connections --- */
+/* --- accepting connections --- */
 
 static void take_connection(void)
 {

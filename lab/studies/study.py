@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the studies share: a program under `nest flow record`, servers that lab/servers/build made, nest's answers."""
+"""Shared by the studies: a program under `nest flow record`, the servers of lab/servers/build, output of nest."""
 import json
 import os
 import signal
@@ -13,19 +13,19 @@ from servers import apache, free_port, nginx  # noqa: E402,F401  pylint: disable
 
 
 def nest(build, *words):
-    """Lines of JSON that `nest flow WORDS` prints."""
+    """JSON lines of `nest flow WORDS`."""
     done = subprocess.run([f'{build}/nest', 'flow', *words, '--json'], capture_output=True, text=True, check=False)
     return [json.loads(line) for line in done.stdout.splitlines() if line]
 
 
 def picture(build, trace, *words):
-    """What `nest flow diagram TRACE WORDS` prints."""
+    """Output of `nest flow diagram TRACE WORDS`."""
     return subprocess.run([f'{build}/nest', 'flow', 'diagram', trace, *words], capture_output=True, text=True,
                           check=True).stdout
 
 
 def certificate(room):
-    """A key and a certificate of its own in one file."""
+    """A key with a self-signed certificate in one file."""
     path = f'{room}/pair.pem'
     subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost',
                     '-keyout', f'{room}/key.pem', '-out', f'{room}/certificate.pem'], check=True, capture_output=True)
@@ -37,7 +37,7 @@ def certificate(room):
 
 
 def stunnel(servers, room, port, behind, pair):
-    """TLS on one port, plain on the other side, to the port behind."""
+    """TLS on one port, forwarded in plain text to the other."""
     conf = f'{room}/stunnel.conf'
     with open(conf, 'w', encoding='ascii') as f:
         f.write(f'foreground = yes\npid =\nsyslog = no\ndebug = err\n[study]\naccept = 127.0.0.1:{port}\n'
@@ -70,7 +70,7 @@ class Recorded:
         raise RuntimeError(f'{self.name} does not listen; see {self.room}/{self.name}.log')
 
     def __exit__(self, *_):
-        # The recorder hands the signal on to the program.
+        # The recorder forwards the signal to the program.
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(30)

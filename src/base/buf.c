@@ -20,6 +20,14 @@ void buf_clear(struct buf *b)
 		b->data[0] = '\0';
 }
 
+void buf_truncate(struct buf *b, size_t n)
+{
+	if (n >= b->len)
+		return;
+	b->len = n;
+	b->data[n] = '\0';
+}
+
 static size_t buf_cap(const struct buf *b)
 {
 	return b->cap ? b->cap : BUF_CAP_DEFAULT;

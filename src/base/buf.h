@@ -27,6 +27,8 @@ struct buf {
 
 void buf_done(struct buf *b);
 void buf_clear(struct buf *b);
+/* Shortens the content to the first n bytes. */
+void buf_truncate(struct buf *b, size_t n);
 /* Makes room for n more bytes; false (and `over`) when that exceeds the cap. */
 bool buf_grow(struct buf *b, size_t n);
 void buf_add(struct buf *b, const void *data, size_t n);

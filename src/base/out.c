@@ -11,17 +11,16 @@
 
 #define OUT_BATCH ((size_t)64 << 10)
 
-static unsigned terminal_width(int fd)
+static void find_size(struct out *out)
 {
 	const char *columns = getenv("COLUMNS");
-	struct winsize size;
+	struct winsize size = {};
 	uint64_t value;
 
-	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	if (columns && parse_u64(columns, 20, 10000, &value) == 0)
-		return (unsigned)value;
-	return 80;
+	if (ioctl(out->fd, TIOCGWINSZ, &size) < 0)
+		size = (struct winsize){};
+	out->height = size.ws_row;
+	out->width = size.ws_col ?: columns && parse_u64(columns, 20, 10000, &value) == 0 ? (unsigned)value : 80;
 }
 
 void out_init(struct out *out, int fd)
@@ -30,10 +29,11 @@ void out_init(struct out *out, int fd)
 	const char *term = getenv("TERM");
 
 	*out = (struct out){.fd = fd, .is_terminal = isatty(fd) == 1, .pending = BUF_INIT((size_t)256 << 20)};
-	out->color = out->is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+	out->movable = out->is_terminal && term && strcmp(term, "dumb") != 0;
+	out->color = out->movable && !(no_color && *no_color);
 	out->utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (out->is_terminal)
-		out->width = terminal_width(fd);
+		find_size(out);
 }
 
 int out_open(struct out *out, const char *path)
@@ -97,8 +97,46 @@ static void exchange(struct buf *a, struct buf *b)
 	*b = kept;
 }
 
+void out_begin_screen(struct out *out)
+{
+	(void)out_flush(out);
+	find_size(out);
+	out->kept = true;
+}
+
+void out_end_screen(struct out *out)
+{
+	_cleanup_buf_ struct buf picture = BUF_INIT(out->pending.cap);
+	const char *line = buf_text(&out->pending);
+	size_t lines = 0, shown;
+
+	for (const char *p = line; (p = strchr(p, '\n')); p++)
+		lines++;
+	/* The cursor is below the last line. */
+	shown = out->height > 2 && lines >= out->height ? out->height - 2 : lines;
+	/* From the upper left corner; clears the rest of each line and the lines below. */
+	buf_add_text(&picture, "\033[H");
+	for (size_t i = 0; i < shown; i++) {
+		size_t n = strcspn(line, "\n");
+
+		buf_add(&picture, line, n);
+		buf_add_text(&picture, "\033[K\n");
+		line += n + 1;
+	}
+	if (shown < lines)
+		buf_add_format(&picture, "(%zu more lines: a taller terminal, or a pipe)\033[K\n", lines - shown);
+	buf_add_text(&picture, "\033[J");
+	exchange(&out->pending, &picture);
+	out->kept = false;
+}
+
 void out_pass(struct out *out, struct buf *text)
 {
+	if (out->kept) {
+		buf_add(&out->pending, buf_text(text), text->len);
+		buf_clear(text);
+		return;
+	}
 	(void)out_flush(out);
 	exchange(&out->pending, text);
 	(void)out_flush(out);

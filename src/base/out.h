@@ -12,12 +12,14 @@ struct out {
 	int fd;
 	bool owns_fd;
 	bool is_terminal;
-	bool color;     /* escape sequences are allowed */
-	bool utf8;      /* non-ASCII characters are allowed */
-	unsigned width; /* columns of the terminal; 0: no limit */
-	bool wrote;     /* some output has been written */
-	bool kept;      /* lines stay in `pending` until the caller takes them */
-	int error;      /* the first error; sticky */
+	bool color;      /* escape sequences are allowed */
+	bool utf8;       /* non-ASCII characters are allowed */
+	bool movable;    /* the cursor can be moved: output can be redrawn in place */
+	unsigned width;  /* columns of the terminal; 0: no limit */
+	unsigned height; /* lines of the terminal; 0: unknown */
+	bool wrote;      /* some output has been written */
+	bool kept;       /* lines stay in `pending` until the caller takes them */
+	int error;       /* the first error; sticky */
 	struct buf pending;
 };
 
@@ -33,6 +35,12 @@ void out_pass(struct out *out, struct buf *text);
  * The text must be escaped; the last line is not ended.
  */
 void out_add_folded(struct out *out, const char *text, size_t at, const char *prefix);
+/*
+ * A screen that replaces the previous one: output from now on stays pending, and out_end_screen shows as much of it as
+ * the terminal has lines. Only for movable terminals.
+ */
+void out_begin_screen(struct out *out);
+void out_end_screen(struct out *out);
 /* Returns the sticky error: -EPIPE when the reader is gone, -ENOSPC and so on. */
 int out_flush(struct out *out);
 /* Flushes and closes; returns the sticky error. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest checklist: ten steps from the usual figures to the inside of the stack, what was found at each, and what to run next. */
+/* nest checklist: ten steps from the usual figures to the inside of the stack, with findings and what to run next. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "report/checklist_steps.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
+#include "run/run_diagnosis.h"
 #include "snapshot/core/netns.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
+#include "tool/core/tool.h"
 #include "view/json.h"
 #include "view/tree.h"
 
@@ -22,16 +23,16 @@ struct config {
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; a recording: all of it)"),
-	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object a step"),
+	       "run for this long (3; at least 0.3; a recording: all of it)"),
+	OPTION(struct config, json, FLAG, "json", 'j', NULL, "one JSON object per step"),
 	OPTION_GROUP(struct config, live, diagnosis_option_table),
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION_END,
 };
 
-/* --- the record of a step ------------------------------------------------------------------------------------------ */
+/* --- the record of a step ----------------------------------------------------------------------------------------- */
 
-enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE };
+enum step_state { STEP_FINE = 1, STEP_FINDING, STEP_NOT_DONE, STEP_BUSY };
 
 struct text_item {
 	const char *text;
@@ -47,9 +48,10 @@ struct step_record {
 };
 
 static const struct enum_name state_items[] = {
-	{STEP_FINE, "fine", "nothing is wrong as far as the diagnosis sees"},
-	{STEP_FINDING, "finding", "the diagnosis found something that belongs here"},
-	{STEP_NOT_DONE, "not-done", "this is left to a person"},
+	{STEP_FINE, "fine", "no finding"},
+	{STEP_FINDING, "finding", "the diagnosis has a finding here"},
+	{STEP_NOT_DONE, "not-done", "left to the user"},
+	{STEP_BUSY, "busy", "no finding, but a resource is used up"},
 };
 static struct enum_names state_names = {.items = state_items, .count = ARRAY_SIZE(state_items)};
 
@@ -64,29 +66,31 @@ static const struct record_type text_type = {.name = "checklist_text",
 static const struct field step_fields[] = {
 	FIELD(S, step, ID, "number of the step"),
 	FIELD(S, title, TEXT, "what it looks at"),
-	FIELD(S, state, ENUM, "what came of it", .names = &state_names, .zero_is_unknown = true),
-	FIELD(S, found, TEXT, "what is there, in a sentence"),
+	FIELD(S, state, ENUM, "result", .names = &state_names, .zero_is_unknown = true),
+	FIELD(S, found, TEXT, "the figures, in one sentence"),
 	FIELD(S, findings, LIST, "findings of the diagnosis that belong here", .element = &finding_type),
 	FIELD(S, next, LIST, "what to run next", .element = &text_type),
 };
 #undef S
 RECORD_TYPE(step_type, "checklist_step", struct step_record, step_fields, "a step of the checklist");
 
-/* --- one look ------------------------------------------------------------------------------------------------------ */
+/* --- one look ----------------------------------------------------------------------------------------------------- */
 
-struct run {
+struct checklist {
+	struct run_sink sink;
 	const struct config *config;
-	struct netns_list namespaces;
+	const struct netns_list *namespaces;
 	struct snapshot *before;
 	struct snapshot *after;
 };
 
 /* What is needed to say how fast things move. */
-static int count(struct run *run, struct snapshot *snapshot, struct why *why)
+static int count(struct checklist *checklist, struct snapshot *snapshot, struct why *why)
 {
 	static const struct record_type *const types[] = {&counter_type, &link_type, NULL};
 
-	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = &run->namespaces}, why);
+	return snapshot_take(snapshot, &(struct snapshot_request){.types = types, .namespaces = checklist->namespaces},
+			     why);
 }
 
 struct step_content {
@@ -95,8 +99,22 @@ struct step_content {
 	VEC(struct text_item) next;
 };
 
-static void add_next(struct step_content *content, const char *command)
+/* What this kernel cannot run; other commands than tools always run. */
+static bool is_in_vain(const char *command)
 {
+	char name[32] = "";
+	const struct tool *tool;
+
+	if (sscanf(command, "nest %31s", name) != 1)
+		return false;
+	tool = tool_find(name);
+	return tool && tool_unavailable(tool);
+}
+
+static void add_next(struct step_content *content, const char *command, bool here)
+{
+	if (here && is_in_vain(command))
+		return;
 	vec_each(&content->next, known)
 		if (strcmp(known->text, command) == 0)
 			return;
@@ -117,27 +135,29 @@ static void fill_step(struct step_content *content, const struct checklist_view 
 			vec_push(&content->findings, findings[i]);
 		/* The step of the tools has the tools of all findings. */
 		for (uint32_t k = 0; (here || number == 7) && k < findings[i].next.count; k++)
-			add_next(content, commands[k].text);
+			add_next(content, commands[k].text, view->before);
 	}
 	for (const char *const *next = checklist_steps[number].next; *next; next++)
-		add_next(content, *next);
+		add_next(content, *next, view->before);
 	checklist_steps[number].describe(view, &content->found);
 }
 
 static void draw_step(const struct step_record *step, struct out *out)
 {
-	static const char *const marks[] = {[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--"};
+	static const char *const marks[] = {
+		[STEP_FINE] = "ok", [STEP_FINDING] = "!!", [STEP_NOT_DONE] = "--", [STEP_BUSY] = "!!"};
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 	const struct finding_record *findings = step->findings.items;
 	const struct text_item *next = step->next.items;
-	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %s", step->step, step->title);
+	/* The title up to its colon, the figures behind it: a step that is fine needs no more. */
+	struct tree_node *root = tree_add(tree, NULL, OUT_BOLD, marks[step->state], "%u. %.*s: %s", step->step,
+					  (int)strcspn(step->title, ":"), step->title, step->found);
 
-	tree_add(tree, root, OUT_PLAIN, NULL, "%s", step->found);
 	for (uint32_t i = 0; i < step->findings.count; i++)
 		tree_add(tree, root, OUT_BOLD, findings[i].cause, "%s: %s (certainty %.2f)", findings[i].module,
 			 findings[i].because, findings[i].certainty);
-	for (uint32_t i = 0; i < step->next.count; i++)
-		tree_add(tree, root, OUT_PLAIN, "next", "%s", next[i].text);
+	for (uint32_t i = 0; step->state != STEP_FINE && i < step->next.count; i++)
+		tree_add(tree, root, OUT_PLAIN, "next:", "%s", next[i].text);
 	tree_print(tree, out);
 }
 
@@ -152,7 +172,10 @@ static void tell_step(const struct config *config, const struct checklist_view *
 	/* None is known to be none. */
 	step.findings = (struct list){content.findings.items ?: (void *)&step, (uint32_t)content.findings.count};
 	step.next = (struct list){content.next.items, (uint32_t)content.next.count};
-	step.state = content.findings.count ? STEP_FINDING : checklist_steps[number].open ? STEP_NOT_DONE : STEP_FINE;
+	step.state = content.findings.count            ? STEP_FINDING
+		     : checklist_steps[number].open    ? STEP_NOT_DONE
+		     : checklist_is_busy(number, view) ? STEP_BUSY
+						       : STEP_FINE;
 	if (config->json) {
 		json_add_object(&out->pending, &step_type, &step);
 		out_end_line(out);
@@ -164,9 +187,9 @@ static void tell_step(const struct config *config, const struct checklist_view *
 	buf_done(&content.found);
 }
 
-static int report(struct live_diagnosis *live, const struct live_view *view)
+static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
-	struct run *run = live->context;
+	struct checklist *checklist = live->context;
 	const struct diagnosis_record *diagnosis;
 	struct checklist_view seen = {};
 	int r = 0;
@@ -177,59 +200,59 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 	seen.graph = diagnosis_graph(view->diagnosis);
 	if (!diagnosis || !seen.graph)
 		return 0;
-	if (run->before)
-		r = count(run, run->after, &live->why);
+	if (checklist->before)
+		r = count(checklist, checklist->after, &live->run->why);
 	if (r < 0)
 		return r;
-	seen.before = run->before;
-	seen.after = run->after;
+	seen.before = checklist->before;
+	seen.after = checklist->after;
 	for (unsigned i = 0; i < CHECKLIST_STEPS; i++)
-		tell_step(run->config, &seen, i, diagnosis, &live->out);
-	return out_flush(&live->out);
+		tell_step(checklist->config, &seen, i, diagnosis, &live->out);
+	return 0;
 }
 
-/* A recording has no kernel behind it that could be asked. */
-static int begin(struct run *run, struct live_diagnosis *live)
+/* What is compared with the end. A recording has no kernel behind it that could be asked. */
+static int begin(struct run_sink *sink, struct run *run)
 {
-	int r;
+	struct checklist *checklist = (struct checklist *)sink;
 
-	if (run->config->live.input.file)
-		return EXIT_DONE;
-	r = netns_find(run->config->live.netns, &run->namespaces, &live->why);
-	if (r == 0) {
-		run->before = snapshot_new();
-		run->after = snapshot_new();
-		r = count(run, run->before, &live->why);
-	}
-	if (r < 0)
-		log_error("checklist: %s", live->why.text);
-	return r < 0 ? EXIT_CANNOT_OBSERVE : EXIT_DONE;
+	if (run->recording)
+		return 0;
+	checklist->before = snapshot_new();
+	checklist->after = snapshot_new();
+	return count(checklist, checklist->before, &run->why);
 }
+
+static void close_checklist(struct run_sink *sink)
+{
+	struct checklist *checklist = (struct checklist *)sink;
+
+	snapshot_free(checklist->before);
+	snapshot_free(checklist->after);
+}
+
+static const struct run_sink_ops checklist_ops = {.begin = begin, .close = close_checklist};
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct run state = {.config = config};
-	struct live_diagnosis live = {
-		.options = &config->live, .duration_ns = config->duration_ns, .report = report, .context = &state};
-	int code;
+	struct run run = {.options.name = "checklist"};
+	struct checklist checklist = {.sink.ops = &checklist_ops, .config = config};
+	struct run_diagnosis live = {.options = &config->live,
+				     .duration_ns = config->duration_ns,
+				     .file = config->file,
+				     .report = report,
+				     .context = &checklist};
 
-	if (config->live.netns && strcmp(config->live.netns, "all") == 0) {
-		log_error("checklist: one namespace at a time (nest diagnose -N all looks at all)");
-		return EXIT_USAGE;
-	}
-	code = live_diagnosis_prepare(&live, "checklist", config->file);
+	if (config->live.netns && strcmp(config->live.netns, "all") == 0)
+		return command_fail(EXIT_USAGE,
+				    "checklist: one namespace at a time (nest diagnose -N all looks at all)");
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
-	if (code == EXIT_DONE)
-		code = begin(&state, &live);
-	if (code == EXIT_DONE)
-		code = live_diagnosis_exit_code(&live, "checklist", live_diagnosis_run(&live));
-	live_diagnosis_done(&live);
-	snapshot_free(state.before);
-	snapshot_free(state.after);
-	netns_list_done(&state.namespaces);
-	return code;
+	run_diagnosis_init(&live, &run);
+	checklist.namespaces = &live.snapshots.namespaces;
+	run_add_sink(&run, NULL, &checklist.sink);
+	return run_carry_out(&run);
 }
 
 static const char *const examples[] = {
@@ -242,7 +265,7 @@ static const char *const examples[] = {
 
 static const struct command checklist_command = {
 	.name = "checklist",
-	.summary = "ten steps of looking at a network, what was found at each, what to run next",
+	.summary = "ten steps from the usual figures to the inside of the stack",
 	.description = "Looks for three seconds and goes through the steps in order: the usual figures, new "
 		       "connections, interfaces, "
 		       "unusual events, names, latency, load, tools, processor time, the inside of the stack. What is "

@@ -4,19 +4,16 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "run/counter_history.h"
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/proc/counter.h"
 #include "snapshot/proc/counter_meaning.h"
+#include "store/counter_history.h"
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	bool all;
 	bool last;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -25,9 +22,6 @@ static const struct option_spec options[] = {
 	       "what moved since the last look with --last (kept in ~/.local/state/nest; nstat's history is left "
 	       "alone)"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "show what moved, every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many times"),
 	OPTION_END,
 };
 
@@ -45,14 +39,14 @@ static const struct field move_fields[] = {
 };
 RECORD_TYPE(move_type, "move", struct move, move_fields, "how far a counter moved");
 
-struct run {
+struct state {
 	const struct config *config;
 	struct map before; /* "NETNS NAME" -> struct counter_seen */
 	uint64_t looks;
 	uint64_t time_ns;
 };
 
-static struct move move_of(struct run *run, const struct counter_record *counter, uint64_t now_ns)
+static struct move move_of(struct state *state, const struct counter_record *counter, uint64_t now_ns)
 {
 	struct move move = {
 		.delta = UINT64_MAX, .rate = __builtin_nan(""), .meaning = counter_meaning(counter->counter)};
@@ -61,7 +55,7 @@ static struct move move_of(struct run *run, const struct counter_record *counter
 	bool new;
 
 	snprintf(key, sizeof(key), "%u %s", counter->netns, counter->counter);
-	before = map_put(&run->before, key, &new);
+	before = map_put(&state->before, key, &new);
 	if (!before)
 		return move;
 	/* A state that goes down has not been reset; it has no rate. */
@@ -73,33 +67,33 @@ static struct move move_of(struct run *run, const struct counter_record *counter
 	return move;
 }
 
-static bool moved(const struct run *run, const struct counter_record *counter, const struct move *move)
+static bool moved(const struct state *state, const struct counter_record *counter, const struct move *move)
 {
-	if (run->config->all)
+	if (state->config->all)
 		return true;
-	if (run->looks == 0)
+	if (state->looks == 0)
 		return counter->value != 0 && counter->value != UINT64_MAX && !counter->gauge;
 	return move->delta != 0 && move->delta != UINT64_MAX;
 }
 
 static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	struct run *run = context;
+	struct state *state = context;
 	uint64_t now_ns = snapshot->begin_boot_ns, shown = 0;
-	bool baseline = run->config->interval_ns && run->looks == 0;
+	bool baseline = state->config->look.interval_ns && state->looks == 0;
 
 	snapshot_each(snapshot, counter_type, const struct counter_record, counter) {
-		struct move move = move_of(run, counter, now_ns);
+		struct move move = move_of(state, counter, now_ns);
 
-		if (!baseline && moved(run, counter, &move))
+		if (!baseline && moved(state, counter, &move))
 			shown += output_record(output, &(struct record){.parts = {counter, &move}});
 	}
-	run->time_ns = now_ns;
-	run->looks++;
+	state->time_ns = now_ns;
+	state->looks++;
 	return shown;
 }
 
-static int look(struct run *state)
+static int look(struct state *state)
 {
 	static const struct record_type *const types[] = {&counter_type, NULL};
 	static const struct shape shape = {.count = 2, .types = {&counter_type, &move_type}};
@@ -108,18 +102,16 @@ static int look(struct run *state)
 	return look_run(&(struct look){
 		.command = "counters",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &shape,
 		.types = types,
-		.interval_ns = config->interval_ns,
 		/* The first look is what the others are compared with. */
-		.count = config->count ? config->count + 1 : 0,
+		.looks_before = config->look.interval_ns > 0,
 		.show = show,
 		.context = state,
 	});
 }
 
-static int look_since_last(struct run *state)
+static int look_since_last(struct state *state)
 {
 	_cleanup_free_ char *path = counter_history_path();
 	struct why why = {};
@@ -134,21 +126,17 @@ static int look_since_last(struct run *state)
 		code = look(state);
 	if (r == 0 && code == EXIT_DONE)
 		r = counter_history_save(path, &state->before, state->time_ns, &why);
-	if (r < 0)
-		log_error("counters: %s", why.text);
-	return r < 0 ? EXIT_IO : code;
+	return r < 0 ? command_fail(EXIT_IO, "counters: %s", why.text) : code;
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct run state = {.config = config, .before = MAP_INIT(0, sizeof(struct counter_seen), 1 << 20)};
+	struct state state = {.config = config, .before = MAP_INIT(0, sizeof(struct counter_seen), 1 << 20)};
 	int code;
 
-	if (config->last && (config->interval_ns || config->look.input.file)) {
-		log_error("counters: --last goes neither with an interval nor with a recording");
-		return EXIT_USAGE;
-	}
+	if (config->last && (config->look.interval_ns || config->look.input.file))
+		return command_fail(EXIT_USAGE, "counters: --last goes neither with an interval nor with a recording");
 	code = config->last ? look_since_last(&state) : look(&state);
 	map_done(&state.before);
 	return code;

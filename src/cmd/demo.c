@@ -72,10 +72,8 @@ static int extract(const struct bundled *bundled, const char *path)
 
 	if (r == 0 && write(fd, bytes.data, bytes.len) != (ssize_t)bytes.len)
 		r = errno ? -errno : -EIO;
-	if (r < 0) {
-		log_error("demo: cannot write %s: %s", path, strerror(-r));
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "demo: cannot write %s: %s", path, strerror(-r));
 	return EXIT_DONE;
 }
 
@@ -87,10 +85,8 @@ static int run(const void *data)
 
 	if (config->name && !bundled)
 		return EXIT_USAGE;
-	if (config->extract && !bundled) {
-		log_error("demo: --extract needs the name of a recording");
-		return EXIT_USAGE;
-	}
+	if (config->extract && !bundled)
+		return command_fail(EXIT_USAGE, "demo: --extract needs the name of a recording");
 	if (config->extract)
 		return extract(bundled, config->extract);
 	if (bundled)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest diagnose (and a bare nest): who is holding the traffic up, and how do you know? */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -7,7 +8,7 @@
 #include "diagnose/present/present.h"
 #include "flow/analyse/serving_thread.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
+#include "run/run_diagnosis.h"
 #include "view/json.h"
 
 struct config {
@@ -18,13 +19,12 @@ struct config {
 	double fail_on;
 	const char *file;
 	const char *measures;
-	const char *save;
 	const char *flow;
 };
 
 static const struct option_spec options[] = {
 	OPTION(struct config, duration_ns, SECONDS, "duration", 'd', "SECONDS",
-	       "look for this long (3; a recording: all of it)"),
+	       "look for this long (3; at least 0.3; a recording: all of it)"),
 	OPTION(struct config, json, FLAG, "json", 'j', NULL,
 	       "one JSON object a second from the third second on, each about the last three"),
 	OPTION(struct config, all, FLAG, "all", 'a', NULL, "show modules that are at ease, too"),
@@ -34,8 +34,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, file, TEXT, "output", 'o', "FILE", "write to this file instead of standard output"),
 	OPTION(struct config, measures, TEXT, "measures", 0, "FILE",
 	       "write all that was measured there, a JSON line a module and window"),
-	OPTION(struct config, save, TEXT, "save", 0, "FILE",
-	       "keep what was seen in this recording, to be read with -f"),
 	OPTION(struct config, flow, TEXT, "flow", 0, "TRACE",
 	       "a function trace of the application (nest flow record), even while it is written: a finding that "
 	       "blames it "
@@ -43,7 +41,9 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
+/* A sink beside the diagnosis, for its files. */
 struct report {
+	struct run_sink sink;
 	const struct config *config;
 	struct out measures;
 	double worst; /* highest certainty of any finding */
@@ -97,19 +97,13 @@ static bool ask_trace(void *data, const struct witness_question *question, struc
 }
 
 /* What is no trace is told before anybody looks for seconds. */
-static int prepare_witness(struct report *context)
+static int prepare_witness(struct report *context, struct why *why)
 {
-	struct why why = {};
-
 	context->sentence = (struct buf)BUF_INIT(65536);
 	if (!context->config->flow)
-		return EXIT_DONE;
-	if (flow_trace_open(context->config->flow, &context->trace, &why) < 0) {
-		log_error("diagnose: %s", why.text);
-		return EXIT_IO;
-	}
+		return 0;
 	context->witness = (struct witness){.ask = ask_trace, .context = context};
-	return EXIT_DONE;
+	return flow_trace_open(context->config->flow, &context->trace, why) < 0 ? -EIO : 0;
 }
 
 /* --- the report --- */
@@ -144,7 +138,7 @@ static void write_measures(const struct graph *graph, struct out *out)
 	}
 }
 
-static void report_text(struct live_diagnosis *live, const struct diagnosis_record *record)
+static void report_text(struct run_diagnosis *live, const struct diagnosis_record *record)
 {
 	const struct report *context = live->context;
 	struct present_options look = {
@@ -156,7 +150,7 @@ static void report_text(struct live_diagnosis *live, const struct diagnosis_reco
 	present_diagnosis(record, &look, &live->out);
 }
 
-static int report(struct live_diagnosis *live, const struct live_view *view)
+static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
 	struct report *context = live->context;
 	const struct diagnosis_record *record;
@@ -179,11 +173,11 @@ static int report(struct live_diagnosis *live, const struct live_view *view)
 	}
 	if (context->config->measures)
 		write_measures(diagnosis_graph(view->diagnosis), &context->measures);
-	return out_flush(&live->out);
+	return 0;
 }
 
 /* Who loses patience sees what is known by then. */
-static void report_interrupted(struct live_diagnosis *live, const struct live_view *view)
+static void report_interrupted(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
 	const struct report *context = live->context;
 	const struct diagnosis_record *record = context->config->json ? NULL : diagnosis_get(view->diagnosis);
@@ -192,38 +186,47 @@ static void report_interrupted(struct live_diagnosis *live, const struct live_vi
 		report_text(live, record);
 }
 
+static int prepare(struct run_sink *sink, struct run *run)
+{
+	struct report *context = (struct report *)sink;
+	int r = prepare_witness(context, &run->why);
+
+	return r == 0 && context->config->measures
+		       ? run_open_out(run, sink, &context->measures, context->config->measures)
+		       : r;
+}
+
+static void close_report(struct run_sink *sink)
+{
+	struct report *context = (struct report *)sink;
+
+	if (context->silence.text[0])
+		log_info("%s: %s", context->config->flow, context->silence.text);
+	forget_answer(context);
+	buf_done(&context->sentence);
+}
+
+static const struct run_sink_ops report_ops = {.prepare = prepare, .close = close_report};
+
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct report context = {.config = config};
-	struct live_diagnosis live = {.options = &config->live,
-				      .duration_ns = config->duration_ns,
-				      .report = report,
-				      .interrupted = report_interrupted,
-				      .context = &context};
-	int code = live_diagnosis_prepare(&live, "diagnose", config->file);
+	struct report context = {.sink.ops = &report_ops, .config = config};
+	struct run run = {.options.name = "diagnose"};
+	struct run_diagnosis live = {.options = &config->live,
+				     .duration_ns = config->duration_ns,
+				     .file = config->file,
+				     .report = report,
+				     .interrupted = report_interrupted,
+				     .context = &context};
+	int code;
 
-	if (code == EXIT_DONE)
-		code = prepare_witness(&context);
 	/* A recording is gone through to its end. */
 	if (!live.duration_ns && !config->live.input.file)
 		live.duration_ns = DIAGNOSIS_WINDOWS * NSEC_PER_SEC;
-	if (code == EXIT_DONE)
-		code = live_diagnosis_save(&live, "diagnose", config->save);
-
-	if (code == EXIT_DONE && config->measures && out_open(&context.measures, config->measures) < 0) {
-		log_error("diagnose: cannot write %s", config->measures);
-		code = EXIT_IO;
-	}
-	if (code == EXIT_DONE)
-		code = live_diagnosis_exit_code(&live, "diagnose", live_diagnosis_run(&live));
-	if (config->measures && out_done(&context.measures) < 0 && code == EXIT_DONE)
-		code = EXIT_IO;
-	live_diagnosis_done(&live);
-	if (code == EXIT_DONE && context.silence.text[0])
-		log_info("%s: %s", config->flow, context.silence.text);
-	forget_answer(&context);
-	buf_done(&context.sentence);
+	run_diagnosis_init(&live, &run);
+	run_add_sink(&run, NULL, &context.sink);
+	code = run_carry_out(&run);
 	if (code == EXIT_DONE && config->fail_on > 0 && context.worst >= config->fail_on)
 		return EXIT_FINDINGS;
 	return code;

@@ -88,10 +88,8 @@ static int show(const struct doctor_config *config, const struct check_list *lis
 	struct output *output;
 	struct why why;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("%s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "%s", why.text);
 	vec_each(&list->checks, check) {
 		struct record record = RECORD_OF(check);
 
@@ -120,9 +118,8 @@ static int run(const void *argument)
 		_cleanup_buf_ struct buf path = BUF_INIT(8192);
 
 		text_add_terminal(&path, config->from, strnlen(config->from, 1000));
-		log_error("cannot read %s: %s", strcmp(config->from, "-") == 0 ? "standard input" : buf_text(&path),
-			  why.text);
-		return EXIT_IO;
+		return command_fail(EXIT_IO, "cannot read %s: %s",
+				    strcmp(config->from, "-") == 0 ? "standard input" : buf_text(&path), why.text);
 	}
 	return show(config, &list);
 }

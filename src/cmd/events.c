@@ -2,18 +2,20 @@
 /* nest events: the catalogue, and what this kernel gives. */
 #include <string.h>
 
-#include "event/core/live.h"
+#include "event/core/available.h"
 #include "run/command.h"
 #include "run/output_exit.h"
 #include "view/output.h"
 
 struct config {
 	struct text_list names;
+	bool try;
 	struct output_options output;
 };
 
 static const struct option_spec options[] = {
 	POSITIONAL(struct config, names, TEXTS, "EVENT", "only these, with their fields"),
+	OPTION(struct config, try, FLAG, "try", 0, NULL, "load and attach every program to see which events work"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
@@ -57,10 +59,10 @@ static bool is_asked(const struct config *config, const struct event *event)
 }
 
 /* What the plan says about one event. */
-static void fill_hooks(const struct live *live, unsigned request, struct event_row *row, struct buf *hooks)
+static void fill_hooks(const struct hook_plan *plan, size_t request, struct event_row *row, struct buf *hooks)
 {
 	row->available = true;
-	vec_each(&live_hooks(live)->choices, choice) {
+	vec_each(&plan->choices, choice) {
 		const struct event_hook *hook = hook_choice_get(choice);
 
 		if (choice->request != request)
@@ -79,11 +81,11 @@ static void fill_hooks(const struct live *live, unsigned request, struct event_r
 	row->hook = row->available && hooks->len ? buf_text(hooks) : NULL;
 }
 
-static void show_event(struct output *output, const struct event *event, const struct live *live, unsigned request,
-		       const char *failure)
+static void show_event(struct output *output, const struct availability *available, size_t request)
 {
+	const struct event *event = available->events[request];
 	_cleanup_buf_ struct buf hooks = BUF_INIT(1024);
-	struct event_row row = {.event = event->name, .help = event->help, .reason = failure};
+	struct event_row row = {.event = event->name, .help = event->help};
 	struct shape shape = event_shape(event);
 	VEC(struct field_name) names = {};
 	struct record record = RECORD_OF(&row);
@@ -92,8 +94,10 @@ static void show_event(struct output *output, const struct event *event, const s
 	while (shape_next(&shape, &at))
 		vec_push(&names, (struct field_name){at.field->name});
 	row.fields = (struct list){names.items, (uint32_t)names.count};
-	if (live)
-		fill_hooks(live, request, &row, &hooks);
+	if (available->plan)
+		fill_hooks(available->plan, request, &row, &hooks);
+	else
+		row.reason = available->why.text;
 	(void)output_record(output, &record);
 	vec_done(&names);
 }
@@ -114,33 +118,29 @@ static void show_fields(struct out *out, const struct event *event)
 static int run(const void *data)
 {
 	const struct config *config = data;
-	_cleanup_(live_closep) struct live *live = NULL;
-	_cleanup_free_ const struct event **events = NULL;
-	_cleanup_free_ struct event_request *requests = NULL;
 	struct shape shape = SHAPE_OF(&event_row_type);
+	struct availability available;
 	struct output *output;
 	struct why why = {};
-	unsigned asked = 0;
-	size_t count;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("events: %s", why.text);
-		return EXIT_USAGE;
-	}
-	events = event_list(&count);
-	requests = xzalloc((count + 1) * sizeof(*requests));
-	for (size_t i = 0; i < count; i++)
-		if (is_asked(config, events[i]))
-			requests[asked++] = (struct event_request){.event = events[i], .config.needs = ~(uint32_t)0};
-	if (live_open(requests, asked, &(struct live_options){.probe = true}, &live, &why) < 0)
-		log_warn("events: %s", why.text);
-	for (unsigned i = 0; i < asked; i++)
-		show_event(output, requests[i].event, live, i, live ? NULL : why.text);
-	if (config->names.count && !output_shows_all(&config->output) && asked) {
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "events: %s", why.text);
+	if (config->try)
+		availability_try(&available);
+	else
+		availability_look(&available);
+	if (!available.plan)
+		log_warn("events: %s", available.why.text);
+	for (size_t i = 0; i < available.count; i++)
+		if (is_asked(config, available.events[i]))
+			show_event(output, &available, i);
+	if (config->names.count && !output_shows_all(&config->output)) {
 		(void)output_flush(output);
-		for (unsigned i = 0; i < asked; i++)
-			show_fields(output_out(output), requests[i].event);
+		for (size_t i = 0; i < available.count; i++)
+			if (is_asked(config, available.events[i]))
+				show_fields(output_out(output), available.events[i]);
 	}
+	availability_done(&available);
 	return output_exit_code(output_close(output));
 }
 
@@ -155,8 +155,9 @@ static const char *const examples[] = {
 static const struct command events_command = {
 	.name = "events",
 	.summary = "the catalogue of events, and what this kernel gives",
-	.description = "All events are loaded for a moment to see what works. As an ordinary user nothing can "
-		       "be loaded: the catalogue is shown all the same.",
+	.description =
+		"What works is decided without loading anything: from privileges, BTF, tracepoints and what --try "
+		"found since the host was booted. --try loads and attaches every program, which takes seconds.",
 	.examples = examples,
 	.options = options,
 	.config_size = sizeof(struct config),

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest explain: the page about a cause, a rule, an event, a tool, a counter, a field, a state, a drop reason, an error. */
+/*
+ * nest explain: the page about a cause, a rule, an event, a tool, a counter, a field, a state, a drop reason, an error.
+ */
+#include "base/files.h"
 #include "base/out.h"
 #include "base/text.h"
 #include "diagnose/present/cause_page.h"
 #include "event/core/event.h"
 #include "record/glossary.h"
 #include "run/command.h"
-#include "run/files.h"
 #include "snapshot/proc/counter_meaning.h"
 #include "tool/core/tool.h"
 #include "view/tree.h"
@@ -126,7 +128,9 @@ static bool explain_word(struct tree *tree, const char *name)
 	return found;
 }
 
-/* Values that fields have names for, TCP states among them: each table of names once, for the first field that uses it. */
+/*
+ * Values that fields have names for, TCP states among them: each table of names once, for the first field that uses it.
+ */
 static bool explain_value(struct tree *tree, const char *name)
 {
 	VEC(const struct enum_names *) seen = {};
@@ -176,13 +180,13 @@ static int not_found(const struct knowledge *knowledge, const char *name)
 			near_consider(&near, (*glossary)->entries[i].name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 60));
-	log_error("explain: nothing here is called '%s'%s", buf_text(&shown), buf_text(&hint));
-	return EXIT_USAGE;
+	return command_fail(EXIT_USAGE, "explain: nothing here is called '%s'%s", buf_text(&shown), buf_text(&hint));
 }
 
 /* --- pages --- */
 
-static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index)
+static int write_page(const char *dir, const struct knowledge *knowledge, const struct cause *cause, struct buf *index,
+		      struct why *why)
 {
 	_cleanup_(cause_page_freep) struct cause_page *page = cause_page_new(knowledge, cause);
 	_cleanup_free_ char *name = xasprintf("%s.md", cause->name);
@@ -190,22 +194,23 @@ static int write_page(const char *dir, const struct knowledge *knowledge, const 
 
 	cause_page_add_markdown(page, &text);
 	buf_add_format(index, "| [%s](%s.md) | %s | %s |\n", cause->name, cause->name, cause->layer, cause->summary);
-	return files_write(dir, name, &text);
+	return files_write(dir, name, &text, why);
 }
 
 /* The directory and those above it are made where they are missing. */
 static int write_pages(const char *dir, const struct knowledge *knowledge)
 {
 	_cleanup_buf_ struct buf index = BUF_INIT((size_t)1 << 20);
-	int r = files_make_dirs(dir);
+	struct why why = {};
+	int r = files_make_dirs(dir, &why);
 
 	buf_add_text(&index, "# Causes\n\n| cause | layer | it |\n|---|---|---|\n");
 	vec_each(&knowledge->causes, cause)
 		if (r == 0)
-			r = write_page(dir, knowledge, *cause, &index);
+			r = write_page(dir, knowledge, *cause, &index, &why);
 	if (r == 0)
-		r = files_write(dir, "README.md", &index);
-	return r < 0 ? EXIT_IO : EXIT_DONE;
+		r = files_write(dir, "README.md", &index, &why);
+	return r < 0 ? command_fail(EXIT_IO, "%s", why.text) : EXIT_DONE;
 }
 
 /* --- the command --- */
@@ -285,10 +290,8 @@ static int run(const void *data)
 	_cleanup_(knowledge_freep) struct knowledge *knowledge = NULL;
 	struct why why = {};
 
-	if (knowledge_load(&knowledge, &why) < 0) {
-		log_error("explain: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (knowledge_load(&knowledge, &why) < 0)
+		return command_fail(EXIT_USAGE, "explain: %s", why.text);
 	knowledge->is_command = command_exists;
 	if (config->pages)
 		return write_pages(config->pages, knowledge);

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "report/export.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
+#include "run/run_diagnosis.h"
 
 static const char *const formats[] = {"csv", "jsonl", "pcapng", "perfetto", "folded", "dot", NULL};
 enum format { FORMAT_CSV, FORMAT_JSONL, FORMAT_PCAPNG, FORMAT_PERFETTO, FORMAT_FOLDED, FORMAT_DOT, FORMAT_NONE };
@@ -83,11 +83,11 @@ static void write_graph(const struct diagnosis_record *record, struct out *out)
 	out_end_line(out);
 }
 
-static int report_graph(struct live_diagnosis *live, const struct live_view *view)
+static int report_graph(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
 	if (live->last && !view->gone)
 		write_graph(diagnosis_get(view->diagnosis), &live->out);
-	return out_flush(&live->out);
+	return 0;
 }
 
 /* The modules of the last window, as they lean on each other. */
@@ -95,13 +95,11 @@ static int export_dot(const struct config *config)
 {
 	struct diagnosis_options options_of = {
 		.input = {.file = config->file, .from = config->from, .to = config->until}};
-	struct live_diagnosis live = {.options = &options_of, .report = report_graph};
-	int code = live_diagnosis_prepare(&live, "export", config->output);
+	struct run run = {.options.name = "export"};
+	struct run_diagnosis live = {.options = &options_of, .file = config->output, .report = report_graph};
 
-	if (code == EXIT_DONE)
-		code = live_diagnosis_exit_code(&live, "export", live_diagnosis_run(&live));
-	live_diagnosis_done(&live);
-	return code;
+	run_diagnosis_init(&live, &run);
+	return run_carry_out(&run);
 }
 
 /* --- the others --- */
@@ -128,17 +126,13 @@ static int run(const void *data)
 	struct out out;
 	int r, written;
 
-	if (config->format == FORMAT_NONE) {
-		log_error("export: --to is missing: csv, jsonl, pcapng, perfetto, folded or dot");
-		return EXIT_USAGE;
-	}
+	if (config->format == FORMAT_NONE)
+		return command_fail(EXIT_USAGE, "export: --to is missing: csv, jsonl, pcapng, perfetto, folded or dot");
 	if (config->format == FORMAT_DOT)
 		return export_dot(config);
 	r = out_open(&out, config->output);
-	if (r < 0) {
-		log_error("export: cannot write %s: %s", config->output, strerror(-r));
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "export: cannot write %s: %s", config->output, strerror(-r));
 	if (config->format == FORMAT_PCAPNG && out.is_terminal) {
 		log_error("export: a capture file is not for a terminal: -o FILE, or | tcpdump -r -");
 		(void)out_done(&out);
@@ -146,14 +140,11 @@ static int run(const void *data)
 	}
 	r = export_file(config, &out, &why);
 	written = out_done(&out);
-	if (r < 0 && r != -EPIPE) {
-		log_error("export: %s", why.text[0] ? why.text : strerror(-r));
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
-	if (written < 0 && written != -EPIPE) {
-		log_error("export: writing failed: %s", strerror(-written));
-		return EXIT_IO;
-	}
+	if (r < 0 && r != -EPIPE)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "export: %s",
+				    why.text[0] ? why.text : strerror(-r));
+	if (written < 0 && written != -EPIPE)
+		return command_fail(EXIT_IO, "export: writing failed: %s", strerror(-written));
 	return EXIT_DONE;
 }
 

@@ -49,8 +49,8 @@ static int run(const void *data)
 	}
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, config->member, strnlen(config->member, 60));
-	log_error("there is no command 'flow %s'%s (nest flow lists them)", buf_text(&shown), buf_text(&hint));
-	return EXIT_USAGE;
+	return command_fail(EXIT_USAGE, "there is no command 'flow %s'%s (nest flow lists them)", buf_text(&shown),
+			    buf_text(&hint));
 }
 
 static const struct command flow_command = {

@@ -29,10 +29,8 @@ static int show(const struct config *config, const struct align *align)
 	struct output *output;
 	struct why why = {};
 
-	if (output_open(o, &shape, &output, &why) < 0) {
-		log_error("flow align: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(o, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow align: %s", why.text);
 	if (text) {
 		struct out *out = output_out(output);
 
@@ -59,19 +57,13 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
-	r = flow_view_open(config->proxy, &proxy);
+	r = flow_view_open(config->proxy, &split, &proxy, &in_front);
 	if (r == EXIT_DONE)
-		r = flow_view_open(config->server, &server);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&split, proxy, &in_front);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&split, server, &behind);
+		r = flow_view_open(config->server, &split, &server, &behind);
 	if (r != EXIT_DONE)
 		return r;
-	if (align_new(in_front, behind, &align, &why) < 0) {
-		log_error("flow align: %s", why.text);
-		return EXIT_CANNOT_OBSERVE;
-	}
+	if (align_new(in_front, behind, &align, &why) < 0)
+		return command_fail(EXIT_CANNOT_OBSERVE, "flow align: %s", why.text);
 	r = show(config, align);
 	log_info("%u of %u connections matched, %u requests; the server's clock is %+.3f us off", align->matched,
 		 align->connections, align->exchanges, (double)align->clock_offset_ns / 1000);

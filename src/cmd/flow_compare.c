@@ -52,11 +52,8 @@ static void subject_done(struct subject *s)
 
 static int compare_two_traces(const struct config *config, struct subject *s)
 {
-	int r;
+	int r = flow_view_open(config->what.items[0], &config->split, &s->trace[1], &s->sessions[1]);
 
-	r = flow_view_open(config->what.items[0], &s->trace[1]);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, s->trace[1], &s->sessions[1]);
 	if (r != EXIT_DONE)
 		return r;
 	s->comparison = compare_traces(s->sessions[0], s->sessions[1],
@@ -76,13 +73,11 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 
 		for (unsigned i = 0; i < 2; i++)
 			if (parse_u64(config->what.items[i], 1, UINT32_MAX, &numbers[i]) < 0) {
-				log_error("flow compare: '%s' is no session's number", config->what.items[i]);
-				return EXIT_USAGE;
-			} else if (numbers[i] > sessions->list.count) {
-				log_error("flow compare: there is no session %s (of %zu)", config->what.items[i],
-					  sessions->list.count);
-				return EXIT_USAGE;
-			}
+				return command_fail(EXIT_USAGE, "flow compare: '%s' is no session's number",
+						    config->what.items[i]);
+			} else if (numbers[i] > sessions->list.count)
+				return command_fail(EXIT_USAGE, "flow compare: there is no session %s (of %zu)",
+						    config->what.items[i], sessions->list.count);
 		snprintf(good, sizeof(good), "session == %llu", (unsigned long long)numbers[0]);
 		snprintf(bad, sizeof(bad), "session == %llu", (unsigned long long)numbers[1]);
 		r = compare_label(sessions, good, bad, group_of, &why);
@@ -96,9 +91,7 @@ static int label(const struct config *config, struct flow_sessions *sessions, ui
 		memset(group_of, 0, sessions->list.count);
 		return EXIT_DONE;
 	}
-	if (r < 0)
-		log_error("flow compare: %s", why.text);
-	return r == 0 ? EXIT_DONE : EXIT_USAGE;
+	return r == 0 ? EXIT_DONE : command_fail(EXIT_USAGE, "flow compare: %s", why.text);
 }
 
 static int compare_in_trace(const struct config *config, struct subject *s)
@@ -146,10 +139,8 @@ static int show(const struct config *config, const struct comparison *c)
 	struct output *output;
 	struct why why = {};
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("flow compare: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow compare: %s", why.text);
 	if (text) {
 		const struct divergence *others = c->others.items;
 
@@ -169,19 +160,16 @@ static int run(const void *data)
 	uint64_t number;
 	int r;
 
-	if (config->what.count > 2 || (config->what.count && (config->good || config->bad))) {
-		log_error("flow compare: either two traces, or a trace and two sessions, or --good and --bad");
-		return EXIT_USAGE;
-	}
+	if (config->what.count > 2 || (config->what.count && (config->good || config->bad)))
+		return command_fail(
+			EXIT_USAGE,
+			"flow compare: either two traces, or a trace and two sessions, or --good and --bad");
 	if (config->what.count == 1 && parse_u64(config->what.items[0], 0, UINT64_MAX, &number) == 0 &&
-	    access(config->what.items[0], F_OK) < 0) {
-		log_error("flow compare: session %s with which? Two numbers are wanted, or another trace",
-			  config->what.items[0]);
-		return EXIT_USAGE;
-	}
-	r = flow_view_open(config->trace, &s.trace[0]);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, s.trace[0], &s.sessions[0]);
+	    access(config->what.items[0], F_OK) < 0)
+		return command_fail(EXIT_USAGE,
+				    "flow compare: session %s with which? Two numbers are wanted, or another trace",
+				    config->what.items[0]);
+	r = flow_view_open(config->trace, &config->split, &s.trace[0], &s.sessions[0]);
 	if (r == EXIT_DONE)
 		flow_view_tell_none(s.sessions[0]);
 	if (r == EXIT_DONE)

@@ -41,15 +41,12 @@ static int set_paused(const struct config *config, bool paused)
 	_cleanup_free_ char *path = find_live(config->pid);
 	struct why why = {};
 
-	if (!path) {
-		log_error("flow %s: process %llu is not being recorded (nest flow record starts it)",
-			  paused ? "stop" : "start", (unsigned long long)config->pid);
-		return EXIT_CANNOT_OBSERVE;
-	}
-	if (recorder_set_paused(path, paused, &why) < 0) {
-		log_error("flow %s: %s", paused ? "stop" : "start", why.text);
-		return EXIT_IO;
-	}
+	if (!path)
+		return command_fail(EXIT_CANNOT_OBSERVE,
+				    "flow %s: process %llu is not being recorded (nest flow record starts it)",
+				    paused ? "stop" : "start", (unsigned long long)config->pid);
+	if (recorder_set_paused(path, paused, &why) < 0)
+		return command_fail(EXIT_IO, "flow %s: %s", paused ? "stop" : "start", why.text);
 	return EXIT_DONE;
 }
 

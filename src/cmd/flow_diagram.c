@@ -76,10 +76,8 @@ static int compare(struct drawing *d)
 			? compare_label(d->sessions, d->config->good, d->config->bad, d->groups.items, &why)
 			: compare_find_outliers(d->sessions, d->groups.items, &outlier, &why);
 
-	if (r < 0) {
-		log_error("flow diagram: %s", why.text);
-		return r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
-	}
+	if (r < 0)
+		return command_fail(r == -ENODATA ? EXIT_CANNOT_OBSERVE : EXIT_USAGE, "flow diagram: %s", why.text);
 	d->comparison = compare_groups(d->sessions, d->groups.items, &(struct compare_options){.outlier = &outlier});
 	return EXIT_DONE;
 }
@@ -92,15 +90,12 @@ static int choose(struct drawing *d, uint32_t *ret_session)
 	struct why why = {};
 	uint8_t wanted = 0;
 
-	if (!s->list.count) {
-		log_error("flow diagram: the trace has no sessions (--by thread draws a thread)");
-		return EXIT_CANNOT_OBSERVE;
-	}
+	if (!s->list.count)
+		return command_fail(EXIT_CANNOT_OBSERVE,
+				    "flow diagram: the trace has no sessions (--by thread draws a thread)");
 	if (d->config->sessions) {
-		if (flow_view_choose(s, d->config->sessions, chosen.items, &why) < 0) {
-			log_error("flow diagram: %s", why.text);
-			return EXIT_USAGE;
-		}
+		if (flow_view_choose(s, d->config->sessions, chosen.items, &why) < 0)
+			return command_fail(EXIT_USAGE, "flow diagram: %s", why.text);
 	} else if (d->comparison) {
 		memcpy(chosen.items, d->groups.items, s->list.count);
 		wanted = 1;
@@ -207,10 +202,8 @@ static int draw_pair(struct drawing *d)
 	struct sequence sequence = {};
 	struct why why = {};
 	uint32_t session = 0;
-	int r = flow_view_open(d->config->with, &trace);
+	int r = flow_view_open(d->config->with, &d->config->split, &trace, &behind);
 
-	if (r == EXIT_DONE)
-		r = flow_view_split(&d->config->split, trace, &behind);
 	if (r == EXIT_DONE && d->config->sessions) {
 		r = choose(d, &session);
 		diagram.session = session + 1;
@@ -280,10 +273,8 @@ static int draw_flame(struct drawing *d)
 		fill_flame(d, d->comparison->profile, &d->comparison->sums, &flame);
 	} else {
 		if (d->config->sessions &&
-		    flow_view_choose(d->sessions, d->config->sessions, d->groups.items, &why) < 0) {
-			log_error("flow diagram: %s", why.text);
-			return EXIT_USAGE;
-		}
+		    flow_view_choose(d->sessions, d->config->sessions, d->groups.items, &why) < 0)
+			return command_fail(EXIT_USAGE, "flow diagram: %s", why.text);
 		profile = profile_new(d->sessions, d->groups.items, 2);
 		profile_sum(profile, &sums);
 		fill_flame(d, profile, &sums, &flame);
@@ -320,17 +311,13 @@ static int run(const void *data)
 	struct drawing d = {.config = config};
 	int r;
 
-	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML) {
-		log_error("flow diagram: a flame graph is svg or html (-F)");
-		return EXIT_USAGE;
-	}
-	if (config->with && (config->flame || compares(config))) {
-		log_error("flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
-		return EXIT_USAGE;
-	}
-	r = flow_view_open(config->trace, &d.trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, d.trace, &d.sessions);
+	if (config->flame && config->format != SEQUENCE_AS_SVG && config->format != SEQUENCE_AS_HTML)
+		return command_fail(EXIT_USAGE, "flow diagram: a flame graph is svg or html (-F)");
+	if (config->with && (config->flame || compares(config)))
+		return command_fail(
+			EXIT_USAGE,
+			"flow diagram: --with draws sessions of two traces: no flame graph, and no comparison");
+	r = flow_view_open(config->trace, &config->split, &d.trace, &d.sessions);
 	if (r == EXIT_DONE)
 		r = draw(&d);
 	if (r == EXIT_DONE)

@@ -247,14 +247,10 @@ static int export_trace(struct exporter *e)
 	struct why why = {};
 
 	e->groups = flow_groups_of(e->sessions);
-	if (config->sessions && flow_view_choose(e->sessions, config->sessions, e->groups.items, &why) < 0) {
-		log_error("flow export: %s", why.text);
-		return EXIT_USAGE;
-	}
-	if (out_open(&e->out, config->output) < 0) {
-		log_error("flow export: cannot write %s", config->output);
-		return EXIT_IO;
-	}
+	if (config->sessions && flow_view_choose(e->sessions, config->sessions, e->groups.items, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow export: %s", why.text);
+	if (out_open(&e->out, config->output) < 0)
+		return command_fail(EXIT_IO, "flow export: cannot write %s", config->output);
 	if (config->perfetto || config->csv) {
 		export_calls(e);
 	} else {
@@ -272,13 +268,10 @@ static int run(const void *data)
 	struct exporter e = {.config = config};
 	int r;
 
-	if (config->perfetto + config->folded + config->dot + config->csv != 1) {
-		log_error("flow export: one format is wanted: --perfetto, --folded, --dot or --csv");
-		return EXIT_USAGE;
-	}
-	r = flow_view_open(config->trace, &e.trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, e.trace, &e.sessions);
+	if (config->perfetto + config->folded + config->dot + config->csv != 1)
+		return command_fail(EXIT_USAGE,
+				    "flow export: one format is wanted: --perfetto, --folded, --dot or --csv");
+	r = flow_view_open(config->trace, &config->split, &e.trace, &e.sessions);
 	if (r == EXIT_DONE)
 		r = export_trace(&e);
 	if (r == EXIT_DONE)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "flow/import/import.h"
 #include "run/command.h"
+#include "run/run.h"
 
 struct config {
 	const char *input;
@@ -26,22 +27,19 @@ static int run(const void *data)
 {
 	const struct config *config = data;
 	struct import_result result = {.program = config->program};
+	_cleanup_free_ char *more = NULL;
 	struct why why = {};
 	int r;
 
-	if (!config->output) {
-		log_error("flow import: say where the trace goes (-o FILE)");
-		return EXIT_USAGE;
-	}
+	if (!config->output)
+		return command_fail(EXIT_USAGE, "flow import: say where the trace goes (-o FILE)");
 	r = flow_import(config->input, config->from, config->output, &result, &why);
-	if (r < 0) {
-		log_error("flow import: %s", why.text);
-		return r == -EINVAL && !result.format ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(r == -EINVAL && !result.format ? EXIT_USAGE : EXIT_IO, "flow import: %s", why.text);
 	if (result.note[0])
 		log_warn("flow import: %s", result.note);
-	log_info("%llu events, %llu lost; %s read from %s", (unsigned long long)result.events,
-		 (unsigned long long)result.lost, result.format, config->input);
+	more = xasprintf("%s read from %s", result.format, config->input);
+	run_tell_account(result.events, result.lost, more);
 	return EXIT_DONE;
 }
 

@@ -370,10 +370,8 @@ static int show(const struct config *config, const struct flow_trace *trace)
 	bool sound = true;
 	int r = output_open(&config->output, &shape, &output, &why);
 
-	if (r < 0) {
-		log_error("flow info: %s", why.text);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "flow info: %s", why.text);
 	if (config->events) {
 		(void)trace_text_dump(trace, output_out(output));
 	} else if (config->check) {
@@ -400,15 +398,12 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
-	if (config->check + config->events + config->threads + config->functions + config->modules > 1) {
-		log_error("flow info: only one of --check, --threads, --functions, --modules and --events");
-		return EXIT_USAGE;
-	}
+	if (config->check + config->events + config->threads + config->functions + config->modules > 1)
+		return command_fail(EXIT_USAGE,
+				    "flow info: only one of --check, --threads, --functions, --modules and --events");
 	r = flow_trace_open(config->trace, &trace, &why);
-	if (r < 0) {
-		log_error("flow info: %s", why.text);
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "flow info: %s", why.text);
 	return show(config, trace);
 }
 

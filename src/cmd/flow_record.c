@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest flow record: runs a program with the recorder inside it. */
-#include <errno.h>
 #include <limits.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "flow/record/recorder.h"
-#include "flow/trace/elf_kind.h"
 #include "flow/trace/live_file.h"
-#include "flow/trace/trace.h"
-#include "probe/function_probe.h"
 #include "run/command.h"
+#include "run/run_flow.h"
 
 /* Where a summary has times if nothing else is said: servers have their handlers so deep. */
 #define SUMMARY_DEPTH 6
@@ -146,161 +139,27 @@ static int begin(const struct config *config, const char *path)
 	struct why why = {};
 	int r;
 
-	if (config->buffer_bytes && (config->buffer_bytes < 32000 || config->buffer_bytes > FLOW_CHUNK_MAX)) {
-		log_error("flow record: --buffer is between 32K and 16M");
-		return EXIT_USAGE;
-	}
+	if (config->buffer_bytes && (config->buffer_bytes < 32000 || config->buffer_bytes > FLOW_CHUNK_MAX))
+		return command_fail(EXIT_USAGE, "flow record: --buffer is between 32K and 16M");
 	r = recorder_begin(path, &recording, &why);
-	if (r < 0)
-		log_error("flow record: %s", why.text);
-	return r < 0 ? EXIT_IO : EXIT_DONE;
-}
-
-/* --- the program --- */
-
-static _noreturn_ void run_program(char **argv, const char *library, const char *path, const sigset_t *mask)
-{
-	const char *others = getenv("LD_PRELOAD");
-	_cleanup_free_ char *preload = others && *others ? xasprintf("%s:%s", library, others) : xstrdup(library);
-
-	(void)setenv("LD_PRELOAD", preload, 1);
-	(void)setenv(FLOW_LIVE_ENV, path, 1);
-	(void)signal(SIGPIPE, SIG_DFL);
-	(void)sigprocmask(SIG_SETMASK, mask, NULL);
-	execvp(argv[0], argv);
-	log_error("flow record: %s: %s", argv[0], strerror(errno));
-	_exit(127);
-}
-
-/* Until the program and all that it started have ended. Signals for us end the program; a second one kills it. */
-static int wait_for_all(pid_t child, uint64_t until_ns, int *ret_status)
-{
-	unsigned asked = 0;
-	sigset_t set;
-
-	*ret_status = 0;
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	for (;;) {
-		uint64_t now = clock_monotonic_ns(),
-			 wait_ns = until_ns && !asked ? (until_ns > now ? until_ns - now : 0) : NSEC_PER_SEC;
-		struct timespec timeout = {(time_t)(wait_ns / NSEC_PER_SEC), (long)(wait_ns % NSEC_PER_SEC)};
-		int status, number;
-		pid_t pid;
-
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-			if (pid == child)
-				*ret_status = status;
-		if (pid < 0 && errno == ECHILD)
-			return 0;
-		number = sigtimedwait(&set, NULL, &timeout);
-		if (number == SIGINT || number == SIGTERM || (until_ns && !asked && clock_monotonic_ns() >= until_ns)) {
-			/* A terminal's interrupt has reached the program already. */
-			if (number != SIGINT || asked)
-				(void)kill(child, asked ? SIGKILL : SIGTERM);
-			asked++;
-		}
-	}
-}
-
-/* Whether the recorder can be loaded into the program; otherwise why not, and what can be done. */
-static bool check_program(const char *command)
-{
-	enum elf_kind kind = elf_kind_of(command);
-
-	if (kind == ELF_KIND_STATIC)
-		log_warn("flow record: %s is linked statically: no library can be preloaded into it, and its own calls "
-			 "are not recorded (nest flow record -p PID --func PATTERN probes it while it runs)",
-			 command);
-	else if (kind == ELF_KIND_SECURE)
-		log_warn("flow record: %s is set-user-ID: nothing is preloaded into it for you, and its own calls are "
-			 "not recorded (run it as its owner, or probe it with -p PID --func PATTERN)",
-			 command);
-	return kind != ELF_KIND_STATIC && kind != ELF_KIND_SECURE;
-}
-
-static int report(const char *path, int status, bool loadable)
-{
-	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
-	struct recorder_end end;
-	struct why why = {};
-	int r = recorder_finish(path, &end, &why);
-
-	if (r < 0)
-		log_error("flow record: %s", why.text);
-	if (end.dropped)
-		log_error("flow record: %llu events could not be written: %s", (unsigned long long)end.dropped,
-			  end.error == ENOSPC ? "no space (or --max-size reached)" : strerror(end.error));
-	if (WIFSIGNALED(status))
-		log_warn("flow record: the program was ended by signal %d (%s)", WTERMSIG(status),
-			 strsignal(WTERMSIG(status)));
-	else if (WEXITSTATUS(status))
-		log_warn("flow record: the program ended with code %d", WEXITSTATUS(status));
-	if (flow_trace_open(path, &trace, &why) < 0) {
-		log_error("flow record: %s", why.text);
-		return EXIT_IO;
-	}
-	if (!trace->calls && trace->events && loadable)
-		log_warn("flow record: no call was recorded: was the program built with -finstrument-functions, "
-			 "and could its user write the trace and the file beside it?");
-	log_info("%llu events, %llu lost; %zu threads, %.1f MB in %s", (unsigned long long)trace->events,
-		 (unsigned long long)trace->lost,
-		 trace->summarised ? (size_t)trace->recorded_threads : trace->thread_count, (double)trace->bytes / 1e6,
-		 path);
-	return r < 0 ? EXIT_IO : EXIT_DONE;
-}
-
-static int record(const struct config *config, const char *path, const char *library)
-{
-	uint64_t until = config->duration_ns ? clock_monotonic_ns() + config->duration_ns : 0;
-	sigset_t set, mask;
-	bool loadable;
-	int status, r;
-	pid_t child;
-
-	r = begin(config, path);
-	if (r != EXIT_DONE)
-		return r;
-	loadable = check_program(config->command.argv[0]);
-	/* What the program leaves running when it ends becomes ours to wait for. */
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	(void)sigprocmask(SIG_BLOCK, &set, &mask);
-	child = fork();
-	if (child < 0) {
-		log_error("flow record: cannot start a process: %s", strerror(errno));
-		return EXIT_CANNOT_OBSERVE;
-	}
-	if (child == 0)
-		run_program(config->command.argv, library, path, &mask);
-	log_info("ready");
-	r = wait_for_all(child, until, &status);
-	if (r == 0)
-		r = report(path, status, loadable);
-	return r == EXIT_DONE && WIFEXITED(status) && WEXITSTATUS(status) == 127 ? EXIT_CANNOT_OBSERVE : r;
+	return r < 0 ? command_fail(EXIT_IO, "flow record: %s", why.text) : EXIT_DONE;
 }
 
 static int probe(const struct config *config, const char *path)
 {
-	if (!config->only.count || config->command.argc) {
-		log_error(config->command.argc ? "flow record: either -p PID or a program"
-					       : "flow record: -p PID wants the functions to probe (--func PATTERN)");
-		return EXIT_USAGE;
-	}
-	return flow_probe_record(&(struct probe_options){
-		.pid = (uint32_t)config->pid,
-		.output = path,
-		.only = &config->only,
-		.without = &config->without,
-		.args = config->args,
-		.no_sockets = config->no_sockets,
-		.duration_ns = config->duration_ns,
-	});
+	struct run_flow flow = {.path = path,
+				.options = {.pid = (uint32_t)config->pid,
+					    .output = path,
+					    .only = &config->only,
+					    .without = &config->without,
+					    .args = config->args,
+					    .no_sockets = config->no_sockets}};
+
+	if (config->command.argc)
+		return command_fail(EXIT_USAGE, "flow record: either -p PID or a program");
+	if (!config->only.count)
+		return command_fail(EXIT_USAGE, "flow record: -p PID wants the functions to probe (--func PATTERN)");
+	return run_flow_probe(&flow, config->duration_ns);
 }
 
 static int run(const void *data)
@@ -308,33 +167,32 @@ static int run(const void *data)
 	const struct config *config = data;
 	_cleanup_free_ char *path = absolute(config->output ? config->output : "nest.trace");
 	_cleanup_free_ char *library = find_library();
+	struct run_flow flow = {.path = path, .command = &config->command, .library = library};
+	int r;
 
 	if (config->pid)
 		return probe(config, path);
 	if (config->finish)
-		return report(path, 0, true);
-	if (!library) {
-		log_error("flow record: libnestflow.so is neither beside nest nor in ../lib/nest (NEST_FLOW_LIBRARY "
-			  "names it)");
-		return EXIT_CANNOT_OBSERVE;
-	}
-	if (config->min_ns && (config->structure || config->summary)) {
-		log_error(
+		return run_flow_finish(&flow);
+	if (!library)
+		return command_fail(
+			EXIT_CANNOT_OBSERVE,
+			"flow record: libnestflow.so is neither beside nest nor in ../lib/nest (NEST_FLOW_LIBRARY "
+			"names it)");
+	if (config->min_ns && (config->structure || config->summary))
+		return command_fail(
+			EXIT_USAGE,
 			"flow record: --min needs the time of every call, and --structure and --summary do without it");
-		return EXIT_USAGE;
-	}
 	if (config->prepare) {
-		int r = begin(config, path);
-
+		r = begin(config, path);
 		if (r == EXIT_DONE)
 			printf("LD_PRELOAD=%s\n" FLOW_LIVE_ENV "=%s\n", library, path);
 		return r;
 	}
-	if (!config->command.argc) {
-		log_error("flow record: say which program to run, after --");
-		return EXIT_USAGE;
-	}
-	return record(config, path, library);
+	if (!config->command.argc)
+		return command_fail(EXIT_USAGE, "flow record: say which program to run, after --");
+	r = begin(config, path);
+	return r == EXIT_DONE ? run_flow_program(&flow, config->duration_ns) : r;
 }
 
 static const char *const examples[] = {

@@ -38,7 +38,7 @@ struct class_row {
 static const struct field class_fields[] = {
 	FIELD(struct class_row, class, ID, "number; the most frequent class first"),
 	FIELD(struct class_row, sessions, COUNT, "sessions in it"),
-	FIELD(struct class_row, share, RATIO, "of all sessions"),
+	FIELD(struct class_row, share, RATIO, "of all sessions", .unit = "%"),
 	FIELD(struct class_row, span_ns, DURATION, "median from beginning to end"),
 	FIELD(struct class_row, calls, COUNT, "calls of its first session"),
 	FIELD(struct class_row, distinct, COUNT, "different places in that session's call tree"),
@@ -152,20 +152,15 @@ static int run(const void *data)
 	const struct output_column *columns = NULL;
 	int r;
 
-	r = flow_view_open(config->trace, &trace);
-	if (r != EXIT_DONE)
-		return r;
-	r = flow_view_split(&config->split, trace, &sessions);
+	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
 	if (!config->classes && !config->rest)
 		columns = trace->summarised                      ? summary_columns
 			  : sessions->demux->by == DEMUX_REQUEST ? request_columns
 								 : NULL;
-	if (output_open_columns(&config->output, &shape, columns, &output, &why) < 0) {
-		log_error("flow sessions: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open_columns(&config->output, &shape, columns, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow sessions: %s", why.text);
 	(config->classes ? show_classes : config->rest ? show_rest : show_sessions)(sessions, output);
 	r = output_exit_code(output_close(output));
 	log_info("%llu sessions in %zu classes; of %llu calls, %llu belong to no session and %llu are %s",

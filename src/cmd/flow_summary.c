@@ -187,13 +187,12 @@ static int show(struct summary *m)
 	const struct config *config = m->config;
 	struct flow_sessions *s = m->s;
 
-	if (config->session > s->list.count || config->class > s->classes.count) {
-		log_error("flow summary: there is no %s %llu (of %zu)",
-			  config->session > s->list.count ? "session" : "class",
-			  (unsigned long long)(config->session > s->list.count ? config->session : config->class),
-			  config->session > s->list.count ? s->list.count : s->classes.count);
-		return EXIT_USAGE;
-	}
+	if (config->session > s->list.count || config->class > s->classes.count)
+		return command_fail(
+			EXIT_USAGE, "flow summary: there is no %s %llu (of %zu)",
+			config->session > s->list.count ? "session" : "class",
+			(unsigned long long)(config->session > s->list.count ? config->session : config->class),
+			config->session > s->list.count ? s->list.count : s->classes.count);
 	flow_view_tell_none(s);
 	if (config->session) {
 		show_session(m, config->session - 1, NULL);
@@ -219,9 +218,7 @@ static int run(const void *data)
 	struct out out;
 	int r;
 
-	r = flow_view_open(config->trace, &trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, trace, &sessions);
+	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
 	out_init(&out, STDOUT_FILENO);

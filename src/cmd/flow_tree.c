@@ -229,10 +229,8 @@ static int make_profile(struct tree *t, struct flow_sessions *sessions)
 		memset(groups.items, PROFILE_GROUPS, groups.count);
 		rest = 0;
 	} else if (t->config->sessions) {
-		if (flow_view_choose(sessions, t->config->sessions, groups.items, &why) < 0) {
-			log_error("flow tree: %s", why.text);
-			return EXIT_USAGE;
-		}
+		if (flow_view_choose(sessions, t->config->sessions, groups.items, &why) < 0)
+			return command_fail(EXIT_USAGE, "flow tree: %s", why.text);
 	}
 	t->profile = profile_new(sessions, groups.items, rest);
 	profile_sum(t->profile, &t->sums);
@@ -246,10 +244,8 @@ static int show(struct tree *t)
 	struct why why = {};
 
 	t->is_text = !o->json && !o->csv && !o->format && !o->show.count;
-	if (output_open(o, &shape, &t->output, &why) < 0) {
-		log_error("flow tree: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (output_open(o, &shape, &t->output, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow tree: %s", why.text);
 	if (t->is_text) {
 		buf_add_format(&output_out(t->output)->pending, "%8s %8s %8s %7s  FUNCTION", "TOTAL", "SELF", "WAIT",
 			       "CALLS");
@@ -267,9 +263,7 @@ static int run(const void *data)
 	struct tree t = {.config = config};
 	int r;
 
-	r = flow_view_open(config->trace, &trace);
-	if (r == EXIT_DONE)
-		r = flow_view_split(&config->split, trace, &sessions);
+	r = flow_view_open(config->trace, &config->split, &trace, &sessions);
 	if (r != EXIT_DONE)
 		return r;
 	t.trace = trace;

@@ -2,10 +2,10 @@
 /* nest help: the commands, one command, and what make install puts beside the program. */
 #include <errno.h>
 
+#include "base/files.h"
 #include "base/out.h"
 #include "run/command.h"
 #include "run/completion.h"
-#include "run/files.h"
 #include "tool/core/tool.h"
 
 struct config {
@@ -71,13 +71,13 @@ static void add_main_man(struct buf *out)
 	commands = command_list(&count);
 	for (size_t i = 0; i < count; i++) {
 		buf_add_text(out, ".It Xr nest\\-");
-		man_add_name(out, commands[i]->name);
+		command_add_man_name(out, commands[i]->name);
 		buf_add_format(out, " 8\n%s.\n", commands[i]->summary);
 	}
 	buf_add_text(out, ".El\n");
 }
 
-static int install_man(const char *dir)
+static int install_man(const char *dir, struct why *why)
 {
 	_cleanup_free_ const struct command **commands = NULL;
 	_cleanup_buf_ struct buf page = BUF_INIT(BUF_CAP_DEFAULT);
@@ -85,7 +85,7 @@ static int install_man(const char *dir)
 	int r;
 
 	add_main_man(&page);
-	r = files_write(dir, "nest.8", &page);
+	r = files_write(dir, "nest.8", &page, why);
 	commands = command_list_all(&count);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		_cleanup_free_ char *name = xasprintf("nest-%s.8", commands[i]->name);
@@ -96,7 +96,7 @@ static int install_man(const char *dir)
 
 		buf_clear(&page);
 		command_add_man(commands[i], &page);
-		r = files_write(dir, name, &page);
+		r = files_write(dir, name, &page, why);
 	}
 	return r;
 }
@@ -104,20 +104,21 @@ static int install_man(const char *dir)
 static int install_pages(const char *share)
 {
 	_cleanup_free_ char *man = xasprintf("%s/man/man8", share);
-	int r = files_make_dirs(man);
+	struct why why = {};
+	int r = files_make_dirs(man, &why);
 
 	if (r == 0)
-		r = install_man(man);
+		r = install_man(man, &why);
 	for (unsigned i = 0; r == 0 && i < COMPLETION_SHELLS; i++) {
 		_cleanup_free_ char *dir = xasprintf("%s/%s", share, completion_places[i].dir);
 		_cleanup_buf_ struct buf script = BUF_INIT(BUF_CAP_DEFAULT);
 
 		completion_add(i, &script);
-		r = files_make_dirs(dir);
+		r = files_make_dirs(dir, &why);
 		if (r == 0)
-			r = files_write(dir, completion_places[i].file, &script);
+			r = files_write(dir, completion_places[i].file, &script, &why);
 	}
-	return r < 0 ? EXIT_IO : EXIT_DONE;
+	return r < 0 ? command_fail(EXIT_IO, "%s", why.text) : EXIT_DONE;
 }
 
 static int run(const void *data)
@@ -133,11 +134,10 @@ static int run(const void *data)
 		int used;
 
 		command = command_find_words(config->member ? 2 : 1, words, &used);
-		if (!command || used != (config->member ? 2 : 1)) {
-			log_error("there is no command '%.60s%s%.60s' (nest help lists them)", config->command,
-				  config->member ? " " : "", config->member ? config->member : "");
-			return EXIT_USAGE;
-		}
+		if (!command || used != (config->member ? 2 : 1))
+			return command_fail(EXIT_USAGE, "there is no command '%.60s%s%.60s' (nest help lists them)",
+					    config->command, config->member ? " " : "",
+					    config->member ? config->member : "");
 	}
 	out_init(&out, STDOUT_FILENO);
 	if (config->man && command)

@@ -1,44 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nest limits: what can run out, and how much of it is left. */
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/proc/host_limit.h"
 
 struct config {
 	struct look_options look;
-	struct output_options output;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
-
-static uint64_t show(const struct snapshot *snapshot, struct output *output, void *context)
-{
-	(void)context;
-	return look_show_table(snapshot, &host_limit_type, output);
-}
 
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&host_limit_type, NULL};
-	static const struct shape shape = {1, {&host_limit_type}};
+	static const struct shape shape = SHAPE_OF(&host_limit_type);
+	static const struct output_column columns[] = {
+		{"limit"}, {"of"}, {"used_bytes", "USED", .instead = "used"}, {"max_bytes", "MAX", .instead = "max"},
+		{"share"}, {},
+	};
 	const struct config *config = data;
 
 	return look_run(&(struct look){
 		.command = "limits",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &shape,
+		.columns = columns,
 		.types = types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
-		.show = show,
 	});
 }
 

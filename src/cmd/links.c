@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/core/delta.h"
 #include "snapshot/netlink/ethtool.h"
 #include "snapshot/netlink/link.h"
@@ -11,13 +11,10 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	const char *dev;
 	bool queues;
 	bool addresses;
 	bool details;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -28,9 +25,6 @@ static const struct option_spec options[] = {
 	OPTION(struct config, details, FLAG, "details", 'e', NULL,
 	       "what the driver tells: driver, rings, queues, coalescing, offloads, its own counters (as ethtool)"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -44,19 +38,19 @@ struct link_move {
 };
 
 static const struct field link_move_fields[] = {
-	FIELD(struct link_move, rx_rate, RATIO, "bytes received, a second", .unit = "B/s"),
-	FIELD(struct link_move, tx_rate, RATIO, "bytes sent, a second", .unit = "B/s"),
-	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received, a second", .unit = "/s"),
+	FIELD(struct link_move, tx_rate, RATIO, "bytes sent, a second", .unit = "B/s", .as_bits = true),
+	FIELD(struct link_move, rx_rate, RATIO, "bytes received, a second", .unit = "B/s", .as_bits = true),
 	FIELD(struct link_move, tx_packet_rate, RATIO, "packets sent, a second", .unit = "/s"),
-	FIELD(struct link_move, util, RATIO,
-	      "used part of the speed, of the busier direction; unknown without a speed"),
+	FIELD(struct link_move, rx_packet_rate, RATIO, "packets received, a second", .unit = "/s"),
+	FIELD(struct link_move, util, RATIO, "used part of the speed, of the busier direction; unknown without a speed",
+	      .unit = "%"),
 	FIELD(struct link_move, saturation, RATIO, "packets a second for which there was no room (drops, overruns)",
 	      .unit = "/s"),
 	FIELD(struct link_move, error_rate, RATIO, "faults a second, of both directions", .unit = "/s"),
 };
 RECORD_TYPE(link_move_type, "link_move", struct link_move, link_move_fields, "what an interface did");
 
-struct run {
+struct state {
 	const struct config *config;
 	struct map before; /* struct place -> struct link_record */
 	uint64_t time_ns;
@@ -76,21 +70,21 @@ static double used_share(const struct link_record *link, double rx_rate, double 
 	return link->speed == UINT64_MAX || link->speed == 0 ? __builtin_nan("") : rate * 8 / (double)link->speed;
 }
 
-static struct link_move move_of(struct run *run, const struct link_record *link)
+static struct link_move move_of(struct state *state, const struct link_record *link)
 {
 	struct place place = {link->netns, link->ifindex};
-	uint64_t span = run->now_ns - run->time_ns;
+	uint64_t span = state->now_ns - state->time_ns;
 	struct link_record *before;
 	struct link_move move;
 	bool is_new;
 
 	for (uint32_t i = 0; i < link_move_type.field_count; i++)
 		value_set_unknown(&link_move_fields[i], &move);
-	before = map_put(&run->before, &place, &is_new);
+	before = map_put(&state->before, &place, &is_new);
 	if (!before)
 		return move;
 #define RATE(member) delta_rate(delta_between(before->member, link->member), span)
-	if (!is_new && run->time_ns) {
+	if (!is_new && state->time_ns) {
 		move.rx_rate = RATE(rx_bytes);
 		move.tx_rate = RATE(tx_bytes);
 		move.rx_packet_rate = RATE(rx_packets);
@@ -107,24 +101,24 @@ static struct link_move move_of(struct run *run, const struct link_record *link)
 
 static uint64_t show_links(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	struct run *run = context;
-	const struct config *config = run->config;
+	struct state *state = context;
+	const struct config *config = state->config;
 	uint64_t shown = 0;
 
-	run->now_ns = snapshot->begin_boot_ns;
+	state->now_ns = snapshot->begin_boot_ns;
 	snapshot_each(snapshot, link_type, const struct link_record, link) {
-		struct link_move move = move_of(run, link);
+		struct link_move move = move_of(state, link);
 
 		if (!config->dev || strcmp(config->dev, link->dev) == 0)
 			shown += output_record(output, &(struct record){.parts = {link, &move}});
 	}
-	run->time_ns = run->now_ns;
+	state->time_ns = state->now_ns;
 	return shown;
 }
 
 static uint64_t show_details(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = ((struct run *)context)->config;
+	const struct config *config = ((struct state *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, link_detail_type, const struct link_detail_record, detail)
@@ -135,7 +129,7 @@ static uint64_t show_details(const struct snapshot *snapshot, struct output *out
 
 static uint64_t show_addresses(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = ((struct run *)context)->config;
+	const struct config *config = ((struct state *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, address_type, const struct address_record, address)
@@ -147,7 +141,7 @@ static uint64_t show_addresses(const struct snapshot *snapshot, struct output *o
 /* The classes of an interface below its queues. */
 static uint64_t show_queues(const struct snapshot *snapshot, struct output *output, void *context)
 {
-	const struct config *config = ((struct run *)context)->config;
+	const struct config *config = ((struct state *)context)->config;
 	uint64_t shown = 0;
 
 	snapshot_each(snapshot, qdisc_type, const struct qdisc_record, qdisc)
@@ -163,47 +157,52 @@ static uint64_t show_queues(const struct snapshot *snapshot, struct output *outp
 struct kind {
 	const struct record_type *types[3];
 	struct shape shape;
+	const struct output_column *columns;
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
 };
 
 static struct kind choose(const struct config *config)
 {
+	static const struct output_column counts[] = {
+		{"ifindex"},    {"dev"},        {"kind"},      {"operstate"},  {"mtu"},
+		{"qdisc"},      {"tx_bytes"},   {"rx_bytes"},  {"tx_packets"}, {"rx_packets"},
+		{"tx_dropped"}, {"rx_dropped"}, {"tx_errors"}, {"rx_errors"},  {},
+	};
+	static const struct output_column rates[] = {
+		{"dev"},  {"speed"},      {"tx_rate"},    {"rx_rate"}, {"tx_packet_rate"}, {"rx_packet_rate"},
+		{"util"}, {"saturation"}, {"error_rate"}, {},
+	};
+	static const struct output_column addresses[] = {
+		{"ifindex"}, {"dev"}, {"laddr", .prefix = "prefix"}, {"scope"}, {},
+	};
+
 	if (config->queues)
-		return (struct kind){{&qdisc_type, &class_type}, {1, {&qdisc_type}}, show_queues};
+		return (struct kind){{&qdisc_type, &class_type}, SHAPE_OF(&qdisc_type), NULL, show_queues};
 	if (config->addresses)
-		return (struct kind){{&address_type}, {1, {&address_type}}, show_addresses};
+		return (struct kind){{&address_type}, SHAPE_OF(&address_type), addresses, show_addresses};
 	if (config->details)
-		return (struct kind){{&link_detail_type}, {1, {&link_detail_type}}, show_details};
-	/* One look has no rates. */
-	return (struct kind){{&link_type}, {config->interval_ns ? 2 : 1, {&link_type, &link_move_type}}, show_links};
+		return (struct kind){{&link_detail_type}, SHAPE_OF(&link_detail_type), NULL, show_details};
+	if (!config->look.interval_ns)
+		return (struct kind){{&link_type}, SHAPE_OF(&link_type), counts, show_links};
+	return (struct kind){{&link_type}, {.count = 2, .types = {&link_type, &link_move_type}}, rates, show_links};
 }
 
 static int run(const void *data)
 {
-	static const char *const rate_columns[] = {"dev",       "speed",          "rx_rate", "rx_packet_rate",
-						   "tx_rate",   "tx_packet_rate", "util",    "saturation",
-						   "error_rate"};
 	const struct config *config = data;
-	struct run state = {.config = config,
-			    .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
-	struct output_options output = config->output;
+	struct state state = {.config = config,
+			      .before = MAP_INIT(sizeof(struct place), sizeof(struct link_record), 65536)};
 	struct kind kind = choose(config);
 	int code;
 
-	if (config->queues + config->addresses + config->details > 1) {
-		log_error("links: only one of --queues, --addresses and --details");
-		return EXIT_USAGE;
-	}
-	if (kind.shape.count > 1 && !output_shows_all(&output) && !output.format && output.show.count == 0)
-		output.show = (struct text_list){ARRAY_SIZE(rate_columns), (char **)rate_columns};
+	if (config->queues + config->addresses + config->details > 1)
+		return command_fail(EXIT_USAGE, "links: only one of --queues, --addresses and --details");
 	code = look_run(&(struct look){
 		.command = "links",
 		.options = &config->look,
-		.output = &output,
 		.shape = &kind.shape,
+		.columns = kind.columns,
 		.types = kind.types,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = kind.show,
 		.context = &state,
 	});

@@ -5,12 +5,10 @@
 #include <signal.h>
 
 #include "base/clock.h"
-#include "base/loop.h"
 #include "base/text.h"
-#include "run/child.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
-#include "run/record_events.h"
+#include "run/run_diagnosis.h"
+#include "run/run_events.h"
 
 /* How often the window is moved, and what stays of it even when the file is too large. */
 #define HOUSEKEEPING_NS (1 * NSEC_PER_SEC)
@@ -59,23 +57,24 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
+/* A name of the command line: an event, or a tool, which stands for its events with its filter. */
+struct recorded_name {
+	struct trace_plan plan;
+	struct run_session session;
+};
+
+/* A sink that takes nothing: it moves the window of what is kept. */
 struct recorder {
+	struct run_sink sink;
 	const struct config *config;
-	struct live_diagnosis *live;
-	struct loop *loop;
-	struct child child;
+	struct run *run;
+	struct run_diagnosis live;
+	struct run_events events;
 	struct trace_options options;
-	struct event_recorder *events; /* NULL: none were asked for */
+	VEC(struct recorded_name *) names;
 	bool diagnose;
 	uint64_t keep_until_ns; /* with --on-finding: this much is kept whatever comes */
 };
-
-static int fail(struct recorder *recorder, int r)
-{
-	if (r < 0 && !recorder->live->why.text[0])
-		(void)why_set(&recorder->live->why, r, "%s", store_why(recorder->live->store));
-	return r;
-}
 
 /* --- the moving window --- */
 
@@ -83,7 +82,7 @@ static int fail(struct recorder *recorder, int r)
 static int keep_size(struct recorder *recorder, uint64_t now_ns)
 {
 	static const unsigned parts[] = {10, 4, 2, 2};
-	struct store *store = recorder->live->store;
+	struct store *store = recorder->run->store;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(parts); i++) {
@@ -102,66 +101,49 @@ static int keep_size(struct recorder *recorder, uint64_t now_ns)
 static int keep_window(struct recorder *recorder)
 {
 	const struct config *config = recorder->config;
-	struct store *store = recorder->live->store;
+	struct store *store = recorder->run->store;
 	uint64_t now_ns = clock_real_ns();
-	int r = recorder->events ? event_recorder_result(recorder->events) : 0;
+	int r = 0;
 
-	if (r == 0)
-		r = store_tick(store);
-	if (r == 0 && config->age_ns && now_ns > config->age_ns)
+	if (config->age_ns && now_ns > config->age_ns)
 		r = store_trim(store, 0, now_ns - config->age_ns);
 	if (r == 0 && config->on_finding > 0 && now_ns - config->before_ns > recorder->keep_until_ns)
 		r = store_trim(store, recorder->keep_until_ns, now_ns - config->before_ns);
 	return r == 0 ? keep_size(recorder, now_ns) : r;
 }
 
-static void on_housekeeping(void *context, uint64_t expirations _unused_)
+static void check_stored(struct recorder *recorder, int r)
 {
-	struct recorder *recorder = context;
-	int r = fail(recorder, keep_window(recorder));
-
-	if (r < 0)
-		loop_stop(recorder->loop, r);
+	if (run_stored(recorder->run, r) < 0)
+		run_stop(recorder->run, r);
 }
 
-/* --- what happens meanwhile --- */
+static void on_housekeeping(void *context, uint64_t expirations _unused_)
+{
+	check_stored(context, keep_window(context));
+}
 
 static void on_mark(void *context, int signal_number _unused_)
 {
 	struct recorder *recorder = context;
-	int r = store_add_mark(recorder->live->store, clock_real_ns(), "SIGUSR2");
+	int r = store_add_mark(recorder->run->store, clock_real_ns(), "SIGUSR2");
 
 	recorder->keep_until_ns = clock_real_ns() + recorder->config->after_ns;
-	if (r == 0)
-		r = store_commit(recorder->live->store);
-	if (fail(recorder, r) < 0)
-		loop_stop(recorder->loop, r);
+	check_stored(recorder, r < 0 ? r : store_commit(recorder->run->store));
 }
 
-static void on_command_end(void *context)
+static int begin(struct run_sink *sink, struct run *run)
 {
-	struct recorder *recorder = context;
+	struct recorder *recorder = (struct recorder *)sink;
+	int r = loop_add_signal(run->loop, SIGUSR2, on_mark, recorder);
 
-	loop_stop(recorder->loop, 0);
-}
-
-static int prepare_loop(struct live_diagnosis *live, struct loop *loop)
-{
-	struct recorder *recorder = live->context;
-	int r = loop_add_signal(loop, SIGUSR2, on_mark, recorder);
-
-	recorder->loop = loop;
-	if (r == 0 && recorder->events)
-		r = event_recorder_start(recorder->events, live->store, loop, &live->why);
 	if (r == 0)
-		r = loop_add_timer(loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, recorder, NULL);
-	if (r == 0 && recorder->child.pid)
-		r = child_start(&recorder->child, loop, on_command_end, recorder);
+		r = loop_add_timer(run->loop, HOUSEKEEPING_NS, HOUSEKEEPING_NS, on_housekeeping, recorder, NULL);
 	return r;
 }
 
 /* A finding that is certain enough keeps the time around it. */
-static int see_findings(struct live_diagnosis *live, const struct live_view *view)
+static int see_findings(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
 	struct recorder *recorder = live->context;
 	const struct config *config = recorder->config;
@@ -182,12 +164,33 @@ static int see_findings(struct live_diagnosis *live, const struct live_view *vie
 	if (!is_new)
 		return 0;
 	label = xasprintf("finding: %s %s", findings[0].cause, findings[0].module);
-	return fail(recorder, store_add_mark(live->store, now_ns, label));
+	return run_stored(recorder->run, store_add_mark(recorder->run->store, now_ns, label));
 }
 
 /* --- the command --- */
 
-/* An option that changes nothing would be taken for one that did: somebody would believe that only this process was recorded. */
+static int make_plan(struct trace_plan *plan, struct why *why)
+{
+	const char *name = plan->name;
+	const struct tool *tool = tool_find(name);
+	_cleanup_buf_ struct buf shown = BUF_INIT(256);
+
+	*plan = (struct trace_plan){.name = name, .where = BUF_INIT(65536), .silent = true};
+	if (tool) {
+		memcpy(plan->events, tool->events, sizeof(plan->events));
+		if (tool->where)
+			trace_where_add(&plan->where, "%s", tool->where);
+	} else if (event_find(name)) {
+		plan->events[0] = name;
+	} else {
+		text_add_terminal(&shown, name, strnlen(name, 60));
+		return why_set(why, -EINVAL, "'%s' is neither an event nor a tool (nest events, nest tools)",
+			       buf_text(&shown));
+	}
+	return 0;
+}
+
+/* An option that changes nothing would be taken for one that did: as if only this process had been recorded. */
 static int check_no_events(const struct config *config, struct why *why)
 {
 	const struct trace_options *events = &config->events;
@@ -200,114 +203,80 @@ static int check_no_events(const struct config *config, struct why *why)
 
 	if (!option)
 		return 0;
-	return why_set(why, -EINVAL, "%s is about events: name those to record, or a tool (nest record --help)",
-		       option);
+	return why_set(why, -EINVAL, "%s is about events: name those to record, or a tool", option);
 }
 
-/* What the names stand for: snapshots with their diagnosis, and events. */
-static int choose(struct recorder *recorder)
+static int prepare(struct run_sink *sink, struct run *run)
 {
+	struct recorder *recorder = (struct recorder *)sink;
 	const struct config *config = recorder->config;
-	VEC(const char *) events = {};
-	struct why why = {};
 	int r = 0;
 
-	if (!config->file) {
-		log_error("record: -o FILE is missing: where to record to");
-		return EXIT_USAGE;
-	}
-	recorder->diagnose = config->what.count == 0;
-	for (size_t i = 0; i < config->what.count; i++) {
-		if (strcmp(config->what.items[i], "diagnose") == 0)
-			recorder->diagnose = true;
-		else
-			vec_push(&events, config->what.items[i]);
-	}
-	recorder->options = config->events;
-	recorder->options.netns = config->live.netns;
-	if (events.count)
-		r = event_recorder_new(events.items, events.count, &recorder->options, &recorder->events, &why);
-	else
-		r = check_no_events(config, &why);
-	vec_done(&events);
-	if (r == 0 && config->on_finding > 0 && !recorder->diagnose)
-		r = why_set(&why, -EINVAL, "--on-finding needs the diagnosis: name it, too");
-	if (r < 0)
-		log_error("record: %s", why.text);
-	return r < 0 ? EXIT_USAGE : EXIT_DONE;
+	if (!config->file)
+		return why_set(&run->why, -EINVAL, "-o FILE is missing: where to record to");
+	if (config->on_finding > 0 && !recorder->diagnose)
+		return why_set(&run->why, -EINVAL, "--on-finding needs the diagnosis: name it, too");
+	if (recorder->names.count == 0)
+		return check_no_events(config, &run->why);
+	vec_each(&recorder->names, name)
+		r = r < 0 ? r : make_plan(&(*name)->plan, &run->why);
+	return r;
 }
 
-static void on_end(void *context, uint64_t expirations _unused_)
+static const struct run_sink_ops recorder_ops = {.prepare = prepare, .begin = begin};
+
+/* Snapshots with their diagnosis, events, or both. The recorder comes first: it makes the plans of the sessions. */
+static void add_sources(struct recorder *recorder)
 {
-	loop_stop(((struct recorder *)context)->loop, 0);
-}
+	struct run *run = recorder->run;
 
-static void on_signal(void *context, int signal_number)
-{
-	loop_stop(((struct recorder *)context)->loop, signal_number == SIGHUP ? EXIT_SIGNAL + SIGHUP : 0);
-}
-
-/* Events alone, without anybody who looks. */
-static int run_events(struct recorder *recorder)
-{
-	_cleanup_(loop_freep) struct loop *loop = NULL;
-	int r = loop_new(&loop);
-
-	if (r == 0)
-		r = loop_add_end_signals(loop, on_signal, recorder);
-	if (r == 0)
-		r = prepare_loop(recorder->live, loop);
-	if (r == 0 && recorder->config->duration_ns)
-		r = loop_add_timer(loop, recorder->config->duration_ns, 0, on_end, recorder, NULL);
-	if (r < 0)
-		return r;
-	fputs("nest: ready\n", stderr);
-	return loop_run(loop);
-}
-
-static int record(struct recorder *recorder)
-{
-	struct live_diagnosis *live = recorder->live;
-	const struct config *config = recorder->config;
-	int code, result;
-
-	if (config->command.argc > 0 && child_prepare(&recorder->child, &config->command, &live->why) < 0) {
-		log_error("record: %s", live->why.text);
-		return EXIT_IO;
-	}
-	code = live_diagnosis_save(live, "record", config->file);
-	if (code != EXIT_DONE)
-		return code;
-	result = recorder->diagnose ? live_diagnosis_run(live) : run_events(recorder);
-	if (recorder->events && result >= 0) {
-		int r = event_recorder_finish(recorder->events, &live->why);
-
-		result = r < 0 ? r : result;
-		live->records += event_recorder_seen(recorder->events);
-		live->lost += event_recorder_lost(recorder->events);
-	}
-	return live_diagnosis_exit_code(live, "record", fail(recorder, result));
+	run_add_sink(run, NULL, &recorder->sink);
+	if (recorder->diagnose)
+		run_diagnosis_init(&recorder->live, run);
+	if (recorder->names.count)
+		run_events_init(&recorder->events, run, &recorder->options);
+	vec_each(&recorder->names, name)
+		run_events_add(&recorder->events, &(*name)->session, &(*name)->plan, &recorder->options);
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct recorder recorder = {.config = config, .child = CHILD_INIT};
-	struct live_diagnosis live = {.options = &config->live,
-				      .duration_ns = config->duration_ns,
-				      .report = see_findings,
-				      .prepare_loop = prepare_loop,
-				      .context = &recorder};
-	int code = choose(&recorder);
+	struct run run = {
+		.options = {.name = "record", .command = config->command, .save = config->file, .attaches = true}};
+	struct recorder recorder = {.sink.ops = &recorder_ops,
+				    .config = config,
+				    .run = &run,
+				    .live = {.options = &config->live,
+					     .duration_ns = config->duration_ns,
+					     .report = see_findings,
+					     .context = &recorder},
+				    .options = config->events,
+				    .diagnose = config->what.count == 0};
+	int code;
 
-	recorder.live = &live;
-	if (code == EXIT_DONE)
-		code = live_diagnosis_prepare(&live, "record", NULL);
-	if (code == EXIT_DONE)
-		code = record(&recorder);
-	child_done(&recorder.child);
-	event_recorder_free(recorder.events);
-	live_diagnosis_done(&live);
+	for (size_t i = 0; i < config->what.count; i++) {
+		struct recorded_name *name;
+
+		if (strcmp(config->what.items[i], "diagnose") == 0) {
+			recorder.diagnose = true;
+			continue;
+		}
+		name = xzalloc(sizeof(*name));
+		name->plan.name = config->what.items[i];
+		vec_push(&recorder.names, name);
+	}
+	recorder.options.netns = config->live.netns;
+	/* A diagnosis counts its windows. */
+	run.options.duration_ns = recorder.diagnose ? 0 : config->duration_ns;
+	run.options.netns = recorder.diagnose ? NULL : config->live.netns;
+	add_sources(&recorder);
+	code = run_carry_out(&run);
+	vec_each(&recorder.names, name) {
+		trace_plan_done(&(*name)->plan);
+		free(*name);
+	}
+	vec_done(&recorder.names);
 	return code;
 }
 

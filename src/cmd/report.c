@@ -65,10 +65,8 @@ static int make(const char *file, const char *from, const char *to, struct repor
 
 static int check_config(const struct config *config)
 {
-	if ((config->before || config->after) && (!config->before || !config->after || config->compare)) {
-		log_error("report: --before and --after go together, and not with --compare");
-		return EXIT_USAGE;
-	}
+	if ((config->before || config->after) && (!config->before || !config->after || config->compare))
+		return command_fail(EXIT_USAGE, "report: --before and --after go together, and not with --compare");
 	return EXIT_DONE;
 }
 
@@ -98,10 +96,8 @@ static int write_page(const char *path, const struct report_record *record, cons
 		report_print_html(record, changes, &out);
 		r = out_done(&out);
 	}
-	if (r < 0) {
-		log_error("report: cannot write %s: %s", path, strerror(-r));
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "report: cannot write %s: %s", path, strerror(-r));
 	return EXIT_DONE;
 }
 
@@ -151,10 +147,8 @@ static int run(const void *data)
 	if (code != EXIT_DONE)
 		return code;
 	r = make_both(config, &report, &before, &why);
-	if (r < 0) {
-		log_error("report: %s", why.text);
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "report: %s", why.text);
 	if (before)
 		changes = report_compare(before, report);
 	if (config->html)

@@ -3,6 +3,7 @@
 #include "diagnose/rules/knowledge.h"
 #include "run/command.h"
 #include "run/output_exit.h"
+#include "view/format.h"
 #include "view/output.h"
 
 struct rule_record {
@@ -57,19 +58,6 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-static const char *kind_name(enum field_kind kind)
-{
-	static const char *const names[] = {
-		[KIND_COUNT] = "count",    [KIND_ID] = "number",    [KIND_HEX] = "number",
-		[KIND_BOOL] = "yes or no", [KIND_BYTES] = "size",   [KIND_DURATION] = "duration",
-		[KIND_TIME] = "time",      [KIND_RATIO] = "share",  [KIND_ENUM] = "name",
-		[KIND_FLAGS] = "flags",    [KIND_ADDR] = "address", [KIND_ENDPOINT] = "endpoint",
-		[KIND_TEXT] = "text",      [KIND_STACK] = "stack",  [KIND_LIST] = "list",
-	};
-
-	return names[kind];
-}
-
 static void list_measures(struct output *output)
 {
 	for (unsigned kind = 0; kind < MODULE_KINDS; kind++) {
@@ -82,7 +70,7 @@ static void list_measures(struct output *output)
 		shape = module_scope_shape(scope);
 		while (shape_next(&shape, &at)) {
 			struct measure_record m = {module_kind_name((enum module_kind)kind), at.field->name,
-						   kind_name(at.field->kind), at.field->help};
+						   format_kind_name(at.field), at.field->help};
 			struct record record = RECORD_OF(&m);
 
 			(void)output_record(output, &record);
@@ -124,10 +112,8 @@ static int run(const void *data)
 		r = knowledge_add_dir(knowledge, config->rules, &why);
 	if (r == 0)
 		r = output_open(&config->output, &shape, &output, &why);
-	if (r < 0) {
-		log_error("rules: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (r < 0)
+		return command_fail(EXIT_USAGE, "rules: %s", why.text);
 	if (config->measures)
 		list_measures(output);
 	else

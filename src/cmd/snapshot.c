@@ -106,14 +106,10 @@ static int run(const void *data)
 	} else {
 		r = mark_all(&marked);
 	}
-	if (r < 0 && r != -ESRCH) {
-		log_error("snapshot: cannot reach a recorder: %s", strerror(-r));
-		return EXIT_CANNOT_OBSERVE;
-	}
-	if (marked == 0) {
-		log_error("snapshot: nobody is recording (nest record -o FILE)");
-		return EXIT_CANNOT_OBSERVE;
-	}
+	if (r < 0 && r != -ESRCH)
+		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: cannot reach a recorder: %s", strerror(-r));
+	if (marked == 0)
+		return command_fail(EXIT_CANNOT_OBSERVE, "snapshot: nobody is recording (nest record -o FILE)");
 	log_info("marked this moment in %u recording%s", marked, marked == 1 ? "" : "s");
 	return EXIT_DONE;
 }

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "run/snapshot_view.h"
+#include "run/look.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/netlink/route.h"
 #include "snapshot/proc/cgroup_path.h"
@@ -14,7 +14,6 @@
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	bool tcp;
 	bool udp;
 	bool listening;
@@ -22,8 +21,6 @@ struct config {
 	const char *cgroup;
 	const char *dev;
 	struct port_list ports;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
@@ -38,9 +35,6 @@ static const struct option_spec options[] = {
 	       "sockets bound to this interface, and those whose packets leave through it"),
 	OPTION(struct config, ports, PORTS, "port", 'P', "PORT,..", "sockets with one of these ports on either side"),
 	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
 	OPTION_END,
 };
 
@@ -189,6 +183,9 @@ static uint64_t show(const struct snapshot *snapshot, struct output *output, voi
 	return output_batch(output, &batch);
 }
 
+/* A line that has room for what ss -i shows of a connection, too. */
+#define WIDE 100
+
 static int run(const void *data)
 {
 	static const struct record_type *const types[] = {&socket_type, &tcp_type, &owner_type, &process_type, NULL};
@@ -197,38 +194,52 @@ static int run(const void *data)
 		&socket_type, &tcp_type, &owner_type, &process_type, &link_type, &destination_type, NULL};
 	static const char *const listener_columns[] = {"proto", "state", "backlog", "backlog_max",
 						       "laddr", "lport", "pid",     "comm"};
+	static const struct output_column columns[] = {
+		{"proto"},
+		{"state"},
+		/* Of a listener, what waits to be accepted and how much of it may: as ss has it. */
+		{"recvq_bytes", .instead = "backlog"},
+		{"sendq_bytes", .instead = "backlog_max"},
+		{"laddr"},
+		{"lport"},
+		{"raddr"},
+		{"rport"},
+		{"pid"},
+		{"comm"},
+		{"srtt_ns", "RTT", .from_width = WIDE},
+		{"cwnd", .from_width = WIDE},
+		{"total_retrans", "RETRANS", .from_width = WIDE},
+		{"delivery_rate", "RATE", .from_width = WIDE},
+		{},
+	};
 	static const struct shape shape = {.count = 3, .types = {&socket_type, &tcp_type, &holder_type}};
 	const struct config *config = data;
-	struct output_options output = config->output;
 	struct look_options where = config->look;
+	struct output_options *output = &where.output;
 	struct look look = {
 		.command = "sockets",
 		.options = &where,
-		.output = &output,
 		.shape = &shape,
+		.columns = columns,
 		.types = config->dev ? types_with_ways : types,
 		.fewer_types = config->dev ? NULL : types_without_tcp,
 		.fewer_part = 1,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
 		.show = show,
 		.context = (void *)config,
 	};
 	struct why why = {};
 	char pid[24];
 
-	if (config->cgroup && !where.input.file && cgroups_check(config->cgroup, &why) < 0) {
-		log_error("sockets: %s (nest sockets --help)", why.text);
-		return EXIT_USAGE;
-	}
+	if (config->cgroup && !where.input.file && cgroups_check(config->cgroup, &why) < 0)
+		return command_fail(EXIT_USAGE, "sockets: %s (nest sockets --help)", why.text);
 	/* A process is looked at where it lives, unless somebody knows better. */
 	if (config->pid && !where.netns) {
 		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)config->pid);
 		where.netns = pid;
 	}
-	if (config->listening && output.show.count == 0 && !output.json && !output.csv && !output.format &&
-	    !output.wide)
-		output.show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
+	if (config->listening && output->show.count == 0 && !output->json && !output->csv && !output->format &&
+	    !output->wide)
+		output->show = (struct text_list){ARRAY_SIZE(listener_columns), (char **)listener_columns};
 	return look_run(&look);
 }
 

@@ -112,6 +112,8 @@ static void set_integer_kind(struct field *field, const struct field *origin)
 	field->store = STORE_I64;
 	if (!origin)
 		return;
+	field->exact = origin->exact;
+	field->as_bits = origin->as_bits;
 	switch (origin->kind) {
 	case KIND_TIME:
 	case KIND_HEX:
@@ -140,8 +142,11 @@ static void make_fields(struct result *result)
 		if (result->kinds.items[i] == SQLITE_INTEGER) {
 			set_integer_kind(&field, origin_of(result, (int)i));
 		} else if (result->kinds.items[i] == SQLITE_FLOAT) {
+			const struct field *origin = origin_of(result, (int)i);
+
 			field.kind = KIND_RATIO;
 			field.store = STORE_DOUBLE;
+			field.unit = origin ? origin->unit : NULL;
 		} else {
 			field.kind = KIND_TEXT;
 			field.store = STORE_STRING;
@@ -274,16 +279,12 @@ static int answer(const struct config *config, struct recording *recording, cons
 	shape = SHAPE_OF(&result.type);
 	if (r == 0)
 		r = output_open(&config->output, &shape, &output, &why);
-	if (r < 0) {
-		log_error("sql: %s", why.text);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(r == -EINVAL ? EXIT_USAGE : EXIT_IO, "sql: %s", why.text);
 	r = show(&result, output, &why);
 	code = output_exit_code(output_close(output));
-	if (r < 0) {
-		log_error("sql: %s", why.text);
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "sql: %s", why.text);
 	if (result.unfit)
 		log_warn("%llu values that did not fit their columns are shown as unknown",
 			 (unsigned long long)result.unfit);
@@ -298,17 +299,15 @@ static int run(const void *data)
 	struct why why = {};
 	int r;
 
-	if (!config->query && !config->schema) {
-		log_error("sql: what is the question? nest sql FILE \"SELECT ...\", or --schema for what there is");
-		return EXIT_USAGE;
-	}
+	if (!config->query && !config->schema)
+		return command_fail(
+			EXIT_USAGE,
+			"sql: what is the question? nest sql FILE \"SELECT ...\", or --schema for what there is");
 	r = recording_open(config->file, &recording, &why);
 	if (r == 0)
 		r = views_make(recording, &why);
-	if (r < 0) {
-		log_error("sql: %s", why.text);
-		return EXIT_IO;
-	}
+	if (r < 0)
+		return command_fail(EXIT_IO, "sql: %s", why.text);
 	return answer(config, recording,
 		      config->schema ? "SELECT \"table\", \"column\", kind, unit, help FROM main.\"column\""
 				     : config->query);

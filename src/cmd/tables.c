@@ -3,22 +3,16 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "run/snapshot_view.h"
+#include "run/look.h"
 
 struct config {
 	struct look_options look;
-	struct output_options output;
 	const char *table;
-	uint64_t interval_ns;
-	uint64_t count;
 };
 
 static const struct option_spec options[] = {
-	OPTION_GROUP(struct config, look, look_option_table),
-	OPTION_GROUP(struct config, output, output_option_table),
 	POSITIONAL(struct config, table, TEXT, "TABLE", "the table to show; without it all are listed"),
-	POSITIONAL(struct config, interval_ns, SECONDS, "INTERVAL", "look again every so many seconds"),
-	POSITIONAL(struct config, count, UINT, "COUNT", "how many looks"),
+	OPTION_GROUP(struct config, look, look_option_table),
 	OPTION_END,
 };
 
@@ -59,11 +53,6 @@ static uint64_t show_list(const struct snapshot *snapshot, struct output *output
 	return shown;
 }
 
-static uint64_t show_table(const struct snapshot *snapshot, struct output *output, void *context)
-{
-	return look_show_table(snapshot, context, output);
-}
-
 static const struct record_type *find_type(const char *name)
 {
 	_cleanup_buf_ struct buf hint = BUF_INIT(256), shown = BUF_INIT(256);
@@ -93,14 +82,10 @@ static int run(const void *data)
 	return look_run(&(struct look){
 		.command = "tables",
 		.options = &config->look,
-		.output = &config->output,
 		.shape = &shape,
 		/* A list says how many there are of each, and a gap may be anywhere: all are looked at. */
 		.types = config->table && type != &gap_type ? types : NULL,
-		.interval_ns = config->interval_ns,
-		.count = config->count,
-		.show = config->table ? show_table : show_list,
-		.context = (void *)type,
+		.show = config->table ? NULL : show_list,
 	});
 }
 

@@ -1,73 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* nest tools: the list; and how a tool's declaration becomes a command. */
+/* nest tools: the list. */
 #include <string.h>
 
-#include "event/core/live.h"
+#include "event/core/available.h"
+#include "run/command.h"
 #include "run/output_exit.h"
-#include "run/tool_command.h"
-#include "run/trace_run.h"
+#include "tool/core/tool.h"
 #include "view/output.h"
 
-/* --- a tool as a command ------------------------------------------------------------------------------------------- */
-
-struct plain_config {
-	struct trace_options common;
-};
-
-static const struct option_spec plain_options[] = {
-	OPTION_GROUP(struct plain_config, common, trace_option_table),
-	OPTION_END,
-};
-
-static const struct option_spec stream_options[] = {
-	OPTION_GROUP(struct plain_config, common, trace_stream_table),
-	OPTION_END,
-};
-
-static const struct option_spec *options_of(const struct tool *tool)
-{
-	if (tool->options)
-		return tool->options;
-	return tool->aggregate == AGGREGATE_NONE ? stream_options : plain_options;
-}
-
-static int run_tool(const void *subject, const void *config)
-{
-	struct trace_plan plan;
-	int code;
-
-	tool_plan(subject, config, &plan);
-	if (plan.why.text[0]) {
-		log_error("%s: %s (nest %s --help)", plan.name, plan.why.text, plan.name);
-		code = EXIT_USAGE;
-	} else {
-		code = trace_run(&plan, config);
-	}
-	trace_plan_done(&plan);
-	return code;
-}
-
-struct command tool_command(const struct tool *tool)
-{
-	return (struct command){
-		.name = tool->name,
-		.summary = tool->summary,
-		.description = tool->description,
-		.examples = tool->examples,
-		.options = options_of(tool),
-		.config_size = tool->options ? tool->config_size : sizeof(struct plain_config),
-		.run_subject = run_tool,
-		.subject = tool,
-	};
-}
-
-/* --- the list ------------------------------------------------------------------------------------------------------ */
-
 struct config {
+	bool try;
 	struct output_options output;
 };
 
 static const struct option_spec options[] = {
+	OPTION(struct config, try, FLAG, "try", 0, NULL, "load and attach every program to see which tools work"),
 	OPTION_GROUP(struct config, output, output_option_table),
 	OPTION_END,
 };
@@ -91,49 +38,16 @@ static const struct field row_fields[] = {
 };
 RECORD_TYPE(tool_row_type, "tool_row", struct tool_row, row_fields, "a tool");
 
-/* Which events of the catalogue work, found out once for all tools. */
-struct catalogue {
-	struct event_request *requests;
-	size_t count;
-	struct live *live;
-	struct why why;
-};
-
-static void look(struct catalogue *catalogue)
-{
-	_cleanup_free_ const struct event **events = event_list(&catalogue->count);
-
-	catalogue->requests = xzalloc((catalogue->count + 1) * sizeof(*catalogue->requests));
-	for (size_t i = 0; i < catalogue->count; i++)
-		catalogue->requests[i] = (struct event_request){.event = events[i], .config.needs = ~(uint32_t)0};
-	if (live_open(catalogue->requests, (unsigned)catalogue->count, &(struct live_options){.probe = true},
-		      &catalogue->live, &catalogue->why) < 0)
-		catalogue->live = NULL;
-}
-
-/* NULL when the event works. */
-static const char *reason_of(const struct catalogue *catalogue, const char *name)
-{
-	if (!catalogue->live)
-		return catalogue->why.text;
-	vec_each(&live_hooks(catalogue->live)->choices, choice)
-		if (choice->request < catalogue->count && !choice->role->without && !hook_choice_get(choice) &&
-		    strcmp(catalogue->requests[choice->request].event->name, name) == 0)
-			return choice->reason;
-	return event_find(name) ? NULL : "no such event was built in";
-}
-
-static void show_tool(struct output *output, const struct tool *tool, const struct catalogue *catalogue)
+static void show_tool(struct output *output, const struct tool *tool, const struct availability *available)
 {
 	_cleanup_buf_ struct buf events = BUF_INIT(256);
 	struct tool_row row = {.layer = tool->layer, .tool = tool->name, .summary = tool->summary};
 	struct record record = RECORD_OF(&row);
 
-	for (unsigned i = 0; i < TOOL_EVENTS_MAX && tool->events[i]; i++) {
+	for (unsigned i = 0; i < TOOL_EVENTS_MAX && tool->events[i]; i++)
 		buf_add_format(&events, "%s%s", i ? "," : "", tool->events[i]);
-		row.reason = row.reason ?: reason_of(catalogue, tool->events[i]);
-	}
 	row.event = buf_text(&events);
+	row.reason = tool_reason(tool, available);
 	row.available = !row.reason;
 	(void)output_record(output, &record);
 }
@@ -143,28 +57,30 @@ static int run(const void *data)
 	const struct config *config = data;
 	_cleanup_free_ const struct tool **tools = NULL;
 	struct shape shape = SHAPE_OF(&tool_row_type);
-	struct catalogue catalogue = {};
+	struct availability available;
 	struct output *output;
 	struct why why = {};
 	size_t count;
 
-	if (output_open(&config->output, &shape, &output, &why) < 0) {
-		log_error("tools: %s", why.text);
-		return EXIT_USAGE;
-	}
-	look(&catalogue);
+	if (output_open(&config->output, &shape, &output, &why) < 0)
+		return command_fail(EXIT_USAGE, "tools: %s", why.text);
+	if (config->try)
+		availability_try(&available);
+	else
+		availability_look(&available);
 	tools = tool_list(&count);
 	for (size_t i = 0; i < count; i++)
-		show_tool(output, tools[i], &catalogue);
-	live_close(catalogue.live);
-	free(catalogue.requests);
+		show_tool(output, tools[i], &available);
+	availability_done(&available);
 	return output_exit_code(output_close(output));
 }
 
 static const struct command tools_command = {
 	.name = "tools",
 	.summary = "the tools, by layer of the network stack",
-	.description = "Each is a command of its own: nest TOOL --help explains it.",
+	.description = "Each is a command of its own: nest TOOL --help explains it. What works here is decided without "
+		       "loading anything; --try loads and attaches every program instead, which takes seconds, and "
+		       "the next list knows what it found, until the host is booted again.",
 	.options = options,
 	.config_size = sizeof(struct config),
 	.run = run,

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 #include "run/command.h"
-#include "run/trace_run.h"
+#include "run/run_events.h"
 
 struct config {
 	const char *event;
@@ -112,11 +112,9 @@ static int run(const void *data)
 	_cleanup_free_ char *names = xstrdup(config->event);
 	struct why why = {};
 
-	if (set_events(names, &plan, &why) < 0 || set_aggregate(config, &plan.aggregate, &why) < 0) {
-		log_error("trace: %s (nest trace --help)", why.text);
-		return EXIT_USAGE;
-	}
-	return trace_run(&plan, &config->common);
+	if (set_events(names, &plan, &why) < 0 || set_aggregate(config, &plan.aggregate, &why) < 0)
+		return run_refuse("trace", &why);
+	return run_trace(&plan, &config->common);
 }
 
 static const char *const examples[] = {

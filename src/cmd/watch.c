@@ -2,9 +2,7 @@
 /* nest watch: stays, and prints when a stall begins, changes culprit, ends. */
 #include "diagnose/infer/stall_log.h"
 #include "run/command.h"
-#include "run/live_diagnosis.h"
-#include "run/output_exit.h"
-#include "view/output.h"
+#include "run/run_diagnosis.h"
 
 struct config {
 	struct diagnosis_options live;
@@ -22,65 +20,50 @@ static const struct option_spec options[] = {
 	OPTION_END,
 };
 
-struct watch {
-	struct output *output;
-	struct stall_log *log;
-};
-
 static void tell(const struct stall_log_record *record, void *context)
 {
-	struct watch *watch = context;
+	const struct run_diagnosis *live = context;
 
-	(void)output_record(watch->output, &RECORD_OF(record));
+	(void)output_record(live->sink.output, &RECORD_OF(record));
 }
 
-static int report(struct live_diagnosis *live, const struct live_view *view)
+static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 {
-	struct watch *watch = live->context;
+	struct stall_log *follow = live->context;
 	const struct diagnosis_record *record = view->gone ? NULL : diagnosis_get(view->diagnosis);
 
 	if (record)
-		stall_log_add(watch->log, record);
+		stall_log_add(follow, record);
 	else
-		stall_log_leave(watch->log, view->netns);
-	return output_flush(watch->output);
+		stall_log_leave(follow, view->netns);
+	return 0;
+}
+
+static void closing(struct run_diagnosis *live, struct buf *more)
+{
+	size_t count = stall_log_count(live->context);
+
+	if (count > 0)
+		buf_add_format(more, "%zu %s still going on", count, count == 1 ? "stall is" : "stalls are");
 }
 
 static int run(const void *data)
 {
 	const struct config *config = data;
-	struct watch watch = {};
-	struct live_diagnosis live = {.options = &config->live,
-				      .duration_ns = config->duration_ns,
-				      .rate = (unsigned)config->rate,
-				      .report = report,
-				      .context = &watch};
-	struct shape shape = SHAPE_OF(&stall_log_type);
-	_cleanup_free_ char *closing = NULL;
-	struct why why = {};
-	int code = live_diagnosis_prepare(&live, "watch", NULL);
+	struct run run = {.options.name = "watch"};
+	struct run_diagnosis live = {.options = &config->live,
+				     .duration_ns = config->duration_ns,
+				     .rate = (unsigned)config->rate,
+				     .records = &config->output,
+				     .shape = SHAPE_OF(&stall_log_type),
+				     .report = report,
+				     .closing = closing};
+	int code;
 
-	if (code == EXIT_DONE && output_open(&config->output, &shape, &watch.output, &why) < 0) {
-		log_error("watch: %s", why.text);
-		code = EXIT_USAGE;
-	}
-	if (code == EXIT_DONE) {
-		int result, written;
-		size_t count;
-
-		watch.log = stall_log_new(tell, &watch);
-		result = live_diagnosis_run(&live);
-		written = output_close(watch.output);
-		count = stall_log_count(watch.log);
-		if (count > 0)
-			live.closing = closing =
-				xasprintf("%zu %s still going on", count, count == 1 ? "stall is" : "stalls are");
-		code = live_diagnosis_exit_code(&live, "watch", result);
-		if (code == EXIT_DONE)
-			code = output_exit_code(written);
-	}
-	stall_log_free(watch.log);
-	live_diagnosis_done(&live);
+	live.context = stall_log_new(tell, &live);
+	run_diagnosis_init(&live, &run);
+	code = run_carry_out(&run);
+	stall_log_free(live.context);
 	return code;
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# libnestflow.so, the recorder inside an observed program: a guest, so it gets nothing of the rest of the tree but the
-# layout of the trace, no sanitizers, and every symbol resolved when it is loaded.
+# libnestflow.so, the recorder inside an observed program: a guest, so it uses nothing from the rest of the tree except
+# the trace layout, no sanitizers, and resolves every symbol at load time.
 
 NESTFLOW_SOURCES := $(wildcard src/flow/runtime/*.c)
-# What is part of it though others use it, too: it follows the rules of a guest.
+# Also used outside the runtime; they follow the rules of a guest.
 NESTFLOW_SOURCES += src/flow/trace/digest.c src/flow/trace/digest_session.c
 NESTFLOW_OBJECTS := $(NESTFLOW_SOURCES:%.c=$(BUILD)/obj/%.pic.o)
 
@@ -21,12 +21,12 @@ $(BUILD)/libnestflow.so: $(NESTFLOW_OBJECTS)
 lint-objects: $(NESTFLOW_OBJECTS)
 
 .PHONY: bench-flow bench-flow-rate bench-flow-report
-##> bench-flow   cost of recording calls, beside uftrace and XRay
+##> bench-flow   cost of recording calls, compared with uftrace and XRay
 bench-flow: all
 	tests/bench/flow-record.py $(BUILD)
-##> bench-flow-report  reading 20 million events of nginx (SERVERS=DIRECTORY): nest flow compare beside uftrace report
+##> bench-flow-report  reading 20 million events of nginx (SERVERS=DIRECTORY): nest flow compare and uftrace report
 bench-flow-report: all bench-programs
 	tests/bench/flow-report.py $(BUILD) $(SERVERS)
-##> bench-flow-rate  all processors at full rate for 10 s: nothing lost that is not counted (4 GB of disk)
+##> bench-flow-rate  all CPUs at full rate for 10 s: every loss is counted (4 GB of disk)
 bench-flow-rate: all
 	tests/bench/flow-rate.py $(BUILD)

@@ -13,9 +13,12 @@ struct btf_names {
 	size_t size;
 	void *mapped; /* NULL: the text is allocated */
 	size_t mapped_size;
+	uint32_t *places; /* hash table of name offsets; NULL: linear search */
 };
 
 /* -ENOENT when the kernel has no BTF. */
 int btf_names_load(struct btf_names *names);
+/* Builds the hash table: a few milliseconds once, for dozens of lookups. */
+void btf_names_index(struct btf_names *names);
 bool btf_names_has(const struct btf_names *names, const char *name);
 void btf_names_done(struct btf_names *names);

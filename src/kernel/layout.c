@@ -9,85 +9,10 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "kernel/layout.h"
+#include "kernel/types_walk.h"
 
-#define TYPES_FILE "/sys/kernel/btf/vmlinux"
-#define TYPES_MAX  ((size_t)256 << 20)
-#define DEPTH_MAX  8
-#define STRIDE     16
-
-struct types {
-	const char *first, *end; /* of the types */
-	const char *texts;
-	size_t texts_len;         /* ends with a NUL */
-	VEC(const char *) starts; /* start of every STRIDE-th type */
-};
-
-/* Bytes after a type's first three words: a fixed part, and a part per member. */
-static const struct {
-	uint8_t fixed, each;
-	bool known;
-} rests[BTF_KIND_ENUM64 + 1] = {
-	[BTF_KIND_INT] = {sizeof(uint32_t), 0, true},
-	[BTF_KIND_PTR] = {0, 0, true},
-	[BTF_KIND_ARRAY] = {sizeof(struct btf_array), 0, true},
-	[BTF_KIND_STRUCT] = {0, sizeof(struct btf_member), true},
-	[BTF_KIND_UNION] = {0, sizeof(struct btf_member), true},
-	[BTF_KIND_ENUM] = {0, sizeof(struct btf_enum), true},
-	[BTF_KIND_FWD] = {0, 0, true},
-	[BTF_KIND_TYPEDEF] = {0, 0, true},
-	[BTF_KIND_VOLATILE] = {0, 0, true},
-	[BTF_KIND_CONST] = {0, 0, true},
-	[BTF_KIND_RESTRICT] = {0, 0, true},
-	[BTF_KIND_FUNC] = {0, 0, true},
-	[BTF_KIND_FUNC_PROTO] = {0, sizeof(struct btf_param), true},
-	[BTF_KIND_VAR] = {sizeof(uint32_t), 0, true},
-	[BTF_KIND_DATASEC] = {0, sizeof(struct btf_var_secinfo), true},
-	[BTF_KIND_FLOAT] = {0, 0, true},
-	[BTF_KIND_DECL_TAG] = {sizeof(uint32_t), 0, true},
-	[BTF_KIND_TYPE_TAG] = {0, 0, true},
-	[BTF_KIND_ENUM64] = {0, sizeof(struct btf_enum64), true},
-};
-
-/* The type at *at, which advances; NULL at the end, or at a truncated or unknown type. */
-static inline const struct btf_type *next_type(const struct types *types, const char **at)
-{
-	const struct btf_type *type = (const struct btf_type *)*at;
-	size_t room = (size_t)(types->end - *at), size;
-	unsigned kind;
-
-	if (room < sizeof(*type))
-		return NULL;
-	kind = btf_kind(type);
-	if (kind >= ARRAY_SIZE(rests) || !rests[kind].known)
-		return NULL;
-	size = sizeof(*type) + rests[kind].fixed + (size_t)btf_vlen(type) * rests[kind].each;
-	if (size > room)
-		return NULL;
-	*at += size;
-	return type;
-}
-
-/* Id 0 is void and not in the list. */
-static const struct btf_type *type_by_id(const struct types *types, uint32_t id)
-{
-	const struct btf_type *type = NULL;
-	const char *at;
-
-	if (id == 0 || (id - 1) / STRIDE >= types->starts.count)
-		return NULL;
-	at = types->starts.items[(id - 1) / STRIDE];
-	for (uint32_t i = (id - 1) / STRIDE * STRIDE; i < id; i++) {
-		type = next_type(types, &at);
-		if (!type)
-			return NULL;
-	}
-	return type;
-}
-
-static const char *text_at(const struct types *types, uint32_t offset)
-{
-	return offset < types->texts_len ? types->texts + offset : "";
-}
+#define TYPES_MAX ((size_t)256 << 20)
+#define DEPTH_MAX 8
 
 /* A member's type without typedefs and qualifiers; of an array, its element. */
 static const struct btf_type *bare_type(const struct types *types, uint32_t id)
@@ -134,13 +59,20 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 	return false;
 }
 
+static bool is_of_kind(const struct btf_type *type, const struct layout_question *question)
+{
+	if (question->is_variable)
+		return btf_is_var(type);
+	return question->member ? btf_is_struct(type) : btf_is_func(type);
+}
+
 /* Answers the question if it is about this type. */
 static void answer(const struct types *types, const struct btf_type *type, uint32_t id,
 		   struct layout_question *question)
 {
 	struct layout_question place = *question;
 
-	if (question->answer != LAYOUT_NONE || (question->member ? !btf_is_struct(type) : !btf_is_func(type)) ||
+	if (question->answer != LAYOUT_NONE || !is_of_kind(type, question) ||
 	    strcmp(text_at(types, type->name_off), question->type) != 0)
 		return;
 	place.answer = 0;
@@ -148,30 +80,6 @@ static void answer(const struct types *types, const struct btf_type *type, uint3
 		question->answer = id;
 	else if (find_member(types, type, question->member, 0, &place))
 		*question = place;
-}
-
-static int open_types(const void *bytes, size_t len, struct types *ret_types)
-{
-	const struct btf_header *header = bytes;
-	struct types types = {};
-	size_t room;
-
-	if (len < sizeof(*header) || header->magic != BTF_MAGIC || header->hdr_len < sizeof(*header) ||
-	    header->hdr_len > len)
-		return -EBADMSG;
-	room = len - header->hdr_len;
-	if (header->type_off % 4 != 0 || header->hdr_len % 4 != 0 || header->type_off > room ||
-	    header->type_len > room - header->type_off || header->str_off > room || header->str_len == 0 ||
-	    header->str_len > room - header->str_off)
-		return -EBADMSG;
-	types.first = (const char *)bytes + header->hdr_len + header->type_off;
-	types.end = types.first + header->type_len;
-	types.texts = (const char *)bytes + header->hdr_len + header->str_off;
-	types.texts_len = header->str_len;
-	if (types.texts[types.texts_len - 1] != '\0')
-		return -EBADMSG;
-	*ret_types = types;
-	return 0;
 }
 
 /* Hash of a name's first characters, for a filter of the names in question. */
@@ -201,7 +109,8 @@ static void answer_all(struct types *types, struct layout_question *questions, s
 	for (uint32_t id = 1; (type = next_type(types, &at)); id++) {
 		if (id % STRIDE == 0)
 			vec_push(&types->starts, at);
-		if ((btf_is_struct(type) || btf_is_func(type)) && marks[mark_of(text_at(types, type->name_off))])
+		if ((btf_is_struct(type) || btf_is_func(type) || btf_is_var(type)) &&
+		    marks[mark_of(text_at(types, type->name_off))])
 			vec_push(&found, (struct candidate){type, id});
 	}
 	vec_each(&found, candidate)
@@ -210,14 +119,10 @@ static void answer_all(struct types *types, struct layout_question *questions, s
 	vec_done(&found);
 }
 
-int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count, struct why *why)
+static int find_in(struct types *types, struct layout_question *questions, size_t count, struct why *why)
 {
-	struct types types;
-
-	if (open_types(bytes, len, &types) < 0)
-		return why_set(why, -EBADMSG, "%s: not the BTF of a kernel", TYPES_FILE);
-	answer_all(&types, questions, count);
-	vec_done(&types.starts);
+	answer_all(types, questions, count);
+	vec_done(&types->starts);
 	for (size_t i = 0; i < count; i++)
 		if (questions[i].answer == LAYOUT_NONE && !questions[i].optional)
 			return why_set(why, -ENOENT, "the kernel has no %s%s%s", questions[i].type,
@@ -225,32 +130,49 @@ int layout_find_in(const void *bytes, size_t len, struct layout_question *questi
 	return 0;
 }
 
-/* Kernels before 6.15 do not support mmap of BTF. */
-static int find_in_copy(struct layout_question *questions, size_t count, struct why *why)
+int layout_find_in(const void *bytes, size_t len, struct layout_question *questions, size_t count, struct why *why)
 {
-	_cleanup_buf_ struct buf copy = BUF_INIT(TYPES_MAX);
-	int r = buf_read_file(&copy, TYPES_FILE);
+	struct types types;
 
-	if (r < 0)
-		return why_set(why, r, "cannot read %s: %s", TYPES_FILE, strerror(-r));
-	return layout_find_in(copy.data, copy.len, questions, count, why);
+	if (types_open(bytes, len, &types) < 0)
+		return why_set(why, -EBADMSG, "%s: not the BTF of a kernel", TYPES_FILE);
+	return find_in(&types, questions, count, why);
+}
+
+int types_file_open(struct types_file *file, struct types *ret_types)
+{
+	_cleanup_close_ int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
+	struct stat stat;
+	void *bytes;
+	int r;
+
+	*file = (struct types_file){.copy = BUF_INIT(TYPES_MAX)};
+	if (fd < 0 || fstat(fd, &stat) < 0)
+		return -errno;
+	bytes = mmap(NULL, (size_t)stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes != MAP_FAILED) {
+		file->mapped = bytes;
+		file->size = (size_t)stat.st_size;
+		return types_open(bytes, file->size, ret_types);
+	}
+	r = buf_read_fd(&file->copy, fd);
+	return r < 0 ? r : types_open(file->copy.data, file->copy.len, ret_types);
+}
+
+void types_file_close(struct types_file *file)
+{
+	if (file->mapped)
+		(void)munmap(file->mapped, file->size);
+	buf_done(&file->copy);
 }
 
 int layout_find(struct layout_question *questions, size_t count, struct why *why)
 {
-	_cleanup_close_ int fd = open(TYPES_FILE, O_RDONLY | O_CLOEXEC);
-	struct stat stat;
-	size_t len;
-	void *bytes;
-	int r;
+	_cleanup_(types_file_close) struct types_file file = {};
+	struct types types;
+	int r = types_file_open(&file, &types);
 
-	if (fd < 0 || fstat(fd, &stat) < 0)
-		return why_set(why, -errno, "cannot read %s: %s", TYPES_FILE, strerror(errno));
-	len = (size_t)stat.st_size;
-	bytes = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return find_in_copy(questions, count, why);
-	r = layout_find_in(bytes, len, questions, count, why);
-	(void)munmap(bytes, len);
-	return r;
+	if (r < 0)
+		return why_set(why, r, "cannot read %s: %s", TYPES_FILE, strerror(-r));
+	return find_in(&types, questions, count, why);
 }

@@ -13,6 +13,7 @@ struct layout_question {
 	const char *type;   /* a structure; or a function, if member is NULL */
 	const char *member; /* also inside anonymous structures and unions; "a.b": inside the member a; "": none,
 			       answer with the structure's BTF id */
+	bool is_variable;   /* neither: answer with the BTF id of a variable */
 	bool optional;      /* may be missing */
 	uint32_t answer;    /* offset in bytes, or BTF id; LAYOUT_NONE: missing */
 	uint8_t shift;      /* of a bit field: first bit in that byte */

@@ -83,6 +83,8 @@ static bool line_is_frame(const char *line, size_t n)
 		"BPF program load failed: ",
 		"failed to attach",
 		"failed to create ",
+		/* Printed for every program without line info (slim.h). */
+		"missing .BTF.ext line info",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(frames); i++)

@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 
 #include "base/embed.h"
+#include "base/log.h"
 #include "base/vec.h"
+#include "kernel/lean.h"
 #include "kernel/libbpf_words.h"
 #include "kernel/object.h"
 #include "kernel/slim.h"
@@ -30,6 +32,7 @@ struct kernel_object {
 	struct bpf_object *bpf;   /* NULL: not opened yet */
 	VEC(struct bpf_link *) links;
 	bool is_loaded;
+	int types_fd; /* of lean_make; -1: none */
 	struct mapping mappings[ARRAY_SIZE(data_sections)];
 };
 
@@ -80,13 +83,15 @@ int kernel_object_find(const char *name, struct kernel_object **ret_object, stru
 	object = xzalloc(sizeof(*object));
 	object->name = file->name;
 	object->file = file;
+	object->types_fd = -1;
 	*ret_object = object;
 	return 0;
 }
 
-static int open_memory(struct kernel_object *object, const void *data, size_t size, struct why *why)
+/* types: a file that replaces the kernel's BTF; NULL: none. */
+static int open_memory(struct kernel_object *object, const void *data, size_t size, const char *types, struct why *why)
 {
-	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = object->name);
+	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = object->name, .btf_custom_path = types);
 	struct bpf_program *program;
 
 	libbpf_words_begin();
@@ -105,7 +110,8 @@ int kernel_object_open(const char *name, struct kernel_object **ret_object, stru
 	int r = kernel_object_find(name, &object, why);
 
 	if (r == 0)
-		r = open_memory(object, object->file->begin, (size_t)(object->file->end - object->file->begin), why);
+		r = open_memory(object, object->file->begin, (size_t)(object->file->end - object->file->begin), NULL,
+				why);
 	if (r < 0)
 		return r;
 	*ret_object = take_ptr(object);
@@ -126,7 +132,13 @@ int kernel_object_open_chosen(struct kernel_object *object, struct why *why)
 {
 	size_t size;
 	_cleanup_free_ void *data = slim_copy(object->file, is_chosen, object, &size);
-	int r = open_memory(object, data, size, why);
+	char types[64];
+	int r = lean_make(data, &object->types_fd);
+
+	if (r < 0)
+		log_debug("%s: using the kernel's own BTF: %s", object->name, strerror(-r));
+	snprintf(types, sizeof(types), "/proc/self/fd/%d", object->types_fd);
+	r = open_memory(object, data, size, r < 0 ? NULL : types, why);
 
 	vec_each(&object->chosen, program)
 		if (r == 0)
@@ -152,6 +164,7 @@ void kernel_object_close(struct kernel_object *object)
 			(void)munmap(object->mappings[i].data, object->mappings[i].size);
 	bpf_object__close(object->bpf);
 	vec_done(&object->chosen);
+	closep(&object->types_fd);
 	free(object);
 }
 
@@ -216,12 +229,13 @@ int kernel_object_inner_map(struct kernel_object *object, const char *map, int i
 
 const char *kernel_object_section(const struct kernel_object *object, const char *program)
 {
-	const struct bpf_program *found;
+	return slim_section_of(object->file, program);
+}
 
-	if (!object->bpf)
-		return slim_section_of(object->file, program);
-	found = kernel_object_program(object, program);
-	return found ? bpf_program__section_name(found) : NULL;
+const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
+					 bool (*has)(const char *name, const void *context), const void *context)
+{
+	return slim_missing_extern(object->file, program, has, context);
 }
 
 static struct bpf_prog_info program_info(const struct kernel_object *object, const char *program)

@@ -59,6 +59,9 @@ int kernel_object_keep_link(struct kernel_object *object, const char *program, s
 uint64_t kernel_object_run_ns(const struct kernel_object *object, const char *program);
 /* The section of a program ("tp_btf/sched_switch"); NULL when there is no such program. */
 const char *kernel_object_section(const struct kernel_object *object, const char *program);
+/* A variable or function that the program needs and the kernel lacks; NULL: none. */
+const char *kernel_object_missing_extern(const struct kernel_object *object, const char *program,
+					 bool (*has)(const char *name, const void *context), const void *context);
 /* Recursion misses of a loaded program; 0 where the kernel does not count them. */
 uint64_t kernel_object_misses(const struct kernel_object *object, const char *program);
 /* Whether libbpf loads the first of two programs before the second. */

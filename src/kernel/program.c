@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "kernel/insn.h"
+#include "kernel/layout.h"
 #include "kernel/program.h"
 
 void insns_put(struct insns *code, const struct bpf_insn *insns, size_t count)
@@ -107,4 +108,33 @@ void program_done(struct program *program)
 	if (program->area)
 		(void)munmap(program->area, program->area_size);
 	*program = (struct program){.fd = -1};
+}
+
+int program_try_entry(const char *function)
+{
+	static const struct bpf_insn empty[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
+	struct layout_question target = {.type = function};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
+	_cleanup_close_ int fd = -1;
+	int r = layout_find(&target, 1, NULL);
+
+	if (r < 0)
+		return r;
+	options.attach_btf_id = target.answer;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "nest_entry", "GPL", empty, ARRAY_SIZE(empty), &options);
+	return min_of(fd, 0);
+}
+
+int program_try_variable(const char *variable)
+{
+	struct layout_question target = {.type = variable, .is_variable = true};
+	struct insns code = {};
+	_cleanup_close_ int fd = -1;
+	int r = layout_find(&target, 1, NULL);
+
+	if (r < 0)
+		return r;
+	PUT(&code, ADDRESS(BPF_PSEUDO_BTF_ID, R1, target.answer), SET(R0, 0), RETURN);
+	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "nest_variable", "GPL", code.items, code.count, NULL);
+	return min_of(fd, 0);
 }

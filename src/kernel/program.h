@@ -20,3 +20,8 @@ int program_share(struct program *program, const char *name, size_t size, struct
 int program_load(struct program *program, const char *name, const struct insns *code, struct why *why) _must_check_;
 int program_run(const struct program *program) _must_check_;
 void program_done(struct program *program);
+
+/* Whether the kernel supports fentry: loads an empty program for that function. */
+int program_try_entry(const char *function) _must_check_;
+/* Whether programs can access a kernel variable: BTF may list some without an address. */
+int program_try_variable(const char *variable) _must_check_;

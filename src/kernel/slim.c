@@ -1,50 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <elf.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "kernel/elf_view.h"
 #include "kernel/slim.h"
-
-struct elf {
-	const unsigned char *data;
-	const Elf64_Ehdr *header;
-	const Elf64_Shdr *sections;
-	const char *names;
-	const Elf64_Sym *symbols;
-	size_t symbol_count;
-	const char *symbol_names;
-};
-
-/* Header of .BTF.ext; offsets start at its end. */
-struct btf_ext_head {
-	uint16_t magic;
-	uint8_t version;
-	uint8_t flags;
-	uint32_t head_len;
-	uint32_t func_off, func_len;
-	uint32_t line_off, line_len;
-	uint32_t relo_off, relo_len;
-};
-
-static struct elf elf_of(const struct embedded_file *file)
-{
-	struct elf elf = {.data = file->begin, .header = (const void *)file->begin};
-
-	elf.sections = (const void *)(elf.data + elf.header->e_shoff);
-	elf.names = (const char *)elf.data + elf.sections[elf.header->e_shstrndx].sh_offset;
-	for (unsigned i = 0; i < elf.header->e_shnum; i++)
-		if (elf.sections[i].sh_type == SHT_SYMTAB) {
-			elf.symbols = (const void *)(elf.data + elf.sections[i].sh_offset);
-			elf.symbol_count = elf.sections[i].sh_size / sizeof(Elf64_Sym);
-			elf.symbol_names = (const char *)elf.data + elf.sections[elf.sections[i].sh_link].sh_offset;
-		}
-	return elf;
-}
-
-static const char *section_name(const struct elf *elf, unsigned section)
-{
-	return elf->names + elf->sections[section].sh_name;
-}
 
 /* Functions without their own section are parts of programs. */
 static bool is_program(const struct elf *elf, const Elf64_Sym *symbol)
@@ -53,14 +12,52 @@ static bool is_program(const struct elf *elf, const Elf64_Sym *symbol)
 	       strcmp(section_name(elf, symbol->st_shndx), ".text") != 0;
 }
 
+static const Elf64_Sym *find_program(const struct elf *elf, const char *program)
+{
+	for (size_t i = 0; i < elf->symbol_count; i++)
+		if (is_program(elf, &elf->symbols[i]) &&
+		    strcmp(elf->symbol_names + elf->symbols[i].st_name, program) == 0)
+			return &elf->symbols[i];
+	return NULL;
+}
+
 const char *slim_section_of(const struct embedded_file *file, const char *program)
 {
-	struct elf elf = elf_of(file);
+	struct elf elf = elf_of(file->begin);
+	const Elf64_Sym *found = find_program(&elf, program);
 
-	for (size_t i = 0; i < elf.symbol_count; i++)
-		if (is_program(&elf, &elf.symbols[i]) &&
-		    strcmp(elf.symbol_names + elf.symbols[i].st_name, program) == 0)
-			return section_name(&elf, elf.symbols[i].st_shndx);
+	return found ? section_name(&elf, found->st_shndx) : NULL;
+}
+
+/* The kernel symbol that a relocation inside the program refers to. */
+static const char *extern_at(const struct elf *elf, const Elf64_Sym *program, const Elf64_Rel *relocation)
+{
+	const Elf64_Sym *symbol = &elf->symbols[ELF64_R_SYM(relocation->r_info)];
+
+	if (relocation->r_offset - program->st_value >= program->st_size || symbol->st_shndx != SHN_UNDEF ||
+	    ELF64_ST_BIND(symbol->st_info) != STB_GLOBAL)
+		return NULL;
+	return elf->symbol_names + symbol->st_name;
+}
+
+const char *slim_missing_extern(const struct embedded_file *file, const char *program,
+				bool (*has)(const char *name, const void *context), const void *context)
+{
+	struct elf elf = elf_of(file->begin);
+	const Elf64_Sym *found = find_program(&elf, program);
+
+	for (unsigned i = 0; found && i < elf.header->e_shnum; i++) {
+		const Elf64_Rel *relocations = (const void *)(elf.data + elf.sections[i].sh_offset);
+
+		if (elf.sections[i].sh_type != SHT_REL || elf.sections[i].sh_info != found->st_shndx)
+			continue;
+		for (size_t k = 0; k < elf.sections[i].sh_size / sizeof(*relocations); k++) {
+			const char *name = extern_at(&elf, found, &relocations[k]);
+
+			if (name && !has(name, context))
+				return name;
+		}
+	}
 	return NULL;
 }
 
@@ -98,7 +95,7 @@ static size_t copy_btf_ext(const unsigned char *from, unsigned char *to)
 void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *program, void *context), void *context,
 		size_t *ret_size)
 {
-	struct elf elf = elf_of(file);
+	struct elf elf = elf_of(file->begin);
 	unsigned count = elf.header->e_shnum;
 	_cleanup_free_ bool *empty = xzalloc(count * sizeof(*empty));
 	size_t at = sizeof(Elf64_Ehdr) + count * sizeof(Elf64_Shdr);

@@ -5,17 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/exit_code.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "base/parse.h"
 #include "base/text.h"
@@ -31,9 +27,9 @@
 struct target {
 	char *name;
 	char *path;
-	uint64_t value;  /* address in the file's own terms */
-	uint64_t offset; /* in the file */
-	bool quick;      /* the kernel can emulate its first instruction: no single step */
+	uint64_t value;  /* file address */
+	uint64_t offset; /* file offset */
+	bool quick;      /* the kernel emulates its first instruction: no single step */
 	uint32_t fn;     /* number in the trace */
 };
 
@@ -43,20 +39,23 @@ struct thread {
 	uint32_t open[DEPTH_MAX]; /* probes */
 };
 
-struct session {
-	const struct probe_options *options;
+struct function_probe {
+	struct probe_options options;
 	struct trace_writer *writer;
 	struct map threads; /* tid -> struct thread * */
 	uint64_t lost;
-	bool cycles; /* the trace's clock counts cycles */
+	bool cycles; /* the trace clock counts cycles */
 	char group[32];
 	char *instance;
 	struct probe_sockets sockets;
 	bool has_sockets;
 	VEC(struct target) targets;
+	int fd;          /* of what the probes print */
+	struct buf text; /* read, and not yet a whole line */
+	char *alive;     /* a path that is there while the process is */
 };
 
-/* --- which functions --- */
+/* --- selecting functions --- */
 
 static bool wanted(const struct probe_options *options, const char *name)
 {
@@ -87,7 +86,7 @@ static bool file_offset(Elf *elf, uint64_t value, uint64_t *ret_offset)
 	return false;
 }
 
-/* push and the five-byte nop are emulated; anything else is stepped over, which costs ten times as much. */
+/* push and the five-byte nop are emulated; any other instruction is single-stepped, which costs ten times as much. */
 static bool is_quick(int fd, uint64_t offset)
 {
 	uint8_t code[5] = {};
@@ -106,7 +105,7 @@ static int by_offset(const void *a, const void *b)
 	return r ? r : one->offset < other->offset ? -1 : one->offset > other->offset;
 }
 
-static void read_table(struct session *s, Elf *elf, Elf_Scn *section, const char *path, int fd)
+static void read_table(struct function_probe *s, Elf *elf, Elf_Scn *section, const char *path, int fd)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	GElf_Shdr header;
@@ -123,14 +122,14 @@ static void read_table(struct session *s, Elf *elf, Elf_Scn *section, const char
 		if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_value)
 			continue;
 		name = elf_strptr(elf, header.sh_link, symbol.st_name);
-		if (!name || !wanted(s->options, name) || !file_offset(elf, symbol.st_value, &offset))
+		if (!name || !wanted(&s->options, name) || !file_offset(elf, symbol.st_value, &offset))
 			continue;
 		vec_push(&s->targets, (struct target){xstrdup(name), xstrdup(path), symbol.st_value, offset,
 						      is_quick(fd, offset), 0});
 	}
 }
 
-static void read_module(struct session *s, const char *path)
+static void read_module(struct function_probe *s, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Elf *elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
@@ -152,7 +151,7 @@ static void free_target(struct target *target)
 }
 
 /* Both tables of a file name the same functions, and a function may have several names: one probe each. */
-static void drop_doubles(struct session *s)
+static void drop_doubles(struct function_probe *s)
 {
 	size_t kept = 0;
 
@@ -167,9 +166,9 @@ static void drop_doubles(struct session *s)
 }
 
 /* The program and the libraries that it has mapped to run. */
-static int find_targets(struct session *s)
+static int find_targets(struct function_probe *s)
 {
-	_cleanup_free_ char *maps_path = xasprintf("/proc/%u/maps", s->options->pid);
+	_cleanup_free_ char *maps_path = xasprintf("/proc/%u/maps", s->options.pid);
 	_cleanup_buf_ struct buf maps = BUF_INIT((size_t)64 << 20);
 	_cleanup_free_ char *last = xstrdup("");
 	int r = buf_read_file(&maps, maps_path);
@@ -206,14 +205,14 @@ static int write_text(const char *path, int flags, const char *text)
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-static int instance_write(const struct session *s, const char *file, const char *text)
+static int instance_write(const struct function_probe *s, const char *file, const char *text)
 {
 	_cleanup_free_ char *path = xasprintf("%s/%s", s->instance, file);
 
 	return write_text(path, O_TRUNC, text);
 }
 
-/* In a mount namespace of our own: what others see does not change. */
+/* In a private mount namespace: the host's mounts do not change. */
 static int mount_tracefs(void)
 {
 	if (access(TRACEFS "/uprobe_events", F_OK) == 0)
@@ -224,7 +223,7 @@ static int mount_tracefs(void)
 	return access(TRACEFS "/uprobe_events", F_OK) < 0 ? -errno : 0;
 }
 
-static void add_arguments(const struct session *s, struct buf *text)
+static void add_arguments(const struct function_probe *s, struct buf *text)
 {
 #if defined(__x86_64__)
 	static const char *const registers[PROBE_ARGS_MAX] = {"%di", "%si", "%dx", "%cx", "%r8", "%r9"};
@@ -232,11 +231,11 @@ static void add_arguments(const struct session *s, struct buf *text)
 	static const char *const registers[PROBE_ARGS_MAX] = {"%x0", "%x1", "%x2", "%x3", "%x4", "%x5"};
 #endif
 
-	for (uint64_t i = 0; i < min_of(s->options->args, (uint64_t)PROBE_ARGS_MAX); i++)
+	for (uint64_t i = 0; i < min_of(s->options.args, (uint64_t)PROBE_ARGS_MAX); i++)
 		buf_add_format(text, " a%u=%s:x64", (unsigned)i + 1, registers[i]);
 }
 
-static int add_probe(const struct session *s, char kind, size_t index)
+static int add_probe(const struct function_probe *s, char kind, size_t index)
 {
 	const struct target *target = &s->targets.items[index];
 	_cleanup_buf_ struct buf text = BUF_INIT(8192);
@@ -249,7 +248,7 @@ static int add_probe(const struct session *s, char kind, size_t index)
 	return write_text(TRACEFS "/uprobe_events", O_APPEND, buf_text(&text));
 }
 
-static void remove_probes(const struct session *s)
+static void remove_probes(const struct function_probe *s)
 {
 	for (size_t i = 0; i < s->targets.count; i++)
 		for (const char *kind = "er"; *kind; kind++) {
@@ -260,9 +259,9 @@ static void remove_probes(const struct session *s)
 }
 
 /* Every thread that is there; those that they start follow by themselves. */
-static int watch_threads(const struct session *s)
+static int watch_threads(const struct function_probe *s)
 {
-	_cleanup_free_ char *path = xasprintf("/proc/%u/task", s->options->pid);
+	_cleanup_free_ char *path = xasprintf("/proc/%u/task", s->options.pid);
 	_cleanup_buf_ struct buf text = BUF_INIT(1 << 20);
 	DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -278,18 +277,16 @@ static int watch_threads(const struct session *s)
 }
 
 /* System calls on sockets; without these tracepoints there are only calls. */
-static void enable_sockets(struct session *s)
+static void enable_sockets(struct function_probe *s)
 {
-	for (size_t i = 0; !s->options->no_sockets && probe_socket_events[i]; i++) {
+	for (size_t i = 0; !s->options.no_sockets && probe_socket_events[i]; i++) {
 		_cleanup_free_ char *path = xasprintf("events/%s/enable", probe_socket_events[i]);
 
 		s->has_sockets |= instance_write(s, path, "1") == 0;
 	}
-	if (!s->options->no_sockets && !s->has_sockets)
-		log_warn("flow record: this kernel has no tracepoints for system calls: sockets are not seen");
 }
 
-static int attach(struct session *s, struct why *why)
+static int attach_probes(struct function_probe *s, struct why *why)
 {
 	_cleanup_free_ char *enable = xasprintf("events/%s/enable", s->group);
 	int r = mount_tracefs();
@@ -313,7 +310,7 @@ static int attach(struct session *s, struct why *why)
 		if (r < 0)
 			return why_set(why, r, "cannot probe %s: %s", s->targets.items[i].name, strerror(-r));
 	}
-	/* Probes are enabled one after the other: nothing is recorded before all are there. */
+	/* Probes are enabled one by one: recording starts when all are in place. */
 	(void)instance_write(s, "tracing_on", "0");
 	r = watch_threads(s);
 	if (r == 0)
@@ -326,7 +323,7 @@ static int attach(struct session *s, struct why *why)
 	return r < 0 ? why_set(why, r, "cannot enable the probes: %s", strerror(-r)) : 0;
 }
 
-static void detach(struct session *s)
+static void detach(struct function_probe *s)
 {
 	_cleanup_free_ char *enable = xasprintf("events/%s/enable", s->group);
 
@@ -339,7 +336,7 @@ static void detach(struct session *s)
 
 /* --- events --- */
 
-static struct thread *thread_of(struct session *s, const struct probe_line *line)
+static struct thread *thread_of(struct function_probe *s, const struct probe_line *line)
 {
 	bool new;
 	struct thread **thread = map_put(&s->threads, &line->tid, &new);
@@ -348,12 +345,12 @@ static struct thread *thread_of(struct session *s, const struct probe_line *line
 		return NULL;
 	if (new) {
 		*thread = xzalloc(sizeof(**thread));
-		(*thread)->number = trace_writer_thread(s->writer, s->options->pid, line->tid, line->comm);
+		(*thread)->number = trace_writer_thread(s->writer, s->options.pid, line->tid, line->comm);
 	}
 	return *thread;
 }
 
-static void take_call(struct session *s, struct thread *thread, const struct probe_line *line)
+static void take_call(struct function_probe *s, struct thread *thread, const struct probe_line *line)
 {
 	trace_writer_call(s->writer, thread->number, line->ticks, s->targets.items[line->probe].fn);
 	if (line->arg_count)
@@ -364,7 +361,7 @@ static void take_call(struct session *s, struct thread *thread, const struct pro
 }
 
 /* Calls above the one that returns were left by a jump; one that is not open began before we looked. */
-static void take_return(struct session *s, struct thread *thread, const struct probe_line *line)
+static void take_return(struct function_probe *s, struct thread *thread, const struct probe_line *line)
 {
 	uint32_t depth = min_of(thread->depth, (uint32_t)DEPTH_MAX);
 
@@ -378,7 +375,7 @@ static void take_return(struct session *s, struct thread *thread, const struct p
 	thread->depth = depth - 1;
 }
 
-static void take_lost(struct session *s, uint64_t count)
+static void take_lost(struct function_probe *s, uint64_t count)
 {
 	const void *key;
 	size_t at = 0;
@@ -386,7 +383,7 @@ static void take_lost(struct session *s, uint64_t count)
 
 	s->lost += count;
 	probe_sockets_lost(&s->sockets);
-	/* Whose they were is not known: the first thread gets the number, all get the mark. */
+	/* The threads that lost events are unknown: the first one gets the count, all get the mark. */
 	while (map_next(&s->threads, &at, &key, &value)) {
 		struct thread *thread = *(struct thread **)value;
 
@@ -396,7 +393,7 @@ static void take_lost(struct session *s, uint64_t count)
 	}
 }
 
-static void take_line(struct session *s, const char *text)
+static void take_line(struct function_probe *s, const char *text)
 {
 	struct probe_line line;
 	struct thread *thread;
@@ -421,7 +418,7 @@ static void take_line(struct session *s, const char *text)
 }
 
 /* Whole lines out of what was read; the rest stays. */
-static void take_lines(struct session *s, struct buf *text)
+static void take_lines(struct function_probe *s, struct buf *text)
 {
 	char *line = text->data, *end;
 	size_t rest;
@@ -437,57 +434,29 @@ static void take_lines(struct session *s, struct buf *text)
 	text->data[rest] = '\0';
 }
 
-static bool signal_came(void)
+int function_probe_read(struct function_probe *s)
 {
-	const struct timespec now = {};
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	return sigtimedwait(&set, NULL, &now) > 0;
-}
-
-static int follow(struct session *s, struct why *why)
-{
-	_cleanup_free_ char *path = xasprintf("%s/trace_pipe", s->instance);
-	_cleanup_free_ char *alive = xasprintf("/proc/%u", s->options->pid);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	_cleanup_buf_ struct buf text = BUF_INIT((size_t)8 << 20);
-	uint64_t until = s->options->duration_ns ? clock_monotonic_ns() + s->options->duration_ns : UINT64_MAX;
-	bool ending = false;
 	char piece[65536];
+	ssize_t n;
 
-	if (fd < 0)
-		return why_set(why, -errno, "%s: %s", path, strerror(errno));
-	for (;;) {
-		struct pollfd wait = {fd, POLLIN, 0};
-		ssize_t n = read(fd, piece, sizeof(piece));
-
-		if (n > 0) {
-			buf_add(&text, piece, (size_t)n);
-			if (text.len)
-				take_lines(s, &text);
-			continue;
-		}
-		if (ending)
-			return 0;
-		(void)poll(&wait, 1, 50);
-		/* What is in the ring when the end comes is still read. */
-		ending = signal_came() || clock_monotonic_ns() >= until || access(alive, F_OK) < 0;
+	while ((n = read(s->fd, piece, sizeof(piece))) > 0) {
+		buf_add(&s->text, piece, (size_t)n);
+		if (s->text.len)
+			take_lines(s, &s->text);
 	}
+	return access(s->alive, F_OK) == 0;
 }
 
-static int open_trace(struct session *s, struct why *why)
+static int open_trace(struct function_probe *s, struct why *why)
 {
-	_cleanup_free_ char *command = xasprintf("process %u", s->options->pid);
+	_cleanup_free_ char *command = xasprintf("process %u", s->options.pid);
 	struct map modules = MAP_INIT(0, sizeof(uint32_t), 0);
 	struct trace_writer_options options = {};
 	struct utsname host;
 	int r;
 
 	if (s->cycles) {
-		/* The counter's speed, from a tenth of a second of both clocks; its zero is that of 1970. */
+		/* Rate of the counter, from 0.1 s of both clocks; its origin is that of 1970. */
 #if defined(__x86_64__)
 		uint64_t ns = clock_monotonic_ns(), ticks = __builtin_ia32_rdtsc();
 		const struct timespec pause = {0, 100000000};
@@ -502,7 +471,7 @@ static int open_trace(struct session *s, struct why *why)
 	} else {
 		options.start_real_ns = clock_real_ns() - clock_monotonic_ns();
 	}
-	r = trace_writer_open(s->options->output, &options, &s->writer, why);
+	r = trace_writer_open(s->options.output, &options, &s->writer, why);
 	if (r < 0)
 		return r;
 	trace_writer_property(s->writer, "source", "uprobes");
@@ -523,41 +492,78 @@ static int open_trace(struct session *s, struct why *why)
 	return 0;
 }
 
-static int run_session(struct session *s, struct why *why)
+int function_probe_attach(struct function_probe *s, int *ret_fd, struct why *why)
 {
-	int r = attach(s, why), closed;
+	_cleanup_free_ char *path = NULL;
+	int r = attach_probes(s, why);
 
 	if (r == 0)
 		r = open_trace(s, why);
 	if (r < 0)
 		return r;
 	s->sockets.writer = s->writer;
-	log_info("ready");
-	r = follow(s, why);
-	probe_sockets_end(&s->sockets);
-	closed = trace_writer_close(s->writer);
-	return r == 0 && closed < 0 ? why_set(why, closed, "%s: %s", s->options->output, strerror(-closed)) : r;
+	path = xasprintf("%s/trace_pipe", s->instance);
+	s->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	*ret_fd = s->fd;
+	return s->fd < 0 ? why_set(why, -errno, "%s: %s", path, strerror(errno)) : 0;
 }
 
-static void say_cost(const struct session *s)
+int function_probe_finish(struct function_probe *s, struct why *why)
 {
-	size_t slow = 0;
+	int r;
+
+	/* What is in the ring when the end comes is still read. */
+	(void)function_probe_read(s);
+	probe_sockets_end(&s->sockets);
+	r = trace_writer_close(take_ptr(s->writer));
+	return r < 0 ? why_set(why, r, "%s: %s", s->options.output, strerror(-r)) : 0;
+}
+
+struct function_probe_counts function_probe_counts(const struct function_probe *s)
+{
+	struct function_probe_counts counts = {
+		.functions = s->targets.count, .lost = s->lost, .blind = !s->options.no_sockets && !s->has_sockets};
 
 	vec_each(&s->targets, target)
-		slow += !target->quick;
-	if (slow)
-		log_warn("flow record: %zu of %zu functions begin with an instruction that must be stepped over: about "
-			 "10 us a call "
-			 "instead of 1",
-			 slow, s->targets.count);
+		counts.slow += !target->quick;
+	return counts;
 }
 
-static void end_session(struct session *s)
+int function_probe_new(const struct probe_options *options, struct function_probe **ret_probe, struct why *why)
+{
+	struct function_probe *s = xzalloc(sizeof(*s));
+	int r;
+
+	*s = (struct function_probe){.options = *options,
+				     .threads = MAP_INIT(sizeof(uint32_t), sizeof(void *), 65536),
+				     .text = BUF_INIT((size_t)8 << 20),
+				     .fd = -1};
+	*ret_probe = s;
+	s->alive = xasprintf("/proc/%u", options->pid);
+	snprintf(s->group, sizeof(s->group), "nest_flow_%d", (int)getpid());
+	probe_sockets_init(&s->sockets, options->pid);
+	r = find_targets(s);
+	if (r < 0)
+		return why_set(why, r == -ENOENT ? -ESRCH : r, "process %u: %s", options->pid,
+			       r == -ENOENT ? "there is none" : strerror(-r));
+	if (!s->targets.count)
+		return why_set(why, -EINVAL, "process %u has no function of that name", options->pid);
+	if (s->targets.count > FUNCTIONS_MAX)
+		return why_set(why, -EINVAL, "more than %d functions match: choose fewer", FUNCTIONS_MAX);
+	return 0;
+}
+
+void function_probe_free(struct function_probe *s)
 {
 	const void *key;
 	size_t at = 0;
 	void *value;
 
+	if (!s)
+		return;
+	closep(&s->fd);
+	if (s->writer)
+		(void)!trace_writer_close(s->writer);
 	detach(s);
 	probe_sockets_done(&s->sockets);
 	while (map_next(&s->threads, &at, &key, &value))
@@ -566,53 +572,8 @@ static void end_session(struct session *s)
 	vec_each(&s->targets, target)
 		free_target(target);
 	vec_done(&s->targets);
+	buf_done(&s->text);
+	free(s->alive);
 	free(s->instance);
-}
-
-static int report(const struct session *s)
-{
-	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
-	struct why why = {};
-
-	if (flow_trace_open(s->options->output, &trace, &why) < 0) {
-		log_error("flow record: %s", why.text);
-		return EXIT_IO;
-	}
-	log_info("%llu events, %llu lost; %zu threads, %zu functions probed", (unsigned long long)trace->events,
-		 (unsigned long long)s->lost, trace->thread_count, s->targets.count);
-	return EXIT_DONE;
-}
-
-int flow_probe_record(const struct probe_options *options)
-{
-	struct session s = {.options = options, .threads = MAP_INIT(sizeof(uint32_t), sizeof(void *), 65536)};
-	struct why why = {};
-	sigset_t set;
-	int r;
-
-	snprintf(s.group, sizeof(s.group), "nest_flow_%d", (int)getpid());
-	probe_sockets_init(&s.sockets, options->pid);
-	r = find_targets(&s);
-	if (r < 0 || !s.targets.count || s.targets.count > FUNCTIONS_MAX) {
-		if (r < 0)
-			log_error("flow record: process %u: %s", options->pid,
-				  r == -ENOENT ? "there is none" : strerror(-r));
-		else if (!s.targets.count)
-			log_error("flow record: process %u has no function of that name", options->pid);
-		else
-			log_error("flow record: more than %d functions match: choose fewer", FUNCTIONS_MAX);
-		end_session(&s);
-		return r < 0 ? EXIT_CANNOT_OBSERVE : EXIT_USAGE;
-	}
-	say_cost(&s);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	r = run_session(&s, &why);
-	if (r < 0)
-		log_error("flow record: %s", why.text);
-	r = r < 0 ? (r == -EACCES || r == -EPERM || !s.writer ? EXIT_CANNOT_OBSERVE : EXIT_IO) : report(&s);
-	end_session(&s);
-	return r;
+	free(s);
 }

@@ -12,8 +12,8 @@
 #define FDS_MAX ((size_t)1 << 20)
 
 struct probe_fd {
-	struct flow_socket known; /* its number is 0 until an operation on it was written */
-	unsigned looks;           /* how often it was found to be the same */
+	struct flow_socket known; /* number 0 until an operation on it is written */
+	unsigned looks;           /* times it was found unchanged */
 	bool is_described;
 };
 
@@ -25,7 +25,7 @@ struct probe_call {
 	struct endpoint local, remote;
 };
 
-/* aux: which argument says how much was asked for, from 1; 0: none does. */
+/* aux: index of the argument with the requested amount, from 1; 0: none. */
 static const struct syscall_op {
 	const char *name;
 	enum flow_op op;
@@ -79,7 +79,7 @@ void probe_sockets_init(struct probe_sockets *p, uint32_t pid)
 	};
 }
 
-/* --- what a descriptor stands for now --- */
+/* --- current socket of a descriptor --- */
 
 static void take_address(const struct sockaddr_storage *from, struct endpoint *ret_end)
 {
@@ -94,8 +94,8 @@ static void take_address(const struct sockaddr_storage *from, struct endpoint *r
 	}
 }
 
-/* A copy of the descriptor is asked; false when it is no socket, or not to be had. */
-static bool look_at(const struct probe_sockets *p, int32_t fd, struct flow_socket *ret_socket)
+/* Queries a copy of the descriptor; false when it is not a socket, or not accessible. */
+static bool query_socket(const struct probe_sockets *p, int32_t fd, struct flow_socket *ret_socket)
 {
 	_cleanup_close_ int copy = p->pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, p->pidfd, fd, 0);
 	struct sockaddr_storage address = {};
@@ -133,7 +133,7 @@ void probe_sockets_look(struct probe_sockets *p)
 		if (parse_u64(entry->d_name, 0, INT32_MAX, &number) < 0)
 			continue;
 		fd = (int32_t)number;
-		if (!look_at(p, fd, &now) || !(known = map_put(&p->fds, &fd, NULL)))
+		if (!query_socket(p, fd, &now) || !(known = map_put(&p->fds, &fd, NULL)))
 			continue;
 		if (known->known.cookie != now.cookie)
 			*known = (struct probe_fd){.known = now, .is_described = true};
@@ -188,7 +188,7 @@ static const struct syscall_op *op_of(const char *name)
 	return NULL;
 }
 
-/* The socket that the call is about; *ret_aux may become the listening one's number. NULL: none that is known. */
+/* Socket of the call; *ret_aux may become the listener's number. NULL: unknown. */
 static struct probe_fd *subject(struct probe_sockets *p, uint32_t thread, const struct probe_call *call,
 				struct flow_operation *op)
 {
@@ -250,7 +250,7 @@ void probe_sockets_take(struct probe_sockets *p, uint32_t thread, const struct p
 		*call = (struct probe_call){.is_open = true, .start = line->ticks};
 		memcpy(call->args, line->args, sizeof(call->args));
 	} else if (line->what == PROBE_SYSCALL_END) {
-		/* Who waited for a connection before we came is told from the end alone. */
+		/* An accept that was already waiting shows only its end. */
 		if (!call->is_open && strncmp(line->syscall, "accept", 6) == 0)
 			*call = (struct probe_call){.is_open = true, .start = line->ticks, .args = {UINT32_MAX}};
 		if (call->is_open)
@@ -282,7 +282,7 @@ void probe_sockets_end(struct probe_sockets *p)
 		struct probe_fd *f = value;
 		struct flow_socket now;
 
-		if (!f->known.socket || f->is_described || !look_at(p, f->known.fd, &now))
+		if (!f->known.socket || f->is_described || !query_socket(p, f->known.fd, &now))
 			continue;
 		now.socket = f->known.socket;
 		(void)trace_writer_socket(p->writer, p->last_thread, p->last_ticks, &now);

@@ -257,6 +257,49 @@ static int parse_flags(const struct field *field, const char *text, __int128 *re
 	return 0;
 }
 
+/* A rate as shown, 6.3MB/s or 95.2Mbit/s, in bytes unless the field counts bits. */
+static int parse_rate(const struct field *field, const char *text, uint64_t *ret_value)
+{
+	size_t n = strlen(text);
+	char number[32] = "";
+	uint64_t value;
+	bool bits;
+	int r;
+
+	if (n > 2 && strcmp(text + n - 2, "/s") == 0)
+		n -= 2;
+	bits = n > 3 && strncmp(text + n - 3, "bit", 3) == 0;
+	if (bits)
+		n -= 3;
+	if (n >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, n);
+	r = parse_size_bytes(number, &value);
+	if (r == 0)
+		*ret_value = bits && field->kind != KIND_COUNT ? value / 8 : value;
+	return r;
+}
+
+/* A handle in the syntax of tc: 8001: or 8001:10. */
+static int parse_handle(const char *text, uint64_t *ret_value)
+{
+	_cleanup_free_ char *major = xasprintf("0x%.8s", text), *minor = NULL;
+	char *colon = strchr(major, ':');
+	uint64_t high, low = 0;
+	int r;
+
+	if (!colon)
+		return parse_u64(text, 0, UINT64_MAX, ret_value);
+	minor = xasprintf("0x%s", strchr(text, ':') + 1);
+	*colon = '\0';
+	r = parse_u64(major, 0, UINT16_MAX, &high);
+	if (r == 0 && minor[2])
+		r = parse_u64(minor, 0, UINT16_MAX, &low);
+	if (r == 0)
+		*ret_value = high << 16 | low;
+	return r;
+}
+
 static int parse_unsigned_kind(const struct field *field, const char *text, __int128 *ret_integer)
 {
 	uint64_t value;
@@ -275,11 +318,14 @@ static int parse_unsigned_kind(const struct field *field, const char *text, __in
 		break;
 	case KIND_BYTES:
 	case KIND_COUNT:
-		r = parse_size_bytes(text, &value);
+		r = parse_rate(field, text, &value);
 		break;
 	case KIND_BOOL:
 		r = parse_bool(text, &flag);
 		value = r == 0 && flag;
+		break;
+	case KIND_HEX:
+		r = field->exact ? parse_handle(text, &value) : parse_u64(text, 0, UINT64_MAX, &value);
 		break;
 	default:
 		r = parse_u64(text[0] == ':' ? text + 1 : text, 0, UINT64_MAX, &value);
@@ -294,13 +340,25 @@ static int parse_integer_literal(const struct field *field, const char *text, __
 	bool negative = text[0] == '-' && field->store >= STORE_I8 && field->store <= STORE_I64;
 	int r;
 
-	if (field->kind == KIND_ENUM)
+	if (field->kind == KIND_ENUM || (field->kind == KIND_ID && field->names))
 		return parse_enum(field, text, ret_integer);
 	if (field->kind == KIND_FLAGS)
 		return parse_flags(field, text, ret_integer);
 	r = parse_unsigned_kind(field, text + negative, ret_integer);
 	if (r == 0 && negative)
 		*ret_integer = -*ret_integer;
+	return r;
+}
+
+static int parse_real(const struct field *field, const char *text, double *ret_real)
+{
+	uint64_t rate;
+	int r = parse_ratio(text, ret_real);
+
+	if (r < 0 && field->unit && parse_rate(field, text, &rate) == 0) {
+		*ret_real = (double)rate;
+		r = 0;
+	}
 	return r;
 }
 
@@ -358,7 +416,7 @@ static int take_literal(struct parser *p, const struct field *field)
 		r = parse_integer_literal(field, text, &literal.integer);
 		break;
 	case CLASS_REAL:
-		r = parse_ratio(text, &literal.real);
+		r = parse_real(field, text, &literal.real);
 		break;
 	case CLASS_ADDR:
 		r = prefix_parse(text, &literal.prefix);
@@ -443,11 +501,21 @@ static bool is_other_field(struct parser *p, const struct field *field, struct f
 	return !field->names || enum_value_find(field->names, buf_text(&p->word), &value) < 0;
 }
 
+static bool at_word(const struct parser *p, const char *word)
+{
+	return p->token == TOKEN_WORD && strcmp(buf_text(&p->word), word) == 0;
+}
+
 /* The right side: another field, else a constant. */
 static int parse_operand(struct parser *p, struct expr_node *node)
 {
 	const struct field *field = node->field.field;
 
+	/* "dst == default" matches the value shown as default. */
+	if (field->unknown && at_word(p, field->unknown) && (node->op == EXPR_EQ || node->op == EXPR_NE)) {
+		node->op = node->op == EXPR_EQ ? EXPR_UNKNOWN : EXPR_KNOWN;
+		return next(p);
+	}
 	if (!is_other_field(p, field, &node->other)) {
 		node->other = (struct field_ref){};
 		node->literal_count = 1;
@@ -457,11 +525,6 @@ static int parse_operand(struct parser *p, struct expr_node *node)
 		return fail_at(p, p->at, p->end, "cannot compare %s with %s: different kinds of values", field->name,
 			       node->other.field->name);
 	return next(p);
-}
-
-static bool at_word(const struct parser *p, const char *word)
-{
-	return p->token == TOKEN_WORD && strcmp(buf_text(&p->word), word) == 0;
 }
 
 /* After "is". */

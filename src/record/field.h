@@ -26,7 +26,7 @@
 /* The meaning of a value, which defines how it is shown, compared, parsed and stored. */
 enum field_kind {
 	KIND_COUNT, /* a number of things; scaled in text (12.3k) */
-	KIND_ID,    /* an identifier: pid, port; never scaled */
+	KIND_ID,    /* an identifier: pid, port; never scaled, shown by its name if it has one */
 	KIND_HEX,   /* a handle or pointer */
 	KIND_BOOL,
 	KIND_BYTES,
@@ -85,8 +85,12 @@ struct field {
 	uint32_t size;
 	bool zero_is_unknown;
 	bool hidden;                       /* shown as a column only with --show or -w; always in JSON */
-	const char *unit;                  /* after the number, where the kind does not define it: "B/s", "packets" */
-	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS */
+	bool exact;                        /* shown as an administrator types it: MTU 1500, qdisc 8001:, 12.345678 s */
+	bool as_bits;                      /* bytes per second, shown as bits: 95.2 Mbit/s */
+	const char *unit;                  /* where the kind does not define it: "B/s", "bit/s", "/s", "%" of a share */
+	const char *unknown;               /* shown for an unknown value; NULL: "-" */
+	const char *heading;               /* where the name without unit is another field's; also a valid name */
+	struct enum_names *names;          /* of KIND_ENUM and KIND_FLAGS; of KIND_ID if some numbers have names */
 	const struct record_type *element; /* of KIND_LIST */
 	bool made;   /* computed in user space from the event: no filter or grouping in the kernel */
 	bool single; /* of KIND_LIST: at most one item, written without brackets */

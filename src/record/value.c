@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "record/value.h"
 
@@ -22,18 +23,29 @@ bool shape_next(const struct shape *shape, struct field_ref *at)
 	return false;
 }
 
-/* The unit at the end of a field's name is optional. */
-static bool is_called(const char *field_name, const char *name)
+/* A column heading is also a valid name: without unit, in capitals. */
+static bool is_called(const struct field *field, const char *name)
 {
 	size_t n = strlen(name);
 
-	if (strncmp(field_name, name, n) != 0)
+	if (field->heading && strcasecmp(field->heading, name) == 0)
+		return true;
+	if (n == 0 || strncasecmp(field->name, name, n) != 0)
 		return false;
-	return field_name[n] == '\0' || strcmp(field_name + n, "_ns") == 0 || strcmp(field_name + n, "_bytes") == 0;
+	return !field->name[n] || strcmp(field->name + n, "_ns") == 0 || strcmp(field->name + n, "_bytes") == 0;
+}
+
+static const char *alias_find(const struct field_alias *alias, const char *name)
+{
+	for (; alias && alias->name; alias++)
+		if (strcasecmp(alias->name, name) == 0)
+			return alias->field;
+	return NULL;
 }
 
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref)
 {
+	const char *meant = alias_find(shape->aliases, name);
 	struct field_ref at = {}, loose = {};
 
 	while (shape_next(shape, &at)) {
@@ -41,7 +53,7 @@ int shape_find(const struct shape *shape, const char *name, struct field_ref *re
 			*ret_ref = at;
 			return 0;
 		}
-		if (!loose.field && is_called(at.field->name, name))
+		if (meant ? strcmp(at.field->name, meant) == 0 : !loose.field && is_called(at.field, name))
 			loose = at;
 	}
 	if (!loose.field)

@@ -40,9 +40,16 @@ struct value {
  */
 #define RECORD_PARTS_MAX 8
 
+/* Another name of a field: a column heading. */
+struct field_alias {
+	const char *name;
+	const char *field;
+};
+
 struct shape {
 	unsigned count;
 	const struct record_type *types[RECORD_PARTS_MAX];
+	const struct field_alias *aliases; /* terminated by one without a name; NULL: none */
 };
 
 struct record {
@@ -67,7 +74,7 @@ struct field_ref {
 		.parts = {(data) }                                                                                     \
 	}
 
-/* Exact name, or without its unit ("lat" for "lat_ns", "recvq" for "recvq_bytes"); -ENOENT. */
+/* Exact name; or, ignoring case, without its unit ("LAT" for "lat_ns"), its heading or an alias; -ENOENT. */
 int shape_find(const struct shape *shape, const char *name, struct field_ref *ret_ref) _must_check_;
 /* Iterates over all fields: struct field_ref at = {}; while (shape_next(shape, &at)) ... */
 bool shape_next(const struct shape *shape, struct field_ref *at);

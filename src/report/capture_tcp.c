@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "report/capture.h"
+#include "view/format.h"
 
 #define CONNS_MAX 1000000
 /* A segment late by less than the first RTT is reordered, not retransmitted; this applies when the RTT is unknown. */
@@ -392,8 +393,10 @@ static void judge_loss(struct capture_tcp *c, const struct conn *conn)
 				    max_of(conn->halves[0].again_most, conn->halves[1].again_most));
 		add_stall(c, conn, "path-blackhole", "path", because);
 	} else if (repeats >= 5 && bytes && (double)repeated / (double)bytes > 0.01) {
-		because = xasprintf("%u segments retransmitted, %.1f %% of the bytes", repeats,
-				    100 * (double)repeated / (double)bytes);
+		_cleanup_buf_ struct buf share = BUF_INIT(32);
+
+		format_add_share(&share, (double)repeated / (double)bytes);
+		because = xasprintf("%u segments retransmitted, %s of the bytes", repeats, buf_text(&share));
 		add_stall(c, conn, "path-loss", "path", because);
 	}
 }
@@ -404,14 +407,15 @@ static void judge_windows(struct capture_tcp *c, const struct conn *conn)
 		const struct half *half = &conn->halves[side];
 		uint64_t open_ns = half->closed_since_ns ? conn->end_ns - half->closed_since_ns : 0,
 			 longest = max_of(half->closed_longest_ns, open_ns);
-		_cleanup_buf_ struct buf who = BUF_INIT(128);
+		_cleanup_buf_ struct buf who = BUF_INIT(128), span = BUF_INIT(32);
 		_cleanup_free_ char *because = NULL;
 
 		if (longest < CLOSED_NS)
 			continue;
 		addr_format_endpoint(side ? &conn->server : &conn->client, &who);
-		because = xasprintf("%s advertised a zero window for %.1f s, %u times in total", buf_text(&who),
-				    (double)longest / 1e9, half->zero_windows);
+		format_add_duration(&span, (int64_t)longest);
+		because = xasprintf("%s advertised a zero window for %s, %u times in total", buf_text(&who),
+				    buf_text(&span), half->zero_windows);
 		add_stall(c, conn, side ? "peer-not-reading" : "app-not-reading", "peer", because);
 	}
 }

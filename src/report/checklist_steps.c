@@ -104,10 +104,12 @@ static unsigned count_modules(const struct graph *graph, enum module_kind kind)
 
 static void add_number(struct buf *out, double number, const char *unit)
 {
-	if (isnan(number))
+	if (isnan(number)) {
 		buf_add_format(out, "unknown number of %s", unit);
-	else
-		buf_add_format(out, number < 10 && number != floor(number) ? "%.1f %s" : "%.0f %s", number, unit);
+	} else {
+		format_add_number(out, number);
+		buf_add_format(out, " %s", unit);
+	}
 }
 
 static void add_time(struct buf *out, double ns)
@@ -120,31 +122,37 @@ static void describe_counters(const struct checklist_view *view, struct buf *fou
 	double sent = MOVED(view, "TcpOutSegs"), retransmitted = MOVED(view, "TcpRetransSegs");
 
 	if (!view->before) {
-		buf_add_text(found, "recording: nest report and nest counters -f show its rates");
+		buf_add_text(found, "recorded: nest report and nest counters -f show the rates");
 		return;
 	}
 	add_number(found, per_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")),
 		   "packets per second received, ");
 	add_number(found, per_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "sent; ");
-	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "outgoing TCP connections per second, ");
-	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "incoming; ");
+	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "TCP connections per second opened, ");
+	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "accepted; ");
 	add_number(found, retransmitted, "segments retransmitted");
-	if (sent > 0)
-		buf_add_format(found, " (%.2f %% of sent)", 100 * retransmitted / (sent + retransmitted));
+	if (sent > 0) {
+		buf_add_text(found, " (");
+		format_add_share(found, retransmitted / (sent + retransmitted));
+		buf_add_text(found, " of all)");
+	}
 }
 
 static void describe_connections(const struct checklist_view *view, struct buf *found)
 {
-	buf_add_format(found, "%u connections, %u listeners, %u UDP sockets", count_modules(view->graph, MODULE_CONN),
-		       count_modules(view->graph, MODULE_LISTENER), count_modules(view->graph, MODULE_UDP));
+	format_add_plural(found, count_modules(view->graph, MODULE_CONN), "connection");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_LISTENER), "listener");
+	buf_add_text(found, ", ");
+	format_add_plural(found, count_modules(view->graph, MODULE_UDP), "UDP socket");
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
-	add_number(found, MOVED(view, "TcpAttemptFails"), "failed connection attempts, ");
-	add_number(found, MOVED(view, "TcpEstabResets"), "resets");
+	add_number(found, MOVED(view, "TcpAttemptFails"), "failed to connect, ");
+	add_number(found, MOVED(view, "TcpEstabResets"), "reset");
 }
 
-/* Unknown counts as 0. */
+/* An unknown delta counts as 0. */
 static double known_delta(uint64_t before, uint64_t after)
 {
 	uint64_t delta = delta_between(before, after);
@@ -159,7 +167,7 @@ static void describe_interfaces(const struct checklist_view *view, struct buf *f
 	double most = -1, dropped = 0, errors = 0, use = NAN;
 
 	if (!view->before) {
-		buf_add_text(found, "recording: nest links -f shows its interface counters");
+		buf_add_text(found, "recorded: nest links -f shows the counters");
 		return;
 	}
 	snapshot_each(view->after, link_type, const struct link_record, after)
@@ -181,15 +189,19 @@ static void describe_interfaces(const struct checklist_view *view, struct buf *f
 			use = after->speed && after->speed != UINT64_MAX ? most * 8 / (double)after->speed : NAN;
 		}
 	if (!busiest) {
-		buf_add_text(found, "no interface found");
+		buf_add_text(found, "no interface");
 		return;
 	}
-	buf_add_format(found, "busiest: %.16s, %.0f bytes per second in one direction", busiest->dev, most);
-	if (isnan(use))
-		buf_add_text(found, " (link speed unknown)");
-	else
-		buf_add_format(found, ", %.1f %% of link speed", 100 * use);
-	buf_add_format(found, "; all interfaces: %.0f dropped packets, %.0f errors", dropped, errors);
+	buf_add_format(found, "busiest: %.16s, ", busiest->dev);
+	format_add_rate(found, most);
+	if (isnan(use)) {
+		buf_add_text(found, " (speed unknown)");
+	} else {
+		buf_add_text(found, ", ");
+		format_add_share(found, use);
+		buf_add_text(found, " of its speed");
+	}
+	buf_add_format(found, "; on all interfaces %.0f packets dropped, %.0f errors", dropped, errors);
 }
 
 static void describe_unusual(const struct checklist_view *view, struct buf *found)
@@ -200,10 +212,11 @@ static void describe_unusual(const struct checklist_view *view, struct buf *foun
 		add_number(found, MOVED(view, "TcpRetransSegs"), "segments retransmitted, ");
 		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "timeouts, ");
 		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent, ");
-		add_number(found, MOVED(view, "TcpExtListenDrops"), "listen drops, ");
-		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "UDP receive buffer errors; ");
+		add_number(found, MOVED(view, "TcpExtListenDrops"), "connections dropped by listeners, ");
+		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"),
+			   "datagrams dropped at full receive buffers; ");
 	}
-	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped from the CPU backlog");
+	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped at the CPU backlog");
 }
 
 static void describe_names(const struct checklist_view *view, struct buf *found)
@@ -213,16 +226,16 @@ static void describe_names(const struct checklist_view *view, struct buf *found)
 	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
 
 	if (asked.sum == 0) {
-		unsigned servers = count_modules(view->graph, MODULE_RESOLVER);
-
-		buf_add_format(found, "no name lookups (%u name server%s configured)", servers,
-			       servers == 1 ? "" : "s");
+		buf_add_text(found, "no queries (");
+		format_add_plural(found, count_modules(view->graph, MODULE_RESOLVER), "name server");
+		buf_add_text(found, " configured)");
 		return;
 	}
-	buf_add_format(found, "%.0f lookups, %.0f replies", asked.sum, answered.sum);
+	buf_add_format(found, "%.0f queries, %.0f answers", asked.sum, answered.sum);
 	if (late.count) {
-		buf_add_text(found, ", slowest server: mean latency ");
+		buf_add_text(found, ", slowest server ");
 		add_time(found, late.max);
+		buf_add_text(found, " (mean)");
 	}
 }
 
@@ -232,14 +245,15 @@ static void describe_latency(const struct checklist_view *view, struct buf *foun
 	struct summary base = summarise(view->graph, MODULE_CONN, "min_rtt_ns");
 
 	if (!rtt.count) {
-		buf_add_text(found, "no connection with an RTT");
+		buf_add_text(found, "no connection with a known RTT");
 		return;
 	}
 	buf_add_text(found, "RTT ");
 	add_time(found, rtt.min);
 	buf_add_text(found, " to ");
 	add_time(found, rtt.max);
-	buf_add_format(found, " on %u connection%s", rtt.count, rtt.count == 1 ? "" : "s");
+	buf_add_text(found, " on ");
+	format_add_plural(found, rtt.count, "connection");
 	if (base.count) {
 		buf_add_text(found, "; minimum RTT ");
 		add_time(found, base.min);
@@ -249,7 +263,7 @@ static void describe_latency(const struct checklist_view *view, struct buf *foun
 static void describe_load(const struct checklist_view *view, struct buf *found)
 {
 	(void)view;
-	buf_add_text(found, "not done: it would load the network and disturb the measurement");
+	buf_add_text(found, "not done: load would disturb what is to be measured");
 }
 
 static void describe_tools(const struct checklist_view *view, struct buf *found)
@@ -259,7 +273,7 @@ static void describe_tools(const struct checklist_view *view, struct buf *found)
 
 	(void)view;
 	tools = tool_list(&count);
-	buf_add_format(found, "%zu tools; nest tools shows which run on this kernel", count);
+	buf_add_format(found, "%zu tools built in; nest tools shows which run on this kernel", count);
 }
 
 static void describe_cpus(const struct checklist_view *view, struct buf *found)
@@ -268,12 +282,16 @@ static void describe_cpus(const struct checklist_view *view, struct buf *found)
 	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
 
 	if (!busy.count) {
-		buf_add_text(found, "CPU times are unknown");
+		buf_add_text(found, "CPU times unknown");
 		return;
 	}
-	buf_add_format(found, "CPUs busy for %.0f %% of the time", 100 * busy.max);
-	if (softirq.count)
-		buf_add_format(found, ", busiest in softirq: %.0f %% of one CPU", 100 * softirq.max);
+	buf_add_text(found, "CPUs busy ");
+	format_add_share(found, busy.max);
+	buf_add_text(found, " of the time");
+	if (!softirq.count)
+		return;
+	buf_add_text(found, ", busiest CPU in softirqs ");
+	format_add_share(found, softirq.max);
 }
 
 static void describe_internals(const struct checklist_view *view, struct buf *found)
@@ -283,8 +301,12 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 
 	(void)view;
 	events = event_list(&count);
-	buf_add_format(found, "%zu events; nest events shows how this kernel provides them", count);
+	buf_add_format(found, "%zu events can be traced; nest events shows which this kernel has", count);
 }
+
+/* Index of the CPU step, and the busy share from which on it is not ok. */
+#define STEP_CPUS 8
+#define BUSY      0.9
 
 /* --- the steps ---------------------------------------------------------------------------------------------------- */
 
@@ -297,19 +319,18 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
 	{"basic statistics: packets, connections, retransmissions", describe_counters,
 	 NEXT("nest counters 1", "nest sockets", "nest limits"), false},
-	{"new connections: who opens them, how long they last", describe_connections,
+	{"new connections: programs and lifetimes", describe_connections,
 	 NEXT("nest tcplife -d 10", "nest tcpconnect -d 10", "nest tcpaccept -d 10"), false},
-	{"interface and queue limits", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
+	{"limits of interfaces and their queues", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
 	{"retransmissions, drops and other unusual events", describe_unusual,
 	 NEXT("nest tcpretrans -d 10", "nest tcpdrop -d 10", "nest skbdrop -d 10"), false},
 	{"name resolution", describe_names, NEXT("nest gethostlatency -d 10", "nest dnslat -d 10"), false},
-	{"latency: connect, first byte, inside the host", describe_latency,
+	{"latency: of connections, of the first byte, inside the host", describe_latency,
 	 NEXT("nest tcpconnlat -d 10", "nest so1stbyte -d 10", "nest tcprtt -d 10", "nest qdisclat -d 10"), false},
 	{"limits under a known load", describe_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
-	{"tools for the findings", describe_tools, NEXT("nest tools"), true},
-	{"CPU time in the network stack", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
-	 false},
-	{"network stack internals: events and functions", describe_internals,
+	{"tools for what was found", describe_tools, NEXT("nest tools"), true},
+	{"CPU time in the stack", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"), false},
+	{"inside of the stack: events and functions", describe_internals,
 	 NEXT("nest events", "nest trace skb.drop --count --by reason -d 10", "nest funccount 'tcp_*' -d 10"), true},
 };
 
@@ -332,6 +353,14 @@ static const struct {
 	{"filter", 4},      {"interface", 3}, {"route", 4},    {"neighbour", 6}, {"tunnel", 4},
 	{"path", 4},        {"peer", 2},      {"resolver", 5},
 };
+
+bool checklist_is_busy(unsigned step, const struct checklist_view *view)
+{
+	struct summary busy = summarise(view->graph, MODULE_CPU, "cpu_busy_share");
+	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
+
+	return step == STEP_CPUS && ((busy.count && busy.max >= BUSY) || (softirq.count && softirq.max >= BUSY));
+}
 
 unsigned checklist_step_of(const struct finding_record *finding)
 {

@@ -47,7 +47,7 @@ static void end_event(struct tracing *tracing)
 
 static void add_stall(struct tracing *tracing, const struct report_stall *stall, unsigned track)
 {
-	struct buf *line = begin_event(tracing, stall->cause, 'X', stall->begin_ns - NSEC_PER_SEC, HOST_PID);
+	struct buf *line = begin_event(tracing, stall->cause, 'X', stall->begin_ns, HOST_PID);
 
 	buf_add_format(line, ",\"tid\":%u,\"dur\":%" PRIu64 ",\"cat\":\"finding\",\"args\":{\"module\":\"", track,
 		       stall->span_ns / 1000);

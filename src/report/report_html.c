@@ -66,17 +66,10 @@ static bool is_number(const struct field *field)
 
 static void add_heading(struct buf *page, const struct field *field)
 {
-	size_t n = strlen(field->name);
-
-	if (n > 3 && strcmp(field->name + n - 3, "_ns") == 0)
-		n -= 3;
-	else if (n > 6 && strcmp(field->name + n - 6, "_bytes") == 0)
-		n -= 6;
 	buf_add_format(page, "<th%s title=\"", is_number(field) ? " class=\"n\"" : "");
 	add_text(page, field->help);
 	buf_add_text(page, "\">");
-	for (size_t i = 0; i < n; i++)
-		buf_add_char(page, field->name[i] == '_' ? ' ' : field->name[i]);
+	format_add_heading(page, field);
 	buf_add_text(page, "</th>");
 }
 
@@ -158,8 +151,8 @@ static void add_stall_bars(const struct report_record *report, const struct svg_
 
 	for (uint32_t i = 0; i < report->stalls.count; i++) {
 		labels[i] = xasprintf("%s %s", stalls[i].cause, stalls[i].module);
-		bars[i] = (struct svg_bar){.begin_ns = stalls[i].begin_ns - NSEC_PER_SEC,
-					   .end_ns = stalls[i].end_ns,
+		bars[i] = (struct svg_bar){.begin_ns = stalls[i].begin_ns,
+					   .end_ns = stalls[i].begin_ns + stalls[i].span_ns,
 					   .label = labels[i],
 					   .title = stalls[i].because ?: "",
 					   .series = colour_of(stalls[i].layer ?: "")};

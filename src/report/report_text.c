@@ -75,8 +75,11 @@ static void print_time_line(const struct report_record *report, struct out *out)
 	double span = (double)max_of(report->span_ns, (uint64_t)1);
 
 	for (uint32_t i = 0; i < report->stalls.count && report->begin_ns; i++) {
-		double from = ((double)stalls[i].begin_ns - (double)report->begin_ns - 1e9) / span * LINE_WIDTH,
-		       to = ((double)stalls[i].end_ns - (double)report->begin_ns) / span * LINE_WIDTH;
+		double from = ((double)stalls[i].begin_ns - (double)report->begin_ns) / span * LINE_WIDTH,
+		       to = from + (double)stalls[i].span_ns / span * LINE_WIDTH;
+
+		/* Also show a finding at the very end. */
+		from = fmin(from, LINE_WIDTH - 1);
 
 		buf_add_char(&out->pending, '|');
 		for (int column = 0; column < LINE_WIDTH; column++)
@@ -90,7 +93,8 @@ static void print_time_line(const struct report_record *report, struct out *out)
 }
 
 /* A sparkline of the figures of every second; false when all are 0. */
-static bool print_spark(const struct report_record *report, struct out *out, const char *what, size_t offset)
+static bool print_spark(const struct report_record *report, struct out *out, const char *what,
+			const struct field *field)
 {
 	static const char *const heights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}, *const plain[] = {
 												    " ", ".", ".",
@@ -101,11 +105,10 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 
 	for (uint32_t i = 0; i < report->series.count; i++) {
 		size_t column = (size_t)i * LINE_WIDTH / max_of(report->series.count, 1u);
-		double value;
+		struct value value = value_get(field, &points[i]);
 
-		memcpy(&value, (const char *)&points[i] + offset, sizeof(value));
-		if (!isnan(value))
-			sums[column] = fmax(sums[column], value);
+		if (value.class == VALUE_REAL)
+			sums[column] = fmax(sums[column], value.real);
 		most = fmax(most, sums[column]);
 	}
 	if (most <= 0)
@@ -121,10 +124,7 @@ static bool print_spark(const struct report_record *report, struct out *out, con
 		buf_add_text(&out->pending, out->utf8 ? heights[height] : plain[height]);
 	}
 	buf_add_format(&out->pending, "| %s, max ", what);
-	if (most < 1000)
-		buf_add_format(&out->pending, "%.3g", most);
-	else
-		format_add_count(&out->pending, (int64_t)most);
+	format_add_value(&out->pending, field, &(struct value){.class = VALUE_REAL, .real = most});
 	out_end_line(out);
 	return true;
 }
@@ -133,29 +133,34 @@ static void print_series(const struct report_record *report, struct out *out)
 {
 	static const struct {
 		const char *what;
-		size_t offset;
+		const char *field;
 	} lines[] = {
-		{"sent bytes per second", offsetof(struct report_point, tx_rate)},
-		{"received bytes per second", offsetof(struct report_point, rx_rate)},
-		{"retransmitted segments per second", offsetof(struct report_point, retrans_rate)},
-		{"drops per second", offsetof(struct report_point, drop_rate)},
+		{"sent", "tx_rate"},
+		{"received", "rx_rate"},
+		{"retransmitted segments", "retrans_rate"},
+		{"drops", "drop_rate"},
 	};
-	bool drawn = false;
+	const struct shape shape = SHAPE_OF(&report_point_type);
+	_cleanup_buf_ struct buf nothing = BUF_INIT(256);
+	struct field_ref ref;
 
 	if (report->series.count == 0)
 		return;
 	add_heading(out, "Time line");
 	print_time_line(report, out);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		drawn |= print_spark(report, out, lines[i].what, lines[i].offset);
-	if (!drawn && report->stalls.count == 0) {
-		buf_add_text(&out->pending, "No traffic in the samples.");
+		if (shape_find(&shape, lines[i].field, &ref) == 0 &&
+		    !print_spark(report, out, lines[i].what, ref.field))
+			buf_add_format(&nothing, "%s%s", nothing.len ? ", " : "None in this time: ", lines[i].what);
+	if (nothing.len) {
+		buf_add_text(&out->pending, buf_text(&nothing));
 		out_end_line(out);
 	}
 }
 
 static void print_latency(const struct report_record *report, struct out *out)
 {
+	static const struct field like = {.name = "lat_ns", .kind = KIND_DURATION};
 	const struct report_latency *latency = report->latency.items;
 
 	print_section(out, "Latency", &report_latency_type, &report->latency);
@@ -163,7 +168,7 @@ static void print_latency(const struct report_record *report, struct out *out)
 		out_end_line(out);
 		text_add_terminal(&out->pending, latency[i].what, strlen(latency[i].what));
 		out_end_line(out);
-		hist_print(out, &report_latency_type.fields[2], latency[i].hist.items, latency[i].hist.count);
+		hist_print(out, &like, latency[i].hist.items, latency[i].hist.count, latency[i].max_ns);
 	}
 }
 

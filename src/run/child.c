@@ -62,20 +62,10 @@ int child_prepare(struct child *child, const struct command_line *command, struc
 	return child->ended_fd < 0 ? why_set(why, -errno, "cannot watch a process: %s", strerror(errno)) : 0;
 }
 
-static void on_ended(void *context, uint32_t events _unused_)
+int child_start(struct child *child, struct loop *loop, loop_fd_fn *on_end, void *context)
 {
-	struct child *child = context;
+	int r = loop_add_fd(loop, child->ended_fd, EPOLLIN, on_end, context, NULL);
 
-	child->on_end(child->context);
-}
-
-int child_start(struct child *child, struct loop *loop, void (*on_end)(void *context), void *context)
-{
-	int r;
-
-	child->on_end = on_end;
-	child->context = context;
-	r = loop_add_fd(loop, child->ended_fd, EPOLLIN, on_ended, child, NULL);
 	if (r < 0)
 		return r;
 	closep(&child->gate_fd);
@@ -121,7 +111,7 @@ static void read_parent(const char *name, struct parent *ret_parent)
 		*ret_parent = (struct parent){stat.pid, stat.ppid};
 }
 
-int child_follow_tree(uint32_t pid, follow_fn *follow, void *context)
+int child_follow_tree(uint32_t pid, child_follow_fn *follow, void *context)
 {
 	VEC(struct parent) all = {};
 	VEC(uint32_t) found = {};

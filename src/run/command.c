@@ -67,6 +67,28 @@ bool command_exists(const char *name)
 	return command_find(name) != NULL;
 }
 
+static bool find_netns(const struct option_spec *spec, void *context)
+{
+	bool *found = context;
+
+	*found = *found || (spec->letter == 'N' && strcmp(spec->name, "netns") == 0);
+	return !*found;
+}
+
+bool command_takes_netns(const char *name)
+{
+	const struct command *command = command_find(name);
+	const struct tool *tool = tool_find(name);
+	bool found = false;
+
+	/* CPUs serve all namespaces: their events belong to none, and -N would hide them. */
+	if (tool && strcmp(tool->layer, "softirq") == 0)
+		return false;
+	if (command && command->options)
+		option_each(command->options, find_netns, &found);
+	return found;
+}
+
 const char *command_in_family(const struct command *command, const char *family)
 {
 	size_t n = strlen(family);
@@ -157,15 +179,20 @@ static void add_folded(struct buf *out, const char *text, size_t at, size_t inde
 	buf_add_char(out, '\n');
 }
 
-/* Blank lines separate paragraphs. */
-static void add_paragraphs(struct buf *out, const char *text)
+static void add_paragraph(struct buf *out, const char *text)
 {
-	while (*text) {
+	buf_add_char(out, '\n');
+	add_folded(out, text, 0, 0);
+}
+
+void command_add_paragraphs(const struct command *command, struct buf *out,
+			    void (*add)(struct buf *out, const char *paragraph))
+{
+	for (const char *text = command->description ?: ""; *text;) {
 		const char *end = strstr(text, "\n\n");
 		_cleanup_free_ char *paragraph = xstrndup(text, end ? (size_t)(end - text) : strlen(text));
 
-		buf_add_char(out, '\n');
-		add_folded(out, paragraph, 0, 0);
+		add(out, paragraph);
 		text = end ? end + 2 : "";
 	}
 }
@@ -224,8 +251,7 @@ void command_add_help(const struct command *command, struct buf *out)
 	buf_add_format(out, "nest %s: %s\n\nUsage: nest %s [OPTIONS]", command->name, command->summary, command->name);
 	option_add_synopsis(command->options, out);
 	buf_add_char(out, '\n');
-	if (command->description)
-		add_paragraphs(out, command->description);
+	command_add_paragraphs(command, out, add_paragraph);
 	option_each(command->options, add_option, &arguments);
 	option_each(command->options, add_option, &options);
 	if (!options.any)

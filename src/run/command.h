@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A command is one file in cmd/ that declares this and registers it; main finds it, parses its options, hands over. Help,
- * man page and completion come from the declaration.
+ * A command is one file in cmd/ that declares this and registers it; main finds it, parses its options, hands over.
+ * Help, man page and completion come from the declaration.
  */
 #pragma once
 
@@ -35,6 +35,8 @@ const struct command **command_list_all(size_t *ret_count);
 /* A command or a tool. */
 const struct command *command_find(const char *name);
 bool command_exists(const char *name);
+/* Whether it has the option -N NETNS. */
+bool command_takes_netns(const char *name);
 /* The command that the first one or two words name, and how many they were; NULL when there is none. */
 const struct command *command_find_words(int argc, char **argv, int *ret_words);
 /* The second word of a command's name when the first is the family's, otherwise NULL. */
@@ -43,9 +45,14 @@ const char *command_in_family(const struct command *command, const char *family)
 bool command_is_member(const struct command *command);
 /* Parses the words after the command's name and runs it. */
 int command_run(const struct command *command, int argc, char **argv);
+/* Says what is wrong; returns the exit code, so that `return command_fail(EXIT_USAGE, ...)` reads well. */
+#define command_fail(code, ...) (log_error(__VA_ARGS__), (code))
+/* The description, paragraph by paragraph. */
+void command_add_paragraphs(const struct command *command, struct buf *out,
+			    void (*add)(struct buf *out, const char *paragraph));
 /* The text of `nest CMD --help`. */
 void command_add_help(const struct command *command, struct buf *out);
 /* A command's name as its manual page has it: nest-flow-record(8). */
-void man_add_name(struct buf *out, const char *name);
+void command_add_man_name(struct buf *out, const char *name);
 /* The same as a manual page in mdoc. */
 void command_add_man(const struct command *command, struct buf *out);

@@ -5,6 +5,7 @@
 #include "flow/analyse/profile.h"
 #include "run/command.h"
 #include "run/flow_view.h"
+#include "run/run.h"
 
 const struct option_spec split_option_table[] = {
 	OPTION(struct split_options, by, CHOICE, "by", 0, "WHAT",
@@ -17,28 +18,16 @@ const struct option_spec split_option_table[] = {
 	OPTION_END,
 };
 
-int flow_view_open(const char *path, struct flow_trace **ret_trace)
+int flow_view_open(const char *path, const struct split_options *options, struct flow_trace **ret_trace,
+		   struct flow_sessions **ret_sessions)
 {
+	struct demux_options split = {.by = options->by, .signature = options->at, .key = options->key};
 	struct why why = {};
 
-	if (flow_trace_open(path, ret_trace, &why) < 0) {
-		log_error("flow: %s", why.text);
-		return EXIT_IO;
-	}
-	return EXIT_DONE;
-}
-
-int flow_view_split(const struct split_options *options, const struct flow_trace *trace,
-		    struct flow_sessions **ret_sessions)
-{
-	struct why why = {};
-
-	if (flow_sessions_new(trace,
-			      &(struct demux_options){.by = options->by, .signature = options->at, .key = options->key},
-			      ret_sessions, &why) < 0) {
-		log_error("flow: %s", why.text);
-		return EXIT_USAGE;
-	}
+	if (flow_trace_open(path, ret_trace, &why) < 0)
+		return command_fail(EXIT_IO, "flow: %s", why.text);
+	if (flow_sessions_new(*ret_trace, &split, ret_sessions, &why) < 0)
+		return command_fail(EXIT_USAGE, "flow: %s", why.text);
 	return EXIT_DONE;
 }
 
@@ -100,8 +89,7 @@ void flow_view_say_summary(const struct flow_trace *trace)
 
 void flow_view_close(const struct flow_trace *trace)
 {
-	log_info("%llu events, %llu lost%s", (unsigned long long)trace->events, (unsigned long long)trace->lost,
-		 trace->damaged_bytes ? "; part of the file is damaged" : "");
+	run_tell_account(trace->events, trace->lost, trace->damaged_bytes ? "part of the file is damaged" : NULL);
 	if (trace->cut)
 		log_info("%llu calls are in no tree: the summary had no room for them", (unsigned long long)trace->cut);
 }

@@ -16,10 +16,9 @@ struct split_options {
 extern const struct option_spec split_option_table[];
 
 /* Exit code: EXIT_DONE, or a message has been written. */
-int flow_view_open(const char *path, struct flow_trace **ret_trace) _must_check_;
-int flow_view_split(const struct split_options *options, const struct flow_trace *trace,
-		    struct flow_sessions **ret_sessions) _must_check_;
-/* Group 0 for the sessions that are meant (a number or an expression), PROFILE_GROUPS for the others; -EINVAL, -ENODATA. */
+int flow_view_open(const char *path, const struct split_options *options, struct flow_trace **ret_trace,
+		   struct flow_sessions **ret_sessions) _must_check_;
+/* Group 0 for sessions that are meant (number or expression), PROFILE_GROUPS for others; -EINVAL, -ENODATA. */
 int flow_view_choose(const struct flow_sessions *sessions, const char *what, uint8_t *ret_group_of,
 		     struct why *why) _must_check_;
 /* coarsen_init; says so when --only leaves nothing. */

@@ -3,8 +3,8 @@
 #include "run/command.h"
 
 /*
- * Text for roff: a leading dot or quote would be a request, a backslash an escape, a dash a hyphen. A list without spaces
- * may be broken after its commas.
+ * Text for roff: a leading dot or quote would be a request, a backslash an escape, a dash a hyphen. A list without
+ * spaces may be broken after its commas.
  */
 static void add_roff(struct buf *out, const char *text)
 {
@@ -40,17 +40,11 @@ static void add_roff_word(struct buf *out, const char *text)
 	buf_add_char(out, '"');
 }
 
-static void add_paragraphs(struct buf *out, const char *text)
+static void add_paragraph(struct buf *out, const char *text)
 {
-	while (*text) {
-		const char *end = strstr(text, "\n\n");
-		_cleanup_free_ char *paragraph = xstrndup(text, end ? (size_t)(end - text) : strlen(text));
-
-		buf_add_text(out, ".Pp\n");
-		add_roff(out, paragraph);
-		buf_add_char(out, '\n');
-		text = end ? end + 2 : "";
-	}
+	buf_add_text(out, ".Pp\n");
+	add_roff(out, text);
+	buf_add_char(out, '\n');
 }
 
 static bool add_option(const struct option_spec *spec, void *context)
@@ -80,7 +74,7 @@ static bool add_option(const struct option_spec *spec, void *context)
 	return true;
 }
 
-void man_add_name(struct buf *out, const char *name)
+void command_add_man_name(struct buf *out, const char *name)
 {
 	for (; *name; name++)
 		buf_add_char(out, *name == ' ' ? '-' : *name);
@@ -92,9 +86,9 @@ void command_add_man(const struct command *command, struct buf *out)
 
 	/* No date: the page must come out the same from the same source. */
 	buf_add_text(out, ".Dd $Mdocdate$\n.Dt NEST-");
-	man_add_name(out, command->name);
+	command_add_man_name(out, command->name);
 	buf_add_text(out, " 8\n.Os nest " NEST_VERSION "\n.Sh NAME\n.Nm nest\\-");
-	man_add_name(out, command->name);
+	command_add_man_name(out, command->name);
 	buf_add_text(out, "\n.Nd ");
 	add_roff(out, command->summary);
 	buf_add_format(out, "\n.Sh SYNOPSIS\n.Nm nest %s\n.Op Ar options\n", command->name);
@@ -106,8 +100,7 @@ void command_add_man(const struct command *command, struct buf *out)
 	buf_add_text(out, ".Sh DESCRIPTION\n");
 	add_roff(out, command->summary);
 	buf_add_text(out, ".\n");
-	if (command->description)
-		add_paragraphs(out, command->description);
+	command_add_paragraphs(command, out, add_paragraph);
 	buf_add_text(out, ".Pp\n.Bl -tag -width indent\n");
 	option_each(command->options, add_option, out);
 	(void)add_option(

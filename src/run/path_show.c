@@ -3,13 +3,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "path/draw/waterfall.h"
 #include "path/journey/journey_record.h"
 #include "run/path_show.h"
-#include "view/output.h"
 
 #define SLOWEST_DEFAULT 5
 /* So many in a picture, unless the user says otherwise. */
@@ -47,13 +48,7 @@ static int check(const struct path_config *config, struct why *why)
 		return why_set(why, -EINVAL, "--by is for what is added up: --hist");
 	if (config->hist && config->slowest && wants_records(&config->common.output))
 		return why_set(why, -EINVAL, "as records, either --hist or --slowest");
-	if (config->common.children && !config->common.pid)
-		return why_set(why, -EINVAL, "--children needs -p");
-	if (config->common.pid && config->common.command.argc)
-		return why_set(why, -EINVAL, "either -p or a command");
-	if (config->common.input.file &&
-	    (config->common.save || config->common.command.argc || config->common.children || config->returns ||
-	     config->sample || config->stages || config->max_cpu))
+	if (config->common.input.file && (config->returns || config->sample || config->stages || config->max_cpu))
 		return why_set(why, -EINVAL,
 			       "-f goes neither with --save nor with a command, --children, --return, --sample, "
 			       "--stages or --max-cpu");
@@ -86,7 +81,7 @@ static int open_file(struct path_file *file, const char *path, struct why *why)
 	if (path)
 		r = strcmp(path, "-") == 0 ? out_open(&file->out, path) : open_path(file, path);
 	if (r < 0)
-		return why_set(why, r == -EINVAL ? -EIO : r, "cannot write %s: %s", path, strerror(-r));
+		return why_set(why, -EIO, "cannot write %s: %s", path, strerror(-r));
 	file->path = path;
 	return 0;
 }
@@ -122,42 +117,35 @@ static int close_file(struct path_file *file)
 	return r;
 }
 
-int path_show_init(struct path_show *show, const struct path_config *config, struct why *why)
-{
-	int r;
-
-	*show = (struct path_show){.config = config, .heat = HEAT_INIT(PATH_LAYERS)};
-	choose(show);
-	r = summary_init(&show->summary, &config->by, why);
-	return r == 0 ? check(config, why) : r;
-}
-
-int path_show_open(struct path_show *show, struct why *why)
+/* A file that cannot be written is not found out after an hour. */
+static int open_all(struct path_show *show, struct run *run)
 {
 	const struct path_config *config = show->config;
 	struct output_options output = config->common.output;
 	struct shape shape;
-	int r = open_files(show, why);
+	int r = open_files(show, &run->why);
 
 	if (r < 0)
 		return r;
 	if (!show->as_they_come && !show->with_slowest && !show->with_summary)
 		return 0;
-	if (!wants_records(&output)) {
-		r = out_open(&show->text, output.file);
-		show->has_text = r == 0;
-		return r < 0 ? why_set(why, r, "cannot write %s: %s", output.file, strerror(-r)) : 0;
-	}
+	if (!wants_records(&output))
+		return run_open_out(run, &show->sink, &show->text, output.file);
 	/* The filter has been at work before a journey gets here. */
 	output.where = NULL;
 	shape = config->hist ? summary_shape(&show->summary) : *journey_record_shape();
-	return output_open(&output, &shape, &show->output, why);
+	r = output_open(&output, &shape, &show->sink.output, &run->why);
+	return r < 0 && r != -EINVAL ? -EIO : r;
 }
 
-int path_show_keep(struct path_show *show, struct store *store)
+static int prepare(struct run_sink *sink, struct run *run)
 {
-	show->store = store;
-	return journey_keeper_open(&show->keeper, store);
+	struct path_show *show = (struct path_show *)sink;
+	int r = summary_init(&show->summary, &show->config->by, &run->why);
+
+	if (r == 0)
+		r = check(show->config, &run->why);
+	return r == 0 ? open_all(show, run) : -EINVAL;
 }
 
 static void put_record(struct path_show *show, const struct journey *journey)
@@ -165,18 +153,17 @@ static void put_record(struct path_show *show, const struct journey *journey)
 	struct journey_record record;
 
 	journey_record_fill(&record, journey);
-	(void)output_record(show->output, &record.record);
+	(void)output_record(show->sink.output, &record.record);
 }
 
-void path_show_journey(void *context, const struct journey *journey)
+static int take_journey(struct run_sink *sink, struct run *run _unused_, const void *item)
 {
-	struct path_show *show = context;
+	struct path_show *show = (struct path_show *)sink;
+	const struct journey *journey = item;
 
 	show->first_ns = show->journeys ? min_of(show->first_ns, journey->time_ns) : journey->time_ns;
 	show->last_ns = max_of(show->last_ns, journey->time_ns);
 	show->journeys++;
-	if (show->store && show->kept == 0)
-		show->kept = journey_keep(&show->keeper, journey);
 	if (show->as_they_come)
 		put_record(show, journey);
 	if (show->slowest.limit)
@@ -187,9 +174,10 @@ void path_show_journey(void *context, const struct journey *journey)
 		path_heat_add(&show->heat, journey);
 	if (show->config->trace)
 		trace_events_add(&show->trace, journey);
+	return 0;
 }
 
-/* --- the end --------------------------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------------------------------ */
 
 static void put_rows(struct path_show *show)
 {
@@ -198,7 +186,7 @@ static void put_rows(struct path_show *show)
 
 		summary_rows(*group, &(struct stage_look){.utf8 = true}, &rows);
 		vec_each(&rows.rows, row)
-			(void)output_record(show->output, &(struct record){.parts = {(*group)->key, row}});
+			(void)output_record(show->sink.output, &(struct record){.parts = {(*group)->key, row}});
 		stage_rows_done(&rows);
 	}
 }
@@ -208,14 +196,15 @@ static void print_nothing(struct path_show *show)
 {
 	_cleanup_buf_ struct buf words = BUF_INIT(4096);
 	const struct trace_options *common = &show->config->common;
+	uint64_t followed = run_journeys_followed(show->source);
 
-	if (common->input.file && show->followed == 0)
+	if (common->input.file && followed == 0)
 		buf_add_text(&words, "there are no journeys in the recording, or none at that time");
-	else if (show->followed)
-		buf_add_format(&words, "no journey was seen that was asked for: %" PRIu64 " %s, %s", show->followed,
+	else if (followed)
+		buf_add_format(&words, "no journey was seen that was asked for: %" PRIu64 " %s, %s", followed,
 			       common->input.file ? "are recorded" : "packets were followed",
 			       common->command.argc ? "none of the command" : "the filter let none through");
-	else if (show->narrowed)
+	else if (run_journeys_narrowed(show->source))
 		buf_add_text(&words, "no journey was seen: no packet came or went that was asked for; without the "
 				     "filter there may be some");
 	else
@@ -280,15 +269,36 @@ static int finish_file(struct path_file *file, struct why *why)
 	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
-static int write_files(struct path_show *show, const char *note, struct why *why)
+static void add_moment(struct buf *out, const char *format, uint64_t ns)
 {
-	struct path_picture picture = {.slowest = &show->slowest,
-				       .summary = &show->summary,
-				       .heat = &show->heat,
-				       .note = note,
-				       .journeys = show->journeys};
+	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
+	struct tm local;
+	char text[64];
+
+	if (localtime_r(&seconds, &local) && strftime(text, sizeof(text), format, &local))
+		buf_add_text(out, text);
+}
+
+/* What was looked at, when and how. */
+static void add_note(const struct path_show *show, struct buf *note)
+{
+	buf_add_format(note, "%" PRIu64 " journey%s", show->journeys, show->journeys == 1 ? "" : "s");
+	if (show->journeys) {
+		add_moment(note, " from %Y-%m-%d %H:%M:%S", show->first_ns);
+		add_moment(note, " to %H:%M:%S %z", show->last_ns);
+	}
+	run_journeys_add_note(show->source, note);
+}
+
+static int write_files(struct path_show *show, struct why *why)
+{
+	_cleanup_buf_ struct buf note = BUF_INIT(65536);
+	struct path_picture picture = {
+		.slowest = &show->slowest, .summary = &show->summary, .heat = &show->heat, .journeys = show->journeys};
 	int r;
 
+	add_note(show, &note);
+	picture.note = buf_text(&note);
 	if (begin_file(&show->svg))
 		picture_write_svg(&picture, &show->svg.out);
 	if (begin_file(&show->html))
@@ -301,8 +311,9 @@ static int write_files(struct path_show *show, const char *note, struct why *why
 	return r == 0 ? finish_file(&show->trace_file, why) : r;
 }
 
-int path_show_end(struct path_show *show, const char *note, struct why *why)
+static int end(struct run_sink *sink, struct run *run)
 {
+	struct path_show *show = (struct path_show *)sink;
 	bool records = wants_records(&show->config->common.output);
 
 	summary_sort(&show->summary);
@@ -311,28 +322,17 @@ int path_show_end(struct path_show *show, const char *note, struct why *why)
 	else if (records && show->with_slowest)
 		vec_each(&show->slowest.journeys, journey)
 			put_record(show, journey);
-	else if (show->has_text)
+	else if (show->sink.out)
 		print_text(show);
 	if (show->trace.left_out)
 		log_warn("path: %" PRIu64 " journeys are not in %s: it holds the first %d", show->trace.left_out,
 			 show->config->trace, TRACE_JOURNEYS_MAX);
-	return write_files(show, note, why);
+	return write_files(show, &run->why);
 }
 
-int path_show_flush(struct path_show *show)
+static void close_show(struct run_sink *sink)
 {
-	return show->output ? output_flush(show->output) : show->has_text ? out_flush(&show->text) : 0;
-}
-
-void path_show_drop(struct path_show *show)
-{
-	if (show->output)
-		output_drop(show->output);
-}
-
-int path_show_close(struct path_show *show)
-{
-	int r = show->output ? output_close(show->output) : show->has_text ? out_done(&show->text) : 0;
+	struct path_show *show = (struct path_show *)sink;
 
 	(void)close_file(&show->svg);
 	(void)close_file(&show->html);
@@ -341,5 +341,17 @@ int path_show_close(struct path_show *show)
 	summary_done(&show->summary);
 	heat_done(&show->heat);
 	trace_events_done(&show->trace);
-	return r;
+}
+
+static const struct run_sink_ops show_ops = {.prepare = prepare, .take = take_journey, .end = end, .close = close_show};
+
+void path_show_init(struct path_show *show, struct run_journeys *journeys)
+{
+	*show = (struct path_show){.sink = {.ops = &show_ops},
+				   .source = journeys,
+				   .config = journeys->config,
+				   .heat = HEAT_INIT(PATH_LAYERS)};
+	choose(show);
+	journeys->progress = isatty(STDERR_FILENO) == 1 && !show->as_they_come;
+	run_add_sink(journeys->run, &journeys->source, &show->sink);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <ctype.h>
 #include <inttypes.h>
 #include <time.h>
 
@@ -6,91 +7,164 @@
 #include "base/text.h"
 #include "view/format.h"
 
-struct scale {
-	double least; /* values from here on use this unit */
-	double factor;
-	const char *unit;
-};
-
-static void add_scaled(struct buf *out, double value, const struct scale *scales, size_t count)
+/* Three significant digits; two below 0.1, so that small values are not shown as 0. */
+static void add_digits(struct buf *out, double value)
 {
-	const struct scale *scale = scales;
 	double magnitude = fabs(value);
-	double shown;
+	int decimals = magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0;
 
-	/* From 0.9995 of the next unit, rounding would give 1000 of this one. */
-	for (size_t i = 1; i < count; i++)
-		if (magnitude >= scales[i].least * 0.9995)
-			scale = &scales[i];
-	shown = value / scale->factor;
-	if (scale->factor == 1) {
-		/* A whole number, as all of them were; and most of a table is this. */
+	for (; magnitude != 0 && magnitude < 0.0995 && decimals < 9; decimals++)
+		magnitude *= 10;
+	buf_add_format(out, "%.*f", decimals, value);
+}
+
+/* "/s" follows the number directly, "B" after a blank. */
+static void add_unit(struct buf *out, const char *prefix, const char *unit)
+{
+	if (unit[0] && unit[0] != '/')
+		buf_add_char(out, ' ');
+	buf_add_text(out, prefix);
+	buf_add_text(out, unit);
+}
+
+/* In full below 10,000, then with three digits and a prefix. */
+static void add_scaled(struct buf *out, double value, const char *unit)
+{
+	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+	double magnitude = fabs(value);
+	unsigned prefix = 0;
+
+	if (magnitude >= 9999.5)
+		/* 999.5 of this prefix would round up to 1000. */
+		for (; (prefix == 0 || magnitude >= 999.5) && prefix + 1 < ARRAY_SIZE(prefixes); magnitude /= 1000)
+			prefix++;
+	if (prefix == 0 && value == floor(value)) {
 		char text[24];
 
-		buf_add(out, text, (size_t)(format_put_int(text, (int64_t)shown) - text));
-		buf_add_text(out, scale->unit);
+		buf_add(out, text, (size_t)(format_put_int(text, (int64_t)value) - text));
 	} else {
-		buf_add_format(out, "%.*f%s",
-			       fabs(shown) < 9.995   ? 2
-			       : fabs(shown) < 99.95 ? 1
-						     : 0,
-			       shown, scale->unit);
+		add_digits(out, value < 0 ? -magnitude : magnitude);
 	}
+	add_unit(out, prefixes[prefix], unit);
 }
 
 void format_add_duration(struct buf *out, int64_t ns)
 {
-	static const struct scale scales[] = {
+	static const struct {
+		double least; /* values from here on use this unit */
+		double factor;
+		const char *unit;
+	} scales[] = {
 		{0, 1, "ns"},
 		{1e3, 1e3, "us"},
 		{1e6, 1e6, "ms"},
 		{1e9, 1e9, "s"},
-		{600e9, 60e9, "m"},
+		{600e9, 60e9, "min"},
 		{36000e9, 3600e9, "h"},
 		{10 * 86400e9, 86400e9, "d"},
 	};
+	unsigned scale = 0;
 
-	add_scaled(out, (double)ns, scales, ARRAY_SIZE(scales));
+	/* From 0.9995 of the next unit, rounding would give 1000 of this one. */
+	for (unsigned i = 1; i < ARRAY_SIZE(scales); i++)
+		if (fabs((double)ns) >= scales[i].least * 0.9995)
+			scale = i;
+	if (scale == 0)
+		buf_add_format(out, "%" PRId64, ns);
+	else
+		add_digits(out, (double)ns / scales[scale].factor);
+	add_unit(out, "", scales[scale].unit);
 }
 
 void format_add_bytes(struct buf *out, int64_t bytes)
 {
-	static const struct scale scales[] = {
-		{0, 1, "B"},      {1e4, 1e3, "kB"},   {1e6, 1e6, "MB"},
-		{1e9, 1e9, "GB"}, {1e12, 1e12, "TB"}, {1e15, 1e15, "PB"},
-	};
-
-	/* Up to here every byte counts: an MTU is 1500, not 1.50k. Most of a table is zeros. */
+	/* Most of a table is zeros. */
 	if (bytes == 0)
-		buf_add(out, "0B", 2);
+		buf_add(out, "0 B", 3);
 	else
-		add_scaled(out, (double)bytes, scales, ARRAY_SIZE(scales));
+		add_scaled(out, (double)bytes, "B");
 }
 
 void format_add_count(struct buf *out, int64_t count)
 {
-	static const struct scale scales[] = {
-		{0, 1, ""}, {1e5, 1e3, "k"}, {1e6, 1e6, "M"}, {1e9, 1e9, "G"}, {1e12, 1e12, "T"}, {1e15, 1e15, "P"},
-	};
+	add_scaled(out, (double)count, "");
+}
 
-	/* Up to here every unit counts. */
-	if (count > -100000 && count < 100000)
-		buf_add_format(out, "%" PRId64, count);
+void format_add_rate(struct buf *out, double bytes_per_second)
+{
+	add_scaled(out, bytes_per_second, "B/s");
+}
+
+void format_add_number(struct buf *out, double value)
+{
+	add_scaled(out, value, "");
+}
+
+void format_add_share(struct buf *out, double share)
+{
+	double percent = fabs(share) * 100;
+
+	if (percent > 0 && percent < 0.005)
+		buf_add_text(out, share < 0 ? "-0.01 %" : "<0.01 %");
 	else
-		add_scaled(out, (double)count, scales, ARRAY_SIZE(scales));
+		buf_add_format(out, "%.*f %%",
+			       percent == 0 || percent >= 9.95 ? 0
+			       : percent >= 0.095              ? 1
+							       : 2,
+			       share * 100);
+}
+
+void format_add_plural(struct buf *out, uint64_t count, const char *noun)
+{
+	buf_add_format(out, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+void format_add_clock(struct buf *out, uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
+	struct tm tm = {};
+
+	(void)localtime_r(&seconds, &tm);
+	buf_add_format(out, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 void format_add_time(struct buf *out, uint64_t ns)
 {
-	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
-	char text[32];
-	struct tm tm;
+	format_add_clock(out, ns);
+	buf_add_format(out, ".%06" PRIu64, ns % NSEC_PER_SEC / 1000);
+}
 
-	if (!localtime_r(&seconds, &tm) || strftime(text, sizeof(text), "%H:%M:%S", &tm) == 0) {
-		buf_add_format(out, "%" PRIu64, ns);
-		return;
-	}
-	buf_add_format(out, "%s.%06" PRIu64, text, ns % NSEC_PER_SEC / 1000);
+static bool ends_with(const char *name, size_t n, const char *end)
+{
+	return n > strlen(end) && strcmp(name + n - strlen(end), end) == 0;
+}
+
+void format_add_heading(struct buf *out, const struct field *field)
+{
+	const char *name = field->heading ?: field->name;
+	size_t n = strlen(name);
+
+	if (!field->heading && ends_with(name, n, "_ns"))
+		n -= strlen("_ns");
+	else if (!field->heading && ends_with(name, n, "_bytes"))
+		n -= strlen("_bytes");
+	for (size_t i = 0; i < n; i++)
+		buf_add_char(out, (char)toupper((unsigned char)name[i]));
+}
+
+const char *format_kind_name(const struct field *field)
+{
+	static const char *const names[] = {
+		[KIND_COUNT] = "count",    [KIND_ID] = "number",    [KIND_HEX] = "number",
+		[KIND_BOOL] = "yes or no", [KIND_BYTES] = "size",   [KIND_DURATION] = "duration",
+		[KIND_TIME] = "time",      [KIND_RATIO] = "number", [KIND_ENUM] = "name",
+		[KIND_FLAGS] = "flags",    [KIND_ADDR] = "address", [KIND_ENDPOINT] = "endpoint",
+		[KIND_TEXT] = "text",      [KIND_STACK] = "stack",  [KIND_LIST] = "list",
+	};
+
+	if (field->unit && strcmp(field->unit, "%") == 0)
+		return "share";
+	return field->unit ? field->unit : names[field->kind];
 }
 
 static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
@@ -188,11 +262,53 @@ void format_add_flags(struct buf *out, const struct field *field, uint64_t bits)
 		buf_add_format(out, out->len > start ? "|0x%" PRIx64 : bits ? "0x%" PRIx64 : "%" PRIu64, bits);
 }
 
-static void add_unsigned(struct buf *out, const struct field *field, uint64_t value)
+/* A number of things, defined by kind and unit. */
+static void add_amount(struct buf *out, const struct field *field, double value)
 {
-	const char *name;
+	const char *unit = field->unit ?: "";
+
+	if (field->kind == KIND_DURATION)
+		format_add_duration(out, (int64_t)value);
+	else if (field->as_bits)
+		add_scaled(out, value * 8, "bit/s");
+	else if (strcmp(unit, "%") == 0)
+		format_add_share(out, field->kind == KIND_RATIO ? value : value / 100);
+	else if (field->kind == KIND_BYTES)
+		add_scaled(out, value, *unit ? "B/s" : "B");
+	else
+		add_scaled(out, value, unit);
+}
+
+/* As an administrator types it: MTU 1500, a time to the microsecond, the handle 8001: */
+static void add_exact(struct buf *out, const struct field *field, uint64_t value)
+{
+	if (field->kind == KIND_DURATION)
+		buf_add_format(out, "%.6f s", (double)value / NSEC_PER_SEC);
+	else if (field->kind != KIND_HEX)
+		buf_add_format(out, "%" PRIu64, value);
+	else if (value & 0xffff)
+		buf_add_format(out, "%" PRIx64 ":%" PRIx64, value >> 16, value & 0xffff);
+	else
+		buf_add_format(out, "%" PRIx64 ":", value >> 16);
+}
+
+static void add_name(struct buf *out, const struct field *field, uint64_t value)
+{
+	const char *name = field->names ? enum_name_find(field->names, value) : NULL;
 	char text[24];
 
+	if (name)
+		text_add_terminal(out, name, strlen(name));
+	else
+		buf_add(out, text, (size_t)(format_put_uint(text, value) - text));
+}
+
+static void add_unsigned(struct buf *out, const struct field *field, uint64_t value)
+{
+	if (field->exact) {
+		add_exact(out, field, value);
+		return;
+	}
 	switch (field->kind) {
 	case KIND_HEX:
 		buf_add_format(out, "0x%" PRIx64, value);
@@ -200,41 +316,32 @@ static void add_unsigned(struct buf *out, const struct field *field, uint64_t va
 	case KIND_BOOL:
 		buf_add_text(out, value ? "yes" : "no");
 		return;
-	case KIND_BYTES:
-		format_add_bytes(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-		return;
 	case KIND_DURATION:
 		format_add_duration(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
 		return;
 	case KIND_TIME:
 		format_add_time(out, value);
 		return;
-	case KIND_ENUM:
-		name = enum_name_find(field->names, value);
-		if (name)
-			text_add_terminal(out, name, strlen(name));
-		else
-			buf_add_format(out, "%" PRIu64, value);
-		return;
 	case KIND_FLAGS:
 		format_add_flags(out, field, value);
 		return;
+	case KIND_BYTES:
 	case KIND_COUNT:
-		format_add_count(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+		add_amount(out, field, (double)value);
 		return;
 	default:
-		buf_add(out, text, (size_t)(format_put_uint(text, value) - text));
+		add_name(out, field, value);
 	}
 }
 
 static void add_signed(struct buf *out, const struct field *field, int64_t value)
 {
-	if (field->kind == KIND_BYTES)
-		format_add_bytes(out, value);
+	if (field->exact && value >= 0)
+		add_exact(out, field, (uint64_t)value);
 	else if (field->kind == KIND_DURATION)
 		format_add_duration(out, value);
-	else if (field->kind == KIND_COUNT)
-		format_add_count(out, value);
+	else if (field->kind == KIND_BYTES || field->kind == KIND_COUNT)
+		add_amount(out, field, (double)value);
 	else
 		buf_add_format(out, "%" PRId64, value);
 }
@@ -250,13 +357,12 @@ static void add_stack(struct buf *out, const struct stack *stack)
 
 void format_add_value(struct buf *out, const struct field *field, const struct value *value)
 {
-	bool percent = field->unit && strcmp(field->unit, "%") == 0;
 	char text[ADDR_TEXT_MAX];
 
 	switch (value->class) {
 	case VALUE_UNKNOWN:
-		buf_add_char(out, '-');
-		return; /* a unit after nothing would be odd */
+		buf_add_text(out, field->unknown ?: "-");
+		return;
 	case VALUE_UINT:
 		add_unsigned(out, field, value->uint);
 		break;
@@ -264,8 +370,7 @@ void format_add_value(struct buf *out, const struct field *field, const struct v
 		add_signed(out, field, value->sint);
 		break;
 	case VALUE_REAL:
-		/* A share of one reads best in hundredths. */
-		buf_add_format(out, "%.3g", percent ? value->real * 100 : value->real);
+		add_amount(out, field, value->real);
 		break;
 	case VALUE_TEXT:
 		text_add_terminal(out, value->text, value->len);
@@ -280,9 +385,7 @@ void format_add_value(struct buf *out, const struct field *field, const struct v
 		add_stack(out, value->stack);
 		break;
 	case VALUE_LIST:
-		buf_add_format(out, "%" PRIu32 " items", value->list->count);
+		format_add_plural(out, value->list->count, "item");
 		break;
 	}
-	if (field->unit)
-		buf_add_text(out, field->unit);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Values for humans: scaled, with units, three significant digits; unknown is "-". Escaped for a terminal. */
+/*
+ * Values for humans: one unit, three significant digits, never an exponent; unknown is "-". Escaped for a terminal. All
+ * figures go through here: tables, sentences, plots, pages.
+ */
 #pragma once
 
 #include "base/buf.h"
@@ -7,14 +10,27 @@
 
 void format_add_value(struct buf *out, const struct field *field, const struct value *value);
 
-/* 1.23ms */
+/* 1.57 ms */
 void format_add_duration(struct buf *out, int64_t ns);
-/* 3.10MB */
+/* 1500 B, 3.10 MB */
 void format_add_bytes(struct buf *out, int64_t bytes);
-/* 99999, then 123k */
+/* 6.30 MB/s */
+void format_add_rate(struct buf *out, double bytes_per_second);
+/* 9999, 12.3k */
 void format_add_count(struct buf *out, int64_t count);
-/* 02:13:07.123456, local time */
+/* The same with decimals. */
+void format_add_number(struct buf *out, double value);
+/* A share (0 to 1) as 0.5 %, 87 % */
+void format_add_share(struct buf *out, double share);
+/* 1 event, 2 events */
+void format_add_plural(struct buf *out, uint64_t count, const char *noun);
+/* 02:13:07.123456 and 02:13:07, local time */
 void format_add_time(struct buf *out, uint64_t ns);
+void format_add_clock(struct buf *out, uint64_t ns);
+/* A column's heading: the name in capitals, without the unit, which the values have. */
+void format_add_heading(struct buf *out, const struct field *field);
+/* The kind of the field's values: duration, size, share ... */
+const char *format_kind_name(const struct field *field);
 
 /* Numbers for programs; each returns the end of its output. */
 char *format_put_uint(char *at, uint64_t value);

@@ -71,28 +71,82 @@ static void print_slot(struct out *out, const char *range, size_t width, const s
 	out_end_line(out);
 }
 
-void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count)
+uint64_t hist_percentile(const struct hist_slot *slots, size_t count, unsigned percent, uint64_t max)
 {
-	_cleanup_buf_ struct buf range = BUF_INIT(256);
-	size_t first = 0, width = strlen(field->name);
+	double all = 0, rank, before = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += (double)slots[i].count;
+	rank = all * percent / 100;
+	for (size_t i = 0; i < count; i++) {
+		double here = (double)slots[i].count, hi = (double)min_of(slots[i].hi, max_of(max, slots[i].lo));
+
+		if (here > 0 && before + here >= rank)
+			return (uint64_t)((double)slots[i].lo + (hi - (double)slots[i].lo) * (rank - before) / here);
+		before += here;
+	}
+	return max;
+}
+
+static void print_percentiles(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count,
+			      uint64_t max)
+{
+	static const unsigned percents[] = {50, 90, 99};
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += slots[i].count;
+	buf_add_text(&out->pending, "count ");
+	format_add_count(&out->pending, (int64_t)all);
+	for (size_t i = 0; i < ARRAY_SIZE(percents); i++) {
+		buf_add_format(&out->pending, ", p%u ~ ", percents[i]);
+		add_bound(&out->pending, field, hist_percentile(slots, count, percents[i], max));
+	}
+	buf_add_text(&out->pending, ", max ");
+	add_bound(&out->pending, field, max);
+	out_end_line(out);
+}
+
+static void print_heading(struct out *out, const char *name, size_t width, uint64_t most)
+{
+	buf_add_fill(&out->pending, ' ', width - strlen(name));
+	buf_add_format(&out->pending, "%s %12s  DISTRIBUTION", name, "COUNT");
+	if (most > BAR_WIDTH) {
+		buf_add_text(&out->pending, " (@ = ");
+		format_add_number(&out->pending, (double)most / BAR_WIDTH);
+		buf_add_char(&out->pending, ')');
+	}
+	out_end_line(out);
+}
+
+void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count, uint64_t max)
+{
+	_cleanup_buf_ struct buf range = BUF_INIT(256), name = BUF_INIT(256);
+	size_t first = 0, width;
 	uint64_t most = 0;
 
+	format_add_heading(&name, field);
 	while (first < count && slots[first].count == 0)
 		first++;
 	while (count > first && slots[count - 1].count == 0)
 		count--;
+	if (count == first) {
+		buf_add_format(&out->pending, "No value of %s was seen.", buf_text(&name));
+		out_end_line(out);
+		return;
+	}
+	width = name.len;
 	for (size_t i = first; i < count; i++) {
 		buf_clear(&range);
 		add_range(&range, field, &slots[i]);
 		width = max_of(width, range.len);
 		most = max_of(most, slots[i].count);
 	}
-	buf_add_fill(&out->pending, ' ', width - strlen(field->name));
-	buf_add_format(&out->pending, "%s %12s  distribution", field->name, "count");
-	out_end_line(out);
+	print_heading(out, buf_text(&name), width, most);
 	for (size_t i = first; i < count; i++) {
 		buf_clear(&range);
 		add_range(&range, field, &slots[i]);
 		print_slot(out, buf_text(&range), width, &slots[i], most);
 	}
+	print_percentiles(out, field, slots + first, count - first, max);
 }

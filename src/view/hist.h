@@ -18,5 +18,10 @@ extern const struct record_type hist_slot_type;
 unsigned hist_log2_index(uint64_t value);
 struct hist_slot hist_log2_slot(unsigned index);
 
-/* Draws it; values are shown as the field's kind says. Empty slots at both ends are left out. */
-void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count);
+/* The percentile, interpolated linearly inside a slot. */
+uint64_t hist_percentile(const struct hist_slot *slots, size_t count, unsigned percent, uint64_t max);
+/*
+ * Draws it, with percentiles and maximum below; the field's kind selects the format of values. Empty slots at both ends
+ * are omitted.
+ */
+void hist_print(struct out *out, const struct field *field, const struct hist_slot *slots, size_t count, uint64_t max);

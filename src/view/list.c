@@ -21,7 +21,6 @@ void list_print(struct out *out, const struct record_type *type, const struct li
 	if (view.class->end)
 		view.class->end(&view);
 	buf_done(&view.cell);
-	buf_done(&view.cut);
 	free(view.state);
 	vec_done(&view.columns);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 
+#include "base/exit_code.h"
 #include "base/text.h"
 #include "base/worker.h"
 #include "record/expr.h"
+#include "view/format.h"
+#include "view/list.h"
 #include "view/output.h"
 #include "view/view.h"
 
@@ -13,8 +16,9 @@ const struct option_spec output_option_table[] = {
 	OPTION(struct output_options, csv, FLAG, "csv", 0, NULL, "comma-separated values: all fields, raw numbers"),
 	OPTION(struct output_options, format, TEXT, "format", 0, "NAME", "output format: table, json, csv"),
 	OPTION(struct output_options, show, NAMES, "show", 0, "FIELD,..",
-	       "show these fields as columns, in this order"),
-	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR", "show only records that match the expression"),
+	       "show these fields as columns, in this order; help lists them"),
+	OPTION(struct output_options, where, TEXT, "where", 0, "EXPR",
+	       "show only records that match the expression; help lists the fields"),
 	OPTION(struct output_options, wide, FLAG, "wide", 'w', NULL, "show all columns in full width"),
 	OPTION(struct output_options, numeric, FLAG, "numeric", 'n', NULL,
 	       "show addresses and ports as numbers (always so; for compatibility)"),
@@ -27,7 +31,10 @@ struct output {
 	struct out out;
 	struct view view;
 	struct expr *where;
+	struct field_alias *aliases;
 	bool has_records;
+	bool on_screen; /* drawing a screen that replaces the previous one */
+	uint64_t intervals;
 	bool lent; /* to a command that may write its own text */
 	bool ended;
 };
@@ -71,23 +78,39 @@ static int add_named_column(struct view *view, const struct shape *shape, const 
 		near_consider(&near, at.field->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 40));
-	return why_set(why, -EINVAL, "--show: unknown field '%s'%s", buf_text(&shown), buf_text(&hint));
+	return why_set(why, -EINVAL, "--show: unknown field '%s'%s", buf_text(&shown),
+		       hint.len ? buf_text(&hint) : ": --show help lists them");
 }
 
-static int add_own_columns(struct view *view, const struct shape *shape, const struct output_column *columns,
-			   struct why *why)
+static unsigned line_width(const struct output_options *options)
+{
+	struct out out;
+
+	if (options->file)
+		return 0;
+	out_init(&out, STDOUT_FILENO);
+	return out.width;
+}
+
+static int add_own_columns(const struct output_options *options, struct view *view, const struct shape *shape,
+			   const struct output_column *columns, struct why *why)
 {
 	for (const struct output_column *column = columns; column->field; column++) {
 		struct view_column *added;
-		int r = add_named_column(view, shape, column->field, why);
+		int r;
 
+		if (column->from_width > line_width(options))
+			continue;
+		r = add_named_column(view, shape, column->field, why);
 		if (r < 0)
 			return r;
 		added = &view->columns.items[view->columns.count - 1];
 		added->heading = column->heading;
-		added->unit = column->unit;
-		added->decimals = column->decimals;
 		added->words = column->words;
+		if (column->instead)
+			(void)!shape_find(shape, column->instead, &added->instead);
+		if (column->prefix)
+			(void)!shape_find(shape, column->prefix, &added->prefix);
 	}
 	return 0;
 }
@@ -114,11 +137,63 @@ static int choose_columns(const struct output_options *options, const struct sha
 	if (options->show.count > 0)
 		return 0;
 	if (own && !options->wide && !view->class->all_fields)
-		return add_own_columns(view, shape, own, why);
+		return add_own_columns(options, view, shape, own, why);
 	while (shape_next(shape, &at))
 		if (!at.field->hidden || options->wide || view->class->all_fields)
 			vec_push(&view->columns, (struct view_column){.ref = at});
 	return 0;
+}
+
+/* --- help --- */
+
+struct help_row {
+	const char *field;
+	const char *kind;
+	const char *help;
+};
+
+static const struct field help_fields[] = {
+	FIELD(struct help_row, field, TEXT, "name for --show and --where"),
+	FIELD(struct help_row, kind, TEXT, "kind of value"),
+	FIELD(struct help_row, help, TEXT, "meaning"),
+};
+static RECORD_TYPE(help_type, "field", struct help_row, help_fields, "field for --show and --where");
+
+static bool wants_help(const struct output_options *options)
+{
+	return (options->where && strcmp(options->where, "help") == 0) ||
+	       (options->show.count == 1 && strcmp(options->show.items[0], "help") == 0);
+}
+
+void output_help(const struct shape *shape)
+{
+	VEC(struct help_row) rows = {};
+	struct field_ref at = {};
+	struct list list;
+	struct out out;
+	int r;
+
+	while (shape_next(shape, &at))
+		vec_push(&rows, (struct help_row){at.field->name, format_kind_name(at.field), at.field->help});
+	list = (struct list){rows.items, (uint32_t)rows.count};
+	out_init(&out, STDOUT_FILENO);
+	list_print(&out, &help_type, &list);
+	r = out_done(&out);
+	vec_done(&rows);
+	exit(r < 0 ? EXIT_IO : EXIT_DONE);
+}
+
+/* --- opening --- */
+
+struct field_alias *output_aliases(const struct output_column *columns)
+{
+	VEC(struct field_alias) aliases = {};
+
+	for (; columns && columns->field; columns++)
+		if (columns->heading)
+			vec_push(&aliases, (struct field_alias){columns->heading, columns->field});
+	vec_push(&aliases, (struct field_alias){});
+	return aliases.items;
 }
 
 static void output_free(struct output *output)
@@ -126,9 +201,9 @@ static void output_free(struct output *output)
 	if (!output)
 		return;
 	expr_free(output->where);
+	free(output->aliases);
 	vec_done(&output->view.columns);
 	buf_done(&output->view.cell);
-	buf_done(&output->view.cut);
 	free(output->view.state);
 	free(output);
 }
@@ -148,14 +223,19 @@ int output_open_columns(const struct output_options *options, const struct shape
 			const struct output_column *columns, struct output **ret_output, struct why *why)
 {
 	_cleanup_(output_freep) struct output *output = xzalloc(sizeof(*output));
+	struct shape named = *shape;
 	struct why reason = {};
 	int r;
 
+	if (wants_help(options))
+		output_help(shape);
+	output->aliases = output_aliases(columns);
+	named.aliases = output->aliases;
 	r = choose_class(options, &output->view.class, why);
 	if (r == 0)
-		r = choose_columns(options, shape, columns, &output->view, why);
+		r = choose_columns(options, &named, columns, &output->view, why);
 	if (r == 0 && options->where) {
-		r = expr_parse(options->where, shape, &output->where, &reason);
+		r = expr_parse(options->where, &named, &output->where, &reason);
 		if (r < 0)
 			(void)why_set(why, r, "--where: %s", reason.text);
 	}
@@ -250,14 +330,12 @@ static void lane_begin(struct lane *lane, struct round *round)
 	lane->out.kept = true;
 	lane->view.out = &lane->out;
 	lane->view.cell = BUF_INIT(0);
-	lane->view.cut = BUF_INIT(0);
 	lane->room = xzalloc(max_of(round->batch->room_size, (size_t)1));
 }
 
 static void lane_end(struct lane *lane)
 {
 	buf_done(&lane->view.cell);
-	buf_done(&lane->view.cut);
 	free(lane->room);
 }
 
@@ -337,10 +415,36 @@ struct out *output_out(struct output *output)
 	return &output->out;
 }
 
+void output_stream(struct output *output)
+{
+	output->view.stream = true;
+}
+
+void output_interval(struct output *output, uint64_t time_ns, bool in_place)
+{
+	struct view *view = &output->view;
+	struct out *out = &output->out;
+
+	if (!view->class->again)
+		return;
+	view->class->again(view);
+	view->repeated = in_place;
+	output->on_screen = in_place && out->movable && !view->wide;
+	if (output->on_screen)
+		out_begin_screen(out);
+	else if (output->intervals++ > 0)
+		out_end_line(out);
+	format_add_clock(&out->pending, time_ns);
+	out_end_line(out);
+}
+
 int output_flush(struct output *output)
 {
 	if (output->view.class->flush)
 		output->view.class->flush(&output->view);
+	if (output->on_screen)
+		out_end_screen(&output->out);
+	output->on_screen = false;
 	return out_flush(&output->out);
 }
 

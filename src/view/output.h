@@ -23,12 +23,13 @@ struct output_options {
 /* For OPTION_GROUP in a command's table. */
 extern const struct option_spec output_option_table[];
 
-/* A default column of a command's tables; heading and format are the field's unless set. */
+/* A default column of a command's tables, unless --show selects others. */
 struct output_column {
 	const char *field;
-	const char *heading;
-	uint64_t unit; /* numbers are divided by this and shown without a unit */
-	unsigned decimals;
+	const char *heading; /* name in other programs; also valid in --show and --where */
+	const char *instead; /* the field shown when this one is unknown */
+	const char *prefix;  /* the field with the prefix length of an address, shown after it */
+	unsigned from_width; /* shown only on terminals of at least this width */
 	const struct view_word *words;
 };
 
@@ -40,6 +41,17 @@ int output_open(const struct output_options *options, const struct shape *shape,
 /* The same with the command's default columns, terminated by one without a field; NULL: as above. */
 int output_open_columns(const struct output_options *options, const struct shape *shape,
 			const struct output_column *columns, struct output **ret_output, struct why *why) _must_check_;
+/* For --show help and --where help, handled by output_open: lists the fields and exits, like --help. */
+_Noreturn void output_help(const struct shape *shape);
+/* Headings other than field names, for shape.aliases; the caller frees them. */
+struct field_alias *output_aliases(const struct output_column *columns);
+/* Records arrive one by one, as events happen. */
+void output_stream(struct output *output);
+/*
+ * The records up to output_flush are the next sample: a new table below the time. in_place: redraw it in place of the
+ * previous one, where the terminal allows it.
+ */
+void output_interval(struct output *output, uint64_t time_ns, bool in_place);
 /* Shows the record if it matches the filter; else false. */
 bool output_record(struct output *output, const struct record *record);
 

@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "base/map.h"
+#include "view/format.h"
 #include "view/part.h"
+#include "view/svg.h"
 
 /* Points kept; later ones are counted. */
 #define POINTS_MAX      300000
@@ -219,19 +221,25 @@ static void draw_text(struct view *view, double x, double y, const char *anchor,
 	out_end_line(view->out);
 }
 
-static void draw_axes(struct view *view, const struct panel *panel, const struct scale *scale, double span_s)
+static void draw_axes(struct view *view, const struct panel *panel, const struct scale *scale, double span_ns)
 {
-	char text[64];
+	_cleanup_buf_ struct buf text = BUF_INIT(64);
+	double y_step = svg_round_step(fmax(panel->top, 1) / 5), x_step = svg_round_step(span_ns / 5);
 
 	buf_add_format(&view->out->pending, "<path stroke=\"#888\" fill=\"none\" d=\"M%d %.1fV%.1fH%d\"/>", LEFT,
 		       scale->top, scale->bottom, WIDTH - RIGHT);
 	out_end_line(view->out);
-	for (unsigned i = 0; i <= 4; i++) {
-		snprintf(text, sizeof(text), "%.0f", (double)panel->top * i / 4);
-		draw_text(view, LEFT - 6, y_of(scale, panel->top * (float)i / 4) + 4, "end", text);
-		snprintf(text, sizeof(text), "%.3g s", span_s * i / 4);
-		draw_text(view, LEFT + (WIDTH - LEFT - RIGHT) * i / 4.0, scale->bottom + 16, i == 4 ? "end" : "middle",
-			  text);
+	for (double value = 0; value <= (double)panel->top; value += y_step) {
+		buf_clear(&text);
+		format_add_number(&text, value);
+		draw_text(view, LEFT - 6, y_of(scale, (float)value) + 4, "end", buf_text(&text));
+	}
+	for (double ns = 0; ns <= span_ns; ns += x_step) {
+		double x = LEFT + ns * scale->px_per_ns;
+
+		buf_clear(&text);
+		format_add_duration(&text, (int64_t)ns);
+		draw_text(view, x, scale->bottom + 16, x > WIDTH - RIGHT - 20 ? "end" : "middle", buf_text(&text));
 	}
 }
 
@@ -250,7 +258,7 @@ static void draw_panel(struct view *view, const struct panel *panel, unsigned ro
 	addr_format_endpoint(&panel->ends.remote, &title);
 	buf_add_format(&title, ", segments; %" PRIu32 " retransmitted", panel->retransmits);
 	draw_text(view, LEFT, scale.top - 14, "start", buf_text(&title));
-	draw_axes(view, panel, &scale, span / (double)NSEC_PER_SEC);
+	draw_axes(view, panel, &scale, span);
 	for (unsigned i = 0; i < LINES; i++)
 		draw_line(view, panel, &scale, i);
 	draw_marks(view, panel, &scale);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <math.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -18,16 +17,14 @@
 
 static void add_value(struct buf *out, const struct field *like, double number)
 {
-	if (like->kind == KIND_BYTES)
-		format_add_bytes(out, (int64_t)number);
-	else if (like->kind == KIND_DURATION)
-		format_add_duration(out, (int64_t)number);
-	else if (number < 1000)
-		buf_add_format(out, "%.3g", number);
-	else
-		format_add_count(out, (int64_t)number);
-	if (like->unit)
-		buf_add_text(out, "/s");
+	format_add_value(out, like, &(struct value){.class = VALUE_REAL, .real = number});
+}
+
+double svg_round_step(double least)
+{
+	double power = pow(10, floor(log10(least))), digit = least / power;
+
+	return power * (digit <= 1.001 ? 1 : digit <= 2.001 ? 2 : digit <= 5.001 ? 5 : 10);
 }
 
 static double x_of(const struct svg_times *times, uint64_t ns)
@@ -42,28 +39,34 @@ static void begin(struct buf *out, double height, const char *label)
 	buf_add_format(out, "<svg viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"%s\">", SVG_WIDTH, height, label);
 }
 
+/* Seconds between two ticks of a time axis. */
+static uint64_t time_step(uint64_t span_ns)
+{
+	static const uint64_t steps[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		if (span_ns / NSEC_PER_SEC / steps[i] <= TICKS)
+			return steps[i];
+	return (span_ns / NSEC_PER_SEC / TICKS / 86400 + 1) * 86400;
+}
+
 /* Times of day along the bottom. */
 static void add_time_axis(struct buf *out, const struct svg_times *times, double bottom)
 {
 	uint64_t span = times->end_ns > times->begin_ns ? times->end_ns - times->begin_ns : 1;
+	uint64_t step = time_step(span) * NSEC_PER_SEC;
 
-	for (unsigned i = 0; i <= TICKS; i++) {
-		uint64_t ns = times->begin_ns + span / TICKS * i;
-		time_t seconds = (time_t)(ns / NSEC_PER_SEC);
+	for (uint64_t ns = (times->begin_ns + step - 1) / step * step; ns <= times->end_ns; ns += step) {
 		double x = x_of(times, ns);
-		struct tm local;
-		char text[16] = "";
 
-		if (localtime_r(&seconds, &local))
-			(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
 		buf_add_format(out, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%.1f\"/>", x, x, TOP,
 			       bottom);
-		buf_add_format(out, "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>", x,
-			       bottom + 15,
-			       i == 0       ? "start"
-			       : i == TICKS ? "end"
-					    : "middle",
-			       text);
+		buf_add_format(out, "<text class=\"axis\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, bottom + 15,
+			       x < SVG_LEFT + 30 ? "start"
+			       : x > RIGHT - 30  ? "end"
+						 : "middle");
+		format_add_clock(out, ns);
+		buf_add_text(out, "</text>");
 	}
 }
 
@@ -112,23 +115,37 @@ static void add_legend(struct buf *out, const struct svg_series *series, size_t 
 	}
 }
 
+static void say_nothing(struct buf *out, const struct svg_series *series, size_t count)
+{
+	buf_add_text(out, "<p class=\"sub\">None in this time: ");
+	for (size_t i = 0; i < count; i++) {
+		buf_add_text(out, i ? ", " : "");
+		text_add_html(out, series[i].name, strlen(series[i].name));
+	}
+	buf_add_text(out, "</p>\n");
+}
+
 void svg_add_lines(struct buf *out, const struct svg_times *times, const struct svg_series *series, size_t count,
 		   const struct field *like)
 {
-	double most = most_of(series, count, times->count), bottom = TOP + LINES_H;
+	double most = most_of(series, count, times->count), step, bottom = TOP + LINES_H;
 
-	if (most <= 0)
-		most = 1;
+	if (!(most > 0)) {
+		say_nothing(out, series, count);
+		return;
+	}
+	step = svg_round_step(most / Y_TICKS);
+	most = ceil(most / step - 0.001) * step;
 	begin(out, bottom + 22, series[0].name);
 	add_time_axis(out, times, bottom);
-	for (unsigned i = 0; i <= Y_TICKS; i++) {
-		double y = bottom - (double)LINES_H * i / Y_TICKS;
+	for (double value = 0; value <= most * 1.001; value += step) {
+		double y = bottom - LINES_H * value / most;
 
 		buf_add_format(out, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>", SVG_LEFT,
 			       RIGHT, y, y);
 		buf_add_format(out, "<text class=\"axis\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", SVG_LEFT - 6,
 			       y + 4);
-		add_value(out, like, most * i / Y_TICKS);
+		add_value(out, like, value);
 		buf_add_text(out, "</text>");
 	}
 	for (size_t i = 0; i < count; i++)

@@ -8,6 +8,9 @@
 #define SVG_WIDTH 900
 #define SVG_LEFT  72 /* left edge; the same for all plots, so that times line up */
 
+/* Distance of two ticks: 1, 2 or 5 times a power of ten, at least this. */
+double svg_round_step(double least);
+
 struct svg_series {
 	const char *name;
 	const double *values; /* one per time; NaN: unknown */

@@ -19,6 +19,7 @@ struct view_class {
 	void (*begin)(struct view *view); /* only record is mandatory */
 	void (*record)(struct view *view, const struct record *record);
 	void (*flush)(struct view *view); /* writes buffered rows */
+	void (*again)(struct view *view); /* the next sample starts */
 	void (*end)(struct view *view);
 };
 
@@ -34,10 +35,10 @@ struct view_word {
 
 struct view_column {
 	struct field_ref ref;
-	/* For tables: a heading other than the field's name, and the unit of its numbers (0: scaled, with unit). */
+	/* For tables: a heading other than the field's name, and the field shown when this one is unknown. */
 	const char *heading;
-	uint64_t unit;
-	unsigned decimals;
+	struct field_ref instead;
+	struct field_ref prefix;       /* of an address: its prefix length */
 	const struct view_word *words; /* NULL: no replacements */
 };
 
@@ -46,11 +47,12 @@ struct view {
 	struct out *out;
 	VEC(struct view_column) columns;
 	bool wide;
-	/* Once set, a record changes only the members below: threads may write, each with a copy of the view. */
+	bool repeated; /* sampled at intervals: a sample without rows still shows the header */
+	bool stream;   /* records arrive one by one, as events happen */
+	/* Once set, a record changes only the members below: threads may write, each with its own copy. */
 	bool settled;
 	void *state;
 	struct buf cell; /* the current cell */
-	struct buf cut;
 };
 
 const struct view_class *view_class_find(const char *name);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sessions, classes, and the comparison of two groups: time an event and memory beyond the mapped file, over traces
- * of growing length, like those of an event-driven server (about 480 events a connection).
+ * Sessions, classes, and the comparison of two groups: time per event and memory beyond the mapped file, over traces of
+ * growing length, like those of an event-driven server (about 480 events per connection).
  *
- *	build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
- *	build/tests/bench/bench_flow_analysis convert TRACE UFTRACE-DAT BASE
+ *   build/tests/bench/bench_flow_analysis [MILLION-EVENTS ...]
+ *   build/tests/bench/bench_flow_analysis convert TRACE UFTRACE-DAT BASE
  *
- * The second form writes the calls of a trace of one thread as uftrace would have recorded them; BASE is where the
- * program is in memory (flow-report.py).
+ * The second form writes the calls of a single-threaded trace as uftrace would have recorded them; BASE is the load
+ * address of the program (flow-report.py).
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -46,7 +46,7 @@ static void leave(struct model *m)
 	m->events++;
 }
 
-/* The same calls each time for one function, but for the noise of a timer tree and an allocator. */
+/* The same calls each time for one function, except for noise of a timer tree and an allocator. */
 static void tree(struct model *m, unsigned fn, unsigned depth)
 {
 	enter(m, fn);
@@ -147,7 +147,7 @@ static void make(const char *path, uint64_t events)
 	fill(&m, events);
 }
 
-/* A few sessions of many calls each: what is compared is 1,000 calls long. */
+/* A few sessions of 1,000 calls each. */
 static void make_long(const char *path, uint32_t sessions)
 {
 	struct model m = {};
@@ -170,7 +170,7 @@ static void make_long(const char *path, uint32_t sessions)
 		exit(1);
 }
 
-/* --- as uftrace would have it --- */
+/* --- in uftrace's format --- */
 
 struct converter {
 	const struct flow_trace *trace;
@@ -179,7 +179,7 @@ struct converter {
 	VEC(uint32_t) open; /* functions */
 };
 
-/* Time; then from the lowest bit type (0 call, 1 return), 1 bit, a magic number, depth, address. */
+/* Time; then from the lowest bit: type (0 call, 1 return), 1 bit, magic, depth, address. */
 static void put_uftrace(const struct converter *c, unsigned type, uint32_t fn, uint64_t ticks)
 {
 	uint64_t address = c->base + c->trace->functions[fn].offset;
@@ -225,7 +225,7 @@ static int convert(char **argv)
 	return fclose(c.out) ? 1 : 0;
 }
 
-/* The most that was resident since it was forgotten last, the file included, in KiB. */
+/* Peak resident set since the last reset, including the file, in KiB. */
 static uint64_t peak_kib(void)
 {
 	char line[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading a function trace: nanoseconds an event, beside a plain pass over the same bytes. */
+/* Reading a function trace: nanoseconds per event, compared with a plain pass over the same bytes. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 
 static const char *path;
 
-/* A request of 33 calls, as a server makes them, with a socket operation in each. */
+/* A request of 33 calls, like a server's, with one socket operation. */
 static uint64_t write_request(struct trace_writer *writer, uint32_t thread, const uint32_t *fns, uint64_t now)
 {
 	trace_writer_call(writer, thread, now += 400, fns[0]);

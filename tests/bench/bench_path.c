@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What following packets costs: the processor time of an exchange of 64 bytes over a virtual link between two network
- * namespaces (both ends, the softirqs that they run, and whoever follows), with and without. Both stand next to each
- * other in time, and the median of the pairs counts. The namespaces have no names and go when this program ends.
+ * Cost of tracing packets: CPU time of a 64-byte request/response over a virtual link between two network namespaces
+ * (both ends, their softirqs, and the tracer), with and without tracing, interleaved; the median of the pairs counts.
+ * The namespaces are unnamed and vanish when this program ends.
  *
- *	bench_path [PAIRS [hits]]       20 unless told; hits: passes of each hook in an exchange, and their duration
+ *   bench_path [PAIRS [hits]]    PAIRS: 20 by default; hits: passes of each hook per exchange, and their duration
  *
- * The exchanges go round over 64 connections, so that one flow in 64 is about one of them. Each is measured a second
- * time with programs in the same places that do nothing: below that no follower with these hooks can get.
+ * The exchanges cycle over 64 connections, so that one flow in 64 is about one of them. Each configuration is also
+ * measured with empty programs at the same hooks: the lower bound for any tracer with these hooks.
  *
  * Exit status 1: a goal was missed. Needs root.
  */
@@ -34,7 +34,7 @@
 #define HOOKS_MAX 64
 #define WINDOW_NS UINT64_C(150000000)
 #define PORT      7001
-/* What others do on the host is not to be paid for by the follower. */
+/* Exclude the cost of other work on the host. */
 #define OURS "proto == tcp and (lport == 7001 or rport == 7001)"
 
 static _noreturn_ void die(const char *what)
@@ -83,7 +83,7 @@ static void pin(void)
 	(void)sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Answers on its connections in turn. */
+/* Replies on its connections in turn. */
 static _noreturn_ void serve(int from_client, int to_client)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(PORT)};
@@ -140,7 +140,7 @@ static pid_t make_ends(int *flows)
 	return server;
 }
 
-/* --- whoever follows --- */
+/* --- the tracer --- */
 
 static void count(void *context, const struct journey *journey _unused_)
 {
@@ -155,8 +155,8 @@ static _noreturn_ void follow(const struct journey_source_options *options, int 
 	struct loop *loop;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (loop_new(&loop) < 0 || path_open(options, &source, &why) < 0 ||
-	    path_start(source, loop, count, &journeys, &why) < 0) {
+	if (loop_new(&loop) < 0 || journey_source_open(options, &source, &why) < 0 ||
+	    journey_source_start(source, loop, count, &journeys, &why) < 0) {
 		fprintf(stderr, "bench_path: %s\n", why.text);
 		_exit(2);
 	}
@@ -166,7 +166,7 @@ static _noreturn_ void follow(const struct journey_source_options *options, int 
 	_exit(0);
 }
 
-/* --- which hooks it has --- */
+/* --- hooks in use --- */
 
 struct hook {
 	uint32_t program;
@@ -198,7 +198,7 @@ static bool read_program(uint32_t id, struct hook *hook)
 	return true;
 }
 
-/* The program that a link holds; 0: this is none. */
+/* The program of a link; 0: not a link. */
 static uint32_t linked_program(int directory, const char *name)
 {
 	char text[1024] = {}, *at;
@@ -241,8 +241,8 @@ static void find_hooks(pid_t watcher, struct hooks *hooks)
 		die("the follower's hooks");
 }
 
-/* Holds programs that do nothing at the same places. */
-static _noreturn_ void stand(const struct hooks *hooks, int ready)
+/* Attaches empty programs to the same hooks. */
+static _noreturn_ void attach_empty(const struct hooks *hooks, int ready)
 {
 	const struct bpf_insn nothing[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
 
@@ -264,7 +264,7 @@ static _noreturn_ void stand(const struct hooks *hooks, int ready)
 
 /* --- measuring --- */
 
-/* With hooks, whoever only stands there. */
+/* With hooks: only empty programs. */
 static pid_t follower(const struct journey_source_options *options, const struct hooks *hooks)
 {
 	int ready[2];
@@ -275,7 +275,7 @@ static pid_t follower(const struct journey_source_options *options, const struct
 		die("a pipe");
 	pid = fork();
 	if (pid == 0 && hooks)
-		stand(hooks, ready[1]);
+		attach_empty(hooks, ready[1]);
 	if (pid == 0)
 		follow(options, ready[1]);
 	(void)close(ready[1]);
@@ -301,15 +301,15 @@ static uint64_t cpu_ns(pid_t pid)
 	return (uint64_t)at.tv_sec * NSEC_PER_SEC + (uint64_t)at.tv_nsec;
 }
 
-/* Both ends, and where the exchanges are counted. */
+/* Both ends, and the exchange counter. */
 struct ends {
 	int flows[FLOWS];
 	pid_t server;
 	uint64_t done;
-	bool show; /* what hooks cost */
+	bool show; /* print the cost of hooks */
 };
 
-/* Nanoseconds of processor time for one exchange. */
+/* CPU nanoseconds per exchange. */
 static double exchange(struct ends *ends, pid_t watcher)
 {
 	uint64_t before = cpu_ns(getpid()) + cpu_ns(ends->server) + cpu_ns(watcher), done = 0;
@@ -338,8 +338,9 @@ static double median(double *values, unsigned n)
 	return values[n / 2];
 }
 
-/* Finds the hooks, and shows how often they are passed and what they cost. */
-static void look(const struct journey_source_options *options, struct ends *ends, struct hooks *hooks, bool show)
+/* Finds the hooks, and prints their passes and cost. */
+static void inspect_hooks(const struct journey_source_options *options, struct ends *ends, struct hooks *hooks,
+			  bool show)
 {
 	pid_t watcher = follower(options, NULL);
 	int stats = show ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -1;
@@ -387,7 +388,7 @@ static struct pair compare(const struct journey_source_options *options, const s
 	return pair;
 }
 
-/* Whether the goal was met. */
+/* Whether the goal is met. */
 static bool measure(const char *name, const struct journey_source_options *options, struct ends *ends, unsigned pairs,
 		    double goal)
 {
@@ -395,7 +396,7 @@ static bool measure(const char *name, const struct journey_source_options *optio
 	struct hooks hooks;
 
 	(void)exchange(ends, 0);
-	look(options, ends, &hooks, ends->show);
+	inspect_hooks(options, ends, &hooks, ends->show);
 	for (unsigned i = 0; i < pairs; i++) {
 		struct pair pair = compare(options, NULL, ends, i % 2);
 
@@ -404,8 +405,8 @@ static bool measure(const char *name, const struct journey_source_options *optio
 		empty[i] = compare(NULL, &hooks, ends, i % 2).ratio;
 	}
 	ratio = median(ratios, pairs);
-	printf("an exchange of 64 bytes over a virtual link, %.1f us of processor time, takes %.3f times as much with "
-	       "%s%s; %.3f times with %u programs in the same places that do nothing\n",
+	printf("an exchange of 64 bytes over a virtual link, %.1f us of CPU time, takes %.3f times as much with "
+	       "%s%s; %.3f times with %u empty programs at the same hooks\n",
 	       median(bare, pairs) / 1000, ratio, name, ratio <= goal ? "" : " (goal missed)", median(empty, pairs),
 	       hooks.count);
 	return ratio <= goal;

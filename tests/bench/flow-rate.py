@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""All processors at the full rate of calls, default buffers: is every call in the trace, or counted as lost?
+"""All CPUs at the full rate of calls, default buffers: is every call in the trace, or counted as lost?
 
     tests/bench/flow-rate.py [BUILD-DIRECTORY [SECONDS]]
 
-The trace has some 4 GB after 10 s on two processors; fails when calls are missing that nobody counted.
+The trace has about 4 GB after 10 s on two CPUs; fails when calls are missing and not counted as lost.
 """
 import json
 import os
@@ -17,12 +17,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "../../build"))
 SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 10
 NEST = os.path.join(BUILD, "nest")
-CALLS = 33  # of a request
-EXTRA = 3  # of a run: main, and the clock twice
+CALLS = 33  # per request
+EXTRA = 3  # per run: main, and the clock twice
 
 
 def record(program, trace, requests, copies):
-    """Runs so many copies at once; seconds that it took."""
+    """Runs that many copies at once; returns the seconds."""
     script = f'for i in $(seq {copies}); do "$0" {requests} & done; wait'
     start = time.monotonic()
     subprocess.run([NEST, "flow", "record", "-o", trace, "--", "sh", "-c", script, program],
@@ -36,7 +36,7 @@ def main():
         program, trace = os.path.join(room, "hooks"), os.path.join(room, "out.trace")
         subprocess.run(["gcc", "-O2", "-w", "-finstrument-functions", os.path.join(HERE, "flow-workload.c"),
                         "-o", program], check=True)
-        # How many requests fill the time is found out with a short run.
+        # A short run calibrates the number of requests.
         probe = 500000
         requests = int(probe * SECONDS / record(program, trace, probe, copies))
         os.unlink(trace)
@@ -47,7 +47,7 @@ def main():
         size = os.path.getsize(trace)
     made = copies * (requests * CALLS + EXTRA)
     missing = 2 * made - found["calls"] - found["returns"] - found["lost"]
-    print(f"{'flow record at full rate':34} {copies} processors, {took:.1f} s, "
+    print(f"{'flow record at full rate':34} {copies} CPUs, {took:.1f} s, "
           f"{2 * made / took / 1e6:.0f} million events/s, "
           f"{size / took / 1e6:.0f} MB/s, {2 * made} events, {found['lost']} lost, {missing} unaccounted, "
           f"well-formed: {'yes' if found['well_formed'] else 'no'}")

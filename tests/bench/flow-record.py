@@ -45,7 +45,7 @@ def size_of(path):
 
 
 def run(command, room, produced=None, requests=REQUESTS):
-    """CPU nanoseconds a call as the workload says, and bytes an event."""
+    """CPU nanoseconds per call as reported by the workload, and bytes per event."""
     for name in os.listdir(room):
         if name.startswith("out"):
             path = os.path.join(room, name)

@@ -54,7 +54,7 @@ def record(build, servers, room, events):
         load = subprocess.Popen(['wrk', '-t1', '-c8', '-d120s', '-s', f'{room}/load.lua',
                                  f'http://127.0.0.1:{port}/index.html'],
                                 stdout=subprocess.DEVNULL)
-        # Somewhat more than four bytes an event.
+        # Slightly more than four bytes per event.
         while load.poll() is None and os.path.getsize(recorded.trace) < events * 4.3:
             time.sleep(0.01)
         load.send_signal(signal.SIGINT)
@@ -63,7 +63,7 @@ def record(build, servers, room, events):
 
 
 def record_with_uftrace(servers, room):
-    """A directory as uftrace makes it for this program, and where the program was in memory."""
+    """A uftrace directory for this program, and its load address."""
     port = study.free_port()
     command = server(servers, room, port)
     process = subprocess.Popen(['uftrace', 'record', '--no-libcall', '--no-event', '-d', f'{room}/u.data', *command],
@@ -78,7 +78,7 @@ def record_with_uftrace(servers, room):
     names = os.listdir(f'{room}/u.data')
     with open(f'{room}/u.data/{next(name for name in names if name.endswith(".map"))}', encoding='ascii') as f:
         base = min(int(line.split('-')[0], 16) for line in f if line.split(' build-id')[0].rstrip().endswith('/nginx'))
-    # The converted clock begins at one second.
+    # The converted clock starts at one second.
     with open(f'{room}/u.data/task.txt', encoding='ascii') as f:
         text = re.sub(r'timestamp=[0-9.]+', 'timestamp=0.000000000', f.read())
     with open(f'{room}/u.data/task.txt', 'w', encoding='ascii') as f:
@@ -94,7 +94,7 @@ def cpu(command):
 
 
 def anonymous(command):
-    """Memory that is not the file's, in MB, at its most."""
+    """Peak memory without the mapped file, in MB."""
     most = 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None:
@@ -108,7 +108,7 @@ def anonymous(command):
 
 
 def check_same(build, trace, report):
-    """Both know the same functions, with as many calls of each; a name may stand for several functions."""
+    """Both report the same functions with the same number of calls; a name may denote several functions."""
     mine, theirs = {}, {}
     for f in map(json.loads,
                  subprocess.run([f'{build}/nest', 'flow', 'info', trace, '--functions', '--json'], check=True,
@@ -164,7 +164,7 @@ def measure(build, trace, directory, rounds):
           f' sessions: {answer["answer"]}')
     for name, values in seconds.items():
         print(f'{name:20} {statistics.median(values):7.3f} s of CPU, '
-              f'{statistics.median(values) * 1e9 / about["events"]:6.1f} ns an event (median of {rounds})')
+              f'{statistics.median(values) * 1e9 / about["events"]:6.1f} ns per event (median of {rounds})')
     ratio = statistics.median(seconds["uftrace report"]) / statistics.median(seconds["nest flow compare"])
     print(f'uftrace takes {ratio:.1f} times as '
           f'long; nest has {anonymous(commands["nest flow compare"]):.1f} MB beyond the mapped file')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What tests/bench/flow-record.py records: 33 calls per request, hot leaf functions. Prints CPU ns per call. */
+/* Workload of tests/bench/flow-record.py: 33 calls per request, hot leaf functions. Prints CPU ns per call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -14,8 +14,8 @@ static void check_causes(const struct knowledge *knowledge)
 		fuzz_require(knowledge_find_cause(knowledge, cause->name) == cause);
 		fuzz_require(cause->layer[0] && cause->summary[0] && cause->means[0] && cause->advice[0]);
 		fuzz_require(cause->accuses < MODULE_KINDS && severity_name(cause->severity)[0]);
-		vec_each(&cause->next, command)
-			fuzz_require((*command)[0]);
+		vec_each(&cause->next, step)
+			fuzz_require(step->command[0]);
 	}
 }
 

@@ -115,7 +115,7 @@ done
 wait "${looks[@]}"
 
 is "$(causes "$room/verdict-1" 2)" firewall-drop 'a rule without a counter that takes away what arrives'
-like "$(cat "$room/verdict-1")" 'have arrived at this host' 'with what arrived and was not delivered'
+like "$(cat "$room/verdict-1")" 'arrived at this host' 'with what arrived and was not delivered'
 is "$(causes "$room/verdict-2" 2)" firewall-drop 'a rule without a counter that takes away what is sent'
 is "$(causes "$room/verdict-3" 2)" firewall-reject 'a reset made on this host is not blamed on the peer'
 is "$(causes "$room/verdict-4" 2)" app-not-sending 'a sender that was stopped before the first look'

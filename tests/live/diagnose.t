@@ -57,7 +57,7 @@ is "$(said "$room/server.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"]
 is "$(said "$room/server.json" 'v[-1]["findings"][0]["layer"], v[-1]["healthy"]')" \
 	'application False' 'the layer is the application'
 like "$(said "$room/server.json" 'v[-1]["findings"][0]["because"]')" \
-	'is stopped while .* wait in its receive queue' 'the sentence has the numbers'
+	'is stopped with .* in its receive queue' 'the sentence has the numbers'
 "$nest" diagnose -N "$client" --json >"$room/client.json" 2>/dev/null &
 json_pid=$!
 "$nest" diagnose -N "$client" >"$room/client.txt" 2>/dev/null &
@@ -71,6 +71,14 @@ is "$(said "$room/client.json" 'v[-1]["findings"][0]["cause"], v[-1]["findings"]
 is "$(said "$room/client.json" 'len(v[-1]["findings"])')" 1 'and nobody else'
 like "$(head -n 1 "$room/client.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'the text begins with the answer'
 like "$(cat "$room/client.txt")" '>> peer 10\.77\.0\.2:5001' 'the culprit is marked in the graph'
+
+# A look of one second has three windows in it, and finds what is plain to see.
+"$nest" diagnose -N "$client" -d 1 --json >"$room/second.json" 2>"$room/err"
+is "$(said "$room/second.json" 'len(v), 900 <= v[0]["window_ms"] <= 1500, v[0]["findings"][0]["cause"]')" '1 True peer-not-reading' \
+	'-d 1 looks for one second'
+# Two seconds of sixty: between the second window, which confirms, and the third, which would be told of anyway.
+timeout -s INT 2.4 "$nest" diagnose -N "$client" -d 60 >"$room/early.txt" 2>"$room/err"
+like "$(head -n 1 "$room/early.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'Ctrl-C before the first report shows what is known'
 
 # Who loses patience sees what is known by then.
 nest_bg diagnose -N "$client" -d 60 --save "$room/broken-off.nest"

@@ -8,7 +8,8 @@ require_cmd gcc python3
 code=$?
 sed 's/^/# /' "$room/out"
 is "$code" 0 'what is handed over, and between which threads, is what the server says'
-ok 'in every session' grep -q '^ok   24 of 24 connections are sessions; in 24 of their diagrams' "$room/out"
+ok 'in every session' \
+	grep -q '^ok   24 of 24 connections are sessions; values and threads of 24 diagrams match' "$room/out"
 ok 'what a pool does that touches no socket is in the session it is done for' \
-	grep -q '^ok   24 of 24 sessions have the calls of the pool that touches no socket, [1-9]' "$room/out"
+	grep -q '^ok   24 of 24 sessions have their calls in the pool without sockets, [1-9]' "$room/out"
 finish

@@ -39,7 +39,7 @@ head -c 3000 ./x >torn
 is $? 5 'a torn program is refused'
 head -c $((32 + 32 * 5 + 7)) "$log" >cut.log
 "$nest" flow import cut.log -o cut.trace 2>err
-is "$? $(sed -n 's/.*torn: \([0-9]*\) bytes.*/\1/p' err) $("$nest" flow info cut.trace --json |
+is "$? $(sed -n 's/.*truncated log.*: \([0-9]*\)$/\1/p' err) $("$nest" flow info cut.trace --json |
 	sed -n 's/.*"events":\([0-9]*\).*/\1/p')" \
 	'0 7 5' 'of a torn log what is whole is read, and what is torn is said'
 finish

@@ -31,7 +31,7 @@ idle() {
 busy --max-cpu 0.02%
 wait_for 60 grep -q 'not visible: ip, sndbuf, tcp: ' "$nest_err" || diag "$(cat "$nest_err")"
 idle 'a limit that is too low'
-like "$(cat "$nest_err")" 'hardly any flow is followed, and it costs [0-9.]*% of a processor: few stages from now on' \
+like "$(cat "$nest_err")" 'hardly any flow is followed, and it costs [0-9.]* % of a processor: few stages from now on' \
 	'a limit that is too low: it is said when stages are given up'
 like "$account" '; one flow in [0-9]+ at the end, with few stages' 'a limit that is too low: what is left is said'
 compare "$("$check" "$journeys" count "any(s['stage'] == 'backlog' for s in stages)")" \
@@ -45,7 +45,7 @@ is "$((ends))" "$packets" 'a limit that is too low: the account adds up'
 busy --stages all --rx --max-cpu 0.02%
 wait_for 60 grep -q 'all packets pass the hooks' "$nest_err" || diag "$(cat "$nest_err")"
 idle
-like "$account" '; one flow in [0-9]+ at the end; cost [0-9.]*% of a processor, more than it may' \
+like "$account" '; one flow in [0-9]+ at the end; cost [0-9.]* % of a processor, more than it may' \
 	'all stages were asked for: they stay, and the end says so'
 
 # A limit that is far away changes nothing.
@@ -54,6 +54,6 @@ wait_for 20 test -s "$nest_out"
 # Until the first look at what it costs is over.
 sleep 1
 idle
-like "$account" ' unfinished; cost [0-9.]*% of a processor$| delivered; cost [0-9.]*% of a processor$' \
+like "$account" ' unfinished; cost [0-9.]* % of a processor$| delivered; cost [0-9.]* % of a processor$' \
 	'a limit that is far away: every flow'
 finish

@@ -32,15 +32,15 @@ page_try "$room/path.page" 'const all=s=>[...document.querySelectorAll(s)], told
 	told.push(text("#note") + ", " + text("#axis span"));
 	return told.join("|")'
 IFS='|' read -r slowest bars click key maps unseen tail focus note <<<"$got"
-is "$slowest" '10 8 reader waited 4.61ms for a CPU: 3 runnable tasks ahead' \
+is "$slowest" '10 8 reader waited 4.61 ms for a CPU: 3 runnable tasks ahead' \
 	'the slowest journeys, the first as a waterfall'
 is "$bars" 'true true true' 'bars lie where the time went'
 is "$click" '3 qdisc' 'a click shows another journey'
 is "$key" 4 'so does a key'
 is "$maps" '13 true 2' 'a heat map with something in it for each stage, a table for each direction'
 is "$unseen" 'irq-------not visible' 'what could not be seen is not a zero'
-is "$tail" 'The slowest 10 of 240 journeys, 100.0% 100.1%' \
-	'how many are drawn; the stage that owns the tail, with its share'
+is "$tail" 'The slowest 10 of 240 journeys, 100 % 100 %' \
+	'how many are drawn; the stage behind the tail, with its share'
 is "$focus" '3 3' 'a key takes the focus along'
 # The browser of this test lives elsewhere.
 is "$note" '240 journeys from 2026-11-15 02:13:07 to 02:13:12 +0000; 3 were lost, 02:13:06.993' \
@@ -50,7 +50,7 @@ is "$(cat "$room/path.page" "$room/hostile.svg" |
 	'http://www.w3.org/2000/svg' 'nothing is fetched: the only address is the name of SVG'
 page_try "$room/empty.page" \
 	'return document.getElementById("note").textContent + " " + document.getElementById("ways").hidden'
-like "$got" '^No journey was seen\. 0 journeys; where .total .* 1s.* true$' 'a page without journeys says so'
+like "$got" '^No journeys seen\. 0 journeys; where .total .* 1s.* true$' 'a page without journeys says so'
 page_try "$room/hostile.page" \
 	'return document.scripts.length + " " + document.querySelector("#way p").textContent.includes("</scr"+"ipt>")'
 # Two of them are the test's own.

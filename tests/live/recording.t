@@ -73,4 +73,10 @@ is "$("$nest" diagnose -f "$file" --json --from +2s 2>/dev/null | wc -l)" 1 '--f
 is "$?" 5 'a time beyond its end'
 like "$(cat "$room/err")" '0 samples are too few' 'is told'
 
+# Whatever looks can be kept and read again.
+"$nest" sockets -N "$client" --json --save "$room/sockets.nest" >"$room/sockets" 2>/dev/null
+ok 'nest sockets --save' cmp "$room/sockets" <("$nest" sockets -f "$room/sockets.nest" --json 2>/dev/null)
+"$nest" watch -N "$client" -d 4 --json --save "$room/watch.nest" >"$room/watch" 2>/dev/null
+ok 'nest watch --save' cmp "$room/watch" <("$nest" watch -f "$room/watch.nest" --json 2>/dev/null)
+
 finish

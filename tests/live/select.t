@@ -110,10 +110,10 @@ kill -CONT "$local_pid"
 is "$(said "$room/stopped.json" '[f["module"] for f in v[-1]["findings"] if f["cause"] == "app-not-reading"]')" \
 	"['app:$local_pid']" 'who waits for a program of the same host is told of that one'
 like "$(cat "$room/thinks.txt")" \
-	"python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+m?s ago, and has not answered" \
+	"python3 \\($local_pid\\) read what 127.0.0.1:[0-9]+ sent [0-9.]+ m?s ago, and has not answered" \
 	'an answer that has not come is told'
 like "$(cat "$room/far.txt")" \
-	"python3 \\($far_asker\\) sent something [0-9.]+m?s ago that 10.77.0.2:5005 has received, and has had no \
+	"python3 \\($far_asker\\) sent something [0-9.]+ m?s ago that 10.77.0.2:5005 has received, and has had no \
 answer" 'and of a peer elsewhere'
 
 # All namespaces at once, each with its own answer.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Journeys made by hand, for tests of what shows them. */
+/* Handmade journeys for tests of their views. */
 #pragma once
 
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ static inline struct journey journey_make(uint8_t dir)
 	return journey;
 }
 
-/* Goes on where the stage before ended. */
+/* Continues where the previous stage ended. */
 static inline struct journey_stage *journey_add(struct journey *journey, uint8_t stage, uint64_t ns, uint16_t cpu,
 						uint8_t context)
 {
@@ -51,7 +51,7 @@ static inline struct journey_stage *journey_add(struct journey *journey, uint8_t
 	return added;
 }
 
-/* A packet whose reader waited sched_ns for a processor. */
+/* A packet whose reader waited sched_ns for a CPU. */
 static inline struct journey journey_received(uint64_t sched_ns)
 {
 	struct journey journey = journey_make(PACKET_RX);
@@ -67,7 +67,7 @@ static inline struct journey journey_received(uint64_t sched_ns)
 	return journey;
 }
 
-/* One that waited in the interface's queue. */
+/* A packet that waited in the qdisc. */
 static inline struct journey journey_sent(uint64_t qdisc_ns)
 {
 	struct journey journey = journey_make(PACKET_TX);
@@ -80,7 +80,7 @@ static inline struct journey journey_sent(uint64_t qdisc_ns)
 	return journey;
 }
 
-/* Stages at random, at most so many. */
+/* Random stages, at most that many. */
 static inline struct journey journey_random(uint64_t *state, uint32_t most)
 {
 	struct journey journey = journey_make(unit_random(state) % 2 ? PACKET_RX : PACKET_TX);
@@ -99,7 +99,7 @@ static inline struct journey journey_random(uint64_t *state, uint32_t most)
 	return journey;
 }
 
-/* An output whose text comes back from journey_out_text, without colours, in UTF-8 or not. */
+/* An output whose text journey_out_text returns, without colours, in UTF-8 or not. */
 static inline struct out journey_out(bool utf8, unsigned width)
 {
 	struct out out;

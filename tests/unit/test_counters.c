@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "run/counter_history.h"
 #include "snapshot/proc/counter_meaning.h"
+#include "store/counter_history.h"
 #include "unit.h"
 
 TEST(counters_have_meanings)

@@ -353,3 +353,53 @@ TEST(what_is_not_simple_is_left)
 		CHECK_EQ_INT(complete, cases[i].complete);
 	}
 }
+
+/* What is shown can be typed: rates, queues, names of numbers, what stands for unknown. */
+TEST(values_are_taken_as_they_are_shown)
+{
+	struct shown {
+		double rate;
+		uint64_t speed;
+		uint32_t handle, table;
+		struct addr dst;
+	};
+	static const struct enum_name items[] = {{254, "main", NULL}};
+	static struct enum_names names = {items, ARRAY_SIZE(items), NULL};
+	static const struct field fields[] = {
+		FIELD(struct shown, rate, RATIO, "rate", .unit = "B/s"),
+		FIELD(struct shown, speed, COUNT, "speed", .unit = "bit/s"),
+		FIELD(struct shown, handle, HEX, "queue", .exact = true),
+		FIELD(struct shown, table, ID, "table", .names = &names),
+		FIELD(struct shown, dst, ADDR, "network", .unknown = "default"),
+	};
+	static const struct record_type type = {
+		.name = "shown", .fields = fields, .field_count = ARRAY_SIZE(fields), .size = sizeof(struct shown)};
+	static const struct {
+		const char *text;
+		bool matches;
+	} cases[] = {
+		{"rate >= 1MB/s", true},    {"rate > 1.1MB/s", false},   {"rate == 8Mbit/s", true},
+		{"RATE > 0.5", true},       {"speed == 1Gbit/s", true},  {"SPEED > 1Gbit", false},
+		{"handle == 8001:", false}, {"handle == 8001:10", true}, {"handle == 0x80010010", true},
+		{"table == main", true},    {"table == 254", true},      {"TABLE != main", false},
+		{"dst == default", true},   {"DST != default", false},   {"dst == 10.0.0.0/8", false},
+	};
+	static const char *const wrong[] = {"handle == 80011:", "handle == 1:10000", "handle == x:", "rate > 1Mb/s"};
+	struct shown s = {.rate = 1e6, .speed = 1000000000, .handle = 0x80010010, .table = 254};
+	struct shape shape = SHAPE_OF(&type);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(expr_freep) struct expr *expr = NULL;
+		struct why why = {};
+
+		unit_note("%s", cases[i].text);
+		REQUIRE(expr_parse(cases[i].text, &shape, &expr, &why) == 0);
+		CHECK_EQ_INT(expr_matches(expr, &RECORD_OF(&s)), cases[i].matches);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		_cleanup_(expr_freep) struct expr *expr = NULL;
+
+		unit_note("%s", wrong[i]);
+		CHECK(expr_parse(wrong[i], &shape, &expr, NULL) < 0);
+	}
+}

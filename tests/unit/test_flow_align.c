@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two programs on one time line: connections, messages and clocks are matched, and each has its share of the time. */
+/* Two programs on one time line: connections, messages and clocks are matched, and the time is split between them. */
 #include "flow/analyse/align.h"
 #include "flow/draw/proxy_diagram.h"
 #include "flow_sample.h"
 
 struct plan {
-	uint64_t proxy_ns, network_ns, server_ns; /* each way, where there are two */
+	uint64_t proxy_ns, network_ns, server_ns; /* each way, if there are two */
 	int64_t offset_ns;                        /* of the server's clock */
 	double drift;
 	unsigned requests;
@@ -44,7 +44,7 @@ static void write_request(const struct plan *p, struct buf *proxy, struct buf *s
 	line(proxy, back + p->proxy_ns, "write", 1, 900);
 }
 
-/* Both on one time line: calls return, time does not go back, and everything that was sent is drawn. */
+/* One time line: calls return, time is monotonic, and every message is drawn. */
 static void check_picture(const struct align *align, struct flow_sessions *proxy, struct flow_sessions *server)
 {
 	struct proxy_diagram diagram = {.align = align, .proxy = proxy, .server = server};
@@ -188,5 +188,5 @@ TEST(strangers_do_not_match)
 	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &one, &why) == 0);
 	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &other, &why) == 0);
 	CHECK_ERR(align_new(one, other, &align, &why), -ENODATA);
-	CHECK_HAS_TEXT(why.text, "made no connections");
+	CHECK_HAS_TEXT(why.text, "no outgoing connections");
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Comparing sessions: alike is no difference, noise is none either, and what is different is found where it is. */
+/* Comparison of sessions: no difference between equal ones, none from noise, and real ones are located. */
 #include "flow/analyse/compare.h"
 #include "flow_sample.h"
 
-/* A server that serves each client with a call of serve; what differs is decided by the client. */
+/* A server that serves each client with a call of serve; the client decides what differs. */
 struct model {
 	struct trace_writer *writer;
 	uint64_t now, random;
 	uint64_t lookup_ns, pause_ns;
-	unsigned lookups;         /* of a client's; 0: one, or what its manner is */
-	unsigned percent, one_in; /* everything takes so many of a hundred, and one call of so many is interrupted */
+	unsigned lookups;         /* per client; 0: one, or as its manner says */
+	unsigned percent, one_in; /* speed of everything in percent, and one call in one_in is preempted */
 	uint32_t thread, main, serve, parse, answer, lookup, write, noise, deep, error, body[40];
 };
 
-/* What a call of that length takes on a busy machine: interruptions are mostly short, sometimes very long. */
+/* Duration of a call on a busy machine: preemptions are mostly short, sometimes very long. */
 static uint64_t takes(struct model *m, uint64_t ns)
 {
 	uint64_t taken = ns * m->percent / 100;
@@ -49,7 +49,7 @@ static void operation(struct model *m, enum flow_op op, uint32_t socket, int res
 	m->now += 2;
 }
 
-/* Of TWICE: sessions are as long as their clients are slow, and a function takes twice as long. */
+/* TWICE: session durations follow slow clients, and one function takes twice as long. */
 enum manner { NORMAL, SLOW, FAILING, TWICE, EXTRA, MISSING, MORE, TWENTY };
 
 static void client(struct model *m, uint32_t number, enum manner manner)
@@ -126,7 +126,7 @@ static struct flow_trace *make(uint64_t seed, unsigned normal, unsigned bad, enu
 			 normal, bad, manner);
 }
 
-/* On a machine that is busy, and slower as a whole. */
+/* On a busy machine that is slower as a whole. */
 static struct flow_trace *make_busy(uint64_t seed, unsigned percent, unsigned normal, unsigned bad, enum manner manner)
 {
 	return make_like(
@@ -213,7 +213,7 @@ TEST(a_call_that_takes_longer_is_named)
 		CHECK(c->all.items[0].ratio > 1000);
 		CHECK_EQ_UINT(c->all.items[0].path.count, 4);
 		CHECK_EQ_UINT(c->group[1].sessions, 5);
-		/* The same sessions are found without being told. */
+		/* The same sessions are found without labels. */
 		CHECK_OK(compare_find_outliers(s, group_of, &outlier, &why));
 		for (size_t i = 0; i < s->list.count; i++)
 			found += group_of[i] == 1 && flow_session_at(s, i).span_ns > 10000000;
@@ -272,7 +272,7 @@ TEST(a_function_that_takes_twice_as_long_is_named_though_sessions_do_not_differ)
 	}
 }
 
-/* What the sessions differ by, and where that has to be found. */
+/* What differs between the sessions, and where it must be found. */
 static const struct {
 	enum manner manner;
 	const char *function;
@@ -340,7 +340,7 @@ TEST(before_and_after_are_told_apart_on_a_machine_that_was_busier_then)
 	}
 }
 
-/* Sessions in which `answer` looks something up so many times. */
+/* Sessions in which `answer` makes that many lookups. */
 static struct flow_trace *make_calls(uint64_t seed, unsigned sessions, unsigned lookups)
 {
 	return make_like((struct model){.random = seed * 31 + 7, .lookup_ns = 2000, .lookups = lookups, .percent = 100},
@@ -397,13 +397,13 @@ TEST(statistics_are_what_the_books_say)
 	CHECK_NEAR(compare_superiority(a, 4, b, 3), 1.0, 1e-12);
 	CHECK_NEAR(compare_superiority(b, 3, a, 4), 0.0, 1e-12);
 	CHECK_NEAR(compare_superiority(same, 2, twin, 2), 0.5, 1e-12);
-	/* Five of five and none of forty: one in C(45,5). */
+	/* Five of five and none of forty: 1 in C(45,5). */
 	CHECK_NEAR(compare_chance(5, 5, 0, 40) * 1221759, 1.0, 1e-6);
-	/* The lady and her tea: 1 in 70, and 17 in 70. */
+	/* The lady tasting tea: 1 in 70, and 17 in 70. */
 	CHECK_NEAR(compare_chance(4, 4, 0, 4), 1.0 / 70, 1e-9);
 	CHECK_NEAR(compare_chance(3, 4, 1, 4), 17.0 / 70, 1e-9);
 	CHECK_NEAR(compare_chance(0, 5, 40, 40), 1.0, 1e-9);
-	/* The normal curve is near what counting gives: 1 of 70, 7 of 70, one half. */
+	/* The normal approximation is close to the exact values: 1 in 70, 7 in 70, one half. */
 	CHECK_NEAR(compare_rank_chance(1.0, 4, 4), 1.0 / 70, 2e-3);
 	CHECK_NEAR(compare_rank_chance(13.0 / 16, 4, 4), 7.0 / 70, 5e-3);
 	CHECK(compare_rank_chance(0.5, 20, 20) > 0.5);

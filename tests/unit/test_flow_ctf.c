@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace in the common trace format as LTTng lays it out, made here byte by byte: two processors, threads that move
- * between them, a process that tells what is in its memory. Then the same with every kind of damage.
+ * A CTF trace as LTTng lays it out, built here byte by byte: two CPUs, threads that migrate between them, a process
+ * that reports its memory map. Then the same with every kind of damage.
  */
 #include <fcntl.h>
 #include <glob.h>
@@ -17,7 +17,7 @@
 #include "unit.h"
 
 #define PID   500u
-#define START UINT64_C(1700000000000000000) /* the clock's zero, in ns since 1970 */
+#define START UINT64_C(1700000000000000000) /* origin of the clock, in ns since 1970 */
 
 enum { ENTRY, EXIT, FAST_ENTRY, FAST_EXIT, DUMP_START, BIN_INFO, BUILD_ID, UNLOAD };
 
@@ -51,7 +51,7 @@ static const char metadata[] =
 	"  uint64_t _baddr; uint64_t __build_id_length; uint8_t _build_id[ __build_id_length ]; }; };\n"
 	"event { name = \"lttng_ust_lib:unload\"; id = 7; stream_id = 0; fields := struct { uint64_t _baddr; }; };\n";
 
-/* What is written stands beside the directory: in it everything is taken for a stream. */
+/* Output is next to the directory: every file inside is taken for a stream. */
 struct room {
 	char dir[40];
 	struct buf streams[2];
@@ -98,7 +98,7 @@ static void put(struct buf *out, uint64_t value, size_t bytes)
 	buf_add(out, &value, bytes);
 }
 
-/* Up to its fields; ns since the clock's zero. */
+/* Event header up to its fields; ns since the clock's origin. */
 static struct buf *event(struct room *room, unsigned cpu, unsigned id, uint64_t ns, uint32_t tid)
 {
 	static const char name[17] = "demo";
@@ -139,7 +139,7 @@ static void module(struct room *room, uint64_t ns, uint64_t begin, uint64_t byte
 	put(out, 0, 1);
 }
 
-/* Magic number, stream, context, events. */
+/* Magic, stream, context, events. */
 static void add_packet(struct buf *out, unsigned cpu, uint64_t discarded, const struct buf *events)
 {
 	size_t bytes = 4 + 4 + 5 * 8 + 4 + events->len;
@@ -156,7 +156,7 @@ static void add_packet(struct buf *out, unsigned cpu, uint64_t discarded, const 
 		buf_add(out, events->data, events->len);
 }
 
-/* An empty packet first: what is lost is counted from packet to packet. */
+/* An empty packet first: losses are counted from packet to packet. */
 static void write_stream(struct room *room, unsigned cpu)
 {
 	_cleanup_buf_ struct buf stream = BUF_INIT(1 << 20);
@@ -189,7 +189,7 @@ static void read_text(struct room *room, struct flow_trace *trace)
 	REQUIRE(buf_read_file(&room->text, path) == 0);
 }
 
-/* What becomes of the files as they are: a well-formed trace, or a sentence. */
+/* Imports the files as they are: a well-formed trace, or a reason. */
 static int room_import(struct room *room)
 {
 	_cleanup_free_ char *output = xasprintf("%s.trace", room->dir);
@@ -211,7 +211,7 @@ static int room_import(struct room *room)
 	return r;
 }
 
-/* The functions that were called are those of this very program. */
+/* The called functions are those of this program. */
 __attribute__((noinline)) int ctf_sample_outer(int x);
 __attribute__((noinline)) int ctf_sample_inner(int x);
 
@@ -240,7 +240,7 @@ static void sample(struct room *room)
 {
 	uint64_t outer = (uintptr_t)ctf_sample_outer, inner = (uintptr_t)ctf_sample_inner;
 
-	/* Called before it is known which function it is; the thread goes to the other processor and comes back. */
+	/* Called before it is identified; the thread migrates to the other CPU and back. */
 	call(room, 0, 100, 501, outer);
 	(void)event(room, 0, DUMP_START, 110, 499);
 	this_program(room, 120);
@@ -303,7 +303,7 @@ TEST(a_file_that_is_another_one_by_now_gives_no_names)
 	call(&room, 0, 100, 501, (uintptr_t)ctf_sample_outer);
 	write_all(&room);
 	CHECK_OK(room_import(&room));
-	CHECK_HAS_TEXT(room.result.note, "1 files are not those that were traced");
+	CHECK_HAS_TEXT(room.result.note, "files changed since the trace, functions without names: 1");
 	CHECK_HAS_TEXT(buf_text(&room.text), "call test_flow_ctf+0x");
 	room_done(&room);
 }
@@ -340,7 +340,7 @@ TEST(jumps_and_strange_returns)
 	write_all(&room);
 	CHECK_OK(room_import(&room));
 	CHECK_HAS_TEXT(buf_text(&room.text), "1 30 unwind 2\n1 30 return\n");
-	CHECK_HAS_TEXT(room.result.note, "1 returns without their calls");
+	CHECK_HAS_TEXT(room.result.note, "returns without calls omitted: 1");
 	room_done(&room);
 }
 
@@ -384,16 +384,16 @@ TEST(nothing_of_use_is_refused_with_a_sentence)
 	CHECK_HAS_TEXT(room.why.text, "no file 'metadata'");
 	write_all(&room);
 	CHECK(room_import(&room) < 0);
-	CHECK_HAS_TEXT(room.why.text, "no function calls in it");
+	CHECK_HAS_TEXT(room.why.text, "no function calls");
 	room_file(&room, "metadata", "/* CTF 1.8 */ trace {", 21);
 	CHECK(room_import(&room) < 0);
 	CHECK_HAS_TEXT(room.why.text, "libbabeltrace2");
-	/* A description in packets that was cut off: the library would wait for the rest of it for ever. */
+	/* Packetized metadata that is truncated: the library would wait for the rest forever. */
 	room_file(&room, "metadata", torn, sizeof(torn));
 	CHECK_OK(ctf_check_metadata(room.dir, &room.why));
 	room_file(&room, "metadata", torn, sizeof(torn) - 1);
 	CHECK(room_import(&room) < 0);
-	CHECK_HAS_TEXT(room.why.text, "torn");
+	CHECK_HAS_TEXT(room.why.text, "metadata truncated");
 	room_done(&room);
 }
 
@@ -405,7 +405,7 @@ static void cut(const struct room *room, const char *name, off_t bytes)
 	REQUIRE(stat(path, &st) == 0 && truncate(path, st.st_size - bytes) == 0);
 }
 
-/* The library refuses all of it then. */
+/* The library then rejects all of it. */
 TEST(a_torn_stream_is_read_up_to_there)
 {
 	struct room room;
@@ -415,22 +415,22 @@ TEST(a_torn_stream_is_read_up_to_there)
 	write_all(&room);
 	cut(&room, "cpu_1", 5);
 	CHECK_OK(room_import(&room));
-	CHECK_HAS_TEXT(room.result.note, "cpu_1 is torn (the last ");
+	CHECK_HAS_TEXT(room.result.note, "cpu_1 is truncated (last ");
 	CHECK_HAS_TEXT(room.result.note, "marked as lost");
 	CHECK_HAS_TEXT(buf_text(&room.text), "1 0 call test_flow_ctf!ctf_sample_outer\n");
 	CHECK_HAS_TEXT(buf_text(&room.text), " lost 0\n");
 	CHECK(!strstr(buf_text(&room.text), "ctf_sample_inner"));
-	/* Nothing of the other one at all. */
+	/* The other stream is missing altogether. */
 	room.streams[1].len = 0;
 	write_all(&room);
 	room_file(&room, "cpu_1", "\xc1\x1f\xfc", 3);
 	CHECK_OK(room_import(&room));
-	CHECK_HAS_TEXT(room.result.note, "cpu_1 is torn (the last 3 of 3 bytes");
+	CHECK_HAS_TEXT(room.result.note, "cpu_1 is truncated (last 3 of 3 bytes");
 	CHECK_HAS_TEXT(buf_text(&room.text), " lost 0\n");
 	room_done(&room);
 }
 
-/* Nothing is left of what was put together for that, also when it does not help. */
+/* Temporary copies are removed, also when they do not help. */
 TEST(torn_to_nothing_is_refused)
 {
 	_cleanup_free_ char *beside = NULL;
@@ -504,7 +504,7 @@ TEST(damage_of_any_kind_is_refused_or_survived)
 	room_done(&room);
 }
 
-/* What comes through the pipe is not believed either. */
+/* Data from the pipe is not trusted either. */
 TEST(records_that_no_reader_sends_are_not_believed)
 {
 	static const struct ctf_record bad[] = {
@@ -521,7 +521,7 @@ TEST(records_that_no_reader_sends_are_not_believed)
 
 		REQUIRE(trace_writer_open("/dev/null", &(struct trace_writer_options){}, &writer, &why) == 0);
 		CHECK(import_ctf_records((const uint8_t *)&bad[i], sizeof(bad[i]), writer, &result, &why) < 0);
-		CHECK_HAS_TEXT(why.text, "libbabeltrace2 itself failed");
+		CHECK_HAS_TEXT(why.text, "libbabeltrace2 crashed");
 		CHECK_OK(trace_writer_close(writer));
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Summaries made while a program runs: same calls and sessions as in the trace; hostile input is refused. */
+/* Summaries built while recording: same calls and sessions as in the trace; hostile input is rejected. */
 #include <sys/socket.h>
 
 #include "base/vec.h"
@@ -8,7 +8,7 @@
 #include "flow/trace/digest.h"
 #include "flow_sample.h"
 
-/* A server with two connections: main goes from one to the other, serve works for one. */
+/* A server with two connections: main is the dispatcher, serve works for one. */
 static const char server[] = "thread 1 pid=10 tid=11 name=server\n"
 			     "1 0 call main\n"
 			     "1 10 call setup\n"
@@ -64,7 +64,7 @@ static void add_chunk(struct buf *file, uint16_t kind, const void *payload, size
 	buf_add(file, payload, bytes);
 }
 
-/* The digest as a file, its head and nodes and rows one after the other. */
+/* The digest as a file: head, nodes and rows in sequence. */
 static struct buf file_of(const struct digest *digest)
 {
 	static const char text[] = "format nest-flow\nversion 1\nticks_per_second 1000000000\n\n";
@@ -110,7 +110,7 @@ TEST(sessions_are_counted_by_kind)
 	CHECK_EQ_UINT(summary->events, trace->events);
 	CHECK_EQ_UINT(summary->calls, trace->calls);
 	REQUIRE(flow_sessions_new(summary, &(struct demux_options){}, &sessions, &why) == 0);
-	/* Both have the same tree and about the same duration. */
+	/* Both have the same tree and similar durations. */
 	REQUIRE(sessions->list.count == 1);
 	s = flow_session_at(sessions, 0);
 	CHECK_EQ_UINT(s.count, 2);
@@ -145,17 +145,17 @@ TEST(an_open_session_is_told)
 	CHECK_EQ_UINT(closed, 1);
 }
 
-/* --- the same calls with and without what is known already --- */
+/* --- the same calls with and without memoisation --- */
 
 struct writing {
 	VEC(uint32_t) timed;
 	VEC(uint32_t) untimed;
-	uint32_t returns; /* to be counted in the next word */
+	uint32_t returns; /* pending, counted in the next word */
 	uint64_t calls;
 	uint64_t state;
 };
 
-/* A function's calls depend on the function alone most of the time: that is what repeats. */
+/* A function's calls mostly depend on the function alone: these repeat. */
 static void write_call(struct writing *w, uint32_t fn, unsigned depth)
 {
 	uint64_t state = fn * 977 + 1;
@@ -180,7 +180,7 @@ static void fold_words(struct digest *digest, const uint32_t *words, size_t coun
 	struct flow_chunk chunk = {.thread = 1, .pid = 1, .tid = 1, .flags = flags};
 
 	digest_thread_begin(thread, &chunk);
-	/* In pieces, as a thread's buffer has them. */
+	/* In pieces, like a thread's buffers. */
 	for (size_t at = 0; at < count; at += 1000) {
 		chunk.bytes = (uint32_t)min_of(count - at, (size_t)1000) * 4;
 		digest_fold(digest, thread, &chunk, words + at);
@@ -258,7 +258,7 @@ TEST(more_than_fits_is_counted)
 	VEC(uint32_t) words = {};
 	uint64_t state = 5, calls = 0, kept = 0;
 
-	/* Rows of calls at random: nothing repeats. */
+	/* Random rows of calls: nothing repeats. */
 	for (unsigned i = 0; i < 40000; i++) {
 		vec_push(&words, flow_word_call(1, 0));
 		for (unsigned k = 0; k < 6; k++, calls++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Summaries: unfolding restores the input; loops and recursion are found; less detail only removes. */
+/* Summaries: unfolding restores the input; loops and recursion are found; coarsening only removes. */
 #include "base/clock.h"
 #include "flow/analyse/coarsen.h"
 #include "flow/analyse/fold.h"
@@ -19,7 +19,7 @@ static void unfold(const struct forest *forest, const struct forest_item *items,
 		}
 }
 
-/* Text in which each letter is a function: its row, folded, as text again. */
+/* Each letter is a function: folds the row and prints it. */
 static void fold_letters(const char *letters, const struct fold_options *options, struct buf *out)
 {
 	struct forest forest;
@@ -104,7 +104,7 @@ TEST(folding_loses_nothing)
 		for (size_t i = 0; i < n; i++) {
 			size_t back = 1 + unit_random(&random) % 9;
 
-			/* Copies of what was just there, so that there is something to find. */
+			/* Copies of earlier items, so that there is something to find. */
 			letters[i] = unit_random(&random) % 5 && i > back
 					     ? letters[i - back]
 					     : (char)('a' + unit_random(&random) % alphabet);
@@ -171,7 +171,7 @@ TEST(recursion_is_one_call_and_a_depth)
 	CHECK_EQ_UINT(found.levels, 10);
 	CHECK_EQ_UINT(found.base, forest_leaf(&forest, 1));
 	CHECK_EQ_UINT(fold_recursion(&forest, leaf).levels, 1);
-	/* Other calls around one of the levels: it ends there. */
+	/* Other calls around one level end the recursion. */
 	row[0].times = 5;
 	row[1].node = node;
 	node = forest_cons(&forest, 1, row, 3);
@@ -179,7 +179,7 @@ TEST(recursion_is_one_call_and_a_depth)
 	forest_done(&forest);
 }
 
-/* Time to fold a row of n calls, twice as many should take about twice as long; four times is not linear any more. */
+/* Time to fold a row of n calls: twice as many should take about twice as long; four times is not linear. */
 TEST(the_linear_algorithm_is_linear)
 {
 	double took[2] = {1e18, 1e18};
@@ -221,7 +221,7 @@ static uint64_t count_calls(const struct forest *forest, uint32_t node, uint32_t
 
 TEST(hidden_functions_are_gone_and_the_others_are_all_there)
 {
-	/* The last one is of names, and no function's begins so; the module's does. */
+	/* The last one matches names, and no function's name starts with it; only the module's does. */
 	char *hide[] = {(char *)"a", (char *)"x!e", (char *)"x*"};
 
 	for (unsigned seed = 1; seed <= 10; seed++) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions of two traces: which one is meant when several have the same name. */
+/* Functions of two traces: resolving functions of the same name. */
 #include "flow/analyse/compare.h"
 #include "flow_sample.h"
 
 #define THREADS 8
 
-/* Where a build has main, and the copies of init that read, write and close call; 0: that one is not called. */
+/* Addresses of main, and of the copies of init that read, write and close call; 0: not called. */
 struct layout {
 	const char *build;
 	uint64_t main, init[3];
 };
 
-/* Threads that all do the same: main calls read, write and close, and each of these its own copy of init. */
+/* Threads that all do the same: main calls read, write and close, each of which calls its own copy of init. */
 static struct flow_sessions *threads_of(const struct layout *layout, struct flow_trace **ret_trace)
 {
 	static const char *const callers[] = {"read", "write", "close"};
@@ -84,7 +84,7 @@ TEST(copies_of_a_function_are_told_apart_between_traces)
 	}
 }
 
-/* The first copy of one build is not called in the other: that one's first is the second here. */
+/* The first copy of one build is not called in the other: its first is the second here. */
 TEST(a_copy_that_only_one_trace_has_moves_no_other)
 {
 	static const struct layout builds[][2] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Traces of other tracers, from small inputs whose meaning is known. */
+/* Other tracers' formats, from small inputs with known meaning. */
 #include "base/buf.h"
 #include "base/out.h"
 #include "flow/import/import_map.h"
@@ -28,7 +28,7 @@ static int graph(const void *data, size_t size, struct trace_writer *writer, str
 	return import_function_graph(data, size, writer, result, why);
 }
 
-/* The events as text, or what was said against the input. */
+/* The events as text, or the error. */
 static void import(import_fn *fn, const void *data, size_t size, struct buf *to)
 {
 	char trace_path[] = "/tmp/nest-unit-import-XXXXXX", text_path[] = "/tmp/nest-unit-text-XXXXXX";
@@ -86,7 +86,7 @@ TEST(begin_and_end_match_and_strangers_are_told)
 	import(json, text, strlen(text), &got);
 	CHECK_HAS_TEXT(buf_text(&got), "call f\n");
 	CHECK_HAS_TEXT(buf_text(&got), "1 1000 call g\n1 2000 return\n");
-	CHECK_HAS_TEXT(buf_text(&got), "1 ends without a beginning");
+	CHECK_HAS_TEXT(buf_text(&got), "end events without a begin event omitted: 1");
 }
 
 TEST(json_that_is_none_is_refused)
@@ -96,7 +96,7 @@ TEST(json_that_is_none_is_refused)
 	import(json, "{\"traceEvents\":", 15, &got);
 	CHECK_HAS_TEXT(buf_text(&got), "line 1");
 	import(json, "{\"x\":1}", 7, &other);
-	CHECK_HAS_TEXT(buf_text(&other), "no list of events");
+	CHECK_HAS_TEXT(buf_text(&other), "no event list");
 }
 
 TEST(function_graph_gives_times_from_durations)
@@ -109,7 +109,7 @@ TEST(function_graph_gives_times_from_durations)
 	CHECK_HAS_TEXT(buf_text(&got), "1 0 call a\n1 0 call b\n");
 	CHECK_HAS_TEXT(buf_text(&got), "1 285 return\n");
 	CHECK_HAS_TEXT(buf_text(&got), "1 12300 return\n");
-	CHECK_HAS_TEXT(buf_text(&got), "1 returns of calls that began before");
+	CHECK_HAS_TEXT(buf_text(&got), "returns of calls before the trace omitted: 1");
 }
 
 TEST(function_graph_with_tasks_and_absolute_time)
@@ -156,7 +156,7 @@ TEST(xray_flight_data_recorder)
 	xray_meta(&log, 7, 96, 8);
 	xray_meta(&log, 0, 42, 4);
 	xray_meta(&log, 9, 40, 4);
-	put(&log, 2 << 1 | 1, 1); /* a processor, and the time there */
+	put(&log, 2 << 1 | 1, 1); /* a CPU, and its time */
 	put(&log, 3, 2);
 	put(&log, 1000, 8);
 	put(&log, 0, 5);
@@ -172,10 +172,11 @@ TEST(xray_flight_data_recorder)
 	import(xray, log.data, log.len, &got);
 	CHECK_EQ_TEXT(buf_text(&got),
 		      "thread 1 pid=40 tid=42 name=\n1 0 call xray#7\n1 10 call xray#8\n1 30 return\n1 3996 return\n");
-	/* Without its last record: the log says how long it was. */
+	/* Without its last record: the log states its length. */
 	got.len = 0;
 	import(xray, log.data, log.len - 8, &got);
-	CHECK_HAS_TEXT(buf_text(&got), "1 30 return\n1 30 lost 0\nthe log is torn: 8 bytes at its end are missing");
+	CHECK_HAS_TEXT(buf_text(&got),
+		       "1 30 return\n1 30 lost 0\ntruncated log, bytes missing or incomplete at its end: 8");
 }
 
 TEST(xray_basic)
@@ -203,7 +204,7 @@ TEST(what_is_no_log_is_refused)
 	char zeros[64] = "";
 
 	import(xray, zeros, sizeof(zeros), &got);
-	CHECK_HAS_TEXT(buf_text(&got), "not an XRay log");
+	CHECK_HAS_TEXT(buf_text(&got), "not a supported XRay log");
 	import(graph, "hello\n", 6, &other);
-	CHECK_HAS_TEXT(buf_text(&other), "no line of function_graph");
+	CHECK_HAS_TEXT(buf_text(&other), "no function_graph lines");
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chunks that the recorder makes shorter, read back: the same events. And words that lead to nowhere. */
+/* Packed chunks read back as the same events. And invalid repeats. */
 #include "base/buf.h"
 #include "base/vec.h"
 #include "flow/trace/checksum.h"
 #include "flow/trace/trace.h"
 #include "unit.h"
 
-/* It belongs to the library inside the observed program, which nothing else links with. */
+/* Part of the library inside the observed program, which nothing else links. */
 #undef likely
 #undef unlikely
 #undef min_of
@@ -51,7 +51,7 @@ static struct flow_chunk chunk_of(const struct words *words)
 	};
 }
 
-/* Kind, time and value of every event, as numbers in a row; the damage that was met is returned. */
+/* Kind, time and value of every event; returns the damage found. */
 static uint64_t read_events(const struct buf *data, struct words *ret_events)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
@@ -80,7 +80,7 @@ static uint64_t read_words(const struct words *words, struct words *ret_events)
 	return read_events(&data, ret_events);
 }
 
-/* Bytes of the packed chunk; 0 when it was not worth it. What it reads like must be what was there before. */
+/* Bytes of the packed chunk; 0: not packed. It must read back as the original. */
 static uint32_t pack_and_compare(const struct words *words)
 {
 	_cleanup_buf_ struct buf whole = BUF_INIT(1 << 24), data = BUF_INIT(1 << 24);
@@ -124,7 +124,7 @@ TEST(what_is_done_again_is_written_once)
 	struct words words = {};
 
 	for (unsigned round = 0; round < 300; round++) {
-		vec_push(&words.items, flow_word_call(1, round + 1)); /* with a time */
+		vec_push(&words.items, flow_word_call(1, round + 1)); /* timed */
 		for (uint32_t fn = 2; fn < 40; fn++)
 			vec_push(&words.items, flow_word_call(fn, 0) | (fn % 3 ? 2u << 14 | FLOW_MANY : 0));
 		vec_push(&words.items, flow_word_return(round + 7));
@@ -144,7 +144,7 @@ TEST(the_same_without_end_is_a_count)
 	vec_done(&words.items);
 }
 
-/* Records of several words stand among the calls, some of them with words inside that look like others. */
+/* Records of several words among the calls, some with payload that looks like calls. */
 TEST(whatever_stands_there_reads_the_same)
 {
 	uint32_t state = 77, packed = 0;
@@ -206,15 +206,15 @@ TEST(words_that_lead_nowhere_are_damage)
 		uint32_t words[6];
 		size_t count;
 	} cases[] = {
-		{{call, flow_word_again(1, 1)}, 2},                                    /* no place */
+		{{call, flow_word_again(1, 1)}, 2},                                    /* position missing */
 		{{call, flow_word_again(2, 1), 0}, 3},                                 /* itself */
-		{{call, flow_word_again(1, 1), 1}, 3},                                 /* behind it */
+		{{call, flow_word_again(1, 1), 1}, 3},                                 /* after it */
 		{{call, flow_word_again(1, 1), UINT32_MAX}, 3},                        /* far away */
 		{{call, flow_word_again(0, 1), 0}, 3},                                 /* nothing */
 		{{call, flow_word_again(1, 0), 0}, 3},                                 /* never */
-		{{call, flow_word_again(1, 1), 0, flow_word_again(3, 1), 0, call}, 6}, /* what leads back itself */
-		{{flow_word_call_long(0), 1, flow_word_again(2, 1), 0}, 4},            /* not of the first forms */
-		{{many, flow_word_again(1, FLOW_AGAIN_TIMES_MAX), 0}, 3},              /* without end */
+		{{call, flow_word_again(1, 1), 0, flow_word_again(3, 1), 0, call}, 6}, /* a repeat of a repeat */
+		{{flow_word_call_long(0), 1, flow_word_again(2, 1), 0}, 4},            /* other forms */
+		{{many, flow_word_again(1, FLOW_AGAIN_TIMES_MAX), 0}, 3},              /* unlimited */
 		{{call, many}, 2},                                                     /* never called */
 	};
 	size_t events;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines that the kernel's probes print. */
+/* Lines printed by the kernel's probes. */
 #include "probe/probe_text.h"
 #include "unit.h"
 

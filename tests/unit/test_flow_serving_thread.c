@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the thread that serves a connection did in a given time. */
+/* Activity of the thread that serves a connection in a given time range. */
 #include <errno.h>
 
 #include "flow/analyse/serving_thread.h"
 #include "flow_sample.h"
 
-/* Times are in nanoseconds; a trace from text begins at moment 0 of both clocks, or says otherwise by flow_ns. */
+/* Times are in nanoseconds; a text trace starts at 0 of both clocks, or as flow_ns says. */
 static const char server[] = "thread 1 pid=7 tid=7 name=loop\nthread 2 pid=7 tid=8 name=other\n"
 			     "1 1000 call s!main\n"
 			     "1 1001 socket socket=1 fd=6 local=10.0.0.1:80 remote=10.0.0.9:999\n"
@@ -47,7 +47,7 @@ TEST(the_innermost_function_that_has_most_of_the_time)
 	serving_thread_describe(&serving, &text);
 	CHECK_EQ_TEXT(buf_text(&text),
 		      "its thread 7 (loop) spent 100 % of that time in ask_database, called by serve, in a read on its "
-		      "connection with 10.0.0.2:3306; it had not touched the connection for 7.49us");
+		      "connection with 10.0.0.2:3306; no activity on the connection for 7.49 us");
 	serving_thread_done(&serving);
 }
 
@@ -71,7 +71,7 @@ TEST(where_nothing_has_most_of_it_the_caller_has)
 	_cleanup_flow_trace_ struct flow_trace *trace = sample_of_text(server);
 	struct serving_thread serving = {};
 
-	/* 2000 to 4000: half in serve itself, half in what it calls. */
+	/* 2000 to 4000: half in serve itself, half in its callees. */
 	REQUIRE(ask(trace, 2000, 4000, "10.0.0.9:999", &serving) == 0);
 	CHECK_EQ_TEXT(serving.function, "serve");
 	CHECK_NEAR(serving.share, 1.0, 1e-3);
@@ -84,7 +84,7 @@ TEST(what_is_not_in_the_trace_is_not_answered)
 	struct serving_thread serving = {};
 
 	CHECK_ERR(ask(trace, 3000, 9500, "10.0.0.9:998", &serving), -ENODATA);
-	/* Nobody had touched it yet. */
+	/* No thread has used it yet. */
 	CHECK_ERR(ask(trace, 100, 1900, "10.0.0.9:999", &serving), -ENODATA);
 	CHECK_ERR(ask(trace, 5000, 5000, "10.0.0.9:999", &serving), -ENODATA);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sessions of a trace: every call is in one of them, in the rest, or a dispatcher's; trees come back as they were. */
+/* Sessions of a trace: every call is in a session, in the rest, or a dispatcher's; trees are restored exactly. */
 #include "flow/analyse/profile.h"
 #include "flow/analyse/session.h"
 #include "flow_sample.h"
@@ -42,7 +42,7 @@ TEST(every_call_has_one_place)
 			vec_each(&s->classes, class)
 				in_classes += class->sessions;
 			CHECK_EQ_UINT(in_classes, s->list.count);
-			/* A request that begins inside a call leaves and enters it again: it counts twice. */
+			/* A request that starts inside a call leaves and enters it again: it counts twice. */
 			if (all[i].by == DEMUX_REQUEST)
 				CHECK(calls >= trace->calls);
 			else
@@ -52,7 +52,7 @@ TEST(every_call_has_one_place)
 	}
 }
 
-/* Dispatchers are looked for in a trace's first chunks: it must not matter how long these are. */
+/* Dispatchers are searched in the first chunks of a trace: their length must not matter. */
 TEST(a_dispatcher_may_show_late)
 {
 	for (unsigned seed = 1; seed <= 20; seed++) {
@@ -77,7 +77,7 @@ TEST(a_dispatcher_may_show_late)
 	}
 }
 
-/* What a loop has done for one client at a time, many times over, it does for two at last. */
+/* A loop that served one client at a time, many times, finally serves two. */
 TEST(one_call_for_two_clients_makes_it_a_loop_everywhere)
 {
 	char path[] = "/tmp/nest-unit-flow-XXXXXX";
@@ -132,7 +132,7 @@ static void unfold(const struct forest *forest, uint32_t node, struct buf *out)
 		buf_add_text(out, ")");
 }
 
-/* The trees of a thread, unfolded, are its calls and returns. */
+/* The unfolded trees of a thread are its calls and returns. */
 TEST(trees_unfold_to_the_trace)
 {
 	for (unsigned seed = 1; seed <= 10; seed++) {
@@ -193,7 +193,7 @@ TEST(a_long_loop_takes_little_memory)
 	forest_done(&forest);
 }
 
-/* Two clients in one loop, served alternately; a timer in between that serves nobody. */
+/* Two clients in one loop, served alternately; a timer in between belongs to none. */
 static const char *const event_loop = "thread 1 pid=10 tid=10 name=srv\n"
 				      "1 0 call srv!main\n"
 				      "1 10 call srv!init\n"
@@ -246,10 +246,10 @@ TEST(an_event_loop_is_taken_apart_by_connection)
 	CHECK_EQ_UINT(flow_session_at(s, 1).requests, 2);
 	CHECK_EQ_UINT(flow_session_at(s, 1).tx_bytes, 100);
 	CHECK_EQ_UINT(flow_session_at(s, 1).wait_ns, 140 + 150);
-	/* One and two requests: the loop counts once, so they are of one class. */
+	/* One and two requests: the loop counts once, so they share a class. */
 	CHECK_EQ_UINT(flow_session_at(s, 0).class, flow_session_at(s, 1).class);
 	CHECK(!flow_session_at(s, 1).is_open);
-	/* init and timer serve nobody; main and loop serve everybody. */
+	/* init and timer belong to no session; main and loop are dispatchers. */
 	CHECK_EQ_UINT(s->rest_calls, 2);
 	CHECK_EQ_UINT(s->dispatch_calls, 2);
 }
@@ -268,7 +268,7 @@ TEST(requests_of_a_connection_are_told_apart)
 	CHECK_EQ_UINT(flow_session_at(s, 2).calls, 1);
 }
 
-/* A request that begins inside a call that goes on: both requests have the call. */
+/* A request that starts inside a call that continues: both requests have the call. */
 TEST(a_request_may_begin_inside_a_call)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace =
@@ -351,7 +351,7 @@ TEST(a_signature_tells_sessions_by_an_argument)
 	CHECK(flow_sessions_new(trace, &options, &none, &why) < 0);
 }
 
-/* Two clients of a server that hands accepted connections to a thread, which is late for the second one. */
+/* Two clients of a server that passes accepted connections to a thread, which is late for the second one. */
 static const char staged[] =
 	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=back\n"
 	"1 1000 call s!main\n1 1001 op-listen socket=9 fd=3\n"
@@ -375,10 +375,10 @@ TEST(a_session_begins_when_its_client_comes_and_waits_in_queues)
 
 	REQUIRE(flow_sessions_new(trace, &(struct demux_options){}, &s, &why) == 0);
 	REQUIRE(s->list.count == 2);
-	/* 90 ms in accept are nobody's. */
+	/* 90 ms in accept belong to no session. */
 	CHECK(flow_session_at(s, 0).span_ns < 1000000);
 	CHECK_EQ_UINT(flow_session_at(s, 0).threads, 2);
-	/* 99.5 ms in the queue are the second one's. */
+	/* 99.5 ms in the queue belong to the second one. */
 	CHECK_NEAR((double)flow_session_at(s, 1).wait_ns, 99489000.0, 20000.0);
 	CHECK(flow_session_at(s, 1).busy_ns < 100000);
 }
@@ -401,8 +401,8 @@ TEST(time_in_a_queue_counts_for_the_call_that_handed_over)
 }
 
 /*
- * Two clients whose work goes through a thread that touches no socket, and takes long for the second one. Values are
- * used again, and the last fetch of that thread finds nothing any more.
+ * Two clients whose work passes a thread without sockets, which takes long for the second one. Values are reused, and
+ * the last fetch of that thread finds nothing.
  */
 static const char by_hands[] =
 	"thread 1 pid=1 tid=1 name=front\nthread 2 pid=1 tid=2 name=middle\nthread 3 pid=1 tid=3 name=back\n"
@@ -441,15 +441,15 @@ TEST(work_that_is_handed_over_belongs_to_whom_it_was_handed_over_for)
 		CHECK_EQ_UINT(session.segments, 6);
 		CHECK_EQ_UINT(session.threads, 3);
 	}
-	/* Fetching is waiting, until there is something. */
+	/* Fetching is waiting until a value arrives. */
 	CHECK(flow_session_at(s, 1).busy_ns > 30000000 + 39000000);
 	CHECK(flow_session_at(s, 1).busy_ns < 30000000 + 42000000);
-	/* The last fetch; main, loop and end go from one client to the next. */
+	/* The last fetch; main, loop and end are dispatchers. */
 	CHECK_EQ_UINT(s->rest_calls, 1);
 	CHECK_EQ_UINT(s->dispatch_calls, 3);
 }
 
-/* As probes see a server: a few functions, and no call around them. */
+/* As probes see a server: a few functions, without callers. */
 TEST(calls_between_operations_are_the_sessions_without_a_caller)
 {
 	static const char text[] = "thread 1 pid=10 tid=10 name=srv\n"

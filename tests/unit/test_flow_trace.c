@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Function traces: what is written reads back; what is damaged is seen. */
+/* Function traces: a written trace reads back; damage is detected. */
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -178,14 +178,14 @@ TEST(text_that_makes_no_sense_is_refused_with_its_line)
 		const char *text, *why;
 	} cases[] = {
 		{"thread 1\n1 5 fly 3\n", "line 2"},
-		{"1 5 call x\n", "line 1: this thread was not declared"},
-		{"thread 1\n1 x call y\n", "line 2: a number"},
-		{"thread 1\n1 5 call \n", "line 2: the function's name"},
-		{"thread 1\nthread 1\n", "line 2: this thread is there already"},
-		{"thread 1\n1 5 op-fly\n", "line 2: there is no such operation"},
-		{"thread 1\n1 5 op-read foo=1\n", "line 2: this word is not known"},
-		{"thread 1\n1 5 lost 3 bored\n", "line 2: events are lost for one of"},
-		{"hello\n", "line 1: a line begins with"},
+		{"1 5 call x\n", "line 1: undeclared thread"},
+		{"thread 1\n1 x call y\n", "line 2: number"},
+		{"thread 1\n1 5 call \n", "line 2: function name"},
+		{"thread 1\nthread 1\n", "line 2: duplicate thread"},
+		{"thread 1\n1 5 op-fly\n", "line 2: unknown operation"},
+		{"thread 1\n1 5 op-read foo=1\n", "line 2: unknown key"},
+		{"thread 1\n1 5 lost 3 bored\n", "line 2: unknown reason for lost events"},
+		{"hello\n", "line 1: line must start with"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -242,7 +242,7 @@ TEST(a_cut_end_loses_at_most_one_chunk)
 		calls = count_calls(trace, &gaps);
 		CHECK(calls >= before);
 		before = calls;
-		/* A chunk of 2048 bytes has 256 calls, and no more than one is cut. */
+		/* A chunk of 2048 bytes has 256 calls, and at most one is truncated. */
 		CHECK(size == data.len || !trace->complete);
 		CHECK((size - 600) / (2048 + 96) * 256 <= calls + 256);
 	}
@@ -389,7 +389,7 @@ TEST(names_that_are_traps_stay_as_they_are)
 	CHECK(!flow_demangle(deep));
 	deep[4000] = '\0';
 	CHECK(!flow_demangle(deep));
-	/* Each part is all of the parts before it, twice. */
+	/* Each part is all earlier parts, twice. */
 	buf_add_text(&text, "_Z1fI1AIiiE");
 	for (unsigned i = 0; i < 26; i++) {
 		char before = "0123456789ABCDEFGHIJKLMNOP"[i];

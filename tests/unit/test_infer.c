@@ -266,6 +266,44 @@ TEST(next_commands_need_their_values)
 	CHECK_EQ_TEXT(finding->because, "level 5");
 }
 
+static bool x_takes_netns(const char *name)
+{
+	return strcmp(name, "x") == 0;
+}
+
+TEST(next_commands_keep_the_namespace)
+{
+	static const struct {
+		const char *netns, *want;
+	} cases[] = {
+		{NULL, "nest x 5"},
+		{"web", "nest x -N web 5"},
+		{"/run/netns/web", "nest x -N /run/netns/web 5"},
+		{"web; reboot", NULL}, /* a name must not become a second command */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(knowledge_freep) struct knowledge *k =
+			know(CAUSE("c", "resolver") RULE("a", "level > 1", "c", "0.9", "x"));
+		_cleanup_(diagnosis_freep) struct diagnosis *d = diagnosis_new(k);
+		const struct finding_record *finding;
+
+		k->takes_netns = x_takes_netns;
+		diagnosis_set_netns_option(d, cases[i].netns);
+		for (int n = 0; n < 2; n++) {
+			struct graph *g = graph_new();
+
+			add(g, "r:1", 5, 0);
+			diagnosis_add_window(d, g);
+		}
+		finding = diagnosis_get(d)->findings.items;
+		unit_note("%s", cases[i].netns);
+		REQUIRE(finding->next.count == (cases[i].want != NULL));
+		if (cases[i].want)
+			CHECK_EQ_TEXT(text_record_at(&finding->next, 0), cases[i].want);
+	}
+}
+
 TEST(waiting_travels_down_and_idleness_absolves)
 {
 	_cleanup_(graph_freep) struct graph *g = graph_new();

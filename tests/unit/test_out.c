@@ -252,3 +252,31 @@ TEST(files_are_made_and_cut)
 	CHECK_OK(out_open(&out, NULL));
 	CHECK_EQ_INT(out.fd, STDOUT_FILENO);
 }
+
+TEST(a_screen_shows_as_much_as_the_terminal_has_lines)
+{
+	_cleanup_close_ int fd = memfd_create("screen", 0);
+	_cleanup_buf_ struct buf content = BUF_INIT(0);
+	struct out out;
+
+	out_init(&out, fd);
+	out_begin_screen(&out);
+	out.height = 5;
+	for (int i = 0; i < 9; i++) {
+		buf_add_format(&out.pending, "line %d", i);
+		out_end_line(&out);
+	}
+	out_end_screen(&out);
+	CHECK_OK(out_flush(&out));
+	out_begin_screen(&out);
+	out.height = 5;
+	buf_add_text(&out.pending, "all");
+	out_end_line(&out);
+	out_end_screen(&out);
+	CHECK_OK(out_done(&out));
+	CHECK_EQ_INT(lseek(fd, 0, SEEK_SET), 0);
+	REQUIRE(buf_read_fd(&content, fd) == 0);
+	CHECK_EQ_TEXT(buf_text(&content), "\033[Hline 0\033[K\nline 1\033[K\nline 2\033[K\n(6 more lines: a taller "
+					  "terminal, or a pipe)\033[K\n\033[J"
+					  "\033[Hall\033[K\n\033[J");
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Journeys that the kernel hands over half finished, on their way to whoever shows events. */
+/* Half-finished journeys from the kernel, on their way to the event sinks. */
 #include <string.h>
 
 #include "event/path/path_finisher.h"
@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #define COOKIE 7
-#define SPAN   1000u /* that each journey had taken when it was handed over */
+#define SPAN   1000u /* duration of each journey when it was handed over */
 
 struct told {
 	unsigned count;
@@ -32,7 +32,7 @@ static void hand_over(void *state, const struct event_head *head, const void *da
 	path_finisher.event(state, &record);
 }
 
-/* A datagram that was queued for a socket in the nanosecond at. */
+/* A datagram queued for a socket at that nanosecond. */
 static void spill(void *state, uint64_t at)
 {
 	struct path_event e = {.head = {.cookie = COOKIE, .time_ns = at - SPAN},
@@ -87,7 +87,7 @@ TEST(everything_else_passes_through)
 	hand_over(state, &e.head, &e.data);
 	CHECK_EQ_INT(told.count, 1);
 	CHECK_EQ_INT(told.last.data.total_ns, 77);
-	/* Where the kernel was not told to hand over, nothing is held back. */
+	/* Without spilling enabled nothing is held back. */
 	e.data.end = PATH_SPILLED;
 	hand_over(whole, &e.head, &e.data);
 	CHECK_EQ_INT(told.count, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pictures and traces of journeys: their form, and that no name can break out of them. And recordings of journeys. */
+/* Pictures and traces of journeys: well-formed, and safe against hostile names. And recordings of journeys. */
 #include <jansson.h>
 
 #include "base/map.h"
@@ -9,7 +9,7 @@
 #include "path/draw/waterfall.h"
 #include "path/journey/journey_store.h"
 
-/* Everything that a program may call itself to do harm. */
+/* A hostile program name. */
 static const char hostile[16] = "</script>\"&'<x\xff";
 
 struct gallery {
@@ -63,7 +63,7 @@ static char *gallery_text(const struct gallery *gallery, enum form form)
 	return journey_out_text(&out);
 }
 
-/* Enough of XML to catch an unescaped name: tags nest, attributes are quoted, & begins an entity. */
+/* Enough XML to catch an unescaped name: tags nest, attributes are quoted, & starts an entity. */
 static bool is_well_formed(const char *text)
 {
 	VEC(const char *) open = {};
@@ -129,9 +129,9 @@ TEST(svg_is_well_formed_and_shows_every_stage)
 	CHECK(!strstr(text, "</script"));
 	CHECK_HAS_TEXT(text, "&lt;/script&gt;");
 	CHECK_HAS_TEXT(text, "a &lt;note&gt; &amp; &quot;more&quot;");
-	CHECK_HAS_TEXT(text, "reader waited 4.10ms for a CPU: 3 runnable tasks ahead");
+	CHECK_HAS_TEXT(text, "reader waited 4.10 ms for a CPU: 3 runnable tasks ahead");
 	CHECK_HAS_TEXT(text, "not visible: irq, filter");
-	/* One slow packet that arrived, four that left. */
+	/* One slow packet received, four transmitted. */
 	CHECK_EQ_UINT(unit_occurrences(text, "rx=\"2\"/><title>"), 7 + 4 * 5);
 	CHECK_HAS_TEXT(text, ">rx sched</text>");
 	CHECK_HAS_TEXT(text, ">tx qdisc</text>");
@@ -149,7 +149,7 @@ TEST(pictures_of_nothing_say_so)
 	page = gallery_text(&gallery, FORM_PAGE);
 	trace = gallery_text(&gallery, FORM_TRACE);
 	CHECK(is_well_formed(svg));
-	CHECK_HAS_TEXT(svg, "No journey was seen.");
+	CHECK_HAS_TEXT(svg, "No journeys seen.");
 	CHECK_HAS_TEXT(page, "\"journeys\":[],\"groups\":[],");
 	CHECK_HAS_TEXT(trace, "\"journeys\":0,\"left_out\":0");
 	gallery_done(&gallery);
@@ -179,7 +179,7 @@ TEST(page_is_one_script_with_its_data)
 	REQUIRE(root);
 	CHECK_EQ_UINT(json_array_size(json_object_get(root, "journeys")), 5);
 	CHECK_EQ_UINT(json_array_size(json_object_get(root, "groups")), 2);
-	/* Seven stages that arrive, five that leave. */
+	/* Seven receive stages, five transmit stages. */
 	CHECK_EQ_UINT(json_array_size(json_object_get(json_object_get(root, "heat"), "layers")), 12);
 	json_decref(root);
 	gallery_done(&gallery);
@@ -191,7 +191,7 @@ struct open_slice {
 	double begin, end;
 };
 
-/* Slices of one track lie side by side or inside each other. */
+/* Slices of one track follow each other or nest. */
 static void check_nesting(json_t *events, json_int_t tid)
 {
 	VEC(struct open_slice) stack = {};
@@ -215,7 +215,7 @@ static void check_nesting(json_t *events, json_int_t tid)
 	vec_done(&stack);
 }
 
-/* What an arrow has seen so far. */
+/* State of an arrow so far. */
 struct arrow {
 	unsigned starts, steps, ends;
 };
@@ -236,14 +236,14 @@ TEST(names_are_made_harmless_once)
 	struct gallery gallery;
 
 	gallery_init(&gallery);
-	/* Turns what follows it round. */
+	/* Reverses the text that follows. */
 	memcpy(journey.comm, "a\u202eb", sizeof("a\u202eb"));
 	gallery_add(&gallery, &journey);
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		_cleanup_free_ char *text = gallery_text(&gallery, forms[i]);
 
 		CHECK(!strstr(text, "\u202e"));
-		/* In a script a backslash stands for itself when there are two. */
+		/* In a script a backslash is escaped as two. */
 		CHECK_EQ_UINT(unit_occurrences(text, forms[i] == FORM_SVG ? "a\\u{202e}b" : "a\\\\u{202e}b"), 2);
 		CHECK(!strstr(text, forms[i] == FORM_SVG ? "\\\\u" : "\\\\\\u"));
 	}
@@ -289,13 +289,13 @@ TEST(trace_has_the_documented_form)
 		arrow->ends += phase[0] == 'f';
 	}
 	/*
-	 * Of those that arrived: ip, transport, copy, return; of those that left: driver. The rest are waits, and where
-	 * nobody went on at once their ends are marked: wakeup; sndbuf, tcp, ack.
+	 * Receive: ip, transport, copy, return; transmit: driver. The rest are waits, whose ends are marked if no work
+	 * follows at once: wakeup; sndbuf, tcp, ack.
 	 */
 	CHECK_EQ_UINT(slices, 40 * (4 + 1) + 40 * (1 + 3));
 	CHECK_EQ_UINT(begins, 40 * 3 + 40 * 4);
 	CHECK_EQ_UINT(ends, begins);
-	/* Along each packet, whichever way it went. */
+	/* Along each packet, in either direction. */
 	CHECK_EQ_UINT(arrows.count, 80);
 	while (map_next(&arrows, &at, &key, &value)) {
 		const struct arrow *arrow = value;
@@ -509,8 +509,8 @@ TEST(maps_have_the_rows_that_are_used_and_zero_below_them)
 	path_map_add_low(&low, &map);
 	path_map_add_high(&high, &map);
 	CHECK_EQ_TEXT(buf_text(&name), "tx qdisc");
-	CHECK_EQ_TEXT(buf_text(&low), "0, 1.07s");
-	CHECK_EQ_TEXT(buf_text(&high), "275s");
+	CHECK_EQ_TEXT(buf_text(&low), "0, 1.07 s");
+	CHECK_EQ_TEXT(buf_text(&high), "275 s");
 	buf_done(&name);
 	buf_done(&low);
 	buf_done(&high);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Journeys that wait in sockets, and how many flows are followed: what the program does itself. */
+/* Journeys that wait in sockets, and the sampling rate: the user space part. */
 #include <math.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ TEST(tcp_is_read_by_its_numbers)
 	struct path_spilled spilled;
 
 	path_spilled_init(&spilled);
-	/* Numbers go round. */
+	/* Sequence numbers wrap around. */
 	add(&spilled, 5, 0xfffffff0);
 	add(&spilled, 5, 200);
 	add(&spilled, 5, 201);
@@ -102,7 +102,7 @@ TEST(datagrams_are_read_in_their_order)
 	path_spilled_read(&spilled, &read, tell, &told);
 	CHECK_EQ_UINT(told.count, 1);
 	CHECK_EQ_UINT(told.last.data.end_seq, 1);
-	/* Nobody saw when copying began. */
+	/* The start of the copy was not seen. */
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 8500);
 	CHECK(told.last.data.hidden & 1u << PATH_COPY);
 	path_spilled_read(&spilled, &read, tell, &told);
@@ -132,7 +132,7 @@ TEST(a_reader_that_was_woken_waits_for_a_processor)
 	CHECK_EQ_UINT(spent(&told, PATH_COPY), 3300);
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 0);
 	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
-	/* Out of another call, which it had to leave first: the data waited for it. */
+	/* The reader had to leave another call first: the data waited for it. */
 	read.info.task.returned = 1;
 	read.info.for_sock = 0;
 	add(&spilled, 5, 1);
@@ -154,7 +154,7 @@ TEST(a_reader_that_waits_several_times)
 	read.info.task.waking_ns = START_NS + 7000;
 	read.info.task.wakeup_ns = START_NS + 7000;
 	read.info.task.switch_ns = START_NS + 8000;
-	/* In no order; the other one was over before the data came. */
+	/* Unordered; the other one was over before the data arrived. */
 	read.info.task.before[0] =
 		(struct rx_wait){.waking_ns = START_NS + 1000, .switch_ns = START_NS + 4000, .ahead = 2};
 	read.info.task.before[1] =
@@ -166,7 +166,7 @@ TEST(a_reader_that_waits_several_times)
 	CHECK_EQ_UINT(spent(&told, PATH_SOCKET), 500 + 3000);
 	CHECK_EQ_UINT(told.last.data.steps[2].note, 2);
 	CHECK_EQ_UINT(told.last.data.total_ns, 9000);
-	/* Two of them, and the data itself woke it at last: it ran before. */
+	/* Two of them, and the data itself woke it last: it ran before. */
 	read.info.task.before[1] =
 		(struct rx_wait){.waking_ns = START_NS + 5000, .switch_ns = START_NS + 6000, .ahead = 1};
 	read.info.for_sock = 1;
@@ -210,7 +210,7 @@ TEST(stages_of_a_journey_follow_each_other)
 	CHECK_EQ_UINT(journey.stages[0].start_ns, 1000);
 	CHECK_EQ_UINT(journey.stages[1].start_ns, 1010);
 	CHECK_EQ_UINT(journey.reason, 7);
-	/* What was seen is not hidden. */
+	/* Traced stages are not hidden. */
 	CHECK_EQ_UINT(journey.hidden, 1u << PATH_RETURN);
 	data.step_count = 255;
 	journey_from_event(&head, &data, &journey);
@@ -247,7 +247,7 @@ TEST(journeys_and_events_say_the_same)
 	CHECK_EQ_UINT(event.head.cpu, 4);
 	REQUIRE(shape_find(&shape, "socket_ns", &ref) == 0);
 	CHECK_EQ_UINT(record_get(&event.record, ref).uint, 30);
-	/* What nobody knows of a packet cannot be asked for. */
+	/* Unknown fields of a packet cannot be filtered. */
 	CHECK(shape_find(&shape, "container", &ref) < 0);
 	journey.stage_count = 0;
 	journey_to_event(&journey, &event);
@@ -259,7 +259,7 @@ TEST(what_goes_on_when_hooks_go_away_is_known)
 	struct path_journey data = {.total_ns = 30, .step_count = 2, .steps = {{.ns = 10}, {.ns = 20}}};
 	struct event_head head = {.time_ns = 1000};
 
-	/* Its last stage began at 1010. */
+	/* Its last stage started at 1010. */
 	CHECK(!path_outlasts(&head, &data, 1030));
 	CHECK(!path_outlasts(&head, &data, 1010));
 	CHECK(path_outlasts(&head, &data, 1009));
@@ -272,15 +272,15 @@ TEST(fewer_flows_when_it_costs_too_much)
 {
 	CHECK_EQ_UINT(cost_limit_next(0, 0, 0.10, NAN, 0.05), 2);
 	CHECK_EQ_UINT(cost_limit_next(2, 0, 0.10, NAN, 0.05), 4);
-	/* The more it costs, the fewer; but not on the strength of one look. */
+	/* The higher the cost, the fewer flows; but not from a single measurement. */
 	CHECK_EQ_UINT(cost_limit_next(2, 0, 0.17, NAN, 0.05), 8);
 	CHECK_EQ_UINT(cost_limit_next(2, 0, 5, NAN, 0.05), 16);
 	CHECK_EQ_UINT(cost_limit_next(4, 0, 0.04, NAN, 0.05), 4);
 	CHECK_EQ_UINT(cost_limit_next(4, 0, 0.01, NAN, 0.05), 2);
 	CHECK_EQ_UINT(cost_limit_next(1, 0, 0.01, NAN, 0.05), 1);
-	/* Never more than was asked for. */
+	/* Never more than requested. */
 	CHECK_EQ_UINT(cost_limit_next(64, 64, 0.001, NAN, 0.05), 64);
-	/* Hardly anybody is followed, and it costs as much as before: others' packets do. */
+	/* Hardly any flow is followed, and the cost is unchanged: other packets cause it. */
 	CHECK_EQ_UINT(cost_limit_next(64, 0, 0.09, 0.095, 0.05), 64);
 	CHECK_EQ_UINT(cost_limit_next(64, 0, 0.09, 0.15, 0.05), 128);
 	CHECK_EQ_UINT(cost_limit_next(32, 0, 0.09, 0.095, 0.05), 64);

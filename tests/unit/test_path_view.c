@@ -23,17 +23,17 @@ TEST(waterfall_has_a_line_for_each_stage_and_says_what_was_widest)
 	struct journey journey = journey_received(4100000);
 	_cleanup_free_ char *text = draw(&journey, false, 80);
 
-	CHECK_EQ_TEXT(text, "4.11ms receive tcp 10.0.0.1:80 from 10.0.0.2:40000, 566B, nginx (4711), eth0,\n"
+	CHECK_EQ_TEXT(text, "4.11 ms receive tcp 10.0.0.1:80 from 10.0.0.2:40000, 566 B, nginx (4711), eth0,\n"
 			    "   delivered, 02:13:07.000000\n"
-			    "   reader waited 4.10ms for a CPU: 3 runnable tasks ahead\n"
+			    "   reader waited 4.10 ms for a CPU: 3 runnable tasks ahead\n"
 			    "   STAGE           AT    TOOK CPU CONTEXT  . WAITS # WORKS\n"
-			    "   softirq        0ns  2.00us   0 softirq  .\n"
-			    "   ip          2.00us  3.00us   0 softirq  #\n"
-			    "   transport   5.00us  1.50us   0 softirq  #\n"
-			    "   wakeup      6.50us   800ns   0 softirq  .\n"
-			    "   sched       7.30us  4.10ms   1 process  ....................................\n"
-			    "   copy        4.11ms  1.20us   1 process                                      #\n"
-			    "   return      4.11ms   400ns   1 process                                      #\n"
+			    "   softirq       0 ns 2.00 us   0 softirq  .\n"
+			    "   ip         2.00 us 3.00 us   0 softirq  #\n"
+			    "   transport  5.00 us 1.50 us   0 softirq  #\n"
+			    "   wakeup     6.50 us  800 ns   0 softirq  .\n"
+			    "   sched      7.30 us 4.10 ms   1 process  ....................................\n"
+			    "   copy       4.11 ms 1.20 us   1 process                                      #\n"
+			    "   return     4.11 ms  400 ns   1 process                                      #\n"
 			    "   not visible: irq, filter\n");
 }
 
@@ -42,13 +42,13 @@ TEST(who_was_ahead_is_counted_in_words)
 	static const struct {
 		uint32_t note;
 		const char *sched, *qdisc;
-	} cases[] = {{0, "reader waited 1.00us for a CPU: no runnable task ahead",
-		      "data waited 1.00us in the interface's queue: no packet ahead"},
-		     {1, "reader waited 1.00us for a CPU: 1 runnable task ahead",
-		      "data waited 1.00us in the interface's queue: 1 packet ahead"},
-		     {2, "reader waited 1.00us for a CPU: 2 runnable tasks ahead",
-		      "data waited 1.00us in the interface's queue: 2 packets ahead"},
-		     {PATH_NO_NOTE, "reader waited 1.00us for a CPU", "data waited 1.00us in the interface's queue"}};
+	} cases[] = {{0, "reader waited 1.00 us for a CPU: no runnable task ahead",
+		      "data waited 1.00 us in the interface's qdisc: no packet ahead"},
+		     {1, "reader waited 1.00 us for a CPU: 1 runnable task ahead",
+		      "data waited 1.00 us in the interface's qdisc: 1 packet ahead"},
+		     {2, "reader waited 1.00 us for a CPU: 2 runnable tasks ahead",
+		      "data waited 1.00 us in the interface's qdisc: 2 packets ahead"},
+		     {PATH_NO_NOTE, "reader waited 1.00 us for a CPU", "data waited 1.00 us in the interface's qdisc"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_buf_ struct buf sched = BUF_INIT(256), qdisc = BUF_INIT(256);
@@ -70,15 +70,15 @@ TEST(waterfall_of_what_is_not_known)
 	_cleanup_free_ char *text = NULL;
 
 	text = draw(&journey, false, 80);
-	CHECK_EQ_TEXT(text, "0ns transmit - to -, 60B, dropped, 02:13:07.000000\n");
+	CHECK_EQ_TEXT(text, "0 ns transmit - to -, 60 B, dropped, 02:13:07.000000\n");
 	journey_add(&journey, PATH_DRIVER, 0, UINT16_MAX, 0);
 	free(text);
 	text = draw(&journey, true, 80);
-	CHECK_HAS_TEXT(text, "   driver         0ns     0ns   - -\n");
+	CHECK_HAS_TEXT(text, "   driver        0 ns    0 ns   - -\n");
 	journey_add(&journey, PATH_COMPLETION, 1, 0, PATH_SOFT);
 	free(text);
 	text = draw(&journey, true, 80);
-	CHECK_HAS_TEXT(text, "   completion     0ns     1ns   0 softirq  ░");
+	CHECK_HAS_TEXT(text, "   completion    0 ns    1 ns   0 softirq  ░");
 }
 
 TEST(waterfall_bars_stay_within_the_line)
@@ -156,7 +156,7 @@ TEST(json_has_the_promised_members)
 		       "{\"stage\":\"sched\",\"start_ns\":1794708787000007300,\"ns\":4100000,\"cpu\":1,\"context\":"
 		       "\"process\",\"note\":3}");
 	CHECK_HAS_TEXT(text, "\"hidden\":[\"irq\",\"filter\"]}");
-	/* What is not known is null, not zero. */
+	/* Unknown is null, not zero. */
 	CHECK_HAS_TEXT(text, "\"reason\":null");
 	CHECK_HAS_TEXT(text, "\"note\":null");
 }
@@ -249,7 +249,7 @@ TEST(slowest_keeps_the_slowest_in_order)
 		slowest_add(&slowest, &journey);
 	}
 	REQUIRE(slowest.journeys.count == 5);
-	/* Of those that took as long, the first ones. */
+	/* Ties in order of arrival. */
 	CHECK_EQ_UINT(slowest.journeys.items[0].seq, 1);
 	CHECK_EQ_UINT(slowest.journeys.items[1].seq, 3);
 	CHECK_EQ_UINT(slowest.journeys.items[2].seq, 5);
@@ -281,8 +281,7 @@ TEST(the_stage_that_makes_the_slow_ones_slow_owns_the_tail)
 	CHECK_NEAR(sum, 1, 1e-9);
 	tail_add_words(&words, &tail);
 	CHECK_EQ_TEXT(buf_text(&words),
-		      "the slowest 10 of 1000 take 5.01ms, the faster half 12.9us: sched owns the tail, 100% "
-		      "of what they take longer");
+		      "slowest 10 of 1000: 5.01 ms (fastest half: 12.9 us); sched is 100 % of the difference");
 	tail_done(&tail);
 }
 
@@ -317,15 +316,15 @@ TEST(where_there_is_no_tail_none_is_named)
 	struct journey journey = journey_received(4000);
 
 	tail_add_words(&few, &tail);
-	CHECK_EQ_TEXT(buf_text(&few), "too few journeys to tell slow ones from usual ones");
+	CHECK_EQ_TEXT(buf_text(&few), "too few journeys to compare slow with normal ones");
 	for (int i = 0; i < 100; i++)
 		tail_add(&tail, &journey);
 	tail_add_words(&same, &tail);
-	CHECK_EQ_TEXT(buf_text(&same), "all take about as long: no tail to speak of");
+	CHECK_EQ_TEXT(buf_text(&same), "no tail: all take about the same time");
 	journey = journey_received(7000);
 	tail_add(&tail, &journey);
 	tail_add_words(&near, &tail);
-	CHECK_HAS_TEXT(buf_text(&near), "no tail to speak of");
+	CHECK_HAS_TEXT(buf_text(&near), "no tail");
 	tail_done(&tail);
 }
 
@@ -361,7 +360,7 @@ TEST(figures_count_every_journey_once)
 	CHECK_EQ_UINT(ends, 2000);
 	CHECK_EQ_UINT(ns, all_ns);
 	CHECK_EQ_UINT(summary.ungrouped, 0);
-	/* Five programs, two directions, four processors and those without a stage. */
+	/* Five programs, two directions, four CPUs and journeys without a stage. */
 	CHECK_EQ_UINT(summary.groups.count, 50);
 	summary_done(&summary);
 }
@@ -418,35 +417,32 @@ TEST(figures_as_a_table)
 	summary_sort(&summary);
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
-	CHECK_EQ_TEXT(
-		text,
-		"receive: 100 journeys (99 delivered, 1 unfinished)\n"
-		"the slowest of 100 takes 5.01ms, the faster half 12.9us: sched owns the tail, 100% of what it takes "
-		"longer\n"
-		"STAGE     COUNT SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
-		"irq           -     -      -      -      -      -          - -\n"
-		"softirq     100 3.18% 2.00us 2.00us 2.00us 2.00us         0%   #\n"
-		"filter        -     -      -      -      -      -          - -\n"
-		"ip          100 4.77% 3.00us 3.00us 3.00us 3.00us         0%    #\n"
-		"transport   100 2.39% 1.50us 1.50us 1.50us 1.50us         0%   #\n"
-		"wakeup      100 1.27%  800ns  800ns  800ns  800ns         0%  #\n"
-		"sched       100 85.8% 4.03us 4.03us 4.03us 5.00ms       100%    #          .\n"
-		"copy        100 1.91% 1.20us 1.20us 1.20us 1.20us         0%   #\n"
-		"return      100 0.64%  400ns  400ns  400ns  400ns         0% #\n"
-		"total       100  100% 13.1us 13.1us 13.1us 5.01ms          -      #        .\n"
-		"spread: from 256ns to 8.39ms, each column twice the one before\n"
-		"not visible: irq, filter\n"
-		"\n"
-		"transmit: 4 journeys (4 delivered)\n"
-		"too few journeys to tell slow ones from usual ones\n"
-		"STAGE  COUNT SHARE    P50    P90    P99    MAX TAIL-SHARE SPREAD\n"
-		"sndbuf     4 0.18%  500ns  500ns  500ns  500ns          - #\n"
-		"tcp        4 0.91% 2.50us 2.50us 2.50us 2.50us          -    #\n"
-		"qdisc      4  7.3% 20.0us 20.0us 20.0us 20.0us          -       #\n"
-		"driver     4 0.33%  900ns  900ns  900ns  900ns          -  #\n"
-		"ack        4 91.3%  250us  250us  250us  250us          -          #\n"
-		"total      4  100%  274us  274us  274us  274us          -           #\n"
-		"spread: from 256ns to 524us, each column twice the one before\n");
+	CHECK_EQ_TEXT(text, "receive: 100 journeys (99 delivered, 1 unfinished)\n"
+			    "slowest of 100: 5.01 ms (fastest half: 12.9 us); sched is 100 % of the difference\n"
+			    "STAGE     COUNT SHARE     P50     P90     P99     MAX TAIL_SHARE SPREAD\n"
+			    "irq           -     -       -       -       -       -          - -\n"
+			    "softirq     100 3.2 % 2.00 us 2.00 us 2.00 us 2.00 us        0 %   #\n"
+			    "filter        -     -       -       -       -       -          - -\n"
+			    "ip          100 4.8 % 3.00 us 3.00 us 3.00 us 3.00 us        0 %    #\n"
+			    "transport   100 2.4 % 1.50 us 1.50 us 1.50 us 1.50 us        0 %   #\n"
+			    "wakeup      100 1.3 %  800 ns  800 ns  800 ns  800 ns        0 %  #\n"
+			    "sched       100  86 % 4.03 us 4.03 us 4.03 us 5.00 ms      100 %    #          .\n"
+			    "copy        100 1.9 % 1.20 us 1.20 us 1.20 us 1.20 us        0 %   #\n"
+			    "return      100 0.6 %  400 ns  400 ns  400 ns  400 ns        0 % #\n"
+			    "total       100 100 % 13.1 us 13.1 us 13.1 us 5.01 ms          -      #        .\n"
+			    "spread: from 256 ns to 8.39 ms, each column twice the one before\n"
+			    "not visible: irq, filter\n"
+			    "\n"
+			    "transmit: 4 journeys (4 delivered)\n"
+			    "too few journeys to compare slow with normal ones\n"
+			    "STAGE  COUNT SHARE     P50     P90     P99     MAX TAIL_SHARE SPREAD\n"
+			    "sndbuf     4 0.2 %  500 ns  500 ns  500 ns  500 ns          - #\n"
+			    "tcp        4 0.9 % 2.50 us 2.50 us 2.50 us 2.50 us          -    #\n"
+			    "qdisc      4 7.3 % 20.0 us 20.0 us 20.0 us 20.0 us          -       #\n"
+			    "driver     4 0.3 %  900 ns  900 ns  900 ns  900 ns          -  #\n"
+			    "ack        4  91 %  250 us  250 us  250 us  250 us          -          #\n"
+			    "total      4 100 %  274 us  274 us  274 us  274 us          -           #\n"
+			    "spread: from 256 ns to 524 us, each column twice the one before\n");
 	summary_done(&summary);
 }
 
@@ -494,7 +490,7 @@ TEST(little_histograms_fit_a_narrow_terminal)
 	}
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
-	CHECK_HAS_TEXT(text, "spread: zero, then from 1ns to 550s, each column 8 times the one before\n");
+	CHECK_HAS_TEXT(text, "spread: zero, then from 1 ns to 550 s, each column 8 times the one before\n");
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		CHECK(text_columns(line, strcspn(line, "\n")) <= 80);
 	CHECK(!strstr(text, "…"));
@@ -506,7 +502,7 @@ TEST(little_histograms_fit_a_narrow_terminal)
 		for (uint32_t i = 0; row->stage == PATH_SCHED && i < row->hist.count; i++)
 			counted += slots[i].count;
 	}
-	/* As a record it has all slots. */
+	/* The record has all slots. */
 	CHECK_EQ_UINT(counted, 40);
 	stage_rows_done(&rows);
 	summary_done(&summary);
@@ -560,7 +556,7 @@ TEST(groups_have_a_limit_and_say_so)
 	CHECK_EQ_UINT(summary.ungrouped, 10);
 	summary_print(&summary, &out);
 	text = journey_out_text(&out);
-	CHECK_HAS_TEXT(text, "10 journeys of further groups are not shown: there is room for 256\n");
+	CHECK_HAS_TEXT(text, "10 journeys of other groups are not shown: limit is 256 groups\n");
 	summary_done(&summary);
 }
 
@@ -572,7 +568,7 @@ TEST(a_field_that_is_not_there_cannot_group)
 	struct why why;
 
 	CHECK_ERR(summary_init(&summary, &by, &why), -EINVAL);
-	CHECK_EQ_TEXT(why.text, "--by: there is no field 'com'; did you mean comm?");
+	CHECK_EQ_TEXT(why.text, "--by: unknown field 'com'; did you mean comm?");
 	summary_done(&summary);
 }
 

@@ -85,6 +85,26 @@ TEST(fields_are_found_without_their_unit)
 	CHECK_ERR(shape_find(&shape, "", &ref), -ENOENT);
 }
 
+TEST(fields_are_found_by_what_stands_above_their_column)
+{
+	static const struct field fields[] = {{.name = "timer"}, {.name = "timer_ns", .heading = "timer_left"}};
+	static const struct record_type type = {.name = "t", .fields = fields, .field_count = ARRAY_SIZE(fields)};
+	static const struct field_alias aliases[] = {{"IP", "timer"}, {"GONE", "nosuch"}, {}};
+	struct shape shape = SHAPE_OF(&type);
+	static const struct {
+		const char *name, *field;
+	} cases[] = {{"TIMER", "timer"}, {"Timer_Left", "timer_ns"}, {"timer_ns", "timer_ns"}, {"ip", "timer"}};
+	struct field_ref ref;
+
+	shape.aliases = aliases;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unit_note("%s", cases[i].name);
+		REQUIRE(shape_find(&shape, cases[i].name, &ref) == 0);
+		CHECK_EQ_TEXT(ref.field->name, cases[i].field);
+	}
+	CHECK_ERR(shape_find(&shape, "gone", &ref), -ENOENT);
+}
+
 struct extra {
 	uint32_t queue;
 };

@@ -160,7 +160,7 @@ static bool wants_nothing(const struct module *module)
 	return module->activity == ACTIVITY_IDLE || module->activity == ACTIVITY_IGNORED;
 }
 
-/* What a silent module is, given those above it; unknown when they do not tell. */
+/* The state of a silent module, from those above it; unknown when theirs is. */
 static enum activity seen_from_above(const struct module *module)
 {
 	size_t careless = 0;
@@ -174,8 +174,8 @@ static enum activity seen_from_above(const struct module *module)
 }
 
 /*
- * A silent module below a waiting one may be the reason; below idle ones only, it is nobody's business. States travel
- * down one layer a round, and no chain is longer than there are kinds.
+ * A silent module below a waiting one may be the reason; below idle ones only, it does not matter. States travel
+ * down one layer per round, and no chain is longer than the number of kinds.
  */
 void graph_propagate(struct graph *graph)
 {

@@ -37,14 +37,14 @@ enum module_kind {
 enum activity {
 	ACTIVITY_UNKNOWN,
 	ACTIVITY_ACTIVE,
-	ACTIVITY_WAITING,          /* it wants to go on and cannot */
-	ACTIVITY_IDLE,             /* it wants nothing */
-	ACTIVITY_WAITING_ANCESTOR, /* silent, and somebody above it waits */
-	ACTIVITY_IGNORED,          /* silent, and nobody above it cares */
+	ACTIVITY_WAITING,          /* it has work and cannot proceed */
+	ACTIVITY_IDLE,             /* it has no work */
+	ACTIVITY_WAITING_ANCESTOR, /* silent, and a module above it waits */
+	ACTIVITY_IGNORED,          /* silent, and all modules above it are idle */
 };
 
 /*
- * What is measured of a module and of what it leans on; NULL where there is none. Each is a record type of its own,
+ * The measures of a module and of what it depends on; NULL where there are none. Each is a record type,
  * declared where it is measured: member x is a struct x_measures of type x_measures_type.
  */
 struct module_measures {
@@ -55,9 +55,9 @@ struct module_measures {
 	const struct app_measures *app; /* of an application, or the owner of a socket */
 	const struct thread_measures *thread;
 	const struct path_measures *path;         /* of a connection, as are the next three */
-	const struct egress_measures *egress;     /* the way out of this host */
-	const struct stall_measures *stall;       /* what this host refused while it stood still */
-	const struct exchange_measures *exchange; /* who owes whom an answer */
+	const struct egress_measures *egress;     /* route, neighbour, interface and queue */
+	const struct stall_measures *stall;       /* what this host dropped while it stalled */
+	const struct exchange_measures *exchange; /* requests and replies */
 	const struct peer_measures *peer;
 	const struct resolver_measures *resolver;
 	const struct host_measures *host; /* the same for all modules */
@@ -75,7 +75,7 @@ struct module {
 		*related[MODULE_KINDS];  /* its application, its path ...; itself at its own kind; NULL = none known */
 	struct module *other_end;        /* of a connection, where this host has that as well */
 	uint64_t inode;                  /* of a socket, to find its owner; 0 = none */
-	bool hidden;                     /* outside of what was asked about (selection.h) */
+	bool hidden;                     /* outside of the selection (selection.h) */
 	VEC(struct module *) depends_on; /* the edges down */
 	VEC(struct module *) needed_by;  /* the same edges, up */
 };

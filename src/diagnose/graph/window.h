@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One window of observation: several snapshots go in, a graph of modules with their measures comes out. Each family of
- * measures is a file of its own that registers a measurer; pure functions of snapshots, no look at the live kernel.
+ * measures is one file that registers a measurer: pure functions of snapshots, without access to the live kernel.
  */
 #pragma once
 
 #include "diagnose/graph/module.h"
 #include "snapshot/core/snapshot.h"
 
-/* In which order measurers finish: later ones lean on the modules of earlier ones; the host is related to all. */
+/* The order in which measurers finish: later ones depend on modules of earlier ones; the host is related to all. */
 enum measure_stage { MEASURE_CONN, MEASURE_APP, MEASURE_PATH, MEASURE_EGRESS, MEASURE_HOST };
 
 struct window {
@@ -16,7 +16,7 @@ struct window {
 	uint64_t start_ns; /* CLOCK_REALTIME of the first one */
 	uint64_t start_boot_ns;
 	uint64_t span_ns; /* from the first snapshot to the last */
-	uint32_t netns;   /* set by whoever takes the snapshots */
+	uint32_t netns;   /* set by the caller, who takes the snapshots */
 	uint64_t lost;
 	unsigned number; /* of the window, from 0 */
 	struct measurer_state *states;

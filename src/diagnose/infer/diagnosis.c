@@ -15,10 +15,11 @@ static const struct record_type text_type = {
 
 static const struct field evidence_fields[] = {
 	FIELD(struct evidence_record, rule, TEXT, "rule that fired (nest explain RULE)"),
-	FIELD(struct evidence_record, cf, RATIO, "certainty factor: how much it says, from -1 to 1"),
-	FIELD(struct evidence_record, text, TEXT, "what was seen"),
+	FIELD(struct evidence_record, cf, RATIO, "certainty factor, from -1 to 1"),
+	FIELD(struct evidence_record, text, TEXT, "the evidence, in one sentence"),
 };
-RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields, "what one rule says about a finding");
+RECORD_TYPE(evidence_type, "evidence", struct evidence_record, evidence_fields,
+	    "evidence of one rule for or against a finding");
 
 static const struct enum_name severity_items[] = {
 	{SEVERITY_LOW, "low", NULL}, {SEVERITY_MEDIUM, "medium", NULL}, {SEVERITY_HIGH, "high", NULL}};
@@ -29,44 +30,41 @@ static const struct field spent_fields[] = {
 	FIELD(struct spent_record, module, TEXT, "program or library it is in"),
 	FIELD(struct spent_record, share, RATIO, "of the window", .unit = "%"),
 	FIELD(struct spent_record, tid, ID, "thread that serves the connection"),
-	FIELD(struct spent_record, path, LIST, "functions on the way there, the outermost first",
-	      .element = &text_type),
+	FIELD(struct spent_record, path, LIST, "call path to it, outermost function first", .element = &text_type),
 	FIELD(struct spent_record, text, TEXT, "in one sentence"),
 };
 static RECORD_TYPE(spent_type, "spent", struct spent_record, spent_fields,
-		   "what an application did instead, from a function trace");
+		   "where an application spent its time, from a function trace");
 
 static const struct field finding_fields[] = {
 	FIELD(struct finding_record, cause, TEXT, "what is wrong (nest explain CAUSE)"),
 	FIELD(struct finding_record, layer, TEXT, "layer of the module to blame"),
 	FIELD(struct finding_record, module, TEXT, "module to blame"),
-	FIELD(struct finding_record, certainty, RATIO, "how sure that is, up to 1"),
-	FIELD(struct finding_record, severity, ENUM, "how much it matters", .names = &severity_names),
-	FIELD(struct finding_record, affects, LIST, "modules that suffer from it", .element = &text_type),
+	FIELD(struct finding_record, certainty, RATIO, "certainty, up to 1"),
+	FIELD(struct finding_record, severity, ENUM, "severity", .names = &severity_names),
+	FIELD(struct finding_record, affects, LIST, "modules affected by it", .element = &text_type),
 	FIELD_AS(struct finding_record, for_evidence, "for", LIST, "evidence for it", .element = &evidence_type),
 	FIELD_AS(struct finding_record, against_evidence, "against", LIST, "evidence against it",
 		 .element = &evidence_type),
 	FIELD(struct finding_record, because, TEXT, "the reason in one sentence"),
-	FIELD(struct finding_record, spent_in, LIST, "what the application did instead (--flow)",
+	FIELD(struct finding_record, spent_in, LIST, "where the application spent its time (--flow)",
 	      .element = &spent_type, .single = true),
 	FIELD(struct finding_record, advice, TEXT, "what to do"),
-	FIELD(struct finding_record, next, LIST, "commands that dig further", .element = &text_type),
-	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same as well",
+	FIELD(struct finding_record, next, LIST, "commands that show more", .element = &text_type),
+	FIELD(struct finding_record, ambiguous_with, LIST, "causes that explain the same", .element = &text_type),
+	FIELD(struct finding_record, would_change, LIST, "evidence that would change the verdict",
 	      .element = &text_type),
-	FIELD(struct finding_record, would_change, LIST, "what would have to be otherwise for another verdict",
-	      .element = &text_type),
-	FIELD(struct finding_record, over, BOOL,
-	      "it was there and is no more: the last second of the look is without it"),
+	FIELD(struct finding_record, over, BOOL, "over: not seen in the last second of the run"),
 };
 RECORD_TYPE(finding_type, "finding", struct finding_record, finding_fields, "a module to blame, with the evidence");
 
 static const struct field module_fields[] = {
 	FIELD(struct module_record, id, TEXT, "identity, the same from window to window"),
 	FIELD(struct module_record, layer, TEXT, "layer"),
-	FIELD(struct module_record, name, TEXT, "name for people"),
+	FIELD(struct module_record, name, TEXT, "display name"),
 	FIELD(struct module_record, state, TEXT, "active, waiting, idle, waiting-ancestor, ignored or unknown"),
-	FIELD(struct module_record, depends_on, LIST, "modules it leans on", .element = &text_type),
-	FIELD(struct module_record, limited_by, LIST, "what held the connection back", .element = &limit_type,
+	FIELD(struct module_record, depends_on, LIST, "modules it depends on", .element = &text_type),
+	FIELD(struct module_record, limited_by, LIST, "what limited the connection", .element = &limit_type,
 	      .single = true),
 };
 RECORD_TYPE(module_type, "module", struct module_record, module_fields, "a producer or consumer of traffic");
@@ -76,12 +74,12 @@ static const struct field diagnosis_fields[] = {
 	FIELD(struct diagnosis_record, host, TEXT, "host name"),
 	FIELD(struct diagnosis_record, netns, ID, "network namespace (inode number)"),
 	FIELD(struct diagnosis_record, netns_name, TEXT, "its name below /run/netns"),
-	FIELD(struct diagnosis_record, start_ns, TIME, "begin of the window"),
+	FIELD(struct diagnosis_record, start_ns, TIME, "start of the window"),
 	FIELD(struct diagnosis_record, window_ms, ID, "length of the window in milliseconds"),
 	FIELD(struct diagnosis_record, modules, LIST, "the graph", .element = &module_type),
 	FIELD(struct diagnosis_record, findings, LIST, "strongest first", .element = &finding_type),
 	FIELD(struct diagnosis_record, healthy, BOOL, "nothing reached the reporting threshold"),
-	FIELD(struct diagnosis_record, lost, COUNT, "records that could not be taken"),
+	FIELD(struct diagnosis_record, lost, COUNT, "records lost"),
 };
 RECORD_TYPE(diagnosis_type, "diagnosis", struct diagnosis_record, diagnosis_fields,
 	    "who is to blame, and how sure that is");
@@ -103,10 +101,10 @@ static const char *layer_name(enum module_kind kind)
 
 /* --- following hypotheses through the windows --- */
 
-/* The certainty of one hypothesis in the last windows, newest first; 0 where it was not thought of. */
+/* The certainty of one hypothesis in the last windows, newest first; 0 where no rule suggested it. */
 struct trace {
 	double certainty[DIAGNOSIS_WINDOWS];
-	bool was_confirmed; /* since it was first thought of */
+	bool was_confirmed; /* since it was first suggested */
 };
 
 struct diagnosis {
@@ -115,6 +113,7 @@ struct diagnosis {
 	const struct selection *selection; /* NULL: everything */
 	const struct witness *witness;     /* NULL: none */
 	char *netns_name;
+	char *netns_option; /* of -N in `next`; NULL: none */
 	struct graph *graph;
 	struct verdict *verdict;
 	struct map traces; /* "cause module" -> struct trace */
@@ -169,6 +168,12 @@ void diagnosis_set_netns_name(struct diagnosis *d, const char *name)
 	d->netns_name = name && *name ? xstrdup(name) : NULL;
 }
 
+void diagnosis_set_netns_option(struct diagnosis *d, const char *netns)
+{
+	free(d->netns_option);
+	d->netns_option = netns ? xstrdup(netns) : NULL;
+}
+
 void diagnosis_set_host(struct diagnosis *d, const char *host)
 {
 	snprintf(d->host, sizeof(d->host), "%.64s", host);
@@ -184,6 +189,7 @@ void diagnosis_free(struct diagnosis *d)
 	graph_free(d->graph);
 	map_done(&d->traces);
 	free(d->netns_name);
+	free(d->netns_option);
 	free(d);
 }
 
@@ -217,7 +223,7 @@ static void age_traces(struct diagnosis *d)
 	vec_done(&faded);
 }
 
-/* Somebody that was asked about suffers, or nobody visibly does and the accused is one of them. */
+/* A selected module is affected, or none visibly is and the accused one is selected. */
 static bool is_asked_about(const struct hypothesis *h)
 {
 	if (h->affects.count == 0)
@@ -229,7 +235,7 @@ static bool is_asked_about(const struct hypothesis *h)
 }
 
 /*
- * What the window before said, too. What had been confirmed already and misses one window need not be confirmed again:
+ * The certainty of the previous window. A confirmed hypothesis that misses one window need not be confirmed again:
  * it has not ended.
  */
 static double certainty_before(const struct trace *trace)
@@ -249,7 +255,7 @@ static bool is_confirmed(const struct hypothesis *h, void *context)
 	return trace && certainty_before(trace) >= INFER_THRESHOLD && is_asked_about(h);
 }
 
-/* A look holds three windows, so two pairs of them: the first two agree as well as the last two do. */
+/* A run has three windows, so two pairs of them: the first two may agree, or the last two. */
 static bool was_agreed_on(const struct hypothesis *h, void *context)
 {
 	struct diagnosis *d = context;
@@ -260,7 +266,7 @@ static bool was_agreed_on(const struct hypothesis *h, void *context)
 	       is_asked_about(h);
 }
 
-/* For everybody who suffers from it, something that is reported explains it much better. */
+/* For every module it affects, a reported hypothesis explains it much better. */
 static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
 {
 	vec_each(&h->affects, module) {
@@ -276,8 +282,8 @@ static bool is_beaten(const struct verdict *verdict, const struct hypothesis *h)
 }
 
 /*
- * A window in which something explained it much better confirms nothing: when that is over, the traces it leaves (a
- * silence, a queue that drains) would be blamed on somebody else at once.
+ * A window with a much better explanation confirms nothing: when that is over, its remains (a
+ * silence, a queue that drains) would be blamed on another module at once.
  */
 static void forget_beaten(struct diagnosis *d)
 {
@@ -290,7 +296,7 @@ static void forget_beaten(struct diagnosis *d)
 	}
 }
 
-/* What two windows agree on is what can be claimed: the weaker of the two, and the strongest claim first. */
+/* The certainty of a finding is the lower one of two consecutive windows; strongest first. */
 static void confirm_hypotheses(struct diagnosis *d)
 {
 	vec_each(&d->verdict->hypotheses, h) {
@@ -307,7 +313,7 @@ static void confirm_hypotheses(struct diagnosis *d)
 
 void diagnosis_add_window(struct diagnosis *d, struct graph *graph)
 {
-	/* The verdict before speaks of the modules of its own graph until it has been carried over. */
+	/* The previous verdict refers to modules of its own graph until it has been carried over. */
 	_cleanup_(graph_freep) _unused_ struct graph *past_graph = d->graph;
 	_cleanup_(verdict_freep) struct verdict *past = d->verdict;
 
@@ -378,7 +384,7 @@ static struct list evidence_list(struct diagnosis *d, const struct hypothesis *h
 	return list_of(items, count);
 }
 
-/* A name from outside must not become a second command in the shell that somebody pastes this into. */
+/* A name from outside must not become a second command in the shell that this is pasted into. */
 static bool safe_to_paste(const char *command, const char *template)
 {
 	static const char risky[] = "`$;&|<>\\\n\"'";
@@ -396,35 +402,68 @@ static bool safe_to_paste(const char *command, const char *template)
 	return true;
 }
 
-/* Commands whose {field}s are all known where the strongest evidence was seen. */
+/* Where the strongest evidence was seen: its measures fill commands and advice. */
+struct sight {
+	struct shape shape;
+	struct record record;
+	bool known;
+};
+
+static struct sight sight_of(const struct hypothesis *h)
+{
+	const struct module *at = h->evidence.items[0].seen_at;
+	const struct module_scope *scope = at ? module_scope_find(at->kind) : NULL;
+
+	if (!scope)
+		return (struct sight){};
+	return (struct sight){module_scope_shape(scope), module_scope_record(scope, at), true};
+}
+
+static bool applies(const struct next_step *step, const struct sight *sight)
+{
+	_cleanup_(expr_freep) struct expr *when = NULL;
+	struct why why = {};
+
+	return !step->when ||
+	       (expr_parse(step->when, &sight->shape, &when, &why) == 0 && expr_matches(when, &sight->record));
+}
+
+/* Commands that run here, show something now, and whose {field}s are all known. */
 static struct list next_commands(struct diagnosis *d, const struct hypothesis *h)
 {
 	struct text_record *items = alloc_for_record(d, h->cause->next.count, sizeof(*items));
-	const struct evidence *strongest = &h->evidence.items[0];
-	const struct module_scope *scope;
-	struct record record;
-	struct shape shape;
+	struct sight sight = sight_of(h);
 	size_t count = 0;
 
-	if (!strongest->seen_at)
+	if (!sight.known)
 		return list_of(items, 0);
-	scope = module_scope_find(strongest->seen_at->kind);
-	shape = module_scope_shape(scope);
-	record = module_scope_record(scope, strongest->seen_at);
-	vec_each(&h->cause->next, command) {
-		struct buf text = BUF_INIT(4096);
+	vec_each(&h->cause->next, step) {
+		_cleanup_buf_ struct buf text = BUF_INIT(4096);
+		char *placed;
 
-		if (!knowledge_can_run(d->knowledge, *command))
+		if (!knowledge_can_run(d->knowledge, step->command) || !applies(step, &sight) ||
+		    !knowledge_fill(step->command, &sight.shape, &sight.record, &text))
 			continue;
-		if (knowledge_fill(*command, &shape, &record, &text) && text.data &&
-		    safe_to_paste(text.data, *command)) {
-			vec_push(&d->memory, text.data);
-			items[count++].text = text.data;
-		} else {
-			buf_done(&text);
-		}
+		placed = knowledge_in_netns(d->knowledge, buf_text(&text), d->netns_option);
+		vec_push(&d->memory, placed);
+		if (safe_to_paste(placed, step->command))
+			items[count++].text = placed;
 	}
 	return list_of(items, count);
+}
+
+static const char *advice_of(struct diagnosis *d, const struct hypothesis *h)
+{
+	struct sight sight = sight_of(h);
+	struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+	knowledge_fill_words(h->cause->advice, sight.known ? &sight.shape : NULL, &sight.record, &text);
+	if (!safe_to_paste(buf_text(&text), h->cause->advice)) {
+		buf_clear(&text);
+		knowledge_fill_words(h->cause->advice, NULL, NULL, &text);
+	}
+	vec_push(&d->memory, text.data);
+	return text.data;
 }
 
 static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
@@ -436,7 +475,7 @@ static struct list rival_names(struct diagnosis *d, const struct hypothesis *h)
 	return list_of(items, h->rivals.count);
 }
 
-/* The first sentence that speaks for it is the reason. */
+/* The first sentence of evidence for it is the reason. */
 static const char *first_reason(const struct hypothesis *h)
 {
 	vec_each(&h->evidence, evidence)
@@ -473,7 +512,7 @@ static const char *keep_text(struct diagnosis *d, const char *text)
 	return copy;
 }
 
-/* The connection at which it was seen that an application does not do its part. */
+/* The connection that shows that an application does not read or send. */
 static const struct module *waiting_connection(const struct hypothesis *h)
 {
 	if (h->accused->kind != MODULE_APP)
@@ -519,8 +558,8 @@ static struct list spent_in(struct diagnosis *d, const struct hypothesis *h)
 }
 
 /*
- * Whatever it is, it matters little when nobody is slower for it than when nothing was lost: BBR makes up for losses,
- * say. Without such a time to compare with, the worst is assumed.
+ * The severity is low when no connection is slower than it was without loss: BBR makes up for losses,
+ * say. Without such a baseline, the severity of the cause applies.
  */
 static enum severity severity_of(const struct hypothesis *h)
 {
@@ -548,7 +587,7 @@ static struct finding_record make_finding(struct diagnosis *d, const struct hypo
 		.against_evidence = evidence_list(d, h, false),
 		.because = first_reason(h),
 		.spent_in = spent_in(d, h),
-		.advice = h->cause->advice,
+		.advice = advice_of(d, h),
 		.next = next_commands(d, h),
 		.ambiguous_with = rival_names(d, h),
 		.would_change = change_sentences(d, h),

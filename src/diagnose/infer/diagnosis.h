@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From windows to what is told: a diagnosis follows the hypotheses from one window to the next, reports those that were
+ * From windows to findings: a diagnosis follows the hypotheses from one window to the next, reports those that were
  * confirmed, and lays them out as records (type "diagnosis", with modules and findings inside), which is the form that
  * JSON, the tree and recordings share.
  */
@@ -13,7 +13,7 @@
 
 #define DIAGNOSIS_SCHEMA "nest.diagnosis/1"
 
-/* Windows that one look spans. */
+/* Windows of one run. */
 #define DIAGNOSIS_WINDOWS 3
 
 /* An item of a list of text. */
@@ -55,7 +55,7 @@ struct finding_record {
 	const char *summary; /* of the cause */
 };
 
-/* What the accused application did instead, where somebody knows (witness.h). */
+/* Where the accused application spent its time, if a witness knows (witness.h). */
 struct spent_record {
 	const char *function;
 	const char *module;
@@ -88,7 +88,7 @@ struct diagnosis_record {
 	struct list findings; /* finding_record */
 	bool healthy;
 	uint64_t lost;
-	/* For the text only: questions without an answer, where nothing is to blame (waits.h). */
+	/* For the text only: requests without a reply, where there is no finding (waits.h). */
 	struct list waits;  /* text */
 	size_t waits_count; /* of all; the list holds the first few */
 };
@@ -104,13 +104,15 @@ static inline void diagnosis_freep(struct diagnosis **diagnosis)
 	diagnosis_free(*diagnosis);
 }
 
-/* Who judges from the next window on; at first it is ENGINE_DEFAULT. */
+/* The engine from the next window on; at first ENGINE_DEFAULT. */
 void diagnosis_set_engine(struct diagnosis *diagnosis, const struct engine *engine);
-/* What is told of; NULL: everything. Stays the caller's. */
+/* What is reported; NULL: everything. Stays the caller's. */
 void diagnosis_set_selection(struct diagnosis *diagnosis, const struct selection *selection);
-/* The name of the namespace that the windows are of, for people; NULL: it has none. */
+/* The display name of the namespace of the windows; NULL: it has none. */
 void diagnosis_set_netns_name(struct diagnosis *diagnosis, const char *name);
-/* Who is asked what an application did instead; NULL: nobody. Stays the caller's. */
+/* What -N of `next` commands names, where they must look into another namespace; NULL: they need not. */
+void diagnosis_set_netns_option(struct diagnosis *diagnosis, const char *netns);
+/* Knows where an application spent its time; NULL: none. Stays the caller's. */
 void diagnosis_set_witness(struct diagnosis *diagnosis, const struct witness *witness);
 /* The name of the host that the snapshots come from, where it is not this one. */
 void diagnosis_set_host(struct diagnosis *diagnosis, const char *host);

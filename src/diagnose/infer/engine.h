@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who judges. Everything before (snapshots, measures, the graph) and after (confirmation over two windows, competition
- * of explanations, records) is the same for all engines, so that what is measured of them is their judgement alone. An
- * engine is a file that registers itself.
+ * Engines judge a window. Everything before (snapshots, measures, the graph) and after (confirmation over two windows,
+ * competition of explanations, records) is the same for all engines, so that only their judgement differs. An engine
+ * is a file that registers itself.
  */
 #pragma once
 

@@ -63,7 +63,7 @@ void hypothesis_add_affected(struct hypothesis *h, struct module *module)
 
 /* --- evidence --- */
 
-/* A hypothesis is found again by its cause and the module it accuses. */
+/* The identity of a hypothesis: its cause and the module it accuses. */
 struct hypothesis_key {
 	const struct cause *cause;
 	const struct module *accused;
@@ -80,7 +80,7 @@ static struct hypothesis *hypothesis_of(struct verdict *verdict, struct map *ind
 	return *slot;
 }
 
-/* Whoever wants to go on and leans on the module. */
+/* Sockets that wait and depend on the module. */
 static void add_dependants(struct hypothesis *h, const struct graph *graph, const struct module *module)
 {
 	vec_each(&graph->modules, other)
@@ -124,7 +124,7 @@ static void suggest(struct verdict *verdict, struct map *index, const struct rul
 	}
 }
 
-/* Asks all rules about a module: its measures are read once, however many modules there are. */
+/* Evaluates all rules on a module; its measures are read once. */
 static void apply_rules(struct verdict *verdict, struct map *index, const struct knowledge *knowledge,
 			struct module *module)
 {
@@ -251,7 +251,7 @@ bool hypothesis_affects(const struct hypothesis *h, const struct module *module)
 	return false;
 }
 
-/* The certainty of the best explanation of what a module suffers from. */
+/* The certainty of the best explanation for an affected module. */
 static double best_for(const struct verdict *verdict, const struct module *module)
 {
 	vec_each(&verdict->hypotheses, h)
@@ -260,7 +260,7 @@ static double best_for(const struct verdict *verdict, const struct module *modul
 	return 0;
 }
 
-/* Nothing suffers visibly (a listener, a host counter), or for some sufferer nothing explains it much better. */
+/* No module is visibly affected (a listener, a host counter), or for one of them nothing explains it much better. */
 static bool is_good_explanation(const struct verdict *verdict, const struct hypothesis *h)
 {
 	if (h->affects.count == 0)
@@ -324,7 +324,7 @@ void verdict_compete(struct verdict *verdict, bool (*keep)(const struct hypothes
 
 /* --- from one window to the next --- */
 
-/* Lets the hypothesis of a past window speak of the modules of this one; false when what it is about is gone. */
+/* Moves a hypothesis of a past window to the modules of this one; false when those are gone. */
 static bool move_to_graph(struct hypothesis *h, const struct graph *graph)
 {
 	size_t kept = 0;
@@ -344,7 +344,7 @@ static bool move_to_graph(struct hypothesis *h, const struct graph *graph)
 	return true;
 }
 
-/* Of the rivals of what was carried over, those that were carried over, too. */
+/* Keeps the rivals that were also carried over. */
 static void keep_rivals(struct hypothesis *h)
 {
 	size_t kept = 0;
@@ -355,7 +355,7 @@ static void keep_rivals(struct hypothesis *h)
 	h->rivals.count = kept;
 }
 
-/* Something else is told of the same now, or would be if it were confirmed, and is not much weaker. */
+/* Another hypothesis about the same is reported now, or not much weaker and only waits to be confirmed. */
 static bool is_superseded(const struct verdict *verdict, size_t count, const struct hypothesis *h)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inference engine. It knows neither networks nor rules: it asks every rule about every module it applies to, lets
- * the rules that hold speak for or against their cause, combines what they say, and lets the explanations of one and
- * the same trouble compete.
+ * The inference engine. It knows neither networks nor rules: it evaluates every rule on every module it applies to,
+ * lets those that hold speak for or against their cause, combines certainty factors, and lets the explanations of one
+ * stall compete.
  */
 #pragma once
 
 #include "diagnose/rules/knowledge.h"
 
 struct evidence {
-	const char *name;       /* of the rule or table entry that speaks */
+	const char *name;       /* of the rule or table entry */
 	const char *family;     /* what sees the same thing */
 	struct module *seen_at; /* NULL: it has gone since */
 	double factor;
@@ -22,8 +22,8 @@ struct hypothesis {
 	struct module *accused;
 	double certainty;
 	VEC(struct evidence) evidence;         /* strongest first */
-	VEC(struct module *) affects;          /* modules that suffer from it */
-	VEC(const struct hypothesis *) rivals; /* explanations of the same trouble that cannot be told apart from it */
+	VEC(struct module *) affects;          /* modules affected by it */
+	VEC(const struct hypothesis *) rivals; /* explanations of the same stall that cannot be distinguished from it */
 	bool over;                             /* the windows before the last one agreed on it */
 };
 
@@ -55,7 +55,7 @@ double hypothesis_with(const struct hypothesis *h, const char *family, double fa
 /* Whether two pieces of evidence see the same thing and say the same about it. */
 bool evidence_is_akin(const struct evidence *a, const struct evidence *b);
 bool hypothesis_affects(const struct hypothesis *h, const struct module *module);
-/* Whether somebody suffers from both. */
+/* Whether some module is affected by both. */
 bool hypothesis_shares_sufferer(const struct hypothesis *a, const struct hypothesis *b);
 /*
  * What the verdict before said about modules that are still there and that nothing else explains now: moved over, as

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which part of the graph is asked about. All of it is judged (several stuck connections over one path say something
- * about each of them); what is told is what the chosen sockets use.
+ * The selected part of the graph. All of it is judged (several stuck connections over one path are evidence
+ * about each of them); only what the selected sockets use is reported.
  */
 #pragma once
 

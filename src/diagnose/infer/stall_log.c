@@ -15,7 +15,7 @@ static const struct field stall_log_fields[] = {
 	FIELD(struct stall_log_record, event, ENUM, "begin, change or end", .names = &event_names),
 	FIELD(struct stall_log_record, cause, TEXT, "what is wrong"),
 	FIELD(struct stall_log_record, module, TEXT, "module to blame"),
-	FIELD(struct stall_log_record, certainty, RATIO, "how sure that is; of an end, the most it was"),
+	FIELD(struct stall_log_record, certainty, RATIO, "certainty; of an end, its maximum"),
 	FIELD(struct stall_log_record, span_ns, DURATION, "of a change and an end: how long the stall has lasted"),
 	FIELD(struct stall_log_record, was, TEXT, "of a change: the cause that was named before", .hidden = true),
 	FIELD(struct stall_log_record, because, TEXT, "the reason in one sentence; of an end, the last one"),
@@ -97,7 +97,7 @@ static bool is_same(const struct stall *stall, const struct diagnosis_record *d,
 	return stall->netns == d->netns && strcmp(stall->cause, f->cause) == 0 && strcmp(stall->module, f->module) == 0;
 }
 
-/* Whether a stall that is not seen any more hurt somebody whom this finding hurts, or accused the same module. */
+/* Whether a stall that is no longer seen affected a module that this finding affects, or accused the same module. */
 static bool is_followed_by(const struct stall *stall, const struct diagnosis_record *d, const struct finding_record *f)
 {
 	if (stall->netns != d->netns || stall->misses == 0)

@@ -9,7 +9,7 @@
 
 enum stall_log_event { STALL_LOG_BEGIN, STALL_LOG_CHANGE, STALL_LOG_END };
 
-/* What is told; valid during the call. */
+/* One line of the log; valid during the call. */
 struct stall_log_record {
 	uint64_t time_ns; /* of an end: when it was last seen */
 	uint8_t event;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions without an answer, where nothing is to blame. Whether an answer is late cannot be said without having seen
- * earlier ones; that somebody waits for it can, and is what a person wants to know whose request hangs.
+ * Requests without a reply where no rule finds a cause. Whether a reply is late needs a baseline; that a program waits
+ * does not, and is what a user wants to know whose request hangs.
  */
 #pragma once
 
@@ -9,5 +9,5 @@
 
 #define WAITS_MAX 3
 
-/* A sentence each for the first few connections, to be freed; returns how many there are of all. */
+/* One sentence for each program and peer, the first few, to be freed; returns the number of all. */
 size_t waits_sentences(const struct graph *graph, char *ret_sentences[WAITS_MAX]);

@@ -3,7 +3,7 @@
 
 #include "diagnose/infer/whatif.h"
 
-/* Of what speaks against, so many are named. */
+/* Rules against it that are named. */
 #define AGAINST_MAX 3
 
 struct answer {

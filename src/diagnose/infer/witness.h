@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Somebody who knows what a program did inside while others waited for it. The diagnosis asks about findings that
- * accuse an application; who answers (a function trace) is not its business.
+ * A source that knows where a program spent its time while others waited for it. The diagnosis asks about findings that
+ * accuse an application; the source (a function trace) is opaque to it.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct witness_question {
 struct witness_answer {
 	const char *function;
 	const char *module; /* program or library */
-	double share;       /* of the time asked about */
+	double share;       /* of that time */
 	uint32_t tid;
 	const char *const *call_path; /* from the outermost function to this one */
 	size_t call_path_count;

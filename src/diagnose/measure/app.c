@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: stopped, starved of a processor, busy computing, asleep, or waiting in a call on one of their sockets.
- * States are sampled; times on and off the processor are the scheduler's own counters, of the busiest thread.
+ * Processes: stopped, runnable without a CPU, computing, asleep, or blocked in a call on one of their sockets.
+ * States are sampled; run and wait times are the scheduler's own counters (schedstat), of the busiest thread.
  */
 #include <math.h>
 
@@ -19,22 +19,21 @@
 static const struct field app_fields[] = {
 	FIELD(M, pid, ID, "process", .zero_is_unknown = true),
 	FIELD(M, comm, TEXT, "its name"),
-	FIELD(M, app_threads, COUNT, "threads it has"),
+	FIELD(M, app_threads, COUNT, "number of threads"),
 	FIELD(M, app_stopped_share, RATIO, "samples in which it was stopped by a signal or a debugger", .unit = "%"),
 	FIELD(M, app_dead_share, RATIO, "samples in which it was a zombie", .unit = "%"),
 	FIELD(M, app_runnable_share, RATIO, "samples with a thread running or ready to run", .unit = "%"),
-	FIELD(M, app_run_share, RATIO, "share of the time on a processor, busiest thread", .unit = "%"),
-	FIELD(M, app_cpu_wait_share, RATIO, "share of the time ready but without a processor, worst thread",
-	      .unit = "%"),
+	FIELD(M, app_run_share, RATIO, "share of the time on a CPU, busiest thread", .unit = "%"),
+	FIELD(M, app_cpu_wait_share, RATIO, "share of the time on a run queue, worst thread", .unit = "%"),
 	FIELD(M, app_sleep_share, RATIO, "samples in which every thread slept on a timer", .unit = "%"),
 	FIELD(M, app_fds, COUNT, "open descriptors"),
-	FIELD(M, app_fd_max, COUNT, "descriptors it may have"),
+	FIELD(M, app_fd_max, COUNT, "limit of descriptors"),
 	FIELD(M, app_fd_share, RATIO, "share of its descriptors in use", .unit = "%"),
 	FIELD(M, app_io_wait_count, COUNT, "samples with a thread in uninterruptible sleep"),
-	FIELD(M, cgroup, TEXT, "its control group"),
-	FIELD(M, cgroup_throttled_share, RATIO, "periods in which the group had used up its quota", .unit = "%"),
-	FIELD(M, cgroup_quota, RATIO, "processors that the group may use"),
-	FIELD(M, cgroup_frozen, BOOL, "the group is frozen"),
+	FIELD(M, cgroup, TEXT, "its cgroup"),
+	FIELD(M, cgroup_throttled_share, RATIO, "CPU periods in which the cgroup was throttled", .unit = "%"),
+	FIELD(M, cgroup_quota, RATIO, "CPU quota of the cgroup, in CPUs"),
+	FIELD(M, cgroup_frozen, BOOL, "the cgroup is frozen"),
 };
 #undef M
 RECORD_TYPE(app_measures_type, "measure.app", struct app_measures, app_fields, "measures of a process in a window");
@@ -416,8 +415,8 @@ static uint64_t inode_of_listener(const struct module *socket, const struct map 
 }
 
 /*
- * Adds the owner of a socket and the use it makes of it. A connection that nobody has
- * accepted yet has none, and waits for the owner of the socket that listens.
+ * Adds the owner of a socket and its use of it. A connection that is not accepted yet has
+ * no owner, and waits for the owner of the listener.
  */
 static void join(const struct window *window, struct app_state *state, struct module *socket,
 		 const struct map *listeners, struct graph *graph)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * TCP connections: what the kernel counted between the first and the last sample, and how often something held in
- * between. One sample says little (a healthy reader has data in its queue, too); what holds in every sample means
+ * between. One sample says little (a healthy reader also has data in its queue); what holds in every sample means
  * something.
  */
 #include <math.h>
@@ -12,12 +12,12 @@
 #include "snapshot/socket/socket.h"
 
 static const struct field limit_fields[] = {
-	FIELD(struct limit_record, application, RATIO, "the application gave it nothing to send", .unit = "%"),
+	FIELD(struct limit_record, application, RATIO, "the application sent nothing", .unit = "%"),
 	FIELD(struct limit_record, send_buffer, RATIO, "the send buffer was full", .unit = "%"),
 	FIELD(struct limit_record, receiver_window, RATIO, "the receiver's window was full", .unit = "%"),
 	FIELD(struct limit_record, congestion_window, RATIO, "the congestion window was full", .unit = "%"),
 	FIELD(struct limit_record, local_queue, RATIO, "a queue on this host held its packets", .unit = "%"),
-	FIELD(struct limit_record, nobody, RATIO, "nothing held it back", .unit = "%"),
+	FIELD(struct limit_record, nobody, RATIO, "nothing limited it", .unit = "%"),
 };
 RECORD_TYPE(limit_type, "limit", struct limit_record, limit_fields,
 	    "what held a connection back, as shares of the window");
@@ -35,16 +35,15 @@ static const struct field conn_fields[] = {
 	FIELD(M, sent_bytes, BYTES, "sent, retransmissions included (bytes_sent)"),
 	FIELD(M, acked_bytes, BYTES, "sent and acknowledged (bytes_acked)"),
 	FIELD(M, received_bytes, BYTES, "received in order (bytes_received)"),
-	FIELD(M, retrans_bytes, BYTES, "sent again (bytes_retrans)"),
-	FIELD(M, loss_share, RATIO, "retransmitted less what the peer had already, of what was sent", .unit = "%"),
+	FIELD(M, retrans_bytes, BYTES, "retransmitted (bytes_retrans)"),
+	FIELD(M, loss_share, RATIO, "retransmitted less spurious retransmissions, of the data sent", .unit = "%"),
 	FIELD(M, loss_share_recent, RATIO, "the same, in this window and the two before", .unit = "%"),
 	FIELD(M, loss_growth, RATIO,
-	      "that, as a multiple of its share before the look began; unknown when little had been sent by then"),
-	FIELD(M, retrans_share, RATIO, "retransmitted, of what was sent", .unit = "%"),
-	FIELD(M, spurious_share, RATIO, "share of the retransmitted that the peer had already", .unit = "%"),
-	FIELD(M, lossy_windows, COUNT,
-	      "of the last eight windows in which it moved, those in which losses without a queue slowed it down"),
-	FIELD(M, rto_count, COUNT, "retransmission time-outs (total_rto)"),
+	      "the same, as a multiple of its share before the run; unknown when little had been sent by then"),
+	FIELD(M, retrans_share, RATIO, "retransmitted, of the data sent", .unit = "%"),
+	FIELD(M, spurious_share, RATIO, "share of the retransmissions that were spurious", .unit = "%"),
+	FIELD(M, lossy_windows, COUNT, "windows with losses and without a queue, of the last eight with progress"),
+	FIELD(M, rto_count, COUNT, "retransmission timeouts (total_rto)"),
 	FIELD(M, reorder_count, COUNT, "times that segments were seen out of order by the peer (reord_seen)"),
 	FIELD(M, ooo_count, COUNT, "segments that arrived here out of order (rcv_ooopack)"),
 	FIELD(M, ooo_share, RATIO, "share of the segments that arrived here out of order", .unit = "%"),
@@ -52,26 +51,25 @@ static const struct field conn_fields[] = {
 	      "how much the acknowledged rate varied between samples (standard deviation by mean)", .unit = "%"),
 	FIELD(M, receive_variation, RATIO, "the same of the received rate", .unit = "%"),
 	FIELD(M, slowdown, RATIO, "rate as a share of the fastest earlier window", .unit = "%"),
-	FIELD(M, clean_slowdown, RATIO, "rate, beside the fastest earlier window in which nothing was lost",
-	      .unit = "%"),
-	FIELD(M, rcv_wnd, BYTES, "window that this host offers"),
-	FIELD(M, rcv_rtt_ns, DURATION, "round-trip time as the receiver estimates it"),
-	FIELD(M, rcv_rtt_base_ns, DURATION, "the smallest of these in earlier windows; else of the handshake"),
-	FIELD(M, rcv_rtt_ratio, RATIO, "round-trip time as the receiver estimates it, of that smallest", .unit = "%"),
+	FIELD(M, clean_slowdown, RATIO, "rate, as a share of the fastest earlier window without loss", .unit = "%"),
+	FIELD(M, rcv_wnd, BYTES, "receive window that this host advertises"),
+	FIELD(M, rcv_rtt_ns, DURATION, "RTT as the receiver estimates it (rcv_rtt)"),
+	FIELD(M, rcv_rtt_base_ns, DURATION, "its minimum in earlier windows; else the RTT of the handshake"),
+	FIELD(M, rcv_rtt_ratio, RATIO, "the receiver's RTT as a share of that minimum", .unit = "%"),
 	FIELD(M, rcv_rtt_base_ratio, RATIO,
-	      "that smallest, of the smallest round-trip time: above one where the peer often had nothing to send",
+	      "that minimum, as a multiple of the minimum RTT: above one where the peer often had nothing to send",
 	      .unit = "%"),
-	FIELD(M, rcv_wnd_use, RATIO, "share of the offered window that a round trip's data fills", .unit = "%"),
+	FIELD(M, rcv_wnd_use, RATIO, "share of the receive window that the data of one RTT fills", .unit = "%"),
 	FIELD(M, segment_bytes, BYTES, "mean size of the segments with data that were sent"),
 	FIELD(M, restart_cost_ns, DURATION,
-	      "what slow start after a pause cost in the last three windows (smaller congestion window, nothing lost)"),
+	      "cost of slow start after idle in the last three windows (smaller congestion window, no loss)"),
 	FIELD(M, segs_in, COUNT, "segments received"),
 	FIELD(M, segs_out, COUNT, "segments sent"),
-	FIELD(M, dsack_count, COUNT, "segments sent again that the peer had already (dsack_dups)"),
+	FIELD(M, dsack_count, COUNT, "spurious retransmissions reported by the peer (dsack_dups)"),
 	FIELD(M, data_segs_in, COUNT, "segments with data received"),
 	FIELD(M, receive_gap_ns, DURATION, "since data was last received, at the end"),
 	FIELD(M, receive_gap_base_ns, DURATION, "longest time without data received, seen in earlier windows"),
-	FIELD(M, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "/s"),
+	FIELD(M, best_receive_rate, BYTES, "fastest earlier window, receiving", .unit = "B/s"),
 	FIELD(M, steady_windows, COUNT, "earlier windows in a row in which data was received"),
 	FIELD(M, busy_share, RATIO, "share of the time with data to send (busy_time)", .unit = "%"),
 	FIELD(M, rwnd_share, RATIO, "share of the time stopped by the peer's window (rwnd_limited)", .unit = "%"),
@@ -79,59 +77,56 @@ static const struct field conn_fields[] = {
 	FIELD(M, sendq_share, RATIO, "samples with unacknowledged or unsent data", .unit = "%"),
 	FIELD(M, notsent_share, RATIO, "samples with data that was not sent yet", .unit = "%"),
 	FIELD(M, cwnd_share, RATIO, "samples with a full congestion window and more to send", .unit = "%"),
-	FIELD(M, wnd_full_share, RATIO, "samples in which what is in flight fills the peer's window", .unit = "%"),
-	FIELD(M, nagle_share, RATIO, "samples with less than a segment held back while one is unacknowledged",
+	FIELD(M, wnd_full_share, RATIO, "samples in which the data in flight fills the peer's receive window",
 	      .unit = "%"),
-	FIELD(M, local_queue_share, RATIO,
-	      "samples in which half of what is in flight still lay in a queue of this host", .unit = "%"),
+	FIELD(M, nagle_share, RATIO, "samples with a partial segment unsent while data is unacknowledged", .unit = "%"),
+	FIELD(M, local_queue_share, RATIO, "samples in which half of the data in flight was in a queue of this host",
+	      .unit = "%"),
 	FIELD(M, sndbuf_full_share, RATIO, "samples with a full send buffer, nothing unsent, room in both windows",
 	      .unit = "%"),
 	FIELD(M, recvq_share, RATIO, "samples with data that the application had not read", .unit = "%"),
 	FIELD(M, unacked_share, RATIO, "samples with something in flight", .unit = "%"),
 	FIELD(M, held_share, RATIO, "samples with data unsent and nothing in flight, though both windows have room",
 	      .unit = "%"),
-	FIELD(M, cork_share, RATIO, "of all samples, those held so with less than a segment", .unit = "%"),
-	FIELD(M, sack_share, RATIO, "samples in which the peer had something beyond what it missed", .unit = "%"),
-	FIELD(M, sacked_part, RATIO, "how much of what is in flight that was, at the end", .unit = "%"),
+	FIELD(M, cork_share, RATIO, "the same, with less than one segment", .unit = "%"),
+	FIELD(M, sack_share, RATIO, "samples with SACKed data", .unit = "%"),
+	FIELD(M, sacked_part, RATIO, "SACKed share of the data in flight, at the end", .unit = "%"),
 	FIELD(M, sendq_min_bytes, BYTES, "smallest send queue"),
 	FIELD(M, sendq_max_bytes, BYTES, "largest send queue"),
 	FIELD(M, recvq_min_bytes, BYTES, "smallest receive queue"),
 	FIELD(M, recvq_max_bytes, BYTES, "largest receive queue"),
 	FIELD(M, recvq_fill_min, RATIO, "smallest share of the receive buffer in use", .unit = "%"),
-	FIELD(M, snd_wnd_min, BYTES, "smallest window that the peer offered"),
-	FIELD(M, snd_wnd_max, BYTES, "largest window that the peer offered"),
-	FIELD(M, local_queue_bytes, BYTES, "median of what lay in queues of this host (wmem_alloc)"),
+	FIELD(M, snd_wnd_min, BYTES, "smallest receive window that the peer advertised"),
+	FIELD(M, snd_wnd_max, BYTES, "largest receive window that the peer advertised"),
+	FIELD(M, local_queue_bytes, BYTES, "median of the bytes in queues of this host (wmem_alloc)"),
 	FIELD(M, sndbuf, BYTES, "send buffer"),
 	FIELD(M, rcvbuf, BYTES, "receive buffer"),
-	FIELD(M, stuck, BOOL, "had something to send in every sample, and nothing was acknowledged"),
+	FIELD(M, stuck, BOOL, "had data to send in every sample, and nothing was acknowledged"),
 	FIELD(M, silent_ns, DURATION, "since the last acknowledgement"),
-	FIELD(M, backoff, COUNT, "retransmission time-outs in a row"),
-	FIELD(M, syn_wait_ns, DURATION, "how long it has been waiting to be established"),
-	FIELD(M, syn_retrans, COUNT, "SYNs sent again"),
-	FIELD(M, srtt_ns, DURATION, "round-trip time, smoothed, at the end"),
-	FIELD(M, rtt_ns, DURATION,
-	      "round-trip time of late: the smoothed one without what is left in it of longer ones before"),
-	FIELD(M, min_rtt_ns, DURATION, "smallest round-trip time of the last minutes"),
-	FIELD(M, rtt_excess_ns, DURATION, "round-trip time above the smallest"),
-	FIELD(M, rtt_base_ns, DURATION, "round-trip time in the calmest earlier window"),
-	FIELD(M, rtt_ratio, RATIO, "round-trip time as a multiple of the smallest"),
+	FIELD(M, backoff, COUNT, "retransmission timeouts in a row"),
+	FIELD(M, syn_wait_ns, DURATION, "time in SYN-SENT"),
+	FIELD(M, syn_retrans, COUNT, "SYNs retransmitted"),
+	FIELD(M, srtt_ns, DURATION, "SRTT at the end"),
+	FIELD(M, rtt_ns, DURATION, "recent RTT: the SRTT without the remains of earlier, longer samples"),
+	FIELD(M, min_rtt_ns, DURATION, "minimum RTT of the last minutes (min_rtt)"),
+	FIELD(M, rtt_excess_ns, DURATION, "RTT above its minimum"),
+	FIELD(M, rtt_base_ns, DURATION, "RTT in the calmest earlier window"),
+	FIELD(M, rtt_ratio, RATIO, "RTT as a multiple of its minimum"),
 	FIELD(M, acks_may_wait, BOOL,
 	      "small segments, whose acknowledgement a peer holds back until it has something to say: no longer than "
 	      "that"),
-	FIELD(M, rtt_floor_ratio, RATIO,
-	      "smallest smoothed round-trip time of the window's samples, of the smallest ever"),
+	FIELD(M, rtt_floor_ratio, RATIO, "smallest SRTT of the window's samples, as a multiple of the minimum RTT"),
 	FIELD(M, cwnd, COUNT, "congestion window in segments"),
 	FIELD(M, cwnd_best, COUNT, "largest congestion window of earlier windows"),
 	FIELD(M, ssthresh, COUNT, "slow-start threshold in segments"),
-	FIELD(M, mss, BYTES, "largest segment it sends"),
-	FIELD(M, pmtu, BYTES, "path MTU it believes in"),
-	FIELD(M, send_rate, BYTES, "acknowledged per second", .unit = "/s"),
-	FIELD(M, receive_rate, BYTES, "received per second", .unit = "/s"),
-	FIELD(M, best_rate, BYTES, "fastest earlier window, either direction", .unit = "/s"),
+	FIELD(M, mss, BYTES, "maximum segment size", .exact = true),
+	FIELD(M, pmtu, BYTES, "path MTU", .exact = true),
+	FIELD(M, send_rate, BYTES, "acknowledged per second", .unit = "B/s"),
+	FIELD(M, receive_rate, BYTES, "received per second", .unit = "B/s"),
+	FIELD(M, best_rate, BYTES, "fastest earlier window, either direction", .unit = "B/s"),
 	FIELD(M, acked_ever_bytes, BYTES, "data acknowledged since the connection began"),
 	FIELD(M, received_ever_bytes, BYTES, "data received since the connection began"),
-	FIELD(M, past_rate, BYTES, "rate of what was last delivered, however long ago; unknown below 64 KiB in all",
-	      .unit = "/s"),
+	FIELD(M, past_rate, BYTES, "last delivery rate, however long ago; unknown below 64 KiB in all", .unit = "B/s"),
 	FIELD(M, age_windows, COUNT, "windows since it was first seen"),
 };
 #undef M
@@ -210,9 +205,9 @@ static uint64_t in_flight_bytes(const struct tcp_record *t)
 }
 
 /*
- * The kernel's smoothed round trip moves by an eighth with each acknowledgement. A connection that has few of them
- * drags one long round trip along for minutes, often the first, which waited for the neighbour's address: while it
- * falls, what made it fall is told by how far and by how many segments at most. Of one seen for the first time that had
+ * The kernel's SRTT moves by an eighth with each acknowledgement. A connection that has few of them
+ * drags one long sample along for minutes, often the first, which waited for neighbour resolution: while it
+ * falls, how far it fell and by how many segments at most give the recent RTT. Of one seen for the first time that had
  * few, nothing is known yet (0).
  */
 #define RTT_SETTLES 16
@@ -281,7 +276,7 @@ static void count_sample(struct conn_track *c, const struct socket_record *s, co
 
 /*
  * After a pause the kernel halves the congestion window once for each retransmission time-out of silence, down to ten
- * segments. What that costs are the round trips that slow start needs to get back. A window that became smaller without
+ * segments. The cost is the number of RTTs that slow start needs to get back. A window that became smaller without
  * a loss between two samples is the proof; how small it was for a moment follows from the length of the pause.
  */
 static void note_restart(const struct window *window, struct conn_track *c, const struct tcp_record *t)
@@ -328,7 +323,7 @@ static double variation(const struct spread *spread)
 	return sqrt(fmax(0, spread->squares / spread->count - mean * mean)) / mean;
 }
 
-/* What was sent again and had not arrived, of what was sent. */
+/* Retransmitted and not spurious, of the data sent. */
 static double lost_share(uint64_t sent, uint64_t retrans, uint64_t dsack, uint32_t mss)
 {
 	if (sent == UINT64_MAX || sent == 0 || retrans == UINT64_MAX || dsack == UINT64_MAX)
@@ -513,8 +508,8 @@ static void measure_samples(const struct conn_track *c, struct conn_measures *m)
 
 /*
  * A peer acknowledges every second full segment at once. The acknowledgement of less waits for something to ride on:
- * the answer, the next question, in the end a timer (40 ms, up to 250 with other systems). That is measured as round
- * trip, and tells what the program over there does. A change beyond one tick of the shorter timer is the path's.
+ * the reply, the next request, in the end a timer (40 ms, up to 250 with other systems). That is measured as RTT,
+ * and shows what the remote program does. A change beyond one tick of the shorter timer is the path's.
  */
 #define ACK_TIMER_NS      250000000
 #define ACK_TIMER_STEP_NS 60000000
@@ -551,7 +546,7 @@ static void measure_path(const struct conn_track *c, struct conn_measures *m)
 	m->acks_may_wait = acks_may_wait(m);
 }
 
-/* How the connection does beside its own past, and as a receiver. */
+/* The connection against its own baseline, and as a receiver. */
 static void measure_past(const struct window *window, const struct conn_track *c, struct conn_measures *m)
 {
 	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
@@ -570,13 +565,13 @@ static void measure_past(const struct window *window, const struct conn_track *c
 	m->rcv_wnd = t->rcv_wnd == UINT32_MAX ? UINT64_MAX : t->rcv_wnd;
 	m->rcv_rtt_ns = t->rcv_rtt_ns ? t->rcv_rtt_ns : UINT64_MAX;
 	/*
-	 * What the receiver takes for a round trip includes the time in which its peer had nothing to send. So it is
+	 * The receiver's RTT estimate includes the time in which its peer had nothing to send. So it is
 	 * compared with itself; with the handshake, which measured the path while it was empty, only as long as there
 	 * is nothing else.
 	 */
 	m->rcv_rtt_base_ns = c->rcv_rtt_base_ns == UINT64_MAX ? m->min_rtt_ns : c->rcv_rtt_base_ns;
 	m->rcv_wnd_use = m->rcv_rtt_ratio = m->rcv_rtt_base_ratio = NAN;
-	/* A handshake that took longer than what came after it waited for something else, and measured nothing. */
+	/* A handshake longer than the RTTs after it waited for something else, and measured nothing. */
 	if (m->rcv_rtt_base_ns != UINT64_MAX && m->min_rtt_ns != UINT64_MAX && m->min_rtt_ns > 0 &&
 	    m->min_rtt_ns / 2 <= m->rcv_rtt_base_ns)
 		m->rcv_rtt_base_ratio = (double)m->rcv_rtt_base_ns / (double)m->min_rtt_ns;
@@ -601,7 +596,7 @@ static void measure_standstill(const struct conn_track *c, struct conn_measures 
 	m->receive_gap_base_ns = c->gap_base_ns;
 }
 
-/* Exactly one holds it back at a time, as the kernel times it; within "busy" a local queue is told from the path. */
+/* Exactly one limits it at a time, as the kernel times it; within "busy" a local queue is separated from the path. */
 static void measure_limits(struct conn_measures *m)
 {
 	double busy = isnan(m->busy_share) ? 0 : m->busy_share;
@@ -660,7 +655,7 @@ static void add_up_losses(struct conn_track *c, struct conn_measures *m)
 	c->lost_before[0] = lost;
 }
 
-/* What later windows will be compared with. */
+/* The baseline of later windows. */
 static void remember(struct conn_track *c, const struct conn_measures *m)
 {
 	uint64_t rate = max_of(known_or_zero(m->send_rate), known_or_zero(m->receive_rate));
@@ -752,7 +747,7 @@ const struct limit_record *conn_limits(const struct module *module)
 {
 	const struct conn_measures *m = module->measures.conn;
 
-	/* Before there is a connection nobody has anything to send on it. */
+	/* Before it is established there is nothing to send on it. */
 	return m && m->state != SOCKET_SYN_SENT && m->state != SOCKET_SYN_RECV ? &m->limits : NULL;
 }
 

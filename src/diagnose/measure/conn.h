@@ -4,7 +4,7 @@
 
 #include "diagnose/graph/module.h"
 
-/* What held a connection back, as shares of the window; they add up to one. */
+/* What limited a connection, as shares of the window; they add up to one. */
 struct limit_record {
 	double application;
 	double send_buffer;
@@ -81,5 +81,5 @@ extern const struct record_type conn_measures_type, limit_type;
 
 /* Something was acknowledged or received. */
 bool conn_is_moving(const struct conn_measures *m);
-/* NULL unless the module is a connection that has come about. */
+/* NULL unless the module is an established connection. */
 const struct limit_record *conn_limits(const struct module *module);

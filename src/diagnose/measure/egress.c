@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The way out of this host, as the kernel would choose it now: the route to the remote address, the neighbour behind
+ * The egress of a connection, as the kernel would choose it now: the route to the remote address, the neighbour behind
  * it, the interface, and the queue in front of that.
  */
 #include <linux/if.h>
@@ -22,35 +22,34 @@
 
 #define M struct egress_measures
 static const struct field egress_fields[] = {
-	FIELD(M, dev, TEXT, "interface that its packets leave through"),
-	FIELD(M, link_up, BOOL, "the interface is switched on"),
-	FIELD(M, link_carrier, BOOL, "the interface has a signal"),
-	FIELD(M, link_changes, COUNT, "how often the signal came or went"),
+	FIELD(M, dev, TEXT, "outgoing interface"),
+	FIELD(M, link_up, BOOL, "the interface is up"),
+	FIELD(M, link_carrier, BOOL, "the interface has a carrier"),
+	FIELD(M, link_changes, COUNT, "carrier changes"),
 	FIELD(M, link_changes_recent, COUNT, "the same, in this window and the three before"),
-	FIELD(M, link_mtu, BYTES, "largest packet of the interface"),
+	FIELD(M, link_mtu, BYTES, "MTU of the interface", .exact = true),
 	FIELD(M, link_rx_packets, COUNT, "packets that the interface received"),
 	FIELD(M, link_tx_packets, COUNT, "packets that the interface sent"),
-	FIELD(M, link_rx_errors, COUNT, "packets received damaged"),
-	FIELD(M, link_tx_errors, COUNT, "packets that could not be sent"),
+	FIELD(M, link_rx_errors, COUNT, "packets received with errors"),
+	FIELD(M, link_tx_errors, COUNT, "packets not sent because of errors"),
 	FIELD(M, link_rx_dropped, COUNT, "packets received and dropped"),
 	FIELD(M, link_tx_dropped, COUNT, "packets dropped before they were sent"),
 	FIELD(M, qdisc_kind, TEXT, "queueing discipline of the interface"),
-	FIELD(M, qdisc_drops, COUNT, "packets that the queue dropped"),
-	FIELD(M, qdisc_overlimits, COUNT, "times that the queue held a packet back to keep its rate"),
-	FIELD(M, qdisc_backlog_min, BYTES, "least that waited in the queue in any sample"),
-	FIELD(M, qdisc_backlog_peak, BYTES, "most that waited in the queue in any sample"),
-	FIELD(M, qdisc_backlog_share, RATIO, "samples in which something waited in the queue", .unit = "%"),
-	FIELD(M, tc_drops, COUNT, "packets that filters of the interface (ingress, clsact) dropped"),
-	FIELD(M, qdisc_rate, BYTES, "rate that the queue is set to", .unit = "/s"),
-	FIELD(M, qdisc_sent_rate, BYTES, "rate that it sent at", .unit = "/s"),
-	FIELD(M, qdisc_use, RATIO, "share of its set rate that it sent at", .unit = "%"),
-	FIELD(M, qdisc_delay_ns, DURATION, "how long the peak of the backlog takes to drain"),
-	FIELD(M, route_error, ENUM, "why there is no way to the remote host", .names = &errno_names,
-	      .zero_is_unknown = true),
-	FIELD(M, route_kind, ENUM, "kind of the route", .names = &route_kind_names),
+	FIELD(M, qdisc_drops, COUNT, "packets dropped by the qdisc"),
+	FIELD(M, qdisc_overlimits, COUNT, "times that the qdisc delayed a packet to keep its rate (overlimits)"),
+	FIELD(M, qdisc_backlog_min, BYTES, "smallest backlog of any sample"),
+	FIELD(M, qdisc_backlog_peak, BYTES, "largest backlog of any sample"),
+	FIELD(M, qdisc_backlog_share, RATIO, "samples with a backlog", .unit = "%"),
+	FIELD(M, tc_drops, COUNT, "packets dropped by tc filters of the interface (ingress, clsact)"),
+	FIELD(M, qdisc_rate, BYTES, "configured rate of the qdisc", .unit = "B/s", .as_bits = true),
+	FIELD(M, qdisc_sent_rate, BYTES, "rate at which it sent", .unit = "B/s", .as_bits = true),
+	FIELD(M, qdisc_use, RATIO, "rate at which it sent, as a share of the configured rate", .unit = "%"),
+	FIELD(M, qdisc_delay_ns, DURATION, "time to drain the largest backlog"),
+	FIELD(M, route_error, ENUM, "error of the route lookup", .names = &errno_names, .zero_is_unknown = true),
+	FIELD(M, route_kind, ENUM, "type of the route", .names = &route_kind_names),
 	FIELD(M, gateway, ADDR, "next hop"),
-	FIELD(M, route_mtu, BYTES, "largest packet that the route is known to take"),
-	FIELD(M, neigh_state, FLAGS, "state of the neighbour's entry", .names = &neighbour_state_names),
+	FIELD(M, route_mtu, BYTES, "MTU of the route", .exact = true),
+	FIELD(M, neigh_state, FLAGS, "state of the neighbour entry", .names = &neighbour_state_names),
 	FIELD(M, neigh_failed, BOOL, "the neighbour does not answer"),
 	FIELD(M, tunnel_kind, TEXT, "kind of the tunnel that its packets enter"),
 	FIELD(M, tunnel_pid, ID, "process behind the tunnel that its packets enter", .zero_is_unknown = true),
@@ -74,7 +73,7 @@ struct dev_track {
 	uint64_t base_ns, last_ns;
 	unsigned samples, waiting;
 	uint64_t backlog_min, backlog_peak;
-	uint64_t changes[CHANGE_WINDOWS]; /* of the signal; newest first */
+	uint64_t changes[CHANGE_WINDOWS]; /* of the carrier; newest first */
 	uint32_t counts; /* ifindex of the one on or below it that counts in this window; 0: not looked for yet */
 };
 
@@ -392,7 +391,7 @@ static struct dev_track *dev_that_counts(const struct window *window, const stru
 	return known_dev(window, state, first->counts);
 }
 
-/* Interface and queue of the route, or of the local address when there is no route any more. */
+/* Interface and queue of the route, or of the local address when the route is gone. */
 static void join_dev(const struct window *window, struct state *state, struct module *conn, uint32_t ifindex,
 		     struct egress_measures *m, struct graph *graph)
 {

@@ -11,12 +11,12 @@ static const struct field listener_fields[] = {
 	FIELD(struct listener_measures, laddr, ADDR, "local address"),
 	FIELD(struct listener_measures, lport, ID, "local port", .zero_is_unknown = true),
 	FIELD(struct listener_measures, samples, COUNT, "samples of the window"),
-	FIELD(struct listener_measures, backlog, COUNT, "connections that wait to be accepted, at the end"),
-	FIELD(struct listener_measures, backlog_min, COUNT, "fewest that waited in any sample"),
-	FIELD(struct listener_measures, backlog_peak, COUNT, "most that waited in any sample"),
-	FIELD(struct listener_measures, backlog_max, COUNT, "how many may wait"),
+	FIELD(struct listener_measures, backlog, COUNT, "length of the accept queue, at the end"),
+	FIELD(struct listener_measures, backlog_min, COUNT, "shortest accept queue of any sample"),
+	FIELD(struct listener_measures, backlog_peak, COUNT, "longest accept queue of any sample"),
+	FIELD(struct listener_measures, backlog_max, COUNT, "limit of the accept queue (backlog)"),
 	FIELD(struct listener_measures, full_share, RATIO, "samples with a full accept queue", .unit = "%"),
-	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes that it dropped"),
+	FIELD(struct listener_measures, drops_count, COUNT, "SYNs and handshakes dropped by the listener"),
 };
 RECORD_TYPE(listener_measures_type, "measure.listener", struct listener_measures, listener_fields,
 	    "measures of a listening socket in a window");
@@ -34,8 +34,7 @@ static const struct field udp_fields[] = {
 	FIELD(struct udp_measures, recvq_share, RATIO, "samples with data that the application had not read",
 	      .unit = "%"),
 	FIELD(struct udp_measures, recvq_fill_max, RATIO, "largest share of the receive buffer in use", .unit = "%"),
-	FIELD(struct udp_measures, drops_count, COUNT,
-	      "datagrams that were dropped for lack of room in the receive buffer"),
+	FIELD(struct udp_measures, drops_count, COUNT, "datagrams dropped because the receive buffer was full"),
 };
 RECORD_TYPE(udp_measures_type, "measure.udp", struct udp_measures, udp_fields, "measures of a UDP socket in a window");
 

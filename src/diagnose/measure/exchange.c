@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions and answers. A connection that has become quiet may be out of work or wait for an answer, and the ages of
- * what was last sent and received do not tell: the kernel's clock is too coarse for an exchange that takes less than a
- * tick. What tells is who acknowledged without an answer. A host that answers at once acknowledges the question with
- * the answer; one that has to think acknowledges it by itself after some 40 ms. So an acknowledgement that came later
- * than the last data means that the peer owes an answer; and where data came later than this host last sent, this host
+ * Requests and replies. A connection that has become quiet may be out of work or wait for a reply, and the ages of
+ * the last data sent and received do not show which: the kernel's clock is too coarse for an exchange of less than a
+ * tick. ACKs without data do. A host that replies at once acknowledges the request with
+ * the reply; one that computes first sends a delayed ACK after some 40 ms. So an ACK that came later
+ * than the last data means that the peer owes a reply; and where data came later than this host last sent, this host
  * owes one.
  */
 #include <math.h>
@@ -20,42 +20,39 @@
 
 #define E struct exchange_measures
 static const struct field exchange_fields[] = {
-	FIELD(E, serves, BOOL, "this host answers: its port is one that a program here listens on"),
-	FIELD(E, reply_wait_share, RATIO, "samples in which the peer had acknowledged a question and not answered it",
+	FIELD(E, serves, BOOL, "this end is the server: a program here listens on its port"),
+	FIELD(E, reply_wait_share, RATIO, "samples in which the peer had acknowledged a request and not replied",
 	      .unit = "%"),
-	FIELD(E, reply_wait_ns, DURATION, "how long that answer has been outstanding at the end"),
+	FIELD(E, reply_wait_ns, DURATION, "time since that request, at the end"),
 	FIELD(E, unreplied_ns, DURATION,
-	      "how long ago it sent something that was received and that nothing has come back for, the first time "
+	      "time since the first request that was acknowledged and not replied to "
 	      "included"),
-	FIELD(E, bare_acks_share, RATIO, "acknowledgements without data that came for each segment with data sent",
-	      .unit = "%"),
+	FIELD(E, bare_acks_share, RATIO, "pure ACKs received per data segment sent", .unit = "%"),
 	FIELD(E, bare_acks_base, RATIO, "the fewest of these in an earlier window with ten or more", .unit = "%"),
 	FIELD(E, answers_base, COUNT, "the most segments with data received in an earlier window"),
 	FIELD(E, answers_share, RATIO, "segments with data received, of that", .unit = "%"),
-	FIELD(E, owed_share, RATIO, "samples in which the program had read something and sent nothing since",
-	      .unit = "%"),
-	FIELD(E, owed_ns, DURATION, "how long ago that was read at the end"),
+	FIELD(E, owed_share, RATIO, "samples in which the program had read a request and not replied", .unit = "%"),
+	FIELD(E, owed_ns, DURATION, "time since that request was read, at the end"),
 	FIELD(E, given_base, COUNT, "the most segments with data sent in an earlier window"),
 	FIELD(E, given_share, RATIO, "segments with data sent, of that", .unit = "%"),
-	FIELD(E, app_asks, COUNT, "other connections on which its program waits for an answer"),
-	FIELD(E, app_unread, COUNT,
-	      "connections on which its program is asked and has left something unread for a second"),
-	FIELD(E, peer_is_here, BOOL, "its other end is a connection of this host as well"),
+	FIELD(E, app_asks, COUNT, "other connections on which its program waits for a reply"),
+	FIELD(E, app_unread, COUNT, "connections on which its program has left a request unread for a second"),
+	FIELD(E, peer_is_here, BOOL, "its other end is also on this host"),
 	FIELD(E, fell_silent, BOOL,
 	      "received data in every earlier window without a long pause, and has received none for half a second"),
-	FIELD(E, unread_ns, DURATION, "how long its program has left unread what it received, at the end"),
+	FIELD(E, unread_ns, DURATION, "time for which its program has not read received data, at the end"),
 	FIELD(E, unaccepted, BOOL, "no program has accepted it yet"),
 	FIELD(E, service_base, COUNT,
 	      "the most answers of its service, on all connections to it, in an earlier window with ten or more"),
 	FIELD(E, service_share, RATIO, "answers of its service in this window, of that", .unit = "%"),
 	FIELD(E, service_wait_base_ns, DURATION,
-	      "longest time that anybody was seen to wait for that service, in the earlier window where it was "
+	      "longest wait for that service, in the earlier window where it was "
 	      "shortest"),
-	FIELD(E, asked, COUNT, "times that its silent peer was asked whether it is there (keepalive)"),
-	FIELD(E, unanswered, COUNT, "of these, times without an answer"),
-	FIELD(E, forbidden, COUNT, "of these, times that a filter of this host did not let it pass"),
-	FIELD(E, is_there, BOOL, "its peer was asked and has answered"),
-	FIELD(E, missing_bytes, BYTES, "by that answer, what it has sent and has not arrived"),
+	FIELD(E, asked, COUNT, "keep-alive probes sent to its silent peer"),
+	FIELD(E, unanswered, COUNT, "of these, unanswered"),
+	FIELD(E, forbidden, COUNT, "of these, dropped by a filter of this host"),
+	FIELD(E, is_there, BOOL, "its peer answered a keep-alive probe"),
+	FIELD(E, missing_bytes, BYTES, "by that answer, data that it sent and that has not arrived"),
 };
 #undef E
 RECORD_TYPE(exchange_measures_type, "measure.exchange", struct exchange_measures, exchange_fields,
@@ -87,7 +84,7 @@ struct exchange_track {
 
 struct state {
 	struct map tracks; /* cookie -> struct exchange_track */
-	struct map ports;  /* port -> nothing: somebody listens there */
+	struct map ports;  /* port -> nothing: a program listens there */
 	struct map asked;  /* cookie -> struct keepalive_record, of the last sample */
 	struct services services;
 };
@@ -106,8 +103,8 @@ static void note_listeners(struct state *state, const struct snapshot *snapshot)
 }
 
 /*
- * Two things of the same tick are in no known order. A program that is asked again as soon as it has answered owes all
- * the same; this host's kernel then acknowledges the question by itself.
+ * The order of two things in one tick is unknown. A program that gets the next request as soon as it has replied still
+ * owes a reply; this host's kernel then acknowledges the request by itself.
  */
 static bool is_owed(struct exchange_track *x, const struct tcp_record *t)
 {
@@ -230,7 +227,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 			x->has_base = true;
 			x->samples = x->reply_wait = x->unreplied = x->owed = 0;
 		}
-		/* It stays so when nobody listens there any more. */
+		/* It stays so when the listener is gone. */
 		x->serves |= map_get(&state->ports, &s->lport) != NULL;
 		x->unread_ns = find_unread(x, s, t, snapshot->sockets_boot_ns ?: snapshot->begin_boot_ns);
 		count_sample(x, s, t);
@@ -371,7 +368,7 @@ static void find_other_ends(const struct exchange *exchanges, size_t count)
 	map_done(&all);
 }
 
-/* That it waits in vain is known by having asked only; who owns it was judged before. */
+/* Only a keep-alive probe shows that it waits in vain; its owner was judged before. */
 static void wait_in_vain(struct module *conn)
 {
 	struct module *app = conn->related[MODULE_APP];

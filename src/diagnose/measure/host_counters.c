@@ -20,36 +20,36 @@ static const struct field host_fields[] = {
 	FIELD(H, host_attempt_fails, COUNT, "connection attempts that failed"),
 	FIELD(H, host_resets_in, COUNT, "established connections that were reset"),
 	FIELD(H, host_resets_out, COUNT, "resets sent"),
-	FIELD(H, host_memory_pressures, COUNT, "times that TCP came under memory pressure"),
+	FIELD(H, host_memory_pressures, COUNT, "times that TCP entered memory pressure"),
 	FIELD(H, host_memory_drops, COUNT, "segments dropped for lack of memory or buffer"),
 	FIELD(H, host_timewait_overflows, COUNT, "TIME-WAIT sockets refused because there were too many"),
-	FIELD(H, host_udp_no_port, COUNT, "datagrams for a port that nobody listens on"),
-	FIELD(H, host_udp_buffer_errors, COUNT, "datagrams dropped for lack of room in a receive buffer"),
+	FIELD(H, host_udp_no_port, COUNT, "datagrams for a port without a socket"),
+	FIELD(H, host_udp_buffer_errors, COUNT, "datagrams dropped because a receive buffer was full"),
 	FIELD(H, host_unreachable_in, COUNT, "ICMP messages received: destination unreachable"),
 	FIELD(H, host_unreachable_out, COUNT, "ICMP messages sent: destination unreachable"),
 	FIELD(H, host_frag_needed_in, COUNT, "ICMP messages received: packet too big"),
-	FIELD(H, host_rp_filter, COUNT, "packets refused because their source would be answered elsewhere"),
+	FIELD(H, host_rp_filter, COUNT, "packets dropped by rp_filter"),
 	FIELD(H, host_csum_errors, COUNT, "segments and datagrams with a wrong check sum"),
-	FIELD(H, host_syn_retrans, COUNT, "SYNs and SYN-ACKs sent again"),
+	FIELD(H, host_syn_retrans, COUNT, "SYNs and SYN-ACKs retransmitted"),
 	FIELD(H, host_out_discards, COUNT, "packets discarded on the way out"),
 	FIELD(H, host_local_retrans_fails, COUNT, "retransmissions that this host itself refused to send"),
-	FIELD(H, host_zero_window_adv, COUNT, "times that this host closed its own window"),
+	FIELD(H, host_zero_window_adv, COUNT, "zero windows advertised by this host"),
 	FIELD(H, host_backlog_drops, COUNT, "segments dropped because a socket's backlog was full"),
-	FIELD(H, host_rto_count, COUNT, "retransmission time-outs"),
+	FIELD(H, host_rto_count, COUNT, "retransmission timeouts"),
 	FIELD(H, host_dsack_sent, COUNT, "segments received twice, and reported as such to their senders"),
 	FIELD(H, softnet_dropped, COUNT,
-	      "packets dropped because a processor's receive queue was full, as far as these interfaces lost any"),
-	FIELD(H, softnet_squeezed, COUNT, "times that a processor ran out of time for received packets"),
-	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of where pressure begins", .unit = "%"),
+	      "packets dropped because the backlog of a CPU was full, as far as these interfaces lost any"),
+	FIELD(H, softnet_squeezed, COUNT, "times that the softirq budget of a CPU ran out (time_squeeze)"),
+	FIELD(H, tcp_memory_share, RATIO, "memory of TCP as a share of the pressure threshold", .unit = "%"),
 	FIELD(H, tcp_memory_bytes, BYTES, "memory of TCP"),
 	FIELD(H, tcp_pressure, BOOL, "TCP is under memory pressure"),
 	FIELD(H, timewait_count, COUNT, "sockets in TIME-WAIT"),
-	FIELD(H, timewait_max, COUNT, "how many may be"),
-	FIELD(H, conntrack_share, RATIO, "share of the connection tracking table in use", .unit = "%"),
-	FIELD(H, conntrack_drops, COUNT, "packets that connection tracking refused for lack of room"),
-	FIELD(H, conntrack_invalid, COUNT, "packets that connection tracking called invalid"),
-	FIELD(H, firewall_drops, COUNT, "packets that firewall rules dropped, where they count"),
-	FIELD(H, firewall_rejects, COUNT, "packets that firewall rules rejected, where they count"),
+	FIELD(H, timewait_max, COUNT, "limit of TIME-WAIT sockets"),
+	FIELD(H, conntrack_share, RATIO, "share of the conntrack table in use", .unit = "%"),
+	FIELD(H, conntrack_drops, COUNT, "packets dropped because the conntrack table was full"),
+	FIELD(H, conntrack_invalid, COUNT, "packets marked invalid by conntrack"),
+	FIELD(H, firewall_drops, COUNT, "packets dropped by firewall rules with a counter"),
+	FIELD(H, firewall_rejects, COUNT, "packets rejected by firewall rules with a counter"),
 	FIELD(H, ports_share, RATIO, "share of the local ports in use towards the busiest remote endpoint",
 	      .unit = "%"),
 	FIELD(H, ports_used, COUNT, "local ports in use towards it"),
@@ -145,7 +145,7 @@ static void gather(const struct snapshot *snapshot, struct figures *f)
 												   : UINT64_MAX);
 	snapshot_each(snapshot, memory_type, struct memory_record, memory)
 		f->memory = *memory;
-	/* The limits are only to be read in the first namespace; that they are passed is told everywhere. */
+	/* The limits can be read only in the initial namespace; that they are exceeded, in each. */
 	snapshot_each(snapshot, protocol_type, struct protocol_record, protocol)
 		if (strcmp(protocol->protocol, "TCP") == 0)
 			f->tcp_pressure = protocol->pressure;
@@ -184,7 +184,7 @@ static void measure_figures(const struct figures *a, const struct figures *b, st
 {
 	uint64_t lost_here;
 
-	/* A processor's queue serves every namespace; the interface that lost the packet tells whose it was. */
+	/* A CPU's backlog serves every namespace; the interface that lost the packet shows whose it was. */
 	m->softnet_dropped = delta_between(a->softnet_dropped, b->softnet_dropped);
 	lost_here = delta_between(a->links_rx_dropped, b->links_rx_dropped);
 	if (m->softnet_dropped != UINT64_MAX && lost_here < m->softnet_dropped)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the protocol counters of the whole host (or namespace) say; they cannot tell one connection from another. */
+/* The protocol counters of the whole host (or namespace); they do not distinguish connections. */
 #pragma once
 
 #include "record/field.h"

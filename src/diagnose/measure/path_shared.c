@@ -15,15 +15,14 @@
 #define M struct path_measures
 static const struct field path_fields[] = {
 	FIELD(M, path_conns, COUNT, "connections to this remote host"),
-	FIELD(M, path_stuck, COUNT, "of these, with something to send and nothing acknowledged"),
+	FIELD(M, path_stuck, COUNT, "of these, with data to send and nothing acknowledged"),
 	FIELD(M, path_moving, COUNT, "of these, with data acknowledged or received"),
 	FIELD(M, path_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, path_lossy, COUNT, "of these, with at least 0.5 % of what they sent lost"),
 	FIELD(M, path_clean, COUNT, "of these, with 20 segments or more sent and none lost"),
-	FIELD(M, path_min_rtt_ns, DURATION, "smallest round-trip time of any of them"),
-	FIELD(M, path_rtt_excess_ns, DURATION,
-	      "most that the round-trip time of any of them that sends lies above its smallest"),
-	FIELD(M, path_slow_rtt, COUNT, "of these, with a round-trip time far above the smallest"),
+	FIELD(M, path_min_rtt_ns, DURATION, "minimum RTT of any of them"),
+	FIELD(M, path_rtt_excess_ns, DURATION, "largest RTT above its minimum of any of them that sends"),
+	FIELD(M, path_slow_rtt, COUNT, "of these, with an RTT far above its minimum"),
 	FIELD(M, path_filling, COUNT,
 	      "of these, moving more than 200 kB/s or as much as their congestion window allows"),
 	FIELD(M, path_send_use, RATIO, "what they send together, as a share of the fastest earlier window",
@@ -41,7 +40,7 @@ static const struct field path_fields[] = {
 	FIELD(M, peer_connecting, COUNT, "of these, waiting to be established"),
 	FIELD(M, peer_established, COUNT, "of these, established"),
 	FIELD(M, syn_unanswered, BOOL,
-	      "its SYN was sent again, or has waited for far longer than the remote host takes for an answer"),
+	      "its SYN was retransmitted, or has waited for far longer than the remote host takes to answer"),
 };
 #undef M
 RECORD_TYPE(path_measures_type, "measure.path", struct path_measures, path_fields,
@@ -58,7 +57,7 @@ struct past {
 	struct track track;
 	double send_rate, receive_rate; /* the most in one window */
 	uint64_t min_rtt_ns;            /* 0: unknown */
-	bool in_vain;                   /* somebody wanted to connect for long, and nothing was established */
+	bool in_vain;                   /* a connect lasted long, and nothing was established */
 };
 
 static bool is_bulk(uint64_t rate)

@@ -9,7 +9,7 @@
 #include "diagnose/graph/window.h"
 #include "diagnose/measure/exchange.h"
 
-/* A port of another host; or one of this host (serves), whatever address it was asked at. */
+/* A port of another host; or one of this host (serves), at any of its addresses. */
 struct service {
 	struct addr addr;
 	uint16_t port;
@@ -20,7 +20,7 @@ struct services {
 	struct map tracks; /* struct service -> struct service_track */
 };
 
-/* Of one connection in one sample: answers since the sample before, and how long a question has waited for one. */
+/* Of one connection in one sample: replies since the sample before, and how long a request has waited for one. */
 void services_note(struct services *services, struct window *window, const struct service *service, uint64_t answers,
 		   uint64_t wait_ns);
 void services_measure(const struct services *services, const struct service *service, struct exchange_measures *m);

@@ -16,15 +16,12 @@
 
 #define S struct stall_measures
 static const struct field stall_fields[] = {
-	FIELD(S, stalled_ns, DURATION, "how long the connection has stood still; 0 when it moves"),
+	FIELD(S, stalled_ns, DURATION, "time without progress; 0 when it progresses"),
 	FIELD(S, stall_firewall_drops, COUNT,
 	      "packets dropped since then by firewall rules that had dropped nothing before"),
-	FIELD(S, stall_unheard, COUNT,
-	      "packets handed since then to a queue of the firewall that no program listens to, and not before"),
-	FIELD(S, stall_invalid, COUNT,
-	      "packets that connection tracking has called invalid since then, and not before"),
-	FIELD(S, stall_rp_filter, COUNT,
-	      "packets refused since then because their source would be answered elsewhere, and not before"),
+	FIELD(S, stall_unheard, COUNT, "packets sent since then to an NFQUEUE without a listener, and not before"),
+	FIELD(S, stall_invalid, COUNT, "packets marked invalid by conntrack since then, and not before"),
+	FIELD(S, stall_rp_filter, COUNT, "packets dropped by rp_filter since then, and not before"),
 	FIELD(S, stall_undelivered, COUNT,
 	      "segments that have arrived at an interface since it fell silent, and did not reach it"),
 	FIELD(S, fresh_firewall_drops, COUNT,
@@ -60,7 +57,7 @@ struct state {
 	struct map arrivals; /* struct flow -> segments that were not delivered */
 };
 
-/* A connection as far as what arrives for it tells. */
+/* A connection, by the packets that arrive for it. */
 struct flow {
 	struct addr raddr;
 	uint16_t lport, rport;
@@ -191,7 +188,7 @@ static void measure(const struct state *state, struct stall_measures *m)
 	}
 }
 
-/* For connections that move: a rule that began to drop while somebody looked. */
+/* For connections with progress: a rule that began to drop during the run. */
 static uint64_t fresh_drops(const struct state *state)
 {
 	uint64_t drops = 0;
@@ -241,7 +238,7 @@ static void finish(struct window *window, void *data, struct graph *graph)
 		(*module)->measures.stall = m;
 	}
 	state->windows++;
-	/* What is still true is told again by the next sample. */
+	/* What is still true comes again with the next sample. */
 	map_done(&state->arrivals);
 	memmove(&state->ended_ns[1], &state->ended_ns[0], sizeof(state->ended_ns) - sizeof(state->ended_ns[0]));
 	track_forget(window, &state->series, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processors and memory as modules: applications and control groups lean on the processors, sockets on the memory. They
+ * CPUs and memory as modules: applications and cgroups depend on the CPUs, sockets on the memory. They
  * are the same for all, so they stand at the end of every chain.
  */
 #include <math.h>
@@ -13,22 +13,20 @@
 #include "snapshot/proc/pressure.h"
 
 static const struct field cpu_fields[] = {
-	FIELD(struct cpu_measures, cpus, COUNT, "processors"),
-	FIELD(struct cpu_measures, cpu_busy_share, RATIO, "share of their time that they were busy", .unit = "%"),
+	FIELD(struct cpu_measures, cpus, COUNT, "number of CPUs"),
+	FIELD(struct cpu_measures, cpu_busy_share, RATIO, "share of the time in which they were busy", .unit = "%"),
 	FIELD(struct cpu_measures, cpu_softirq_max_share, RATIO,
-	      "share of its time that the busiest one spent on what interrupts left, mostly the network's",
-	      .unit = "%"),
-	FIELD(struct cpu_measures, cpu_steal_share, RATIO, "share of their time that the hypervisor gave to others",
+	      "share of the time that the busiest one spent in softirqs, mostly the network's", .unit = "%"),
+	FIELD(struct cpu_measures, cpu_steal_share, RATIO, "steal time: share given to other guests by the hypervisor",
 	      .unit = "%"),
 	FIELD(struct cpu_measures, cpu_pressure_share, RATIO,
-	      "share of the time in which some task waited for a processor", .unit = "%"),
+	      "share of the time in which some task waited for a CPU (PSI)", .unit = "%"),
 };
-RECORD_TYPE(cpu_measures_type, "measure.cpu", struct cpu_measures, cpu_fields,
-	    "measures of the processors in a window");
+RECORD_TYPE(cpu_measures_type, "measure.cpu", struct cpu_measures, cpu_fields, "measures of the CPUs in a window");
 
 static const struct field memory_fields[] = {
 	FIELD(struct memory_measures, memory_pressure_share, RATIO,
-	      "share of the time in which some task waited for memory", .unit = "%"),
+	      "share of the time in which some task waited for memory (PSI)", .unit = "%"),
 	FIELD(struct memory_measures, memory_tcp_bytes, BYTES, "memory that TCP sockets hold"),
 	FIELD(struct memory_measures, memory_tcp_max_bytes, BYTES, "how much they may hold (net.ipv4.tcp_mem)"),
 	FIELD(struct memory_measures, memory_tcp_share, RATIO, "used share of it", .unit = "%"),
@@ -49,7 +47,7 @@ struct times {
 
 struct figures {
 	struct times sum;
-	VEC(struct times) each; /* one a processor */
+	VEC(struct times) each; /* one per CPU */
 	uint64_t cpu_wait_ns, memory_wait_ns;
 	uint64_t boot_ns;
 };
@@ -143,7 +141,7 @@ static const struct cpu_measures *measure_cpu(const struct state *state, struct 
 	m->cpu_steal_share = share(a->sum.steal, b->sum.steal, all);
 	m->cpu_pressure_share = share(a->cpu_wait_ns, b->cpu_wait_ns, b->boot_ns - a->boot_ns);
 	m->cpu_softirq_max_share = NAN;
-	/* A processor that came or went makes the rows another set. */
+	/* A CPU that went online or offline changes the set of rows. */
 	for (size_t i = 0; a->each.count == b->each.count && i < b->each.count; i++) {
 		const struct times *x = &a->each.items[i], *y = &b->each.items[i];
 

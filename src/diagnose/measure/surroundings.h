@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What all programs of the host share: its processors and the memory of its sockets. */
+/* What all programs of the host share: its CPUs and the memory of its sockets. */
 #pragma once
 
 #include "record/field.h"

@@ -65,7 +65,7 @@ static void sample(struct window *window, void *data, const struct snapshot *sna
 		track->samples++;
 	}
 	map_done(&state->owners);
-	/* Only what somebody waits on is looked for. */
+	/* Only sockets that a thread waits on count. */
 	snapshot_each(snapshot, owner_type, const struct owner_record, o) {
 		struct fd_key key = {o->pid, o->fd};
 		const struct blocked_track *track = map_get(&state->blocked, &key);

@@ -50,16 +50,16 @@ static bool has_item(const struct cause_page_section *section, const char *text)
 	return false;
 }
 
-/* What nest says when it sees it; a {measure} stands for its value. */
+/* What nest reports; a {measure} stands for its value. */
 static void add_looks(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause)
 {
 	struct cause_page_section *section = add_section(page, "How it looks");
 
 	if (!is_recognised(knowledge, cause)) {
-		vec_push(&section->paragraphs, xstrdup("No rule recognises it yet: nest will not name it by itself."));
+		vec_push(&section->paragraphs, xstrdup("No rule recognises it yet: nest does not report it."));
 		return;
 	}
-	vec_push(&section->paragraphs, xstrdup("One or more of these sentences, with the numbers in place:"));
+	vec_push(&section->paragraphs, xstrdup("One or more of these sentences, with the measures filled in:"));
 	vec_each(&knowledge->rules, rule)
 		if (speaks(*rule, cause, true) && !has_item(section, (*rule)->because))
 			vec_push(&section->items, xstrdup((*rule)->because));
@@ -80,14 +80,23 @@ static void add_evidence(struct cause_page *page, const struct knowledge *knowle
 	}
 }
 
+/* PID and PORT instead of {pid} and {lport}; to be freed. */
+static char *fill_words(const char *template)
+{
+	struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
+
+	knowledge_fill_words(template, NULL, NULL, &text);
+	return text.data;
+}
+
 static void add_advice(struct cause_page *page, const struct knowledge *knowledge, const struct cause *cause)
 {
 	struct cause_page_section *section = add_section(page, "What to do");
 
-	vec_push(&section->paragraphs, xstrdup(cause->advice));
-	vec_each(&cause->next, command)
-		if (knowledge_can_run(knowledge, *command))
-			vec_push(&section->items, xstrdup(*command));
+	vec_push(&section->paragraphs, fill_words(cause->advice));
+	vec_each(&cause->next, step)
+		if (knowledge_can_run(knowledge, step->command))
+			vec_push(&section->items, fill_words(step->command));
 }
 
 static void add_scenarios(struct cause_page *page, const struct cause *cause)
@@ -96,7 +105,7 @@ static void add_scenarios(struct cause_page *page, const struct cause *cause)
 
 	if (!cause->lab)
 		return;
-	section = add_section(page, "How to bring it about");
+	section = add_section(page, "How to reproduce it");
 	vec_push(&section->paragraphs,
 		 xstrdup("In the source tree, as root, in network namespaces of their own (docs/lab.md):"));
 	for (const char *at = cause->lab; *at;) {

@@ -2,9 +2,14 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "diagnose/present/present.h"
+#include "view/format.h"
 #include "view/tree.h"
+
+/* Of an advice: two lines of 80 columns, less the branches and the word in front of it. */
+#define ADVICE_COLUMNS 140
 
 static enum out_style style_of(uint8_t severity)
 {
@@ -13,85 +18,149 @@ static enum out_style style_of(uint8_t severity)
 
 static void add_line(struct out *out, const char *text)
 {
-	text_add_terminal(&out->pending, text, strlen(text));
+	_cleanup_buf_ struct buf shown = BUF_INIT(BUF_CAP_DEFAULT);
+
+	text_add_terminal(&shown, text, strlen(text));
+	out_add_folded(out, buf_text(&shown), 0, "   ");
 	out_end_line(out);
 }
 
-/* --- the answer --- */
+/* --- findings --- */
 
-/* The sentence that the answer gives already is not repeated. */
-static void print_evidence(struct tree *tree, struct tree_node *node, const struct list *list, const char *mark,
-			   const char *because)
+/* The headline gives its own sentence; the line of that rule does not repeat it. */
+static void add_evidence(struct tree *tree, struct tree_node *node, const struct list *list, const char *mark,
+			 const char *headline)
 {
 	const struct evidence_record *items = list->items;
 
-	for (uint32_t i = 0; i < list->count; i++)
-		tree_add(tree, node, OUT_DIM, mark, "%+.2f %s [%s]", items[i].cf,
-			 because && strcmp(items[i].text, because) == 0 ? "as said" : items[i].text, items[i].rule);
+	for (uint32_t i = 0; i < list->count; i++) {
+		bool said = headline && strcmp(items[i].text, headline) == 0;
+
+		tree_add(tree, node, OUT_DIM, mark, "%s (%.2f)%s%s", items[i].rule, items[i].cf, said ? "" : " ",
+			 said ? "" : items[i].text);
+	}
+}
+
+/* Length of the first sentences that fit into the columns; the first one always counts. */
+static size_t first_sentences(const char *text, size_t columns)
+{
+	size_t taken = strlen(text);
+
+	if (taken <= columns)
+		return taken;
+	taken = 0;
+	for (const char *at = text; (at = strstr(at, ". ")); at++) {
+		size_t length = (size_t)(at - text) + 1;
+
+		if (taken && length > columns)
+			break;
+		taken = length;
+	}
+	return taken ? taken : strlen(text);
+}
+
+static void add_advice(struct tree *tree, struct tree_node *node, const struct finding_record *f)
+{
+	_cleanup_free_ char *more = xasprintf(" (nest explain %s)", f->cause);
+	size_t length = first_sentences(f->advice, ADVICE_COLUMNS - strlen(more));
+
+	tree_add(tree, node, OUT_PLAIN, "advice:", "%.*s%s", (int)length, f->advice, more);
+}
+
+static bool begins_with(const char *text, const char *start, size_t length)
+{
+	return strlen(text) >= length && strncmp(text, start, length) == 0;
+}
+
+/* What the sentence begins with, when that is the culprit: its name, or as an address (and port) what is its name. */
+static size_t culprit_length(const char *accused, const char *sentence)
+{
+	size_t length = strlen(accused), word = strcspn(sentence, " ");
+	bool bracket = accused[0] == '[';
+	_cleanup_free_ char *port = NULL;
+
+	if (begins_with(sentence, accused, length))
+		return length;
+	if (!begins_with(accused + bracket, sentence, word) ||
+	    !begins_with(accused + bracket + word, bracket ? "]:" : ":", 1U + bracket))
+		return 0;
+	port = xasprintf(" port %s", accused + word + 1 + 2 * bracket);
+	return begins_with(sentence + word, port, strlen(port)) ? word + strlen(port) : word;
 }
 
 static void add_finding(struct tree *tree, const struct finding_record *f, bool all)
 {
-	struct tree_node *node =
-		tree_add(tree, NULL, style_of(f->severity), f->cause, "%s %s: %s (certainty %.2f%s)", f->accused,
-			 f->summary, f->because, f->certainty, f->over ? "; not in the last second any more" : "");
+	size_t skipped = culprit_length(f->accused, f->because);
+	struct tree_node *node = tree_add(tree, NULL, style_of(f->severity), f->cause, "%s%s%s (certainty %.2f%s)",
+					  f->accused, skipped ? "" : ": ", f->because + skipped, f->certainty,
+					  f->over ? "; no longer in the last second" : "");
 
 	if (f->spent_in.count) {
 		const struct spent_record *spent = f->spent_in.items;
 
-		tree_add(tree, node, OUT_BOLD, "inside", "%s", spent->text);
+		tree_add(tree, node, OUT_BOLD, "inside:", "%s", spent->text);
 	}
-	print_evidence(tree, node, &f->for_evidence, "for", f->because);
-	print_evidence(tree, node, &f->against_evidence, "against", NULL);
+	add_evidence(tree, node, &f->for_evidence, "evidence:", f->because);
+	add_evidence(tree, node, &f->against_evidence, "against:", NULL);
 	for (uint32_t i = 0; i < f->ambiguous_with.count; i++)
-		tree_add(tree, node, OUT_PLAIN, "or", "%s, which explains the same as well",
-			 text_record_at(&f->ambiguous_with, i));
+		tree_add(tree, node, OUT_PLAIN, "could also be:", "%s", text_record_at(&f->ambiguous_with, i));
 	for (uint32_t i = 0; all && i < f->would_change.count; i++)
-		tree_add(tree, node, OUT_DIM, "would change", "%s", text_record_at(&f->would_change, i));
-	tree_add(tree, node, OUT_PLAIN, "do", "%s", f->advice);
+		tree_add(tree, node, OUT_DIM, "would change:", "%s", text_record_at(&f->would_change, i));
+	add_advice(tree, node, f);
 	for (uint32_t i = 0; i < f->next.count; i++)
-		tree_add(tree, node, OUT_PLAIN, "next", "%s", text_record_at(&f->next, i));
+		tree_add(tree, node, OUT_PLAIN, "next:", "%s", text_record_at(&f->next, i));
 }
 
 /* "network namespace web (4026532212)" */
-static void add_place(struct out *out, const struct diagnosis_record *record)
+static void add_place(struct buf *text, const struct diagnosis_record *record)
 {
-	buf_add_text(&out->pending, "network namespace ");
-	if (record->netns_name) {
-		text_add_terminal(&out->pending, record->netns_name, strlen(record->netns_name));
-		buf_add_format(&out->pending, " (%" PRIu64 ")", record->netns);
-	} else {
-		buf_add_format(&out->pending, "%" PRIu64, record->netns);
-	}
+	if (record->netns_name)
+		buf_add_format(text, "network namespace %s (%" PRIu64 ")", record->netns_name, record->netns);
+	else
+		buf_add_format(text, "network namespace %" PRIu64, record->netns);
 }
 
-/* Nothing when nobody waits. */
+/* "12 connections, 3.00 s" */
+static void add_extent(struct buf *text, const struct diagnosis_record *record)
+{
+	const struct module_record *modules = record->modules.items;
+	size_t connections = 0;
+
+	for (uint32_t i = 0; i < record->modules.count; i++)
+		connections += modules[i].kind == MODULE_CONN;
+	format_add_plural(text, connections, "connection");
+	buf_add_text(text, ", ");
+	format_add_duration(text, (int64_t)record->window_ms * (int64_t)NSEC_PER_MSEC);
+}
+
+/* Requests that wait, where no rule finds a cause. */
 static void print_waits(const struct diagnosis_record *record, struct out *out)
 {
 	for (uint32_t i = 0; i < record->waits.count; i++)
 		add_line(out, text_record_at(&record->waits, i));
 	if (record->waits_count > record->waits.count) {
-		buf_add_format(&out->pending, "So it is with %zu more.", record->waits_count - record->waits.count);
+		buf_add_format(&out->pending, "(%zu more like this)", record->waits_count - record->waits.count);
 		out_end_line(out);
 	}
-	if (record->waits.count > 0)
-		add_line(out, "Whether that is long, only a look that began before would know (nest watch).");
 }
 
-/* What was asked about and is not there must not look like good health. */
+/* A selection that matches no socket must not look like good health. */
 static void print_health(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
-	bool nothing = options->chosen && record->modules.count == 0;
+	_cleanup_buf_ struct buf text = BUF_INIT(BUF_CAP_DEFAULT);
 
 	if (options->several) {
-		add_place(out, record);
-		add_line(out,
-			 nothing ? ": no socket there is one of those asked about" : ": nothing holds its traffic up");
-	} else {
-		add_line(out, nothing           ? "No socket here is one of those asked about."
-			      : options->chosen ? "Nothing holds the traffic up that was asked about."
-						: "Nothing holds the network traffic of this host up.");
+		add_place(&text, record);
+		buf_add_text(&text, ": ");
 	}
+	if (options->chosen && record->modules.count == 0) {
+		buf_add_format(&text, "%s socket matches the selection.", options->several ? "no" : "No");
+	} else {
+		buf_add_format(&text, "%s bottleneck found: ", options->several ? "no" : "No");
+		add_extent(&text, record);
+		buf_add_char(&text, '.');
+	}
+	add_line(out, buf_text(&text));
 	print_waits(record, out);
 }
 
@@ -105,8 +174,10 @@ static void print_answer(const struct diagnosis_record *record, const struct pre
 		return;
 	}
 	if (options->several) {
-		add_place(out, record);
-		out_end_line(out);
+		_cleanup_buf_ struct buf place = BUF_INIT(BUF_CAP_DEFAULT);
+
+		add_place(&place, record);
+		add_line(out, buf_text(&place));
 	}
 	for (uint32_t i = 0; i < record->findings.count; i++)
 		add_finding(tree, &findings[i], options->all);
@@ -118,7 +189,7 @@ static void print_answer(const struct diagnosis_record *record, const struct pre
 /* A module, and what the rest of the record says about it. */
 struct place {
 	const struct module_record *module;
-	bool accused, affected, needed;
+	bool accused, affected, needed, drawn;
 };
 
 struct drawing {
@@ -155,7 +226,7 @@ static bool is_interesting(const struct place *place)
 
 static void add_limits(struct buf *text, const struct limit_record *limits)
 {
-	const char *separator = ", held back by ";
+	const char *separator = ", limited by ";
 
 	for (uint32_t i = 0; i < limit_type.field_count; i++) {
 		const struct field *field = &limit_type.fields[i];
@@ -166,7 +237,8 @@ static void add_limits(struct buf *text, const struct limit_record *limits)
 		buf_add_text(text, separator);
 		for (const char *p = field->name; *p; p++)
 			buf_add_char(text, *p == '_' ? ' ' : *p);
-		buf_add_format(text, " %.0f%%", share * 100);
+		buf_add_char(text, ' ');
+		format_add_share(text, share);
 		separator = ", ";
 	}
 }
@@ -182,25 +254,14 @@ static bool belongs(const struct module_record *conn, const struct module_record
 	return conn->related[below->kind] && strcmp(conn->related[below->kind], below->id) == 0;
 }
 
-/* The paper's words say little to somebody who has not read it. */
+/* The words of the paper that the states come from say little without it. */
 static const char *state_words(const char *state)
 {
 	if (strcmp(state, activity_name(ACTIVITY_WAITING_ANCESTOR)) == 0)
-		return "silent, and waited for";
+		return "blocked";
 	if (strcmp(state, activity_name(ACTIVITY_IGNORED)) == 0)
-		return "not needed";
+		return "idle";
 	return strcmp(state, activity_name(ACTIVITY_UNKNOWN)) == 0 ? "" : state;
-}
-
-/* What everybody leans on, and the thread between a program and its socket, are drawn if they matter or with --all. */
-static bool is_drawn(const struct drawing *drawing, const struct module_record *module, const struct place *below)
-{
-	enum module_kind kind = below->module->kind;
-	bool common = kind == MODULE_THREAD || kind == MODULE_CPU || kind == MODULE_MEMORY;
-
-	if (drawing->all || below->accused)
-		return true;
-	return !common && (module->kind != MODULE_APP || is_interesting(below));
 }
 
 /* Their own dependants are drawn below the application already. */
@@ -209,40 +270,48 @@ static bool is_leaf(const struct module_record *module)
 	return module->kind == MODULE_THREAD || module->kind == MODULE_RESOLVER || module->kind == MODULE_CGROUP;
 }
 
-static void add_module(const struct drawing *drawing, struct tree_node *parent, const struct place *place,
+static struct place *place_below(const struct drawing *drawing, const struct module_record *module, uint32_t i,
+				 const struct module_record *conn)
+{
+	struct place *below = map_get(&drawing->places, text_record_at(&module->depends_on, i));
+
+	return below && !is_leaf(module) && belongs(conn, module, below->module) ? below : NULL;
+}
+
+/* Accused, waiting or affected, or a module below it is; a connection that gets on is healthy, whoever is accused. */
+static bool is_drawn(const struct drawing *drawing, const struct place *place, const struct module_record *conn)
+{
+	const struct module_record *module = place->module;
+	const struct place *below;
+	bool drawn = drawing->all || is_interesting(place);
+
+	if (module->kind == MODULE_CONN || module->kind == MODULE_UDP)
+		return drawn;
+	for (uint32_t i = 0; !drawn && i < module->depends_on.count; i++)
+		drawn = (below = place_below(drawing, module, i, conn)) && is_drawn(drawing, below, conn);
+	return drawn;
+}
+
+static void add_module(const struct drawing *drawing, struct tree_node *parent, struct place *place,
 		       const struct module_record *conn)
 {
 	const struct module_record *module = place->module;
 	const char *words = state_words(module->state);
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	struct tree_node *node;
+	struct place *below;
 
 	if (module->kind == MODULE_CONN)
 		conn = module;
+	place->drawn = true;
 	buf_add_format(&text, "%s %s%s%s", module_kind_name(module->kind), module->name, *words ? ": " : "", words);
 	if (module->limited_by.count > 0)
 		add_limits(&text, module->limited_by.items);
 	node = tree_add(drawing->tree, parent, place->accused ? OUT_RED : OUT_PLAIN, place->accused ? ">>" : NULL, "%s",
 			buf_text(&text));
-	for (uint32_t i = 0; !is_leaf(module) && i < module->depends_on.count; i++) {
-		const struct place *below = map_get(&drawing->places, text_record_at(&module->depends_on, i));
-
-		if (below && belongs(conn, module, below->module) && is_drawn(drawing, module, below))
+	for (uint32_t i = 0; i < module->depends_on.count; i++)
+		if ((below = place_below(drawing, module, i, conn)) && is_drawn(drawing, below, conn))
 			add_module(drawing, node, below, conn);
-	}
-}
-
-/* It matters, or what stands right below it suffers. */
-static bool matters(const struct drawing *drawing, const struct place *place)
-{
-	bool matters = is_interesting(place);
-
-	for (uint32_t i = 0; i < place->module->depends_on.count; i++) {
-		const struct place *below = map_get(&drawing->places, text_record_at(&place->module->depends_on, i));
-
-		matters = matters || (below && below->affected);
-	}
-	return matters;
 }
 
 static void print_graph(const struct diagnosis_record *record, bool all, struct out *out)
@@ -250,27 +319,35 @@ static void print_graph(const struct diagnosis_record *record, bool all, struct 
 	const struct module_record *modules = record->modules.items;
 	_cleanup_(tree_freep) struct tree *tree = tree_new();
 	struct drawing drawing = {tree, MAP_INIT(0, sizeof(struct place), 0), all};
-	size_t folded = 0, shown = 0;
+	size_t shown = 0, hidden = 0;
 
 	find_places(&drawing, record);
 	for (uint32_t i = 0; i < record->modules.count; i++) {
+		struct place *place = map_get(&drawing.places, modules[i].id);
+
+		if (!place->needed && is_drawn(&drawing, place, NULL))
+			add_module(&drawing, NULL, place, NULL);
+	}
+	/* A culprit that no drawn module depends on stands by itself. */
+	for (uint32_t i = 0; i < record->modules.count; i++) {
+		struct place *place = map_get(&drawing.places, modules[i].id);
+
+		if (place->accused && !place->drawn)
+			add_module(&drawing, NULL, place, NULL);
+	}
+	for (uint32_t i = 0; i < record->modules.count; i++) {
 		const struct place *place = map_get(&drawing.places, modules[i].id);
 
-		if (place->needed)
-			continue;
-		if (!all && !matters(&drawing, place)) {
-			folded++;
-			continue;
-		}
-		add_module(&drawing, NULL, place, NULL);
-		shown++;
+		shown += place->drawn;
+		hidden += !place->drawn;
 	}
 	if (shown > 0)
 		out_end_line(out);
 	tree_print(tree, out);
-	if (folded > 0) {
-		buf_add_format(&out->pending, "(%zu %s at ease: --all shows them)", folded,
-			       folded == 1 ? "module is" : "modules are");
+	if (!all && hidden > 0) {
+		buf_add_char(&out->pending, '(');
+		format_add_plural(&out->pending, hidden, "healthy module");
+		buf_add_text(&out->pending, " hidden; --all shows them)");
 		out_end_line(out);
 	}
 	map_done(&drawing.places);
@@ -279,7 +356,7 @@ static void print_graph(const struct diagnosis_record *record, bool all, struct 
 void present_diagnosis(const struct diagnosis_record *record, const struct present_options *options, struct out *out)
 {
 	print_answer(record, options, out);
-	/* Of many namespaces only those with something to tell are drawn. */
+	/* Of several namespaces only those with a finding are drawn. */
 	if (options->several && !options->all && record->findings.count == 0)
 		return;
 	print_graph(record, options->all, out);

@@ -33,8 +33,10 @@ static void cause_free(struct cause *cause)
 	free(cause->advice);
 	free(cause->blind);
 	free(cause->lab);
-	vec_each(&cause->next, command)
-		free(*command);
+	vec_each(&cause->next, step) {
+		free(step->when);
+		free(step->command);
+	}
 	vec_done(&cause->next);
 	free(cause->origin);
 	free(cause);
@@ -83,14 +85,26 @@ const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const 
 	return NULL;
 }
 
+/* The word after `nest`; NULL when it is another program's command. */
+static char *command_name(const char *command)
+{
+	return strncmp(command, "nest ", 5) == 0 ? xstrndup(command + 5, strcspn(command + 5, " ")) : NULL;
+}
+
 bool knowledge_can_run(const struct knowledge *knowledge, const char *command)
 {
-	_cleanup_free_ char *name = NULL;
+	_cleanup_free_ char *name = command_name(command);
 
-	if (!knowledge->is_command || strncmp(command, "nest ", 5) != 0)
-		return true;
-	name = xstrndup(command + 5, strcspn(command + 5, " "));
-	return knowledge->is_command(name);
+	return !name || !knowledge->is_command || knowledge->is_command(name);
+}
+
+char *knowledge_in_netns(const struct knowledge *knowledge, const char *command, const char *netns)
+{
+	_cleanup_free_ char *name = command_name(command);
+
+	if (!netns || !name || !knowledge->takes_netns || !knowledge->takes_netns(name))
+		return xstrdup(command);
+	return xasprintf("nest %s -N %s%s", name, netns, command + strlen("nest ") + strlen(name));
 }
 
 bool rule_suggests(const struct rule *rule, const struct cause *cause)
@@ -227,6 +241,52 @@ static int check_template(const struct reader *reader, const char *template, con
 
 /* --- causes --- */
 
+static bool has_open_brace(const char *text)
+{
+	const char *open = strrchr(text, '{');
+
+	return open && !strchr(open, '}');
+}
+
+/* The condition is over the measures of the module that the evidence is about, of whatever kind that is. */
+static int check_condition(const struct reader *reader, const struct line *line, const char *when)
+{
+	struct why why = {};
+
+	for (unsigned kind = 0; kind < MODULE_KINDS; kind++) {
+		const struct module_scope *scope = module_scope_find((enum module_kind)kind);
+		_cleanup_(expr_freep) struct expr *expr = NULL;
+		struct shape shape;
+
+		if (!scope)
+			continue;
+		shape = module_scope_shape(scope);
+		if (expr_parse(when, &shape, &expr, &why) == 0)
+			return 0;
+	}
+	return fail(reader, line->number, "[%s]: %s", when, why.text);
+}
+
+static int read_next(const struct reader *reader, const struct line *line, struct cause *cause)
+{
+	const char *command = line->value, *end = strchr(command, ']');
+	struct next_step *step;
+
+	if (has_open_brace(command))
+		return fail(reader, line->number, "a { is never closed");
+	if (*command == '[' && !end)
+		return fail(reader, line->number, "a [ is never closed");
+	step = vec_add(&cause->next);
+	if (*command == '[') {
+		step->when = xstrndup(command + 1, (size_t)(end - command) - 1);
+		command = end + 1 + strspn(end + 1, " ");
+	}
+	step->command = xstrdup(command);
+	if (!*command)
+		return fail(reader, line->number, "there is no command");
+	return step->when ? check_condition(reader, line, step->when) : 0;
+}
+
 static int read_cause(const struct reader *reader, struct cause *cause)
 {
 	static const char *const keys[] = {"layer", "accuses", "severity", "summary", "means", "advice", "next", NULL};
@@ -246,18 +306,16 @@ static int read_cause(const struct reader *reader, struct cause *cause)
 			break;
 	if (cause->severity > SEVERITY_HIGH)
 		return fail(reader, reader->paragraph->number, "severity is low, medium or high, not '%s'", severity);
+	if (has_open_brace(advice))
+		return fail(reader, find_line(reader->paragraph, "advice")->number, "a { is never closed");
 	cause->layer = xstrdup(layer);
 	cause->summary = xstrdup(summary);
 	cause->means = xstrdup(means);
 	cause->advice = xstrdup(advice);
 	vec_each(&reader->paragraph->lines, line) {
-		const char *open = strrchr(line->value, '{');
-
-		if (strcmp(line->key, "next") != 0)
-			continue;
-		if (!*line->value || (open && !strchr(open, '}')))
-			return fail(reader, line->number, *line->value ? "a { is never closed" : "there is no command");
-		vec_push(&cause->next, xstrdup(line->value));
+		r = strcmp(line->key, "next") == 0 ? read_next(reader, line, cause) : 0;
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -597,7 +655,21 @@ int knowledge_load(struct knowledge **ret_knowledge, struct why *why)
 	return 0;
 }
 
-bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out)
+/* What an advice calls a value that is not known. */
+static const char *placeholder(const char *name)
+{
+	static const char *const words[][2] = {{"pid", "PID"},        {"dev", "DEV"},    {"lport", "PORT"},
+					       {"rport", "PORT"},     {"raddr", "ADDR"}, {"tunnel_pid", "PID"},
+					       {"gateway", "GATEWAY"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(words[i][0], name) == 0)
+			return words[i][1];
+	return "-";
+}
+
+static bool fill(const char *template, const struct shape *shape, const struct record *record, bool words,
+		 struct buf *out)
 {
 	bool complete = true;
 
@@ -613,14 +685,24 @@ bool knowledge_fill(const char *template, const struct shape *shape, const struc
 			break;
 		n = strcspn(template, "}");
 		name = xstrndup(template + 1, n - 1);
-		if (template[n] == '}' && shape_find(shape, name, &ref) == 0)
+		if (shape && template[n] == '}' && shape_find(shape, name, &ref) == 0)
 			value = record_get(record, ref);
 		if (value.class == VALUE_UNKNOWN)
-			buf_add_char(out, '-');
+			buf_add_text(out, words ? placeholder(name) : "-");
 		else
 			format_add_value(out, ref.field, &value);
 		complete = complete && value.class != VALUE_UNKNOWN;
 		template += n + (template[n] == '}');
 	}
 	return complete;
+}
+
+bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out)
+{
+	return fill(template, shape, record, false, out);
+}
+
+void knowledge_fill_words(const char *template, const struct shape *shape, const struct record *record, struct buf *out)
+{
+	(void)fill(template, shape, record, true, out);
 }

@@ -11,6 +11,7 @@
  *	means: Its receive buffer is full, so its kernel ...
  *	advice: Look at the program on the other host ...
  *	next: nest tcpwin --where 'raddr == {raddr}'
+ *	next: [app_writing_share > 0] nest netcalls -p {pid}
  *
  *	rule window-closed
  *	about: conn
@@ -26,7 +27,8 @@
  *
  * A page adds to a cause that stands before it. A line that begins with a blank continues the one before. A negative
  * certainty speaks against; `suggests` may name several causes, separated by commas. Of the rules of one family that
- * fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module.
+ * fire for one cause, only the strongest counts: they see the same thing. {field} is a measure of the module; a
+ * condition in brackets before a command is over those measures as well.
  */
 #pragma once
 
@@ -36,6 +38,12 @@
 
 enum severity { SEVERITY_LOW, SEVERITY_MEDIUM, SEVERITY_HIGH };
 
+/* A command with {field}s, for findings whose strongest evidence meets the condition. */
+struct next_step {
+	char *when; /* NULL: always */
+	char *command;
+};
+
 struct cause {
 	char *name;
 	char *layer;
@@ -44,10 +52,10 @@ struct cause {
 	char *summary;
 	char *means;
 	char *advice;
-	VEC(char *) next; /* commands, with {field}s */
-	char *blind;      /* where the diagnosis of it is blind; NULL: nobody wrote it down */
-	char *lab;        /* scenarios of the laboratory, separated by blanks; NULL: none */
-	char *origin;     /* file:line */
+	VEC(struct next_step) next;
+	char *blind;  /* where the diagnosis of it is blind; NULL: not written down */
+	char *lab;    /* scenarios of the laboratory, separated by blanks; NULL: none */
+	char *origin; /* file:line */
 };
 
 struct rule {
@@ -55,7 +63,7 @@ struct rule {
 	const struct module_scope *about;
 	char *when_text;
 	struct expr *when;
-	VEC(const struct cause *) suggests; /* one or more: what speaks against one may speak against others, too */
+	VEC(const struct cause *) suggests; /* one or more: evidence against one may speak against others */
 	double certainty;
 	char *family;
 	char *because;
@@ -65,8 +73,10 @@ struct rule {
 struct knowledge {
 	VEC(struct cause *) causes;
 	VEC(struct rule *) rules;
-	/* Whether this program has a command of that name: what it cannot do it does not advise. NULL: it has all. */
+	/* Whether the command or tool of that name runs here: `next` names no other. NULL: all do. */
 	bool (*is_command)(const char *name);
+	/* Whether it has an option -N. NULL: none has. */
+	bool (*takes_netns)(const char *name);
 };
 
 /* What is compiled into the program. A mistake in it is a bug: the error says where. */
@@ -83,8 +93,10 @@ static inline void knowledge_freep(struct knowledge **knowledge)
 
 const struct cause *knowledge_find_cause(const struct knowledge *knowledge, const char *name);
 const struct rule *knowledge_find_rule(const struct knowledge *knowledge, const char *name);
-/* Whether a line of `next` can be followed with this program. */
+/* Whether a line of `next` can be run here. */
 bool knowledge_can_run(const struct knowledge *knowledge, const char *command);
+/* The same command with -N NETNS, where it has that option and netns is not NULL; to be freed. */
+char *knowledge_in_netns(const struct knowledge *knowledge, const char *command, const char *netns);
 bool rule_suggests(const struct rule *rule, const struct cause *cause);
 /* "path-loss, path-congestion"; to be freed. */
 char *rule_causes(const struct rule *rule);
@@ -95,3 +107,6 @@ const char *severity_name(enum severity severity);
  * unknown or not measured there (a `-` stands in its place).
  */
 bool knowledge_fill(const char *template, const struct shape *shape, const struct record *record, struct buf *out);
+/* The same for advice: PID, DEV, PORT, ADDR stand for what is unknown. shape NULL: nothing is known. */
+void knowledge_fill_words(const char *template, const struct shape *shape, const struct record *record,
+			  struct buf *out);

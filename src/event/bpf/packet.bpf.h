@@ -38,8 +38,10 @@ struct packet_v6 {
 };
 
 struct packet {
-	struct addr source;
-	struct addr destination;
+	__u64 head; /* skb->head, for packet_read_v6 */
+	/* Looked at in words. */
+	struct addr source __attribute__((aligned(8)));
+	struct addr destination __attribute__((aligned(8)));
 	__u8 proto;
 	__u8 unused;
 	__u16 source_port;
@@ -74,12 +76,17 @@ static __always_inline bool packet_read_v4(struct packet *packet, const unsigned
 	return true;
 }
 
-static __always_inline bool packet_read_v6(struct packet *packet, const unsigned char *head, __u32 network)
+/*
+ * Not static, so that it is verified but once: every number of extension headers would be another way through all that
+ * follows.
+ */
+__weak __noinline int packet_read_v6(struct packet *packet, __u32 network)
 {
 	struct packet_v6 ip;
 	__u8 next;
 
-	if (bpf_probe_read_kernel(&ip, sizeof(ip), head + network) < 0 || ip.version >> 4 != 6)
+	if (!packet || bpf_probe_read_kernel(&ip, sizeof(ip), (const void *)(packet->head + network)) < 0 ||
+	    ip.version >> 4 != 6)
 		return false;
 	event_set_v6(&packet->source, ip.source);
 	event_set_v6(&packet->destination, ip.destination);
@@ -93,7 +100,8 @@ static __always_inline bool packet_read_v6(struct packet *packet, const unsigned
 		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
 		    next != IPPROTO_FRAGMENT)
 			break;
-		if (bpf_probe_read_kernel(extension, sizeof(extension), head + packet->transport) < 0)
+		if (bpf_probe_read_kernel(extension, sizeof(extension),
+					  (const void *)(packet->head + packet->transport)) < 0)
 			return false;
 		/* A later fragment has no header of its transport. */
 		if (next == IPPROTO_FRAGMENT && ((extension[2] << 8 | extension[3]) & 0xfff8)) {
@@ -120,10 +128,12 @@ static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff
 	__builtin_memset(packet, 0, sizeof(*packet));
 	if (network == 0 || network == 0xffff)
 		return false;
-	if (protocol == bpf_htons(ETH_P_IP))
+	if (protocol == bpf_htons(ETH_P_IP)) {
 		found = packet_read_v4(packet, head, network);
-	else if (protocol == bpf_htons(ETH_P_IPV6))
-		found = packet_read_v6(packet, head, network);
+	} else if (protocol == bpf_htons(ETH_P_IPV6)) {
+		packet->head = (__u64)head;
+		found = packet_read_v6(packet, network);
+	}
 	if (!found)
 		return false;
 	if (packet->transport && (packet->proto == IPPROTO_TCP || packet->proto == IPPROTO_UDP) &&

@@ -8,18 +8,32 @@
 #include "event/core/attach.h"
 #include "kernel/proctext.h"
 
-int event_attach_cgroups(struct kernel_object *object, const char *program, struct why *why)
+static int open_root(struct why *why)
 {
 	_cleanup_buf_ struct buf mounts = BUF_INIT(1 << 20);
-	_cleanup_close_ int fd = -1;
 	char path[2048];
+	int fd;
 
 	if (buf_read_file(&mounts, "/proc/self/mountinfo") < 0 ||
 	    proctext_cgroup2_mount(buf_text(&mounts), path, sizeof(path)) < 0)
 		return why_set(why, -ENOENT, "no cgroup2 file system is mounted");
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? why_set(why, -errno, "%s cannot be opened: %s", path, strerror(errno)) : fd;
+}
+
+int event_check_cgroups(struct why *why)
+{
+	_cleanup_close_ int fd = open_root(why);
+
+	return min_of(fd, 0);
+}
+
+int event_attach_cgroups(struct kernel_object *object, const char *program, struct why *why)
+{
+	_cleanup_close_ int fd = open_root(why);
+
 	if (fd < 0)
-		return why_set(why, -errno, "%s cannot be opened: %s", path, strerror(errno));
+		return fd;
 	return kernel_object_keep_link(object, program,
 				       bpf_program__attach_cgroup(kernel_object_program(object, program), fd), why);
 }

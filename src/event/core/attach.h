@@ -5,4 +5,5 @@
 #include "kernel/object.h"
 
 /* To the root of the control groups: sees every process. -ENOENT where none are mounted. */
+int event_check_cgroups(struct why *why) _must_check_;
 int event_attach_cgroups(struct kernel_object *object, const char *program, struct why *why) _must_check_;

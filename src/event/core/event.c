@@ -34,7 +34,7 @@ RECORD_TYPE(event_head_type, "event", struct event_head, head_fields, "what all 
 
 #define X struct event_extra
 static const struct field extra_fields[] = {
-	FIELD(X, elapsed_ns, DURATION, "since the run began", .hidden = true),
+	FIELD(X, elapsed_ns, DURATION, "since the run began", .exact = true, .hidden = true),
 	FIELD(X, event, TEXT, "name of the event", .hidden = true),
 	FIELD(X, cgroup, TEXT, "path of the control group", .hidden = true),
 	FIELD(X, container, TEXT, "container that it belongs to", .hidden = true),

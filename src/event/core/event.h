@@ -19,6 +19,8 @@
 
 struct kernel_object;
 
+/* All programs of all events. */
+#define EVENT_OBJECT       "events.bpf.o"
 #define EVENT_PROGRAMS_MAX 8
 #define EVENT_HOOKS_MAX    4
 
@@ -35,6 +37,8 @@ struct event_hook {
 	const char *late;
 	/* For programs whose section does not say all of where they go (attach.h); NULL: it does. */
 	int (*attach)(struct kernel_object *object, const char *program, struct why *why);
+	/* Whether there is something to attach to, without loading anything; NULL: the section says it. */
+	int (*check)(struct why *why);
 };
 
 /*

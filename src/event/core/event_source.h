@@ -18,8 +18,8 @@ struct event_sink {
 };
 
 /*
- * Stands between the kernel and the sink of a run that wants whole events (live_options.finish): holds back what is half
- * finished, and passes on what is whole. One state for each request.
+ * Stands between the kernel and the sink of a run that wants whole events (live_options.finish): holds back what is
+ * half finished, and passes on what is whole. One state for each request.
  */
 struct event_finisher {
 	/* spills: the kernel was told to hand over what it has no room for. */

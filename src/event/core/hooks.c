@@ -4,6 +4,8 @@
 
 #include "event/core/hooks.h"
 #include "kernel/btf_names.h"
+#include "kernel/capability.h"
+#include "kernel/program.h"
 #include "kernel/tracefs.h"
 
 void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count)
@@ -15,53 +17,124 @@ void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_
 void hook_plan_done(struct hook_plan *plan)
 {
 	vec_done(&plan->choices);
+	vec_done(&plan->refusals);
 }
 
 static void pass_over(struct hook_choice *choice, const char *reason)
 {
-	snprintf(choice->reason, sizeof(choice->reason), "%s", reason);
+	snprintf(choice->reason, sizeof(choice->reason), "%.*s", (int)sizeof(choice->reason) - 1, reason);
 	choice->hook++;
 }
 
-/* Whether the kernel has what the section names; fills the reason when not. */
-static bool target_exists(const struct btf_names *names, const char *section, char *reason, size_t size)
-{
-	const char *target = strchr(section, '/');
-	char name[96];
+/*
+ * What a kind of program takes, beyond what its section names. The functions are compiled in with the option in question and
+ * stand in BTF then; a program is not loaded without the capability.
+ */
+static const struct {
+	const char *section;
+	const char *function, *option;
+	unsigned capability;
+} kinds[] = {
+	{"fentry/", "register_ftrace_direct", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", CAP_PERFMON},
+	{"fexit/", "register_ftrace_direct", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS", CAP_PERFMON},
+	{"kprobe/", "register_kprobe", "CONFIG_KPROBES", CAP_PERFMON},
+	{"kprobe.multi", "register_fprobe", "CONFIG_FPROBE", CAP_PERFMON},
+	{"uprobe", "uprobe_register", "CONFIG_UPROBES", CAP_SYS_ADMIN},
+	{"uretprobe", "uprobe_register", "CONFIG_UPROBES", CAP_SYS_ADMIN},
+	{"cgroup/", "cgroup_bpf_prog_attach", "CONFIG_CGROUP_BPF", CAP_NET_ADMIN},
+};
 
-	if (!target)
-		return true;
-	target++;
-	if (strncmp(section, "tracepoint/", 11) == 0 || strncmp(section, "tp/", 3) == 0) {
-		snprintf(reason, size, "tracefs does not show the tracepoint %s", target);
-		return tracefs_has(target) > 0;
-	}
-	if (!names->text)
-		return true;
-	if (strncmp(section, "tp_btf/", 7) == 0) {
-		snprintf(reason, size, "this kernel has no tracepoint %s", target);
-		snprintf(name, sizeof(name), "btf_trace_%s", target);
-		return btf_names_has(names, name);
-	}
-	if (strncmp(section, "fentry/", 7) == 0 || strncmp(section, "fexit/", 6) == 0) {
-		snprintf(reason, size, "this kernel has no function %s that can be traced", target);
-		return btf_names_has(names, target);
+struct look {
+	struct btf_names names;
+	const struct kernel_object *object;
+	bool kinds; /* also whether this kernel has the kinds of programs */
+	uint64_t capabilities;
+	int entry; /* what became of an empty program at a function */
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool kind_exists(const struct look *look, const char *section, struct why *why)
+{
+	char name[64];
+
+	for (size_t i = 0; look->kinds && i < ARRAY_SIZE(kinds); i++) {
+		if (!starts_with(section, kinds[i].section))
+			continue;
+		if (look->names.text && !btf_names_has(&look->names, kinds[i].function))
+			return why_set(why, false, "this kernel has no %.*s programs: it was built without %s",
+				       (int)strcspn(section, "/"), section, kinds[i].option);
+		if (look->entry < 0 && section[0] == 'f')
+			return why_set(why, false, "this kernel refuses %.*s programs: %s", (int)strcspn(section, "/"),
+				       section, strerror(-look->entry));
+		if (look->capabilities & (CAP_BIT(kinds[i].capability) | CAP_BIT(CAP_SYS_ADMIN)))
+			continue;
+		capability_names(CAP_BIT(kinds[i].capability), name, sizeof(name));
+		return why_set(why, false, "%.*s programs need %s, which this process lacks",
+			       (int)strcspn(section, "/"), section, name);
 	}
 	return true;
 }
 
-static bool hook_exists(const struct btf_names *names, const struct kernel_object *object, struct hook_choice *choice)
+/* Whether the kernel has what the section names; fills the reason when not. */
+static bool target_exists(const struct look *look, const char *section, struct why *why)
+{
+	const char *target = strchr(section, '/');
+	char name[96];
+
+	if (!target++)
+		return true;
+	if (starts_with(section, "tracepoint/") || starts_with(section, "tp/"))
+		return tracefs_has(target) > 0 ||
+		       why_set(why, false, "tracefs does not show the tracepoint %s", target);
+	if (!look->names.text)
+		return true;
+	if (starts_with(section, "tp_btf/")) {
+		snprintf(name, sizeof(name), "btf_trace_%s", target);
+		return btf_names_has(&look->names, name) ||
+		       why_set(why, false, "this kernel has no tracepoint %s", target);
+	}
+	if (starts_with(section, "fentry/") || starts_with(section, "fexit/"))
+		return btf_names_has(&look->names, target) ||
+		       why_set(why, false, "this kernel has no function %s that can be traced", target);
+	return true;
+}
+
+/* Weak ones are not asked for, so this is rare. */
+static bool has_variable(const char *name, const void *context _unused_)
+{
+	return program_try_variable(name) == 0;
+}
+
+static bool program_exists(const struct look *look, const char *program, const char *section, struct why *why)
+{
+	const char *missing;
+
+	if (!section)
+		return why_set(why, false, "no program %s was built in", program);
+	if (!target_exists(look, section, why) || !kind_exists(look, section, why))
+		return false;
+	missing = kernel_object_missing_extern(look->object, program, has_variable, NULL);
+	return !missing || why_set(why, false, "programs cannot get at this kernel's variable %s", missing);
+}
+
+static bool hook_exists(const struct look *look, struct hook_choice *choice)
 {
 	const struct event_hook *hook = hook_choice_get(choice);
-	char reason[200];
+	struct why why = {};
 
+	if (hook->check && hook->check(&why) < 0) {
+		pass_over(choice, why.text);
+		return false;
+	}
 	for (unsigned i = 0; i < EVENT_PROGRAMS_MAX && hook->programs[i]; i++) {
-		const char *section = kernel_object_section(object, hook->programs[i]);
+		const char *section = kernel_object_section(look->object, hook->programs[i]);
 
-		if (!section)
-			snprintf(reason, sizeof(reason), "no program %s was built in", hook->programs[i]);
-		if (!section || !target_exists(names, section, reason, sizeof(reason))) {
-			pass_over(choice, reason);
+		if (!program_exists(look, hook->programs[i], section, &why)) {
+			pass_over(choice, why.text);
 			return false;
 		}
 		if (i == 0)
@@ -70,16 +143,39 @@ static bool hook_exists(const struct btf_names *names, const struct kernel_objec
 	return true;
 }
 
+static void settle(struct hook_plan *plan, const struct look *look)
+{
+	vec_each(&plan->choices, choice)
+		while (hook_choice_get(choice) && !hook_exists(look, choice))
+			;
+}
+
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object)
 {
-	/* Freed before loading, which has its own two copies: together they would be the peak of the memory. */
-	_cleanup_(btf_names_done) struct btf_names names = {};
+	struct look look = {.object = object};
 
 	/* Without names, loading finds out. */
-	(void)btf_names_load(&names);
-	vec_each(&plan->choices, choice)
-		while (hook_choice_get(choice) && !hook_exists(&names, object, choice))
-			;
+	(void)btf_names_load(&look.names);
+	settle(plan, &look);
+	/* Gone again before the loading, which has its own two copies: together they would be the peak of the memory. */
+	btf_names_done(&look.names);
+}
+
+void hook_plan_guess(struct hook_plan *plan, const struct kernel_object *object, const struct hook_refusals *refusals)
+{
+	struct look look = {.object = object, .kinds = !refusals};
+
+	(void)btf_names_load(&look.names);
+	btf_names_index(&look.names);
+	if (capability_get(&look.capabilities) < 0)
+		look.capabilities = UINT64_MAX;
+	if (look.kinds)
+		look.entry = program_try_entry("tcp_sendmsg");
+	settle(plan, &look);
+	for (size_t i = 0; refusals && i < refusals->count; i++)
+		if (hook_plan_refuse(plan, refusals->items[i].program, refusals->items[i].reason))
+			settle(plan, &look);
+	btf_names_done(&look.names);
 }
 
 static bool has_program(const struct hook_choice *choice, const char *program)
@@ -94,6 +190,7 @@ static bool has_program(const struct hook_choice *choice, const char *program)
 
 bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason)
 {
+	struct hook_refusal *refusal;
 	bool found = false;
 
 	vec_each(&plan->choices, choice)
@@ -101,7 +198,12 @@ bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *r
 			pass_over(choice, reason);
 			found = true;
 		}
-	return found;
+	if (!found)
+		return false;
+	refusal = vec_add(&plan->refusals);
+	snprintf(refusal->program, sizeof(refusal->program), "%s", program);
+	snprintf(refusal->reason, sizeof(refusal->reason), "%s", reason);
+	return true;
 }
 
 bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *of, const char *program)

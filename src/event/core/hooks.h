@@ -20,8 +20,20 @@ struct hook_choice {
 
 #define HOOK_OF_OWNER UINT32_MAX
 
+/* A program that the kernel did not load or attach. */
+struct hook_refusal {
+	char program[64];
+	char reason[256];
+};
+
+struct hook_refusals {
+	struct hook_refusal *items;
+	size_t count, room; /* a VEC */
+};
+
 struct hook_plan {
 	VEC(struct hook_choice) choices;
+	struct hook_refusals refusals; /* in their order */
 };
 
 void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count);
@@ -29,6 +41,11 @@ void hook_plan_done(struct hook_plan *plan);
 
 /* Passes over what the kernel does not have. */
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object);
+/*
+ * The plan that loading would come to, without loading: what the kernel does not have is passed over, then what it refused
+ * before. Where that is not known (NULL), also kinds of programs that this kernel seems not to have.
+ */
+void hook_plan_guess(struct hook_plan *plan, const struct kernel_object *object, const struct hook_refusals *refusals);
 /* The hook with that program failed; false when no choice has it. */
 bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason);
 

@@ -16,7 +16,6 @@
 #include "kernel/libbpf_words.h"
 #include "kernel/proctext.h"
 
-#define OBJECT         "events.bpf.o"
 #define NEEDS_OF_OWNER (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
 /* While events come, the buffer is looked at this often, unless told; after so many empty looks the kernel wakes us. */
@@ -164,7 +163,7 @@ static int choose(const struct event_hook *hook _unused_, const char *program, v
 
 int live_open_object(struct live *live, struct why *why)
 {
-	int r = kernel_object_find(OBJECT, &live->object, why);
+	int r = kernel_object_find(EVENT_OBJECT, &live->object, why);
 
 	if (r < 0)
 		return r;

@@ -6,7 +6,9 @@ int live_finishers_begin(struct live *live, struct why *why)
 	for (unsigned i = 0; live->finishes && i < live->count; i++) {
 		const struct event *event = live->requests[i].event;
 		const struct event_config *config = &live->requests[i].config;
-		/* Whether a process or its group is followed only the kernel knows: it is not asked about what spills. */
+		/*
+		 * Whether a process or its group is followed only the kernel knows: it is not asked about what spills.
+		 */
 		bool spills = event->spills && !config->by_tree && !config->by_cgroup;
 		void *address;
 		int r = spills ? live_variable(live, event->spills, sizeof(uint32_t), &address) : 0;

@@ -12,7 +12,9 @@ const struct event_role sock_owner_roles[SOCK_OWNER_ROLES] = {
 	{
 		.name = "sockets made",
 		.without = "sockets that wait for their first datagram have no owner yet",
-		.hooks = {{.programs = {"sock_owner_create"}, .attach = event_attach_cgroups}},
+		.hooks = {{.programs = {"sock_owner_create"},
+			   .attach = event_attach_cgroups,
+			   .check = event_check_cgroups}},
 	},
 	{
 		.name = "owners who send",

@@ -3,6 +3,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,6 +53,13 @@ static int explain_refusal(int error, struct why *why)
 		strerror(-error));
 }
 
+static int check_clock(struct why *why)
+{
+	_cleanup_close_ int fd = open_clock(sched_getcpu());
+
+	return fd < 0 ? explain_refusal(fd, why) : 0;
+}
+
 /* A clock on each processor that is there. */
 static int attach_clocks(struct kernel_object *object, const char *program, struct why *why)
 {
@@ -85,7 +93,7 @@ static int attach_clocks(struct kernel_object *object, const char *program, stru
 static const struct event_role sample_roles[] = {
 	{
 		.name = "clocks of the processors",
-		.hooks = {{.programs = {"cpu_sample_tick"}, .attach = attach_clocks}},
+		.hooks = {{.programs = {"cpu_sample_tick"}, .attach = attach_clocks, .check = check_clock}},
 	},
 };
 EVENT_TYPE(cpu_sample, "cpu.sample", struct cpu_sample, sample_fields, sample_roles,

@@ -2,6 +2,7 @@
 /* Calls of the kernel's functions: which there are, and how they are watched. */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -70,21 +71,39 @@ static void add_traceable(struct found *found, char *line)
 		(void)map_put(&found->names, line, NULL);
 }
 
-static int read_traceable(struct found *found, struct why *why)
+static int open_list(struct why *why)
 {
 	static const char *const places[] = {"/sys/kernel/tracing/available_filter_functions",
 					     "/sys/kernel/debug/tracing/available_filter_functions"};
-	_cleanup_buf_ struct buf text = BUF_INIT(LIST_MAX);
-	char *rest, *line;
-	int r = -ENOENT;
+	int fd = -1;
 
-	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(places); i++)
-		r = buf_read_file(&text, places[i]);
-	if (r < 0 || text.len == 0)
-		return why_set(
-			why, r < 0 ? r : -ENOTSUP,
-			"the list of functions that can be traced (available_filter_functions) cannot be read: a "
-			"kernel with CONFIG_FUNCTION_TRACER and tracefs at /sys/kernel/tracing are needed");
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(places); i++)
+		fd = open(places[i], O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? why_set(why, -errno,
+				"the list of functions that can be traced (available_filter_functions) cannot be read: "
+				"a "
+				"kernel with CONFIG_FUNCTION_TRACER and tracefs at /sys/kernel/tracing are needed")
+		      : fd;
+}
+
+static int check_list(struct why *why)
+{
+	_cleanup_close_ int fd = open_list(why);
+
+	return min_of(fd, 0);
+}
+
+static int read_traceable(struct found *found, struct why *why)
+{
+	_cleanup_buf_ struct buf text = BUF_INIT(LIST_MAX);
+	_cleanup_close_ int fd = open_list(why);
+	char *rest, *line;
+	int r = fd < 0 ? fd : buf_read_fd(&text, fd);
+
+	if (fd >= 0 && r < 0)
+		return why_set(why, r, "cannot read available_filter_functions: %s", strerror(-r));
+	if (r < 0)
+		return r;
 	rest = text.data;
 	while ((line = strsep(&rest, "\n")))
 		add_traceable(found, line);
@@ -161,8 +180,8 @@ static const struct field call_fields[] = {
 static const struct event_role call_roles[] = {
 	{
 		.name = "functions",
-		.hooks = {{.programs = {"func_call_many"}, .attach = attach_many},
-			  {.programs = {"func_call_single"}, .attach = attach_single}},
+		.hooks = {{.programs = {"func_call_many"}, .attach = attach_many, .check = check_list},
+			  {.programs = {"func_call_single"}, .attach = attach_single, .check = check_list}},
 	},
 };
 

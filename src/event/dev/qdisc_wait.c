@@ -7,7 +7,7 @@ static const struct field wait_fields[] = {
 	FIELD(Q, dev, TEXT, "interface"),
 	FIELD(Q, kind, TEXT, "of queue: fq, fq_codel, tbf, htb ..."),
 	FIELD(Q, handle, HEX, "of the queue, its number in the upper half; unknown where the kernel made it",
-	      .zero_is_unknown = true),
+	      .zero_is_unknown = true, .exact = true),
 	FIELD(Q, bytes, BYTES, "of the packet, with its headers"),
 	FIELD(Q, lat_ns, DURATION, "from coming into the queue to leaving it; unknown when its coming was not seen"),
 	FIELD(Q, qlen, COUNT, "packets that stayed behind in the queue", .hidden = true),

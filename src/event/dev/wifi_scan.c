@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "event/core/attach.h"
 #include "event/core/event.h"
 
 /* There once the kernel's part for wireless networks is. */
@@ -21,21 +20,21 @@ static const struct field scan_fields[] = {
 };
 #undef W
 
-static int attach_wireless(struct kernel_object *object, const char *program, struct why *why)
+static int check_wireless(struct why *why)
 {
 	if (access(WIRELESS, F_OK) < 0)
 		return why_set(why, -ENOTSUP,
 			       "this kernel has no wireless networks (cfg80211 is neither built in nor loaded: no %s)",
 			       WIRELESS);
-	return kernel_object_attach(object, program, why);
+	return 0;
 }
 
 static const struct event_role scan_roles[] = {
 	{
 		.name = "scans",
-		.hooks = {{.programs = {"wifi_scan_begun", "wifi_scan_ended"}, .attach = attach_wireless},
+		.hooks = {{.programs = {"wifi_scan_begun", "wifi_scan_ended"}, .check = check_wireless},
 			  {.programs = {"wifi_scan_function_begun", "wifi_scan_function_ended"},
-			   .attach = attach_wireless}},
+			   .check = check_wireless}},
 	},
 };
 EVENT_TYPE(wifi_scan, "wifi.scan", struct wifi_scan, scan_fields, scan_roles,

@@ -69,6 +69,19 @@ static int attach_library(const char *path, void *context)
 	return 0;
 }
 
+/* One is enough. */
+static int find_library(const char *path _unused_, void *context _unused_)
+{
+	return -EEXIST;
+}
+
+static int check_libraries(struct why *why)
+{
+	int r = library_each(library_is_libc, find_library, NULL);
+
+	return r == -EEXIST ? 0 : why_set(why, -ENOENT, "no C library in use was found in /proc/PID/maps");
+}
+
 static int attach_libraries(struct kernel_object *object, const char *program, struct why *why)
 {
 	struct library_attach attach = {.object = object,
@@ -90,7 +103,9 @@ static int attach_libraries(struct kernel_object *object, const char *program, s
 static const struct event_role lookup_roles[] = {
 	{
 		.name = "resolver functions of the C library",
-		.hooks = {{.programs = {"dns_lookup_enter", "dns_lookup_return"}, .attach = attach_libraries}},
+		.hooks = {{.programs = {"dns_lookup_enter", "dns_lookup_return"},
+			   .attach = attach_libraries,
+			   .check = check_libraries}},
 	},
 };
 EVENT_TYPE(dns_lookup, "dns.lookup", struct dns_lookup, lookup_fields, lookup_roles,
@@ -136,7 +151,9 @@ static const struct event_role query_roles[] = {
 	{
 		.name = "sockets released",
 		.without = "queries that are never answered are not told",
-		.hooks = {{.programs = {"dns_query_closed"}, .attach = event_attach_cgroups}},
+		.hooks = {{.programs = {"dns_query_closed"},
+			   .attach = event_attach_cgroups,
+			   .check = event_check_cgroups}},
 	},
 	{
 		.name = "errors by ICMP",

@@ -30,7 +30,7 @@ static const struct event_role echo_roles[] = {
 		   {.programs = {"icmp_echo_read_inet", "icmp_echo_read_inet6", "icmp_echo_read_raw6"}}}},
 	{.name = "sockets released",
 	 .without = "requests that are never answered are told late or not at all",
-	 .hooks = {{.programs = {"icmp_echo_closed"}, .attach = event_attach_cgroups}}},
+	 .hooks = {{.programs = {"icmp_echo_closed"}, .attach = event_attach_cgroups, .check = event_check_cgroups}}},
 	{.name = "errors by ICMP",
 	 .without = "a host that cannot be reached looks like one that does not answer",
 	 .hooks = {{.programs = {"icmp_echo_error"}}}},

@@ -135,6 +135,14 @@ static __always_inline __u8 kind_v6(const struct icmp_header *icmp)
 	}
 }
 
+/* Not static, so that it is verified but once: each kind would be another way through all that follows. */
+__noinline int icmp_error_kind(bool v6, __u32 type, __u32 code)
+{
+	struct icmp_header icmp = {.type = (__u8)type, .code = (__u8)code};
+
+	return v6 ? kind_v6(&icmp) : kind_v4(&icmp);
+}
+
 /* A ping has no ports, but a number that says whose it is. It stands in for the port in the memory of flows only. */
 static __always_inline void key_by_id(struct flow_key *key, const struct packet *packet, struct sk_buff *skb)
 {
@@ -165,7 +173,7 @@ static __always_inline struct icmp_error_event *message_begin(struct sk_buff *sk
 	if (!packet_read_at(&outer, skb, network) || !outer.transport || outer.transport + sizeof(icmp) > end ||
 	    bpf_probe_read_kernel(&icmp, sizeof(icmp), skb->head + outer.transport) < 0)
 		return NULL;
-	kind = v6 ? kind_v6(&icmp) : kind_v4(&icmp);
+	kind = (__u8)icmp_error_kind(v6, icmp.type, icmp.code);
 	if (!kind || !packet_read_at(inner, skb, outer.transport + sizeof(icmp)))
 		return NULL;
 	if (inner->transport + 8 > end) {

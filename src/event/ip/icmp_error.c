@@ -28,7 +28,7 @@ static const struct field error_fields[] = {
 	FIELD(E, type, ID, "type of the message", .hidden = true),
 	FIELD(E, code, ID, "code of the message", .hidden = true),
 	FIELD(E, sender, ADDR, "who sent the message"),
-	FIELD(E, mtu, BYTES, "largest packet that the next link takes", .zero_is_unknown = true),
+	FIELD(E, mtu, BYTES, "largest packet that the next link takes", .exact = true, .zero_is_unknown = true),
 	FIELD(E, error, ENUM, "what the socket was told; unknown when the application does not hear of it",
 	      .names = &errno_names, .zero_is_unknown = true),
 	FIELD(E, soft_error, ENUM, "what the connection has noted: connect() fails with it, an established one goes on",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where both directions of a packet's way pass the same hook there is one program: a second one would cost every packet
- * of the host as much as the first, whatever it does. What a run does not ask for is gone from it.
+ * One program where both directions pass the same hook: a second one would cost every packet of the host as much as the
+ * first. The verifier prunes what a run does not need.
  */
 #include "event/path/path_arrive.bpf.h"
 #include "event/path/path_deliver.bpf.h"
@@ -17,7 +17,7 @@ int BPF_PROG(path_queue, struct sk_buff *skb)
 {
 	struct path_mark now = {};
 
-	/* What was made here did not arrive. */
+	/* Locally generated packets did not arrive. */
 	if (RX && skb->skb_iif)
 		rx_forward(skb);
 	if (TX && !skb->skb_iif)
@@ -77,7 +77,7 @@ int BPF_PROG(path_gro, struct sk_buff *skb)
 	return 0;
 }
 
-/* Up to which number; 0: it cannot be read. Mostly the header was looked at when the packet came. */
+/* ACK number of the packet; 0: unreadable. Usually the header was already parsed on arrival. */
 static __always_inline __u32 acknowledged(struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = RX ? rx_this_cpu() : NULL;

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A journey under construction. Marks on the way append steps, each from where the last one ended, so that the steps
- * add up to the whole whatever happens.
+ * A journey under construction. Each hook appends a step that starts where the last one ended, so the steps always sum
+ * up to the total.
  *
- * What is kept by the address of a packet lies in plain arrays, at a place that follows from the address: a look costs
- * next to nothing, which every packet of the host pays for, and two packets that want the same place (one in
- * thousands) cost the older one its journey.
+ * State by packet address is in plain arrays at an index hashed from the address: a lookup costs next to nothing, which
+ * every packet of the host pays, and a collision (one in thousands) costs the older packet its journey.
  */
 #pragma once
 
 #include "event/bpf/packet.bpf.h"
 #include "event/path/path_steps.h"
 
-/* Of the kernel's stamp of a packet that is older, or in the future, nobody knows what it means. */
+/* A packet timestamp older than this, or in the future, is not trusted. */
 #define PATH_STAMP_MAX_NS 10000000000ull
 
-/* One flow in so many is followed; 0 and 1: all. The program may change it at any time. */
+/* Follow one flow in N; 0 and 1: all. User space may change it at any time. */
 __u32 path_sample __weak;
 
 /*
- * When a driver begins with a packet matters where it had to wait in a queue before, or was cut up; of others it is a
- * moment after the interface got it. So the hook for that is left out until such a packet comes: that is told here, and
- * the hook's own program says that it is there.
+ * The start of the driver's transmit matters only for packets that were queued or segmented; for others it follows at
+ * once. So its hook is attached late: this variable requests it, and the hook's own program sets the next one.
  */
 __u32 path_wants_xmit __weak;
 __u32 path_sees_xmit __weak;
 
-/* Whether packets that go into a queue are seen there (path_enqueue). */
+/* Whether enqueues are traced (path_enqueue). */
 #define PATH_SEES_QUEUES bpf_core_field_exists(struct trace_event_raw_qdisc_enqueue, ifindex)
 
 static __always_inline bool path_is_xmit_seen(void)
@@ -40,10 +38,7 @@ static __always_inline void path_want_xmit(void)
 		path_wants_xmit = 1;
 }
 
-/*
- * The clock that costs least; what leaves the kernel is told in time since boot. The two differ while the host sleeps
- * only, and nothing travels then.
- */
+/* The cheapest clock; events report time since boot. The two differ only across suspend, when nothing is in flight. */
 static __always_inline __u64 path_clock(void)
 {
 	return bpf_ktime_get_ns();
@@ -65,7 +60,7 @@ static __always_inline struct path_mark path_now(__u8 context)
 	return path_mark_at(path_clock(), context);
 }
 
-/* The same where somebody may have looked at the clock already. */
+/* The same when the clock may have been read already. */
 static __always_inline void path_now_once(struct path_mark *now)
 {
 	if (!now->ns)
@@ -73,8 +68,8 @@ static __always_inline void path_now_once(struct path_mark *now)
 }
 
 /*
- * A packet's address as a number, less one that does not change: the verifier lets nobody reckon with an address,
- * except take one from another.
+ * A packet's address as a number, relative to a constant: the verifier forbids arithmetic on addresses except for
+ * subtraction.
  */
 static __always_inline __u64 path_id(const void *address)
 {
@@ -84,13 +79,13 @@ static __always_inline __u64 path_id(const void *address)
 	return id;
 }
 
-/* The place of an address or a number in a table of a power of two entries. */
+/* Index of an address or number in a table of 1 << bits entries. */
 static __always_inline __u32 path_place(__u64 key, __u32 bits)
 {
 	return (__u32)(key * 0x9e3779b97f4a7c15ull >> (64 - bits));
 }
 
-/* The same for both directions of a flow: what both addresses have, word by word, and both ports. */
+/* Symmetric hash of a flow: XOR of the address words, and both ports. */
 static __always_inline __u32 path_hash(__u64 first, __u64 second, __u32 port, __u32 other_port)
 {
 	__u64 hash = first * 31 + second;
@@ -106,7 +101,7 @@ static __always_inline __u32 path_packet_hash(const struct packet *packet)
 	return path_hash(a[0] ^ b[0], a[1] ^ b[1], packet->source_port, packet->destination_port);
 }
 
-/* One in so many; to divide would take several times as long. */
+/* One in N, without a division. */
 static __always_inline bool path_is_low(__u32 hash, __u32 sample)
 {
 	return (__u64)hash * sample >> 32 == 0;
@@ -119,7 +114,7 @@ static __always_inline bool path_is_chosen(const struct packet *packet)
 	return sample <= 1 || path_is_low(path_packet_hash(packet), sample);
 }
 
-/* Whether a socket's flow is followed: the first that is asked at most hooks, so nothing is called for it. */
+/* Whether a socket's flow is followed: the first check at most hooks, hence free of calls. */
 static __always_inline bool path_is_sock_chosen(const struct sock *sk)
 {
 	const struct sock_common *common = &sk->__sk_common;
@@ -136,7 +131,7 @@ static __always_inline bool path_is_sock_chosen(const struct sock *sk)
 		first = (__u64)(a[1] ^ b[1]) << 32 | (a[0] ^ b[0]);
 		second = (__u64)(a[3] ^ b[3]) << 32 | (a[2] ^ b[2]);
 	}
-	/* Without a peer, its packets are of many flows. */
+	/* Unconnected: its packets belong to many flows. */
 	if (!common->skc_dport)
 		return true;
 	return path_is_low(path_hash(first, second, port, bpf_ntohs(common->skc_dport)), sample);
@@ -144,20 +139,43 @@ static __always_inline bool path_is_sock_chosen(const struct sock *sk)
 
 #define PATH_OWNER_NEEDS (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
-/* As event_set_current of the running task, but nothing is called: that costs more than all that is read. */
-static __always_inline void path_set_current(const volatile struct event_config *config, struct event_head *head,
-					     const struct task_struct *task)
+/* The running task, as the head of an event tells it. */
+struct path_who {
+	__u64 comm[2];
+	__u64 cgroup_id;
+	__u32 pid;
+	__u32 tid;
+	__u32 uid;
+	__u32 unused;
+};
+
+/*
+ * As event_set_current, but nothing is called: that costs more than all that is read. Once for all that a call reads, as the
+ * verifier takes half a millisecond for each pointer that is followed, every time it passes.
+ */
+static __always_inline void path_note_current(const volatile struct event_config *config, struct path_who *who,
+					      const struct task_struct *task)
 {
-	head->pid = (__u32)task->tgid;
-	head->tid = (__u32)task->pid;
-	head->uid = task->cred->uid.val;
-	head->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	who->pid = (__u32)task->tgid;
+	who->tid = (__u32)task->pid;
+	who->uid = task->cred->uid.val;
+	who->cgroup_id = task->cgroups->dfl_cgrp->kn->id;
 	if (config->comm_is_padded) {
-		((__u64 *)head->comm)[0] = ((const __u64 *)task->comm)[0];
-		((__u64 *)head->comm)[1] = ((const __u64 *)task->comm)[1];
+		who->comm[0] = ((const __u64 *)task->comm)[0];
+		who->comm[1] = ((const __u64 *)task->comm)[1];
 	} else {
-		bpf_get_current_comm(head->comm, sizeof(head->comm));
+		bpf_get_current_comm(who->comm, sizeof(who->comm));
 	}
+}
+
+static __always_inline void path_set_current(struct event_head *head, const struct path_who *who)
+{
+	head->pid = who->pid;
+	head->tid = who->tid;
+	head->uid = who->uid;
+	head->cgroup_id = who->cgroup_id;
+	((__u64 *)head->comm)[0] = who->comm[0];
+	((__u64 *)head->comm)[1] = who->comm[1];
 }
 
 /* As event_learn_owner, and asks for the running task but once. */
@@ -173,13 +191,13 @@ static __always_inline void path_learn_owner(const volatile struct event_config 
 		event_fill_owner(owner);
 }
 
-/* --- places for journeys ------------------------------------------------------------------------------------------ */
+/* --- the pool of journeys ----------------------------------------------------------------------------------------- */
 
 #define PATH_FREE_MAX 64
-/* So many places are looked at for one that is free. */
+/* Slots probed for a free one. */
 #define PATH_POOL_TRIES 8
 
-/* Places that were just given back on this processor: they are in its cache. */
+/* Slots freed recently on this CPU: still in its cache. */
 struct path_free {
 	__u32 count;
 	__u32 places[PATH_FREE_MAX];
@@ -194,9 +212,8 @@ struct path_free {
 	} name SEC(".maps")
 
 /*
- * A softirq comes over a process that is just giving a place back, and on some kernels another process does. So the
- * list above is only a hint, which may be wrong or lost then: a place belongs to whoever has turned its state, in one
- * step that cannot be divided.
+ * A softirq, on some kernels also another process, may interrupt a process that frees a slot. So the list above is only
+ * a hint, which may be wrong or lost; a slot belongs to whoever changes its state atomically.
  */
 static __always_inline bool path_claim(struct path_way *way, __u32 from)
 {
@@ -217,8 +234,8 @@ static __always_inline __u32 path_next_place(const struct path_pool *pool)
 }
 
 /*
- * A free place, claimed; negative: none was found. Called seldom, so it is out of line; but in a static function: Linux
- * before 6.8 verifies others though nobody calls them, and a run of one direction has not the tables of the other.
+ * Claims a free slot; negative: none found. Rare, hence out of line, but static: Linux before 6.8 also verifies
+ * uncalled global functions, and a run of one direction lacks the maps of the other.
  */
 static __always_inline int path_search(const struct path_pool *pool)
 {
@@ -232,7 +249,7 @@ static __always_inline int path_search(const struct path_pool *pool)
 	return -1;
 }
 
-/* A place that was given back here lately; NULL: there is none. */
+/* A slot freed recently on this CPU; NULL: none. */
 static __always_inline struct path_way *path_take_lately(const struct path_pool *pool, __u32 *ret_place)
 {
 	__u32 zero = 0;
@@ -247,8 +264,8 @@ static __always_inline struct path_way *path_take_lately(const struct path_pool 
 }
 
 /*
- * A place with a number that nobody has had: whoever remembers the last one there finds nothing. Where all are taken,
- * that of a journey that has waited for long, which is lost sight of with it; NULL: it goes on just now.
+ * A slot with a fresh number, so stale references find nothing. When the pool is full, evicts an old waiting journey;
+ * NULL: that one is in use right now.
  */
 static __always_inline struct path_way *path_take(const struct path_pool *pool)
 {
@@ -268,7 +285,7 @@ static __always_inline struct path_way *path_take(const struct path_pool *pool)
 	return way;
 }
 
-/* Nobody will look at it any more. What has no number is not of the pool. */
+/* Frees the slot. A journey without a number is not in the pool. */
 static __always_inline void path_give_back(const struct path_pool *pool, struct path_way *way)
 {
 	__u32 zero = 0, place = (__u32)way->number & (pool->size - 1);
@@ -290,7 +307,7 @@ static __always_inline struct path_way *path_find(const struct path_pool *pool, 
 #define ETH_P_8021Q  0x8100
 #define ETH_P_8021AD 0x88a8
 
-/* What follows the tag of a VLAN that the device left in the packet. On the way out the tag precedes its headers. */
+/* Protocol behind a VLAN tag left in the packet. On transmit the tag precedes the headers. */
 static __always_inline __be16 path_skip_tag(struct sk_buff *skb, __u32 *network)
 {
 	__be16 tag[2], protocol = skb->protocol;
@@ -302,7 +319,7 @@ static __always_inline __be16 path_skip_tag(struct sk_buff *skb, __u32 *network)
 	return tag[1];
 }
 
-/* The headers of most packets, with one look; the rest is left to those who know all of them. */
+/* Parses the headers of most packets with one read; the rest is left to the full parser. */
 static __always_inline bool path_read_headers(struct packet *packet, struct packet_tcp *tcp, struct sk_buff *skb,
 					      __u32 network)
 {
@@ -338,13 +355,13 @@ static __always_inline bool path_read_headers(struct packet *packet, struct pack
 	return true;
 }
 
-/* What a packet tells at once. The rest of the head is filled when the socket is known. */
+/* Fills what the packet shows at once; the rest of the head follows with the socket. */
 static __always_inline void path_begin(struct path_way *way, const volatile struct event_config *config,
 				       const struct packet *packet, __u8 dir)
 {
 	struct event_head *head = &way->event.head;
 
-	/* Steps are written one by one, and nobody reads more of them than there are; their sums come last. */
+	/* Steps are written one by one and only valid ones are read; their sums come last. */
 	__builtin_memset(&way->event, 0, __builtin_offsetof(struct path_event, data.steps));
 	head->event = config->id;
 	head->uid = EVENT_UNKNOWN32;
@@ -360,8 +377,8 @@ static __always_inline void path_begin(struct path_way *way, const volatile stru
 #define IFF_LOOPBACK 0x8
 
 /*
- * What is sent there arrives on this host, in the backlog of the same processor: loopback, and virtual links that know
- * their peer. A hook would tell of others, too, and costs each packet more than all the rest that is done here.
+ * Devices whose packets arrive on this host, in the backlog of the same CPU: loopback, and virtual links with a peer. A
+ * hook would also cover others, but would cost every packet more than all the rest.
  */
 static __always_inline bool path_hands_over(const struct net_device *dev)
 {
@@ -375,9 +392,9 @@ static __always_inline void path_set_dev(struct path_way *way, struct net_device
 	((__u64 *)way->event.data.dev)[1] = ((const __u64 *)dev->name)[1];
 }
 
-/* --- why a packet was thrown away --------------------------------------------------------------------------------- */
+/* --- drop reasons ------------------------------------------------------------------------------------------------- */
 
-/* The numbers are the running kernel's own: these are only names. */
+/* Only names: the values come from the running kernel. */
 enum skb_drop_reason___path {
 	SKB_DROP_REASON_NOT_SPECIFIED___path = 1,
 	SKB_DROP_REASON_NETFILTER_DROP___path,
@@ -391,20 +408,20 @@ enum skb_drop_reason___path {
 		 : 0)
 #define PATH_IS_REASON(reason, name) ((reason) && (reason) == PATH_REASON(name))
 
-/* Of kfree_skb; 0: this kernel does not tell. */
+/* From kfree_skb; 0: not reported by this kernel. */
 static __always_inline __u32 path_drop_reason(const __u64 *ctx)
 {
 	return bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason) ? (__u32)ctx[2] : 0;
 }
 
-/* Without the steps that are not there: what is written costs, and what is read. */
+/* Size without the unused steps: fewer bytes to write and read. */
 static __always_inline __u64 path_event_size(const struct path_event *event)
 {
 	return __builtin_offsetof(struct path_event, data.steps) +
 	       (event->data.step_count & (PATH_STEPS_MAX - 1)) * sizeof(struct path_step);
 }
 
-/* Only as many steps as there are, mostly. */
+/* Copies only the steps in use. */
 static __always_inline void path_way_copy(struct path_way *to, const struct path_way *from)
 {
 	__builtin_memcpy(to, from, __builtin_offsetof(struct path_way, event.data.steps));
@@ -413,14 +430,20 @@ static __always_inline void path_way_copy(struct path_way *to, const struct path
 		__builtin_memcpy(&to->event.data.steps[4], &from->event.data.steps[4], 12 * sizeof(struct path_step));
 }
 
-/* What filters and figures may look at, when all of it is told. */
-static __always_inline void path_set_waits(struct path_journey *journey)
+/*
+ * Fields for filters and figures, once all steps are known. Global, so that it is verified once: it was most of the
+ * verifier's work.
+ */
+__noinline int path_set_waits(struct path_journey *journey)
 {
+	if (!journey)
+		return 0;
 	__builtin_memset(&journey->sndbuf_ns, 0, sizeof(*journey) - __builtin_offsetof(struct path_journey, sndbuf_ns));
 	path_add_waits(journey);
+	return 0;
 }
 
-/* It comes out of a queue, in which others were before it (ready_ns: how many, itself, and one; 0 and 1: unknown). */
+/* The packet leaves a queue (ready_ns: packets in the queue at enqueue plus 1, itself included; 0 and 1: unknown). */
 static __always_inline void path_leave_queue(struct path_way *way, struct path_mark *now, struct path_counts *counts)
 {
 	if (way->ready_ns > 1)
@@ -430,7 +453,7 @@ static __always_inline void path_leave_queue(struct path_way *way, struct path_m
 	now->note = PATH_NO_NOTE;
 }
 
-/* All of the filter was decided when the packet was first seen, and nothing that it is about has changed since. */
+/* The filter was decided when the packet was first seen, and its fields have not changed since. */
 static __always_inline bool path_is_decided(const volatile struct event_config *config,
 					    const volatile struct event_config *early, const struct path_way *way)
 {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.rx: a packet's arrival, until the stack takes it up. From then on until its data is in a socket
- * (path_deliver.bpf.h) or it is gone (path_gone.bpf.h) one processor does nothing else: that part is kept per
- * processor. What something puts aside in between (a filter, a tunnel, a socket in use) is kept by the packet's address
- * until it comes up again.
+ * path.rx: arrival of a packet until it enters the stack. From there until its data is in a socket (path_deliver.bpf.h)
+ * or it is gone (path_gone.bpf.h) one CPU handles it without interruption: that state is per CPU. A packet held in
+ * between (filter, tunnel, locked socket) is found by its address when it reappears.
  */
 #pragma once
 
 #include "event/path/path_rx.bpf.h"
 
 #define NET_RX_SOFTIRQ 3
-/* Of enum gro_result: both it and what comes before it are merged. */
+/* enum gro_result: this value and those below it mean merged. */
 #define GRO_MERGED_FREE 1
-/* What of a held packet is older than this was lost sight of: its address belongs to another packet. */
+/* A held packet older than this is lost: its address belongs to another packet. */
 #define HELD_MAX_NS         1000000000ull
 
 #define HIDDEN_BEFORE_STACK (1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG)
@@ -52,7 +51,7 @@ int BPF_PROG(path_rx_softirq, unsigned int vector)
 	return 0;
 }
 
-/* A packet is sent, and may arrive on this very host. */
+/* A packet is transmitted and may arrive on this same host. */
 static __always_inline void note_arrival(struct sk_buff *skb, __u64 now)
 {
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
@@ -68,12 +67,12 @@ static __always_inline void note_arrival(struct sk_buff *skb, __u64 now)
 	arrival->skb = path_id(skb);
 }
 
-/* Virtual links with a poll of their own take the packet from the sender as it is. */
+/* Virtual links with their own NAPI poll take the packet from the sender as is. */
 static __always_inline void rx_depart(struct sk_buff *skb, struct path_mark *now)
 {
 	struct sock *sk = skb->sk;
 
-	/* Nobody will ask when it came. */
+	/* Not followed: its arrival time is not needed. */
 	if (sk && is_whole(sk) && !path_is_sock_chosen(sk)) {
 		note_arrival(skb, 0);
 		return;
@@ -82,7 +81,7 @@ static __always_inline void rx_depart(struct sk_buff *skb, struct path_mark *now
 	note_arrival(skb, now->ns);
 }
 
-/* It goes into a queue first; when it comes out of that nobody sees yet. */
+/* The packet is queued first; the end of that wait is not traced yet. */
 static __always_inline void rx_enqueue(struct sk_buff *skb, __u64 ahead)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
@@ -113,7 +112,7 @@ static __always_inline void rx_xmit(struct sk_buff *skb, struct path_mark *now)
 	rx_depart(skb, now);
 }
 
-/* The filter, as far as the packet alone decides it. */
+/* The part of the filter that depends on the packet alone. */
 static __always_inline bool passes_early(struct path_way *way)
 {
 	return event_matches(&path_rx_early, (const char *)&way->event);
@@ -147,8 +146,8 @@ static __always_inline bool reads_as_packet(struct packet *packet, struct packet
 	return path_read_headers(packet, tcp, skb, (__u32)(skb->data - skb->head)) && path_is_chosen(packet);
 }
 
-/* Whether a packet that may be merged with another is one that was asked for. */
-static __always_inline bool is_asked_for(struct rx_cpu *cpu, struct sk_buff *skb)
+/* Whether a packet in GRO matches the filter. */
+static __always_inline bool is_followed(struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct packet_tcp tcp;
 	struct packet packet;
@@ -165,7 +164,7 @@ static __always_inline int into_gro(struct sk_buff *skb)
 
 	if (!arrival || !cpu)
 		return 0;
-	cpu->gro_skb = is_asked_for(cpu, skb) ? path_id(skb) : 0;
+	cpu->gro_skb = is_followed(cpu, skb) ? path_id(skb) : 0;
 	if (arrival->skb != path_id(skb) || arrival->kind == RX_POLLED) {
 		arrival->kind = RX_POLLED;
 		arrival->ns = 0;
@@ -208,9 +207,9 @@ int BPF_PROG(path_rx_gro_frags, struct sk_buff *skb)
 	return into_gro(skb);
 }
 
-/* --- the stack takes it up ---------------------------------------------------------------------------------------- */
+/* --- entering the stack ------------------------------------------------------------------------------------------- */
 
-/* A driver polled it: it came with the interrupt before the softirq, or nobody knows when. */
+/* Polled by a driver: it arrived with the interrupt before the softirq, or at an unknown time. */
 static __always_inline void came_by_poll(struct path_way *way, const struct rx_cpu *cpu,
 					 const struct rx_arrival *arrival, struct path_mark *mark)
 {
@@ -234,14 +233,14 @@ static __always_inline void came_by_poll(struct path_way *way, const struct rx_c
 	path_step(way, arrival->gro_cpu == mark->cpu ? PATH_GRO : PATH_BACKLOG, mark, counts);
 }
 
-/* Everything before the stack takes the packet up. */
+/* All stages before the packet enters the stack. */
 static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cpu, struct path_mark *mark)
 {
 	struct rx_arrival *arrival = rx_arrival_at(way->skb);
 	struct path_counts *counts = rx_counts();
 	__u64 end = mark->ns;
 
-	/* Of others' tunnels nobody has asked for more than a look inside. */
+	/* A tentative tunnel packet counts only once its inner packet matches. */
 	if (!way->tentative)
 		__sync_fetch_and_add(&counts->begun, 1);
 	way->event.head.time_ns = way->last_ns = end;
@@ -264,7 +263,7 @@ static __always_inline void arrive(struct path_way *way, const struct rx_cpu *cp
 	path_step(way, arrival->gro_ns ? PATH_GRO : PATH_BACKLOG, mark, counts);
 }
 
-/* VXLAN and GENEVE at their usual ports, IP in IP, GRE, and ESP, whose outer header tells no more than that. */
+/* VXLAN and GENEVE at their usual ports, IPIP, GRE, and ESP, whose outer header shows nothing else. */
 static __always_inline bool is_tunnel(const struct packet *packet)
 {
 	switch (packet->proto) {
@@ -281,7 +280,7 @@ static __always_inline bool is_tunnel(const struct packet *packet)
 	}
 }
 
-/* A packet that was put aside comes up again, out of a tunnel or with a filter's leave. */
+/* A held packet reappears, from a tunnel or released by a filter. */
 static __always_inline bool comes_again(void *ctx, struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
@@ -296,7 +295,7 @@ static __always_inline bool comes_again(void *ctx, struct rx_cpu *cpu, struct sk
 	arrival = rx_arrival_at(path_id(skb));
 	if (now.ns - way->last_ns > HELD_MAX_NS || (arrival && arrival->skb == path_id(skb) && arrival->ns)) {
 		/* Another packet at the same address. */
-		rx_tell(ctx, way, PATH_UNFINISHED);
+		rx_report(ctx, way, PATH_UNFINISHED);
 		return false;
 	}
 	if (arrival && arrival->skb == path_id(skb))
@@ -308,7 +307,7 @@ static __always_inline bool comes_again(void *ctx, struct rx_cpu *cpu, struct sk
 		way->event.data.end_seq = tcp.seq + tcp.bytes;
 		cpu->ack = tcp.ack;
 	}
-	/* Now it shows what is inside, and where that comes out. */
+	/* Now the inner packet and its interface are known. */
 	if (way->tentative && !passes_early(way)) {
 		path_set_dev(way, skb->dev);
 		if (!passes_early(way)) {
@@ -324,7 +323,7 @@ static __always_inline bool comes_again(void *ctx, struct rx_cpu *cpu, struct sk
 	return true;
 }
 
-/* Packets of a flow that wait for their socket are merged there without a word: each knows the next. */
+/* Packets of a flow that wait for their socket may be merged there silently: each links to the next. */
 static __always_inline void link_to_last(__u32 hash, __u64 number)
 {
 	__u32 place = hash >> (32 - RX_FLOWS_BITS);
@@ -339,22 +338,22 @@ static __always_inline void link_to_last(__u32 hash, __u64 number)
 	*last = number;
 }
 
-/* The stack has left the packet without saying what became of it. */
+/* The stack returned without reporting what became of the packet. */
 static __always_inline void put_aside(void *ctx, struct rx_cpu *cpu, struct path_way *way)
 {
 	struct path_mark now = path_now(PATH_SOFT);
 	const struct path_event *e = &way->event;
 	__u64 number = way->number;
 
-	/* Whoever used its socket may have had it already, on another processor. */
+	/* The user of its socket may have taken it already, on another CPU. */
 	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_OPEN, PATH_WAY_READING) != PATH_WAY_OPEN) {
 		cpu->at = 0;
 		return;
 	}
 	path_step(way, PATH_IP, &now, rx_counts());
-	/* Without data for anybody it was for the kernel itself: a handshake, an echo. */
+	/* Without data it was for the kernel itself: handshake, echo. */
 	if (e->head.proto != IPPROTO_UDP && e->data.seq == e->data.end_seq && !rx_is_somewhere(way)) {
-		rx_tell(ctx, way, PATH_DELIVERED);
+		rx_report(ctx, way, PATH_DELIVERED);
 	} else {
 		rx_hold(way);
 		if (e->head.proto == IPPROTO_TCP)
@@ -381,8 +380,8 @@ int BPF_PROG(path_rx_receive, struct sk_buff *skb)
 	way = rx_current(cpu);
 	if (way) {
 		/*
-		 * From a bridge's port to the bridge: the same packet. From the same interface it is one at its
-		 * address. What was in a tunnel comes up again.
+		 * From a bridge port to the bridge: the same packet. On the same interface: a new packet at the same
+		 * address. Decapsulated packets reappear.
 		 */
 		if (way->skb == path_id(skb) && way->ifindex != (__u32)skb->dev->ifindex && !way->tunnel)
 			return 0;

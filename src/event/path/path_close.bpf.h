@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sockets that end: what nobody has read is thrown away with them, without a word, and of what was sent no
- * acknowledgement will be seen any more. Their hooks are passed once a connection, not once a packet.
+ * Closing sockets: unread data is dropped silently, and ACKs for sent data are no longer visible. These hooks run once
+ * per connection, not per packet.
  */
 #pragma once
 
 #include "event/path/path_deliver.bpf.h"
 #include "event/path/path_leave.bpf.h"
 
-/* While a connection is established its acknowledgements are seen; later, by what TCP noted when its state changes. */
+/* While established, ACKs are traced; later, snd_una shows them when the state changes. */
 static __always_inline void tx_settle(void *ctx, struct sock *sk)
 {
 	struct tcp_sock *tp = is_tcp(sk) ? bpf_skc_to_tcp_sock(sk) : NULL;
@@ -27,14 +27,14 @@ static long lose_one(__u32 index, struct tx_acked *lost)
 		return 0;
 	way->event.data.hidden |= 1u << PATH_ACK;
 	if (way->state == PATH_WAY_SENT)
-		tx_tell(lost->ctx, way, PATH_UNFINISHED);
+		tx_report(lost->ctx, way, PATH_UNFINISHED);
 	else
-		/* Still on its way to the interface: its journey ends there, as if it held no data. */
+		/* Not yet at the interface: the journey ends there, as if it carried no data. */
 		way->event.data.end_seq = way->event.data.seq;
 	return 0;
 }
 
-/* Nobody waits for acknowledgements any more. */
+/* No more ACKs will come. */
 static __always_inline void tx_close(void *ctx, struct sock *sk)
 {
 	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
@@ -62,11 +62,11 @@ static long close_one(__u32 index, struct rx_closing *closing)
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, -1);
 	event_set_owner(&path_rx_config, &way->event.head, closing->sk);
-	rx_tell(closing->ctx, way, path_step_close(way, &closing->info, rx_counts()));
+	rx_report(closing->ctx, way, path_step_close(way, &closing->info, rx_counts()));
 	return 0;
 }
 
-/* What waits in the socket. */
+/* Data left in the receive queue. */
 static __always_inline void rx_close(void *ctx, struct sock *sk)
 {
 	struct rx_closing closing = {.ctx = ctx, .sk = sk, .queue = rx_queue_find(sk)};

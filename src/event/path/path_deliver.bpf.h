@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.rx: a packet's way into the socket. Data in a socket is kept with the socket and found again by its sequence
- * numbers, since packets are merged there.
+ * path.rx: delivery into the socket. Data in a socket is tracked with the socket and identified by sequence number,
+ * because packets are merged there.
  */
 #pragma once
 
 #include "event/path/path_rx.bpf.h"
 
-/* So many packets may have been merged into one that waited for its socket. */
+/* Packets merged into one that waits for its socket, at most. */
 #define RX_MERGED_MAX 256
-/* So often one looks whether another processor has put a packet aside, which takes it less than a microsecond. */
+/* Iterations to wait for another CPU that is holding a packet, which takes it less than a microsecond. */
 #define RX_ASIDE_LOOKS 512
 
-/*
- * Whether this is still the packet that was put aside: some are merged with others without a word, and their address is
- * used again.
- */
+/* Whether this is still the held packet: some are merged silently, and their address is reused. */
 static __always_inline bool is_same(const struct path_way *way, struct sk_buff *skb)
 {
 	struct packet_tcp tcp;
@@ -27,16 +24,16 @@ static __always_inline bool is_same(const struct path_way *way, struct sk_buff *
 						   : packet.source_port == way->event.head.rport;
 }
 
-/* No room is left in the socket's queue: the program takes over. */
+/* The socket's queue is full: user space takes over. */
 static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path_way *way)
 {
 	if (!*(volatile __u32 *)&path_rx_spills) {
-		rx_tell(ctx, way, PATH_UNFINISHED);
+		rx_report(ctx, way, PATH_UNFINISHED);
 		return;
 	}
 	if (way->event.head.proto == IPPROTO_TCP)
 		way->event.data.hidden |= 1u << PATH_TRANSPORT;
-	/* What its reader had waited for processors by now is not passed on. */
+	/* The reader's run queue delay so far is not passed on. */
 	if (way->few)
 		way->event.data.hidden |= 1u << PATH_SCHED;
 	way->event.data.end = PATH_SPILLED;
@@ -50,15 +47,15 @@ static __always_inline void spill(void *ctx, struct rx_queue *queue, struct path
 }
 
 /*
- * A reader that never rests, on another processor, had the datagram before its socket could announce it. Each side
- * first says what it did, then looks what the other has done: one of them finds the journey.
+ * A busy-polling reader on another CPU took the datagram before the socket's notification. Each side first publishes
+ * its step, then checks the other's: exactly one of them finds the journey.
  */
 static __always_inline bool was_read_early(struct rx_queue *queue, struct path_way *way, __u32 at)
 {
 	if (!__sync_fetch_and_add(&queue->early, 0))
 		return false;
 	if (queue->early_ns <= way->event.head.time_ns) {
-		/* Datagrams that nobody followed. */
+		/* Datagrams of flows that are not followed. */
 		queue->early = 0;
 		return false;
 	}
@@ -68,30 +65,30 @@ static __always_inline bool was_read_early(struct rx_queue *queue, struct path_w
 	return true;
 }
 
-static __always_inline void tell_early(void *ctx, const struct rx_queue *queue, struct sock *sk, struct path_way *way)
+static __always_inline void report_early(void *ctx, const struct rx_queue *queue, struct sock *sk, struct path_way *way)
 {
 	way->event.data.hidden |= 1u << PATH_SOCKET | 1u << PATH_COPY | 1u << PATH_RETURN;
 	way->event.data.reader = queue->reader;
 	event_set_owner(&path_rx_config, &way->event.head, sk);
-	rx_tell(ctx, way, PATH_DELIVERED);
+	rx_report(ctx, way, PATH_DELIVERED);
 }
 
-/* The data waits for a reader from now on, in this queue; NULL: the journey is over, or the program's. */
+/* The data waits for a reader in this queue; NULL: the journey has ended, or was spilled. */
 static __always_inline struct rx_queue *enqueue(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
 	struct rx_queue *queue = rx_queue_make(sk);
 	__u32 at;
 
 	if (!queue) {
-		rx_tell(ctx, way, PATH_UNFINISHED);
+		rx_report(ctx, way, PATH_UNFINISHED);
 		return NULL;
 	}
-	/* Datagrams must stay in their order. */
+	/* Datagrams must stay in order. */
 	if (queue->spilled && sk->sk_protocol != IPPROTO_TCP) {
 		spill(ctx, queue, way);
 		return NULL;
 	}
-	/* The first place again, which is in the cache, rather than the next one. */
+	/* Reuse the first slot, which is in the cache. */
 	if (queue->head == queue->tail)
 		queue->head = queue->tail = 0;
 	at = queue->tail;
@@ -103,7 +100,7 @@ static __always_inline struct rx_queue *enqueue(void *ctx, struct rx_cpu *cpu, s
 	if (rx_is_sampled())
 		__sync_fetch_and_add(&path_rx_waiting, 1);
 	queue->tail = at + 1;
-	/* Of TCP the socket tells when it ends, and packets are merged. Of others it may have but a copy. */
+	/* A closing TCP socket is traced, and its packets merge. Other sockets may hold only a clone. */
 	if (sk->sk_protocol != IPPROTO_TCP && path_id(sk->sk_receive_queue.prev) == way->skb)
 		rx_hold(way);
 	cpu->queued_sk = (__u64)sk;
@@ -113,7 +110,7 @@ static __always_inline struct rx_queue *enqueue(void *ctx, struct rx_cpu *cpu, s
 	return queue;
 }
 
-/* Whether the packet has the socket's addresses; of IPv4 only, where it is a matter of a few words. */
+/* Whether the packet has the socket's addresses; IPv4 only, where it is cheap. */
 static __always_inline bool is_of(const struct event_head *head, const struct sock_common *common)
 {
 	return common->skc_family == AF_INET && head->lport == common->skc_num &&
@@ -122,7 +119,7 @@ static __always_inline bool is_of(const struct event_head *head, const struct so
 	       ((const __u32 *)head->raddr.bytes)[3] == common->skc_daddr;
 }
 
-/* What the socket knows better than the packet: addresses were rewritten on the way. */
+/* Takes the endpoints from the socket: addresses may have been rewritten. */
 static __always_inline void set_socket(struct path_way *way, struct sock *sk)
 {
 	struct event_head *head = &way->event.head;
@@ -155,7 +152,7 @@ struct rx_merged {
 	__u32 end;
 };
 
-/* A packet whose data went into the one before while the socket was in use. */
+/* A packet whose data was merged into its predecessor while the socket was locked. */
 static long take_merged(__u32 index, struct rx_merged *merged)
 {
 	struct path_way *way = rx_pool_find(merged->next);
@@ -168,13 +165,13 @@ static long take_merged(__u32 index, struct rx_merged *merged)
 	way->event.data.hidden |= 1u << PATH_FILTER;
 	set_socket(way, merged->sk);
 	if (way->event.data.seq == way->event.data.end_seq)
-		rx_tell(merged->ctx, way, PATH_DELIVERED);
+		rx_report(merged->ctx, way, PATH_DELIVERED);
 	else
 		(void)enqueue(merged->ctx, merged->cpu, merged->sk, way);
 	return !merged->next;
 }
 
-/* Its packet came up again, now that nobody uses the socket any more, or a filter let it go. */
+/* A held packet reappears, now that the socket is unlocked or a filter released it. */
 static __always_inline struct path_way *tcp_held(struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
@@ -187,15 +184,12 @@ static __always_inline struct path_way *tcp_held(struct sock *sk, struct sk_buff
 	return way;
 }
 
-static long look_aside(__u32 index, struct path_way **way)
+static long wait_for_hold(__u32 index, struct path_way **way)
 {
 	return *(volatile __u32 *)&(*way)->state != PATH_WAY_READING;
 }
 
-/*
- * The socket was in use, by somebody who let go of it before the processor on which the packet came could put the
- * packet aside: it still has it.
- */
+/* The socket was locked, but unlocked before the CPU that received the packet could hold it: that CPU still has it. */
 static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {
 	__u32 zero = 0, came_on = (__u32)sk->__sk_common.skc_incoming_cpu;
@@ -211,7 +205,7 @@ static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, str
 	if (!way || way->skb != path_id(skb))
 		return NULL;
 	if (way->state == PATH_WAY_READING)
-		bpf_loop(RX_ASIDE_LOOKS, look_aside, &way, 0);
+		bpf_loop(RX_ASIDE_LOOKS, wait_for_hold, &way, 0);
 	if (__sync_val_compare_and_swap(&way->state, PATH_WAY_OPEN, PATH_WAY_WAITING) != PATH_WAY_OPEN)
 		return NULL;
 	*now = path_now(PATH_PROCESS);
@@ -219,7 +213,7 @@ static __always_inline struct path_way *tcp_elsewhere(const struct sock *sk, str
 	return way;
 }
 
-/* What of it the socket takes. */
+/* The part of it that the socket accepts. */
 static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock *sk, struct path_way *way)
 {
 	struct tcp_sock *tp;
@@ -228,17 +222,17 @@ static __always_inline void tcp_take(void *ctx, struct rx_cpu *cpu, struct sock 
 	set_socket(way, sk);
 	if (way->event.data.seq == way->event.data.end_seq) {
 		event_set_owner(&path_rx_config, &way->event.head, sk);
-		rx_tell(ctx, way, PATH_DELIVERED);
+		rx_report(ctx, way, PATH_DELIVERED);
 		return;
 	}
 	tp = tcp_of(sk);
-	/* Known already: TCP throws it away. */
+	/* Duplicate data: TCP drops it. */
 	if (tp && (__s32)(way->event.data.end_seq - tp->rcv_nxt) <= 0)
 		return;
 	(void)enqueue(ctx, cpu, sk, way);
 }
 
-/* TCP begins with a packet of a connection. */
+/* TCP starts processing a packet of a connection. */
 static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
@@ -257,7 +251,7 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 			way = tcp_held(sk, skb, now);
 		if (!way)
 			return;
-		/* More than came with it: others were merged into it. */
+		/* Longer than on arrival: others were merged into it. */
 		merged.next = way->next;
 		merged.first = way->event.data.end_seq;
 		merged.end = way->event.data.seq + skb->len;
@@ -268,7 +262,7 @@ static __always_inline void rx_tcp(void *ctx, struct sock *sk, struct sk_buff *s
 		bpf_loop(RX_MERGED_MAX, take_merged, &merged, 0);
 }
 
-/* A datagram, or what comes with a handshake: known when its socket announces it. */
+/* A datagram, or data with a handshake: known at the socket's notification. */
 static __always_inline struct path_way *announced(struct rx_cpu *cpu, struct sock *sk, struct path_mark *now)
 {
 	struct path_way *way = rx_current(cpu);
@@ -310,16 +304,16 @@ static __always_inline int announce(void *ctx, struct sock *sk)
 			return 0;
 		set_socket(way, sk);
 		way->event.data.hidden |= 1u << PATH_TRANSPORT | 1u << PATH_FILTER;
-		/* A connection for whoever accepts. */
+		/* A connection to accept. */
 		if (sk->__sk_common.skc_state == SOCKET_LISTEN) {
-			rx_tell(ctx, way, PATH_DELIVERED);
+			rx_report(ctx, way, PATH_DELIVERED);
 			return 0;
 		}
 		way->ready_ns = now.ns;
 		queue = enqueue(ctx, cpu, sk, way);
 		cpu->queued_sk = 0;
 		if (queue && !is_tcp(sk) && was_read_early(queue, way, cpu->queued_at))
-			tell_early(ctx, queue, sk, way);
+			report_early(ctx, queue, sk, way);
 	}
 	cpu->wake_sk = (__u64)sk;
 	cpu->wake_ns = now.ns;

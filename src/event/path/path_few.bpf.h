@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Journeys from few hooks, for runs that follow few flows: a hook costs every packet of the host, whoever is followed,
- * so these are the fewest that still tell where the time went. TCP, and datagrams that arrive. What other hooks would
- * have seen the kernel has noted itself: when a packet arrived (time stamps, which the program asks for), when it left
- * TCP, how long the reader waited for processors. The rest is not visible.
+ * Journeys from few hooks, for runs that follow few flows: a hook costs every packet of the host, followed or not, so
+ * this is the smallest set that still locates the delay. It covers TCP, and received datagrams. The kernel's own
+ * records replace the other hooks: receive timestamps (enabled by user space), the time a packet left TCP, the reader's
+ * run queue delay. Other stages are not visible.
  */
 #pragma once
 
@@ -12,16 +12,16 @@
 #include "event/path/path_leave.bpf.h"
 #include "event/path/path_reader.bpf.h"
 
-/* Interfaces that share a place in the namespace's table, at most. */
+/* Interfaces per hash bucket of the namespace's table, at most. */
 #define FEW_DEVICES_MAX 16
 #define FEW_DEVICES     256
 
-/* Of stamps on arrival, which are in the time of the day, less that of path_clock; the program keeps it right. */
+/* CLOCK_REALTIME of receive timestamps minus path_clock; user space keeps it current. */
 __u64 path_real_offset_ns = 0;
 
 /* --- arriving ----------------------------------------------------------------------------------------------------- */
 
-/* The interface: TCP does not leave it with the packet, only its number. */
+/* Finds the interface by index: TCP no longer has the packet's device. */
 static __always_inline void find_dev(struct path_way *way, struct net *net, __u32 ifindex)
 {
 	struct hlist_head *heads = net->dev_index_head;
@@ -51,7 +51,7 @@ static __always_inline void few_set_dev(struct path_way *way, struct sock *sk, c
 		find_dev(way, net, ifindex);
 }
 
-/* What the reader is at, when data comes for it. */
+/* State of the reader when data arrives. */
 static __always_inline void few_note_reader(struct path_way *way, struct rx_queue *queue)
 {
 	struct task_struct *task = (void *)queue->reader_at;
@@ -61,7 +61,7 @@ static __always_inline void few_note_reader(struct path_way *way, struct rx_queu
 	way->few = 1;
 	way->asleep = 0;
 	way->delay_ns = 0;
-	/* It may be gone, and another thing be in its place. */
+	/* The task may be gone and its memory reused. */
 	if (!task || (__u32)BPF_CORE_READ(task, pid) != queue->reader)
 		return;
 	way->event.data.reader = way->event.data.seq != way->event.data.end_seq ? queue->reader : 0;
@@ -69,7 +69,7 @@ static __always_inline void few_note_reader(struct path_way *way, struct rx_queu
 	way->delay_ns = delay_of(task);
 }
 
-/* A packet begins with its stamp on arrival; false: it has none, and begins now. */
+/* Starts at the receive timestamp; false: there is none, it starts now. */
 static __always_inline bool few_arrive(struct path_way *way, const struct sk_buff *skb, const struct path_mark *now)
 {
 	__u64 stamp = skb->skb_mstamp_ns, arrival = stamp - *(volatile __u64 *)&path_real_offset_ns;
@@ -83,13 +83,13 @@ static __always_inline bool few_arrive(struct path_way *way, const struct sk_buf
 	return known;
 }
 
-/* From the stamp on arrival to TCP. */
+/* From the receive timestamp to TCP. */
 static __always_inline void few_reach(struct path_way *way, struct sock *sk, const struct sk_buff *skb,
 				      struct path_mark *now)
 {
 	if (!few_arrive(way, skb, now))
 		return;
-	/* It had to wait until nobody used the socket. */
+	/* The packet waited for the socket lock. */
 	if (sk->sk_lock.owned) {
 		now->note = 1;
 		way->event.data.hidden |= 1u << PATH_IP;
@@ -100,13 +100,13 @@ static __always_inline void few_reach(struct path_way *way, struct sock *sk, con
 	}
 }
 
-/* With its headers, wherever its data begins by now. */
+/* Packet length including headers. */
 static __always_inline __u32 few_bytes(const struct sk_buff *skb)
 {
 	return (__u32)(skb->data - skb->head) - skb->network_header + skb->len;
 }
 
-/* A packet for this socket; false: nobody asked for it. */
+/* Starts a journey for this socket; false: not followed. */
 static __always_inline bool few_begin(struct path_way *way, struct sock *sk, struct sk_buff *skb, struct path_mark *now)
 {
 	struct rx_queue *queue = rx_queue_find(sk);
@@ -116,7 +116,7 @@ static __always_inline bool few_begin(struct path_way *way, struct sock *sk, str
 	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) || packet.proto != sk->sk_protocol ||
 	    !path_is_chosen(&packet))
 		return false;
-	/* What was merged into it while it waited is not in its header. */
+	/* Data merged into it while it waited is not in its header. */
 	if (tcp.bytes && skb->len > packet.bytes)
 		tcp.bytes += skb->len - packet.bytes;
 	describe(way, skb, &packet, &tcp);
@@ -149,17 +149,17 @@ static __always_inline void few_receive(void *ctx, struct sock *sk, struct sk_bu
 		rx_give_back(way);
 		return;
 	}
-	/* Out of the header: for the acknowledgement that it carries. */
+	/* From the header: its ACK number. */
 	cpu->skb = way->skb;
 	cpu->ack = way->ack;
 	tcp_take(ctx, cpu, sk, way);
-	/* It had the data already, and will say so in a moment, where it does (path_few_drop_in). */
+	/* Dropped as duplicate; path_few_drop_in reports it next. */
 	if (way->state != PATH_WAY_OPEN || way->number != number)
 		return;
 	if (bpf_core_field_exists(struct trace_event_raw_kfree_skb___reason, reason))
 		cpu->at = number;
 	else
-		rx_tell(ctx, way, PATH_DROPPED);
+		rx_report(ctx, way, PATH_DROPPED);
 }
 
 /* A datagram is in its socket. */
@@ -239,7 +239,7 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 	if (!own || !tp)
 		return 0;
 	note_write(own, tp, tp->write_seq + (__u32)message->msg_iter.count, true);
-	/* Packets are seen when a driver is given them, and may have left TCP long before. */
+	/* Packets are traced at the driver, and may have left TCP much earlier. */
 	if (!own->sent) {
 		own->sent = 1;
 		own->sent_end = tp->write_seq;
@@ -248,7 +248,7 @@ int BPF_PROG(path_few_write, struct sock *sk, struct msghdr *message)
 	return 0;
 }
 
-/* A packet of which the first is seen now; NULL: nobody asked for it, or it was seen before. */
+/* First sight of an outgoing packet; NULL: not followed, or seen before. */
 static __always_inline struct path_way *few_begin_out(void *ctx, struct sk_buff *skb, struct sock *sk,
 						      const struct packet *packet, const struct packet_tcp *tcp)
 {
@@ -256,7 +256,7 @@ static __always_inline struct path_way *few_begin_out(void *ctx, struct sk_buff 
 	struct tx_sock *own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	struct path_way *way;
 
-	/* The same packet at an interface that stands on another. */
+	/* The same packet at a stacked interface. */
 	if (!own || (own->last_skb == path_id(skb) && own->last_left_ns == skb->skb_mstamp_ns))
 		return NULL;
 	way = begin_way_out(skb, packet, tcp);
@@ -275,14 +275,14 @@ static __always_inline struct path_way *few_begin_out(void *ctx, struct sk_buff 
 	return way;
 }
 
-/* A driver is given the packet, or it is thrown away before. */
+/* The driver gets the packet, or it is dropped before. */
 static __always_inline void few_leave(__u64 *ctx, struct sk_buff *skb, struct sock *sk, bool dropped)
 {
 	struct packet_tcp tcp;
 	struct packet packet;
 	struct path_way *way;
 
-	/* In a tunnel it is another packet's data. */
+	/* Encapsulated: it is the payload of another packet. */
 	if (!path_read_headers(&packet, &tcp, skb, skb->network_header) || packet.proto != IPPROTO_TCP)
 		return;
 	way = few_begin_out(ctx, skb, sk, &packet, &tcp);
@@ -292,10 +292,10 @@ static __always_inline void few_leave(__u64 *ctx, struct sk_buff *skb, struct so
 	if (dropped)
 		way->event.data.reason = path_drop_reason(ctx);
 	if (dropped || !tcp.bytes)
-		tx_tell(ctx, way, dropped ? PATH_DROPPED : PATH_DELIVERED);
+		tx_report(ctx, way, dropped ? PATH_DROPPED : PATH_DELIVERED);
 }
 
-/* Of those that were made here, and not by another interface. */
+/* Generated on this host, and not forwarded. */
 static __always_inline bool few_is_out(const struct sk_buff *skb, struct sock *sk)
 {
 	return sk && path_is_sock_chosen(sk) && !skb->skb_iif && is_whole(sk) && is_tcp(sk);
@@ -311,9 +311,9 @@ int BPF_PROG(path_few_xmit, struct sk_buff *skb)
 	return 0;
 }
 
-/* --- thrown away -------------------------------------------------------------------------------------------------- */
+/* --- drops -------------------------------------------------------------------------------------------------------- */
 
-/* Before a socket had it: as long as the packet knows where it came. */
+/* Before the socket, while the packet still has its device. */
 static __always_inline struct path_way *few_drop_on_the_way(struct sk_buff *skb, const struct net_device *dev)
 {
 	struct path_mark now = path_now(PATH_SOFT);
@@ -337,7 +337,7 @@ static __always_inline struct path_way *few_drop_on_the_way(struct sk_buff *skb,
 	return way;
 }
 
-/* TCP has begun with it and found no use for it. */
+/* Dropped by TCP processing. */
 static __always_inline struct path_way *few_drop_in_tcp(struct sk_buff *skb, __u64 *ctx)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
@@ -350,7 +350,7 @@ static __always_inline struct path_way *few_drop_in_tcp(struct sk_buff *skb, __u
 	return way;
 }
 
-/* Two programs, since one would be too long for the verifier of Linux 6.1; a packet passes neither but once. */
+/* Two programs: one would exceed the verifier limit of Linux 6.1; a packet passes only one of them. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(path_few_drop_in, struct sk_buff *skb)
 {
@@ -362,7 +362,7 @@ int BPF_PROG(path_few_drop_in, struct sk_buff *skb)
 	way = dev ? few_drop_on_the_way(skb, dev) : few_drop_in_tcp(skb, ctx);
 	if (way) {
 		way->event.data.reason = path_drop_reason(ctx);
-		rx_tell(ctx, way, PATH_DROPPED);
+		rx_report(ctx, way, PATH_DROPPED);
 	}
 	return 0;
 }

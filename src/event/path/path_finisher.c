@@ -9,7 +9,7 @@ struct finishing {
 	struct event_sink next;
 	unsigned request;
 	bool spills;
-	uint64_t end_ns; /* when hooks began to go away; 0: they are there */
+	uint64_t end_ns; /* when detaching started; 0: hooks are attached */
 };
 
 bool path_outlasts(const struct event_head *head, const struct path_journey *journey, uint64_t end_ns)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* path.rx: ways that end before a socket: packets that are sent on, thrown away, or taken by the kernel itself. */
+/* path.rx: paths that end before a socket: packets forwarded, dropped, or consumed by the kernel itself. */
 #pragma once
 
 #include "event/path/path_arrive.bpf.h"
 #include "event/path/path_deliver.bpf.h"
 
-/* It left the stack of this processor: what becomes of it is a matter of another interface. */
+/* The packet left this CPU's stack for another interface. */
 static __always_inline void rx_forward(struct sk_buff *skb)
 {
 	struct rx_cpu *cpu = rx_this_cpu();
@@ -16,7 +16,7 @@ static __always_inline void rx_forward(struct sk_buff *skb)
 		return;
 	way = rx_current(cpu);
 	if (!way || way->skb != path_id(skb)) {
-		/* It had to wait for its neighbour's address, or for a filter. */
+		/* It waited for neighbour resolution, or for a filter. */
 		way = rx_held_find(path_id(skb));
 		if (!way || way->state != PATH_WAY_OPEN || !is_same(way, skb))
 			return;
@@ -33,7 +33,7 @@ static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int res
 	struct path_way *way = rx_held_find(path_id(skb));
 	struct path_mark now;
 
-	/* A driver that is busy is asked again. */
+	/* A busy driver is retried. */
 	if (!way || way->state != PATH_WAY_SENDING || result != 0)
 		return;
 	now = path_now(PATH_SOFT);
@@ -43,10 +43,10 @@ static __always_inline void rx_forwarded(void *ctx, struct sk_buff *skb, int res
 	} else {
 		path_step(way, PATH_DRIVER, &now, rx_counts());
 	}
-	rx_tell(ctx, way, PATH_FORWARDED);
+	rx_report(ctx, way, PATH_FORWARDED);
 }
 
-/* The packet is gone, wherever it was. */
+/* The packet is gone, at any stage. */
 static __always_inline struct path_way *gone(void *ctx, struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct path_way *way = rx_current(cpu);
@@ -63,7 +63,7 @@ static __always_inline struct path_way *gone(void *ctx, struct rx_cpu *cpu, stru
 	if (!way || (way->state != PATH_WAY_OPEN && way->state != PATH_WAY_SENDING))
 		return NULL;
 	if (way->state != PATH_WAY_SENDING && !is_same(way, skb)) {
-		rx_tell(ctx, way, PATH_UNFINISHED);
+		rx_report(ctx, way, PATH_UNFINISHED);
 		return NULL;
 	}
 	now = path_now(PATH_PROCESS);
@@ -71,7 +71,7 @@ static __always_inline struct path_way *gone(void *ctx, struct rx_cpu *cpu, stru
 	return way;
 }
 
-/* It was thrown away before the stack could take it up: no room in the processor's backlog. */
+/* Dropped before it entered the stack: CPU backlog full. */
 static __always_inline struct path_way *never_taken(struct rx_cpu *cpu, struct sk_buff *skb)
 {
 	struct rx_arrival *arrival = rx_arrival_at(path_id(skb));
@@ -103,10 +103,10 @@ static __always_inline void rx_consume(void *ctx, struct sk_buff *skb)
 	if (arrival && arrival->skb == path_id(skb))
 		arrival->skb = 0;
 	if (way)
-		rx_tell(ctx, way, way->state == PATH_WAY_SENDING ? PATH_FORWARDED : PATH_DELIVERED);
+		rx_report(ctx, way, way->state == PATH_WAY_SENDING ? PATH_FORWARDED : PATH_DELIVERED);
 }
 
-/* TCP had taken it, then found no use for it. */
+/* TCP took it, then dropped it. */
 static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_buff *skb, struct sock *sk)
 {
 	struct rx_queue *queue;
@@ -126,13 +126,13 @@ static __always_inline struct path_way *unqueue(struct rx_cpu *cpu, struct sk_bu
 	return way && way->state == PATH_WAY_WAITING ? way : NULL;
 }
 
-/* What a socket had in it, or a packet of which nobody says why it goes. */
+/* Data of a closed socket, or a free without a drop reason. */
 static __always_inline bool is_for_none(__u32 reason)
 {
 	return PATH_IS_REASON(reason, NOT_SPECIFIED) || PATH_IS_REASON(reason, QUEUE_PURGE);
 }
 
-/* A datagram goes that nobody has read: its socket has ended, or it was found to be broken. */
+/* An unread datagram is freed: its socket was closed, or its checksum failed. */
 static __always_inline struct path_way *never_read(struct sk_buff *skb, __u32 reason)
 {
 	struct path_way *way = rx_held_find(path_id(skb));
@@ -154,10 +154,7 @@ static __always_inline struct path_way *never_read(struct sk_buff *skb, __u32 re
 	return way;
 }
 
-/*
- * A packet of TCP without data that is let go for no reason at all, or with what was in a socket, has told what it had
- * to: the end of a connection, mostly.
- */
+/* A TCP packet without data freed without a reason, or with a closed socket, did its work: mostly a FIN. */
 static __always_inline bool did_its_work(const struct path_way *way)
 {
 	const struct path_event *e = &way->event;
@@ -189,5 +186,5 @@ static __always_inline void rx_drop(__u64 *ctx, struct sk_buff *skb)
 	if (!way)
 		return;
 	way->event.data.reason = reason;
-	rx_tell(ctx, way, did_its_work(way) ? PATH_DELIVERED : PATH_DROPPED);
+	rx_report(ctx, way, did_its_work(way) ? PATH_DELIVERED : PATH_DROPPED);
 }

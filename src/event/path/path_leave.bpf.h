@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * path.tx: a packet's way from the write to the interface and, of TCP, to the acknowledgement. With the socket is kept
- * when which bytes were written; a segment finds its beginning there when it leaves TCP. Journeys lie in one pool,
- * taken round and round: by a packet's address one finds those that are on their way to the interface, in the socket
- * those that wait for an acknowledgement.
+ * path.tx: from the write to the interface and, for TCP, to the ACK. The socket's storage records when which bytes were
+ * written; a segment finds its start there when it leaves TCP. Journeys are in one pool: packets on their way to the
+ * interface are found by address, those waiting for an ACK through the socket.
  */
 #pragma once
 
@@ -15,18 +14,18 @@
 #define TX_PACKET_BITS 12
 #define TX_WRITES_MAX  16
 #define TX_FLYING_MAX  128
-/* TCP's own work from its time stamp to the interface takes less, mostly. */
+/* TCP itself usually needs less from its timestamp to the interface. */
 #define TX_ASIDE_MIN_NS 20000
 
 EVENT(path_tx, struct path_event)
 
-/* A journey by its number in the pool; the pool's place may have been given to another since. */
+/* A journey by number; the pool slot may have been reused since. */
 struct tx_packet {
 	__u64 skb;
 	__u64 number;
 };
 
-/* Bytes from this number on were written by a call that began then, and had room in the send buffer then. */
+/* Bytes from seq on: start of the write call, and time when the send buffer had room. */
 struct tx_write {
 	__u32 seq;
 	__u32 unused;
@@ -41,19 +40,19 @@ struct tx_flying {
 };
 
 struct tx_sock {
-	__u64 call_ns; /* when the last write began; 0: none was seen */
+	__u64 call_ns; /* start of the last write; 0: none seen */
 	__u32 write_count;
-	__u32 hold_seq; /* from here on TCP holds back, and why */
+	__u32 hold_seq; /* TCP holds data from here on, and why */
 	__u32 hold_reason;
-	__u32 head; /* of those that fly */
+	__u32 head; /* oldest segment in flight */
 	__u32 tail;
-	__u32 piece;    /* of those that fly: the one that a queue cut up last */
-	__u32 sent_end; /* the end of what has left already, if anything has */
+	__u32 piece;    /* in flight: the last one that a qdisc segmented */
+	__u32 sent_end; /* end of what was already sent, if anything */
 	__u32 sent;
-	__u32 call_end; /* the number after the last byte that the write is to write */
-	__u64 last_skb; /* with few hooks: the packet that a driver was given last, and when it left TCP */
+	__u32 call_end; /* sequence number after the last byte of the write */
+	__u64 last_skb; /* few hooks: last packet given to a driver, and when it left TCP */
 	__u64 last_left_ns;
-	struct sock_owner owner; /* who wrote last */
+	struct sock_owner owner; /* last writer */
 	struct tx_write writes[TX_WRITES_MAX];
 	struct tx_flying flying[TX_FLYING_MAX];
 };
@@ -139,7 +138,7 @@ static __always_inline struct path_way *packet_find(__u64 skb)
 	return packet && packet->skb == skb ? way_find(packet->number) : NULL;
 }
 
-/* The packet's address means nothing any more. */
+/* The packet's address is no longer valid. */
 static __always_inline void packet_forget(__u64 skb)
 {
 	struct tx_packet *packet = packet_at(skb);
@@ -148,7 +147,7 @@ static __always_inline void packet_forget(__u64 skb)
 		packet->skb = 0;
 }
 
-static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
+static __always_inline void tx_report(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
 	bool passes = true;
@@ -157,14 +156,14 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_tx_config.mode == EVENT_STREAM) {
 		if (!path_is_decided(&path_tx_config, &path_tx_early, way)) {
-			path_set_waits(&way->event.data);
+			(void)path_set_waits(&way->event.data);
 			passes = event_passes(&path_tx_config, (const char *)&way->event);
 		}
-		/* The program adds the waits up again. */
+		/* User space sums up the waits again. */
 		if (passes)
 			event_send(&way->event, path_event_size(&way->event), &path_tx_losses);
 	} else {
-		path_set_waits(&way->event.data);
+		(void)path_set_waits(&way->event.data);
 		e = path_tx_begin();
 		if (e) {
 			__builtin_memcpy(e, &way->event, sizeof(*e));
@@ -176,20 +175,20 @@ static __always_inline void tx_tell(void *ctx, struct path_way *way, __u8 end)
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* A write goes on, before it looks for room: again, if it had to wait for some. end: the number after its last byte. */
+/* A write continues, before it checks for room; again if it had to wait. end: sequence number after its last byte. */
 static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp, __u32 end, bool sees_room)
 {
 	struct tx_write *write;
 	__u64 now = path_clock();
 	__u32 count;
 
-	/* A write that goes on, or is tried again, ends where it was to end. */
+	/* A continued or retried write has the same end. */
 	if (!own->call_ns || own->call_end != end)
 		own->call_ns = now;
 	own->call_end = end;
 	if ((__u32)own->owner.pid_tgid != (__u32)bpf_get_current_task_btf()->pid)
 		event_fill_owner(&own->owner);
-	/* All that was written has left and was acknowledged: the first places again, which are in the cache. */
+	/* Everything was sent and acknowledged: reuse the first slots, which are in the cache. */
 	if (own->head == own->tail && own->sent && tp->write_seq == own->sent_end)
 		own->head = own->tail = own->write_count = 0;
 	count = own->write_count;
@@ -203,7 +202,7 @@ static __always_inline void note_write(struct tx_sock *own, struct tcp_sock *tp,
 	write->room_ns = sees_room ? now : 0;
 }
 
-/* As tcp_small_queue_check has it: a queue below holds more of the socket than two packets and than a millisecond's. */
+/* As tcp_small_queue_check: more queued below the socket than two packets and than 1 ms at the pacing rate. */
 static __always_inline bool has_queued(const struct sock *sk, __u32 sent)
 {
 	unsigned long queued = (unsigned long)sk->sk_wmem_alloc.refs.counter;
@@ -211,7 +210,7 @@ static __always_inline bool has_queued(const struct sock *sk, __u32 sent)
 	return queued > 2 * sent && (sk->sk_pacing_rate == NO_RATE || queued > sk->sk_pacing_rate >> 10);
 }
 
-/* TCP asks for pacing first, but that is over soon: what stands in the way after it is what the data waits for. */
+/* TCP checks pacing first, but that ends soon: report what holds the data after it. */
 static __always_inline __u32 lasting_reason(struct sock *sk, __u32 seq, __u32 unsent, __u32 sent)
 {
 	__u32 mss = READ(sk, mss_cache), segments = sent && mss ? (sent + mss - 1) / mss : 0;
@@ -222,7 +221,7 @@ static __always_inline __u32 lasting_reason(struct sock *sk, __u32 seq, __u32 un
 	return has_queued(sk, sent) ? TCP_HOLD_QUEUE : is_paced(sk) ? TCP_HOLD_PACING : 0;
 }
 
-/* What will keep the data of a write, if anything: what left before it is noted when that leaves (note_hold). */
+/* What will hold the data of a write, if anything; note_hold handles data that left before. */
 static __always_inline void note_write_hold(struct tx_sock *own, struct sock *sk, struct tcp_sock *tp, __u32 end)
 {
 	bool paced = is_paced(sk) && tp->tcp_wstamp_ns > own->call_ns;
@@ -237,7 +236,7 @@ static __always_inline void note_write_hold(struct tx_sock *own, struct sock *sk
 	own->hold_reason = hold_reason(sk, tp->snd_nxt, end - tp->snd_nxt, 0);
 	if (!own->hold_reason && paced)
 		own->hold_reason = TCP_HOLD_PACING;
-	/* Packets of this socket are still in a queue below: TCP waits for them to leave, unless they are few. */
+	/* Packets of this socket are still queued below: TCP waits for them, unless they are few. */
 	if (!own->hold_reason && tp->packets_out > 1 && sk->sk_wmem_alloc.refs.counter > 1)
 		own->hold_reason = TCP_HOLD_QUEUE;
 }
@@ -264,7 +263,7 @@ int BPF_PROG(path_tx_write, struct sock *sk, struct msghdr *message)
 	return was_written(sk, (__u32)message->msg_iter.count, true);
 }
 
-/* Before Linux 6.16: its beginning only. */
+/* Before Linux 6.16: only the start. */
 SEC("fentry/tcp_sendmsg_locked")
 int BPF_PROG(path_tx_write_call, struct sock *sk, struct msghdr *message, unsigned long size)
 {
@@ -289,7 +288,7 @@ struct tx_search {
 	__u64 room_ns;
 };
 
-/* From the latest write back to the one that the byte belongs to. */
+/* Searches back from the latest write to the one that contains the byte. */
 static long search_write(__u32 index, struct tx_search *search)
 {
 	const struct tx_write *write = &search->own->writes[--search->at & (TX_WRITES_MAX - 1)];
@@ -301,13 +300,13 @@ static long search_write(__u32 index, struct tx_search *search)
 	return 1;
 }
 
-/* Stages of data before it left TCP. */
+/* Stages before the data left TCP. */
 static __always_inline void step_tcp(struct path_way *way, struct sock *sk, struct tx_sock *own, struct path_mark *now)
 {
 	struct tx_search search = {.own = own, .seq = way->event.data.seq, .at = own->write_count};
 	struct path_mark room = *now;
 
-	/* The latest one is it, mostly. */
+	/* Usually it is the latest write. */
 	if (own->write_count && search_write(0, &search) == 0)
 		bpf_loop(own->write_count < TX_WRITES_MAX ? own->write_count : TX_WRITES_MAX, search_write, &search, 0);
 	if (!search.call_ns) {
@@ -333,7 +332,7 @@ static __always_inline void note_hold(struct sock *sk, struct tx_sock *own, cons
 {
 	__u32 end = segment->seq + segment->bytes, unsent;
 
-	/* What leaves is still the first of those that are to be sent; most are the only one. */
+	/* The leaving segment is still at the head of the write queue, usually alone. */
 	unsent = sk->sk_write_queue.qlen > 1 ? READ(sk, write_seq) - end : 0;
 	if (!unsent) {
 		own->hold_reason = 0;
@@ -348,13 +347,13 @@ static __always_inline void fly(void *ctx, struct tx_sock *own, const struct pat
 	struct tx_flying *flying;
 	struct path_way *oldest;
 
-	/* More is on its way than is kept: of the oldest, the acknowledgement will not be seen. */
+	/* More in flight than tracked: the ACK of the oldest will not be seen. */
 	if (own->tail - own->head >= TX_FLYING_MAX) {
 		oldest = way_find(own->flying[own->head & (TX_FLYING_MAX - 1)].number);
 		own->head++;
 		if (oldest) {
 			oldest->event.data.hidden |= 1u << PATH_ACK;
-			tx_tell(ctx, oldest, PATH_UNFINISHED);
+			tx_report(ctx, oldest, PATH_UNFINISHED);
 		}
 	}
 	flying = &own->flying[own->tail & (TX_FLYING_MAX - 1)];
@@ -389,7 +388,7 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 		own->sent_end = segment.seq + segment.bytes;
 	}
 	now->context = sk->sk_lock.owned ? PATH_PROCESS : PATH_SOFT;
-	/* Sent again: what was before has been told with the first one. */
+	/* Retransmission: the earlier stages belong to the original. */
 	if (again) {
 		way->event.data.hidden |= 1u << PATH_SNDBUF | 1u << PATH_TCP;
 	} else {
@@ -400,7 +399,7 @@ static __always_inline void begin_data(void *ctx, struct path_way *way, struct s
 	fly(ctx, own, way);
 }
 
-/* Where it is to leave. A filter may throw it away before it knows; its route does. */
+/* Outgoing interface. A filter may drop the packet before it is set; its route has it. */
 static __always_inline void set_dev_out(struct path_way *way, const struct sk_buff *skb)
 {
 	struct net_device *dev = skb->dev;
@@ -418,7 +417,7 @@ static __always_inline void set_dev_out(struct path_way *way, const struct sk_bu
 		BPF_CORE_READ_INTO(&way->event.data.dev, route, dev, name);
 }
 
-/* A journey for a packet that somebody asked for; NULL: nobody did, or there is no room. */
+/* Starts a journey; NULL: not followed, or the pool is full. */
 static __always_inline struct path_way *begin_way_out(struct sk_buff *skb, const struct packet *packet,
 						      const struct packet_tcp *tcp)
 {
@@ -439,7 +438,7 @@ static __always_inline struct path_way *begin_way_out(struct sk_buff *skb, const
 	return way;
 }
 
-/* It leaves TCP now, or whatever made it; sk: NULL where it belongs to no whole socket. */
+/* It leaves TCP, or its other origin; sk: NULL without a full socket. */
 static __always_inline void leave(void *ctx, struct path_way *way, struct sock *sk, struct path_mark *now)
 {
 	way->decided = 1;
@@ -456,19 +455,19 @@ static __always_inline void leave(void *ctx, struct path_way *way, struct sock *
 		event_set_owner(&path_tx_config, &way->event.head, sk);
 }
 
-/* Whether data was seen to be written and TCP let go of it before, though nobody has seen it at an interface. */
+/* Whether the data was written and left TCP earlier without reaching an interface. */
 static __always_inline bool was_put_aside(struct sock *sk, const struct packet_tcp *tcp)
 {
 	__u32 end = tcp->seq + tcp->bytes;
 	struct tx_sock *own;
 
-	/* What TCP is just sending comes after all that it has sent. */
+	/* What TCP is sending now comes after all that it has sent. */
 	if (!tcp->bytes || !is_tcp(sk) || (__s32)(end - READ(sk, snd_nxt)) > 0)
 		return false;
 	own = bpf_sk_storage_get(&path_tx_sock, sk, NULL, 0);
 	if (!own)
 		return false;
-	/* The first that is seen of this socket. */
+	/* First packet seen of this socket. */
 	if (!own->sent && own->write_count && own->write_count <= TX_WRITES_MAX &&
 	    (__s32)(tcp->seq - own->writes[0].seq) >= 0) {
 		own->sent = 1;
@@ -477,7 +476,7 @@ static __always_inline bool was_put_aside(struct sock *sk, const struct packet_t
 	return own->sent && (__s32)(end - own->sent_end) > 0;
 }
 
-/* It comes from an interface that stands on another one: a tunnel, a bridge, a virtual interface. */
+/* It comes from a stacked interface: tunnel, bridge, virtual interface. */
 static __always_inline void go_down(struct path_way *way)
 {
 	struct path_mark now;
@@ -490,8 +489,8 @@ static __always_inline void go_down(struct path_way *way)
 }
 
 /*
- * Whether this host made a packet that has no socket: a reset, an error, a report. What a tunnel has wrapped up has
- * none either, and may have come from elsewhere.
+ * Whether a packet without a socket was generated here: RST, ICMP error, report. Encapsulated packets have none either,
+ * and may be forwarded.
  */
 static __always_inline bool is_made_here(const struct packet *packet, const struct packet_tcp *tcp)
 {
@@ -499,7 +498,7 @@ static __always_inline bool is_made_here(const struct packet *packet, const stru
 	       (packet->proto == IPPROTO_TCP && !tcp->bytes);
 }
 
-/* A packet of this host that somebody asked for, and its headers. */
+/* Whether an outgoing packet is followed; reads its headers. */
 static __always_inline bool is_followed_out(struct sk_buff *skb, struct packet *packet, struct packet_tcp *tcp)
 {
 	struct sock *sk = skb->sk;
@@ -509,13 +508,13 @@ static __always_inline bool is_followed_out(struct sk_buff *skb, struct packet *
 		return false;
 	if (!path_read_headers(packet, tcp, skb, skb->network_header))
 		return false;
-	/* A socket with a peer has but one flow. */
+	/* A connected socket has a single flow. */
 	if (whole && sk->__sk_common.skc_dport)
 		return true;
 	return (sk || is_made_here(packet, tcp)) && path_is_chosen(packet);
 }
 
-/* Where drivers are not seen to begin: it does now, unless it goes into a queue. */
+/* When driver starts are not traced: it starts now, unless the packet is queued. */
 static __always_inline void go_straight(struct path_way *way, const struct net_device *dev)
 {
 	if (path_is_xmit_seen())
@@ -525,7 +524,7 @@ static __always_inline void go_straight(struct path_way *way, const struct net_d
 	way->passed_on = path_hands_over(dev);
 }
 
-/* A packet that TCP, or whatever made it, has let go of; NULL: nobody asked for it. */
+/* A packet that left TCP, or its other origin; NULL: not followed. */
 static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff *skb, struct path_mark *ret_now)
 {
 	struct path_mark now, left;
@@ -542,7 +541,7 @@ static __always_inline struct path_way *begin_leaving(void *ctx, struct sk_buff 
 	if (sk && !is_whole(sk))
 		sk = NULL;
 	left = now = path_now(PATH_PROCESS);
-	/* Somebody held it between TCP and the interface: a queue of the packet filter. */
+	/* Held between TCP and the interface: NFQUEUE. */
 	if (now.ns - skb->skb_mstamp_ns - TX_ASIDE_MIN_NS < PATH_STAMP_MAX_NS && sk && was_put_aside(sk, &tcp))
 		left.ns = skb->skb_mstamp_ns;
 	leave(ctx, way, sk, &left);
@@ -581,7 +580,7 @@ static __always_inline void tx_enqueue(struct sk_buff *skb, __u64 ahead)
 
 	if (!way)
 		return;
-	/* Kept until the packet leaves the queue, which counts it already; one without a lock counts elsewhere. */
+	/* Kept until dequeue; the queue already counts the packet. A lockless qdisc counts elsewhere. */
 	way->ready_ns = ahead;
 	path_want_xmit();
 	if (way->state == PATH_WAY_SENDING && !path_is_xmit_seen())
@@ -595,7 +594,7 @@ struct tx_piece {
 	__u64 number;
 };
 
-/* From the packet that was cut up last to the one that ends where the piece does; most pieces end before it. */
+/* Searches from the last segmented packet for the one that ends where the piece does; most pieces end before it. */
 static long search_piece(__u32 index, struct tx_piece *piece)
 {
 	const struct tx_flying *flying = &piece->own->flying[piece->at & (TX_FLYING_MAX - 1)];
@@ -609,7 +608,7 @@ static long search_piece(__u32 index, struct tx_piece *piece)
 	return 0;
 }
 
-/* A queue may have cut a large packet up: its last piece carries the end of the data. */
+/* A qdisc may have segmented a large packet: its last piece carries the end of the data. */
 static __always_inline struct path_way *find_piece(struct sk_buff *skb)
 {
 	struct tx_piece piece = {};
@@ -626,7 +625,7 @@ static __always_inline struct path_way *find_piece(struct sk_buff *skb)
 		return NULL;
 	piece.own = own;
 	piece.end = segment.seq + segment.bytes;
-	/* What was acknowledged already is out of the question. */
+	/* Skip what was already acknowledged. */
 	piece.at = own->piece - own->head < own->tail - own->head ? own->piece : own->head;
 	if (search_piece(0, &piece) == 0)
 		bpf_loop(TX_FLYING_MAX, search_piece, &piece, 0);
@@ -649,12 +648,12 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 		place->number = way->number;
 		place->skb = path_id(skb);
 	}
-	/* A driver that was busy is asked again. */
+	/* A busy driver is retried. */
 	if (way->state != PATH_WAY_OPEN)
 		return;
 	way->state = PATH_WAY_SENDING;
 	way->passed_on = path_hands_over(skb->dev);
-	/* No queue: the clock was read a moment ago. A device of its own may put what it cannot take back unseen. */
+	/* Not queued: the clock was just read. Local links only: a real device may requeue a packet unseen. */
 	if (!way->ready_ns && !is_piece && way->passed_on && PATH_SEES_QUEUES) {
 		*now = path_mark_at(way->last_ns, PATH_SOFT);
 		return;
@@ -663,7 +662,7 @@ static __always_inline void tx_xmit(struct sk_buff *skb, struct path_mark *now)
 	path_leave_queue(way, now, tx_counts());
 }
 
-/* The receiver is on this host: nobody will say that the packet was sent. */
+/* The receiver is on this host: no completion will be reported. */
 static __always_inline void tx_taken(void *ctx, struct sk_buff *skb)
 {
 	struct path_way *way = packet_find(path_id(skb));
@@ -671,19 +670,19 @@ static __always_inline void tx_taken(void *ctx, struct sk_buff *skb)
 	if (!way)
 		return;
 	way->passed_on = 1;
-	/* Its sender is through with it, and need not wait for an answer. */
+	/* The sender is done, and no ACK is expected. */
 	if (way->state == PATH_WAY_SENT && way->event.data.seq == way->event.data.end_seq)
-		tx_tell(ctx, way, PATH_DELIVERED);
+		tx_report(ctx, way, PATH_DELIVERED);
 }
 
-/* It has come out of a queue at this interface before anybody could see that. */
+/* It left a queue at this interface before dequeues were traced. */
 static __always_inline bool left_queue_unseen(const struct path_way *way, const struct net_device *dev)
 {
 	return way->state == PATH_WAY_OPEN && way->ready_ns && !path_is_xmit_seen() &&
 	       way->ifindex == (__u32)dev->ifindex;
 }
 
-/* The driver has it, or has refused it. */
+/* The driver accepted or refused it. */
 static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int result, const struct net_device *dev)
 {
 	struct path_way *way = packet_find(path_id(skb));
@@ -699,7 +698,7 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 	}
 	if (result != 0) {
 		way->state = PATH_WAY_OPEN;
-		/* From now on it waits for the driver, before all others. */
+		/* From now on it waits for the driver, at the head of the queue. */
 		way->ready_ns = 2;
 		path_want_xmit();
 		return;
@@ -717,13 +716,13 @@ static __always_inline void tx_xmitted(void *ctx, struct sk_buff *skb, int resul
 		packet_forget(path_id(skb));
 		way->event.data.hidden |= 1u << PATH_COMPLETION;
 		if (way->event.data.seq == way->event.data.end_seq)
-			tx_tell(ctx, way, PATH_DELIVERED);
+			tx_report(ctx, way, PATH_DELIVERED);
 	}
 }
 
 /* --- ends --------------------------------------------------------------------------------------------------------- */
 
-/* Each of the pieces is a packet to the interface. */
+/* Each piece is a packet to the interface. */
 static __always_inline void count_pieces(struct sk_buff *skb)
 {
 	__u16 pieces = dev_segs(skb);
@@ -740,7 +739,7 @@ static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 	if (!way)
 		return;
 	packet_forget(path_id(skb));
-	/* Cut up in a queue: its pieces go on, and are recognised where the driver begins with them. */
+	/* Segmented in a queue: its pieces continue and are matched at the driver. */
 	if (way->state != PATH_WAY_SENT) {
 		count_pieces(skb);
 		way->state = PATH_WAY_OPEN;
@@ -750,10 +749,10 @@ static __always_inline void tx_consume(void *ctx, struct sk_buff *skb)
 	now = path_now(PATH_SOFT);
 	path_step(way, PATH_COMPLETION, &now, tx_counts());
 	if (way->event.data.seq == way->event.data.end_seq)
-		tx_tell(ctx, way, PATH_DELIVERED);
+		tx_report(ctx, way, PATH_DELIVERED);
 }
 
-/* Where drivers are not seen to begin: they give no reasons, queues do. */
+/* When driver starts are not traced: drivers free without a reason, qdiscs with one. */
 static __always_inline bool was_in_driver(const struct path_way *way, __u32 reason)
 {
 	if (way->state == PATH_WAY_OPEN)
@@ -764,7 +763,7 @@ static __always_inline bool was_in_driver(const struct path_way *way, __u32 reas
 	return !reason || PATH_IS_REASON(reason, NOT_SPECIFIED);
 }
 
-/* Programs of their own, and two: only drops pass them, and one would be too long for the verifier of Linux 6.1. */
+/* Separate programs: only drops run them, and one would exceed the verifier limit of Linux 6.1. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(path_tx_drop, struct sk_buff *skb)
 {
@@ -778,11 +777,11 @@ int BPF_PROG(path_tx_drop, struct sk_buff *skb)
 	now = path_now(PATH_SOFT);
 	path_step(way, was_in_driver(way, reason) ? PATH_DRIVER : PATH_QDISC, &now, tx_counts());
 	way->event.data.reason = reason;
-	tx_tell(ctx, way, PATH_DROPPED);
+	tx_report(ctx, way, PATH_DROPPED);
 	return 0;
 }
 
-/* Thrown away by a filter before an interface had it. */
+/* Dropped by a filter before an interface. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(path_tx_filtered, struct sk_buff *skb)
 {
@@ -798,7 +797,7 @@ int BPF_PROG(path_tx_filtered, struct sk_buff *skb)
 	now = path_mark_at(way->last_ns, PATH_PROCESS);
 	path_step(way, PATH_FILTER, &now, tx_counts());
 	way->event.data.reason = reason;
-	tx_tell(ctx, way, PATH_DROPPED);
+	tx_report(ctx, way, PATH_DROPPED);
 	return 0;
 }
 
@@ -820,15 +819,15 @@ static long ack_one(__u32 index, struct tx_acked *acked)
 	way = way_find(flying->number);
 	if (!way)
 		return 0;
-	/* Cut up, and the piece was not recognised: the time in the queue is part of what follows. */
+	/* Segmented, and the piece was not matched: time in the qdisc is part of the next stage. */
 	if (way->state == PATH_WAY_OPEN)
 		way->event.data.hidden |= 1u << PATH_QDISC | 1u << PATH_DRIVER;
 	path_step(way, PATH_ACK, &acked->now, tx_counts());
-	tx_tell(acked->ctx, way, PATH_DELIVERED);
+	tx_report(acked->ctx, way, PATH_DELIVERED);
 	return 0;
 }
 
-/* An acknowledgement comes in, before TCP has looked at it. */
+/* An ACK arrives, before TCP processes it. */
 static __always_inline void tx_ack(void *ctx, struct sock *sk, __u32 ack, struct path_mark *now)
 {
 	struct tx_acked acked = {.ctx = ctx, .ack = ack};
@@ -845,7 +844,7 @@ static __always_inline void tx_ack(void *ctx, struct sock *sk, __u32 ack, struct
 	count = own->tail - own->head;
 	if (count > TX_FLYING_MAX)
 		count = TX_FLYING_MAX;
-	/* No further than the last: what lies behind it was acknowledged long ago. */
+	/* Stop at the last match: older ones were acknowledged earlier. */
 	if (ack_one(0, &acked) == 0 && count > 1)
 		bpf_loop(count - 1, ack_one, &acked, 0);
 }

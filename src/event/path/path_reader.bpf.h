@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The reader's half of path.rx: when the thread that reads was woken, when it came to run, when it copied, when its
- * system call ended. Of threads that have read before, every wait for a processor is noted, whatever woke them.
+ * Reader side of path.rx: when the reading thread was woken, scheduled, copied, and returned from its system call. For
+ * threads that have read before, every wait on a run queue is recorded, whatever woke them.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define PF_KTHREAD   0x00200000
 #define PF_IO_WORKER 0x00000010
 
-/* How many tasks the processor of this one could run beside it; it may be one of those that are counted. */
+/* Other runnable tasks on the CPU of this one, which may itself be counted. */
 static __always_inline __u32 tasks_beside(struct task_struct *task, bool is_counted)
 {
 	const struct task_struct___group *group = (const void *)task;
@@ -33,7 +33,7 @@ static __always_inline __u32 cpu_of(struct task_struct *task)
 	return bpf_core_field_exists(group->se.cfs_rq) ? (__u32)group->se.cfs_rq->rq->cpu : 0;
 }
 
-/* How long a thread has waited for processors, all in all, up to the last time that it came to run; 0: unknown. */
+/* Total run queue delay of a thread up to its last schedule-in; 0: unknown. */
 static __always_inline __u64 delay_of(const struct task_struct *task)
 {
 	const struct task_struct___delay *delay = (const void *)task;
@@ -41,8 +41,8 @@ static __always_inline __u64 delay_of(const struct task_struct *task)
 	return bpf_core_field_exists(delay->sched_info) ? BPF_CORE_READ(delay, sched_info.run_delay) : 0;
 }
 
-/* The same of a task that a hook has told of. */
-static __always_inline __u64 delay_of_told(const struct task_struct *task)
+/* The same for a task passed to a hook (BTF pointer). */
+static __always_inline __u64 delay_of_traced(const struct task_struct *task)
 {
 	const struct task_struct___delay *delay = (const void *)task;
 
@@ -60,7 +60,7 @@ static __always_inline struct rx_task *task_claim(__u32 tid)
 	return task;
 }
 
-/* The system call that a task is in, and 0 where that is not known: one more than its number. */
+/* The system call a task is in, plus 1; 0: unknown. */
 static __always_inline __u32 syscall_of(struct task_struct *task)
 {
 	struct pt_regs___kernel *regs = (struct pt_regs___kernel *)bpf_task_pt_regs(task);
@@ -74,9 +74,9 @@ static __always_inline __u32 syscall_of(struct task_struct *task)
 #endif
 }
 
-/* Shorter waits are not worth a step of their own. */
+/* Shorter waits get no step of their own. */
 #define RX_WAIT_MIN_NS 20000
-/* Older ones make room, however long they were. */
+/* Older waits are replaced, however long. */
 #define RX_WAIT_OLD_NS 1000000000ull
 
 static __always_inline __u64 wait_length(const struct rx_wait *wait, __u64 now)
@@ -84,7 +84,7 @@ static __always_inline __u64 wait_length(const struct rx_wait *wait, __u64 now)
 	return now - wait->switch_ns > RX_WAIT_OLD_NS ? 0 : wait->switch_ns - wait->waking_ns;
 }
 
-/* A task that ran waits again: data that came before this may not have been read yet. */
+/* A task that ran waits again: earlier data may still be unread. */
 static __always_inline void keep_wait(struct rx_task *task)
 {
 	__u64 waited = task->switch_ns - task->waking_ns, first, second;
@@ -117,7 +117,7 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task = rx_task_at(tid);
 	if (!task || (!cause && (task->tid != tid || !task->reader)))
 		return 0;
-	/* One that is woken again has run in between, whether or not that was seen. */
+	/* Woken again: it ran in between, traced or not. */
 	task = task_claim(tid);
 	if (!task)
 		return 0;
@@ -126,8 +126,8 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 	task->waking_ns = cause ? cpu->wake_ns : rx_nothing_waits() ? 0 : path_clock();
 	task->waits_in = syscall_of(woken);
 	task->wakeup_cpu = (__u16)bpf_get_smp_processor_id();
-	task->delay_ns = delay_of_told(woken);
-	/* At the processor that it ran on last; it may be counted there still, though it sleeps. */
+	task->delay_ns = delay_of_traced(woken);
+	/* On the CPU where it ran last, which may still count it while it sleeps. */
 	task->ahead = tasks_beside(woken, woken->on_rq);
 	task->ahead_cpu = cpu_of(woken);
 	task->state = RX_TASK_WAKING;
@@ -135,9 +135,8 @@ int BPF_PROG(path_rx_waking, struct task_struct *woken)
 }
 
 /*
- * When a task that comes to run was put into the run queue; 0: unknown. The kernel has noted it, in a clock of its own:
- * as long ago as this says, and what it had waited elsewhere before it was moved here. A task that takes the processor
- * at once finds that clock where it was.
+ * When a task being scheduled in was queued; 0: unknown. The kernel records it in its own clock: the age of that mark,
+ * plus the wait before a migration. A task that runs at once finds the clock unchanged.
  */
 static __always_inline __u64 queued_since(const struct rx_task *task, struct task_struct *next, __u64 now)
 {
@@ -152,7 +151,7 @@ static __always_inline __u64 queued_since(const struct rx_task *task, struct tas
 	return queued && waited && waited < now - task->waking_ns ? now - waited : 0;
 }
 
-/* A system call that waits for one thing and reads it. */
+/* A system call that waits for one source and reads it. */
 static __always_inline bool is_reading_call(__u32 call)
 {
 	switch (call) {
@@ -167,7 +166,7 @@ static __always_inline bool is_reading_call(__u32 call)
 	}
 }
 
-/* A task that was woken, or put off its processor, runs. */
+/* A woken or preempted task runs. */
 static __always_inline void comes_to_run(struct rx_task *task, struct task_struct *next, __u64 now)
 {
 	task->switch_ns = now;
@@ -177,7 +176,7 @@ static __always_inline void comes_to_run(struct rx_task *task, struct task_struc
 		task->wakeup_ns = queued_since(task, next, task->switch_ns);
 		if (task->ahead_cpu != task->switch_cpu)
 			task->ahead = tasks_beside(next, true);
-		/* Woken by the data for which it waits: now it copies, and nobody need look at the clock for that. */
+		/* Woken by the awaited data: it copies now, no clock needed. */
 		if (task->cause && is_reading_call(task->waits_in))
 			task->copy_ns = now;
 	}
@@ -192,7 +191,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 	struct rx_cpu *cpu = rx_this_cpu();
 	__u64 now = 0;
 
-	/* Whoever is woken from now on is woken by somebody else. */
+	/* Later wake-ups have another cause. */
 	if (cpu && cpu->wake_sk)
 		cpu->wake_sk = 0;
 	if (task && task->tid == in && (task->state == RX_TASK_WAKING || task->state == RX_TASK_WOKEN)) {
@@ -200,7 +199,7 @@ int BPF_PROG(path_rx_switch, bool preempt, struct task_struct *prev, struct task
 		comes_to_run(task, next, now);
 	}
 	task = rx_task_at(out);
-	/* Put off the processor though it could go on: it waits for one again. */
+	/* Preempted while runnable: it waits for a CPU again. */
 	if (task && task->tid == out && task->reader && prev->__state == 0) {
 		keep_wait(task);
 		task->waking_ns = task->wakeup_ns = now ?: path_clock();
@@ -231,13 +230,14 @@ struct rx_read {
 	struct task_struct *current;
 	struct rx_task *task;
 	struct path_read info;
+	struct path_who who;
 	__u32 at;
-	__u8 done;    /* of datagrams, one a call */
-	__u8 waits;   /* something stays in the queue */
-	__u8 at_once; /* the reader does not wait for data in the call that reads */
+	__u8 done;    /* datagrams: one per call */
+	__u8 waits;   /* data remains in the queue */
+	__u8 at_once; /* the reader does not block in the reading call */
 };
 
-/* The journey goes on until the system call ends, where that is seen; true when it was kept for that. */
+/* The journey continues to the return of the system call, if traced; true when stashed for that. */
 static __always_inline bool keep_for_return(const struct rx_read *read, const struct path_way *way)
 {
 	struct rx_task *task = read->task;
@@ -257,7 +257,7 @@ static __always_inline bool keep_for_return(const struct rx_read *read, const st
 	if (stash->tid != task->tid || stash->count >= RX_STASH_MAX)
 		return false;
 	path_way_copy(&stash->ways[stash->count & (RX_STASH_MAX - 1)], way);
-	/* A copy, with no place in the pool. */
+	/* A copy without a pool slot. */
 	stash->ways[stash->count & (RX_STASH_MAX - 1)].number = 0;
 	stash->count++;
 	task->stashed = 1;
@@ -265,8 +265,8 @@ static __always_inline bool keep_for_return(const struct rx_read *read, const st
 }
 
 /*
- * Nobody saw when the reader was woken and came to run. But the kernel adds up how long each thread waits for
- * processors, so it is known how much of the time since the data came that was; for the rest it was busy, or copied.
+ * Wake-up and schedule-in were not traced. But the kernel sums up each thread's run queue delay, so its share of the
+ * time since the data arrived is known; for the rest the reader was busy, or copied.
  */
 static __always_inline void few_step_read(struct path_way *way, const struct path_read *info, __u64 delay_ns,
 					  bool at_once)
@@ -291,7 +291,7 @@ static __always_inline void few_step_read(struct path_way *way, const struct pat
 	path_step_up_to(way, waited_here ? PATH_COPY : PATH_SOCKET, &info->now, rx_counts());
 }
 
-/* Not static, so that it is verified once: for every turn of the loop that took longer than the rest of a start. */
+/* Global, so that it is verified once: inlined into the loop it dominated the load time. */
 __noinline int path_rx_step_read(struct path_way *way, struct path_read *info, __u64 delay_ns, bool at_once)
 {
 	if (!way || !info)
@@ -309,7 +309,7 @@ static long read_one(__u32 index, struct rx_read *read)
 	struct path_way *way = number ? rx_pool_find(number) : NULL;
 
 	if (!way || way->state != PATH_WAY_WAITING) {
-		/* Its place was given to another. */
+		/* Its slot was reused. */
 		if (number)
 			(void)__sync_val_compare_and_swap(slot, number, 0);
 		return 0;
@@ -325,12 +325,12 @@ static long read_one(__u32 index, struct rx_read *read)
 		__sync_fetch_and_add(&path_rx_waiting, -1);
 	read->done = !read->info.is_tcp;
 	(void)path_rx_step_read(way, &read->info, way->few ? delay_of(read->current) : 0, read->at_once);
-	path_set_current(&path_rx_config, &way->event.head, read->current);
+	path_set_current(&way->event.head, &read->who);
 	way->event.head.cpu = read->info.now.cpu;
 	way->event.data.reader = read->task->tid;
 	if (!keep_for_return(read, way)) {
 		way->event.data.hidden |= 1u << PATH_RETURN;
-		rx_tell(read->ctx, way, PATH_DELIVERED);
+		rx_report(read->ctx, way, PATH_DELIVERED);
 	} else {
 		rx_give_back(way);
 	}
@@ -340,17 +340,17 @@ static long read_one(__u32 index, struct rx_read *read)
 }
 
 /* What was read, and by whom. */
-static __always_inline void tell_read(const struct rx_read *read, __u64 cookie)
+static __always_inline void report_read(const struct rx_read *read, __u64 cookie)
 {
 	struct path_read_event *e = rx_message(PATH_READ, cookie);
 
 	if (!e)
 		return;
-	path_set_current(&path_rx_config, &e->head, read->current);
+	path_set_current(&e->head, &read->who);
 	rx_send(e, &read->info);
 }
 
-/* Datagrams gone from the socket beside the one that was just read, of so many that wait as far as is known. */
+/* Datagrams gone from the socket besides the one just read, out of count that wait as far as known. */
 static __always_inline __u32 missed_datagrams(struct sock *sk, __u32 count)
 {
 	__u32 left;
@@ -375,7 +375,7 @@ static long give_up(__u32 index, struct rx_queue **queue)
 	return 0;
 }
 
-/* Where a hook was passed over, each datagram would end with the next one otherwise, from then on. */
+/* After a missed hook, each datagram would otherwise end with the next one. */
 static __always_inline void give_up_missed(struct rx_queue *queue, struct sock *sk)
 {
 	__u32 missed = queue->spilled ? 0 : missed_datagrams(sk, queue->tail - queue->head);
@@ -391,10 +391,11 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 
 	read->info.now = path_now(PATH_PROCESS);
 	read->info.task = *read->task;
+	path_note_current(&path_rx_config, &read->who, read->current);
 	read->info.for_sock = read->task->cause == (__u64)sk;
 	read->info.sees_calls = *(volatile __u32 *)&path_rx_sees_calls;
 	if (!read->info.sees_calls && read->task->waits_in) {
-		/* It waited in this system call, or in another one. */
+		/* Whether it blocked in this system call or another one. */
 		read->info.sees_calls = 1;
 		read->info.task.returned = read->task->waits_in != syscall_of(read->current);
 	}
@@ -406,13 +407,13 @@ static __always_inline void read_all(struct rx_read *read, struct sock *sk)
 	else if (count)
 		bpf_loop(count, read_one, read, 0);
 	if (queue->spilled && !read->done) {
-		tell_read(read, bpf_get_socket_cookie(sk));
+		report_read(read, bpf_get_socket_cookie(sk));
 		if (!read->info.is_tcp)
 			__sync_fetch_and_add(&queue->spilled, -1);
 	}
 }
 
-/* Read before its socket has announced it, or nobody follows it. */
+/* Read before its socket's notification, or not followed. */
 static __always_inline void note_early(struct rx_queue *queue)
 {
 	queue->early_ns = path_clock();
@@ -431,7 +432,7 @@ static __always_inline int read_chosen(void *ctx, struct sock *sk, int result, i
 	queue = rx_queue_find(sk);
 	if (!queue || queue->reader != tid)
 		path_learn_owner(&path_rx_config, sk);
-	/* A datagram can be read before its socket announces it, the first one too. */
+	/* A datagram can be read before its socket's notification, including the first. */
 	if (!queue && !is_tcp(sk) && result >= 0)
 		queue = rx_queue_make(sk);
 	if (!queue)
@@ -470,7 +471,7 @@ out:
 	return 0;
 }
 
-/* Where few flows are followed this comes first, before anything is cleared for what follows. */
+/* With few flows this check comes first, before any initialisation. */
 static __always_inline int was_read(void *ctx, struct sock *sk, int result, int flags)
 {
 	return path_is_sock_chosen(sk) || rx_is_marked(sk) ? read_chosen(ctx, sk, result, flags) : 0;
@@ -482,7 +483,7 @@ int BPF_PROG(path_rx_read, struct sock *sk, int result, int flags)
 	return was_read(ctx, sk, result, flags);
 }
 
-/* What is spliced is not told as read; but TCP looks at its buffer after every reading, of whichever kind. */
+/* Spliced data raises no read event, but TCP adjusts its buffer after any kind of read. */
 SEC("tp_btf/tcp_rcv_space_adjust")
 int BPF_PROG(path_rx_spliced, struct sock *sk)
 {
@@ -508,7 +509,7 @@ int BPF_PROG(path_rx_read_inet6, struct socket *socket, void *message, unsigned 
 	return sk ? was_read(ctx, sk, result, flags) : 0;
 }
 
-/* Every system call of the host comes here: all but those of readers leave at once. */
+/* Every system call of the host runs this: all but readers leave at once. */
 SEC("tp_btf/sys_exit")
 int BPF_PROG(path_rx_return)
 {
@@ -533,7 +534,7 @@ int BPF_PROG(path_rx_return)
 		if (i >= stash->count)
 			break;
 		path_step(&stash->ways[i], PATH_RETURN, &now, rx_counts());
-		rx_tell(ctx, &stash->ways[i], PATH_DELIVERED);
+		rx_report(ctx, &stash->ways[i], PATH_DELIVERED);
 	}
 	stash->count = 0;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the two halves of path.rx share: the packet's way to the socket, and the reader's way to the data. */
+/* Shared by both halves of path.rx: the packet's path to the socket, and the reader's path to the data. */
 #pragma once
 
 #include "event/bpf/tcp.bpf.h"
@@ -15,53 +15,53 @@
 #define RX_STASH_BITS    10
 #define RX_STASH_MAX     4
 
-/* A softirq belongs to the interrupt that ended this long before, at most. */
+/* Longest delay between an interrupt and the softirq that it raised. */
 #define RX_IRQ_NS 10000000
 
-/* How a packet came to this host, by its address until the stack takes it up. */
+/* How a packet arrived, by address until it enters the stack. */
 enum rx_arrival_kind { RX_POLLED, RX_HANDED_OVER, RX_XMIT };
 
 struct rx_arrival {
 	__u64 skb;
-	__u64 ns;     /* of RX_POLLED: nobody knows */
+	__u64 ns;     /* RX_POLLED: unknown */
 	__u64 gro_ns; /* 0: not through GRO */
 	__u16 cpu;
 	__u16 gro_cpu;
 	__u32 kind;
-	__u32 ifindex; /* of RX_HANDED_OVER: where it was sent, 0 for loopback */
+	__u32 ifindex; /* RX_HANDED_OVER: sending interface, 0 for loopback */
 	__u32 unused;
 };
 
 struct rx_cpu {
-	__u64 irq_ns; /* the last interrupt of a device */
+	__u64 irq_ns; /* last device interrupt */
 	__u64 irq_done_ns;
-	__u64 soft_ns;   /* the last softirq for packets that arrive */
-	__u64 queued_sk; /* for this socket the last packet was queued */
+	__u64 soft_ns;   /* last NET_RX softirq */
+	__u64 queued_sk; /* socket for which the last packet was queued */
 	__u64 queued_skb;
 	__u64 queued_number;
-	__u32 queued_at; /* its place in the socket's queue */
-	__u32 ack;       /* of the packet that the stack is busy with, as it stood in the header */
+	__u32 queued_at; /* its index in the socket's queue */
+	__u32 ack;       /* ACK number from the header of the packet in the stack */
 	__u64 skb;       /* its address */
-	__u64 at;        /* and the number of its way; 0: it is not followed */
-	__u64 gro_skb;   /* the packet in GRO's hands, if it was asked for */
-	__u64 wake_sk;   /* readers of this socket are being told */
+	__u64 at;        /* and the number of its journey; 0: not followed */
+	__u64 gro_skb;   /* the packet in GRO, if followed */
+	__u64 wake_sk;   /* socket whose readers are being woken */
 	__u64 wake_ns;
-	struct path_way spare; /* of a packet that ends before the stack takes it up */
+	struct path_way spare; /* for a packet that ends before the stack */
 };
 
-/* Packets whose data waits in a socket. */
+/* Packets whose data is in a socket. */
 struct rx_queue {
 	__u32 head; /* nothing waits before it */
 	__u32 tail;
-	__u32 spilled;   /* journeys that the program keeps, since there was no room */
-	__u32 reader;    /* thread that read last: it is known as the owner */
-	__u64 reader_at; /* its address; the thread may be gone */
-	/* With few hooks: the interface that its packets come from. */
+	__u32 spilled;   /* journeys kept by user space, since the queue was full */
+	__u32 reader;    /* last reading thread: known as the owner */
+	__u64 reader_at; /* its task; may be gone */
+	/* Few hooks: the receiving interface. */
 	__u64 dev[2];
 	__u32 ifindex;
-	__u32 early; /* datagrams that were read before the socket announced them, and when the last one was */
+	__u32 early; /* datagrams read before the socket's notification, and time of the last one */
 	__u64 early_ns;
-	__u64 numbers[RX_QUEUE_MAX]; /* of their ways; 0: there is none */
+	__u64 numbers[RX_QUEUE_MAX]; /* of their journeys; 0: none */
 };
 
 struct rx_stash {
@@ -85,8 +85,8 @@ struct {
 } path_rx_arrivals SEC(".maps");
 
 /*
- * Whether a packet was put aside is asked of every packet and seldom true: the answer lies in a table of its own, small
- * enough to stay in the processor's cache.
+ * Every packet is checked for being held, and few are: the answer is in a separate table small enough for the CPU
+ * cache.
  */
 struct rx_held {
 	__u64 skb;
@@ -101,11 +101,10 @@ struct {
 } path_rx_held SEC(".maps");
 
 /*
- * All journeys lie in one pool, from the moment in which the stack takes the packet up, and are passed on by their
- * numbers: a processor has the one that it is busy with, a socket those whose data waits in it. Of what something has
- * put aside (a filter, a tunnel, a socket in use, a queue to another interface) the packet's address tells the number;
- * but packets that are merged with others go without a word, and their address is used again while their journey goes
- * on.
+ * All journeys are in one pool from the moment the packet enters the stack, and are passed on by number: a CPU has the
+ * one in progress, a socket those whose data waits in it. For held packets (filter, tunnel, locked socket, qdisc) the
+ * address leads to the number; but merged packets vanish silently, and their address is reused while their journey
+ * continues.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -116,7 +115,7 @@ struct {
 
 PATH_FREE_MAP(path_rx_free);
 
-/* The packet of a flow that was put aside last, its number by the flow's hash. */
+/* Last held packet of a flow: its number by flow hash. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << RX_FLOWS_BITS);
@@ -124,7 +123,7 @@ struct {
 	__type(value, __u64);
 } path_rx_flows SEC(".maps");
 
-/* Sockets for which data was followed, by their address: what lies with a socket is asked for only of those. */
+/* Sockets with followed data, by address: only these are looked up in socket storage. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << RX_SOCKS_BITS);
@@ -149,15 +148,15 @@ struct {
 EVENT(path_rx, struct path_event)
 EVENT_SOCK_STORE(path_rx, queue, struct rx_queue);
 
-/* What of the filter can be decided when a packet arrives. */
+/* The part of the filter that is decidable on arrival. */
 const volatile struct event_config path_rx_early = {};
 struct path_counts path_rx_counts[PATH_CPUS_MAX] = {};
-/* Set where the program keeps journeys that find no room in their socket's queue. */
+/* Set when user space keeps journeys that do not fit into their socket's queue. */
 __u32 path_rx_spills = 0;
-/* Where few flows are followed: journeys that wait in sockets. Kept only then; what a socket takes with it stays. */
+/* Sampled runs: journeys waiting in sockets. Journeys of destroyed sockets remain counted. */
 __s32 path_rx_waiting = 0;
 __u32 path_rx_next = 0;
-/* Set by the program that sees system calls end: without it nobody need wait for them. */
+/* Set by the program on system call returns: without it there is nothing to wait for. */
 __u32 path_rx_sees_calls = 0;
 
 static __always_inline bool rx_is_sampled(void)
@@ -165,7 +164,7 @@ static __always_inline bool rx_is_sampled(void)
 	return *(volatile __u32 *)&path_sample > 1;
 }
 
-/* No data waits: when readers are woken and run does not matter, and the clock need not be read. */
+/* No data waits: wake-ups and schedule-ins do not matter, skip the clock. */
 static __always_inline bool rx_nothing_waits(void)
 {
 	return rx_is_sampled() && !*(volatile __s32 *)&path_rx_waiting;
@@ -215,7 +214,7 @@ static __always_inline struct path_way *rx_pool_find(__u64 number)
 	return path_find(&pool, number);
 }
 
-/* The packet's way, if it was put aside. */
+/* The journey of a held packet. */
 static __always_inline struct path_way *rx_held_find(__u64 skb)
 {
 	__u32 place = path_place(skb, RX_HELD_BITS);
@@ -224,7 +223,7 @@ static __always_inline struct path_way *rx_held_find(__u64 skb)
 	return held && held->skb == skb ? rx_pool_find(held->number) : NULL;
 }
 
-/* The way of the packet that the stack is busy with here; NULL: it is not followed, or somebody else has it by now. */
+/* The journey of the packet in progress on this CPU; NULL: not followed, or taken by another CPU. */
 static __always_inline struct path_way *rx_current(const struct rx_cpu *cpu)
 {
 	struct path_way *way = cpu->at ? rx_pool_find(cpu->at) : NULL;
@@ -246,7 +245,7 @@ static __always_inline void rx_give_back(struct path_way *way)
 	path_give_back(&pool, way);
 }
 
-/* From now on it is found by its packet's address. */
+/* Makes it findable by its packet's address. */
 static __always_inline void rx_hold(const struct path_way *way)
 {
 	__u32 place = path_place(way->skb, RX_HELD_BITS);
@@ -265,7 +264,7 @@ static __always_inline __u8 *rx_sock_mark(const struct sock *sk)
 	return bpf_map_lookup_elem(&path_rx_socks, &place);
 }
 
-/* Data for this socket was followed, or for another at the same place of the table. */
+/* Data for this socket, or for one with the same hash, was followed. */
 static __always_inline bool rx_is_marked(const struct sock *sk)
 {
 	const __u8 *mark = rx_sock_mark(sk);
@@ -273,7 +272,7 @@ static __always_inline bool rx_is_marked(const struct sock *sk)
 	return mark && *mark;
 }
 
-/* The packets that wait in a socket; NULL where none was followed yet. */
+/* Packets waiting in a socket; NULL: none followed yet. */
 static __always_inline struct rx_queue *rx_queue_find(struct sock *sk)
 {
 	return rx_is_marked(sk) ? bpf_sk_storage_get(&path_rx_queue, sk, NULL, 0) : NULL;
@@ -295,13 +294,13 @@ static __always_inline struct rx_task *rx_task_at(__u32 tid)
 	return bpf_map_lookup_elem(&path_rx_tasks, &place);
 }
 
-/* The journey is over. Its place is free only once it was told: another processor may be waiting for one. */
-static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
+/* Ends the journey. Its slot is freed only after reporting: another CPU may be waiting for one. */
+static __always_inline void rx_report(void *ctx, struct path_way *way, __u8 end)
 {
 	struct path_event *e;
 	bool passes = true;
 
-	/* There was nothing in it that anybody had asked for. */
+	/* Nothing inside matched the filter. */
 	if (way->tentative) {
 		rx_give_back(way);
 		return;
@@ -310,14 +309,14 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 	way->event.head.time_ns = path_since_boot(way->event.head.time_ns);
 	if (path_rx_config.mode == EVENT_STREAM) {
 		if (!path_is_decided(&path_rx_config, &path_rx_early, way)) {
-			path_set_waits(&way->event.data);
+			(void)path_set_waits(&way->event.data);
 			passes = event_passes(&path_rx_config, (const char *)&way->event);
 		}
-		/* The program adds the waits up again. */
+		/* User space sums up the waits again. */
 		if (passes)
 			event_send(&way->event, path_event_size(&way->event), &path_rx_losses);
 	} else {
-		path_set_waits(&way->event.data);
+		(void)path_set_waits(&way->event.data);
 		e = path_rx_begin();
 		if (e) {
 			__builtin_memcpy(e, &way->event, sizeof(*e));
@@ -332,8 +331,8 @@ static __always_inline void rx_tell(void *ctx, struct path_way *way, __u8 end)
 			      (const void *)((way)->address + bpf_core_field_offset(struct sk_buff, member)))
 
 /*
- * Whether somebody still has a packet of which nobody may be left to say what became of it. The kernel does not count
- * down the last user of what it frees, but takes the route away; and memory that is used again holds another packet.
+ * Whether a packet that may vanish silently still exists. The kernel does not decrement the last reference of a freed
+ * packet, but clears its route; and reused memory holds another packet.
  */
 static __always_inline bool rx_is_somewhere(const struct path_way *way)
 {
@@ -347,12 +346,12 @@ static __always_inline bool rx_is_somewhere(const struct path_way *way)
 		return false;
 	if (e->head.proto != IPPROTO_TCP)
 		return true;
-	/* Ports, then the number. */
+	/* Ports, then sequence number. */
 	return RX_READ(head, way, head) == 0 && RX_READ(transport, way, transport_header) == 0 &&
 	       bpf_probe_read_kernel(words, sizeof(words), head + transport) == 0 && bpf_ntohl(words[1]) == e->data.seq;
 }
 
-/* The program keeps journeys of a socket, and is told about it; NULL: that is lost. To be handed over by rx_send. */
+/* A message to user space about a socket with spilled journeys; NULL: lost. Submit with rx_send. */
 static __always_inline struct path_read_event *rx_message(enum path_message message, __u64 cookie)
 {
 	struct path_read_event *e = bpf_ringbuf_reserve(&event_ring, sizeof(*e), 0);

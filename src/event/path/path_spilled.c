@@ -2,7 +2,7 @@
 #include "event/path/path_spilled.h"
 #include "base/vec.h"
 
-/* Half a kilobyte each. */
+/* 512 bytes each. */
 #define SPILLED_MAX 131072
 
 struct spilled_socket {
@@ -34,7 +34,7 @@ void path_spilled_add(struct path_spilled *spilled, const struct event_head *hea
 		return;
 	socket = map_put(&spilled->sockets, &head->cookie, NULL);
 	way = vec_add(&socket->ways);
-	/* Until it is over, the total is where the steps end. */
+	/* While open, total_ns holds the end of the steps. */
 	way->last_ns = journey->total_ns;
 	way->event.head = *head;
 	way->event.data = *journey;
@@ -64,7 +64,7 @@ static void set_owner(struct event_head *head, const struct event_head *owner)
 	memcpy(head->comm, owner->comm, sizeof(head->comm));
 }
 
-/* The data was read, or its socket has ended: what became of it. */
+/* Data was read or its socket was closed: returns the end of the journey. */
 static uint8_t end_one(struct path_spilled *spilled, struct path_way *way, const struct path_read_event *read)
 {
 	if (read->head.pid)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journeys that wait in sockets in which more waits than the kernel keeps: the kernel hands them over, tells later what
- * was read and by whom, and they are finished here with the same lines (path_steps.h).
+ * Journeys in sockets that hold more packets than the kernel tracks: the kernel hands them over, reports later what was
+ * read and by whom, and user space finishes them with the same code (path_steps.h).
  */
 #pragma once
 
@@ -11,17 +11,17 @@
 struct path_spilled {
 	struct map sockets; /* by cookie */
 	size_t count;
-	struct path_counts counts; /* of those that were finished here */
+	struct path_counts counts; /* of the journeys finished here */
 };
 
 typedef void (*path_spilled_fn)(void *context, const struct event_head *head, const struct path_journey *journey);
 
 void path_spilled_init(struct path_spilled *spilled);
 void path_spilled_done(struct path_spilled *spilled);
-/* One more; lost when far too many wait already. */
+/* Adds a journey; counts it as lost when too many are waiting. */
 void path_spilled_add(struct path_spilled *spilled, const struct event_head *head, const struct path_journey *journey);
-/* Data of a socket was read, or the socket has ended: hands out the journeys that end with it. */
+/* Data was read or the socket was closed: delivers the journeys that end with it. */
 void path_spilled_read(struct path_spilled *spilled, const struct path_read_event *read, path_spilled_fn fn,
 		       void *context);
-/* Hands out what is left, as unfinished. */
+/* Delivers the rest as unfinished. */
 void path_spilled_end(struct path_spilled *spilled, path_spilled_fn fn, void *context);

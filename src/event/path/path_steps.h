@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * How steps are put together, the same in the kernel and in the program: of a socket in which more waits than the
- * kernel keeps, the program finishes the journeys.
+ * Construction of steps, shared by kernel and user space: for sockets that hold more packets than the kernel tracks,
+ * user space finishes the journeys.
  */
 #pragma once
 
 #include "event/path/path.h"
 
 /*
- * Of a place for a journey. One that waits in a socket is taken out by whoever reads; until that is done nobody else
- * may use its place.
+ * State of a pool slot. A journey in a socket is taken by its reader; until that is done nobody else may reuse the
+ * slot.
  */
 enum path_state {
 	PATH_WAY_NONE,
-	PATH_WAY_TAKEN, /* somebody has the place, but nothing is in it yet */
+	PATH_WAY_TAKEN, /* claimed, still empty */
 	PATH_WAY_OPEN,
 	PATH_WAY_SENDING,
 	PATH_WAY_SENT,
@@ -23,23 +23,23 @@ enum path_state {
 
 struct path_way {
 	__u64 skb;
-	__u64 number;   /* in the pool; no other has it */
-	__u64 last_ns;  /* up to when the steps reach */
-	__u64 ready_ns; /* when the reader was told; 0: not yet */
+	__u64 number;   /* unique within the pool */
+	__u64 last_ns;  /* end of the last step */
+	__u64 ready_ns; /* when the reader was notified; 0: not yet */
 	__u32 state;    /* enum path_state */
-	__u8 tunnel;    /* there is another packet in it */
-	__u8 tentative; /* the filter is asked again when that comes out */
-	__u8 passed_on; /* of one that leaves: its receiver is on this host and has it */
-	__u8 decided;   /* the filter need not be asked again */
-	__u32 ack;      /* of TCP, as it stood in the header */
+	__u8 tunnel;    /* encapsulates another packet */
+	__u8 tentative; /* evaluate the filter again after decapsulation */
+	__u8 passed_on; /* transmit: the receiver is on this host and has it */
+	__u8 decided;   /* the filter is decided */
+	__u32 ack;      /* TCP ACK number from the header */
 	__u32 hash;     /* of the flow */
-	__u32 ifindex;  /* where it arrived */
-	__u8 few;       /* of a run with few hooks: what its reader did is reckoned, not seen */
-	__u8 asleep;    /* and slept when the data came */
+	__u32 ifindex;  /* receiving interface */
+	__u8 few;       /* run with few hooks: the reader's stages are computed, not traced */
+	__u8 asleep;    /* the reader slept when the data arrived */
 	__u16 unused;
-	__u64 delay_ns; /* and had waited so long for processors by then, all in all; 0: unknown */
-	__u64 next;     /* number of the next of its flow that was put aside; 0: none yet */
-	__u64 address;  /* of the packet, for those who must look whether it is still there */
+	__u64 delay_ns; /* the reader's total run queue delay at that time; 0: unknown */
+	__u64 next;     /* number of the next held packet of the flow; 0: none yet */
+	__u64 address;  /* of the packet, to check that it still exists */
 	struct path_event event;
 };
 
@@ -52,61 +52,61 @@ struct path_mark {
 
 enum rx_task_state { RX_TASK_NONE, RX_TASK_WAKING, RX_TASK_WOKEN, RX_TASK_RUNS };
 
-/* A wait for a processor. */
+/* One wait on a run queue. */
 struct rx_wait {
-	__u64 waking_ns; /* 0: there was none */
+	__u64 waking_ns; /* 0: none */
 	__u64 switch_ns;
 	__u32 ahead;
 	__u16 cpu;
 	__u16 unused;
 };
 
-/* A thread that reads: when it was woken, when it came to run, when it began to copy. */
+/* A reading thread: when it was woken, ran, and started to copy. */
 struct rx_task {
 	__u32 tid;
 	__u8 state;
-	__u8 reader;   /* has read from a socket that is followed */
-	__u8 stashed;  /* journeys that wait for the end of its system call */
-	__u8 returned; /* a system call has ended since it came to run */
+	__u8 reader;   /* has read from a followed socket */
+	__u8 stashed;  /* journeys waiting for the return of its system call */
+	__u8 returned; /* a system call has returned since it was scheduled */
 	__u64 cause;   /* socket whose data woke it */
 	__u64 waking_ns;
-	__u64 wakeup_ns; /* when it was in a run queue; 0: unknown */
+	__u64 wakeup_ns; /* when it was put on a run queue; 0: unknown */
 	__u64 switch_ns;
 	__u64 copy_ns;
-	__u64 delay_ns; /* how long it had waited for processors when it was woken, all in all */
+	__u64 delay_ns; /* its total run queue delay when it was woken */
 	__u32 ahead;
-	__u32 waits_in; /* system call in which it was woken last, and one; 0: unknown */
+	__u32 waits_in; /* system call in which it was woken last, plus 1; 0: unknown */
 	__u16 wakeup_cpu;
 	__u16 switch_cpu;
-	__u32 ahead_cpu; /* whose tasks are counted there */
+	__u32 ahead_cpu; /* CPU of that count */
 	__u32 unused;
-	struct rx_wait before[2]; /* of the waits before that one the longest, in no order */
+	struct rx_wait before[2]; /* the longest of the earlier waits, unordered */
 };
 
-/* Data was read: what is known about it. */
+/* Facts about a read. */
 struct path_read {
-	struct path_mark now; /* the end of copying */
+	struct path_mark now; /* end of the copy */
 	struct rx_task task;  /* the reader */
-	__u32 copied;         /* of TCP: everything before this number has been read */
+	__u32 copied;         /* TCP: all bytes before this sequence number are read */
 	__u8 is_tcp;
-	__u8 for_sock;   /* the socket's own data woke the reader */
-	__u8 sees_calls; /* it is known whether a system call has ended meanwhile */
+	__u8 for_sock;   /* woken by data of this socket */
+	__u8 sees_calls; /* returns of system calls are traced */
 	__u8 unused;
-	__u32 reason; /* of a socket that ends: enum skb_drop_reason for what nobody has read */
+	__u32 reason; /* socket closed: enum skb_drop_reason of the unread data */
 	__u32 unused_too;
 };
 
-/* Ends that are none, for the program alone. */
+/* Messages to user space in place of an end. */
 enum path_message {
-	PATH_SPILLED = 16, /* a journey that waits in a socket; the program keeps it */
-	PATH_READ,         /* struct path_read_event: data of a socket was read */
-	PATH_CLOSED,       /* the same: its socket has ended */
+	PATH_SPILLED = 16, /* journey in a socket, user space keeps it */
+	PATH_READ,         /* struct path_read_event: data was read */
+	PATH_CLOSED,       /* the same: the socket was closed */
 };
 
 struct path_read_event {
 	struct event_head head;
 	union {
-		struct path_journey as_journey; /* the same size and place of the end */
+		struct path_journey as_journey; /* same size, and end at the same offset */
 		struct {
 			__u8 before_end[__builtin_offsetof(struct path_journey, end)];
 			__u8 end;
@@ -116,7 +116,7 @@ struct path_read_event {
 	};
 };
 
-/* Where ends of system calls are not seen: who copies this soon after it was woken had waited for the data itself. */
+/* When system call returns are not traced: a copy this soon after a wake-up was waiting for the data itself. */
 #define PATH_AT_ONCE_NS 50000
 
 static __always_inline void path_wait(struct path_journey *journey, __u8 stage, __u64 ns)
@@ -154,14 +154,14 @@ static __always_inline void path_wait(struct path_journey *journey, __u8 stage, 
 	}
 }
 
-/* Once all steps are there: journeys that nobody asks for waits go without. */
+/* When all steps are known; skipped for journeys whose waits are not needed. */
 static __always_inline void path_add_waits(struct path_journey *journey)
 {
 	for (__u32 i = 0; i < PATH_STEPS_MAX && i < journey->step_count; i++)
 		path_wait(journey, journey->steps[i].stage, journey->steps[i].ns);
 }
 
-/* A stage ended at this mark. */
+/* Ends a stage at this mark. */
 static __always_inline void path_step(struct path_way *way, __u8 stage, const struct path_mark *mark,
 				      struct path_counts *counts)
 {
@@ -170,7 +170,7 @@ static __always_inline void path_step(struct path_way *way, __u8 stage, const st
 	struct path_step *step = &journey->steps[n];
 	__s64 ns = (__s64)(mark->ns - way->last_ns);
 
-	/* Clocks of two processors may differ by a little. */
+	/* Clocks of two CPUs may differ slightly. */
 	if (ns < 0) {
 		__sync_fetch_and_add(&counts->clamped, 1);
 		ns = 0;
@@ -182,12 +182,12 @@ static __always_inline void path_step(struct path_way *way, __u8 stage, const st
 	step->cpu = mark->cpu;
 	step->stage = stage;
 	step->context = mark->context;
-	/* The last place is used over and over; no way that is known is that long. */
+	/* The last slot is overwritten; no known path is that long. */
 	if (n < PATH_STEPS_MAX - 1)
 		journey->step_count = (__u8)(n + 1);
 }
 
-/* Once there are so many steps, waits before the last one are left out: those that come after must have room. */
+/* From this many steps on, waits before the last one are omitted to leave room for later steps. */
 #define PATH_STEPS_BEFORE 7
 
 static __always_inline void path_way_finish(struct path_way *way, __u8 end, struct path_counts *counts)
@@ -197,13 +197,13 @@ static __always_inline void path_way_finish(struct path_way *way, __u8 end, stru
 	__sync_fetch_and_add(&counts->ended[end], 1);
 }
 
-/* Of TCP, what lies before the reader; of datagrams, the next one. */
+/* TCP: the data is before the read position; datagrams: the next one. */
 static __always_inline bool path_was_read(const struct path_way *way, const struct path_read *read)
 {
 	return !read->is_tcp || (__s32)(read->copied - way->event.data.end_seq) >= 0;
 }
 
-/* A stage up to a mark of the reader's, if it is later than what is known already. */
+/* Ends a stage at a mark of the reader, if that is later than the last step. */
 static __always_inline void path_step_up_to(struct path_way *way, __u8 stage, const struct path_mark *mark,
 					    struct path_counts *counts)
 {
@@ -211,7 +211,7 @@ static __always_inline void path_step_up_to(struct path_way *way, __u8 stage, co
 		path_step(way, stage, mark, counts);
 }
 
-/* The reader ran and had to wait again before it read; true when that was after the data came. */
+/* The reader ran and had to wait again before it read; true if that was after the data arrived. */
 static __always_inline bool path_step_wait(struct path_way *way, const struct rx_wait *wait, struct path_counts *counts)
 {
 	struct path_mark mark = {
@@ -226,7 +226,7 @@ static __always_inline bool path_step_wait(struct path_way *way, const struct rx
 	return true;
 }
 
-/* Waits of the reader before its last one; true when there were any since the data came. */
+/* Waits of the reader before its last one; true if there were any since the data arrived. */
 static __always_inline bool path_step_before(struct path_way *way, const struct rx_task *task,
 					     struct path_counts *counts)
 {
@@ -238,7 +238,7 @@ static __always_inline bool path_step_before(struct path_way *way, const struct 
 	return path_step_wait(way, &task->before[!swapped], counts) || waited;
 }
 
-/* From the data's arrival in the socket to the moment in which its reader ran; true when it had to be woken for it. */
+/* From arrival in the socket until the reader runs; true if it had to be woken. */
 static __always_inline bool path_step_wake(struct path_way *way, const struct path_read *read, bool before,
 					   struct path_counts *counts)
 {
@@ -263,7 +263,7 @@ static __always_inline bool path_step_wake(struct path_way *way, const struct pa
 	return true;
 }
 
-/* The reader waited in the very call that reads, rather than elsewhere. */
+/* The reader blocked in the reading system call itself. */
 static __always_inline bool path_had_waited(const struct path_read *read, __u64 copy_ns)
 {
 	if (read->sees_calls)
@@ -271,7 +271,7 @@ static __always_inline bool path_had_waited(const struct path_read *read, __u64 
 	return copy_ns - read->task.switch_ns < PATH_AT_ONCE_NS;
 }
 
-/* Steps of the reader, up to the end of copying, after those of path_step_before. */
+/* Steps of the reader up to the end of the copy, after those of path_step_before. */
 static __always_inline void path_step_read(struct path_way *way, const struct path_read *read, bool before,
 					   struct path_counts *counts)
 {
@@ -281,7 +281,7 @@ static __always_inline void path_step_read(struct path_way *way, const struct pa
 
 	mark.ns = copy_ns ? copy_ns : read->now.ns;
 	if (!woken || !path_had_waited(read, mark.ns)) {
-		/* It had other things to do, in another call or outside. */
+		/* The reader was busy, in another system call or in user space. */
 		if (!copy_ns)
 			way->event.data.hidden |= 1u << PATH_COPY;
 		path_step_up_to(way, PATH_SOCKET, &mark, counts);
@@ -290,7 +290,7 @@ static __always_inline void path_step_read(struct path_way *way, const struct pa
 		path_step_up_to(way, PATH_COPY, &read->now, counts);
 }
 
-/* The socket of what waits has ended. Of TCP it is known what was read by somebody whom nobody saw. */
+/* The socket was closed. For TCP, copied_seq still shows what was read by an untraced read. */
 static __always_inline __u8 path_step_close(struct path_way *way, const struct path_read *read,
 					    struct path_counts *counts)
 {

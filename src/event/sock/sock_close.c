@@ -16,8 +16,10 @@ static const struct field close_fields[] = {
 #undef C
 
 static const struct event_role close_roles[] = {
-	{.name = "sockets released", .hooks = {{.programs = {"sock_close_release"}, .attach = event_attach_cgroups}}},
-	{.name = "sockets made", .hooks = {{.programs = {"sock_close_create"}, .attach = event_attach_cgroups}}},
+	{.name = "sockets released",
+	 .hooks = {{.programs = {"sock_close_release"}, .attach = event_attach_cgroups, .check = event_check_cgroups}}},
+	{.name = "sockets made",
+	 .hooks = {{.programs = {"sock_close_create"}, .attach = event_attach_cgroups, .check = event_check_cgroups}}},
 	{
 		.name = "connections that begin",
 		.hooks = {{.programs = {"sock_close_state", "sock_close_state_twin"}, .twins = true}},
@@ -37,8 +39,10 @@ EVENT_TYPE(sock_close, "sock.close", struct sock_close, close_fields, close_role
 	   "an application is done with a socket of IPv4 or IPv6", .current = true);
 
 static const struct event_role udp_roles[] = {
-	{.name = "sockets released", .hooks = {{.programs = {"udp_close_release"}, .attach = event_attach_cgroups}}},
-	{.name = "sockets made", .hooks = {{.programs = {"udp_close_create"}, .attach = event_attach_cgroups}}},
+	{.name = "sockets released",
+	 .hooks = {{.programs = {"udp_close_release"}, .attach = event_attach_cgroups, .check = event_check_cgroups}}},
+	{.name = "sockets made",
+	 .hooks = {{.programs = {"udp_close_create"}, .attach = event_attach_cgroups, .check = event_check_cgroups}}},
 	{
 		.name = "sends",
 		.hooks = {{.programs = {"udp_close_send"}},

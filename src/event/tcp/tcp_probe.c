@@ -19,7 +19,7 @@ static const struct field probe_fields[] = {
 	FIELD(P, rcvbuf, BYTES, "limit of the receive buffer", .hidden = true),
 	FIELD(P, srtt_ns, DURATION, "smoothed round-trip time", .zero_is_unknown = true),
 	FIELD(P, min_rtt_ns, DURATION, "smallest round-trip time of late", .zero_is_unknown = true, .hidden = true),
-	FIELD(P, mss, BYTES, "payload of a full segment", .hidden = true),
+	FIELD(P, mss, BYTES, "payload of a full segment", .exact = true, .hidden = true),
 	FIELD(P, congestion, ENUM, "state of congestion control", .names = &tcp_congestion_names),
 	FIELD(P, bytes, BYTES, "payload of the segment that arrived", .hidden = true),
 	FIELD(P, seq, ID, "its sequence number", .hidden = true),

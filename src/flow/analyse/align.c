@@ -6,51 +6,51 @@
 #include "view/format.h"
 
 static const struct enum_name side_names[] = {
-	{ALIGN_PROXY, "proxy", "the program in front"},
-	{ALIGN_NETWORK, "network", "between the two, and in the sockets"},
-	{ALIGN_SERVER, "server", "the program behind"},
+	{ALIGN_PROXY, "proxy", "the proxy"},
+	{ALIGN_NETWORK, "network", "between the two, including socket buffers"},
+	{ALIGN_SERVER, "server", "the server behind the proxy"},
 };
 static struct enum_names align_side_names = {.items = side_names, .count = ARRAY_SIZE(side_names)};
 
 static const struct field exchange_fields[] = {
-	FIELD(struct align_exchange, exchange, ID, "number, in the order of time"),
-	FIELD(struct align_exchange, start_ns, TIME, "when the proxy had the client's request"),
-	FIELD(struct align_exchange, proxy_session, ID, "session of the proxy's trace", .zero_is_unknown = true),
-	FIELD(struct align_exchange, server_session, ID, "session of the server's trace", .zero_is_unknown = true),
-	FIELD(struct align_exchange, total_ns, DURATION, "from the client's request to its answer"),
-	FIELD(struct align_exchange, proxy_ns, DURATION, "of these in the proxy"),
-	FIELD(struct align_exchange, network_ns, DURATION, "between the two"),
-	FIELD(struct align_exchange, server_ns, DURATION, "in the server"),
-	FIELD(struct align_exchange, rx_bytes, BYTES, "that the server received"),
-	FIELD(struct align_exchange, tx_bytes, BYTES, "that the server sent"),
-	FIELD(struct align_exchange, slowest, ENUM, "who had most of the time", .names = &align_side_names),
+	FIELD(struct align_exchange, exchange, ID, "number, in order of time"),
+	FIELD(struct align_exchange, start_ns, TIME, "time when the proxy had the client's request"),
+	FIELD(struct align_exchange, proxy_session, ID, "session in the proxy's trace", .zero_is_unknown = true),
+	FIELD(struct align_exchange, server_session, ID, "session in the server's trace", .zero_is_unknown = true),
+	FIELD(struct align_exchange, total_ns, DURATION, "from the client's request to its reply"),
+	FIELD(struct align_exchange, proxy_ns, DURATION, "time in the proxy"),
+	FIELD(struct align_exchange, network_ns, DURATION, "time between the two"),
+	FIELD(struct align_exchange, server_ns, DURATION, "time in the server"),
+	FIELD(struct align_exchange, rx_bytes, BYTES, "bytes received by the server"),
+	FIELD(struct align_exchange, tx_bytes, BYTES, "bytes sent by the server"),
+	FIELD(struct align_exchange, slowest, ENUM, "side with most of the time", .names = &align_side_names),
 };
 RECORD_TYPE(align_exchange_type, "flow_exchange", struct align_exchange, exchange_fields,
-	    "a request that went through a proxy and its server");
+	    "a request that passed a proxy and its server");
 
 static const struct field align_fields[] = {
-	FIELD(struct align, answer, TEXT, "in one sentence"),
-	FIELD(struct align, connections, COUNT, "connections that the proxy made"),
-	FIELD(struct align, matched, COUNT, "of them found in the server's trace"),
-	FIELD(struct align, exchanges, COUNT, "requests that went through both"),
-	FIELD(struct align, clock_offset_ns, DURATION, "of the server's clock against the proxy's"),
-	FIELD(struct align, clock_drift, RATIO, "by which the offset grows: seconds a second"),
-	FIELD(struct align, proxy_ns, DURATION, "all exchanges: in the proxy"),
-	FIELD(struct align, network_ns, DURATION, "between the two"),
-	FIELD(struct align, server_ns, DURATION, "in the server"),
-	FIELD(struct align, slowest, ENUM, "who had most of the time", .names = &align_side_names),
-	FIELD(struct align, function, TEXT, "in which that side spent most of its time"),
+	FIELD(struct align, answer, TEXT, "result in one sentence"),
+	FIELD(struct align, connections, COUNT, "connections opened by the proxy"),
+	FIELD(struct align, matched, COUNT, "of these, found in the server's trace"),
+	FIELD(struct align, exchanges, COUNT, "requests that passed both"),
+	FIELD(struct align, clock_offset_ns, DURATION, "offset of the server's clock from the proxy's"),
+	FIELD(struct align, clock_drift, RATIO, "growth of the offset, in seconds per second"),
+	FIELD(struct align, proxy_ns, DURATION, "time in the proxy, all exchanges"),
+	FIELD(struct align, network_ns, DURATION, "time between the two"),
+	FIELD(struct align, server_ns, DURATION, "time in the server"),
+	FIELD(struct align, slowest, ENUM, "side with most of the time", .names = &align_side_names),
+	FIELD(struct align, function, TEXT, "function in which that side spent most of its time"),
 };
 RECORD_TYPE(align_type, "flow_alignment", struct align, align_fields,
-	    "two programs that work together, on one time line");
+	    "traces of a proxy and its server on one time line");
 
-/* --- what went over each connection --- */
+/* --- messages of each connection --- */
 
 struct message {
 	uint32_t socket; /* index in the demultiplexer */
 	bool is_read;
 	uint64_t start_ns, end_ns;
-	uint64_t from, to; /* bytes of this direction before it, and with it */
+	uint64_t from, to; /* byte range within this direction */
 };
 
 typedef SPILL(struct message) messages;
@@ -110,7 +110,7 @@ static void collect(const struct flow_sessions *s, messages *ret_all)
 	count_bytes(ret_all);
 }
 
-/* The messages of one socket. */
+/* Messages of one socket. */
 struct stretch {
 	const struct message *items;
 	size_t count;
@@ -135,7 +135,7 @@ static struct stretch stretch_of(const messages *all, uint32_t socket)
 	return found;
 }
 
-/* The message of that direction that has the byte; NULL when it was not seen. */
+/* The message of that direction that contains the byte; NULL: not seen. */
 static const struct message *with_byte(struct stretch s, bool is_read, uint64_t byte)
 {
 	const struct message *m = s.items;
@@ -165,7 +165,7 @@ static struct ends ends_of(const struct endpoint *server, const struct endpoint 
 	return ends;
 }
 
-/* By index of the socket: the number of its session, 0 when it has none. */
+/* By socket index: session number; 0: none. */
 typedef SPILL(uint32_t) session_numbers;
 
 struct aligner {
@@ -190,7 +190,7 @@ static session_numbers sessions_by_socket(const struct flow_sessions *s)
 	return of;
 }
 
-/* The client's side of an exchange: the last that came before the request went on, the first sent after the answer. */
+/* Client side of an exchange: the last read before the request was forwarded, the first write after the reply. */
 static void find_client(struct align_exchange *x, struct stretch client)
 {
 	uint64_t came = 0, went = 0;
@@ -208,7 +208,7 @@ static void find_client(struct align_exchange *x, struct stretch client)
 	x->total_ns = (went ? went : x->returned_ns) - x->start_ns;
 }
 
-/* Reads, then writes: one exchange as the server sees it. */
+/* Reads, then writes: one exchange as seen by the server. */
 static void add_exchange(struct aligner *al, uint32_t proxy_socket, uint32_t server_socket,
 			 const struct message *last_read, const struct message *last_write)
 {
@@ -264,13 +264,13 @@ static void pair_up(struct aligner *al, uint32_t proxy_socket, uint32_t server_s
 	}
 }
 
-/* Port numbers come round again: the first connection with these ends is the first one at the other side, too. */
+/* Port numbers are reused: the N-th connection with these endpoints is the N-th on the other side as well. */
 static void match(struct aligner *al)
 {
 	struct map open = MAP_INIT(sizeof(struct ends), sizeof(uint32_t), 0);
 	uint32_t server_count = (uint32_t)al->server->demux->sockets.count, *next;
 
-	/* A chain through the server's sockets with the same ends, the first one first. */
+	/* Chains the server's sockets with the same endpoints, oldest first. */
 	next = xzalloc(max_of(server_count, 1u) * sizeof(*next));
 	for (uint32_t i = server_count; i-- > 0;) {
 		const struct demux_socket *s = &al->server->demux->sockets.items[i];
@@ -304,7 +304,7 @@ static void match(struct aligner *al)
 
 /* --- clocks --- */
 
-/* How far the server's clock may be ahead, from each exchange: not received before it was sent, in both directions. */
+/* Bounds of the server's clock offset from each exchange: nothing is received before it is sent, in both directions. */
 static void fit_clocks(struct align *a)
 {
 	int64_t least = INT64_MIN, most = INT64_MAX;
@@ -322,7 +322,9 @@ static void fit_clocks(struct align *a)
 		stt += t * t;
 		sto += t * o;
 	}
-	/* One clock: nothing to do. Clocks that run alike: the middle of the range. Else a line through the middles. */
+	/*
+	 * Same clock: offset 0. Clocks at the same rate: middle of the range. Otherwise a line through the midpoints.
+	 */
 	if (least <= 0 && most >= 0)
 		return;
 	if (least <= most) {
@@ -335,14 +337,14 @@ static void fit_clocks(struct align *a)
 
 uint64_t align_proxy_ns(const struct align *a, uint64_t server_ns)
 {
-	/* Not before the beginning of time. */
+	/* Clamp at zero. */
 	bool early = a->clock_offset_ns > 0 && (uint64_t)a->clock_offset_ns > server_ns;
 	uint64_t about = early ? 0 : server_ns - (uint64_t)a->clock_offset_ns;
 
 	return about - (uint64_t)(int64_t)(a->clock_drift * ((double)about - (double)a->list.items[0].sent_ns));
 }
 
-/* What the fit leaves over must not put an answer before its question. */
+/* Residuals of the fit must not put a reply before its request. */
 static void set_clocks(struct align *a)
 {
 	fit_clocks(a);
@@ -355,13 +357,13 @@ static void set_clocks(struct align *a)
 	}
 }
 
-/* --- whose time it is --- */
+/* --- attribution of time --- */
 
 /*
- * What lay in a socket because the reader came late is the reader's time: more than the quickest passage, while the
- * reader had not yet begun to read.
+ * Data waiting in a socket for a late reader is the reader's time: anything beyond the fastest passage, while the
+ * reader had not yet started to read.
  */
-static uint64_t late(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
+static uint64_t reader_delay(uint64_t sent, uint64_t read_start, uint64_t passage, uint64_t quickest)
 {
 	uint64_t before = read_start > sent ? read_start - sent : 0;
 
@@ -378,8 +380,8 @@ static void split(struct align *a)
 	}
 	vec_each(&a->list, x) {
 		uint64_t there = x->received_ns - x->sent_ns, back = x->returned_ns - x->answered_ns;
-		uint64_t server_late = late(x->sent_ns, x->read_start_ns, there, quickest[0]);
-		uint64_t proxy_late = late(x->answered_ns, x->back_start_ns, back, quickest[1]);
+		uint64_t server_late = reader_delay(x->sent_ns, x->read_start_ns, there, quickest[0]);
+		uint64_t proxy_late = reader_delay(x->answered_ns, x->back_start_ns, back, quickest[1]);
 		uint64_t in_proxy;
 
 		x->server_ns = (x->answered_ns > x->received_ns ? x->answered_ns - x->received_ns : 0) + server_late;
@@ -399,7 +401,7 @@ static void split(struct align *a)
 										  : ALIGN_PROXY;
 }
 
-/* The innermost function that has most of a program's time, callees included. */
+/* The innermost function with most of a program's time, callees included. */
 static const char *busiest(struct flow_sessions *s)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new(s, NULL, 2);
@@ -420,7 +422,7 @@ static const char *busiest(struct flow_sessions *s)
 	return at ? s->trace->functions[profile->places.items[at].fn].name : NULL;
 }
 
-/* When a session's first request had come, by the trace's clock; before that it connects and agrees on encryption. */
+/* Time of a session's first request, on the trace's clock; before that it connects and negotiates TLS. */
 static uint64_t *first_requests(const struct align *a, const struct flow_sessions *s, uint64_t *ret_count)
 {
 	uint64_t *since = xzalloc((s->list.count + 1) * sizeof(*since));
@@ -433,7 +435,7 @@ static uint64_t *first_requests(const struct align *a, const struct flow_session
 		if (!session || session > s->list.count)
 			continue;
 		ret_count[session - 1]++;
-		/* The server's clock is another one, and its side of the connection is as old as the request. */
+		/* The server has another clock, and its side of the connection is as old as the request. */
 		since[session - 1] = min_of(since[session - 1], a->slowest == ALIGN_PROXY ? x->start_ns : 0);
 	}
 	return since;
@@ -446,7 +448,7 @@ static int by_number(const void *a, const void *b)
 	return *one < *other ? -1 : *one > *other;
 }
 
-/* Middle of the time that sessions with requests spend at a place by themselves, for each of their requests. */
+/* Median self time at a place per request, over sessions with requests. */
 static uint64_t usual_ticks(const struct profile_cells *cells, size_t *at, const uint64_t *requests, uint64_t *room)
 {
 	uint32_t place = cells->list.items[*at].place;
@@ -461,14 +463,14 @@ static uint64_t usual_ticks(const struct profile_cells *cells, size_t *at, const
 	}
 	for (uint32_t i = 0; i < cells->slots; i++)
 		all += requests[(size_t)i * cells->stride] > 0;
-	/* Those who were not there took none. */
+	/* Sessions that were not there took none. */
 	qsort(room, count, sizeof(*room), by_number);
 	return count * 2 > all ? room[all / 2 - (all - count)] : 0;
 }
 
 /*
- * The function that takes most of the time of a request by itself, in the usual session: what a busy machine adds here
- * and there is not usual. NULL: none takes any, the time goes by between calls.
+ * Function with the most self time per request in the median session: what a busy machine adds at random is not
+ * typical. NULL: none, the time passes between calls.
  */
 static const char *usual(const struct align *a, struct flow_sessions *s)
 {
@@ -493,7 +495,7 @@ static const char *usual(const struct align *a, struct flow_sessions *s)
 			best = place;
 		}
 	}
-	/* Between calls, then, or waiting for somebody else. */
+	/* Between calls, or waiting for something else. */
 	if (flow_span_ns(s->trace, most) * 5 <
 	    (a->slowest == ALIGN_PROXY ? a->proxy_ns : a->server_ns) / max_of(a->exchanges, 1u))
 		best = 0;
@@ -511,14 +513,15 @@ static void answer(struct align *a)
 			: a->slowest == ALIGN_PROXY ? a->proxy_ns
 						    : a->network_ns;
 
-	buf_add_format(&text, "the %s has %.0f %% of the time: ", enum_name_find(&align_side_names, a->slowest),
-		       all ? 100 * (double)most / (double)all : 0);
+	buf_add_format(&text, "the %s takes ", enum_name_find(&align_side_names, a->slowest));
+	format_add_share(&text, all ? (double)most / (double)all : 0);
+	buf_add_text(&text, " of the time: ");
 	format_add_duration(&text, (int64_t)(most / a->exchanges));
 	buf_add_text(&text, " of ");
 	format_add_duration(&text, (int64_t)(all / a->exchanges));
-	buf_add_format(&text, " a request, over %u request%s", a->exchanges, a->exchanges == 1 ? "" : "s");
+	buf_add_format(&text, " per request, over %u request%s", a->exchanges, a->exchanges == 1 ? "" : "s");
 	if (a->function)
-		buf_add_format(&text, "; most of it in %s", a->function);
+		buf_add_format(&text, "; mostly in %s", a->function);
 	a->answer = a->answer_text = xstrdup(buf_text(&text));
 }
 
@@ -547,10 +550,10 @@ int align_new(struct flow_sessions *proxy, struct flow_sessions *server, struct 
 	spill_done(&al.at_server);
 	if (!a->list.count && !a->connections)
 		return why_set(why, -ENODATA,
-			       "the program of the first trace made no connections: the proxy's is wanted first");
+			       "the first trace has no outgoing connections: give the proxy's trace first");
 	if (!a->list.count)
 		return why_set(why, -ENODATA,
-			       "no request is in both traces: %u of the %u connections of the first are in the second",
+			       "no request found in both traces: %u of %u connections of the first are in the second",
 			       a->matched, a->connections);
 	vec_sort(&a->list, by_start);
 	set_clocks(a);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Classes of sessions. A session's shape is its call tree with every loop and recursion once: how often something was
- * repeated is a matter of size, not of behaviour. Equal shapes are one class, and so are shapes that differ in few
- * places: a timer that goes to another corner of its tree, an allocator that needs a new block, the clock that is read
- * once a second. Such noise is a small part of a session; what a client really does differently changes much of it.
+ * Classes of sessions. A session's shape is its call tree with every loop and recursion once: the repeat count is size,
+ * not behaviour. Equal shapes form a class, and so do shapes that differ in few places: a timer that takes another
+ * branch of its tree, an allocator that needs a new block, a clock read once per second. Such noise is a small part of
+ * a session; different client behaviour changes much of it.
  */
 #include "flow/analyse/places.h"
 #include "flow/analyse/session.h"
 
-/* Longest loop body that is looked for, in calls. */
+/* Longest loop body searched for, in calls. */
 #define LOOP_MAX 8
-/* Two shapes with this share of their places in common are of one class. */
+/* Minimum share of common places for two shapes of one class. */
 #define CLASS_ALIKE 0.9
-/* A class must have so many sessions before what varies in it is called noise. */
+/* Minimum sessions of a class before its variation counts as noise. */
 #define NOISE_SESSIONS 8
-/* A shape is compared with so many others at most, the most frequent ones. */
+/* A shape is compared with at most this many others, the most frequent ones. */
 #define LEADERS_MAX 256
-/* Noise is looked for in so many shapes, the most frequent ones. */
+/* Noise is learned from this many shapes, the most frequent ones. */
 #define LEARN_MAX 1000
 
 static bool ends_twice(const struct forest_row *row, size_t n)
@@ -31,7 +31,7 @@ static bool ends_twice(const struct forest_row *row, size_t n)
 	return true;
 }
 
-/* Appends, and forgets the second of two equal neighbours of up to LOOP_MAX calls. */
+/* Appends the node, and removes repeats of up to LOOP_MAX calls. */
 static void add_once(struct forest_row *row, uint32_t node)
 {
 	vec_push(&row->items, (struct forest_item){node, 1});
@@ -47,7 +47,7 @@ static bool is_noise(const struct flow_sessions *s, uint64_t caller, uint32_t fn
 	return s->noise.count && map_get(&s->noise, &(uint64_t){caller << 32 | fn});
 }
 
-/* Children have smaller numbers than their parents, so one pass from the front does it. */
+/* Children have smaller numbers than their parents, so one forward pass suffices. */
 static uint32_t *summarise_all(struct flow_sessions *s)
 {
 	uint32_t *shape_of = xzalloc(s->forest.nodes.count * sizeof(*shape_of));
@@ -68,7 +68,7 @@ static uint32_t *summarise_all(struct flow_sessions *s)
 
 			if (is_noise(s, fn, n->fn))
 				continue;
-			/* Recursion: what the inner call does is what the function does. */
+			/* Recursion: the inner call's callees belong to the function. */
 			if (n->fn != fn) {
 				add_once(&row, shape);
 				continue;
@@ -93,16 +93,16 @@ struct shape_use {
 	struct place_set places;
 };
 
-/* Shapes of one trace, and the edges that say nothing about a session. */
+/* Shapes of one trace, and the edges known as noise. */
 struct classifier {
 	struct flow_sessions *s;
 	const uint32_t *shape_of;
-	size_t shapes_max; /* so many of the most frequent ones are looked at */
+	size_t shapes_max; /* number of most frequent shapes considered */
 	struct places places;
 	VEC(struct shape_use) all;
 };
 
-/* The share of places that they have in common; of the marked shape and another one. */
+/* Share of common places of the marked shape and another one. */
 static double alike(const struct classifier *c, const struct place_set *marked, const struct place_set *other)
 {
 	uint32_t common = places_common(&c->places, other), all = marked->count + other->count - common;
@@ -110,7 +110,7 @@ static double alike(const struct classifier *c, const struct place_set *marked, 
 	return all ? (double)common / (double)all : 1;
 }
 
-/* No more can be in common than the smaller one has. */
+/* Upper bound: the smaller set. */
 static bool may_be_alike(const struct place_set *a, const struct place_set *b)
 {
 	return min_of(a->count, b->count) >= CLASS_ALIKE * max_of(a->count, b->count);
@@ -181,8 +181,8 @@ static uint32_t root_of(struct classifier *c, uint32_t at)
 }
 
 /*
- * Shapes that are alike are of one class, and so is what is like one of them: noise of several kinds adds up, but from
- * one session to the next it goes in small steps, which behaviour does not.
+ * Similar shapes form a class, transitively: noise of several kinds adds up, but in small steps from one session to the
+ * next; behaviour does not.
  */
 static void join(struct classifier *c)
 {
@@ -218,7 +218,7 @@ static void join(struct classifier *c)
 	}
 }
 
-/* What comes and goes within one class is noise, there and in the others. */
+/* Calls that come and go within one class are noise, there and in the others. */
 static void learn_noise(struct classifier *c, const struct flow_class *class)
 {
 	_cleanup_free_ uint64_t *sessions = xzalloc(c->places.edges.count * sizeof(*sessions));
@@ -256,7 +256,7 @@ static void find_medians(struct flow_sessions *s)
 	spill_done(&spans);
 }
 
-/* The first shape of a class is its most frequent one, and classes were numbered in that order. */
+/* The first shape of a class is its most frequent one, and classes are numbered in that order. */
 static void measure_distances(struct classifier *c)
 {
 	for (size_t i = 0; i < c->all.count; i++) {
@@ -281,7 +281,7 @@ static void measure_distances(struct classifier *c)
 	}
 }
 
-/* Numbers in the order of size. */
+/* Numbers classes by size. */
 static void number(struct classifier *c)
 {
 	struct flow_sessions *s = c->s;
@@ -310,7 +310,7 @@ static void number(struct classifier *c)
 	free(renumbered);
 }
 
-/* Noise is learned from the shapes as they are, classes are made of shapes without it. */
+/* Noise is learned from raw shapes; classes are built from shapes without it. */
 void flow_sessions_classify(struct flow_sessions *s)
 {
 	struct classifier c = {.s = s, .shapes_max = LEARN_MAX};

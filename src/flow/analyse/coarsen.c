@@ -3,18 +3,17 @@
 #include "base/text.h"
 
 const struct option_spec coarsen_option_table[] = {
-	OPTION(struct coarsen_options, depth, UINT, "depth", 0, "N", "leave out calls nested deeper than this",
-	       .min = 1, .max = 1000),
+	OPTION(struct coarsen_options, depth, UINT, "depth", 0, "N", "omit calls nested deeper than N", .min = 1,
+	       .max = 1000),
 	OPTION(struct coarsen_options, modules, FLAG, "modules", 0, NULL,
-	       "only calls from one program or library into another"),
+	       "keep only calls between programs and libraries"),
 	OPTION(struct coarsen_options, hide, NAMES, "hide", 0, "PATTERN,..",
-	       "leave these functions out; what they call takes their place (lib*!* is a whole library)"),
-	OPTION(struct coarsen_options, only, NAMES, "only", 0, "PATTERN,..", "leave all other functions out"),
+	       "omit these functions; their callees take their place (lib*!* is a whole library)"),
+	OPTION(struct coarsen_options, only, NAMES, "only", 0, "PATTERN,..", "omit all other functions"),
 	OPTION(struct coarsen_options, min_ns, DURATION, "longer", 0, "TIME",
-	       "leave out functions none of whose calls takes so long"),
+	       "omit functions with no call of at least TIME"),
 	OPTION(struct coarsen_options, max_functions, UINT, "functions", 0, "N",
-	       "keep so many functions: those that tell most about time and about differences", .min = 1,
-	       .max = 1000000),
+	       "keep the N functions with the most time and variation", .min = 1, .max = 1000000),
 	OPTION_END,
 };
 
@@ -29,7 +28,9 @@ static bool matches(const struct coarsen *c, const struct text_list *patterns, s
 	_cleanup_buf_ struct buf full = BUF_INIT(8192);
 
 	buf_add_format(&full, "%s!%s", c->trace->modules[function->module].name, function->name);
-	/* A pattern without a module is of the function's name alone: serve* is not all of a program called server. */
+	/*
+	 * A pattern without a module matches the function's name alone: serve* does not match a program called server.
+	 */
 	for (size_t i = 0; i < patterns->count; i++)
 		if (text_glob_match(patterns->items[i],
 				    strchr(patterns->items[i], '!') ? buf_text(&full) : function->name))
@@ -44,16 +45,16 @@ static void hide_by_name(struct coarsen *c)
 				   (c->options->only.count && !matches(c, &c->options->only, i));
 }
 
-struct telling {
+struct relevance {
 	size_t fn;
 	uint64_t max_ticks, self_ticks;
-	double bits; /* how surprising it is that the caller makes the call, at most 1 */
+	double bits; /* entropy of whether the caller makes the call, at most 1 */
 	double score;
 };
 
 static int by_score(const void *a, const void *b)
 {
-	const struct telling *one = a, *other = b;
+	const struct relevance *one = a, *other = b;
 
 	if (one->score != other->score)
 		return one->score > other->score ? -1 : 1;
@@ -65,10 +66,10 @@ static double surprise(double p)
 	return p <= 0 || p >= 1 ? 0 : -p * log2(p) - (1 - p) * log2(1 - p);
 }
 
-/* Time spent in a function, and calls that sessions make sometimes, tell more than calls that all of them make. */
-static struct telling *measure(const struct profile *profile, size_t function_count)
+/* Self time and calls made by only some sessions are more informative than calls made by all. */
+static struct relevance *measure(const struct profile *profile, size_t function_count)
 {
-	struct telling *t = xzalloc(max_of(function_count, (size_t)1) * sizeof(*t));
+	struct relevance *t = xzalloc(max_of(function_count, (size_t)1) * sizeof(*t));
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < function_count; i++)
@@ -79,11 +80,11 @@ static struct telling *measure(const struct profile *profile, size_t function_co
 		uint32_t seen = profile_seen(profile, (uint32_t)i, 0);
 		uint32_t of = place->parent && !parent->is_dispatcher ? profile_seen(profile, place->parent, 0)
 								      : profile->looked_at[0];
-		struct telling *one = &t[place->fn];
+		struct relevance *one = &t[place->fn];
 
 		for (unsigned g = 0; g < PROFILE_GROUPS; g++)
 			one->max_ticks = max_of(one->max_ticks, place->group[g].max_ticks);
-		/* What belongs to no session, and who waits for the next, tells nothing about them. */
+		/* Time outside sessions and in dispatchers is not informative. */
 		one->self_ticks += place->group[0].self_ticks;
 		all += place->group[0].self_ticks;
 		one->bits = max_of(one->bits, of ? surprise((double)seen / of) : 0);
@@ -96,19 +97,19 @@ static struct telling *measure(const struct profile *profile, size_t function_co
 static void hide_by_figures(struct coarsen *c, struct flow_sessions *sessions)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new_seen(sessions, NULL, 2);
-	_cleanup_free_ struct telling *telling = measure(profile, c->trace->function_count);
+	_cleanup_free_ struct relevance *relevance = measure(profile, c->trace->function_count);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < c->trace->function_count; i++)
 		c->is_hidden[i] |=
-			c->options->min_ns && flow_span_ns(c->trace, telling[i].max_ticks) < c->options->min_ns;
+			c->options->min_ns && flow_span_ns(c->trace, relevance[i].max_ticks) < c->options->min_ns;
 	if (!c->options->max_functions)
 		return;
-	qsort(telling, c->trace->function_count, sizeof(*telling), by_score);
+	qsort(relevance, c->trace->function_count, sizeof(*relevance), by_score);
 	for (size_t i = 0; i < c->trace->function_count; i++) {
 		if (kept >= c->options->max_functions)
-			c->is_hidden[telling[i].fn] = true;
-		kept += !c->is_hidden[telling[i].fn];
+			c->is_hidden[relevance[i].fn] = true;
+		kept += !c->is_hidden[relevance[i].fn];
 	}
 }
 
@@ -123,7 +124,7 @@ void coarsen_init(struct coarsen *c, const struct coarsen_options *options, stru
 		c->hidden_count += c->is_hidden[i];
 }
 
-/* [0] is no function. */
+/* [0] is not a function. */
 bool coarsen_is_empty(const struct coarsen *c)
 {
 	return c->options->only.count && c->hidden_count + 1 >= c->trace->function_count;
@@ -135,7 +136,7 @@ void coarsen_done(struct coarsen *c)
 	c->is_hidden = NULL;
 }
 
-/* A call that is left out is a block: its items are where it was. */
+/* An omitted call is a block: its items take its place. */
 static void add_item(struct forest *into, struct forest_row *row, uint32_t node, uint32_t times)
 {
 	size_t count;
@@ -154,8 +155,8 @@ static void add_item(struct forest *into, struct forest_row *row, uint32_t node,
 }
 
 struct coarse {
-	uint32_t shown;   /* the call as such */
-	uint32_t spliced; /* a block of what it calls */
+	uint32_t shown;   /* the call itself */
+	uint32_t spliced; /* block of its callees */
 };
 
 static struct coarse coarsen_one(const struct coarsen *c, const struct forest *from, uint32_t node, struct forest *into,
@@ -182,7 +183,7 @@ static struct coarse coarsen_one(const struct coarsen *c, const struct forest *f
 	return result;
 }
 
-/* Cuts what is nested deeper: level by level, as the same tree may be at several depths. */
+/* Cuts deeper calls, level by level: the same tree may occur at several depths. */
 static uint32_t cut(struct forest *forest, uint32_t node, uint64_t depth, struct map *memo)
 {
 	struct {

@@ -4,80 +4,79 @@
 #include "flow/analyse/compare.h"
 #include "flow/analyse/function_match.h"
 
-/* A place tells the groups apart when at least this share of one and at most the rest of the other is there. */
+/* A place separates the groups when at least this share of one and at most the rest of the other passes it. */
 #define SEPARATE 0.9
-/* What most of the additional time is: the search goes on into a call that has this share of it. */
+/* Majority of the additional time: the search descends into a call with this share of it. */
 #define MOST 0.6
-/* And what has at least this share is told beside it. */
+/* Other places with at least this share are also reported. */
 #define ALSO 0.2
-/* False alarms over all places that are looked at. */
+/* False alarm rate over all tested places. */
 #define CHANCE 0.02
-/* Times vary more than calls do, on a busy machine most of all. */
+/* Times vary more than calls, especially on a busy machine. */
 #define TIME_CHANCE 0.002
-/* Bad sessions are slower with at least this chance when one of each is drawn. */
+/* Minimum probability that a bad session is slower than a good one. */
 #define SURE 0.8
-/* And between two traces. */
+/* The same between two traces. */
 #define TRACES_SURE 0.9
-/* A function that so many others call says little about where it was called from. */
+/* A function with this many callers says little about its calling context. */
 #define COMMON_CALLERS 3
 #define OTHERS_MAX     20
-/* A function is slower for its other callers, too: by this share of how much it is for one. */
+/* Minimum slowdown of the function for its other callers, relative to that of one. */
 #define ALSO_SLOWER 0.7
 
 static const struct enum_name kind_names[] = {
-	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer there"},
+	{DIVERGENCE_SLOWER, "slower", "bad sessions take longer in the function"},
 	{DIVERGENCE_EXTRA, "extra", "bad sessions make a call that good ones do not"},
 	{DIVERGENCE_MISSING, "missing", "good sessions make a call that bad ones do not"},
 };
 static struct enum_names divergence_kind_names = {.items = kind_names, .count = ARRAY_SIZE(kind_names)};
 
 static const struct field frame_fields[] = {FIELD(struct divergence_frame, function, TEXT, "function")};
-static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fields, "a function on a path of calls",
+static RECORD_TYPE(frame_type, "flow_frame", struct divergence_frame, frame_fields, "a function of a call path",
 		   .bare = true);
 
 static const struct field divergence_fields[] = {
-	FIELD(struct divergence, function, TEXT, "where behaviour parts"),
+	FIELD(struct divergence, function, TEXT, "function where the sessions diverge"),
 	FIELD(struct divergence, kind, ENUM, "how", .names = &divergence_kind_names),
-	FIELD(struct divergence, ratio, RATIO, "bad time by good time"),
-	FIELD(struct divergence, good, RATIO, "good sessions: nanoseconds each (slower), or how many make the call",
-	      .hidden = true),
+	FIELD(struct divergence, ratio, RATIO, "ratio of bad to good time"),
+	FIELD(struct divergence, good, RATIO,
+	      "good sessions: nanoseconds per session (slower), or sessions with the call", .hidden = true),
 	FIELD(struct divergence, bad, RATIO, "bad sessions: the same", .hidden = true),
-	FIELD(struct divergence, good_sessions, COUNT, "good sessions that were there"),
-	FIELD(struct divergence, bad_sessions, COUNT, "bad sessions that were there"),
-	FIELD(struct divergence, good_ns, DURATION, "time of a good session there, on average"),
-	FIELD(struct divergence, bad_ns, DURATION, "time of a bad session there, on average"),
+	FIELD(struct divergence, good_sessions, COUNT, "good sessions with the call"),
+	FIELD(struct divergence, bad_sessions, COUNT, "bad sessions with the call"),
+	FIELD(struct divergence, good_ns, DURATION, "mean time of a good session in the call", .heading = "good_time"),
+	FIELD(struct divergence, bad_ns, DURATION, "mean time of a bad session in the call", .heading = "bad_time"),
 	FIELD(struct divergence, good_call_ns, DURATION,
-	      "a call by itself in good sessions (lower quartile), if that differs", .zero_is_unknown = true,
+	      "self time of a call in good sessions (lower quartile), if it differs", .zero_is_unknown = true,
 	      .hidden = true),
-	FIELD(struct divergence, bad_call_ns, DURATION, "the same in bad ones", .zero_is_unknown = true,
+	FIELD(struct divergence, bad_call_ns, DURATION, "the same in bad sessions", .zero_is_unknown = true,
 	      .hidden = true),
-	FIELD(struct divergence, good_calls, RATIO,
-	      "calls that a good session makes, if it is their number that differs", .zero_is_unknown = true,
-	      .hidden = true),
-	FIELD(struct divergence, bad_calls, RATIO, "the same of a bad one", .zero_is_unknown = true, .hidden = true),
-	FIELD(struct divergence, confidence, RATIO, "that it is not chance", .hidden = true),
-	FIELD(struct divergence, waits_in, TEXT, "innermost function that the additional time goes to"),
-	FIELD(struct divergence, instead, TEXT, "what good sessions call there instead", .hidden = true),
+	FIELD(struct divergence, good_calls, RATIO, "calls per good session, if their number differs",
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(struct divergence, bad_calls, RATIO, "calls per bad session, if their number differs",
+	      .zero_is_unknown = true, .hidden = true),
+	FIELD(struct divergence, confidence, RATIO, "confidence that the difference is not chance", .hidden = true),
+	FIELD(struct divergence, waits_in, TEXT, "innermost function with the additional time"),
+	FIELD(struct divergence, instead, TEXT, "function called by good sessions instead", .hidden = true),
 	FIELD(struct divergence, module, TEXT, "program or library of the function", .hidden = true),
-	FIELD(struct divergence, path, LIST, "from the bottom of the stack to the function", .element = &frame_type,
+	FIELD(struct divergence, path, LIST, "call path, outermost function first", .element = &frame_type,
 	      .hidden = true),
 };
 RECORD_TYPE(divergence_type, "flow_divergence", struct divergence, divergence_fields,
-	    "a place where two groups of sessions part");
+	    "a difference between two groups of sessions");
 
 static const struct field group_fields[] = {
 	FIELD(struct compared_group, name, TEXT, "good or bad"),
-	FIELD(struct compared_group, sessions, COUNT, "sessions in it"),
-	FIELD(struct compared_group, median_ns, DURATION, "their median span"),
+	FIELD(struct compared_group, sessions, COUNT, "number of sessions"),
+	FIELD(struct compared_group, median_ns, DURATION, "median duration of the sessions"),
 };
-static RECORD_TYPE(group_type, "flow_group", struct compared_group, group_fields,
-		   "a group of sessions that was compared");
+static RECORD_TYPE(group_type, "flow_group", struct compared_group, group_fields, "a compared group of sessions");
 
 static const struct field comparison_fields[] = {
-	FIELD(struct comparison, answer, TEXT, "in one sentence"),
-	FIELD(struct comparison, groups, LIST, "what was compared", .element = &group_type),
-	FIELD(struct comparison, how, TEXT, "how the groups were found, if they were not given"),
-	FIELD(struct comparison, divergence, LIST, "where they part", .element = &divergence_type, .single = true),
+	FIELD(struct comparison, answer, TEXT, "result in one sentence"),
+	FIELD(struct comparison, groups, LIST, "compared groups", .element = &group_type),
+	FIELD(struct comparison, how, TEXT, "how the bad group was found, if not given"),
+	FIELD(struct comparison, divergence, LIST, "main difference", .element = &divergence_type, .single = true),
 	FIELD(struct comparison, others, LIST, "other differences", .element = &divergence_type),
 };
 RECORD_TYPE(comparison_type, "flow_comparison", struct comparison, comparison_fields,
@@ -98,15 +97,15 @@ static double excess_ns(const struct comparison *c, uint32_t place)
 }
 
 struct presence {
-	uint32_t good, bad;         /* sessions at the place */
-	uint32_t all_good, all_bad; /* sessions that were where it is called from */
+	uint32_t good, bad;         /* sessions that pass the place */
+	uint32_t all_good, all_bad; /* sessions that pass its caller */
 	double good_share, bad_share;
 };
 
 static struct presence presence_of(const struct comparison *c, uint32_t place)
 {
 	uint32_t parent = c->profile->places.items[place].parent;
-	/* Dispatchers serve all sessions; of the others only those that came so far can go on. */
+	/* Dispatchers serve all sessions; otherwise only sessions that reach the caller count. */
 	bool all = !parent || c->profile->places.items[parent].is_dispatcher;
 	struct presence p = {
 		.good = profile_seen(c->profile, place, 0),
@@ -157,11 +156,11 @@ static void add_divergence(struct comparison *c, enum divergence_kind kind, uint
 
 struct structure {
 	struct comparison *c;
-	const struct map *noise; /* what is known to say nothing, for groups too small to tell */
+	const struct map *noise; /* known noise, for groups too small for statistics */
 	uint32_t tests;
 };
 
-/* 1 minus the chance that it is chance; 0 when it does not tell the groups apart. */
+/* 1 minus the probability of chance; 0 when it does not separate the groups. */
 static double separates(const struct structure *s, uint32_t place, enum divergence_kind *ret_kind)
 {
 	const struct profile_place *at = &s->c->profile->places.items[place];
@@ -179,14 +178,14 @@ static double separates(const struct structure *s, uint32_t place, enum divergen
 	chance = min_of(chance * s->tests, 1.0);
 	if (chance <= CHANCE)
 		return 1 - chance;
-	/* With few sessions nothing is sure; what varies among the others for no reason is left out then. */
+	/* With few sessions nothing is significant; then known noise is excluded. */
 	if (min_of(s->c->profile->looked_at[0], s->c->profile->looked_at[1]) > 3 || !p.all_good || !p.all_bad ||
 	    (s->noise && map_get(s->noise, &edge)))
 		return 0;
 	return max_of(1 - chance, 0.5);
 }
 
-/* What the other group calls from the same place. */
+/* Callee of the other group in the same caller. */
 static const char *instead_of(const struct structure *s, uint32_t place, enum divergence_kind kind)
 {
 	uint32_t parent = s->c->profile->places.items[place].parent;
@@ -201,7 +200,9 @@ static const char *instead_of(const struct structure *s, uint32_t place, enum di
 	return NULL;
 }
 
-/* From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it. */
+/*
+ * From the bottom up to the first place on each call path that tells the groups apart; what is above follows from it.
+ */
 static void find_structure(struct structure *s)
 {
 	const struct profile *profile = s->c->profile;
@@ -238,7 +239,7 @@ static void put_first(struct comparison *c, size_t index)
 	c->all.items[0] = first;
 }
 
-/* What is done instead of something says more than that it is not done. */
+/* An extra call says more than a missing one. */
 static void put_extra_first(struct comparison *c)
 {
 	const struct profile_place *places = c->profile->places.items;
@@ -261,13 +262,13 @@ static uint32_t largest_child(const struct comparison *c, uint32_t place)
 	return best;
 }
 
-/* The innermost place that has most of the additional time. */
+/* The innermost place with most of the additional time. */
 static uint32_t follow_time(const struct comparison *c, uint32_t place)
 {
 	for (;;) {
 		uint32_t next = largest_child(c, place);
 
-		/* The largest among the threads' outermost functions and those that go from session to session. */
+		/* The largest among root functions and dispatchers. */
 		if (!next || (excess_ns(c, next) < MOST * excess_ns(c, place) && !(!place && excess_ns(c, next) > 0) &&
 			      !(c->profile->places.items[place].is_dispatcher && excess_ns(c, next) > 0)))
 			return place;
@@ -288,8 +289,8 @@ static uint32_t caller_count(const struct comparison *c, uint32_t fn)
 	return count;
 }
 
-/* Goes out again from a function that is called from everywhere to the one that called it. */
-static uint32_t telling_place(const struct comparison *c, uint32_t place)
+/* Moves from a function with many callers out to its caller. */
+static uint32_t specific_place(const struct comparison *c, uint32_t place)
 {
 	for (;;) {
 		uint32_t parent = c->profile->places.items[place].parent;
@@ -301,10 +302,10 @@ static uint32_t telling_place(const struct comparison *c, uint32_t place)
 	}
 }
 
-/* How much longer bad sessions take than good ones, as a whole. */
+/* How much longer bad sessions take as a whole. */
 struct slowness {
-	double sure;  /* chance that a bad session takes longer when one of each is drawn */
-	double least; /* the shortest bad one against the longest good one */
+	double sure;  /* probability that a bad session takes longer than a good one */
+	double least; /* shortest bad over longest good */
 	double medians;
 };
 
@@ -330,7 +331,7 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 		spill_trim_at(i);
 	}
 	result.sure = compare_superiority(a.items, a.count, b.items, b.count);
-	/* They are sorted now. */
+	/* Both are sorted now. */
 	if (a.count && b.count) {
 		result.least = (double)b.items[0] / (double)max_of(a.items[a.count - 1], (uint64_t)1);
 		result.medians = (double)b.items[b.count / 2] / (double)max_of(a.items[a.count / 2], (uint64_t)1);
@@ -340,7 +341,7 @@ static struct slowness slowness_of(const struct flow_sessions *good, const uint8
 	return result;
 }
 
-/* The topmost place on the call path that tells the groups apart, 0: none does. */
+/* The outermost separating place of the call path; 0: none. */
 static uint32_t first_extra(const struct comparison *c, uint32_t place)
 {
 	uint32_t found = 0;
@@ -362,8 +363,8 @@ static size_t index_of(const struct comparison *c, uint32_t place)
 }
 
 /*
- * The additional time of bad sessions leads to a place. If bad sessions come there by a call that good ones do not
- * make, the function that both are in is slower because of that call, unless it is the dispatcher itself.
+ * Follows the additional time of bad sessions to a place. If they get there by a call that good ones do not make, the
+ * common caller is slower because of that call, unless it is a dispatcher.
  */
 static bool find_time(struct comparison *c, const struct compare_options *options, const struct slowness *slowness)
 {
@@ -374,7 +375,7 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	uint32_t good = c->group[0].sessions, bad = c->group[1].sessions;
 	const char *waits_in;
 
-	/* With few sessions nothing is sure; with more, it must not be chance, unless all took longer by far. */
+	/* With few sessions nothing is significant; with more, it must not be chance, unless all took far longer. */
 	if (min_of(good, bad) > 3 && compare_rank_chance(sure, good, bad) > TIME_CHANCE && slowness->least < factor)
 		return false;
 	if (sure < SURE || excess_ns(c, 0) < least || mean_ns(c, 0, 1) < factor * mean_ns(c, 0, 0))
@@ -382,7 +383,7 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	inner = follow_time(c, 0);
 	waits_in = inner ? compare_function(c, inner)->name : NULL;
 	extra = first_extra(c, inner);
-	place = extra ? c->profile->places.items[extra].parent : telling_place(c, inner);
+	place = extra ? c->profile->places.items[extra].parent : specific_place(c, inner);
 	if (!inner)
 		return false;
 	if (!place || c->profile->places.items[place].is_dispatcher || mean_ns(c, place, 0) <= 0) {
@@ -399,7 +400,7 @@ static bool find_time(struct comparison *c, const struct compare_options *option
 	return true;
 }
 
-/* What a call takes by itself, in bad sessions against good ones. */
+/* Ratio of self time per call, bad over good. */
 static double self_ratio(const struct profile_figures of[2])
 {
 	double good = (double)of[0].self_ticks / (double)max_of(of[0].calls, (uint64_t)1);
@@ -408,8 +409,8 @@ static double self_ratio(const struct profile_figures of[2])
 	return bad / max_of(good, 1.0);
 }
 
-/* A function that is slower for one caller alone is slower because of what that one asks for: the caller is named. */
-static uint32_t asking_place(const struct comparison *c, uint32_t place)
+/* A function that is slower for one caller alone is slower because of that caller's request: name the caller. */
+static uint32_t requesting_place(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *places = c->profile->places.items, *this = &places[place];
 	struct profile_figures others[2] = {};
@@ -428,12 +429,12 @@ static uint32_t asking_place(const struct comparison *c, uint32_t place)
 	return this->parent;
 }
 
-/* A function that takes longer by itself. */
+/* A function with more self time. */
 static void add_slower(struct comparison *c, uint32_t place, const struct divergence *figures)
 {
 	struct divergence *d;
 
-	add_divergence(c, DIVERGENCE_SLOWER, asking_place(c, place), figures->confidence);
+	add_divergence(c, DIVERGENCE_SLOWER, requesting_place(c, place), figures->confidence);
 	d = &c->all.items[c->all.count - 1];
 	d->waits_in = compare_function(c, place)->name;
 	d->good_call_ns = figures->good_call_ns;
@@ -441,13 +442,13 @@ static void add_slower(struct comparison *c, uint32_t place, const struct diverg
 	d->ratio = d->good_call_ns ? (double)d->bad_call_ns / (double)d->good_call_ns : NAN;
 }
 
-/* A call that others do not make says more than a function by itself; that it is made more often, if it costs more. */
+/* An extra call says more than self time; a more frequent one only if it costs more. */
 static bool costs_more(const struct compare_slower *found, const struct divergence *first)
 {
 	return first->bad_calls > 0 && found->excess > fabs((double)first->bad_ns - (double)first->good_ns);
 }
 
-/* A function by itself. */
+/* Self time of a function. */
 static bool find_slower_function(struct comparison *c, struct compare_subject *subject,
 				 const struct compare_options *options, double *ret_common)
 {
@@ -466,7 +467,7 @@ static bool find_slower_function(struct comparison *c, struct compare_subject *s
 	return true;
 }
 
-/* Calls that are made more often or less often. One that a group does not make at all comes before that. */
+/* Calls made more or less often. Calls missing in one group are structural and come first. */
 static void find_calls(struct comparison *c, struct compare_subject *subject)
 {
 	compare_more_list found = {};
@@ -486,8 +487,8 @@ static void find_calls(struct comparison *c, struct compare_subject *subject)
 	vec_done(&found);
 }
 
-/* What the bad sessions were found by is what is told of them. */
-static void tell_outlier(struct comparison *c, const struct compare_outlier *outlier)
+/* Puts the criterion by which the bad sessions were found first. */
+static void put_outlier_first(struct comparison *c, const struct compare_outlier *outlier)
 {
 	struct divergence *d;
 	uint32_t place = 0;
@@ -513,7 +514,7 @@ static void tell_outlier(struct comparison *c, const struct compare_outlier *out
 	put_first(c, known);
 }
 
-/* A session that several threads worked for may have lost time with each of them. */
+/* A session served by several threads may lose time in each of them. */
 static void find_more_time(struct comparison *c, double sure)
 {
 	const struct profile_place *places = c->profile->places.items;
@@ -529,7 +530,7 @@ static void find_more_time(struct comparison *c, double sure)
 		    (places[i].parent && !places[places[i].parent].is_dispatcher) ||
 		    excess_ns(c, i) < ALSO * excess_ns(c, 0))
 			continue;
-		place = telling_place(c, follow_time(c, i));
+		place = specific_place(c, follow_time(c, i));
 		if (index_of(c, place) == c->all.count && mean_ns(c, place, 0) > 0)
 			add_divergence(c, DIVERGENCE_SLOWER, place, sure);
 	}
@@ -564,9 +565,8 @@ static void to_ns(struct comparison *c)
 }
 
 /*
- * Sessions of one trace were served side by side, and those that take longer do so for a reason. Between two traces the
- * machine may have changed: there a function by itself comes first, and sessions as a whole only where they are slower
- * by more than that.
+ * Sessions of one trace ran side by side, so longer ones have a cause. Between two traces the machine may have changed:
+ * there self time comes first, and whole sessions only if they are slower by more than that.
  */
 static void find_times(struct comparison *c, struct compare_subject *subject, const struct compare_options *options,
 		       const struct slowness *slowness)
@@ -579,7 +579,7 @@ static void find_times(struct comparison *c, struct compare_subject *subject, co
 			find_more_time(c, slowness->sure);
 			return;
 		}
-		/* A trace is long: what is known already need not be looked for in it once more. */
+		/* Skip the expensive search when there is already a result. */
 		if (!c->all.count)
 			find_calls(c, subject);
 		(void)find_slower_function(c, subject, options, &common);
@@ -606,7 +606,7 @@ static void finish(struct comparison *c, struct compare_subject *subject, const 
 		find_structure(&structure);
 		put_extra_first(c);
 		if (options->outlier && options->outlier->path.count)
-			tell_outlier(c, options->outlier);
+			put_outlier_first(c, options->outlier);
 		else
 			find_times(c, subject, options, &slowness);
 	}

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a comparison found, in one sentence. */
+/* Result of a comparison in one sentence. */
 #include "flow/analyse/compare.h"
 #include "view/format.h"
 
-static void add_share(struct buf *out, uint32_t with, uint32_t all, const char *name)
+static void add_shares(struct buf *out, const struct comparison *c, const struct divergence *d)
 {
-	buf_add_format(out, "%u of %u %s session%s", with, all, name, all == 1 ? "" : "s");
+	buf_add_format(out, "%u of %u bad and %u of %u good sessions", d->bad_sessions, c->profile->looked_at[1],
+		       d->good_sessions, c->profile->looked_at[0]);
 }
 
-static void add_ratio_and_where(struct buf *out, const struct comparison *c, const struct divergence *d)
+static void add_ratio_and_shares(struct buf *out, const struct comparison *c, const struct divergence *d)
 {
 	if (!isnan(d->ratio))
 		buf_add_format(out, " (%.*f times as long)", d->ratio < 10 ? 1 : 0, d->ratio);
-	buf_add_text(out, "; ");
-	add_share(out, d->bad_sessions, c->profile->looked_at[1], "bad");
-	buf_add_text(out, " and ");
-	add_share(out, d->good_sessions, c->profile->looked_at[0], "good");
-	buf_add_text(out, " were there");
+	buf_add_text(out, "; seen in ");
+	add_shares(out, c, d);
 }
 
 static const char *times_of(double count)
@@ -24,26 +22,28 @@ static const char *times_of(double count)
 	return count == 1 ? "time" : "times";
 }
 
-/* How often a call is made, for each call of its caller unless that is a dispatcher. */
+/* Call rate, per call of the caller unless that is a dispatcher. */
 static void add_rates(struct buf *out, const struct comparison *c, const struct divergence *d)
 {
 	const struct profile_place *places = c->profile->places.items;
 	uint32_t caller = places[d->place].parent;
+	bool is_per_call = caller && !places[caller].is_dispatcher;
 
-	if (!caller || places[caller].is_dispatcher)
-		buf_add_format(out, "%s is called %.3g %s in a bad session and %.3g %s in a good one", d->function,
-			       d->bad_calls, times_of(d->bad_calls), d->good_calls, times_of(d->good_calls));
+	if (is_per_call)
+		buf_add_format(out, "%s calls %s ", compare_function(c, caller)->name, d->function);
 	else
-		buf_add_format(out, "%s calls %s %.3g %s in bad sessions and %.3g %s in good ones",
-			       compare_function(c, caller)->name, d->function, d->bad_calls, times_of(d->bad_calls),
-			       d->good_calls, times_of(d->good_calls));
-	if (d->bad_calls > d->good_calls)
-		buf_add_format(out, " (%.3g times as often)", d->bad_calls / d->good_calls);
-	buf_add_text(out, "; ");
-	add_share(out, d->bad_sessions, c->profile->looked_at[1], "bad");
-	buf_add_text(out, " and ");
-	add_share(out, d->good_sessions, c->profile->looked_at[0], "good");
-	buf_add_text(out, " make the call");
+		buf_add_format(out, "%s is called ", d->function);
+	format_add_number(out, d->bad_calls);
+	buf_add_format(out, " %s in %s and ", times_of(d->bad_calls), is_per_call ? "bad sessions" : "a bad session");
+	format_add_number(out, d->good_calls);
+	buf_add_format(out, " %s in %s", times_of(d->good_calls), is_per_call ? "good ones" : "a good one");
+	if (d->bad_calls > d->good_calls) {
+		buf_add_text(out, " (");
+		format_add_number(out, d->bad_calls / d->good_calls);
+		buf_add_text(out, " times as often)");
+	}
+	buf_add_text(out, "; seen in ");
+	add_shares(out, c, d);
 }
 
 void compare_answer(struct comparison *c)
@@ -51,10 +51,9 @@ void compare_answer(struct comparison *c)
 	_cleanup_buf_ struct buf text = BUF_INIT(4096);
 	const struct divergence *d = c->all.items;
 	const struct divergence_frame *path;
-	uint32_t good = c->profile->looked_at[0], bad = c->profile->looked_at[1];
 
 	if (c->group[0].sessions && !c->group[1].sessions) {
-		buf_add_format(&text, "none of the %u sessions stands out; --good or --bad says which to compare",
+		buf_add_format(&text, "no outliers among %u sessions; select sessions with --good or --bad",
 			       c->group[0].sessions);
 		c->answer_text = xstrdup(buf_text(&text));
 		return;
@@ -66,8 +65,8 @@ void compare_answer(struct comparison *c)
 		return;
 	}
 	if (!c->all.count) {
-		buf_add_format(&text, "no difference: the %u good and %u bad sessions behave alike",
-			       c->group[0].sessions, c->group[1].sessions);
+		buf_add_format(&text, "no difference: %u good and %u bad sessions behave alike", c->group[0].sessions,
+			       c->group[1].sessions);
 		c->answer_text = xstrdup(buf_text(&text));
 		return;
 	}
@@ -78,26 +77,24 @@ void compare_answer(struct comparison *c)
 		buf_add_text(&text, " in bad sessions and ");
 		format_add_duration(&text, (int64_t)d->good_call_ns);
 		buf_add_text(&text, " in good ones");
-		add_ratio_and_where(&text, c, d);
+		add_ratio_and_shares(&text, c, d);
 	} else if (d->kind == DIVERGENCE_SLOWER) {
 		buf_add_format(&text, "bad sessions spend ");
 		format_add_duration(&text, (int64_t)d->bad_ns);
 		buf_add_format(&text, " in %s, good ones ", d->function);
 		format_add_duration(&text, (int64_t)d->good_ns);
-		add_ratio_and_where(&text, c, d);
+		add_ratio_and_shares(&text, c, d);
 	} else if (d->bad_calls > 0) {
 		add_rates(&text, c, d);
 	} else {
 		buf_add_format(&text, "%s is called in ", d->function);
-		add_share(&text, d->bad_sessions, bad, "bad");
-		buf_add_text(&text, " and ");
-		add_share(&text, d->good_sessions, good, "good");
+		add_shares(&text, c, d);
 		if (d->path.count > 1)
 			buf_add_format(&text, ", from %s", path[d->path.count - 2].function);
 		if (d->instead)
-			buf_add_format(&text, ", where the good ones call %s", d->instead);
+			buf_add_format(&text, "; good sessions call %s instead", d->instead);
 	}
 	if (d->waits_in && strcmp(d->waits_in, d->function) != 0)
-		buf_add_format(&text, "; the time goes to %s", d->waits_in);
+		buf_add_format(&text, "; the time is spent in %s", d->waits_in);
 	c->answer_text = xstrdup(buf_text(&text));
 }

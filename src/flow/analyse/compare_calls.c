@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How often calls are made, in good sessions and in bad ones. A function that is called twice where it was called once
- * is neither a call that others do not make nor one that takes longer.
+ * Call rates in good and in bad sessions. A function called twice instead of once is neither an extra call nor a slower
+ * one.
  *
- * Each session counts once, with the calls that its caller made for each time that it was called itself: who is asked
- * for more does more, and only where a function goes on in another way for each call of its caller is it that
- * function's doing. How often a client's socket is looked at by a dispatcher is the client's choice.
+ * Each session counts once, with the calls per call of the caller: a caller that gets more work makes more calls, so
+ * only a changed rate per call is the function's own change. How often a dispatcher serves a client's socket is up to
+ * the client.
  */
 #include "flow/analyse/compare.h"
 
-/* Sessions of each group that must have come to the caller. */
+/* Minimum sessions of each group that reach the caller. */
 #define SESSIONS_LEAST 4
-/* A bad session has more (or fewer) with at least this chance when one of each is drawn; false alarms of all places. */
+/* Minimum probability that a bad session has more (or fewer) calls; false alarm rate over all places. */
 #define SURE   0.9
 #define CHANCE 0.01
-/* By this factor; or by whatever it is, if so many of each group make the same number of calls. */
+/* Minimum factor; or any, if this share of each group makes the same number of calls. */
 #define MORE 1.5
 #define SAME 0.9
-/* For a closer look the sums must differ by this factor. */
+/* Minimum factor between the sums for a closer look. */
 #define CLOSER 1.05
-/* Rates are kept as whole numbers. */
+/* Fixed-point unit of rates. */
 #define UNIT 1e6
 
 typedef SPILL(uint64_t) rates;
@@ -28,7 +28,7 @@ struct call_rates {
 	struct comparison *c;
 	const struct compare_subject *subject;
 	uint32_t tests;
-	rates of[2]; /* of the place at hand, by group */
+	rates of[2]; /* of the current place, by group */
 };
 
 static bool is_by_dispatcher(const struct comparison *c, uint32_t place)
@@ -47,7 +47,7 @@ static void add_rate(struct call_rates *r, unsigned trace, const struct profile_
 		spill_push(&r->of[group], (uint64_t)((double)calls->calls / each * UNIT));
 }
 
-/* By a dispatcher: calls of each session, for each of its requests. */
+/* Called by a dispatcher: calls per request of each session. */
 static void take_dispatched(struct call_rates *r, unsigned trace, uint32_t place)
 {
 	const struct profile_cells *cells = &r->subject->cells[trace];
@@ -59,7 +59,7 @@ static void take_dispatched(struct call_rates *r, unsigned trace, uint32_t place
 		add_rate(r, trace, cell, max_of(s->list.items[(size_t)cell->slot * cells->stride].requests, 1u));
 }
 
-/* By a function: none of those who came to it and did not go on. */
+/* Called by a function: zero for sessions that reach the caller and do not make the call. */
 static void take_called(struct call_rates *r, unsigned trace, uint32_t place)
 {
 	const struct profile_cells *cells = &r->subject->cells[trace];
@@ -95,7 +95,7 @@ static bool take_rates(struct call_rates *r, uint32_t place)
 	return min_of(r->of[0].count, r->of[1].count) >= SESSIONS_LEAST;
 }
 
-/* The share of them that is as large as the one in the middle. They are sorted. */
+/* Share of values equal to the median. The values are sorted. */
 static double share_of_median(const rates *v)
 {
 	uint64_t median = v->items[v->count / 2];
@@ -111,7 +111,7 @@ static bool differs(struct call_rates *r, uint32_t place, struct compare_more *r
 	const rates *good = &r->of[0], *bad = &r->of[1];
 	double sure = compare_superiority(good->items, good->count, bad->items, bad->count), chance, larger, smaller;
 
-	/* They are sorted now. A call that one group does not make at all is a difference in structure. */
+	/* Both are sorted now. A call missing in one group is a structural difference. */
 	*ret = (struct compare_more){
 		.place = place,
 		.good = (double)good->items[good->count / 2] / UNIT,
@@ -129,7 +129,7 @@ static bool differs(struct call_rates *r, uint32_t place, struct compare_more *r
 	return chance <= CHANCE;
 }
 
-/* Whether a call may be made more often at all, to judge by the sums: that spares a reading of a long trace. */
+/* Quick test on the sums, which saves another pass over a long trace. */
 static bool may_differ(const struct comparison *c, uint32_t place)
 {
 	const struct profile_place *at = &c->profile->places.items[place];

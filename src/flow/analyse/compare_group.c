@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which sessions are compared with which: by expression, or found. */
+/* Selection of the groups: by expression, or by search for outliers. */
 #include <errno.h>
 
 #include "flow/analyse/compare.h"
 #include "view/format.h"
 
-/* How much a class must stand out: its distance in shape times the binary logarithm of how much longer it takes. */
+/* Minimum score of a class: its distance in shape times log2 of its slowdown. */
 #define ODD_LEAST 1.0
-/* And how much in comparison with the one that stands out most, to be counted among the same. */
+/* Minimum share of the highest score to count as the same kind. */
 #define OUTLIER_SHARE 0.7
-/* Who waits for a client is not to blame for it, unless the client makes it wait as long as this. */
+/* Waiting for a client is no fault of the program, unless it lasts at least this long. */
 #define CLIENT_NS UINT64_C(1000000000)
-/* Work as a whole is interrupted anywhere: it takes more than the scheduler lets others run for a few times. */
+/* Work can be preempted anywhere: this is more than a few time slices. */
 #define OWN_NS UINT64_C(10000000)
-/* Sessions of a class, before one of them can be slower than the others by itself. */
+/* Minimum sessions of a class before one of them can be slower than the others. */
 #define CLASS_LEAST 16
 #define OWN_LEAST   ((size_t)3)
 
@@ -42,18 +42,18 @@ int compare_label(const struct flow_sessions *s, const char *good, const char *b
 		bool matches_good = is_good ? expr_matches(is_good, &record) : !expr_matches(is_bad, &record);
 		bool matches_bad = is_bad ? expr_matches(is_bad, &record) : !matches_good;
 
-		/* Who fits both fits neither. */
+		/* A match of both excludes the session. */
 		ret_group_of[i] = matches_good == matches_bad ? UINT8_MAX : matches_bad;
 		count[0] += ret_group_of[i] == 0;
 		count[1] += ret_group_of[i] == 1;
 		spill_trim_at(i);
 	}
 	if (!count[0] || !count[1])
-		return why_set(why, -ENODATA, "no session is %s (of %zu)", count[0] ? "bad" : "good", s->list.count);
+		return why_set(why, -ENODATA, "no %s session among %zu", count[0] ? "bad" : "good", s->list.count);
 	return 0;
 }
 
-/* How long sessions are, and what of it the program needed for them without waiting for their clients. */
+/* Durations of sessions, and the part that the program itself needed. */
 struct durations {
 	const struct flow_sessions *s;
 	const struct profile_cells *cells;
@@ -64,7 +64,7 @@ static uint64_t span_ns(const struct durations *d, size_t index)
 	return flow_row_span_ns(d->s, &d->s->list.items[index]);
 }
 
-/* Kinds of requests cost what they cost: only in a class of many can one be slow. */
+/* Different requests have different costs: only a large class can have slow sessions. */
 static uint64_t own_ns(const struct durations *d, size_t index)
 {
 	uint32_t class = d->s->list.items[index].class;
@@ -74,7 +74,7 @@ static uint64_t own_ns(const struct durations *d, size_t index)
 		       : flow_span_ns(d->s->trace, d->cells->own_ticks.items[index]);
 }
 
-/* Half of all sessions took no longer than this. */
+/* Median over all sessions. */
 static uint64_t median_of(const struct durations *d, uint64_t (*time_of)(const struct durations *, size_t))
 {
 	flow_weighed_table times = {};
@@ -97,7 +97,7 @@ static double longer(uint64_t time, uint64_t median)
 	return log2(max_of((double)time / (double)max_of(median, (uint64_t)1), 1.0));
 }
 
-/* By class, from 0: distance in shape, times how much longer it takes. Kinds of requests differ less in both. */
+/* By class, from 0: distance in shape times log2 of the slowdown. Different kinds of requests differ less in both. */
 static double *scores_of(const struct durations *d)
 {
 	double *scores = xzalloc((d->s->classes.count + 1) * sizeof(*scores));
@@ -113,8 +113,8 @@ static double *scores_of(const struct durations *d)
 }
 
 /*
- * Whether a class stands out as much as the one that does most; or is most like one that does, and takes as long: those
- * who misbehave need not all do it in the same way.
+ * Classes with a score close to the highest; or most similar to one of these, and as slow: misbehaving clients need not
+ * all behave alike.
  */
 static void mark_outliers(const struct flow_sessions *s, const double *scores, double most, bool *ret_is_outlier)
 {
@@ -128,7 +128,7 @@ static void mark_outliers(const struct flow_sessions *s, const double *scores, d
 	}
 }
 
-/* By shape and time together: a class of its own that takes long. */
+/* By shape and time: a separate class that takes long. */
 static size_t outlier_classes(const struct durations *d, uint8_t *group_of, struct buf *how)
 {
 	const struct flow_sessions *s = d->s;
@@ -151,7 +151,7 @@ static size_t outlier_classes(const struct durations *d, uint8_t *group_of, stru
 	for (size_t i = 1; i < s->classes.count; i++)
 		if (is_outlier[i])
 			buf_add_format(how, " %zu", i + 1);
-	buf_add_text(how, " have another shape and take longer than the rest");
+	buf_add_text(how, " differ in shape and take longer than the rest");
 	return bad;
 }
 
@@ -178,7 +178,7 @@ static size_t slow_sessions(const struct durations *d, uint64_t (*time_of)(const
 			limit = spans.items[i + 1];
 		}
 	}
-	/* One or two that were interrupted say nothing about the rest; who waits for a client for so long does. */
+	/* One or two preempted sessions are not significant; such long waits for a client are. */
 	if (time_of == own_ns && limit && (spans.count < OWN_LEAST || spans.items[spans.count - OWN_LEAST] < limit))
 		limit = 0;
 	spill_done(&spans);
@@ -195,12 +195,12 @@ static size_t slow_sessions(const struct durations *d, uint64_t (*time_of)(const
 	return bad;
 }
 
-/* What sessions were waiting for or working at as a whole. */
+/* Outliers in total waiting or working time. */
 static size_t outlier_durations(const struct durations *d, uint8_t *group_of, struct compare_outlier *ret_outlier,
 				bool as_client)
 {
 	_cleanup_buf_ struct buf how = BUF_INIT(4096);
-	/* How long a session takes depends on its client, too; what is done for it does not. */
+	/* The duration of a session also depends on its client; its work does not. */
 	size_t bad = as_client ? outlier_classes(d, group_of, &how) : 0;
 
 	if (!bad)
@@ -231,9 +231,9 @@ int compare_find_outliers(struct flow_sessions *s, uint8_t *ret_group_of, struct
 	profile_cells_done(&cells);
 	profile_free(profile);
 	if (s->list.count < 2)
-		return why_set(why, -ENODATA, "there is nothing to compare: %zu sessions", s->list.count);
+		return why_set(why, -ENODATA, "nothing to compare: %zu sessions", s->list.count);
 	return bad ? 0
-		   : why_set(why, -ENODATA, "no sessions stand out: %zu of them in %zu classes", s->list.count,
+		   : why_set(why, -ENODATA, "no outliers among %zu sessions in %zu classes", s->list.count,
 			     s->classes.count);
 }
 

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Few sessions among many that do something else, found without being told which. Session by session, place by place:
+ * Finds the few sessions among many that differ, without labels. Per session and place:
  *
- * - a call that few of those make who could (extra), that few leave out (missing), or that few make more often; - a
- * function that takes much longer by itself in few sessions, and not because the machine had something else to do: that
- *   happens everywhere, as often as time is spent there.
+ * - a call that few sessions make (extra), few omit (missing), or few make more often;
+ * - a function with much more self time in few sessions, beyond preemption by the machine, which hits every place in
+ *   proportion to the time spent there.
  *
- * What programs do now and then anyhow is left out: a small function with several callers that sometimes needs one call
- * more (an allocator), or one that goes another way every so often (a tree that is balanced); what a thread does when
- * it serves for the first time; and whatever comes of a client that sends its request in pieces.
+ * Normal rare events are excluded: a small function with several callers that sometimes needs another call (an
+ * allocator), or takes another branch now and then (a tree that is rebalanced); the first session of a thread; and the
+ * effects of a client that sends its request in pieces.
  */
 #include "flow/analyse/compare.h"
 
 #define SLOT_WORDS (PROFILE_SLOTS / 64)
 
-/* So many sessions must have come to where few differ from the rest: at least these, at most this share. */
+/* Minimum sessions that reach the place; minimum number and maximum share of those that differ. */
 #define BASE_LEAST 16
 #define FEW_LEAST  2
 #define FEW_SHARE  0.1
-/* A function that is so small calls for its own purposes, not for its caller's. */
+/* Functions this small make calls for their own purposes, not for their caller's. */
 #define SMALL_HEIGHT  3
 #define FICKLE_HEIGHT 2
-/* More often: by this factor, where at least this share makes the same number of calls. */
+/* More often: minimum factor, and minimum share of sessions with the same number of calls. */
 #define MORE_FACTOR 2.0
 #define SAME_SHARE  0.85
 /*
- * Slower: by this factor, by so many deviations, by this time or this share of a session's own; and where nothing is
- * done for a client before the dispatcher goes on (work is handed to another thread, which may begin at once) by the
- * other time.
+ * Slower: minimum factor, deviations, time, and share of a session's own time; HAND_OVER_NS where a dispatcher only
+ * passes work on to another thread, which may preempt it at once.
  */
 #define SLOW_FACTOR     2.0
 #define SLOW_DEVIATIONS 8.0
@@ -36,32 +35,32 @@
 #define SLOW_SHARE      0.1
 #define SLOW_CHANCE     0.001
 /*
- * So many sessions at least, which lost more than all others by the first factor, and half of them not more than the
- * second times what the least of them lost: what interruptions cost has no such gap, and is never the same.
+ * Minimum number of sessions, which lost more than all others by the factor SLOW_GAP, and half of them at most
+ * SLOW_ALIKE times the smallest loss: preemption has no such gap, and its cost varies.
  */
 #define SLOW_SESSIONS 3
 #define SLOW_GAP      1.7
 #define SLOW_ALIKE    2.0
-/* The tail of what interruptions cost: k are apart from all others by a factor of g with a chance of g to this * -k. */
+/* Tail of preemption cost: k losses exceed all others by a factor g with probability g^(-TAIL * k). */
 #define TAIL 0.7
-/* Work costs the same each time; another interruption as long, within the first, has the second chance at most. */
+/* Work costs the same each time; an equally long preemption, within SAME_COST, has at most SAME_COST_CHANCE. */
 #define SAME_COST        1.15
 #define SAME_COST_CHANCE 0.1
-/* But those of the scheduler's making are alike: it takes a processor away for a slice. */
+/* But preemptions by the scheduler are similar: one time slice. */
 #define SLICE_NS 700000.0
 /*
- * Where a program waits in the kernel it is interrupted more often than its time there says: as often as with this
- * share of it; and where a thread turns to a session, after it was woken or has just begun, as with the other.
+ * Where a program blocks in the kernel it is preempted more often than its time there suggests: assume at least this
+ * share; BEGIN_SPENT where a thread turns to a session after a wake-up.
  */
 #define LEAST_SPENT 0.05
 #define BEGIN_SPENT 0.3
-/* The same sessions: with this share in common. */
+/* Minimum overlap of two sets of sessions. */
 #define SAME_SESSIONS 0.6
-/* What differs in more than so many functions is another kind of request, not the same one done wrong. */
+/* A difference in more functions is another kind of request, not a fault. */
 #define CALLERS_MAX 2
-/* A program in which more than so many things are rare has rare ways; none of them says anything. */
+/* With more rare calls than this, the program has many rare paths, and none is significant. */
 #define RARE_MAX 2
-/* And what most sessions do must be the same, by this share of them. */
+/* Minimum share of sessions with the same normal behaviour. */
 #define USUAL_SHARE 0.6
 
 struct slots {
@@ -73,12 +72,12 @@ struct slots {
 struct mark {
 	struct slots few;
 	uint32_t place;
-	uint32_t set; /* marks of the same sessions: index of the first of them */
+	uint32_t set; /* index of the first mark with the same sessions */
 	enum divergence_kind kind;
 	double good_calls, bad_calls;
-	double good_ns, bad_ns; /* a call */
-	double excess;          /* nanoseconds, of all of them */
-	double chance;          /* of a slower one */
+	double good_ns, bad_ns; /* per call */
+	double excess;          /* nanoseconds, over all of them */
+	double chance;          /* of a slower one by chance */
 };
 
 struct outliers {
@@ -87,14 +86,14 @@ struct outliers {
 	const struct profile_cells *cells;
 	uint32_t *height;    /* by place */
 	bool *many_callers;  /* by function */
-	struct slots paced;  /* sessions whose client sent in more pieces than most do */
-	struct slots begins; /* sessions that are the first of their thread */
-	double own_ns;       /* median of a session */
-	double *spent;       /* by place: nanoseconds, of all sessions, if each took the median */
+	struct slots paced;  /* sessions whose client sent in more pieces than most */
+	struct slots begins; /* first session of a thread */
+	double own_ns;       /* median per session */
+	double *spent;       /* by place: nanoseconds over all sessions, at the median each */
 	double all_spent;
-	uint32_t tests;     /* places at which enough sessions lost something to be asked about */
-	VEC(double) losses; /* what sessions took longer than the median, all places together; in order */
-	VEC(double) values; /* of the place at hand, by slot of those who could have been there */
+	uint32_t tests;     /* places where enough sessions lost time to be tested */
+	VEC(double) losses; /* excess over the median, all places; sorted */
+	VEC(double) values; /* of the current place, by slot of sessions that reach it */
 	VEC(uint32_t) who;  /* their slots */
 	VEC(struct mark) marks;
 };
@@ -136,7 +135,7 @@ static const struct profile_cell *cells_of(const struct outliers *o, uint32_t pl
 	return profile_cells_at(o->cells, place, &count);
 }
 
-/* --- what is known about places and sessions --- */
+/* --- properties of places and sessions --- */
 
 static void index_places(struct outliers *o)
 {
@@ -169,7 +168,7 @@ static int by_value(const void *a, const void *b)
 	return *one < *other ? -1 : *one > *other;
 }
 
-/* The value that most have, and how many have it. Sorts them. */
+/* The most frequent value and its count. Sorts the values. */
 static double most_frequent(double *values, size_t count, size_t *ret_times)
 {
 	double best = 0;
@@ -216,7 +215,7 @@ static void know_sessions(struct outliers *o)
 	}
 }
 
-/* Whether the sessions have something in common that explains it without the program. */
+/* Whether a common property of the sessions explains it without the program. */
 static bool is_explained(const struct outliers *o, const struct slots *few)
 {
 	return common(few, &o->paced) * 2 >= few->count ||
@@ -225,7 +224,7 @@ static bool is_explained(const struct outliers *o, const struct slots *few)
 
 /* --- structure --- */
 
-/* The sessions that came to where the place is called from; everybody comes to what dispatchers call. */
+/* Sessions that reach the place's caller; all sessions reach what dispatchers call. */
 static void take_base(struct outliers *o, uint32_t place)
 {
 	uint32_t parent = o->profile->places.items[place].parent;
@@ -253,7 +252,7 @@ static bool are_few(size_t few, size_t all)
 	return few >= FEW_LEAST && (double)few <= FEW_SHARE * (double)all;
 }
 
-/* A small function that now and then makes one of several calls does so for reasons of its own. */
+/* A small function that rarely makes one of several calls has internal reasons. */
 static bool is_fickle(const struct outliers *o, uint32_t caller, uint32_t place)
 {
 	size_t base = cell_count(o, caller);
@@ -270,7 +269,7 @@ static bool is_fickle(const struct outliers *o, uint32_t caller, uint32_t place)
 	return false;
 }
 
-/* The outermost call of a segment. */
+/* Root call of a segment. */
 static bool is_begin(const struct outliers *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
@@ -278,7 +277,7 @@ static bool is_begin(const struct outliers *o, uint32_t place)
 	return !caller || o->profile->places.items[caller].is_dispatcher;
 }
 
-/* What a dispatcher does without the client's socket is done to go on to the next. */
+/* Calls of a dispatcher without the client's socket are for moving on to the next one. */
 static bool is_dispatch(const struct outliers *o, uint32_t place)
 {
 	return is_begin(o, place) && !o->cells->has_client[place];
@@ -315,7 +314,7 @@ static void mark_structure(struct outliers *o, uint32_t place)
 		add_mark(o, place, extra ? DIVERGENCE_EXTRA : DIVERGENCE_MISSING, &few);
 }
 
-/* Calls at a place for each of its caller. */
+/* Calls at a place per call of its caller. */
 static void take_calls(struct outliers *o, uint32_t place)
 {
 	uint32_t caller = o->profile->places.items[place].parent;
@@ -341,7 +340,7 @@ static void mark_more(struct outliers *o, uint32_t place)
 	struct mark *mark;
 	double usual, calls = 0;
 
-	/* How often something is read is the client's choice; small functions are called as often as there is to do. */
+	/* The number of reads is up to the client; small functions are called as often as there is work. */
 	if (count < BASE_LEAST || o->cells->has_client[place] ||
 	    (o->many_callers[o->profile->places.items[place].fn] && o->height[place] <= SMALL_HEIGHT) ||
 	    is_noise(o, place) || is_dispatch(o, place))
@@ -367,8 +366,8 @@ static void mark_more(struct outliers *o, uint32_t place)
 /* --- time --- */
 
 /*
- * The time of an ordinary number of calls, in nanoseconds, of each session that could have been there; in o->values.
- * Those who were not take none. Returns that number of calls.
+ * Time of a typical number of calls, in nanoseconds, per session that reaches the place; in o->values. Sessions without
+ * the call count 0. Returns that number of calls.
  */
 static double take_times(struct outliers *o, uint32_t place)
 {
@@ -408,7 +407,7 @@ static double median_of(const double *values, size_t count, double *ret_deviatio
 	return median;
 }
 
-/* Chance of so many or more where so many are expected (Poisson). */
+/* Probability of at least count events when `expected` are expected (Poisson). */
 static double chance_of(uint32_t count, double expected)
 {
 	double term = exp(-expected), below = 0;
@@ -417,7 +416,7 @@ static double chance_of(uint32_t count, double expected)
 		below += term;
 		term *= expected / (i + 1);
 	}
-	/* What is left over is lost in the digits of 1 when it is small: its first terms instead. */
+	/* For small tails 1 - below loses its digits: sum the first terms instead. */
 	if (1 - below > 1e-9)
 		return 1 - below;
 	for (below = 0; count < 1000 && term > 1e-300; term *= expected / ++count)
@@ -425,7 +424,7 @@ static double chance_of(uint32_t count, double expected)
 	return below;
 }
 
-/* Losses of all places that are larger than this one, and those of the place at hand. */
+/* Losses of all places above this one, and those of the current place. */
 static uint32_t losses_above(const struct outliers *o, double excess)
 {
 	size_t low = 0, high = o->losses.count;
@@ -441,7 +440,7 @@ static uint32_t losses_above(const struct outliers *o, double excess)
 	return (uint32_t)(o->losses.count - low);
 }
 
-/* So many sessions lost at least so much at the place: the chance of that, if it happens everywhere alike. */
+/* Probability of at least `count` losses of that size at the place, if losses hit all places alike. */
 static double chance_of_losses(const struct outliers *o, uint32_t place, uint32_t count, double excess)
 {
 	double here = o->spent[place], elsewhere = o->all_spent - here, rate;
@@ -452,7 +451,7 @@ static double chance_of_losses(const struct outliers *o, uint32_t place, uint32_
 	return min_of(1.0, o->tests * chance_of(count, rate * here));
 }
 
-/* What a session may lose at a place before it is slower there. */
+/* Minimum loss at a place for a session to count as slower. */
 static double least_loss(const struct outliers *o, uint32_t place, double median, double deviation)
 {
 	const struct profile_place *places = o->profile->places.items;
@@ -464,7 +463,7 @@ static double least_loss(const struct outliers *o, uint32_t place, double median
 		      max_of(o->cells->has_client[segment] ? SLOW_LEAST_NS : HAND_OVER_NS, SLOW_SHARE * o->own_ns));
 }
 
-/* What all sessions lost at all places, and the time that they spend there otherwise. */
+/* Losses of all sessions at all places, and their normal time there. */
 static void find_losses(struct outliers *o)
 {
 	o->spent = xzalloc((o->profile->places.count + 1) * sizeof(*o->spent));
@@ -483,7 +482,7 @@ static void find_losses(struct outliers *o)
 		for (size_t i = 0; i < o->who.count; i++) {
 			double excess = o->values.items[i] - median;
 
-			/* The very first session finds everything cold. */
+			/* Skip the very first session: caches are cold. */
 			if (excess >= SLOW_LEAST_NS && o->who.items[i])
 				vec_push(&o->losses, excess);
 			slower += excess >= least;
@@ -493,7 +492,7 @@ static void find_losses(struct outliers *o)
 	vec_sort(&o->losses, by_value);
 }
 
-/* Chance that so many of them lost as much as each other as did, or more of them. */
+/* Probability that at least that many of the losses agree as they do. */
 static double chance_of_same(const double *lost, size_t count)
 {
 	size_t same = 1;
@@ -510,8 +509,8 @@ static double chance_of_same(const double *lost, size_t count)
 }
 
 /*
- * Those that lost most, so many that it is least likely to be chance: what the least of them lost, and the chance.
- * Losses are sorted, those that are too small to count come first.
+ * Selects the number of largest losses that is least likely by chance: the smallest of them, and the probability.
+ * Losses are sorted, insignificant ones first.
  */
 static double choose_slower(const struct outliers *o, uint32_t place, const double *lost, double least,
 			    double *ret_chance)
@@ -520,7 +519,7 @@ static double choose_slower(const struct outliers *o, uint32_t place, const doub
 	double limit = INFINITY;
 
 	*ret_chance = 1;
-	/* What has most of the time is what is interrupted most often. */
+	/* The place with most of the time is also preempted most. */
 	for (size_t k = SLOW_SESSIONS + (o->spent[place] > o->all_spent / 2);
 	     are_few(k, count) && lost[count - k] >= least; k++) {
 		double chance, this = lost[count - k], gap = this / max_of(lost[count - k - 1], least / SLOW_GAP);
@@ -544,7 +543,7 @@ static void mark_slower(struct outliers *o, uint32_t place)
 	_cleanup_free_ double *lost = xrealloc_array(NULL, o->who.count, sizeof(*lost));
 	double usual = take_times(o, place), deviation, median, limit;
 
-	/* Who hands something over wakes another thread up, which may be given the processor at once. */
+	/* Passing work wakes another thread, which may preempt at once. */
 	if (o->cells->is_push[place])
 		return;
 	median = median_of(o->values.items, o->values.count, &deviation);
@@ -565,9 +564,9 @@ static void mark_slower(struct outliers *o, uint32_t place)
 		vec_push(&o->marks, mark);
 }
 
-/* --- the answer --- */
+/* --- the result --- */
 
-/* Marks of the same sessions belong together. */
+/* Groups marks of the same sessions. */
 static void join_marks(struct outliers *o)
 {
 	for (size_t i = 0; i < o->marks.count; i++) {
@@ -596,8 +595,8 @@ static bool is_same_caller(const struct outliers *o, const struct mark *a, const
 }
 
 /*
- * Sessions that differ all over are of another kind, and those that were dispatched in another way came at another
- * moment; nothing is wrong with them.
+ * Sessions that differ everywhere are of another kind, and those dispatched differently arrived at another moment:
+ * neither is a fault.
  */
 static void forget_kinds(struct outliers *o)
 {
@@ -611,14 +610,14 @@ static void forget_kinds(struct outliers *o)
 			is_new &= !is_same_caller(o, other, mark);
 		callers[mark->set] += is_structure(mark) && is_dispatch(o, mark->place) ? CALLERS_MAX + 1 : is_new;
 	}
-	/* A set keeps the number of its first mark, which may be gone: it is only a name. */
+	/* A set is named after its first mark, which may be gone. */
 	for (size_t i = 0; i < o->marks.count; i++)
 		if (callers[o->marks.items[i].set] <= CALLERS_MAX)
 			o->marks.items[kept++] = o->marks.items[i];
 	o->marks.count = kept;
 }
 
-/* Whether most of the sessions are of one class, those of the mark left out. */
+/* Whether most sessions, except those of the mark, are of one class. */
 static bool is_usual_clear(const struct outliers *o, const struct mark *mark)
 {
 	_cleanup_free_ uint32_t *sessions = xzalloc((o->s->classes.count + 2) * sizeof(*sessions));
@@ -635,7 +634,7 @@ static bool is_usual_clear(const struct outliers *o, const struct mark *mark)
 	return most >= USUAL_SHARE * all;
 }
 
-/* The call that few make, the one that they leave out, the one that takes longer: in this order, the outermost. */
+/* Preference: extra call, missing call, slower call; then the outermost. */
 static bool says_more(const struct outliers *o, const struct mark *a, const struct mark *b)
 {
 	static const uint8_t rank[] = {[DIVERGENCE_EXTRA] = 0, [DIVERGENCE_MISSING] = 1, [DIVERGENCE_SLOWER] = 2};
@@ -648,7 +647,7 @@ static bool says_more(const struct outliers *o, const struct mark *a, const stru
 	return depth_a != depth_b ? depth_a < depth_b : a->place < b->place;
 }
 
-/* Of the structural sets the largest; NULL: there is none, or there are so many that none says anything. */
+/* The largest structural set; NULL: none, or too many to be significant. */
 static const struct mark *best_structure(const struct outliers *o)
 {
 	const struct mark *best = NULL;
@@ -677,7 +676,7 @@ static const struct mark *best_slower(const struct outliers *o)
 	return best;
 }
 
-/* What is done differently says more than how long it takes, for the same sessions; otherwise what cannot be chance. */
+/* For the same sessions, structure over time; otherwise the least likely by chance. */
 static const struct mark *choose(const struct outliers *o)
 {
 	const struct mark *structure = best_structure(o), *slower = best_slower(o);
@@ -687,7 +686,7 @@ static const struct mark *choose(const struct outliers *o)
 	return slower->chance < 1e-5 && slower->few.count >= structure->few.count ? slower : structure;
 }
 
-static void tell(const struct outliers *o, const struct mark *mark, struct compare_outlier *ret_outlier)
+static void describe(const struct outliers *o, const struct mark *mark, struct compare_outlier *ret_outlier)
 {
 	const char *name = o->s->trace->functions[o->profile->places.items[mark->place].fn].name;
 	_cleanup_buf_ struct buf how = BUF_INIT(4096);
@@ -748,14 +747,14 @@ size_t compare_outlier_find(struct flow_sessions *s, struct profile *profile, co
 	find_marks(&o);
 	mark = choose(&o);
 	if (mark) {
-		/* Sessions without a slot were not looked at: they are in neither group. */
+		/* Sessions without a slot were not examined: they are in neither group. */
 		for (size_t i = 0; i < s->list.count; i++) {
 			ret_group_of[i] =
 				i % cells->stride ? UINT8_MAX : has(&mark->few, (uint32_t)(i / cells->stride));
 			spill_trim_at(i);
 		}
 		bad = mark->few.count;
-		tell(&o, mark, ret_outlier);
+		describe(&o, mark, ret_outlier);
 	}
 	vec_done(&o.marks);
 	vec_done(&o.values);

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What each function takes by itself, in good sessions and in bad ones. A session's time as a whole is mostly that of
- * others: of the client, of those who are served before it. What a function does between its callees is its own.
+ * Self time of each function in good and in bad sessions. A session's total time is mostly that of others: the client,
+ * and sessions served before it. The time between callees is the function's own.
  *
- * A machine that is busy makes everything slower, some calls by far, and none faster: each session counts once, with
- * its mean call, lower quartiles are compared, and what all functions have in common is no function's.
+ * A busy machine slows everything down, some calls by far, and speeds up none: so each session counts once, with its
+ * mean call, lower quartiles are compared, and a factor common to all functions is removed.
  */
 #include "flow/analyse/compare.h"
 
-/* Sessions of each group that a place needs, and the shortest call from which a common factor is learned. */
+/* Minimum sessions of each group at a place, and shortest call used for the common factor. */
 #define SESSIONS_LEAST 4
 #define COMMON_PLACES  4
 #define COMMON_NS      100.0
-/* What the quartile must do beyond the common factor, unless told otherwise, and what it does for nearly sure. */
+/* Minimum quartile ratio beyond the common factor by default, and the ratio that is nearly certain. */
 #define SLOWER      1.6
 #define SLOWER_SURE 1.25
-/* Additional time of a session: at least the first, and the second or this share of what a good session works. */
+/* Minimum additional time per session: LEAST_NS, and the second or this share of a good session's work. */
 #define LEAST_NS    2000.0
 #define ENOUGH_NS   200000.0
 #define LEAST_SHARE 0.1
-/* For a closer look the sums must differ by this factor, and by this share of what a session works, up to the time. */
+/* For a closer look: minimum factor between the sums, and minimum share of a session's work, up to the time. */
 #define CLOSER       1.3
 #define CLOSER_SHARE 0.03
 #define CLOSER_NS    20000.0
-/* False alarms over all places that are slower, and how often a bad session is. */
+/* False alarm rate over all slower places, and minimum probability that a bad session is slower. */
 #define SELF_CHANCE 0.001
 #define SELF_SURE   0.75
-/* Half the width, in roots of n, of an interval around the quartile of n values that has the true one in 99 %. */
+/* Half width, in units of sqrt(n), of the 99 % confidence interval of a quartile of n values. */
 #define QUARTILE       0.25
 #define QUARTILE_WIDTH 1.12
 
@@ -36,16 +36,16 @@ struct self_times {
 	struct comparison *c;
 	const struct compare_subject *subject;
 	double factor, least, common;
-	uint32_t candidates; /* places that are slower at first sight */
-	values of[2];        /* of the place at hand: a mean call of each session, picoseconds */
-	double calls;        /* of a bad session there, on average */
+	uint32_t candidates; /* places that look slower */
+	values of[2];        /* of the current place: mean call per session, picoseconds */
+	double calls;        /* mean calls per bad session */
 };
 
-/* A place looked at closely. */
+/* A place in detail. */
 struct self_place {
 	double good, bad;          /* quartiles, nanoseconds */
-	double good_high, bad_low; /* the ends of their intervals that are next to each other */
-	double excess;             /* nanoseconds a bad session */
+	double good_high, bad_low; /* facing ends of their confidence intervals */
+	double excess;             /* nanoseconds per bad session */
 	double sure;
 };
 
@@ -57,7 +57,7 @@ static double near_quartile(const values *v, double away)
 	return (double)v->items[(size_t)at] / 1000;
 }
 
-/* The mean call of each session at the place, of one trace. */
+/* Mean call of each session at the place, of one trace. */
 static void take_values(struct self_times *t, unsigned trace, uint32_t place, uint64_t *calls)
 {
 	const struct profile_cells *cells = &t->subject->cells[trace];
@@ -85,7 +85,7 @@ static bool examine(struct self_times *t, struct self_place *ret)
 	if (min_of(t->of[0].count, t->of[1].count) < SESSIONS_LEAST)
 		return false;
 	p.sure = compare_superiority(t->of[0].items, t->of[0].count, t->of[1].items, t->of[1].count);
-	/* They are sorted now. */
+	/* Both are sorted now. */
 	p.good = near_quartile(&t->of[0], 0);
 	p.bad = near_quartile(&t->of[1], 0);
 	p.good_high = near_quartile(&t->of[0], QUARTILE_WIDTH);
@@ -95,7 +95,7 @@ static bool examine(struct self_times *t, struct self_place *ret)
 	return true;
 }
 
-/* Goes over all places; those that both groups have been to are shown to `look`. */
+/* Calls `look` for all places that both groups reach. */
 static void each_place(struct self_times *t, void *context,
 		       void (*look)(struct self_times *, uint32_t, const struct self_place *, void *))
 {
@@ -123,7 +123,7 @@ static void keep_ratio(struct self_times *t, uint32_t place, const struct self_p
 		spill_push(ratios, (uint64_t)(p->bad / p->good * 1e6));
 }
 
-/* Faster as a whole is nobody's fault: what did not become faster is not slower. */
+/* A common speedup is ignored: a function that did not speed up is not slower. */
 static double common_factor(struct self_times *t)
 {
 	values ratios = {};
@@ -186,7 +186,7 @@ static double median_own_ns(const struct self_times *t)
 	return median;
 }
 
-/* Whether a place may be slower at all, by the sums: within one trace, which is long, that saves reading it again. */
+/* Quick test on the sums, which saves another pass over a long trace. */
 static bool may_be_slower(const struct comparison *c, const struct compare_options *options)
 {
 	double ns = (double)c->profile->trace->ns_per_tick / (double)(UINT64_C(1) << 48);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The statistics behind a comparison. */
+/* Statistics of a comparison. */
 #include "flow/analyse/compare.h"
 
 static int by_number(const void *a, const void *b)

@@ -4,31 +4,30 @@
 
 #include "flow/analyse/demux.h"
 
-/* More sockets than any trace of sense holds: beyond that they are not told apart. */
+/* Sockets beyond any sensible trace are not distinguished. */
 #define SOCKETS_MAX ((size_t)1 << 24)
-/* The recorder counts them from 1. */
+/* The recorder numbers sockets from 1. */
 #define SMALL_NUMBER ((uint32_t)1 << 22)
 
-/* Chunks of a thread in which its dispatchers show, nearly always. */
+/* Chunks of a thread that nearly always suffice to find its dispatchers. */
 #define BEGINNING 4
 
 const char *const demux_by_names[] = {"connection", "request", "thread", NULL};
 
 static const struct field call_fields[] = {
 	FIELD(struct demux_call, function, TEXT, "name of the function"),
-	FIELD(struct demux_call, module, TEXT, "program or library it is in"),
+	FIELD(struct demux_call, module, TEXT, "its program or library"),
 	FIELD(struct demux_call, caller, TEXT, "function that calls it"),
-	FIELD(struct demux_call, after, TEXT, "function called before it by the same caller"),
-	FIELD(struct demux_call, depth, COUNT, "calls open around it"),
+	FIELD(struct demux_call, after, TEXT, "previous function called by the same caller"),
+	FIELD(struct demux_call, depth, COUNT, "depth of the call"),
 	FIELD(struct demux_call, tid, ID, "thread"),
-	FIELD(struct demux_call, comm, TEXT, "the thread's name"),
-	FIELD(struct demux_call, arg0, HEX, "its first argument, where recorded"),
-	FIELD(struct demux_call, arg1, HEX, "its second argument"),
-	FIELD(struct demux_call, arg2, HEX, "its third argument"),
-	FIELD(struct demux_call, arg3, HEX, "its fourth argument"),
+	FIELD(struct demux_call, comm, TEXT, "thread name"),
+	FIELD(struct demux_call, arg0, HEX, "first argument, if recorded"),
+	FIELD(struct demux_call, arg1, HEX, "second argument, if recorded"),
+	FIELD(struct demux_call, arg2, HEX, "third argument, if recorded"),
+	FIELD(struct demux_call, arg3, HEX, "fourth argument, if recorded"),
 };
-static RECORD_TYPE(call_type, "flow_call", struct demux_call, call_fields,
-		   "a call of a function, as a signature sees it");
+static RECORD_TYPE(call_type, "flow_call", struct demux_call, call_fields, "a function call, for signatures");
 
 uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket)
 {
@@ -37,7 +36,7 @@ uint32_t demux_socket_find_large(const struct demux *demux, uint32_t socket)
 	return index ? *index - 1 : DEMUX_NONE;
 }
 
-/* Where the index of this socket is kept, plus 1; NULL when there are too many. */
+/* Index of this socket, plus 1; NULL: too many. */
 static uint32_t *index_of(struct demux *demux, uint32_t socket)
 {
 	if (socket >= SMALL_NUMBER)
@@ -47,7 +46,7 @@ static uint32_t *index_of(struct demux *demux, uint32_t socket)
 	return &demux->sockets_by_number.items[socket];
 }
 
-/* NULL for no socket, and when there are too many. */
+/* NULL: no socket, or too many. */
 static struct demux_socket *socket_of(struct demux *demux, uint32_t socket)
 {
 	uint32_t *index = socket ? index_of(demux, socket) : NULL;
@@ -88,7 +87,7 @@ static uint32_t add_session(struct demux *demux, const struct demux_session *ses
 	return (uint32_t)demux->sessions.count - 1;
 }
 
-/* A chain for each connection, in the order of requests. Where the last one was found, the next one is near. */
+/* A chain per connection, in order of requests. The next request is near the last one found. */
 uint32_t demux_request_of(struct demux *demux, const struct demux_session *session)
 {
 	struct demux_socket *socket = &demux->sockets.items[session->socket];
@@ -119,7 +118,7 @@ uint32_t demux_call_of(struct demux *demux, uint32_t call, const struct demux_se
 		spill_fill(&demux->thread_session, (size_t)session->thread + 1);
 	if (!demux->thread_session.items[session->thread])
 		demux->thread_session.items[session->thread] = (uint32_t)demux->sessions.count + 1;
-	/* The first walk makes them, one after the other; the others come to the same. */
+	/* The first walk creates them in order; later walks agree. */
 	call += demux->thread_session.items[session->thread] - 1;
 	return call < demux->sessions.count ? call : add_session(demux, session, DEMUX_NONE);
 }
@@ -143,7 +142,7 @@ uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t tic
 	const struct demux_push key = {.value = value, .ticks = ticks};
 	size_t low = 0, high = demux->pushes.count;
 
-	/* The first that is later than this. */
+	/* The first push after this time. */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -155,9 +154,9 @@ uint32_t demux_push_find(const struct demux *demux, uint64_t value, uint64_t tic
 	return low && demux->pushes.items[low - 1].value == value ? demux->pushes.items[low - 1].session : DEMUX_NONE;
 }
 
-/* --- the first reading: what kind of socket each is --- */
+/* --- first pass: kinds of sockets --- */
 
-/* Many connections have few addresses. */
+/* Many connections share few addresses. */
 static uint32_t addr_of(struct demux *demux, const struct addr *addr)
 {
 	uint32_t *index;
@@ -187,7 +186,7 @@ static void learn_socket(struct demux *demux, const struct flow_socket *seen)
 		s->raddr = addr_of(demux, &seen->remote.addr);
 		s->rport = seen->remote.port;
 	}
-	/* A stream with a peer, older than the recording: a client's, until a connect is seen. */
+	/* A connected stream older than the recording: a client's, unless a connect is seen. */
 	if (s->role == DEMUX_OTHER && seen->type == SOCK_STREAM && seen->remote.addr.family && seen->remote.port)
 		s->role = DEMUX_SERVED;
 }
@@ -241,7 +240,7 @@ static void learn_sockets(struct demux *demux)
 	}
 }
 
-/* Without clients it is a client itself: its own connections are what it works for. */
+/* Without clients the program is a client itself: its sessions are its own connections. */
 static void learn_perspective(struct demux *demux)
 {
 	for (size_t i = 0; i < demux->sockets.count; i++) {
@@ -256,7 +255,7 @@ static void learn_perspective(struct demux *demux)
 	}
 }
 
-/* --- requests of connections that several threads served: only all together, in order, tell where one begins --- */
+/* --- requests of connections served by several threads: merged in order of time --- */
 
 struct exchange {
 	uint64_t ticks;
@@ -323,7 +322,7 @@ static void learn_requests(struct demux *demux)
 	spill_done(&exchanges);
 }
 
-/* --- which functions go from one connection to the next --- */
+/* --- dispatcher functions --- */
 
 struct learner {
 	struct demux *demux;
@@ -332,8 +331,8 @@ struct learner {
 };
 
 /*
- * A call belongs to a connection if it touches no other one, was not already running when the connection came (unless
- * it is what accepted it), and did not wait for it to come.
+ * A call belongs to a connection if it touches no other one, was not already running when the connection arrived
+ * (unless it accepted it), and did not wait for its arrival.
  */
 static bool touch(struct demux *demux, struct walk_frame *frames, size_t count, uint32_t index, enum flow_op op)
 {
@@ -386,7 +385,7 @@ static void see_stack(struct learner *l, const struct flow_event *event)
 				   });
 }
 
-/* Who fetches what was handed over for a client works for that client, as who accepts one does. */
+/* A thread that pops a client's value works for that client, like one that accepts it. */
 static void see_pop(struct learner *l, const struct flow_event *event)
 {
 	uint32_t session = demux_push_find(l->demux, event->value, event->ticks);
@@ -396,7 +395,7 @@ static void see_pop(struct learner *l, const struct flow_event *event)
 		l->has_learned |= touch(l->demux, l->open.items, l->open.count, socket, FLOW_OP_ACCEPT);
 }
 
-/* Calls and returns, as long as nothing else comes; all that is needed stays in registers. */
+/* A tight loop over calls and returns, up to any other event; all state is in registers. */
 static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 {
 	const uint32_t *at = cursor->at, *end = cursor->end;
@@ -425,7 +424,7 @@ static void learn_calls(struct learner *l, struct flow_cursor *cursor)
 	cursor->ticks = ticks;
 }
 
-/* So many of its chunks. */
+/* Up to that many of its chunks. */
 static void learn_thread(struct learner *l, size_t thread, size_t chunks)
 {
 	struct flow_operation operation;
@@ -471,7 +470,7 @@ bool demux_learn_pops(struct demux *demux)
 	return demux->by <= DEMUX_REQUEST && learn_dispatchers(demux, SIZE_MAX);
 }
 
-/* What a walk left behind that has to begin again is forgotten. */
+/* Discards the state of a walk that has to restart. */
 void demux_learn_all(struct demux *demux)
 {
 	(void)learn_dispatchers(demux, SIZE_MAX);
@@ -492,11 +491,11 @@ static int take_signature(struct demux *demux, const struct demux_options *optio
 	int r;
 
 	if (options->key && !options->signature)
-		return why_set(why, -EINVAL, "a key (--key) needs a signature that it belongs to (--at)");
+		return why_set(why, -EINVAL, "--key needs a signature (--at)");
 	if (options->key) {
 		r = shape_find(&shape, options->key, &demux->key);
 		if (r < 0)
-			return why_set(why, r, "a call has no field '%s' to tell sessions by", options->key);
+			return why_set(why, r, "--key: unknown field '%s' of a call", options->key);
 		demux->has_key = true;
 	}
 	return options->signature ? expr_parse(options->signature, &shape, &demux->signature, why) : 0;

@@ -2,7 +2,7 @@
 #include "flow/analyse/fold.h"
 #include "base/map.h"
 
-/* Candidates for a period that are tried at each place, and passes over a row: constants, so that time stays linear. */
+/* Period candidates per position, and passes over a row: constants, to keep the time linear. */
 #define CANDIDATES 4
 #define PASSES     12
 #define WINDOW_ONE 2
@@ -15,10 +15,10 @@ struct folder {
 	const struct fold_options *options;
 	struct forest_item *from, *to;
 	size_t from_count, to_count;
-	bool hashed;      /* `from`, as it is now */
-	uint64_t *hashes; /* of the first so many items */
+	bool hashed;      /* hashes are up to date */
+	uint64_t *hashes; /* prefix hashes */
 	uint64_t *powers;
-	size_t *next; /* place of the next equal item, SIZE_MAX */
+	size_t *next; /* position of the next equal item; SIZE_MAX: none */
 };
 
 #define BASE UINT64_C(0x9e3779b97f4a7c15)
@@ -36,7 +36,7 @@ static bool same_range(const struct folder *f, size_t a, size_t b, size_t n)
 	return true;
 }
 
-/* Rolling hashes, modulo 2^64: a hit is looked at once more, item by item. */
+/* Rolling hashes modulo 2^64: a hit is verified item by item. */
 static bool equal_range(const struct folder *f, size_t a, size_t b, size_t n)
 {
 	if (f->hashed &&
@@ -53,7 +53,7 @@ static void emit(struct folder *f, uint32_t node, uint32_t times)
 		f->to[f->to_count++] = (struct forest_item){node, times};
 }
 
-/* How often the n items at `at` are there in a row. */
+/* Consecutive repeats of the n items at `at`. */
 static size_t count_repeats(const struct folder *f, size_t at, size_t n)
 {
 	size_t times = 1;
@@ -72,7 +72,7 @@ static size_t emit_group(struct folder *f, size_t at, size_t n, size_t times)
 	return at + n * times;
 }
 
-/* One pass with one window. */
+/* One pass with one window size. */
 static bool fold_window(struct folder *f, size_t n)
 {
 	bool any = false;
@@ -109,7 +109,7 @@ static void prepare(struct folder *f)
 	map_done(&last);
 }
 
-/* One pass: a loop's body is as long as it is to the next call of what it begins with. */
+/* One pass: the period is the distance to the next equal item. */
 static bool fold_periods(struct folder *f)
 {
 	bool any = false;
@@ -141,7 +141,7 @@ static void swap(struct folder *f)
 	f->hashed = false;
 }
 
-/* Until nothing repeats any more; what has been folded may repeat in turn. */
+/* Until nothing repeats; folded items may repeat in turn. */
 static void fold_all(struct folder *f)
 {
 	size_t limit = f->options->window ? f->options->window : WINDOW_MAX;
@@ -161,7 +161,7 @@ static void fold_all(struct folder *f)
 		}
 		return;
 	case FOLD_LINEAR:
-		/* Runs first: otherwise a run at the end of a loop's body would hide where it begins. */
+		/* Runs first: a run at the end of a loop body would hide the loop. */
 		(void)fold_window(f, 1);
 		swap(f);
 		for (unsigned pass = 0; pass < PASSES && fold_periods(f); pass++)
@@ -228,7 +228,7 @@ uint32_t fold_tree(const struct forest *from, uint32_t node, const struct fold_o
 	return memo[node];
 }
 
-/* The one item that is a call of the function itself; SIZE_MAX when there is none or more than one. */
+/* The only item that is a recursive call; SIZE_MAX: none, or several. */
 static size_t self_call(const struct forest *forest, uint32_t node)
 {
 	uint32_t fn = forest->nodes.items[node].fn;
@@ -244,7 +244,7 @@ static size_t self_call(const struct forest *forest, uint32_t node)
 	return found;
 }
 
-/* Whether both do the same around their call of themselves. */
+/* Whether both make the same calls around the recursive one. */
 static bool same_around(const struct forest *forest, uint32_t a, uint32_t b, size_t at)
 {
 	size_t a_count, b_count;

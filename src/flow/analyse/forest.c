@@ -2,10 +2,10 @@
 #include "flow/analyse/forest.h"
 
 #define SLOTS_FIRST 1024
-/* Nodes that were asked for not long ago. */
+/* Cache of recent nodes. */
 #define RECENT      ((size_t)1 << RECENT_BITS)
 #define RECENT_BITS 11
-/* A block has at least so many items, on average so many more, at most so many. */
+/* Minimum, mean excess and maximum number of items of a block. */
 #define BLOCK_MIN  16
 #define BLOCK_MEAN 64
 #define BLOCK_MAX  512
@@ -74,7 +74,7 @@ static uint32_t add(struct forest *forest, uint32_t fn, uint32_t hash, const str
 	uint64_t calls = calls_of(forest, fn, items, count);
 	size_t first = forest->items.count;
 
-	/* The numbers are 32 bits wide; a trace that has as many different trees does not fit into memory anyway. */
+	/* Numbers are 32 bits; that many distinct trees exceed memory anyway. */
 	if (id == UINT32_MAX || first + count >= UINT32_MAX)
 		abort();
 	vec_reserve(&forest->items, first + count);
@@ -96,7 +96,7 @@ static uint64_t word_of(const struct forest_item *item)
 	return word;
 }
 
-/* Rows are short, most of them: a call of memcmp costs more than the comparison. */
+/* Most rows are short: a memcmp call costs more than the comparison. */
 static bool same_items(const struct forest_item *a, const struct forest_item *b, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -125,7 +125,7 @@ static uint32_t find_or_add(struct forest *forest, uint32_t fn, const struct for
 	return id;
 }
 
-/* Where a node is that was asked for lately: function, how many calls it made and the last one nearly always tell. */
+/* Cache slot of a node: function, number of calls and last call usually identify it. */
 static uint32_t *recent_of(const struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count)
 {
 	uint64_t hash =
@@ -145,7 +145,9 @@ uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_ite
 	return *recent = find_or_add(forest, fn, items, count);
 }
 
-/* Where a block that begins at the first item ends: after an item that says so, wherever it stands; 0: not here. */
+/*
+ * End of a block that starts at the first item, chosen by content so that it does not depend on position; 0: none here.
+ */
 static size_t block_end(const struct forest_item *items, size_t count)
 {
 	for (size_t i = BLOCK_MIN; i < count; i++)
@@ -154,7 +156,7 @@ static size_t block_end(const struct forest_item *items, size_t count)
 	return 0;
 }
 
-/* Calls have level 0; what is in a block is of one level. */
+/* Calls have level 0; items of a block share one level. */
 static unsigned level_of(const struct forest *forest, uint32_t node)
 {
 	unsigned level = 0;
@@ -166,7 +168,7 @@ static unsigned level_of(const struct forest *forest, uint32_t node)
 	return level;
 }
 
-/* Makes blocks of the items from `begin` on, as far as they go. */
+/* Turns the items from `begin` on into blocks. */
 static void make_blocks(struct forest *forest, struct forest_row *row, size_t begin)
 {
 	struct forest_item *items = row->items.items;
@@ -186,7 +188,7 @@ static void make_blocks(struct forest *forest, struct forest_row *row, size_t be
 	row->items.count = to + (end - from);
 }
 
-/* A row is blocks of high level, then of lower ones, then calls; whichever of them has become long goes a level up. */
+/* A row is blocks of high level, then of lower levels, then calls; a long part moves one level up. */
 void forest_row_shorten(struct forest *forest, struct forest_row *row, size_t begin)
 {
 	size_t end = row->items.count;
@@ -199,7 +201,7 @@ void forest_row_shorten(struct forest *forest, struct forest_row *row, size_t be
 		if (end - first < FOREST_ROW_LONG / 4)
 			return;
 		make_blocks(forest, row, first);
-		/* What is left of this level stays behind the new blocks. */
+		/* The rest of this level stays behind the new blocks. */
 		end = row->items.count;
 		while (end > first && level_of(forest, row->items.items[end - 1].node) <= level)
 			end--;
@@ -223,7 +225,7 @@ bool forest_walk_next(struct forest_walk *walk, struct forest_item *ret_item)
 		struct forest_item item;
 
 		if (step->item >= n->count) {
-			/* A block that is there several times begins again. */
+			/* A repeated block starts again. */
 			if (step->times > 1) {
 				step->times--;
 				step->item = 0;
@@ -242,7 +244,7 @@ bool forest_walk_next(struct forest_walk *walk, struct forest_item *ret_item)
 	return false;
 }
 
-/* Numbers grow from children to parents. */
+/* Children have smaller numbers than their parents. */
 bool *forest_reached(const struct forest *forest, uint32_t node)
 {
 	bool *reached = xzalloc((size_t)node + 1);

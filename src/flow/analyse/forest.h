@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call trees, each different one kept once. A node is a function and the row of what it called, in order; equal trees
- * have the same number, so that whole sessions are compared by comparing numbers, and memory grows with what is
- * different, not with the trace. Neighbours that are equal are one item with a count; a row that gets very long is cut,
- * by its content, into blocks that are nodes themselves (function FOREST_BLOCK), so that a loop that runs for days
- * takes little, too.
+ * Hash-consed call trees. A node is a function and the row of its calls, in order; equal trees share a number, so
+ * sessions are compared by number, and memory grows with distinct trees, not with the trace. Equal neighbours are one
+ * item with a count; a very long row is split by content into blocks, which are nodes themselves (function
+ * FOREST_BLOCK), so a loop that runs for days also stays small.
  */
 #pragma once
 
 #include "base/vec.h"
 
-/* Of a node that is no call but a row of calls: part of a long row, or a session's. */
+/* A node that is a row of calls instead of a call: part of a long row, or a session. */
 #define FOREST_BLOCK UINT32_MAX
 
 struct forest_item {
@@ -25,20 +24,20 @@ struct forest_node {
 	uint32_t first; /* item */
 	uint32_t count; /* of items */
 	uint32_t hash;
-	uint64_t calls; /* in the whole tree, itself included unless it is a block */
+	uint64_t calls; /* in the tree, including itself unless it is a block */
 };
 
 struct forest {
-	VEC(struct forest_node) nodes; /* [0] is no node */
+	VEC(struct forest_node) nodes; /* [0] is unused */
 	VEC(struct forest_item) items;
 	uint32_t *slots;
 	size_t slot_count; /* a power of two */
-	uint32_t *leaves;  /* by function: the node without calls, 0: not met */
-	uint32_t *recent;  /* nodes that were asked for not long ago: most calls do what one before did */
+	uint32_t *leaves;  /* by function: the node without calls; 0: none yet */
+	uint32_t *recent;  /* cache: most calls repeat a recent one */
 	size_t leaf_count;
 };
 
-/* A row of calls that is being put together, on top of others: what open calls have called so far. */
+/* A stack of rows under construction: the calls of each open call so far. */
 struct forest_row {
 	VEC(struct forest_item) items;
 };
@@ -46,14 +45,14 @@ struct forest_row {
 void forest_init(struct forest *forest, size_t function_count);
 void forest_done(struct forest *forest);
 
-/* The node for this function and this row. */
+/* Finds or creates the node of this function and row. */
 uint32_t forest_cons(struct forest *forest, uint32_t fn, const struct forest_item *items, size_t count);
-/* Cuts the row from `begin` to its end into blocks, if it has become long. */
+/* Splits a long row from `begin` to the end into blocks. */
 void forest_row_shorten(struct forest *forest, struct forest_row *row, size_t begin);
 
 #define FOREST_ROW_LONG 4096
 
-/* Appends to the row that begins at `begin`. */
+/* Appends to the row that starts at `begin`. */
 static inline void forest_row_add(struct forest *forest, struct forest_row *row, size_t begin, uint32_t node)
 {
 	size_t count = row->items.count;
@@ -68,7 +67,7 @@ static inline void forest_row_add(struct forest *forest, struct forest_row *row,
 		forest_row_shorten(forest, row, begin);
 }
 
-/* A call without calls of its own. */
+/* A call without callees. */
 static inline uint32_t forest_leaf(struct forest *forest, uint32_t fn)
 {
 	uint32_t node = likely(fn < forest->leaf_count) ? forest->leaves[fn] : 0;
@@ -84,20 +83,20 @@ static inline const struct forest_item *forest_items(const struct forest *forest
 	return vec_from(&forest->items, n->first);
 }
 
-/* The calls of a node one after the other, blocks taken apart; false when there are no more. */
+/* Iterates the calls of a node with blocks expanded; false at the end. */
 struct forest_walk {
 	const struct forest *forest;
 	struct forest_step {
 		uint32_t node;
 		uint32_t item;  /* the next one */
-		uint32_t times; /* of the current item that are left */
+		uint32_t times; /* remaining repeats of the current item */
 	} steps[64];
 	unsigned depth;
 };
 
 void forest_walk_begin(struct forest_walk *walk, const struct forest *forest, uint32_t node);
-/* The next item: a node that is no block, and how often in a row. */
+/* The next item: a node other than a block, and its repeat count. */
 bool forest_walk_next(struct forest_walk *walk, struct forest_item *ret_item);
 
-/* For each node up to this one whether it is part of it. The caller's to free. */
+/* Whether each node up to this one is part of it. The caller frees it. */
 bool *forest_reached(const struct forest *forest, uint32_t node);

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "flow/trace/trace.h"
 
-#define NOT_CLEAR UINT32_MAX /* several functions of this name have this caller */
+#define NOT_CLEAR UINT32_MAX /* ambiguous: several functions of this name with this caller */
 
 struct copy {
 	uint64_t offset;
@@ -16,9 +16,9 @@ struct copy {
 
 struct matcher {
 	const struct flow_trace *good;
-	struct map places;  /* build and address -> the good one */
-	struct map names;   /* name and number of the copy -> the good one */
-	struct map callers; /* name and the caller's -> the good one, or NOT_CLEAR */
+	struct map places;  /* build ID and address -> good function */
+	struct map names;   /* name and copy number -> good function */
+	struct map callers; /* name and caller -> good function, or NOT_CLEAR */
 	struct buf key;
 };
 
@@ -50,7 +50,7 @@ static const char *caller_key(struct matcher *m, const struct profile *profile, 
 	return buf_text(&m->key);
 }
 
-/* NULL: the trace does not say from which build the function is, or where it is. */
+/* NULL: build or address unknown. */
 static const char *address_key(struct matcher *m, const struct flow_trace *trace, uint32_t fn)
 {
 	const struct flow_module *module = module_of(trace, fn);
@@ -69,7 +69,7 @@ static int by_offset(const void *a, const void *b)
 	return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : (x->fn > y->fn) - (x->fn < y->fn);
 }
 
-/* Of each function, how many of the same name come before it in its program. */
+/* Number of each function among those of the same name in its program. */
 static uint32_t *number_copies(struct matcher *m, const struct flow_trace *trace)
 {
 	uint32_t *number = xzalloc((trace->function_count + 1) * sizeof(*number));
@@ -106,7 +106,7 @@ static void know_good(struct matcher *m, const struct profile *good)
 	}
 }
 
-/* The good trace may be of the same build and not have this one: then no other function of that name is meant. */
+/* The good trace may be of the same build and lack this function: then no other one of that name matches. */
 static bool is_same_build(struct matcher *m, const struct flow_trace *bad, uint32_t fn)
 {
 	const char *id = module_of(bad, fn)->build_id;
@@ -127,7 +127,7 @@ static void match_one(struct matcher *m, const struct flow_trace *bad, uint32_t 
 	of[fn] = found ? *found : (uint32_t)(m->good->function_count + fn);
 }
 
-/* Which of several copies is called depends on who calls: with one more or less their numbers are not the same. */
+/* Copies of a function are matched by their callers: their numbering differs when a copy is added or removed. */
 static void match_by_caller(struct matcher *m, const struct profile *bad, uint32_t *of)
 {
 	for (size_t i = 1; i < bad->places.count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two numbers lead to a third: a hash table for where a walk over calls asks at nearly every call. The numbers are
- * places, nodes and functions, counted by ourselves: nobody can aim at collisions who does not own the trace's program.
+ * Hash table from two numbers to a third, for lookups at nearly every call of a walk. Keys are internal numbers of
+ * places, nodes and functions: collisions cannot be forced from outside the traced program.
  */
 #pragma once
 
@@ -39,13 +39,13 @@ static inline void pair_map_clear(struct pair_map *p)
 	p->count = 0;
 }
 
-/* The first number must not be the largest there is. */
+/* The first number must not be UINT32_MAX. */
 static inline uint64_t pair_map_key(uint32_t a, uint32_t b)
 {
 	return ((uint64_t)a + 1) << 32 | b;
 }
 
-/* Where the key is, or would be. */
+/* Slot of the key, or where to insert it. */
 static inline struct pair_map_slot *pair_map_slot(const struct pair_map *p, uint64_t key)
 {
 	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
@@ -68,13 +68,13 @@ static inline void pair_map_grow(struct pair_map *p)
 	free(old.slots);
 }
 
-/* What they lead to, 0 when nothing is known. */
+/* The value; 0: none. */
 static inline uint32_t pair_map_get(const struct pair_map *p, uint32_t a, uint32_t b)
 {
 	return pair_map_slot(p, pair_map_key(a, b))->value;
 }
 
-/* Where that is kept, 0 when it is new; until the next one is asked for. */
+/* Pointer to the value, 0 when new; valid until the next call. */
 static inline uint32_t *pair_map_at(struct pair_map *p, uint32_t a, uint32_t b)
 {
 	uint64_t key = pair_map_key(a, b);

@@ -31,7 +31,7 @@ static uint32_t place_at(struct places *p, uint32_t parent, uint32_t caller, uin
 	return *place;
 }
 
-/* One node at one place is looked at once, however often it is called. */
+/* Visits each node once per place, however often it is called. */
 static void visit(struct places *p, uint32_t place, uint32_t node)
 {
 	size_t before = p->visited.count;

@@ -10,7 +10,7 @@ uint32_t profile_place_find(const struct profile *profile, uint32_t parent, uint
 	return pair_map_get(&profile->index, parent, fn);
 }
 
-/* Recursion leads back to where the function is open already. */
+/* Recursion returns to the open place of the function. */
 static uint32_t open_place(const struct profile *profile, uint32_t parent, uint32_t fn)
 {
 	for (uint32_t at = parent; at; at = profile->places.items[at].parent)
@@ -57,20 +57,20 @@ uint32_t profile_place_at(struct profile *profile, uint32_t parent, uint32_t fn)
 
 struct timed_frame {
 	uint32_t place;
-	uint32_t last; /* place of the call before, in the same call; 0: none */
+	uint32_t last; /* place of the previous callee; 0: none */
 	uint64_t child_ticks;
 };
 
-/* A call whose session is not known yet. */
+/* A call whose session is still unknown. */
 struct held_call {
 	uint32_t place;
 	uint64_t ticks, self_ticks;
 };
 
-/* Figures of a place and a group that grow with every call, apart from the rest: those of one session fit a cache. */
+/* Per-call figures of a place and group, separate from the rest: those of one session fit into the cache. */
 struct hot_figures {
 	uint64_t calls, self_ticks, max_ticks;
-	uint32_t last_bit; /* in profile.seen, plus 1: of the session that came here last */
+	uint32_t last_bit; /* bit in profile.seen, plus 1, of the last session here */
 };
 
 struct session_state {
@@ -79,11 +79,11 @@ struct session_state {
 	uint64_t end_ticks; /* of its last segment */
 };
 
-/* Of a session that several threads work for. Threads are read one by one: only the end tells which one came next. */
+/* Session served by several threads. Threads are read one by one: the order of segments is known only at the end. */
 struct shared_segment {
 	uint32_t index;    /* of the session in the list */
 	uint32_t place;    /* of its last operation */
-	uint64_t op_ticks; /* of that; its end when it had none */
+	uint64_t op_ticks; /* time of that; end of the segment if it had none */
 	uint64_t start_ticks, end_ticks;
 };
 
@@ -93,29 +93,29 @@ struct profiler {
 	const uint8_t *group_of;
 	uint8_t rest_group;
 	bool with_seen;
-	SPILL(uint32_t) bit_of; /* by index in the list: its bit in profile.seen, DEMUX_NONE */
+	SPILL(uint32_t) bit_of; /* by index in the list: bit in profile.seen; DEMUX_NONE */
 	uint32_t bit;           /* of the open segment's session */
-	uint64_t weight;        /* sessions that the thread at hand stands for */
+	uint64_t weight;        /* sessions represented by the current thread */
 	VEC(struct timed_frame) frames;
 	VEC(struct held_call) held;
-	uint32_t op_place; /* of the last operation in the open segment, 0: none */
+	uint32_t op_place; /* of the last operation in the open segment; 0: none */
 	uint64_t op_ticks;
-	bool is_known;                      /* the open segment's session has been met */
+	bool is_known;                      /* the open segment's session is known */
 	uint8_t group;                      /* of the open segment, once known */
 	SPILL(struct session_state) states; /* by number in demux.sessions */
 	SPILL(struct shared_segment) shared;
-	/* Where the call after this place's went, or the first inside it: most calls go where the one before went. */
+	/* Predicted place of the next call, or of the first inside: most calls repeat the previous pattern. */
 	struct guess {
 		uint32_t parent, fn, place;
 	} * guesses[2];
 	struct hot_figures *hot[PROFILE_GROUPS]; /* by place */
-	struct profile_cells *cells;             /* instead of figures; NULL: none are wanted */
-	uint32_t *last_cell;                     /* by place: of the session that came there last, plus 1 */
+	struct profile_cells *cells;             /* instead of figures; NULL: not requested */
+	uint32_t *last_cell;                     /* by place: cell of the last session there, plus 1 */
 	uint32_t index;                          /* of the open segment's session in the list, DEMUX_NONE */
-	const uint32_t *fn_of;                   /* with cells, the profile's function of the trace's; NULL: the same */
-	const uint64_t *since_ns;                /* with cells: profile_view */
-	uint64_t now;                            /* ticks, the end of the call at hand */
-	size_t room;                             /* places, of both */
+	const uint32_t *fn_of;    /* with cells: the profile's function for each of the trace; NULL: the same */
+	const uint64_t *since_ns; /* with cells: profile_view */
+	uint64_t now;             /* ticks, end of the current call */
+	size_t room;              /* allocated places, of both */
 };
 
 static uint8_t group_of_session(const struct profiler *p, uint32_t id)
@@ -132,7 +132,7 @@ static uint32_t slot_of(const struct profile_cells *cells, uint32_t index)
 	return index % cells->stride ? DEMUX_NONE : index / cells->stride;
 }
 
-/* Sessions take turns at a place: a second cell of the same two is added to the first one in the end. */
+/* Sessions alternate at a place: duplicate cells are merged at the end. */
 static void count_in_cell(struct profiler *p, const struct held_call *call)
 {
 	struct profile_cells *cells = p->cells;
@@ -185,7 +185,7 @@ static void count_wait(struct profiler *p, uint8_t group, const struct session_s
 	f->waits += p->weight;
 }
 
-/* The segment's session is known now: what it did before goes to its group, and the time since its last segment too. */
+/* The segment's session is known: assigns its earlier calls and the time since its last segment to the group. */
 static void settle(struct profiler *p, const struct walk *walk)
 {
 	uint32_t index = flow_sessions_find(p->s, walk->session);
@@ -221,7 +221,7 @@ static void make_seen_room(struct profile *profile, size_t room)
 	profile->seen_room = room;
 }
 
-/* A place that was not known: what is kept by place grows. */
+/* Grows per-place arrays for a new place. */
 static void make_room(struct profiler *p)
 {
 	size_t room = p->profile->places.count * 2 + 64;
@@ -239,8 +239,8 @@ static void make_room(struct profiler *p)
 	make_seen_room(p->profile, room);
 }
 
-/* The figures are complete. */
-static void cool(struct profiler *p)
+/* Moves the hot figures to the profile. */
+static void merge_hot(struct profiler *p)
 {
 	for (unsigned g = 0; g < PROFILE_GROUPS; g++)
 		for (size_t i = 0; i < p->profile->places.count; i++) {
@@ -252,7 +252,7 @@ static void cool(struct profiler *p)
 		}
 }
 
-/* Where a call of this function in the innermost open call belongs. */
+/* Place of a call to this function in the innermost open call. */
 static inline __attribute__((always_inline)) uint32_t place_of(struct profiler *p, uint32_t fn)
 {
 	struct timed_frame *top = p->frames.count ? &p->frames.items[p->frames.count - 1] : NULL;
@@ -283,7 +283,7 @@ static inline __attribute__((always_inline)) void enter(void *context, const str
 	vec_push(&p->frames, frame);
 }
 
-/* A call inside a segment has ended: it counts for whom the segment is, as soon as that is known. */
+/* A call inside a segment has ended: counts for the segment's session, once that is known. */
 static inline __attribute__((always_inline)) void count_in_segment(struct profiler *p, const struct walk *walk,
 								   const struct held_call *call)
 {
@@ -361,7 +361,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	}
 }
 
-/* Whoever waits for a client, or for the next one, does nothing wrong by it. */
+/* Waiting for a client, or for the next one, is not the session's own time. */
 static void leave_out_client(struct profiler *p, const struct walk *walk, const struct flow_operation *op)
 {
 	uint32_t socket = demux_socket_find(p->s->demux, op->socket), index, slot;
@@ -393,7 +393,7 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 	}
 }
 
-/* What is handed to another thread waits there for its turn. */
+/* A value passed to another thread waits there for its turn. */
 static void value(void *context, const struct walk *walk, const struct flow_event *event)
 {
 	struct profiler *p = context;
@@ -418,7 +418,7 @@ static int by_session_and_start(const void *a, const void *b)
 	return one->start_ticks < other->start_ticks ? -1 : one->start_ticks > other->start_ticks;
 }
 
-/* Segments of several threads overlap: all have to be over; the session waits after where the last operation was. */
+/* Segments of several threads overlap: the wait starts when all have ended, at the place of the last operation. */
 static void add_shared(struct shared_segment *until, const struct shared_segment *segment)
 {
 	if (until->index != segment->index) {
@@ -432,7 +432,7 @@ static void add_shared(struct shared_segment *until, const struct shared_segment
 	}
 }
 
-/* Nobody worked for the session between two of its segments: it lay in a queue, or waited for its client. */
+/* Between two segments the session waited, in a queue or for its client. */
 static void count_shared_waits(struct profiler *p)
 {
 	struct shared_segment until = {.index = DEMUX_NONE};
@@ -455,7 +455,7 @@ static void count_shared_waits(struct profiler *p)
 	spill_done(&p->shared);
 }
 
-/* A connection that is still there waits until the recording ends. */
+/* An open connection waits until the end of the recording. */
 static void count_last_waits(struct profiler *p)
 {
 	for (size_t i = 0; i < p->s->list.count; i++) {
@@ -541,7 +541,7 @@ static struct profile *build(struct flow_sessions *sessions, const uint8_t *grou
 	if (with_seen)
 		give_bits(&p);
 	walk_all(&p);
-	cool(&p);
+	merge_hot(&p);
 	count_shared_waits(&p);
 	count_last_waits(&p);
 	profiler_done(&p);
@@ -575,7 +575,7 @@ static void join_cells(struct profile_cells *cells)
 	cells->list.count = kept;
 }
 
-/* What is known of a place by its cells and what is below it. */
+/* Properties of places from their cells and those below. */
 static void index_cells(struct profile_cells *cells, const struct profile *profile)
 {
 	size_t at = 0;
@@ -685,7 +685,7 @@ void profile_merge(struct profile *profile, const struct profile *other, const u
 	_cleanup_free_ uint32_t *place_of = xzalloc(other->places.count * sizeof(*place_of));
 	double scale = (double)other->trace->ns_per_tick / (double)profile->trace->ns_per_tick;
 
-	/* Parents come before their children. */
+	/* Parents come before children. */
 	for (size_t i = 1; i < other->places.count; i++) {
 		const struct profile_place *from = &other->places.items[i];
 		struct profile_place *into;
@@ -755,7 +755,7 @@ void profile_sum(const struct profile *profile, struct profile_sums *ret_sums)
 			const struct profile_figures *f = &place->group[g];
 
 			waits[i] += f->wait_ticks;
-			/* A dispatcher's own time is nobody's: what counts is what it called for the group. */
+			/* A dispatcher's self time belongs to no session: only its calls for the group count. */
 			ticks[i] += f->wait_ticks + f->self_ticks;
 			if (i) {
 				waits[place->parent] += waits[i];

@@ -6,10 +6,10 @@
 #include "flow/analyse/profile.h"
 #include "view/format.h"
 
-/* A function has most of the time with more than this share of it; so has an operation. */
+/* Minimum share of the time for a function or operation to be reported. */
 #define MOST 0.5
 
-/* --- who serves the connection --- */
+/* --- the thread that serves the connection --- */
 
 struct served {
 	size_t thread;
@@ -23,7 +23,7 @@ static bool is_end(const struct endpoint *seen, const struct endpoint *wanted)
 	return seen->port == wanted->port && addr_equal(&seen->addr, &wanted->addr);
 }
 
-/* The socket may have been described by another thread than the one that uses it; numbers are the same everywhere. */
+/* Another thread than the user of the socket may have described it; numbers are global. */
 static uint32_t find_socket(const struct flow_trace *trace, const struct serving_question *q)
 {
 	uint64_t last = 0;
@@ -66,14 +66,14 @@ static void find_thread(const struct flow_trace *trace, uint32_t pid, uint64_t e
 	}
 }
 
-/* --- what that thread did --- */
+/* --- activity of that thread --- */
 
 struct watcher {
 	const struct flow_trace *trace;
 	uint64_t start, end;
 	struct profile profile;
 	VEC(uint32_t) open; /* places of the open calls */
-	uint64_t now;       /* up to here time has been counted */
+	uint64_t now;       /* time is counted up to here */
 	/* By place: the longest operation. */
 	struct longest {
 		uint64_t ticks;
@@ -88,8 +88,8 @@ static uint32_t place_now(const struct watcher *w)
 	return w->open.count ? w->open.items[w->open.count - 1] : 0;
 }
 
-/* Time passes in the innermost open call, as far as it is asked about. */
-static void pass(struct watcher *w, uint64_t ticks)
+/* Assigns elapsed time within the question to the innermost open call. */
+static void pass_time(struct watcher *w, uint64_t ticks)
 {
 	uint64_t from = max_of(w->now, w->start), to = min_of(ticks, w->end);
 
@@ -107,7 +107,7 @@ static void enter(struct watcher *w, uint32_t fn)
 		w->profile.places.items[place].group[0].calls++;
 }
 
-static void see_operation(struct watcher *w, const struct flow_event *event)
+static void watch_operation(struct watcher *w, const struct flow_event *event)
 {
 	struct flow_operation op;
 	uint64_t from, to;
@@ -120,14 +120,14 @@ static void see_operation(struct watcher *w, const struct flow_event *event)
 		w->longest = (struct longest){to - from, place_now(w), op.socket, op.op};
 }
 
-static void see(struct watcher *w, const struct flow_event *event)
+static void watch_event(struct watcher *w, const struct flow_event *event)
 {
 	if (event->kind == FLOW_CALL) {
 		enter(w, event->fn);
 	} else if (event->kind == FLOW_RETURN) {
 		w->open.count -= w->open.count > 0;
 	} else if (event->kind == FLOW_OPERATION) {
-		see_operation(w, event);
+		watch_operation(w, event);
 	} else if (event->kind == FLOW_UNWIND) {
 		w->open.count -= min_of(event->value, w->open.count);
 	} else if (event->kind == FLOW_LOST) {
@@ -140,7 +140,7 @@ static void see(struct watcher *w, const struct flow_event *event)
 	}
 }
 
-/* What is open when the asked time begins counts as called in it. */
+/* Calls open at the start of the question count as called in it. */
 static void count_open(struct watcher *w)
 {
 	for (size_t i = 0; i < w->open.count; i++)
@@ -163,17 +163,17 @@ static void watch(struct watcher *w, size_t thread)
 			count_open(w);
 			begun = true;
 		}
-		pass(w, event.ticks);
-		see(w, &event);
+		pass_time(w, event.ticks);
+		watch_event(w, &event);
 	}
 	if (!begun)
 		count_open(w);
-	/* A call that does not end goes on: nothing is written down while it does. */
-	pass(w, w->end);
+	/* A call that has not returned continues: nothing is written meanwhile. */
+	pass_time(w, w->end);
 	vec_done(&w->open);
 }
 
-/* --- the answer --- */
+/* --- the result --- */
 
 static uint32_t innermost(const struct profile *profile, const uint64_t *ticks, uint64_t all)
 {
@@ -255,13 +255,13 @@ int serving_thread_find(const struct flow_trace *trace, const struct serving_que
 	uint64_t inside;
 
 	if (!served.socket)
-		return why_set(why, -ENODATA, "the connection is not in the trace");
+		return why_set(why, -ENODATA, "connection not found in the trace");
 	find_thread(trace, q->pid, w.end, &served);
-	/* Another process of the same server may have it by now, or processes have other numbers where it runs. */
+	/* Another process of the same server may have it now, or pids differ in its pid namespace. */
 	if (!served.found && q->pid)
 		find_thread(trace, 0, w.end, &served);
 	if (!served.found || w.end <= w.start)
-		return why_set(why, -ENODATA, "the trace has no thread that used the connection before");
+		return why_set(why, -ENODATA, "no thread in the trace has used the connection");
 	watch(&w, served.thread);
 	profile_sum(&w.profile, &sums);
 	place = innermost(&w.profile, sums.ticks[0], w.end - w.start);
@@ -271,7 +271,7 @@ int serving_thread_find(const struct flow_trace *trace, const struct serving_que
 	profile_sums_done(&sums);
 	profile_done(&w.profile);
 	return place ? 0
-		     : why_set(why, -ENODATA, "no function of thread %u has most of that time",
+		     : why_set(why, -ENODATA, "no function takes most of that time in thread %u",
 			       trace->threads[served.thread].tid);
 }
 
@@ -282,9 +282,10 @@ void serving_thread_done(struct serving_thread *serving)
 
 void serving_thread_describe(const struct serving_thread *serving, struct buf *out)
 {
-	buf_add_format(out, "its thread %u%s%s%s spent %.0f %% of that time in %s", serving->tid,
-		       *serving->comm ? " (" : "", serving->comm, *serving->comm ? ")" : "", 100 * serving->share,
-		       serving->function);
+	buf_add_format(out, "its thread %u%s%s%s spent ", serving->tid, *serving->comm ? " (" : "", serving->comm,
+		       *serving->comm ? ")" : "");
+	format_add_share(out, serving->share);
+	buf_add_format(out, " of that time in %s", serving->function);
 	if (serving->call_path.count > 1)
 		buf_add_format(out, ", called by %s", serving->call_path.items[serving->call_path.count - 2]);
 	if (serving->operation && serving->is_same) {
@@ -295,6 +296,6 @@ void serving_thread_describe(const struct serving_thread *serving, struct buf *o
 	} else if (serving->operation) {
 		buf_add_format(out, ", in a %s", serving->operation);
 	}
-	buf_add_text(out, "; it had not touched the connection for ");
+	buf_add_text(out, "; no activity on the connection for ");
 	format_add_duration(out, (int64_t)serving->idle_ns);
 }

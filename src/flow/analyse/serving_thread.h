@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program did while something else waited for it: the thread that serves a connection, and the function in which
- * that thread spent a given stretch of time. Works on a trace that is still being recorded.
+ * Activity of a program while a peer waits for it: the thread that serves a connection, and the function in which it
+ * spent a given time range. Works on a trace still being recorded.
  */
 #pragma once
 
@@ -16,21 +16,21 @@ struct serving_question {
 };
 
 struct serving_thread {
-	const char *function; /* innermost one that has most of the time; in the trace */
+	const char *function; /* innermost one with most of the time; points into the trace */
 	const char *module;
-	double share; /* of the time asked about */
+	double share; /* of the time range */
 	uint32_t pid, tid;
-	const char *comm;            /* "" when not known */
-	VEC(const char *) call_path; /* from the outermost function to this one */
-	uint64_t calls;              /* of it that were open in that time */
+	const char *comm;            /* "": unknown */
+	VEC(const char *) call_path; /* outermost function first */
+	uint64_t calls;              /* calls of it open in that range */
 	uint64_t idle_ns;            /* since the thread's last operation on the connection, up to the end */
-	/* The operation on a socket that it spent most of its time with, where that ended in the trace. */
-	const char *operation; /* "read", NULL: none has a good part of the time */
-	struct endpoint other; /* that socket's other end; family ADDR_UNKNOWN when not known */
+	/* Socket operation with most of its time, if it ended within the trace. */
+	const char *operation; /* "read"; NULL: none has a large share */
+	struct endpoint other; /* peer of that socket; family ADDR_UNKNOWN: unknown */
 	bool is_same;          /* it is the connection itself */
 };
 
-/* -ENODATA with a sentence when the connection is not in the trace, or its thread was not recorded in that time. */
+/* -ENODATA with a reason when the connection is not in the trace, or its thread was not recorded in that range. */
 int serving_thread_find(const struct flow_trace *trace, const struct serving_question *question,
 			struct serving_thread *ret_serving, struct why *why) _must_check_;
 void serving_thread_done(struct serving_thread *serving);

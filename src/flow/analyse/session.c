@@ -6,49 +6,48 @@
 #include "flow/trace/digest.h"
 
 static const struct field session_fields[] = {
-	FIELD(struct flow_session, session, ID, "number of the session, in the order of their beginning"),
-	FIELD(struct flow_session, request, ID, "request of the connection, where requests are told apart",
+	FIELD(struct flow_session, session, ID, "session number, in order of start"),
+	FIELD(struct flow_session, request, ID, "request number within the connection, if split by request",
 	      .zero_is_unknown = true, .hidden = true),
 	FIELD(struct flow_session, laddr, ADDR, "local address", .hidden = true),
 	FIELD(struct flow_session, lport, ID, "local port", .zero_is_unknown = true),
-	FIELD(struct flow_session, raddr, ADDR, "address of the client"),
-	FIELD(struct flow_session, rport, ID, "port of the client", .zero_is_unknown = true),
-	FIELD(struct flow_session, cookie, ID, "the kernel's number of the socket", .zero_is_unknown = true,
-	      .hidden = true),
+	FIELD(struct flow_session, raddr, ADDR, "client address"),
+	FIELD(struct flow_session, rport, ID, "client port", .zero_is_unknown = true),
+	FIELD(struct flow_session, cookie, ID, "socket cookie", .zero_is_unknown = true, .hidden = true),
 	FIELD(struct flow_session, pid, ID, "process", .hidden = true),
-	FIELD(struct flow_session, tid, ID, "thread that made most of its calls"),
-	FIELD(struct flow_session, comm, TEXT, "that thread's name", .hidden = true),
-	FIELD(struct flow_session, start_ns, TIME, "when it began"),
-	FIELD(struct flow_session, span_ns, DURATION, "from its beginning to its end, or the recording's"),
-	FIELD(struct flow_session, busy_ns, DURATION, "inside its calls"),
-	FIELD(struct flow_session, wait_ns, DURATION, "between its calls: nothing was done for it"),
-	FIELD(struct flow_session, calls, COUNT, "calls made for it"),
-	FIELD(struct flow_session, segments, COUNT, "times that a dispatcher turned to it", .hidden = true),
-	FIELD(struct flow_session, distinct, COUNT, "different places in its call tree", .hidden = true),
-	FIELD(struct flow_session, threads, COUNT, "threads that worked for it", .hidden = true),
-	FIELD(struct flow_session, requests, COUNT, "requests: reads after a write"),
+	FIELD(struct flow_session, tid, ID, "thread with most of the calls"),
+	FIELD(struct flow_session, comm, TEXT, "name of that thread", .hidden = true),
+	FIELD(struct flow_session, start_ns, TIME, "start of the session"),
+	FIELD(struct flow_session, span_ns, DURATION, "duration, up to the end of the recording if still open"),
+	FIELD(struct flow_session, busy_ns, DURATION, "time inside its calls"),
+	FIELD(struct flow_session, wait_ns, DURATION, "time between its calls, waiting"),
+	FIELD(struct flow_session, calls, COUNT, "number of calls"),
+	FIELD(struct flow_session, segments, COUNT, "number of dispatches to it", .hidden = true),
+	FIELD(struct flow_session, distinct, COUNT, "distinct places in its call tree", .hidden = true),
+	FIELD(struct flow_session, threads, COUNT, "number of threads that served it", .hidden = true),
+	FIELD(struct flow_session, requests, COUNT, "number of requests (reads after a write)"),
 	FIELD(struct flow_session, tx_bytes, BYTES, "sent"),
 	FIELD(struct flow_session, rx_bytes, BYTES, "received"),
-	FIELD(struct flow_session, errors, COUNT, "operations that failed", .hidden = true),
-	FIELD_AS(struct flow_session, is_open, "open", BOOL, "it had not ended when the recording did", .hidden = true),
-	FIELD(struct flow_session, function, TEXT, "function that begins it", .hidden = true),
-	FIELD(struct flow_session, class, ID, "sessions of one class have the same summarised shape"),
+	FIELD(struct flow_session, errors, COUNT, "failed socket operations", .hidden = true),
+	FIELD_AS(struct flow_session, is_open, "open", BOOL, "still open at the end of the recording", .hidden = true),
+	FIELD(struct flow_session, function, TEXT, "first function", .hidden = true),
+	FIELD(struct flow_session, class, ID, "class of sessions with the same summarised shape"),
 	FIELD(struct flow_session, count, COUNT,
-	      "sessions that this one stands for, where they were summarised while the program ran", .hidden = true),
+	      "number of sessions that this row represents, if summarised while recording", .hidden = true),
 };
 RECORD_TYPE(flow_session_type, "flow_session", struct flow_session, session_fields,
-	    "a session that a program served, from a function trace");
+	    "a session served by a program, from a function trace");
 
-/* Threads that work is handed through, one after the other. */
+/* Longest chain of threads that pass work on. */
 #define HANDS_MAX 8
 
 /* --- building, one walk over the trace --- */
 
 struct built_frame {
-	uint32_t begin; /* its row, in builder.row */
+	uint32_t begin; /* start of its row, in builder.row */
 };
 
-/* What the thread at hand has done for a session that may go on. */
+/* Work of the current thread for a session that may continue. */
 struct open_strand {
 	uint32_t id; /* of the session */
 	uint64_t start_ticks, end_ticks;
@@ -61,10 +60,10 @@ struct builder {
 	struct forest_row row;
 	struct map rest;              /* node -> struct flow_rest */
 	SPILL(struct flow_row) met;   /* by number in demux.sessions */
-	VEC(struct open_strand) open; /* [0] is none */
-	VEC(uint32_t) free;           /* of these, not used */
-	SPILL(uint32_t) strand_of;    /* of the current thread, by number: in open, 0 none */
-	SPILL(uint32_t) request_of;   /* by socket: the session of its last request, plus 1 */
+	VEC(struct open_strand) open; /* [0] is unused */
+	VEC(uint32_t) free;           /* unused entries of these */
+	SPILL(uint32_t) strand_of;    /* of the current thread, by number: index in open; 0: none */
+	SPILL(uint32_t) request_of;   /* by socket: session of its last request, plus 1 */
 };
 
 static struct flow_row *session_at(struct builder *b, uint32_t id)
@@ -100,7 +99,7 @@ static struct open_strand *strand_at(struct builder *b, uint32_t id)
 	return &b->open.items[at];
 }
 
-/* A session is not heard of again soon: its row becomes a node, its memory is free. */
+/* The session is idle for now: turns its row into a node and frees its memory. */
 static void seal(struct builder *b, uint32_t thread, uint32_t id)
 {
 	struct open_strand *open;
@@ -122,7 +121,7 @@ static void seal(struct builder *b, uint32_t thread, uint32_t id)
 	b->strand_of.items[id] = 0;
 }
 
-/* A session without a connection ends with the call that it began with; one of a request, when the next one begins. */
+/* A session without a connection ends with its first call; one of a request, when the next one starts. */
 static void seal_what_ended(struct builder *b, const struct walk *walk, const struct flow_row *session)
 {
 	const struct demux *demux = walk->demux;
@@ -194,7 +193,7 @@ static inline __attribute__((always_inline)) void leave(void *context, const str
 	const struct walk_frame *frame = &walk->frames.items[walk->frames.count - 1];
 	uint32_t node;
 
-	/* A call outside of all segments goes from one to the next; what it called has found its place already. */
+	/* A call outside all segments is a dispatcher; its callees are already assigned. */
 	if (walk->root == SIZE_MAX) {
 		b->s->dispatch_calls++;
 		return;
@@ -222,12 +221,12 @@ static inline __attribute__((always_inline)) void leaf(void *context, const stru
 		       forest_leaf(&b->s->forest, fn));
 }
 
-/* Whether it is the session's connection itself, not one that was made on its behalf. */
+/* Whether the socket is the session's own connection, not one opened on its behalf. */
 static bool is_own_socket(const struct walk *walk, const struct flow_operation *op)
 {
 	uint32_t own = walk->demux->sessions.items[walk->op_session].socket;
 
-	/* A session that is no connection's has all that it touches. */
+	/* A session without a connection owns all sockets it touches. */
 	return own == DEMUX_NONE || own == demux_socket_find(walk->demux, op->socket);
 }
 
@@ -240,7 +239,7 @@ static void operation(void *context, const struct walk *walk, const struct flow_
 		return;
 	session = session_at(b, walk->op_session);
 	session->requests += walk->is_request;
-	/* A connection was there when it was accepted, not when somebody began to wait for it. */
+	/* A connection starts when accepted, not when the thread started to wait for it. */
 	if (op->op != FLOW_OP_ACCEPT)
 		session->start_ticks = min_of(session->start_ticks, op->start_ticks);
 	else
@@ -267,7 +266,7 @@ static void end(void *context, const struct walk *walk, uint64_t ticks)
 static const struct walk_visitor build_visitor = {
 	.enter = enter, .leave = leave, .leaf = leaf, .operation = operation, .end = end};
 
-/* --- values that are handed over: learned first, as who takes them may come first in the trace --- */
+/* --- passed values: learned first, since the popping thread may precede in the trace --- */
 
 static void pass_enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
 {
@@ -295,7 +294,7 @@ static void note_push(void *context, const struct walk *walk, const struct flow_
 
 static const struct walk_visitor push_visitor = {.enter = pass_enter, .leave = pass_leave, .value = note_push};
 
-/* True when more is known than before. */
+/* True when it learned something new. */
 static bool learn_pushes_once(struct demux *demux)
 {
 	_cleanup_walk_ struct walk walk = {};
@@ -311,7 +310,7 @@ static bool learn_pushes_once(struct demux *demux)
 	return demux_learn_pops(demux) || demux->pushes.count > known;
 }
 
-/* Work may go through several hands, and whose it is shows from one to the next. */
+/* Work may pass several threads, and each pass reveals one more step. */
 static void learn_pushes(struct demux *demux)
 {
 	bool goes_on = true;
@@ -320,7 +319,7 @@ static void learn_pushes(struct demux *demux)
 		goes_on = learn_pushes_once(demux);
 }
 
-/* --- what a session is called, and the order --- */
+/* --- properties and order of sessions --- */
 
 static int by_begin(const void *a, const void *b)
 {
@@ -340,7 +339,7 @@ static int strands_by_start(const void *a, const void *b)
 	return (*one)->thread < (*other)->thread ? -1 : (*one)->thread > (*other)->thread;
 }
 
-/* All strands of a session, in the order of their beginning, as one row. */
+/* All strands of a session, ordered by start, as one row. */
 static uint32_t tree_of(struct flow_sessions *s, struct flow_row *session)
 {
 	VEC(const struct flow_strand *) strands = {};
@@ -382,7 +381,7 @@ uint64_t flow_row_count(const struct flow_sessions *s, const struct flow_row *ro
 	return summary ? summary->count : 1;
 }
 
-/* One that stands for many: all of it is on average. */
+/* A summarised row: all figures are means. */
 static void complete_summarised(struct flow_row *row, const struct digest_row *summary)
 {
 	row->is_open = summary->open == summary->count;
@@ -407,13 +406,13 @@ static void complete(struct flow_sessions *s, struct flow_row *row)
 		complete_summarised(row, summary);
 		return;
 	}
-	/* Between segments of different threads it also waited: in a queue. Where they overlap there is no telling. */
+	/* Between segments of different threads it also waited: in a queue. With overlaps this is unknown. */
 	if (row->threads > 1) {
 		uint64_t span = row->end_ticks - row->start_ticks;
 
 		row->wait_ticks = span - min_of(span, row->busy_ticks);
 	}
-	/* A connection that nobody closed was there until the end, and since its last call nothing was done for it. */
+	/* An unclosed connection lasted to the end, idle since its last call. */
 	row->is_open = s->demux->by == DEMUX_CONNECTION && !row->is_closed;
 	if (row->is_open) {
 		row->wait_ticks += s->trace->last_ticks - row->end_ticks;
@@ -543,7 +542,7 @@ static void finish(struct flow_sessions *s, struct builder *b)
 	const void *key;
 	void *value;
 
-	/* The list takes over what was gathered, in another order and without numbers that nothing was seen of. */
+	/* The list takes the collected rows over, reordered and without unused numbers. */
 	s->list.items = b->met.items;
 	s->list.room = b->met.room;
 	for (size_t i = 0; i < b->met.count; i++) {
@@ -578,7 +577,7 @@ static void builder_done(struct builder *b)
 	spill_done(&b->strand_of);
 }
 
-/* False when a dispatcher turned up that was not known: then everything is as before. */
+/* False when a new dispatcher turned up: then the state is unchanged. */
 static bool build_all(struct flow_sessions *s)
 {
 	struct builder b = {.s = s, .rest = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_rest), 0)};

@@ -3,7 +3,7 @@
 
 #include "flow/trace/digest.h"
 
-/* Keys of sessions: what they are known by, and what kind of thing that is. */
+/* Keys of sessions: kind and value. */
 enum key_kind { KEY_THREAD = 1, KEY_ARGUMENT };
 
 static uint64_t key_of(enum key_kind kind, uint64_t high, uint64_t low)
@@ -38,14 +38,14 @@ void walk_begin_thread(struct walk *walk, size_t thread)
 	walk->has_taken = false;
 	walk->taken_depth = SIZE_MAX;
 	walk->thread_session = DEMUX_NONE;
-	/* A session that was summarised looks like a thread that serves it. */
+	/* A summarised session looks like a thread that serves it. */
 	if (summary ? summary->bucket != DIGEST_REST : walk->demux->by == DEMUX_THREAD)
 		walk->thread_session =
 			demux_session_of(walk->demux, key_of(KEY_THREAD, thread, 0),
 					 &(struct demux_session){.socket = DEMUX_NONE, .thread = (uint32_t)thread});
 }
 
-/* Whatever is still open ends here, or has no end that is known. */
+/* Closes all open calls, whose end is unknown. */
 static void leave_all(struct walk *walk, const struct walk_visitor *visitor, void *context, uint64_t ticks)
 {
 	walk->is_cut = true;
@@ -57,7 +57,7 @@ static void leave_all(struct walk *walk, const struct walk_visitor *visitor, voi
 void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void *context)
 {
 	const struct flow_thread *thread = &walk->trace->threads[walk->thread];
-	/* A call that has not returned goes on until the recording ends, if its thread does. */
+	/* A call that has not returned lasts to the end of the recording, if its thread does. */
 	uint64_t end = walk->frames.count ? max_of(thread->end_ticks, walk->trace->last_ticks) : thread->end_ticks;
 
 	leave_all(walk, visitor, context, end);
@@ -103,7 +103,7 @@ static uint32_t signature_session(struct walk *walk)
 	return demux_session_of(walk->demux, key_of(KEY_ARGUMENT, 0, value.uint), &session);
 }
 
-/* Called at the event after the call: its arguments, if any were recorded. */
+/* Called at the event after the call: its arguments, if recorded. */
 void walk_signature(struct walk *walk, const struct flow_event *event)
 {
 	struct demux_call *call = &walk->pending.call;
@@ -123,7 +123,7 @@ void walk_signature(struct walk *walk, const struct flow_event *event)
 
 /* --- operations --- */
 
-/* Whether a request of the connection begins with this operation. */
+/* Whether this operation starts a request of the connection. */
 static bool is_request_begin(struct walk *walk, uint32_t socket, const struct flow_operation *operation)
 {
 	const struct demux_socket *s = &walk->demux->sockets.items[socket];
@@ -140,7 +140,7 @@ static bool is_request_begin(struct walk *walk, uint32_t socket, const struct fl
 		state->requests += begins;
 		return begins;
 	}
-	/* In the order of time: how many began up to now. */
+	/* Requests started up to now, in order of time. */
 	state->requests = 0;
 	begins = false;
 	for (size_t low = 0, high = requests->count; low < high;) {
@@ -175,7 +175,7 @@ static uint32_t socket_session(struct walk *walk, uint32_t socket)
 	return s->session;
 }
 
-/* Another request of the same connection begins inside the open segment: one segment ends, another one begins. */
+/* A new request of the same connection starts inside the open segment: ends one segment and starts another. */
 static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, void *context, uint64_t now)
 {
 	size_t depth = walk->frames.count, root = walk->root;
@@ -194,7 +194,7 @@ static void cut_segment(struct walk *walk, const struct walk_visitor *visitor, v
 	}
 }
 
-/* A connection to another server belongs to the client for whom it was made. */
+/* An outgoing connection belongs to the client for whom it was opened. */
 static void adopt(struct walk *walk, uint32_t index)
 {
 	struct demux_socket *s = &walk->demux->sockets.items[index];
@@ -207,7 +207,7 @@ static void adopt(struct walk *walk, uint32_t index)
 		s->owner = walk->demux->sessions.items[session].socket;
 }
 
-/* What a segment did before it had something to do for the session was for nobody. */
+/* The part of a segment before it served the session belongs to none. */
 static void begin_segment_at(struct walk *walk, uint64_t arrival)
 {
 	for (size_t i = walk->root; i < walk->frames.count; i++)
@@ -215,8 +215,8 @@ static void begin_segment_at(struct walk *walk, uint64_t arrival)
 }
 
 /*
- * A segment that waited for its connection to come begins when it came: who comes after a long pause is not slow. The
- * few microseconds of an accept that did not wait are left where they are.
+ * A segment that waited for its connection starts at the arrival: a client after a long pause is not slow. The few
+ * microseconds of an accept that did not wait are kept.
  */
 static void begin_at_arrival(struct walk *walk, uint64_t arrival)
 {
@@ -240,13 +240,13 @@ static uint32_t operation_session(struct walk *walk, uint32_t index, const struc
 	return DEMUX_NONE;
 }
 
-/* The call that is open, or the thread when none is, works for that session from now on. */
+/* The open call, or the thread without one, works for that session from now on. */
 static void set_outside(struct walk *walk, uint32_t session)
 {
 	*(walk->frames.count ? &walk->frames.items[walk->frames.count - 1].session : &walk->outside) = session;
 }
 
-/* Whose operation it is; a segment that is nobody's yet becomes theirs. */
+/* Finds the session of an operation; an unassigned segment becomes that session's. */
 static void attribute(struct walk *walk, const struct walk_visitor *visitor, void *context,
 		      const struct flow_operation *operation)
 {
@@ -288,7 +288,7 @@ static void take_stack(struct walk *walk, const struct walk_visitor *visitor, vo
 		walk_enter(walk, visitor, context, flow_event_stack(walk->trace, event, i), event->ticks);
 }
 
-/* Whose a value is that is pushed now. */
+/* Session of a value pushed now. */
 uint32_t walk_owner(const struct walk *walk)
 {
 	if (walk->root != SIZE_MAX && walk->session != DEMUX_NONE)
@@ -312,16 +312,16 @@ void walk_leave_taken(struct walk *walk)
 {
 	size_t depth = walk->frames.count;
 
-	/* What does not return may be waiting for the next one. */
+	/* A call that does not return may be waiting for the next session. */
 	if (!walk->is_cut)
 		walk->session = depth > 1 ? walk->frames.items[depth - 2].session : walk->outside;
 }
 
 /*
- * A value was fetched that another thread pushed. The segment that fetched it waited for it before, and was for nobody
- * then; what follows is for whom it was pushed.
+ * Popped a value that another thread pushed. The segment waited for it before, and belonged to none; the rest belongs
+ * to the session of the push.
  */
-static void take_up(struct walk *walk, const struct flow_event *event)
+static void pop_value(struct walk *walk, const struct flow_event *event)
 {
 	uint32_t session = demux_push_find(walk->demux, event->value, event->ticks);
 
@@ -360,7 +360,7 @@ void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *con
 		take_stack(walk, visitor, context, event);
 	} else if (event->kind == FLOW_VALUE) {
 		if (event->arg == FLOW_VALUE_POP && walk->demux->by <= DEMUX_REQUEST)
-			take_up(walk, event);
+			pop_value(walk, event);
 		if (visitor->value)
 			visitor->value(context, walk, event);
 	}

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A walk over a trace, thread by thread, that says at each call whose session it belongs to. Visitors build on it: call
- * trees, profiles, the calls of one session. The calls of a thread nest for sure: what is missing or cut off is closed
- * here.
+ * A walk over a trace, thread by thread, that attributes each call to a session. Visitors build on it: call trees,
+ * profiles, the calls of one session. Calls always nest: missing or truncated ones are closed here.
  *
- * A segment's session is known at its first operation on a socket; until then (and for good, when there is none)
- * `session` is DEMUX_NONE. At its end the answer is final. Where a connection's next request begins inside a segment
- * (demux_by DEMUX_REQUEST), its calls are left and entered again.
+ * A segment's session is known at its first socket operation; until then (or always, if there is none) `session` is
+ * DEMUX_NONE. It is final at the end of the segment. If a connection's next request starts inside a segment (demux_by
+ * DEMUX_REQUEST), its calls are left and entered again.
  */
 #pragma once
 
@@ -17,30 +16,30 @@ struct walk {
 	const struct flow_trace *trace;
 	size_t thread;
 	VEC(struct walk_frame) frames; /* the open calls */
-	size_t root;                   /* depth of the open segment's outermost call; SIZE_MAX: no segment is open */
+	size_t root;                   /* depth of the open segment's root call; SIZE_MAX: none */
 	uint32_t session;              /* of the open segment */
-	uint32_t op_session;           /* of the operation that a visitor is shown, DEMUX_NONE */
-	bool is_cut;                   /* leaving: not a return; the call goes on, or its end is not known */
-	bool is_request;               /* of the operation: a request begins with it */
+	uint32_t op_session;           /* of the current operation; DEMUX_NONE */
+	bool is_cut;                   /* leaving without a return: the call continues, or its end is unknown */
+	bool is_request;               /* the current operation starts a request */
 
-	/* Dispatchers are not all known for sure (demux_new): look for more, and stop at the first. */
+	/* Not all dispatchers are known (demux_new): search for more, stop at the first. */
 	bool learns, has_learned;
 
-	/* The walk's own. */
+	/* Private. */
 	uint64_t short_ticks;
-	uint32_t thread_session; /* of demux_by DEMUX_THREAD, otherwise DEMUX_NONE */
+	uint32_t thread_session; /* DEMUX_THREAD: its session, otherwise DEMUX_NONE */
 	struct walk_pending {
-		bool is_open; /* a signature is to be looked at once its arguments are known */
+		bool is_open; /* a signature is pending until the arguments are known */
 		struct demux_call call;
 	} pending;
 	bool has_data;            /* the open segment exchanged data */
-	bool has_taken;           /* the open segment took up a value: what follows it is for whom that was pushed */
+	bool has_taken;           /* the open segment popped a value: the rest belongs to the session of the push */
 	uint32_t taken;           /* that session, or DEMUX_NONE */
-	size_t taken_depth;       /* calls that were open around such a segment, or the value; SIZE_MAX: none was */
-	uint32_t outside;         /* for whom the thread works outside of all calls: few functions are recorded */
+	size_t taken_depth;       /* open calls around such a segment, or the value; SIZE_MAX: none */
+	uint32_t outside;         /* session of the thread outside all calls: few functions are recorded */
 	uint32_t signature_count; /* of this thread */
 	SPILL(struct walk_socket {
-		uint32_t is_answered_not : 1; /* the last data was a request's */
+		uint32_t is_answered_not : 1; /* the last data was a request */
 		uint32_t requests : 31;
 	})
 	sockets; /* by index */
@@ -51,33 +50,33 @@ struct walk_visitor {
 	/* The innermost call ends; it is still in walk->frames. */
 	void (*leave)(void *context, const struct walk *walk, uint64_t ticks);
 	/* These may be NULL. */
-	/* Instead of both, for a call inside a segment that calls nothing; walk->frames has its caller innermost. */
+	/* Replaces both for a leaf call inside a segment; its caller is innermost in walk->frames. */
 	void (*leaf)(void *context, const struct walk *walk, uint32_t fn, uint64_t start_ticks, uint64_t end_ticks);
 	void (*operation)(void *context, const struct walk *walk, const struct flow_operation *operation);
 	void (*value)(void *context, const struct walk *walk, const struct flow_event *event);
-	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* of the thread */
+	void (*end)(void *context, const struct walk *walk, uint64_t ticks); /* end of the thread */
 };
 
 void walk_init(struct walk *walk, struct demux *demux);
 void walk_done(struct walk *walk);
 #define _cleanup_walk_ _cleanup_(walk_done)
 
-/* The parts that are not in a hurry. */
+/* Slow paths. */
 void walk_begin_thread(struct walk *walk, size_t thread);
 void walk_end_thread(struct walk *walk, const struct walk_visitor *visitor, void *context);
 void walk_other(struct walk *walk, const struct walk_visitor *visitor, void *context, const struct flow_event *event);
 void walk_signature(struct walk *walk, const struct flow_event *event);
 void walk_prepare_signature(struct walk *walk);
 
-/* From now on, where so many calls are open, until something else tells otherwise. */
+/* From now on, at this depth, until something else indicates otherwise. */
 void walk_work_for(struct walk *walk, size_t depth, uint32_t session);
-/* The open segment follows a value that was fetched, and nothing else tells whose it is. */
+/* The open segment follows a popped value, and nothing else identifies its session. */
 void walk_leave_taken(struct walk *walk);
 
-/* The session that the program works for at this moment, as far as known; DEMUX_NONE. */
+/* Session that the program currently works for, if known; DEMUX_NONE. */
 uint32_t walk_owner(const struct walk *walk);
 
-/* Whether the innermost call is the outermost one of a segment. */
+/* Whether the innermost call is the root of a segment. */
 static inline bool walk_at_root(const struct walk *walk)
 {
 	return walk->frames.count == walk->root + 1;
@@ -99,9 +98,8 @@ static inline __attribute__((always_inline)) void walk_enter(struct walk *walk, 
 }
 
 /*
- * A segment without an operation of its own belongs to whom its caller was just working for, unless it takes long: then
- * it waits for something, and that is likely to be the next one. What was handed over is worked for however long it
- * takes.
+ * A segment without an operation belongs to the session its caller just served, unless it takes long: then it waits for
+ * something, likely the next session. Passed work counts however long it takes.
  */
 static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, const struct walk_visitor *visitor,
 							     void *context, uint64_t ticks)
@@ -129,7 +127,7 @@ static inline __attribute__((always_inline)) void walk_leave(struct walk *walk, 
 	walk->frames.count--;
 }
 
-/* Calls and returns in the short form, which nearly all have, up to anything else. */
+/* Fast path over short calls and returns, up to any other event. */
 static inline __attribute__((always_inline)) void walk_short(struct walk *walk, const struct walk_visitor *visitor,
 							     void *context, struct flow_cursor *cursor)
 {
@@ -161,7 +159,7 @@ static inline __attribute__((always_inline)) void walk_short(struct walk *walk, 
 	cursor->ticks = ticks;
 }
 
-/* The whole thread; give a constant visitor, and its functions become part of the loop. */
+/* The entire thread; pass a constant visitor so that its functions are inlined. */
 static inline __attribute__((always_inline)) void walk_thread(struct walk *walk, const struct walk_visitor *visitor,
 							      void *context, size_t thread)
 {

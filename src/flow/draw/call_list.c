@@ -7,12 +7,12 @@ struct teller {
 	const struct profile *profile;
 	uint32_t marked;
 	VEC(uint32_t) open;          /* calls of the open segment */
-	VEC(uint32_t) places;        /* of all open calls, in the profile; 0: not there */
-	size_t segment;              /* where the open segment's calls begin */
+	VEC(uint32_t) places;        /* of all open calls, in the profile; 0: none */
+	size_t segment;              /* start of the open segment's calls */
 	VEC(struct forest_item) row; /* of the open calls */
-	bool has_popped;             /* the session's value was taken up on this thread: what comes next is its */
+	bool has_popped;             /* the session's value was popped on this thread: the next segment is its own */
 	uint64_t popped;
-	VEC(uint32_t) begins; /* where each open call's row begins */
+	VEC(uint32_t) begins; /* start of each open call's row */
 };
 
 static void enter(void *context, const struct walk *walk, uint32_t fn, uint64_t ticks)
@@ -80,7 +80,7 @@ static void leave(void *context, const struct walk *walk, uint64_t ticks)
 		return;
 	at = t->open.items[--t->open.count];
 	begin = t->begins.items[--t->begins.count];
-	/* Not when it was entered: where it accepted the connection it begins when that came. */
+	/* Not its entry: an accepting call starts at the connection's arrival. */
 	t->list->calls.items[at].start_ticks = walk->frames.items[walk->frames.count - 1].ticks;
 	t->list->calls.items[at].end_ticks = ticks;
 	t->list->calls.items[at].node = forest_cons(&t->list->forest, t->list->calls.items[at].fn,
@@ -100,7 +100,7 @@ static void value(void *context, const struct walk *walk, const struct flow_even
 	struct teller *t = context;
 	struct listed_call *call;
 
-	/* Fetched by a segment that is its own, it stands there. */
+	/* Popped within a segment of the session: shown there. */
 	if (event->arg == FLOW_VALUE_POP && !(walk->root != SIZE_MAX && walk->session == t->id) &&
 	    demux_push_find(walk->demux, event->value, event->ticks) == t->id) {
 		t->has_popped = true;
@@ -162,7 +162,7 @@ void call_list_mark_long(struct call_list *list)
 	vec_each(&list->calls, call)
 		if (call->is_marked)
 			longest = max_of(longest, call->end_ticks - call->start_ticks);
-	/* Where the time passes between calls, all of them are as good. */
+	/* When the time passes between calls, keep all of them marked. */
 	if (longest < span / 10)
 		return;
 	vec_each(&list->calls, call)

@@ -5,35 +5,35 @@
 
 #include "view/format.h"
 
-/* Life lines of the two together, unless told otherwise. */
+/* Default limit on life lines of both programs. */
 #define LINES_MAX 20
 
-/* What takes less of a session is folded, unless a depth is asked for. */
+/* Calls with a smaller share of the session are folded, unless a depth is given. */
 #define LEAST_SHARE 0.02
 
-/* A step of one program's drawing: an item, or a loop as a whole, and when it is (by the proxy's clock). */
+/* A step of one program's diagram: an item or an entire loop, with its time (proxy's clock). */
 struct step {
 	uint64_t ns;
 	size_t first, count; /* items */
-	uint32_t line;       /* where the program is after it; CALL_NONE: in no call */
+	uint32_t line;       /* life line after it; CALL_NONE: in no call */
 };
 
-/* One session drawn by itself, step by step. */
+/* A session drawn on its own, step by step. */
 struct side {
 	struct sequence drawn;
-	uint32_t offset; /* of its life lines in the picture */
+	uint32_t offset; /* of its life lines in the diagram */
 	VEC(struct step) steps;
-	size_t at;     /* the next one */
-	uint32_t line; /* where it is */
+	size_t at;     /* next step */
+	uint32_t line; /* current life line */
 	bool is_server;
 };
 
-/* Something that goes from one to the other. */
+/* A message between the two programs. */
 struct message {
 	uint64_t sent_ns, read_ns;
 	bool to_server;
 	uint64_t bytes;
-	uint32_t from; /* life line at which it was sent, once that has come */
+	uint32_t from; /* sending life line, once known */
 	bool is_sent;
 };
 
@@ -41,9 +41,9 @@ struct picture {
 	const struct proxy_diagram *diagram;
 	struct sequence *out;
 	uint64_t start_ns;
-	VEC(struct side) sides; /* [0] is the proxy's */
+	VEC(struct side) sides; /* [0] is the proxy */
 	VEC(struct message) messages;
-	size_t next; /* message that has not arrived */
+	size_t next; /* next message to arrive */
 };
 
 static uint64_t by_proxy_clock(const struct picture *p, const struct side *side, const struct flow_trace *trace,
@@ -54,9 +54,9 @@ static uint64_t by_proxy_clock(const struct picture *p, const struct side *side,
 	return side->is_server ? align_proxy_ns(p->diagram->align, ns) : ns;
 }
 
-/* --- one program's drawing into steps --- */
+/* --- one program's diagram as steps --- */
 
-/* A loop is one step: what is in it stands for several times. */
+/* A loop is one step: its body stands for several iterations. */
 static size_t loop_length(const struct sequence *s, size_t at)
 {
 	size_t open = 0, i = at;
@@ -100,7 +100,7 @@ static void take_steps(struct picture *p, struct side *side, const struct flow_t
 		}
 		step.ns = by_proxy_clock(p, side, trace, session, since);
 		step.line = open.count ? s->items.items[open.items[open.count - 1]].to + side->offset : CALL_NONE;
-		/* Pauses of one are the other's time. */
+		/* A gap in one program is the other's time. */
 		if (item->kind != SEQUENCE_GAP)
 			vec_push(&side->steps, step);
 		i += step.count;
@@ -117,7 +117,7 @@ static void add_side(struct picture *p, const struct session_diagram_options *op
 	size_t max = options->max_lines ? options->max_lines : LINES_MAX;
 
 	own.least_share = options->depth ? 0 : LEAST_SHARE;
-	/* Between two rounds of a loop the other side may have its turn. */
+	/* The other side may act between two iterations of a loop. */
 	own.is_unfolded = !options->depth;
 	own.is_hidden = is_server ? p->diagram->server_hides : p->diagram->proxy_hides;
 	own.prefix = is_server ? "server" : "proxy";
@@ -158,7 +158,7 @@ static void draw_step(struct picture *p, struct side *side)
 	side->line = step->line;
 }
 
-/* The server's side that is in a call, or the last one. */
+/* The server session that is in a call, or the last one. */
 static const struct side *server_now(const struct picture *p)
 {
 	const struct side *found = &p->sides.items[p->sides.count - 1];
@@ -181,7 +181,7 @@ static void draw_message(struct picture *p, const struct message *m)
 	struct sequence_item *item = vec_add(&p->out->items);
 	_cleanup_buf_ struct buf text = BUF_INIT(128);
 
-	buf_add_text(&text, m->to_server ? "request, " : "answer, ");
+	buf_add_text(&text, m->to_server ? "request, " : "reply, ");
 	format_add_bytes(&text, (int64_t)m->bytes);
 	*item = (struct sequence_item){
 		.kind = SEQUENCE_VALUE,
@@ -193,7 +193,7 @@ static void draw_message(struct picture *p, const struct message *m)
 	};
 }
 
-/* Up to that moment, whatever was sent is on its way, and what was read has come. */
+/* Draws messages sent and received up to that time. */
 static void pass_messages(struct picture *p, uint64_t now)
 {
 	for (size_t i = p->next; i < p->messages.count; i++) {
@@ -282,7 +282,7 @@ int proxy_diagram_draw(const struct proxy_diagram *diagram, const struct session
 	if (!servers.count) {
 		vec_done(&servers);
 		vec_done(&p.messages);
-		return why_set(why, -ENODATA, "no request of the proxy's session %u is in the server's trace", session);
+		return why_set(why, -ENODATA, "no request of proxy session %u found in the server's trace", session);
 	}
 	p.start_ns = flow_ns(diagram->proxy->trace, diagram->proxy->list.items[session - 1].start_ticks);
 	vec_sort(&p.messages, by_read);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A session of a proxy and what the server behind it did for it, as one sequence diagram on one time line. */
+/* A proxy session and the server's work for it, as one sequence diagram on one time line. */
 #pragma once
 
 #include "flow/analyse/align.h"
@@ -9,9 +9,9 @@ struct proxy_diagram {
 	const struct align *align;
 	struct flow_sessions *proxy, *server;
 	bool *proxy_hides, *server_hides; /* by function, as in session_diagram_options */
-	uint32_t session;                 /* of the proxy; 0: that of the request that took longest */
+	uint32_t session;                 /* of the proxy; 0: that of the slowest request */
 };
 
-/* -ENODATA with a sentence when no request of that session was matched. */
+/* -ENODATA with a reason when no request of that session was matched. */
 int proxy_diagram_draw(const struct proxy_diagram *diagram, const struct session_diagram_options *options,
 		       struct sequence *ret_sequence, struct why *why) _must_check_;

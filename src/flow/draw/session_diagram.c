@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the calls of a session to a sequence diagram. */
+/* Turns the calls of a session into a sequence diagram. */
 #include "flow/draw/session_diagram.h"
 #include "flow/analyse/fold.h"
 #include "view/format.h"
 
 #define LINES_MAX 16
 #define ITEMS_MAX 4000
-/* Longer rows of calls are folded whatever is asked for. */
+/* Longer rows of calls are always folded. */
 #define UNFOLDED_MAX 100
-/* Shorter pauses between two calls of a session are not worth a row. */
+/* Shorter gaps between two calls of a session get no row. */
 #define GAP_SHARE 0.02
 
 const char *const session_diagram_line_names[] = {"functions", "modules", "threads", NULL};
 
-/* Where a value was handed over: the call that gave it is on some life line. */
+/* Origin of a passed value: the life line of the pushing call. */
 struct handed {
 	uint64_t value;
 	uint32_t line;
@@ -24,11 +24,11 @@ struct draw {
 	const struct session_diagram_options *options;
 	struct sequence *out;
 	struct map lines; /* text -> life line */
-	uint64_t depth;   /* that is drawn */
+	uint64_t depth;   /* drawn depth */
 	uint64_t start_ticks;
-	bool with_threads;    /* several threads: their names are part of the life lines' */
-	bool with_tids;       /* and their names do not tell them apart */
-	bool *is_wanted;      /* by call: on the way to what the picture is about, or called there; NULL: all are */
+	bool with_threads;    /* several threads: names go into the life lines */
+	bool with_tids;       /* the names are ambiguous */
+	bool *is_wanted;      /* by call: on the call path to the subject, or called there; NULL: all */
 	struct forest forest; /* for folding rows */
 	VEC(struct handed) handed;
 };
@@ -100,7 +100,7 @@ static bool is_drawn(const struct draw *d, const struct listed_call *call, unsig
 	return depth < d->depth && !(d->options->is_hidden && d->options->is_hidden[call->fn]);
 }
 
-/* Whether the call takes too little of the session to be drawn. What it calls takes less. */
+/* Whether the call's share of the session is too small to draw. Its callees take even less. */
 static bool is_short(const struct draw *d, const struct listed_call *call)
 {
 	const struct flow_row *session = d->list->session;
@@ -123,7 +123,7 @@ static struct sequence_item *add(struct draw *d, enum sequence_kind kind, uint32
 	return item;
 }
 
-/* A value that was pushed where somebody else pops it, and then goes on with it. */
+/* A value pushed here and popped in another thread, which continues with it. */
 static void draw_value(struct draw *d, const struct listed_call *call, uint32_t line, unsigned depth)
 {
 	char text[40];
@@ -146,8 +146,8 @@ static void draw_value(struct draw *d, const struct listed_call *call, uint32_t 
 }
 
 /*
- * The connection goes on in another thread, and the program did not say what it handed over: then it was the
- * connection. The way there is drawn from the last call of the segment before, to the first of this one.
+ * The connection continues in another thread without a reported value: then the descriptor itself was passed. Drawn
+ * from the last call of the previous segment to the first of this one.
  */
 static void draw_passing(struct draw *d, uint32_t last_root, uint32_t root)
 {
@@ -168,7 +168,7 @@ static void draw_passing(struct draw *d, uint32_t last_root, uint32_t root)
 
 static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32_t caller, unsigned depth);
 
-/* The calls inside, those that are not drawn replaced by what they call. Returns how many were left out. */
+/* Callees, with undrawn ones replaced by their own callees. Returns how many were omitted. */
 static uint32_t collect_inside(const struct draw *d, uint32_t at, struct forest_row *ret_calls)
 {
 	uint32_t left_out = 0;
@@ -209,7 +209,7 @@ static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned dep
 		d->out->items.items[index].folded = left_out;
 		d->out->folded += left_out;
 	} else {
-		/* What is handed over inside is handed over here. */
+		/* Values passed inside are passed here. */
 		for (uint32_t i = 1; i < call->size; i++)
 			draw_value(d, &call[i], line, depth + 1);
 		d->out->items.items[index].folded = call->size - 1;
@@ -229,7 +229,7 @@ static void draw_call(struct draw *d, uint32_t at, uint32_t caller, unsigned dep
 		add(d, SEQUENCE_BOX_END, line, line, depth);
 }
 
-/* How many calls of a row an item of its fold stands for. */
+/* Calls of a row covered by an item of its fold. */
 static size_t width_of(const struct forest *forest, const struct forest_item *item)
 {
 	const struct forest_node *node = &forest->nodes.items[item->node];
@@ -285,7 +285,7 @@ static void draw_items(struct draw *d, const struct forest_item *items, size_t c
 	}
 }
 
-/* A marked call is drawn by itself: it is what the picture is about. */
+/* A marked call is drawn separately: it is the subject. */
 static uint32_t symbol_of(const struct draw *d, uint32_t call, bool marks)
 {
 	return d->list->calls.items[call].node * 2 + (marks && d->list->calls.items[call].is_marked);
@@ -308,7 +308,7 @@ static void draw_row(struct draw *d, const uint32_t *calls, size_t count, uint32
 	vec_done(&row.items);
 }
 
-/* --- as deep as fits --- */
+/* --- automatic depth --- */
 
 static size_t lines_at_depth(const struct call_list *list, const struct session_diagram_options *options,
 			     uint64_t depth, size_t *ret_calls)
@@ -346,7 +346,7 @@ static uint64_t depth_that_fits(const struct call_list *list, const struct sessi
 		return options->depth;
 	vec_each(&list->calls, call) {
 		deepest = max_of(deepest, (uint64_t)call->depth + 1);
-		/* What the picture is about is in it. */
+		/* Contains the subject. */
 		if (call->is_marked)
 			depth = max_of(depth, (uint64_t)call->depth + 2);
 	}
@@ -355,7 +355,7 @@ static uint64_t depth_that_fits(const struct call_list *list, const struct sessi
 	return depth;
 }
 
-/* Too much around what the picture is about: only the way there is drawn, and what is called there. */
+/* Too much context: draw only the call path to the subject, and its callees. */
 static void focus(struct draw *d)
 {
 	const struct call_list *list = d->list;

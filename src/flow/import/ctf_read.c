@@ -12,18 +12,18 @@
 #include "base/map.h"
 
 #define LIBRARY "libbabeltrace2.so.0"
-/* Where to look for traces, and how many of them are taken. */
+/* Limits on the search for traces. */
 #define DEPTH_MAX       8
 #define DIRECTORIES_MAX 256
 #define CLASSES_MAX     65536
 #define THREADS_MAX     65536
 #define BUILD_ID_MAX    64
 #define METADATA_MAX    ((size_t)64 << 20)
-/* Processor time within which something must have been read. */
+/* CPU time within which the library must make progress. */
 #define PATIENCE_SECONDS 10
 #define BATCHES_A_LOOK   256
 
-/* Everything of the library that is called. */
+/* Functions used from the library. */
 /* clang-format off */
 #define FUNCTIONS(x) \
 	x(bt_plugin_find) \
@@ -85,10 +85,10 @@ struct library {
 #undef MEMBER
 };
 
-/* What an event is to us. */
+/* Meaning of an event class. */
 struct class
 {
-	enum ctf_kind kind; /* 0: nothing */
+	enum ctf_kind kind; /* 0: ignored */
 	bool timed;
 };
 
@@ -97,7 +97,7 @@ struct reader {
 	int fd;
 	const struct ctf_directories *directories;
 	struct map classes; /* bt_event_class * -> struct class */
-	struct map threads; /* tid -> nothing: those that are announced */
+	struct map threads; /* set of announced tids */
 	uint64_t untimed;
 	uint64_t batches;
 	size_t used;
@@ -156,7 +156,7 @@ void ctf_directories_done(struct ctf_directories *directories)
 }
 
 #define METADATA_MAGIC UINT32_C(0x75d11d57)
-/* Magic number, identity, checksum, content in bits, packet in bits, five bytes of properties. */
+/* Magic, UUID, checksum, content size and packet size in bits, five bytes of properties. */
 #define METADATA_HEADER  37
 #define METADATA_CONTENT 24
 #define METADATA_PACKET  28
@@ -182,7 +182,7 @@ static int check_packets(const uint8_t *data, size_t size, struct why *why)
 		packet = content ? load_u32(data + at + METADATA_PACKET, swap) / 8 : 0;
 		if (load_u32(data + at, swap) != METADATA_MAGIC || content < METADATA_HEADER || packet < content ||
 		    packet > size - at)
-			return why_set(why, -EBADMSG, "its description is torn or damaged (byte %zu of %zu)", at, size);
+			return why_set(why, -EBADMSG, "metadata truncated or damaged at byte %zu of %zu", at, size);
 	}
 	return 0;
 }
@@ -206,13 +206,13 @@ static void flush(struct reader *r)
 		ssize_t n = write(r->fd, r->buffer + at, r->used - at);
 
 		if (n < 0 && errno != EINTR)
-			_exit(1); /* nobody listens any more */
+			_exit(1); /* the reader is gone */
 		at += n > 0 ? (size_t)n : 0;
 	}
 	r->used = 0;
 }
 
-static void tell(struct reader *r, struct ctf_record record, const char *text)
+static void send_record(struct reader *r, struct ctf_record record, const char *text)
 {
 	record.text_bytes = text ? (uint32_t)strnlen(text, CTF_TEXT_MAX) : 0;
 	if (r->used + sizeof(record) + record.text_bytes > sizeof(r->buffer))
@@ -224,7 +224,7 @@ static void tell(struct reader *r, struct ctf_record record, const char *text)
 	r->used += record.text_bytes;
 }
 
-/* What led to the failure stands first in the library's list. */
+/* The root cause comes first in the library's error list. */
 static void fail(struct reader *r)
 {
 	const bt_error *error = r->bt.bt_current_thread_take_error();
@@ -234,8 +234,8 @@ static void fail(struct reader *r)
 	if (error && r->bt.bt_error_get_cause_count(error))
 		said = r->bt.bt_error_cause_get_message(r->bt.bt_error_borrow_cause_by_index(error, 0));
 	text = xasprintf("libbabeltrace2 (Debian package libbabeltrace2-0) %s%s",
-			 said && *said ? "says: " : "cannot read it", said ? said : "");
-	tell(r, (struct ctf_record){.kind = CTF_FAILED}, text);
+			 said && *said ? "says: " : "cannot read the trace", said ? said : "");
+	send_record(r, (struct ctf_record){.kind = CTF_FAILED}, text);
 }
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ static const char *text_of(const struct reader *r, const bt_field *structure, co
 	return r->bt.bt_field_string_get_value(field);
 }
 
-/* Of the event's surroundings: those of its stream's events, or its own. */
+/* Stream or event context field. */
 static const bt_field *context(const struct reader *r, const bt_event *event, const char *name)
 {
 	const bt_field *field = member(r, r->bt.bt_event_borrow_common_context_field_const(event), name);
@@ -284,7 +284,7 @@ static const bt_field *context(const struct reader *r, const bt_event *event, co
 	return field ? field : member(r, r->bt.bt_event_borrow_specific_context_field_const(event), name);
 }
 
-/* Where every process has files of its own, those say which process it was. */
+/* With per-process buffers, the trace environment names the process. */
 static const bt_value *environment(const struct reader *r, const bt_event *event, const char *name, bt_value_type type)
 {
 	const bt_trace *trace = r->bt.bt_stream_borrow_trace_const(r->bt.bt_event_borrow_stream_const(event));
@@ -308,10 +308,10 @@ static void announce_thread(struct reader *r, const bt_event *event, const struc
 	if (value)
 		name = r->bt.bt_value_string_get(value);
 	if (name)
-		tell(r, (struct ctf_record){.kind = CTF_NAME, .pid = record->pid, .tid = record->tid}, name);
+		send_record(r, (struct ctf_record){.kind = CTF_NAME, .pid = record->pid, .tid = record->tid}, name);
 }
 
-/* Process and thread. One without the other is better than nothing: what is missing is said. */
+/* Process and thread. Either may be missing: that is flagged. */
 static void take_task(struct reader *r, const bt_event *event, struct ctf_record *record)
 {
 	uint64_t pid = 0, tid = 0;
@@ -422,10 +422,10 @@ static void take_event(struct reader *r, const bt_message *message)
 	} else if (class.kind == CTF_BUILD_ID) {
 		text = take_build_id(r, payload, build_id);
 	}
-	tell(r, record, text);
+	send_record(r, record, text);
 }
 
-/* Which file it was is its name. */
+/* The stream's name is its file. */
 static bool is_torn(const struct reader *r, const bt_stream *stream)
 {
 	const char *name = r->bt.bt_stream_get_name(stream);
@@ -448,22 +448,22 @@ static void take_message(struct reader *r, const bt_message *message)
 		if (r->bt.bt_message_discarded_events_get_count(message, &lost.bytes) !=
 		    BT_PROPERTY_AVAILABILITY_AVAILABLE)
 			lost.bytes = 0;
-		tell(r, lost, NULL);
+		send_record(r, lost, NULL);
 		break;
 	case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
-		tell(r, lost, NULL);
+		send_record(r, lost, NULL);
 		break;
 	case BT_MESSAGE_TYPE_STREAM_END:
 		if (is_torn(r, r->bt.bt_message_stream_end_borrow_stream_const(message)))
-			tell(r, lost, NULL);
+			send_record(r, lost, NULL);
 		break;
 	default:
 		break;
 	}
 }
 
-/* Damaged traces make the library run in circles: the kernel ends it when it gets nowhere. */
-static void ask_for_time(void)
+/* Damaged traces can make the library loop: RLIMIT_CPU ends it when it makes no progress. */
+static void limit_cpu_time(void)
 {
 	struct rusage used = {};
 	struct rlimit limit;
@@ -479,11 +479,11 @@ static bt_graph_simple_sink_component_consume_func_status consume(bt_message_ite
 	struct reader *r = data;
 	bt_message_array_const messages;
 	uint64_t count;
-	/* The codes of both functions are the same ones. */
+	/* Both functions use the same codes. */
 	int status = (int)r->bt.bt_message_iterator_next(iterator, &messages, &count);
 
 	if (r->batches++ % BATCHES_A_LOOK == 0)
-		ask_for_time();
+		limit_cpu_time();
 	if (status == BT_MESSAGE_ITERATOR_NEXT_STATUS_OK)
 		for (uint64_t i = 0; i < count; i++) {
 			take_message(r, messages[i]);
@@ -508,10 +508,9 @@ static bool load(struct reader *r)
 	}
 	if (missing) {
 		_cleanup_free_ char *text = xasprintf(
-			"there is no %s: the format is read by libbabeltrace2 (Debian package libbabeltrace2-0)",
-			missing);
+			"cannot load %s: CTF needs libbabeltrace2 (Debian package libbabeltrace2-0)", missing);
 
-		tell(r, (struct ctf_record){.kind = CTF_FAILED}, text);
+		send_record(r, (struct ctf_record){.kind = CTF_FAILED}, text);
 	}
 	return !missing;
 }
@@ -532,7 +531,7 @@ static const bt_component_source *add_source(struct reader *r, bt_graph *graph, 
 	return source;
 }
 
-/* All streams of all directories go into the one that puts them in the order of time. */
+/* Connects all streams of all directories to the muxer, which orders them by time. */
 static bool connect_sources(struct reader *r, const struct ctf_directories *directories, bt_graph *graph,
 			    const bt_component_filter *muxer)
 {
@@ -592,16 +591,16 @@ void ctf_read(const struct ctf_directories *directories, int fd)
 	r->directories = directories;
 	r->classes = MAP_INIT(sizeof(void *), sizeof(struct class), CLASSES_MAX);
 	r->threads = MAP_INIT(sizeof(uint32_t), 0, THREADS_MAX);
-	/* Its plug-ins in Python would load an interpreter. */
+	/* Python plug-ins would load an interpreter. */
 	(void)setenv("LIBBABELTRACE2_DISABLE_PYTHON_PLUGINS", "1", 1);
-	ask_for_time();
+	limit_cpu_time();
 	if (load(r)) {
 		bool done = run(r, directories);
 
 		if (r->untimed)
-			tell(r, (struct ctf_record){.kind = CTF_UNTIMED, .bytes = r->untimed}, NULL);
+			send_record(r, (struct ctf_record){.kind = CTF_UNTIMED, .bytes = r->untimed}, NULL);
 		if (done)
-			tell(r, (struct ctf_record){.kind = CTF_END}, NULL);
+			send_record(r, (struct ctf_record){.kind = CTF_END}, NULL);
 		else
 			fail(r);
 	}

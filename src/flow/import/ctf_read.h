@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reading a trace in the common trace format through libbabeltrace2. That library believes what it reads, so it runs in
- * a process of its own: what it says comes through a pipe as the records below, and what it does to itself (it gives
- * up, it is killed, it eats the memory) is one more thing that its reader is told. It is loaded there and nowhere else.
+ * Reads a CTF trace through libbabeltrace2. The library trusts its input, so it runs in a separate process: its output
+ * arrives through a pipe as the records below, and its failures (abort, kill, memory exhaustion) are reported to the
+ * reader. It is loaded only there.
  */
 #pragma once
 
@@ -11,22 +11,22 @@
 
 enum ctf_kind {
 	CTF_CALL = 1, /* address */
-	CTF_RETURN,   /* address, 0: it did not say */
-	CTF_NAME,     /* of a thread: text */
-	CTF_PROGRAM,  /* a process tells anew what is in its memory */
+	CTF_RETURN,   /* address; 0: not reported */
+	CTF_NAME,     /* thread name: text */
+	CTF_PROGRAM,  /* a process reports its memory map from scratch */
 	CTF_MODULE,   /* address, bytes, text: path */
 	CTF_BUILD_ID, /* address of the module, text: hexadecimal */
 	CTF_UNLOAD,   /* address of the module */
-	CTF_LOST,     /* bytes: so many events; 0: not known how many */
-	CTF_UNTIMED,  /* bytes: so many events had no time */
-	CTF_FAILED,   /* text: what libbabeltrace2 has against the rest of the trace */
-	CTF_END,      /* all was read */
+	CTF_LOST,     /* bytes: number of events; 0: unknown */
+	CTF_UNTIMED,  /* bytes: number of events without time */
+	CTF_FAILED,   /* text: why libbabeltrace2 could not read the rest */
+	CTF_END,      /* complete */
 	CTF_KIND_COUNT,
 };
 
 enum ctf_flag {
-	CTF_NO_THREAD = 1 << 0, /* the trace does not say which thread it was */
-	CTF_FIXED = 1 << 1,     /* of a module: it lies where its file says */
+	CTF_NO_THREAD = 1 << 0, /* the trace does not identify the thread */
+	CTF_FIXED = 1 << 1,     /* module at its link address */
 };
 
 #define CTF_TEXT_MAX 4096
@@ -36,25 +36,25 @@ struct ctf_record {
 	uint32_t flags;
 	uint32_t pid;
 	uint32_t tid;
-	uint64_t ns; /* since 1970, where the trace knows that */
+	uint64_t ns; /* since 1970, if the trace knows the epoch */
 	uint64_t address;
 	uint64_t bytes;
-	uint32_t text_bytes; /* of the text that follows */
+	uint32_t text_bytes; /* length of the text that follows */
 	uint32_t reserved;
 };
 
 struct ctf_directories {
 	VEC(char *) items;
-	VEC(char *) torn; /* stream files that end before their time */
+	VEC(char *) torn; /* truncated stream files */
 };
 
-/* The directories below path (or path itself) that are traces: they hold a file "metadata". Bounded. */
+/* Finds trace directories at or below path: they contain a file "metadata". Bounded. */
 void ctf_directories_find(const char *path, struct ctf_directories *ret_directories);
 void ctf_directories_done(struct ctf_directories *directories);
 #define _cleanup_ctf_directories_ _cleanup_(ctf_directories_done)
 
-/* What the library would stumble over: a file "metadata" that is torn. */
+/* Rejects a truncated "metadata" file, on which the library would fail. */
 int ctf_check_metadata(const char *directory, struct why *why) _must_check_;
 
-/* Reads them all in the order of time; fd gets the records. To be called in a process that ends afterwards. */
+/* Reads them all in order of time and writes the records to fd. Call it in a process that exits afterwards. */
 void ctf_read(const struct ctf_directories *directories, int fd);

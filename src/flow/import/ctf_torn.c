@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #define STREAM_MAGIC UINT32_C(0xc1fc1fc1)
-/* So far into a packet its size is looked for. */
+/* Bytes of a packet searched for its size. */
 #define HEAD_BYTES  128u
 #define PACKETS_MAX ((size_t)1 << 22)
 #define FILES_MAX   4096
 
-/* --- how much of a file is whole --- */
+/* --- the complete part of a file --- */
 
 static bool is_packet(const uint8_t *head, size_t n, bool *ret_big)
 {
@@ -37,7 +37,7 @@ static uint64_t load_u64(const uint8_t *at, bool big)
 	return big ? be64toh(value) : le64toh(value);
 }
 
-/* The packet at that offset, if the number at `place` is its size and the one before it its content's; 0: it is not. */
+/* Length of the packet at that offset if `place` holds its size, preceded by its content size; 0: it does not. */
 static uint64_t packet_at(int fd, uint64_t at, uint64_t size, size_t place)
 {
 	uint8_t head[HEAD_BYTES], next[sizeof(uint32_t)];
@@ -52,14 +52,14 @@ static uint64_t packet_at(int fd, uint64_t at, uint64_t size, size_t place)
 	if (bits % 8 || bytes < place + sizeof(uint64_t) || bytes > size - at ||
 	    load_u64(head + place - sizeof(uint64_t), big) > bits)
 		return 0;
-	/* What follows must be another one, as far as it is there. */
+	/* Another packet must follow, if present. */
 	n = pread(fd, next, sizeof(next), (off_t)(at + bytes));
 	return n < (ssize_t)sizeof(next) || is_packet(next, sizeof(next), &big) ? bytes : 0;
 }
 
 /*
- * Where the size stands is in the description of the trace, in a language of its own; but it is the number that leads
- * from one packet to the next.
+ * The position of the size field is defined in the metadata, in its own language; but it is the number that leads from
+ * one packet to the next.
  */
 static uint64_t whole_bytes(int fd, uint64_t size)
 {
@@ -77,9 +77,9 @@ static uint64_t whole_bytes(int fd, uint64_t size)
 	return best;
 }
 
-/* --- a directory once more --- */
+/* --- a mended copy of a directory --- */
 
-/* One stream of a directory. */
+/* A stream file of a directory. */
 struct stream {
 	char *path;
 	const char *name;
@@ -99,7 +99,7 @@ static void streams_done(struct streams *streams)
 	vec_done(&streams->items);
 }
 
-static void look_at(const char *directory, struct streams *ret_streams)
+static void find_streams(const char *directory, struct streams *ret_streams)
 {
 	DIR *dir = opendir(directory);
 	struct dirent *entry;
@@ -141,7 +141,7 @@ static int copy_whole(const struct stream *stream, const char *to)
 	return 0;
 }
 
-/* A path in the trace's real place: links stand elsewhere. */
+/* Link to the absolute path: the link is elsewhere. */
 static int link_to(const struct stream *stream, const char *to)
 {
 	_cleanup_free_ char *real = realpath(stream->path, NULL);
@@ -193,7 +193,7 @@ static int mend(const char *scratch, struct ctf_directories *directories, struct
 	for (size_t i = 0; r == 0 && i < directories->items.count; i++) {
 		struct streams streams;
 
-		look_at(directories->items.items[i], &streams);
+		find_streams(directories->items.items[i], &streams);
 		if (streams.torn && !torn->made.count)
 			r = make_root(scratch, torn);
 		if (streams.torn && r == 0) {
@@ -214,7 +214,8 @@ int ctf_torn_mend(const char *scratch, struct ctf_directories *directories, stru
 
 	*ret_torn = (struct ctf_torn){};
 	r = mend(scratch, directories, ret_torn);
-	return r < 0 ? why_set(why, r, "%s: what is whole of a torn trace cannot be copied: %s", scratch, strerror(-r))
+	return r < 0 ? why_set(why, r, "%s: cannot copy the complete part of a truncated trace: %s", scratch,
+			       strerror(-r))
 		     : 0;
 }
 

@@ -57,15 +57,15 @@ static int find_importer(const char *path, const char *format, const struct impo
 		*ret_importer = by_name(format);
 		return *ret_importer
 			       ? 0
-			       : why_set(why, -EINVAL, "there is no format '%.40s' (%s)", format, buf_text(&names));
+			       : why_set(why, -EINVAL, "unknown format '%.40s' (known: %s)", format, buf_text(&names));
 	}
 	if (access(path, R_OK) < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	*ret_importer = recognise(path, head, read_head(path, head));
-	return *ret_importer ? 0 : why_set(why, -EINVAL, "%s: none of the known formats (%s)", path, buf_text(&names));
+	return *ret_importer ? 0 : why_set(why, -EINVAL, "%s: unrecognised format (known: %s)", path, buf_text(&names));
 }
 
-/* What became of it is read from the trace itself: the figures are those that a reader will see. */
+/* The figures come from the written trace: they match what a reader will see. */
 static int count(const char *path, struct import_result *result, struct why *why)
 {
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
@@ -131,7 +131,7 @@ static int read_text(const char *path, struct trace_writer *writer, struct impor
 
 static const struct importer text_importer = {
 	.name = "text",
-	.summary = "nest flow info --events, or written by hand",
+	.summary = "text as printed by nest flow info --events",
 	.recognise = recognise_text,
 	.read = read_text,
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The common trace format, as LTTng writes it: the calls that its cyg-profile libraries record, and what its processes
- * tell about the files in their memory, which gives the calls names. Reading is ctf_read.h's; here its records become a
- * trace.
+ * CTF as written by LTTng: the calls recorded by its cyg-profile libraries, and the memory maps reported by its
+ * processes, which provide the names. ctf_read.h reads it; this file turns its records into a trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,17 +19,17 @@
 #define FUNCTIONS_MAX ((size_t)1 << 20)
 #define MODULES_MAX   65536
 #define FILES_MAX     4096
-/* A trace that makes the library want more is not one that was recorded. */
+/* A trace that needs more memory in the library was not recorded. */
 #define READER_MEMORY_MAX ((rlim_t)4 << 30)
 
 struct thread {
 	struct import_thread base;
-	VEC(uint64_t) open; /* addresses of the functions that are */
+	VEC(uint64_t) open; /* addresses of open functions */
 };
 
 struct module {
 	uint32_t pid;
-	uint32_t id; /* in the trace; 0: nothing of it was called yet */
+	uint32_t id; /* in the trace; 0: not called yet */
 	uint64_t begin, end;
 	bool fixed;
 	char *path;
@@ -47,20 +46,20 @@ struct ctf {
 	struct import_maps maps;
 	const char *program;
 	struct map threads;         /* tid -> struct thread */
-	struct map functions;       /* struct place -> number, until it is known which function it is */
+	struct map functions;       /* struct place -> number, until the function is identified */
 	struct map files;           /* path -> struct elf_names * */
-	VEC(struct module) modules; /* that are in memory now */
+	VEC(struct module) modules; /* currently mapped */
 	bool ended;
-	bool damaged; /* what no reader of ours sends */
+	bool damaged; /* invalid records */
 	bool threadless;
 	bool packets_lost;
-	bool marked;  /* a loss, in a thread */
-	uint64_t now; /* of the record at hand */
+	bool marked;  /* a loss is marked in a thread */
+	uint64_t now; /* time of the current record */
 	uint64_t events, unmatched, untimed;
-	uint64_t early;   /* lost before there was a thread */
-	uint64_t changed; /* modules whose file is not the one that was traced */
+	uint64_t early;   /* lost before the first thread */
+	uint64_t changed; /* modules whose file has changed since */
 	char failure[256];
-	const struct ctf_torn *torn; /* what is left out because of it; NULL: nothing */
+	const struct ctf_torn *torn; /* omitted because of truncation; NULL: nothing */
 };
 
 /* --- functions ---------------------------------------------------------------------------------------------------- */
@@ -72,7 +71,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The file's functions, read once; none when it is not there, or not the one that was traced. */
+/* Functions of the file, read once; none if it is missing or not the traced one. */
 static const struct elf_names *names_of(struct ctf *c, const struct module *module)
 {
 	const char *path = module->path;
@@ -136,7 +135,7 @@ static void settle_function(struct ctf *c, const struct place *place, uint32_t f
 	trace_writer_function_is(c->writer, fn, module->id, offset, name);
 }
 
-/* What was called there is known by now, or never will be: another file may take the place. */
+/* Names the functions called in a module: another file may take its address range. */
 static void settle_functions(struct ctf *c, const struct module *only, const uint32_t *only_pid)
 {
 	const void *key;
@@ -155,7 +154,7 @@ static void settle_functions(struct ctf *c, const struct module *only, const uin
 	}
 }
 
-/* A function is numbered at its first call; which one it is may come later. 0: there are more than can be true. */
+/* A function is numbered at its first call and identified later. 0: too many. */
 static uint32_t function_at(struct ctf *c, uint32_t pid, uint64_t address)
 {
 	struct place place = {pid, address};
@@ -178,7 +177,7 @@ static void remove_module(struct ctf *c, size_t index)
 	*module = c->modules.items[--c->modules.count];
 }
 
-/* A process that tells anew is another program, unless it has not told anything yet. */
+/* A new memory map is a new program, unless it is the first one of the process. */
 static void take_program(struct ctf *c, const struct ctf_record *record)
 {
 	for (size_t i = 0; i < c->modules.count;)
@@ -210,7 +209,7 @@ static void take_module(struct ctf *c, const struct ctf_record *record, const ch
 		return;
 	vec_each(&c->modules, old)
 		if (old->pid == module.pid && old->begin == module.begin && strcmp(old->path, path) == 0)
-			return; /* told twice */
+			return; /* duplicate */
 	take_unload(c, record);
 	if (c->modules.count >= MODULES_MAX)
 		return;
@@ -252,7 +251,7 @@ static void take_call(struct ctf *c, const struct ctf_record *record)
 	vec_push(&thread->open, record->address);
 }
 
-/* Where the return names its function, those above it on the stack ended in another way. */
+/* If the return names its function, calls above it on the stack ended without returning. */
 static void take_return(struct ctf *c, const struct ctf_record *record)
 {
 	struct thread *thread = thread_of(c, record, NULL);
@@ -274,7 +273,7 @@ static void take_return(struct ctf *c, const struct ctf_record *record)
 	(void)import_return(&c->maps, &thread->base, record->ns);
 }
 
-/* Which threads lost something is not known: it may be any of them. The count is the first one's. */
+/* It is unknown which threads lost events: mark all of them, with the count in the first. */
 static void take_lost(struct ctf *c, uint64_t count)
 {
 	const void *key;
@@ -348,7 +347,7 @@ static void take_record(struct ctf *c, const struct ctf_record *record, const ch
 	}
 }
 
-/* As many as are there whole; returns the bytes that were taken. */
+/* Takes complete records; returns the bytes consumed. */
 static size_t take_records(struct ctf *c, const uint8_t *data, size_t size)
 {
 	size_t at = 0;
@@ -370,39 +369,36 @@ static size_t take_records(struct ctf *c, const uint8_t *data, size_t size)
 	return at;
 }
 
-static void tell_torn(const struct ctf *c, struct import_result *result)
+static void note_torn(const struct ctf *c, struct import_result *result)
 {
 	const struct ctf_torn_file *file = c->torn->files.items;
 	size_t others = c->torn->files.count - 1;
 
-	import_note(result,
-		    "%.60s is torn (the last %llu of %llu bytes are no whole packet): what was there is marked as lost",
+	import_note(result, "%.60s is truncated (last %llu of %llu bytes are an incomplete packet): marked as lost",
 		    file->name, (unsigned long long)(file->size - file->whole), (unsigned long long)file->size);
 	if (others)
-		import_note(result, "%zu more files are torn", others);
+		import_note(result, "further truncated files: %zu", others);
 }
 
-static void tell(const struct ctf *c, struct import_result *result)
+static void add_notes(const struct ctf *c, struct import_result *result)
 {
-	result->note[0] = '\0'; /* what a first reading said does not hold */
+	result->note[0] = '\0'; /* discard the notes of the first attempt */
 	if (c->torn)
-		tell_torn(c, result);
+		note_torn(c, result);
 	if (c->failure[0])
 		import_note(result, "the rest could not be read: %s", c->failure);
 	if (c->threadless)
-		import_note(
-			result,
-			"which thread made a call is not in it (lttng add-context -u -t vtid -t vpid): all calls of "
-			"a process are taken for one thread's");
+		import_note(result, "calls carry no thread ID (lttng add-context -u -t vtid -t vpid): all calls of "
+				    "a process are assigned to one thread");
 	if (c->changed)
-		import_note(result, "%llu files are not those that were traced: their functions have no names",
+		import_note(result, "files changed since the trace, functions without names: %llu",
 			    (unsigned long long)c->changed);
 	if (c->packets_lost)
-		import_note(result, "whole packets were lost, nobody knows with how many events");
+		import_note(result, "entire packets were lost, number of events unknown");
 	if (c->unmatched)
-		import_note(result, "%llu returns without their calls are left out", (unsigned long long)c->unmatched);
+		import_note(result, "returns without calls omitted: %llu", (unsigned long long)c->unmatched);
 	if (c->untimed)
-		import_note(result, "%llu events without a time are left out", (unsigned long long)c->untimed);
+		import_note(result, "events without time omitted: %llu", (unsigned long long)c->untimed);
 }
 
 static void begin(struct ctf *c, struct trace_writer *writer, const struct import_result *result)
@@ -417,7 +413,7 @@ static void begin(struct ctf *c, struct trace_writer *writer, const struct impor
 	};
 }
 
-/* What could be read is worth having; nothing is not. */
+/* A partial result is accepted, an empty one is not. */
 static int end(struct ctf *c, struct import_result *result, struct why *why)
 {
 	const void *key;
@@ -426,19 +422,18 @@ static int end(struct ctf *c, struct import_result *result, struct why *why)
 	int r = 0;
 
 	if (!c->ended || c->damaged)
-		take_failure(c, "libbabeltrace2 itself failed on it");
-	/* Of a file that is not read at all nobody knows when its time was. */
+		take_failure(c, "libbabeltrace2 crashed");
+	/* The time of a file that cannot be read at all is unknown. */
 	if (c->failure[0] || (c->torn && !c->marked))
 		take_lost(c, 0);
 	c->packets_lost &= !c->failure[0] && !c->torn;
 	settle_functions(c, NULL, NULL);
 	if (!c->events)
-		r = why_set(
-			why, -EBADMSG, "%s",
-			c->failure[0]
-				? c->failure
-				: "no function calls in it (events lttng_ust_cyg_profile:func_entry, ..:func_exit)");
-	tell(c, result);
+		r = why_set(why, -EBADMSG, "%s",
+			    c->failure[0]
+				    ? c->failure
+				    : "no function calls (events lttng_ust_cyg_profile:func_entry, ..:func_exit)");
+	add_notes(c, result);
 	while (map_next(&c->files, &at, &key, &value)) {
 		elf_names_done(*(struct elf_names **)value);
 		free(*(struct elf_names **)value);
@@ -465,7 +460,7 @@ int import_ctf_records(const uint8_t *data, size_t size, struct trace_writer *wr
 	return end(&c, result, why);
 }
 
-/* --- the process that reads --------------------------------------------------------------------------------------- */
+/* --- the reading process ------------------------------------------------------------------------------------------ */
 
 static void _noreturn_ read_apart(const struct ctf_directories *directories, int fd)
 {
@@ -473,7 +468,7 @@ static void _noreturn_ read_apart(const struct ctf_directories *directories, int
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){});
-#ifndef __SANITIZE_ADDRESS__ /* which reserves far more than that */
+#ifndef __SANITIZE_ADDRESS__ /* reserves far more than that */
 	(void)setrlimit(RLIMIT_AS, &(struct rlimit){READER_MEMORY_MAX, READER_MEMORY_MAX});
 #endif
 	if (null >= 0) {
@@ -523,7 +518,7 @@ static int read_directories(const struct ctf_directories *directories, struct ct
 	close(fds[0]);
 	if (child < 0)
 		return why_set(why, -errno, "cannot start a process: %s", strerror(errno));
-	/* It may still be at work when it sent what nobody understands. */
+	/* It may still be running after it sent an invalid record. */
 	(void)kill(child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -533,7 +528,7 @@ static int read_directories(const struct ctf_directories *directories, struct ct
 static int read_once(const struct ctf_directories *directories, const struct ctf_torn *torn,
 		     struct trace_writer *writer, struct import_result *result, struct why *why)
 {
-	struct why second = {}; /* the first failure is told */
+	struct why second = {}; /* the first failure is reported */
 	struct ctf c;
 	int r, ended;
 
@@ -544,7 +539,7 @@ static int read_once(const struct ctf_directories *directories, const struct ctf
 	return r < 0 ? r : ended;
 }
 
-/* What the library does not take at all may be torn. The first failure counts unless that helps. */
+/* The library may reject a trace because it is truncated. Reports the first failure unless mending helps. */
 static int read_again(struct ctf_directories *directories, struct trace_writer *writer, struct import_result *result,
 		      struct why *why)
 {
@@ -567,7 +562,7 @@ static int read_trace(const char *path, struct trace_writer *writer, struct impo
 
 	ctf_directories_find(path, &directories);
 	if (!directories.items.count)
-		return why_set(why, -EBADMSG, "%s: no file 'metadata' in it or below it", path);
+		return why_set(why, -EBADMSG, "%s: no file 'metadata' at or below it", path);
 	vec_each(&directories.items, directory) {
 		r = ctf_check_metadata(*directory, &what);
 		if (r < 0)
@@ -591,7 +586,7 @@ static int recognise(const char *path, const char *head, size_t n)
 
 static const struct importer ctf_importer = {
 	.name = "ctf",
-	.summary = "LTTng's function events in the common trace format",
+	.summary = "LTTng function events (CTF)",
 	.recognise = recognise,
 	.read = read_trace,
 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ftrace's function_graph as text:
+ * Text output of ftrace's function_graph:
  *
- *	 0)               |  tcp_sendmsg() {
- *	 0)   0.285 us    |    lock_sock_nested();
- *	 0) + 12.30 us    |  }
+ *    0)               |  tcp_sendmsg() {
+ *    0)   0.285 us    |    lock_sock_nested();
+ *    0) + 12.30 us    |  }
  *
- * with or without the columns of absolute time and of the task. Where there is no absolute time, the durations tell how
- * time passes: a thread's clock moves by what its calls took.
+ * with or without the columns for absolute time and task. Without absolute time, the durations advance a thread's
+ * clock.
  */
 #include <errno.h>
 
@@ -17,7 +17,7 @@
 
 struct graph {
 	struct import_maps maps;
-	struct map starts; /* per thread: where its open calls began */
+	struct map starts; /* per thread: start times of its open calls */
 	uint64_t unmatched;
 	uint64_t lines;
 };
@@ -29,7 +29,7 @@ struct starts {
 	uint64_t clock;
 };
 
-/* "12.345 us" somewhere before the bar; 0 when there is none. */
+/* "12.345 us" before the bar; 0: none. */
 static uint64_t duration_of(const char *text, size_t n)
 {
 	const char *unit = memmem(text, n, " us", 3);
@@ -48,7 +48,7 @@ static uint64_t duration_of(const char *text, size_t n)
 	return parse_double(number, 0, 1e12, &us) < 0 ? 0 : (uint64_t)(us * 1000.0 + 0.5);
 }
 
-/* " 1234.567890 |": seconds with six digits before a bar; 0 when the column is not there. */
+/* " 1234.567890 |": seconds with six decimals before a bar; 0: no such column. */
 static uint64_t absolute_of(const char *text, size_t n)
 {
 	size_t blank = strspn(text, " "), digits = blank < n ? strspn(text + blank, "0123456789.") : 0;
@@ -63,7 +63,7 @@ static uint64_t absolute_of(const char *text, size_t n)
 	return parse_double(number, 0, 1e9, &seconds) < 0 ? 0 : (uint64_t)(seconds * 1e9 + 0.5);
 }
 
-/* The processor's number before ")": who is running there is a thread of its own unless the task is named. */
+/* CPU number before ")": without a task column each CPU is a thread. */
 static bool thread_of(const char *text, size_t n, char *name, size_t room, uint32_t *ret_tid)
 {
 	const char *bracket = memchr(text, ')', n);
@@ -177,11 +177,11 @@ int import_function_graph(const char *data, size_t size, struct trace_writer *wr
 		size -= n;
 	}
 	if (g.unmatched)
-		snprintf(result->note, sizeof(result->note), "%llu returns of calls that began before are left out",
+		snprintf(result->note, sizeof(result->note), "returns of calls before the trace omitted: %llu",
 			 (unsigned long long)g.unmatched);
 	import_maps_done(&g.maps);
 	map_done(&g.starts);
-	return g.lines ? 0 : why_set(why, -EBADMSG, "no line of function_graph in it");
+	return g.lines ? 0 : why_set(why, -EBADMSG, "no function_graph lines found");
 }
 
 static int recognise(const char *path, const char *head, size_t n)
@@ -202,7 +202,7 @@ static int read_file(const char *path, struct trace_writer *writer, struct impor
 
 static const struct importer function_graph_importer = {
 	.name = "function-graph",
-	.summary = "text of ftrace's function_graph tracer",
+	.summary = "text output of ftrace's function_graph tracer",
 	.recognise = recognise,
 	.read = read_file,
 };

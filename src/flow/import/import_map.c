@@ -89,7 +89,7 @@ int import_file_open(const char *path, struct import_file *ret_file, struct why 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) || !st.st_size)
-		return why_set(why, -EBADMSG, "%s: not a file, or empty", path);
+		return why_set(why, -EBADMSG, "%s: not a regular file, or empty", path);
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trace-event JSON, as Chrome, Perfetto and many tracers write it: begin and end, complete events, thread names. */
+/* Trace-event JSON as written by Chrome, Perfetto and many tracers: begin, end and complete events, thread names. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -13,7 +13,7 @@ struct event {
 	uint64_t start, end; /* nanoseconds */
 	uint32_t fn;
 	uint32_t pid, tid;
-	uint32_t order; /* in the file */
+	uint32_t order; /* position in the file */
 	char phase;
 };
 
@@ -23,7 +23,7 @@ struct event_list {
 	size_t room;
 };
 
-/* Microseconds with a fraction; false for what is no time. */
+/* Microseconds with a fraction; false: not a time. */
 static bool time_of(const json_t *value, uint64_t *ret_ns)
 {
 	double us = json_number_value(value);
@@ -41,7 +41,7 @@ static uint32_t number_of(const json_t *value)
 	return number >= 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-/* Some writers leave the thread out when a process has one. */
+/* Some writers omit the thread of a single-threaded process. */
 static uint32_t tid_of(const json_t *item)
 {
 	const json_t *tid = json_object_get(item, "tid");
@@ -84,7 +84,7 @@ static void take_item(struct import_maps *maps, struct event_list *list, const j
 	vec_push(list, event);
 }
 
-/* By thread, then by time; what encloses comes first. */
+/* By thread, then by time; enclosing events first. */
 static int by_time(const void *a, const void *b)
 {
 	const struct event *one = a, *other = b;
@@ -99,12 +99,12 @@ static int by_time(const void *a, const void *b)
 }
 
 struct open_calls {
-	uint64_t *ends; /* UINT64_MAX: waits for its E */
+	uint64_t *ends; /* UINT64_MAX: waiting for its E event */
 	size_t count;
 	size_t room;
 };
 
-/* Complete events that are over by then return first. */
+/* Returns from complete events that end by then. */
 static void close_until(struct import_maps *maps, struct import_thread *thread, struct open_calls *open, uint64_t until)
 {
 	while (open->count && open->ends[open->count - 1] <= until) {
@@ -149,7 +149,7 @@ static uint64_t write_events(struct import_maps *maps, const struct event_list *
 			continue;
 		}
 		import_call(maps, thread, event->start, event->fn);
-		/* Nothing inside a complete event can outlast it. */
+		/* Nothing outlasts the enclosing complete event. */
 		push_end(&open, event->phase == 'B' ? UINT64_MAX : event->end);
 	}
 	if (thread)
@@ -168,14 +168,14 @@ int import_trace_event(const char *data, size_t size, struct trace_writer *write
 	uint64_t unmatched;
 
 	if (size > INPUT_MAX)
-		return why_set(why, -E2BIG, "larger than 1 GB: too large for JSON");
+		return why_set(why, -E2BIG, "larger than 1 GB: too large for the JSON reader");
 	root = json_loadb(data, size, 0, &error);
 	if (!root)
 		return why_set(why, -EBADMSG, "line %d: %s", error.line, error.text);
 	items = json_is_array(root) ? root : json_object_get(root, "traceEvents");
 	if (!json_is_array(items)) {
 		json_decref(root);
-		return why_set(why, -EBADMSG, "there is no list of events (traceEvents)");
+		return why_set(why, -EBADMSG, "no event list (traceEvents)");
 	}
 	import_maps_init(&maps, writer);
 	for (size_t i = 0; i < json_array_size(items); i++)
@@ -183,7 +183,7 @@ int import_trace_event(const char *data, size_t size, struct trace_writer *write
 	vec_sort(&list, by_time);
 	unmatched = write_events(&maps, &list);
 	if (unmatched)
-		snprintf(result->note, sizeof(result->note), "%llu ends without a beginning are left out",
+		snprintf(result->note, sizeof(result->note), "end events without a begin event omitted: %llu",
 			 (unsigned long long)unmatched);
 	vec_done(&list);
 	import_maps_done(&maps);

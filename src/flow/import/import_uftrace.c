@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A directory that uftrace record made: TID.dat holds records of 16 bytes, sid-*.map where the modules lay, MODULE.sym
- * their symbols, task.txt which process a thread belongs to. Records that carry arguments are not understood: their
- * length depends on what was asked for when recording.
+ * A uftrace record directory: TID.dat holds 16-byte records, sid-*.map the module mappings, MODULE.sym their symbols,
+ * task.txt the process of each thread. Records with arguments are not supported: their length depends on the recording
+ * options.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -78,7 +78,7 @@ static void read_symbols(struct uftrace *u, struct module *module, const char *p
 	vec_sort(&module->symbols, by_address);
 }
 
-/* "begin-end perms offset dev inode   path [build-id:hex]": the first mapping of a path is where it begins. */
+/* "begin-end perms offset dev inode path [build-id:hex]": the first mapping of a path is its start. */
 static void read_map_line(struct uftrace *u, char *line)
 {
 	char *dash = strchr(line, '-'), *path = strchr(line, '/'), *id;
@@ -161,7 +161,7 @@ static void take_record(struct uftrace *u, struct import_thread *thread, uint64_
 		trace_writer_lost(u->maps.writer, thread->thread, max_of(time, thread->last), data >> 16);
 		break;
 	default:
-		break; /* events of uftrace's own */
+		break; /* uftrace's own events */
 	}
 }
 
@@ -234,7 +234,7 @@ static int read_all(struct uftrace *u, struct why *why)
 	if (count < 0)
 		return why_set(why, -errno, "%s: %s", u->dir, strerror(errno));
 	if (buf_read_file(&tasks, tasks_path) < 0)
-		r = why_set(why, -EBADMSG, "%s: no task.txt in it", u->dir);
+		r = why_set(why, -EBADMSG, "%s: no task.txt", u->dir);
 	for (int i = 0; i < count; i++)
 		if (has_suffix(names[i]->d_name, ".map"))
 			read_map(u, names[i]->d_name);
@@ -256,13 +256,13 @@ static int read_all(struct uftrace *u, struct why *why)
 	return r;
 }
 
-static void tell(const struct uftrace *u, struct import_result *result)
+static void add_notes(const struct uftrace *u, struct import_result *result)
 {
 	if (u->unread)
-		import_note(result, "%llu bytes hold arguments, or are torn or no records: left out",
+		import_note(result, "bytes with arguments or invalid records omitted: %llu",
 			    (unsigned long long)u->unread);
 	if (u->unmatched)
-		import_note(result, "%llu returns of calls that began before are left out",
+		import_note(result, "returns of calls before the trace omitted: %llu",
 			    (unsigned long long)u->unmatched);
 }
 
@@ -273,7 +273,7 @@ static int read_dir(const char *path, struct trace_writer *writer, struct import
 
 	import_maps_init(&u.maps, writer);
 	r = read_all(&u, why);
-	tell(&u, result);
+	add_notes(&u, result);
 	vec_each(&u.modules, module) {
 		vec_each(&module->symbols, symbol)
 			free(symbol->name);
@@ -295,7 +295,7 @@ static int recognise(const char *path, const char *head, size_t n)
 
 static const struct importer uftrace_importer = {
 	.name = "uftrace",
-	.summary = "a directory of uftrace record",
+	.summary = "uftrace record directory",
 	.recognise = recognise,
 	.read = read_dir,
 };

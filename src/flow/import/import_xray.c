@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers of a thread with
- * records of 8 and 16 bytes). Functions have numbers there: the program knows their names; without it they become
+ * LLVM XRay logs: basic mode (fixed records of 32 bytes) and flight data recorder mode (buffers per thread with records
+ * of 8 and 16 bytes). The log has only function numbers: the program provides the names; without it they become
  * "xray#N".
  */
 #include <errno.h>
@@ -29,7 +29,7 @@ struct xray {
 	struct import_result *result;
 	struct xray_names names;
 	uint64_t unmatched;
-	uint64_t torn; /* bytes at the end that are no whole record, or of a buffer that are not there any more */
+	uint64_t torn; /* bytes of incomplete records or missing buffer contents at the end */
 };
 
 static uint64_t load(const uint8_t *at, unsigned bytes)
@@ -59,7 +59,7 @@ static void take(struct xray *x, struct import_thread *thread, unsigned kind, ui
 		x->unmatched++;
 }
 
-/* The log ends before its time: what is open there is open for want of the rest. */
+/* The log is truncated: marks the loss where calls remain open. */
 static void take_torn(struct xray *x, const struct import_thread *thread, uint64_t bytes)
 {
 	x->torn += bytes;
@@ -70,19 +70,19 @@ static void take_torn(struct xray *x, const struct import_thread *thread, uint64
 static void read_basic(struct xray *x, const uint8_t *at, const uint8_t *end)
 {
 	for (; end - at >= 32; at += 32)
-		/* A record of kind 1 holds an argument of the call before it. */
+		/* Kind 1 is an argument of the preceding call. */
 		if (load(at, 2) == 0)
 			take(x, import_thread(&x->maps, (uint32_t)load(at + 20, 4), (uint32_t)load(at + 16, 4), NULL),
 			     at[3], (uint32_t)load(at + 4, 4), load(at + 8, 8));
 	take_torn(x, NULL, (uint64_t)(end - at));
 }
 
-/* The buffers of a log lie one after the other; a thread's in the order of time. */
+/* Buffers follow each other; those of a thread in order of time. */
 static void read_fdr(struct xray *x, const uint8_t *at, const uint8_t *end)
 {
 	struct import_thread *thread = NULL;
-	const uint8_t *promise = at; /* where the log said how long a buffer is, */
-	uint64_t promised = 0;       /* and how long: bytes from there on */
+	const uint8_t *promise = at; /* where the log stated a buffer's length, */
+	uint64_t promised = 0;       /* and that length in bytes from there */
 	uint64_t tsc = 0;
 	uint32_t pid = 0, tid = 0;
 
@@ -134,13 +134,13 @@ static uint64_t frequency(const uint8_t *data, size_t size)
 	return hz >= 1000 && hz <= UINT64_C(1000000000000) ? hz : 0;
 }
 
-static void tell(const struct xray *x)
+static void add_notes(const struct xray *x)
 {
 	if (x->torn)
-		import_note(x->result, "the log is torn: %llu bytes at its end are missing, or no whole record",
+		import_note(x->result, "truncated log, bytes missing or incomplete at its end: %llu",
 			    (unsigned long long)x->torn);
 	if (x->unmatched)
-		import_note(x->result, "%llu returns of calls that began before the log are left out",
+		import_note(x->result, "returns of calls before the log omitted: %llu",
 			    (unsigned long long)x->unmatched);
 }
 
@@ -156,8 +156,7 @@ int import_xray(const uint8_t *data, size_t size, struct trace_writer *writer, s
 	version = (unsigned)load(data, 2);
 	type = (unsigned)load(data + 2, 2);
 	if (version < 1 || version > 5 || type > 1 || (type == 1 && version < 3))
-		return why_set(why, -EBADMSG, "not an XRay log that is understood (version %u, type %u)", version,
-			       type);
+		return why_set(why, -EBADMSG, "not a supported XRay log (version %u, type %u)", version, type);
 	if (result->program)
 		r = xray_names_read(result->program, &x.names, why);
 	if (r < 0) {
@@ -169,7 +168,7 @@ int import_xray(const uint8_t *data, size_t size, struct trace_writer *writer, s
 		read_basic(&x, data + HEADER_BYTES, data + size);
 	else
 		read_fdr(&x, data + HEADER_BYTES, data + size);
-	tell(&x);
+	add_notes(&x);
 	import_maps_done(&x.maps);
 	xray_names_done(&x.names);
 	return 0;

@@ -10,7 +10,7 @@
 #define ENTRY_BYTES    32
 #define ENTRY_FUNCTION 8
 #define ENTRY_VERSION  18
-/* From this version on an entry has the distance to the function instead of its address. */
+/* From this version on an entry holds a relative address. */
 #define VERSION_DISTANCE 2
 #define FUNCTIONS_MAX    ((size_t)1 << 20)
 
@@ -21,7 +21,7 @@ struct reader {
 	struct xray_names *names;
 };
 
-/* Functions are numbered in the order in which they stand there; each has several entries in a row. */
+/* Functions are numbered in order of appearance; each has several consecutive entries. */
 static void read_map(struct reader *r, Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -72,12 +72,12 @@ int xray_names_read(const char *program, struct xray_names *ret_names, struct wh
 	(void)elf_version(EV_CURRENT);
 	r.elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!r.elf || elf_kind(r.elf) != ELF_K_ELF || elf_getshdrstrndx(r.elf, &r.names_section) < 0) {
-		result = why_set(why, -EBADMSG, "%s: no program", program);
+		result = why_set(why, -EBADMSG, "%s: not an ELF file", program);
 	} else {
 		elf_names_take(r.elf, &r.symbols);
 		find_map(&r);
 		if (!ret_names->items.count)
-			result = why_set(why, -EBADMSG, "%s: it was not built with -fxray-instrument", program);
+			result = why_set(why, -EBADMSG, "%s: not built with -fxray-instrument", program);
 	}
 	elf_names_done(&r.symbols);
 	elf_end(r.elf);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which functions the numbers of an XRay log stand for: the program itself says so, in its section xray_instr_map. */
+/* Names for the function numbers of an XRay log, from the program's section xray_instr_map. */
 #pragma once
 
 #include "base/vec.h"
 #include "base/why.h"
 
 struct xray_names {
-	VEC(char *) items; /* name of function N at N - 1; NULL: it has no symbol */
+	VEC(char *) items; /* name of function N at N - 1; NULL: no symbol */
 };
 
 int xray_names_read(const char *program, struct xray_names *ret_names, struct why *why) _must_check_;

@@ -18,10 +18,10 @@
 #define SLOTS_DEFAULT  4096u
 #define BUFFER_DEFAULT 65536u
 #define GATHER_BYTES   UINT64_C(65536)
-/* Room that has blocks on the disk from the beginning. */
+/* Slots with disk blocks allocated in advance. */
 #define SLOTS_BACKED 16u
 
-/* The processor's counter is the clock where it runs at one speed and never stops. */
+/* The CPU's cycle counter is the clock if it has a constant rate and never stops. */
 static enum flow_clock choose_clock(void)
 {
 #if defined(__aarch64__)
@@ -31,7 +31,7 @@ static enum flow_clock choose_clock(void)
 	const char *flags, *end;
 	char line[4096];
 
-	/* A cut-off read is fine: the first processor is all we look at. */
+	/* A truncated read is fine: only the first CPU matters. */
 	if (buf_read_file(&text, "/proc/cpuinfo") < 0 && !text.len)
 		return FLOW_CLOCK_NS;
 	flags = strstr(buf_text(&text), "\nflags");
@@ -136,7 +136,7 @@ static int add_filters(struct flow_live *live, const struct text_list *list, cha
 		size_t n = strlen(list->items[i]);
 
 		if (*at + n + 3 > sizeof(live->filters))
-			return why_set(why, -E2BIG, "the patterns are longer than %u bytes in all", FLOW_FILTER_BYTES);
+			return why_set(why, -E2BIG, "function patterns exceed %u bytes in total", FLOW_FILTER_BYTES);
 		live->filters[(*at)++] = sign;
 		memcpy(live->filters + *at, list->items[i], n + 1);
 		*at += n + 1;
@@ -166,10 +166,10 @@ static int fill_live(struct flow_live *live, const struct recorder_options *opti
 	return r < 0 ? r : add_filters(live, options->without, '-', &at, why);
 }
 
-/* A call outside of all sessions that takes longer than this waits for something: it is not the last session's. */
+/* A call outside all sessions that takes longer waits for something: it does not belong to the last session. */
 #define SHORT_NS 10000000.0
 
-/* All of it has blocks on the disk: the program must not fail for want of them. */
+/* Allocates all disk blocks: the program must not fail for lack of them. */
 static int make_digest(int fd, uint64_t at)
 {
 	struct digest *digest;
@@ -184,7 +184,7 @@ static int make_digest(int fd, uint64_t at)
 	return 0;
 }
 
-/* Where most calls carry no time, chunks become shorter and are written together. Readers take no longer ones. */
+/* With few timed events, chunks are packed and collected, up to the readers' chunk limit. */
 static uint32_t gather_bytes(const struct recorder_options *options, uint64_t buffer)
 {
 	if (!options->stamp_depth || options->stamp_depth >= FLOW_STACK_MAX || options->summary ||
@@ -260,9 +260,9 @@ int recorder_set_paused(const char *live_path, bool paused, struct why *why)
 	int r = flow_live_map(live_path, true, &map);
 
 	if (r < 0)
-		return why_set(why, r, "%s: %s", live_path, r == -EBADMSG ? "is no file of a recording" : strerror(-r));
+		return why_set(why, r, "%s: %s", live_path, r == -EBADMSG ? "not a live recording file" : strerror(-r));
 	__atomic_store_n(&map.live->paused, paused, __ATOMIC_SEQ_CST);
-	/* Threads look again when their limit is gone. */
+	/* Threads check the flag when their limit is cleared. */
 	for (uint32_t i = 0; paused && i < map.live->slot_count; i++)
 		if (flow_live_is_used(&map, i))
 			(void)flow_live_call(&map, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The end of a recording: what the threads left in their buffers is written down, once, and what a full disk or a kill
- * made of the file is put right as far as it can be.
+ * End of a recording: writes what the threads left in their buffers, once, and repairs the file after a full disk or a
+ * kill as far as possible.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@ struct left {
 	uint32_t *words;
 };
 
-/* A function of the table that all processes share. */
+/* A function of the table shared by all processes. */
 struct shared_fn {
 	uint32_t id;
-	uint32_t module; /* as the file numbers it */
+	uint32_t module; /* number in the file */
 	uint64_t offset;
 };
 
@@ -34,7 +34,7 @@ struct finish {
 	uint64_t dropped;
 	VEC(struct left) left;
 	VEC(struct shared_fn) functions;
-	void *digest; /* NULL: there is none */
+	void *digest; /* NULL: none */
 	uint32_t digest_bytes;
 	int digest_error;
 };
@@ -44,9 +44,9 @@ static int append(struct finish *finish, struct flow_chunk *chunk, const void *p
 	return recorder_append(finish->fd, finish->clock, chunk, payload, &finish->torn);
 }
 
-/* --- from the live file, which is gone before anything is written: its blocks may be all that the disk has --- */
+/* --- from the live file, deleted before writing: its blocks may be the last of the disk --- */
 
-/* What threads left that were killed, or whose process ended while they ran. */
+/* Slots of killed threads, or of threads whose process ended while they ran. */
 static void take_slots(struct finish *finish, const struct flow_live_map *map)
 {
 	for (uint32_t i = 0; i < map->live->slot_count; i++) {
@@ -80,7 +80,7 @@ static int take_live(struct finish *finish, const char *path, struct recorder_en
 	int r = flow_live_map(path, true, &map);
 
 	if (r < 0)
-		return why_set(why, r, "%s: %s", path, r == -EBADMSG ? "is no file of a recording" : strerror(-r));
+		return why_set(why, r, "%s: %s", path, r == -EBADMSG ? "not a live recording file" : strerror(-r));
 	end->error = (int)map.live->last_error;
 	finish->dropped = map.live->dropped;
 	finish->lost = map.live->lost;
@@ -95,11 +95,11 @@ static int take_live(struct finish *finish, const char *path, struct recorder_en
 	return 0;
 }
 
-/* --- what the file holds already --- */
+/* --- what the file already holds --- */
 
 /*
- * A program that is killed while it writes a chunk has it in its buffer still: in the file is a piece of it, which does
- * no harm, or all of it, and then it is not to be there twice.
+ * A program killed while writing a chunk still has it in its buffer: the file holds a part of it, which is harmless, or
+ * all of it, and then it must not be written twice.
  */
 static void drop_written(struct finish *finish, const struct flow_trace *trace)
 {
@@ -134,7 +134,7 @@ static int by_module(const void *a, const void *b)
 	return one->id < other->id ? -1 : one->id > other->id;
 }
 
-/* The names of a module's functions, if its file is still the one that was recorded. */
+/* Function names of a module, if its file is still the recorded one. */
 static void read_names(const struct flow_trace *trace, uint32_t number, struct elf_names *ret_names)
 {
 	const uint32_t *index = map_get(&trace->file->module_numbers, &number);
@@ -167,7 +167,7 @@ static void add_function(struct buf *meta, const struct shared_fn *function, con
 	buf_add_fill(meta, '\0', (8 - bytes % 8) % 8);
 }
 
-/* Functions that were called for the first time when there was no room to say what they are. */
+/* Functions first called when there was no room for their description. */
 static int describe_functions(struct finish *finish, const struct flow_trace *trace)
 {
 	_cleanup_buf_ struct buf meta = BUF_INIT(FLOW_CHUNK_MAX);
@@ -196,7 +196,7 @@ static int put_right(struct finish *finish, const char *path)
 	_cleanup_flow_trace_ struct flow_trace *trace = NULL;
 	struct why why = {};
 
-	/* Whoever reads it later will be told what is wrong with it. */
+	/* Errors are reported when the trace is read. */
 	if (flow_trace_open(path, &trace, &why) < 0)
 		return 0;
 	finish->torn = trace->damaged_bytes + trace->torn_bytes;
@@ -204,7 +204,7 @@ static int put_right(struct finish *finish, const char *path)
 	return describe_functions(finish, trace);
 }
 
-/* --- to its end --- */
+/* --- ending the trace --- */
 
 static int write_left(struct finish *finish)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The two files of a recording inside the observed program. Programs close descriptors that they do not know, put
- * others in their place, fill the disk and set limits: before a descriptor is used it is checked that it still is the
- * file, and a chunk that would pass a limit is not tried, because the kernel would send a signal.
+ * The two files of a recording inside the observed program. Programs close unknown descriptors, reuse their numbers,
+ * fill the disk and set limits: so each use checks that the descriptor still is the file, and a chunk beyond a limit is
+ * not tried, because the kernel would send SIGXFSZ.
  */
 #include <limits.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ struct own_file {
 static struct own_file trace = {.fd = -1, .flags = O_WRONLY | O_APPEND};
 static struct own_file buffers = {.fd = -1, .flags = O_RDWR};
 
-/* Out of the way of programs that count on low numbers. */
+/* Moves the descriptor away from low numbers, which programs rely on. */
 static int move_high(int fd)
 {
 	struct rlimit limit;
@@ -57,7 +57,7 @@ static bool open_again(struct own_file *file)
 	return true;
 }
 
-/* The descriptor, if it is ours or can be made so again. */
+/* The descriptor, reopened if it is no longer the file. */
 static int check_file(struct own_file *file, struct stat *st)
 {
 	if (file->fd >= 0 && fstat(file->fd, st) == 0 && st->st_ino == file->ino && st->st_dev == file->dev)
@@ -93,11 +93,11 @@ void own_files_yield(int fd)
 
 	if (!own_files_have(fd))
 		return;
-	file->fd = sys_move(fd, fd + 1); /* -1: found again by its path */
+	file->fd = sys_move(fd, fd + 1); /* -1: reopened by path */
 	sys_close(fd);
 }
 
-/* Memory of a file that cannot grow would kill the program when touched: its blocks are there first. */
+/* Touching memory of a file that cannot grow would kill the program: allocate its blocks first. */
 bool own_buffers_back(uint64_t at, uint64_t bytes)
 {
 	static const char zeros[4096];
@@ -126,7 +126,7 @@ static int check_room(const struct flow_chunk *chunk, uint64_t bytes)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
 	    (uint64_t)st.st_size + bytes > limit.rlim_cur)
 		return EFBIG;
-	/* What names functions is little, and calls that are left in buffers will need it. */
+	/* Descriptions of functions are small, and buffered calls will need them: exempt from the limit. */
 	if (live->max_bytes && chunk->kind == FLOW_CHUNK_EVENTS && (uint64_t)st.st_size + bytes > live->max_bytes)
 		return ENOSPC;
 	return 0;
@@ -153,7 +153,7 @@ bool trace_file_append(const struct flow_chunk *chunks, size_t bytes)
 		live->last_error = (uint32_t)e;
 		return false;
 	}
-	/* In one piece, or not at all: the end of the file is everybody's. */
+	/* All or nothing: the end of the file is shared. */
 	do
 		done = sys_write(trace.fd, chunks, bytes);
 	while (done < 0 && errno == EINTR);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where most calls carry no time, a chunk becomes so short that writing it costs more than its bytes: several are
- * written together. Until then they wait at the end of the slot, whole, where readers find them when the program is
+ * With few timed events a packed chunk is so short that a write costs more than its bytes: several are written
+ * together. Until then they are collected at the end of the slot, complete, where readers find them if the program is
  * killed.
  */
 #include "flow/runtime/runtime.h"
@@ -16,13 +16,13 @@ static uint32_t gathered_bytes(const struct flow_slot *t)
 	return (uint32_t)t->gathered;
 }
 
-/* One store: whoever looks finds a chunk there, or in the slot, never in both. */
+/* A single store: a reader finds a chunk here or in the slot, never in both. */
 static void set_gathered(struct flow_slot *t, uint32_t bytes, uint32_t next_seq)
 {
 	__atomic_store_n(&t->gathered, bytes | (uint64_t)next_seq << 32, __ATOMIC_RELEASE);
 }
 
-/* The trace goes on as if they had never been, but for the mark that tells how many events there were. */
+/* Counts the collected chunks as lost. */
 static void lose(struct flow_slot *t)
 {
 	uint32_t end = gathered_bytes(t);
@@ -55,7 +55,7 @@ bool gather_flush(struct flow_slot *t)
 
 bool gather_chunk(struct flow_slot *t, struct flow_chunk *chunk)
 {
-	/* A chunk that is not half as long afterwards is not worth it, so that much room is enough. */
+	/* A chunk that does not shrink to half is not packed, so half the room is enough. */
 	uint32_t room = flow_slot_room(live) / 2, whole = (uint32_t)sizeof(*chunk) + room * (uint32_t)sizeof(uint32_t);
 	struct flow_chunk *packed;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The library's beginning and end. Everything that needs the environment or opens a file happens in the constructor:
- * programs change their environment, their directory, their root and their user later.
+ * Constructor and destructor of the library. Everything that needs the environment or opens a file happens in the
+ * constructor: programs change their environment, directory, root and user later.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -80,7 +80,7 @@ static void value(uint32_t kind, uint64_t value)
 		return;
 	flow_put_u64(words, value);
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_VALUE, 2, kind), words);
-	/* Who fetches it must find it there: buffers are folded in no order. */
+	/* The popping thread must find it: buffers are folded in any order. */
 	if (live->digest_at && kind != FLOW_VALUE_SEEN)
 		slot_turn_over(t);
 	slot_leave(t);

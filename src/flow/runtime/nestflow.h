@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For a program that wants its hand-overs between threads to be seen in its traces: say what is pushed to and popped
- * from a queue. The functions are weak: without libnestflow.so preloaded they are NULL, and NESTFLOW does nothing.
+ * For programs that mark handovers between threads in their traces: report what is pushed to and popped from a queue.
+ * The functions are weak: without libnestflow.so preloaded they are NULL, and NESTFLOW does nothing.
  *
- *	NESTFLOW(push, job);
+ *   NESTFLOW(push, job);
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A chunk made shorter: programs do the same thing again and again, and where calls carry no time the words are the
- * same, too. Words that stood there before are replaced by their place and number. What is written costs more than what
- * is compared.
+ * Packs a chunk: programs repeat themselves, and where calls carry no time their words repeat as well. Repeated words
+ * are replaced by position and length. Writing a byte costs more than comparing it.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -10,20 +9,20 @@
 #include "flow/runtime/runtime.h"
 
 #define TABLE_BITS 10
-/* Two words stand for those that are left out. With many short pieces there is little to find in them later. */
+/* Minimum match: it costs two words, and many short matches leave little for later ones. */
 #define WORTH 16u
-/* So many are compared before it is asked whether they differed. */
+/* Words compared before checking for a difference. */
 #define BLOCK 64u
-/* Words in a row that were nowhere before: after each of so many the search takes longer steps. */
+/* After each 1 << N unmatched words in a row the search takes longer steps. */
 #define PATIENCE_SHIFT 5
 #define STEP_MAX       16u
-/* What happens between two times is kept whole once, up to so many words, so that it is found whole the next time. */
+/* The words between two timed events are kept whole once, up to this length, so that the next match is whole. */
 #define RUN_MAX  240u
 #define RUN_BITS 8
 
 struct pack_room {
-	uint32_t places[1u << TABLE_BITS]; /* where two words stand in the new chunk, plus 1 */
-	uint32_t runs[1u << RUN_BITS];     /* the same of what happened between two times */
+	uint32_t places[1u << TABLE_BITS]; /* word pair -> index in the new chunk, plus 1 */
+	uint32_t runs[1u << RUN_BITS];     /* the same for runs between two timed events */
 };
 
 struct pack_room *pack_room_new(void)
@@ -52,7 +51,7 @@ static uint32_t hash(uint64_t value, uint32_t bits)
 	return (uint32_t)((value * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - bits));
 }
 
-/* Four at a time, as compilers know how: whether they differ, or are more than calls and returns. */
+/* Four at a time, vectorised: whether they differ, or are not calls and returns. */
 typedef uint32_t four __attribute__((vector_size(16), aligned(4)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
@@ -64,7 +63,7 @@ static bool four_differ(const uint32_t *old, const uint32_t *new)
 	return odd[0] | odd[1];
 }
 
-/* Where eight words differ. */
+/* Differences of eight words. */
 static two differences(const uint32_t *old, const uint32_t *new)
 {
 	const four *a = (const four *)old, *b = (const four *)new;
@@ -72,10 +71,10 @@ static two differences(const uint32_t *old, const uint32_t *new)
 	return (two)((a[0] ^ b[0]) | (a[1] ^ b[1]));
 }
 
-/* Whether so many are the same, eight at least. As a rule they are: few jumps. */
+/* Whether count words match, at least eight. Usually they do: few branches. */
 static bool block_same(const uint32_t *old, const uint32_t *new, uint32_t count)
 {
-	/* The rest once more with some of those before. */
+	/* The rest, overlapping earlier words. */
 	two odd = differences(old + count - 8, new + count - 8);
 
 	for (uint32_t n = 0; n + 8 <= count; n += 8)
@@ -83,7 +82,7 @@ static bool block_same(const uint32_t *old, const uint32_t *new, uint32_t count)
 	return !(odd[0] | odd[1]);
 }
 
-/* Whether all are the same, WORTH of them at least: the old ones are known to be calls and returns. */
+/* Whether all match, at least WORTH: the old words are known to be calls and returns. */
 static bool all_same(const uint32_t *old, const uint32_t *new, uint32_t count)
 {
 	if (two_words(old) != two_words(new))
@@ -94,13 +93,13 @@ static bool all_same(const uint32_t *old, const uint32_t *new, uint32_t count)
 	return block_same(old, new, count);
 }
 
-/* Calls and returns with their time are hardly ever the same again. */
+/* Timed calls and returns hardly ever repeat. */
 static bool has_time(uint32_t word)
 {
 	return !(word & (FLOW_MANY | 2)) && (word & 1 || word >> 14);
 }
 
-/* How many are the same, of calls and returns alone. */
+/* Length of the match, within calls and returns. */
 static uint32_t same_words(const uint32_t *old, const uint32_t *old_end, const uint32_t *new, const uint32_t *new_end)
 {
 	uint32_t room = (uint32_t)min_of(old_end - old, new_end - new), n = 0;
@@ -125,11 +124,11 @@ struct packer {
 	struct pack_room *pack;
 	uint32_t *out;
 	uint32_t used;
-	uint32_t place; /* what was there before the last time, and how many words of it */
+	uint32_t place; /* last match: index and length */
 	uint32_t words;
-	uint32_t last;   /* where the last word that leads back stands, plus 1; 0: something else came after it */
-	uint32_t misses; /* in a row */
-	bool run;        /* the next word is the first after a time, or something else */
+	uint32_t last;   /* index of the last repeat word, plus 1; 0: something else followed */
+	uint32_t misses; /* consecutive */
+	bool run;        /* the next word starts a run */
 };
 
 static inline void lead_back(struct packer *p, uint32_t place, uint32_t words)
@@ -147,7 +146,7 @@ static inline void lead_back(struct packer *p, uint32_t place, uint32_t words)
 	p->used += 2;
 }
 
-/* The same may come the next time. */
+/* The same match is likely next. */
 static void remember(struct packer *p, uint32_t place, uint32_t words)
 {
 	lead_back(p, place, words);
@@ -164,7 +163,7 @@ static void keep(struct packer *p, const uint32_t *words, uint32_t count)
 	p->last = 0;
 }
 
-/* Whether the same comes as the last time, and no more of it: then there is nothing to look for. */
+/* Whether exactly the last match repeats: no search needed. */
 static bool is_as_before(const struct packer *p, const uint32_t *at, const uint32_t *end)
 {
 	const uint32_t *old = p->out + p->place, words = p->words;
@@ -173,7 +172,7 @@ static bool is_as_before(const struct packer *p, const uint32_t *at, const uint3
 	       (has_time(at[words]) || p->place + words >= p->used || old[words] != at[words]);
 }
 
-/* Words up to the next time, or something else. */
+/* Words up to the next timed or other event. */
 static uint32_t run_length(const uint32_t *at, const uint32_t *end)
 {
 	uint32_t room = (uint32_t)min_of(end - at, (ptrdiff_t)RUN_MAX), n = 1;
@@ -183,7 +182,7 @@ static uint32_t run_length(const uint32_t *at, const uint32_t *end)
 	return n;
 }
 
-/* All that happened between two times, when it is not long: as before, or kept. 0: there is another way. */
+/* A short run between two timed events: match it, or keep it. 0: not applicable. */
 static uint32_t pack_run(struct packer *p, const uint32_t *at, const uint32_t *end)
 {
 	uint32_t n = run_length(at, end), *place, found;
@@ -207,7 +206,7 @@ static uint32_t pack_run(struct packer *p, const uint32_t *at, const uint32_t *e
 	return n;
 }
 
-/* How many words of the old chunk are dealt with. */
+/* Returns how many words of the old chunk it consumed. */
 static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *end)
 {
 	uint32_t *place, found, n = 0;
@@ -236,7 +235,7 @@ static uint32_t pack_next(struct packer *p, const uint32_t *at, const uint32_t *
 			return n;
 		}
 	}
-	/* Where all was the same so far, that place leads further the longer it is kept: a loop around few calls. */
+	/* For a tight loop keep the first position: it yields longer matches. */
 	if (!n || found - 1 + n < p->used)
 		*place = p->used + 1;
 	n = min_of(1 + (p->misses++ >> PATIENCE_SHIFT), STEP_MAX);
@@ -254,7 +253,7 @@ bool pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk, struct f
 
 	memset(pack, 0, sizeof(*pack));
 	while (at < end) {
-		/* The longest record, or step, must find room. */
+		/* Room for the longest record or step. */
 		if (p.used + 256 > room)
 			return false;
 		if (has_time(*at)) {

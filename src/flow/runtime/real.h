@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The C library's own functions behind those that the runtime puts in front of them. */
+/* Original C library functions behind the runtime's wrappers. */
 #pragma once
 
 #include <dlfcn.h>
@@ -31,5 +31,5 @@ struct real_functions {
 
 extern struct real_functions real __attribute__((visibility("hidden")));
 
-/* Looked up once, in the constructor; or earlier, when another library's constructor calls one of them. */
+/* Looked up once in the constructor, or earlier when another library's constructor calls a wrapper. */
 void real_find(void);

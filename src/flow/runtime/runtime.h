@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libnestflow.so: the recorder inside an observed program. It is preloaded, defines the hooks that
- * -finstrument-functions calls and the socket functions of the C library, and writes the trace.
+ * -finstrument-functions calls and wraps the socket functions of the C library, and writes the trace.
  *
- * Rules of this folder, because it is a guest: nothing but the C library; no allocation and no lock on the way of a
- * call; what a signal handler may interrupt, it may also call; errno is as it was; a failure of ours is counted, never
- * shown to the host.
+ * Rules of this folder, because it is a guest: only the C library; no allocation and no lock on the path of a call;
+ * everything async-signal-safe and reentrant; errno is preserved; its failures are counted, never shown to the host.
  */
 #pragma once
 
@@ -28,15 +27,15 @@
 #define unlikely(x)  __builtin_expect(!!(x), 0)
 #define min_of(a, b) ((a) < (b) ? (a) : (b))
 
-/* Room that the longest record beside a list needs behind the limit. */
+/* Room behind the limit for the longest record other than a list. */
 #define SLACK_WORDS 64u
 
-/* Nothing of this is seen by the program: no detour through its tables. */
+/* Hidden from the program: no indirection through the PLT. */
 #pragma GCC visibility push(hidden)
 
 extern struct flow_live *live; /* NULL: not recording */
 extern bool use_counter;
-/* The thread may read no clock and make no system call but read and write (strict seccomp): others would be its end. */
+/* Strict seccomp: the thread may only read and write; reading the clock or any other system call would kill it. */
 extern __thread bool sealed __attribute__((tls_model("initial-exec")));
 extern __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
 /* The same for the hooks, never NULL. */
@@ -56,7 +55,7 @@ static inline uint64_t read_counter(void)
 #endif
 }
 
-/* Where the stack is, without a frame of one's own. */
+/* Stack pointer, without a frame. */
 static inline uintptr_t stack_address(void)
 {
 #if defined(__x86_64__)
@@ -69,14 +68,11 @@ static inline uintptr_t stack_address(void)
 #endif
 }
 
-/*
- * From here on a signal handler leaves the slot alone; nothing of it may be read before but the depth, which is the
- * same again when a handler has returned.
- */
+/* From here on signal handlers leave the slot alone; before it only the depth may be read, which handlers restore. */
 static inline void slot_take(struct flow_slot *t)
 {
 #if defined(__x86_64__)
-	/* In a function without a frame of its own this is never 0. */
+	/* In a function without a frame this is never 0. */
 	__asm__ volatile("mov %%esp, %0" : "=m"(t->busy));
 #else
 	t->busy = (uint32_t)stack_address() | 1;
@@ -84,7 +80,7 @@ static inline void slot_take(struct flow_slot *t)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* The calls that are open now, and the slot is anybody's again. */
+/* Stores the depth and releases the slot. */
 static inline void slot_give(struct flow_slot *t, uint64_t depth)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -112,7 +108,7 @@ static inline void **slot_stack(struct flow_slot *t)
 /* --- functions (module.c) --- */
 
 struct fn_entry {
-	void *fn;      /* with FN_LONG: its calls must take the long way */
+	void *fn;      /* with FN_LONG: its calls take the slow path */
 	uint32_t word; /* of its call, without ticks */
 	uint32_t id_flags;
 };
@@ -127,66 +123,66 @@ static inline bool fn_excluded(const struct fn_entry *entry)
 	return entry->id_flags & 1;
 }
 
-/* No address of a function has this bit. */
+/* Never set in a function address. */
 #define FN_LONG       (UINT64_C(1) << 63)
 #define FN_CACHE_BITS 14
 extern struct fn_entry fn_cache[1u << FN_CACHE_BITS];
 
-/* No two functions with hooks begin within 16 bytes, and neighbours never meet. */
+/* Instrumented functions are at least 16 bytes apart, so neighbours never collide. */
 static inline uint32_t fn_hash(const void *fn)
 {
 	return (uint32_t)((uintptr_t)fn >> 4 & ((1u << FN_CACHE_BITS) - 1));
 }
 
-/* Where the entry of a function stands unless another one was there first. */
+/* Home entry of a function, unless another one claimed it first. */
 static inline const struct fn_entry *fn_home(const void *fn)
 {
-	_Static_assert(sizeof(struct fn_entry) == 16, "the bits of the address are the place already");
+	_Static_assert(sizeof(struct fn_entry) == 16, "the address bits are the offset");
 	return (const struct fn_entry *)((uintptr_t)fn_cache + ((uintptr_t)fn & ((1u << FN_CACHE_BITS) - 1) << 4));
 }
 
-/* The entry of a function, made at its first call; NULL when there is no room any more. */
+/* Entry of a function, created at its first call; NULL: table full. */
 const struct fn_entry *fn_find(void *fn);
-/* A thread has that name (16 bytes) from now on. */
+/* Records a thread name (16 bytes). */
 void thread_name_write(uint32_t thread, const char *name);
-/* Looks at the libraries that are loaded now. Not in a signal handler. */
+/* Scans the loaded libraries. Not in a signal handler. */
 void modules_update(void);
 
 /* --- writing (slot.c) --- */
 
-/* This thread's slot, taken at its first event; NULL: not recording. */
+/* This thread's slot, claimed at its first event; NULL: not recording. */
 struct flow_slot *slot_get(void);
-/* Begins and ends work on the slot; false when a signal handler interrupted such work: the event is counted as lost. */
+/* Starts and ends work on the slot; false when a signal handler interrupted such work: the event is counted as lost. */
 bool slot_enter(struct flow_slot *t);
 void slot_leave(struct flow_slot *t);
-/* Room for so many words (of the calling thread's slot, entered); NULL when paused, muted or lost. */
+/* Reserves words (in the calling thread's slot, entered); NULL when paused, muted or lost. */
 uint32_t *slot_reserve(struct flow_slot *t, uint32_t words);
-/* A record of the fourth form with the words that its head announces; false when paused, muted or lost. */
+/* Adds a record of the fourth form with the words its head announces; false when paused, muted or lost. */
 bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void *payload);
-/* What the chunk holds is written, or folded, and a new one begins. */
+/* Writes or folds the chunk, and starts a new one. */
 void slot_turn_over(struct flow_slot *t);
-/* The calling thread's name may be another one by now. */
+/* The calling thread may have been renamed. */
 void slot_note_name(void);
-/* Another thread of this process has that name now. */
+/* Another thread of this process was renamed. */
 void slot_name_other(pthread_t thread, const char *name);
-/* From now on, or no longer, the calling thread is sealed. */
+/* Marks the calling thread as sealed, or not. */
 void slot_seal(bool now);
 void slots_begin(void);
 void slots_end(void);
 
-/* --- chunks made shorter (pack.c) --- */
+/* --- packing chunks (pack.c) --- */
 
 /* NULL: no memory. */
 struct pack_room *pack_room_new(void);
 void pack_room_free(struct pack_room *pack);
-/* The chunk, shorter, with room for so many words after its header; false: too few. The chunk itself stays as it is. */
+/* Packs the chunk into room words after the header of out; false: too long. The chunk itself is unchanged. */
 bool pack_chunk(struct pack_room *pack, const struct flow_chunk *chunk, struct flow_chunk *out, uint32_t room);
 
-/* --- chunks written together (gather.c) --- */
+/* --- collecting chunks (gather.c) --- */
 
-/* The slot's chunk, shorter, waits with others or is written at once; false: neither it nor what waited was written. */
+/* Packs the slot's chunk and collects or writes it; false: neither it nor the collected ones were written. */
 bool gather_chunk(struct flow_slot *t, struct flow_chunk *chunk);
-/* All that wait are written; false when they could not be: they are counted as lost. */
+/* Writes all collected chunks; false on failure: they are counted as lost. */
 bool gather_flush(struct flow_slot *t);
 
 /* --- summaries instead of a trace (fold.c) --- */
@@ -196,50 +192,50 @@ static inline struct digest_thread *slot_digest(struct flow_slot *t)
 	return (struct digest_thread *)((uintptr_t)t + flow_slot_digest_offset(live));
 }
 
-/* Folds the slot's chunk or, when its thread is gone, ends the calls still open; false when its turn did not come. */
+/* Folds the slot's chunk or, for a dead thread, ends its open calls; false when the lock was not obtained. */
 bool digest_take(struct flow_slot *t, bool gone);
 
 /* --- the trace and its live file (file.c) --- */
 
 bool own_files_open(const char *path);
 int own_buffers_fd(void);
-/* Gives blocks on the disk to that part of the live file. */
+/* Allocates disk blocks for that part of the live file. */
 bool own_buffers_back(uint64_t at, uint64_t bytes);
-/* Whether a descriptor is one of ours, and moving it out of the program's way. */
+/* Whether a descriptor belongs to the recorder, and moving it away. */
 bool own_files_have(int fd);
 void own_files_yield(int fd);
-/* What a header says about the whole chunk, when all of that is there. */
+/* Completes a chunk header: sizes, clock, checksum. */
 void trace_file_seal(struct flow_chunk *chunk);
-/* Sealed chunks, each with header and payload, all of them or none; false when they could not be written. */
+/* Appends sealed chunks, each with header and payload, all or none; false on failure. */
 bool trace_file_append(const struct flow_chunk *chunks, size_t bytes);
-/* One that is not sealed yet. */
+/* Seals and appends a chunk. */
 bool trace_file_add(struct flow_chunk *chunk);
 
 /* --- sockets (socket.c) --- */
 
 void sockets_begin(void);
-/* Number of the socket behind a descriptor, found out at first sight; 0: no socket. */
+/* Number of a descriptor's socket, determined at first use; 0: not a socket. */
 uint32_t socket_of(int fd);
-/* The same when it turns up in an operation that began then: its description must not come after that time. */
+/* The same for a socket first seen in an operation that started then: its description must not be later. */
 uint32_t socket_at(int fd, uint64_t start);
-/* A descriptor that is new to the program: nothing that was known about the number holds. */
+/* A new descriptor: forgets what was known about the number. */
 uint32_t socket_seen(int fd, uint64_t start);
 /* The same socket under another descriptor. */
 void socket_copy(int from, int to);
 void socket_gone(int fd);
-/* What is known about a socket is written down again: it has an address, or a peer. */
+/* Describes a socket again: it now has an address or a peer. */
 void socket_describe(int fd);
 
 struct op {
 	enum flow_op op;
 	int fd;
 	uint32_t socket;
-	int64_t result; /* as the function returned it; errno is read for -1 */
+	int64_t result; /* as returned by the function; errno is read for -1 */
 	uint64_t start;
 	uint64_t aux;
 };
 
-/* An operation begins. A thread's first one, too: its clock must not start at the end of that. */
+/* Starts an operation, and the clock of a thread whose first event this is. */
 static inline uint64_t op_begin(void)
 {
 	if (unlikely(!current))
@@ -247,7 +243,7 @@ static inline uint64_t op_begin(void)
 	return now_ticks();
 }
 
-/* The operation has ended now. errno is as it was afterwards. */
+/* Ends the operation now. Preserves errno. */
 void op_end(const struct op *op);
 struct wait_answer {
 	uint64_t data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Patterns with * and ?, and the list of them that says which functions are recorded. */
+/* Glob patterns with * and ?, and the list that selects the functions to record. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,9 +28,9 @@ static inline bool glob_matches(const char *pattern, const char *text)
 }
 
 /*
- * Filters are "+glob" or "-glob", each with its NUL, an empty one ends the list. The last that matches decides; when
- * the first one is a "+", what none matches is left out. A function without a name is recorded unless names are asked
- * for.
+ * Filters are "+glob" or "-glob", each NUL-terminated; an empty one ends the list. The last match decides; if the first
+ * filter is a "+", functions without a match are omitted. A function without a name is recorded unless there are "+"
+ * filters.
  */
 static inline bool filter_wants(const char *filters, const char *name)
 {

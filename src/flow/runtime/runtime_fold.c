@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Chunks that are folded into the digest instead of being written: one thread at a time, of all processes. */
+/* Folds chunks into the digest instead of writing them: one thread at a time, across all processes. */
 #include <sched.h>
 #include <signal.h>
 
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
 
-/* So long a thread waits for another one to fold its chunk, in nanoseconds; its own is lost then, and counted. */
+/* Nanoseconds that a thread waits for the lock; then its chunk is lost, and counted. */
 #define PATIENCE UINT64_C(2000000000)
 
 static struct digest *the_digest(void)
@@ -23,9 +23,8 @@ static uint64_t now_ns(void)
 }
 
 /*
- * A thread that was killed with the lock leaves it to the next: the digest makes sense after each of its steps. One
- * that is stopped, or that only looks alive because its number is somebody else's now, must not hold the program up
- * again and again.
+ * A thread killed with the lock leaves it to the next: the digest is consistent after each step. A stopped holder, or a
+ * recycled tid that only looks alive, must not delay the program repeatedly.
  */
 static bool lock(struct digest *digest, uint32_t self)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The hooks that -finstrument-functions calls: a short way for the usual case, a long one for everything else. */
+/* The hooks called by -finstrument-functions: a fast path for the usual case, a slow one for everything else. */
 #include "flow/runtime/runtime.h"
 
 EXPORT void __cyg_profile_func_enter(void *fn, void *site);
@@ -13,7 +13,7 @@ static void add_call(struct flow_slot *t, uint64_t now, uint32_t id)
 		return;
 	if (passed >= FLOW_LONG_TICKS) {
 		(void)slot_add_other(t, now, flow_word_other(FLOW_O_TIME, 0, 0), NULL);
-		t->extra++; /* time alone is no event */
+		t->extra++; /* a time record is not an event */
 		passed = 0;
 	}
 	t->last = now;
@@ -70,7 +70,7 @@ static void enter_long(struct flow_slot *t, void *fn)
 	if (depth < live->max_depth) {
 		now = stamp(t, depth);
 		if (t->frames) {
-			/* Room first, so that the place stays where it is. */
+			/* Reserve first, so that the position is final. */
 			uint32_t *at = slot_reserve(t, 5);
 
 			t->frames[depth] = (struct flow_frame){at, t->last, now, flow_slot_chunk(t)->seq, 0};
@@ -82,7 +82,7 @@ static void enter_long(struct flow_slot *t, void *fn)
 	t->noted = depth + 1;
 }
 
-/* A call that was too short is taken back when nothing was recorded since. */
+/* Takes back a call that was too short, if nothing was recorded since. */
 static bool take_back(struct flow_slot *t, uint32_t depth, uint64_t now)
 {
 	const struct flow_frame *frame = &t->frames[depth];
@@ -92,7 +92,7 @@ static bool take_back(struct flow_slot *t, uint32_t depth, uint64_t now)
 	    frame->at >= t->at)
 		return false;
 	words = (uint32_t)(t->at - frame->at);
-	/* A call alone has one word or two, or a record of time before it. */
+	/* A lone call is one word or two, possibly after a time record. */
 	if (words == 2 && (frame->at[0] & 3) == FLOW_TAG_CALL_LONG)
 		t->extra--;
 	else if (words != 1 || (frame->at[0] & 3) != FLOW_TAG_CALL)
@@ -117,7 +117,7 @@ static void leave_one(struct flow_slot *t)
 	t->depth = depth;
 }
 
-/* Calls above the one that returns ended in another way: longjmp. */
+/* Calls above the returning one ended by longjmp. */
 static void unwind_to(struct flow_slot *t, uint32_t depth)
 {
 	uint32_t recorded = min_of(t->depth, live->max_depth), kept = min_of(depth, live->max_depth);
@@ -141,19 +141,19 @@ static void exit_long(struct flow_slot *t, void *fn)
 			t->depth--;
 			return;
 		}
-		t->depth = depth = FLOW_STACK_MAX; /* all of the deep ones are gone */
+		t->depth = depth = FLOW_STACK_MAX; /* all deeper calls are gone */
 	}
 	while (depth && stack[depth - 1] != fn)
 		depth--;
 	if (!depth)
-		return; /* it was called before recording began */
+		return; /* called before recording started */
 	if (depth != t->depth)
 		unwind_to(t, depth);
 	leave_one(t);
 }
 
-/* While recording is stopped, only which calls are open is kept. True when that was all there was to do. */
-static bool pass_by(struct flow_slot *t, void *fn, bool enter)
+/* While paused, only the open calls are tracked. True when nothing else remains to be done. */
+static bool track_paused(struct flow_slot *t, void *fn, bool enter)
 {
 	const struct fn_entry *entry = fn_home(fn);
 	uint32_t depth = t->depth;
@@ -172,8 +172,8 @@ static bool pass_by(struct flow_slot *t, void *fn, bool enter)
 	return true;
 }
 
-/* The slot is entered, and is left. */
-static void take_long(struct flow_slot *t, void *fn, bool enter, int saved)
+/* The slot is entered, and left. */
+static void record_slow(struct flow_slot *t, void *fn, bool enter, int saved)
 {
 	if (enter)
 		enter_long(t, fn);
@@ -183,16 +183,16 @@ static void take_long(struct flow_slot *t, void *fn, bool enter, int saved)
 	errno = saved;
 }
 
-/* The short way found that it cannot go on; the slot is entered. */
-static COLD void late(struct flow_slot *t, void *fn, bool enter)
+/* The fast path cannot continue; the slot is entered. */
+static COLD void enter_slow(struct flow_slot *t, void *fn, bool enter)
 {
 	int saved = errno;
 
-	if (pass_by(t, fn, enter))
+	if (track_paused(t, fn, enter))
 		return;
 
 	flow_slot_count(t);
-	take_long(t, fn, enter, saved);
+	record_slow(t, fn, enter, saved);
 }
 
 static COLD void hook_long(void *fn, bool enter)
@@ -207,10 +207,10 @@ static COLD void hook_long(void *fn, bool enter)
 		errno = saved;
 		return;
 	}
-	take_long(t, fn, enter, saved);
+	record_slow(t, fn, enter, saved);
 }
 
-/* Returns without a time of their own, before an event that has one. Several words fit behind the limit. */
+/* Untimed returns before a timed event. Several words fit behind the limit. */
 static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t depth)
 {
 	uint32_t returned = t->noted - depth;
@@ -225,11 +225,10 @@ static inline uint32_t *add_returned(struct flow_slot *t, uint32_t *at, uint32_t
 }
 
 /*
- * The short ways. Everything that is unusual shows in few places: a depth that is none (the slot is at work, or there
- * is no slot, or the calls are too deep), a slot at its limit (which is also cleared to call for attention), a function
- * that is not where it should be. All that they call is called last, so that they need no frame. Calls without a time
- * go straight through: there every jump shows, and every number that is kept; flow_slot_count finds out later how many
- * there were.
+ * Fast paths. All exceptions show in few places: an invalid depth (slot busy, no slot, or calls too deep), a slot at
+ * its limit (also cleared to request attention), a function not in its home entry. Calls to other functions are tail
+ * calls, so no frame is needed. Untimed calls have the fewest branches and stores; flow_slot_count derives their number
+ * later.
  */
 static inline void put_call(struct flow_slot *t, void *fn, uint64_t depth, uint32_t *at, uint32_t word)
 {
@@ -254,7 +253,7 @@ void __cyg_profile_func_enter(void *fn, void *site)
 		slot_take(t);
 		at = t->at;
 		if (unlikely(at >= t->limit || entry->fn != fn))
-			return late(t, fn, true);
+			return enter_slow(t, fn, true);
 		returned = t->noted - (uint32_t)depth;
 		return put_call(t, fn, depth, at, entry->word | returned << 14 | (-returned & FLOW_MANY));
 	}
@@ -263,12 +262,12 @@ void __cyg_profile_func_enter(void *fn, void *site)
 	slot_take(t);
 	at = t->at;
 	if (unlikely(at >= t->limit || entry->fn != fn))
-		return late(t, fn, true);
+		return enter_slow(t, fn, true);
 	at = add_returned(t, at, (uint32_t)depth);
 	now = read_counter();
 	passed = now - t->last;
 	if (unlikely(passed >= FLOW_SHORT_TICKS))
-		return late(t, fn, true);
+		return enter_slow(t, fn, true);
 	t->last = now;
 	put_call(t, fn, depth, at, entry->word | (uint32_t)passed << 14);
 }
@@ -280,7 +279,7 @@ void __cyg_profile_func_exit(void *fn, void *site)
 	uint32_t *at;
 
 	(void)site;
-	/* A return without time is counted in the next word: one store, which nothing can come between. */
+	/* An untimed return is counted in the next word: a single store, hence atomic. */
 	if (likely(depth - t->stamp_depth < t->untimed)) {
 		if (unlikely(slot_stack(t)[depth] != fn))
 			return hook_long(fn, false);
@@ -292,12 +291,12 @@ void __cyg_profile_func_exit(void *fn, void *site)
 	slot_take(t);
 	at = t->at;
 	if (unlikely(at >= t->limit || slot_stack(t)[depth] != fn))
-		return late(t, fn, false);
+		return enter_slow(t, fn, false);
 	at = add_returned(t, at, (uint32_t)depth + 1);
 	now = read_counter();
 	passed = now - t->last;
 	if (unlikely(passed >= FLOW_LONG_TICKS))
-		return late(t, fn, false);
+		return enter_slow(t, fn, false);
 	t->last = now;
 	t->noted = (uint32_t)depth;
 	t->returns++;

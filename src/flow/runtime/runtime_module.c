@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which function an address is. Modules that call the hooks (program and libraries) are looked at when the program
- * starts, while files can still be opened, and when a function is in none of them: their symbols are read then, so that
- * a function's first call needs no more than a search. Its number, place and name go into the trace at that moment.
+ * Maps addresses to functions. Instrumented modules (program and libraries) are scanned at start, while files can still
+ * be opened, and when a function is in none of them: their symbols are read then, so that the first call of a function
+ * needs only a search. Its number, location and name go into the trace at that moment.
  */
 #include <elf.h>
 #include <limits.h>
@@ -24,7 +24,7 @@
 
 struct symbol {
 	uint64_t value;
-	uint32_t name; /* in the names */
+	uint32_t name; /* offset in the name table */
 	uint32_t size;
 };
 
@@ -42,7 +42,7 @@ struct fn_entry fn_cache[1u << FN_CACHE_BITS] __attribute__((aligned(64)));
 
 static struct module modules[MODULES_MAX];
 static uint32_t module_count;
-/* Functions that were called while another thread looked at the modules. */
+/* Functions called while another thread scanned the modules. */
 static void *pending[PENDING_MAX];
 static uint32_t pending_ids[PENDING_MAX];
 static uint32_t pending_count;
@@ -76,7 +76,7 @@ static void *read_part(int fd, uint64_t at, uint64_t bytes)
 	return p;
 }
 
-/* Heap sort: the C library's own may allocate. */
+/* Heap sort: qsort may allocate. */
 static void sift(struct symbol *s, size_t at, size_t count)
 {
 	for (size_t child; (child = at * 2 + 1) < count; at = child) {
@@ -124,7 +124,7 @@ static void keep_symbols(struct module *module, const Elf64_Sym *table, size_t c
 	names[names_bytes - 1] = '\0';
 }
 
-/* The full table of symbols, or the one for dynamic linking when the file was stripped. */
+/* The full symbol table, or the dynamic one when the file is stripped. */
 static bool read_table(struct module *module, int fd, const Elf64_Ehdr *header, const Elf64_Shdr *sections,
 		       uint32_t type)
 {
@@ -185,14 +185,14 @@ static const struct symbol *find_symbol(const struct module *module, uint64_t va
 	return NULL;
 }
 
-/* --- what goes into the trace --- */
+/* --- writing metadata --- */
 
 struct meta_head {
 	struct flow_chunk chunk;
 	struct flow_meta meta;
 };
 
-/* The body follows its head in one piece, with room for seven more bytes. */
+/* The body follows its head contiguously, with room for seven more bytes. */
 static void write_meta(struct meta_head *head, uint8_t *body, uint32_t kind, size_t bytes)
 {
 	size_t padded = (bytes + 7) & ~(size_t)7;
@@ -203,7 +203,7 @@ static void write_meta(struct meta_head *head, uint8_t *body, uint32_t kind, siz
 	(void)trace_file_add(&head->chunk);
 }
 
-/* One at a time, and never in a hook of two threads: modules_update sees to that. */
+/* One at a time, never in hooks of two threads: modules_update ensures that. */
 static void write_module(const struct module *module, const char *path, const uint8_t *build_id, size_t build_id_bytes)
 {
 	static struct {
@@ -274,8 +274,8 @@ static struct module *module_of(uintptr_t address)
 }
 
 /*
- * The number of a function, the same in all processes of the recording. Whoever claims the place in the table gives the
- * number; another process that comes at the same moment takes a number of its own, and the reader makes them one.
+ * Number of a function, the same in all processes of the recording. The process that claims the table entry assigns the
+ * number; one that races with it takes another number, and the reader unifies them.
  */
 static uint32_t shared_number(uint64_t key, bool *ret_new)
 {
@@ -301,10 +301,10 @@ static uint32_t shared_number(uint64_t key, bool *ret_new)
 	return __atomic_add_fetch(&live->last_fn, 1, __ATOMIC_RELAXED);
 }
 
-/* Looks at the libraries loaded now; at one without hooks only where that function is in it; 0: at none of those. */
+/* Scans the loaded libraries; an uninstrumented one only if it contains fn; 0: none of those. */
 static void update_for(uintptr_t fn);
 
-/* Numbers the function and writes it down. */
+/* Numbers the function and writes its description. */
 static uint32_t describe(void *fn, bool *ret_excluded)
 {
 	struct module *module = module_of((uintptr_t)fn);
@@ -316,7 +316,7 @@ static uint32_t describe(void *fn, bool *ret_excluded)
 
 	*ret_excluded = false;
 	if (!module && !sealed) {
-		/* A library that was loaded since. dlopen itself is not ours to replace: it looks at who calls it. */
+		/* A library loaded since. dlopen itself cannot be wrapped: it inspects its caller. */
 		update_for((uintptr_t)fn);
 		module = module_of((uintptr_t)fn);
 	}
@@ -369,7 +369,7 @@ COLD const struct fn_entry *fn_find(void *fn)
 	return NULL;
 }
 
-/* Functions of a library that is gone: another one may come to the same place. */
+/* Functions of an unloaded library: another one may take its place. */
 static void forget_range(uintptr_t begin, uintptr_t end)
 {
 	for (uint32_t i = 0; i < 1u << FN_CACHE_BITS; i++) {
@@ -380,22 +380,22 @@ static void forget_range(uintptr_t begin, uintptr_t end)
 	}
 }
 
-/* --- which modules there are --- */
+/* --- scanning modules --- */
 
 struct found {
 	bool seen[MODULES_MAX];
-	uintptr_t wanted; /* a function whose module is looked for */
+	uintptr_t wanted; /* function whose module is searched */
 };
 
 static const void *dynamic_pointer(const struct dl_phdr_info *info, uintptr_t value)
 {
-	/* The loader has made addresses of them already, except in a few special modules. */
+	/* The loader has relocated them already, except in a few special modules (vDSO). */
 	return (const void *)(value < info->dlpi_addr ? info->dlpi_addr + value : value);
 }
 
-/* What the loader fills in for a module, by name. */
+/* Relocations of a module. */
 struct wants {
-	const ElfW(Rela) * list[2]; /* of data, and of calls */
+	const ElfW(Rela) * list[2]; /* data and PLT */
 	size_t bytes[2];
 	const ElfW(Sym) * symbols;
 	const char *strings;
@@ -414,7 +414,7 @@ static bool has_hook(const struct wants *wants, size_t which)
 	return false;
 }
 
-/* Whether it calls our hooks. Not all linkers say how many symbols it has; the places of calls are always there. */
+/* Whether it calls the hooks. Not all linkers record the number of symbols; relocations are always there. */
 static bool calls_hooks(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
 	struct wants wants = {};
@@ -464,7 +464,7 @@ static size_t find_build_id(const struct dl_phdr_info *info, uint8_t *to, size_t
 static void add_module(const struct dl_phdr_info *info, uintptr_t begin, uintptr_t end)
 {
 	struct module *module = &modules[module_count];
-	static char path[PATH_MAX]; /* one at a time, and stacks may be small */
+	static char path[PATH_MAX]; /* static: one at a time, and stacks may be small */
 	uint8_t build_id[32];
 	ssize_t n;
 
@@ -485,7 +485,7 @@ static void add_module(const struct dl_phdr_info *info, uintptr_t begin, uintptr
 	__atomic_store_n(&module_count, module_count + 1, __ATOMIC_RELEASE);
 }
 
-static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
+static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 {
 	uintptr_t begin = UINTPTR_MAX, end = 0;
 	const ElfW(Dyn) *dynamic = NULL;
@@ -507,7 +507,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 			found->seen[i] = true;
 			return 0;
 		}
-	/* Of functions in headers (C++) one copy serves all: it may be that of a library built without hooks. */
+	/* Inline functions (C++) are merged: the copy in use may be that of an uninstrumented library. */
 	if (!dynamic || (!(found->wanted >= begin && found->wanted < end) && !calls_hooks(info, dynamic)))
 		return 0;
 	if (module_count < MODULES_MAX)
@@ -516,7 +516,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Functions whose module is known now get their place and name. */
+/* Describes pending functions whose module is now known. */
 static void settle_pending(void)
 {
 	uint32_t count = min_of(__atomic_load_n(&pending_count, __ATOMIC_RELAXED), (uint32_t)PENDING_MAX);
@@ -542,7 +542,7 @@ static void update_for(uintptr_t fn)
 
 	if (__atomic_exchange_n(&updating, true, __ATOMIC_ACQUIRE))
 		return;
-	(void)dl_iterate_phdr(look_at_module, &found);
+	(void)dl_iterate_phdr(scan_module, &found);
 	for (uint32_t i = 0; i < module_count; i++)
 		if (!found.seen[i] && modules[i].end) {
 			forget_range(modules[i].begin, modules[i].end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which socket a descriptor is, and writing down what was done to it. A socket has a number in the trace that stays
- * with it through dup and fork; descriptors that are no sockets are remembered as such and cost one look.
+ * Maps descriptors to sockets and records operations. A socket has a number in the trace that persists across dup and
+ * fork; other descriptors are remembered as such and cost one lookup.
  */
 #include <netinet/in.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #define FDS_MAX   (1u << 20)
 #define NO_SOCKET UINT32_MAX
 
-/* Number of the socket behind each descriptor; 0: not looked at yet. */
+/* Socket number per descriptor; 0: not checked yet. */
 static uint32_t *numbers;
 
 void sockets_begin(void)
@@ -45,7 +45,7 @@ static void put_address(const struct sockaddr_storage *from, uint8_t *address, u
 	}
 }
 
-static void ask_socket(int fd, struct flow_socket_words *words)
+static void query_socket(int fd, struct flow_socket_words *words)
 {
 	struct sockaddr_storage address = {};
 	socklen_t n = sizeof(address);
@@ -74,20 +74,20 @@ static void describe(int fd, uint32_t number, uint64_t at)
 
 	if (!t)
 		return;
-	ask_socket(fd, &words);
+	query_socket(fd, &words);
 	if (!slot_enter(t))
 		return;
 	(void)slot_add_other(t, at, flow_word_other(FLOW_O_SOCKET, FLOW_WORDS(words), 0), &words);
 	slot_leave(t);
 }
 
-/* Sessions are sampled by their socket: a thread that works for one of the others writes nothing meanwhile. */
+/* Samples sessions by socket: while a thread works for another socket, it records nothing. */
 static void mute(uint32_t number)
 {
 	struct flow_slot *t = slot_get();
 
 	if (live->sample > 1 && t)
-		/* Numbers are given out in patterns: which ones are taken must not follow them. */
+		/* Hash the number: sampling must not follow patterns in the numbering. */
 		t->muted = (number * 0x9E3779B1u >> 8) % live->sample != 0;
 }
 
@@ -187,7 +187,7 @@ void op_end_wait(const struct op *op, const struct wait_answer *answers, uint32_
 		flow_put_u64(&record.more[(size_t)i * 3], answers[i].data);
 		record.more[(size_t)i * 3 + 2] = answers[i].events;
 	}
-	/* The clock of the thread is where the operation ended. */
+	/* The thread's clock stands at the end of the operation. */
 	if (slot_add_other(
 		    t, op->start,
 		    flow_word_other(FLOW_O_OPERATION, (uint32_t)FLOW_WORDS(struct flow_op_words) + count * 3, op->op),

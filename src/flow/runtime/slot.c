@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A thread's slot: taken at its first event, its chunk written when full, given back when the thread ends. */
+/* A thread's slot: claimed at its first event, its chunk written when full, released when the thread ends. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -9,20 +9,20 @@
 #include "flow/runtime/runtime.h"
 #include "flow/runtime/sys.h"
 
-/* What the hooks find in threads that have no slot: always at work, so that they take the long way. */
+/* Slot of threads without one: always busy, so that the hooks take the slow path. */
 static struct flow_slot no_slot = {.busy = 1};
 
 __thread struct flow_slot *current __attribute__((tls_model("initial-exec")));
 __thread struct flow_slot *hook_slot __attribute__((tls_model("initial-exec"))) = &no_slot;
 __thread bool sealed __attribute__((tls_model("initial-exec")));
-/* Taking a slot runs code that may come back here (signal handlers). */
+/* Claiming a slot runs code that may reenter (signal handlers). */
 static __thread bool taking __attribute__((tls_model("initial-exec")));
 
 static pthread_key_t end_key;
 static bool end_key_made;
 static pid_t own_pid;
 
-/* The calls that were open in the thread that forks, kept for the child: its parent goes on writing to its own slot. */
+/* Open calls of the forking thread, saved for the child: the parent continues to use its slot. */
 static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *fork_stack[FLOW_STACK_MAX];
 static uint32_t fork_depth;
@@ -41,13 +41,13 @@ static bool is_special(const struct flow_slot *t)
 	       live->min_ticks || !use_counter || sealed;
 }
 
-/* Sets the limit again after the long way, or keeps it taken while something unusual is on. */
+/* Restores the limit after the slow path, or keeps it cleared while an exception lasts. */
 static void slot_settle(struct flow_slot *t)
 {
 	uint32_t room = flow_slot_room(live);
 
 	t->limit = is_special(t) ? NULL : t->base + room - SLACK_WORDS;
-	/* Whoever pauses says so first and clears the limit then. */
+	/* Pausing sets the flag first, then clears the limit. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (live->paused)
 		t->limit = NULL;
@@ -68,7 +68,7 @@ static void begin_chunk(struct flow_slot *t)
 	t->at = t->base;
 }
 
-/* The numbers in the header that are known only now. */
+/* Completes the header. */
 static void finish_header(struct flow_slot *t, struct flow_chunk *chunk)
 {
 	uint64_t words = (uint64_t)(t->at - t->base);
@@ -80,7 +80,7 @@ static void finish_header(struct flow_slot *t, struct flow_chunk *chunk)
 	chunk->lost = t->lost;
 }
 
-/* Whoever's slot it is: what it holds goes to the trace, or into the digest. */
+/* Writes or folds the chunk of any slot. */
 static bool write_chunk(struct flow_slot *t)
 {
 	struct flow_chunk *chunk = flow_slot_chunk(t);
@@ -97,8 +97,8 @@ static bool write_chunk(struct flow_slot *t)
 }
 
 /*
- * A record of the fourth form without looking at limits; the chunk has room for it. It is there when all of it is
- * there: a signal handler may jump away from here for ever.
+ * Adds a record of the fourth form without checking limits; the chunk has room. It becomes visible only when complete:
+ * a signal handler may longjmp away from here.
  */
 static void put_other(struct flow_slot *t, uint64_t now, uint32_t head, const uint32_t *payload)
 {
@@ -115,14 +115,14 @@ static void put_other(struct flow_slot *t, uint64_t now, uint32_t head, const ui
 	t->at = at + words;
 }
 
-/* A mark tells about the trace, not about the program: it does not count as an event. */
+/* A mark describes the trace, not the program: it is not an event. */
 static void put_mark(struct flow_slot *t, uint64_t now, uint32_t head, const uint32_t *payload)
 {
 	t->extra++;
 	put_other(t, now, head, payload);
 }
 
-/* The calls that are open and recorded, outermost first. */
+/* Recorded open calls, outermost first. */
 static void put_stack(struct flow_slot *t)
 {
 	uint32_t depth = min_of(min_of(t->depth, live->max_depth), FLOW_STACK_MAX), at = 0;
@@ -142,7 +142,7 @@ static void put_stack(struct flow_slot *t)
 	} while (at < depth);
 }
 
-/* Where most events carry no time, returns are written when something else is. */
+/* With few timed events, returns are written together with the next event. */
 static void put_returns(struct flow_slot *t)
 {
 	uint32_t noted = min_of(t->noted, min_of(live->max_depth, FLOW_STACK_MAX));
@@ -157,10 +157,10 @@ static void put_returns(struct flow_slot *t)
 
 static void put_marks(struct flow_slot *t)
 {
-	/* A signal handler may add to it meanwhile. */
+	/* A signal handler may add to it concurrently. */
 	uint64_t unmarked = __atomic_exchange_n(&t->unmarked, 0, __ATOMIC_RELAXED);
 
-	/* Which calls are open was known all the time when it was a handler that lost something of its own. */
+	/* If a handler lost its own events, the open calls are still known. */
 	if (!t->resync)
 		put_returns(t);
 	if (unmarked || t->skipped) {
@@ -176,7 +176,7 @@ static void put_marks(struct flow_slot *t)
 	t->resync = 0;
 }
 
-/* Threads get their name when they run already, from themselves or from others. */
+/* Threads are named while they run, by themselves or by others. */
 static void note_name(struct flow_slot *t)
 {
 	char name[16] = "";
@@ -223,7 +223,7 @@ void slot_seal(bool now)
 		current->limit = NULL;
 }
 
-/* The chunk is full, or its thread ends: a new one begins. */
+/* The chunk is full, or its thread ends: starts a new one. */
 void slot_turn_over(struct flow_slot *t)
 {
 	uint64_t events, blocked;
@@ -233,7 +233,7 @@ void slot_turn_over(struct flow_slot *t)
 	if (!t->resync)
 		put_returns(t);
 	events = (uint64_t)(t->at - t->base) - t->extra;
-	/* No handler may jump away between the two: the chunk would be written twice. */
+	/* No handler may longjmp away in between: the chunk would be written twice. */
 	blocked = sealed ? 0 : sys_block_signals(~UINT64_C(0));
 	if (write_chunk(t)) {
 		flow_slot_chunk(t)->seq++;
@@ -248,7 +248,7 @@ void slot_turn_over(struct flow_slot *t)
 		(void)sys_block_signals(blocked);
 }
 
-/* What waits to be written is written now; no handler may jump away in between. */
+/* Writes the collected chunks; no handler may longjmp away in between. */
 static void flush(struct flow_slot *t)
 {
 	uint64_t blocked = sealed ? 0 : sys_block_signals(~UINT64_C(0));
@@ -264,7 +264,7 @@ uint32_t *slot_reserve(struct flow_slot *t, uint32_t words)
 
 	if (live->paused || t->muted) {
 		if (!t->resync)
-			put_returns(t); /* one word finds room behind the limit */
+			put_returns(t); /* one word fits behind the limit */
 		t->skipped++;
 		t->resync = 1;
 		return NULL;
@@ -292,12 +292,12 @@ bool slot_add_other(struct flow_slot *t, uint64_t now, uint32_t head, const void
 }
 
 /*
- * An interrupted hook that was left by longjmp will not come back. A handler that interrupted it stands well below it
- * on the stack, behind what the kernel saved there, or on a stack for signals alone.
+ * A hook left by longjmp does not come back. A handler that interrupts a hook is well below it on the stack, behind the
+ * saved context, or on an alternate signal stack.
  */
 static bool is_abandoned(const struct flow_slot *t)
 {
-	uint32_t above = (uint32_t)stack_address() - t->busy; /* less than nothing is very much */
+	uint32_t above = (uint32_t)stack_address() - t->busy; /* wraps around when negative */
 	stack_t other;
 
 	return !sealed && above + 512 < (64u << 20) &&
@@ -325,7 +325,7 @@ bool slot_enter(struct flow_slot *t)
 	return true;
 }
 
-/* From here on the short ways write, who count nothing. */
+/* From here on the fast paths write, which count nothing. */
 static void begin_count(struct flow_slot *t)
 {
 	t->counted_noted = t->noted;
@@ -340,18 +340,18 @@ void slot_leave(struct flow_slot *t)
 	slot_give(t, t->depth);
 }
 
-/* --- taking and giving back --- */
+/* --- claiming and releasing --- */
 
 static bool owner_is_gone(const struct flow_slot *t)
 {
 	return syscall(SYS_tgkill, t->pid, t->tid, 0) < 0 && errno == ESRCH;
 }
 
-/* The thread that it was for will not come back. */
+/* Takes the chunk of a dead thread. */
 static void give_up_chunk(struct flow_slot *t)
 {
-	t->pack = NULL; /* it was somebody else's memory */
-	/* It may have died between putting the chunk to the others and beginning a new one. */
+	t->pack = NULL; /* memory of another process */
+	/* It may have died between collecting the chunk and starting a new one. */
 	if (!(uint32_t)t->gathered || flow_slot_chunk(t)->seq >= t->gathered >> 32)
 		(void)write_chunk(t);
 	(void)gather_flush(t);
@@ -359,7 +359,7 @@ static void give_up_chunk(struct flow_slot *t)
 		(void)digest_take(t, true);
 }
 
-/* Claims a slot that is free, or whose owner is gone; it is not touched before it has blocks on the disk. */
+/* Claims a free slot, or one of a dead owner; it is not touched before its disk blocks are allocated. */
 static struct flow_slot *try_slot(uint32_t index, bool reclaim)
 {
 	struct flow_slot *t = flow_slot_at(live, index);
@@ -482,7 +482,7 @@ static void end_thread(void *data)
 	(void)slot_add_other(t, now_ticks(), flow_word_other(FLOW_O_END, 0, 0), NULL);
 	slot_turn_over(t);
 	flush(t);
-	/* What could not be marked in the thread's own trace is said at the end of the whole. */
+	/* Losses not marked in the thread's own trace are counted at the end of the whole trace. */
 	__atomic_fetch_add(&live->lost, t->unmarked, __ATOMIC_RELAXED);
 	set_current(NULL);
 	if (t->frames)
@@ -539,7 +539,7 @@ static void after_fork_child(void)
 	slot_leave(t);
 }
 
-/* Pauses or resumes all processes of the recording, as nest flow stop and start do. */
+/* Pauses or resumes all processes of the recording, like nest flow stop and start. */
 static void on_toggle(int number)
 {
 	uint32_t paused = !__atomic_load_n(&live->paused, __ATOMIC_RELAXED);
@@ -551,7 +551,7 @@ static void on_toggle(int number)
 			__atomic_store_n(&flow_slot_at(live, i)->limit, NULL, __ATOMIC_SEQ_CST);
 }
 
-/* A signal that the program has not taken for itself; when it does so later, it gets it. */
+/* Takes a signal that the program does not handle; a later handler of the program replaces it. */
 static void take_signal(void)
 {
 	struct sigaction old, action = {.sa_handler = on_toggle, .sa_flags = SA_RESTART};
@@ -560,7 +560,7 @@ static void take_signal(void)
 		(void)sigaction((int)live->toggle_signal, &action, NULL);
 }
 
-/* Slots of this process that a program before an exec left. */
+/* Slots of this process from before an exec. */
 static void reclaim_own(void)
 {
 	for (uint32_t i = 0; i < live->slot_count; i++) {
@@ -590,7 +590,7 @@ void slots_begin(void)
 	slot_leave(t);
 }
 
-/* The process ends in order. Other threads may still run: what is in their slots is the recorder's to take. */
+/* Regular end of the process. Other threads may still run: the recorder collects their slots. */
 void slots_end(void)
 {
 	struct flow_slot *t = current;

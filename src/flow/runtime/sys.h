@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * System calls without the C library around them: its functions are points where a thread may be cancelled, and a hook
- * must not become one.
- */
+/* Raw system calls: the C library's wrappers are cancellation points, and a hook must not become one. */
 #pragma once
 
 #include <fcntl.h>
@@ -41,13 +38,13 @@ static inline ssize_t sys_pwrite(int fd, const void *from, size_t n, uint64_t at
 	return syscall(SYS_pwrite64, fd, from, n, at);
 }
 
-/* Of the calling thread, 16 bytes. */
+/* Name of the calling thread, 16 bytes. */
 static inline int sys_thread_name(char *to)
 {
 	return (int)syscall(SYS_prctl, PR_GET_NAME, to);
 }
 
-/* Returns what was blocked before: the kernel's set has 64 signals. */
+/* Returns the previous mask: the kernel's set has 64 signals. */
 static inline uint64_t sys_block_signals(uint64_t set)
 {
 	uint64_t old = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The socket functions of the C library with a record around them. Each does exactly what the original does, calls it
- * by the same name, and leaves errno as it set it; descriptors that are no sockets go straight through.
+ * Wrappers of the C library's socket functions that record operations. Each behaves exactly like the original, calls it
+ * by the same name, and preserves its errno; descriptors other than sockets pass straight through.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 #include "flow/runtime/real.h"
 #include "flow/runtime/runtime.h"
 
-/* Before the constructor ran, and when nothing is recorded: only the original. */
+/* Before the constructor ran, and when not recording: only the original. */
 #define READY(name) (likely(real.name) || (real_find(), real.name))
 #define OFF         (!live || sealed)
 
-/* An operation of one socket: `call` is the original, `shown` what is recorded of its result_. */
+/* Operation on a socket: `call` is the original, `shown` the recorded form of result_. */
 #define AROUND_AS(type, name, number, descriptor, offered, call, shown)                                                \
 	do {                                                                                                           \
 		uint32_t socket_ = 0;                                                                                  \
@@ -132,7 +132,7 @@ EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t n
 
 /* --- messages, which may carry descriptors --- */
 
-/* Each descriptor that a message carries. */
+/* Descriptors passed in a message. */
 static void each_passed(const struct msghdr *message, enum flow_op op, uint32_t through, uint64_t start)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR((struct msghdr *)message); c;
@@ -186,7 +186,7 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 	return result;
 }
 
-/* Of several messages the bytes count, as with one. */
+/* Sum of the bytes of several messages. */
 static int64_t sum_of(const struct mmsghdr *messages, int count)
 {
 	int64_t sum = 0;
@@ -318,11 +318,11 @@ EXPORT int close(int fd)
 	if (!READY(close) || OFF)
 		return real.close ? real.close(fd) : -1;
 	if (own_files_have(fd)) {
-		errno = EBADF; /* as far as the program knows there is none */
+		errno = EBADF; /* nonexistent as far as the program knows */
 		return -1;
 	}
 	socket = socket_of(fd);
-	/* Before the kernel can give the number to another thread. */
+	/* Before the kernel can reuse the number in another thread. */
 	socket_gone(fd);
 	if (!socket)
 		return real.close(fd);
@@ -393,7 +393,7 @@ EXPORT int fcntl(int fd, int command, ...)
 
 EXPORT int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
-/* All but ours: programs that clean up do not know it. */
+/* All except the recorder's: programs that close everything do not know them. */
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
 	unsigned top = last < (1u << 20) ? last : (1u << 20) - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The checksum of a chunk: over its header, with zero in the checksum's place, and its payload. */
+/* Checksum of a chunk: its header with the checksum field zeroed, and its payload. */
 #pragma once
 
 #include "flow/trace/trace_format.h"
@@ -10,7 +10,7 @@ static inline uint64_t flow_chunk_checksum(const struct flow_chunk *chunk, const
 	struct flow_chunk header = *chunk;
 	struct xxh64 x;
 
-	_Static_assert(sizeof(header) % 32 == 0, "the payload must begin at a whole stripe");
+	_Static_assert(sizeof(header) % 32 == 0, "the payload must start on a stripe boundary");
 	header.checksum = 0;
 	xxh64_begin(&x);
 	(void)xxh64_stripes(&x, (const uint8_t *)&header, sizeof(header));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One thread's events in order, and all threads' in the order of time. */
+/* Events of one thread in order, and of all threads merged by time. */
 #include "flow/trace/checksum.h"
 #include "flow/trace/trace.h"
 
 #include "base/spill.h"
 
-/* So much is brought into memory at once, and given back. */
+/* Bytes mapped in, and released, at a time. */
 #define WINDOW_BYTES ((size_t)512 << 10)
-/* Tables are trimmed every so many windows. */
+/* Windows between two trims of the spilled tables. */
 #define TRIM_WINDOWS 4
 
 void flow_cursor_begin(struct flow_cursor *cursor, const struct flow_trace *trace, size_t thread)
@@ -25,7 +25,7 @@ static bool give(struct flow_cursor *cursor, struct flow_event *event, enum flow
 	return true;
 }
 
-/* The words are no events any more: the rest of the chunk is given up. */
+/* The words are invalid: skips the rest of the chunk. */
 static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 {
 	cursor->at = cursor->end;
@@ -35,7 +35,7 @@ static bool give_up_chunk(struct flow_cursor *cursor, struct flow_event *event)
 	return give(cursor, event, FLOW_LOST, 0);
 }
 
-/* What was read stays in memory no longer than that: a trace, and what is kept of it, may be larger than memory. */
+/* Releases what was read: a trace, and what analyses keep of it, may exceed memory. */
 static void leave_window(struct flow_cursor *cursor)
 {
 	if (cursor->window_bytes)
@@ -45,13 +45,13 @@ static void leave_window(struct flow_cursor *cursor)
 		spill_trim();
 }
 
-/* Of a summary without any session there are no words at all. */
+/* A summary without sessions has no words. */
 static const uint32_t *chunk_end(const struct flow_chunk_ref *chunk)
 {
 	return chunk->word_count ? chunk->words + chunk->word_count : chunk->words;
 }
 
-/* From this chunk on, those that follow each other in the file: asking for each page takes longer than reading it. */
+/* Prefetches this chunk and those that follow it in the file: faulting in each page takes longer than reading it. */
 static void enter_window(struct flow_cursor *cursor)
 {
 	const struct flow_thread *thread = cursor->thread;
@@ -68,7 +68,7 @@ static void enter_window(struct flow_cursor *cursor)
 	flow_trace_want(cursor->trace, cursor->window, cursor->window_bytes);
 }
 
-/* Whether there is one; with ret_gap when something is missing between this chunk and the one before. */
+/* False at the end; ret_gap: something is missing before this chunk. */
 static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 {
 	struct flow_chunk_ref *chunk;
@@ -93,7 +93,7 @@ static bool next_chunk(struct flow_cursor *cursor, bool *ret_gap)
 		cursor->damaged++;
 		*ret_gap = true;
 	} else {
-		/* Sound once is sound: the next reading has less to do. */
+		/* Verified once; later reads skip the check. */
 		chunk->verified = true;
 	}
 	return true;
@@ -125,7 +125,7 @@ static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
 		event->value = event->words[0];
 	if ((kind == FLOW_O_LOST || kind == FLOW_O_VALUE) && event->word_count >= 2)
 		event->value = flow_u64(event->words);
-	/* An operation is given at its end: what follows happened after it. */
+	/* An operation is reported at its end: later events happened after it. */
 	if (kind == FLOW_O_OPERATION && event->word_count >= 2) {
 		cursor->ticks += flow_u64(event->words);
 		event->ticks = cursor->ticks;
@@ -133,14 +133,14 @@ static bool give_other(struct flow_cursor *cursor, struct flow_event *event)
 	return true;
 }
 
-/* A few words must not become events without end. */
+/* Bounds the events that repeats may produce. */
 static bool may_go_on(struct flow_cursor *cursor, uint32_t more)
 {
 	cursor->again_total += more;
 	return cursor->again_total <= FLOW_AGAIN_MAX;
 }
 
-/* Words that stand before this one in the chunk are to be read again. True when an event was given. */
+/* Starts a repeat of earlier words of the chunk. True when it produced an event. */
 static bool begin_again(struct flow_cursor *cursor, struct flow_event *event)
 {
 	const struct flow_chunk_ref *chunk = &cursor->thread->chunks[cursor->chunk - 1];
@@ -159,7 +159,7 @@ static bool begin_again(struct flow_cursor *cursor, struct flow_event *event)
 	return false;
 }
 
-/* The words that were read again are through. */
+/* Ends a repeat. */
 static void end_again(struct flow_cursor *cursor)
 {
 	if (cursor->again_left) {
@@ -172,7 +172,7 @@ static void end_again(struct flow_cursor *cursor)
 	cursor->then = NULL;
 }
 
-/* No more returns than there can have been calls: those of this chunk, of a stack in it, and those open before. */
+/* At most as many returns as calls: those of this chunk, of a stack record in it, and those open before. */
 static bool may_return(struct flow_cursor *cursor, uint32_t count)
 {
 	const struct flow_chunk_ref *chunk = &cursor->thread->chunks[cursor->chunk - 1];
@@ -181,7 +181,7 @@ static bool may_return(struct flow_cursor *cursor, uint32_t count)
 	return cursor->many_total <= 2 * (uint64_t)chunk->word_count + cursor->again_total + FLOW_STACK_MAX;
 }
 
-/* A word that stands for several returns, and perhaps a call after them. True when an event was given. */
+/* A word that holds several returns, and possibly a call after them. True when it produced an event. */
 static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint32_t word)
 {
 	bool call = (word & 3) == FLOW_TAG_CALL;
@@ -204,7 +204,7 @@ static bool take_many(struct flow_cursor *cursor, struct flow_event *event, uint
 	return call;
 }
 
-/* True when an event was given; false when another word has to be looked at. */
+/* True when it produced an event; false: go on with the next word. */
 static bool take_word(struct flow_cursor *cursor, struct flow_event *event)
 {
 	uint32_t word = *cursor->at;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace may come from anywhere, and a short symbol can stand for a name of any length: each part may repeat all parts
- * before it. So the name is taken piece by piece, and when it gets too long the demangler is left for good; it keeps
- * nothing but its stack. How deep it goes on that stack it limits by itself.
+ * Traces are untrusted, and a short symbol can expand to an unlimited name, since each part may repeat all earlier
+ * parts. So the name arrives in pieces, and when it gets too long, longjmp leaves the demangler, which keeps no state
+ * but its stack and limits its own recursion.
  */
 #include "flow/trace/demangle.h"
 
@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* Theirs; ours is as good. */
+/* libiberty defines the same macro. */
 #undef ARRAY_SIZE
 #include "base/alloc.h"
 

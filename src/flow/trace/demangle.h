@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of C++ functions as their authors know them, without the types of arguments. */
+/* Demangled C++ names, without argument types. */
 #pragma once
 
-/* NULL when it is no such name, or one that would become too long. The caller's to free. */
+/* NULL when the name is not mangled, or the result would be too long. The caller frees it. */
 char *flow_demangle(const char *name);

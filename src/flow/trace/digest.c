@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "flow/trace/digest_parts.h"
 
-/* 0: there is no room. */
+/* 0: full. */
 COLD uint32_t digest_find_node(struct digest *d, uint32_t prev, uint32_t child, uint32_t times)
 {
 	uint32_t at = digest_hash(prev, child, times), id;
@@ -16,7 +16,7 @@ COLD uint32_t digest_find_node(struct digest *d, uint32_t prev, uint32_t child, 
 		id = d->head.node_count;
 		if (id >= DIGEST_NODES)
 			return 0;
-		/* Whoever is killed in here leaves a node that nobody knows, at worst. */
+		/* Killed in here, a process leaves an unreferenced node at worst. */
 		d->nodes[id] = (struct digest_node){.prev = prev, .child = child, .times = times};
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		d->head.node_count = id + 1;
@@ -52,7 +52,7 @@ static COLD void end_segment(struct digest *d, struct digest_thread *t, uint32_t
 {
 	uint64_t start = t->frames[t->depth].ticks;
 
-	/* Without an operation of its own it belongs to whom its caller was just working for, unless it takes long. */
+	/* Without an operation of its own, a short call belongs to the session its caller just served. */
 	if (!t->session && t->depth && ticks - start <= d->short_ticks)
 		t->session = t->frames[t->depth - 1].session;
 	if (t->session)
@@ -131,14 +131,14 @@ static void take_other(struct digest *d, struct digest_thread *t, const uint32_t
 	}
 }
 
-/* --- what was seen before, in chunks without time --- */
+/* --- memoised calls, in chunks without time --- */
 
-/* Where in a chunk the fold is. */
+/* Position in a chunk while folding. */
 struct place {
 	const uint32_t *words, *end;
 	uint32_t at;
-	uint32_t plain;    /* since this word there were calls and returns without time alone */
-	uint32_t returned; /* of the returns in the word at hand, by what was known already */
+	uint32_t plain;    /* since this word: only calls and returns without time */
+	uint32_t returned; /* returns of the current word consumed by a memoised call */
 	bool untimed;
 };
 
@@ -151,7 +151,7 @@ static uint32_t returns_in(uint32_t word)
 					       : 0;
 }
 
-/* A call that is what it was before: everything inside it is taken at once. */
+/* Matches a memoised call and consumes all of it at once. */
 static inline bool take_known(struct digest *d, struct digest_thread *t, struct place *p, uint32_t fn)
 {
 	const struct digest_memo *memo = &d->memos[fn];
@@ -177,7 +177,7 @@ static inline void take_call(struct digest *d, struct digest_thread *t, struct p
 {
 	uint32_t fn = p->words[p->at] >> 2 & (FLOW_SHORT_FN - 1);
 
-	/* Inside a segment, where no call can turn out to be a segment of its own. */
+	/* Only inside a segment, where no call can become the root of another one. */
 	if (p->untimed && t->root < t->depth && t->depth < DIGEST_DEPTH && take_known(d, t, p, fn))
 		return;
 	d->head.events++;
@@ -187,13 +187,13 @@ static inline void take_call(struct digest *d, struct digest_thread *t, struct p
 		t->frames[t->depth - 1].at = p->at;
 }
 
-/* The call that ends with this return, the so-manieth of the word. */
+/* Memoises the call that ends with the given return of the current word. */
 static COLD void learn_known(struct digest *d, const struct digest_frame *f, const struct place *p, uint32_t returns)
 {
 	struct digest_memo *memo = &d->memos[f->fn];
 	uint32_t count = p->at - f->at;
 
-	/* What is known is given up only when it often does not fit. */
+	/* Replace the memo only after repeated misses. */
 	if (memo->count && ++memo->misses < 8)
 		return;
 	memo->misses = 0;
@@ -203,7 +203,7 @@ static COLD void learn_known(struct digest *d, const struct digest_frame *f, con
 	memcpy(memo->words, p->words + f->at, count * sizeof(*memo->words));
 }
 
-/* Returns that are counted in one word, and perhaps a call after them. */
+/* Returns counted in one word, and possibly a call after them. */
 static inline void take_many(struct digest *d, struct digest_thread *t, struct place *p, uint64_t ticks)
 {
 	uint32_t word = p->words[p->at], count = returns_in(word);
@@ -222,7 +222,7 @@ static inline void take_many(struct digest *d, struct digest_thread *t, struct p
 		take_call(d, t, p, ticks);
 }
 
-/* A word that is neither a call nor a return without time. */
+/* A word other than an untimed call or return. */
 static bool take_word(struct digest *d, struct digest_thread *t, struct place *p, uint64_t *ticks)
 {
 	const uint32_t *w = p->words + p->at;
@@ -282,7 +282,7 @@ void digest_begin(struct digest *d, uint64_t short_ticks)
 {
 	d->head.first = UINT64_MAX;
 	d->short_ticks = short_ticks;
-	d->head.row_count = 1; /* the others */
+	d->head.row_count = 1; /* the row for overflow */
 	d->rows[DIGEST_OTHERS].first = UINT64_MAX;
 	d->head.node_count = NODE_BLOCK;
 	(void)digest_find_node(d, 0, DIGEST_BLOCK, 0);
@@ -304,7 +304,7 @@ void digest_thread_end(struct digest *d, struct digest_thread *t, uint64_t ticks
 	leave_all(d, t, ticks);
 }
 
-/* --- what a program left behind that was killed --- */
+/* --- checking the digest of a killed program --- */
 
 static bool check_run(const struct digest *d, const struct digest_run *run)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the digest share; whoever folds chunks includes flow/trace/digest.h. */
+/* Internals of the digest; code that folds chunks includes flow/trace/digest.h. */
 #pragma once
 
 #include "flow/trace/digest.h"
@@ -15,10 +15,10 @@
 #define NODE_PIECES  2u
 #define PROBES       64u
 
-/* Nothing of this is seen by the program that the runtime is a guest of. */
+/* Hidden from the observed program. */
 #pragma GCC visibility push(hidden)
 
-/* The node with these contents, made when it is not there; 0: there is no room. */
+/* Finds or creates the node; 0: full. */
 uint32_t digest_find_node(struct digest *d, uint32_t prev, uint32_t child, uint32_t times);
 
 /* --- nodes --- */
@@ -48,7 +48,7 @@ static inline uint32_t digest_leaf(struct digest *d, uint32_t fn)
 	return leaf;
 }
 
-/* The state after so many calls of that tree. Without room it is as if they had not been made. */
+/* State after the tree is called that many times. Without room the calls are omitted. */
 static inline uint32_t digest_step(struct digest *d, uint32_t state, uint32_t child, uint32_t times)
 {
 	uint32_t next = d->nodes[state].next;
@@ -64,9 +64,9 @@ static inline uint32_t digest_step(struct digest *d, uint32_t state, uint32_t ch
 	return next;
 }
 
-/* --- rows that grow --- */
+/* --- growing rows --- */
 
-/* A piece of a long row is put aside, and the row begins again. */
+/* Moves a piece of a long row aside and restarts the row. */
 static inline void digest_put_piece_aside(struct digest *d, struct digest_run *run, uint32_t fn)
 {
 	if (!run->pieces)
@@ -100,7 +100,7 @@ static inline uint32_t digest_run_end(struct digest *d, const struct digest_run 
 	return unlikely(run->pieces) ? digest_step(d, run->pieces, state, 1) : state;
 }
 
-/* On a socket. */
+/* An operation on a socket. */
 struct digest_operation {
 	enum flow_op op;
 	uint64_t start, end;
@@ -118,12 +118,12 @@ static inline struct digest_frame *digest_innermost(struct digest_thread *t)
 
 /* --- sessions (digest_session.c) --- */
 
-/* A segment of the thread's session, or of none. */
+/* Adds a segment to the thread's session, or to none. */
 void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_t tree, uint64_t start, uint64_t end);
 void digest_add_rest(struct digest *d, const struct digest_thread *t, uint32_t tree, uint64_t start, uint64_t end);
 void digest_take_operation(struct digest *d, struct digest_thread *t, const struct digest_operation *op);
 void digest_take_socket(struct digest *d, const uint32_t *words, uint64_t now);
-/* Work goes into a queue, or comes out of it. */
+/* A value is pushed to a queue, or popped from it. */
 void digest_take_value(struct digest *d, struct digest_thread *t, enum flow_value kind, uint64_t value, uint64_t ticks);
 
 #pragma GCC visibility pop

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A summary as a trace: each row becomes a thread that serves one session of the kind. Times are the averages of all
- * calls with the same tree. So everything that reads traces reads summaries, and need not know but that such a session
- * counts more often.
+ * A summary as a trace: each row becomes a thread that serves one such session, with the average times of all calls
+ * with the same tree. So trace readers also read summaries; they only need to weight the session by its count.
  */
 #include "flow/trace/digest.h"
 
 #include "base/alloc.h"
 #include "flow/trace/trace_file.h"
 
-/* Calls of one session, and of all: a tree says in few nodes what takes more than any memory when written out. */
+/* Limits on calls per session and in total: a few nodes can expand to more than any memory holds. */
 #define ROW_STEPS ((size_t)2 << 20)
 #define ALL_STEPS ((size_t)16 << 20)
 #define DEPTH_MAX 1024u
 
 struct tree_facts {
-	uint32_t begin; /* the state that it began with */
-	uint32_t first; /* the first tree that was called */
-	uint64_t calls; /* more than fit are as many as fit */
+	uint32_t begin; /* its first state */
+	uint32_t first; /* first called tree */
+	uint64_t calls; /* saturates */
 };
 
 struct expander {
@@ -25,13 +24,13 @@ struct expander {
 	const struct digest_node *nodes;
 	struct tree_facts *facts; /* by node */
 	VEC(uint32_t) words;
-	size_t steps, steps_max; /* trees may be empty, so it is not words that are counted */
+	size_t steps, steps_max; /* counts steps, not words: trees may be empty */
 	uint64_t last;           /* time of the last word */
 	uint64_t clock;
 	uint64_t gap;  /* between segments */
 	uint32_t open; /* calls */
 	uint32_t made_events, made_calls;
-	uint64_t not_shown; /* calls */
+	uint64_t not_shown; /* omitted calls */
 };
 
 static bool check_nodes(const struct digest_head *head, const struct digest_node *nodes)
@@ -99,15 +98,15 @@ static void add_return(struct expander *e)
 static bool expand(struct expander *e, uint32_t node, uint32_t depth);
 
 /*
- * Everything that was called up to this state, in order; of a call whose row was cut into pieces, each of which looks
- * like a call of it, what is in them. False when there is no more room.
+ * Emits everything called up to this state, in order; split rows are joined: each piece looks like a call of the
+ * function, and only its contents count. False when the limit is reached.
  */
 static bool expand_row(struct expander *e, uint32_t state, uint32_t depth, bool in_pieces)
 {
 	VEC(uint32_t) states = {};
 	bool fits = true;
 
-	/* A long row that is expanded again and again is work, too, whatever it holds. */
+	/* Expanding a long row repeatedly also counts as work, whatever it holds. */
 	for (; fits && e->nodes[state].times; state = e->nodes[state].prev) {
 		vec_push(&states, state);
 		fits = ++e->steps <= e->steps_max;
@@ -150,14 +149,14 @@ static bool expand(struct expander *e, uint32_t node, uint32_t depth)
 	return true;
 }
 
-/* The segments of a session; what has no room is said to be lost. */
+/* Segments of a session; what exceeds the limit is marked as lost. */
 static void expand_session(struct expander *e, const struct digest_row *row)
 {
 	uint64_t lost;
 
 	if (expand(e, row->tree, 0))
 		return;
-	/* The same as a loss in the middle of a thread; how much of the summary is not shown is said as a whole. */
+	/* As a loss within a thread; the summary's total of omitted calls is reported separately. */
 	lost = e->facts[row->tree].calls - min_of(e->facts[row->tree].calls, (uint64_t)e->made_calls);
 	vec_push(&e->words, flow_word_other(FLOW_O_LOST, 2, FLOW_LOST_OTHER));
 	vec_push(&e->words, 0);
@@ -225,7 +224,7 @@ static void add_rows(struct flow_trace_file *file, struct expander *e, const str
 
 void trace_take_summary(struct flow_trace_file *file, const uint8_t *data, size_t size)
 {
-	/* Where the processor likes it: chunks are at multiples of four. */
+	/* Copied for alignment: chunks are only 4-byte aligned. */
 	uint8_t *payload = xmalloc(max_of(size, (size_t)1));
 	const struct digest_head *head = (const void *)payload;
 	struct expander e = {.head = head};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sessions of a digest: whose a segment is, which functions go from one to the next, rows for those that are over. */
+/* Sessions of a digest: assignment of segments to sessions, dispatcher functions, rows of finished sessions. */
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "flow/trace/digest_parts.h"
 
-/* --- rows of sessions that are over --- */
+/* --- rows of finished sessions --- */
 
-/* The last quarter is for segments: there are not many different ones, and without a row they would be in no tree. */
+/* The last quarter is for segments: they are few distinct ones, and without a row they would be in no tree. */
 static uint32_t rows_for(uint16_t bucket)
 {
 	return bucket == DIGEST_REST ? DIGEST_ROWS : DIGEST_ROWS / 4 * 3;
@@ -55,7 +55,7 @@ static uint16_t bucket_of(uint64_t span)
 	return span ? (uint16_t)((63 - __builtin_clzll(span)) / 4) : 0;
 }
 
-/* The segments of all threads in the order of their beginning. */
+/* Segments of all threads, ordered by start. */
 static uint32_t tree_of(struct digest *d, const struct digest_session *s)
 {
 	uint32_t tree = NODE_BLOCK, used = 0, only = 0, done = 0;
@@ -76,7 +76,7 @@ static uint32_t tree_of(struct digest *d, const struct digest_session *s)
 	return used == 1 ? only : tree;
 }
 
-/* What is called on the way to this state, each by itself: no session has it. Rows of rows are two deep at most. */
+/* Adds the calls up to this state separately, to no session. Rows of rows nest at most two deep. */
 static void scatter(struct digest *d, uint32_t state, uint64_t at, unsigned depth)
 {
 	for (uint32_t n = 0; d->nodes[state].times && n < DIGEST_NODES; state = d->nodes[state].prev, n++) {
@@ -117,7 +117,7 @@ static void add_to_row(struct digest_row *row, const struct digest_session *s, u
 	row->last = max_of(row->last, end);
 }
 
-/* The session is over: it becomes one of its row, and its place is free. */
+/* The session has ended: counts it in its row and frees its entry. */
 static void count_session(struct digest *d, struct digest_session *s, uint64_t now)
 {
 	bool is_session = s->role == DIGEST_SERVED || (s->role == DIGEST_MADE && s->owner == s->socket);
@@ -152,7 +152,7 @@ static struct digest_session *session_find(struct digest *d, uint32_t socket)
 	return NULL;
 }
 
-/* Numbers go up: what stands in the way is older, and most likely closed. */
+/* Socket numbers increase: a colliding entry is older, and most likely closed. */
 static struct digest_session *session_at(struct digest *d, uint32_t socket, uint64_t now)
 {
 	struct digest_session *s = session_find(d, socket), *place = NULL;
@@ -184,7 +184,7 @@ static struct digest_strand *strand_of(struct digest_session *s, uint32_t thread
 		if (!s->strands[i].thread && !strand)
 			strand = &s->strands[i];
 	}
-	/* With more threads than strands the last one takes what comes. */
+	/* With more threads than strands, they share the last one. */
 	if (!strand)
 		return &s->strands[DIGEST_STRANDS - 1];
 	*strand = (struct digest_strand){.thread = thread, .run.state = NODE_BLOCK, .start = UINT64_MAX};
@@ -220,11 +220,11 @@ void digest_add_segment(struct digest *d, const struct digest_thread *t, uint32_
 	s->segments++;
 }
 
-/* --- who is served: see flow/analyse/demux.h --- */
+/* --- which session is served: see flow/analyse/demux.h --- */
 
 /*
- * The outermost call of the open segment turns out to go from session to session. What it has called for a session so
- * far becomes that session's segments, what came before is nobody's, and the segment goes on with the call inside it.
+ * The root call of the open segment turns out to be a dispatcher. Its calls for a session so far become segments of
+ * that session, earlier ones belong to none, and the segment continues with the call inside it.
  */
 static void split_root(struct digest *d, struct digest_thread *t, uint64_t ticks)
 {
@@ -259,7 +259,7 @@ static void make_dispatcher(struct digest *d, struct digest_thread *t, uint32_t 
 	if (fn >= DIGEST_FN || d->is_dispatcher[fn])
 		return;
 	d->is_dispatcher[fn] = 1;
-	/* Calls around it go from session to session as well, or it would not be called for several. */
+	/* Its callers are dispatchers as well, or it would not be called for several sessions. */
 	while (t->root != NO_ROOT && t->root <= depth)
 		split_root(d, t, ticks);
 }
@@ -338,7 +338,7 @@ static void take_wait(struct digest_thread *t)
 		t->frames[i].waited = !t->frames[i].touched;
 }
 
-/* The thread that accepted it may not have told yet. */
+/* The thread that accepted it may not have been folded yet. */
 static bool may_be_session(const struct digest_session *s)
 {
 	struct flow_socket_words words;
@@ -348,7 +348,7 @@ static bool may_be_session(const struct digest_session *s)
 	       (s->role == DIGEST_OTHER && (!words.family || (words.type == SOCK_STREAM && words.rport)));
 }
 
-/* What the thread does from now on, until something else tells otherwise, is for that session. */
+/* From now on the thread works for that session, until something else indicates otherwise. */
 static void work_for(struct digest_thread *t, const struct digest_session *own)
 {
 	struct digest_frame *f = digest_innermost(t);
@@ -384,7 +384,7 @@ void digest_take_operation(struct digest *d, struct digest_thread *t, const stru
 	t->has_data |= t->root != NO_ROOT && is_data(op);
 }
 
-/* The place of a value, or of a new one; what stands in the way of that was never fetched. */
+/* Entry of a value, existing or new; a colliding old entry was never popped. */
 static struct digest_value *value_at(struct digest *d, uint64_t value)
 {
 	uint32_t at = digest_hash((uint32_t)value, (uint32_t)(value >> 32), 0);
@@ -428,7 +428,7 @@ void digest_take_socket(struct digest *d, const uint32_t *words, uint64_t now)
 		return;
 	memcpy(s->described, words, sizeof(s->described));
 	memcpy(&seen, words, sizeof(seen));
-	/* A stream with somebody at the other end that was there before: a client, until a connect is seen. */
+	/* A connected stream that existed before: a client, unless a connect is seen. */
 	if (s->role == DIGEST_OTHER && seen.type == SOCK_STREAM && seen.rport)
 		s->role = DIGEST_SERVED;
 }

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 
-/* Where the command is looked for; NULL when it is nowhere. */
+/* PATH lookup; NULL: not found. */
 static char *find_program(const char *command)
 {
 	const char *path = getenv("PATH");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What kind of program a file is, for those who want to load a library into it. */
+/* Kind of an executable, to decide whether a library can be preloaded. */
 #pragma once
 
 enum elf_kind {
-	ELF_KIND_OTHER = 0, /* a script, or nothing that could be read */
-	ELF_KIND_DYNAMIC,   /* the loader loads what it is told to */
-	ELF_KIND_STATIC,    /* there is no loader */
-	ELF_KIND_SECURE,    /* set-user-ID of somebody else: the loader listens to nobody */
+	ELF_KIND_OTHER = 0, /* a script, or unreadable */
+	ELF_KIND_DYNAMIC,   /* LD_PRELOAD works */
+	ELF_KIND_STATIC,    /* statically linked */
+	ELF_KIND_SECURE,    /* set-user-ID of another user: the loader ignores LD_PRELOAD */
 };
 
-/* Of the program that execvp() would start under that name. */
+/* Of the program that execvp() would run. */
 enum elf_kind elf_kind_of(const char *command);

@@ -80,13 +80,13 @@ int elf_names_read(const char *path, struct elf_names *ret_names, struct why *wh
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return why_set(why, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return why_set(why, -EBADMSG, "%s: not a file", path);
+		return why_set(why, -EBADMSG, "%s: not a regular file", path);
 	(void)elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		elf_names_take(elf, ret_names);
 	else
-		result = why_set(why, -EBADMSG, "%s: no program", path);
+		result = why_set(why, -EBADMSG, "%s: not an ELF file", path);
 	elf_end(elf);
 	return result;
 }
@@ -102,7 +102,7 @@ const char *elf_names_find(const struct elf_names *names, uint64_t address)
 {
 	size_t low = bisect(names->items.items, names->items.count, address, address);
 
-	/* An address may have several names, and some of them no size. */
+	/* An address may have several symbols, some without a size. */
 	while (low-- > 0) {
 		const struct elf_name *item = &names->items.items[low];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of a program or library by their addresses, from its symbol tables. */
+/* Functions of a program or library by address, from its symbol tables. */
 #pragma once
 
 #include <libelf.h>
@@ -14,13 +14,13 @@ struct elf_name {
 };
 
 struct elf_names {
-	VEC(struct elf_name) items; /* in the order of their addresses */
-	char build_id[129];         /* hexadecimal; "" when there is none */
+	VEC(struct elf_name) items; /* sorted by address */
+	char build_id[129];         /* hexadecimal; "": none */
 };
 
 int elf_names_read(const char *path, struct elf_names *ret_names, struct why *why) _must_check_;
-/* The same of a file that is open. */
+/* The same for an open ELF file. */
 void elf_names_take(Elf *elf, struct elf_names *ret_names);
 void elf_names_done(struct elf_names *names);
-/* The function that an address of the file lies in; NULL: none that is known. */
+/* Function that contains a file address; NULL: unknown. */
 const char *elf_names_find(const struct elf_names *names, uint64_t address);

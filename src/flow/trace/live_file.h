@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TRACE.live, beside a trace that is being recorded: what the observed processes, the recorder and readers share. It is
- * mapped by all of them. A header with the options and the counters, then a slot for each thread: its state, the calls
- * that are open, and the chunk that is being filled. A thread writes its chunk to the trace when it is full; what a
- * killed program left in its slots is still here.
+ * TRACE.live, next to a trace being recorded: memory shared by the observed processes, the recorder and readers, and
+ * mapped by all of them. A header with options and counters, then one slot per thread: its state, its open calls, and
+ * the chunk being filled. A thread writes its chunk to the trace when it is full; slots of a killed program remain
+ * here.
  */
 #pragma once
 
@@ -21,12 +21,12 @@ enum flow_clock { FLOW_CLOCK_NS = 0, FLOW_CLOCK_COUNTER = 1 };
 struct flow_live {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t header_bytes; /* where the first slot begins */
+	uint32_t header_bytes; /* offset of the first slot */
 	uint32_t slot_bytes;
 	uint32_t slot_count;
 	uint32_t clock;  /* enum flow_clock */
-	uint32_t paused; /* recording is off */
-	/* Counters of what was handed out: the last number given. */
+	uint32_t paused; /* recording is paused */
+	/* Last number assigned. */
 	uint32_t last_thread;
 	uint32_t last_fn;
 	uint32_t last_module;
@@ -34,73 +34,72 @@ struct flow_live {
 	uint32_t slot_hint;
 	uint32_t recorder_pid;
 	/* Options. */
-	uint32_t max_depth;   /* calls deeper than this are left out */
-	uint32_t stamp_depth; /* calls deeper than this carry no time */
-	uint64_t min_ticks;   /* shorter calls are left out */
-	uint64_t max_bytes;   /* of the trace; 0: as large as it takes */
-	uint32_t sample;      /* of so many sockets one is recorded; 0, 1: all */
+	uint32_t max_depth;   /* omit deeper calls */
+	uint32_t stamp_depth; /* deeper calls carry no time */
+	uint64_t min_ticks;   /* omit shorter calls */
+	uint64_t max_bytes;   /* limit of the trace; 0: none */
+	uint32_t sample;      /* record one socket in N; 0, 1: all */
 	uint32_t sockets_off;
-	uint32_t gather_bytes; /* at the end of each slot: short chunks wait there to be written together; 0: none */
+	uint32_t gather_bytes; /* at the end of each slot: short chunks collected for one write; 0: none */
 	uint32_t reserved;
-	uint64_t digest_at; /* where the digest begins: chunks are folded into it, not written; 0: there is none */
-	/* Figures. */
-	uint64_t written_bytes; /* of chunks of events */
-	uint64_t lost;          /* events of threads that found no slot */
+	uint64_t digest_at; /* offset of the digest into which chunks are folded; 0: none */
+	/* Statistics. */
+	uint64_t written_bytes; /* of event chunks */
+	uint64_t lost;          /* events of threads without a slot */
 	uint64_t dropped;       /* events of chunks that could not be written */
-	uint32_t last_error;    /* errno of the last chunk that could not be written */
+	uint32_t last_error;    /* errno of the last failed write */
 	uint32_t toggle_signal; /* pauses and resumes; 0: none */
-	/* Names of functions to record or leave out: "+glob\0-glob\0...\0"; empty: all. */
+	/* Functions to record or omit: "+glob\0-glob\0...\0"; empty: all. */
 	char filters[FLOW_FILTER_BYTES];
-	/* Which number a function has: module and offset, in an open hash table. */
+	/* Numbers of functions: module and offset, in an open hash table. */
 	uint64_t fn_keys[FLOW_FN_SLOTS];
 	uint32_t fn_ids[FLOW_FN_SLOTS];
-	/* Of each slot: enum flow_slot_state. A slot is not touched before it has blocks on the disk. */
+	/* enum flow_slot_state per slot. A slot is not touched before its disk blocks are allocated. */
 	uint32_t states[];
 };
 
-/* Addresses in here mean something to the owner alone; differences of them to everybody. */
+/* Addresses in here are valid only in the owner; their differences are valid everywhere. */
 struct flow_slot {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t index; /* of this slot */
 	uint32_t reserved;
-	/* Both in one, so that the hooks look at them at once, and leave with the store that they need anyway. */
+	/* Combined, so that the hooks check both at once and leave with one store. */
 	union {
 		uint64_t state;
 		struct {
-			uint32_t depth; /* open calls, those that are not recorded included */
-			uint32_t busy;  /* the owner is in the recorder: low half of its stack's address, or 0 */
+			uint32_t depth; /* open calls, unrecorded ones included */
+			uint32_t busy;  /* the owner is in the recorder: low half of its stack pointer, or 0 */
 		};
 	};
 	uint32_t *at;    /* next word */
-	uint32_t *limit; /* beyond it the long way is taken; NULL makes it so at once */
+	uint32_t *limit; /* beyond it the slow path is taken; NULL: at once */
 	uint32_t *base;  /* first word */
 	uint64_t last;   /* time of the last event */
 	uint64_t stamp_depth;
-	uint64_t untimed; /* so many levels from stamp_depth on carry no time */
-	uint32_t noted;   /* calls open after the last event that was written; returns since then are to be written */
+	uint64_t untimed; /* number of levels from stamp_depth on without time */
+	uint32_t noted;   /* calls open after the last written event; returns since then are pending */
 	/*
-	 * Calls in this chunk, and its words beyond one for each event: of those before `counted`. What the hooks'
-	 * short ways wrote behind it shows in the words and the depth (flow_slot_count). NULL: both are kept up to
-	 * date, the long way is taken.
+	 * Calls in this chunk, and its words beyond one per event, up to `counted`. What the fast paths wrote after it
+	 * follows from words and depth (flow_slot_count). NULL: both are current, the slow path is taken.
 	 */
 	uint64_t calls;
 	uint64_t extra;
 	uint32_t *counted;
-	uint32_t counted_noted;    /* what `noted` was there */
-	uint32_t returns;          /* words behind it that are not calls */
+	uint32_t counted_noted;    /* `noted` at that point */
+	uint32_t returns;          /* words after it that are not calls */
 	uint64_t lost;             /* since the last chunk, marked in this one */
-	uint64_t unmarked;         /* lost, and not marked yet */
-	uint64_t skipped;          /* left out on purpose since recording was paused */
+	uint64_t unmarked;         /* lost and not yet marked */
+	uint64_t skipped;          /* omitted on purpose since recording was paused */
 	uint32_t why;              /* enum flow_lost of unmarked */
-	uint32_t muted;            /* this thread works for a socket that is not recorded */
-	uint32_t resync;           /* the open calls must be written down before the next event */
-	uintptr_t deep;            /* the stack's address when the calls became too deep */
-	struct flow_frame *frames; /* beside the functions that are open, where calls may be taken back */
-	char name[16];             /* of the thread, as far as the trace knows */
-	uintptr_t self;            /* of the thread, as the C library calls it */
-	struct pack_room *pack;    /* for making a chunk shorter before it is written; NULL: it is not */
-	/* Bytes of chunks that wait to be written; in the upper half the number of the first chunk not among them. */
+	uint32_t muted;            /* the thread works for a socket that is not sampled */
+	uint32_t resync;           /* write the open calls before the next event */
+	uintptr_t deep;            /* stack pointer when the calls became too deep */
+	struct flow_frame *frames; /* parallel to the open functions, when calls may be taken back */
+	char name[16];             /* thread name last recorded */
+	uintptr_t self;            /* pthread_t of the thread */
+	struct pack_room *pack;    /* buffer to pack chunks before they are written; NULL: no packing */
+	/* Bytes of collected chunks; upper half: number of the first chunk not among them. */
 	uint64_t gathered;
 };
 
@@ -109,31 +108,29 @@ enum flow_slot_state {
 	FLOW_SLOT_TAKEN = 1,
 	FLOW_SLOT_USED = 2,
 	FLOW_SLOT_MASK = 3,
-	FLOW_SLOT_BACKED = 4, /* a flag beside: the slot has blocks on the disk */
+	FLOW_SLOT_BACKED = 4, /* flag: disk blocks are allocated */
 };
 
-/* What it takes to take a call back that turns out too short. */
+/* State to take back a call that turns out too short. */
 struct flow_frame {
-	uint32_t *at;   /* where its word stands; NULL when it was not recorded */
-	uint64_t last;  /* time of the event before it */
-	uint64_t start; /* its own */
+	uint32_t *at;   /* its word; NULL: not recorded */
+	uint64_t last;  /* time of the previous event */
+	uint64_t start; /* its own time */
 	uint32_t seq;   /* of the chunk */
 	uint32_t reserved;
 };
 
 /*
- * Where things lie in a slot. The header of the chunk stands right before its words. The stack is no multiple of 4096
- * away from the slot, so that no processor takes stores of one for stores of the other; on ours that made no difference
- * to be measured.
+ * Layout of a slot. The chunk header directly precedes its words. The distance from slot to stack is not a multiple of
+ * 4096, to avoid 4K aliasing of stores; no difference was measured here.
  */
 #define FLOW_SLOT_STACK   (4096u + 512u)
 #define FLOW_SLOT_PAYLOAD (8192u + FLOW_STACK_MAX * (uint32_t)sizeof(void *))
 #define FLOW_SLOT_CHUNK   (FLOW_SLOT_PAYLOAD - (uint32_t)sizeof(struct flow_chunk))
 
 /*
- * Brings the counters up to date. A call adds one word, and one to the depth after it took away the returns that it
- * counts; a word of returns adds one word and takes away what it stands for. So the number of returns shows in how far
- * words and depth differ.
+ * Updates the counters. A call adds one word, and one to the depth after subtracting its counted returns; a word of
+ * returns adds one word and subtracts its count. So the difference between words and depth gives the returns.
  */
 static inline void flow_slot_count(struct flow_slot *slot)
 {
@@ -146,7 +143,7 @@ static inline void flow_slot_count(struct flow_slot *slot)
 	slot->counted = NULL;
 }
 
-/* The same from the words themselves, wherever they come from. */
+/* The same by scanning the words. */
 static inline void flow_words_count(const uint32_t *words, size_t count, uint64_t *ret_calls, uint64_t *ret_extra)
 {
 	uint64_t calls = 0, extra = 0;
@@ -179,7 +176,7 @@ static inline struct flow_chunk *flow_slot_chunk(const struct flow_slot *slot)
 	return (struct flow_chunk *)((uintptr_t)slot + FLOW_SLOT_CHUNK);
 }
 
-/* Words of a chunk that a slot has room for. What a thread has to remember for the digest stands behind them. */
+/* Words of a chunk that fit into a slot. The thread's digest state follows them. */
 static inline uint32_t flow_slot_room(const struct flow_live *live)
 {
 	size_t digest = live->digest_at ? sizeof(struct digest_thread) : 0;

@@ -86,7 +86,7 @@ static int read_chunk(const struct flow_live_map *map, uint32_t index, struct fl
 		       : -EIO;
 }
 
-/* The owner may be at work: the words are good if it has not begun another chunk meanwhile. */
+/* The owner may be writing: the words are valid if it has not started another chunk meanwhile. */
 int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_chunk *ret_chunk, uint32_t **ret_words)
 {
 	size_t room = (size_t)flow_slot_room(map->live) * sizeof(uint32_t), bytes;
@@ -98,7 +98,7 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 	if (!flow_live_is_used(map, index) || read_chunk(map, index, &header) < 0 ||
 	    !flow_live_slot(map, index, &slot) || slot.at <= slot.base)
 		return -EAGAIN;
-	/* It is among those that wait already. */
+	/* Already among the collected chunks. */
 	if ((uint32_t)slot.gathered && header.seq < slot.gathered >> 32)
 		return -EAGAIN;
 	bytes = (uintptr_t)slot.at - (uintptr_t)slot.base;
@@ -110,7 +110,7 @@ int flow_live_take(const struct flow_live_map *map, uint32_t index, struct flow_
 		return -EAGAIN;
 	flow_words_count(words, bytes / 4, &calls, &extra);
 	header.events = (uint32_t)(bytes / 4 - extra);
-	/* Returns that would have been counted in the next word. */
+	/* Pending returns, not yet counted in a word. */
 	if (!slot.resync && slot.noted > slot.depth && slot.noted - slot.depth <= FLOW_MANY_MAX &&
 	    header.flags & FLOW_UNTIMED) {
 		words[bytes / 4] = FLOW_TAG_RETURN | (slot.noted - slot.depth) << 2 | FLOW_MANY;
@@ -145,7 +145,7 @@ int flow_live_take_gathered(const struct flow_live_map *map, uint32_t index, uin
 	    header.kind != FLOW_CHUNK_EVENTS || header.bytes % 4 || header.bytes > end - *at - sizeof(header))
 		return -EAGAIN;
 	words = xmalloc(header.bytes);
-	/* The owner may have written them meanwhile, and put others in their place. */
+	/* The owner may have written and replaced them meanwhile. */
 	if (pread(map->fd, words, header.bytes, place + (off_t)sizeof(header)) != (ssize_t)header.bytes ||
 	    flow_chunk_checksum(&header, words) != header.checksum)
 		return -EAGAIN;
@@ -155,7 +155,7 @@ int flow_live_take_gathered(const struct flow_live_map *map, uint32_t index, uin
 	return 0;
 }
 
-/* What a thread of a program that is no more had not folded yet. */
+/* Folds what a dead thread had not folded yet. */
 static void fold_slot(const struct flow_live_map *map, uint32_t index, struct digest *digest)
 {
 	_cleanup_free_ struct digest_thread *thread = xmalloc(sizeof(*thread));

@@ -124,7 +124,7 @@ static void add_event(struct buf *out, const struct flow_trace *trace, const str
 	}
 }
 
-/* The moment an event began, in nanoseconds since the trace did. */
+/* Start of an event, in nanoseconds since the start of the trace. */
 static uint64_t begin_ns(const struct flow_trace *trace, const struct flow_event *event)
 {
 	struct flow_operation operation;

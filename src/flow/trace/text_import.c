@@ -25,7 +25,7 @@ static int refuse(const struct reader *r, const char *what)
 	return why_set(r->why, -EINVAL, "line %u: %s", r->line, what);
 }
 
-/* Cuts the next word off; NULL when there is none. */
+/* Splits off the next word; NULL: none. */
 static char *next_word(char **rest)
 {
 	char *word = *rest + strspn(*rest, " ");
@@ -42,7 +42,7 @@ static int next_number(struct reader *r, char **rest, uint64_t max, uint64_t *re
 {
 	const char *word = next_word(rest);
 
-	return word && parse_u64(word, 0, max, ret_value) == 0 ? 0 : refuse(r, "a number is missing or too large");
+	return word && parse_u64(word, 0, max, ret_value) == 0 ? 0 : refuse(r, "number missing or out of range");
 }
 
 static int module_of(struct reader *r, const char *name, uint32_t *ret_module)
@@ -68,7 +68,7 @@ static int function_of(struct reader *r, char *text, uint32_t *ret_fn)
 	int e;
 
 	if (!*text)
-		return refuse(r, "the function's name is missing");
+		return refuse(r, "function name missing");
 	fn = map_put(&r->functions, text, &new);
 	if (!fn)
 		return refuse(r, "too many functions");
@@ -81,14 +81,14 @@ static int function_of(struct reader *r, char *text, uint32_t *ret_fn)
 			if (e < 0)
 				return e;
 		}
-		/* Text has no addresses; the number keeps functions of the same name in two modules apart. */
+		/* Text has no addresses; the number separates functions of the same name in two modules. */
 		*fn = trace_writer_function(r->writer, module, module ? r->functions.count : 0, text);
 	}
 	*ret_fn = *fn;
 	return 0;
 }
 
-/* The value of "key=" if the word has that key. */
+/* The value if the word is "key=value". */
 static const char *value_of(const char *word, const char *key)
 {
 	size_t n = strlen(key);
@@ -107,7 +107,7 @@ static int read_thread(struct reader *r, char *rest)
 
 	if (e < 0)
 		return e;
-	/* The name is the last, and may have blanks. */
+	/* The name comes last and may contain spaces. */
 	while (!name && (rest += strspn(rest, " "), *rest)) {
 		name = value_of(rest, "name");
 		if (name)
@@ -116,11 +116,11 @@ static int read_thread(struct reader *r, char *rest)
 		if ((value = value_of(word, "pid"))   ? parse_u64(value, 0, UINT32_MAX, &pid) < 0
 		    : (value = value_of(word, "tid")) ? parse_u64(value, 0, UINT32_MAX, &tid) < 0
 						      : true)
-			return refuse(r, "a thread has pid=, tid= and name=");
+			return refuse(r, "thread needs pid=, tid= and name=");
 	}
 	number = map_put(&r->threads, &(uint32_t){(uint32_t)id}, &new);
 	if (!number || !new)
-		return refuse(r, "this thread is there already, or there are too many");
+		return refuse(r, "duplicate thread, or too many threads");
 	*number = trace_writer_thread(r->writer, (uint32_t)pid, (uint32_t)tid, name);
 	return 0;
 }
@@ -149,11 +149,11 @@ static int read_ready(struct reader *r, const char *value, struct keyed *k)
 	uint64_t events;
 
 	if (!colon || k->ready_count == READY_MAX)
-		return refuse(r, "ready=DATA:EVENTS, at most 64 times");
+		return refuse(r, "invalid ready=DATA:EVENTS, or more than 64");
 	*colon = '\0';
 	if (parse_u64(copy, 0, UINT64_MAX, &k->ready[k->ready_count].data) < 0 ||
 	    parse_u64(colon + 1, 0, UINT32_MAX, &events) < 0)
-		return refuse(r, "ready=DATA:EVENTS are numbers");
+		return refuse(r, "ready=DATA:EVENTS needs numbers");
 	k->ready[k->ready_count++].events = (uint32_t)events;
 	return 0;
 }
@@ -172,18 +172,18 @@ static int read_key(struct reader *r, char *word, struct keyed *k)
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if ((value = value_of(word, numbers[i].key)))
-			return parse_u64(value, 0, numbers[i].max, numbers[i].to) < 0 ? refuse(r, "not a number") : 0;
+			return parse_u64(value, 0, numbers[i].max, numbers[i].to) < 0 ? refuse(r, "invalid number") : 0;
 	if ((value = value_of(word, "fd")))
-		return parse_i64(value, INT32_MIN, INT32_MAX, &k->fd) < 0 ? refuse(r, "fd is a number") : 0;
+		return parse_i64(value, INT32_MIN, INT32_MAX, &k->fd) < 0 ? refuse(r, "fd= needs a number") : 0;
 	if ((value = value_of(word, "result")))
-		return parse_i64(value, INT32_MIN, INT32_MAX, &k->result) < 0 ? refuse(r, "result is a number") : 0;
+		return parse_i64(value, INT32_MIN, INT32_MAX, &k->result) < 0 ? refuse(r, "result= needs a number") : 0;
 	if ((value = value_of(word, "ready")))
 		return read_ready(r, value, k);
 	if ((value = value_of(word, "local")))
 		return addr_parse_endpoint(value, &k->local) < 0 ? refuse(r, "local=ADDRESS:PORT") : 0;
 	if ((value = value_of(word, "remote")))
 		return addr_parse_endpoint(value, &k->remote) < 0 ? refuse(r, "remote=ADDRESS:PORT") : 0;
-	return refuse(r, "this word is not known here");
+	return refuse(r, "unknown key");
 }
 
 static int read_keys(struct reader *r, char *rest, struct keyed *ret_keys)
@@ -229,12 +229,12 @@ static int read_operation(struct reader *r, uint32_t thread, uint64_t time, cons
 	int e;
 
 	if (op == FLOW_OP_NONE)
-		return refuse(r, "there is no such operation");
+		return refuse(r, "unknown operation");
 	e = read_keys(r, rest, &k);
 	if (e < 0)
 		return e;
 	if (time > UINT64_MAX / 4)
-		return refuse(r, "the time is too large");
+		return refuse(r, "time out of range");
 	trace_writer_wait(r->writer, thread,
 			  &(struct flow_operation){
 				  .op = op,
@@ -261,7 +261,7 @@ static int read_stack(struct reader *r, uint32_t thread, uint64_t time, char *re
 		if (end)
 			*end = '\0';
 		if (count == STACK_MAX)
-			return refuse(r, "the stack is too deep");
+			return refuse(r, "stack too deep");
 		e = function_of(r, rest, &fns[count++]);
 		if (e < 0)
 			return e;
@@ -287,7 +287,7 @@ static int read_args(struct reader *r, uint32_t thread, char *rest)
 	return 0;
 }
 
-/* Behind the count may stand why. */
+/* An optional reason follows the count. */
 static int read_lost(struct reader *r, uint32_t thread, uint64_t time, uint64_t count, char *rest)
 {
 	const char *word = next_word(&rest);
@@ -295,12 +295,12 @@ static int read_lost(struct reader *r, uint32_t thread, uint64_t time, uint64_t 
 
 	while (word && (!flow_lost_name(why) || strcmp(flow_lost_name(why), word) != 0))
 		if (++why == FLOW_LOST_COUNT)
-			return refuse(r, "events are lost for one of: full, signal, paused");
+			return refuse(r, "unknown reason for lost events (full, signal or paused)");
 	trace_writer_lost_why(r->writer, thread, time, count, why);
 	return 0;
 }
 
-/* Events with a number behind them. */
+/* Events followed by a number. */
 static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const char *what, char *rest)
 {
 	static const char *const values[] = {"value", "push", "pop"};
@@ -319,7 +319,7 @@ static int read_counted(struct reader *r, uint32_t thread, uint64_t time, const 
 	if (strcmp(what, "unwind") == 0 && number <= UINT32_MAX)
 		trace_writer_unwind(r->writer, thread, time, (uint32_t)number);
 	else
-		return refuse(r, "there is no such event");
+		return refuse(r, "unknown event");
 	return 0;
 }
 
@@ -331,16 +331,16 @@ static int read_event(struct reader *r, const char *first, char *rest)
 	int e;
 
 	if (parse_u64(first, 0, UINT32_MAX, &id) < 0)
-		return refuse(r, "a line begins with 'thread', 'property', a thread's number or #");
+		return refuse(r, "line must start with 'thread', 'property', a thread number or #");
 	thread = map_get(&r->threads, &(uint32_t){(uint32_t)id});
 	if (!thread)
-		return refuse(r, "this thread was not declared (thread NUMBER pid=.. tid=.. name=..)");
+		return refuse(r, "undeclared thread (thread NUMBER pid=.. tid=.. name=..)");
 	e = next_number(r, &rest, UINT64_MAX / 4, &time);
 	if (e < 0)
 		return e;
 	what = next_word(&rest);
 	if (!what)
-		return refuse(r, "the event is missing");
+		return refuse(r, "event missing");
 	if (strcmp(what, "call") == 0) {
 		e = function_of(r, rest, &fn);
 		if (e == 0)
@@ -377,7 +377,7 @@ static int read_line(struct reader *r, char *line)
 	if (strcmp(word, "property") == 0) {
 		word = next_word(&rest);
 		if (!word)
-			return refuse(r, "property KEY VALUE");
+			return refuse(r, "expected: property KEY VALUE");
 		trace_writer_property(r->writer, word, rest);
 		return 0;
 	}

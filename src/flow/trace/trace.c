@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opening a trace: the chunks of the file, whose they are, the clock. */
+/* Opening a trace: chunks, threads, clock. */
 #include "flow/trace/trace.h"
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 #include "flow/trace/checksum.h"
 #include "flow/trace/trace_file.h"
 
-/* More than a day of a busy server; a hostile file of empty chunks ends here. */
+/* More than a day of a busy server; a limit for hostile files of empty chunks. */
 #define CHUNKS_MAX    ((size_t)8 << 20)
 #define THREADS_MAX   ((size_t)1 << 20)
 
 #define RELEASE_BYTES ((size_t)1 << 20)
-/* The kernel brings up to so much around a page that is read. */
+/* Readahead of the kernel around a page. */
 #define BROUGHT_BYTES ((size_t)64 << 10)
 
 static bool read_header(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
@@ -38,8 +38,8 @@ static bool checksum_fits(const struct flow_trace_file *file, size_t at, const s
 }
 
 /*
- * A header is believed when the next one stands where it says, or the file ends there; otherwise its checksum decides,
- * which is kept for the moment when a cursor comes by.
+ * A header is valid when another one follows where it says, or the file ends there; otherwise its checksum decides,
+ * which otherwise is left to the cursor.
  */
 static bool chunk_at(const struct flow_trace_file *file, size_t at, struct flow_chunk *ret_header)
 {
@@ -52,7 +52,7 @@ static bool chunk_at(const struct flow_trace_file *file, size_t at, struct flow_
 	return after == file->size || read_header(file, after, &next) || checksum_fits(file, at, ret_header);
 }
 
-/* Where the next chunk begins that is one beyond doubt; the file's size when there is none. */
+/* Start of the next chunk with a valid checksum; the file size: none. */
 static size_t find_chunk(const struct flow_trace_file *file, size_t at)
 {
 	static const uint32_t magic = FLOW_MAGIC;
@@ -71,7 +71,7 @@ static size_t find_chunk(const struct flow_trace_file *file, size_t at)
 	return file->size;
 }
 
-/* The words of a chunk, moved where the processor likes them when a torn chunk before it shifted it. */
+/* The words of a chunk, copied when a torn chunk before it broke their alignment. */
 static const uint32_t *chunk_words(struct flow_trace_file *file, size_t at, uint32_t bytes)
 {
 	const uint8_t *from = file->data + at;
@@ -104,7 +104,7 @@ static struct flow_thread *thread_of(struct flow_trace_file *file, const struct 
 	return &thread->thread;
 }
 
-/* A thread's first record tells its name. */
+/* The first record of a thread holds its name. */
 static void take_name(struct flow_thread *thread, const uint32_t *words, uint32_t count)
 {
 	if (count < 7 || words[0] != flow_word_other(FLOW_O_START, 4, 0))
@@ -137,7 +137,7 @@ int trace_add_events(struct flow_trace_file *file, const struct flow_chunk_ref *
 	return 0;
 }
 
-/* The clock pairs of the chunks: the first and the last one give the speed of the ticks. */
+/* Clock pairs of the chunks: the first and the last give the tick rate. */
 static void take_clock(struct flow_trace_file *file, const struct flow_chunk *header)
 {
 	if (!header->clock_ns)
@@ -194,7 +194,7 @@ static int take_chunk(struct flow_trace_file *file, size_t at, const struct flow
 	}
 }
 
-/* Whether they are the file's, mapped: copies and live buffers are memory that nothing would bring back. */
+/* Whether the words are in the file mapping: copies and live buffers cannot be faulted back in. */
 static bool is_mapped(const struct flow_trace_file *file, const void *words)
 {
 	const uint8_t *at = words;
@@ -202,7 +202,7 @@ static bool is_mapped(const struct flow_trace_file *file, const void *words)
 	return file->mapped && at >= file->data && (size_t)(at - file->data) < file->size;
 }
 
-/* The bytes, and so many of the file before them, in whole pages. */
+/* madvise for the bytes, and `before` bytes ahead of them, in whole pages. */
 static void advise(const struct flow_trace_file *file, const void *words, size_t bytes, size_t before, int advice)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = (size_t)((const uint8_t *)words - file->data);
@@ -214,7 +214,7 @@ static void advise(const struct flow_trace_file *file, const void *words, size_t
 
 void flow_trace_release(const struct flow_trace *trace, const void *words, size_t bytes)
 {
-	/* Whoever read the beginning made the kernel bring what is before it, too. */
+	/* Reading the start also faulted in what precedes it. */
 	if (is_mapped(trace->file, words))
 		advise(trace->file, words, bytes, BROUGHT_BYTES, MADV_DONTNEED);
 }
@@ -233,7 +233,7 @@ static int scan(struct flow_trace_file *file)
 	while (at < file->size) {
 		int r;
 
-		/* Of each chunk only the header is needed now, but the kernel brings more. */
+		/* Only the header of each chunk is needed now, but readahead fetches more. */
 		if (at - released >= RELEASE_BYTES) {
 			flow_trace_release(&file->trace, file->data + released, at - released);
 			released = at;
@@ -265,7 +265,7 @@ static void settle_clock(struct flow_trace_file *file)
 
 	if (known && parse_u64(known, 1000, UINT64_C(1000000000000), &rate) < 0)
 		rate = 0;
-	/* Without a rate that is known for certain, two readings a millisecond apart are good to 1 in 10,000. */
+	/* Without a known rate, two readings 1 ms apart are accurate to 1 in 10,000. */
 	if (!rate && file->first_clock_ns && ns > 1000000 && ns < UINT64_MAX / 2 && ticks > 1000)
 		rate = (uint64_t)((unsigned __int128)ticks * NSEC_PER_SEC / ns);
 	known = flow_trace_property(trace, "ticks_per_second_about");
@@ -316,9 +316,9 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 	struct flow_chunk header;
 	int r;
 
-	/* Even a trace whose beginning was torn off is worth reading, but something of it must be there. */
+	/* A trace without its start is still readable, but some chunk must exist. */
 	if (file->size < sizeof(header) || (!chunk_at(file, 0, &header) && find_chunk(file, 0) == file->size))
-		return why_set(why, -EBADMSG, "this is no function trace (nest flow record makes them)");
+		return why_set(why, -EBADMSG, "not a function trace (create one with nest flow record)");
 	file->trace.bytes = file->size;
 	file->thread_index = MAP_INIT(sizeof(uint32_t), sizeof(size_t), THREADS_MAX);
 	file->thread_names = MAP_INIT(sizeof(uint32_t), sizeof(struct flow_meta_thread), THREADS_MAX);
@@ -326,8 +326,8 @@ static int open_file(struct flow_trace_file *file, struct flow_trace **ret_trace
 	trace_begin_functions(file);
 	r = scan(file);
 	if (r < 0)
-		return why_set(why, r, "the trace has more threads or chunks than can be true");
-	/* Whoever ended the recording knew of them. */
+		return why_set(why, r, "invalid trace: too many threads or chunks");
+	/* The recorder counted them when it ended the trace. */
 	file->trace.torn_bytes = min_of(file->trace.torn_bytes, file->trace.damaged_bytes);
 	file->trace.damaged_bytes -= file->trace.torn_bytes;
 	if (file->path)
@@ -381,7 +381,7 @@ static int map_file(struct flow_trace_file *file, const char *path, struct why *
 	if (!S_ISREG(st.st_mode))
 		return why_set(why, -EBADMSG, "%s: not a regular file", path);
 	if (!st.st_size)
-		return why_set(why, -EBADMSG, "%s: the file is empty", path);
+		return why_set(why, -EBADMSG, "%s: empty file", path);
 	file->size = (size_t)st.st_size;
 	file->data = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (file->data == MAP_FAILED) {

@@ -10,7 +10,7 @@ struct walk {
 	uint64_t ticks;
 	uint64_t depth;
 	uint64_t events, calls;
-	bool unsure; /* events are missing: returns of calls that were not seen are to be expected */
+	bool unsure; /* events are missing: expect returns of unseen calls */
 };
 
 _printf_(2, 3) static void fault(struct walk *walk, const char *format, ...)
@@ -37,11 +37,11 @@ static void leave(struct walk *walk, uint64_t count)
 		return;
 	}
 	if (!walk->unsure)
-		fault(walk, "a return without its call");
+		fault(walk, "return without a call");
 	walk->depth = 0;
 }
 
-static void look_at(struct walk *walk, const struct flow_event *event)
+static void check_event(struct walk *walk, const struct flow_event *event)
 {
 	struct flow_check *check = walk->check;
 	struct flow_operation operation;
@@ -53,7 +53,7 @@ static void look_at(struct walk *walk, const struct flow_event *event)
 		walk->depth++;
 		check->max_depth = (uint32_t)max_of(check->max_depth, min_of(walk->depth, UINT32_MAX));
 		if (!event->fn)
-			fault(walk, "a call of a function that the trace does not describe");
+			fault(walk, "call of a function not described in the trace");
 		break;
 	case FLOW_RETURN:
 		check->returns++;
@@ -64,7 +64,7 @@ static void look_at(struct walk *walk, const struct flow_event *event)
 		leave(walk, event->value);
 		break;
 	case FLOW_LOST:
-		/* What was left out on purpose is not lost. */
+		/* Paused recording is not a loss. */
 		if (event->arg != FLOW_LOST_PAUSED) {
 			check->lost += event->value;
 			check->gaps += event->value == 0;
@@ -79,12 +79,12 @@ static void look_at(struct walk *walk, const struct flow_event *event)
 	case FLOW_OPERATION:
 		check->operations++;
 		if (!flow_event_operation(event, &operation))
-			fault(walk, "an operation that is too short");
+			fault(walk, "truncated operation");
 		break;
 	case FLOW_SOCKET:
 		check->sockets++;
 		if (!flow_event_socket(event, &socket))
-			fault(walk, "a socket that is too short");
+			fault(walk, "truncated socket");
 		break;
 	default:
 		break;
@@ -96,20 +96,20 @@ static void check_thread(struct flow_check *check, const struct flow_trace *trac
 	struct walk walk = {.check = check, .trace = trace, .thread = &trace->threads[index]};
 	struct flow_cursor cursor;
 	struct flow_event event;
-	uint64_t marks = 0; /* what tells about the trace, not about the program */
+	uint64_t marks = 0; /* about the trace itself, not the program */
 
 	flow_cursor_begin(&cursor, trace, index);
 	while (flow_cursor_next(&cursor, &event)) {
 		walk.ticks = event.ticks;
 		walk.events++;
 		marks += event.kind == FLOW_LOST || event.kind == FLOW_STACK;
-		look_at(&walk, &event);
+		check_event(&walk, &event);
 	}
 	check->damaged += cursor.damaged;
 	if (cursor.damaged)
-		fault(&walk, "%llu chunks are damaged", (unsigned long long)cursor.damaged);
+		fault(&walk, "%llu damaged chunks", (unsigned long long)cursor.damaged);
 	else if (walk.calls != walk.thread->calls || walk.events - marks != walk.thread->events)
-		fault(&walk, "the headers count %llu events, %llu calls; there are %llu and %llu",
+		fault(&walk, "headers say %llu events, %llu calls; found %llu and %llu",
 		      (unsigned long long)walk.thread->events, (unsigned long long)walk.thread->calls,
 		      (unsigned long long)(walk.events - marks), (unsigned long long)walk.calls);
 	check->events += walk.events - marks;
@@ -126,7 +126,7 @@ void flow_trace_check(const struct flow_trace *trace, struct flow_check *ret_che
 		check_thread(ret_check, trace, i);
 		unmarked -= min_of(unmarked, trace->threads[i].lost);
 	}
-	/* What no thread could mark any more stands at the end of the trace. */
+	/* Losses that no thread could mark are counted at the end of the trace. */
 	ret_check->lost += unmarked;
 	if (trace->damaged_bytes)
 		ret_check->faults++;

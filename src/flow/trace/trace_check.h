@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a trace is well-formed: each return matches its call, per thread, and what is missing is marked. */
+/* Whether a trace is well-formed: per thread, every return matches its call, and losses are marked. */
 #pragma once
 
 #include "flow/trace/trace.h"
@@ -17,11 +17,11 @@ struct flow_check {
 	uint64_t operations; /* on sockets and descriptors */
 	uint64_t sockets;    /* described */
 	uint64_t unwound;    /* calls that ended without returning */
-	uint64_t open;       /* calls that had not returned when their thread's trace ended: no fault */
+	uint64_t open;       /* calls still open at the end of their thread: not a fault */
 	uint64_t lost;       /* marked as lost */
-	uint64_t gaps;       /* places where an unknown number is missing */
+	uint64_t gaps;       /* positions with an unknown number of missing events */
 	uint64_t damaged;    /* chunks */
-	uint64_t faults;     /* all problems, listed or not */
+	uint64_t faults;     /* total, listed or not */
 	uint32_t max_depth;
 	size_t problem_count;
 	struct flow_problem problems[FLOW_PROBLEMS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of the trace reader share; users of it include flow/trace/trace.h. */
+/* Internals of the trace reader; users include flow/trace/trace.h. */
 #pragma once
 
 #include "base/map.h"
@@ -7,11 +7,11 @@
 #include "flow/trace/trace.h"
 
 struct thread_chunks {
-	struct flow_thread thread; /* first, so that one leads to the other */
+	struct flow_thread thread; /* first member, for conversion between both */
 	SPILL(struct flow_chunk_ref) chunks;
 };
 
-/* A function or module as the file numbers it. */
+/* A function or module by its number in the file. */
 struct numbered {
 	uint32_t id;
 	uint32_t index;
@@ -22,14 +22,14 @@ struct flow_trace_file {
 	const uint8_t *data;
 	size_t size;
 	bool mapped;
-	const char *path; /* while it is opened; NULL: memory */
-	bool ended;       /* the last chunk so far was an END */
+	const char *path; /* while opening; NULL: memory */
+	bool ended;       /* the last chunk so far is an END */
 	size_t chunk_count;
 	VEC(struct thread_chunks) threads;
 	struct map thread_index;
-	struct map thread_names; /* number -> 16 bytes, of those that were named later */
-	VEC(void *) copies;      /* memory that goes with the trace */
-	size_t summary_steps;    /* spent so far on expanding summaries */
+	struct map thread_names; /* number -> 16 bytes, of threads renamed later */
+	VEC(void *) copies;      /* memory owned by the trace */
+	size_t summary_steps;    /* used so far to expand summaries */
 
 	VEC(struct flow_function) functions;
 	VEC(struct flow_module) modules;
@@ -37,7 +37,7 @@ struct flow_trace_file {
 	struct map module_numbers; /* number in the file -> index */
 	struct map module_names;   /* path and build id -> index */
 	struct map fn_places;      /* module and offset -> index */
-	struct map fn_names;       /* name -> index, where no address is known */
+	struct map fn_names;       /* name -> index, when the address is unknown */
 	struct map properties;
 	uint32_t *fn_index;
 
@@ -48,10 +48,10 @@ struct flow_trace_file {
 /* -E2BIG when there are too many. */
 int trace_add_events(struct flow_trace_file *file, const struct flow_chunk_ref *chunk);
 
-/* What TRACE.live holds beyond the trace, if it is there. */
+/* Adds the contents of TRACE.live, if present. */
 void trace_take_live(struct flow_trace_file *file);
 
-/* The sessions of a summary, each kind of them as a thread that serves one (digest_read.c). */
+/* Adds the sessions of a summary, each kind as a thread that serves one (digest_read.c). */
 void trace_take_summary(struct flow_trace_file *file, const uint8_t *data, size_t size);
 
 /* Functions, modules, properties. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How a function trace lies in its file: docs/flow-format.md byte by byte. Shared by the runtime inside the observed
- * program, which writes, and the reader; so it needs nothing but the compiler's own headers.
+ * Layout of a function trace, described byte by byte in docs/flow-format.md. Shared by the runtime inside the observed
+ * program, which writes it, and the reader, hence only the compiler's own headers.
  *
- * A trace is a row of chunks. Each has a header with a checksum and belongs to one thread; the events inside are 32-bit
+ * A trace is a sequence of chunks. Each has a header with a checksum and belongs to one thread; its events are 32-bit
  * words, little endian:
  *
- *	call, short   00 | fn 12 bits | ticks 17 bits | 0
- *	              00 | fn 12 bits | returns 17 bits | 1    so many returns, then the call, all without time
- *	return        01 | ticks 29 bits | 0
- *	              01 | returns 29 bits | 1                 so many of them without time
- *	call, long    10 | ticks 29 bits | 0     followed by the function's number
- *	again         10 | words 16 bits | times 13 bits | 1   and a position: so many words from there, so often
- *	anything else 11 | kind 6 | words 8 | argument 16   followed by so many words, the first two are ticks
+ *  call, short   00 | fn 12 bits | ticks 17 bits | 0
+ *                00 | fn 12 bits | returns 17 bits | 1    N returns, then the call, all without time
+ *  return        01 | ticks 29 bits | 0
+ *                01 | returns 29 bits | 1                 N returns without time
+ *  call, long    10 | ticks 29 bits | 0     followed by the function's number
+ *  again         10 | words 16 bits | times 13 bits | 1   and a position: repeats N words from there
+ *  anything else 11 | kind 6 | words 8 | argument 16   followed by N words, the first two are ticks
  *
- * where ticks is the time since the event before. A word of zero is never written (no function has the number 0).
+ * where ticks is the time since the previous event. A zero word is never written (no function has number 0).
  */
 #pragma once
 
@@ -24,21 +24,21 @@
 
 #define FLOW_MAGIC   0x3143464eu /* "NFC1" */
 #define FLOW_VERSION 1
-/* Payloads are whole words; a reader refuses longer ones before it believes anything else in the header. */
+/* Payloads are whole words; a reader rejects longer ones before it trusts anything else in the header. */
 #define FLOW_CHUNK_MAX (16u << 20)
-#define FLOW_STACK_MAX 4096u /* calls deeper than that are not recorded */
+#define FLOW_STACK_MAX 4096u /* deeper calls are not recorded */
 
 enum flow_chunk_kind {
-	FLOW_CHUNK_FILE = 1,    /* the first: lines "key value" */
+	FLOW_CHUNK_FILE = 1,    /* first chunk: lines "key value" */
 	FLOW_CHUNK_META = 2,    /* modules and functions */
-	FLOW_CHUNK_EVENTS = 3,  /* of one thread */
-	FLOW_CHUNK_END = 4,     /* nothing follows: the recording was finished in order */
-	FLOW_CHUNK_SUMMARY = 5, /* call trees put together while the program ran */
+	FLOW_CHUNK_EVENTS = 3,  /* events of one thread */
+	FLOW_CHUNK_END = 4,     /* regular end of the recording */
+	FLOW_CHUNK_SUMMARY = 5, /* call trees built while the program ran */
 };
 
 enum flow_chunk_flag {
-	FLOW_UNTIMED = 1 << 0, /* only some events carry the time; ticks of the others are 0 */
-	FLOW_PACKED = 1 << 1,  /* words that stand there once may have to be read again */
+	FLOW_UNTIMED = 1 << 0, /* only some events carry time; ticks of the others are 0 */
+	FLOW_PACKED = 1 << 1,  /* words may repeat earlier ones */
 };
 
 struct flow_chunk {
@@ -46,63 +46,62 @@ struct flow_chunk {
 	uint16_t kind;   /* enum flow_chunk_kind */
 	uint16_t flags;  /* enum flow_chunk_flag */
 	uint32_t bytes;  /* of the payload that follows this header */
-	uint32_t thread; /* number of the thread in this trace, from 1; never used twice */
+	uint32_t thread; /* thread number in this trace, from 1; never reused */
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t seq;         /* 0, 1, 2 ... in each thread: a gap is a lost chunk */
+	uint32_t seq;         /* 0, 1, 2 ... per thread: a gap is a lost chunk */
 	uint32_t depth;       /* calls open before the first event */
-	uint64_t start_ticks; /* the first event's ticks count from here */
+	uint64_t start_ticks; /* origin of the first event's ticks */
 	uint64_t end_ticks;   /* time of the last event */
-	uint64_t clock_ticks; /* taken together when the chunk was written: */
+	uint64_t clock_ticks; /* read together when the chunk was written: */
 	uint64_t clock_ns;    /* CLOCK_REALTIME */
 	uint32_t events;
 	uint32_t calls;
-	uint64_t lost;     /* events of this thread lost since its chunk before this one */
-	uint64_t torn;     /* of an end: bytes before it that are pieces of chunks */
-	uint64_t checksum; /* XXH64, seed 0, of header (with 0 here) and payload */
+	uint64_t lost;     /* events lost in this thread since its previous chunk */
+	uint64_t torn;     /* END: bytes before it that are torn chunks */
+	uint64_t checksum; /* XXH64, seed 0, of header (this field 0) and payload */
 };
-_Static_assert(sizeof(struct flow_chunk) == 96, "the header of a chunk has 96 bytes");
+_Static_assert(sizeof(struct flow_chunk) == 96, "a chunk header is 96 bytes");
 
-/* --- words of a chunk of events --- */
+/* --- words of an event chunk --- */
 
 enum flow_tag { FLOW_TAG_CALL = 0, FLOW_TAG_RETURN = 1, FLOW_TAG_CALL_LONG = 2, FLOW_TAG_OTHER = 3 };
 
 #define FLOW_SHORT_FN    (1u << 12)
 #define FLOW_SHORT_TICKS (1u << 17)
 #define FLOW_LONG_TICKS  (1u << 29)
-#define FLOW_MANY        (1u << 31) /* of a short call or a return: it holds a number of returns, not ticks */
-#define FLOW_MANY_MAX    65535u     /* of them in one word */
-/* Words that are read again are of the first two forms. */
+#define FLOW_MANY        (1u << 31) /* in a short call or a return: a count of returns instead of ticks */
+#define FLOW_MANY_MAX    65535u     /* per word */
+/* Repeated words are of the first two forms. */
 #define FLOW_AGAIN           (FLOW_TAG_CALL_LONG | FLOW_MANY)
 #define FLOW_AGAIN_MASK      (3u | FLOW_MANY)
 #define FLOW_AGAIN_WORDS_MAX 65535u
 #define FLOW_AGAIN_TIMES_MAX 8191u
-/* A reader gives up a chunk that would become more events than that by reading again: nobody recorded that. */
+/* A reader rejects a chunk that expands to more repeated events: no recorder writes that. */
 #define FLOW_AGAIN_MAX (1u << 17)
 
-/* Kinds of the fourth form. A reader skips those it does not know. */
+/* Kinds of the fourth form. Readers skip unknown kinds. */
 enum flow_other {
-	FLOW_O_TIME = 1, /* nothing but time passed */
-	FLOW_O_LOST = 2, /* count (2 words); which calls are open is unknown until a STACK */
-	FLOW_O_STACK =
-		3, /* the calls that are open: functions, outermost first; argument 1: goes on from the last one */
+	FLOW_O_TIME = 1,      /* only time passed */
+	FLOW_O_LOST = 2,      /* count (2 words); the open calls are unknown until a STACK */
+	FLOW_O_STACK = 3,     /* open calls: functions, outermost first; argument 1: continues the previous record */
 	FLOW_O_UNWIND = 4,    /* count (1): calls that ended without returning, by longjmp or the like */
 	FLOW_O_START = 5,     /* the thread starts: its name (4 words, padded with NUL) */
 	FLOW_O_END = 6,       /* the thread ends */
 	FLOW_O_PROCESS = 7,   /* argument: enum flow_process; pid (1), thread (1) of the parent or 0 */
-	FLOW_O_SOCKET = 8,    /* struct flow_socket_words: a socket seen for the first time, or known better */
-	FLOW_O_OPERATION = 9, /* argument: enum flow_op; struct flow_op_words, then words as the operation needs them */
-	FLOW_O_VALUE = 10,    /* argument: enum flow_value; value (2): handed from thread to thread */
-	FLOW_O_ARGS = 11,     /* arguments of the call just before: 2 words each */
+	FLOW_O_SOCKET = 8,    /* struct flow_socket_words: a new socket, or more details of a known one */
+	FLOW_O_OPERATION = 9, /* argument: enum flow_op; struct flow_op_words, then words of the operation */
+	FLOW_O_VALUE = 10,    /* argument: enum flow_value; value (2): passed between threads */
+	FLOW_O_ARGS = 11,     /* arguments of the preceding call: 2 words each */
 };
 
 enum flow_process { FLOW_PROCESS_EXEC = 1, FLOW_PROCESS_FORK = 2, FLOW_PROCESS_EXIT = 3 };
 enum flow_value { FLOW_VALUE_SEEN = 0, FLOW_VALUE_PUSH = 1, FLOW_VALUE_POP = 2 };
 enum flow_lost {
 	FLOW_LOST_OTHER = 0,
-	FLOW_LOST_FULL = 1,   /* the file may not or cannot grow */
-	FLOW_LOST_SIGNAL = 2, /* a signal handler ran while the recorder itself was at work */
-	FLOW_LOST_PAUSED = 3, /* recording was stopped, on purpose */
+	FLOW_LOST_FULL = 1,   /* the file cannot grow */
+	FLOW_LOST_SIGNAL = 2, /* a signal handler interrupted the recorder itself */
+	FLOW_LOST_PAUSED = 3, /* recording was paused */
 	FLOW_LOST_COUNT,
 };
 
@@ -119,24 +118,24 @@ enum flow_op {
 		FLOW_OP_COUNT
 };
 
-/* Of FLOW_O_OPERATION, after the two words of ticks, which lead to its beginning. */
+/* Payload of FLOW_O_OPERATION, after the two words of ticks, which give its start. */
 struct flow_op_words {
-	uint32_t duration[2]; /* ticks; the thread's clock is at its end afterwards */
-	uint32_t socket;      /* number of the socket in this trace, 0: no socket, or none that is known */
+	uint32_t duration[2]; /* ticks; the thread's clock then stands at its end */
+	uint32_t socket;      /* socket number in this trace; 0: none or unknown */
 	int32_t fd;
 	int32_t result;  /* bytes, descriptor or count; -errno */
-	uint32_t aux[2]; /* see docs/flow-format.md, by operation */
+	uint32_t aux[2]; /* by operation, see docs/flow-format.md */
 };
 
 struct flow_socket_words {
 	uint32_t socket;
 	int32_t fd;
-	uint32_t cookie[2]; /* 0: not known */
+	uint32_t cookie[2]; /* 0: unknown */
 	uint16_t family;    /* AF_INET, ... */
 	uint16_t type;      /* SOCK_STREAM, ... */
 	uint16_t lport;     /* host order */
 	uint16_t rport;
-	uint8_t laddr[16]; /* IPv4 as v4-mapped; all zero: not known */
+	uint8_t laddr[16]; /* IPv4 as v4-mapped; all zero: unknown */
 	uint8_t raddr[16];
 };
 
@@ -162,7 +161,7 @@ static inline uint32_t flow_word_again(uint32_t words, uint32_t times)
 	return FLOW_AGAIN | words << 2 | times << 18;
 }
 
-/* words: those after the two of ticks. */
+/* words: those after the two words of ticks. */
 static inline uint32_t flow_word_other(uint32_t kind, uint32_t words, uint32_t argument)
 {
 	return FLOW_TAG_OTHER | kind << 2 | (words + 2) << 8 | argument << 16;
@@ -181,37 +180,37 @@ static inline void flow_put_u64(uint32_t *words, uint64_t value)
 	words[1] = (uint32_t)(value >> 32);
 }
 
-/* --- records of a chunk of META: this header, then a body, then zeros up to a multiple of 8 bytes --- */
+/* --- records of a META chunk: header, body, zero padding to 8 bytes --- */
 
 enum flow_meta_kind { FLOW_META_MODULE = 1, FLOW_META_FUNCTION = 2, FLOW_META_THREAD = 3 };
 
 struct flow_meta {
 	uint32_t kind;
-	uint32_t bytes; /* of the body, without this header and without the zeros */
+	uint32_t bytes; /* of the body, without header and padding */
 };
 
-/* Followed by the build id and the path. */
+/* Followed by build ID and path. */
 struct flow_meta_module {
-	uint32_t module; /* its number in this trace, from 1 */
-	uint32_t pid;    /* where it was seen at this address */
-	uint64_t bias;   /* address in memory minus address in the file's own terms */
+	uint32_t module; /* number in this trace, from 1 */
+	uint32_t pid;    /* process with this mapping */
+	uint64_t bias;   /* load address minus link address */
 	uint64_t begin;  /* of its mapping */
 	uint64_t end;
 	uint32_t build_id_bytes;
 	uint32_t path_bytes;
 };
 
-/* Followed by name and source file. Two numbers may stand for the same function: readers make them one. */
+/* Followed by name and source file. Several numbers may denote the same function: readers unify them. */
 struct flow_meta_function {
-	uint32_t fn; /* its number in this trace, from 1 */
+	uint32_t fn; /* number in this trace, from 1 */
 	uint32_t module;
-	uint64_t offset; /* address in the module's own terms */
-	uint32_t line;   /* of the source, 0: not known */
+	uint64_t offset; /* module-relative address */
+	uint32_t line;   /* source line; 0: unknown */
 	uint16_t name_bytes;
 	uint16_t file_bytes;
 };
 
-/* A thread's name, where it is not the one that its first record says: the last such record counts. */
+/* A thread's name when it differs from its first record; the last such record wins. */
 struct flow_meta_thread {
 	uint32_t thread; /* number in this trace */
 	char name[16];   /* padded with NUL */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a trace says about itself: properties, modules, functions. Several numbers of one function become one here. */
+/* Metadata of a trace: properties, modules, functions. Several numbers of one function are unified here. */
 #include "flow/trace/demangle.h"
 #include "flow/trace/trace_file.h"
 
-/* Functions beyond that number are shown as unknown: a hostile number must not cost memory. */
+/* Higher numbers are shown as unknown: a hostile number must not cost memory. */
 #define FN_IDS_MAX     (1u << 22)
 #define PROPERTIES_MAX 256
 #define ENTRIES_MAX    ((size_t)4 << 20)
@@ -78,7 +78,7 @@ static char *hex_of(struct flow_trace_file *file, const uint8_t *bytes, size_t n
 	return text;
 }
 
-/* The part of a record that is always there; the rest of it is behind. */
+/* The fixed part of a record; the variable part follows. */
 static bool take_fixed(const uint8_t **body, size_t *size, void *ret_fixed, size_t bytes)
 {
 	if (*size < bytes)
@@ -122,7 +122,7 @@ static void take_module(struct flow_trace_file *file, const uint8_t *body, size_
 	*numbered = *index;
 }
 
-/* The index of a function that may be known already under another number. */
+/* Index of a function that may already exist under another number. */
 static uint32_t *find_function(struct flow_trace_file *file, const struct flow_function *function, bool *ret_new)
 {
 	struct place place = {function->module, function->offset};
@@ -170,7 +170,7 @@ static void take_function(struct flow_trace_file *file, const uint8_t *body, siz
 	}
 	if (fixed.file_bytes)
 		function.file = keep_text(file, body + fixed.name_bytes, fixed.file_bytes);
-	/* By its symbol: overloaded functions are different ones. */
+	/* By symbol: overloaded functions differ. */
 	index = find_function(file, &function, &new);
 	if (!index)
 		return;
@@ -179,7 +179,7 @@ static void take_function(struct flow_trace_file *file, const uint8_t *body, siz
 		*index = (uint32_t)file->functions.count;
 		vec_push(&file->functions, function);
 	} else if (function.named && !file->functions.items[*index].named) {
-		/* A later record knows the name: the place in the list stays. */
+		/* A later record has the name: keep the index. */
 		file->functions.items[*index] = function;
 	}
 	vec_push(&file->fn_numbers, (struct numbered){fixed.fn, *index});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Taking the longer records of a trace apart. */
+/* Decoding of the longer records of a trace. */
 #include <sys/socket.h>
 
 #include "flow/trace/trace.h"

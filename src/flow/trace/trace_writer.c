@@ -18,12 +18,12 @@ struct pending {
 	uint32_t count;
 	uint64_t ticks;
 	uint32_t depth;
-	bool timed; /* the clock was set by an event */
+	bool timed; /* an event has set the clock */
 };
 
 struct trace_writer {
 	int fd;
-	int error; /* the first */
+	int error; /* the first one */
 	struct trace_writer_options options;
 	struct buf properties;
 	struct buf meta;
@@ -31,7 +31,7 @@ struct trace_writer {
 	uint32_t modules, functions, sockets;
 	uint32_t chunk_words;
 	uint64_t last_ticks;
-	VEC(struct pending) threads; /* number 1 is the first */
+	VEC(struct pending) threads; /* [0] is thread 1 */
 };
 
 int trace_writer_open(const char *path, const struct trace_writer_options *options, struct trace_writer **ret_writer,
@@ -139,7 +139,7 @@ static void write_events(struct trace_writer *writer, struct pending *t)
 {
 	if (!t->count)
 		return;
-	/* Whoever reads in order knows the names before they are used. */
+	/* Names precede their use, for sequential readers. */
 	write_meta(writer);
 	t->header.bytes = t->count * 4;
 	t->header.end_ticks = t->ticks;
@@ -148,7 +148,7 @@ static void write_events(struct trace_writer *writer, struct pending *t)
 	begin_chunk(t);
 }
 
-/* Room for so many words, and the ticks that passed since the event before. */
+/* Reserves words, and accounts for the ticks since the previous event. */
 static uint32_t *reserve(struct trace_writer *writer, uint32_t thread, uint32_t words, uint64_t ticks)
 {
 	struct pending *t = thread_at(writer, thread);
@@ -171,7 +171,7 @@ static uint64_t since(const struct trace_writer *writer, uint32_t thread, uint64
 	return ticks > t->ticks ? ticks - t->ticks : 0;
 }
 
-/* The fourth form: returns where its words go. */
+/* Fourth form: returns its payload. */
 static uint32_t *add_other(struct trace_writer *writer, uint32_t thread, uint64_t ticks, uint32_t head)
 {
 	uint64_t passed = since(writer, thread, ticks);
@@ -276,7 +276,7 @@ uint32_t trace_writer_thread(struct trace_writer *writer, uint32_t pid, uint32_t
 	return thread;
 }
 
-/* A thread's clock starts with its first event that has a time. */
+/* A thread's clock starts with its first timed event. */
 static void begin_clock(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	struct pending *t = thread_at(writer, thread);
@@ -288,7 +288,7 @@ static void begin_clock(struct trace_writer *writer, uint32_t thread, uint64_t t
 	t->header.start_ticks = ticks;
 }
 
-/* The ticks that a word may hold; what is more is written before it. */
+/* The ticks that fit into the word; the rest is written before it. */
 static uint64_t pass_time(struct trace_writer *writer, uint32_t thread, uint64_t ticks)
 {
 	uint64_t passed;
@@ -298,7 +298,7 @@ static uint64_t pass_time(struct trace_writer *writer, uint32_t thread, uint64_t
 	if (passed < FLOW_LONG_TICKS)
 		return passed;
 	(void)add_other(writer, thread, ticks, flow_word_other(FLOW_O_TIME, 0, 0));
-	thread_at(writer, thread)->header.events--; /* time alone is no event */
+	thread_at(writer, thread)->header.events--; /* a time record is not an event */
 	return 0;
 }
 
@@ -349,7 +349,7 @@ void trace_writer_lost_why(struct trace_writer *writer, uint32_t thread, uint64_
 	flow_put_u64(add_other(writer, thread, ticks, flow_word_other(FLOW_O_LOST, 2, why)), count);
 	t = thread_at(writer, thread);
 	t->header.lost += count;
-	t->header.events--; /* a mark is no event */
+	t->header.events--; /* a mark is not an event */
 	t->depth = 0;
 }
 
@@ -455,7 +455,7 @@ int trace_writer_close(struct trace_writer *writer)
 
 	write_meta(writer);
 	vec_each(&writer->threads, t) {
-		/* Of a thread that nothing but its name is known of, nobody knows when it was. */
+		/* A thread with only a name has no time of its own. */
 		begin_clock(writer, t->header.thread, writer->last_ticks);
 		write_events(writer, t);
 		free(t->words);

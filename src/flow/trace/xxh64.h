@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * XXH64 with seed 0, the published 64-bit checksum of the xxHash family: a few bytes a cycle without special
- * instructions. Written here because the runtime inside an observed program may not depend on a library.
+ * XXH64 with seed 0, the published 64-bit hash of the xxHash family: a few bytes per cycle without special
+ * instructions. Implemented here because the runtime inside an observed program may not depend on a library.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define XXH_P4 UINT64_C(0x85EBCA77C2B2AE63)
 #define XXH_P5 UINT64_C(0x27D4EB2F165667C5)
 
-/* Two parts in a row are hashed as one: the first must have a multiple of 32 bytes. */
+/* Hashes consecutive parts as one: the first must be a multiple of 32 bytes. */
 struct xxh64 {
 	uint64_t lanes[4];
 	uint64_t total;
@@ -47,7 +47,7 @@ static inline void xxh64_begin(struct xxh64 *x)
 	x->total = 0;
 }
 
-/* Takes the multiple of 32 bytes that is in there; returns how many bytes that was. */
+/* Hashes whole 32-byte stripes; returns the bytes consumed. */
 static inline size_t xxh64_stripes(struct xxh64 *x, const uint8_t *p, size_t n)
 {
 	uint64_t a = x->lanes[0], b = x->lanes[1], c = x->lanes[2], d = x->lanes[3];

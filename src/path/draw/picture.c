@@ -34,7 +34,7 @@ bool path_map_get(const struct heat *heat, unsigned number, struct path_map *ret
 			map.low = map.low ?: row;
 			map.high = row;
 		}
-	/* Neighbours that differ little must not fill the map. */
+	/* At least ROWS_LEAST rows: small differences must not fill the map. */
 	if (map.low && map.high - map.low + 1 < ROWS_LEAST) {
 		map.high = min_of(map.low + ROWS_LEAST - 1, HEAT_ROWS - 1u);
 		map.low = map.high - ROWS_LEAST + 1;
@@ -82,5 +82,5 @@ void picture_add_heading(struct buf *out, const struct path_picture *picture)
 	if (drawn < picture->journeys)
 		buf_add_format(out, "The slowest %" PRIu64 " of %" PRIu64 " journeys", drawn, picture->journeys);
 	else
-		buf_add_text(out, drawn == 1 ? "The journey" : "All journeys, the slowest first");
+		buf_add_text(out, drawn == 1 ? "The journey" : "All journeys, slowest first");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Pictures of a run: waterfalls of its slowest journeys, its stages, a heat map of each stage over time. */
+/* Pictures of a run: waterfalls of the slowest journeys, stage figures, a heat map of each stage over time. */
 #pragma once
 
 #include <limits.h>
@@ -12,9 +12,9 @@
 struct path_picture {
 	const struct slowest *slowest;
 	const struct summary *summary;
-	const struct heat *heat; /* a layer for each stage of each direction */
-	const char *note;        /* what was looked at, and what was lost; any text */
-	uint64_t journeys;       /* of which the slowest are drawn */
+	const struct heat *heat; /* one layer per stage and direction */
+	const char *note;        /* scope of the run and losses; free text */
+	uint64_t journeys;       /* total; only the slowest are drawn */
 };
 
 /* Layers of the heat maps. */
@@ -25,10 +25,10 @@ static inline unsigned path_layer(uint8_t dir, uint8_t stage)
 	return (dir == PACKET_TX ? PATH_STAGES : 0) + stage;
 }
 
-/* Adds every stage of the journey. */
+/* Adds all stages of the journey. */
 void path_heat_add(struct heat *heat, const struct journey *journey);
 
-/* The heat map of a stage: rows of its layer that hold something, and a few more. Zero has a row of its own below. */
+/* Heat map of a stage: the non-empty rows of its layer, at least a few. Zero has its own row at the bottom. */
 struct path_map {
 	unsigned layer;
 	unsigned low, high;
@@ -36,15 +36,15 @@ struct path_map {
 };
 
 #define PATH_MAPS (2u * PATH_ORDER_COUNT)
-/* By number, in the order of a packet's way; false when there is nothing in it. */
+/* Maps are numbered in path order; false when the map is empty. */
 bool path_map_get(const struct heat *heat, unsigned number, struct path_map *ret_map);
 unsigned path_map_rows(const struct path_map *map);
-/* Where a row of the layer is, from below; PATH_NO_ROW: not in the map. */
+/* Position of a layer's row, counted from the bottom; PATH_NO_ROW: outside the map. */
 unsigned path_map_place(const struct path_map *map, unsigned row);
 #define PATH_NO_ROW UINT_MAX
 /* "rx sched" */
 void path_map_add_name(struct buf *out, const struct path_map *map);
-/* "0, 2.05us": where its rows begin. */
+/* "0, 2.05us": lower end of the rows. */
 void path_map_add_low(struct buf *out, const struct path_map *map);
 void path_map_add_high(struct buf *out, const struct path_map *map);
 

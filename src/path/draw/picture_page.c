@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The same as a page of one file that fetches nothing: choose a journey, point at what you want to know. */
+/* The same as a self-contained page: select a journey, hover for details. */
 #include <inttypes.h>
 #include <time.h>
 
@@ -16,7 +16,7 @@ static void add_member(struct out *out, const char *name, const struct buf *text
 	page_add_text(out, buf_text(text));
 }
 
-/* The same of text from outside, without what hides letters or turns them round. */
+/* The same for untrusted text, without characters that hide or reverse others. */
 static void add_foreign(struct out *out, const char *name, const struct buf *text)
 {
 	_cleanup_buf_ struct buf plain = BUF_INIT((size_t)1 << 20);
@@ -131,7 +131,7 @@ static void add_group(struct out *out, const struct summary *summary, const stru
 	out_end_line(out);
 }
 
-/* Cells: column, place from below, count. Places begin at zero, if there is one, and go on from first_ns, doubling. */
+/* Cells: column, row from the bottom, count. Row 0 is zero if present; the others start at first_ns and double. */
 static void add_map(struct out *out, const struct heat *heat, unsigned number, bool *any)
 {
 	_cleanup_buf_ struct buf name = BUF_INIT(64), low = BUF_INIT(64), high = BUF_INIT(64);
@@ -163,7 +163,7 @@ static void add_map(struct out *out, const struct heat *heat, unsigned number, b
 	out_end_line(out);
 }
 
-/* Whoever reads it may live elsewhere: times are those of this host. */
+/* The reader may be in another time zone: show times of this host. */
 static double utc_offset_ms(uint64_t ns)
 {
 	time_t seconds = (time_t)(ns / NSEC_PER_SEC);
@@ -177,7 +177,7 @@ static void add_heat(struct out *out, const struct heat *heat)
 	uint64_t begin_ns = heat->first << heat->shift;
 	bool any = false;
 
-	/* Milliseconds, as a browser counts them. */
+	/* Milliseconds, as JavaScript counts. */
 	buf_add_format(&out->pending, "{\"begin\":%.3f,\"column\":%.6f,\"columns\":%u,\"layers\":[",
 		       (double)begin_ns / 1e6 + utc_offset_ms(begin_ns), (double)(UINT64_C(1) << heat->shift) / 1e6,
 		       heat_columns(heat));

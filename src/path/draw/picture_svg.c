@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One file of SVG without scripts: what a ticket or a paper wants. */
+/* One SVG file without scripts, for tickets and papers. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -11,12 +11,12 @@
 #define WIDTH    1080
 #define MARGIN   16
 #define ROW      18
-#define LABELS   290 /* where bars and maps begin */
+#define LABELS   290 /* x where bars and maps start */
 #define MAP_H    52
 #define MAP_GAP  8
 #define LETTER   6.7
 #define LINE     16
-#define VERDICTS 12 /* of so many groups, at most */
+#define VERDICTS 12 /* groups with a verdict, at most */
 #define AXIS_H   24
 #define SECTION  34
 #define TICKS    4
@@ -35,7 +35,7 @@ static const char *const style =
 	".wait{fill:#e0812a}.hardirq{fill:#8a4fbf}.softirq{fill:#2f74c0}.process{fill:#2f9a5f}.back{fill:#f5f7fa}"
 	".cell{fill:#c83c14}.grid{stroke:#dbe0e8}</style>\n";
 
-/* class is one or two of the style's letters. */
+/* class: one or two of the classes in the style sheet. */
 static void add_text(const struct drawing *d, double x, double y, const char *class, const char *text)
 {
 	buf_add_format(d->svg, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", class, x, y);
@@ -43,7 +43,7 @@ static void add_text(const struct drawing *d, double x, double y, const char *cl
 	buf_add_text(d->svg, "</text>\n");
 }
 
-/* How much of the text fits into so many letters, at a blank if there is one; never less than a letter. */
+/* Bytes of the text that fit into room characters, broken at a space if possible; at least one character. */
 static size_t fitting(const char *text, size_t room)
 {
 	size_t n = strlen(text), at;
@@ -52,13 +52,13 @@ static size_t fitting(const char *text, size_t room)
 		return n;
 	for (at = room; at > room / 2 && text[at] != ' ';)
 		at--;
-	/* Not inside of a letter. */
+	/* Do not split a UTF-8 character. */
 	for (at = text[at] == ' ' ? at : room; at > 1 && ((unsigned char)text[at] & 0xc0) == 0x80;)
 		at--;
 	return at;
 }
 
-/* The same, at the drawing's place and in as many lines as it takes; further ones are set in. */
+/* Wrapped text at the current position; continuation lines are indented. */
 static void add_lines(struct drawing *d, double x, const char *class, const struct buf *text)
 {
 	for (const char *rest = buf_text(text); *rest; x = MARGIN + 16) {
@@ -93,7 +93,7 @@ static void add_stage(struct drawing *d, const struct journey *journey, const st
 	_cleanup_buf_ struct buf cpu = BUF_INIT(16);
 	double total = journey->total_ns ? (double)journey->total_ns : 1, room = WIDTH - MARGIN - LABELS;
 	double x = LABELS + (double)stage_offset(journey, stage) / total * room;
-	/* What took no time has no bar, what took little can be seen. */
+	/* No bar for a stage that took no time; at least a visible one for any other. */
 	double width = stage->ns ? fmax((double)stage->ns / total * room, 1.5) : 0;
 
 	buf_add_format(d->svg, "<g><rect class=\"back\" x=\"%d\" y=\"%.1f\" width=\"%.0f\" height=\"%d\"/>", LABELS,
@@ -112,7 +112,7 @@ static void add_stage(struct drawing *d, const struct journey *journey, const st
 	d->y += ROW;
 }
 
-/* What the columns of a waterfall are. */
+/* Column headings of a waterfall. */
 static void add_columns(struct drawing *d)
 {
 	d->y += LINE;
@@ -134,7 +134,7 @@ static void add_waterfall(struct drawing *d, const struct journey *journey)
 	journey_add_title(&title, journey);
 	buf_add_text(&title, ", ");
 	format_add_time(&title, journey->time_ns);
-	/* Without what hides letters or turns them round. */
+	/* Without characters that hide or reverse others. */
 	text_add_terminal(&plain, buf_text(&title), title.len);
 	add_lines(d, MARGIN, "b", &plain);
 	journey_add_widest(&gap, journey);
@@ -197,7 +197,7 @@ static void add_map(struct drawing *d, unsigned number)
 	path_map_add_name(&name, &map);
 	path_map_add_low(&low, &map);
 	path_map_add_high(&high, &map);
-	buf_add_format(&most, "at most %u in a cell", heat_most(d->picture->heat, map.layer));
+	buf_add_format(&most, "at most %u per cell", heat_most(d->picture->heat, map.layer));
 	add_text(d, MARGIN + 8, d->y + MAP_H / 2.0 - 2, "b", buf_text(&name));
 	add_text(d, MARGIN + 8, d->y + MAP_H / 2.0 + 14, "q", buf_text(&most));
 	add_text(d, LABELS - 8, d->y + 11, "n", buf_text(&high));
@@ -227,7 +227,7 @@ static void add_time_axis(struct drawing *d)
 
 /* --- the whole --- */
 
-/* Whom the slow ones are owed to, first of all. */
+/* Cause of the tail first, per group. */
 static void add_verdicts(struct drawing *d)
 {
 	const struct summary *summary = d->picture->summary;
@@ -246,7 +246,7 @@ static void add_verdicts(struct drawing *d)
 		add_lines(d, MARGIN, owned ? "w" : "q", &words);
 	}
 	if (summary->groups.count > said)
-		buf_add_format(&rest, "and %zu more groups: --html has them all", summary->groups.count - said);
+		buf_add_format(&rest, "%zu more groups; --html shows all of them", summary->groups.count - said);
 	add_lines(d, MARGIN, "q", &rest);
 }
 
@@ -256,7 +256,7 @@ static void add_body(struct drawing *d)
 	const struct path_picture *picture = d->picture;
 
 	if (picture->slowest->journeys.count == 0) {
-		add_text(d, MARGIN, d->y + 20, "w", "No journey was seen.");
+		add_text(d, MARGIN, d->y + 20, "w", "No journeys seen.");
 		d->y += SECTION;
 		return;
 	}
@@ -266,7 +266,7 @@ static void add_body(struct drawing *d)
 	add_legend(d);
 	vec_each(&picture->slowest->journeys, journey)
 		add_waterfall(d, journey);
-	add_section(d, "Every stage over time: higher took longer, a stronger colour is more often");
+	add_section(d, "Stages over time: up is slower, darker is more frequent");
 	for (unsigned number = 0; number < PATH_MAPS; number++)
 		add_map(d, number);
 	add_time_axis(d);

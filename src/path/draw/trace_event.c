@@ -7,13 +7,13 @@
 #include "path/journey/journey_words.h"
 #include "view/json.h"
 
-/* The two processes that the tracks are shown under. */
+/* Two pseudo-processes group the tracks. */
 #define CPUS_PID  1
 #define WAITS_PID 2
 
-/* Tracks of a processor: slices of one lie beside or inside each other; one that does neither goes to the next. */
+/* Tracks of a CPU: slices on one track nest or follow each other; a slice that overlaps goes to the next track. */
 #define LANES_MAX 64
-/* Where it is not known where a stage ended. */
+/* CPU at the end of the stage unknown. */
 #define NO_CPU UINT16_MAX
 
 void trace_events_add(struct trace_events *trace, const struct journey *journey)
@@ -36,10 +36,10 @@ struct slice {
 	uint16_t cpu;
 	uint16_t lane;
 	bool placed;
-	bool mark; /* where a wait was over: nobody worked, but an arrow passes there */
+	bool mark; /* end of a wait: no work, but an arrow passes through it */
 };
 
-/* What is open in a lane, innermost last. */
+/* Open slices of a lane, innermost last. */
 struct lane {
 	VEC(uint64_t) ends;
 };
@@ -54,8 +54,8 @@ struct writer {
 	struct out *out;
 	VEC(struct slice) slices;
 	struct map cpus;   /* uint16_t -> struct lanes * */
-	uint64_t begin_ns; /* times are told from here: viewers keep them as floating point */
-	uint64_t undrawn;  /* slices for which no track was free */
+	uint64_t begin_ns; /* origin of all times: viewers store floating point */
+	uint64_t undrawn;  /* slices without a free track */
 	bool any;
 };
 
@@ -67,7 +67,7 @@ static int compare_slices(const void *left, const void *right)
 
 	if (a->begin_ns != b->begin_ns)
 		return a->begin_ns < b->begin_ns ? -1 : 1;
-	/* The longer one is the outer one. */
+	/* The longer slice is the outer one. */
 	if (a->end_ns != b->end_ns)
 		return a->end_ns > b->end_ns ? -1 : 1;
 	if (a->journey != b->journey)
@@ -99,7 +99,7 @@ static void place_slice(struct writer *w, struct slice *slice)
 		}
 }
 
-/* What found no track is left out, and counted. */
+/* Slices without a track are omitted and counted. */
 static void keep_placed(struct writer *w)
 {
 	size_t kept = 0;
@@ -112,8 +112,8 @@ static void keep_placed(struct writer *w)
 }
 
 /*
- * Stages at which somebody works are slices as they are. Of a wait the moment when it was over is one, on the processor
- * that ended it, unless somebody goes on with the packet there and then: so arrows lead along all of the way.
+ * Work becomes a slice. A wait becomes a mark at its end, on the CPU that ended it, unless work follows there at once:
+ * so the arrows connect the whole path.
  */
 static void add_stage_slice(struct writer *w, uint32_t number, uint32_t s)
 {
@@ -156,7 +156,7 @@ static void collect_slices(struct writer *w)
 
 static unsigned track_of(const struct slice *slice)
 {
-	/* Never 0, which viewers take for the idle task. */
+	/* Never 0: viewers take it for the idle task. */
 	return (unsigned)slice->cpu * LANES_MAX + slice->lane + 1;
 }
 
@@ -179,7 +179,7 @@ static void end_event(struct writer *w)
 		(void)out_flush(w->out);
 }
 
-/* Microseconds, with the nanoseconds behind the point. */
+/* Microseconds with three decimals. */
 static void add_span(struct buf *line, const char *name, uint64_t ns)
 {
 	buf_add_format(line, ",\"%s\":%" PRIu64 ".%03" PRIu64, name, ns / 1000, ns % 1000);
@@ -206,11 +206,11 @@ static void add_cpu_tracks(struct writer *w, uint16_t cpu, const struct lanes *l
 		struct buf *line;
 
 		if (cpu == NO_CPU)
-			buf_add_text(&name, "CPU not known");
+			buf_add_text(&name, "CPU unknown");
 		else
 			buf_add_format(&name, "CPU %u", cpu);
 		if (lane)
-			buf_add_format(&name, " (at the same time, %u)", lane + 1);
+			buf_add_format(&name, " (overlapping, %u)", lane + 1);
 		add_name_event(w, "thread_name", CPUS_PID, tid, buf_text(&name));
 		line = begin_event(w, 'M', CPUS_PID, tid);
 		buf_add_format(line, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%u}", tid);
@@ -230,11 +230,11 @@ static void add_tracks(struct writer *w)
 	void *value;
 	size_t at = 0;
 
-	add_name_event(w, "process_name", CPUS_PID, 0, "processors");
+	add_name_event(w, "process_name", CPUS_PID, 0, "CPUs");
 	add_name_event(w, "process_name", WAITS_PID, 0, "packets waiting");
 	while (map_next(&w->cpus, &at, &key, &value))
 		vec_push(&cpus, *(const uint16_t *)key);
-	/* The map has an order of its own in each process. */
+	/* The map's order differs from run to run. */
 	vec_sort(&cpus, compare_cpus);
 	vec_each(&cpus, cpu)
 		add_cpu_tracks(w, *cpu, *(struct lanes **)map_get(&w->cpus, cpu));
@@ -272,7 +272,7 @@ static void add_slice(struct writer *w, const struct slice *slice)
 		       slice->mark ? "end of " : "", stage_name(stage));
 	add_moment(w, line, slice->begin_ns);
 	add_span(line, "dur", slice->end_ns - slice->begin_ns);
-	/* All about the wait is with the wait. */
+	/* Details are attached to the wait itself. */
 	if (slice->mark)
 		buf_add_format(line, ",\"args\":{\"journey\":%u}", slice->journey + 1);
 	else
@@ -280,7 +280,7 @@ static void add_slice(struct writer *w, const struct slice *slice)
 	end_event(w);
 }
 
-/* Begin and end of a wait; both carry the journey's number, and the direction keeps their tracks apart. */
+/* Start and end of a wait: both carry the journey's number; the direction keeps their tracks apart. */
 static void add_wait(struct writer *w, uint32_t number, const struct journey_stage *stage)
 {
 	const struct journey *journey = &w->trace->journeys.items[number];
@@ -298,7 +298,7 @@ static void add_wait(struct writer *w, uint32_t number, const struct journey_sta
 	}
 }
 
-/* An arrow from slice to slice, first to last; each point binds to the slice around its time. */
+/* An arrow from slice to slice; each point binds to the slice that encloses its time. */
 static void add_arrow(struct writer *w, const struct slice *slice, char phase)
 {
 	struct buf *line = begin_event(w, phase, CPUS_PID, track_of(slice));

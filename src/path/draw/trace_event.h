@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journeys as trace-event JSON, for ui.perfetto.dev and chrome://tracing: a track for each processor with the stages at
- * which somebody worked on the packet, arrows along each packet from one to the next, and the waits in between as
- * asynchronous slices of the journey.
+ * Journeys as trace-event JSON for ui.perfetto.dev and chrome://tracing: one track per CPU with the stages that do
+ * work, arrows along each packet, and waits as asynchronous slices of the journey.
  */
 #pragma once
 
@@ -10,12 +9,12 @@
 #include "base/vec.h"
 #include "path/journey/journey.h"
 
-/* Slices of one track must not overlap, so all must be known before the first is written: there is a limit. */
+/* Slices of a track must not overlap, so all must be known before the first is written: hence a limit. */
 #define TRACE_JOURNEYS_MAX 50000
 
 struct trace_events {
 	VEC(struct journey) journeys;
-	uint64_t left_out; /* came after the limit */
+	uint64_t left_out; /* beyond the limit */
 };
 
 void trace_events_add(struct trace_events *trace, const struct journey *journey);

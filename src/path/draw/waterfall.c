@@ -35,7 +35,7 @@ static void add_duration(struct buf *out, uint64_t ns, unsigned width)
 	add_padded(out, buf_text(&text), width, true);
 }
 
-/* Where a moment of the journey is in the bar; times 1/total without losing digits. */
+/* Column of a moment within the bar, without losing digits to 1/total. */
 static unsigned place(const struct drawing *d, uint64_t at)
 {
 	return d->journey->total_ns ? (unsigned)((double)at / (double)d->journey->total_ns * d->bar) : 0;
@@ -45,7 +45,7 @@ static void add_bar(const struct drawing *d, const struct journey_stage *stage)
 {
 	static const enum out_style styles[] = {OUT_YELLOW, OUT_RED, OUT_CYAN, OUT_GREEN};
 	uint64_t at = stage_offset(d->journey, stage);
-	/* A stage that took little time is seen, too; one that took none is not. */
+	/* A short stage is still visible; one that took no time is not. */
 	unsigned from = min_of(place(d, at), d->bar - 1),
 		 to = min_of(max_of(place(d, at + stage->ns), from + 1), d->bar);
 	bool waits = stage_kind(stage) == STAGE_WAITS;

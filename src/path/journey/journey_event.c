@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Nobody fills these in for packets: to ask for them would find nothing. */
-static const struct record_type no_extra_type = {.name = "path_extra", .help = "nothing"};
+/* Packets carry no extra fields, so a filter cannot name any. */
+static const struct record_type no_extra_type = {.name = "path_extra", .help = "no fields"};
 
 struct shape journey_event_shape(void)
 {
@@ -30,13 +30,13 @@ static void set_stages(struct journey *journey, const struct path_journey *data)
 							    .stage = step->stage,
 							    .context = step->context};
 		at += step->ns;
-		/* Held back somewhere for once, it was seen after all. */
+		/* A step at this stage exists after all. */
 		if (step->stage < PATH_STAGES)
 			journey->hidden &= ~(1u << step->stage);
 	}
 }
 
-/* Stages behind the last one stay as they are: to clear them takes as long as all the rest. */
+/* Stages beyond stage_count are not cleared: that would cost as much as the rest. */
 void journey_from_event(const struct event_head *head, const struct path_journey *data, struct journey *journey)
 {
 	memset(journey, 0, offsetof(struct journey, stages));
@@ -66,7 +66,7 @@ void journey_from_event(const struct event_head *head, const struct path_journey
 	set_stages(journey, data);
 }
 
-/* Where its event was put together: of data that leaves when it left TCP, of what arrives when it was read. */
+/* CPU that emitted the event: transmit when the data left TCP, receive when it was read. */
 static uint32_t event_cpu(const struct journey *journey)
 {
 	uint32_t last = journey->stage_count ? journey->stage_count - 1 : 0;

@@ -3,7 +3,7 @@
 
 #include "path/journey/journey_record.h"
 
-/* A name alone, as an item of a list. */
+/* A bare name, as a list item. */
 struct stage_name {
 	uint8_t stage;
 };
@@ -15,8 +15,8 @@ static RECORD_TYPE(name_type, "stage_name", struct stage_name, name_fields, "a s
 
 #define L struct journey_lists
 static const struct field list_fields[] = {
-	FIELD(L, stages, LIST, "what it passed, in the order of time", .element = &journey_stage_type),
-	FIELD(L, hidden, LIST, "stages that it may have passed and that could not be seen", .element = &name_type),
+	FIELD(L, stages, LIST, "stages in order of time", .element = &journey_stage_type),
+	FIELD(L, hidden, LIST, "stages not traced in this run; the packet may have passed them", .element = &name_type),
 };
 #undef L
 static RECORD_TYPE(lists_type, "journey_lists", struct journey_lists, list_fields, "stages of a journey");
@@ -34,7 +34,7 @@ const struct shape *journey_record_shape(void)
 	head = journey_type;
 	head.fields = fields;
 	head.field_count = 0;
-	/* The same thing under the same name, but a list reads better than bits. */
+	/* Same name, but a list is more readable than bits. */
 	for (uint32_t i = 0; i < journey_type.field_count && head.field_count < FIELDS_MAX; i++)
 		if (strcmp(journey_type.fields[i].name, "hidden") != 0)
 			fields[head.field_count++] = journey_type.fields[i];

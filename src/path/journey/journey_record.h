@@ -18,5 +18,5 @@ struct journey_record {
 
 /* The fields of journey_type, with the hidden stages as a list of names, then the stages. */
 const struct shape *journey_record_shape(void);
-/* What it points at is the journey's own, and the record's. */
+/* The record points into the journey and into itself. */
 void journey_record_fill(struct journey_record *record, const struct journey *journey);

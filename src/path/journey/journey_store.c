@@ -6,7 +6,7 @@
 #include "path/journey/journey_store.h"
 #include "store/rows.h"
 
-/* What joins the two tables. */
+/* Joins the two tables. */
 struct number {
 	uint64_t journey;
 };
@@ -48,7 +48,7 @@ struct stage_cell {
 struct journey_replay {
 	struct rows *journeys;
 	struct rows *stages;
-	struct stage_cell next; /* the stage that was read last and belongs to nobody yet */
+	struct stage_cell next; /* last stage read, not yet assigned to a journey */
 	bool has_next;
 	uint64_t lost, refused;
 };
@@ -64,7 +64,7 @@ static int read_stage(struct journey_replay *replay, struct why *why)
 static int open_rows(struct journey_replay *replay, struct recording *recording, const struct time_range *range,
 		     struct why *why)
 {
-	/* Stages are found by their journey's number, not by time. */
+	/* Stages are selected by their journey's number, not by time. */
 	struct rows_request stages = {.name = journey_stage_type.name, .shape = &stage_shape};
 	struct rows_request journeys = {.name = journey_type.name,
 					.shape = &journey_shape,
@@ -90,8 +90,7 @@ int journey_replay_open(struct recording *recording, const struct time_range *ra
 		const char *text = recording_command(recording);
 
 		text_add_terminal(&command, text, strnlen(text, 200));
-		return why_set(why, -ENOENT,
-			       "%s has no journeys: it was recorded by nest %s (nest path --save records them)",
+		return why_set(why, -ENOENT, "%s has no journeys: recorded by nest %s (use nest path --save)",
 			       recording_path(recording), buf_text(&command));
 	}
 	r = open_rows(replay, recording, range, why);
@@ -109,7 +108,9 @@ void journey_replay_close(struct journey_replay *replay)
 	free(replay);
 }
 
-/* All stages of that number; those before it belong to journeys that are not wanted. Too many are counted, not kept. */
+/*
+ * Reads all stages of that number and skips those of filtered journeys. Stages beyond the limit are counted, not kept.
+ */
 static int take_stages(struct journey_replay *replay, uint64_t number, struct journey *journey, struct why *why)
 {
 	int r = 0;

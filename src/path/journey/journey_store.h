@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Journeys in a recording: a table of journeys and one of their stages, joined by the journey's number. What comes back
- * is what was kept, in the same order; a row that no journey can be is passed over and counted.
+ * Journeys in a recording: a table of journeys and one of stages, joined by the journey's number. Reading returns them
+ * in the recorded order; an invalid row is skipped and counted.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ int journey_keep(struct journey_keeper *keeper, const struct journey *journey) _
 
 struct journey_replay;
 
-/* -ENOENT with a sentence when the recording has no journeys. */
+/* -ENOENT with a reason when the recording has no journeys. */
 int journey_replay_open(struct recording *recording, const struct time_range *range, struct journey_replay **ret_replay,
 			struct why *why) _must_check_;
 /* 1, 0 at the end, or an error. */
 int journey_replay_next(struct journey_replay *replay, struct journey *ret_journey, struct why *why) _must_check_;
-/* Lost when it was recorded, and passed over since. */
+/* Lost while recording, and skipped while reading. */
 uint64_t journey_replay_lost(const struct journey_replay *replay);
 void journey_replay_close(struct journey_replay *replay);
 static inline void journey_replay_closep(struct journey_replay **replay)
@@ -33,5 +33,5 @@ static inline void journey_replay_closep(struct journey_replay **replay)
 	journey_replay_close(*replay);
 }
 
-/* Whether stages follow each other without a gap and add up to the whole. */
+/* Whether stages are contiguous and sum up to the total. */
 bool journey_adds_up(const struct journey *journey);

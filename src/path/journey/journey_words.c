@@ -55,7 +55,7 @@ static void add_end(struct buf *out, const struct addr *addr, uint16_t port)
 		buf_add(out, text, addr_format(addr, text));
 }
 
-/* Of a name in a field that may be full. */
+/* The name may fill its field without a NUL. */
 static void add_name(struct buf *out, const char *name, size_t size)
 {
 	buf_add(out, name, strnlen(name, size));
@@ -91,7 +91,7 @@ void journey_add_title(struct buf *out, const struct journey *journey)
 		buf_add_text(out, ", ");
 		add_name(out, journey->dev, sizeof(journey->dev));
 	}
-	buf_add_format(out, ", %s", end ?: "end not known");
+	buf_add_format(out, ", %s", end ?: "end unknown");
 	reason = journey->reason ? enum_name_find(&drop_reason_names, journey->reason) : NULL;
 	if (journey->end == PATH_DROPPED && reason)
 		buf_add_format(out, ": %s", reason);

@@ -10,9 +10,9 @@
 #define LOOK_INTERVAL_NS UINT64_C(1000000000)
 #define LOOK_NS          UINT64_C(200000000)
 #define SAMPLE_MAX       65536
-/* At most so many times fewer at once: what one look says may be chance. */
+/* Largest reduction per step: a single measurement may be an outlier. */
 #define STEP_MAX 8
-/* Where so few are followed, the rest of the cost is that of all packets passing the hooks. */
+/* From here on, most of the cost is that of all packets passing the hooks. */
 #define SAMPLE_FEW 64
 
 uint32_t cost_limit_next(uint32_t sample, uint32_t least, double cpu, double before, double max)
@@ -20,7 +20,7 @@ uint32_t cost_limit_next(uint32_t sample, uint32_t least, double cpu, double bef
 	uint32_t step = 2;
 
 	sample = max_of(sample, 1u);
-	/* Fewer still would follow nobody, and cost as much. */
+	/* Following fewer flows would cost the same. */
 	if (cpu > max && sample >= SAMPLE_FEW && cpu > 0.9 * before)
 		return sample;
 	if (cpu > max) {
@@ -28,7 +28,7 @@ uint32_t cost_limit_next(uint32_t sample, uint32_t least, double cpu, double bef
 			step *= 2;
 		return min_of(sample * step, (uint32_t)SAMPLE_MAX);
 	}
-	/* Far below, so that it does not swing to and fro. */
+	/* Well below the limit, to avoid oscillation. */
 	if (cpu < max / 4)
 		return max_of(sample / 2, max_of(least, 1u));
 	return sample;

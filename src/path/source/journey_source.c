@@ -16,13 +16,13 @@
 #include "record/expr.h"
 
 #define DIRECTIONS 2
-/* Where few flows are followed the buffer fills slowly, and each look costs. */
+/* With few flows the ring buffer fills slowly, and each poll costs time. */
 #define SAMPLED_READ_NS (20 * NSEC_PER_MSEC)
 
 struct direction {
 	const struct event *event;
 	struct expr *where; /* NULL: everything */
-	bool decided;       /* the kernel has evaluated all of it, but for what waits */
+	bool decided;       /* the kernel evaluates all of it, except for journeys that spill */
 	const struct path_counts *counts;
 };
 
@@ -35,23 +35,23 @@ struct journey_source {
 	uint32_t *sample;
 	journey_fn journey;
 	void *context;
-	uint64_t told;
+	uint64_t reported;
 	struct path_spilled spilled;
 	struct cost_limit limit;
 	struct path_stamps stamps;
-	unsigned request; /* of the event at hand */
+	unsigned request; /* of the current event */
 	uint32_t sample_at_end;
-	/* From when on hooks go away one by one: journeys see less and less. 0: the run goes on. */
+	/* Set when detaching starts: from then on journeys see fewer and fewer hooks. 0: running. */
 	uint64_t end_ns;
-	struct path_counts counts;     /* of the kernel, then */
-	struct path_counts afterwards; /* what ended after it, as far as that was seen well */
-	struct path_counts spoiled;    /* what the program finished after it, and did not see well */
+	struct path_counts counts;     /* kernel counts at that time */
+	struct path_counts afterwards; /* journeys that ended after it and are still valid */
+	struct path_counts spoiled;    /* journeys that the program finished after it and that are incomplete */
 };
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
-/* The one protocol that is asked for; 0: there may be several. */
-static uint64_t asked_protocol(const struct event_config *config)
+/* The only protocol that the filter admits; 0: several. */
+static uint64_t only_protocol(const struct event_config *config)
 {
 	uint32_t in_clause[EVENT_TERMS_MAX] = {};
 
@@ -67,7 +67,7 @@ static uint64_t asked_protocol(const struct event_config *config)
 	return 0;
 }
 
-/* Few hooks see TCP best, and a run without anything else needs one less. */
+/* TCP needs the fewest hooks; a filter on TCP saves one more. */
 static uint8_t adapted_set(uint8_t set, uint64_t protocol)
 {
 	if (protocol && protocol != IPPROTO_TCP)
@@ -85,7 +85,7 @@ static int add_direction(struct journey_source *source, const char *name, struct
 
 	direction->event = request->event = event_find(name);
 	if (!direction->event)
-		return why_set(why, -ENOTSUP, "there is no event %s", name);
+		return why_set(why, -ENOTSUP, "unknown event %s", name);
 	source->count++;
 	request->cheap = !source->options.returns;
 	request->set = source->options.set;
@@ -99,8 +99,8 @@ static int add_direction(struct journey_source *source, const char *name, struct
 	if (r < 0)
 		return r;
 	direction->decided = event_filter_add(&request->config, expr);
-	request->only_tcp = asked_protocol(&request->config) == IPPROTO_TCP;
-	request->set = source->options.set = adapted_set(request->set, asked_protocol(&request->config));
+	request->only_tcp = only_protocol(&request->config) == IPPROTO_TCP;
+	request->set = source->options.set = adapted_set(request->set, only_protocol(&request->config));
 	direction->where = take_ptr(expr);
 	return 0;
 }
@@ -112,12 +112,12 @@ static int share(struct journey_source *source, struct why *why)
 
 	if (r == 0) {
 		source->sample = address;
-		/* None, until all hooks are there. */
+		/* Off until all hooks are attached. */
 		__atomic_store_n(source->sample, UINT32_MAX, __ATOMIC_RELAXED);
 	}
 	if (r == 0)
 		r = live_variable(source->live, "path_rx_spills", sizeof(uint32_t), &address);
-	/* What is finished here does not pass the kernel, which alone knows who is followed. */
+	/* Journeys finished here bypass the kernel, which alone knows the followed processes. */
 	if (r == 0)
 		*(uint32_t *)address = !source->options.by_tree && !source->options.cgroup;
 	for (unsigned i = 0; r == 0 && i < source->count; i++) {
@@ -179,27 +179,28 @@ static bool is_spoiled(const struct journey_source *source, const struct event_h
 	return source->end_ns && path_outlasts(head, data, source->end_ns);
 }
 
-static void tell(struct journey_source *source, const struct event_head *head, const struct path_journey *data)
+static void report(struct journey_source *source, const struct event_head *head, const struct path_journey *data)
 {
 	struct journey journey;
 
 	journey_from_event(head, data, &journey);
-	source->told++;
+	source->reported++;
 	source->journey(source->context, &journey);
 }
 
-/* What ended while hooks went away counts as unfinished: no more is told of it than what was seen well. */
-static void tell_spoiled(struct journey_source *source, const struct event_head *head, const struct path_journey *data)
+/* Journeys that ended while hooks were detached count as unfinished and end at end_ns. */
+static void report_spoiled(struct journey_source *source, const struct event_head *head,
+			   const struct path_journey *data)
 {
 	struct path_journey cut = *data;
 
 	if (head->time_ns > source->end_ns)
 		return;
 	unfinished_cut(head, &cut, source->end_ns);
-	tell(source, head, &cut);
+	report(source, head, &cut);
 }
 
-/* What waited has not been through the kernel's filter. */
+/* Spilled journeys bypassed the kernel's filter. */
 static void on_waited(void *context, const struct event_head *head, const struct path_journey *data)
 {
 	struct journey_source *source = context;
@@ -211,12 +212,12 @@ static void on_waited(void *context, const struct event_head *head, const struct
 	if (where && !expr_matches(where, &record))
 		return;
 	if (is_spoiled(source, head, data))
-		tell_spoiled(source, head, data);
+		report_spoiled(source, head, data);
 	else
-		tell(source, head, data);
+		report(source, head, data);
 }
 
-/* Whatever the filter says of it: ended is ended. */
+/* Ends are counted whether or not the filter matches. */
 static void count_afterwards(struct journey_source *source, const struct event_head *head,
 			     const struct path_journey *data)
 {
@@ -244,9 +245,9 @@ static void on_event(void *context, unsigned request, struct record *record)
 		if (!is_spoiled(source, head, data)) {
 			count_afterwards(source, head, data);
 			if (passes)
-				tell(source, head, data);
+				report(source, head, data);
 		} else if (passes) {
-			tell_spoiled(source, head, data);
+			report_spoiled(source, head, data);
 		}
 	}
 }
@@ -258,7 +259,7 @@ static int start_stamps(struct journey_source *source, struct loop *loop, struct
 
 	if (r == 0)
 		r = path_stamps_start(&source->stamps, source->options.set == EVENT_SET_SOME, address, loop);
-	return r < 0 ? why_set(why, r, "cannot ask for stamps of packets that arrive: %s", strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot enable receive timestamps: %s", strerror(-r)) : 0;
 }
 
 int journey_source_start(struct journey_source *source, struct loop *loop, journey_fn journey, void *context,
@@ -275,7 +276,7 @@ int journey_source_start(struct journey_source *source, struct loop *loop, journ
 	source->limit.least = source->options.least;
 	r = live_start(source->live, loop, &sink, why);
 	if (r == 0 && cost_limit_start(&source->limit, loop) < 0)
-		r = why_set(why, -ENOMEM, "cannot measure what following costs");
+		r = why_set(why, -ENOMEM, "cannot measure the cost of tracing");
 	if (r == 0 && source->options.set != EVENT_SET_ALL)
 		r = start_stamps(source, loop, why);
 	__atomic_store_n(source->sample, source->options.sample, __ATOMIC_RELAXED);
@@ -318,7 +319,7 @@ struct journey_account journey_source_account(const struct journey_source *sourc
 {
 	struct path_counts sum = source->end_ns ? source->counts : kernel_counts(source);
 	struct journey_account account = {
-		.told = source->told, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
+		.told = source->reported, .sample = max_of(current_sample(source), 1u), .cpu = source->limit.cpu};
 	uint64_t ended;
 
 	add_counts(&sum, &source->spilled.counts);
@@ -330,15 +331,15 @@ struct journey_account journey_source_account(const struct journey_source *sourc
 	account.cut = sum.cut;
 	account.clamped = sum.clamped;
 	ended = account.delivered + account.dropped + account.forwarded;
-	/* While packets are under way, one may be seen to end whose beginning was not counted yet. */
+	/* With packets in flight, an end may be counted before its start. */
 	account.packets = max_of(sum.begun, ended);
-	/* Whatever has not ended is on its way, or nobody knows where. */
+	/* What has not ended is in flight or lost. */
 	account.unfinished = account.packets - ended;
 	return account;
 }
 
-/* Of processes and groups that are followed by name only the kernel knows: their packets are counted, no more. */
-static int tell_remains(struct journey_source *source, struct why *why)
+/* Only the kernel knows the followed processes and cgroups: their remaining packets are counted, not reported. */
+static int report_unfinished(struct journey_source *source, struct why *why)
 {
 	int r = 0;
 
@@ -349,7 +350,7 @@ static int tell_remains(struct journey_source *source, struct why *why)
 		if (!source->options.by_tree && !source->options.cgroup)
 			r = unfinished_read(source->live, pool, on_waited, source);
 	}
-	return r < 0 ? why_set(why, r, "cannot read what has not ended: %s", strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot read unfinished journeys: %s", strerror(-r)) : 0;
 }
 
 int journey_source_finish(struct journey_source *source, struct why *why)
@@ -357,13 +358,13 @@ int journey_source_finish(struct journey_source *source, struct why *why)
 	int r;
 
 	cost_limit_done(&source->limit);
-	/* From now on no journey begins. In this order: nothing is counted twice. */
+	/* No journey starts from now on. The order matters: nothing is counted twice. */
 	source->sample_at_end = __atomic_exchange_n(source->sample, UINT32_MAX, __ATOMIC_SEQ_CST);
 	source->counts = kernel_counts(source);
 	source->end_ns = clock_real_ns();
 	r = live_finish(source->live, why);
 	path_spilled_end(&source->spilled, on_waited, source);
-	return r < 0 ? r : tell_remains(source, why);
+	return r < 0 ? r : report_unfinished(source, why);
 }
 
 const struct live *journey_source_live(const struct journey_source *source)
@@ -393,7 +394,7 @@ struct event_loss journey_source_loss(const struct journey_source *source)
 	return sum;
 }
 
-/* Stages that fewer hooks cannot tell apart. */
+/* Stages that smaller hook sets do not distinguish. */
 #define SOME_HIDDEN                                                                                                    \
 	(1u << PATH_IRQ | 1u << PATH_SOFTIRQ | 1u << PATH_GRO | 1u << PATH_BACKLOG | 1u << PATH_WAKEUP |               \
 	 1u << PATH_DRIVER | 1u << PATH_COMPLETION)
@@ -413,7 +414,7 @@ void journey_source_each_missing(const struct journey_source *source, void (*fn)
 
 		if (choice->request >= source->count || !role->without || role->tag || hook_choice_get(choice))
 			continue;
-		/* Both directions have some in common. */
+		/* Both directions share some roles. */
 		if (strcmp(role->without, last) != 0)
 			fn(role->without, choice->reason);
 		last = role->without;
@@ -424,8 +425,8 @@ const char *journey_source_hidden_reason(const struct journey_source *source, en
 {
 	if (set_hidden[source->options.set] & 1u << stage)
 		return !(SOME_HIDDEN & 1u << stage)
-			       ? "seen with --stages some, which costs flows that are not followed, too"
-			       : "seen with --stages all, which costs flows that are not followed, too";
+			       ? "traced with --stages some, which also costs flows that are not followed"
+			       : "traced with --stages all, which also costs flows that are not followed";
 	vec_each(&live_hooks(source->live)->choices, choice) {
 		if (choice->role->tag & 1u << stage && !hook_choice_get(choice))
 			return choice->reason;
@@ -435,12 +436,13 @@ const char *journey_source_hidden_reason(const struct journey_source *source, en
 			const struct event_role *role = &source->directions[i].event->roles[j];
 
 			if (role->tag & 1u << stage && role->costly && source->requests[i].cheap)
-				return source->options.set ? "seen with --stages all --return, which costs every "
-							     "system call of the host a little"
-							   : "seen with --return, which costs every system call of the "
-							     "host a little";
+				return source->options.set
+					       ? "traced with --stages all --return, which slows down every "
+						 "system call of the host slightly"
+					       : "traced with --return, which slows down every system call of the "
+						 "host slightly";
 		}
 	if (stage == PATH_FILTER)
-		return "part of what comes after it, unless a filter puts the packet aside";
+		return "part of the next stage, unless a filter queues the packet";
 	return NULL;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The running kernel as a source of journeys. Programs, filter, owners of sockets and losses are those of events
- * (event/core/live.h); what is added here is the choice of flows and turning an event into a journey.
+ * Journeys from the running kernel. Programs, filter, socket owners and loss accounting come from event/core/live.h;
+ * this file adds flow sampling and the conversion from event to journey.
  *
- *	journey_source_open(&options, &source, &why);
- *	journey_source_start(source, loop, on_journey, context, &why);
- *	... the loop runs ...
- *	journey_source_finish(source, &why);
- *	journey_source_close(source);
+ *   journey_source_open(&options, &source, &why);
+ *   journey_source_start(source, loop, on_journey, context, &why);
+ *   ... the loop runs ...
+ *   journey_source_finish(source, &why);
+ *   journey_source_close(source);
  */
 #pragma once
 
@@ -30,19 +30,19 @@ struct journey_source_options {
 	void (*late_refused)(const char *reason); /* of live_options */
 };
 
-/* Where packets went, of those that passed the filter as far as it can be decided when they arrive. */
+/* What became of the packets that pass the filter as far as it is decidable on arrival. */
 struct journey_account {
-	uint64_t packets; /* that journeys began for */
+	uint64_t packets; /* with a journey */
 	uint64_t delivered;
 	uint64_t dropped;
 	uint64_t forwarded;
-	uint64_t unfinished; /* at the end of the run, or lost sight of */
-	uint64_t merged;     /* made one with another packet on arrival (GRO): part of that one's journey */
-	uint64_t cut;        /* pieces of packets that were cut up on their way out, but for one of each */
-	uint64_t clamped;    /* stages that clocks of two processors would have made negative, and that are 0 */
-	uint64_t told;       /* journeys that the rest of the filter let through */
-	uint32_t sample;     /* one flow in so many is followed now */
-	double cpu;          /* share of a processor that following cost lately; NAN: not measured */
+	uint64_t unfinished; /* in flight at the end of the run, or lost */
+	uint64_t merged;     /* merged into another packet by GRO: part of that one's journey */
+	uint64_t cut;        /* extra segments of packets split on transmit */
+	uint64_t clamped;    /* stages set to 0 because the clocks of two CPUs differ */
+	uint64_t told;       /* journeys that passed the rest of the filter */
+	uint32_t sample;     /* current rate: one flow in N */
+	double cpu;          /* recent cost as a share of one CPU; NAN: not measured */
 };
 
 struct journey_source;
@@ -59,18 +59,18 @@ static inline void journey_source_closep(struct journey_source **source)
 int journey_source_start(struct journey_source *source, struct loop *loop, journey_fn journey, void *context,
 			 struct why *why) _must_check_;
 int journey_source_follow(struct journey_source *source, uint32_t pid) _must_check_;
-/* Detaches, hands out what is left: journeys that have not ended are told as unfinished. */
+/* Detaches and delivers what is left; journeys still open are reported as unfinished. */
 int journey_source_finish(struct journey_source *source, struct why *why) _must_check_;
 
-/* More than max_cpu, and to follow fewer flows would not help. */
+/* The cost exceeds max_cpu, and following fewer flows would not help. */
 bool journey_source_costs_too_much(const struct journey_source *source);
-/* Which hooks the run has: the filter may have changed it. */
+/* Hook set in use: the filter may have changed it. */
 enum event_set journey_source_set(const struct journey_source *source);
 struct journey_account journey_source_account(const struct journey_source *source);
 struct event_loss journey_source_loss(const struct journey_source *source);
-/* What else cannot be told in this run, each with the reason. */
+/* Limitations of this run beyond missing stages, each with its reason. */
 void journey_source_each_missing(const struct journey_source *source, void (*fn)(const char *what, const char *reason));
-/* The source of its events. */
+/* Underlying event source. */
 const struct live *journey_source_live(const struct journey_source *source);
-/* Why a stage is not seen in this run; NULL: it is seen. */
+/* Why this run does not trace a stage; NULL: it does. */
 const char *journey_source_hidden_reason(const struct journey_source *source, enum path_stage stage);

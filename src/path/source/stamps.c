@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "path/source/stamps.h"
 
-/* The two clocks run alike; only who sets the time of the day parts them. */
+/* Both clocks run at the same rate; only clock_settime changes the offset. */
 #define SET_INTERVAL_NS NSEC_PER_SEC
 
 static void on_interval(void *context, uint64_t expirations _unused_)
@@ -22,8 +22,8 @@ void path_stamps_init(struct path_stamps *stamps)
 	*stamps = (struct path_stamps){.fd = -1};
 }
 
-/* Whatever kind of socket asks: the kernel then stamps all packets. */
-static int ask_for_stamps(struct path_stamps *stamps)
+/* Any socket that enables timestamps makes the kernel stamp all packets. */
+static int enable_stamps(struct path_stamps *stamps)
 {
 	int yes = 1;
 
@@ -33,9 +33,9 @@ static int ask_for_stamps(struct path_stamps *stamps)
 	return 0;
 }
 
-int path_stamps_start(struct path_stamps *stamps, bool ask, uint64_t *offset_ns, struct loop *loop)
+int path_stamps_start(struct path_stamps *stamps, bool enable, uint64_t *offset_ns, struct loop *loop)
 {
-	int r = ask ? ask_for_stamps(stamps) : 0;
+	int r = enable ? enable_stamps(stamps) : 0;
 
 	if (r < 0)
 		return r;

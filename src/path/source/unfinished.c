@@ -5,7 +5,7 @@
 
 #include "path/source/unfinished.h"
 
-/* Half a kilobyte each. */
+/* 512 bytes each. */
 #define READ_AT_ONCE 256
 
 static void set_waits(struct path_journey *journey)
@@ -28,11 +28,11 @@ void unfinished_cut(const struct event_head *head, struct path_journey *journey,
 	set_waits(journey);
 }
 
-static void tell(const struct live *live, struct path_way *way, path_spilled_fn fn, void *context)
+static void report(const struct live *live, struct path_way *way, path_spilled_fn fn, void *context)
 {
 	struct path_event *event = &way->event;
 
-	/* Nothing is in it yet, or nobody has asked for it so far. */
+	/* Empty, or not yet matched by the filter. */
 	if (way->state <= PATH_WAY_TAKEN || way->tentative)
 		return;
 	event->data.total_ns = way->last_ns - event->head.time_ns;
@@ -54,11 +54,11 @@ int unfinished_read(const struct live *live, const char *pool, path_spilled_fn f
 	while (r == 0) {
 		uint32_t count = READ_AT_ONCE;
 
-		/* The last ones come with an error that says so. */
+		/* The last batch comes with an error (-ENOENT). */
 		if (bpf_map_lookup_batch(fd, first ? NULL : &next, &next, keys, ways, &count, NULL) < 0)
 			r = errno == ENOENT ? 1 : -errno;
 		for (uint32_t i = 0; r >= 0 && i < count; i++)
-			tell(live, &ways[i], fn, context);
+			report(live, &ways[i], fn, context);
 		first = false;
 	}
 	return r < 0 ? r : 0;

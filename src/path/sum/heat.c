@@ -24,7 +24,7 @@ static size_t cell_count(const struct heat *heat)
 	return (size_t)heat->layers * HEAT_COLUMNS;
 }
 
-/* Moves what is there to columns that begin at another number and are longer by a power of two. */
+/* Re-bins into columns that start at another number and are wider by a power of two. */
 static void rearrange(struct heat *heat, uint64_t first, unsigned shift)
 {
 	uint32_t(*cells)[HEAT_ROWS] = xzalloc(cell_count(heat) * sizeof(*cells));
@@ -45,7 +45,7 @@ static void rearrange(struct heat *heat, uint64_t first, unsigned shift)
 	heat->shift = shift;
 }
 
-/* Makes room for the time, and says which column is its own. */
+/* Makes room for the time and returns its column. */
 static unsigned column_of(struct heat *heat, uint64_t time_ns)
 {
 	unsigned shift = heat->shift;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The slowest journeys of a run, slowest first; of two that took as long, the one that came first. */
+/* The slowest journeys of a run, slowest first; ties in order of arrival. */
 #pragma once
 
 #include "base/vec.h"

@@ -59,7 +59,7 @@ uint64_t spread_quantile(const struct spread *spread, double share)
 		passed += spread->slots[i];
 		if (spread->slots[i] == 0 || (double)passed < wanted)
 			continue;
-		/* The middle of the slot, never outside of what was seen. */
+		/* Middle of the slot, within min and max. */
 		return min_of(max_of(first + (last - first) / 2, spread->min), spread->max);
 	}
 	return spread->max;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How durations are spread, in bounded memory: sixteen slots an octave, so that a quantile is right to about three in a
- * hundred; count, sum, smallest and largest are exact. Two spreads of the same values are the same whatever the order
- * was.
+ * Distribution of durations in bounded memory: 16 slots per octave, so a quantile is accurate to about 3 %; count, sum,
+ * minimum and maximum are exact. The order of the values does not matter.
  */
 #pragma once
 
@@ -14,7 +13,7 @@
 struct spread {
 	uint64_t count;
 	uint64_t sum;
-	uint64_t min, max; /* of no meaning while count is 0 */
+	uint64_t min, max; /* undefined while count is 0 */
 	uint64_t *slots;   /* NULL before the first value */
 };
 
@@ -25,8 +24,8 @@ uint64_t spread_slot_last(unsigned slot);
 
 void spread_add(struct spread *spread, uint64_t value);
 void spread_done(struct spread *spread);
-/* The value that the share (0 to 1) of the values does not pass; 0 when there are none. */
+/* Quantile for share (0 to 1); 0 when empty. */
 uint64_t spread_quantile(const struct spread *spread, double share);
-/* By powers of two, slots[i] as hist_log2_slot has it; 65 of them. Returns one behind the last that holds something. */
+/* By powers of two, slots[i] as in hist_log2_slot, 65 slots. Returns one past the last non-empty slot. */
 #define SPREAD_OCTAVES 65
 unsigned spread_octaves(const struct spread *spread, struct hist_slot *slots);

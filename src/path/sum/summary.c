@@ -6,15 +6,15 @@
 #include "event/core/packet_names.h"
 #include "path/sum/summary.h"
 
-/* Beside the journey's own fields: the processor where it began. */
+/* In addition to the journey's own fields: the CPU where it started. */
 struct first_cpu {
 	uint16_t cpu;
 };
 
 static const struct field cpu_fields[] = {
-	FIELD(struct first_cpu, cpu, ID, "processor where the journey began"),
+	FIELD(struct first_cpu, cpu, ID, "CPU where the journey started"),
 };
-static RECORD_TYPE(cpu_type, "first_cpu", struct first_cpu, cpu_fields, "where a journey began");
+static RECORD_TYPE(cpu_type, "first_cpu", struct first_cpu, cpu_fields, "start of a journey");
 
 static const struct shape by_shape = {.count = 2, .types = {&journey_type, &cpu_type}};
 
@@ -36,7 +36,7 @@ static int add_key(struct summary *summary, const char *name, struct why *why)
 		near_consider(&near, at.field->name);
 	near_add_text(&near, &hint);
 	text_add_terminal(&shown, name, strnlen(name, 40));
-	return why_set(why, -EINVAL, "--by: there is no field '%s'%s", buf_text(&shown), buf_text(&hint));
+	return why_set(why, -EINVAL, "--by: unknown field '%s'%s", buf_text(&shown), buf_text(&hint));
 }
 
 int summary_init(struct summary *summary, const struct text_list *by, struct why *why)
@@ -110,7 +110,7 @@ void summary_add(struct summary *summary, const struct journey *journey)
 		return;
 	}
 	group->ends[min_of(journey->end, (uint8_t)PATH_UNFINISHED)]++;
-	/* A stage that was passed twice (a tunnel's backlog) counts once, with all of its time. */
+	/* A stage passed twice (backlog of a tunnel) counts once, with its total time. */
 	for (uint32_t i = 0; i < journey->stage_count; i++) {
 		const struct journey_stage *stage = &journey->stages[i];
 
@@ -148,7 +148,7 @@ static int compare_groups(const void *left, const void *right)
 void summary_sort(struct summary *summary)
 {
 	vec_sort(&summary->groups, compare_groups);
-	/* The numbers are others now, and nothing is added any more under the old ones. */
+	/* Sorting renumbers the groups, so the index is rebuilt empty. */
 	for (size_t i = 0; i < summary->groups.count; i++) {
 		size_t *number = map_get(&summary->index, summary->groups.items[i]->key);
 

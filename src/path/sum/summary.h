@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many journeys in few numbers: for each direction, and each group that --by tells apart, how they ended, how the time
- * at each stage is spread, and which stage owns the tail. Bounded, whatever comes.
+ * Aggregated journeys: per direction and --by group, how they ended, the distribution of each stage, and the stage that
+ * causes the tail. Memory is bounded.
  */
 #pragma once
 
@@ -18,24 +18,24 @@ struct summary_group {
 	uint64_t ends[PATH_UNFINISHED + 1];
 	struct spread total;
 	struct spread stages[PATH_STAGES];
-	uint64_t hidden[PATH_STAGES]; /* journeys in which the stage could not be seen */
+	uint64_t hidden[PATH_STAGES]; /* journeys in which the stage was not traced */
 	struct tail tail;
 };
 
 struct summary {
 	struct row_layout keys;
-	VEC(struct field_ref) by; /* where the keys come from */
+	VEC(struct field_ref) by; /* source fields of the keys */
 	struct map index;         /* key -> number of its group */
 	VEC(struct summary_group *) groups;
 	uint64_t journeys;
-	uint64_t ungrouped; /* journeys of groups for which there was no room */
+	uint64_t ungrouped; /* journeys of groups beyond the limit */
 };
 
-/* by may be NULL. -EINVAL with a sentence when there is no such field. */
+/* by may be NULL. -EINVAL with a reason when a field is unknown. */
 int summary_init(struct summary *summary, const struct text_list *by, struct why *why) _must_check_;
 void summary_done(struct summary *summary);
 void summary_add(struct summary *summary, const struct journey *journey);
-/* Receiving first, then by time spent. */
+/* Receive first, then by total time. */
 void summary_sort(struct summary *summary);
 
 /* The direction of a group, enum packet_dir. */
@@ -43,46 +43,46 @@ uint8_t summary_dir(const struct summary_group *group);
 
 /* --- as records --- */
 
-/* One stage of a group, or all of its journeys (stage 0, "total"). */
+/* A stage of a group, or all of its journeys (stage 0, "total"). */
 struct stage_row {
 	uint8_t stage;
 	uint64_t count;
 	double share; /* of the group's time */
 	uint64_t sum_ns;
 	uint64_t p50_ns, p90_ns, p99_ns, max_ns;
-	double tail_share; /* of what the slowest hundredth takes longer */
-	bool owner;        /* of the tail */
+	double tail_share; /* of the difference between the slowest 1 % and the fastest half */
+	bool owner;        /* largest part of the tail */
 	struct list hist;
-	char spread[3 * SPREAD_OCTAVES + 1]; /* a little histogram for tables */
+	char spread[3 * SPREAD_OCTAVES + 1]; /* inline histogram for tables */
 };
 
-/* How little histograms are drawn. */
+/* Inline histogram style. */
 struct stage_look {
 	bool utf8;
-	unsigned columns; /* at most so many, 0: no matter */
+	unsigned columns; /* maximum width; 0: unlimited */
 };
 
 struct stage_rows {
 	VEC(struct stage_row) rows;
-	/* Slots of the little histograms, the same in all rows: first to end, before them zero if there was one. */
+	/* Slots of the inline histograms, common to all rows: first to end, with zero in front if present. */
 	unsigned first_octave, end_octave;
-	unsigned step; /* so many of them are one column of the little histogram, but for zero */
+	unsigned step; /* octaves per column, except for zero */
 	bool with_zero;
 	VEC(struct hist_slot) slots;
 };
 
-/* Seen stages, and those that could not be seen, whose figures are unknown. */
+/* Traced stages, and untraced ones with unknown figures. */
 void summary_rows(const struct summary_group *group, const struct stage_look *look, struct stage_rows *ret_rows);
 void stage_rows_done(struct stage_rows *rows);
-/* The keys, then the figures with the histogram; valid as long as the summary. */
+/* The keys, then the figures with the histogram; valid for the lifetime of the summary. */
 struct shape summary_shape(const struct summary *summary);
-/* Tables with headings, one for each group. */
+/* One table with a heading per group. */
 void summary_print(const struct summary *summary, struct out *out);
-/* "receive, comm curl": what tells the group from the others. */
+/* "receive, comm curl": the group's keys. */
 void summary_add_title(const struct summary *summary, const struct summary_group *group, struct buf *out);
-/* The same with how many journeys there are, and their ends. */
+/* The same with the number of journeys and their ends. */
 void summary_add_heading(const struct summary *summary, const struct summary_group *group, struct buf *out);
-/* "not visible: irq; in some journeys: ip (3)", or nothing. */
+/* "not visible: irq; in some journeys: ip (3)", or empty. */
 void summary_add_unseen(const struct summary_group *group, struct buf *out);
 /* "990 delivered, 10 dropped" */
 void summary_add_ends(const uint64_t *ends, struct buf *out);

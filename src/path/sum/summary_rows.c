@@ -12,7 +12,7 @@ static struct enum_name stage_items[PATH_STAGES];
 
 static void load_stages(struct enum_names *names)
 {
-	stage_items[0] = (struct enum_name){0, "total", "the whole journey"};
+	stage_items[0] = (struct enum_name){0, "total", "the entire journey"};
 	for (unsigned i = 1; i < PATH_STAGES; i++)
 		stage_items[i] = (struct enum_name){i, path_stages[i].name, path_stages[i].help};
 	names->items = stage_items;
@@ -22,37 +22,35 @@ static struct enum_names row_stage_names = {.load = load_stages};
 
 #define R struct stage_row
 #define STAGE_FIELDS                                                                                                   \
-	FIELD(R, stage, ENUM, "what was passed; total: the whole journey", .names = &row_stage_names),                 \
-		FIELD(R, count, COUNT, "journeys that passed it"),                                                     \
-		FIELD(R, share, RATIO, "share of the time of all these journeys", .unit = "%"),                        \
-		FIELD(R, p50_ns, DURATION, "half of them were quicker"),                                               \
-		FIELD(R, p90_ns, DURATION, "nine of ten were quicker"),                                                \
-		FIELD(R, p99_ns, DURATION, "99 of 100 were quicker"), FIELD(R, max_ns, DURATION, "the slowest"),       \
-		FIELD(R, tail_share, RATIO,                                                                            \
-		      "share of what the slowest hundredth of the journeys takes longer than the faster half",         \
+	FIELD(R, stage, ENUM, "stage of the path; total: the entire journey", .names = &row_stage_names),              \
+		FIELD(R, count, COUNT, "journeys with this stage"),                                                    \
+		FIELD(R, share, RATIO, "share of the total time of these journeys", .unit = "%"),                      \
+		FIELD(R, p50_ns, DURATION, "median (50th percentile)"), FIELD(R, p90_ns, DURATION, "90th percentile"), \
+		FIELD(R, p99_ns, DURATION, "99th percentile"), FIELD(R, max_ns, DURATION, "maximum"),                  \
+		FIELD(R, tail_share, RATIO, "share of the difference between the slowest 1 % and the fastest half",    \
 		      .unit = "%")
 
 static const struct field table_fields[] = {
 	STAGE_FIELDS,
-	FIELD(R, spread, TEXT, "little histogram, each column twice as long as the one before"),
+	FIELD(R, spread, TEXT, "inline histogram; each column doubles the duration"),
 };
-static RECORD_TYPE(table_type, "stage_table", struct stage_row, table_fields, "a stage of many journeys");
+static RECORD_TYPE(table_type, "stage_table", struct stage_row, table_fields, "one stage over many journeys");
 
 static const struct field row_fields[] = {
 	STAGE_FIELDS,
-	FIELD(R, owner, BOOL, "whether it owns the tail: it makes the slowest hundredth slow"),
-	FIELD(R, sum_ns, DURATION, "time of all of them together"),
-	FIELD(R, hist, LIST, "distribution, by powers of two", .element = &hist_slot_type),
+	FIELD(R, owner, BOOL, "whether this stage is the main cause of the tail (slowest 1 %)"),
+	FIELD(R, sum_ns, DURATION, "total time of the stage"),
+	FIELD(R, hist, LIST, "distribution by powers of two", .element = &hist_slot_type),
 };
-static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "a stage of many journeys");
+static RECORD_TYPE(row_type, "path_stage", struct stage_row, row_fields, "one stage over many journeys");
 #undef R
 
-/* What a table has beside the little histograms, when its figures are long. */
+/* Width of the other columns with long figures. */
 #define OTHER_COLUMNS 66
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-/* Digits that mean nothing are not shown, nor a zero below zero. */
+/* Rounds away meaningless digits, and never to minus zero. */
 static double to_figures(double share, double parts)
 {
 	return round(share * parts) / parts + 0.0;
@@ -88,7 +86,7 @@ static const struct spread *spread_of(const struct summary_group *group, uint8_t
 	return stage ? &group->stages[stage] : &group->total;
 }
 
-/* Which octaves the columns of the little histograms are; returns how many. */
+/* Octaves shown as columns of the inline histograms; returns how many. */
 static unsigned choose_octaves(const struct stage_rows *rows, unsigned *octaves)
 {
 	unsigned count = 0;
@@ -100,7 +98,7 @@ static unsigned choose_octaves(const struct stage_rows *rows, unsigned *octaves)
 	return count;
 }
 
-/* Several slots become one; zero stays apart. Returns how many are left. */
+/* Merges slots; zero stays separate. Returns how many are left. */
 static unsigned join_slots(const struct stage_rows *rows, const struct hist_slot *slots, unsigned count,
 			   struct hist_slot *ret_slots)
 {
@@ -119,7 +117,7 @@ static unsigned join_slots(const struct stage_rows *rows, const struct hist_slot
 	return joined;
 }
 
-/* One letter a column; what occurred at all is seen. */
+/* One character per column; any non-zero count is visible. */
 static void draw_spread(struct stage_row *row, const struct hist_slot *slots, unsigned count, bool utf8)
 {
 	static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -153,14 +151,14 @@ static void draw_spreads(const struct summary_group *group, bool utf8, struct st
 		for (unsigned i = 0; i < count; i++)
 			slots[i] = slots[octaves[i]];
 		draw_spread(row, columns, join_slots(rows, slots, count, columns), utf8);
-		/* Where they are for now; the vector may still move. */
+		/* Index for now: the vector may still move. */
 		row->hist = (struct list){NULL, count};
 		for (unsigned i = 0; i < count; i++)
 			vec_push(&rows->slots, slots[i]);
 	}
 }
 
-/* A stage that took no time at all must not push the others to the right. */
+/* A zero duration must not shift the others to the right. */
 static void widen(struct stage_rows *rows, const struct spread *spread)
 {
 	struct hist_slot slots[SPREAD_OCTAVES];
@@ -191,7 +189,7 @@ static void add_row(const struct summary_group *group, uint8_t stage, struct sta
 	vec_push(&rows->rows, row);
 }
 
-/* How many octaves a column must hold so that all find room. */
+/* Octaves per column so that all fit. */
 static unsigned choose_step(const struct stage_rows *rows, unsigned columns)
 {
 	unsigned octaves = rows->end_octave > rows->first_octave ? rows->end_octave - rows->first_octave : 0;
@@ -213,7 +211,8 @@ void summary_rows(const struct summary_group *group, const struct stage_look *lo
 	if (tail_judge(&group->tail, &verdict))
 		vec_each(&rows.rows, row)
 			if (row->stage && row->count != UINT64_MAX) {
-				row->tail_share = to_figures(verdict.shares[row->stage], 1e3);
+				/* A stage in which slow ones are quicker explains nothing. */
+				row->tail_share = to_figures(fmin(fmax(verdict.shares[row->stage], 0), 1), 1e3);
 				row->owner = row->stage == verdict.owner;
 			}
 	rows.step = choose_step(&rows, look->columns);
@@ -237,7 +236,7 @@ struct shape summary_shape(const struct summary *summary)
 	static struct record_type keys;
 
 	keys = (struct record_type){.name = "path_group",
-				    .help = "what groups of journeys are told apart by",
+				    .help = "group keys of --by",
 				    .fields = summary->keys.fields.items,
 				    .field_count = (uint32_t)summary->keys.fields.count,
 				    .size = summary->keys.size};
@@ -255,7 +254,7 @@ void summary_add_ends(const uint64_t *ends, struct buf *out)
 
 		if (ends[i] == 0)
 			continue;
-		buf_add_format(out, "%s%" PRIu64 " %s", any ? ", " : "", ends[i], name ?: "without a known end");
+		buf_add_format(out, "%s%" PRIu64 " %s", any ? ", " : "", ends[i], name ?: "with unknown end");
 		any = true;
 	}
 }
@@ -291,7 +290,7 @@ static void print_line(struct out *out, enum out_style style, const char *text)
 	out_end_line(out);
 }
 
-/* Stages that were never seen, then those that some journeys passed unseen while others showed them. */
+/* Stages never traced, then those that only some journeys show. */
 void summary_add_unseen(const struct summary_group *group, struct buf *out)
 {
 	const uint8_t *order = path_order(summary_dir(group));
@@ -361,7 +360,7 @@ void summary_print(const struct summary *summary, struct out *out)
 		print_group(summary, *group, out);
 	}
 	if (summary->ungrouped) {
-		buf_add_format(&words, "%" PRIu64 " journeys of further groups are not shown: there is room for %d",
+		buf_add_format(&words, "%" PRIu64 " journeys of other groups are not shown: limit is %d groups",
 			       summary->ungrouped, SUMMARY_GROUPS_MAX);
 		print_line(out, OUT_RED, buf_text(&words));
 	}

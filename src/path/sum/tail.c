@@ -6,9 +6,9 @@
 #include "path/sum/tail.h"
 #include "view/format.h"
 
-/* Fewer journeys have no slowest hundredth. */
+/* Minimum for a slowest 1 %. */
 #define JOURNEYS_MIN 10
-/* The slow ones take at least this many times as long as the usual ones, or there is no tail. */
+/* Minimum ratio of slow to usual; below it there is no tail. */
 #define TAIL_RATIO 1.5
 
 void tail_add(struct tail *tail, const struct journey *journey)
@@ -45,7 +45,7 @@ static void slot_merge(struct tail_slot *sum, const struct tail_slot *slot)
 		sum->ns[i] += slot->ns[i];
 }
 
-/* The faster half and the slowest hundredth; they have no slot in common. */
+/* The fastest half and the slowest 1 %; they share no slot. */
 static bool split(const struct tail *tail, struct tail_slot *usual, struct tail_slot *slow)
 {
 	uint64_t half = (tail->count + 1) / 2, hundredth = (tail->count + 99) / 100;
@@ -93,21 +93,22 @@ void tail_add_words(struct buf *out, const struct tail *tail)
 	struct tail_verdict verdict;
 
 	if (!tail_judge(tail, &verdict)) {
-		buf_add_text(out, tail->count < JOURNEYS_MIN ? "too few journeys to tell slow ones from usual ones"
-							     : "all take about as long: no tail to speak of");
+		buf_add_text(out, tail->count < JOURNEYS_MIN ? "too few journeys to compare slow with normal ones"
+							     : "no tail: all take about the same time");
 		return;
 	}
 	if (verdict.slow == 1)
-		buf_add_format(out, "the slowest of %" PRIu64 " takes ", tail->count);
+		buf_add_format(out, "slowest of %" PRIu64 ": ", tail->count);
 	else
-		buf_add_format(out, "the slowest %" PRIu64 " of %" PRIu64 " take ", verdict.slow, tail->count);
+		buf_add_format(out, "slowest %" PRIu64 " of %" PRIu64 ": ", verdict.slow, tail->count);
 	format_add_duration(out, (int64_t)verdict.slow_ns);
-	buf_add_text(out, ", the faster half ");
+	buf_add_text(out, " (fastest half: ");
 	format_add_duration(out, (int64_t)verdict.usual_ns);
-	if (verdict.owner)
-		buf_add_format(out, ": %s owns the tail, %.0f%% of what %s longer", path_stages[verdict.owner].name,
-			       100 * min_of(verdict.shares[verdict.owner], 1.0),
-			       verdict.slow == 1 ? "it takes" : "they take");
-	else
-		buf_add_text(out, ": no tail to speak of");
+	if (!verdict.owner) {
+		buf_add_text(out, "); no tail");
+		return;
+	}
+	buf_add_format(out, "); %s is ", path_stages[verdict.owner].name);
+	format_add_share(out, min_of(verdict.shares[verdict.owner], 1.0));
+	buf_add_text(out, " of the difference");
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which stage makes the slowest journeys slow: the mean of each stage among the slowest hundredth, less its mean among
- * the faster half. Journeys are sorted into slots by their total as they come, so nothing has to be kept of them, and
- * the slowest hundredth may hold a few more than that: as many as share its last slot.
+ * The stage that makes the slowest journeys slow: its mean among the slowest 1 % minus its mean among the fastest half.
+ * Journeys are binned by total as they arrive, so none is kept; the slowest 1 % includes all journeys of its last bin.
  */
 #pragma once
 
@@ -23,14 +22,15 @@ void tail_add(struct tail *tail, const struct journey *journey);
 void tail_done(struct tail *tail);
 
 struct tail_verdict {
-	uint64_t slow;              /* journeys that are the slowest hundredth */
-	uint64_t slow_ns;           /* their mean total */
-	uint64_t usual_ns;          /* mean total of the faster half */
-	uint8_t owner;              /* stage with the largest share; 0: there is no tail to speak of */
-	double shares[PATH_STAGES]; /* of what the slow ones take longer; they add up to one, some may be below zero */
+	uint64_t slow;     /* journeys in the slowest 1 % */
+	uint64_t slow_ns;  /* their mean total */
+	uint64_t usual_ns; /* mean total of the fastest half */
+	uint8_t owner;     /* stage with the largest share; 0: no tail */
+	double shares
+		[PATH_STAGES]; /* of the difference between slow and usual; they sum up to 1, some may be negative */
 };
 
-/* False when slow cannot be told from usual: few journeys, or all about as long. */
+/* False when there is no tail: too few journeys, or all about the same. */
 bool tail_judge(const struct tail *tail, struct tail_verdict *ret_verdict);
-/* "the slowest 10 of 1000 take ...: sched owns the tail ...": without a full stop. */
+/* "slowest 10 of 1000: 4.77ms (fastest half: ...); sched is 99% of the difference": without a period. */
 void tail_add_words(struct buf *out, const struct tail *tail);

@@ -58,7 +58,7 @@ static const struct field link_fields[] = {
 	FIELD(L, operstate, ENUM, "whether it carries packets", .names = &operstate_names),
 	FIELD(L, carrier, BOOL, "whether there is a signal", .hidden = true),
 	FIELD(L, carrier_changes, COUNT, "how often the signal came or went", .hidden = true),
-	FIELD(L, mtu, BYTES, "largest packet"),
+	FIELD(L, mtu, BYTES, "largest packet", .exact = true),
 	FIELD(L, qdisc, TEXT, "its root queue"),
 	FIELD(L, tx_queue_len, COUNT, "default length of its queues, packets", .hidden = true),
 	FIELD(L, speed, COUNT, "speed of the link", .unit = "bit/s", .hidden = true),

@@ -25,11 +25,11 @@ static const struct field qdisc_fields[] = {
 	FIELD(Q, requeues, COUNT, "packets that the interface gave back", .hidden = true),
 	FIELD(Q, limit_packets, COUNT, "how many packets may wait", .hidden = true),
 	FIELD(Q, limit_bytes, BYTES, "how much may wait", .hidden = true),
-	FIELD(Q, rate, BYTES, "rate that it is held to", .unit = "B/s", .hidden = true),
-	FIELD(Q, ceil, BYTES, "rate up to which a class may borrow", .unit = "B/s", .hidden = true),
+	FIELD(Q, rate, BYTES, "rate that it is held to", .unit = "B/s", .as_bits = true, .hidden = true),
+	FIELD(Q, ceil, BYTES, "rate up to which a class may borrow", .unit = "B/s", .as_bits = true, .hidden = true),
 	FIELD(Q, burst_bytes, BYTES, "what may pass at once", .hidden = true),
 	FIELD(Q, delay_ns, DURATION, "netem: added delay", .hidden = true),
-	FIELD(Q, loss, RATIO, "netem: share of packets dropped on purpose", .hidden = true),
+	FIELD(Q, loss, RATIO, "netem: share of packets dropped on purpose", .unit = "%", .hidden = true),
 };
 #undef Q
 RECORD_TYPE(qdisc_type, "qdisc", struct qdisc_record, qdisc_fields, "a queue between the protocols and an interface");

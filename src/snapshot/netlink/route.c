@@ -40,6 +40,10 @@ static const struct enum_name scope_items[] = {
 };
 static struct enum_names scope_names = {scope_items, ARRAY_SIZE(scope_items), NULL};
 
+static const struct enum_name table_items[] = {
+	{RT_TABLE_DEFAULT, "default", NULL}, {RT_TABLE_MAIN, "main", NULL}, {RT_TABLE_LOCAL, "local", NULL}};
+static struct enum_names table_names = {table_items, ARRAY_SIZE(table_items), NULL};
+
 static const struct enum_name family_items[] = {{ADDR_V4, "ipv4", NULL}, {ADDR_V6, "ipv6", NULL}};
 static struct enum_names family_names = {family_items, ARRAY_SIZE(family_items), NULL};
 
@@ -47,18 +51,18 @@ static struct enum_names family_names = {family_items, ARRAY_SIZE(family_items),
 static const struct field route_fields[] = {
 	FIELD(R, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
 	FIELD(R, family, ENUM, "address family", .names = &family_names, .hidden = true),
-	FIELD(R, dst, ADDR, "network that it leads to; unknown: any"),
-	FIELD(R, prefix, COUNT, "bits of it that count"),
+	FIELD(R, dst, ADDR, "network that it leads to; unknown: any", .unknown = "default"),
+	FIELD(R, prefix, ID, "bits of it that count"),
 	FIELD(R, route_type, ENUM, "what happens to packets", .names = &route_kind_names),
 	FIELD(R, gateway, ADDR, "router that they are sent to"),
 	FIELD(R, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
 	FIELD(R, dev, TEXT, "interface that they leave by"),
 	FIELD(R, prefsrc, ADDR, "source address that they get", .hidden = true),
-	FIELD(R, metric, COUNT, "the smaller is taken"),
-	FIELD(R, table, ID, "routing table; 254 is main, 255 local"),
+	FIELD(R, metric, ID, "the smaller is taken"),
+	FIELD(R, table, ID, "routing table; 254 is main, 255 local", .names = &table_names),
 	FIELD(R, protocol, ENUM, "who set it", .names = &protocol_names),
 	FIELD(R, scope, ENUM, "how far it leads", .names = &scope_names, .hidden = true),
-	FIELD(R, route_mtu, BYTES, "largest packet, where the route says so", .hidden = true),
+	FIELD(R, route_mtu, BYTES, "largest packet, where the route says so", .exact = true, .hidden = true),
 	FIELD(R, nexthops, COUNT, "routers that share the load", .hidden = true),
 };
 #undef R
@@ -76,8 +80,8 @@ static const struct field destination_fields[] = {
 	FIELD(D, ifindex, ID, "number of the interface", .zero_is_unknown = true, .hidden = true),
 	FIELD(D, dev, TEXT, "interface that they leave by"),
 	FIELD(D, prefsrc, ADDR, "source address that a new socket would get", .hidden = true),
-	FIELD(D, table, ID, "routing table that knew the way", .hidden = true),
-	FIELD(D, path_mtu, BYTES, "largest packet, learnt from the path or set on the route"),
+	FIELD(D, table, ID, "routing table that knew the way", .names = &table_names, .hidden = true),
+	FIELD(D, path_mtu, BYTES, "largest packet, learnt from the path or set on the route", .exact = true),
 	FIELD(D, expires_ns, DURATION, "how long what was learnt will be believed", .hidden = true),
 };
 #undef D

@@ -29,8 +29,8 @@ static const struct field cgroup_fields[] = {
 	FIELD(C, memory_max, BYTES, "memory that it may use; unknown: no limit"),
 	FIELD(C, socket_bytes, BYTES, "memory of its sockets' buffers", .hidden = true),
 	FIELD(C, cpu_pressure, RATIO, "share of the last ten seconds in which some task waited for a processor",
-	      .hidden = true),
-	FIELD(C, memory_pressure, RATIO, "the same, for memory", .hidden = true),
+	      .unit = "%", .hidden = true),
+	FIELD(C, memory_pressure, RATIO, "the same, for memory", .unit = "%", .hidden = true),
 };
 #undef C
 RECORD_TYPE(cgroup_type, "cgroup", struct cgroup_record, cgroup_fields,

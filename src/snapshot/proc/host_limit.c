@@ -23,13 +23,15 @@ static const struct field limit_fields[] = {
 	FIELD(L, of, TEXT, "whose it is"),
 	FIELD(L, used, COUNT, "how much is used"),
 	FIELD(L, max, COUNT, "how much there is"),
-	FIELD(L, share, RATIO, "used part of it"),
+	FIELD(L, used_bytes, BYTES, "used, of memory", .heading = "used_bytes", .hidden = true),
+	FIELD(L, max_bytes, BYTES, "the limit, of memory", .heading = "max_bytes", .hidden = true),
+	FIELD(L, share, RATIO, "used part of it", .unit = "%"),
 	FIELD(L, raise, TEXT, "the setting behind it", .hidden = true),
 };
 #undef L
 RECORD_TYPE(host_limit_type, "host_limit", struct host_limit_record, limit_fields, "something that can run out");
 
-static void add(struct snapshot *snapshot, const struct host_limit_record *limit)
+static void add_row(struct snapshot *snapshot, const struct host_limit_record *limit, bool in_bytes)
 {
 	struct host_limit_record *record;
 
@@ -39,7 +41,14 @@ static void add(struct snapshot *snapshot, const struct host_limit_record *limit
 	if (!record)
 		return;
 	*record = *limit;
+	record->used_bytes = in_bytes ? limit->used : UINT64_MAX;
+	record->max_bytes = in_bytes ? limit->max : UINT64_MAX;
 	record->share = (double)limit->used / (double)limit->max;
+}
+
+static void add(struct snapshot *snapshot, const struct host_limit_record *limit)
+{
+	add_row(snapshot, limit, false);
 }
 
 /* Members of 32 bits have an unknown of their own. */
@@ -69,6 +78,7 @@ static bool is_notable(struct fullest *fullest, uint64_t used, uint64_t max, con
 static void add_memory(struct snapshot *snapshot)
 {
 	snapshot_each(snapshot, memory_type, const struct memory_record, m) {
+		/* The first two in bytes. */
 		const struct host_limit_record rows[] = {
 			{.limit = "tcp-memory",
 			 .used = m->tcp_bytes,
@@ -92,7 +102,7 @@ static void add_memory(struct snapshot *snapshot)
 			struct host_limit_record row = rows[i];
 
 			row.netns = m->netns;
-			add(snapshot, &row);
+			add_row(snapshot, &row, i < 2);
 		}
 	}
 	snapshot_each(snapshot, conntrack_type, const struct conntrack_record, c)
@@ -259,7 +269,7 @@ static void add_fragments(struct snapshot *snapshot)
 			line += strlen("memory ");
 		if (!line || !scan_u64(&line, &row.used))
 			row.used = UINT64_MAX;
-		add(snapshot, &row);
+		add_row(snapshot, &row, true);
 	}
 }
 

@@ -10,6 +10,8 @@ struct host_limit_record {
 	const char *of; /* whose: a process, a listener, a remote address; NULL: the host's or the namespace's */
 	uint64_t used;
 	uint64_t max;
+	uint64_t used_bytes; /* the same of what is counted in bytes */
+	uint64_t max_bytes;
 	double share;
 	const char *raise; /* what to change */
 };

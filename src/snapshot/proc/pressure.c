@@ -10,9 +10,9 @@
 static const struct field pressure_fields[] = {
 	FIELD(P, resource, TEXT, "what was waited for: cpu, memory, io"),
 	FIELD(P, full, BOOL, "no task could go on; else: some task had to wait"),
-	FIELD(P, avg10, RATIO, "share of the last ten seconds"),
-	FIELD(P, avg60, RATIO, "share of the last minute"),
-	FIELD(P, avg300, RATIO, "share of the last five minutes", .hidden = true),
+	FIELD(P, avg10, RATIO, "share of the last ten seconds", .unit = "%"),
+	FIELD(P, avg60, RATIO, "share of the last minute", .unit = "%"),
+	FIELD(P, avg300, RATIO, "share of the last five minutes", .unit = "%", .hidden = true),
 	FIELD(P, total_ns, DURATION, "time lost since boot"),
 };
 #undef P

@@ -125,7 +125,8 @@ static void add_sums(struct aggregate *aggregate)
 static void add_table(struct aggregate *aggregate)
 {
 	static const struct field rate = FIELD(struct figures, count_rate, COUNT, "how many a second", .unit = "/s");
-	static const struct field share = FIELD(struct figures, share, RATIO, "of the count of the rows beside it");
+	static const struct field share =
+		FIELD(struct figures, share, RATIO, "of the count of the rows beside it", .unit = "%");
 	const struct aggregate_table *table = aggregate->spec.table;
 
 	if (table->rates) {
@@ -135,6 +136,7 @@ static void add_table(struct aggregate *aggregate)
 							  offsetof(struct figures, sum_rate));
 
 			field.store = STORE_U64;
+			field.unit = field.kind == KIND_BYTES ? "B/s" : "/s";
 			row_layout_add_after(&aggregate->layout, &field, aggregate->key_size);
 		}
 	}
@@ -472,6 +474,13 @@ const struct field *aggregate_hist_field(const struct aggregate *aggregate)
 const struct list *aggregate_hist(const struct aggregate *aggregate, const void *row)
 {
 	return &((const struct figures *)((const char *)row + aggregate->key_size))->hist;
+}
+
+uint64_t aggregate_max(const struct aggregate *aggregate, const void *row)
+{
+	int64_t max = ((const struct figures *)((const char *)row + aggregate->key_size))->max;
+
+	return max > 0 ? (uint64_t)max : 0;
 }
 
 size_t aggregate_key_count(const struct aggregate *aggregate)

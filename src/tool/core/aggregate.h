@@ -93,4 +93,6 @@ size_t aggregate_take(struct aggregate *aggregate, uint64_t time_ns, void (*fn)(
 /* For drawing: what the row's histogram is of, and its slots. */
 const struct field *aggregate_hist_field(const struct aggregate *aggregate);
 const struct list *aggregate_hist(const struct aggregate *aggregate, const void *row);
+/* The largest value of the row; nothing below zero is in a histogram. */
+uint64_t aggregate_max(const struct aggregate *aggregate, const void *row);
 size_t aggregate_key_count(const struct aggregate *aggregate);

@@ -25,7 +25,7 @@ void draw_hist(const struct aggregate *aggregate, const void *row, struct out *o
 		buf_add_text(&out->pending, buf_text(&keys));
 		out_end_line(out);
 	}
-	hist_print(out, aggregate_hist_field(aggregate), hist->items, hist->count);
+	hist_print(out, aggregate_hist_field(aggregate), hist->items, hist->count, aggregate_max(aggregate, row));
 	out_end_line(out);
 }
 

@@ -40,6 +40,7 @@ static int find_events(struct pipeline *pipeline, struct why *why)
 			return no_event(pipeline->plan->events[i], why);
 		pipeline->requests[i].event = event;
 		pipeline->shapes[i] = event_shape(event);
+		pipeline->shapes[i].aliases = pipeline->aliases;
 		pipeline->count++;
 	}
 	return pipeline->count ? 0 : why_set(why, -EINVAL, "no event was named");
@@ -95,6 +96,8 @@ static int check_where(const struct pipeline *pipeline, struct why *why)
 
 	if (!text)
 		return 0;
+	if (strcmp(text, "help") == 0)
+		output_help(&pipeline->shapes[0]);
 	for (unsigned i = 0; i < pipeline->count; i++) {
 		_cleanup_(expr_freep) struct expr *expr = NULL;
 		int r = expr_parse(text, &pipeline->shapes[i], &expr, &reason);
@@ -268,11 +271,9 @@ static void choose_columns(const struct pipeline *pipeline, const struct shape *
 	struct field_ref at = {};
 
 	if (options->time_of_day)
-		vec_push(&columns->items, (struct output_column){.field = "time_ns", .heading = "TIME"});
+		vec_push(&columns->items, (struct output_column){.field = "time_ns"});
 	if (options->time_since)
-		vec_push(&columns->items,
-			 (struct output_column){
-				 .field = "elapsed_ns", .heading = "TIME(s)", .unit = NSEC_PER_SEC, .decimals = 6});
+		vec_push(&columns->items, (struct output_column){.field = "elapsed_ns"});
 	for (const struct output_column *own = pipeline->plan->columns; own && own->field; own++)
 		vec_push(&columns->items, *own);
 	while (!pipeline->plan->columns && shape_next(shape, &at))
@@ -326,6 +327,8 @@ static int open_stream(struct pipeline *pipeline, const struct output_options *o
 	choose_columns(pipeline, &shape, &columns);
 	need_shown(pipeline, output, &shape, &columns);
 	r = output_open_columns(output, &shape, columns.items.items, &pipeline->output, why);
+	if (r == 0)
+		output_stream(pipeline->output);
 	vec_done(&columns.items);
 	return r;
 }
@@ -366,6 +369,7 @@ int pipeline_open(struct pipeline *pipeline, const struct trace_plan *plan, cons
 
 	*pipeline = (struct pipeline){
 		.plan = plan, .options = options, .start_ns = clock_real_ns(), .cgroups = CGROUPS_INIT};
+	pipeline->aliases = output_aliases(plan->columns);
 	/* The filter is applied before, to events. */
 	output.where = NULL;
 	if (!output.json && !output.csv && !output.format)
@@ -400,6 +404,7 @@ int pipeline_close(struct pipeline *pipeline)
 	int r = pipeline->output ? output_close(pipeline->output) : 0;
 
 	aggregate_close(pipeline->aggregate);
+	free(pipeline->aliases);
 	for (unsigned i = 0; i < pipeline->count; i++)
 		expr_free(pipeline->where[i]);
 	if (pipeline->joint_row)
@@ -469,36 +474,47 @@ void pipeline_group(void *context, unsigned request, struct record *record, cons
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
+static bool is_text(const struct pipeline *pipeline)
+{
+	const struct output_options *output = &pipeline->options->output;
+
+	return !output->json && !output->csv && !output->format;
+}
+
+static bool is_hist(const struct pipeline *pipeline)
+{
+	return is_text(pipeline) && !pipeline->plan->aggregate.table &&
+	       aggregate_mode(&pipeline->plan->aggregate) >= EVENT_LOG2;
+}
+
+static bool is_stacks(const struct pipeline *pipeline)
+{
+	return is_text(pipeline) && !pipeline->plan->aggregate.table && draw_has_stack(pipeline->aggregate);
+}
+
 static void show_row(const void *row, void *context)
 {
 	struct pipeline *pipeline = context;
-	const struct output_options *output = &pipeline->options->output;
-	bool is_text = !output->json && !output->csv && !output->format && !pipeline->plan->aggregate.table;
 	struct record record = RECORD_OF(row);
 
-	if (is_text && aggregate_mode(&pipeline->plan->aggregate) >= EVENT_LOG2)
+	if (is_hist(pipeline))
 		draw_hist(pipeline->aggregate, row, output_out(pipeline->output));
-	else if (is_text && draw_has_stack(pipeline->aggregate))
+	else if (is_stacks(pipeline))
 		draw_stack(pipeline->aggregate, row, output_out(pipeline->output));
 	else
 		(void)output_record(pipeline->output, &record);
 }
 
-void pipeline_show_groups(struct pipeline *pipeline)
+void pipeline_show_groups(struct pipeline *pipeline, uint64_t now)
 {
-	const struct output_options *output = &pipeline->options->output;
-	bool is_text = !output->json && !output->csv && !output->format;
-	uint64_t now = clock_real_ns();
-
 	if (!pipeline->aggregate)
 		return;
-	/* Intervals of a table are told apart by an empty line. */
-	if (is_text && pipeline->intervals++ > 0) {
-		(void)output_flush(pipeline->output);
-		out_end_line(output_out(pipeline->output));
-	}
+	/* Pictures are to be compared with the ones before, and stay. */
+	if (is_text(pipeline) && pipeline->repeated)
+		output_interval(pipeline->output, now, !is_hist(pipeline) && !is_stacks(pipeline));
 	aggregate_set_span(pipeline->aggregate, pipeline->shown_ns ? now - pipeline->shown_ns : pipeline->span_ns);
 	if (pipeline->shown_ns)
 		pipeline->shown_ns = now;
-	(void)aggregate_take(pipeline->aggregate, now, show_row, pipeline);
+	if (aggregate_take(pipeline->aggregate, now, show_row, pipeline) == 0 && is_hist(pipeline))
+		hist_print(output_out(pipeline->output), aggregate_hist_field(pipeline->aggregate), NULL, 0, 0);
 }

@@ -18,6 +18,7 @@ struct pipeline {
 	unsigned count;
 	struct event_request requests[TOOL_EVENTS_MAX];
 	struct shape shapes[TOOL_EVENTS_MAX];
+	struct field_alias *aliases;         /* headings of the tool */
 	struct expr *where[TOOL_EVENTS_MAX]; /* what must be evaluated here; NULL: nothing */
 	bool with_extra;                     /* somebody looks at what the program adds */
 	uint64_t start_ns;
@@ -29,7 +30,7 @@ struct pipeline {
 	void *joint_row;
 	struct cgroups cgroups;
 	struct stacks stacks;
-	uint64_t intervals;  /* shown so far */
+	bool repeated;       /* what is added up is shown at intervals */
 	uint64_t shown_ns;   /* when adding up began, or the last interval was shown; 0 of a recording */
 	uint64_t span_ns;    /* of a recording: its intervals */
 	struct store *store; /* where events are kept as well; NULL: nowhere */
@@ -49,5 +50,5 @@ int pipeline_keep(struct pipeline *pipeline, struct store *store) _must_check_;
 /* The two ends of the source's sink. */
 void pipeline_event(void *context, unsigned request, struct record *record);
 void pipeline_group(void *context, unsigned request, struct record *record, const struct event_group *group);
-/* Shows what was added up and begins anew. */
-void pipeline_show_groups(struct pipeline *pipeline);
+/* Shows what was added up until now and begins anew. */
+void pipeline_show_groups(struct pipeline *pipeline, uint64_t now);

@@ -29,6 +29,24 @@ const struct tool *tool_find(const char *name)
 	return NULL;
 }
 
+const char *tool_reason(const struct tool *tool, const struct availability *available)
+{
+	const char *reason = NULL;
+
+	for (unsigned i = 0; !reason && i < TOOL_EVENTS_MAX && tool->events[i]; i++)
+		reason = availability_reason(available, tool->events[i]);
+	return reason;
+}
+
+const char *tool_unavailable(const struct tool *tool)
+{
+	const char *reason = NULL;
+
+	for (unsigned i = 0; !reason && i < TOOL_EVENTS_MAX && tool->events[i]; i++)
+		reason = event_unavailable(tool->events[i]);
+	return reason;
+}
+
 /* "pid,comm" as the list that --by would have made of it. */
 static void split_names(const char *names, struct text_list *list)
 {

@@ -4,7 +4,7 @@
  * itself and is then a command of its own, with help, manual page and completion:
  *
  *	static const struct output_column columns[] = {
- *		{"pid"}, {"comm"}, {"raddr"}, {"lat_ns", "LAT(ms)", 1000000, 2}, {}
+ *		{"pid"}, {"comm"}, {"raddr"}, {"lat_ns"}, {}
  *	};
  *	static const struct tool slowconnect_tool = {
  *		.name = "slowconnect", .layer = "tcp", .summary = "connections that took long to come about",
@@ -17,6 +17,7 @@
  */
 #pragma once
 
+#include "event/core/available.h"
 #include "tool/core/aggregate.h"
 #include "tool/core/trace_options.h"
 
@@ -69,6 +70,9 @@ REGISTRY(tool, struct tool);
 /* Sorted by layer and name; the array is the caller's to free. */
 const struct tool **tool_list(size_t *ret_count);
 const struct tool *tool_find(const char *name);
+/* Why a tool does not work here; NULL: it does. tool_unavailable is for who recommends it (event_unavailable). */
+const char *tool_reason(const struct tool *tool, const struct availability *available);
+const char *tool_unavailable(const struct tool *tool);
 
 /*
  * The plan of a tool as its options have it; config begins with struct trace_options. trace_plan_done frees what is the

@@ -3,21 +3,13 @@
 #include "tool/core/tool.h"
 
 static const struct output_column netcalls_columns[] = {
-	{"pid"},   {"comm"},  {"call"}, {"fd"},     {"laddr"}, {"lport"},
-	{"raddr"}, {"rport"}, {"args"}, {"result"}, {"error"}, {"lat_ns", "LAT(us)", 1000, 1},
-	{},
+	{"pid"},   {"comm"}, {"call"},   {"fd"},    {"laddr"},  {"lport"}, {"raddr"},
+	{"rport"}, {"args"}, {"result"}, {"error"}, {"lat_ns"}, {},
 };
 
 /* As strace -c has them. */
 static const struct output_column summary_columns[] = {
-	{"call"},
-	{"error"},
-	{"count", "CALLS"},
-	{"sum", "TOTAL(ms)", 1000000, 3},
-	{"avg", "AVG(us)", 1000, 1},
-	{"min", "MIN(us)", 1000, 1},
-	{"max", "MAX(us)", 1000, 1},
-	{},
+	{"call"}, {"error"}, {"count", "CALLS"}, {"sum", "TOTAL"}, {"avg"}, {"min"}, {"max"}, {},
 };
 
 struct netcalls_config {

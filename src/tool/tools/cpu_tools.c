@@ -5,12 +5,11 @@
 #include "tool/core/tool.h"
 
 static const struct output_column layer_columns[] = {
-	{"layer"}, {"count", "SAMPLES"}, {"sum", "CPU(ms)", 1000000, 1}, {"share", "SHARE", 1, 3}, {},
+	{"layer"}, {"count", "SAMPLES"}, {"sum", "CPU"}, {"share"}, {},
 };
 
 static const struct output_column process_columns[] = {
-	{"pid"}, {"comm"}, {"layer"}, {"count", "SAMPLES"}, {"sum", "CPU(ms)", 1000000, 1}, {"share", "SHARE", 1, 3},
-	{},
+	{"pid"}, {"comm"}, {"layer"}, {"count", "SAMPLES"}, {"sum", "CPU"}, {"share"}, {},
 };
 
 struct netcpu_config {

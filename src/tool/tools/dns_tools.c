@@ -3,7 +3,7 @@
 #include "tool/core/tool.h"
 
 static const struct output_column gethostlatency_columns[] = {
-	{"time_ns", "TIME"}, {"pid"}, {"comm"}, {"lat_ns", "LATms", 1000000, 2}, {"host"}, {"error"}, {},
+	{"time_ns"}, {"pid"}, {"comm"}, {"lat_ns"}, {"host"}, {"error"}, {},
 };
 
 static const char *const gethostlatency_examples[] = {
@@ -28,17 +28,8 @@ static const struct tool gethostlatency_tool = {
 TOOL(gethostlatency_tool);
 
 static const struct output_column dnslat_columns[] = {
-	{"time_ns", "TIME"},
-	{"pid"},
-	{"comm"},
-	{"raddr", "SERVER"},
-	{"type"},
-	{"host"},
-	{"rcode"},
-	{"retries", "RETRY"},
-	{"lat_ns", "LATms", 1000000, 2},
-	{"error"},
-	{},
+	{"time_ns"}, {"pid"},     {"comm"},   {"raddr"}, {"type"}, {"host"},
+	{"rcode"},   {"retries"}, {"lat_ns"}, {"error"}, {},
 };
 
 static const char *const dnslat_examples[] = {

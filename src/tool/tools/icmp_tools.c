@@ -5,21 +5,8 @@
 /* --- icmpsnoop --- */
 
 static const struct output_column icmpsnoop_columns[] = {
-	{"time_ns", "TIME"},
-	{"pid"},
-	{"comm"},
-	{"dir"},
-	{"kind"},
-	{"sender"},
-	{"proto"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"mtu"},
-	{"error"},
-	{"soft_error", "NOTED"},
-	{},
+	{"time_ns"}, {"pid"},   {"comm"},  {"dir"}, {"kind"},  {"sender"},     {"proto"}, {"laddr"},
+	{"lport"},   {"raddr"}, {"rport"}, {"mtu"}, {"error"}, {"soft_error"}, {},
 };
 
 static const char *const icmpsnoop_examples[] = {
@@ -38,7 +25,8 @@ static const struct tool icmpsnoop_tool = {
 	.summary = "messages by ICMP that packets could not be delivered, and the sockets they hit",
 	.description =
 		"The addresses are those of the packet that the message is about. ERROR is what the socket was told, "
-		"NOTED what a connection keeps for connect() or for its end. A socket of UDP that is not connected "
+		"SOFT_ERROR what a connection keeps for connect() or for its end. A socket of UDP that is not "
+		"connected "
 		"hears nothing.",
 	.examples = icmpsnoop_examples,
 	.events = {"icmp.error"},
@@ -49,18 +37,8 @@ TOOL(icmpsnoop_tool);
 /* --- superping --- */
 
 static const struct output_column superping_columns[] = {
-	{"time_ns", "TIME"},
-	{"pid"},
-	{"comm"},
-	{"raddr"},
-	{"id"},
-	{"seq"},
-	{"bytes"},
-	{"ttl"},
-	{"lat_ns", "LAT(ms)", 1000000, 3},
-	{"sched_ns", "SCHED(ms)", 1000000, 3},
-	{"error"},
-	{},
+	{"time_ns"}, {"pid"}, {"comm"},   {"raddr"},    {"id"},    {"seq"},
+	{"bytes"},   {"ttl"}, {"lat_ns"}, {"sched_ns"}, {"error"}, {},
 };
 
 static const char *const superping_examples[] = {

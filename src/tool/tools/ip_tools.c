@@ -5,8 +5,8 @@
 /* --- ipecn --- */
 
 static const struct output_column ipecn_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},   {"dev"},   {"ecn"}, {"proto"},
-	{"laddr"},           {"lport"}, {"raddr"}, {"rport"}, {"bytes"}, {},
+	{"time_ns"}, {"pid"},   {"comm"},  {"dir"},   {"dev"},   {"ecn"}, {"proto"},
+	{"laddr"},   {"lport"}, {"raddr"}, {"rport"}, {"bytes"}, {},
 };
 
 struct ipecn_config {
@@ -58,23 +58,8 @@ TOOL(ipecn_tool);
 /* --- ipfrag --- */
 
 static const struct output_column ipfrag_columns[] = {
-	{"time_ns", "TIME"},
-	{"pid"},
-	{"comm"},
-	{"what"},
-	{"dev"},
-	{"proto"},
-	{"laddr"},
-	{"raddr"},
-	{"id"},
-	{"offset"},
-	{"bytes"},
-	{"fragments", "COME"},
-	{"whole"},
-	{"lat_ns", "LAT(ms)", 1000000, 3},
-	{"reason"},
-	{"error"},
-	{},
+	{"time_ns"}, {"pid"},   {"comm"},      {"what"},  {"dev"},    {"proto"},  {"laddr"}, {"raddr"}, {"id"},
+	{"offset"},  {"bytes"}, {"fragments"}, {"whole"}, {"lat_ns"}, {"reason"}, {"error"}, {},
 };
 
 static const char *const ipfrag_examples[] = {
@@ -105,17 +90,8 @@ TOOL(ipfrag_tool);
 /* --- routelat --- */
 
 static const struct output_column routelat_columns[] = {
-	{"time_ns", "TIME"},
-	{"table"},
-	{"proto"},
-	{"laddr", "FROM"},
-	{"raddr", "TO"},
-	{"gateway"},
-	{"dev"},
-	{"lat_ns", "LAT(us)", 1000, 3},
-	{"lat_most_ns", "ATMOST(us)", 1000, 3},
-	{"error"},
-	{},
+	{"time_ns"}, {"table"},  {"proto"},       {"laddr"}, {"raddr"}, {"gateway"},
+	{"dev"},     {"lat_ns"}, {"lat_most_ns"}, {"error"}, {},
 };
 
 static const char *const routelat_examples[] = {
@@ -135,7 +111,7 @@ static const struct tool routelat_tool = {
 	.description = "With tracepoints alone only the end of a look-up is told: LAT is then known of the main table "
 		       "where the "
 		       "local one was asked before it, as with IPv6, and of all where functions can be watched "
-		       "(fentry). ATMOST is the "
+		       "(fentry). LAT_MOST is the "
 		       "time since the packet arrived: the look-up took no longer. What this host sends has none.",
 	.examples = routelat_examples,
 	.events = {"ip.route"},

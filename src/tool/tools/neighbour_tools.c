@@ -3,8 +3,7 @@
 #include "tool/core/tool.h"
 
 static const struct output_column neighlat_columns[] = {
-	{"time_ns", "TIME"}, {"dev"}, {"raddr", "NEIGHBOUR"}, {"probes"}, {"lat_ns", "LAT(ms)", 1000000, 3},
-	{"error"},           {},
+	{"time_ns"}, {"dev"}, {"raddr"}, {"probes"}, {"lat_ns"}, {"error"}, {},
 };
 
 static const char *const neighlat_examples[] = {

@@ -34,31 +34,10 @@ TOOL(skblife_tool);
 
 /* --- skbwait --- */
 
-#define WAIT(field, heading)                                                                                           \
-	{                                                                                                              \
-		field, heading, 1000, 1                                                                                \
-	}
-
 static const struct output_column skbwait_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"dir"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"bytes"},
-	WAIT("total_ns", "TOTAL(us)"),
-	WAIT("sndbuf_ns", "SNDBUF"),
-	WAIT("tcp_ns", "TCP"),
-	WAIT("qdisc_ns", "QDISC"),
-	WAIT("driver_ns", "DRIVER"),
-	WAIT("ack_ns", "ACK"),
-	WAIT("backlog_ns", "BACKLOG"),
-	WAIT("socket_ns", "SOCKET"),
-	WAIT("wakeup_ns", "WAKEUP"),
-	WAIT("sched_ns", "SCHED"),
-	{},
+	{"pid"},        {"comm"},      {"dir"},       {"laddr"},    {"lport"},    {"raddr"},     {"rport"},
+	{"bytes"},      {"total_ns"},  {"sndbuf_ns"}, {"tcp_ns"},   {"qdisc_ns"}, {"driver_ns"}, {"ack_ns"},
+	{"backlog_ns"}, {"socket_ns"}, {"wakeup_ns"}, {"sched_ns"}, {},
 };
 
 static const char *const skbwait_examples[] = {

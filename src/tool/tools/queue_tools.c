@@ -46,8 +46,8 @@ QDISC_KIND(qdisc_tbf, "tbf");
 /* --- skbdrop --- */
 
 static const struct output_column skbdrop_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},    {"dev"},     {"proto"}, {"laddr"},
-	{"lport"},           {"raddr"}, {"rport"}, {"reason"}, {"counter"}, {"bytes"}, {},
+	{"time_ns"}, {"pid"},   {"comm"},  {"dir"},    {"dev"},     {"proto"}, {"laddr"},
+	{"lport"},   {"raddr"}, {"rport"}, {"reason"}, {"counter"}, {"bytes"}, {},
 };
 
 static const char *const skbdrop_examples[] = {

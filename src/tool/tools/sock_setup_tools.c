@@ -45,7 +45,7 @@ TOOL(tcpbind_tool);
 /* --- solisten --- */
 
 static const struct output_column solisten_columns[] = {
-	{"pid"},    {"comm"},  {"error", "RET"},  {"backlog_max", "BACKLOG"}, {"asked", "ASKED"},
+	{"pid"},    {"comm"},  {"error", "RET"},  {"backlog_max", "BACKLOG"}, {"asked"},
 	{"family"}, {"proto"}, {"lport", "PORT"}, {"laddr", "ADDR"},          {},
 };
 
@@ -71,16 +71,8 @@ TOOL(solisten_tool);
 /* --- soconnect, soconnlat, so1stbyte --- */
 
 static const struct output_column soconnect_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"family", "FAM"},
-	{"proto"},
-	{"raddr", "ADDRESS"},
-	{"rport", "PORT"},
-	{"lat_ns", "LAT(us)", 1000, 1},
-	{"error", "RESULT"},
-	{"path"},
-	{},
+	{"pid"},           {"comm"},   {"family", "FAM"},   {"proto"}, {"raddr", "ADDRESS"},
+	{"rport", "PORT"}, {"lat_ns"}, {"error", "RESULT"}, {"path"},  {},
 };
 
 static const char *const soconnect_examples[] = {
@@ -152,17 +144,8 @@ TOOL(so1stbyte_tool);
 /* --- solife --- */
 
 static const struct output_column solife_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"proto"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"tx_bytes", "TX_KB", 1024, 1},
-	{"rx_bytes", "RX_KB", 1024, 1},
-	{"span_ns", "MS", 1000000, 2},
-	{},
+	{"pid"},   {"comm"},     {"proto"},    {"laddr"},   {"lport"}, {"raddr"},
+	{"rport"}, {"tx_bytes"}, {"rx_bytes"}, {"span_ns"}, {},
 };
 
 static const char *const solife_examples[] = {

@@ -148,18 +148,11 @@ static const struct aggregate_table softnet_table = {.rates = true,
 static const struct aggregate_table softnet_devices_table = {.rates = true, .share_keys = 1};
 
 static const struct output_column softnet_columns[] = {
-	{"cpu"},
-	{"count", "RUNS", 1, 0},
-	{"packets", "PACKETS", 1, 0},
-	{"squeezed", "SQUEEZED", 1, 0},
-	{"dropped", "DROPPED", 1, 0},
-	{"max", "BACKLOG", 1, 0},
-	{"run_ns", "BUSY(ms)", 1000000, 1},
-	{},
+	{"cpu"}, {"count", "RUNS"}, {"packets"}, {"squeezed"}, {"dropped"}, {"max", "BACKLOG"}, {"run_ns", "BUSY"}, {},
 };
 
 static const struct output_column softnet_devices_columns[] = {
-	{"dev"}, {"cpu"}, {"count", "PACKETS", 1, 0}, {"count_rate", "PPS", 1, 0}, {"share", "SHARE", 1, 2}, {},
+	{"dev"}, {"cpu"}, {"count", "PACKETS"}, {"count_rate", "RATE"}, {"share"}, {},
 };
 
 static void softnet_plan(const void *config, struct trace_plan *plan)

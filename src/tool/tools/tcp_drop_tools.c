@@ -5,8 +5,8 @@
 /* --- tcpdrop --- */
 
 static const struct output_column tcpdrop_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},   {"laddr"},  {"lport"},
-	{"raddr"},           {"rport"}, {"state"}, {"flags"}, {"reason"}, {},
+	{"time_ns"}, {"pid"},   {"comm"},  {"dir"},   {"laddr"},  {"lport"},
+	{"raddr"},   {"rport"}, {"state"}, {"flags"}, {"reason"}, {},
 };
 
 static const char *const tcpdrop_examples[] = {
@@ -36,8 +36,7 @@ TOOL(tcpdrop_tool);
 /* --- tcpreset --- */
 
 static const struct output_column tcpreset_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"dir"},    {"laddr"}, {"lport"},
-	{"raddr"},           {"rport"}, {"state"}, {"reason"}, {},
+	{"time_ns"}, {"pid"}, {"comm"}, {"dir"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"state"}, {"reason"}, {},
 };
 
 static const char *const tcpreset_examples[] = {

@@ -74,19 +74,8 @@ TOOL(tcprtt_tool);
 /* --- tcpwin --- */
 
 static const struct output_column tcpwin_columns[] = {
-	{"event"},
-	{"elapsed_ns", "TIME(us)", 1000, 0},
-	{"cookie", "SOCKET"},
-	{"lport"},
-	{"rport"},
-	{"cwnd"},
-	{"ssthresh"},
-	{"inflight_bytes"},
-	{"peer_wnd"},
-	{"sndbuf"},
-	{"wmem_bytes"},
-	{"kind"},
-	{},
+	{"event"},          {"elapsed_ns"}, {"cookie"}, {"lport"},      {"rport"}, {"cwnd"}, {"ssthresh"},
+	{"inflight_bytes"}, {"peer_wnd"},   {"sndbuf"}, {"wmem_bytes"}, {"kind"},  {},
 };
 
 struct tcpwin_config {

@@ -103,8 +103,7 @@ TOOL(tcppacing_tool);
 /* --- tcppktlat --- */
 
 static const struct output_column tcppktlat_columns[] = {
-	{"pid"}, {"tid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"bytes"}, {"lat_ns", "MS", 1000000, 3},
-	{},
+	{"pid"}, {"tid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"bytes"}, {"lat_ns"}, {},
 };
 
 struct tcppktlat_config {

@@ -8,17 +8,8 @@
 /* --- tcpstates --- */
 
 static const struct output_column tcpstates_columns[] = {
-	{"cookie", "SOCKET"},
-	{"pid"},
-	{"comm"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"oldstate"},
-	{"newstate"},
-	{"span_ns", "MS", 1000000, 3},
-	{},
+	{"cookie"}, {"pid"},      {"comm"},     {"laddr"},   {"lport"}, {"raddr"},
+	{"rport"},  {"oldstate"}, {"newstate"}, {"span_ns"}, {},
 };
 
 static const char *const tcpstates_examples[] = {
@@ -34,8 +25,8 @@ static const struct tool tcpstates_tool = {
 	.layer = "tcp",
 	.summary = "TCP sockets that change their state, and how long they were in the old one",
 	.description =
-		"SOCKET is the kernel's cookie: the rows of one socket have the same. MS is unknown (-) of a state "
-		"that began before the run.",
+		"COOKIE is the same in all rows of one socket. SPAN is unknown (-) for a state that began before the "
+		"run.",
 	.examples = tcpstates_examples,
 	.events = {"tcp.state"},
 	.columns = tcpstates_columns,
@@ -45,9 +36,7 @@ TOOL(tcpstates_tool);
 /* --- tcpconnlat --- */
 
 static const struct output_column tcpconnlat_columns[] = {
-	{"pid"},   {"comm"},  {"family", "IP"}, {"laddr"},
-	{"lport"}, {"raddr"}, {"rport"},        {"lat_ns", "LAT(ms)", 1000000, 3},
-	{"error"}, {},
+	{"pid"}, {"comm"}, {"family", "IP"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"lat_ns"}, {"error"}, {},
 };
 
 struct tcpconnlat_config {

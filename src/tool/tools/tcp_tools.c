@@ -5,16 +5,7 @@
 /* --- tcplife --- */
 
 static const struct output_column tcplife_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"tx_bytes", "TX_KB", 1024, 1},
-	{"rx_bytes", "RX_KB", 1024, 1},
-	{"span_ns", "MS", 1000000, 2},
-	{},
+	{"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"tx_bytes"}, {"rx_bytes"}, {"span_ns"}, {},
 };
 
 static const char *const tcplife_examples[] = {
@@ -64,7 +55,7 @@ TOOL(tcplife_tool);
 /* --- tcpconnect --- */
 
 static const struct output_column tcpconnect_columns[] = {
-	{"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"lat_ns", "LAT(ms)", 1000000, 2}, {"error"}, {},
+	{"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"lat_ns"}, {"error"}, {},
 };
 
 struct tcpconnect_config {
@@ -115,13 +106,12 @@ TOOL(tcpconnect_tool);
 /* --- tcpretrans --- */
 
 static const struct output_column tcpretrans_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"laddr"}, {"lport"},
-	{"kind", "T"},       {"raddr"}, {"rport"}, {"state"}, {},
+	{"time_ns"}, {"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"kind", "T"}, {"raddr"}, {"rport"}, {"state"}, {},
 };
 
 static const struct output_column tcpretrans_seq_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},  {"laddr"}, {"lport"}, {"kind", "T"},
-	{"raddr"},           {"rport"}, {"state"}, {"seq"},   {},
+	{"time_ns"}, {"pid"},   {"comm"},  {"laddr"}, {"lport"}, {"kind", "T"},
+	{"raddr"},   {"rport"}, {"state"}, {"seq"},   {},
 };
 
 struct tcpretrans_config {

@@ -9,15 +9,7 @@
 /* --- tcptop --- */
 
 static const struct output_column tcptop_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"rx_bytes", "RX_KB", 1024, 1},
-	{"tx_bytes", "TX_KB", 1024, 1},
-	{},
+	{"pid"}, {"comm"}, {"laddr"}, {"lport"}, {"raddr"}, {"rport"}, {"tx_bytes"}, {"rx_bytes"}, {},
 };
 
 struct tcptop_config {
@@ -169,18 +161,8 @@ TOOL(tcpsubnet_tool);
 /* --- tcpsnoop --- */
 
 static const struct output_column tcpsnoop_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"dir"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"flags"},
-	{"seq"},
-	{"ack"},
-	{"bytes", "BYTES", 1, 0},
-	{},
+	{"pid"},   {"comm"},  {"dir"}, {"laddr"}, {"lport"}, {"raddr"},
+	{"rport"}, {"flags"}, {"seq"}, {"ack"},   {"bytes"}, {},
 };
 
 static const char *const tcpsnoop_examples[] = {

@@ -6,7 +6,7 @@
 /* --- udpconnect --- */
 
 static const struct output_column udpconnect_columns[] = {
-	{"time_ns", "TIME"}, {"pid"}, {"comm"}, {"family", "IP"}, {"raddr"}, {"rport"}, {"error"}, {},
+	{"time_ns"}, {"pid"}, {"comm"}, {"family", "IP"}, {"raddr"}, {"rport"}, {"error"}, {},
 };
 
 static const char *const udpconnect_examples[] = {
@@ -30,18 +30,8 @@ TOOL(udpconnect_tool);
 /* --- udplife --- */
 
 static const struct output_column udplife_columns[] = {
-	{"pid"},
-	{"comm"},
-	{"laddr"},
-	{"lport"},
-	{"raddr"},
-	{"rport"},
-	{"tx_bytes", "TX_KB", 1024, 1},
-	{"rx_bytes", "RX_KB", 1024, 1},
-	{"sends", "TX_PKTS"},
-	{"receives", "RX_PKTS"},
-	{"span_ns", "MS", 1000000, 2},
-	{},
+	{"pid"},      {"comm"},     {"laddr"}, {"lport"},    {"raddr"},   {"rport"},
+	{"tx_bytes"}, {"rx_bytes"}, {"sends"}, {"receives"}, {"span_ns"}, {},
 };
 
 static const char *const udplife_examples[] = {
@@ -92,8 +82,8 @@ TOOL(udptop_tool);
 /* --- udpdrop --- */
 
 static const struct output_column udpdrop_columns[] = {
-	{"time_ns", "TIME"}, {"pid"},   {"comm"},   {"raddr"},       {"rport"},  {"laddr"},
-	{"lport"},           {"bytes"}, {"reason"}, {"recvq_bytes"}, {"rcvbuf"}, {},
+	{"time_ns"}, {"pid"},   {"comm"},   {"raddr"},       {"rport"},  {"laddr"},
+	{"lport"},   {"bytes"}, {"reason"}, {"recvq_bytes"}, {"rcvbuf"}, {},
 };
 
 struct udpdrop_config {

@@ -3,8 +3,7 @@
 #include "tool/core/tool.h"
 
 static const struct output_column scan_columns[] = {
-	{"time_ns", "TIME"}, {"pid"}, {"comm"}, {"phy"}, {"dev"}, {"channels"}, {"lat_ns", "LAT(ms)", 1000000, 1},
-	{"error"},           {},
+	{"time_ns"}, {"pid"}, {"comm"}, {"phy"}, {"dev"}, {"channels"}, {"lat_ns"}, {"error"}, {},
 };
 
 static const char *const scan_examples[] = {

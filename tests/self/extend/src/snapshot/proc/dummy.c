@@ -13,7 +13,7 @@ static RECORD_TYPE(dummy_record_type, "dummies", struct dummy_record, dummy_fiel
 
 static int collect(struct snapshot *snapshot, const struct snapshot_request *request, struct why *why)
 {
-	struct dummy_record *dummy = table_add(snapshot_table(snapshot, &dummy_record_type));
+	struct dummy_record *dummy = snapshot_table_add(snapshot_table(snapshot, &dummy_record_type));
 
 	(void)request;
 	(void)why;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the commands that show tables of a snapshot have in common: where to look, how often, and how they end. */
+/* What the commands that show tables of a snapshot have in common: where to look, how often, and what is shown. */
 #pragma once
 
 #include "run/command.h"
-#include "snapshot/core/snapshot.h"
-#include "store/replay.h"
+#include "run/run_snapshots.h"
 #include "view/output.h"
 
 struct look_options {
 	const char *netns;
 	bool no_bpf;
 	uint64_t duration_ns; /* of looks that are repeated; 0: no limit */
+	uint64_t interval_ns; /* 0: a single look */
+	uint64_t count;       /* of looks; 0: without end */
 	struct input_options input;
+	const char *save;
+	struct output_options output;
 };
 
 /* For OPTION_GROUP. */
@@ -24,24 +27,17 @@ extern const struct option_spec look_option_table[];
 struct look {
 	const char *command;
 	const struct look_options *options;
-	const struct output_options *output;
 	const struct shape *shape;
+	const struct output_column *columns; /* of tables; NULL: those that are not hidden */
 	const struct record_type *const *types;
 	/* May be NULL. Types that will do while nothing is shown of a part of the shape, and which part that is. */
 	const struct record_type *const *fewer_types;
 	unsigned fewer_part;
-	uint64_t interval_ns; /* 0: a single look */
-	uint64_t count;       /* 0: without end */
-	/* Shows the records of a snapshot and returns how many were shown. */
+	uint64_t looks_before; /* that show nothing and do not count */
+	/* Shows the records of a snapshot and returns how many were shown. NULL: all of the shape's type. */
 	uint64_t (*show)(const struct snapshot *snapshot, struct output *output, void *context);
 	void *context;
 };
 
-/* What could not be seen, and why, as warnings. Once a run: a gap that repeats at every look says nothing new. */
-void snapshot_tell_gaps(const struct snapshot *snapshot);
-
 /* Returns the exit code. */
 int look_run(const struct look *look);
-
-/* For a show function: all records of one type. */
-uint64_t look_show_table(const struct snapshot *snapshot, const struct record_type *type, struct output *output);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/files.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "base/out.h"
-#include "run/files.h"
 
-int files_write(const char *dir, const char *name, const struct buf *content)
+int files_write(const char *dir, const char *name, const struct buf *content, struct why *why)
 {
 	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
 	struct out out;
@@ -18,12 +18,10 @@ int files_write(const char *dir, const char *name, const struct buf *content)
 		buf_add(&out.pending, content->data, content->len);
 		r = out_done(&out);
 	}
-	if (r < 0)
-		log_error("cannot write %s: %s", path, strerror(-r));
-	return r;
+	return r < 0 ? why_set(why, r, "cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
-int files_make_dirs(const char *path)
+int files_make_dirs(const char *path, struct why *why)
 {
 	_cleanup_free_ char *copy = xstrdup(path);
 
@@ -33,12 +31,8 @@ int files_make_dirs(const char *path)
 		if (saved != '/' && saved != '\0')
 			continue;
 		*p = '\0';
-		if (mkdir(copy, 0755) < 0 && errno != EEXIST) {
-			int r = -errno;
-
-			log_error("cannot make %s: %s", copy, strerror(errno));
-			return r;
-		}
+		if (mkdir(copy, 0755) < 0 && errno != EEXIST)
+			return why_set(why, -errno, "cannot create %s: %s", copy, strerror(errno));
 		*p = saved;
 		if (saved == '\0')
 			return 0;

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/run_diagnosis.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "diagnose/graph/window.h"
+#include "run/command.h"
+#include "snapshot/core/slice.h"
+#include "snapshot/netlink/link.h"
+#include "tool/core/cgroups.h"
+
+#define SAMPLES            5  /* per window */
+#define SAMPLES_MIN        2  /* per window, however short */
+#define SAMPLES_A_SECOND   20 /* at most, but for that */
+#define RATE_MAX           10 /* windows per second */
+#define WINDOWS_TO_CONFIRM 2  /* a hypothesis (diagnosis.c) */
+
+const struct option_spec diagnosis_option_table[] = {
+	OPTION(struct diagnosis_options, netns, TEXT, "netns", 'N', "NETNS",
+	       "look at this network namespace: name, path, pid, or all"),
+	OPTION(struct diagnosis_options, selection.pid, UINT, "pid", 'p', "PID",
+	       "only what this process uses, in its own namespace", .min = 1, .max = INT32_MAX),
+	OPTION(struct diagnosis_options, selection.cgroup, TEXT, "cgroup", 'C', "CGROUP",
+	       "only what processes of this control group or below it use"),
+	OPTION(struct diagnosis_options, selection.dev, TEXT, "interface", 'i', "IFACE",
+	       "only connections that leave through this interface"),
+	OPTION(struct diagnosis_options, selection.ports, PORTS, "port", 'P', "PORT,..",
+	       "only sockets with one of these ports on either side"),
+	OPTION(struct diagnosis_options, rules, TEXT, "rules", 0, "DIR", "add the *.rules files of this directory"),
+	OPTION(struct diagnosis_options, engine, TEXT, "engine", 0, "NAME",
+	       "who judges: rules (the default), nest2011, flowdiagnoser"),
+	OPTION(struct diagnosis_options, passive, FLAG, "passive", 0, NULL,
+	       "send nothing: do not ask peers that fell silent whether they are there"),
+	OPTION_GROUP(struct diagnosis_options, input, input_option_table),
+	OPTION(struct diagnosis_options, save, TEXT, "save", 0, "FILE",
+	       "keep what was seen in this recording, to be read with -f"),
+	OPTION_END,
+};
+
+/* --- namespaces --- */
+
+static void view_free(struct diagnosis_view *view)
+{
+	diagnosis_free(view->diagnosis);
+	window_free(view->window);
+	snapshot_slice_free(view->slice);
+	free(view);
+}
+
+static bool is_own_netns(uint32_t inum)
+{
+	struct stat own;
+
+	return stat("/proc/self/ns/net", &own) == 0 && own.st_ino == inum;
+}
+
+/* `next` commands must look into the same namespace. Of a recording there is none. */
+static void set_netns_option(struct diagnosis *diagnosis, const struct diagnosis_options *options,
+			     const struct netns_record *netns, const char *name)
+{
+	uint32_t pid = netns->pid ?: (uint32_t)options->selection.pid;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", pid);
+	if (is_own_netns(netns->netns))
+		return;
+	if (*name)
+		diagnosis_set_netns_option(diagnosis, name);
+	else if (options->netns && strcmp(options->netns, "all") != 0)
+		diagnosis_set_netns_option(diagnosis, options->netns);
+	else if (pid)
+		diagnosis_set_netns_option(diagnosis, number);
+}
+
+static void add_view(struct run_diagnosis *diagnosis, const struct netns_record *netns)
+{
+	struct diagnosis_view *view = xzalloc(sizeof(*view));
+	struct recording *recording = diagnosis->run->recording;
+	char name[sizeof(netns->name) + 1] = "";
+
+	memcpy(name, netns->name, sizeof(netns->name));
+	view->netns = netns->netns;
+	view->window = window_new();
+	view->window->netns = netns->netns;
+	view->slice = snapshot_slice_new();
+	view->diagnosis = diagnosis_new(diagnosis->knowledge);
+	diagnosis_set_engine(view->diagnosis, diagnosis->engine);
+	diagnosis_set_selection(view->diagnosis, &diagnosis->options->selection);
+	diagnosis_set_netns_name(view->diagnosis, name);
+	if (recording)
+		diagnosis_set_host(view->diagnosis, recording_host(recording)->host);
+	else
+		set_netns_option(view->diagnosis, diagnosis->options, netns, name);
+	vec_push(&diagnosis->views, view);
+}
+
+static struct diagnosis_view *find_view(const struct run_diagnosis *diagnosis, uint32_t inum)
+{
+	vec_each(&diagnosis->views, view)
+		if ((*view)->netns == inum)
+			return *view;
+	return NULL;
+}
+
+/* Live, only those that were asked for are there. */
+static bool is_wanted(const struct run_diagnosis *diagnosis, const struct netns_record *record)
+{
+	const char *wanted = diagnosis->run->recording ? diagnosis->options->netns : NULL;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", record->netns);
+	return !wanted || strcmp(wanted, "all") == 0 || strcmp(wanted, number) == 0 ||
+	       strncmp(wanted, record->name, sizeof(record->name)) == 0;
+}
+
+/* The namespaces of a window are those that were looked at when it began. */
+static int match_views(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+{
+	size_t stay = 0;
+
+	vec_each(&diagnosis->views, view)
+		(*view)->gone = true;
+	snapshot_each(snapshot, netns_type, const struct netns_record, record) {
+		struct diagnosis_view *view = find_view(diagnosis, record->netns);
+
+		if (view)
+			view->gone = false;
+		else if (is_wanted(diagnosis, record))
+			add_view(diagnosis, record);
+	}
+	vec_each(&diagnosis->views, view) {
+		if (!(*view)->gone) {
+			diagnosis->views.items[stay++] = *view;
+			continue;
+		}
+		(void)diagnosis->report(diagnosis, *view);
+		view_free(*view);
+	}
+	diagnosis->views.count = stay;
+	diagnosis->several |= snapshot_table(snapshot, &netns_type)->count > 1;
+	if (stay == 0 && diagnosis->run->recording)
+		return why_set(&diagnosis->run->why, -ENOENT, "there is no such network namespace in the recording");
+	return 0;
+}
+
+/* --- windows --- */
+
+static void add_sample(struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+{
+	vec_each(&diagnosis->views, at) {
+		struct diagnosis_view *view = *at;
+
+		window_add(view->window,
+			   diagnosis->several ? snapshot_slice_cut(view->slice, snapshot, view->netns) : snapshot);
+	}
+	diagnosis->samples_so_far++;
+}
+
+static int end_window(struct run_diagnosis *diagnosis)
+{
+	struct run *run = diagnosis->run;
+	int r = 0;
+
+	diagnosis->samples_so_far = 0;
+	diagnosis->windows++;
+	diagnosis->last = diagnosis->windows_wanted && diagnosis->windows >= diagnosis->windows_wanted;
+	vec_each(&diagnosis->views, at) {
+		struct diagnosis_view *view = *at;
+
+		diagnosis_add_window(view->diagnosis, window_finish(view->window));
+		view->windows++;
+		if (r == 0 && view->windows >= DIAGNOSIS_WINDOWS)
+			r = diagnosis->report(diagnosis, view);
+		if (r == 0 && run->store && view->windows >= DIAGNOSIS_WINDOWS)
+			r = run_stored(run, store_add_findings(run->store, diagnosis_get(view->diagnosis)));
+	}
+	run_snapshots_refresh(&diagnosis->snapshots);
+	return r != 0 ? r : diagnosis->last;
+}
+
+static int see_first(const struct run_diagnosis *diagnosis, const struct snapshot *snapshot)
+{
+	const char *dev = diagnosis->options->selection.dev;
+
+	run_snapshots_tell_gaps(snapshot);
+	if (dev && !diagnosis->run->recording && !link_find_dev(snapshot, dev))
+		return why_set(&diagnosis->run->why, -ENODEV, "there is no interface '%s' to look at", dev);
+	return 0;
+}
+
+static int see_snapshot(struct run_sink *sink, struct run *run _unused_, const void *item)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+	const struct snapshot *snapshot = item;
+	bool first = diagnosis->windows == 0;
+	int r = 0;
+
+	for (size_t i = 0; i < snapshot->table_count; i++)
+		sink->shown += snapshot->tables[i].count;
+	if (first && diagnosis->samples_so_far == 0)
+		r = see_first(diagnosis, snapshot);
+	if (r == 0 && diagnosis->samples_so_far == 0)
+		r = match_views(diagnosis, snapshot);
+	if (r < 0)
+		return r;
+	add_sample(diagnosis, snapshot);
+	/* The first window's first sample only sets the base: a window spans so many intervals. */
+	if (diagnosis->samples_so_far < diagnosis->samples + first)
+		return 0;
+	return end_window(diagnosis);
+}
+
+/* --- the run --- */
+
+static int prepare(struct run_sink *sink, struct run *run)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+	const struct diagnosis_options *options = diagnosis->options;
+	const char *cgroup = options->selection.cgroup;
+	int r = knowledge_load(&diagnosis->knowledge, &run->why);
+
+	if (r == 0) {
+		diagnosis->knowledge->is_command = command_exists;
+		diagnosis->knowledge->takes_netns = command_takes_netns;
+	}
+	if (r == 0 && options->rules)
+		r = knowledge_add_dir(diagnosis->knowledge, options->rules, &run->why);
+	if (r == 0)
+		r = engine_find(options->engine, &diagnosis->engine, &run->why);
+	if (r < 0)
+		return -ENOENT;
+	if (cgroup && !options->input.file)
+		r = cgroups_check(cgroup, &run->why);
+	if (r == 0 && diagnosis->records)
+		return output_open(diagnosis->records, &diagnosis->shape, &sink->output, &run->why) < 0 ? -EINVAL : 0;
+	return r == 0 ? run_open_out(run, sink, &diagnosis->out, diagnosis->file) : r;
+}
+
+/* As many windows as the recording has, so that the last one is known for it. */
+static int limit_windows(struct run_sink *sink, struct run *run)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+	uint64_t samples = run->recording ? replay_samples(diagnosis->snapshots.replay) : 0;
+	uint64_t windows = samples > 0 ? min_of((samples - 1) / diagnosis->samples, (uint64_t)1 << 30) : 0;
+
+	if (!run->recording)
+		return 0;
+	if (windows < DIAGNOSIS_WINDOWS)
+		return why_set(&run->why, -EINVAL,
+			       "%llu samples are too few: a diagnosis needs %d windows of %u samples",
+			       (unsigned long long)samples, DIAGNOSIS_WINDOWS, diagnosis->samples);
+	if (!diagnosis->windows_wanted || diagnosis->windows_wanted > windows)
+		diagnosis->windows_wanted = (unsigned)windows;
+	return 0;
+}
+
+/* Interrupted before the first report: the open window counts for what it has sampled. */
+static int report_early(struct run_diagnosis *diagnosis)
+{
+	int r = 0;
+
+	diagnosis->last = true;
+	vec_each(&diagnosis->views, at) {
+		struct diagnosis_view *view = *at;
+
+		if (diagnosis->samples_so_far >= SAMPLES_MIN) {
+			diagnosis_add_window(view->diagnosis, window_finish(view->window));
+			view->windows++;
+		}
+		if (r == 0 && view->windows >= WINDOWS_TO_CONFIRM)
+			r = diagnosis->report(diagnosis, view);
+		else
+			log_info("nothing known yet: a finding takes %d windows of %" PRIu64 " ms", WINDOWS_TO_CONFIRM,
+				 diagnosis->window_ns / NSEC_PER_MSEC);
+	}
+	return min_of(r, 0);
+}
+
+static int end(struct run_sink *sink, struct run *run)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+
+	if (!run->ended_by)
+		return 0;
+	if (diagnosis->windows_wanted && diagnosis->windows < DIAGNOSIS_WINDOWS)
+		return report_early(diagnosis);
+	vec_each(&diagnosis->views, view)
+		if (diagnosis->interrupted && (*view)->windows >= DIAGNOSIS_WINDOWS)
+			diagnosis->interrupted(diagnosis, *view);
+	return 0;
+}
+
+static void account(struct run_sink *sink, struct run *run _unused_, struct run_account *account)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+
+	if (diagnosis->closing)
+		diagnosis->closing(diagnosis, &account->more);
+}
+
+static void close_diagnosis(struct run_sink *sink)
+{
+	struct run_diagnosis *diagnosis = (struct run_diagnosis *)sink;
+
+	vec_each(&diagnosis->views, view)
+		view_free(*view);
+	vec_done(&diagnosis->views);
+	knowledge_free(diagnosis->knowledge);
+	free(diagnosis->needs);
+}
+
+static const struct run_sink_ops diagnosis_ops = {
+	.prepare = prepare,
+	.begin = limit_windows,
+	.take = see_snapshot,
+	.end = end,
+	.account = account,
+	.close = close_diagnosis,
+};
+
+static void set_pace(struct run_diagnosis *diagnosis)
+{
+	uint64_t shortest_ns = NSEC_PER_SEC / RATE_MAX, each_ns = diagnosis->duration_ns / DIAGNOSIS_WINDOWS;
+
+	diagnosis->window_ns = NSEC_PER_SEC / max_of(diagnosis->rate, 1U);
+	/* A recording has the windows that it has. */
+	if (diagnosis->duration_ns && !diagnosis->options->input.file)
+		diagnosis->window_ns = min_of(diagnosis->window_ns, max_of(each_ns, shortest_ns));
+	diagnosis->samples = (unsigned)(diagnosis->window_ns * SAMPLES_A_SECOND / NSEC_PER_SEC);
+	diagnosis->samples = max_of(min_of(diagnosis->samples, (unsigned)SAMPLES), (unsigned)SAMPLES_MIN);
+	if (diagnosis->duration_ns)
+		diagnosis->windows_wanted =
+			(unsigned)max_of(min_of(diagnosis->duration_ns / diagnosis->window_ns, (uint64_t)1 << 30),
+					 (uint64_t)DIAGNOSIS_WINDOWS);
+}
+
+void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run)
+{
+	const struct diagnosis_options *options = diagnosis->options;
+	const char *netns = options->netns;
+
+	diagnosis->sink.ops = &diagnosis_ops;
+	diagnosis->run = run;
+	set_pace(diagnosis);
+	run->options.input = options->input;
+	run->options.save = run->options.save ?: options->save;
+	run->options.attaches = true;
+	run->options.ends_itself = diagnosis->windows_wanted > 0;
+	/* A process is looked at where it lives, unless somebody knows better. */
+	if (!netns && options->selection.pid) {
+		snprintf(diagnosis->pid, sizeof(diagnosis->pid), "%" PRIu64, options->selection.pid);
+		netns = diagnosis->pid;
+	}
+	run_snapshots_init(&diagnosis->snapshots, run, netns);
+	diagnosis->needs = window_needs();
+	diagnosis->snapshots.request.types = options->input.file ? NULL : diagnosis->needs;
+	diagnosis->snapshots.request.repeated = true;
+	diagnosis->snapshots.request.passive = options->passive;
+	diagnosis->snapshots.pace_ns = diagnosis->window_ns / diagnosis->samples;
+	diagnosis->several = netns && strcmp(netns, "all") == 0;
+	run_add_sink(run, &diagnosis->snapshots.source, &diagnosis->sink);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A diagnosis in a run: snapshots several times a second, a window every second, a diagnosis after each; of one network
+ * namespace or of all, each with windows and a diagnosis of its own.
+ */
+#pragma once
+
+#include "base/out.h"
+#include "diagnose/infer/diagnosis.h"
+#include "run/run_snapshots.h"
+#include "view/output.h"
+
+/* What the commands that diagnose let people choose; for OPTION_GROUP. */
+struct diagnosis_options {
+	const char *netns;
+	struct selection selection;
+	const char *rules;
+	const char *engine;
+	bool passive;
+	struct input_options input; /* a recording instead of the live host */
+	const char *save;           /* keep what was seen in this one */
+};
+extern const struct option_spec diagnosis_option_table[];
+
+/* One namespace. */
+struct diagnosis_view {
+	uint32_t netns;
+	struct diagnosis *diagnosis;
+	struct window *window;
+	struct snapshot_slice *slice;
+	unsigned windows;
+	bool gone; /* the namespace is no more: this is its last report, about nothing new */
+};
+
+struct run_diagnosis {
+	struct run_sink sink;
+	struct run_snapshots snapshots; /* the source */
+	struct run *run;
+	/* What the command chooses. */
+	const struct diagnosis_options *options;
+	uint64_t duration_ns; /* 0: until somebody ends it, or the recording does */
+	unsigned rate;        /* windows a second; 0: one */
+	const char *file;     /* where text goes; NULL: standard output */
+	/* Records instead of text; NULL: text. */
+	const struct output_options *records;
+	struct shape shape;
+	/* Called for each namespace after each window from the third on; negative is an error, 1: enough. */
+	int (*report)(struct run_diagnosis *diagnosis, const struct diagnosis_view *view);
+	/* May be NULL. Called for each namespace that was reported on, when a signal ends the run before its time. */
+	void (*interrupted)(struct run_diagnosis *diagnosis, const struct diagnosis_view *view);
+	/* May be NULL. More for the closing line. */
+	void (*closing)(struct run_diagnosis *diagnosis, struct buf *more);
+	void *context;
+	/* For the report. */
+	struct out out;
+	VEC(struct diagnosis_view *) views;
+	unsigned windows;
+	bool last;
+	/* Inside. */
+	struct knowledge *knowledge;
+	const struct engine *engine;
+	const struct record_type **needs;
+	char pid[24];
+	bool several;            /* namespaces come and go */
+	unsigned samples;        /* of a window */
+	unsigned samples_so_far; /* in this one */
+	uint64_t window_ns;
+	unsigned windows_wanted;
+};
+
+/* Makes it a source of the run with this diagnosis as its sink; what the command chooses is there already. */
+void run_diagnosis_init(struct run_diagnosis *diagnosis, struct run *run);

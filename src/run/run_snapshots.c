@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/run_snapshots.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+static int prepare(struct run_source *source, struct run *run)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+
+	snapshots->request.namespaces = &snapshots->namespaces;
+	return run->options.input.file ? 0 : netns_find(snapshots->netns, &snapshots->namespaces, &run->why);
+}
+
+static int give(struct run_source *source, struct run *run)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	int r = run->store ? run_stored(run, store_add_snapshot(run->store, snapshots->snapshot)) : 0;
+
+	if (r < 0)
+		return r;
+	snapshots->lost += snapshot_refused(snapshots->snapshot);
+	run_hand_out(run, source, snapshots->snapshot);
+	return 0;
+}
+
+static int take(struct run_snapshots *snapshots)
+{
+	return snapshot_take(snapshots->snapshot, &snapshots->request, &snapshots->run->why);
+}
+
+static void on_timer(void *context, uint64_t expirations _unused_)
+{
+	struct run_snapshots *snapshots = context;
+	int r = take(snapshots);
+
+	if (r == 0)
+		r = give(&snapshots->source, snapshots->run);
+	if (r < 0)
+		run_stop(snapshots->run, r);
+}
+
+static int open_live(struct run_source *source, struct run *run)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	int r = run->loop ? loop_add_timer(run->loop, 0, snapshots->pace_ns, on_timer, snapshots, NULL) : 0;
+
+	return r < 0 ? why_set(&run->why, r, "cannot look again: %s", strerror(-r)) : 0;
+}
+
+static int open_recorded(struct run_source *source, struct run *run)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	int r = replay_open(run->recording, &run->range, snapshots->request.types, &snapshots->replay, &run->why);
+
+	if (r == 0 && run->options.once && replay_samples(snapshots->replay) == 0)
+		return why_set(&run->why, -ENODATA, "there is no sample in that time");
+	return r;
+}
+
+/* Of a recording: the first one after --from, or else the last one. */
+static int next_single(struct run_snapshots *snapshots, struct run *run)
+{
+	uint64_t skip = run->options.input.from ? 0 : replay_samples(snapshots->replay) - 1;
+	int r = 1;
+
+	for (uint64_t i = 0; r > 0 && i <= skip; i++)
+		r = replay_next(snapshots->replay, snapshots->snapshot, &run->why);
+	return r;
+}
+
+/* A tenth of the time between two is forgiven: timers are not exact. */
+static int next_apart(struct run_snapshots *snapshots, struct run *run)
+{
+	int r;
+
+	while ((r = replay_next(snapshots->replay, snapshots->snapshot, &run->why)) > 0)
+		if (snapshots->snapshot->begin_boot_ns >= snapshots->due_ns)
+			break;
+	snapshots->due_ns = snapshots->snapshot->begin_boot_ns + snapshots->apart_ns - snapshots->apart_ns / 10;
+	return r;
+}
+
+static int next(struct run_source *source, struct run *run, uint64_t *ret_ns)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+	int r;
+
+	if (run->options.once && snapshots->due_ns)
+		return 0;
+	if (!snapshots->replay)
+		r = take(snapshots) ?: 1;
+	else if (run->options.once)
+		r = next_single(snapshots, run);
+	else
+		r = next_apart(snapshots, run);
+	if (run->options.once)
+		snapshots->due_ns = UINT64_MAX;
+	*ret_ns = snapshots->snapshot->begin_time_ns;
+	return r;
+}
+
+static void account(struct run_source *source, struct run *run _unused_, struct run_account *account)
+{
+	const struct run_snapshots *snapshots = (struct run_snapshots *)source;
+
+	account->lost += snapshots->lost + (snapshots->replay ? replay_refused(snapshots->replay) : 0);
+}
+
+static void close_snapshots(struct run_source *source)
+{
+	struct run_snapshots *snapshots = (struct run_snapshots *)source;
+
+	replay_close(snapshots->replay);
+	snapshot_free(snapshots->snapshot);
+	netns_list_done(&snapshots->namespaces);
+}
+
+static const struct run_source_ops snapshots_ops = {
+	.prepare = prepare,
+	.open = open_live,
+	.open_recorded = open_recorded,
+	.next = next,
+	.give = give,
+	.account = account,
+	.close = close_snapshots,
+};
+
+void run_snapshots_init(struct run_snapshots *snapshots, struct run *run, const char *netns)
+{
+	*snapshots = (struct run_snapshots){
+		.source = {.ops = &snapshots_ops}, .run = run, .netns = netns, .snapshot = snapshot_new()};
+	run_add_source(run, &snapshots->source);
+}
+
+void run_snapshots_refresh(struct run_snapshots *snapshots)
+{
+	struct netns_list fresh = {};
+	struct why why = {};
+
+	if (snapshots->replay || !snapshots->netns || strcmp(snapshots->netns, "all") != 0 ||
+	    netns_find("all", &fresh, &why) < 0)
+		return;
+	netns_list_done(&snapshots->namespaces);
+	snapshots->namespaces = fresh;
+}
+
+void run_snapshots_tell_gaps(const struct snapshot *snapshot)
+{
+	snapshot_each(snapshot, gap_type, const struct gap_record, gap) {
+		_cleanup_buf_ struct buf text = BUF_INIT(4096);
+
+		text_add_terminal(&text, gap->source, strlen(gap->source));
+		buf_add_text(&text, ": ");
+		text_add_terminal(&text, gap->why, strlen(gap->why));
+		buf_add_text(&text, "; not known: ");
+		text_add_terminal(&text, gap->lost, strlen(gap->lost));
+		log_warn("%s", buf_text(&text));
+	}
+}

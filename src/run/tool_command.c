@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "run/tool_command.h"
+#include "run/run_events.h"
+
+struct plain_config {
+	struct trace_options common;
+};
+
+static const struct option_spec plain_options[] = {
+	OPTION_GROUP(struct plain_config, common, trace_option_table),
+	OPTION_END,
+};
+
+static const struct option_spec stream_options[] = {
+	OPTION_GROUP(struct plain_config, common, trace_stream_table),
+	OPTION_END,
+};
+
+static const struct option_spec *options_of(const struct tool *tool)
+{
+	if (tool->options)
+		return tool->options;
+	return tool->aggregate == AGGREGATE_NONE ? stream_options : plain_options;
+}
+
+static int run_tool(const void *subject, const void *config)
+{
+	struct trace_plan plan;
+	int code;
+
+	tool_plan(subject, config, &plan);
+	code = plan.why.text[0] ? run_refuse(plan.name, &plan.why) : run_trace(&plan, config);
+	trace_plan_done(&plan);
+	return code;
+}
+
+struct command tool_command(const struct tool *tool)
+{
+	return (struct command){
+		.name = tool->name,
+		.summary = tool->summary,
+		.description = tool->description,
+		.examples = tool->examples,
+		.options = options_of(tool),
+		.config_size = tool->options ? tool->config_size : sizeof(struct plain_config),
+		.run_subject = run_tool,
+		.subject = tool,
+	};
+}
