@@ -10,7 +10,6 @@
 #include "snapshot/core/netns.h"
 #include "snapshot/netlink/link.h"
 #include "snapshot/proc/counter.h"
-#include "tool/core/tool.h"
 #include "view/json.h"
 #include "view/tree.h"
 
@@ -99,32 +98,22 @@ struct step_content {
 	VEC(struct text_item) next;
 };
 
-/* What this kernel cannot run; other commands than tools always run. */
-static bool is_in_vain(const char *command)
+/* Takes the command over. */
+static void add_next(struct step_content *content, char *command)
 {
-	char name[32] = "";
-	const struct tool *tool;
+	_cleanup_free_ char *owned = command;
 
-	if (sscanf(command, "nest %31s", name) != 1)
-		return false;
-	tool = tool_find(name);
-	return tool && tool_unavailable(tool);
-}
-
-static void add_next(struct step_content *content, const char *command, bool here)
-{
-	if (here && is_in_vain(command))
-		return;
 	vec_each(&content->next, known)
 		if (strcmp(known->text, command) == 0)
 			return;
-	vec_push(&content->next, (struct text_item){command});
+	vec_push(&content->next, (struct text_item){take_ptr(owned)});
 }
 
-/* The commands of the findings go first: they know of what. */
+/* The commands of the findings go first: they know the culprit. */
 static void fill_step(struct step_content *content, const struct checklist_view *view, unsigned number,
-		      const struct diagnosis_record *diagnosis)
+		      const struct diagnosis_record *diagnosis, const struct run_diagnosis *live)
 {
+	const char *netns = live->run->recording ? NULL : live->options->netns;
 	const struct finding_record *findings = diagnosis->findings.items;
 
 	for (uint32_t i = 0; i < diagnosis->findings.count; i++) {
@@ -135,10 +124,11 @@ static void fill_step(struct step_content *content, const struct checklist_view 
 			vec_push(&content->findings, findings[i]);
 		/* The step of the tools has the tools of all findings. */
 		for (uint32_t k = 0; (here || number == 7) && k < findings[i].next.count; k++)
-			add_next(content, commands[k].text, view->before);
+			add_next(content, xstrdup(commands[k].text));
 	}
 	for (const char *const *next = checklist_steps[number].next; *next; next++)
-		add_next(content, *next, view->before);
+		if (knowledge_can_run(live->knowledge, *next))
+			add_next(content, knowledge_in_netns(live->knowledge, *next, netns));
 	checklist_steps[number].describe(view, &content->found);
 }
 
@@ -161,13 +151,13 @@ static void draw_step(const struct step_record *step, struct out *out)
 	tree_print(tree, out);
 }
 
-static void tell_step(const struct config *config, const struct checklist_view *view, unsigned number,
-		      const struct diagnosis_record *diagnosis, struct out *out)
+static void show_step(struct run_diagnosis *live, const struct checklist_view *view, unsigned number,
+		      const struct diagnosis_record *diagnosis, bool json)
 {
 	struct step_content content = {.found = BUF_INIT(4096)};
 	struct step_record step = {.step = (uint8_t)(number + 1), .title = checklist_steps[number].title};
 
-	fill_step(&content, view, number, diagnosis);
+	fill_step(&content, view, number, diagnosis, live);
 	step.found = buf_text(&content.found);
 	/* None is known to be none. */
 	step.findings = (struct list){content.findings.items ?: (void *)&step, (uint32_t)content.findings.count};
@@ -176,12 +166,14 @@ static void tell_step(const struct config *config, const struct checklist_view *
 		     : checklist_steps[number].open    ? STEP_NOT_DONE
 		     : checklist_is_busy(number, view) ? STEP_BUSY
 						       : STEP_FINE;
-	if (config->json) {
-		json_add_object(&out->pending, &step_type, &step);
-		out_end_line(out);
+	if (json) {
+		json_add_object(&live->out.pending, &step_type, &step);
+		out_end_line(&live->out);
 	} else {
-		draw_step(&step, out);
+		draw_step(&step, &live->out);
 	}
+	vec_each(&content.next, next)
+		free((char *)next->text);
 	vec_done(&content.findings);
 	vec_done(&content.next);
 	buf_done(&content.found);
@@ -207,7 +199,7 @@ static int report(struct run_diagnosis *live, const struct diagnosis_view *view)
 	seen.before = checklist->before;
 	seen.after = checklist->after;
 	for (unsigned i = 0; i < CHECKLIST_STEPS; i++)
-		tell_step(checklist->config, &seen, i, diagnosis, &live->out);
+		show_step(live, &seen, i, diagnosis, checklist->config->json);
 	return 0;
 }
 
@@ -257,7 +249,7 @@ static int run(const void *data)
 
 static const char *const examples[] = {
 	"nest checklist",
-	"where to begin when nobody knows what is wrong",
+	"a first look at an unknown problem",
 	"nest checklist -N web --json",
 	"of the namespace web, for a program",
 	NULL,
@@ -268,7 +260,7 @@ static const struct command checklist_command = {
 	.summary = "ten steps from the usual figures to the inside of the stack",
 	.description = "Looks for three seconds and goes through the steps in order: the usual figures, new "
 		       "connections, interfaces, "
-		       "unusual events, names, latency, load, tools, processor time, the inside of the stack. What is "
+		       "unusual events, names, latency, load, tools, CPU time, the inside of the stack. What is "
 		       "wrong the "
 		       "diagnosis says (nest diagnose), under the step that it belongs to. Load is never made.",
 	.examples = examples,

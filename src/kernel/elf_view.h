@@ -42,7 +42,7 @@ static inline struct elf elf_of(const void *data)
 	return elf;
 }
 
-static inline const char *section_name(const struct elf *elf, unsigned section)
+static inline const char *elf_section_name(const struct elf *elf, unsigned section)
 {
 	return elf->names + elf->sections[section].sh_name;
 }

@@ -39,7 +39,7 @@ static bool find_member(const struct types *types, const struct btf_type *type, 
 		return false;
 	for (unsigned i = 0; i < btf_vlen(type); i++) {
 		const struct btf_member *member = &btf_members(type)[i];
-		const char *text = text_at(types, member->name_off);
+		const char *text = types_text_at(types, member->name_off);
 		struct layout_question inner = *place;
 		uint32_t bits = btf_member_bit_offset(type, i);
 		bool same = strncmp(text, path, len) == 0 && text[len] == '\0';
@@ -73,7 +73,7 @@ static void answer(const struct types *types, const struct btf_type *type, uint3
 	struct layout_question place = *question;
 
 	if (question->answer != LAYOUT_NONE || !is_of_kind(type, question) ||
-	    strcmp(text_at(types, type->name_off), question->type) != 0)
+	    strcmp(types_text_at(types, type->name_off), question->type) != 0)
 		return;
 	place.answer = 0;
 	if (!question->member || question->member[0] == '\0')
@@ -106,11 +106,11 @@ static void answer_all(struct types *types, struct layout_question *questions, s
 		marks[mark_of(questions[i].type)] = true;
 	}
 	vec_push(&types->starts, at);
-	for (uint32_t id = 1; (type = next_type(types, &at)); id++) {
+	for (uint32_t id = 1; (type = types_next(types, &at)); id++) {
 		if (id % STRIDE == 0)
 			vec_push(&types->starts, at);
 		if ((btf_is_struct(type) || btf_is_func(type) || btf_is_var(type)) &&
-		    marks[mark_of(text_at(types, type->name_off))])
+		    marks[mark_of(types_text_at(types, type->name_off))])
 			vec_push(&found, (struct candidate){type, id});
 	}
 	vec_each(&found, candidate)

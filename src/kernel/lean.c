@@ -105,7 +105,7 @@ static void *section_data(const struct lean *lean, unsigned section)
 static unsigned find_section(const struct lean *lean, const char *name)
 {
 	for (unsigned i = 1; i < lean->elf.header->e_shnum; i++)
-		if (strcmp(section_name(&lean->elf, i), name) == 0)
+		if (strcmp(elf_section_name(&lean->elf, i), name) == 0)
 			return i;
 	return 0;
 }
@@ -249,7 +249,7 @@ static int note_relocation(struct lean *lean, unsigned section _unused_, struct 
 /* The attach target of a section's programs; NULL: none. */
 static const char *target_of(struct lean *lean, unsigned section, uint32_t *ret_kind)
 {
-	const char *name = section_name(&lean->elf, section);
+	const char *name = elf_section_name(&lean->elf, section);
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (strncmp(name, kinds[i].section, strlen(kinds[i].section)) == 0) {
@@ -405,7 +405,7 @@ static void rename_texts(struct lean *lean, const char *from, char letter)
 
 static void rename_section(struct lean *lean, unsigned section)
 {
-	char *name = (char *)section_name(&lean->elf, section), old[128];
+	char *name = (char *)elf_section_name(&lean->elf, section), old[128];
 	const char *target;
 	uint32_t kind;
 

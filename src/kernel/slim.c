@@ -9,7 +9,7 @@
 static bool is_program(const struct elf *elf, const Elf64_Sym *symbol)
 {
 	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx < elf->header->e_shnum &&
-	       strcmp(section_name(elf, symbol->st_shndx), ".text") != 0;
+	       strcmp(elf_section_name(elf, symbol->st_shndx), ".text") != 0;
 }
 
 static const Elf64_Sym *find_program(const struct elf *elf, const char *program)
@@ -26,7 +26,7 @@ const char *slim_section_of(const struct embedded_file *file, const char *progra
 	struct elf elf = elf_of(file->begin);
 	const Elf64_Sym *found = find_program(&elf, program);
 
-	return found ? section_name(&elf, found->st_shndx) : NULL;
+	return found ? elf_section_name(&elf, found->st_shndx) : NULL;
 }
 
 /* The kernel symbol that a relocation inside the program refers to. */
@@ -66,7 +66,7 @@ static void mark_unwanted(const struct elf *elf, bool (*wants)(const char *progr
 			  bool *empty)
 {
 	for (unsigned i = 0; i < elf->header->e_shnum; i++)
-		empty[i] = elf->sections[i].sh_flags & SHF_EXECINSTR && strcmp(section_name(elf, i), ".text") != 0;
+		empty[i] = elf->sections[i].sh_flags & SHF_EXECINSTR && strcmp(elf_section_name(elf, i), ".text") != 0;
 	for (size_t i = 0; i < elf->symbol_count; i++)
 		if (is_program(elf, &elf->symbols[i]) && wants(elf->symbol_names + elf->symbols[i].st_name, context))
 			empty[elf->symbols[i].st_shndx] = false;
@@ -116,7 +116,7 @@ void *slim_copy(const struct embedded_file *file, bool (*wants)(const char *prog
 		if (empty[i]) {
 			sections[i].sh_type = SHT_PROGBITS;
 			sections[i].sh_size = 0;
-		} else if (strcmp(section_name(&elf, i), ".BTF.ext") == 0) {
+		} else if (strcmp(elf_section_name(&elf, i), ".BTF.ext") == 0) {
 			sections[i].sh_size = copy_btf_ext(from, copy + at);
 			at += sections[i].sh_size;
 		} else if (sections[i].sh_type != SHT_NOBITS && sections[i].sh_type != SHT_NULL) {

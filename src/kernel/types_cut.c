@@ -31,7 +31,7 @@ static uint32_t new_number(struct cut *cut, uint32_t id)
 
 static uint32_t new_text(struct cut *cut, uint32_t offset)
 {
-	const char *text = text_at(&cut->types, offset);
+	const char *text = types_text_at(&cut->types, offset);
 	uint32_t at = (uint32_t)cut->texts.len;
 
 	if (!*text)
@@ -105,7 +105,7 @@ static unsigned mark_of(const char *text)
 static void see_type(struct cut *cut, const struct btf_type *type, uint32_t id, const struct map *names,
 		     struct types_number *numbers, size_t count)
 {
-	const char *text = text_at(&cut->types, type->name_off);
+	const char *text = types_text_at(&cut->types, type->name_off);
 
 	for (size_t i = 0; i < count; i++)
 		if (numbers[i].kind == btf_kind(type) && numbers[i].number == 0 && strcmp(numbers[i].name, text) == 0)
@@ -128,10 +128,10 @@ static void look_for(struct cut *cut, const struct map *names, struct types_numb
 	for (size_t i = 0; i < count; i++)
 		marks[mark_of(numbers[i].name)] = true;
 	vec_push(&cut->types.starts, at);
-	for (uint32_t id = 1; (type = next_type(&cut->types, &at)); id++) {
+	for (uint32_t id = 1; (type = types_next(&cut->types, &at)); id++) {
 		if (id % STRIDE == 0)
 			vec_push(&cut->types.starts, at);
-		if (type->name_off && marks[mark_of(text_at(&cut->types, type->name_off))])
+		if (type->name_off && marks[mark_of(types_text_at(&cut->types, type->name_off))])
 			see_type(cut, type, id, names, numbers, count);
 	}
 }

@@ -46,7 +46,7 @@ static const struct {
 };
 
 /* The type at *at, which advances; NULL at the end, or at a truncated or unknown type. */
-static inline const struct btf_type *next_type(const struct types *types, const char **at)
+static inline const struct btf_type *types_next(const struct types *types, const char **at)
 {
 	const struct btf_type *type = (const struct btf_type *)*at;
 	size_t room = (size_t)(types->end - *at), size;
@@ -74,14 +74,14 @@ static inline const struct btf_type *type_by_id(const struct types *types, uint3
 		return NULL;
 	at = types->starts.items[(id - 1) / STRIDE];
 	for (uint32_t i = (id - 1) / STRIDE * STRIDE; i < id; i++) {
-		type = next_type(types, &at);
+		type = types_next(types, &at);
 		if (!type)
 			return NULL;
 	}
 	return type;
 }
 
-static inline const char *text_at(const struct types *types, uint32_t offset)
+static inline const char *types_text_at(const struct types *types, uint32_t offset)
 {
 	return offset < types->texts_len ? types->texts + offset : "";
 }

@@ -122,19 +122,19 @@ static void describe_counters(const struct checklist_view *view, struct buf *fou
 	double sent = MOVED(view, "TcpOutSegs"), retransmitted = MOVED(view, "TcpRetransSegs");
 
 	if (!view->before) {
-		buf_add_text(found, "recorded: nest report and nest counters -f show the rates");
+		buf_add_text(found, "recording: nest report and nest counters -f show its rates");
 		return;
 	}
 	add_number(found, per_second(view, MOVED(view, "IpInReceives", "Ip6InReceives")),
 		   "packets per second received, ");
 	add_number(found, per_second(view, MOVED(view, "IpOutRequests", "Ip6OutRequests")), "sent; ");
-	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "TCP connections per second opened, ");
-	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "accepted; ");
+	add_number(found, per_second(view, MOVED(view, "TcpActiveOpens")), "outgoing TCP connections per second, ");
+	add_number(found, per_second(view, MOVED(view, "TcpPassiveOpens")), "incoming; ");
 	add_number(found, retransmitted, "segments retransmitted");
 	if (sent > 0) {
 		buf_add_text(found, " (");
 		format_add_share(found, retransmitted / (sent + retransmitted));
-		buf_add_text(found, " of all)");
+		buf_add_text(found, " of sent)");
 	}
 }
 
@@ -148,11 +148,11 @@ static void describe_connections(const struct checklist_view *view, struct buf *
 	if (!view->before)
 		return;
 	buf_add_text(found, "; ");
-	add_number(found, MOVED(view, "TcpAttemptFails"), "failed to connect, ");
-	add_number(found, MOVED(view, "TcpEstabResets"), "reset");
+	add_number(found, MOVED(view, "TcpAttemptFails"), "failed connection attempts, ");
+	add_number(found, MOVED(view, "TcpEstabResets"), "resets");
 }
 
-/* An unknown delta counts as 0. */
+/* Unknown counts as 0. */
 static double known_delta(uint64_t before, uint64_t after)
 {
 	uint64_t delta = delta_between(before, after);
@@ -167,7 +167,7 @@ static void describe_interfaces(const struct checklist_view *view, struct buf *f
 	double most = -1, dropped = 0, errors = 0, use = NAN;
 
 	if (!view->before) {
-		buf_add_text(found, "recorded: nest links -f shows the counters");
+		buf_add_text(found, "recording: nest links -f shows its interface counters");
 		return;
 	}
 	snapshot_each(view->after, link_type, const struct link_record, after)
@@ -189,19 +189,20 @@ static void describe_interfaces(const struct checklist_view *view, struct buf *f
 			use = after->speed && after->speed != UINT64_MAX ? most * 8 / (double)after->speed : NAN;
 		}
 	if (!busiest) {
-		buf_add_text(found, "no interface");
+		buf_add_text(found, "no interface found");
 		return;
 	}
 	buf_add_format(found, "busiest: %.16s, ", busiest->dev);
 	format_add_rate(found, most);
+	buf_add_text(found, " in one direction");
 	if (isnan(use)) {
-		buf_add_text(found, " (speed unknown)");
+		buf_add_text(found, " (link speed unknown)");
 	} else {
 		buf_add_text(found, ", ");
 		format_add_share(found, use);
-		buf_add_text(found, " of its speed");
+		buf_add_text(found, " of link speed");
 	}
-	buf_add_format(found, "; on all interfaces %.0f packets dropped, %.0f errors", dropped, errors);
+	buf_add_format(found, "; all interfaces: %.0f dropped packets, %.0f errors", dropped, errors);
 }
 
 static void describe_unusual(const struct checklist_view *view, struct buf *found)
@@ -212,11 +213,10 @@ static void describe_unusual(const struct checklist_view *view, struct buf *foun
 		add_number(found, MOVED(view, "TcpRetransSegs"), "segments retransmitted, ");
 		add_number(found, MOVED(view, "TcpExtTCPTimeouts"), "timeouts, ");
 		add_number(found, MOVED(view, "TcpOutRsts"), "resets sent, ");
-		add_number(found, MOVED(view, "TcpExtListenDrops"), "connections dropped by listeners, ");
-		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"),
-			   "datagrams dropped at full receive buffers; ");
+		add_number(found, MOVED(view, "TcpExtListenDrops"), "listen drops, ");
+		add_number(found, MOVED(view, "UdpRcvbufErrors", "Udp6RcvbufErrors"), "UDP receive buffer errors; ");
 	}
-	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped at the CPU backlog");
+	add_number(found, softnet.count ? softnet.max : NAN, "packets dropped from the CPU backlog");
 }
 
 static void describe_names(const struct checklist_view *view, struct buf *found)
@@ -226,16 +226,15 @@ static void describe_names(const struct checklist_view *view, struct buf *found)
 	struct summary late = summarise(view->graph, MODULE_RESOLVER, "dns_latency_ns");
 
 	if (asked.sum == 0) {
-		buf_add_text(found, "no queries (");
+		buf_add_text(found, "no name lookups (configured: ");
 		format_add_plural(found, count_modules(view->graph, MODULE_RESOLVER), "name server");
-		buf_add_text(found, " configured)");
+		buf_add_char(found, ')');
 		return;
 	}
-	buf_add_format(found, "%.0f queries, %.0f answers", asked.sum, answered.sum);
+	buf_add_format(found, "%.0f lookups, %.0f replies", asked.sum, answered.sum);
 	if (late.count) {
-		buf_add_text(found, ", slowest server ");
+		buf_add_text(found, ", slowest server: mean latency ");
 		add_time(found, late.max);
-		buf_add_text(found, " (mean)");
 	}
 }
 
@@ -245,7 +244,7 @@ static void describe_latency(const struct checklist_view *view, struct buf *foun
 	struct summary base = summarise(view->graph, MODULE_CONN, "min_rtt_ns");
 
 	if (!rtt.count) {
-		buf_add_text(found, "no connection with a known RTT");
+		buf_add_text(found, "no connection with an RTT");
 		return;
 	}
 	buf_add_text(found, "RTT ");
@@ -263,7 +262,7 @@ static void describe_latency(const struct checklist_view *view, struct buf *foun
 static void describe_load(const struct checklist_view *view, struct buf *found)
 {
 	(void)view;
-	buf_add_text(found, "not done: load would disturb what is to be measured");
+	buf_add_text(found, "not done: it would load the network and disturb the measurement");
 }
 
 static void describe_tools(const struct checklist_view *view, struct buf *found)
@@ -273,7 +272,7 @@ static void describe_tools(const struct checklist_view *view, struct buf *found)
 
 	(void)view;
 	tools = tool_list(&count);
-	buf_add_format(found, "%zu tools built in; nest tools shows which run on this kernel", count);
+	buf_add_format(found, "%zu tools; nest tools shows which run on this kernel", count);
 }
 
 static void describe_cpus(const struct checklist_view *view, struct buf *found)
@@ -282,16 +281,17 @@ static void describe_cpus(const struct checklist_view *view, struct buf *found)
 	struct summary softirq = summarise(view->graph, MODULE_CPU, "cpu_softirq_max_share");
 
 	if (!busy.count) {
-		buf_add_text(found, "CPU times unknown");
+		buf_add_text(found, "CPU times are unknown");
 		return;
 	}
-	buf_add_text(found, "CPUs busy ");
+	buf_add_text(found, "CPUs busy for ");
 	format_add_share(found, busy.max);
 	buf_add_text(found, " of the time");
 	if (!softirq.count)
 		return;
-	buf_add_text(found, ", busiest CPU in softirqs ");
+	buf_add_text(found, ", busiest in softirq: ");
 	format_add_share(found, softirq.max);
+	buf_add_text(found, " of one CPU");
 }
 
 static void describe_internals(const struct checklist_view *view, struct buf *found)
@@ -301,10 +301,10 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 
 	(void)view;
 	events = event_list(&count);
-	buf_add_format(found, "%zu events can be traced; nest events shows which this kernel has", count);
+	buf_add_format(found, "%zu events; nest events shows how this kernel provides them", count);
 }
 
-/* Index of the CPU step, and the busy share from which on it is not ok. */
+/* Index of the step about CPUs, and the share of their time from which on they are no longer fine. */
 #define STEP_CPUS 8
 #define BUSY      0.9
 
@@ -319,18 +319,19 @@ static void describe_internals(const struct checklist_view *view, struct buf *fo
 const struct checklist_step checklist_steps[CHECKLIST_STEPS] = {
 	{"basic statistics: packets, connections, retransmissions", describe_counters,
 	 NEXT("nest counters 1", "nest sockets", "nest limits"), false},
-	{"new connections: programs and lifetimes", describe_connections,
+	{"new connections: who opens them, how long they last", describe_connections,
 	 NEXT("nest tcplife -d 10", "nest tcpconnect -d 10", "nest tcpaccept -d 10"), false},
-	{"limits of interfaces and their queues", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
+	{"interface and queue limits", describe_interfaces, NEXT("nest links 1", "nest links -q 1"), false},
 	{"retransmissions, drops and other unusual events", describe_unusual,
 	 NEXT("nest tcpretrans -d 10", "nest tcpdrop -d 10", "nest skbdrop -d 10"), false},
 	{"name resolution", describe_names, NEXT("nest gethostlatency -d 10", "nest dnslat -d 10"), false},
-	{"latency: of connections, of the first byte, inside the host", describe_latency,
+	{"latency: connect, first byte, inside the host", describe_latency,
 	 NEXT("nest tcpconnlat -d 10", "nest so1stbyte -d 10", "nest tcprtt -d 10", "nest qdisclat -d 10"), false},
 	{"limits under a known load", describe_load, NEXT("iperf3 -c HOST", "nest superping -d 10"), true},
-	{"tools for what was found", describe_tools, NEXT("nest tools"), true},
-	{"CPU time in the stack", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"), false},
-	{"inside of the stack: events and functions", describe_internals,
+	{"tools for the findings", describe_tools, NEXT("nest tools"), true},
+	{"CPU time in the network stack", describe_cpus, NEXT("nest netcpu -d 10", "nest netcpu --folded -d 10"),
+	 false},
+	{"network stack internals: events and functions", describe_internals,
 	 NEXT("nest events", "nest trace skb.drop --count --by reason -d 10", "nest funccount 'tcp_*' -d 10"), true},
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The steps of nest checklist: the figures of each, the findings of the diagnosis that belong to it, and what to run
- * next. Only the diagnosis makes findings; a step only says that its resource is used up.
+ * The steps of nest checklist: what each shows, which findings of the diagnosis belong to it, and what to run next.
+ * The steps make no verdicts: findings come only from the diagnosis.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "diagnose/infer/diagnosis.h"
 #include "snapshot/core/snapshot.h"
 
-/* The last graph of the diagnosis, and the counters at begin and end. */
+/* Input of the steps: the last graph of the diagnosis, and the kernel's counters in two snapshots. */
 struct checklist_view {
 	const struct graph *graph;
 	const struct snapshot *before; /* NULL: no counters (a recording) */
@@ -19,16 +19,16 @@ struct checklist_view {
 
 struct checklist_step {
 	const char *title;
-	/* Adds the figures, in one sentence. */
+	/* Adds one line with the step's figures to the buffer. */
 	void (*describe)(const struct checklist_view *view, struct buf *found);
 	const char *const *next; /* commands, NULL at the end */
-	bool open;               /* left to the user */
+	bool open;               /* left to the user: no verdict */
 };
 
 #define CHECKLIST_STEPS 10
 extern const struct checklist_step checklist_steps[CHECKLIST_STEPS];
 
-/* Whether the resource of the step (from 0) is used up: fully busy CPUs are not ok. */
+/* Whether the resource that the step (from 0) looks at is used up: fully busy CPUs are not fine. */
 bool checklist_is_busy(unsigned step, const struct checklist_view *view);
-/* The step (from 0) that a finding belongs to. */
+/* The step (from 0) that reports a finding. */
 unsigned checklist_step_of(const struct finding_record *finding);

@@ -67,6 +67,13 @@ bool command_exists(const char *name)
 	return command_find(name) != NULL;
 }
 
+bool command_runs_here(const char *name)
+{
+	const struct tool *tool = tool_find(name);
+
+	return command_exists(name) && !(tool && tool_unavailable(tool));
+}
+
 static bool find_netns(const struct option_spec *spec, void *context)
 {
 	bool *found = context;

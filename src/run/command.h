@@ -35,6 +35,8 @@ const struct command **command_list_all(size_t *ret_count);
 /* A command or a tool. */
 const struct command *command_find(const char *name);
 bool command_exists(const char *name);
+/* Whether this kernel can run it: what cannot run is not recommended. */
+bool command_runs_here(const char *name);
 /* Whether it has the option -N NETNS. */
 bool command_takes_netns(const char *name);
 /* The command that the first one or two words name, and how many they were; NULL when there is none. */

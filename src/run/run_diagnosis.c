@@ -224,7 +224,8 @@ static int prepare(struct run_sink *sink, struct run *run)
 	int r = knowledge_load(&diagnosis->knowledge, &run->why);
 
 	if (r == 0) {
-		diagnosis->knowledge->is_command = command_exists;
+		/* A recording may be read on another host than the one it is about. */
+		diagnosis->knowledge->is_command = options->input.file ? command_exists : command_runs_here;
 		diagnosis->knowledge->takes_netns = command_takes_netns;
 	}
 	if (r == 0 && options->rules)

@@ -88,7 +88,7 @@ static int next(struct run_source *source, struct run *run _unused_, uint64_t *r
 static int give(struct run_source *source, struct run *run)
 {
 	struct run_events *events = (struct run_events *)source;
-	int r = recorded_tell(events->recorded, &(struct event_sink){.event = hand_event, .context = events},
+	int r = recorded_pass(events->recorded, &(struct event_sink){.event = hand_event, .context = events},
 			      &run->why);
 
 	return min_of(r, 0);

@@ -20,12 +20,14 @@ is "$(cat "$room/events.known")" "$(cat "$room/events.try")" 'events: known from
 is "$(cat "$room/tools.known")" "$(cat "$room/tools.guess")" 'tools: the guess is the same as well'
 # Why a program was not taken is the kernel's word in one and a guess in the other; only a few of them are shown.
 shown='[(e["event"], e["available"], e["hook"], e["without"], bool(e["reason"])) for e in r]'
-is "$(figures "$room/events.guess" "$shown")" "$(figures "$room/events.try" "$shown")" 'events: and so are hooks and what is missing'
+is "$(figures "$room/events.guess" "$shown")" "$(figures "$room/events.try" "$shown")" \
+	'events: and so are hooks and what is missing'
 
 # --try beats what BTF says; for another boot it is nothing.
 sed -i 's/^end$/tcp_close_change\tmade up\nend/' "$room/run/nest/available"
 "$nest" tools --json --where 'tool == "tcplife"' >"$room/tools.made" 2>"$room/err"
-is "$(figures "$room/tools.made" '[(t["available"], t["reason"]) for t in r]')" "[(False, 'made up')]" 'what was refused is not available'
+is "$(figures "$room/tools.made" '[(t["available"], t["reason"]) for t in r]')" "[(False, 'made up')]" \
+	'what was refused is not available'
 sed -i '1s/ [0-9a-f]*-/ 0000-/' "$room/run/nest/available"
 "$nest" tools --json >"$room/tools.stale" 2>"$room/err"
 is "$(cat "$room/tools.stale")" "$(cat "$room/tools.guess")" 'of another boot it is not used'

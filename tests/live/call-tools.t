@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# netcalls beside strace, which looks at the same calls of the same process.
+# netcalls against strace on the same process.
 # vm: 21
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 strace unshare
 
 load=$live_dir/call-load.py
-# The interpreter itself: a script in front of it would make calls of its own.
+# The interpreter itself: a wrapper script would make its own calls.
 python=$(python3 -c 'import sys; print(sys.executable)')
 ns_make host
 
@@ -32,7 +32,7 @@ check() {
 	python3 "$room/check.py" "$room" "$1"
 }
 
-# In both ways in which the calls can be seen.
+# With both kinds of hooks.
 calls_checks() {
 	is "$(check '[(e["call"], e["result"], e["error"]) for e in c] == [(x[0], x[2], x[3]) for x in s]
 		and len(s) > 40')" True \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# netcpu beside the processor time that the kernel counts for a process of known habits.
+# netcpu against the CPU time that the kernel accounts to a process with a known load.
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
@@ -9,7 +9,7 @@ load=$live_dir/cpu-load.py
 python=$(python3 -c 'import sys; print(sys.executable)')
 ns_make host
 
-# sample NAME ARGUMENT ... -- LOAD ...: rows in $room/NAME.json, what the load says in $room/NAME.facts.
+# sample NAME ARGUMENT ... -- LOAD ...: rows in $room/NAME.json, output of the load in $room/NAME.facts.
 sample() {
 	local name=$1
 	shift
@@ -31,13 +31,13 @@ print(eval("(" + sys.argv[2] + ")"))' "$room/$1" "$2"
 
 sample net -b -- "$python" "$load" net 0.8
 like "$(tail -1 "$room/net.err")" '^nest: [0-9]+ events, 0 lost$' 'nothing is lost'
-# A process is accounted for in ticks, by a clock that knows of time which the hypervisor took: they
-# need not agree to the percent.
+# CPU time is accounted in ticks, by a clock that includes time stolen by the hypervisor: the two need not agree to the
+# percent.
 is "$(check net '0.7 * taken < all < 1.4 * taken')" True 'netcpu: as much time as the kernel counts for the process' ||
 	diag "$(check net '(all, taken)')"
 compare "$(check net 'int(100 * net / all)')" \
 	-ge 30 'a good part of what a sender of datagrams takes is the network stack'
-# Packets of others may arrive while it runs.
+# Packets of other processes may arrive while it runs.
 is "$(check net '{"udp", "ip", "softirq", "device"} <= {e["layer"] for e in own} and
 	sum(e["sum"] for e in own if e["layer"] == "tcp") < 0.1 * net')" \
 	True 'the layers that a datagram passes, and hardly that of TCP' || diag "$(cat "$room/net.json")"

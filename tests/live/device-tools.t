@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# netsize, nettxlat, netqtop and txstack beside what ip and tc count on a link of four queues, and beside a program
-# that takes packets from a tap interface when it likes to.
+# netsize, nettxlat, netqtop and txstack against the counters of ip and tc on a link with four queues, and against a
+# program that reads packets from a tap interface.
 # vm: 26
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -18,10 +18,10 @@ ip -n "$client" link set v1 up
 ip -n "$server" link set v1 up
 ns_quiet "$client" v1 10.91.0.2 "$server"
 ns_quiet "$server" v1 10.91.0.1 "$client"
-# The kernel cuts large packets up before the driver gets them, and the receiver puts them together again.
+# The kernel segments large packets before the driver (GSO), and the receiver merges them (GRO).
 in_ns "$client" ethtool -K v1 tso off || exit 1
 in_ns "$server" ethtool -K v1 gro on || exit 1
-# A tap interface is done with a packet when its program has read it.
+# A tap interface completes a packet when its program reads it.
 [ -e /dev/net/tun ] || modprobe tun
 ip -n "$client" tuntap add dev tap9 mode tap || exit 1
 in_ns "$client" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/tap9/disable_ipv6' || exit 1
@@ -38,18 +38,18 @@ start() {
 now_ms() {
 	date +%s%3N
 }
-# counted NAMESPACE DIRECTION: packets and bytes of the link, as ip has them.
+# counted NAMESPACE DIRECTION: packets and bytes of the link, from ip.
 counted() {
 	ip -n "$1" -s -j link show dev v1 |
 		from_json "'{packets} {bytes}'.format(**j[0]['stats64']['$2'])"
 }
-# by_queue: packets by queue, as tc has them.
+# by_queue: packets by queue, from tc.
 by_queue() {
 	in_ns "$client" tc -s -j qdisc show dev v1 |
 		from_json '{int(q["parent"].split(":")[1], 16) - 1: q["packets"]
 			for q in j if q.get("parent") and q["packets"]}'
 }
-# The last acknowledgements are on their way.
+# Wait for the last ACKs.
 settled() {
 	local now
 	now=$(counted "$client" tx)
@@ -124,7 +124,7 @@ def of(stage, field): return sum(e[field] for e in r if e["dev"] == "v1" and e["
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2"
 }
 measure
-# With GRO the interface counts bytes without the 14 of the link's header.
+# With GRO the interface counts bytes without the 14-byte link header.
 packets=$((sent - sent_before)) bytes=$((sent_bytes - sent_bytes_before + 14 * (sent - sent_before)))
 arrived=$((got - got_before)) arrived_bytes=$((got_bytes - got_bytes_before + 14 * (got - got_before)))
 is "$(figures "$netsize_out" "of('nic_send', 'count'), of('nic_send', 'sum')")" \
@@ -135,7 +135,7 @@ is "$(figures "$netsize_out" "max(e['max'] for e in r if e['stage'] == 'nic_send
 	max(e['max'] for e in r if e['stage'] == 'send')")" True 'netsize: large packets are cut up on the way out'
 is "$(figures "$netsize_server_out" "max(e['max'] for e in r if e['stage'] == 'nic_recv') <=
 	1514 < max(e['max'] for e in r if e['stage'] == 'recv')")" True 'netsize: and put together on the way in'
-# What is cut up gets a header for each piece, and what is put together loses them again.
+# GSO adds a header per segment, GRO removes them.
 is "$(figures "$netsize_out" \
 	"of('nic_send', 'sum') - of('send', 'sum') == 66 * (of('nic_send', 'count') - of('send', 'count')) > 0")" \
 	True 'netsize: 66 bytes of headers for each piece'

@@ -74,11 +74,13 @@ like "$(cat "$room/client.txt")" '>> peer 10\.77\.0\.2:5001' 'the culprit is mar
 
 # A look of one second has three windows in it, and finds what is plain to see.
 "$nest" diagnose -N "$client" -d 1 --json >"$room/second.json" 2>"$room/err"
-is "$(said "$room/second.json" 'len(v), 900 <= v[0]["window_ms"] <= 1500, v[0]["findings"][0]["cause"]')" '1 True peer-not-reading' \
+is "$(said "$room/second.json" 'len(v), 900 <= v[0]["window_ms"] <= 1500, v[0]["findings"][0]["cause"]')" \
+	'1 True peer-not-reading' \
 	'-d 1 looks for one second'
 # Two seconds of sixty: between the second window, which confirms, and the third, which would be told of anyway.
 timeout -s INT 2.4 "$nest" diagnose -N "$client" -d 60 >"$room/early.txt" 2>"$room/err"
-like "$(head -n 1 "$room/early.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' 'Ctrl-C before the first report shows what is known'
+like "$(head -n 1 "$room/early.txt")" '^peer-not-reading 10\.77\.0\.2:5001 ' \
+	'Ctrl-C before the first report shows what is known'
 
 # Who loses patience sees what is known by then.
 nest_bg diagnose -N "$client" -d 60 --save "$room/broken-off.nest"
@@ -107,7 +109,7 @@ is "$(said "$nest_out" '[(e["event"], e["cause"]) for e in v if e["cause"] == "p
 is "$?" 2 'a namespace that is not there is refused'
 like "$(cat "$room/err")" 'no-such-namespace' 'and the message names it'
 "$nest" diagnose -N "$client" -C /no-such-group >/dev/null 2>"$room/err"
-is "$?:$(grep -c 'no control group.*no-such-group' "$room/err")" 2:1 'so is a control group'
+is "$?:$(grep -c 'no cgroup.*no-such-group' "$room/err")" 2:1 'so is a control group'
 "$nest" diagnose -N "$client" -C / -d 0.1 >/dev/null 2>"$room/err"
 is "$?" 0 'and one that is there is not'
 "$nest" diagnose -N "$client" -i nosuch0 >"$room/out" 2>"$room/err"

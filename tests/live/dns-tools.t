@@ -14,7 +14,7 @@ for address in 127.0.0.1 ::1; do
 	wait_for 10 grep -q ready "$room/server-$address" || exit 1
 done
 
-# check NAME PYTHON-EXPRESSION: of the events in r and what the load said in f.
+# check NAME PYTHON-EXPRESSION: events in r, output of the load in f.
 check() {
 	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1] + ".json")]
@@ -50,7 +50,7 @@ is "$(check ask 'len(r)')" 2 'dnslat -x: without an answer'
 
 printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' >"$room/resolv.conf"
 printf 'hosts: dns\n' >"$room/nsswitch.conf"
-# A copy of the library at another place, as in a container. It is in use before.
+# A copy of the library at another path, as in a container, mapped before the run.
 mkdir "$room/lib"
 libc=$(ldd "$(command -v sleep)" | awk '$1 == "libc.so.6" { print $3 }')
 cp "$libc" "$room/lib/libc.so.6"
@@ -62,7 +62,7 @@ wait_for 10 grep -q "$room/lib/libc" "/proc/$holder/maps" || exit 1
 
 nest_bg gethostlatency -N "$host" --json
 wait_ready "$nest_err" || exit 1
-# asks NAME LIBRARY-PATH NAMES: lookups with our configuration of the resolver.
+# asks NAME LIBRARY-PATH NAMES: lookups with the test's resolver configuration.
 asks() {
 	in_ns "$host" unshare -m sh -c 'mount --bind "$0/resolv.conf" /etc/resolv.conf &&
 		mount --bind "$0/nsswitch.conf" /etc/nsswitch.conf &&

@@ -237,7 +237,7 @@ fi
 "$nest" trace sock.send -C no-such-group -d 1 2>"$room/err" >/dev/null
 is "$?" 2 'a control group that is not there is a mistake of usage'
 "$nest" sockets -C no-such-group 2>"$room/err" >/dev/null
-is "$? $(grep -c 'there is no control group .*no-such-group' "$room/err")" '2 1' 'of sockets, too'
+is "$? $(grep -c 'there is no cgroup .*no-such-group' "$room/err")" '2 1' 'of sockets, too'
 # A number that nobody has: the kernel gives out none that large.
 for command in 'trace tcp.close' 'trace tcp.close --children' tcplife socketio path; do
 	# shellcheck disable=SC2086 # a command and its words

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# icmpsnoop and superping beside the kernel's own counters, a capture and what ping says, through a router whose
-# second link is narrower than its first.
+# icmpsnoop and superping against the kernel's counters, a capture and ping, through a router whose second link has a
+# smaller MTU than its first.
 # vm: 40
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -42,7 +42,7 @@ router_out=$nest_out router_err=$nest_err router_pid=$nest_pid
 nest_pid=$client_pid wait_ready "$client_err" 60 || exit 1
 nest_pid=$router_pid wait_ready "$router_err" 60 || exit 1
 
-# count NAMESPACE COUNTER: since the namespace was made.
+# count NAMESPACE COUNTER: value since the namespace was created.
 count() {
 	in_ns "$1" nstat -asz "$2" | awk 'NR > 1 { print $2 }'
 }
@@ -57,7 +57,7 @@ ok 'packets that cannot be delivered' in_ns "$client" timeout 60 python3 "$live_
 for counter in $counters; do
 	printf '%s %s\n' "$counter" "$(count "$client" "$counter")"
 done >"$room/after"
-# What nstat says moved, in the order of the names.
+# Counters that nstat shows as changed, by name.
 moved=$(paste -d ' ' "$room/before" "$room/after" | awk '{ print $1, $4 - $2 }')
 end_bg "$client_pid"
 end_bg "$router_pid"
@@ -69,7 +69,7 @@ Icmp6InPktTooBigs $(figures "$client_out" "len([e for e in r if ':' in e['sender
 Icmp6InTimeExcds $(figures "$client_out" "len([e for e in r if ':' in e['sender'] and e['type'] == 3])")"
 is "$seen" "$moved" 'as many messages of each kind as the kernel counts'
 
-# of KIND PORT EXPRESSION: of the client's records of one kind and remote port.
+# of KIND PORT EXPRESSION: the client's records of one kind and remote port.
 of() {
 	figures "$client_out" "[$3 for e in r if e['kind'] == '$1' and e['rport'] == $2]"
 }
@@ -83,7 +83,7 @@ is "$(of port-unreachable 29002 "(e['comm'], e['error'])")" \
 	"[('python3', None)]" 'UDP that is not connected is not told'
 is "$(of port-unreachable 29003 "(e['sender'], e['raddr'], e['comm'], e['error'])")" \
 	"[('fd93:2::2', 'fd93:2::2', 'python3', 'ECONNREFUSED')]" 'and by IPv6'
-# While connect() has the socket the error is noted, and with IPv6 it asks again: the last message counts.
+# While connect() holds the socket the error is kept as soft error, and IPv6 retries: the last message counts.
 is "$(last host-unreachable 29004 "(e['sender'], e['raddr'], e['proto'], e['error'] or e['soft_error'])")" \
 	"('10.93.1.2', '10.93.3.9', 'tcp', 'EHOSTUNREACH')" 'a connection that the router has no way for'
 is "$(last prohibited 29005 "(e['raddr'], e['code'], e['error'] or e['soft_error'])")" \
@@ -120,7 +120,7 @@ answers() {
 in_ns "$server" sh -c 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_all; echo 1 >/proc/sys/net/ipv6/icmp/echo_ignore_all'
 nest_bg superping -N "$client" --json
 wait_ready "$nest_err" 60 || exit 1
-# ping's own figure in microseconds.
+# RTT reported by ping, in microseconds.
 took() {
 	grep -o 'time=[0-9.]* ms' "$1" | awk -F '[= ]' '{ printf "%d\n", $2 * 1000 }'
 }
@@ -132,7 +132,7 @@ for version in 4 6; do
 	cp "$room/ok.out" "$room/ping.late$version"
 	end_bg "$answer_pid" TERM
 	exec {go}>&-
-	# The answer comes while the program is stopped: the network is not to blame.
+	# The reply arrives while the program is stopped: not a network delay.
 	answers "$version" line
 	nsenter --net="/run/netns/$client" -- ping -U -c 1 -W 60 -s 83 "$peer" >"$room/ping.stopped$version" &
 	stopped=$!
@@ -154,7 +154,7 @@ told() {
 }
 ok 'requests without an answer are told' wait_for 20 told
 end_bg "$nest_pid"
-# In an emulated machine ping waits long for the processor before the packet leaves and after the answer came.
+# In an emulated machine ping waits long for the CPU, before the request and after the reply.
 slack=10000
 [ -z "${NEST_VM-}" ] || slack=2000000
 for version in 4 6; do

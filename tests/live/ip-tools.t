@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tools of IP beside what the kernel counts: marks of congestion, fragments that become whole or do not.
+# IP tools against the kernel's counters: ECN marks, fragments and reassembly.
 # vm: 54
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -15,7 +15,7 @@ for ns in "$client" "$server"; do
 	in_ns "$ns" sh -c 'echo 1 >/proc/sys/net/ipv4/tcp_ecn'
 done
 in_ns "$server" sh -c 'echo 2 >/proc/sys/net/ipv4/ipfrag_time; echo 2 >/proc/sys/net/ipv6/ip6frag_time'
-# A hop that is congested: whatever can be marked of one connection is marked as it leaves.
+# A congested hop: marks all ECN-capable packets of one connection at egress.
 in_ns "$client" nft -f - <<-END || exit 1
 	table ip hop {
 		chain out {
@@ -32,7 +32,7 @@ ip -n "$client" -6 route add prohibit fd95:3::/64
 in_ns "$client" ping -c 1 -W 5 -q 10.94.0.2 >/dev/null && in_ns "$client" ping -c 1 -W 5 -q fd94::2 >/dev/null || exit 1
 
 declare -A out err pid
-# as NAME: what was started last is called so from now on.
+# as NAME: names the process started last.
 as() {
 	out[$1]=$nest_out err[$1]=$nest_err pid[$1]=$nest_pid
 }
@@ -52,7 +52,7 @@ for tool in "${!pid[@]}"; do
 	nest_pid=${pid[$tool]} wait_ready "${err[$tool]}" 60 || exit 1
 done
 
-# counters NAMESPACE NAME ...: their values, one a line.
+# counters NAMESPACE NAME ...: their values, one per line.
 counters() {
 	local ns=$1 name
 	shift
@@ -90,7 +90,7 @@ late() {
 	[ "$(grep -c '"error":"ETIMEDOUT"' "${out[frag]}")" -ge 10 ]
 }
 ok 'they wait in vain' wait_for 30 late
-# Room for a few fragments only.
+# Memory for a few fragments only.
 in_ns "$server" sh -c 'cd /proc/sys/net/ipv4
 	echo 600 >ipfrag_time; echo 1 >ipfrag_low_thresh; echo 10000 >ipfrag_high_thresh'
 ok 'more fragments than there is room for' load parts 4 300 23
@@ -98,7 +98,7 @@ full() {
 	[ "$(grep -c '"error":"ENOMEM"' "${out[frag]}")" -ge 5 ]
 }
 ok 'are refused' wait_for 20 full
-# Each of them asks the tables once.
+# One lookup per table each.
 for _ in {1..7}; do
 	in_ns "$client" ip route get 10.95.1.9
 	in_ns "$client" ip -6 route get fd95:1::9
@@ -106,7 +106,7 @@ done >"$room/routes"
 for forbidden in 10.95.2.9 10.95.3.9 fd95:3::9; do
 	in_ns "$client" ip route get "$forbidden"
 done >/dev/null 2>"$room/forbidden"
-# A packet that comes by an interface.
+# A received packet.
 in_ns "$server" ip route add 10.95.1.0/24 via 10.94.0.1
 in_ns "$server" ip -6 route add fd95:1::/64 via fd94::1
 for address in 10.95.1.7 fd95:1::7; do
@@ -122,7 +122,7 @@ wait "$sink"
 for tool in "${!pid[@]}"; do
 	end_bg "${pid[$tool]}"
 done
-# moved NAME: by how much.
+# moved NAME: change of a counter.
 # shellcheck disable=SC2086 # names
 printf '%s\n' $ecn_names $frag_names $cut_names | paste -d ' ' - "$room/before" "$room/after" >"$room/moved"
 moved() {
@@ -144,7 +144,7 @@ done
 marked=$(figures "${out[got]}" "len([e for e in r if e['ecn'] == 'CE'])")
 is "$(figures "${out[marked]}" "{e['ecn'] for e in r}, len(r) == $marked")" \
 	"({'CE'}, True)" 'ipecn: without -a only what was marked'
-# Those that come before the connection has answered are nobody's yet.
+# Packets before the first answer of the connection have no owner yet.
 is "$(figures "${out[marked]}" "sum(e['segs'] for e in r if e['lport'] == 29021 and e['dir'] == 'rx') > 1,
 	{(e['pid'], e['comm']) for e in r if e['lport'] == 29021 and e['dir'] == 'rx'} - {(None, None)}")" \
 	"(True, {($sink, 'python3')})" 'ipecn: whose connection gets marked packets'
@@ -176,7 +176,7 @@ done
 is "$(figures "${out[frag]}" \
 	"{(e['mem_limit'], e['mem_bytes'] > 10000, int(e['id'], 16) >= 300) for e in r if e['error'] == 'ENOMEM'}")" \
 	'{(10000, True, True)}' 'ipfrag: the limit that was hit'
-# What ip says: "10.95.1.9 via 10.94.0.2 dev v1 src ...".
+# Output of ip: "10.95.1.9 via 10.94.0.2 dev v1 src ...".
 is "$(sort -u "$room/routes" | grep -o '10.95.1.9 via .* dev [^ ]*')" \
 	"10.95.1.9 via 10.94.0.2 dev $link_dev" 'ip knows the route'
 is "$(figures "${out[route]}" \
@@ -186,7 +186,7 @@ is "$(figures "${out[route]}" \
 main6="[e for e in r if e['raddr'] == 'fd95:1::9' and e['table'] == 'main']"
 is "$(figures "${out[route]}" "[(e['gateway'], e['dev'], e['error']) for e in $main6]")" \
 	"$(python3 -c "print([('fd94::2', '$link_dev', None)] * 7)")" 'routelat: and by IPv6'
-# Another look-up may interrupt between the two tables: then it is not known.
+# Another lookup may interrupt between the two tables: then the latency is unknown.
 is "$(figures "${out[route]}" "len([e for e in $main6 if e['lat_ns'] is not None]) >= 3,
 	[e for e in $main6 if e['lat_ns'] is not None and not 0 < e['lat_ns'] < 1e7]")" \
 	'(True, [])' 'routelat: the time that the main table took'

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Tools that not every kernel allows: funccount and ieee80211scan. Where they cannot work they must say what they
-# need; in the virtual machine (scripts/vm) they must work.
+# Tools that not every kernel supports: funccount and ieee80211scan. Unsupported, they must name what they need; in the
+# virtual machine (scripts/vm) they must work.
 # vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3
 
-# told COMMAND ...: what it says and the exit status.
+# told COMMAND ...: exit status and output.
 told() {
 	"$nest" "$@" -d 1 >"$room/told" 2>&1
 	echo "$? $(grep -v '^FUNC\|^TIME' "$room/told" | head -1)"
@@ -17,7 +17,7 @@ told() {
 
 without=$(told funccount udp_lib_get_port)
 if [ "${without%% *}" = 0 ]; then
-	# Nobody else has a socket of this kind.
+	# No other process has a socket of this kind.
 	nest_bg funccount 'udplite_*,udp_lib_get_port' --json
 	wait_ready "$nest_err" 60
 	python3 -c 'import socket
@@ -28,14 +28,14 @@ for _ in range(37):
 	is "$(grep -o '"function":"udplite_sk_init","count":[0-9]*' "$nest_out")" \
 		'"function":"udplite_sk_init","count":37' \
 		'funccount: as many calls as sockets were made' || diag "$(cat "$nest_out" "$nest_err")"
-	like "$(told funccount 'nosuchfunction_*')" '^3 .*no function that can be traced is called nosuchfunction_' \
+	like "$(told funccount 'nosuchfunction_*')" '^3 .*no traceable function matches nosuchfunction_' \
 		'a function that is not there'
 else
 	like "$without" '^3 nest: funccount: .*(CONFIG_|refuse|not permitted)' \
 		'funccount: says what it needs, and ends with 3' || diag "$(cat "$room/told")"
 fi
 like "$(told funccount)" '^2 ' 'without a pattern there is nothing to count'
-like "$(told funccount 'tcp_*' -p 1)" "^2 .*anybody's behalf" 'a function has no owner'
+like "$(told funccount 'tcp_*' -p 1)" "^2 .*not attributed to a process" 'a function has no owner'
 
 # --- ieee80211scan ---------------------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ if [ -n "${NEST_VM-}" ] && command -v iw >/dev/null && modprobe mac80211_hwsim r
 	is "$(grep -c '"comm":"iw".*"dev":"wlan0","channels":2,.*"error":null' "$nest_out")" 1 \
 		'ieee80211scan: who asked, for how many channels' || diag "$(cat "$nest_out" "$nest_err")"
 elif [ ! -e /sys/class/ieee80211 ]; then
-	like "$(told ieee80211scan)" '^3 nest: ieee80211scan: .*this kernel has no wireless networks' \
+	like "$(told ieee80211scan)" '^3 nest: ieee80211scan: .*this kernel has no Wi-Fi' \
 		'ieee80211scan: says that there is no wireless network here, and ends with 3'
 fi
 

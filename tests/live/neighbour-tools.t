@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# neighlat beside what the link has: neighbours that answer at once, by ARP and by IPv6, late, and not at all.
+# neighlat: neighbours that answer at once, by ARP and by IPv6, late, and not at all.
 # vm: 13
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -20,7 +20,7 @@ capture=$!
 note_process "$capture"
 wait_for 30 grep -q 'listening on' "$room/tcpdump.err" || exit 1
 
-# An address that comes 400 ms after the first question: the second one, a second later, is answered.
+# An address added 400 ms after the first solicitation: the second one, a second later, is answered.
 has_asked() {
 	[ "$(stat -c %s "$room/arp.pcap")" -gt 24 ]
 }
@@ -38,11 +38,11 @@ ok 'the one that is not there is told' wait_for 10 has_failed
 end_bg "$nest_pid"
 end_bg "$capture" TERM
 asked=$(tcpdump -nr "$room/arp.pcap" 2>/dev/null | grep -c 'who-has 10.90.0.99 ')
-# From the first question to the answer on the wire, in milliseconds.
+# From the first solicitation to the answer on the wire, in milliseconds.
 wire=$(tcpdump -ttnr "$room/arp.pcap" 2>/dev/null | awk \
 	'/who-has 10.90.0.77 / && !first { first = $1 } /Reply 10.90.0.77 / { print int(($1 - first) * 1000); exit }')
 
-# of ADDRESS EXPRESSION: of the records of one neighbour in r.
+# of ADDRESS EXPRESSION: records of one neighbour in r.
 of() {
 	python3 -c 'import json, sys
 r = [e for e in map(json.loads, open(sys.argv[1])) if e["raddr"] == sys.argv[2]]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The tools of queues and of packets that are thrown away, beside what tc and the firewall count.
+# Tools for qdiscs and drops, against the counters of tc and the firewall.
 # vm: 30
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -13,14 +13,14 @@ ns_link "$client" 10.89.0.1/24 "$server" 10.89.0.2/24
 ns_quiet "$client" "$link_dev" 10.89.0.2 "$server"
 ns_quiet "$server" "$link_dev" 10.89.0.1 "$client"
 in_ns "$client" ping -c 1 -W 5 -q 10.89.0.2 >/dev/null || { diag 'the link does not work'; exit 1; }
-# A number that no other queue of the host is likely to have.
+# A handle that no other qdisc of the host is likely to have.
 handle=$(printf %x $((0x1000 + $$ % 0x7000)))
-# rate RATE: what the queue of the link lets go.
+# rate RATE: sets the rate of the link's qdisc.
 rate() {
 	in_ns "$client" tc qdisc replace dev \
 		"$link_dev" root handle "$handle": tbf rate "$1" burst 5000 limit 3000000 || exit 1
 }
-# So slow that even an emulated machine sends faster than the queue lets go.
+# So slow that even an emulated machine sends faster than the qdisc.
 rate 2mbit
 in_ns "$server" nft -f - <<-END
 	table inet lossy {
@@ -46,20 +46,20 @@ nest_pid=$fq_pid wait_ready "$fq_err" 60 || exit 1
 nest_pid=$drop_pid wait_ready "$drop_err" 60 || exit 1
 
 unseen_begin net/net_dev_queue "name == \"$link_dev\"" qdisc/qdisc_dequeue "handle == 0x${handle}0000"
-# packets: bytes and packets that the queue of the link has let go.
+# packets: bytes and packets that the link's qdisc has sent.
 packets() {
 	in_ns "$client" tc -s -j qdisc show dev "$link_dev" |
 		from_json '"{bytes} {packets}".format(**[q for q in j if q["kind"] == "tbf"][0])'
 }
-# has_let_go COUNT: so many packets since the beginning.
+# has_let_go COUNT: whether COUNT packets were sent since the start.
 has_let_go() {
 	local packets_now
 	read -r _ packets_now < <(packets)
 	[ $((packets_now - packets_before)) -ge "$1" ]
 }
 read -r bytes_before packets_before < <(packets)
-# 37 datagrams of 1000 bytes at once wait for each other: the last one for the time that the queue needs for what does
-# not go at once (the burst), less the time that it took to send them.
+# 37 datagrams of 1000 bytes at once queue behind each other: the last one waits for the transmission of all beyond the
+# burst, less the time that it took to send them.
 took=$(in_ns "$client" python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -70,7 +70,7 @@ for _ in range(37):
 print(time.monotonic() - begin)
 ')
 wait_for 20 has_let_go 37
-# Large writes of TCP are cut up by the queue. They are small where the rate is.
+# The qdisc segments large TCP writes. Small writes for a low rate.
 rate 20mbit
 sink "$server" 10.89.0.2 27002
 in_ns "$client" python3 -c '
@@ -88,7 +88,7 @@ done
 
 tcp='[e for e in r if e["proto"] == "tcp"]'
 udp='[e for e in r if e["rport"] == 27001]'
-# tc counts a large packet that stays whole as those that it will be, each with 66 bytes of headers.
+# tc counts a GSO packet as its segments, each with 66 bytes of headers.
 is "$(figures "$wait_out" 'sum(e["segs"] for e in r)')" \
 	"$((packets_after - packets_before))" 'as many packets as tc counts'
 is "$(figures "$wait_out" 'sum(e["bytes"] + (e["segs"] - 1) * 66 for e in r)')" \

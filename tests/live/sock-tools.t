@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The socket tools against programs that know what they did, and the kernel's own counters.
+# Socket tools against programs that log their calls, and the kernel's counters.
 # vm: 76
 . "$(dirname "$0")/lib.sh"
 require_root
 require_cmd python3 unshare
 
 load=$live_dir/sock-load.py
-# The interpreter itself: a script in front of it would make calls of its own.
+# The interpreter itself: a wrapper script would make its own calls.
 python=$(python3 -c 'import sys; print(sys.executable)')
 ns_make host
 
-# traced NAME EVENTS LOAD ...: what the load says is in $room/NAME.facts, the events in $room/NAME.json.
+# traced NAME EVENTS LOAD ...: output of the load in $room/NAME.facts, events in $room/NAME.json.
 traced() {
 	local name=$1 events=$2
 	shift 2
@@ -19,7 +19,7 @@ traced() {
 		"$python" "$load" "$@" >"$room/$name.facts" 2>"$room/$name.err" || diag "$(cat "$room/$name.err")"
 }
 
-# check NAME PYTHON-EXPRESSION: of the events in r and what the load said in f.
+# check NAME PYTHON-EXPRESSION: events in r, output of the load in f.
 check() {
 	python3 -IS -c 'import json, sys
 r = [json.loads(line) for line in open(sys.argv[1] + ".json")]
@@ -30,7 +30,7 @@ print(eval("(" + sys.argv[2] + ")"))' "$room/$1" "$2"
 
 # --- making, binding, listening --------------------------------------------------------------------------------------
 
-# In every way in which the end of a system call can be seen.
+# With every kind of hook at system call exit.
 setup_checks() {
 	is "$(check setup '[(e["family"], e["proto"], e["type"], e["error"]) for e in of("sock.create")]')" \
 		"[('ipv4', 'tcp', 'stream', None), ('ipv6', 'udp', 'dgram', None), ('unix', None, 'stream', None), \
@@ -83,7 +83,7 @@ is "$(check slow '[(e["rport"] == f, 150e6 <= e["lat_ns"] < 3e9, e["bytes"]) for
 is "$(check slow 'of("sock.connect")[0]["lat_ns"] < of("sock.firstbyte")[0]["lat_ns"]')" \
 	True 'the connection was there before'
 
-# --- lives -----------------------------------------------------------------------------------------------------------
+# --- close -----------------------------------------------------------------------------------------------------------
 
 traced life sock.close,udp.close,sock.accept life
 is "$(check life '[(e["tx_bytes"], e["rx_bytes"], e["sends"], e["span_ns"] > 100e6)
@@ -109,7 +109,7 @@ else
 		"[(True, True, True, 'python3')]" 'sock.accept: through io_uring'
 fi
 
-# A process that is killed closes, too.
+# A killed process also closes its sockets.
 nest_bg trace sock.close -N "$host" --json
 wait_ready "$nest_err" || exit 1
 in_ns "$host" python3 -c 'import os, socket
@@ -121,7 +121,7 @@ wait_for 5 grep -q '"rport":4715' "$nest_out"
 end_bg "$nest_pid"
 like "$(grep '"rport":4715' "$nest_out")" '"comm":"python3".*"tx_bytes":13,' 'sock.close: of a process that was killed'
 
-# --- descriptors handed over -----------------------------------------------------------------------------------------
+# --- passed file descriptors -----------------------------------------------------------------------------------------
 
 traced pass sock.pass pass
 is "$(check pass '[(e["action"], e["socket_fd"], e["fd"]) for e in r] ==
@@ -145,7 +145,7 @@ is "$(check drop 'len(r) == f["lost"]')" True 'udpdrop: as many as RcvbufErrors 
 is "$(check drop \
 	'{(e["comm"], e["laddr"], e["lport"] == f["port"], e["reason"], e["rcvbuf"] == f["rcvbuf"]) for e in r}')" \
 	"{('python3', '127.0.0.1', True, 'receive-queue', True)}" 'with the reader and what it has room for'
-# The kernel hands over the packet since 6.10.
+# The tracepoint passes the packet since 6.10.
 if with_tracefs grep -q saddr /sys/kernel/tracing/events/udp/udp_fail_queue_rcv_skb/format; then
 	is "$(check drop '{(e["raddr"], e["rport"] == f["from"], e["bytes"]) for e in r}')" \
 		"{('127.0.0.1', True, 997)}" 'with the sender and the size'
@@ -176,9 +176,9 @@ while read -r way tx rx; do
 	is "$tx $rx" 'True True' "$way: bytes of the calls"
 done <"$room/bytes.out"
 
-# --- adding up by process and ports, which the kernel does in a way of its own ---------------------------------------
+# --- aggregation by process and ports, a separate path in the kernel -------------------------------------------------
 
-# Without a filter, as this way has none, so that others are in it, too; and with one that lets everything pass.
+# Without a filter, as this path has none (includes other processes); and with one that passes everything.
 pids=() outs=()
 for where in '' '--where=bytes >= 0'; do
 	for by in event,pid,family,proto,lport,rport event,tid,comm,lport; do
@@ -188,7 +188,7 @@ for where in '' '--where=bytes >= 0'; do
 	done
 done
 in_ns "$host" "$python" "$load" families >"$room/families.facts"
-# Before Linux 6.3 nothing but IP is seen.
+# Before Linux 6.3 only IP sockets are traced.
 seen='ipv4 ipv6'
 ! with_tracefs test -d /sys/kernel/tracing/events/sock/sock_send_length || seen+=' unix netlink'
 for i in "${!pids[@]}"; do
@@ -215,8 +215,7 @@ done
 
 # --- the tools -------------------------------------------------------------------------------------------------------
 
-# begin NAME TOOL ...: starts a tool; all that were started see the same play. LOAD ...: then
-# NAME.json and NAME.facts are there.
+# begin NAME TOOL ...: starts a tool; all started tools see the same load. LOAD ...: writes NAME.json and NAME.facts.
 begun=()
 begin() {
 	local name=$1

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# softirqlat, irqlat, softnet, napilat and bqllat beside the kernel's own counters. Those are of the whole
-# host: what nest counts lies between what they moved while it was certainly there and what they moved from
-# before its start to after its end.
+# softirqlat, irqlat, softnet, napilat and bqllat against the kernel's counters. Those are host-wide: the counts of nest
+# lie between the change while it certainly ran and the change from before its start to after its end.
 # vm: 29
 . "$(dirname "$0")/lib.sh"
 require_root
@@ -12,30 +11,29 @@ ns_make client
 ns_make server
 ns_link "$client" 10.92.0.1/24 "$server" 10.92.0.2/24
 plain=$link_dev
-# Threads of the kernel are named after it: no other test has one of that name.
+# Kernel threads are named after it: the name must be unique.
 polled=n$$
 ip -n "$client" link add "$polled" type veth peer name "$polled" netns "$server" || exit 1
 ip -n "$client" addr add 10.92.1.1/24 dev "$polled"
 ip -n "$server" addr add 10.92.1.2/24 dev "$polled"
 ip -n "$client" link set "$polled" up
 ip -n "$server" link set "$polled" up
-# With GRO, and a sender that cuts up its packets, the receiving end is polled like an interface of its own; else
-# packets come by the processor's queue.
+# With GRO and a sender that segments, NAPI polls the receiving end; otherwise packets take the per-CPU backlog.
 in_ns "$client" ethtool -K "$polled" tso off || exit 1
 in_ns "$server" ethtool -K "$polled" gro on || exit 1
-# What is written at once is cut up just before the link, so that all of it comes at once.
+# One write is segmented just before the link, so that all segments arrive at once.
 in_ns "$client" ethtool -K "$plain" tx-udp-segmentation off || exit 1
 for address in 10.92.0.2 10.92.1.2; do
 	in_ns "$client" ping -c 1 -W 5 -q "$address" >/dev/null || { diag 'a link does not work'; exit 1; }
 done
 
-# look NAME: the kernel's counters, into a file.
+# look NAME: saves the kernel's counters to a file.
 look() {
 	cp /proc/softirqs "$room/softirqs.$1"
 	cp /proc/interrupts "$room/interrupts.$1"
 	cp /proc/net/softnet_stat "$room/softnet.$1"
 }
-# received DEVICE: packets that arrived, as ip counts them.
+# received DEVICE: received packets, from ip.
 received() {
 	ip -n "$server" -s -j link show dev "$1" |
 		from_json 'j[0]["stats64"]["rx"]["packets"]'
@@ -61,7 +59,7 @@ start polls trace napi.poll -i "$polled" -N "$server"
 for i in "${!running[@]}"; do
 	nest_pid=${running[i]} wait_ready "${errors[i]}" 60 || exit 1
 done
-# A processor's counters are known once it has taken a packet from its own queue.
+# The counters of a CPU are known once it has processed a packet from its backlog.
 in_ns "$client" taskset -c 0 ping -c 1 -W 5 -q 10.92.0.2 >/dev/null
 look ready
 plain_before=$(received "$plain") polled_before=$(received "$polled")
@@ -105,8 +103,8 @@ def line(name, look, key):
             return sum(int(n) for n in l.split(":")[1].split()[:cpus] if n.isdigit())
 def within(count, name, key):
     before, ready, over, after = (line(name, look, key) for look in ("before", "ready", "over", "after"))
-    # What is under way at either end is counted at its beginning there and at its end here, and on a busy machine the
-    # kernel now and then does not tell of a run (docs/events.md).
+    # Runs in progress at either end are counted at their start there and at their end here, and on a busy machine the
+    # kernel now and then misses a run (docs/events.md).
     good = (over - ready) * 0.8 - 2 * cpus <= count <= (after - before) % 2**32 + 2 * cpus
     return True if good else (before, ready, over, after, count)
 print(eval("(" + sys.argv[2] + ")"))' "$1" "$2" "$room"
@@ -144,12 +142,12 @@ for err in "${errors[@]}"; do
 	like "$(tail -1 "$err")" ', 0 lost|came while their program was running$' 'nothing was lost for sure'
 done
 
-# --- a processor that does not keep up -------------------------------------------------------------------------------
-# The limits are those of the whole host: only where the host is ours.
+# --- a CPU that does not keep up -------------------------------------------------------------------------------------
+# The limits are host-wide: only in the test's own machine.
 if [ -z "${NEST_VM-}" ]; then
 	skip 'softnet: what a processor drops and leaves' 'only in the emulated machine'
 else
-	# moved COLUMN FILE FILE: by how much a column of the processors' counters moved.
+	# moved COLUMN FILE FILE: change of a column of the per-CPU counters.
 	moved() {
 		python3 -c 'import sys
 a, b = ([int(l.split()[int(sys.argv[1])], 16) for l in open(f)] for f in sys.argv[2:])
@@ -181,8 +179,7 @@ for _ in range(3):
 fi
 
 # --- a queue that is stopped -----------------------------------------------------------------------------------------
-# The thread that polls the receiving end does not get its processor for 100 ms. Its ring fills,
-# and the driver stops the queue.
+# The thread that polls the receiving end is off the CPU for 100 ms: its ring fills, and the driver stops the queue.
 stopped='bqllat: a driver without room'
 in_ns "$client" tc qdisc replace dev "$polled" root handle 9: pfifo limit 1000 || exit 1
 thread=

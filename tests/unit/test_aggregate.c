@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Adding up in the program: it must do what the kernel does. */
+/* Aggregation in user space: the same as the kernel's. */
 #include <errno.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static void add(struct rows *rows, const char *comm, uint64_t bytes)
 
 	event_clear(event_find("sock.send"), &event);
 	snprintf(event.head.comm, sizeof(event.head.comm), "%s", comm);
-	/* What stands behind the end of a name is not part of it. */
+	/* Bytes after the terminator are not part of a name. */
 	if (strlen(comm) + 2 < sizeof(event.head.comm))
 		event.head.comm[strlen(comm) + 1] = (char)bytes;
 	event.data.bytes = bytes;
@@ -85,7 +85,7 @@ TEST(sums_are_kept_by_key_largest_first)
 	CHECK_EQ_TEXT(rows.text.items[0], "comm=b count=1 sum=100");
 	CHECK_EQ_TEXT(rows.text.items[1], "comm=a count=2 sum=12");
 	CHECK_EQ_TEXT(rows.text.items[2], "comm=- count=1 sum=1");
-	/* What was shown is forgotten. */
+	/* Taken rows are cleared. */
 	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 0);
 }
 
@@ -183,7 +183,7 @@ TEST(a_table_has_rates_shares_and_classes_in_the_order_of_its_keys)
 					  "share=- small=2 large=1");
 	CHECK_EQ_TEXT(rows.text.items[1], "comm=b count=4 sum=256 min=64 max=64 avg=64 count_rate=2 sum_rate=128 "
 					  "share=- small=0 large=4");
-	/* Nobody said how long it took. */
+	/* Length of the interval unknown. */
 	aggregate_set_span(rows.aggregate, 0);
 	add(&rows, "a", 1);
 	CHECK_EQ_UINT(aggregate_take(rows.aggregate, 1, see, &rows), 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The catalogue as declared, and what of an expression the kernel is told. */
+/* The event catalogue, and the part of an expression that the kernel evaluates. */
 #include <ctype.h>
 #include <string.h>
 
@@ -35,11 +35,11 @@ TEST(every_event_is_declared_well)
 		unit_note("%s", events[i]->name);
 		CHECK(is_event_name(events[i]->name));
 		CHECK(i == 0 || strcmp(events[i - 1]->name, events[i]->name) < 0);
-		/* The BPF name is the event's with _ for the dot: maps are found by it. */
+		/* The BPF name is the event's with _ for the dot: prefix of its maps. */
 		for (char *p = bpf; *p; p++)
 			*p = *p == '.' ? '_' : *p;
 		CHECK_EQ_TEXT(events[i]->bpf, bpf);
-		/* A field of its own may not hide one that all have. */
+		/* An event's own field must not hide a common one. */
 		while (shape_next(&shape, &at))
 			for (uint32_t f = 0; f < events[i]->type->field_count; f++)
 				CHECK(strcmp(events[i]->type->fields[f].name, at.field->name) != 0);
@@ -147,7 +147,7 @@ TEST(tools_that_never_add_up_take_no_interval)
 
 	for (size_t i = 0; i < count; i++) {
 		struct command command = tool_command(tools[i]);
-		/* It adds up where it is asked to: netcalls --summary. */
+		/* It aggregates on request: netcalls --summary. */
 		bool may = tools[i]->aggregate != AGGREGATE_NONE || strcmp(tools[i]->name, "netcalls") == 0;
 		bool takes = false;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel filters and adds up with the lines of match.bpf.h and group.bpf.h, the program with the expression
- * language and the aggregator. Both are run here on random events of every kind in the catalogue, with random
- * conditions of every kind of field and every operator, and must agree.
+ * The kernel filters and aggregates with match.bpf.h and group.bpf.h, user space with the expression language and the
+ * aggregator. Both run here on random events of every kind in the catalogue, with random conditions on every kind of
+ * field and every operator, and must agree.
  */
 #include "base/vec.h"
 #include "event/bpf/group.bpf.h"
@@ -24,7 +24,7 @@ static uint64_t choose(uint64_t n)
 
 /* --- random events --- */
 
-/* Values meet each other, the limits of their size and unknown more often than chance would have it. */
+/* Equal values, limits and unknown are more frequent than by chance. */
 static void fill_number(char *at, size_t size)
 {
 	static const uint64_t edges[] = {0,    1,      2,          6,          443,       0x7f,
@@ -96,7 +96,7 @@ static void add_text_literal(struct buf *text, bool pattern)
 		       pattern ? patterns[choose(ARRAY_SIZE(patterns))] : names[choose(ARRAY_SIZE(names))]);
 }
 
-/* Mostly what some event has. */
+/* Mostly a value of some event. */
 static void add_number(struct buf *text, const struct field *field)
 {
 	static const uint64_t edges[] = {0, 1, 2, 6, 443, 0x7f, 0xff, 0xffff, 0x7fffffff, 0xffffffff, INT64_MAX};
@@ -203,7 +203,7 @@ static void compare_filter(const struct event *event, const char *where, struct 
 		struct record record = fill_event(event, (char *)bytes);
 		bool here = expr_matches(expr, &record), there = event_matches(&config, (const char *)bytes);
 
-		/* What the kernel cannot decide it must let pass. */
+		/* The kernel must pass what it cannot decide. */
 		if (complete || here)
 			CHECK_EQ_UINT(there, here);
 		tally->compared += complete;
@@ -239,7 +239,7 @@ struct kernel_group {
 	struct event_group group;
 };
 
-/* A processor's table, and what the hash behind it holds. */
+/* A CPU's front table, and the hash behind it. */
 struct kernel_groups {
 	union {
 		struct event_front front;
@@ -357,7 +357,7 @@ static void merge_groups(struct pipeline *session, const struct kernel_groups *g
 		merge_group(session, one->key, &one->group);
 }
 
-/* The kernel's way and the program's over the same events; whether the kernel can do it alone. */
+/* Kernel and user-space aggregation of the same events; returns whether the kernel can do it alone. */
 static bool compare_groups(const struct event *event, const struct aggregate_spec *spec, const char *where)
 {
 	struct trace_plan plan = {.name = "test", .events = {event->name}, .aggregate = *spec, .where = BUF_INIT(4096)};
@@ -377,13 +377,13 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	}
 	alone = session.requests[0].config.mode != EVENT_STREAM;
 	session.requests[0].config.brief = event_key_shorten(event, &session.requests[0].config);
-	/* Whatever is about process and ports alone, and nothing with a filter. */
+	/* Only keys of process and ports, and no filter. */
 	CHECK_EQ_UINT(session.requests[0].config.brief, event->adds_briefly && !where);
 	REQUIRE(!where || expr_parse(where, &session.shapes[0], &expr, &why) == 0);
 	for (unsigned i = 0; alone && i < 400; i++) {
 		struct record record = fill_event(event, (char *)bytes);
 
-		/* Adding with and without atomic steps: the same when nobody comes in between. */
+		/* Atomic and plain additions: equal without concurrency. */
 		session.requests[0].config.alone = i % 2;
 		add_as_kernel(&session.requests[0].config, groups, (const char *)bytes);
 		if (!expr || expr_matches(expr, &record))
@@ -400,7 +400,7 @@ static bool compare_groups(const struct event *event, const struct aggregate_spe
 	return alone;
 }
 
-/* Two further fields that can be added up, where sums are wanted and the event has such. */
+/* Two additional summed fields, if sums are requested and the event has them. */
 static void choose_added(const struct event *event, struct aggregate_spec *spec, struct aggregate_table *table)
 {
 	unsigned count = 0;
@@ -499,7 +499,7 @@ TEST(keys_that_are_not_of_process_and_ports_are_not_short)
 		unit_note("%s", fields[i]);
 		CHECK(!event_key_shorten(event, &session.requests[0].config));
 		CHECK(memcmp(&before, &session.requests[0].config, sizeof(before)) == 0);
-		/* Nor where the name is looked at, but is no key. */
+		/* Nor if comm is used but not a key. */
 		before.key_words = 0;
 		before.needs = EVENT_NEED_COMM;
 		CHECK(!event_key_shorten(event, &before));
@@ -524,7 +524,7 @@ TEST(a_place_belongs_to_the_first_key_and_to_nobody_while_it_is_written)
 	CHECK((unsigned long long *)event_front_group(&config, front, one) == &room[3]);
 }
 
-/* What a program leaves from the event before must not be seen in the next one. */
+/* Data of the previous event must not leak into the next one. */
 TEST(what_is_not_zeroed_is_not_looked_at)
 {
 	_cleanup_buf_ struct buf where = BUF_INIT(4096);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which hooks leave an event to one program, and which control groups can be named. */
+/* Events reported by a single program, and cgroup paths. */
 #include <errno.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ TEST(one_program_at_a_btf_tracepoint_is_alone)
 	CHECK(!hook_plan_is_alone(&plan, 0));
 	put(&plan, 0, &one, "tp_btf/sock_send_length");
 	CHECK(hook_plan_is_alone(&plan, 0));
-	/* Those of other events do not count, nor do those that learn owners. */
+	/* Programs of other events and owner tracking do not count. */
 	put(&plan, 1, &one, "tp_btf/sock_recv_length");
 	put(&plan, HOOK_OF_OWNER, &other, "tp_btf/inet_sock_set_state");
 	CHECK(hook_plan_is_alone(&plan, 0));
@@ -39,7 +39,7 @@ TEST(one_program_at_a_btf_tracepoint_is_alone)
 	put(&plan, 0, &other, "tp_btf/other");
 	CHECK(!hook_plan_is_alone(&plan, 0));
 	CHECK(hook_plan_is_alone(&plan, 1));
-	/* What no hook serves does not run. */
+	/* A role without a hook has no program. */
 	CHECK(hook_plan_refuse(&plan, "d", "not here"));
 	CHECK(hook_plan_is_alone(&plan, 0));
 }
@@ -82,7 +82,7 @@ TEST(control_groups_that_are_not_there_are_told)
 		CHECK_EQ_INT(cgroups_check(wrong[i], &why), -ENOENT);
 		CHECK(strstr(why.text, "-C: ") == why.text);
 	}
-	/* Where there are control groups, there is the one that all are in. */
+	/* The root cgroup exists if cgroups are mounted. */
 	if (cgroups_find_directory("/", &directory, &why) == 0)
 		CHECK_EQ_INT(cgroups_check("/", &why), 0);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mapped files: lines of /proc/PID/maps, names of C libraries, the walk over this very process. */
+/* Mapped files: lines of /proc/PID/maps, names of C libraries, and the files of this process. */
 #include <errno.h>
 #include <string.h>
 

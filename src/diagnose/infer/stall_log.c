@@ -40,7 +40,7 @@ struct stall {
 };
 
 struct stall_log {
-	void (*tell)(const struct stall_log_record *record, void *context);
+	void (*report)(const struct stall_log_record *record, void *context);
 	void *context;
 	VEC(struct stall *) stalls;
 };
@@ -73,8 +73,8 @@ static void set_details(struct stall *stall, const struct finding_record *f)
 		vec_push(&stall->affects, xstrdup(text_record_at(&f->affects, i)));
 }
 
-static void tell_event(struct stall_log *log, const struct stall *stall, enum stall_log_event event, double certainty,
-		       const char *was)
+static void report_event(struct stall_log *log, const struct stall *stall, enum stall_log_event event, double certainty,
+			 const char *was)
 {
 	struct stall_log_record r = {
 		.time_ns = stall->seen_ns,
@@ -89,7 +89,7 @@ static void tell_event(struct stall_log *log, const struct stall *stall, enum st
 		.netns_name = stall->netns_name,
 	};
 
-	log->tell(&r, log->context);
+	log->report(&r, log->context);
 }
 
 static bool is_same(const struct stall *stall, const struct diagnosis_record *d, const struct finding_record *f)
@@ -132,7 +132,7 @@ static void begin_stall(struct stall_log *log, const struct diagnosis_record *d,
 	stall->most = f->certainty;
 	set_details(stall, f);
 	vec_push(&log->stalls, stall);
-	tell_event(log, stall, STALL_LOG_BEGIN, f->certainty, NULL);
+	report_event(log, stall, STALL_LOG_BEGIN, f->certainty, NULL);
 }
 
 static void change_stall(struct stall_log *log, struct stall *stall, const struct finding_record *f, uint64_t now_ns)
@@ -143,7 +143,7 @@ static void change_stall(struct stall_log *log, struct stall *stall, const struc
 	stall->seen_ns = now_ns;
 	stall->most = f->certainty;
 	stall->misses = 0;
-	tell_event(log, stall, STALL_LOG_CHANGE, f->certainty, was);
+	report_event(log, stall, STALL_LOG_CHANGE, f->certainty, was);
 }
 
 /* All stalls of the namespace miss the newest window until they are seen in it. */
@@ -187,17 +187,17 @@ static void end_stalls(struct stall_log *log, uint32_t netns, unsigned misses)
 			log->stalls.items[kept++] = stall;
 			continue;
 		}
-		tell_event(log, stall, STALL_LOG_END, stall->most, NULL);
+		report_event(log, stall, STALL_LOG_END, stall->most, NULL);
 		stall_free(stall);
 	}
 	log->stalls.count = kept;
 }
 
-struct stall_log *stall_log_new(void (*tell)(const struct stall_log_record *record, void *context), void *context)
+struct stall_log *stall_log_new(void (*report)(const struct stall_log_record *record, void *context), void *context)
 {
 	struct stall_log *log = xzalloc(sizeof(*log));
 
-	log->tell = tell;
+	log->report = report;
 	log->context = context;
 	return log;
 }

@@ -27,7 +27,7 @@ extern const struct record_type stall_log_type;
 
 struct stall_log;
 
-struct stall_log *stall_log_new(void (*tell)(const struct stall_log_record *record, void *context), void *context);
+struct stall_log *stall_log_new(void (*report)(const struct stall_log_record *record, void *context), void *context);
 void stall_log_free(struct stall_log *log);
 /* The next diagnosis of a namespace. */
 void stall_log_add(struct stall_log *log, const struct diagnosis_record *diagnosis);

@@ -658,9 +658,9 @@ int knowledge_load(struct knowledge **ret_knowledge, struct why *why)
 /* What an advice calls a value that is not known. */
 static const char *placeholder(const char *name)
 {
-	static const char *const words[][2] = {{"pid", "PID"},        {"dev", "DEV"},    {"lport", "PORT"},
-					       {"rport", "PORT"},     {"raddr", "ADDR"}, {"tunnel_pid", "PID"},
-					       {"gateway", "GATEWAY"}};
+	static const char *const words[][2] = {{"pid", "PID"},         {"dev", "DEV"},    {"lport", "PORT"},
+					       {"rport", "PORT"},      {"raddr", "ADDR"}, {"tunnel_pid", "PID"},
+					       {"gateway", "GATEWAY"}, {"laddr", "ADDR"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcmp(words[i][0], name) == 0)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding up by process, protocol and ports alone, which is what is mostly asked of events that come often
- * (config.brief). The words that these lie in are the key, made where it is used instead of being written into an event
- * and read from there, which halves what a program executes.
+ * Aggregation by process, protocol and ports alone, the usual case for frequent events (config.brief). The key is built
+ * directly instead of through an event, which halves the instructions executed.
  */
 #pragma once
 
 #include "event/bpf/event.bpf.h"
 
-/* Masked where a word has other fields, too. Four words always, even if there is nothing in some. */
+/* Masked where a word has other fields. Always four words, even if some are empty. */
 static __always_inline void event_make_brief_key(const volatile struct event_config *config, struct sock *sk,
 						 __u64 *key)
 {
@@ -44,7 +43,7 @@ static __always_inline struct event_group *event_find_brief_front(void *fronts, 
 	return front ? event_brief_front(front, key) : NULL;
 }
 
-/* Makes x_add_briefly of an event that has .adds_briefly; only where x_config.brief says so. */
+/* Defines x_add_briefly for an event with .adds_briefly; use only if x_config.brief is set. */
 #define EVENT_ADDS_BRIEFLY(name)                                                                                       \
 	static __always_inline int name##_add_briefly(struct sock *sk, __s64 value)                                    \
 	{                                                                                                              \

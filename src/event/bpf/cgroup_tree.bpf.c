@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Control groups that are followed, with all that are made inside them: nobody can be in one before it is made. */
+/* Followed cgroups: adds those created inside them, before a process can enter. */
 #include "event/bpf/event.bpf.h"
 
 SEC("tp_btf/cgroup_mkdir")
@@ -8,7 +8,7 @@ int BPF_PROG(event_cgroup_made, struct cgroup *made)
 	__u64 parent, id;
 	__u8 yes = 1;
 
-	/* Numbers of other hierarchies are not those of cgroup2. */
+	/* Ids of other hierarchies are not cgroup2 ids. */
 	if (made->root->hierarchy_id != 0 || !made->self.parent)
 		return 0;
 	parent = made->self.parent->cgroup->kn->id;

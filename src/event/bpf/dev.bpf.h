@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What events about interfaces read of a packet in common. */
+/* Packet accessors common to interface events. */
 #pragma once
 
 #include "event/bpf/packet.bpf.h"
 #include "event/bpf/tcp.bpf.h"
 
-/* The kernel counts queues from one, and has zero where nobody noted it. */
+/* The kernel stores the queue plus one; 0: not recorded. */
 static __always_inline __u32 dev_rx_queue(const struct sk_buff *skb)
 {
 	return skb->queue_mapping ? skb->queue_mapping - 1u : EVENT_UNKNOWN32;
@@ -19,7 +19,7 @@ static __always_inline __u16 dev_segs(struct sk_buff *skb)
 	return segs ? segs : 1;
 }
 
-/* With the header of the link, which is stepped over already when a packet arrives. */
+/* Link header included, which is already pulled when a packet arrives. */
 static __always_inline __u32 dev_rx_bytes(const struct sk_buff *skb)
 {
 	__u32 at = (__u32)(skb->data - skb->head), header = skb->mac_header;

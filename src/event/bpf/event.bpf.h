@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the BPF side of an event is written with. A family file declares its events and fills them:
+ * The BPF side of events. A family file declares its events and fills them:
  *
  *	EVENT(tcp_reset, struct tcp_reset_event)
  *
@@ -16,13 +16,13 @@
  *		return tcp_reset_end(ctx, e);
  *	}
  *
- * begin gives a zeroed event with time and processor, or NULL (counted as lost); end filters, adds up or passes on.
- * One of them or cancel, which tells nothing, must be called for every begin. Filter, keys and needed fields are
- * read-only data (config.h): what a run does not ask for is gone from the program that the kernel runs.
+ * begin returns a zeroed event with time and CPU, or NULL (counted as lost); end filters, then aggregates or sends.
+ * Every begin needs an end, or a cancel, which reports nothing. Filter, keys and needed fields are read-only data
+ * (config.h): the verifier removes the code that a run does not need.
  *
- * A file whose events come so often that nanoseconds count, and whose programs never read what they have not set,
- * defines EVENT_IS_FREQUENT before including this one: adding up is not called but put in place, only what it looks at
- * is zeroed, and the process is read from its task.
+ * A file whose events are frequent, and whose programs never read what they have not set, defines EVENT_IS_FREQUENT
+ * before including this one: aggregation is inlined, only what it reads is zeroed, and the process is read from its
+ * task.
  */
 #pragma once
 
@@ -39,16 +39,16 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* All events of a run go through one buffer, so they keep their order. The program sets the size. */
+/* One ring buffer for all events of a run keeps their order. User space sets the size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 22);
 } event_ring SEC(".maps") __weak;
 
-/* Set while the program looks at the buffer by itself: waking it for each event would cost more than the event. */
+/* Set while user space polls the buffer: waking it for each event would cost more than the event. */
 __u32 event_reader_awake __weak;
 
-/* How much more time passed since boot than on the clock that stops while the host sleeps: the program keeps it. */
+/* CLOCK_BOOTTIME minus CLOCK_MONOTONIC, kept up to date by user space. */
 __u64 event_boot_offset_ns __weak;
 
 struct {
@@ -58,12 +58,12 @@ struct {
 	__uint(value_size, 127 * sizeof(__u64));
 } event_stacks SEC(".maps") __weak;
 
-/* Whom a socket belongs to: learnt in process context (sock_owner.bpf.c), inherited by connections from listeners. */
+/* Owner of a socket: recorded in process context (sock_owner.bpf.c), inherited by connections from listeners. */
 struct sock_owner {
 	__u64 pid_tgid;
 	__u64 cgroup_id;
 	__u32 uid;
-	__u32 of_listener; /* of the listener, or inherited from it: nobody has used the connection yet */
+	__u32 of_listener; /* of a listener, or inherited: the connection is not used yet */
 	char comm[EVENT_COMM_LEN];
 };
 
@@ -74,7 +74,7 @@ struct {
 	__type(value, struct sock_owner);
 } event_owners SEC(".maps") __weak;
 
-/* Processes that are followed (tree.bpf.c). They stay after their end: their connections may live longer. */
+/* Followed processes (process_tree.bpf.c). They stay after their exit: their connections may live longer. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -82,10 +82,10 @@ struct {
 	__type(value, __u8);
 } event_tree SEC(".maps") __weak;
 
-/* Those that should be followed and could not be kept there, nor among the control groups below. */
+/* Processes and cgroups that could not be followed for lack of room. */
 __u64 event_unfollowed __weak;
 
-/* Control groups that are followed (cgroup_tree.bpf.c), by number. Sockets may outlive their owner's group. */
+/* Followed cgroups (cgroup_tree.bpf.c), by id. Sockets may outlive the cgroup of their owner. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -93,10 +93,10 @@ struct {
 	__type(value, __u8);
 } event_cgroups SEC(".maps") __weak;
 
-/* What new groups begin with. */
+/* Initial value of new groups. */
 const volatile struct event_group event_no_group __weak = {};
 
-/* Numbers of stacks: none is known yet, and there is none. */
+/* Stack ids: not taken yet, and none. */
 #define EVENT_STACK_OPEN -1
 #define EVENT_STACK_NONE -2
 
@@ -104,7 +104,7 @@ struct event_room {
 	__u64 taken;
 };
 
-/* Memory of one socket for one event, gone with the socket: EVENT_SOCK_STORE(tcp_close, life, struct tcp_life). */
+/* Per-socket storage of an event, freed with the socket: EVENT_SOCK_STORE(tcp_close, life, struct tcp_life). */
 #define EVENT_SOCK_STORE(event, name, value_type)                                                                      \
 	struct {                                                                                                       \
 		__uint(type, BPF_MAP_TYPE_SK_STORAGE);                                                                 \
@@ -132,7 +132,7 @@ struct event_room {
 		__uint(key_size, sizeof(__u32));                                                                       \
 		__uint(value_size, sizeof(__u32));                                                                     \
 	} name##_groups SEC(".maps"), name##_fronts SEC(".maps");                                                      \
-	/* Without time and processor: event_init must follow. */                                                      \
+	/* Without time and CPU: event_init must follow. */                                                            \
 	static __always_inline event_type *name##_begin_early(void)                                                    \
 	{                                                                                                              \
 		struct name##_room *r = event_take_room(&name##_config, &name##_rooms, &name##_losses);                \
@@ -175,8 +175,8 @@ struct event_room {
 /* --- building ----------------------------------------------------------------------------------------------------- */
 
 /*
- * A program can be interrupted by another, or by itself in a softirq, and on some kernels be preempted; whoever comes
- * second must not write into the first one's event.
+ * A program can be interrupted by another, or by itself in a softirq, and preempted on some kernels; the second one
+ * must not write into the first one's event.
  */
 static __always_inline void *event_take_room(const volatile struct event_config *config, void *rooms,
 					     struct event_losses *losses)
@@ -200,7 +200,7 @@ static __always_inline void *event_take_room(const volatile struct event_config 
 	return NULL;
 }
 
-/* Keeps what begins until its end is told. A map that is full or in use just then refuses, and the event is lost. */
+/* Saves the start of something until its end. A full or locked map refuses, and the event is lost. */
 static __always_inline __maybe_unused void event_remember(void *map, const void *key, const void *value,
 							  struct event_losses *losses)
 {
@@ -208,7 +208,7 @@ static __always_inline __maybe_unused void event_remember(void *map, const void 
 		__sync_fetch_and_add(&losses->memory, 1);
 }
 
-/* The same in the memory of a socket (EVENT_SOCK_STORE), made where there is none yet; NULL is counted as lost. */
+/* The same in socket storage (EVENT_SOCK_STORE), created if missing; NULL is counted as lost. */
 static __always_inline __maybe_unused void *event_remember_sock(void *store, struct sock *sk,
 								struct event_losses *losses)
 {
@@ -227,7 +227,7 @@ static __always_inline void event_clear(const volatile struct event_config *conf
 		return;
 	}
 #endif
-	/* Unless told, the compiler takes a step for each byte. */
+	/* Otherwise the compiler copies byte by byte. */
 	__builtin_memset(__builtin_assume_aligned(event, 8), 0, size);
 }
 
@@ -243,14 +243,14 @@ static __always_inline void event_init(const volatile struct event_config *confi
 }
 
 /*
- * Programs of control groups may not ask for stacks: their files define EVENT_WITHOUT_STACKS before including this one.
- * Those whose events bring the kernel's stack along (frames_at) define EVENT_BRINGS_STACK.
+ * cgroup programs may not take stacks: their files define EVENT_WITHOUT_STACKS before including this one. Files whose
+ * events carry the kernel stack (frames_at) define EVENT_BRINGS_STACK.
  */
 static __always_inline void event_set_stacks(const volatile struct event_config *config, void *ctx,
 					     struct event_head *head)
 {
 #ifndef EVENT_WITHOUT_STACKS
-	/* Where an event is told elsewhere than it began, the stacks of its beginning are set already. */
+	/* For an event reported elsewhere than it began, the stacks of its start are set already. */
 #ifndef EVENT_BRINGS_STACK
 	if (config->needs & EVENT_NEED_KSTACK && head->kstack_id == EVENT_STACK_OPEN)
 		head->kstack_id = (__s32)bpf_get_stackid(ctx, &event_stacks, 0);
@@ -274,7 +274,7 @@ static __always_inline void event_set_process(const volatile struct event_config
 		bpf_get_current_comm(head->comm, sizeof(head->comm));
 }
 #else
-/* Two of them. Unless told, the compiler reads them in halves. */
+/* Two words. Otherwise the compiler reads them in halves. */
 static __always_inline const __u64 *event_comm_words(const struct task_struct *task)
 {
 	return __builtin_assume_aligned(task->comm, 8);
@@ -298,8 +298,8 @@ static __always_inline void event_set_rest_of_process(const volatile struct even
 }
 
 /*
- * What costs is calling the kernel's functions: one call, and the rest is read. The verifier takes several times as
- * long for it where this stands in a loop.
+ * Helper calls are the cost: one call, and the rest is read directly. In a loop, verification takes several times as
+ * long.
  */
 static __always_inline void event_set_process(const volatile struct event_config *config, struct event_head *head)
 {
@@ -316,7 +316,7 @@ static __always_inline void event_set_process(const volatile struct event_config
 }
 #endif
 
-/* The process that runs: only where the kernel acts on its behalf (system calls), never in a softirq. */
+/* The current process: only in its own context (system calls), never in a softirq. */
 static __always_inline void event_set_current(const volatile struct event_config *config, struct event_head *head)
 {
 	event_set_process(config, head);
@@ -324,7 +324,7 @@ static __always_inline void event_set_current(const volatile struct event_config
 		head->cgroup_id = bpf_get_current_cgroup_id();
 }
 
-/* The socket's owner as far as it is known. */
+/* The owner of the socket, if known. */
 static __always_inline void event_set_owner(const volatile struct event_config *config, struct event_head *head,
 					    struct sock *sk)
 {
@@ -351,7 +351,7 @@ static __always_inline void event_fill_owner(struct sock_owner *owner)
 	bpf_get_current_comm(owner->comm, sizeof(owner->comm));
 }
 
-/* The running process uses this socket: from now on it is the owner. */
+/* The current process uses this socket and becomes its owner. */
 static __always_inline void event_learn_owner(struct sock *sk)
 {
 	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -368,7 +368,7 @@ static __always_inline void event_set_v4(struct addr *addr, __be32 four)
 	addr->family = ADDR_V4;
 }
 
-/* A v4-mapped address is the IPv4 address that people see. */
+/* A v4-mapped address is shown as IPv4. */
 static __always_inline void event_set_v6(struct addr *addr, const __u32 *words)
 {
 	__builtin_memcpy(addr->bytes, words, sizeof(addr->bytes));
@@ -382,7 +382,7 @@ static __always_inline bool event_is_any(const struct addr *addr)
 	return words[0] == 0 && words[1] == 0 && words[3] == 0 && (words[2] == 0 || addr->family == ADDR_V4);
 }
 
-/* Once all is set: a socket without a peer has no remote address, rather than one of zeros. */
+/* Call last: a socket without a peer has no remote address, rather than a zero one. */
 static __always_inline void event_finish_endpoints(struct event_head *head)
 {
 	head->family = head->raddr.family;
@@ -390,7 +390,7 @@ static __always_inline void event_finish_endpoints(struct event_head *head)
 		head->raddr = (struct addr){};
 }
 
-/* Both addresses and ports of a socket, or of what is not a socket yet; false when it is no IP socket. */
+/* Addresses and ports of a full, request or time-wait socket; false if not IP. */
 static __always_inline bool event_set_endpoints(struct event_head *head, const struct sock_common *common)
 {
 	__u32 words[4];
@@ -419,9 +419,9 @@ static __always_inline void event_set_tuple(struct event_head *head, struct sock
 {
 	if (!event_set_endpoints(head, &sk->__sk_common))
 		return;
-	/* Other families number their protocols in their own way: 6 is TCP, but for netlink it is not. */
+	/* Other families have their own protocol numbers: 6 is TCP, but not for netlink. */
 	head->proto = (__u8)sk->sk_protocol;
-	/* A socket that closes has given its port back, but not forgotten it. */
+	/* A closing socket has released its port, but still knows it. */
 	if (head->lport == 0)
 		head->lport = bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 }
@@ -435,7 +435,7 @@ static __always_inline void event_set_namespace(const volatile struct event_conf
 		head->cookie = bpf_get_socket_cookie(sk);
 }
 
-/* Everything that a socket tells but its owner. */
+/* All fields of a socket except its owner. */
 static __always_inline void event_set_socket(const volatile struct event_config *config, struct event_head *head,
 					     struct sock *sk)
 {
@@ -444,7 +444,7 @@ static __always_inline void event_set_socket(const volatile struct event_config 
 	event_set_namespace(config, head, sk);
 }
 
-/* Whether anybody will look at a field of an event that behind the head is a TYPE. */
+/* Whether a field of an event with data TYPE is used. */
 #define EVENT_WANTS(config, type, member) event_wants(config, offsetof(type, member), sizeof(((type *)0)->member))
 
 static __always_inline __maybe_unused bool event_wants(const volatile struct event_config *config, __u64 offset,
@@ -456,7 +456,7 @@ static __always_inline __maybe_unused bool event_wants(const volatile struct eve
 }
 
 #ifdef EVENT_IS_FREQUENT
-/* Family, protocol and ports as they lie in the two words that they share with pid and tid. */
+/* Family, protocol and ports, packed as in the two words that they share with pid and tid. */
 static __always_inline void event_pack_remote(struct sock *sk, __u64 *remote)
 {
 	__u16 family = sk->__sk_common.skc_family;
@@ -486,8 +486,8 @@ static __always_inline void event_pack_local(struct sock *sk, __u64 *local)
 }
 
 /*
- * Where nobody looks at the addresses. What lies in one word is written at once: a word that is read, for a key, right
- * after its parts were written makes the processor wait.
+ * If addresses are not used. A word is written at once: reading it for a key right after partial writes stalls the CPU
+ * (store forwarding).
  */
 static __always_inline void event_set_used_briefly(const volatile struct event_config *config, struct event_head *head,
 						   struct sock *sk)
@@ -515,7 +515,7 @@ static __always_inline void event_set_used_briefly(const volatile struct event_c
 }
 #endif
 
-/* The usual two: of a socket that the running process uses, and of a socket in any context. */
+/* The usual two: a socket used by the current process, and a socket in any context. */
 static __always_inline void event_set_used_sock(const volatile struct event_config *config, struct event_head *head,
 						struct sock *sk)
 {
@@ -551,7 +551,7 @@ static __noinline __maybe_unused int event_filter(const volatile struct event_co
 	return event_matches(config, event);
 }
 
-/* A run without a filter does not even call it. */
+/* Not called without a filter. */
 static __always_inline bool event_passes(const volatile struct event_config *config, const char *event)
 {
 	return (!config->by_tree && !config->by_cgroup && config->term_count == 0) || event_filter(config, event);
@@ -593,7 +593,7 @@ static __always_inline struct event_group *event_find_group(void *groups, const 
 	return group;
 }
 
-/* Events that come often pay for the size of their programs rather than for a call. */
+/* Frequent events are inlined: larger programs, no call. */
 #ifdef EVENT_IS_FREQUENT
 static __always_inline
 #else

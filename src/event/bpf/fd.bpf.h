@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From a system call to its socket. The pointer that comes out is good for reading only: the helpers for socket storage
- * and cookies refuse it, so what follows from it is read piece by piece (event_set_found_sock).
+ * From a system call to its socket. The resulting pointer is read-only for the verifier: socket storage and cookie
+ * helpers refuse it, so members are read one by one (event_set_found_sock).
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #define S_IFMT   0170000
 #define S_IFSOCK 0140000
 
-/* What the running process has open under that number; NULL: nothing. */
+/* File of a descriptor of the current process; NULL: none. */
 static __always_inline struct file *event_fd_file(__u32 fd)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -24,7 +24,7 @@ static __always_inline struct file *event_fd_file(__u32 fd)
 	return file;
 }
 
-/* The running process's socket with that descriptor; NULL for one that is not there or is no socket. */
+/* Socket of a descriptor of the current process; NULL if closed or not a socket. */
 static __always_inline struct sock *event_fd_sock(__u32 fd)
 {
 	struct file *file = event_fd_file(fd);
@@ -59,7 +59,7 @@ static __always_inline void event_set_found_tuple(struct event_head *head, struc
 	event_finish_endpoints(head);
 }
 
-/* Of the running process: where there is no socket to ask. */
+/* Namespace of the current process: if there is no socket. */
 static __always_inline __u32 event_current_netns(void)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -67,7 +67,7 @@ static __always_inline __u32 event_current_netns(void)
 	return BPF_CORE_READ(task, nsproxy, net_ns, ns.inum);
 }
 
-/* As event_set_used_sock. A socket that nobody asked for its cookie yet has none. */
+/* As event_set_used_sock. A socket whose cookie was never requested has none. */
 static __always_inline void event_set_found_sock(const volatile struct event_config *config, struct event_head *head,
 						 struct sock *sk)
 {
@@ -84,14 +84,14 @@ static __always_inline void event_set_found_sock(const volatile struct event_con
 		head->cookie = (__u64)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 }
 
-/* What a tracepoint syscalls/sys_exit_* hands to its program. */
+/* Context of a tracepoint syscalls/sys_exit_*. */
 struct event_sys_exit {
 	__u64 common;
 	__s64 number;
 	__s64 result;
 };
 
-/* The number of the system call that ends, for programs at tp_btf/sys_exit. */
+/* Number of the returning system call, for programs at tp_btf/sys_exit. */
 static __always_inline long event_syscall_number(struct pt_regs *regs)
 {
 #if defined(__TARGET_ARCH_x86)

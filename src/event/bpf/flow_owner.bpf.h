@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose flow a packet belongs to that arrives and does not know its socket yet: remembered from what the flow's socket
- * has sent. FLOW_OWNERS(tcp_packet) makes the memory tcp_packet_owners, and two functions over an event's endpoints:
- * tcp_packet_note_owner where a packet leaves, tcp_packet_recall_owner where one arrives.
+ * Owners of flows, for received packets without a socket yet: saved from what the flow's socket sends.
+ * FLOW_OWNERS(tcp_packet) defines the map tcp_packet_owners and two functions on an event's endpoints:
+ * tcp_packet_note_owner at transmit, tcp_packet_recall_owner at receive.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ static __always_inline void flow_note_owner(void *owners, const struct flow_key 
 
 	if (!owner)
 		return;
-	/* To write costs several times as much as to look, and mostly nothing has changed. */
+	/* An update costs several times a lookup, and usually nothing has changed. */
 	known = bpf_map_lookup_elem(owners, key);
 	if (known && known->sk == (__u64)sk && known->owner.pid_tgid == owner->pid_tgid)
 		return;
@@ -52,7 +52,7 @@ static __always_inline void flow_note_owner(void *owners, const struct flow_key 
 	bpf_map_update_elem(owners, key, &now, BPF_ANY);
 }
 
-/* Returns where the socket was; it may be gone by now. */
+/* Returns the address of the socket, which may be freed by now. */
 static __always_inline struct sock *flow_recall_owner(void *owners, const struct flow_key *key, struct event_head *head)
 {
 	struct flow_owner *known = bpf_map_lookup_elem(owners, key);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Adding an event to a group, as the kernel does it.
- * Nothing here asks the kernel for anything, so that a unit test can run the same lines beside the program's own way of
- * doing it, on random events (tests/unit/test_event_kernel.c).
+ * Adds an event to a group, in the kernel. Uses no helpers, so that a unit test can compare it with the user-space
+ * version on random events (tests/unit/test_event_kernel.c).
  */
 #pragma once
 
 #include "event/bpf/match.bpf.h"
 
-/* 0 for none, 1 for 1, 2 for 2 and 3, 3 for 4 to 7 ... */
+/* 0 for 0, 1 for 1, 2 for 2 to 3, 3 for 4 to 7 ... */
 static __always_inline __u32 event_log2_slot(__s64 value)
 {
 	__u64 rest = value > 0 ? (__u64)value : 0;
@@ -37,7 +36,7 @@ static __always_inline __u32 event_log2_slot(__s64 value)
 	return slot + (__u32)(rest > 1 ? 2 : rest);
 }
 
-/* Slot 0 is what lies below, the last what lies above. */
+/* Slot 0 is underflow, the last one overflow. */
 static __always_inline __u32 event_linear_slot(const volatile struct event_config *config, __s64 value)
 {
 	__u64 slot;
@@ -59,10 +58,7 @@ static __always_inline void event_make_key(const volatile struct event_config *c
 	}
 }
 
-/*
- * Zeroes what filter, key and figures will look at, which is less than all. Only for programs that never look at a
- * field that they have not set.
- */
+/* Zeroes only what filter, key and figures read. For programs that never read a field that they have not set. */
 static __always_inline void event_clear_used(const volatile struct event_config *config, char *event)
 {
 	*(__u64 *)(event + (config->value_offset & ~7u)) = 0;
@@ -94,7 +90,7 @@ static __always_inline void event_clear_used(const volatile struct event_config 
 	}
 }
 
-/* In which place of a processor's table a key falls. */
+/* Slot of a key in the front table. */
 static __always_inline __u32 event_key_place(const volatile struct event_config *config, const __u64 *key)
 {
 	__u64 hash = 0;
@@ -108,8 +104,8 @@ static __always_inline __u32 event_key_place(const volatile struct event_config 
 }
 
 /*
- * The group of this key if the place is its own, or was free; otherwise NULL. Only programs on the same processor come
- * here: one that interrupts another while it writes the key finds the place taken.
+ * Group of this key if the slot is its own or was free; otherwise NULL. Only programs on the same CPU come here: one
+ * that interrupts another while it writes the key finds the slot taken.
  */
 static __always_inline struct event_group *event_front_group(const volatile struct event_config *config,
 							     struct event_front *front, const __u64 *key)
@@ -135,7 +131,7 @@ static __always_inline struct event_group *event_front_group(const volatile stru
 	return (struct event_group *)&front->key[EVENT_KEY_STORED(config)];
 }
 
-/* The same two for keys of process, protocol and ports (brief.bpf.h), where nobody comes in between. */
+/* The same two for brief keys (brief.bpf.h), without concurrency. */
 static __always_inline __u32 event_brief_place(const __u64 *key)
 {
 	__u64 hash = key[0] * 0x9e3779b97f4a7c15ull ^ key[1] * 0xbf58476d1ce4e5b9ull ^ key[2] * 0x94d049bb133111ebull ^
@@ -157,7 +153,7 @@ static __always_inline struct event_group *event_brief_front(struct event_front 
 	return (struct event_group *)&front->key[EVENT_BRIEF_WORDS];
 }
 
-/* In one step where others may come in between. */
+/* Atomic unless the program is alone. */
 static __always_inline void event_increase(const volatile struct event_config *config, __u64 *at, __u64 by)
 {
 	if (config->alone)
@@ -167,8 +163,8 @@ static __always_inline void event_increase(const volatile struct event_config *c
 }
 
 /*
- * Makes it at least as large. Whoever changes it in between is on the same processor and has finished, so the second
- * attempt succeeds unless it is interrupted in turn.
+ * Atomic maximum. A concurrent change comes from the same CPU and is complete, so the second attempt succeeds unless it
+ * is interrupted in turn.
  */
 static __always_inline void event_raise(const volatile struct event_config *config, __u64 *at, __u64 value)
 {
@@ -185,7 +181,7 @@ static __always_inline void event_raise(const volatile struct event_config *conf
 	}
 }
 
-/* Fields besides the first; an unknown one adds nothing. */
+/* Additional fields; an unknown one adds nothing. */
 static __always_inline void event_group_add_fields(const volatile struct event_config *config,
 						   struct event_group *group, const char *event)
 {
@@ -200,8 +196,8 @@ static __always_inline void event_group_add_fields(const volatile struct event_c
 }
 
 /*
- * Programs of one event may interrupt each other in the middle of this. What is added is added in one step, and the
- * extremes are kept so that both of them only grow from zero, which is what a group begins with.
+ * Programs of one event may interrupt each other here. Additions are atomic, and the encoded extremes only grow from 0,
+ * the initial value of a group.
  */
 static __always_inline void event_group_add(const volatile struct event_config *config, struct event_group *group,
 					    __s64 value)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether an event is what was asked for, as the kernel decides it.
- * Nothing here asks the kernel for anything, so that a unit test can run the same lines beside the program's own way of
- * doing it, on random events (tests/unit/test_event_kernel.c).
+ * Evaluates the filter of an event in the kernel. Uses no helpers, so that a unit test can compare it with the
+ * user-space version on random events (tests/unit/test_event_kernel.c).
  */
 #pragma once
 
 #include "event/core/config.h"
 #include "event/core/head.h"
 
-/* A number of the event; false when it is unknown. */
+/* Reads a number of the event; false if unknown. */
 static __always_inline bool event_load(const char *at, __u8 form, __u8 flags, __s64 *value)
 {
 	__u64 raw, ones;
@@ -48,7 +47,7 @@ static __always_inline bool event_load(const char *at, __u8 form, __u8 flags, __
 
 static __always_inline bool event_number_holds(const volatile struct event_term *term, const char *at)
 {
-	/* Numbers with a sign are moved up, so that all of them compare as numbers without one. */
+	/* Signed numbers are biased, so that all compare as unsigned. */
 	__u64 sign = term->form == EVENT_I32 || term->form == EVENT_I64 ? 1ull << 63 : 0;
 	__u64 limit = term->value[0] ^ sign, value;
 	__s64 loaded = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The headers of a packet, read from an sk_buff wherever in the stack it is. Only packet_read touches the packet; what
- * it found can be put into an event from this host's side (packet_set_endpoints).
+ * Packet headers, read from an sk_buff anywhere in the stack. Only packet_read touches the packet; packet_set_endpoints
+ * copies the result into an event, from this host's point of view.
  */
 #pragma once
 
@@ -15,10 +15,10 @@
 #define ETH_P_IP   0x0800
 #define ETH_P_IPV6 0x86dd
 
-/* skb->pkt_type of what is for this host. */
+/* skb->pkt_type of packets for this host. */
 #define PACKET_HOST 0
 
-/* Of IPv6: extension headers that are stepped over, how many of them, and its ICMP. */
+/* IPv6: skipped extension headers, their maximum number, and ICMPv6. */
 #define IPPROTO_HOPOPTS       0
 #define IPPROTO_ROUTING       43
 #define IPPROTO_FRAGMENT      44
@@ -26,7 +26,7 @@
 #define IPPROTO_DSTOPTS       60
 #define PACKET_EXTENSIONS_MAX 4
 
-/* The fixed part of IPv6's header; the user's header for it brings types that the kernel's own collide with. */
+/* The fixed IPv6 header; the UAPI header conflicts with vmlinux.h. */
 struct packet_v6 {
 	__u8 version; /* upper half */
 	__u8 flow[3];
@@ -46,11 +46,11 @@ struct packet {
 	__u8 unused;
 	__u16 source_port;
 	__u16 destination_port;
-	__u32 transport; /* offset of the transport header from skb->head; 0: not the first fragment, no such header */
-	__u32 bytes;     /* from the transport header on */
+	__u32 transport; /* offset of the transport header from skb->head; 0: none, not the first fragment */
+	__u32 bytes;     /* from the transport header */
 };
 
-/* What tools show of a TCP header, in host order. */
+/* Fields of a TCP header, in host byte order. */
 struct packet_tcp {
 	__u32 seq;
 	__u32 ack;
@@ -103,7 +103,7 @@ __weak __noinline int packet_read_v6(struct packet *packet, __u32 network)
 		if (bpf_probe_read_kernel(extension, sizeof(extension),
 					  (const void *)(packet->head + packet->transport)) < 0)
 			return false;
-		/* A later fragment has no header of its transport. */
+		/* Later fragments have no transport header. */
 		if (next == IPPROTO_FRAGMENT && ((extension[2] << 8 | extension[3]) & 0xfff8)) {
 			packet->transport = 0;
 			next = extension[0];
@@ -118,7 +118,7 @@ __weak __noinline int packet_read_v6(struct packet *packet, __u32 network)
 	return true;
 }
 
-/* With a header of that protocol at that offset from skb->head. */
+/* With a network header of that protocol at that offset from skb->head. */
 static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff *skb, __be16 protocol, __u32 network)
 {
 	const unsigned char *head = skb->head;
@@ -144,21 +144,21 @@ static __always_inline bool packet_read_as(struct packet *packet, struct sk_buff
 	return true;
 }
 
-/* The same where a packet arrives: nobody has noted where its IP header is. */
+/* The same at packet arrival, before skb->network_header is set. */
 static __always_inline bool packet_read_at(struct packet *packet, struct sk_buff *skb, __u32 network)
 {
 	return packet_read_as(packet, skb, skb->protocol, network);
 }
 
-/* False when it is no IP packet, or its headers are not there (any more). Ports are zero where there are none. */
+/* False if not IP, or the headers are gone. Ports are 0 without a transport header. */
 static __always_inline bool packet_read(struct packet *packet, struct sk_buff *skb)
 {
 	return packet_read_at(packet, skb, skb->network_header);
 }
 
 /*
- * Whether an arriving packet is of that protocol, or of the other for IPv6, without reading more than needed: programs
- * that see every packet begin with it. data is the IP header here.
+ * Whether a received packet has that protocol (proto6 for IPv6), with minimal reads: first check of per-packet
+ * programs. data is the IP header here.
  */
 static __always_inline bool packet_arrives_with(struct sk_buff *skb, __u8 proto, __u8 proto6)
 {
@@ -176,13 +176,13 @@ static __always_inline bool packet_arrives_with(struct sk_buff *skb, __u8 proto,
 	return false;
 }
 
-/* Where the part of a packet ends that lies at skb->head, as an offset from there. */
+/* End of the linear part, as offset from skb->head. */
 static __always_inline __u32 packet_linear_end(struct sk_buff *skb)
 {
 	return (__u32)(skb->data - skb->head) + skb->len - skb->data_len;
 }
 
-/* Length from the IP header at that offset on, whichever headers skb->data has before or behind it. */
+/* Length from the IP header at that offset, whatever skb->data points to. */
 static __always_inline __u32 packet_bytes_from(struct sk_buff *skb, __u32 network)
 {
 	return (__u32)(skb->data - skb->head) + skb->len - network;
@@ -196,7 +196,7 @@ static __always_inline void packet_set_dev(struct event_head *head, char *name, 
 	head->netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
 }
 
-/* The TCP header of a packet that was read; false when it has none. */
+/* TCP header of a packet read before; false if it has none. */
 static __always_inline bool packet_read_tcp(struct packet_tcp *tcp, const struct packet *packet, struct sk_buff *skb)
 {
 	__u32 header, at = packet->transport;
@@ -211,7 +211,7 @@ static __always_inline bool packet_read_tcp(struct packet_tcp *tcp, const struct
 	tcp->window = bpf_ntohs(th.window);
 	tcp->flags = ((const __u8 *)&th)[13];
 	tcp->bytes = packet->bytes > header ? packet->bytes - header : 0;
-	/* Too long for the length field of its IP header: it is cut up on its way. */
+	/* Too large for the IP length field: GSO. */
 	if (packet->bytes == 0) {
 		__u32 end = (__u32)(skb->data - skb->head) + skb->len;
 
@@ -238,8 +238,8 @@ static __always_inline void packet_set_endpoints(struct event_head *head, const 
 }
 
 /*
- * The socket that a packet came from, on its way out: as event_set_sock, but the helper that gives a socket its cookie
- * does not take a packet's socket, so the cookie is known only when somebody has asked for it before.
+ * Socket of a transmitted packet: as event_set_sock, but the cookie helper does not accept a packet's socket, so the
+ * cookie is known only if it was generated before.
  */
 static __always_inline void packet_set_sock(const volatile struct event_config *config, struct event_head *head,
 					    struct sock *sk)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes that are followed, with all that they start: the children of a followed one are followed. */
+/* Followed processes: adds the children of followed ones. */
 #include "event/bpf/event.bpf.h"
 
 SEC("tp_btf/sched_process_fork")

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whom a socket belongs to. Events that fire in a softirq know the socket but not the process, and the process that
- * happens to run is the wrong answer more often than not; so every use of a socket in process context is remembered
- * with the socket. A connection inherits the owner of its listener until somebody uses it, and after a fork or when the
- * descriptor is handed over, the process that used the socket last is the owner.
+ * Socket owners. Events in a softirq know the socket but not the process, and the current process is usually the wrong
+ * one; so every use of a socket in process context records the owner in socket storage. A connection inherits the owner
+ * of its listener until it is used; after a fork, or when the descriptor is passed on, the last user is the owner.
  */
 #include "event/bpf/event.bpf.h"
 
 #define PF_KTHREAD 0x00200000
 
-/* Connections inherit from here. */
+/* Inherited by connections. */
 static __always_inline void mark_listener(struct sock *sk)
 {
 	struct sock_owner *owner = bpf_sk_storage_get(&event_owners, sk, NULL, 0);
@@ -19,8 +18,8 @@ static __always_inline void mark_listener(struct sock *sk)
 }
 
 /*
- * Whoever closes is the owner only when nobody has used the connection before: the process that accepted it, then,
- * which may be another than the one that listens. The kernel closes some sockets in threads of its own.
+ * The closing process is the owner only if the connection was not used before: the process that accepted it, which may
+ * differ from the listener's. The kernel closes some sockets in its own threads.
  */
 static __always_inline void learn_from_close(struct sock *sk)
 {
@@ -30,7 +29,7 @@ static __always_inline void learn_from_close(struct sock *sk)
 		event_learn_owner(sk);
 }
 
-/* These changes are made by system calls only: connect, listen, close and shutdown. */
+/* These changes happen in system calls only: connect, listen, close and shutdown. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(sock_owner_state, struct sock *sk, int oldstate, int newstate)
 {
@@ -43,7 +42,7 @@ int BPF_PROG(sock_owner_state, struct sock *sk, int oldstate, int newstate)
 	return 0;
 }
 
-/* Who made it, until somebody uses it: a server that only waits has done nothing else that is seen. */
+/* The creator, until first use: a server that only waits shows nothing else. */
 SEC("cgroup/sock_create")
 int sock_owner_create(struct bpf_sock *ctx)
 {
@@ -51,7 +50,7 @@ int sock_owner_create(struct bpf_sock *ctx)
 
 	if (owner)
 		event_fill_owner(owner);
-	return 1; /* It may be made. */
+	return 1; /* Return value: allow. */
 }
 
 SEC("tp_btf/sock_send_length")
@@ -68,7 +67,7 @@ int BPF_PROG(sock_owner_recv, struct sock *sk, int result, int flags)
 	return 0;
 }
 
-/* Before 6.3, where there are no such tracepoints. */
+/* Before 6.3, without these tracepoints. */
 #define LEARN_AT(program, function)                                                                                    \
 	SEC("fentry/" #function)                                                                                       \
 	int BPF_PROG(program, struct socket *socket)                                                                   \
@@ -82,7 +81,7 @@ LEARN_AT(sock_owner_send_inet6, inet6_sendmsg)
 LEARN_AT(sock_owner_recv_inet, inet_recvmsg)
 LEARN_AT(sock_owner_recv_inet6, inet6_recvmsg)
 
-/* Sockets that were there before: whoever holds a descriptor. What was learnt in the meantime is better. */
+/* Existing sockets: the holder of a descriptor. An owner recorded meanwhile takes precedence. */
 SEC("iter/task_file")
 int sock_owner_seed(struct bpf_iter__task_file *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The end of a system call, for events that happen there. Each call has a tracepoint of its own, which needs tracefs;
- * without it the one of all calls is used, which costs every call a little. Both are made from one function:
+ * Programs at the exit of a system call. The per-call tracepoint needs tracefs; without it sys_exit of all calls is
+ * used, which costs every system call a little. One function serves both:
  *
  *	static __always_inline int bound(void *ctx, struct pt_regs *regs, long result) ...
  *	EVENT_SYSCALL(sock_bind, bind, bound)      programs sock_bind_exit and sock_bind_any_exit
@@ -24,7 +24,7 @@
 		return event_syscall_number(regs) == __NR_##call ? function(ctx, regs, result) : 0;                    \
 	}
 
-/* The same at the beginning, where the function gets no result: programs with _enter and _any_enter. */
+/* The same at entry, without a result: programs with _enter and _any_enter. */
 #define EVENT_SYSCALL_ENTER(event, call, function)                                                                     \
 	SEC("tracepoint/syscalls/sys_enter_" #call)                                                                    \
 	int event##_enter(void *ctx)                                                                                   \
@@ -37,13 +37,13 @@
 		return number == __NR_##call ? function(ctx, regs) : 0;                                                \
 	}
 
-/* The registers with which the running process came into the kernel. */
+/* User registers of the current process at kernel entry. */
 static __always_inline struct pt_regs *event_task_regs(void)
 {
 	return (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 }
 
-/* Arguments of the call count from 0. They are still there at its end. */
+/* Arguments of the call, from 0. Still valid at its exit. */
 static __always_inline unsigned long event_syscall_arg(struct pt_regs *regs, int index)
 {
 	struct pt_regs___kernel *kernel = (struct pt_regs___kernel *)regs;
@@ -64,21 +64,21 @@ static __always_inline unsigned long event_syscall_arg(struct pt_regs *regs, int
 		return BPF_CORE_READ(kernel, r9);
 	}
 #else
-	/* The first argument's register carries the result in the end. */
+	/* The register of the first argument holds the result at exit. */
 	return index == 0 ? BPF_CORE_READ(kernel, orig_x0) : BPF_CORE_READ(kernel, regs[index]);
 #endif
 }
 
-#define AF_UNIX_PATH 2 /* where the path begins in the address */
+#define AF_UNIX_PATH 2 /* offset of the path in the address */
 
-/* An address of the application's, as far as it is one of IP: which end of the head it is, the caller says. */
+/* A user-space socket address, if IP; the caller chooses the end of the head. */
 static __always_inline void event_set_user_addr(struct event_head *head, const void *from, struct addr *addr,
 						__u16 *port)
 {
 	struct {
 		__u16 family;
 		__be16 port;
-		__be32 four; /* the flow of an IPv6 address */
+		__be32 four; /* flow label of an IPv6 address */
 		__u32 six[4];
 	} user = {};
 
@@ -97,7 +97,7 @@ static __always_inline void event_set_user_addr(struct event_head *head, const v
 	head->family = addr->family;
 }
 
-/* The path of a UNIX address of that length; one that begins with a zero byte (abstract) begins with @. */
+/* Path of a UNIX address of that length; abstract names begin with @. */
 static __always_inline void event_set_user_path(char *path, const void *from, unsigned long len)
 {
 	const char *name = (const char *)from + AF_UNIX_PATH;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What events of TCP read in common. */
+/* Accessors common to TCP events. */
 #pragma once
 
 #include "event/bpf/event.bpf.h"
@@ -13,10 +13,10 @@ static __always_inline bool is_tcp(struct sock *sk)
 
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 
-/* Of Linux 6.4: whoever has it has the function above, too. */
+/* Since Linux 6.4: its presence implies that of bpf_rdonly_cast. */
 struct bpf_iter_num;
 
-/* Of a whole socket that is known to be TCP's. To ask the kernel whether it is costs more than most of the reading. */
+/* For a full socket known to be TCP. The helper that checks it costs more than most of the reads. */
 static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 {
 	if (bpf_core_type_exists(struct bpf_iter_num))
@@ -24,7 +24,7 @@ static __always_inline struct tcp_sock *tcp_of(struct sock *sk)
 	return bpf_skc_to_tcp_sock(sk);
 }
 
-/* Sockets that are only a part of one: no owner, no memory, no variables. */
+/* False for request and time-wait sockets: they have no owner, no storage, no variables. */
 static __always_inline bool is_whole(struct sock *sk)
 {
 	__u8 state = sk->__sk_common.skc_state;
@@ -32,13 +32,13 @@ static __always_inline bool is_whole(struct sock *sk)
 	return state != SOCKET_TIME_WAIT && state != SOCKET_NEW_SYN_RECV;
 }
 
-/* Kept by the kernel in eighths of a microsecond; zero until the first sample. */
+/* In units of 1/8 us; 0 before the first sample. */
 static __always_inline __u64 srtt_ns(const struct tcp_sock *tp)
 {
 	return (__u64)tp->srtt_us * NSEC_PER_USEC / 8;
 }
 
-/* Until the first loss there is none. */
+/* None before the first loss. */
 static __always_inline __u32 ssthresh_of(const struct tcp_sock *tp)
 {
 	return tp->snd_ssthresh == 0x7fffffff ? EVENT_UNKNOWN32 : tp->snd_ssthresh;

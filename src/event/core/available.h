@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which events work on this kernel for this user. The quick answer loads nothing: privileges, names in BTF, tracepoints in
- * tracefs, kinds of programs, and what `--try` found out since the host was booted (available_cache.h). It takes some
- * milliseconds, so whoever is about to recommend an event or a tool can ask:
+ * Which events work on this kernel for this user. The quick answer loads nothing: privileges, names in BTF, tracepoints
+ * in tracefs, kinds of programs, and what `--try` found out since the host was booted (available_cache.h). It takes
+ * some milliseconds, so whoever is about to recommend an event or a tool can ask:
  *
  *	if (!event_unavailable("tcp.close"))
  *		...
@@ -33,7 +33,7 @@ void availability_done(struct availability *availability);
 const char *availability_reason(const struct availability *availability, const char *event);
 
 /*
- * The quick answer for who recommends an event to others, looked up once in the life of the process: why this kernel cannot
- * do it. NULL: it can, or this user may load nothing at all, which another may.
+ * The quick answer for who recommends an event to others, looked up once in the life of the process: why this kernel
+ * cannot do it. NULL: it can, or this user may load nothing at all, which another may.
  */
 const char *event_unavailable(const char *event);

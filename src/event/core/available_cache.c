@@ -20,7 +20,7 @@
 #define TEXT_MAX     ((size_t)256 << 10)
 #define REFUSALS_MAX 1000
 
-/* --- the text ------------------------------------------------------------------------------------------------------ */
+/* --- the text ----------------------------------------------------------------------------------------------------- */
 
 static bool is_program_name(const char *text)
 {
@@ -91,7 +91,7 @@ static void add_line(struct buf *text, const struct hook_refusal *refusal)
 	buf_add_format(text, "%s\t%s\n", refusal->program, n ? reason : "refused");
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------------ */
+/* --- the file ----------------------------------------------------------------------------------------------------- */
 
 static bool is_private(int fd, mode_t type)
 {
@@ -174,7 +174,7 @@ int available_cache_save_to(const char *dir, const char *key, const struct hook_
 	return r;
 }
 
-/* --- here and now -------------------------------------------------------------------------------------------------- */
+/* --- here and now ------------------------------------------------------------------------------------------------- */
 
 static char *runtime_dir(void)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the kernel refused when all programs were loaded (nest tools --try), in a file of the user's runtime directory:
- * $XDG_RUNTIME_DIR/nest where that is the user's own, else /run/nest for root and /run/user/UID/nest for others. It is read
- * only when it is of this boot, kernel, program and user with these capabilities; and as it lies where others might have
- * been, only a regular file of this user in a directory of this user that nobody else can enter, with nothing odd in it.
+ * $XDG_RUNTIME_DIR/nest where that is the user's own, else /run/nest for root and /run/user/UID/nest for others. It is
+ * read only when it is of this boot, kernel, program and user with these capabilities; and as it lies where others
+ * might have been, only a regular file of this user in a directory of this user that nobody else can enter, with
+ * nothing odd in it.
  */
 #pragma once
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What one event is told before it is loaded: which part of the filter it evaluates, which fields somebody will look
- * at, and whether it passes records on or adds them up. It is read-only data, so the verifier knows every value and
- * drops the code that a run does not need.
+ * Configuration of an event, set before loading: its filter terms, the fields in use, and whether it streams or
+ * aggregates. It is read-only data, so the verifier knows every value and removes the code that a run does not need.
  */
 #pragma once
 
@@ -10,17 +9,17 @@
 
 #define EVENT_TERMS_MAX 16
 #define EVENT_KEYS_MAX  6
-/* Room for all of them: six addresses with their families. */
+/* Enough for six addresses with their families. */
 #define EVENT_KEY_WORDS 18
 #define EVENT_SLOTS_MAX 66
-/* Words of the head with process, protocol, ports and comm: the key where config.brief says so. */
+/* Words of the head with process, protocol, ports and comm: the key of config.brief. */
 #define EVENT_BRIEF_WORDS 4
-/* Further fields that are added up. */
+/* Additional summed fields. */
 #define EVENT_ADDS_MAX 4
-/* Rooms for events under construction on one processor: a process, a softirq, an interrupt, and one to spare. */
+/* Event buffers per CPU: process, softirq, interrupt, and one spare. */
 #define EVENT_ROOMS 4
 
-/* How a value lies in the event. */
+/* Form of a value in the event. */
 enum event_form {
 	EVENT_FORM_NONE,
 	EVENT_U8,
@@ -46,11 +45,11 @@ enum event_op {
 };
 
 #define EVENT_ZERO_UNKNOWN 1
-#define EVENT_ONES_KNOWN   2 /* all bits set is a value like others: ports */
+#define EVENT_ONES_KNOWN   2 /* all ones is a valid value: ports */
 
 /*
- * One comparison. Terms of the same clause are alternatives, and all clauses must hold. Words of 16 bytes (addresses,
- * names) are compared under a mask.
+ * One comparison. Terms of a clause are alternatives; all clauses must hold. 16-byte values (addresses, names) are
+ * compared under a mask.
  */
 struct event_term {
 	__u16 offset;
@@ -64,17 +63,14 @@ struct event_term {
 	__u64 mask[2];
 };
 
-/*
- * What events are kept apart by: words of the event, with what does not belong to a key masked out. Fields that lie in
- * one word share it, so a key is short, and the kernel's hash of it cheap.
- */
+/* Group key: masked words of the event. Fields in the same word share it, so keys are short and cheap to hash. */
 struct event_key_word {
 	__u64 mask;
 	__u16 offset; /* a multiple of 8 */
 	__u16 unused[3];
 };
 
-/* A number that is added up besides the first one. */
+/* An additional summed field. */
 struct event_added {
 	__u16 offset;
 	__u8 form;
@@ -82,14 +78,14 @@ struct event_added {
 };
 
 enum event_mode {
-	EVENT_STREAM, /* every event to the program */
+	EVENT_STREAM, /* every event to user space */
 	EVENT_COUNT,
-	EVENT_SUM,    /* count, sum, smallest, largest */
+	EVENT_SUM,    /* count, sum, minimum, maximum */
 	EVENT_LOG2,   /* and slots by powers of two */
 	EVENT_LINEAR, /* and slots of equal width */
 };
 
-/* Parts of the head that cost something, filled only when somebody looks at them. */
+/* Costly parts of the head, filled only on demand. */
 enum event_need {
 	EVENT_NEED_OWNER = 1 << 0, /* pid, tid, uid, comm */
 	EVENT_NEED_CGROUP = 1 << 1,
@@ -100,7 +96,7 @@ enum event_need {
 	EVENT_NEED_USTACK = 1 << 6,
 	EVENT_NEED_TIME = 1 << 7,
 	EVENT_NEED_COMM = 1 << 8,
-	/* Besides the rest of the endpoints and of the owner: programs that come often leave them out. */
+	/* In addition to endpoints and owner: frequent programs leave them out. */
 	EVENT_NEED_ADDRESSES = 1 << 9,
 	EVENT_NEED_UID = 1 << 10,
 };
@@ -111,17 +107,17 @@ struct event_config {
 	__u32 mode;
 	__u32 term_count;
 	__u32 key_words;
-	__u32 by_tree;   /* only processes that are followed */
-	__u32 by_cgroup; /* only control groups that are followed */
-	__u32 asked;     /* the event is told in this run: programs that serve several events leave out the others */
-	/* A bit for each word behind the head that somebody will look at: the program need not fill in the others. */
+	__u32 by_tree;   /* followed processes only */
+	__u32 by_cgroup; /* followed cgroups only */
+	__u32 asked;     /* requested in this run: shared programs skip other events */
+	/* Bitmap of the words after the head that are used: programs need not fill in the others. */
 	__u64 wanted;
-	__u32 comm_is_padded; /* names of tasks end with zeroes (from Linux 5.17 on): they can be read as they are */
-	/* One program reports the event, and the kernel never runs it inside itself on one CPU: nobody else adds. */
+	__u32 comm_is_padded; /* comm is zero-padded (Linux 5.17 and later): readable as words */
+	/* One program reports the event, and the kernel never runs it inside itself on one CPU: no atomics needed. */
 	__u32 alone;
 	/*
-	 * The program adds up by the key of EVENT_BRIEF_WORDS, without making an event: there is no filter, and of the
-	 * head nothing is needed that does not lie in them.
+	 * Aggregates by the key of EVENT_BRIEF_WORDS without building an event: no filter, and no other part of the
+	 * head needed.
 	 */
 	__u32 brief;
 	__u32 unused;
@@ -129,17 +125,17 @@ struct event_config {
 	__u16 value_offset;
 	__u8 value_form;
 	__u8 value_flags;
-	__u32 slot_count; /* of a linear histogram, without the two ends */
+	__u32 slot_count; /* of a linear histogram, without underflow and overflow */
 	__s64 slot_first;
 	__s64 slot_width;
-	__u32 add_count; /* only without slots, in whose place their sums are */
+	__u32 add_count; /* only without slots: the sums use their space */
 	struct event_added adds[EVENT_ADDS_MAX];
 	struct event_term terms[EVENT_TERMS_MAX];
 };
 
 /*
- * A group of added-up events. How much of it there is depends on the mode. The extremes are kept so that the smallest
- * number of each is what every value beats, and both grow: a group of zeroes is one without events.
+ * A group of aggregated events; its size depends on the mode. The extremes are encoded so that both only grow from 0: a
+ * zeroed group is empty.
  */
 struct event_group {
 	__u64 count;
@@ -150,9 +146,8 @@ struct event_group {
 };
 
 /*
- * Asking the kernel's hash for a group costs more than all the rest of an event. So each processor has a table of its
- * own in front of it: where a key falls, the first that comes stays until the interval ends, and whoever finds another
- * one there goes to the hash. The key's words follow, then the group.
+ * A hash lookup costs more than the rest of an event. So each CPU has a front table: the first key of a slot keeps it
+ * until the interval ends; other keys go to the hash. The key's words follow, then the group.
  */
 #define EVENT_FRONT_BITS  6
 #define EVENT_FRONT_SLOTS (1 << EVENT_FRONT_BITS)
@@ -168,7 +163,7 @@ enum event_front_state {
 	EVENT_FRONT_READY
 };
 
-/* Words of a key as it lies in maps: without keys there is one group, and one word of nothing. */
+/* Words of a key in maps: without keys there is one group, and one zero word. */
 #define EVENT_KEY_STORED(config)   ((config)->key_words ? (config)->key_words : 1)
 
 #define EVENT_GROUP_MAX(value)     ((__u64)(value) ^ 1ull << 63)
@@ -176,10 +171,10 @@ enum event_front_state {
 #define EVENT_GROUP_MAX_OF(stored) ((__s64)((stored) ^ 1ull << 63))
 #define EVENT_GROUP_MIN_OF(stored) EVENT_GROUP_MAX_OF(~(stored))
 
-/* Events that were not told, by the reason. */
+/* Lost events, by reason. */
 struct event_losses {
-	__u64 ring;   /* the program did not read fast enough */
-	__u64 groups; /* more groups than the map holds */
-	__u64 rooms;  /* more programs inside each other than there are rooms */
-	__u64 memory; /* the beginning could not be kept until the end came */
+	__u64 ring;   /* ring buffer full: user space reads too slowly */
+	__u64 groups; /* group map full */
+	__u64 rooms;  /* programs nested deeper than EVENT_ROOMS */
+	__u64 memory; /* no memory to keep the start until the end */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the kernel's reasons for dropping a packet mean (enum skb_drop_reason of kernels up to 6.18). */
+/* Meaning of the kernel's drop reasons (enum skb_drop_reason up to Linux 6.18). */
 #include "record/glossary.h"
 
 static const struct glossary_entry entries[] = {
 	{"SKB_NOT_DROPPED_YET", "not a drop: the packet is still in use"},
 	{"SKB_CONSUMED", "not a drop: the packet was delivered and freed"},
 	{"NOT_SPECIFIED",
-	 "the code that freed the packet names no reason; the kernel stack tells the place (nest skbdrop -s)"},
+	 "the code that freed the packet gives no reason; the kernel stack shows the place (nest skbdrop --stack)"},
 	{"NO_SOCKET",
 	 "no socket for the packet: nothing listens on that port, or the connection is gone; TCP answers with RST, "
 	 "UDP with ICMP port unreachable"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of events, and what all of them have in common. */
+/* The event catalogue, and the fields common to all events. */
 #include <string.h>
 
 #include "base/vec.h"
@@ -9,16 +9,15 @@
 
 #define H struct event_head
 static const struct field head_fields[] = {
-	FIELD(H, time_ns, TIME, "when", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, cpu, ID, "processor", .hidden = true),
-	FIELD(H, pid, ID, "process that the socket belongs to", .zero_is_unknown = true),
-	FIELD(H, tid, ID, "its thread", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, comm, TEXT, "its name"),
-	FIELD(H, uid, ID, "its user", .hidden = true),
-	FIELD(H, cgroup_id, ID, "its control group, as the inode number of the directory", .zero_is_unknown = true,
-	      .hidden = true),
+	FIELD(H, time_ns, TIME, "time of the event", .zero_is_unknown = true, .hidden = true),
+	FIELD(H, cpu, ID, "CPU of the event", .hidden = true),
+	FIELD(H, pid, ID, "process that owns the socket", .zero_is_unknown = true),
+	FIELD(H, tid, ID, "thread of the process", .zero_is_unknown = true, .hidden = true),
+	FIELD(H, comm, TEXT, "name of the process"),
+	FIELD(H, uid, ID, "user of the process", .hidden = true),
+	FIELD(H, cgroup_id, ID, "cgroup, inode number of its directory", .zero_is_unknown = true, .hidden = true),
 	FIELD(H, netns, ID, "network namespace", .zero_is_unknown = true, .hidden = true),
-	FIELD(H, family, ENUM, "address family; of IPv4 through an IPv6 socket: ipv4", .names = &event_family_names,
+	FIELD(H, family, ENUM, "address family; IPv4 over an IPv6 socket is ipv4", .names = &event_family_names,
 	      .zero_is_unknown = true, .hidden = true),
 	FIELD(H, proto, ENUM, "transport protocol", .names = &socket_proto_names, .zero_is_unknown = true,
 	      .hidden = true),
@@ -26,23 +25,22 @@ static const struct field head_fields[] = {
 	FIELD(H, lport, ID, "local port", .zero_is_unknown = true),
 	FIELD(H, raddr, ADDR, "remote address"),
 	FIELD(H, rport, ID, "remote port", .zero_is_unknown = true),
-	FIELD(H, cookie, HEX, "socket cookie: the same socket has the same one for ever", .zero_is_unknown = true,
-	      .hidden = true),
+	FIELD(H, cookie, HEX, "socket cookie, unique per socket since boot", .zero_is_unknown = true, .hidden = true),
 };
 #undef H
-RECORD_TYPE(event_head_type, "event", struct event_head, head_fields, "what all events have in common");
+RECORD_TYPE(event_head_type, "event", struct event_head, head_fields, "fields common to all events");
 
 #define X struct event_extra
 static const struct field extra_fields[] = {
-	FIELD(X, elapsed_ns, DURATION, "since the run began", .exact = true, .hidden = true),
+	FIELD(X, elapsed_ns, DURATION, "time since the start", .exact = true, .hidden = true),
 	FIELD(X, event, TEXT, "name of the event", .hidden = true),
-	FIELD(X, cgroup, TEXT, "path of the control group", .hidden = true),
-	FIELD(X, container, TEXT, "container that it belongs to", .hidden = true),
-	FIELD(X, kstack, STACK, "functions of the kernel, innermost first (--stack)", .hidden = true),
-	FIELD(X, ustack, STACK, "functions of the program, innermost first (--ustack)", .hidden = true),
+	FIELD(X, cgroup, TEXT, "cgroup path", .hidden = true),
+	FIELD(X, container, TEXT, "container of the process", .hidden = true),
+	FIELD(X, kstack, STACK, "kernel stack, innermost function first (--stack)", .hidden = true),
+	FIELD(X, ustack, STACK, "user stack, innermost function first (--ustack)", .hidden = true),
 };
 #undef X
-RECORD_TYPE(event_extra_type, "event_extra", struct event_extra, extra_fields, "what is known about an event besides");
+RECORD_TYPE(event_extra_type, "event_extra", struct event_extra, extra_fields, "additional fields of events");
 
 static int by_name(const void *a, const void *b)
 {
@@ -98,7 +96,7 @@ static uint32_t extra_needs(uint32_t offset)
 	case offsetof(struct event_extra, kstack):
 		return EVENT_NEED_KSTACK;
 	case offsetof(struct event_extra, ustack):
-		/* The symbols are the process's. */
+		/* The symbols are those of the process. */
 		return EVENT_NEED_USTACK | EVENT_NEED_OWNER;
 	default:
 		return 0;

@@ -1,52 +1,49 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Where events come from, and where they go. The kernel (live.h) is one source, a recording is another; whoever
- * filters, shows or adds up events does not know which.
- */
+/* Event sources and sinks. The kernel (live.h) and recordings are sources; sinks do not know which one they serve. */
 #pragma once
 
 #include "event/core/config.h"
 #include "event/core/event.h"
 
-/* What is done with events. Memory behind a record is valid during the call. */
+/* Callbacks for events. Records are valid during the call only. */
 struct event_sink {
-	/* One event. A part that the source does not know (EVENT_PART_EXTRA of the live kernel) is NULL. */
+	/* One event. A part that the source lacks (EVENT_PART_EXTRA of the live kernel) is NULL. */
 	void (*event)(void *context, unsigned request, struct record *record);
-	/* A group that the kernel added up: the record has the keys only. */
+	/* A group aggregated by the kernel: the record has only the keys. */
 	void (*group)(void *context, unsigned request, struct record *record, const struct event_group *group);
 	void *context;
 };
 
 /*
- * Stands between the kernel and the sink of a run that wants whole events (live_options.finish): holds back what is
- * half finished, and passes on what is whole. One state for each request.
+ * Between kernel and sink if a run wants complete events (live_options.finish): holds incomplete events back and passes
+ * on complete ones. One state per request.
  */
 struct event_finisher {
-	/* spills: the kernel was told to hand over what it has no room for. */
+	/* spills: the kernel sends what it has no room for. */
 	void *(*begin)(unsigned request, bool spills, const struct event_sink *next);
 	void (*event)(void *state, struct record *record);
-	/* Hooks are about to go away, one after the other. */
+	/* The hooks are about to be detached one by one. */
 	void (*stop)(void *state);
-	/* After the last event: passes on what is left, if anybody wants it, and frees the state. */
+	/* After the last event: passes on the rest if wanted, and frees the state. */
 	void (*end)(void *state, bool pass);
 };
 
-/* One event that is wanted, and how. */
+/* A requested event. */
 struct event_request {
 	const struct event *event;
 	struct event_config config;
-	bool cheap;    /* without roles that are costly */
-	bool only_tcp; /* without roles of datagrams */
+	bool cheap;    /* without costly roles */
+	bool only_tcp; /* without datagram roles */
 	uint8_t set;   /* enum event_set */
 };
 
-/* What was not told, by the reason. */
+/* Lost events, by reason. */
 struct event_loss {
 	uint64_t ring;
 	uint64_t groups;
 	uint64_t rooms;
-	uint64_t memory; /* what began could not be kept until it ended */
-	uint64_t missed; /* programs that were running already; no more events than these were lost */
+	uint64_t memory; /* no memory to keep the start until the end */
+	uint64_t missed; /* runs skipped because the program was running; upper bound of lost events */
 };
 
 static inline void event_loss_add(struct event_loss *sum, const struct event_loss *loss)

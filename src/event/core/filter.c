@@ -27,7 +27,7 @@ uint8_t event_number_flags(const struct field *field)
 {
 	if (!field->zero_is_unknown)
 		return 0;
-	/* As value_get reads them: a port of 65535 is a port. */
+	/* As value_get: port 65535 is a valid port. */
 	return EVENT_ZERO_UNKNOWN | (field->store == STORE_U16 ? EVENT_ONES_KNOWN : 0);
 }
 
@@ -58,7 +58,7 @@ static int op_of(enum expr_op op)
 	}
 }
 
-/* A literal that the field's form cannot hold is left to the program. */
+/* A literal out of range of the field is left to user space. */
 static bool number_term(const struct field *field, const struct expr_literal *literal, struct event_term *term)
 {
 	enum event_form form = event_number_form(field);
@@ -92,7 +92,7 @@ static bool addr_term(const struct expr_literal *literal, struct event_term *ter
 	return true;
 }
 
-/* Names of 16 bytes, whole or up to a star at the end. */
+/* 16-byte names: the whole name, or a prefix with * at the end. */
 static bool text_term(const struct field *field, const char *text, bool pattern, struct event_term *term)
 {
 	size_t n = text ? strlen(text) : 0, compared = sizeof(term->value);
@@ -133,7 +133,7 @@ static bool make_term(const struct expr_term *from, const struct expr_literal *l
 		return addr_term(literal, term);
 	case KIND_TEXT:
 		return text_term(field, literal->text, from->op == EXPR_MATCH, term);
-	case KIND_TIME: /* still counted from the start of the host there */
+	case KIND_TIME: /* still time since boot there */
 	case KIND_RATIO:
 	case KIND_BOOL:
 	case KIND_ENDPOINT:
@@ -231,7 +231,7 @@ bool event_key_shorten(const struct event *event, struct event_config *config)
 			return false;
 		key[at].mask = config->key[k].mask;
 	}
-	/* The name is not masked: all of it, or none. */
+	/* comm is not masked: all of it or nothing. */
 	if (config->needs & EVENT_NEED_COMM && (key[2].mask & key[3].mask) != UINT64_MAX)
 		return false;
 	memcpy(config->key, key, sizeof(key));

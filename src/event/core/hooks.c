@@ -27,8 +27,8 @@ static void pass_over(struct hook_choice *choice, const char *reason)
 }
 
 /*
- * What a kind of program takes, beyond what its section names. The functions are compiled in with the option in question and
- * stand in BTF then; a program is not loaded without the capability.
+ * What a kind of program takes, beyond what its section names. The functions are compiled in with the option in
+ * question and stand in BTF then; a program is not loaded without the capability.
  */
 static const struct {
 	const char *section;
@@ -157,7 +157,9 @@ void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object
 	/* Without names, loading finds out. */
 	(void)btf_names_load(&look.names);
 	settle(plan, &look);
-	/* Gone again before the loading, which has its own two copies: together they would be the peak of the memory. */
+	/*
+	 * Gone again before the loading, which has its own two copies: together they would be the peak of the memory.
+	 */
 	btf_names_done(&look.names);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which hook serves which role in a run. A hook that this kernel does not have, or refuses to load or to attach, is
- * passed over for the next one, with the reason kept.
+ * Assignment of hooks to roles. A hook that the kernel lacks or refuses is skipped for the next one, and the reason
+ * kept.
  */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include "kernel/object.h"
 
 struct hook_choice {
-	unsigned request; /* index of the event; HOOK_OF_OWNER for what all share */
+	unsigned request; /* index of the event; HOOK_OF_OWNER: shared */
 	const struct event_role *role;
-	unsigned hook;    /* index; EVENT_HOOKS_MAX when none is left */
-	char reason[256]; /* why the one before was not taken */
-	char section[80]; /* of the first program, for people */
+	unsigned hook;    /* index; EVENT_HOOKS_MAX: none left */
+	char reason[256]; /* why the previous one was skipped */
+	char section[80]; /* of the first program, for display */
 };
 
 #define HOOK_OF_OWNER UINT32_MAX
@@ -39,23 +39,23 @@ struct hook_plan {
 void hook_plan_add(struct hook_plan *plan, unsigned request, const struct event_role *roles, uint32_t count);
 void hook_plan_done(struct hook_plan *plan);
 
-/* Passes over what the kernel does not have. */
+/* Skips hooks that the kernel lacks. */
 void hook_plan_settle(struct hook_plan *plan, const struct kernel_object *object);
 /*
- * The plan that loading would come to, without loading: what the kernel does not have is passed over, then what it refused
- * before. Where that is not known (NULL), also kinds of programs that this kernel seems not to have.
+ * The plan that loading would come to, without loading: what the kernel does not have is passed over, then what it
+ * refused before. Where that is not known (NULL), also kinds of programs that this kernel seems not to have.
  */
 void hook_plan_guess(struct hook_plan *plan, const struct kernel_object *object, const struct hook_refusals *refusals);
-/* The hook with that program failed; false when no choice has it. */
+/* The hook with this program failed; false if no choice uses it. */
 bool hook_plan_refuse(struct hook_plan *plan, const char *program, const char *reason);
 
-/* Programs may serve several roles: whether none before this one has it. */
+/* Programs may serve several roles: whether no earlier choice has this one. */
 bool hook_plan_is_first(const struct hook_plan *plan, const struct hook_choice *of, const char *program);
 
-/* Whether one program alone tells the event, and it belongs to a BTF tracepoint. */
+/* Whether a single BTF tracepoint program reports the event. */
 bool hook_plan_is_alone(const struct hook_plan *plan, unsigned request);
 
-/* The programs of a choice; NULL when no hook is left. */
+/* The current hook of a choice; NULL: none left. */
 static inline const struct event_hook *hook_choice_get(const struct hook_choice *choice)
 {
 	return choice->hook < EVENT_HOOKS_MAX && choice->role->hooks[choice->hook].programs[0]
@@ -63,6 +63,6 @@ static inline const struct event_hook *hook_choice_get(const struct hook_choice 
 		       : NULL;
 }
 
-/* Calls fn for each program of the plan, once, until one returns a negative errno. */
+/* Calls fn once per program of the plan, until one returns a negative errno. */
 typedef int (*hook_program_fn)(const struct event_hook *hook, const char *program, void *context);
 int hook_plan_each(const struct hook_plan *plan, hook_program_fn fn, void *context);

@@ -12,7 +12,7 @@
 #define FILES_MAX 65536
 #define DELETED   " (deleted)"
 
-/* Cuts the text at the next blank and goes behind it. */
+/* Terminates the word at the next blank and advances past it. */
 static char *next_word(char **text)
 {
 	char *word = *text, *end = word + strcspn(word, " ");
@@ -29,7 +29,7 @@ bool library_line_parse(char *line, struct library_line *ret_line)
 
 	(void)next_word(&line); /* permissions */
 	(void)next_word(&line); /* offset */
-	/* "fd:01 1234": two words that belong together. */
+	/* "fd:01 1234": device and inode are one key. */
 	number = line;
 	line += strcspn(line, " ");
 	line += strspn(line, " ");
@@ -54,7 +54,7 @@ bool library_is_libc(const char *name)
 
 	if (strncmp(name, "libc.so.6", 9) == 0 || strncmp(name, "libc.musl-", 10) == 0)
 		return true;
-	/* libc-2.28.so of older glibc, ld-musl-x86_64.so.1 which is all of musl. */
+	/* libc-2.28.so: older glibc; ld-musl-x86_64.so.1: all of musl. */
 	return (strncmp(name, "libc-", 5) == 0 && len > 8 && isdigit((unsigned char)name[5]) &&
 		strcmp(name + len - 3, ".so") == 0) ||
 	       strncmp(name, "ld-musl-", 8) == 0;
@@ -67,13 +67,13 @@ struct search {
 	struct map seen;
 };
 
-static int look_at_process(struct search *search, const char *pid)
+static int search_process(struct search *search, const char *pid)
 {
 	_cleanup_buf_ struct buf maps = BUF_INIT(MAPS_MAX);
 	char path[320], *rest, *line;
 
 	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
-	/* It may be gone, or a kernel's thread. */
+	/* The process may have exited, or is a kernel thread. */
 	if (buf_read_file(&maps, path) < 0 || maps.len == 0)
 		return 0;
 	rest = maps.data;
@@ -105,7 +105,7 @@ int library_each(bool (*is_wanted)(const char *name), int (*fn)(const char *path
 		return -errno;
 	while (r == 0 && (entry = readdir(proc)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			r = look_at_process(&search, entry->d_name);
+			r = search_process(&search, entry->d_name);
 	(void)closedir(proc);
 	map_done(&search.seen);
 	return r;

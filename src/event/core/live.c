@@ -18,10 +18,13 @@
 
 #define NEEDS_OF_OWNER (EVENT_NEED_OWNER | EVENT_NEED_COMM | EVENT_NEED_CGROUP)
 
-/* While events come, the buffer is looked at this often, unless told; after so many empty looks the kernel wakes us. */
+/*
+ * Default poll interval of the ring buffer while events arrive; after READ_IDLE_LOOKS empty polls, epoll wakes the
+ * reader.
+ */
 #define READ_INTERVAL_NS UINT64_C(5000000)
 #define READ_IDLE_LOOKS  20
-/* So many events at a time, then timers and signals have their turn. */
+/* Events per batch; timers and signals run between batches. */
 #define READ_BATCH 65536
 
 static bool needs_owner(const struct live *live)
@@ -61,7 +64,7 @@ static bool needs_cgroups(const struct live *live)
 
 /* --- loading ------------------------------------------------------------------------------------------------------ */
 
-/* Maps of events that nobody asked for are not made; those without an event's name belong to all. */
+/* Maps of events that no request names are not created; maps without an event's name are shared. */
 static bool is_unwanted(const char *map, void *context)
 {
 	const struct live *live = context;
@@ -96,12 +99,12 @@ static int set_early(struct live *live, const struct event_request *request, str
 	int r = kernel_object_variable(live->object, name, sizeof(struct event_config), &address);
 
 	if (r < 0)
-		return why_set(why, r, "%s: its BPF source has no configuration %s", request->event->name, name);
+		return why_set(why, r, "%s: the BPF source has no configuration %s", request->event->name, name);
 	event_filter_early(request->event, &request->config, address);
 	return 0;
 }
 
-/* The words behind the head between two places of the event. */
+/* Bitmap of the 8-byte words after the head, for the bytes begin to end. */
 static uint64_t words_of(unsigned begin, unsigned end)
 {
 	uint64_t words = 0;
@@ -114,7 +117,7 @@ static uint64_t words_of(unsigned begin, unsigned end)
 	return words;
 }
 
-/* What is passed on is looked at whole; what is added up is gone but for keys and figures. */
+/* Streamed events need every word; aggregated ones only keys, values and filter terms. */
 static uint64_t wanted_words(const struct event_config *config)
 {
 	uint64_t words = words_of(config->value_offset, config->value_offset + 8u);
@@ -142,14 +145,14 @@ static int set_config(struct live *live, unsigned index, struct why *why)
 	request->config.id = index;
 	request->config.asked = 1;
 	request->config.comm_is_padded = live->release >= 5017;
-	/* Before, a program at a tracepoint could interrupt itself. */
+	/* Before 6.2 a tracepoint program could interrupt itself. */
 	request->config.alone = live->release >= 6002 && hook_plan_is_alone(&live->plan, index);
 	request->config.brief = request->config.alone && request->config.comm_is_padded &&
 				event_key_shorten(request->event, &request->config);
 	request->config.wanted = wanted_words(&request->config);
 	r = kernel_object_variable(live->object, name, sizeof(request->config), &address);
 	if (r < 0)
-		return why_set(why, r, "%s: its BPF source has no configuration %s", request->event->name, name);
+		return why_set(why, r, "%s: the BPF source has no configuration %s", request->event->name, name);
 	memcpy(address, &request->config, sizeof(request->config));
 	return request->event->early ? set_early(live, request, why) : 0;
 }
@@ -202,7 +205,7 @@ int live_attach(const struct event_hook *hook, const char *program, void *contex
 	return r;
 }
 
-/* One attempt: 0, or -EAGAIN when another hook may do, or what cannot be helped. */
+/* One attempt: 0, -EAGAIN if another hook remains to be tried, or a fatal error. */
 static int try_once(struct live *live, struct why *why)
 {
 	int r = live_open_object(live, why);
@@ -228,19 +231,19 @@ static int try_once(struct live *live, struct why *why)
 	return -EAGAIN;
 }
 
-/* A role without which there is no event, and nothing left to serve it with. */
+/* Fails if a mandatory role has no hook left. */
 static int check_roles(const struct live *live, struct why *why)
 {
 	vec_each(&live->plan.choices, choice)
 		if (!choice->role->without && !hook_choice_get(choice))
-			return why_set(why, -ENOTSUP, "%s cannot be seen on this kernel: %s",
+			return why_set(why, -ENOTSUP, "%s is not supported on this kernel: %s",
 				       live->requests[choice->request].event->name, choice->reason);
 	return 0;
 }
 
 static int load(struct live *live, struct why *why)
 {
-	/* Each failure uses up a hook. */
+	/* Each failure removes one hook. */
 	size_t attempts = live->plan.choices.count * EVENT_HOOKS_MAX + 1;
 
 	while (attempts-- > 0) {
@@ -250,7 +253,7 @@ static int load(struct live *live, struct why *why)
 			return check_roles(live, why);
 		if (r != -EAGAIN)
 			return r;
-		/* No use in trying further what cannot succeed any more. */
+		/* Stop as soon as success is impossible. */
 		r = check_roles(live, why);
 		if (r < 0)
 			return r;
@@ -258,7 +261,7 @@ static int load(struct live *live, struct why *why)
 	return why_set(why, -ENOTSUP, "no hook could be attached");
 }
 
-/* Sockets that are there already get their owners. The programs are attached: nothing falls between. */
+/* Gives existing sockets their owners. The programs are attached already, so no socket is missed. */
 static int seed_owners(struct live *live, struct why *why)
 {
 	struct bpf_link *link = bpf_program__attach_iter(kernel_object_program(live->object, SOCK_OWNER_SEED), NULL);
@@ -271,7 +274,7 @@ static int seed_owners(struct live *live, struct why *why)
 		return r;
 	fd = bpf_iter_create(link_fd);
 	if (fd < 0)
-		return why_set(why, -errno, "cannot walk the sockets of all processes: %s", strerror(errno));
+		return why_set(why, -errno, "cannot iterate over the sockets of all processes: %s", strerror(errno));
 	while (read(fd, nothing, sizeof(nothing)) > 0)
 		;
 	return 0;
@@ -285,8 +288,8 @@ static unsigned kernel_release(void)
 }
 
 /*
- * The kernel's types are read three times on the way, megabytes each. Unless told otherwise, malloc learns from the
- * first that such sizes are usual and keeps them from then on.
+ * Loading reads the kernel's BTF three times, megabytes each. A fixed threshold makes malloc return such blocks to the
+ * system instead of keeping them.
  */
 static void give_back_memory(void)
 {
@@ -307,7 +310,7 @@ static void set_clock(struct live *live)
 	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
 
 	live->boot_to_real_ns = clock_real_ns() - boot_ns;
-	/* Of two readings some time lies between, so it is only taken where the host must have slept. */
+	/* The two clocks are read at slightly different times, so the offset changes only if the host was suspended. */
 	boot_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
 	if (boot_ns - *live->boot_offset_ns > NSEC_PER_MSEC)
 		__atomic_store_n(live->boot_offset_ns, boot_ns, __ATOMIC_RELAXED);
@@ -354,7 +357,7 @@ static void add_roles(struct live *live, unsigned index)
 	}
 }
 
-/* One program less at a hook that every packet passes, where an event does it by the way. */
+/* Saves a program on the per-packet path if an event learns the owner itself. */
 static void add_owner_roles(struct live *live)
 {
 	bool at_send = false, at_receive = false;
@@ -454,7 +457,7 @@ int live_follow(struct live *live, uint32_t pid)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The buffer is read-only memory: what the program adds needs a copy. */
+/* The ring buffer is mapped read-only: completion needs a copy. */
 static void complete(struct live *live, const struct event *event, struct record *record)
 {
 	if (!event->complete)
@@ -465,7 +468,7 @@ static void complete(struct live *live, const struct event *event, struct record
 	record->parts[EVENT_PART_DATA] = live->data;
 }
 
-/* False: its stack could not be kept, and with that the event is lost. */
+/* False: no room for its stack, so the event is lost. */
 static bool take_frames(struct live *live, const struct event *event, const struct record *record)
 {
 	if (!event->frames_at)
@@ -496,7 +499,7 @@ static int on_event(void *context, void *data, size_t size)
 	return ++live->batch >= READ_BATCH ? -EAGAIN : 0;
 }
 
-/* How many events were there. */
+/* Returns the number of events. */
 static unsigned read_ring(struct live *live)
 {
 	live->batch = 0;
@@ -515,7 +518,7 @@ static void on_look(void *context, uint64_t expirations _unused_)
 		return;
 	__atomic_store_n(live->reader_awake, 0, __ATOMIC_SEQ_CST);
 	loop_remove(live->loop, take_ptr(live->timer));
-	/* What came before the kernel saw that. */
+	/* Drain events that arrived before the kernel saw the flag. */
 	(void)read_ring(live);
 }
 
@@ -604,8 +607,8 @@ uint64_t live_run_ns(const struct live *live)
 /* --- what was lost ------------------------------------------------------------------------------------------------ */
 
 /*
- * Of twins one always runs: a softirq that interrupts the one finds the other free, and their tracepoints are passed in
- * processes and softirqs only. A program that serves several events is counted with the first.
+ * One of two twins always runs: a softirq that interrupts one finds the other free, and their tracepoints fire only in
+ * process and softirq context. A program that serves several events is counted for the first.
  */
 static uint64_t hook_misses(const struct live *live, const struct hook_choice *choice)
 {
@@ -627,7 +630,7 @@ struct event_loss live_loss(const struct live *live, unsigned request)
 	vec_each(&live->plan.choices, choice)
 		if (choice->request == request && hook_choice_get(choice))
 			loss.missed += hook_misses(live, choice);
-	/* Whose events those would have been is not known. */
+	/* The event that missed them is unknown. */
 	if (request == 0)
 		loss.memory += *live->unfollowed;
 	if (live->requests[request].event->frames_at)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The running kernel as a source of events: loads what the requests need, attaches it, reads the ring buffer, collects
- * groups, counts losses. Closing leaves nothing behind, and neither does any other end of the process: nothing is
- * pinned.
+ * The running kernel as event source: loads and attaches what the requests need, reads the ring buffer, collects
+ * groups, counts losses. Nothing is pinned: closing, or any exit of the process, leaves nothing behind.
  */
 #pragma once
 
@@ -16,16 +15,16 @@
 struct live_options {
 	uint64_t buffer_bytes; /* rounded up to a power of two; 0: the default */
 	uint32_t groups_max;   /* 0: the default */
-	uint64_t read_ns;      /* while events come, the buffer is looked at this often; 0: the default */
-	const char *cgroup;    /* of requests with by_cgroup: the directory of the group; NULL: none */
-	void (*late_refused)(const char *reason); /* called when a hook that is attached late is refused; may be NULL */
-	bool finish;                              /* only whole events reach the sink (event_finisher) */
-	bool probe;                               /* only to see what works: an event that cannot be told is no error */
+	uint64_t read_ns;      /* poll interval of the ring buffer while events arrive; 0: the default */
+	const char *cgroup;    /* for by_cgroup: directory of the cgroup; NULL: none */
+	void (*late_refused)(const char *reason); /* called if a late hook cannot be attached; may be NULL */
+	bool finish;                              /* pass only complete events to the sink (event_finisher) */
+	bool probe;                               /* probe only: an unsupported event is not an error */
 };
 
 struct live;
 
-/* Loads and attaches. -EPERM, -ENOENT and so on with a sentence that says what is missing. */
+/* Loads and attaches. -EPERM, -ENOENT etc. with a message that names what is missing. */
 int live_open(const struct event_request *requests, unsigned count, const struct live_options *options,
 	      struct live **ret_live, struct why *why) _must_check_;
 void live_close(struct live *live);
@@ -34,31 +33,31 @@ static inline void live_closep(struct live **live)
 	live_close(*live);
 }
 
-/* Events go to the sink from now on, whenever the loop runs. */
+/* From now on the loop passes events to the sink. */
 int live_start(struct live *live, struct loop *loop, const struct event_sink *sink, struct why *why) _must_check_;
-/* Of requests with by_tree: this process and all that it will start. */
+/* For by_tree: follows this process and its future children. */
 int live_follow(struct live *live, uint32_t pid) _must_check_;
-/* Hands out the groups of the time since the last call. Events that happen meanwhile are in the next ones. */
+/* Passes on the groups since the last call. Concurrent events go to the next interval. */
 int live_collect(struct live *live, struct why *why) _must_check_;
-/* Detaches, then hands out what is left. */
+/* Detaches, then passes on the rest. */
 int live_finish(struct live *live, struct why *why) _must_check_;
 
-/* Memory that is shared with the programs, by the variable's name. */
+/* Memory of a BPF variable, by name. */
 int live_variable(const struct live *live, const char *name, size_t size, void **ret_address) _must_check_;
 
-/* A map's file, by its name; negative errno. */
+/* File descriptor of a map, by name; negative errno. */
 int live_map(const struct live *live, const char *name) _must_check_;
-/* A time of the kernel's clock that stands still while the host sleeps, as time of the day. */
+/* CLOCK_MONOTONIC to CLOCK_REALTIME. */
 uint64_t live_real_ns(const struct live *live, uint64_t monotonic_ns);
 
-/* How long all programs have run so far, while the kernel counts that (bpf_enable_stats). */
+/* Run time of all programs so far, while the kernel counts it (bpf_enable_stats). */
 uint64_t live_run_ns(const struct live *live);
 
-/* Of one request, up to now. */
+/* Losses of one request so far. */
 struct event_loss live_loss(const struct live *live, unsigned request);
-/* After the end: for how long nothing could be seen because of who ran. */
+/* After the end: time in which pid 1 hid events. */
 uint64_t live_hidden_ns(const struct live *live);
-/* Which hooks are in use. */
+/* Hooks in use. */
 const struct hook_plan *live_hooks(const struct live *live);
-/* Addresses of a stack, innermost first; returns how many. live as struct stacks hands it (tool/stacks.h). */
+/* Addresses of a stack, innermost first; returns their number. live as in struct stacks (tool/core/stacks.h). */
 unsigned live_read_stack(const void *live, int32_t id, uint64_t *addresses, unsigned max);

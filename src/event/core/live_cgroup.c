@@ -17,8 +17,8 @@ static int follow(int map, const FTSENT *entry)
 }
 
 /*
- * The program that sees new groups is attached: one that is made meanwhile is either found here, or its parent was
- * noted before it was made.
+ * The program that follows new cgroups is attached already: a cgroup created meanwhile is found here, or its parent was
+ * added before.
  */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why)
 {
@@ -33,5 +33,5 @@ int live_cgroup_seed(struct live *live, const char *directory, struct why *why)
 		if (entry->fts_info == FTS_D)
 			r = follow(map, entry);
 	(void)fts_close(tree);
-	return r < 0 ? why_set(why, r, "cannot follow the control groups of %s: %s", directory, strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot follow the cgroups of %s: %s", directory, strerror(-r)) : 0;
 }

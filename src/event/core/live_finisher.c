@@ -7,7 +7,7 @@ int live_finishers_begin(struct live *live, struct why *why)
 		const struct event *event = live->requests[i].event;
 		const struct event_config *config = &live->requests[i].config;
 		/*
-		 * Whether a process or its group is followed only the kernel knows: it is not asked about what spills.
+		 * Only the kernel knows whether a process or cgroup is followed, and it does not filter spilled events.
 		 */
 		bool spills = event->spills && !config->by_tree && !config->by_cgroup;
 		void *address;

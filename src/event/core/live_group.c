@@ -47,11 +47,11 @@ static int make_maps(const struct live *live, const struct event_config *config,
 	maps.groups = bpf_map_create(BPF_MAP_TYPE_PERCPU_HASH, "nest_groups", key_size(config), value_size(config),
 				     live->groups_max, &options);
 	if (maps.groups < 0)
-		return why_set(why, maps.groups, "cannot make a map for groups: %s", strerror(-maps.groups));
+		return why_set(why, maps.groups, "cannot create a map for groups: %s", strerror(-maps.groups));
 	maps.fronts = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "nest_fronts", sizeof(uint32_t), front_size(config),
 				     EVENT_FRONT_SLOTS, NULL);
 	if (maps.fronts < 0)
-		return why_set(why, maps.fronts, "cannot make a table for groups: %s", strerror(-maps.fronts));
+		return why_set(why, maps.fronts, "cannot create the front table of groups: %s", strerror(-maps.fronts));
 	*ret_maps = maps;
 	maps = NO_MAPS;
 	return 0;
@@ -78,7 +78,7 @@ int live_group_prepare(struct live *live, unsigned request, struct why *why)
 	r = set_inner(live, of->event, "groups", maps->groups);
 	if (r == 0)
 		r = set_inner(live, of->event, "fronts", maps->fronts);
-	return r < 0 ? why_set(why, r, "%s: its BPF source has no map for groups", of->event->name) : 0;
+	return r < 0 ? why_set(why, r, "%s: the BPF source has no map for groups", of->event->name) : 0;
 }
 
 void live_group_init(struct live *live)
@@ -93,7 +93,7 @@ void live_group_done(struct live *live)
 		close_maps(&live->groups[i]);
 }
 
-/* Puts a map where the programs find it; afterwards none of them uses the one before. */
+/* Replaces the inner map; afterwards no program uses the old one. */
 static int set_map(const struct live *live, unsigned request, const char *which, int fd)
 {
 	_cleanup_free_ char *name = xasprintf("%s_%s", live->requests[request].event->bpf, which);
@@ -105,7 +105,10 @@ static int set_map(const struct live *live, unsigned request, const char *which,
 	return bpf_map_update_elem(outer, &zero, &fd, BPF_ANY) < 0 ? -errno : 0;
 }
 
-/* What comes between the two is added to a new table or to the old hash, which is read afterwards: once in any case. */
+/*
+ * An event between the two updates goes to the new front table or the old hash, which is read later: it counts once
+ * either way.
+ */
 static int set_maps(const struct live *live, unsigned request, const struct live_group_maps *maps)
 {
 	int r = set_map(live, request, "fronts", maps->fronts);
@@ -119,7 +122,7 @@ int live_group_begin(struct live *live, struct why *why)
 		int r = live->groups[i].groups < 0 ? 0 : set_maps(live, i, &live->groups[i]);
 
 		if (r < 0)
-			return why_set(why, r, "cannot begin adding up: %s", strerror(-r));
+			return why_set(why, r, "cannot start aggregation: %s", strerror(-r));
 	}
 	return 0;
 }
@@ -144,8 +147,8 @@ void live_group_restore(const struct event_request *request, const uint64_t *key
 struct reading {
 	struct live *live;
 	unsigned request;
-	int processors;
-	char *values; /* one a processor */
+	int cpus;
+	char *values; /* one per CPU */
 	char *event;
 };
 
@@ -162,13 +165,13 @@ static void hand_out(const struct reading *reading, const uint64_t *key, const s
 	live->sink.group(live->sink.context, reading->request, &record, group);
 }
 
-/* One value a processor becomes one for all. */
-static struct event_group sum_up(const struct event_config *config, const char *values, int processors)
+/* Sums the per-CPU values. */
+static struct event_group sum_up(const struct event_config *config, const char *values, int cpus)
 {
 	size_t size = value_size(config), stride = (size + 7) / 8 * 8;
 	struct event_group total = {};
 
-	for (int cpu = 0; cpu < processors; cpu++) {
+	for (int cpu = 0; cpu < cpus; cpu++) {
 		struct event_group group = {};
 
 		memcpy(&group, values + (size_t)cpu * stride, size);
@@ -193,12 +196,12 @@ static void read_groups(const struct reading *reading, int fd)
 		before = key;
 		if (bpf_map_lookup_elem(fd, key, reading->values) < 0)
 			continue;
-		total = sum_up(config, reading->values, reading->processors);
+		total = sum_up(config, reading->values, reading->cpus);
 		hand_out(reading, key, &total);
 	}
 }
 
-/* Every processor has keys of its own; whoever takes them puts together what belongs together. */
+/* Each CPU has its own keys; the receiver merges equal ones. */
 static void read_fronts(const struct reading *reading, int fd)
 {
 	const struct event_config *config = &reading->live->requests[reading->request].config;
@@ -207,7 +210,7 @@ static void read_fronts(const struct reading *reading, int fd)
 	for (uint32_t place = 0; place < EVENT_FRONT_SLOTS; place++) {
 		if (bpf_map_lookup_elem(fd, &place, reading->values) < 0)
 			continue;
-		for (int cpu = 0; cpu < reading->processors; cpu++) {
+		for (int cpu = 0; cpu < reading->cpus; cpu++) {
 			const struct event_front *front = (const void *)(reading->values + (size_t)cpu * stride);
 			struct event_group group = {};
 
@@ -220,13 +223,13 @@ static void read_fronts(const struct reading *reading, int fd)
 static int read_maps(struct live *live, unsigned request, const struct live_group_maps *maps)
 {
 	const struct event_request *of = &live->requests[request];
-	int processors = libbpf_num_possible_cpus();
+	int cpus = libbpf_num_possible_cpus();
 	_cleanup_free_ char *values = NULL, *event = xzalloc(event_size(of->event));
-	struct reading reading = {.live = live, .request = request, .processors = processors, .event = event};
+	struct reading reading = {.live = live, .request = request, .cpus = cpus, .event = event};
 
-	if (processors < 0)
-		return processors;
-	reading.values = values = xzalloc((size_t)processors * (front_size(&of->config) + 8));
+	if (cpus < 0)
+		return cpus;
+	reading.values = values = xzalloc((size_t)cpus * (front_size(&of->config) + 8));
 	read_fronts(&reading, maps->fronts);
 	read_groups(&reading, maps->groups);
 	return 0;
@@ -246,7 +249,7 @@ static int collect(struct live *live, unsigned request, struct why *why)
 	r = set_maps(live, request, &live->groups[request]);
 	if (r == 0)
 		r = read_maps(live, request, &old);
-	return r < 0 ? why_set(why, r, "cannot read what was added up: %s", strerror(-r)) : 0;
+	return r < 0 ? why_set(why, r, "cannot read the aggregates: %s", strerror(-r)) : 0;
 }
 
 int live_collect(struct live *live, struct why *why)

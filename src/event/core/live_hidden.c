@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What no program sees because of who runs (kernel/first_process.h): found out during the run, known at its end. */
+/* Time in which no BPF program runs because pid 1 is on the CPU (kernel/first_process.h): detected during the run. */
 #include "base/log.h"
 #include "event/core/live_private.h"
 
-/* Watching costs every switch of tasks some nanoseconds: a fifth of the time is enough. */
+/* Watching costs some nanoseconds per context switch: a fifth of the time is enough. */
 #define WATCH_EVERY_NS (250 * NSEC_PER_MSEC)
 #define WATCH_NS       (50 * NSEC_PER_MSEC)
 
@@ -12,7 +12,7 @@ void live_hidden_begin(struct live *live)
 	struct why why = {};
 
 	if (first_process_open(&live->first, &why) < 0)
-		log_debug("whether programs are run while pid 1 runs is not known: %s", why.text);
+		log_debug("cannot tell whether BPF programs run while pid 1 is on the CPU: %s", why.text);
 }
 
 static void on_rest(void *context, uint64_t expirations _unused_)
@@ -39,7 +39,7 @@ void live_hidden_watch(struct live *live)
 {
 	if (!live->first)
 		return;
-	/* It has been watched while the programs were loaded. */
+	/* Watching began while the programs were loaded. */
 	first_process_rest(live->first);
 	first_process_begin(live->first);
 	(void)!loop_add_timer(live->loop, WATCH_EVERY_NS, WATCH_EVERY_NS, on_watch, live, &live->first_watch);

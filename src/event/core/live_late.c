@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hooks that are left out until something comes that only they can see: whoever sees it coming sets a variable. */
+/* Hooks attached on demand: a BPF program that detects the need sets a variable. */
 #include "event/core/live_private.h"
 
 int live_late_add(struct live *live, const struct event_hook *hook, const char *program)
@@ -24,7 +24,7 @@ void live_late_look(struct live *live)
 			live->late.items[kept++] = late;
 			continue;
 		}
-		/* Refused, it is as if it were not there yet: the other programs go on without it. */
+		/* If attaching fails, the other programs continue without it. */
 		if (live_attach_now(live, late.hook, late.program) < 0 && live->late_refused)
 			live->late_refused(live->why.text);
 	}

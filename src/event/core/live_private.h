@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the live source: shared by its files only. */
+/* Internals of the live source, shared by its files only. */
 #pragma once
 
 #include "base/clock.h"
@@ -7,25 +7,25 @@
 #include "event/core/live_stack.h"
 #include "kernel/first_process.h"
 
-/* The maps that are being filled; -1: none. */
+/* The maps in use; -1: none. */
 struct live_group_maps {
 	int groups;
-	int fronts; /* the tables in front of it */
+	int fronts; /* front tables */
 };
 
 enum live_probe_state {
 	LIVE_PROBE_OPEN,
-	LIVE_PROBE_LOADED, /* the kernel takes it, but it was not attached yet */
+	LIVE_PROBE_LOADED, /* loaded, not attached yet */
 	LIVE_PROBE_ATTACHED
 };
 
 struct live_probed {
 	const char *program;
 	enum live_probe_state state;
-	uint32_t kind; /* a bit; 0: of no kind of which one speaks for all */
+	uint32_t kind; /* bit of its kind; 0: must be attached itself */
 };
 
-/* A program that waits for a variable to be set. */
+/* A program attached once a variable is set. */
 struct live_late {
 	const struct event_hook *hook;
 	const char *program;
@@ -38,19 +38,19 @@ struct live {
 	struct kernel_object *object;
 	struct hook_plan plan;
 	bool with_owner;
-	unsigned release; /* of the kernel: 6001 for 6.1 */
+	unsigned release; /* of the kernel: 6001 is 6.1 */
 	uint32_t ring_bytes;
 	uint32_t groups_max;
-	uint64_t read_ns; /* how often the buffer is looked at while events come */
+	uint64_t read_ns; /* poll interval while events arrive */
 	struct live_group_maps *groups;
-	/* Why an attempt failed, and with which program. */
+	/* Reason and program of a failed attempt. */
 	struct why why;
 	char failed[64];
-	/* When only to see what works: what was seen, and the programs of which state are tried now. */
+	/* Probing: results, and the state of the programs tested now. */
 	bool probing;
 	enum live_probe_state probing_state;
 	VEC(struct live_probed) probed;
-	uint32_t proven_kinds; /* one of them was attached */
+	uint32_t proven_kinds; /* kinds of which one program was attached */
 	/* Memory shared with the programs. */
 	uint32_t *reader_awake;
 	uint64_t *boot_offset_ns;
@@ -62,45 +62,45 @@ struct live {
 	struct ring_buffer *ring;
 	struct event_sink sink;
 	bool finishes;
-	void **finishing; /* of each request, the state of its event's finisher; NULL: it has none */
+	void **finishing; /* finisher state per request; NULL: none */
 	struct loop *loop;
-	struct loop_source *timer; /* while events come */
+	struct loop_source *timer; /* while events arrive */
 	unsigned idle_looks;
 	unsigned batch;
 	uint64_t boot_to_real_ns;
 	struct event_head head;
 	struct live_stacks stacks;
-	struct first_process *first; /* NULL: what it hides is not known */
+	struct first_process *first; /* NULL: hidden time unknown */
 	struct loop_source *first_watch, *first_rest;
 	uint64_t hidden_ns; /* at the end */
-	void *data;         /* a copy of what follows it, for events that the program completes */
+	void *data;         /* copy of the event data, for completion */
 };
 
-/* Chooses hooks, and opens and configures the object with their programs. */
+/* Chooses hooks; opens and configures the object. */
 int live_open_object(struct live *live, struct why *why) _must_check_;
-/* A hook_program_fn; the reason is in live->why. */
+/* A hook_program_fn; sets live->why on error. */
 int live_attach(const struct event_hook *hook, const char *program, void *live);
-/* Whether or not the hook is for later; the reason is in live->why, too. */
+/* Attaches late hooks also; sets live->why on error. */
 int live_attach_now(struct live *live, const struct event_hook *hook, const char *program) _must_check_;
 
-/* Programs that most runs need not pay for: remembered instead of attached, and attached as soon as they are wanted. */
+/* Programs that most runs do not need: attached on demand. */
 int live_late_add(struct live *live, const struct event_hook *hook, const char *program) _must_check_;
 void live_late_look(struct live *live);
 
-/* Of requests with by_cgroup: this group, those below it, and those that will be made there. */
+/* For by_cgroup: follows this cgroup and its descendants, also future ones. */
 int live_cgroup_seed(struct live *live, const char *directory, struct why *why) _must_check_;
 
-/* Of events that come half finished: event_finisher. */
+/* For incomplete events: event_finisher. */
 int live_finishers_begin(struct live *live, struct why *why) _must_check_;
 void live_finishers_stop(struct live *live);
 void live_finishers_end(struct live *live, bool pass);
 
-/* What is hidden by pid 1: begins to look, goes on while the loop runs, and knows at the end. */
+/* Time hidden by pid 1: starts, watches while the loop runs, and has the result at the end. */
 void live_hidden_begin(struct live *live);
 void live_hidden_watch(struct live *live);
 void live_hidden_end(struct live *live);
 
-/* Settles which hooks work; the object is that of the last attempt. */
+/* Finds out which hooks work; the object is that of the last attempt. */
 int live_probe(struct live *live, struct why *why) _must_check_;
-/* Whether a program is to be loaded in this attempt. */
+/* Whether to load a program in this attempt. */
 bool live_probe_wants(struct live *live, const char *program);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which hooks work, for all events at once. A program that is refused takes the others of its attempt with it; so what
- * was seen to load is not loaded again before everything has had its turn, and what could be attached never.
- *
- * A program of a tracepoint that was loaded can be attached if another of its kind could. That is not tried with each:
- * the kernel takes up to a tenth of a second to let go of one, and they are many.
+ * Finds out which hooks work, for all events at once. A refused program fails its whole attempt; so programs that
+ * loaded are not loaded again until all others had their turn, and attached ones never. A loaded tracepoint program
+ * counts as attachable once one program of its kind was attached: detaching takes up to 0.1 s each, and there are many.
  */
 #include <errno.h>
 #include <string.h>
@@ -64,7 +62,7 @@ struct before {
 	const char *failed;
 };
 
-/* libbpf loads in the order of the object. */
+/* libbpf loads programs in the order of the object. */
 static int note_loaded(const struct event_hook *hook, const char *program, void *context)
 {
 	const struct before *before = context;
@@ -112,7 +110,7 @@ static int find_state(const struct event_hook *hook _unused_, const char *progra
 	return state_of(live, program) == live->probing_state ? -EAGAIN : 0;
 }
 
-/* Whether programs are left in one of the states: first those never tried, then those not attached. */
+/* Whether programs remain to be tested: first those never loaded, then those not attached. */
 static bool is_anything_left(struct live *live)
 {
 	for (live->probing_state = LIVE_PROBE_OPEN; live->probing_state < LIVE_PROBE_ATTACHED; live->probing_state++)
@@ -123,7 +121,7 @@ static bool is_anything_left(struct live *live)
 
 int live_probe(struct live *live, struct why *why)
 {
-	/* Each attempt uses up a hook, or is one of the two after which nothing was refused. */
+	/* Each attempt removes a hook, except the final one of each state. */
 	size_t attempts = live->plan.choices.count * EVENT_HOOKS_MAX + 2;
 
 	live->probing = true;

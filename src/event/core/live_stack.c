@@ -4,7 +4,7 @@
 
 #include "event/core/live_stack.h"
 
-/* Above what the kernel's map can have. */
+/* Above the ids of the kernel's stack map. */
 #define FIRST      (1 << 30)
 #define STACKS_MAX 32768
 

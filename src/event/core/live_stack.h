@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stacks that came with their events. The kernel's own memory for stacks drops what falls into a place that is taken;
- * an event whose stacks are all of what it tells brings them along (event.h, frames_at). Each different one gets a
- * number, in the same space as the kernel's numbers.
+ * Stacks carried by events. The kernel's stack map drops a stack on a hash collision; events that consist of their
+ * stack carry it themselves (event.h, frames_at). Each distinct stack gets an id in the same space as the kernel's ids.
  */
 #pragma once
 
@@ -18,7 +17,7 @@ struct live_stacks {
 
 void live_stacks_init(struct live_stacks *stacks);
 void live_stacks_done(struct live_stacks *stacks);
-/* The number of this stack; -1 when it is empty or cannot be, -ENOSPC when there are too many. */
+/* Id of this stack; -1: empty or invalid, -ENOSPC: too many. */
 int32_t live_stacks_put(struct live_stacks *stacks, const struct event_frames *frames);
-/* NULL: that number is the kernel's. */
+/* NULL: an id of the kernel. */
 const struct event_frames *live_stacks_get(const struct live_stacks *stacks, int32_t id);

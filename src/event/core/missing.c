@@ -13,7 +13,7 @@ static int check_privilege(struct why *why)
 	char names[128], setcap[128];
 	uint64_t held, missing;
 
-	/* Where the set cannot be read, the kernel will say so when it matters. CAP_SYS_ADMIN stands for both. */
+	/* If the capability set is unreadable, the kernel reports the failure later. CAP_SYS_ADMIN implies both. */
 	if (capability_get(&held) < 0 || held & CAP_BIT(CAP_SYS_ADMIN))
 		return 0;
 	missing = NEEDED & ~held;
@@ -21,11 +21,8 @@ static int check_privilege(struct why *why)
 		return 0;
 	capability_names(missing, names, sizeof(names));
 	capability_setcap(NEEDED, setcap, sizeof(setcap));
-	return why_set(
-		why, -EPERM,
-		"events of the kernel need %s, which this process lacks: run it as root, or once: setcap %s+ep NEST "
-		"(nest doctor tells more)",
-		names, setcap);
+	return why_set(why, -EPERM, "kernel events need %s: run as root, or once: setcap %s+ep NEST (see nest doctor)",
+		       names, setcap);
 }
 
 int event_check_host(struct why *why)
@@ -35,7 +32,6 @@ int event_check_host(struct why *why)
 	if (r < 0 || access(BTF_PATH, R_OK) == 0)
 		return r;
 	return why_set(why, -ENOTSUP,
-		       "this kernel shows no BTF, by which its fields are found (%s: %s): a kernel built with "
-		       "CONFIG_DEBUG_INFO_BTF=y is needed (nest doctor tells more)",
-		       BTF_PATH, strerror(errno));
+		       "this kernel has no BTF (%s: %s): needs CONFIG_DEBUG_INFO_BTF=y (see nest doctor)", BTF_PATH,
+		       strerror(errno));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* What events about packets have in common. */
+/* Common to packet events. */
 #pragma once
 
 enum packet_dir { PACKET_RX = 1, PACKET_TX };

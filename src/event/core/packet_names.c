@@ -4,20 +4,20 @@
 #include "kernel/btf_enum.h"
 
 static const struct enum_name dirs[] = {
-	{PACKET_RX, "rx", "arrived at this host"},
-	{PACKET_TX, "tx", "leaves this host"},
+	{PACKET_RX, "rx", "received"},
+	{PACKET_TX, "tx", "transmitted"},
 };
 struct enum_names packet_dir_names = {dirs, ARRAY_SIZE(dirs), NULL};
 
 static const struct enum_name flags[] = {
-	{0x02, "SYN", "asks for a connection"},
-	{0x01, "FIN", "the sender has nothing more to say"},
-	{0x04, "RST", "there is no such connection"},
-	{0x08, "PSH", "the end of what was written at once"},
-	{0x10, "ACK", "acknowledges"},
-	{0x20, "URG", "has urgent data"},
-	{0x40, "ECE", "tells that congestion was marked"},
-	{0x80, "CWR", "has slowed down"},
+	{0x02, "SYN", "connection request"},
+	{0x01, "FIN", "no more data from the sender"},
+	{0x04, "RST", "reset"},
+	{0x08, "PSH", "push"},
+	{0x10, "ACK", "acknowledgement number valid"},
+	{0x20, "URG", "urgent data"},
+	{0x40, "ECE", "echoes a congestion mark"},
+	{0x80, "CWR", "congestion window reduced"},
 };
 struct enum_names tcp_flag_names = {flags, ARRAY_SIZE(flags), NULL};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of numbers that events about packets have in common. */
+/* Enum names common to packet events. */
 #pragma once
 
 #include "record/field.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cpu.sample: runs on every processor at each tick of a clock of its own. The process is the one that was interrupted:
- * that is what is sampled, whoever's packets it may be working on.
+ * cpu.sample: runs on every CPU at each tick of its clock. The process is the interrupted one, even if the CPU
+ * processes packets of others.
  */
 #define EVENT_BRINGS_STACK
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Samples of the processors: fields, and clocks for each of them. */
+/* CPU samples: fields, and one clock per CPU. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -27,8 +27,8 @@ static const struct enum_name mode_items[] = {
 static struct enum_names mode_names = {.items = mode_items, .count = ARRAY_SIZE(mode_items)};
 
 static const struct field sample_fields[] = {
-	FIELD(struct cpu_sample, mode, ENUM, "what the processor ran", .names = &mode_names, .zero_is_unknown = true),
-	FIELD(struct cpu_sample, cpu_ns, DURATION, "processor time that the sample stands for"),
+	FIELD(struct cpu_sample, mode, ENUM, "what the CPU ran", .names = &mode_names, .zero_is_unknown = true),
+	FIELD(struct cpu_sample, cpu_ns, DURATION, "CPU time that the sample represents"),
 };
 
 static int open_clock(int cpu)
@@ -46,11 +46,10 @@ static int open_clock(int cpu)
 
 static int explain_refusal(int error, struct why *why)
 {
-	return why_set(
-		why, error,
-		"this kernel refuses a clock for each processor (perf_event_open: %s); it wants CAP_PERFMON, and "
-		"kernel.perf_event_paranoid not above 3",
-		strerror(-error));
+	return why_set(why, error,
+		       "cannot open a CPU clock (perf_event_open: %s): needs CAP_PERFMON, and "
+		       "kernel.perf_event_paranoid not above 3",
+		       strerror(-error));
 }
 
 static int check_clock(struct why *why)
@@ -60,7 +59,7 @@ static int check_clock(struct why *why)
 	return fd < 0 ? explain_refusal(fd, why) : 0;
 }
 
-/* A clock on each processor that is there. */
+/* Opens a clock on each online CPU. */
 static int attach_clocks(struct kernel_object *object, const char *program, struct why *why)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -70,12 +69,12 @@ static int attach_clocks(struct kernel_object *object, const char *program, stru
 		int fd = open_clock(cpu), r;
 		struct bpf_link *link;
 
-		/* One that is switched off. */
+		/* CPU is offline. */
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)
 			return explain_refusal(fd, why);
-		/* The link closes the clock; without one nobody would. */
+		/* The link owns the descriptor; without a link, close it here. */
 		link = bpf_program__attach_perf_event(kernel_object_program(object, program), fd);
 		if (!link) {
 			r = -errno;
@@ -92,10 +91,9 @@ static int attach_clocks(struct kernel_object *object, const char *program, stru
 
 static const struct event_role sample_roles[] = {
 	{
-		.name = "clocks of the processors",
+		.name = "CPU clocks",
 		.hooks = {{.programs = {"cpu_sample_tick"}, .attach = attach_clocks, .check = check_clock}},
 	},
 };
-EVENT_TYPE(cpu_sample, "cpu.sample", struct cpu_sample, sample_fields, sample_roles,
-	   "a processor was looked at, 99 times a second: what it was doing", .current = true,
-	   .frames_at = offsetof(struct cpu_sample, frames));
+EVENT_TYPE(cpu_sample, "cpu.sample", struct cpu_sample, sample_fields, sample_roles, "CPU sample, 99 per second",
+	   .current = true, .frames_at = offsetof(struct cpu_sample, frames));

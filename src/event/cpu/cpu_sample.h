@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* cpu.sample: what a processor was doing when its clock was looked at. */
+/* cpu.sample: what a CPU was running. */
 #pragma once
 
 #include "event/core/head.h"
@@ -7,7 +7,7 @@
 enum cpu_sample_mode { CPU_SAMPLE_KERNEL = 1, CPU_SAMPLE_USER };
 
 struct cpu_sample {
-	__u64 cpu_ns; /* processor time that the sample stands for */
+	__u64 cpu_ns; /* CPU time that the sample represents */
 	__u8 mode;
 	__u8 unused[7];
 	struct event_frames frames;
@@ -21,5 +21,5 @@ struct cpu_sample_event {
 #define CPU_SAMPLE_HZ_DEFAULT 99
 #define CPU_SAMPLE_HZ_MAX     9999
 
-/* How often each processor is looked at, from the next run on. */
+/* Samples per second and CPU, from the next run on. */
 void cpu_sample_set_rate(unsigned hz);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * func.call: at the beginning of functions of the kernel that the program chooses when it attaches. They run on
- * anybody's behalf, in interrupts too: no process is told.
+ * func.call: entry of kernel functions chosen at attach time. They run in any context, also in interrupts: no process
+ * is reported.
  */
 #include "event/cpu/func_call.h"
 #include "event/bpf/event.bpf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls of the kernel's functions: which there are, and how they are watched. */
+/* Kernel function calls: the traceable functions, and their probes. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +14,15 @@
 #include "event/cpu/func_call.h"
 #include "kernel/symbols.h"
 
-/* So that nest events finds out whether the kernel can do it at all. */
+/* Lets nest events test whether the kernel supports it. */
 #define PATTERNS_DEFAULT "tcp_sendmsg"
 #define LIST_MAX         ((size_t)64 << 20)
 #define FUNCTIONS_MAX    20000
-/* One by one they take long to attach. */
+/* Single kprobes are slow to attach. */
 #define PROBES_MAX 500
 
 static const char *patterns = PATTERNS_DEFAULT;
-static struct kernel_symbols *symbols; /* for as long as the program: names are handed out */
+static struct kernel_symbols *symbols; /* never freed: names are handed out */
 
 void func_call_set_patterns(const char *text)
 {
@@ -53,7 +53,7 @@ static bool is_wanted(const char *name)
 }
 
 struct found {
-	struct map names; /* of functions that are wanted and can be traced */
+	struct map names; /* matching, traceable functions */
 	VEC(unsigned long) addresses;
 };
 
@@ -80,9 +80,8 @@ static int open_list(struct why *why)
 	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(places); i++)
 		fd = open(places[i], O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? why_set(why, -errno,
-				"the list of functions that can be traced (available_filter_functions) cannot be read: "
-				"a "
-				"kernel with CONFIG_FUNCTION_TRACER and tracefs at /sys/kernel/tracing are needed")
+				"cannot read the list of traceable functions (available_filter_functions): needs "
+				"CONFIG_FUNCTION_TRACER and tracefs at /sys/kernel/tracing")
 		      : fd;
 }
 
@@ -108,7 +107,7 @@ static int read_traceable(struct found *found, struct why *why)
 	while ((line = strsep(&rest, "\n")))
 		add_traceable(found, line);
 	if (found->names.count == 0)
-		return why_set(why, -ENOENT, "no function that can be traced is called %s", patterns);
+		return why_set(why, -ENOENT, "no traceable function matches %s", patterns);
 	return 0;
 }
 
@@ -132,9 +131,9 @@ static int find_functions(struct found *found, struct why *why)
 		return r;
 	kernel_symbols_each(symbols, add_address, found);
 	if (found->addresses.count == 0)
-		return why_set(why, -ENOENT, "the kernel does not tell where %s is", patterns);
+		return why_set(why, -ENOENT, "the kernel does not show the address of %s (kptr_restrict?)", patterns);
 	if (found->names.count == FUNCTIONS_MAX)
-		return why_set(why, -E2BIG, "more than %d functions are called %s", FUNCTIONS_MAX, patterns);
+		return why_set(why, -E2BIG, "more than %d functions match %s", FUNCTIONS_MAX, patterns);
 	return 0;
 }
 
@@ -162,8 +161,7 @@ static int attach_single(struct kernel_object *object, const char *program, stru
 	void *value;
 
 	if (r == 0 && found.names.count > PROBES_MAX)
-		r = why_set(why, -E2BIG,
-			    "%zu functions are called %s, and this kernel can watch %d (more need CONFIG_FPROBE)",
+		r = why_set(why, -E2BIG, "%zu functions match %s, this kernel can probe %d (more need CONFIG_FPROBE)",
 			    found.names.count, patterns, PROBES_MAX);
 	while (r == 0 && map_next(&found.names, &at, &name, &value))
 		r = kernel_object_keep_link(
@@ -173,8 +171,8 @@ static int attach_single(struct kernel_object *object, const char *program, stru
 }
 
 static const struct field call_fields[] = {
-	FIELD(struct func_call, function, TEXT, "its name", .made = true),
-	FIELD(struct func_call, address, HEX, "where it is", .zero_is_unknown = true, .hidden = true),
+	FIELD(struct func_call, function, TEXT, "name of the function", .made = true),
+	FIELD(struct func_call, address, HEX, "address of the function", .zero_is_unknown = true, .hidden = true),
 };
 
 static const struct event_role call_roles[] = {
@@ -194,5 +192,4 @@ static void complete(const struct event_head *head _unused_, void *data)
 }
 
 EVENT_TYPE(func_call, "func.call", struct func_call, call_fields, call_roles,
-	   "a function of the kernel was called: those of funccount; by itself " PATTERNS_DEFAULT,
-	   .complete = complete);
+	   "kernel function call; funccount chooses the functions, default" PATTERNS_DEFAULT, .complete = complete);

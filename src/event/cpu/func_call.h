@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* func.call: a function of the kernel was called. */
+/* func.call: a kernel function was called. */
 #pragma once
 
 #include "event/core/head.h"
@@ -8,7 +8,7 @@
 
 struct func_call {
 	__u64 address;
-	char function[FUNC_CALL_NAME_LEN]; /* made by the program from the address */
+	char function[FUNC_CALL_NAME_LEN]; /* made in user space from the address */
 };
 
 struct func_call_event {
@@ -16,7 +16,7 @@ struct func_call_event {
 	struct func_call data;
 };
 
-/* Which functions, from the next run on: patterns with * and ?, joined by commas. The text must live as long. */
+/* Functions to probe from the next run on: patterns with * and ?, joined by commas. The text must stay valid. */
 void func_call_set_patterns(const char *patterns);
-/* The name of the function that the address is in; NULL when there is none. Lives as long as the program. */
+/* Name of the function at the address; NULL: unknown. Never freed. */
 const char *func_call_name(unsigned long long address);

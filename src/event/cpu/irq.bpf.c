@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * irq: how long the handler of an interrupt took. An interrupt is one of the network's when its handler has ever raised
- * the softirq of the network: that holds for every driver, whatever it calls its interrupts.
+ * irq: duration of an interrupt handler. A network interrupt is one whose handler has raised NET_RX or NET_TX: true for
+ * every driver, whatever it names its interrupts.
  */
 #include "event/bpf/event.bpf.h"
 #include "event/cpu/softirq.h"
@@ -11,7 +11,7 @@ EVENT(irq, struct irq_event)
 struct handler {
 	__u64 entered_ns;
 	__u32 irq;
-	__u32 vec; /* of the network, that it has raised; 0: none */
+	__u32 vec; /* network softirq that it raised; 0: none */
 };
 
 struct {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * napi.poll: an interface was asked for its packets. The kernel tells the end of a poll. It began when the one before
- * it ended, or with the softirq; the interface asked for it when it was scheduled, which only some kernels let us see,
- * or, for the first of a run, when the softirq was raised.
+ * napi.poll: a NAPI poll of an interface. The tracepoint is at the end of a poll. The poll began when the previous one
+ * ended, or with the softirq; it was scheduled by the interface, which only some kernels show, or, for the first poll
+ * of a run, when the softirq was raised.
  */
 #include "event/bpf/dev.bpf.h"
 #include "event/cpu/softirq.h"
@@ -11,8 +11,8 @@ EVENT(napi_poll, struct napi_poll_event)
 
 struct round {
 	__u64 raised_ns;
-	__u64 wait_ns;  /* of the first poll; EVENT_UNKNOWN64 of the others */
-	__u64 began_ns; /* 0: this is no softirq but a thread, or an application that polls */
+	__u64 wait_ns;  /* of the first poll; EVENT_UNKNOWN64 for the others */
+	__u64 began_ns; /* 0: not a softirq but threaded NAPI or busy polling */
 };
 
 struct {
@@ -89,7 +89,7 @@ int BPF_PROG(napi_poll_left, unsigned int vec)
 	return 0;
 }
 
-/* How long it waited until its poll began. */
+/* Time from schedule to poll. */
 static __always_inline __u64 wait_of(struct napi_struct *napi, const struct round *round)
 {
 	__u64 key = (__u64)napi, *scheduled = bpf_map_lookup_elem(&napi_poll_scheduled, &key), since;
@@ -98,7 +98,7 @@ static __always_inline __u64 wait_of(struct napi_struct *napi, const struct roun
 		return round->wait_ns;
 	since = *scheduled;
 	bpf_map_delete_elem(&napi_poll_scheduled, &key);
-	/* Scheduled again while it was polled: that wait is still to come. */
+	/* Scheduled again during the poll: that wait is still to come. */
 	return round->began_ns >= since ? round->began_ns - since : EVENT_UNKNOWN64;
 }
 
@@ -123,7 +123,7 @@ int BPF_PROG(napi_poll_done, struct napi_struct *napi, int work, int budget)
 	e->data.napi_id = napi->napi_id;
 	e->data.packets = (__u32)work;
 	e->data.budget = (__u32)budget;
-	/* The queue of a processor, by which the packets of virtual interfaces come, belongs to none. */
+	/* The per-CPU backlog of virtual interfaces belongs to no interface. */
 	if (dev)
 		dev_set_name(e->data.dev, &e->head, dev);
 	else

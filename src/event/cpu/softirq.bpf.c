@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * softirq: from raising through beginning to the end of a run, and what the processor's counters of received packets
- * did meanwhile. A softirq runs on the processor on which it was raised, so all that is remembered is a processor's
- * own.
+ * softirq: raise, start and end of a run, and the change of the CPU's receive counters during it. A softirq runs on the
+ * CPU that raised it, so all state is per CPU.
  */
 #include "event/cpu/softirq.h"
 #include "event/bpf/event.bpf.h"
@@ -22,7 +21,7 @@ struct run {
 	__u64 raised_ns;
 	__u64 entered_ns;
 	__u64 lat_ns;
-	struct softnet before; /* dropped: when the last run ended, as packets are dropped in between */
+	struct softnet before; /* dropped: at the end of the last run, as packets are dropped between runs */
 	__u32 with_before;
 };
 
@@ -33,7 +32,7 @@ struct {
 	__type(value, struct run);
 } softirq_runs SEC(".maps");
 
-/* Where this processor's counters are; NULL until it is known. */
+/* Counters of this CPU; NULL until known. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -57,7 +56,7 @@ int BPF_PROG(softirq_find_symbol, unsigned int vec)
 	return vec == SOFTIRQ_NET_RX ? note_softnet((__u64)bpf_this_cpu_ptr(&softnet_data)) : 0;
 }
 
-/* A kernel that keeps no names of its data still shows the queue of the processor, which lies among the counters. */
+/* Without data symbols: the tracepoint still shows the backlog NAPI, which is part of softnet_data. */
 SEC("tp_btf/napi_poll")
 int BPF_PROG(softirq_find_backlog, struct napi_struct *napi)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* softirq: the kernel's deferred work, the network's included; irq: interrupts; napi.poll: interfaces. */
+/* softirq, irq, napi.poll: softirq runs, interrupt handlers, NAPI polls. */
 #pragma once
 
 #include "event/core/head.h"
@@ -8,9 +8,9 @@
 /* The kernel's numbers, the same since Linux 2.6. */
 enum softirq_vec { SOFTIRQ_NET_TX = 2, SOFTIRQ_NET_RX = 3, SOFTIRQ_COUNT = 10 };
 
-/* Of NET_RX only: packets, squeezed, dropped, backlog; else and where the kernel does not tell EVENT_UNKNOWN32. */
+/* packets, squeezed, dropped, backlog: NET_RX only; EVENT_UNKNOWN32 otherwise and if unavailable. */
 struct softirq {
-	__u64 lat_ns; /* EVENT_UNKNOWN64: its raising was not seen */
+	__u64 lat_ns; /* EVENT_UNKNOWN64: raise not seen */
 	__u64 run_ns;
 	__u32 packets;
 	__u32 squeezed;
@@ -31,7 +31,7 @@ struct irq {
 	__u64 lat_ns;
 	char name[IRQ_NAME_LEN];
 	__u32 irq;
-	__u8 vec; /* that it raises; 0xff: none that is known */
+	__u8 vec; /* that it raises; 0xff: none seen */
 	__u8 result;
 	__u8 unused[2];
 };
@@ -42,7 +42,7 @@ struct irq_event {
 };
 
 struct napi_poll {
-	__u64 lat_ns; /* EVENT_UNKNOWN64, as the next one: not known */
+	__u64 lat_ns; /* EVENT_UNKNOWN64: unknown, also run_ns */
 	__u64 run_ns;
 	char dev[PACKET_DEV_LEN];
 	__u32 napi_id;

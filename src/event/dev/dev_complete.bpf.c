@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dev.complete: from the driver's getting a packet to its giving it back, when the hardware has sent it. The driver of
- * a virtual interface never gives it back but hands it on: to the receiving side, or to another interface below.
+ * dev.complete: from the driver getting a packet to its completion. The driver of a virtual interface does not complete
+ * it but passes it on: to the receiving side, or to a lower interface.
  */
 #include "event/dev/dev_complete.h"
 #include "event/bpf/dev.bpf.h"
@@ -14,7 +14,7 @@ struct in_driver {
 	__u32 netns;
 	__u32 queue;
 	__u32 bytes;
-	__u32 returned; /* the driver's function has returned, with the packet kept */
+	__u32 returned; /* ndo_start_xmit has returned, the driver keeps the packet */
 };
 
 struct {
@@ -24,7 +24,7 @@ struct {
 	__type(value, struct in_driver);
 } dev_complete_packets SEC(".maps");
 
-static __always_inline void tell(void *ctx, struct sk_buff *skb, struct in_driver *in, __u8 end)
+static __always_inline void report(void *ctx, struct sk_buff *skb, struct in_driver *in, __u8 end)
 {
 	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns();
 	struct dev_complete_event *e = dev_complete_begin();
@@ -40,7 +40,7 @@ static __always_inline void tell(void *ctx, struct sk_buff *skb, struct in_drive
 	e->data.end = end;
 	e->head.netns = in->netns;
 	bpf_map_delete_elem(&dev_complete_packets, &key);
-	/* On the receiving side it is nobody's any more. */
+	/* On the receiving side it no longer has an owner. */
 	sk = end == DEV_HANDED_ON ? NULL : skb->sk;
 	if (sk && is_whole(sk))
 		event_set_owner(&dev_complete_config, &e->head, sk);
@@ -49,13 +49,13 @@ static __always_inline void tell(void *ctx, struct sk_buff *skb, struct in_drive
 	dev_complete_end(ctx, e);
 }
 
-static __always_inline int tell_if_known(void *ctx, struct sk_buff *skb, __u8 end)
+static __always_inline int report_if_known(void *ctx, struct sk_buff *skb, __u8 end)
 {
 	__u64 key = (__u64)skb;
 	struct in_driver *in = bpf_map_lookup_elem(&dev_complete_packets, &key);
 
 	if (in)
-		tell(ctx, skb, in, end);
+		report(ctx, skb, in, end);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ int BPF_PROG(dev_complete_start, struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
-/* A driver that refuses a packet will be asked again. */
+/* NETDEV_TX_BUSY: the packet is requeued and offered again. */
 SEC("tp_btf/net_dev_xmit")
 int BPF_PROG(dev_complete_return, struct sk_buff *skb, int rc)
 {
@@ -90,18 +90,18 @@ int BPF_PROG(dev_complete_return, struct sk_buff *skb, int rc)
 SEC("tp_btf/consume_skb")
 int BPF_PROG(dev_complete_consumed, struct sk_buff *skb)
 {
-	return tell_if_known(ctx, skb, DEV_CONSUMED);
+	return report_if_known(ctx, skb, DEV_CONSUMED);
 }
 
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(dev_complete_freed, struct sk_buff *skb)
 {
-	return tell_if_known(ctx, skb, DEV_FREED);
+	return report_if_known(ctx, skb, DEV_FREED);
 }
 
 /*
- * To another interface. Once the driver's function has returned this is another packet in the same place, and how the
- * one before was freed was not seen.
+ * To another interface. After the driver's function has returned, this is another packet at the same address: freeing
+ * of the previous one was not seen.
  */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(dev_complete_below, struct sk_buff *skb)
@@ -114,18 +114,18 @@ int BPF_PROG(dev_complete_below, struct sk_buff *skb)
 	if (in->returned)
 		bpf_map_delete_elem(&dev_complete_packets, &key);
 	else
-		tell(ctx, skb, in, DEV_HANDED_ON);
+		report(ctx, skb, in, DEV_HANDED_ON);
 	return 0;
 }
 
 SEC("tp_btf/netif_rx")
 int BPF_PROG(dev_complete_backlog, struct sk_buff *skb)
 {
-	return tell_if_known(ctx, skb, DEV_HANDED_ON);
+	return report_if_known(ctx, skb, DEV_HANDED_ON);
 }
 
 SEC("tp_btf/napi_gro_receive_entry")
 int BPF_PROG(dev_complete_gro, struct sk_buff *skb)
 {
-	return tell_if_known(ctx, skb, DEV_HANDED_ON);
+	return report_if_known(ctx, skb, DEV_HANDED_ON);
 }

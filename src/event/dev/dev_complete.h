@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* dev.complete: how long the driver of an interface had a packet. */
+/* dev.complete: transmit completion of a packet by the driver. */
 #pragma once
 
 #include "event/core/head.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dev.hold: from the packet after which a queue of an interface was stopped (the bytes under way reached their limit,
- * or the driver has no room) to the queue's going on. Nothing tells either moment. The first shows when the driver's
- * function returns, the second when the queue in front is asked for packets again, which the kernel does at once.
+ * dev.hold: from the packet after which a transmit queue was stopped (BQL reached, or ring full) to its wake. The
+ * kernel has no tracepoint for either: the stop shows when the driver's function returns, the wake when the qdisc is
+ * dequeued again, which the kernel does at once.
  */
 #include "event/dev/dev_hold.h"
 #include "event/bpf/dev.bpf.h"
@@ -19,7 +19,7 @@ struct hold {
 	__u32 by;
 };
 
-/* What this processor's innermost driver was given. */
+/* The queue that the innermost driver on this CPU got a packet for. */
 struct given {
 	__u64 dev;
 	__u32 queue;
@@ -49,7 +49,7 @@ static __always_inline struct netdev_queue *queue_of(struct net_device *dev, __u
 	return (struct netdev_queue *)(first + (__u64)queue * bpf_core_type_size(struct netdev_queue));
 }
 
-static __always_inline void tell(void *ctx, struct netdev_queue *txq, __u64 now)
+static __always_inline void report(void *ctx, struct netdev_queue *txq, __u64 now)
 {
 	struct net_device *dev = BPF_CORE_READ(txq, dev);
 	__u64 key = (__u64)txq;
@@ -80,7 +80,7 @@ int BPF_PROG(dev_hold_give, struct sk_buff *skb, struct net_device *dev)
 	__u32 zero = 0;
 
 	if (txq)
-		tell(ctx, txq, bpf_ktime_get_boot_ns());
+		report(ctx, txq, bpf_ktime_get_boot_ns());
 	given = bpf_map_lookup_elem(&dev_hold_given, &zero);
 	if (!given)
 		return 0;
@@ -109,7 +109,7 @@ int BPF_PROG(dev_hold_return, struct sk_buff *skb, int rc, struct net_device *de
 	__u32 zero = 0;
 	__u64 key;
 
-	/* The packet may be gone by now. */
+	/* The packet may be freed by now. */
 	given = bpf_map_lookup_elem(&dev_hold_given, &zero);
 	if (!given || given->dev != (__u64)dev)
 		return 0;
@@ -122,7 +122,7 @@ int BPF_PROG(dev_hold_return, struct sk_buff *skb, int rc, struct net_device *de
 	hold.queue = given->queue;
 	set_limit(&hold, txq);
 	key = (__u64)txq;
-	/* One that is held already stays so since then. */
+	/* A queue that is stopped already keeps its start time. */
 	if (!bpf_map_lookup_elem(&dev_hold_held, &key))
 		event_remember(&dev_hold_held, &key, &hold, &dev_hold_losses);
 	return 0;
@@ -131,6 +131,6 @@ int BPF_PROG(dev_hold_return, struct sk_buff *skb, int rc, struct net_device *de
 SEC("tp_btf/qdisc_dequeue")
 int BPF_PROG(dev_hold_ask, struct Qdisc *qdisc, struct netdev_queue *txq)
 {
-	tell(ctx, txq, bpf_ktime_get_boot_ns());
+	report(ctx, txq, bpf_ktime_get_boot_ns());
 	return 0;
 }

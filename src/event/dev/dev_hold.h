@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* dev.hold: how long a queue of an interface was stopped. */
+/* dev.hold: a transmit queue was stopped. */
 #pragma once
 
 #include "event/core/head.h"
@@ -12,8 +12,8 @@ struct dev_hold {
 	__u64 lat_ns;
 	char dev[PACKET_DEV_LEN];
 	__u32 queue;
-	__u32 limit;    /* bytes; EVENT_UNKNOWN32: the interface has no such limit */
-	__u32 inflight; /* bytes; EVENT_UNKNOWN32 likewise */
+	__u32 limit;    /* bytes; EVENT_UNKNOWN32: not stopped by BQL */
+	__u32 inflight; /* bytes; EVENT_UNKNOWN32: not stopped by BQL */
 	__u8 by;
 	__u8 unused[3];
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dev.queue, dev.xmit: the stack hands a packet over to an interface, and its driver gets it; dev.arrive, dev.receive:
- * the driver hands a packet over, and the stack gets it. Between the two of each pair packets are cut up and put
- * together.
+ * dev.queue, dev.xmit: the stack passes a packet to an interface, and its driver gets it; dev.arrive, dev.receive: the
+ * driver delivers a packet, and the stack gets it. GSO and GRO happen between the two of each pair.
  */
 #include "event/dev/dev_packet.h"
 #include "event/bpf/dev.bpf.h"
@@ -70,7 +69,7 @@ int BPF_PROG(dev_xmit_start, struct sk_buff *skb, struct net_device *dev)
 	return dev_xmit_end(ctx, e);
 }
 
-static __always_inline int tell_arrival(void *ctx, struct sk_buff *skb)
+static __always_inline int report_arrival(void *ctx, struct sk_buff *skb)
 {
 	struct dev_packet_event *e = dev_arrive_begin();
 
@@ -81,35 +80,35 @@ static __always_inline int tell_arrival(void *ctx, struct sk_buff *skb)
 	return dev_arrive_end(ctx, e);
 }
 
-/* The ways by which a driver hands packets over; each packet takes one of them. */
+/* The functions by which drivers deliver packets; each packet takes one of them. */
 SEC("tp_btf/napi_gro_receive_entry")
 int BPF_PROG(dev_arrive_gro, struct sk_buff *skb)
 {
-	return tell_arrival(ctx, skb);
+	return report_arrival(ctx, skb);
 }
 
 SEC("tp_btf/napi_gro_frags_entry")
 int BPF_PROG(dev_arrive_frags, struct sk_buff *skb)
 {
-	return tell_arrival(ctx, skb);
+	return report_arrival(ctx, skb);
 }
 
 SEC("tp_btf/netif_receive_skb_entry")
 int BPF_PROG(dev_arrive_direct, struct sk_buff *skb)
 {
-	return tell_arrival(ctx, skb);
+	return report_arrival(ctx, skb);
 }
 
 SEC("tp_btf/netif_receive_skb_list_entry")
 int BPF_PROG(dev_arrive_list, struct sk_buff *skb)
 {
-	return tell_arrival(ctx, skb);
+	return report_arrival(ctx, skb);
 }
 
 SEC("tp_btf/netif_rx")
 int BPF_PROG(dev_arrive_backlog, struct sk_buff *skb)
 {
-	return tell_arrival(ctx, skb);
+	return report_arrival(ctx, skb);
 }
 
 SEC("tp_btf/netif_receive_skb")

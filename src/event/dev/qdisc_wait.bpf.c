@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * qdisc.wait: from a packet's coming into the queue of an interface to its leaving it. A queue that cuts large packets
- * up (tbf, cake, netem) has freed the packet by the time that its coming is told, and lets pieces go that nobody has
- * seen come. They are found by their sequence number: what was about to be queued on this processor is remembered just
- * before.
+ * qdisc.wait: from enqueue to dequeue of a packet. A qdisc that splits GSO packets (tbf, cake, netem) has freed the
+ * packet by the time of the enqueue tracepoint, and dequeues segments that were never enqueued. They are matched by
+ * sequence number: the packet about to be enqueued on this CPU is saved just before.
  */
 #include "event/dev/qdisc_wait.h"
 #include "event/bpf/packet.bpf.h"
@@ -11,9 +10,9 @@
 
 EVENT(qdisc_wait, struct qdisc_wait_event)
 
-/* Large packets of one flow that may wait in pieces. A power of two. */
+/* GSO packets of one flow that may wait as segments. A power of two. */
 #define SPLITS_MAX 32
-/* Packets that leave a queue at once, and are looked at. */
+/* Packets of one bulk dequeue that are inspected. */
 #define BULK_MAX 64
 
 struct flow {
@@ -35,7 +34,7 @@ struct splits {
 	struct split of[SPLITS_MAX];
 };
 
-/* The large packet that this processor is about to queue. */
+/* The GSO packet that this CPU is about to enqueue. */
 struct in_hand {
 	__u64 skb;
 	struct flow flow;
@@ -65,8 +64,8 @@ struct {
 } qdisc_wait_in_hand SEC(".maps");
 
 /*
- * What is read of a packet that leaves: too much for the stack of older kernels. Queues are asked with softirqs off, so
- * a processor is never at it twice.
+ * Data of a dequeued packet: too large for the BPF stack of older kernels. Dequeue runs with softirqs off, so a CPU
+ * never does it twice at once.
  */
 struct scratch {
 	struct packet packet;
@@ -90,7 +89,7 @@ static __always_inline void set_flow(struct flow *flow, const struct packet *pac
 	flow->destination = packet->destination;
 	flow->source_port = packet->source_port;
 	flow->destination_port = packet->destination_port;
-	/* Unique in a namespace only; the addresses do the rest. */
+	/* Unique per namespace only; the addresses distinguish the rest. */
 	flow->ifindex = (__u32)BPF_CORE_READ(dev, ifindex);
 }
 
@@ -148,7 +147,7 @@ int BPF_PROG(qdisc_wait_enter, struct Qdisc *qdisc, const struct netdev_queue *t
 	return 0;
 }
 
-/* When the packet came that this is a piece of; 0 when it is not known. */
+/* Enqueue time of the packet that this segment belongs to; 0: unknown. */
 static __always_inline __u64 split_since(struct sk_buff *skb, struct scratch *of)
 {
 	struct splits *splits;
@@ -163,15 +162,15 @@ static __always_inline __u64 split_since(struct sk_buff *skb, struct scratch *of
 	for (int i = 0; i < SPLITS_MAX; i++) {
 		struct split *split = &splits->of[i];
 
-		/* Sent again, it is there twice: the earlier one has left already. */
+		/* A retransmission appears twice: the earlier one was dequeued already. */
 		if (of->tcp.seq - split->seq < split->bytes && split->since_ns > since)
 			since = split->since_ns;
 	}
 	return since;
 }
 
-/* sk: the packet's socket, where the owner may be asked for. Once for both callers: two do not fit on 6.1's stack. */
-static __noinline void tell(void *ctx, struct Qdisc *qdisc, struct sk_buff *skb, struct sock *sk)
+/* sk: socket of the packet, if its owner may be read. One copy for both callers: two exceed the BPF stack of 6.1. */
+static __noinline void report(void *ctx, struct Qdisc *qdisc, struct sk_buff *skb, struct sock *sk)
 {
 	__u64 key = (__u64)skb, now = bpf_ktime_get_boot_ns(), *since, split = 0;
 	struct qdisc_wait_event *e = qdisc_wait_begin();
@@ -220,14 +219,14 @@ struct bulk {
 	struct sk_buff *skb;
 };
 
-/* The verifier lets nobody ask for the owner of what was found through another packet. */
-static long tell_next(__u32 index, struct bulk *bulk)
+/* The verifier refuses socket storage for a packet found through another one. */
+static long report_next(__u32 index, struct bulk *bulk)
 {
 	struct sk_buff *skb = bulk->skb;
 
 	if (!skb)
 		return 1;
-	tell(bulk->ctx, bulk->qdisc, skb, NULL);
+	report(bulk->ctx, bulk->qdisc, skb, NULL);
 	bulk->skb = skb->next;
 	return 0;
 }
@@ -237,13 +236,13 @@ int BPF_PROG(qdisc_wait_leave, struct Qdisc *qdisc, const struct netdev_queue *t
 {
 	struct bulk bulk = {.ctx = ctx, .qdisc = qdisc};
 
-	/* A queue that is asked and has nothing to give says so, too. */
+	/* The tracepoint also fires for an empty dequeue. */
 	if (!skb || packets < 1)
 		return 0;
-	tell(ctx, qdisc, skb, skb->sk);
+	report(ctx, qdisc, skb, skb->sk);
 	if (packets > 1) {
 		bulk.skb = skb->next;
-		bpf_loop(packets < BULK_MAX ? packets - 1 : BULK_MAX, tell_next, &bulk, 0);
+		bpf_loop(packets < BULK_MAX ? packets - 1 : BULK_MAX, report_next, &bulk, 0);
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wifi.scan: from the request to the driver to its end, joined by the request. Whoever asked is the process that ran at
- * the beginning; the end comes from the driver's own threads. The types are those of a module: where it is not there,
- * nothing of this is loaded.
+ * wifi.scan: from the request to the end of a scan, joined by the request. The requester is the process running at the
+ * start; the end comes from the driver's threads. The types are those of cfg80211: without it nothing of this is
+ * loaded.
  */
 #include "event/dev/wifi_scan.h"
 #include "event/bpf/fd.bpf.h"
@@ -34,7 +34,7 @@ struct cfg80211_scan_request {
 	struct wireless_dev *wdev;
 };
 
-/* What goes around in its place since Linux 6.17. */
+/* Passed instead of cfg80211_scan_request since Linux 6.17. */
 struct cfg80211_scan_request_int {
 	struct cfg80211_scan_request req;
 };
@@ -131,7 +131,7 @@ int wifi_scan_ended(struct bpf_raw_tracepoint_args *ctx)
 	return ended(ctx, (const void *)ctx->args[0], (const void *)ctx->args[1]);
 }
 
-/* The functions behind them, of the drivers that use mac80211. */
+/* The functions behind them, for mac80211 drivers. */
 SEC("kprobe/ieee80211_scan")
 int BPF_KPROBE(wifi_scan_function_begun, const void *wiphy, const void *request)
 {

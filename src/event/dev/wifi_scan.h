@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* wifi.scan: a search for wireless networks has ended. */
+/* wifi.scan: a Wi-Fi scan ended. */
 #pragma once
 
 #include "event/core/head.h"

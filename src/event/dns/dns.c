@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names: fields, hooks, and how the C libraries are found. */
+/* DNS events: fields, hooks, and attachment to the C libraries. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <netdb.h>
@@ -20,26 +20,26 @@ static const struct enum_name function_items[] = {
 };
 static struct enum_names function_names = {.items = function_items, .count = ARRAY_SIZE(function_items)};
 
-/* glibc and musl have the same numbers. */
+/* glibc and musl use the same numbers. */
 static const struct enum_name eai_items[] = {
-	{-EAI_NONAME, "EAI_NONAME", "there is no such name"},
-	{-EAI_AGAIN, "EAI_AGAIN", "no name server answered in time"},
-	{-EAI_FAIL, "EAI_FAIL", "a name server failed"},
-	{5, "EAI_NODATA", "the name has no address"},
+	{-EAI_NONAME, "EAI_NONAME", "name does not exist"},
+	{-EAI_AGAIN, "EAI_AGAIN", "no name server answered in time, try again"},
+	{-EAI_FAIL, "EAI_FAIL", "permanent failure of a name server"},
+	{5, "EAI_NODATA", "no address for the name"},
 	{-EAI_FAMILY, "EAI_FAMILY", NULL},
 	{-EAI_SERVICE, "EAI_SERVICE", NULL},
 	{-EAI_MEMORY, "EAI_MEMORY", NULL},
-	{-EAI_SYSTEM, "EAI_SYSTEM", "another error"},
-	{DNS_LOOKUP_FAILED, "failed", "the function does not say why"},
+	{-EAI_SYSTEM, "EAI_SYSTEM", "system error, see errno"},
+	{DNS_LOOKUP_FAILED, "failed", "the function gives no reason"},
 };
 static struct enum_names eai_names = {.items = eai_items, .count = ARRAY_SIZE(eai_items)};
 
 #define L struct dns_lookup
 static const struct field lookup_fields[] = {
-	FIELD(L, lat_ns, DURATION, "how long the call took"),
-	FIELD(L, host, TEXT, "name that was asked for, the first 127 bytes"),
-	FIELD(L, error, ENUM, "why there is no address", .names = &eai_names, .zero_is_unknown = true),
-	FIELD(L, function, ENUM, "which function was called", .names = &function_names, .zero_is_unknown = true,
+	FIELD(L, lat_ns, DURATION, "lookup latency"),
+	FIELD(L, host, TEXT, "name, first 127 bytes"),
+	FIELD(L, error, ENUM, "error of a failed lookup", .names = &eai_names, .zero_is_unknown = true),
+	FIELD(L, function, ENUM, "resolver function", .names = &function_names, .zero_is_unknown = true,
 	      .hidden = true),
 };
 #undef L
@@ -62,7 +62,7 @@ static int attach_library(const char *path, void *context)
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(
 			kernel_object_program(attach->object, attach->program), -1, path, 0, &options);
 
-		/* A library may lack one of them, or be gone by now. */
+		/* A library may lack one of the functions, or be unmapped by now. */
 		if (kernel_object_keep_link(attach->object, attach->program, link, attach->why) == 0)
 			attach->count++;
 	}
@@ -93,9 +93,9 @@ static int attach_libraries(struct kernel_object *object, const char *program, s
 	libbpf_words_begin();
 	r = library_each(library_is_libc, attach_library, &attach);
 	if (r < 0)
-		return why_set(why, r, "/proc cannot be read: %s", strerror(-r));
+		return why_set(why, r, "cannot read /proc: %s", strerror(-r));
 	if (attach.count == 0)
-		return why_set(why, -ENOENT, "no C library in use could be probed%s%s", why->text[0] ? ": " : "",
+		return why_set(why, -ENOENT, "cannot probe any C library in use%s%s", why->text[0] ? ": " : "",
 			       why->text[0] ? why->text : "");
 	return 0;
 }
@@ -108,8 +108,8 @@ static const struct event_role lookup_roles[] = {
 			   .check = check_libraries}},
 	},
 };
-EVENT_TYPE(dns_lookup, "dns.lookup", struct dns_lookup, lookup_fields, lookup_roles,
-	   "a program asked the C library for the address of a name", .current = true);
+EVENT_TYPE(dns_lookup, "dns.lookup", struct dns_lookup, lookup_fields, lookup_roles, "name lookup in the C library",
+	   .current = true);
 
 /* --- dns.query --- */
 
@@ -121,45 +121,45 @@ static const struct enum_name type_items[] = {
 static struct enum_names type_names = {.items = type_items, .count = ARRAY_SIZE(type_items)};
 
 static const struct enum_name rcode_items[] = {
-	{0, "NOERROR", "answered"},
-	{1, "FORMERR", "the server did not understand the query"},
-	{2, "SERVFAIL", "the server could not find out"},
-	{3, "NXDOMAIN", "there is no such name"},
-	{4, "NOTIMP", "the server does not do that"},
-	{5, "REFUSED", "the server does not answer this client"},
+	{0, "NOERROR", "no error"},
+	{1, "FORMERR", "the server cannot parse the query"},
+	{2, "SERVFAIL", "the server failed to resolve the name"},
+	{3, "NXDOMAIN", "name does not exist"},
+	{4, "NOTIMP", "query type not implemented"},
+	{5, "REFUSED", "refused by policy of the server"},
 };
 static struct enum_names rcode_names = {.items = rcode_items, .count = ARRAY_SIZE(rcode_items)};
 
 #define Q struct dns_query
 static const struct field query_fields[] = {
-	FIELD(Q, lat_ns, DURATION, "from the first packet to the answer, or until the program gave up"),
-	FIELD(Q, type, ENUM, "what was asked for", .names = &type_names, .zero_is_unknown = true),
-	FIELD(Q, host, TEXT, "the name, the first 127 bytes"),
-	FIELD(Q, rcode, ENUM, "what the server said", .names = &rcode_names),
-	FIELD(Q, retries, COUNT, "how often the same socket asked again"),
-	FIELD(Q, error, ENUM, "why there is no answer; ETIMEDOUT: the socket was closed without one",
+	FIELD(Q, lat_ns, DURATION, "query latency: first packet to response, or until the program gave up"),
+	FIELD(Q, type, ENUM, "record type", .names = &type_names, .zero_is_unknown = true),
+	FIELD(Q, host, TEXT, "name, first 127 bytes"),
+	FIELD(Q, rcode, ENUM, "response code", .names = &rcode_names),
+	FIELD(Q, retries, COUNT, "retries by the same socket"),
+	FIELD(Q, error, ENUM, "error if there is no response; ETIMEDOUT: socket closed without one",
 	      .names = &errno_names, .zero_is_unknown = true),
-	FIELD(Q, answers, COUNT, "records in the answer", .hidden = true),
-	FIELD(Q, truncated, BOOL, "the answer did not fit: the program will ask again by TCP", .hidden = true),
-	FIELD(Q, id, HEX, "number of the query", .hidden = true),
+	FIELD(Q, answers, COUNT, "records in the response", .hidden = true),
+	FIELD(Q, truncated, BOOL, "truncated response: the program retries over TCP", .hidden = true),
+	FIELD(Q, id, HEX, "query ID", .hidden = true),
 };
 #undef Q
 
 static const struct event_role query_roles[] = {
 	{.name = "queries", .hooks = {{.programs = {"dns_query_sent"}}}},
-	{.name = "answers", .hooks = {{.programs = {"dns_query_answered"}}}},
+	{.name = "responses", .hooks = {{.programs = {"dns_query_answered"}}}},
 	{
-		.name = "sockets released",
-		.without = "queries that are never answered are not told",
+		.name = "socket release",
+		.without = "unanswered queries are not reported",
 		.hooks = {{.programs = {"dns_query_closed"},
 			   .attach = event_attach_cgroups,
 			   .check = event_check_cgroups}},
 	},
 	{
-		.name = "errors by ICMP",
-		.without = "a name server that is not there looks like one that does not answer",
+		.name = "ICMP errors",
+		.without = "an unreachable name server looks like one that does not answer",
 		.hooks = {{.programs = {"dns_query_error"}}},
 	},
 };
 EVENT_TYPE(dns_query, "dns.query", struct dns_query, query_fields, query_roles,
-	   "a query to a name server was answered, or was not");
+	   "DNS query over UDP, with its response or without one");

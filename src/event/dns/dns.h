@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* Names: dns.lookup (calls of the C library), dns.query (queries on the wire). */
+/* dns.lookup (resolver calls of the C library), dns.query (queries on the wire). */
 #pragma once
 
 #include "event/core/head.h"
@@ -8,12 +8,12 @@
 
 enum dns_function { DNS_GETADDRINFO = 1, DNS_GETHOSTBYNAME, DNS_GETHOSTBYNAME2 };
 
-/* Of functions that say no more than that they failed. */
+/* For functions that give no reason. */
 #define DNS_LOOKUP_FAILED 1000
 
 struct dns_lookup {
 	__u64 lat_ns;
-	__u32 error; /* getaddrinfo's without its sign, or DNS_LOOKUP_FAILED */
+	__u32 error; /* negated EAI_*, or DNS_LOOKUP_FAILED */
 	__u8 function;
 	__u8 unused[3];
 	char host[DNS_HOST_LEN];
@@ -26,7 +26,7 @@ struct dns_lookup_event {
 
 struct dns_query {
 	__u64 lat_ns;
-	__u32 error; /* errno: no answer came */
+	__u32 error; /* errno, if there is no response */
 	__u32 retries;
 	__u16 type;
 	__u16 id;

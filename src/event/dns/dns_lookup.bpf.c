@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dns.lookup: from the call of a resolver function of the C library to its return, in the calling thread. */
+/* dns.lookup: from call to return of a resolver function of the C library, in the calling thread. */
 #include "event/bpf/fd.bpf.h"
 #include "event/dns/dns.h"
 
@@ -23,7 +23,7 @@ int BPF_KPROBE(dns_lookup_enter, const char *host)
 	__u64 thread = bpf_get_current_pid_tgid();
 	struct dns_call call = {.began_ns = bpf_ktime_get_boot_ns()};
 
-	/* A service without a host asks nobody. */
+	/* A service without a host name sends no query. */
 	if (!host)
 		return 0;
 	bpf_probe_read_user_str(call.host, sizeof(call.host), host);

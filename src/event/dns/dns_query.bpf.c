@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dns.query: queries by UDP to port 53, seen as packets, so it does not matter how a program makes them. A query of a
- * socket of this host is remembered until its answer arrives in the same network namespace, or its socket is closed.
+ * dns.query: queries over UDP port 53, traced as packets and so independent of the resolver. A query of a local socket
+ * is kept until its response arrives in the same network namespace, or its socket is closed.
  */
 #define EVENT_WITHOUT_STACKS
 #include "event/bpf/event.bpf.h"
@@ -13,8 +13,8 @@
 #define ETH_P_IPV6    0x86dd
 #define ETIMEDOUT     110
 #define NSEC_PER_SEC  1000000000ull
-#define QUERY_OLD_NS  (60 * NSEC_PER_SEC) /* then the number means another question */
-#define QUERIES_KEPT  8                   /* of one socket, to tell when it is closed */
+#define QUERY_OLD_NS  (60 * NSEC_PER_SEC) /* then the ID belongs to another query */
+#define QUERIES_KEPT  8                   /* of one socket, reported when it closes */
 #define UDP_HEADER    8
 #define DNS_HEADER    12
 #define DNS_ANSWER    0x8000
@@ -37,17 +37,17 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct dns_key);
-	__type(value, struct dns_query_event); /* its lat_ns is the time of the first packet */
+	__type(value, struct dns_query_event); /* lat_ns holds the time of the first packet */
 } dns_query_pending SEC(".maps");
 
 struct dns_asker {
 	struct dns_key keys[QUERIES_KEPT];
 	__u32 next;
-	__u32 error; /* that ICMP brought */
+	__u32 error; /* from ICMP */
 };
 EVENT_SOCK_STORE(dns_query, asker, struct dns_asker);
 
-/* Where things are in a packet; both headers are in the linear part of what is looked at here. */
+/* Offsets in a packet; both headers are in the linear part. */
 struct dns_packet {
 	struct addr from;
 	struct addr to;
@@ -96,7 +96,7 @@ static __always_inline bool parse_packet(struct sk_buff *skb, const unsigned cha
 	return true;
 }
 
-/* Labels with their lengths in front become a name with dots; returns its length, DNS_HOST_LEN when it has no end. */
+/* Converts length-prefixed labels to a dotted name; returns its length, DNS_HOST_LEN if it does not end. */
 static __always_inline __u32 read_name(char *host, const unsigned char *question)
 {
 	__u32 len = DNS_HOST_LEN;
@@ -108,7 +108,7 @@ static __always_inline __u32 read_name(char *host, const unsigned char *question
 		len = 0;
 	for (__u32 i = 0; i < DNS_HOST_LEN; i++) {
 		if (len < DNS_HOST_LEN) {
-			/* What follows is no part of it. */
+			/* Clear what follows the name. */
 			host[i] = 0;
 		} else if (left > 0) {
 			left--;
@@ -134,7 +134,7 @@ static __always_inline void set_question(struct dns_query *data, const struct dn
 		return;
 	bpf_probe_read_kernel(&type, sizeof(type), question + len + (len ? 2 : 1));
 	data->type = bpf_ntohs(type);
-	/* The root of all names. */
+	/* The root zone. */
 	if (len == 0)
 		data->host[0] = '.';
 }
@@ -170,7 +170,7 @@ static __always_inline void asked(struct sock *sk, const struct dns_packet *pack
 	e->head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 	e->head.netns = key.netns;
 	e->head.proto = IPPROTO_UDP;
-	/* A socket that is not connected knows neither. */
+	/* An unconnected socket has neither. */
 	e->head.laddr = packet->from;
 	e->head.raddr = packet->to;
 	e->head.family = packet->to.family;
@@ -200,7 +200,7 @@ int BPF_PROG(dns_query_sent, struct sk_buff *skb)
 	return 0;
 }
 
-/* An event like the remembered one, at the time of now. */
+/* Reports the saved event with the current time. */
 static __always_inline struct dns_query_event *recall(const struct dns_query_event *pending)
 {
 	struct dns_query_event *e = dns_query_begin();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* icmp.error: a message by ICMP that a packet could not be delivered. icmp.echo: a ping and its answer. */
+/* icmp.error: ICMP error about a packet. icmp.echo: a ping and its reply. */
 #pragma once
 
 #include "event/core/head.h"
 #include "event/core/packet.h"
 
-/* The same thing has the same number in both versions of IP. */
+/* The same numbers for IPv4 and IPv6. */
 enum icmp_kind {
 	ICMP_KIND_NET = 1,
 	ICMP_KIND_HOST,
@@ -13,7 +13,7 @@ enum icmp_kind {
 	ICMP_KIND_PORT,
 	ICMP_KIND_FRAG_NEEDED,
 	ICMP_KIND_PROHIBITED,
-	ICMP_KIND_UNREACHABLE, /* for another reason */
+	ICMP_KIND_UNREACHABLE, /* other reason */
 	ICMP_KIND_TTL,
 	ICMP_KIND_REASSEMBLY,
 	ICMP_KIND_PARAMETER,
@@ -22,12 +22,12 @@ enum icmp_kind {
 };
 
 struct icmp_error {
-	__u32 mtu;        /* that the next link takes; 0: it is not about that */
-	__u32 error;      /* errno that the socket was told; 0: none */
-	__u32 soft_error; /* errno that it has noted */
+	__u32 mtu;        /* of the next hop; 0: not given */
+	__u32 error;      /* errno delivered to the socket; 0: none */
+	__u32 soft_error; /* soft error (errno) of the socket */
 	__u32 unused2;
 	char dev[PACKET_DEV_LEN];
-	struct addr sender; /* who could not deliver it */
+	struct addr sender; /* sender of the message */
 	__u8 dir;
 	__u8 kind;
 	__u8 type;
@@ -41,9 +41,9 @@ struct icmp_error_event {
 };
 
 struct icmp_echo {
-	__u64 lat_ns;   /* from leaving to the answer's arrival, both in the kernel */
-	__u64 stack_ns; /* from there to the socket */
-	__u64 sched_ns; /* from there to the program */
+	__u64 lat_ns;   /* from transmit to arrival of the reply, both in the kernel */
+	__u64 stack_ns; /* then to the socket */
+	__u64 sched_ns; /* then to the program */
 	char dev[PACKET_DEV_LEN];
 	__u32 error;
 	__u32 bytes;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * icmp.echo: from a ping's leaving IP to its answer's arrival, both in the kernel, then to the socket and to the
- * program. A request is remembered until its answer comes; an answer until its socket has it and the program has read
- * it.
+ * icmp.echo: from transmit of an echo request to arrival of the reply, both in the kernel, then to the socket and to
+ * the program. A request is kept until its reply arrives; a reply until the program has read it.
  */
 #define EVENT_WITHOUT_STACKS
 #include "event/bpf/packet.bpf.h"
@@ -18,7 +17,7 @@ EVENT(icmp_echo, struct icmp_echo_event)
 #define MSG_PEEK          0x02
 #define MSG_ERRQUEUE      0x2000
 #define ALLOW             1
-/* Requests of one socket that are told when it closes, or when as many came after them. */
+/* Requests of one socket that are reported when it closes, or when as many followed. */
 #define REQUESTS_KEPT 8
 
 struct echo_header {
@@ -52,11 +51,11 @@ struct {
 	__type(value, struct request);
 } icmp_echo_requests SEC(".maps");
 
-/* An answer on its way to the program, by the address of its socket. */
+/* A reply on its way to the program, by address of its socket. */
 struct answer {
 	__u64 arrived_ns;
 	__u64 ready_ns;
-	__u32 ahead; /* messages in the socket that are read first, and this one */
+	__u32 ahead; /* messages in the socket up to and including this one */
 	__u32 unused;
 	struct icmp_echo_event event;
 };
@@ -72,7 +71,7 @@ struct asker {
 	struct echo_key keys[REQUESTS_KEPT];
 	__u64 sk;
 	__u32 next;
-	__u32 error; /* that ICMP brought */
+	__u32 error; /* from ICMP */
 };
 EVENT_SOCK_STORE(icmp_echo, asker, struct asker);
 
@@ -83,7 +82,7 @@ static __always_inline bool is_icmp_sock(struct sock *sk)
 	return proto == IPPROTO_ICMP || proto == IPPROTO_ICMPV6;
 }
 
-/* What was remembered, at the time of now. */
+/* Reports the saved event with the current time. */
 static __always_inline struct icmp_echo_event *recall(const struct icmp_echo_event *kept)
 {
 	struct icmp_echo_event *e = icmp_echo_begin();
@@ -97,7 +96,7 @@ static __always_inline struct icmp_echo_event *recall(const struct icmp_echo_eve
 	return e;
 }
 
-/* No answer until now: it is not waited for any more. */
+/* No reply until now: give up. */
 static __always_inline void unanswered(void *ctx, const struct echo_key *key, __u32 error)
 {
 	struct request *request = bpf_map_lookup_elem(&icmp_echo_requests, key);
@@ -133,7 +132,7 @@ static __always_inline void set_key(struct echo_key *key, const struct addr *pee
 	key->netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
 }
 
-/* A socket that asked before: whom to tell about when it closes. */
+/* Remember the request for the close of its socket. */
 static __always_inline void remember(void *ctx, struct sock *sk, const struct echo_key *key)
 {
 	struct asker *asker = event_remember_sock(&icmp_echo_asker, sk, &icmp_echo_losses);
@@ -186,7 +185,7 @@ int BPF_PROG(icmp_echo_sent, struct sk_buff *skb)
 	return 0;
 }
 
-static __always_inline void tell_answer(void *ctx, const struct answer *answer, __u64 read_ns)
+static __always_inline void report_answer(void *ctx, const struct answer *answer, __u64 read_ns)
 {
 	struct icmp_echo_event *e = recall(&answer->event);
 
@@ -225,10 +224,10 @@ int BPF_PROG(icmp_echo_answered, struct sk_buff *skb)
 	bpf_probe_read_kernel(&answer.event.data.ttl, 1, skb->data + (packet.proto == IPPROTO_ICMP ? 8 : 7));
 	reader = request->sk;
 	bpf_map_delete_elem(&icmp_echo_requests, &key);
-	/* The program has not read the one before: it is told as far as it came. */
+	/* The program has not read the previous reply: report it as far as it got. */
 	before = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 	if (before)
-		tell_answer(ctx, before, 0);
+		report_answer(ctx, before, 0);
 	event_remember(&icmp_echo_answers, &reader, &answer, &icmp_echo_losses);
 	return 0;
 }
@@ -243,7 +242,7 @@ static __always_inline int ready(struct sock *sk)
 	answer = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 	if (!answer || answer->ready_ns)
 		return 0;
-	/* A socket may hear the answers to others' pings, too: ours is the last in its queue now. */
+	/* A raw socket also gets replies to pings of others: ours is the last in its queue now. */
 	answer->ahead = sk->sk_receive_queue.qlen;
 	answer->ready_ns = bpf_ktime_get_boot_ns();
 	return 0;
@@ -263,12 +262,12 @@ static __always_inline int has_read(void *ctx, struct sock *sk, int result, int 
 		answer->ahead--;
 		return 0;
 	}
-	tell_answer(ctx, answer, now);
+	report_answer(ctx, answer, now);
 	bpf_map_delete_elem(&icmp_echo_answers, &reader);
 	return 0;
 }
 
-/* A copy, for when an answer's arrival interrupts this very program: whoever comes first sets the time. */
+/* A twin, for a reply that interrupts this program: the first one sets the time. */
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(icmp_echo_ready, struct sock *sk)
 {
@@ -305,7 +304,7 @@ int BPF_PROG(icmp_echo_read_inet6, struct socket *socket, void *message, __u64 s
 	return has_read(ctx, socket->sk, result, flags);
 }
 
-/* Raw sockets of IPv6. */
+/* IPv6 raw sockets. */
 SEC("fexit/sock_common_recvmsg")
 int BPF_PROG(icmp_echo_read_raw6, struct socket *socket, void *message, __u64 size, int flags, int result)
 {
@@ -340,7 +339,7 @@ int icmp_echo_closed(struct bpf_sock *ctx)
 	reader = asker->sk;
 	answer = bpf_map_lookup_elem(&icmp_echo_answers, &reader);
 	if (answer) {
-		tell_answer(ctx, answer, 0);
+		report_answer(ctx, answer, 0);
 		bpf_map_delete_elem(&icmp_echo_answers, &reader);
 	}
 	for (__u32 i = 0; i < REQUESTS_KEPT; i++) {

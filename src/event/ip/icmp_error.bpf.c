@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * icmp.error: messages that a packet could not be delivered, received and sent, with the socket whose packet it was.
- * The packet inside the message names the flow, whose owner is remembered from what it sent. Whether the socket was
- * told is seen while the kernel deals with the message: an error report on the same processor before the message is
- * freed.
+ * icmp.error: ICMP errors received and sent, with the socket of the packet. The packet inside the message names the
+ * flow; its owner is known from what the flow sent. Whether the socket gets the error is seen while the kernel
+ * processes the message: an error report on the same CPU before the message is freed.
  */
 #include "event/bpf/flow_owner.bpf.h"
 #include "event/bpf/packet.bpf.h"
@@ -13,7 +12,7 @@
 EVENT(icmp_error, struct icmp_error_event)
 FLOW_OWNERS(icmp_error)
 
-/* Types and codes; the header that has those of IPv4 brings half of the C library along. */
+/* Types and codes; the IPv4 header file pulls in half of the C library. */
 #define ICMP_DEST_UNREACH   3
 #define ICMP_NET_UNREACH    0
 #define ICMP_HOST_UNREACH   1
@@ -46,10 +45,10 @@ struct icmp_header {
 	__be32 rest;
 };
 
-/* The message that this processor deals with. */
+/* The message that this CPU processes. */
 struct in_hand {
 	__u64 skb;
-	struct sock *sk; /* as the flow's memory has it: it may be gone, and is only read with care */
+	struct sock *sk; /* from the flow table: may be freed, read with probe_read only */
 	struct icmp_error_event event;
 };
 
@@ -86,7 +85,7 @@ static __always_inline __u8 unreachable_kind(__u8 code)
 	}
 }
 
-/* 0: it is no error. */
+/* 0: not an error. */
 static __always_inline __u8 kind_v4(const struct icmp_header *icmp)
 {
 	switch (icmp->type) {
@@ -135,7 +134,7 @@ static __always_inline __u8 kind_v6(const struct icmp_header *icmp)
 	}
 }
 
-/* Not static, so that it is verified but once: each kind would be another way through all that follows. */
+/* Global, so that it is verified once: each kind would be another path through all that follows. */
 __noinline int icmp_error_kind(bool v6, __u32 type, __u32 code)
 {
 	struct icmp_header icmp = {.type = (__u8)type, .code = (__u8)code};
@@ -143,7 +142,7 @@ __noinline int icmp_error_kind(bool v6, __u32 type, __u32 code)
 	return v6 ? kind_v6(&icmp) : kind_v4(&icmp);
 }
 
-/* A ping has no ports, but a number that says whose it is. It stands in for the port in the memory of flows only. */
+/* A ping has no ports but an identifier. It replaces the port in the flow table only. */
 static __always_inline void key_by_id(struct flow_key *key, const struct packet *packet, struct sk_buff *skb)
 {
 	__be16 id = 0;
@@ -159,7 +158,7 @@ static __always_inline bool wants_owner(void)
 	return icmp_error_config.needs & FLOW_OWNER_NEEDS;
 }
 
-/* The message with all that it says itself; NULL when it is no error. */
+/* The event with all fields from the message itself; NULL if it is not an error. */
 static __always_inline struct icmp_error_event *message_begin(struct sk_buff *skb, __u32 network, __u8 dir,
 							      struct packet *inner)
 {
@@ -177,7 +176,7 @@ static __always_inline struct icmp_error_event *message_begin(struct sk_buff *sk
 	if (!kind || !packet_read_at(inner, skb, outer.transport + sizeof(icmp)))
 		return NULL;
 	if (inner->transport + 8 > end) {
-		/* So little of the packet was sent back that it does not have them. */
+		/* The quoted part of the packet is too short for them. */
 		inner->transport = 0;
 		inner->source_port = inner->destination_port = 0;
 	}
@@ -185,7 +184,7 @@ static __always_inline struct icmp_error_event *message_begin(struct sk_buff *sk
 	if (!e)
 		return NULL;
 	packet_set_dev(&e->head, e->data.dev, skb->dev);
-	/* What could not be delivered came from the other end, seen from here. */
+	/* The undelivered packet came from the other end, seen from here. */
 	packet_set_endpoints(&e->head, inner, dir == PACKET_RX ? PACKET_TX : PACKET_RX);
 	e->data.sender = outer.source;
 	e->data.dir = dir;
@@ -204,7 +203,7 @@ static __always_inline struct in_hand *in_hand(void)
 	return bpf_map_lookup_elem(&icmp_error_in_hand, &zero);
 }
 
-/* A connection that a process works with at the moment is not told, but notes the error. */
+/* A connection locked by a process does not get the error, but keeps it as soft error. */
 static __always_inline void set_soft_error(struct in_hand *hand)
 {
 	struct sock *sk = hand->sk;
@@ -218,7 +217,7 @@ static __always_inline void set_soft_error(struct in_hand *hand)
 		hand->event.data.soft_error = (__u32)error;
 }
 
-/* What was kept of the message in hand is told. */
+/* Reports the message being processed. */
 static __always_inline int put_down(void *ctx, struct in_hand *hand)
 {
 	struct icmp_error_event *e;
@@ -242,7 +241,7 @@ int BPF_PROG(icmp_error_received, struct sk_buff *skb)
 	hand = in_hand();
 	if (!hand)
 		return 0;
-	/* One that was queued for somebody on its way and freed elsewhere, or whose end was not seen. */
+	/* A message queued to a socket and freed elsewhere, or whose end was not seen. */
 	if (hand->skb)
 		put_down(ctx, hand);
 	if (!packet_arrives_with(skb, IPPROTO_ICMP, IPPROTO_ICMPV6) ||
@@ -264,7 +263,7 @@ int BPF_PROG(icmp_error_received, struct sk_buff *skb)
 	return 0;
 }
 
-/* A connection that the message has ended has given its port back, but not forgotten it. */
+/* A connection ended by the message has released its port, but still knows it. */
 static __always_inline __u16 local_port(struct sock *sk)
 {
 	__u16 port = sk->__sk_common.skc_num;
@@ -272,9 +271,9 @@ static __always_inline __u16 local_port(struct sock *sk)
 	return port ? port : bpf_ntohs(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 }
 
-/* The socket was told. */
+/* The socket got the error. */
 SEC("tp_btf/inet_sk_error_report")
-int BPF_PROG(icmp_error_told, struct sock *sk)
+int BPF_PROG(icmp_error_delivered, struct sock *sk)
 {
 	struct in_hand *hand = in_hand();
 	struct icmp_error_event *e;
@@ -337,12 +336,12 @@ int BPF_PROG(icmp_error_sent, struct sk_buff *skb)
 	struct packet inner;
 	struct sock *sk = skb->sk;
 
-	/* It goes on to another host: not for this one. */
+	/* Forwarded, not for this host. */
 	if (hand && hand->skb == (__u64)skb)
 		hand->skb = 0;
 	if (!sk || !is_whole(sk))
 		return 0;
-	/* The kernel's own messages come from a socket of its own. */
+	/* Messages of the kernel come from its own ICMP socket. */
 	if (sk->sk_protocol == IPPROTO_ICMP || sk->sk_protocol == IPPROTO_ICMPV6) {
 		e = message_begin(skb, skb->network_header, PACKET_TX, &inner);
 		if (e)

@@ -5,44 +5,44 @@
 #include "record/net_names.h"
 
 static const struct enum_name kinds[] = {
-	{ICMP_KIND_NET, "net-unreachable", "there is no route to the network"},
-	{ICMP_KIND_HOST, "host-unreachable", "the host does not answer on its link"},
-	{ICMP_KIND_PROTO, "proto-unreachable", "the host does not speak that protocol"},
-	{ICMP_KIND_PORT, "port-unreachable", "nobody listens there"},
-	{ICMP_KIND_FRAG_NEEDED, "frag-needed", "too large for a link on the way, and not to be cut up"},
-	{ICMP_KIND_PROHIBITED, "prohibited", "a firewall or a policy says no"},
-	{ICMP_KIND_UNREACHABLE, "unreachable", "for another reason: see type and code"},
-	{ICMP_KIND_TTL, "ttl-exceeded", "too many hops: a loop, or traceroute"},
-	{ICMP_KIND_REASSEMBLY, "reassembly-exceeded", "a fragment did not arrive in time"},
-	{ICMP_KIND_PARAMETER, "parameter-problem", "the header is not understood"},
-	{ICMP_KIND_REDIRECT, "redirect", "there is a better first hop"},
-	{ICMP_KIND_QUENCH, "source-quench", "an old way to say: slower"},
+	{ICMP_KIND_NET, "net-unreachable", "no route to the network"},
+	{ICMP_KIND_HOST, "host-unreachable", "the host does not answer ARP or neighbour discovery"},
+	{ICMP_KIND_PROTO, "proto-unreachable", "transport protocol not supported"},
+	{ICMP_KIND_PORT, "port-unreachable", "no listener on the port"},
+	{ICMP_KIND_FRAG_NEEDED, "frag-needed", "packet larger than the MTU of a link, and must not be fragmented"},
+	{ICMP_KIND_PROHIBITED, "prohibited", "prohibited by a firewall or policy"},
+	{ICMP_KIND_UNREACHABLE, "unreachable", "other reason: see type and code"},
+	{ICMP_KIND_TTL, "ttl-exceeded", "TTL exceeded: routing loop, or traceroute"},
+	{ICMP_KIND_REASSEMBLY, "reassembly-exceeded", "reassembly timeout"},
+	{ICMP_KIND_PARAMETER, "parameter-problem", "bad header field"},
+	{ICMP_KIND_REDIRECT, "redirect", "better first hop available"},
+	{ICMP_KIND_QUENCH, "source-quench", "source quench (obsolete)"},
 };
 static struct enum_names kind_names = {kinds, ARRAY_SIZE(kinds), NULL};
 
 #define E struct icmp_error
 static const struct field error_fields[] = {
-	FIELD(E, dir, ENUM, "whether this host received the message or sent it", .names = &packet_dir_names),
+	FIELD(E, dir, ENUM, "direction of the message", .names = &packet_dir_names),
 	FIELD(E, dev, TEXT, "interface"),
-	FIELD(E, kind, ENUM, "what it says, the same words for both versions of IP", .names = &kind_names),
-	FIELD(E, type, ID, "type of the message", .hidden = true),
-	FIELD(E, code, ID, "code of the message", .hidden = true),
-	FIELD(E, sender, ADDR, "who sent the message"),
-	FIELD(E, mtu, BYTES, "largest packet that the next link takes", .exact = true, .zero_is_unknown = true),
-	FIELD(E, error, ENUM, "what the socket was told; unknown when the application does not hear of it",
+	FIELD(E, kind, ENUM, "kind of error, the same names for IPv4 and IPv6", .names = &kind_names),
+	FIELD(E, type, ID, "ICMP type", .hidden = true),
+	FIELD(E, code, ID, "ICMP code", .hidden = true),
+	FIELD(E, sender, ADDR, "sender of the message"),
+	FIELD(E, mtu, BYTES, "MTU of the next hop", .exact = true, .zero_is_unknown = true),
+	FIELD(E, error, ENUM, "error delivered to the socket; unknown if the application gets none",
 	      .names = &errno_names, .zero_is_unknown = true),
-	FIELD(E, soft_error, ENUM, "what the connection has noted: connect() fails with it, an established one goes on",
+	FIELD(E, soft_error, ENUM,
+	      "soft error of the connection: connect() fails with it, an established connection continues",
 	      .names = &errno_names, .zero_is_unknown = true, .hidden = true),
 };
 #undef E
 
 static const struct event_role error_roles[] = {
-	{.name = "messages that arrive",
+	{.name = "received messages",
 	 .hooks = {{.programs = {"icmp_error_received", "icmp_error_consumed", "icmp_error_dropped"}}}},
-	{.name = "messages that are sent, and owners of flows", .hooks = {{.programs = {"icmp_error_sent"}}}},
-	{.name = "what sockets are told",
-	 .without = "whether the socket was told is not known",
-	 .hooks = {{.programs = {"icmp_error_told"}}}},
+	{.name = "sent messages and flow owners", .hooks = {{.programs = {"icmp_error_sent"}}}},
+	{.name = "errors delivered to sockets",
+	 .without = "whether the error reached the socket is unknown",
+	 .hooks = {{.programs = {"icmp_error_delivered"}}}},
 };
-EVENT_TYPE(icmp_error, "icmp.error", struct icmp_error, error_fields, error_roles,
-	   "a message by ICMP that a packet could not be delivered");
+EVENT_TYPE(icmp_error, "icmp.error", struct icmp_error, error_fields, error_roles, "ICMP error about a packet");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ip.ecn: packets whose header says that their sender understands marks, or that they were marked. On the way out they
- * are looked at behind the queue of the interface, which may mark them. Packets without the bits cost one read.
+ * ip.ecn: packets with ECN bits set. Transmitted packets are read after the qdisc, which may mark them. Packets without
+ * the bits cost one read.
  */
 #include "event/ip/ip_ecn.h"
 #include "event/bpf/flow_owner.bpf.h"
@@ -13,7 +13,7 @@ FLOW_OWNERS(ip_ecn)
 
 #define ECN_BITS 3
 
-/* The byte that has class and marks; 0 when it is no IP packet. */
+/* The byte with DSCP and ECN; 0 if not IP. */
 static __always_inline __u8 traffic_class(struct sk_buff *skb, __u32 network)
 {
 	const unsigned char *ip = skb->head + network;
@@ -65,7 +65,7 @@ int BPF_PROG(ip_ecn_received, struct sk_buff *skb)
 	return ip_ecn_end(ctx, e);
 }
 
-/* Acknowledgements carry no marks, but say whose connection it is that gets marked packets. */
+/* ACKs carry no marks, but identify the owner of the connection that gets marked packets. */
 static __always_inline bool uses_marks(struct sock *sk)
 {
 	return is_tcp(sk) && BPF_CORE_READ((struct tcp_sock *)sk, ecn_flags);

@@ -4,26 +4,25 @@
 #include "event/core/packet_names.h"
 
 static const struct enum_name marks[] = {
-	{1, "ECT1", "the sender understands marks, and expects many (L4S)"},
-	{2, "ECT0", "the sender understands marks"},
-	{3, "CE", "marked: congestion was met"},
+	{1, "ECT1", "ECN-capable transport, L4S"},
+	{2, "ECT0", "ECN-capable transport"},
+	{3, "CE", "congestion experienced"},
 };
 static struct enum_names mark_names = {marks, ARRAY_SIZE(marks), NULL};
 
 #define E struct ip_ecn
 static const struct field ecn_fields[] = {
-	FIELD(E, dir, ENUM, "whether it arrived or leaves", .names = &packet_dir_names),
+	FIELD(E, dir, ENUM, "direction", .names = &packet_dir_names),
 	FIELD(E, dev, TEXT, "interface"),
-	FIELD(E, ecn, ENUM, "what its header says", .names = &mark_names),
-	FIELD(E, dscp, ID, "class of service in its header", .hidden = true),
-	FIELD(E, bytes, BYTES, "length from the IP header on"),
-	FIELD(E, segs, COUNT, "packets that it is on the wire", .hidden = true),
+	FIELD(E, ecn, ENUM, "ECN field", .names = &mark_names),
+	FIELD(E, dscp, ID, "DSCP", .hidden = true),
+	FIELD(E, bytes, BYTES, "length, IP header included"),
+	FIELD(E, segs, COUNT, "number of packets on the wire", .hidden = true),
 };
 #undef E
 
 static const struct event_role ecn_roles[] = {
-	{.name = "packets that arrive", .hooks = {{.programs = {"ip_ecn_received"}}}},
-	{.name = "packets that leave", .hooks = {{.programs = {"ip_ecn_sent"}}}},
+	{.name = "received packets", .hooks = {{.programs = {"ip_ecn_received"}}}},
+	{.name = "transmitted packets", .hooks = {{.programs = {"ip_ecn_sent"}}}},
 };
-EVENT_TYPE(ip_ecn, "ip.ecn", struct ip_ecn, ecn_fields, ecn_roles,
-	   "a packet takes part in explicit congestion notification");
+EVENT_TYPE(ip_ecn, "ip.ecn", struct ip_ecn, ecn_fields, ecn_roles, "packet with an ECN mark (ECT or CE)");

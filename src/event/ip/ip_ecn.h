@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* ip.ecn: a packet that takes part in explicit congestion notification. */
+/* ip.ecn: a packet with an ECN mark. */
 #pragma once
 
 #include "event/core/head.h"
@@ -7,8 +7,8 @@
 
 struct ip_ecn {
 	__u32 bytes;
-	__u16 segs; /* packets that it is on the wire */
-	__u8 ecn;   /* the two bits of its header, never 0 */
+	__u16 segs; /* packets on the wire */
+	__u8 ecn;   /* the two bits of the header, never 0 */
 	__u8 dscp;
 	char dev[PACKET_DEV_LEN];
 	__u8 dir;

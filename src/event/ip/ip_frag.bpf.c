@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ip.frag: fragments as they arrive and leave, and those that are thrown away while they wait for the rest of their
- * packet: it did not come in time, or the memory for waiting fragments is used up. Whether a packet is whole is found
- * by adding up what has come of it: the kernel does not tell.
+ * ip.frag: received and transmitted fragments, and those dropped while they wait for reassembly: timeout, or memory
+ * limit. The kernel does not report completion: it is computed from the received fragments.
  */
 #include "event/ip/ip_frag.h"
 #include "event/bpf/packet.bpf.h"
@@ -20,11 +19,11 @@ EVENT(ip_frag, struct ip_frag_event)
 struct fragment {
 	__u32 id;
 	__u32 offset;
-	__u32 bytes; /* of the packet that was cut up */
+	__u32 bytes; /* of the fragmented packet */
 	bool more;
 };
 
-/* A packet that arrives in pieces. */
+/* A packet under reassembly. */
 struct whole_key {
 	struct addr source;
 	struct addr destination;
@@ -37,8 +36,8 @@ struct whole_key {
 struct whole {
 	__u64 since_ns;
 	__u64 since_jiffies;
-	__u32 bytes; /* that have come */
-	__u32 total; /* 0: its end has not come yet */
+	__u32 bytes; /* received so far */
+	__u32 total; /* 0: last fragment not received yet */
 	__u32 fragments;
 	__u32 lost;
 };
@@ -50,7 +49,7 @@ struct {
 	__type(value, struct whole);
 } ip_frag_wholes SEC(".maps");
 
-/* A fragment that waits has no interface any more: which one it came by, by its address. */
+/* A waiting fragment no longer has its interface: the receiving interface, by address. */
 struct arrival {
 	struct net *net;
 	__u32 netns;
@@ -71,7 +70,7 @@ static __always_inline bool read_fragment_v4(struct fragment *fragment, const un
 	__u16 bits, total;
 	__u8 first = 0;
 
-	/* Version and length, the whole length, number, bits and offset. */
+	/* Version and header length, total length, identification, flags and offset. */
 	bpf_probe_read_kernel(words, sizeof(words), ip);
 	bits = bpf_ntohs(words[3]);
 	if (!(bits & (IP_MORE | IP_OFFSET)))
@@ -85,7 +84,7 @@ static __always_inline bool read_fragment_v4(struct fragment *fragment, const un
 	return true;
 }
 
-/* The header that makes it a fragment is the first behind IPv6's own, as this and other kernels put it. */
+/* The fragment header directly follows the IPv6 header, as Linux and others send it. */
 static __always_inline bool read_fragment_v6(struct fragment *fragment, const unsigned char *ip)
 {
 	__u8 next = 0;
@@ -151,7 +150,7 @@ static __always_inline void set_key(struct whole_key *key, const struct packet *
 	__builtin_memset(key, 0, sizeof(*key));
 	key->source = packet->source;
 	key->destination = packet->destination;
-	/* Of IPv6 the number alone says what belongs together. */
+	/* With IPv6 the identification alone matches fragments. */
 	key->proto = packet->source.family == ADDR_V4 ? packet->proto : 0;
 	key->id = fragment->id;
 	key->netns = netns;
@@ -222,7 +221,7 @@ int BPF_PROG(ip_frag_sent, struct sk_buff *skb)
 
 	if (!read_fragment(&fragment, skb, skb->network_header) || !packet_read(&packet, skb))
 		return 0;
-	/* Forwarded as it came: nobody here waits for the rest. */
+	/* Forwarded as is: no reassembly here. */
 	bpf_map_delete_elem(&ip_frag_arrivals, &address);
 	e = fragment_begin(&packet, &fragment, IP_FRAG_TX);
 	if (!e)
@@ -236,8 +235,8 @@ int BPF_PROG(ip_frag_sent, struct sk_buff *skb)
 }
 
 /*
- * From 6.3 on the kernel says that the time was over. Before, nothing else throws a fragment away after so long: the
- * timer was set when the first one came.
+ * Since 6.3 the kernel reports the timeout. Before, nothing else drops a fragment so late: the timer starts with the
+ * first fragment.
  */
 static __always_inline bool is_timeout(__u32 reason, const struct whole *whole, struct fqdir *fqdir)
 {
@@ -247,7 +246,7 @@ static __always_inline bool is_timeout(__u32 reason, const struct whole *whole, 
 	return fqdir && bpf_jiffies64() - whole->since_jiffies >= (__u64)BPF_CORE_READ(fqdir, timeout);
 }
 
-/* Why it was thrown away. */
+/* Reason of the drop. */
 static __always_inline void set_reason(struct ip_frag *data, __u32 reason, const struct whole *whole,
 				       struct fqdir *fqdir)
 {
@@ -273,12 +272,12 @@ static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 		return 0;
 	from = *arrival;
 	bpf_map_delete_elem(&ip_frag_arrivals, &address);
-	/* The place may be another packet's by now. */
+	/* The address may belong to another packet by now. */
 	if (!read_fragment(&fragment, skb, skb->network_header) || !packet_read(&packet, skb))
 		return 0;
 	set_key(&key, &packet, &fragment, from.netns);
 	whole = bpf_map_lookup_elem(&ip_frag_wholes, &key);
-	/* Of a packet that became whole: it was thrown away as one, later. */
+	/* Of a completed packet, dropped as a whole later. */
 	if (!whole)
 		return 0;
 	e = fragment_begin(&packet, &fragment, IP_FRAG_LOST);
@@ -297,7 +296,7 @@ static __always_inline int lost(unsigned long long *ctx, struct sk_buff *skb)
 	return ip_frag_end(ctx, e);
 }
 
-/* Timers give up many at once and may interrupt this program: its copy is there for that. The first takes the note. */
+/* Timers drop many at once and may interrupt this program: its twin handles that. The first one takes the entry. */
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(ip_frag_lost, struct sk_buff *skb)
 {

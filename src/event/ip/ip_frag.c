@@ -5,37 +5,34 @@
 #include "record/net_names.h"
 
 static const struct enum_name whats[] = {
-	{IP_FRAG_RX, "rx", "a fragment arrived"},
-	{IP_FRAG_TX, "tx", "a fragment leaves"},
-	{IP_FRAG_LOST, "lost", "a fragment that had arrived was thrown away before its packet was whole"},
+	{IP_FRAG_RX, "rx", "fragment received"},
+	{IP_FRAG_TX, "tx", "fragment transmitted"},
+	{IP_FRAG_LOST, "lost", "fragment dropped before its packet was complete"},
 };
 static struct enum_names what_names = {whats, ARRAY_SIZE(whats), NULL};
 
 #define F struct ip_frag
 static const struct field frag_fields[] = {
-	FIELD(F, what, ENUM, "what happened to it", .names = &what_names),
+	FIELD(F, what, ENUM, "what happened to the fragment", .names = &what_names),
 	FIELD(F, dev, TEXT, "interface"),
-	FIELD(F, id, HEX, "number of the packet that it is a part of"),
-	FIELD(F, offset, BYTES, "where in the packet it belongs"),
-	FIELD(F, bytes, BYTES, "of the packet, without the IP header"),
-	FIELD(F, more, BOOL, "it is not the last part", .hidden = true),
-	FIELD(F, fragments, COUNT, "of this packet that have come until now", .zero_is_unknown = true),
-	FIELD(F, whole, BOOL, "with this one all parts have come"),
-	FIELD(F, lat_ns, DURATION, "since the first one of its packet came"),
-	FIELD(F, mem_bytes, BYTES, "memory that all fragments take that wait in this namespace", .hidden = true),
-	FIELD(F, mem_limit, BYTES, "how much they may take: then new packets are refused", .hidden = true),
-	FIELD(F, reason, ENUM, "why it was thrown away, in the kernel's words", .names = &drop_reason_names,
-	      .zero_is_unknown = true),
-	FIELD(F, error, ENUM, "ETIMEDOUT: the rest did not come; ENOMEM: the limit was reached", .names = &errno_names,
+	FIELD(F, id, HEX, "identification of the packet"),
+	FIELD(F, offset, BYTES, "offset in the packet"),
+	FIELD(F, bytes, BYTES, "length, without the IP header"),
+	FIELD(F, more, BOOL, "more fragments follow", .hidden = true),
+	FIELD(F, fragments, COUNT, "fragments of the packet received so far", .zero_is_unknown = true),
+	FIELD(F, whole, BOOL, "this fragment completes the packet"),
+	FIELD(F, lat_ns, DURATION, "time since the first fragment of the packet"),
+	FIELD(F, mem_bytes, BYTES, "reassembly memory used in this namespace", .hidden = true),
+	FIELD(F, mem_limit, BYTES, "limit of the reassembly memory: new packets are refused above it", .hidden = true),
+	FIELD(F, reason, ENUM, "kernel's drop reason", .names = &drop_reason_names, .zero_is_unknown = true),
+	FIELD(F, error, ENUM, "ETIMEDOUT: fragments missing; ENOMEM: limit reached", .names = &errno_names,
 	      .zero_is_unknown = true),
 };
 #undef F
 
 static const struct event_role frag_roles[] = {
-	{.name = "fragments that arrive", .hooks = {{.programs = {"ip_frag_received"}}}},
-	{.name = "fragments that leave", .hooks = {{.programs = {"ip_frag_sent"}}}},
-	{.name = "fragments that are thrown away",
-	 .hooks = {{.programs = {"ip_frag_lost", "ip_frag_lost_twin"}, .twins = true}}},
+	{.name = "received fragments", .hooks = {{.programs = {"ip_frag_received"}}}},
+	{.name = "transmitted fragments", .hooks = {{.programs = {"ip_frag_sent"}}}},
+	{.name = "dropped fragments", .hooks = {{.programs = {"ip_frag_lost", "ip_frag_lost_twin"}, .twins = true}}},
 };
-EVENT_TYPE(ip_frag, "ip.frag", struct ip_frag, frag_fields, frag_roles,
-	   "a fragment of a packet came, left, or was thrown away while it waited");
+EVENT_TYPE(ip_frag, "ip.frag", struct ip_frag, frag_fields, frag_roles, "IP fragment received, transmitted or dropped");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* ip.frag: a fragment of an IP packet came, left, or was thrown away before its packet was whole. */
+/* ip.frag: an IP fragment was received, transmitted, or dropped before its packet was complete. */
 #pragma once
 
 #include "event/core/head.h"
@@ -8,8 +8,8 @@
 enum ip_frag_what { IP_FRAG_RX = 1, IP_FRAG_TX, IP_FRAG_LOST };
 
 struct ip_frag {
-	__u64 lat_ns;    /* since the first one came; EVENT_UNKNOWN64: not seen */
-	__u64 mem_bytes; /* that all waiting fragments of the namespace take */
+	__u64 lat_ns;    /* since the first fragment; EVENT_UNKNOWN64: not seen */
+	__u64 mem_bytes; /* reassembly memory of the namespace */
 	__u64 mem_limit;
 	__u32 id;
 	__u32 offset;
@@ -20,7 +20,7 @@ struct ip_frag {
 	char dev[PACKET_DEV_LEN];
 	__u8 what;
 	__u8 more;
-	__u8 whole; /* the last part that was missing has come */
+	__u8 whole; /* completes the packet */
 	__u8 unused[5];
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ip.route: look-ups in the tables of routes. The kernel tells only their end; where functions can be watched, their
- * beginning is seen, too. Without that, the main table's look-up is known to begin where the local table's has ended,
- * when it is asked (IPv6, and IPv4 with rules of the user's own). And for a packet that has just arrived on this
- * processor the time since then is told: the look-up took at most that long.
+ * ip.route: route lookups. The kernel has a tracepoint only at their end; with fentry the start is also seen. Without
+ * it, the lookup in the main table starts where that in the local table ended, if it was searched (IPv6, and IPv4 with
+ * policy rules). For a packet just received on this CPU, the time since its arrival is an upper bound of the latency.
  */
 #include "event/ip/ip_route.h"
 #include "event/bpf/packet.bpf.h"
@@ -19,7 +18,7 @@ EVENT(ip_route, struct ip_route_event)
 #define RTN_PROHIBIT    8
 #define RTN_THROW       9
 
-/* When a look-up began, by the address of its question. */
+/* Start of a lookup, by address of its flowi. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -30,11 +29,11 @@ struct {
 #define TABLE_MAIN  254
 #define TABLE_LOCAL 255
 
-/* What this processor deals with: the last packet, and the last question that the local table had no answer to. */
+/* State of this CPU: the last packet, and the last lookup without a match in the local table. */
 struct hand {
 	__u64 arrived_ns;
 	__u64 asked_ns;
-	const void *question;
+	const void *flow;
 	__u32 ifindex;
 	__u32 unused;
 };
@@ -46,24 +45,24 @@ struct {
 	__type(value, struct hand);
 } ip_route_hand SEC(".maps");
 
-static __always_inline int begins(const void *question)
+static __always_inline int begins(const void *flow)
 {
-	__u64 key = (__u64)question, now = bpf_ktime_get_boot_ns();
+	__u64 key = (__u64)flow, now = bpf_ktime_get_boot_ns();
 
 	bpf_map_update_elem(&ip_route_since, &key, &now, BPF_ANY);
 	return 0;
 }
 
 SEC("fentry/fib_table_lookup")
-int BPF_PROG(ip_route_begin_v4, const void *table, const void *question)
+int BPF_PROG(ip_route_begin_v4, const void *table, const void *flow)
 {
-	return begins(question);
+	return begins(flow);
 }
 
 SEC("fentry/fib6_table_lookup")
-int BPF_PROG(ip_route_begin_v6, const void *net, const void *table, int oif, const void *question)
+int BPF_PROG(ip_route_begin_v6, const void *net, const void *table, int oif, const void *flow)
 {
-	return begins(question);
+	return begins(flow);
 }
 
 SEC("tp_btf/netif_receive_skb")
@@ -80,10 +79,10 @@ int BPF_PROG(ip_route_packet, struct sk_buff *skb)
 	return 0;
 }
 
-/* Once table and error are set. ifindex: of the interface that the packet came by; 1 for what this host sends. */
-static __always_inline void set_times(struct ip_route *data, const void *question, __u32 ifindex)
+/* Call after table and error are set. ifindex: receiving interface; 1 for locally generated packets. */
+static __always_inline void set_times(struct ip_route *data, const void *flow, __u32 ifindex)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), key = (__u64)question, *since;
+	__u64 now = bpf_ktime_get_boot_ns(), key = (__u64)flow, *since;
 	__u32 zero = 0;
 	struct hand *hand = bpf_map_lookup_elem(&ip_route_hand, &zero);
 
@@ -94,19 +93,19 @@ static __always_inline void set_times(struct ip_route *data, const void *questio
 	if (since) {
 		data->lat_ns = now - *since;
 		bpf_map_delete_elem(&ip_route_since, &key);
-	} else if (data->table == TABLE_MAIN && hand->question == question) {
+	} else if (data->table == TABLE_MAIN && hand->flow == flow) {
 		data->lat_ns = now - hand->asked_ns;
 	}
-	hand->question = data->table == TABLE_LOCAL && data->error == EAGAIN ? question : NULL;
-	/* When another table is asked for the same packet it is not the look-up that took so long. */
+	hand->flow = data->table == TABLE_LOCAL && data->error == EAGAIN ? flow : NULL;
+	/* Only for the first lookup of a packet: for later ones the bound would include the first. */
 	if (hand->arrived_ns && ifindex > 1 && hand->ifindex == ifindex) {
 		data->lat_most_ns = now - hand->arrived_ns;
 		hand->arrived_ns = 0;
 	}
 }
 
-/* The next look-up begins now: telling this one is not a part of it. */
-static __always_inline int tell(void *ctx, struct ip_route_event *e)
+/* The next lookup starts now, without the time to report this one. */
+static __always_inline int report(void *ctx, struct ip_route_event *e)
 {
 	__u32 zero = 0;
 	struct hand *hand = bpf_map_lookup_elem(&ip_route_hand, &zero);
@@ -135,7 +134,7 @@ static __always_inline void set_next_hop(struct ip_route_event *e, const struct 
 	}
 }
 
-/* Addresses that are not chosen yet are unknown, not zero. */
+/* Addresses not chosen yet are unknown, not zero. */
 static __always_inline void set_ends(struct event_head *head, const struct flowi_common *flow)
 {
 	head->proto = flow->flowic_proto;
@@ -159,7 +158,7 @@ int BPF_PROG(ip_route_end_v4, __u32 table, const struct flowi4 *flow, const stru
 	set_times(&e->data, flow, (__u32)flow->__fl_common.flowic_iif);
 	if (hop)
 		set_next_hop(e, hop);
-	return tell(ctx, e);
+	return report(ctx, e);
 }
 
 static __always_inline __u32 error_of_type(__u8 type)
@@ -193,7 +192,7 @@ int BPF_PROG(ip_route_end_v6, const struct net *net, const struct fib6_result *r
 	event_set_v6(&e->head.raddr, words);
 	set_ends(&e->head, &flow->__fl_common);
 	e->data.table = table->tb6_id;
-	/* As IPv4 says that a table does not know. */
+	/* As IPv4: no match in this table. */
 	if (result->f6i == net->ipv6.fib6_null_entry) {
 		e->data.error = EAGAIN;
 	} else {
@@ -203,5 +202,5 @@ int BPF_PROG(ip_route_end_v6, const struct net *net, const struct fib6_result *r
 	}
 	e->head.netns = net->ns.inum;
 	set_times(&e->data, flow, (__u32)flow->__fl_common.flowic_iif);
-	return tell(ctx, e);
+	return report(ctx, e);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* ip.route: a table of routes was asked for the way to an address. */
+/* ip.route: route lookup in one table. */
 #pragma once
 
 #include "event/core/head.h"
 #include "event/core/packet.h"
 
 struct ip_route {
-	__u64 lat_ns;      /* EVENT_UNKNOWN64: its beginning is not seen */
-	__u64 lat_most_ns; /* of a packet that arrived: since then */
+	__u64 lat_ns;      /* EVENT_UNKNOWN64: start not seen */
+	__u64 lat_most_ns; /* received packets: time since arrival */
 	__u32 table;
 	__u32 error; /* errno */
 	char dev[PACKET_DEV_LEN];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * neigh.resolve: from the first question for a neighbour's address on the link (ARP, IPv6 neighbour discovery) to its
- * answer, or to giving up. Only where nothing was known before: checks of a known neighbour hold nobody up.
+ * neigh.resolve: from the first solicitation for a neighbour (ARP, IPv6 neighbour discovery) to its answer or failure.
+ * Only for unknown neighbours: probes of known ones delay no packet.
  */
 #include "event/ip/neigh_resolve.h"
 #include "event/bpf/event.bpf.h"
@@ -14,7 +14,7 @@ EVENT(neigh_resolve, struct neigh_resolve_event)
 
 #define EHOSTUNREACH   113
 
-/* Where a neighbour's parameters have how often one that is known is asked directly. */
+/* Index of UCAST_PROBES in the neighbour parameters. */
 #define NEIGH_VAR_UCAST_PROBES 1
 
 struct {
@@ -24,7 +24,7 @@ struct {
 	__type(value, __u64);
 } neigh_resolve_since SEC(".maps");
 
-/* A new neighbour is asked for at once. Over a virtual link the answer can be there before the question is told. */
+/* A new neighbour is solicited at once. Over a virtual link the answer can arrive before the solicitation is traced. */
 SEC("tp_btf/neigh_create")
 int BPF_PROG(neigh_resolve_create, struct neigh_table *table, struct net_device *dev, const void *address,
 	     const struct neighbour *neigh)
@@ -35,7 +35,7 @@ int BPF_PROG(neigh_resolve_create, struct neigh_table *table, struct net_device 
 	return 0;
 }
 
-/* Of one that was given up before and is asked for again. */
+/* A failed neighbour that is solicited again. */
 SEC("tp_btf/neigh_event_send_done")
 int BPF_PROG(neigh_resolve_ask, struct neighbour *neigh)
 {
@@ -61,7 +61,7 @@ static __always_inline void set_neighbour(struct event_head *head, struct neighb
 	head->family = head->raddr.family;
 }
 
-/* The kernel's count begins behind the questions that only a known neighbour is asked. */
+/* The kernel's probe counter starts at the unicast probes of known neighbours. */
 static __always_inline __u32 questions(struct neighbour *neigh)
 {
 	int direct = BPF_CORE_READ(neigh, parms, data[NEIGH_VAR_UCAST_PROBES]);
@@ -70,7 +70,7 @@ static __always_inline __u32 questions(struct neighbour *neigh)
 	return probes > direct ? (__u32)(probes - direct) : EVENT_UNKNOWN32;
 }
 
-static __always_inline int tell(void *ctx, struct neighbour *neigh, __u32 error)
+static __always_inline int report(void *ctx, struct neighbour *neigh, __u32 error)
 {
 	__u64 key = (__u64)neigh, *since = bpf_map_lookup_elem(&neigh_resolve_since, &key);
 	struct net_device *dev = neigh->dev;
@@ -100,8 +100,8 @@ int BPF_PROG(neigh_resolve_answer, struct neighbour *neigh, const __u8 *address,
 	if (!(state & NUD_VALID))
 		return 0;
 	if (neigh->nud_state == NUD_INCOMPLETE)
-		return tell(ctx, neigh, 0);
-	/* Nobody had asked: it was learnt from a packet of the neighbour. */
+		return report(ctx, neigh, 0);
+	/* Not solicited: learnt from a packet of the neighbour. */
 	bpf_map_delete_elem(&neigh_resolve_since, &key);
 	return 0;
 }
@@ -111,13 +111,13 @@ int BPF_PROG(neigh_resolve_timer, struct neighbour *neigh)
 {
 	__u64 key = (__u64)neigh;
 
-	/* Of one that was known before and does not answer any more nobody waits. */
+	/* No packet waits for a known neighbour that stops answering. */
 	if (!(neigh->nud_state & NUD_FAILED) || !bpf_map_lookup_elem(&neigh_resolve_since, &key))
 		return 0;
-	return tell(ctx, neigh, EHOSTUNREACH);
+	return report(ctx, neigh, EHOSTUNREACH);
 }
 
-/* Freed before anybody answered: the place may be another neighbour's next. */
+/* Freed before an answer: the address may be reused for another neighbour. */
 SEC("tp_btf/neigh_cleanup_and_release")
 int BPF_PROG(neigh_resolve_release, struct neighbour *neigh)
 {

@@ -6,16 +6,16 @@
 static const struct field resolve_fields[] = {
 	FIELD(N, dev, TEXT, "interface"),
 	FIELD(N, lat_ns, DURATION,
-	      "from the first question to the answer, or to giving up; unknown when it was not seen"),
-	FIELD(N, probes, COUNT, "questions that were asked"),
-	FIELD(N, error, ENUM, "EHOSTUNREACH: nobody answered", .names = &errno_names, .zero_is_unknown = true),
+	      "time from the first solicitation to the answer or failure; unknown if its start was not seen"),
+	FIELD(N, probes, COUNT, "solicitations sent"),
+	FIELD(N, error, ENUM, "EHOSTUNREACH: no answer", .names = &errno_names, .zero_is_unknown = true),
 };
 #undef N
 
 static const struct event_role resolve_roles[] = {
-	{.name = "questions and answers",
+	{.name = "solicitations and answers",
 	 .hooks = {{.programs = {"neigh_resolve_create", "neigh_resolve_ask", "neigh_resolve_answer",
 				 "neigh_resolve_timer", "neigh_resolve_release"}}}},
 };
 EVENT_TYPE(neigh_resolve, "neigh.resolve", struct neigh_resolve, resolve_fields, resolve_roles,
-	   "the link address of a neighbour was found, or not");
+	   "neighbour resolution (ARP, NDP), succeeded or failed");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* neigh.resolve: the address of a neighbour on the link was asked for, and found or not. */
+/* neigh.resolve: neighbour resolution, succeeded or failed. */
 #pragma once
 
 #include "event/core/head.h"

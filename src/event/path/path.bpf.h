@@ -150,8 +150,8 @@ struct path_who {
 };
 
 /*
- * As event_set_current, but nothing is called: that costs more than all that is read. Once for all that a call reads, as the
- * verifier takes half a millisecond for each pointer that is followed, every time it passes.
+ * As event_set_current, but nothing is called: that costs more than all that is read. Once for all that a call reads,
+ * as the verifier takes half a millisecond for each pointer that is followed, every time it passes.
  */
 static __always_inline void path_note_current(const volatile struct event_config *config, struct path_who *who,
 					      const struct task_struct *task)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which counter of nstat moves when a packet is thrown away for a reason. Only where the kernel counts at the same
- * place that it names the reason; a reason that the running kernel does not have costs nothing.
+ * nstat counters by drop reason: only where the kernel increments the counter at the place that names the reason. A
+ * reason that the running kernel lacks costs nothing.
  */
 #pragma once
 
 #include "event/bpf/packet.bpf.h"
 #include "event/skb/skb_drop.h"
 
-/* The numbers are the running kernel's own: these are only names. */
+/* CO-RE replaces the numbers by those of the running kernel: only the names matter. */
 enum skb_drop_reason___counted {
 	SKB_DROP_REASON_NO_SOCKET___counted = 1,
 	SKB_DROP_REASON_UDP_CSUM___counted,
@@ -49,7 +49,7 @@ enum skb_drop_reason___counted {
 	(bpf_core_enum_value_exists(enum skb_drop_reason___counted, SKB_DROP_REASON_##name##___counted) &&             \
 	 reason == bpf_core_enum_value(enum skb_drop_reason___counted, SKB_DROP_REASON_##name##___counted))
 
-/* COUNT(reason, counter), and COUNT_BOTH for those of which there is one for each version of IP. */
+/* COUNT(reason, counter); COUNT_BOTH where IPv4 and IPv6 have separate counters. */
 #define COUNT(name, counter)                                                                                           \
 	do {                                                                                                           \
 		if (IS_REASON(name))                                                                                   \
@@ -72,7 +72,7 @@ static __always_inline __u8 drop_counter_udp(__u32 reason, bool v6)
 
 static __always_inline __u8 drop_counter_tcp(__u32 reason, __u8 flags)
 {
-	/* It is answered with a reset, unless it is one. */
+	/* Answered with a RST, unless it is one. */
 	if (!(flags & TCP_FLAG_RST))
 		COUNT(NO_SOCKET, TCP_RESETS);
 	COUNT(TCP_CSUM, TCP_CSUM);
@@ -96,7 +96,7 @@ static __always_inline __u8 drop_counter_tcp(__u32 reason, __u8 flags)
 	return DROP_COUNTER_NONE;
 }
 
-/* Whatever the packet carries. */
+/* Any transport protocol. */
 static __always_inline __u8 drop_counter_ip(__u32 reason, bool v6)
 {
 	COUNT_BOTH(ICMP_CSUM, ICMP_CSUM, ICMP6_CSUM);
@@ -117,7 +117,7 @@ static __always_inline __u8 drop_counter_ip(__u32 reason, bool v6)
 #undef COUNT_BOTH
 #undef IS_REASON
 
-/* 0: none, or it is not certain. family: of the packet, whose header may be broken; proto: 0 where it is. */
+/* 0: none or uncertain. family: of the packet, whose header may be broken; proto: 0 if so. */
 static __always_inline __u8 drop_counter(__u32 reason, __be16 family, __u8 proto, __u8 flags)
 {
 	bool v6 = family == bpf_htons(ETH_P_IPV6);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * skb.drop: a packet that was freed because it could not be delivered or sent. The kernel tells the socket that it was
- * for (6.11 and later) and the reason (5.17 and later).
+ * skb.drop: a dropped packet. The kernel reports the reason (5.17 and later) and the receiving socket (6.11 and later).
  */
 #include "event/skb/skb_drop.h"
 #include "event/bpf/packet.bpf.h"
@@ -18,11 +17,11 @@ static __always_inline void set_drop_sock(struct skb_drop_event *e, struct sock 
 	if (!is_whole(sk))
 		return;
 	event_set_owner(&skb_drop_config, &e->head, sk);
-	/* The helper that would give it one does not take the socket of a packet. */
+	/* The cookie helper does not accept the socket of a packet. */
 	e->head.cookie = (__u64)sk->__sk_common.skc_cookie.counter;
 }
 
-/* While TCP has a packet in its queues the place of the interface is used for other things. */
+/* TCP reuses skb->dev for other data while a packet is in its queues. */
 static __always_inline void set_drop_dev(struct skb_drop_event *e, struct sk_buff *skb, bool with_sock)
 {
 	struct net_device *dev = skb->dev;
@@ -62,7 +61,7 @@ int BPF_PROG(skb_drop_free, struct sk_buff *skb, void *location)
 			with_sock = true;
 		}
 	}
-	/* A packet that arrives over a virtual link still has its sender's. */
+	/* A packet received over a virtual link still has its sender's socket. */
 	sk = skb->sk;
 	if (sk && e->data.dir == PACKET_TX && !with_sock) {
 		set_drop_sock(e, sk);

@@ -13,21 +13,21 @@ static struct enum_names counter_names = {counters, ARRAY_SIZE(counters), NULL};
 
 #define D struct skb_drop
 static const struct field drop_fields[] = {
-	FIELD(D, dir, ENUM, "whether it arrived here or was to leave", .names = &packet_dir_names),
+	FIELD(D, dir, ENUM, "direction", .names = &packet_dir_names),
 	FIELD(D, dev, TEXT, "interface"),
-	FIELD(D, reason, ENUM, "why, in the kernel's words; NOT_SPECIFIED where it does not say",
-	      .names = &drop_reason_names, .zero_is_unknown = true),
-	FIELD(D, counter, ENUM, "the counter of nstat that moved with it; unknown where none does for sure",
-	      .names = &counter_names, .zero_is_unknown = true),
-	FIELD(D, state, ENUM, "state of the socket that it was for or came from", .names = &socket_state_names,
+	FIELD(D, reason, ENUM, "kernel's drop reason; NOT_SPECIFIED if it gives none", .names = &drop_reason_names,
 	      .zero_is_unknown = true),
-	FIELD(D, flags, FLAGS, "of the TCP header", .names = &tcp_flag_names, .zero_is_unknown = true, .hidden = true),
-	FIELD(D, bytes, BYTES, "length of what was left of it: headers that were dealt with may be gone"),
-	FIELD(D, location, HEX, "address of the code that let it go; --stack names it", .hidden = true),
+	FIELD(D, counter, ENUM, "nstat counter that the drop increments; unknown if uncertain", .names = &counter_names,
+	      .zero_is_unknown = true),
+	FIELD(D, state, ENUM, "state of the receiving or sending socket", .names = &socket_state_names,
+	      .zero_is_unknown = true),
+	FIELD(D, flags, FLAGS, "TCP flags", .names = &tcp_flag_names, .zero_is_unknown = true, .hidden = true),
+	FIELD(D, bytes, BYTES, "remaining length: headers already processed may be gone"),
+	FIELD(D, location, HEX, "address of the code that dropped it; --stack names the function", .hidden = true),
 };
 #undef D
 
 static const struct event_role drop_roles[] = {
-	{.name = "packets that are let go", .hooks = {{.programs = {"skb_drop_free"}}}},
+	{.name = "dropped packets", .hooks = {{.programs = {"skb_drop_free"}}}},
 };
-EVENT_TYPE(skb_drop, "skb.drop", struct skb_drop, drop_fields, drop_roles, "the kernel threw a packet away");
+EVENT_TYPE(skb_drop, "skb.drop", struct skb_drop, drop_fields, drop_roles, "dropped packet");

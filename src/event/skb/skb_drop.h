@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* skb.drop: the kernel threw a packet away. */
+/* skb.drop: the kernel dropped a packet. */
 #pragma once
 
 #include "event/core/head.h"
 #include "event/core/packet.h"
 
 /*
- * Counters of nstat that move when a packet is thrown away for a reason (drop_counter.bpf.h says which). The same
- * number on every kernel, unlike the reasons.
+ * nstat counters incremented by drops (drop_counter.bpf.h). Unlike the reasons, the numbers are the same on every
+ * kernel.
  */
 #define DROP_COUNTERS(X)                                                                                               \
 	X(UDP_NO_PORTS, "UdpNoPorts")                                                                                  \
@@ -63,12 +63,12 @@ enum drop_counter {
 };
 
 struct skb_drop {
-	__u64 location; /* where in the kernel */
-	__u32 reason;   /* enum skb_drop_reason of the running kernel; 0 where it tells none */
+	__u64 location; /* kernel address */
+	__u32 reason;   /* enum skb_drop_reason of the running kernel; 0: none given */
 	__u32 bytes;
 	char dev[PACKET_DEV_LEN];
 	__u8 dir;
-	__u8 state;   /* of the socket; 0 when there is none */
+	__u8 state;   /* of the socket; 0: none */
 	__u8 flags;   /* of the TCP header */
 	__u8 counter; /* enum drop_counter */
 	__u8 unused[4];

@@ -14,7 +14,7 @@ EVENT(sock_recv, struct sock_io_event)
 EVENT_ADDS_BRIEFLY(sock_send)
 EVENT_ADDS_BRIEFLY(sock_recv)
 
-/* What of the filter is about bytes, error and process: of calls that nobody asks for, nothing else is found out. */
+/* Filter clauses on bytes, error and process: calls that they reject cost nothing more. */
 const volatile struct event_config sock_send_early = {}, sock_recv_early = {};
 
 static __always_inline void set_result(struct sock_io *io, int result)
@@ -23,7 +23,7 @@ static __always_inline void set_result(struct sock_io *io, int result)
 	io->error = result < 0 ? (__u32)-result : 0;
 }
 
-/* Calls that failed have no bytes to add up. */
+/* Failed calls have no bytes to aggregate. */
 static __always_inline bool is_left_out(const volatile struct event_config *config, int result)
 {
 	return result < 0 && config->mode != EVENT_COUNT;
@@ -58,7 +58,7 @@ static __always_inline int received(void *ctx, struct sock *sk, int result, int 
 {
 	struct sock_io_event *e;
 
-	/* Who only looks will come again. */
+	/* MSG_PEEK: the data is read again later. */
 	if (flags & MSG_PEEK)
 		return 0;
 	if (sock_recv_config.brief)
@@ -88,7 +88,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
 	return received(ctx, sk, result, flags);
 }
 
-/* Before 6.3 there are no such tracepoints. */
+/* These tracepoints exist since 6.3. */
 SEC("fexit/inet_sendmsg")
 int BPF_PROG(sock_send_inet, struct socket *socket, void *message, __u64 size, int result)
 {
@@ -101,7 +101,7 @@ int BPF_PROG(sock_send_inet6, struct socket *socket, void *message, __u64 size, 
 	return sent(ctx, socket->sk, result);
 }
 
-/* What sendfile and splice send there. */
+/* sendfile and splice on those kernels. */
 SEC("fexit/inet_sendpage")
 int BPF_PROG(sock_send_page, struct socket *socket, void *page, int offset, __u64 size, int flags, long result)
 {

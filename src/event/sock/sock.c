@@ -5,8 +5,8 @@
 
 #define IO struct sock_io
 static const struct field io_fields[] = {
-	FIELD(IO, bytes, BYTES, "how much; unknown when the call failed"),
-	FIELD(IO, error, ENUM, "why it failed", .names = &errno_names, .zero_is_unknown = true),
+	FIELD(IO, bytes, BYTES, "length; unknown if the call failed"),
+	FIELD(IO, error, ENUM, "error, if the call failed", .names = &errno_names, .zero_is_unknown = true),
 };
 #undef IO
 
@@ -14,31 +14,31 @@ static const char *const io_early[] = {"bytes", "error", "pid", "tid", "uid", "c
 
 static const struct event_role send_roles[] = {
 	{
-		.name = "sends",
+		.name = "send calls",
 		.hooks = {{.programs = {"sock_send_length"}},
 			  {.programs = {"sock_send_inet", "sock_send_inet6", "sock_send_page"}},
 			  {.programs = {"sock_send_inet", "sock_send_inet6"}}},
 	},
 };
-EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "an application wrote to a socket",
+EVENT_TYPE(sock_send, "sock.send", struct sock_io, io_fields, send_roles, "socket write by an application",
 	   .current = true, .adds_briefly = true, .early = io_early);
 
 static const struct event_role recv_roles[] = {
 	{
-		.name = "receives",
+		.name = "receive calls",
 		.hooks = {{.programs = {"sock_recv_length"}}, {.programs = {"sock_recv_inet", "sock_recv_inet6"}}},
 	},
 };
 EVENT_TYPE(sock_recv, "sock.recv", struct sock_io, io_fields, recv_roles,
-	   "an application read from a socket; looking without taking (MSG_PEEK) is not told", .current = true,
-	   .adds_briefly = true, .early = io_early);
+	   "socket read by an application; MSG_PEEK does not count", .current = true, .adds_briefly = true,
+	   .early = io_early);
 
-/* An event of its own: looking at the ends of system calls costs all of them, and hardly a program splices. */
+/* A separate event: tracing system call exits slows every system call, and few programs splice. */
 static const struct event_role splice_roles[] = {
 	{
-		.name = "calls of splice",
+		.name = "splice() calls",
 		.hooks = {{.programs = {"sock_splice_exit"}}, {.programs = {"sock_splice_any_exit"}}},
 	},
 };
-EVENT_TYPE(sock_splice, "sock.splice", struct sock_io, io_fields, splice_roles,
-	   "an application moved what a socket received elsewhere, without reading it", .current = true);
+EVENT_TYPE(sock_splice, "sock.splice", struct sock_io, io_fields, splice_roles, "splice() from a socket",
+	   .current = true);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* Events of the socket layer: what applications do with sockets. */
+/* Events of the socket layer. */
 #pragma once
 
 #include "event/core/head.h"
 
 /* sock.send and sock.recv: one call. */
 struct sock_io {
-	__u64 bytes; /* unknown when it failed */
-	__u32 error; /* errno, 0 when there was none */
+	__u64 bytes; /* unknown on error */
+	__u32 error; /* errno; 0: none */
 	__u32 unused;
 };
 

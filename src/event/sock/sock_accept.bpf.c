@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sock.accept: the end of accept and accept4, by system call or through io_uring. The new socket is found by its
- * descriptor, so it does not matter whether the application asked for the peer's address. Calls that found nobody
- * (EAGAIN) are not told.
+ * sock.accept: return of accept and accept4, by system call or io_uring. The new socket is found by its descriptor,
+ * whether or not the application wants the peer's address. EAGAIN is not reported.
  */
 #include "event/sock/sock_accept.h"
 #include "event/bpf/syscall.bpf.h"
@@ -12,7 +11,7 @@
 
 EVENT(sock_accept, struct sock_accept_event)
 
-static __always_inline int tell_accept(void *ctx, struct sock *sk, long result)
+static __always_inline int report_accept(void *ctx, struct sock *sk, long result)
 {
 	struct sock_accept_event *e = sock_accept_begin();
 
@@ -28,13 +27,13 @@ static __always_inline int accepted(void *ctx, struct pt_regs *regs, long result
 {
 	if (result == -EAGAIN)
 		return 0;
-	return tell_accept(ctx, result < 0 ? NULL : event_fd_sock((__u32)result), result);
+	return report_accept(ctx, result < 0 ? NULL : event_fd_sock((__u32)result), result);
 }
 
 EVENT_SYSCALL(sock_accept, accept, accepted)
 EVENT_SYSCALL(sock_accept4, accept4, accepted)
 
-/* A request is completed on behalf of the thread that made it. Its type is not in the tracepoint's signature. */
+/* A request completes in the thread that submitted it. Its type is not in the tracepoint's signature. */
 SEC("tp_btf/io_uring_complete")
 int BPF_PROG(sock_accept_ring, void *ring, void *request)
 {
@@ -48,6 +47,6 @@ int BPF_PROG(sock_accept_ring, void *ring, void *request)
 	if (result == -EAGAIN)
 		return 0;
 	sk = result < 0 ? NULL : event_fd_sock((__u32)result);
-	/* Sockets that stay inside the ring have no descriptor. */
-	return result < 0 || sk ? tell_accept(ctx, sk, result) : 0;
+	/* Direct descriptors of io_uring have no file descriptor. */
+	return result < 0 || sk ? report_accept(ctx, sk, result) : 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* sock.accept: an application took a connection from its listener. */
+/* sock.accept: an application accepted a connection. */
 #pragma once
 
 #include "event/core/head.h"
 
 struct sock_accept {
-	__u32 error; /* errno, 0 when there was none */
-	__u32 fd;    /* unknown when it failed */
+	__u32 error; /* errno; 0: none */
+	__u32 fd;    /* unknown on error */
 };
 
 struct sock_accept_event {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sock.call: the system calls of the network, told when they end. One program serves all of them at each end, at the
- * tracepoint of all system calls.
+ * sock.call: network system calls, reported when they return. One program at entry and one at exit serve all of them,
+ * at the raw system call tracepoints.
  */
 #include "event/sock/sock_call.h"
 #include "event/bpf/syscall.bpf.h"
 
 EVENT(sock_call, struct sock_call_event)
 
-/* When a thread's call began. A thread is in one call at a time. */
+/* Start of the current call of a thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -40,7 +40,7 @@ static __always_inline int entered(void)
 	__u64 thread = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
 	__u64 *began = bpf_map_lookup_elem(&sock_call_began, &thread);
 
-	/* Writing into what is there costs far less than another entry for each call. */
+	/* Reusing the entry costs far less than a new one per call. */
 	if (began)
 		*began = now;
 	else
@@ -65,7 +65,7 @@ static __always_inline bool moves_bytes(__u8 call)
 	       call == SOCK_CALL_recvmsg || call == SOCK_CALL_sendfile;
 }
 
-/* Of an address that the kernel gave: its length is somewhere else. */
+/* For an address returned by the kernel, the length is in another argument. */
 static __always_inline const void *address_given(const struct sock_call *call, int at, unsigned long *len)
 {
 	__u32 given = 0;
@@ -76,7 +76,7 @@ static __always_inline const void *address_given(const struct sock_call *call, i
 	return (const void *)call->raw[at];
 }
 
-/* Where the application has the address of the call; NULL: it has none. */
+/* User pointer to the address argument; NULL: none. */
 static __always_inline const void *address_of(const struct sock_call *call, unsigned long *len)
 {
 	struct user_msghdr message = {};
@@ -124,7 +124,7 @@ static __always_inline void set_values(struct sock_call *call)
 	}
 }
 
-/* The socket's own addresses go first; what the call names serves where it has none. */
+/* The socket's own addresses take precedence over those of the call. */
 static __always_inline void set_address(struct sock_call_event *e)
 {
 	unsigned long len;

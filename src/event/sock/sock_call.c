@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* System calls of the network: fields and hooks. */
+/* Network system calls: fields and hooks. */
 #include "event/sock/sock_call.h"
 #include "event/core/event.h"
 #include "event/sock/sock_call_text.h"
@@ -12,12 +12,12 @@ static struct enum_names call_names = {.items = call_items, .count = ARRAY_SIZE(
 #define C struct sock_call
 static const struct field call_fields[] = {
 	FIELD(C, call, ENUM, "system call", .names = &call_names, .zero_is_unknown = true),
-	FIELD(C, fd, ID, "descriptor of the socket; of one that was made, its own"),
-	FIELD(C, args, TEXT, "arguments as the application gave them; ... for data", .made = true),
-	FIELD(C, result, ID, "what it returned; -1 when it failed"),
-	FIELD(C, error, ENUM, "why it failed", .names = &errno_names, .zero_is_unknown = true),
-	FIELD(C, bytes, BYTES, "sent or received by it", .hidden = true),
-	FIELD(C, lat_ns, DURATION, "how long it took; unknown when it began before the run"),
+	FIELD(C, fd, ID, "file descriptor of the socket, or of the new one"),
+	FIELD(C, args, TEXT, "arguments; ... stands for data", .made = true),
+	FIELD(C, result, ID, "return value; -1 on error"),
+	FIELD(C, error, ENUM, "error, if the call failed", .names = &errno_names, .zero_is_unknown = true),
+	FIELD(C, bytes, BYTES, "bytes sent or received", .hidden = true),
+	FIELD(C, lat_ns, DURATION, "duration; unknown if the call began before the run"),
 	FIELD(C, path, TEXT, "path of a UNIX socket in the arguments", .hidden = true),
 };
 #undef C
@@ -25,10 +25,10 @@ static const struct field call_fields[] = {
 static const struct event_role call_roles[] = {
 	{
 		/*
-		 * Not the tracepoints of single calls: they cost every call of the host as much, and the kernel takes
-		 * seconds to let go of forty of them.
+		 * Not the per-call tracepoints: they cost every system call as much, and detaching forty of them takes
+		 * the kernel seconds.
 		 */
-		.name = "network calls",
+		.name = "network system calls",
 		.hooks = {{.programs = {"sock_call_enter", "sock_call_exit"}}},
 	},
 };
@@ -38,5 +38,5 @@ static void complete(const struct event_head *head _unused_, void *data)
 	sock_call_write_args(data);
 }
 
-EVENT_TYPE(sock_call, "sock.call", struct sock_call, call_fields, call_roles, "a system call of the network has ended",
-	   .current = true, .complete = complete);
+EVENT_TYPE(sock_call, "sock.call", struct sock_call, call_fields, call_roles, "network system call", .current = true,
+	   .complete = complete);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* sock.call: a system call of the network, from its beginning to its end. */
+/* sock.call: a network system call. */
 #pragma once
 
 #include "event/core/head.h"
 
-/* Those that `strace -e trace=network` shows. Numbers are kept in recordings: new ones go to the end. */
+/* The calls of `strace -e trace=network`. Recordings contain the numbers: add new ones at the end. */
 #define SOCK_CALLS(X)                                                                                                  \
 	X(1, socket)                                                                                                   \
 	X(2, connect)                                                                                                  \
@@ -35,20 +35,20 @@ enum sock_call_kind { SOCK_CALL_NONE, SOCK_CALLS(SOCK_CALL_NUMBER) };
 #define SOCK_CALL_NO_VALUE (-0x7fffffff - 1)
 
 struct sock_call {
-	__u64 lat_ns; /* unknown when it began before the run */
-	__s64 result; /* as the application gets it: -1 when it failed */
-	__u64 bytes;  /* moved; unknown of calls that move none */
+	__u64 lat_ns; /* unknown if it began before the run */
+	__s64 result; /* as the application sees it: -1 on error */
+	__u64 bytes;  /* sent or received; unknown for other calls */
 	__u64 raw[SOCK_CALL_ARGS];
-	__u32 fd;    /* of the socket; of one that is made: the new one */
+	__u32 fd;    /* of the socket, or of the new one */
 	__u32 error; /* errno */
-	__s32 value; /* of an option; of a pair of sockets, the first descriptor */
-	__s32 pair;  /* of a pair of sockets, the second one */
+	__s32 value; /* of an option; of socketpair the first descriptor */
+	__s32 pair;  /* of socketpair the second descriptor */
 	__u16 port;
 	__u8 call;
 	__u8 unused[4];
-	struct addr addr;          /* that the application gave, or got */
-	char path[EVENT_PATH_LEN]; /* the same of a UNIX socket */
-	/* Made by the program: the arguments in words. */
+	struct addr addr;          /* passed in or returned */
+	char path[EVENT_PATH_LEN]; /* the same for a UNIX socket */
+	/* Made in user space: the arguments as text. */
 	char args[SOCK_CALL_TEXT_LEN];
 };
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "event/sock/sock_call_text.h"
 
-/* Newer than the C library's headers. */
+/* Missing in older C library headers. */
 #ifndef SO_BUSY_POLL
 #define SO_BUSY_POLL 46
 #endif
@@ -175,7 +175,7 @@ static const char *find_name(const struct name *names, size_t count, uint64_t va
 	return NULL;
 }
 
-/* A name, or the number where there is none. */
+/* A name, or the number if it has none. */
 static void add_name(struct buf *out, const struct name *names, size_t count, uint64_t value)
 {
 	const char *name = find_name(names, count, value);
@@ -280,7 +280,7 @@ static void add_option_args(struct buf *out, const struct sock_call *call)
 		buf_add_format(out, ", %llu", call->raw[4]);
 }
 
-/* Data, how much of it, and how. */
+/* Data, length and flags. */
 static void add_transfer_args(struct buf *out, const struct sock_call *call)
 {
 	buf_add_format(out, ", ..., %llu, ", call->raw[2]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The arguments of a system call of the network in words, as strace has them. */
+/* Formats the arguments of a network system call as strace does. */
 #pragma once
 
 #include "event/sock/sock_call.h"
 
-/* Fills in args from the rest. */
+/* Sets args from the other members. */
 void sock_call_write_args(struct sock_call *call);

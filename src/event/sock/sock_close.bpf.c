@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sock.close and udp.close. The kernel lets control groups know of every IP socket that is made and released; both
- * happen in process context, however the descriptor goes away. There a socket's addresses cannot be read by name, so
- * its place in memory is remembered from the first use.
+ * sock.close and udp.close. cgroup programs see creation and release of every IP socket, in process context however the
+ * descriptor is closed. There the addresses of a socket cannot be read by name, so its kernel address is saved at first
+ * use.
  */
 #define EVENT_WITHOUT_STACKS
 #include "event/sock/sock_close.h"
@@ -12,12 +12,12 @@
 #define IPPROTO_UDPLITE 136
 #define MSG_PEEK        2
 
-/* What programs of control groups answer: go on. */
+/* Return value of cgroup programs: allow. */
 #define ALLOW 1
 
 struct sock_life {
 	__u64 born_ns; /* 0: before the run */
-	__u64 sk;      /* for reading, while the socket is there; 0: not used yet */
+	__u64 sk;      /* for reading while the socket exists; 0: not used yet */
 	__u64 tx_bytes;
 	__u64 rx_bytes;
 	__u64 sends;
@@ -69,14 +69,14 @@ static __always_inline void set_close(const volatile struct event_config *config
 	e->data.sends = EVENT_UNKNOWN64;
 	e->data.receives = EVENT_UNKNOWN64;
 	event_set_found_sock(config, &e->head, life ? (struct sock *)life->sk : NULL);
-	/* Who closes a socket may live elsewhere than it does. */
+	/* The closing process may be in another namespace. */
 	if (!life || !life->sk)
 		e->head.netns = 0;
 	e->head.proto = (__u8)ctx->protocol;
 	e->head.cookie = bpf_get_socket_cookie(ctx);
 	if (!e->head.family)
 		e->head.family = ctx->family == AF_INET ? ADDR_V4 : ADDR_V6;
-	/* What was there before the run has sent and received before, too. */
+	/* Totals of sockets opened before the run are unknown. */
 	if (!life || !life->born_ns)
 		return;
 	e->data.span_ns = bpf_ktime_get_boot_ns() - life->born_ns;
@@ -100,7 +100,7 @@ int sock_close_create(struct bpf_sock *ctx)
 	return ALLOW;
 }
 
-/* A connection lives from when it is asked for, or is there to be accepted. */
+/* A connection starts with connect(), or when it enters the accept queue. */
 static __always_inline int life_state(struct sock *sk, int oldstate, int newstate)
 {
 	struct sock_life *life;
@@ -207,7 +207,7 @@ int BPF_PROG(udp_close_recv, struct sock *sk, int result, int flags)
 	return flags & MSG_PEEK ? 0 : life_received(udp_life(sk), sk, result);
 }
 
-/* Before 6.3 there are no such tracepoints. */
+/* These tracepoints exist since 6.3. */
 SEC("fexit/udp_sendmsg")
 int BPF_PROG(udp_close_send_udp, struct sock *sk, void *message, __u64 size, int result)
 {

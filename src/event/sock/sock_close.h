@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* sock.close, udp.close: the application is done with a socket; what went through it. */
+/* sock.close, udp.close: the application closed a socket; its bytes and calls. */
 #pragma once
 
 #include "event/core/head.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sock.connect. A TCP connection begins in process context and ends wherever the answer arrives, so it is told by its
- * changes of state. What has no such changes is told at the end of the system call: other protocols, and connections
- * that failed before anything was sent. Of those that failed both ways see, the changes of state speak.
+ * sock.connect. A TCP connect starts in process context and ends wherever the answer arrives, so it is traced by state
+ * changes. All else is traced at the return of the system call: other protocols, and connects that fail before a packet
+ * is sent. If both see a failure, the state change reports it.
  */
 #include "event/sock/sock_connect.h"
 #include "event/bpf/syscall.bpf.h"
@@ -16,30 +16,30 @@
 #define SHUTDOWN_MASK 3
 
 #define IPPROTO_TCP   6
-#define IPPROTO_MPTCP 262 /* its connections are TCP's */
+#define IPPROTO_MPTCP 262 /* its connections are TCP */
 
 EVENT(sock_connect, struct sock_connect_event)
 
 struct connecting {
-	__u64 began_ns; /* 0: nothing under way */
-	/* Who asked for it: the answer arrives while somebody else runs. */
+	__u64 began_ns; /* 0: no connect in progress */
+	/* The caller of connect(): the answer arrives in another context. */
 	__s32 kstack_id;
 	__s32 ustack_id;
 };
 EVENT_SOCK_STORE(sock_connect, began, struct connecting);
 
 /*
- * Sockets whose failure was told by their state, until a call has returned it. The end of a call has no socket storage,
- * so they are known by address; the cookie tells a new socket at an old one's address.
+ * Sockets whose failure was reported by a state change, until a call returns it. The exit of a call has no socket
+ * storage, so the key is the address; the cookie detects a new socket at the same address.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u64);
 	__type(value, __u64);
-} sock_connect_told SEC(".maps");
+} sock_connect_reported SEC(".maps");
 
-/* When a thread began its call. */
+/* Start of the call of a thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -56,20 +56,20 @@ static __always_inline int connect_ended(void *ctx, struct sock *sk, struct conn
 	__u32 error = newstate == SOCKET_CLOSE ? (__u32)sk->sk_err : 0;
 	__u64 cookie;
 
-	/* Of two programs that see the same change, one speaks. */
+	/* Only one of two programs that see the same change reports it. */
 	connecting->began_ns = 0;
 	if (began_ns == 0)
 		return 0;
 	if (newstate == SOCKET_CLOSE && error == 0) {
-		/* The call itself has failed, and will say why. */
+		/* The call itself failed and reports the error. */
 		if (sk->sk_shutdown != SHUTDOWN_MASK)
 			return 0;
-		/* Closed without an error: the application did not wait for the answer. */
+		/* Closed without an error: the application gave up. */
 		error = ECANCELED;
 	}
 	if (error) {
 		cookie = bpf_get_socket_cookie(sk);
-		bpf_map_update_elem(&sock_connect_told, &address, &cookie, BPF_ANY);
+		bpf_map_update_elem(&sock_connect_reported, &address, &cookie, BPF_ANY);
 	}
 	e = sock_connect_begin();
 	if (!e)
@@ -101,8 +101,8 @@ static __always_inline int connect_state(void *ctx, struct sock *sk, int oldstat
 		connecting = event_remember_sock(&sock_connect_began, sk, &sock_connect_losses);
 		if (connecting)
 			connect_began(ctx, connecting);
-		bpf_map_delete_elem(&sock_connect_told, &address);
-		/* The owner's own program may run after this one. */
+		bpf_map_delete_elem(&sock_connect_reported, &address);
+		/* The owner tracking program may run after this one. */
 		event_learn_owner(sk);
 		return 0;
 	}
@@ -134,14 +134,14 @@ static __always_inline int call_began(void *ctx, struct pt_regs *regs)
 	return 0;
 }
 
-/* Results after which the state will tell, or which are about a connection that was told. */
+/* Results that a state change reports, or about a connection already reported. */
 static __always_inline bool is_under_way(long result)
 {
 	return result == 0 || result == -EINPROGRESS || result == -EALREADY || result == -EISCONN || result == -EINTR ||
 	       result == -ERESTARTSYS;
 }
 
-static __always_inline bool was_told(struct sock *sk, long result)
+static __always_inline bool was_reported(struct sock *sk, long result)
 {
 	__u16 protocol = sk ? BPF_CORE_READ(sk, sk_protocol) : 0;
 	__u16 family = sk ? BPF_CORE_READ(sk, __sk_common.skc_family) : 0;
@@ -151,10 +151,10 @@ static __always_inline bool was_told(struct sock *sk, long result)
 		return false;
 	if (is_under_way(result))
 		return true;
-	cookie = bpf_map_lookup_elem(&sock_connect_told, &address);
+	cookie = bpf_map_lookup_elem(&sock_connect_reported, &address);
 	if (!cookie || *cookie != (__u64)BPF_CORE_READ(sk, __sk_common.skc_cookie.counter))
 		return false;
-	bpf_map_delete_elem(&sock_connect_told, &address);
+	bpf_map_delete_elem(&sock_connect_reported, &address);
 	return true;
 }
 
@@ -166,13 +166,13 @@ static __always_inline int call_ended(void *ctx, struct pt_regs *regs, long resu
 	struct sock_connect_event *e;
 
 	began_ns = bpf_map_lookup_elem(&sock_connect_calls, &thread);
-	if (was_told(sk, result))
+	if (was_reported(sk, result))
 		goto out;
 	e = sock_connect_begin();
 	if (!e)
 		goto out;
 	event_set_found_sock(&sock_connect_config, &e->head, sk);
-	/* A socket that is not connected does not know the peer, the caller does. */
+	/* An unconnected socket has no peer; take it from the arguments. */
 	event_set_user_addr(&e->head, address, &e->head.raddr, &e->head.rport);
 	event_set_user_path(e->data.path, address, event_syscall_arg(regs, 2));
 	e->data.lat_ns = began_ns ? bpf_ktime_get_boot_ns() - *began_ns : EVENT_UNKNOWN64;
@@ -233,7 +233,7 @@ int BPF_PROG(sock_firstbyte_recv, struct sock *sk, int result, int flags)
 	return first_received(ctx, sk, result);
 }
 
-/* Before 6.3 there is no such tracepoint. */
+/* This tracepoint exists since 6.3. */
 SEC("fexit/inet_recvmsg")
 int BPF_PROG(sock_firstbyte_inet, struct socket *socket, void *message, __u64 size, int flags, int result)
 {

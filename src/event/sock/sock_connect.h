@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* sock.connect: finished, one way or the other. sock.firstbyte: and then the peer has said something. */
+/* sock.connect: a connect succeeded or failed. sock.firstbyte: first read on an outgoing connection. */
 #pragma once
 
 #include "event/core/head.h"

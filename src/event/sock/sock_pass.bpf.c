@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* sock.pass: descriptors in the control data of sendmsg and recvmsg, one event each, read when the call has ended. */
+/*
+ * sock.pass: file descriptors in the control data of sendmsg and recvmsg, one event each, read when the call returns.
+ */
 #include "event/sock/sock_pass.h"
 #include "event/bpf/syscall.bpf.h"
 
 #define SOL_SOCKET   1
 #define SCM_RIGHTS   1
-#define MESSAGES_MAX 4  /* control messages of one call that are looked at */
-#define PASSED_MAX   32 /* descriptors of one control message that are told */
+#define MESSAGES_MAX 4  /* control messages read per call */
+#define PASSED_MAX   32 /* descriptors reported per control message */
 #define S_IFIFO      0010000
 
 EVENT(sock_pass, struct sock_pass_event)
 
-/* struct msghdr of the user's side, from its control data on. */
+/* User-space struct msghdr, from msg_control on. */
 struct user_control {
 	__u64 data;
 	__u64 len;
@@ -35,7 +37,7 @@ static __always_inline void set_file(struct sock_pass *pass, __u32 fd)
 		__builtin_memcpy(pass->file, "pipe", 5);
 }
 
-static __always_inline void tell_fd(void *ctx, __u32 socket_fd, __u32 fd, __u8 action)
+static __always_inline void report_fd(void *ctx, __u32 socket_fd, __u32 fd, __u8 action)
 {
 	struct sock_pass_event *e = sock_pass_begin();
 
@@ -49,7 +51,7 @@ static __always_inline void tell_fd(void *ctx, __u32 socket_fd, __u32 fd, __u8 a
 	sock_pass_end(ctx, e);
 }
 
-static __always_inline void tell_message(void *ctx, __u32 socket_fd, __u64 at, __u64 len, __u8 action)
+static __always_inline void report_message(void *ctx, __u32 socket_fd, __u64 at, __u64 len, __u8 action)
 {
 	__u64 count = len > sizeof(struct user_cmsg) ? (len - sizeof(struct user_cmsg)) / sizeof(__u32) : 0;
 
@@ -59,7 +61,7 @@ static __always_inline void tell_message(void *ctx, __u32 socket_fd, __u64 at, _
 		if (i >= count ||
 		    bpf_probe_read_user(&fd, sizeof(fd), (void *)(at + sizeof(struct user_cmsg) + i * sizeof(fd))) < 0)
 			return;
-		tell_fd(ctx, socket_fd, fd, action);
+		report_fd(ctx, socket_fd, fd, action);
 	}
 }
 
@@ -79,7 +81,7 @@ static __always_inline int passed(void *ctx, struct pt_regs *regs, long result, 
 		    cmsg.len < sizeof(cmsg) || cmsg.len > control.len)
 			return 0;
 		if (cmsg.level == SOL_SOCKET && cmsg.type == SCM_RIGHTS)
-			tell_message(ctx, socket_fd, control.data, cmsg.len, action);
+			report_message(ctx, socket_fd, control.data, cmsg.len, action);
 		step = (cmsg.len + 7) & ~7ull;
 		if (step > control.len)
 			return 0;

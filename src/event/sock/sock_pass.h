@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* sock.pass: a descriptor was handed over through a UNIX socket (SCM_RIGHTS). */
+/* sock.pass: a file descriptor was passed over a UNIX socket (SCM_RIGHTS). */
 #pragma once
 
 #include "event/core/head.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Receive queues: how full they are when something arrives, and what found no room. All of it in softirqs, mostly. */
+/* Receive queues: their fill level at each arrival, and overflows. Mostly in softirqs. */
 #include "event/sock/sock_queue.h"
 #include "event/bpf/event.bpf.h"
 
@@ -16,7 +16,7 @@ static __always_inline int queued(void *ctx, struct sock *sk)
 	__u32 waiting = (__u32)sk->sk_backlog.rmem_alloc.counter, limit = (__u32)sk->sk_rcvbuf;
 	struct sock_queued_event *e;
 
-	/* For a listener it is a connection that arrives. */
+	/* For a listener, a connection arrived. */
 	if (sk->__sk_common.skc_state == SOCKET_LISTEN)
 		return 0;
 	e = sock_queued_begin();
@@ -35,7 +35,7 @@ int BPF_PROG(sock_queued_ready, struct sock *sk)
 	return queued(ctx, sk);
 }
 
-/* Before 6.4 there is no such tracepoint. */
+/* This tracepoint exists since 6.4. */
 SEC("fentry/sock_def_readable")
 int BPF_PROG(sock_queued_readable, struct sock *sk)
 {
@@ -94,7 +94,7 @@ struct udp_ports {
 	__be16 len;
 };
 
-/* The packet knows who sent it, also where the socket is not connected. */
+/* The packet has the sender's address, also for unconnected sockets. */
 static __always_inline void set_sender(struct udp_drop_event *e, struct sk_buff *skb)
 {
 	unsigned char *head = BPF_CORE_READ(skb, head);
@@ -128,7 +128,7 @@ int BPF_PROG(udp_drop_queue, int result, struct sock *sk)
 	e->data.rcvbuf = (__u32)sk->sk_rcvbuf;
 	e->data.reason = udp_limit(result);
 	e->data.bytes = EVENT_UNKNOWN32;
-	/* From 6.10 on the packet is handed over as well. */
+	/* Since 6.10 the tracepoint also passes the packet. */
 	if (bpf_core_field_exists(struct trace_event_raw_udp_fail_queue_rcv_skb___packet, family))
 		set_sender(e, (struct sk_buff *)ctx[2]);
 	return udp_drop_end(ctx, e);

@@ -16,7 +16,7 @@ struct sock_queued_event {
 	struct sock_queued data;
 };
 
-/* Which limit was in the way. */
+/* The limit that was reached. */
 enum sock_limit { SOCK_LIMIT_RECEIVE_QUEUE = 1, SOCK_LIMIT_MEMORY_RECEIVE, SOCK_LIMIT_MEMORY_SEND };
 
 struct sock_overflow {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How sockets come about, told at the end of the system call: in process context, with the result known. */
+/* Socket setup, traced at the return of the system call: in process context, with the result known. */
 #include "event/sock/sock_setup.h"
 #include "event/bpf/syscall.bpf.h"
 
@@ -38,7 +38,7 @@ static __always_inline int created(void *ctx, struct pt_regs *regs, long result)
 		return 0;
 	event_set_current(&sock_create_config, &e->head);
 	set_asked_family(&e->head, event_syscall_arg(regs, 0));
-	/* Other families number their protocols in their own way. */
+	/* Other families have their own protocol numbers. */
 	if (e->head.family < EVENT_FAMILY_OTHER)
 		e->head.proto = (__u8)event_syscall_arg(regs, 2);
 	e->data.type = event_syscall_arg(regs, 1) & SOCK_TYPE_MASK;
@@ -46,7 +46,7 @@ static __always_inline int created(void *ctx, struct pt_regs *regs, long result)
 	e->data.fd = result < 0 ? EVENT_UNKNOWN32 : (__u32)result;
 	e->head.netns = event_current_netns();
 	sk = result < 0 ? NULL : event_fd_sock((__u32)result);
-	/* The caller may leave the protocol to the kernel. It has no addresses yet. */
+	/* The caller may leave the protocol to the kernel. No addresses yet. */
 	if (sk && e->head.family < EVENT_FAMILY_OTHER)
 		e->head.proto = (__u8)BPF_CORE_READ(sk, sk_protocol);
 	return sock_create_end(ctx, e);
@@ -107,7 +107,7 @@ static __always_inline int bound(void *ctx, struct pt_regs *regs, long result)
 	event_set_user_addr(&e->head, address, &asked, &port);
 	if (asked.family) {
 		e->data.asked_port = port;
-		/* A socket that is not bound has no address. */
+		/* An unbound socket has no address. */
 		if (result < 0) {
 			e->head.laddr = asked;
 			e->head.lport = port;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* How sockets come about: sock.create, sock.bind, sock.listen. */
+/* Socket setup: sock.create, sock.bind, sock.listen. */
 #pragma once
 
 #include "event/core/head.h"
 
 struct sock_create {
-	__u32 error; /* errno, 0 when there was none */
-	__u32 fd;    /* unknown when it failed */
+	__u32 error; /* errno; 0: none */
+	__u32 fd;    /* unknown on error */
 	__u8 type;
 	__u8 unused[7];
 };
@@ -16,7 +16,7 @@ struct sock_create_event {
 	struct sock_create data;
 };
 
-/* Options that matter for binding. */
+/* Socket options that affect bind(). */
 #define SOCK_BIND_FREEBIND    1
 #define SOCK_BIND_TRANSPARENT 2
 #define SOCK_BIND_NO_PORT     4
@@ -25,7 +25,7 @@ struct sock_create_event {
 
 struct sock_bind {
 	__u32 error;
-	__u32 ifindex; /* interface that the socket is bound to, 0 when to none */
+	__u32 ifindex; /* interface that the socket is bound to; 0: none */
 	__u32 asked_port;
 	__u8 options;
 	__u8 unused[3];

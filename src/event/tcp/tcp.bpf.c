@@ -6,7 +6,7 @@
 #define TCP_CA_RECOVERY 3
 #define TCP_CA_LOSS     4
 #define ICSK_TIME_PROBE 5
-#define SOCK_DONE       1 /* bit of skc_flags: the peer's FIN has come */
+#define SOCK_DONE       1 /* bit of skc_flags: FIN received */
 
 /* --- tcp.state --- */
 
@@ -29,7 +29,7 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 		return 0;
 	since = bpf_sk_storage_get(&tcp_state_since, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (since) {
-		/* The twin was here first. */
+		/* The twin reported it first. */
 		if (since->known && since->state == (__u32)newstate)
 			return 0;
 		if (since->known && since->state == (__u32)oldstate)
@@ -38,7 +38,7 @@ static __always_inline int state_changed(void *ctx, struct sock *sk, int oldstat
 		since->state = (__u32)newstate;
 		since->known = 1;
 	} else if (is_twin) {
-		/* Nothing would tell it that the other was here. */
+		/* The twin could not know that it was reported. */
 		return 0;
 	}
 	e = tcp_state_begin();
@@ -72,7 +72,7 @@ EVENT(tcp_close, struct tcp_close_event)
 
 struct tcp_life {
 	__u64 born_ns;
-	__u32 told;
+	__u32 reported;
 	__u32 role;
 };
 EVENT_SOCK_STORE(tcp_close, life, struct tcp_life);
@@ -91,7 +91,7 @@ static __always_inline void set_life(struct tcp_close *data, struct sock *sk)
 	data->retransmits = tp->total_retrans;
 }
 
-static __always_inline int tell_life(void *ctx, struct sock *sk, const struct tcp_life *life, int oldstate)
+static __always_inline int report_life(void *ctx, struct sock *sk, const struct tcp_life *life, int oldstate)
 {
 	struct tcp_close_event *e = tcp_close_begin();
 
@@ -119,7 +119,7 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 			      ? BPF_SK_STORAGE_GET_F_CREATE
 			      : 0;
 
-	/* Listeners have no life of a connection, and most changes of state do not matter here. */
+	/* Listeners are not connections, and most state changes do not matter here. */
 	if (!flags || !is_tcp(sk) ||
 	    (newstate == SOCKET_CLOSE && (oldstate == SOCKET_LISTEN || oldstate == SOCKET_CLOSE)))
 		return 0;
@@ -127,17 +127,17 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 	if (newstate != SOCKET_CLOSE) {
 		if (life) {
 			life->born_ns = bpf_ktime_get_boot_ns();
-			life->told = 0;
+			life->reported = 0;
 			life->role = newstate == SOCKET_SYN_SENT ? TCP_ROLE_CLIENT : TCP_ROLE_SERVER;
 		}
 		return 0;
 	}
-	/* Without memory nothing would tell the twin that the other was here. */
-	if (life ? life->told : is_twin)
+	/* Without storage the twin could not know that it was reported. */
+	if (life ? life->reported : is_twin)
 		return 0;
 	if (life)
-		life->told = 1;
-	return tell_life(ctx, sk, life, oldstate);
+		life->reported = 1;
+	return report_life(ctx, sk, life, oldstate);
 }
 
 SEC("tp_btf/inet_sock_set_state")
@@ -164,7 +164,7 @@ static __always_inline __u8 retransmit_kind(const struct tcp_sock *tp, __u8 stat
 		return TCP_RETRANSMIT_SYN;
 	if (congestion == TCP_CA_LOSS)
 		return TCP_RETRANSMIT_TIMEOUT;
-	/* The probe's timer may still run when acknowledgements show a loss; it is not set during loss recovery. */
+	/* The probe timer may still run when ACKs show a loss; it is not set during loss recovery. */
 	if (congestion != TCP_CA_RECOVERY && tp->inet_conn.icsk_pending == ICSK_TIME_PROBE)
 		return TCP_RETRANSMIT_PROBE;
 	return TCP_RETRANSMIT_FAST;
@@ -185,7 +185,7 @@ int BPF_PROG(tcp_retransmit_skb, struct sock *sk, struct sk_buff *skb)
 	segment = (struct tcp_skb_cb *)skb->cb;
 	e->data.seq = BPF_CORE_READ(segment, seq);
 	e->data.segs = BPF_CORE_READ(segment, tcp_gso_segs);
-	/* Newer kernels say whether it left. */
+	/* Newer kernels report the transmit error. */
 	if (bpf_core_field_exists(struct trace_event_raw_tcp_retransmit_skb___error, err))
 		e->data.error = (__u32) - (int)ctx[2];
 	tp = bpf_skc_to_tcp_sock(sk);
@@ -197,7 +197,7 @@ int BPF_PROG(tcp_retransmit_skb, struct sock *sk, struct sk_buff *skb)
 	return tcp_retransmit_end(ctx, e);
 }
 
-/* The connection is not a socket yet: its addresses are in the request, its owner is the listener's. */
+/* A request socket: the addresses are in the request, the owner is the listener's. */
 SEC("tp_btf/tcp_retransmit_synack")
 int BPF_PROG(tcp_retransmit_synack, struct sock *listener, struct request_sock *request)
 {
@@ -208,7 +208,7 @@ int BPF_PROG(tcp_retransmit_synack, struct sock *listener, struct request_sock *
 	event_set_sock(&tcp_retransmit_config, &e->head, listener);
 	if (tcp_retransmit_config.needs & EVENT_NEED_ENDPOINTS)
 		(void)event_set_endpoints(&e->head, &request->__req_common);
-	/* It is the listener's cookie: the connection has none yet. */
+	/* Cookie of the listener: the connection has none yet. */
 	e->head.cookie = 0;
 	e->data.kind = TCP_RETRANSMIT_SYNACK;
 	e->data.segs = 1;

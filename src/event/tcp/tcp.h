@@ -16,7 +16,7 @@ struct tcp_state_event {
 	struct tcp_state data;
 };
 
-/* Who asked for the connection. */
+/* Which end opened the connection. */
 enum tcp_role { TCP_ROLE_CLIENT = 1, TCP_ROLE_SERVER };
 
 struct tcp_close {
@@ -27,7 +27,7 @@ struct tcp_close {
 	__u64 min_rtt_ns;
 	__u32 retransmits;
 	__u32 error;
-	__u8 state; /* before it closed */
+	__u8 state; /* before the close */
 	__u8 role;
 	__u8 unused[6];
 };
@@ -37,7 +37,7 @@ struct tcp_close_event {
 	struct tcp_close data;
 };
 
-/* Why a segment was sent again. */
+/* Cause of a retransmission. */
 enum tcp_retransmit_kind {
 	TCP_RETRANSMIT_FAST = 1,
 	TCP_RETRANSMIT_TIMEOUT,
@@ -49,7 +49,7 @@ enum tcp_retransmit_kind {
 struct tcp_retransmit {
 	__u32 seq;
 	__u32 bytes;
-	__u32 error; /* it did not leave the host */
+	__u32 error; /* of the transmission on this host */
 	__u32 cwnd;
 	__u64 srtt_ns;
 	__u8 kind;

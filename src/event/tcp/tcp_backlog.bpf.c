@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.backlog: how many connections wait at a listener, each time one more does. What finds the queue full leaves no
- * trace but the listener's count of drops.
+ * tcp.backlog: accept queue length of a listener, at each new connection. A connection dropped at a full queue shows
+ * only in the listener's drop counter.
  */
 #include "event/tcp/tcp_backlog.h"
 #include "event/bpf/tcp.bpf.h"
@@ -36,8 +36,8 @@ int BPF_PROG(tcp_backlog_ready, struct sock *sk)
 }
 
 /*
- * Before 6.3: where a connection whose handshake is done joins the queue. Those that came by a SYN cookie or with data
- * in their SYN join it elsewhere.
+ * Before 6.3: where a connection enters the accept queue after its handshake. SYN cookies and Fast Open take another
+ * path.
  */
 SEC("fexit/inet_csk_complete_hashdance")
 int BPF_PROG(tcp_backlog_done, struct sock *sk)

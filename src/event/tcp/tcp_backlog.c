@@ -4,19 +4,18 @@
 
 #define B struct tcp_backlog
 static const struct field backlog_fields[] = {
-	FIELD(B, backlog, COUNT, "connections that wait to be accepted, with the one that has come"),
-	FIELD(B, backlog_max, COUNT, "how many may wait"),
-	FIELD(B, syn_backlog, COUNT, "requests whose handshake is under way", .hidden = true),
-	FIELD(B, drops, COUNT,
-	      "packets that the listener has dropped since it is there, most of them for lack of room"),
+	FIELD(B, backlog, COUNT, "connections in the accept queue, including the new one"),
+	FIELD(B, backlog_max, COUNT, "limit of the accept queue"),
+	FIELD(B, syn_backlog, COUNT, "SYN queue length", .hidden = true),
+	FIELD(B, drops, COUNT, "packets dropped by the listener since it exists, mostly at a full queue"),
 };
 #undef B
 
 static const struct event_role backlog_roles[] = {
 	{
-		.name = "connections that wait",
+		.name = "connections entering the accept queue",
 		.hooks = {{.programs = {"tcp_backlog_ready"}}, {.programs = {"tcp_backlog_done"}}},
 	},
 };
 EVENT_TYPE(tcp_backlog, "tcp.backlog", struct tcp_backlog, backlog_fields, backlog_roles,
-	   "a connection is there and waits to be accepted");
+	   "TCP connection enters an accept queue");

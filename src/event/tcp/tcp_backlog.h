@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* tcp.backlog: a connection has joined those that wait to be accepted. */
+/* tcp.backlog: a connection enters an accept queue. */
 #pragma once
 
 #include "event/core/head.h"
 
 struct tcp_backlog {
-	__u32 backlog; /* with the new one */
+	__u32 backlog; /* including the new one */
 	__u32 backlog_max;
-	__u32 syn_backlog; /* requests whose handshake is under way */
+	__u32 syn_backlog; /* SYN queue */
 	__u32 drops;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.cong: congestion control goes from one state to another. The first state begins with the connection and the last
- * one ends with it, so all of them together make its life. Of connections that were open all the time nothing is told.
+ * tcp.cong: changes of the congestion state. The first state starts and the last one ends with the connection, so their
+ * times add up to its duration. Connections that stay in open are not reported.
  */
 #include "event/tcp/tcp_cong.h"
 #include "event/bpf/tcp.bpf.h"
@@ -15,7 +15,7 @@ struct cong_since {
 };
 EVENT_SOCK_STORE(tcp_cong, since, struct cong_since);
 
-static __always_inline int tell_cong(void *ctx, struct sock *sk, __u64 since_ns, __u8 next)
+static __always_inline int report_cong(void *ctx, struct sock *sk, __u64 since_ns, __u8 next)
 {
 	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
 	struct tcp_cong_event *e;
@@ -41,7 +41,7 @@ int BPF_PROG(tcp_cong_change, struct sock *sk, __u8 next)
 	struct cong_since *since;
 	__u64 since_ns = 0;
 
-	/* Being set to what it is already is no change. */
+	/* Setting the same state is not a change. */
 	if (!tp || BPF_CORE_READ_BITFIELD(tp, inet_conn.icsk_ca_state) == next)
 		return 0;
 	since = event_remember_sock(&tcp_cong_since, sk, &tcp_cong_losses);
@@ -50,7 +50,7 @@ int BPF_PROG(tcp_cong_change, struct sock *sk, __u8 next)
 		since->since_ns = bpf_ktime_get_boot_ns();
 		since->changed = 1;
 	}
-	return tell_cong(ctx, sk, since_ns, next);
+	return report_cong(ctx, sk, since_ns, next);
 }
 
 static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate, int newstate)
@@ -70,9 +70,9 @@ static __always_inline int life_changed(void *ctx, struct sock *sk, int oldstate
 	since = bpf_sk_storage_get(&tcp_cong_since, sk, NULL, 0);
 	if (!since || !since->changed)
 		return 0;
-	/* The twin will find it told. */
+	/* The twin sees that it was reported. */
 	since->changed = 0;
-	return tell_cong(ctx, sk, since->since_ns, TCP_CONG_UNKNOWN);
+	return report_cong(ctx, sk, since->since_ns, TCP_CONG_UNKNOWN);
 }
 
 SEC("tp_btf/inet_sock_set_state")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* tcp.cong: congestion control changed its mind. */
+/* tcp.cong: change of the congestion state. */
 #pragma once
 
 #include "event/core/head.h"
@@ -14,7 +14,7 @@ struct tcp_cong {
 	__u32 cwnd;
 	__u32 ssthresh;
 	__u8 old_congestion;
-	__u8 new_congestion; /* unknown when the connection is over */
+	__u8 new_congestion; /* unknown at the close */
 	__u8 unused[6];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the states of congestion control. */
+/* Names of the congestion states. */
 #pragma once
 
 #include "record/field.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.hold: begins when a write returns and leaves data unsent, or when a segment leaves and the next one may not; ends
- * when the first byte that had to wait leaves. The reason is found as TCP finds it, when the wait begins; it may go on
- * for another.
+ * tcp.hold: starts when a write returns with unsent data, or when a segment is sent and the next one is held; ends when
+ * the first held byte is sent. The reason is determined as TCP does, at the start of the wait; it may change later.
  */
 #include "event/tcp/tcp_hold.h"
 #include "event/bpf/packet.bpf.h"
@@ -12,7 +11,7 @@ EVENT(tcp_hold, struct tcp_hold_event)
 
 struct hold_since {
 	__u64 since_ns; /* 0: nothing is held */
-	__u32 seq;      /* first byte that waits */
+	__u32 seq;      /* first held byte */
 	__u32 bytes;
 	__u32 reason;
 	__u32 unused;
@@ -21,7 +20,7 @@ EVENT_SOCK_STORE(tcp_hold, since, struct hold_since);
 
 static __always_inline void begin_hold(struct hold_since *since, __u32 seq, __u32 bytes, __u32 reason)
 {
-	/* It waits already. */
+	/* Already held. */
 	if (since->since_ns && since->seq == seq)
 		return;
 	since->seq = seq;
@@ -30,7 +29,7 @@ static __always_inline void begin_hold(struct hold_since *since, __u32 seq, __u3
 	since->since_ns = bpf_ktime_get_boot_ns();
 }
 
-/* A write has returned. */
+/* A write returned. */
 static __always_inline int written(struct sock *sk)
 {
 	struct hold_since *since;
@@ -71,7 +70,7 @@ int BPF_PROG(tcp_hold_write_inet6, struct socket *socket)
 	return sk && is_tcp(sk) ? written(sk) : 0;
 }
 
-static __always_inline int tell_hold(void *ctx, struct sock *sk, struct hold_since *since)
+static __always_inline int report_hold(void *ctx, struct sock *sk, struct hold_since *since)
 {
 	struct tcp_hold_event *e = tcp_hold_begin();
 
@@ -93,17 +92,17 @@ int BPF_PROG(tcp_hold_segment, struct sk_buff *skb)
 	struct segment segment;
 	__u32 end, unsent, reason;
 
-	/* What was forwarded still has the socket of the host that it came from. */
+	/* A packet forwarded from another namespace may still have its sender's socket. */
 	if (!sk || skb->skb_iif || !is_whole(sk) || !is_tcp(sk) || !read_segment(&segment, skb))
 		return 0;
 	end = segment.seq + segment.bytes;
 	since = bpf_sk_storage_get(&tcp_hold_since, sk, NULL, 0);
 	if (since && since->since_ns && (__s32)(since->seq - segment.seq) >= 0 && (__s32)(since->seq - end) < 0) {
-		(void)tell_hold(ctx, sk, since);
+		(void)report_hold(ctx, sk, since);
 		since->since_ns = 0;
 	}
 	unsent = READ(sk, write_seq) - end;
-	/* The last of what there is, or sent again. */
+	/* No unsent data left, or a retransmission. */
 	if (!unsent || (__s32)(end - READ(sk, snd_nxt)) <= 0)
 		return 0;
 	reason = next_reason(sk, &segment, unsent);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Why TCP does not send what it has, found as TCP finds it: for tcp.hold and path.tx. */
+/* Why TCP does not send, determined as TCP does: for tcp.hold and path.tx. */
 #pragma once
 
 #include "event/bpf/tcp.bpf.h"
 #include "event/tcp/tcp_hold.h"
 
-#define SK_PACING_NEEDED 1 /* TCP itself paces; a fq qdisc does not need its help */
+#define SK_PACING_NEEDED 1 /* TCP itself paces, not the fq qdisc */
 #define PACING_NOT_UNTIL 10
 #define TCP_NAGLE_CORK   2
 #define NO_RATE          (~0ul)
 
 /*
- * Variables are read one by one: a packet's socket is good for reading, but not accepted as a TCP socket. Most packets
- * end before it comes to that.
+ * Reads members one by one: the verifier does not accept a packet's socket as a TCP socket. Most packets return before
+ * this.
  */
 #define READ(sk, member) BPF_CORE_READ((struct tcp_sock *)(sk), member)
 
-/* A partial segment waits: corked by the application, or Nagle's rule while a small segment is on its way. */
+/* A partial segment waits: TCP_CORK, or Nagle while a small segment is in flight. */
 static __always_inline __u32 partial_reason(struct sock *sk, __u32 in_flight, __u32 snd_una)
 {
 	__u8 nonagle = BPF_CORE_READ_BITFIELD_PROBED((struct tcp_sock *)sk, nonagle);
@@ -28,7 +28,7 @@ static __always_inline __u32 partial_reason(struct sock *sk, __u32 in_flight, __
 	return 0;
 }
 
-/* Why so much from this sequence number on is not sent; 0 when nothing is in its way. */
+/* Why the unsent bytes from this sequence number on are held; 0: no reason. */
 static __always_inline __u32 hold_reason(struct sock *sk, __u32 seq, __u32 unsent, __u32 just_sent)
 {
 	__u32 mss = READ(sk, mss_cache), next = unsent < mss ? unsent : mss, snd_una = READ(sk, snd_una);
@@ -47,7 +47,7 @@ static __always_inline bool is_paced(const struct sock *sk)
 	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_pacing_rate && sk->sk_pacing_rate != NO_RATE;
 }
 
-/* Of a write that has returned and left something unsent. */
+/* For a write that returned with unsent data. */
 static __always_inline __u32 write_reason(struct sock *sk, struct tcp_sock *tp)
 {
 	__u32 reason;
@@ -55,11 +55,11 @@ static __always_inline __u32 write_reason(struct sock *sk, struct tcp_sock *tp)
 	if (is_paced(sk) && tp->tcp_wstamp_ns > tp->tcp_clock_cache)
 		return TCP_HOLD_PACING;
 	reason = hold_reason(sk, tp->snd_nxt, tp->write_seq - tp->snd_nxt, 0);
-	/* Packets of this socket are still in a queue below: TCP waits for them to leave. */
+	/* Packets of this socket are still in the qdisc or driver: TCP small queues. */
 	return !reason && sk->sk_wmem_alloc.refs.counter > 1 ? TCP_HOLD_QUEUE : reason;
 }
 
-/* What is known of a segment on its way out. */
+/* A transmitted segment. */
 struct segment {
 	__u32 seq;
 	__u32 bytes;
@@ -78,7 +78,7 @@ static __always_inline bool read_segment(struct segment *segment, struct sk_buff
 	return segment->bytes > 0;
 }
 
-/* More is there than has left: what keeps it? */
+/* Why the data after this segment is held. */
 static __always_inline __u32 next_reason(struct sock *sk, const struct segment *segment, __u32 unsent)
 {
 	__u32 mss = READ(sk, mss_cache), end = segment->seq + segment->bytes;

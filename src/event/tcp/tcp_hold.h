@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* tcp.hold: data that the application has written and TCP does not send yet. */
+/* tcp.hold: written data that TCP does not send yet. */
 #pragma once
 
 #include "event/core/head.h"
 
-/* What held it, in the order in which TCP asks. */
+/* What holds the data, in the order of TCP's checks. */
 enum tcp_hold_reason {
 	TCP_HOLD_PACING = 1,
 	TCP_HOLD_CWND,
@@ -16,7 +16,7 @@ enum tcp_hold_reason {
 
 struct tcp_hold {
 	__u64 lat_ns;
-	__u32 bytes; /* that waited when it began */
+	__u32 bytes; /* held at the start of the wait */
 	__u32 seq;
 	__u8 reason;
 	__u8 unused[7];

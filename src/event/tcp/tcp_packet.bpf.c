@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.packet: packets where they enter and leave the host's own stack. A packet that arrives does not know its socket
- * yet, so the owner of each connection is remembered from what it sent.
+ * tcp.packet: TCP packets entering and leaving the stack of this host. A received packet has no socket yet, so the
+ * owner of each connection is saved from what it sends.
  */
 #include "event/tcp/tcp_packet.h"
 #include "event/bpf/flow_owner.bpf.h"
@@ -11,7 +11,7 @@
 EVENT(tcp_packet, struct tcp_packet_event)
 FLOW_OWNERS(tcp_packet)
 
-/* Everything that the packet itself tells; NULL when it is no TCP packet. */
+/* All fields from the packet itself; NULL if it is not TCP. */
 static __always_inline struct tcp_packet_event *packet_begin(struct sk_buff *skb, __u32 network, __u8 dir)
 {
 	struct skb_shared_info *shared = (struct skb_shared_info *)(skb->head + skb->end);
@@ -46,7 +46,7 @@ int BPF_PROG(tcp_packet_sent, struct sk_buff *skb)
 	struct tcp_packet_event *e;
 	struct sock *sk;
 
-	/* What is forwarded was not sent here. */
+	/* Forwarded packets are not sent by this host. */
 	if (skb->skb_iif)
 		return 0;
 	e = packet_begin(skb, skb->network_header, PACKET_TX);

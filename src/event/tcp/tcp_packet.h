@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* tcp.packet: every TCP packet that this host sends or receives. */
+/* tcp.packet: TCP packets that this host transmits or receives. */
 #pragma once
 
 #include "event/core/head.h"
@@ -13,7 +13,7 @@ struct tcp_packet {
 	__u16 window;
 	__u8 dir;
 	__u8 flags;
-	__u16 gso_bytes; /* 0: it is not cut up */
+	__u16 gso_bytes; /* 0: no GSO */
 	__u16 unused[3];
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.probe: told for each segment that arrives for an established connection, before it is dealt with: the variables
- * are those that the connection had until then.
+ * tcp.probe: reported for each segment received on an established connection, before it is processed: the variables are
+ * those before the segment.
  */
 #define EVENT_IS_FREQUENT
 #include <linux/tcp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* tcp.probe: the variables of a connection, each time a segment arrives. */
+/* tcp.probe: variables of a connection at each received segment. */
 #pragma once
 
 #include "event/core/head.h"
@@ -11,7 +11,7 @@ struct tcp_probe {
 	__u32 ssthresh;
 	__u32 snd_wnd;
 	__u32 rcv_wnd;
-	__u32 peer_wnd; /* of the segment that arrived */
+	__u32 peer_wnd; /* of the received segment */
 	__u32 inflight_bytes;
 	__u32 sendq_bytes;
 	__u32 recvq_bytes;

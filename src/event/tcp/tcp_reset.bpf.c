@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* tcp.reset: resets that arrive, and resets that this host sends. */
+/* tcp.reset: resets received and sent. */
 #include "event/tcp/tcp_reset.h"
 #include "event/bpf/packet.bpf.h"
 #include "event/bpf/tcp.bpf.h"
@@ -20,7 +20,7 @@ int BPF_PROG(tcp_reset_received, struct sock *sk)
 	return tcp_reset_end(ctx, e);
 }
 
-/* No connection: the packet that is answered says between whom. */
+/* No connection: take the addresses from the packet that is answered. */
 static __always_inline void set_answered(struct tcp_reset_event *e, struct sk_buff *skb)
 {
 	struct net_device *dev = skb->dev;
@@ -48,7 +48,7 @@ int BPF_PROG(tcp_reset_sent, struct sock *sk, struct sk_buff *skb)
 		e->data.state = sk->__sk_common.skc_state;
 		if (is_whole(sk)) {
 			event_set_sock(&tcp_reset_config, &e->head, sk);
-			/* A listener has no other end. */
+			/* A listener has no peer. */
 			known = e->data.state != SOCKET_LISTEN;
 		}
 	}

@@ -14,17 +14,15 @@ static struct enum_names reason_names = {.load = load_reasons};
 
 #define R struct tcp_reset
 static const struct field reset_fields[] = {
-	FIELD(R, dir, ENUM, "whether this host received or sent it", .names = &packet_dir_names),
-	FIELD(R, state, ENUM, "state of the connection when it happened", .names = &socket_state_names,
+	FIELD(R, dir, ENUM, "direction of the RST", .names = &packet_dir_names),
+	FIELD(R, state, ENUM, "state of the connection at the reset", .names = &socket_state_names,
 	      .zero_is_unknown = true),
-	FIELD(R, reason, ENUM, "why this host sent it, in the kernel's words (Linux 6.10 and later)",
-	      .names = &reason_names),
+	FIELD(R, reason, ENUM, "kernel's reason for a sent RST (Linux 6.10 and later)", .names = &reason_names),
 };
 #undef R
 
 static const struct event_role reset_roles[] = {
-	{.name = "resets that arrive", .hooks = {{.programs = {"tcp_reset_received"}}}},
-	{.name = "resets that are sent", .hooks = {{.programs = {"tcp_reset_sent"}}}},
+	{.name = "received resets", .hooks = {{.programs = {"tcp_reset_received"}}}},
+	{.name = "sent resets", .hooks = {{.programs = {"tcp_reset_sent"}}}},
 };
-EVENT_TYPE(tcp_reset, "tcp.reset", struct tcp_reset, reset_fields, reset_roles,
-	   "a TCP connection was reset by the peer, or this host reset one");
+EVENT_TYPE(tcp_reset, "tcp.reset", struct tcp_reset, reset_fields, reset_roles, "TCP reset, sent or received");

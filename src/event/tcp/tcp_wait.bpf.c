@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * tcp.wait: data came to an empty receive queue, and then was read: the time between. What joins the queue later is not
- * timed by itself, it has waited less.
+ * tcp.wait: time from arrival of data in an empty receive queue to its read. Data that joins the queue later waits less
+ * and is not timed.
  */
 #include "event/tcp/tcp_wait.h"
 #include "event/bpf/tcp.bpf.h"
@@ -9,7 +9,7 @@
 EVENT(tcp_wait, struct tcp_wait_event)
 
 struct wait_since {
-	__u64 since_ns; /* 0: nothing waits whose arrival was seen */
+	__u64 since_ns; /* 0: no data with a known arrival time */
 	__u32 seq;
 	__u32 unused;
 };
@@ -26,7 +26,7 @@ int BPF_PROG(tcp_wait_arrival, struct sock *sk, struct sk_buff *skb)
 	if (!tp || tp->rcv_nxt != tp->copied_seq ||
 	    bpf_probe_read_kernel(words, sizeof(words), skb->head + skb->transport_header) < 0)
 		return 0;
-	/* In words of the header: its length is in the upper half of a byte. */
+	/* Header length in 32-bit words: upper half of the byte. */
 	header = bpf_ntohl(words[3]) >> 28 << 2;
 	seq = bpf_ntohl(words[1]);
 	if (skb->len <= header || seq != tp->rcv_nxt)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
-/* tcp.wait: how long received data waited for its reader. */
+/* tcp.wait: time that received data waits for its reader. */
 #pragma once
 
 #include "event/core/head.h"
 
 struct tcp_wait {
 	__u64 lat_ns;
-	__u32 bytes; /* read at once */
+	__u32 bytes; /* of one read */
 	__u32 unused;
 };
 

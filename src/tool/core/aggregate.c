@@ -6,10 +6,10 @@
 #include "event/core/filter.h"
 #include "tool/core/aggregate.h"
 
-/* As many as anybody can want to see, and memory for them. */
+/* Limits memory. */
 #define GROUPS_MAX 1000000
 
-/* The figures of a row; the keys lie in front. */
+/* The figures of a row; they follow the keys. */
 struct figures {
 	uint64_t count;
 	int64_t sum;
@@ -19,7 +19,7 @@ struct figures {
 	double avg_real;
 	struct list hist;
 	uint64_t time_ns;
-	int64_t sums[AGGREGATE_EVENTS_MAX]; /* of single events, or of further fields */
+	int64_t sums[AGGREGATE_EVENTS_MAX]; /* per event, or of additional fields */
 	uint64_t count_rate;
 	uint64_t sum_rate;
 	double share;
@@ -35,7 +35,7 @@ struct refs {
 struct aggregate {
 	struct aggregate_spec spec;
 	size_t key_count;
-	struct refs *refs; /* one a request */
+	struct refs *refs; /* one per request */
 	struct row_layout layout;
 	uint32_t key_size;
 	struct record_type type;
@@ -43,7 +43,7 @@ struct aggregate {
 	struct map groups;        /* keys -> struct event_group */
 	uint64_t lost;
 	uint64_t span_ns;
-	VEC(struct hist_slot) slots; /* of the rows that are being handed out */
+	VEC(struct hist_slot) slots; /* of the rows passed to the caller */
 };
 
 enum event_mode aggregate_mode(const struct aggregate_spec *spec)
@@ -69,7 +69,7 @@ unsigned aggregate_slot_count(const struct aggregate_spec *spec)
 
 /* --- the type of the rows ----------------------------------------------------------------------------------------- */
 
-/* Sums and extremes are shown as the values are; numbers that are names have none of that. */
+/* Sums and extremes have the kind of the value; IDs become plain counts. */
 static struct field figure_field(const struct aggregate *aggregate, const char *name, const char *help, uint32_t offset)
 {
 	enum field_kind kind = aggregate->value_field.kind;
@@ -108,7 +108,7 @@ static void add_sums(struct aggregate *aggregate)
 
 	for (unsigned i = 0; i < AGGREGATE_EVENTS_MAX; i++)
 		if (aggregate->spec.sums[i])
-			add_figure(aggregate, aggregate->spec.sums[i], "of one kind of event",
+			add_figure(aggregate, aggregate->spec.sums[i], "sum over one event",
 				   offsetof(struct figures, sums) + i * (uint32_t)sizeof(int64_t));
 	for (unsigned i = 0; table && i < EVENT_ADDS_MAX && table->adds[i]; i++) {
 		struct field field = *aggregate->refs[0].adds[i].field;
@@ -121,18 +121,17 @@ static void add_sums(struct aggregate *aggregate)
 	}
 }
 
-/* What a table shows besides. */
+/* Additional columns of a table. */
 static void add_table(struct aggregate *aggregate)
 {
-	static const struct field rate = FIELD(struct figures, count_rate, COUNT, "how many a second", .unit = "/s");
-	static const struct field share =
-		FIELD(struct figures, share, RATIO, "of the count of the rows beside it", .unit = "%");
+	static const struct field rate = FIELD(struct figures, count_rate, COUNT, "count per second", .unit = "/s");
+	static const struct field share = FIELD(struct figures, share, RATIO, "share of the total count", .unit = "%");
 	const struct aggregate_table *table = aggregate->spec.table;
 
 	if (table->rates) {
 		row_layout_add_after(&aggregate->layout, &rate, aggregate->key_size);
 		if (aggregate->spec.kind != AGGREGATE_COUNT) {
-			struct field field = figure_field(aggregate, "sum_rate", "all together, a second",
+			struct field field = figure_field(aggregate, "sum_rate", "sum per second",
 							  offsetof(struct figures, sum_rate));
 
 			field.store = STORE_U64;
@@ -146,7 +145,7 @@ static void add_table(struct aggregate *aggregate)
 		row_layout_add_after(
 			&aggregate->layout,
 			&(struct field){.name = table->classes[i].name,
-					.help = "how many of this size",
+					.help = "count in this size class",
 					.kind = KIND_COUNT,
 					.store = STORE_U64,
 					.offset = offsetof(struct figures, classes) + i * (uint32_t)sizeof(uint64_t),
@@ -156,9 +155,9 @@ static void add_table(struct aggregate *aggregate)
 
 static void make_type(struct aggregate *aggregate)
 {
-	static const struct field count = FIELD(struct figures, count, COUNT, "how many");
+	static const struct field count = FIELD(struct figures, count, COUNT, "number of events");
 	static const struct field hist =
-		FIELD(struct figures, hist, LIST, "how many of which size", .element = &hist_slot_type, .hidden = true);
+		FIELD(struct figures, hist, LIST, "histogram slots", .element = &hist_slot_type, .hidden = true);
 	static const struct field time = FIELD(struct figures, time_ns, TIME, "end of the interval", .hidden = true);
 	enum aggregate_kind kind = aggregate->spec.kind;
 
@@ -166,10 +165,10 @@ static void make_type(struct aggregate *aggregate)
 	row_layout_add_after(&aggregate->layout, &count, aggregate->key_size);
 	add_sums(aggregate);
 	if (kind != AGGREGATE_COUNT)
-		add_figure(aggregate, "sum", "all together", offsetof(struct figures, sum));
+		add_figure(aggregate, "sum", "sum", offsetof(struct figures, sum));
 	if (kind == AGGREGATE_STATS || kind == AGGREGATE_HIST || kind == AGGREGATE_LHIST) {
-		add_figure(aggregate, "min", "smallest", offsetof(struct figures, min));
-		add_figure(aggregate, "max", "largest", offsetof(struct figures, max));
+		add_figure(aggregate, "min", "minimum", offsetof(struct figures, min));
+		add_figure(aggregate, "max", "maximum", offsetof(struct figures, max));
 		add_average(aggregate);
 	}
 	if (kind == AGGREGATE_HIST || kind == AGGREGATE_LHIST)
@@ -178,7 +177,7 @@ static void make_type(struct aggregate *aggregate)
 		add_table(aggregate);
 	row_layout_add_after(&aggregate->layout, &time, aggregate->key_size);
 	aggregate->type = (struct record_type){.name = "aggregate",
-					       .help = "events added up",
+					       .help = "aggregated events",
 					       .fields = aggregate->layout.fields.items,
 					       .field_count = (uint32_t)aggregate->layout.fields.count,
 					       .size = aggregate->key_size + (uint32_t)sizeof(struct figures)};
@@ -199,7 +198,7 @@ static int no_field(const char *option, const char *name, const struct shape *sh
 	return why_set(why, -EINVAL, "%s: unknown field '%s'%s", option, buf_text(&shown), buf_text(&hint));
 }
 
-/* The field in each shape; those that have one must agree about it. */
+/* Finds the field in each shape; its type must be the same in all that have it. */
 static int find_in_all(const char *option, const char *name, const struct shape *shapes, unsigned count,
 		       struct field_ref *refs, size_t stride, struct why *why)
 {
@@ -214,7 +213,7 @@ static int find_in_all(const char *option, const char *name, const struct shape 
 		}
 		if (first && (first->kind != ref->field->kind || first->store != ref->field->store ||
 			      first->size != ref->field->size))
-			return why_set(why, -EINVAL, "%s: %s is not the same in all events", option, name);
+			return why_set(why, -EINVAL, "%s: field %s has different types in these events", option, name);
 		first = ref->field;
 	}
 	return first ? 0 : no_field(option, name, &shapes[0], why);
@@ -231,14 +230,14 @@ struct label_value {
 	const char *text;
 };
 
-static const struct field label_field = FIELD(struct label_value, text, TEXT, "which of those that were named");
+static const struct field label_field = FIELD(struct label_value, text, TEXT, "group name");
 
 static int find_keys(struct aggregate *aggregate, const struct shape *shapes, unsigned count, struct why *why)
 {
 	const struct text_list *by = &aggregate->spec.by;
 
 	if (by->count > EVENT_KEYS_MAX)
-		return why_set(why, -EINVAL, "--by: at most %d fields", EVENT_KEYS_MAX);
+		return why_set(why, -EINVAL, "--by: too many fields: the limit is %d", EVENT_KEYS_MAX);
 	for (size_t k = 0; k < by->count; k++) {
 		const struct aggregate_label *label = label_of(aggregate, k);
 		int r = find_in_all("--by", label ? label->field : by->items[k], shapes, count,
@@ -250,7 +249,7 @@ static int find_keys(struct aggregate *aggregate, const struct shape *shapes, un
 		for (unsigned i = 0; !field && i < count; i++)
 			field = aggregate->refs[i].keys[k].field;
 		if (field->kind == KIND_LIST)
-			return why_set(why, -EINVAL, "--by: %s is a list", field->name);
+			return why_set(why, -EINVAL, "--by: field %s is a list", field->name);
 		row_layout_add(&aggregate->layout, label ? &label_field : field);
 		if (label)
 			aggregate->layout.fields.items[k].name = label->name;
@@ -267,14 +266,14 @@ static int find_value(struct aggregate *aggregate, const struct shape *shapes, u
 
 	if (aggregate->spec.kind == AGGREGATE_COUNT)
 		return 0;
-	r = find_in_all("field to add up", name, shapes, count, &aggregate->refs[0].value, sizeof(struct refs), why);
+	r = find_in_all("aggregated field", name, shapes, count, &aggregate->refs[0].value, sizeof(struct refs), why);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < count; i++)
 		if (aggregate->refs[i].value.field)
 			aggregate->value_field = *aggregate->refs[i].value.field;
 	if (event_number_form(&aggregate->value_field) == EVENT_FORM_NONE)
-		return why_set(why, -EINVAL, "%s is not a number that can be added up", name);
+		return why_set(why, -EINVAL, "cannot aggregate %s: not a number", name);
 	return 0;
 }
 
@@ -283,14 +282,14 @@ static int find_added(struct aggregate *aggregate, const struct shape *shapes, u
 	const struct aggregate_table *table = aggregate->spec.table;
 
 	for (unsigned i = 0; table && i < EVENT_ADDS_MAX && table->adds[i]; i++) {
-		int r = find_in_all("field to add up", table->adds[i], shapes, count, &aggregate->refs[0].adds[i],
+		int r = find_in_all("aggregated field", table->adds[i], shapes, count, &aggregate->refs[0].adds[i],
 				    sizeof(struct refs), why);
 
 		if (r < 0)
 			return r;
 		if (!aggregate->refs[0].adds[i].field ||
 		    event_number_form(aggregate->refs[0].adds[i].field) == EVENT_FORM_NONE)
-			return why_set(why, -EINVAL, "%s is not a number that can be added up", table->adds[i]);
+			return why_set(why, -EINVAL, "cannot aggregate %s: not a number", table->adds[i]);
 	}
 	return 0;
 }
@@ -445,9 +444,9 @@ void aggregate_merge(struct aggregate *aggregate, unsigned request, const struct
 	to->min = max_of(to->min, group->min);
 	to->max = max_of(to->max, group->max);
 	to->count += group->count;
-	/* Wraps round as it does in the kernel. */
+	/* Wraps like the kernel's counter. */
 	to->sum = (int64_t)((uint64_t)to->sum + (uint64_t)group->sum);
-	/* Slots are of histograms only; else they hold the sums of single events. */
+	/* Slots belong to histograms; otherwise they hold the sums of single events. */
 	if (aggregate->spec.sums[0])
 		to->slots[request] += (uint64_t)group->sum;
 	for (unsigned i = 0; i < EVENT_SLOTS_MAX; i++)
@@ -503,7 +502,7 @@ static struct hist_slot slot_range(const struct aggregate *aggregate, unsigned i
 				  .hi = (uint64_t)(spec->first + index * spec->step) - 1};
 }
 
-/* From the first slot that holds something to the last. */
+/* From the first to the last non-empty slot. */
 static void add_slots(struct aggregate *aggregate, const struct event_group *group, struct list *hist)
 {
 	unsigned first = 0, last = EVENT_SLOTS_MAX;
@@ -555,7 +554,7 @@ static int by_keys(const void *a, const void *b)
 		       ?: memcmp(x->key, y->key, max_of(x->aggregate->key_size, 8u));
 }
 
-/* Largest first; rows that are equal stand in the order of their keys. */
+/* Largest first; equal rows in the order of their keys. */
 static int by_size(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -569,7 +568,7 @@ static int by_size(const void *a, const void *b)
 	return by_keys(a, b);
 }
 
-/* Rows with the same first keys stand together. */
+/* Rows with the same first keys are adjacent. */
 static void count_beside(struct entry *entries, size_t count, unsigned keys)
 {
 	for (size_t i = 0, end; i < count; i = end) {

@@ -11,12 +11,12 @@
 #include "snapshot/proc/cgroup_path.h"
 #include "tool/core/cgroups.h"
 
-/* How the kernel calls a group's number when a file is opened by it. */
+/* Handle type of a cgroup id for open_by_handle_at(). */
 #define FILEID_KERNFS_ 0xfe
 
 static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
-/* Where the unified hierarchy is; NULL when it is not mounted in a usual place. */
+/* Mount point of the unified hierarchy; NULL if not mounted in a usual place. */
 static const char *unified_mount(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
@@ -102,16 +102,16 @@ int cgroups_find_directory(const char *path, char **ret_directory, struct why *w
 	struct stat st;
 
 	if (!mount)
-		return why_set(why, -ENOENT, "-C: the unified hierarchy of control groups is not mounted");
+		return why_set(why, -ENOENT, "-C: the unified cgroup hierarchy (cgroup2) is not mounted");
 	full = strncmp(path, mount, strlen(mount)) == 0 ? xstrdup(path)
 							: xasprintf("%s%s%s", mount, path[0] == '/' ? "" : "/", path);
 	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
-		return why_set(why, -ENOENT, "-C: there is no control group %s", full);
+		return why_set(why, -ENOENT, "-C: there is no cgroup %s", full);
 	*ret_directory = take_ptr(full);
 	return 0;
 }
 
-/* Before Linux knew one hierarchy for all, each controller had one of its own, mounted side by side. */
+/* cgroup v1: one hierarchy per controller, mounted side by side. */
 static bool is_in_other_hierarchy(const char *path)
 {
 	DIR *directory = opendir("/sys/fs/cgroup");

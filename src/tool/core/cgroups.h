@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Control groups by number: the kernel tells events' groups as inode numbers, people read paths. */
+/* cgroup ids to paths: the kernel reports inode numbers, people read paths. */
 #pragma once
 
 #include "base/buf.h"
@@ -11,9 +11,9 @@ struct cgroup_known {
 	char *container; /* NULL: none */
 };
 
-/* What has been asked for; the kernel is asked once a group. */
+/* Cache; each cgroup is looked up once. */
 struct cgroups {
-	int mount_fd; /* of the unified hierarchy; -1: not looked for, -2: there is none */
+	int mount_fd; /* unified hierarchy; -1: not opened yet, -2: not mounted */
 	struct map known;
 };
 
@@ -24,10 +24,10 @@ struct cgroups {
 	}
 
 void cgroups_done(struct cgroups *cgroups);
-/* NULL when it is not known, or has gone before anybody asked. */
+/* NULL if unknown or removed before the lookup. */
 const struct cgroup_known *cgroups_find(struct cgroups *cgroups, uint64_t id);
 
-/* The directory of a group; path as in /proc/PID/cgroup, or in the file system. */
+/* Directory of a cgroup; path as in /proc/PID/cgroup, or in the file system. */
 int cgroups_find_directory(const char *path, char **ret_directory, struct why *why) _must_check_;
-/* Whether there is such a group, in the unified hierarchy or in another: 0, or -ENOENT. */
+/* Whether the cgroup exists, in the unified hierarchy or a v1 one: 0 or -ENOENT. */
 int cgroups_check(const char *path, struct why *why) _must_check_;

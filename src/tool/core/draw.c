@@ -54,7 +54,7 @@ static void draw_frames(const struct field *field, const void *row, struct out *
 	}
 }
 
-/* The figures and other keys in a line, then the functions. */
+/* Figures and other keys in one line, then the functions. */
 void draw_stack(const struct aggregate *aggregate, const void *row, struct out *out)
 {
 	const struct record_type *type = aggregate_type(aggregate);

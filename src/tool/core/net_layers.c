@@ -17,14 +17,14 @@
 #define LAYER_USER    "user"
 
 /*
- * The first pattern that fits decides. Helpers of all layers (skb_*, kmem_*, copy_*) are left out on purpose: their
- * callers say for whom they work.
+ * The first match wins. Helpers of all layers (skb_*, kmem_*, copy_*) are left out on purpose: their callers determine
+ * the layer.
  */
 static const struct {
 	const char *pattern;
 	const char *layer;
 } functions[] = {
-	/* What stands in front of more general patterns. */
+	/* Exceptions to more general patterns. */
 	{"tcp_in_window", LAYER_FILTER},
 	{"tcp_packet", LAYER_FILTER},
 	{"tcp_mt", LAYER_FILTER},
@@ -69,7 +69,7 @@ static const struct {
 	{"udp6_*", LAYER_UDP},
 	{"udpv6_*", LAYER_UDP},
 
-	/* Filters, with what control groups and classifiers run. */
+	/* Netfilter, cgroup and tc filters. */
 	{"nf_*", LAYER_FILTER},
 	{"__nf_*", LAYER_FILTER},
 	{"nft_*", LAYER_FILTER},
@@ -87,7 +87,7 @@ static const struct {
 	{"sch_handle_egress", LAYER_FILTER},
 	{"do_xdp_generic", LAYER_FILTER},
 
-	/* Network layer, with routes and neighbours. */
+	/* Network layer, with routing and neighbours. */
 	{"ip_*", LAYER_IP},
 	{"__ip_*", LAYER_IP},
 	{"ip6_*", LAYER_IP},
@@ -112,7 +112,7 @@ static const struct {
 	{"neigh_*", LAYER_IP},
 	{"__neigh_*", LAYER_IP},
 
-	/* Queues in front of interfaces. */
+	/* Qdiscs. */
 	{"qdisc_*", LAYER_QDISC},
 	{"__qdisc_*", LAYER_QDISC},
 	{"sch_direct_xmit", LAYER_QDISC},
@@ -133,7 +133,7 @@ static const struct {
 	{"red_enqueue", LAYER_QDISC},
 	{"red_dequeue", LAYER_QDISC},
 
-	/* Drivers, of hardware and of what only looks like it. */
+	/* Drivers, physical and virtual. */
 	{"loopback_*", LAYER_DRIVER},
 	{"veth_*", LAYER_DRIVER},
 	{"virtnet_*", LAYER_DRIVER},
@@ -174,7 +174,7 @@ static const struct {
 	{"ath*k_*", LAYER_DRIVER},
 	{"ieee80211_*", LAYER_DRIVER},
 
-	/* What is common to all interfaces. */
+	/* Device layer. */
 	{"dev_queue_xmit*", LAYER_DEVICE},
 	{"__dev_queue_xmit*", LAYER_DEVICE},
 	{"dev_hard_start_xmit", LAYER_DEVICE},
@@ -189,14 +189,14 @@ static const struct {
 	{"packet_rcv*", LAYER_DEVICE},
 	{"tpacket_*", LAYER_DEVICE},
 
-	/* What runs them when packets arrive or have left. */
+	/* Softirqs and NAPI. */
 	{"net_rx_action", LAYER_SOFTIRQ},
 	{"net_tx_action", LAYER_SOFTIRQ},
 	{"__napi_*", LAYER_SOFTIRQ},
 	{"napi_*", LAYER_SOFTIRQ},
 	{"process_backlog", LAYER_SOFTIRQ},
 
-	/* Sockets of every kind. */
+	/* Sockets. */
 	{"sock_*", LAYER_SOCKET},
 	{"__sock_*", LAYER_SOCKET},
 	{"sock*_lookup*", LAYER_SOCKET},
@@ -213,7 +213,7 @@ static const struct {
 	{"sk_*", LAYER_SOCKET},
 	{"__sk_*", LAYER_SOCKET},
 
-	/* The calls themselves. */
+	/* System calls. */
 	{"__sys_send*", LAYER_SYSCALL},
 	{"__sys_recv*", LAYER_SYSCALL},
 	{"___sys_send*", LAYER_SYSCALL},
@@ -237,7 +237,7 @@ static const struct {
 	{"__*_sys_socket*", LAYER_SYSCALL},
 	{"move_addr_to_*", LAYER_SYSCALL},
 
-	/* No work. */
+	/* Idle. */
 	{"default_idle*", LAYER_IDLE},
 	{"*_safe_halt", LAYER_IDLE},
 	{"acpi_idle_*", LAYER_IDLE},

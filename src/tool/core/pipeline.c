@@ -43,10 +43,10 @@ static int find_events(struct pipeline *pipeline, struct why *why)
 		pipeline->shapes[i].aliases = pipeline->aliases;
 		pipeline->count++;
 	}
-	return pipeline->count ? 0 : why_set(why, -EINVAL, "no event was named");
+	return pipeline->count ? 0 : why_set(why, -EINVAL, "no event given");
 }
 
-/* Several events in one table: the fields of all of them, each name once. */
+/* Several events in one table: the union of their fields. */
 static void join_types(struct pipeline *pipeline)
 {
 	row_layout_init(&pipeline->joint);
@@ -88,7 +88,7 @@ static const void *join_record(struct pipeline *pipeline, unsigned request, cons
 
 /* --- the filter --------------------------------------------------------------------------------------------------- */
 
-/* The user's own words first, alone: a mistake is pointed at where they wrote it. */
+/* Check the user's expression alone first: an error then points into it. */
 static int check_where(const struct pipeline *pipeline, struct why *why)
 {
 	const char *text = pipeline->options->output.where;
@@ -125,7 +125,7 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 	if (pipeline->options->output.where)
 		trace_where_add(&text, "%s", pipeline->options->output.where);
 	if (text.over)
-		return why_set(why, -E2BIG, "the conditions are too long together");
+		return why_set(why, -E2BIG, "the filter conditions are too long");
 	config->by_tree = pipeline->options->children || pipeline->options->command.argc > 0;
 	if (config->by_tree)
 		config->needs |= EVENT_NEED_OWNER;
@@ -140,7 +140,7 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 	while (shape_next(&pipeline->shapes[request], &at))
 		if (expr_uses(expr, at))
 			config->needs |= event_field_needs(at);
-	/* There is no kernel behind a recording. */
+	/* A recording has no kernel side. */
 	if (is_recorded(pipeline) || !event_filter_add(config, expr) || pipeline->requests[request].event->spills)
 		pipeline->where[request] = take_ptr(expr);
 	return 0;
@@ -148,7 +148,7 @@ static int make_filter(struct pipeline *pipeline, unsigned request, struct why *
 
 /* --- adding up in the kernel -------------------------------------------------------------------------------------- */
 
-/* The word of the key at this place of the event, a new one if need be; NULL when there is no room. */
+/* Key word at this offset of the event, added if missing; NULL if there is no room. */
 static struct event_key_word *key_word(struct event_config *config, uint32_t offset)
 {
 	for (uint32_t i = 0; i < config->key_words; i++)
@@ -160,7 +160,7 @@ static struct event_key_word *key_word(struct event_config *config, uint32_t off
 	return &config->key[config->key_words++];
 }
 
-/* What the kernel must group by for a key; several keys may need the same. */
+/* Adds the words that the kernel must group by for a key; keys may share them. */
 static bool add_key(struct event_config *config, uint32_t offset, uint32_t size)
 {
 	if (size > sizeof(struct addr))
@@ -175,7 +175,7 @@ static bool add_key(struct event_config *config, uint32_t offset, uint32_t size)
 	return true;
 }
 
-/* What the program adds is found from a number that the kernel has. */
+/* Fields made in user space are derived from a number of the kernel. */
 static bool add_extra_key(struct event_config *config, uint32_t offset)
 {
 	switch (offset) {
@@ -213,7 +213,7 @@ static bool add_keys(const struct pipeline *pipeline, unsigned request, struct e
 	return true;
 }
 
-/* The kernel adds up where it can decide everything; else events come one by one and are added up here. */
+/* The kernel aggregates if it can evaluate the whole filter; otherwise events are streamed and aggregated here. */
 static void make_aggregation(struct pipeline *pipeline, unsigned request)
 {
 	struct event_config *config = &pipeline->requests[request].config, trial;
@@ -230,7 +230,7 @@ static void make_aggregation(struct pipeline *pipeline, unsigned request)
 	if (value.field)
 		config->needs |= event_field_needs(value);
 	trial = *config;
-	/* What is kept comes one by one, and so does what was, and what brings its stack along. */
+	/* Stream if the events are saved, come from a recording, or carry their stack. */
 	if (is_recorded(pipeline) || pipeline->options->save || pipeline->requests[request].event->frames_at ||
 	    pipeline->requests[request].event->spills)
 		return;
@@ -264,7 +264,7 @@ struct columns {
 	VEC(struct output_column) items;
 };
 
-/* The tool's columns, or the event's own, with what options add in front and behind. */
+/* Columns of the tool or of the event, plus those that options add in front and behind. */
 static void choose_columns(const struct pipeline *pipeline, const struct shape *shape, struct columns *columns)
 {
 	const struct trace_options *options = pipeline->options;
@@ -286,7 +286,7 @@ static void choose_columns(const struct pipeline *pipeline, const struct shape *
 	vec_push(&columns->items, (struct output_column){});
 }
 
-/* What is shown must be filled in. */
+/* Displayed fields must be filled in. */
 static void need_shown(struct pipeline *pipeline, const struct output_options *output, const struct shape *shape,
 		       const struct columns *columns)
 {
@@ -347,7 +347,7 @@ static int open_groups(struct pipeline *pipeline, const struct output_options *o
 	return output_open_columns(output, &shape, pipeline->plan->columns, &pipeline->output, why);
 }
 
-/* A recording is to answer questions that nobody has asked yet. */
+/* A recording keeps all fields. */
 static void need_all(struct pipeline *pipeline)
 {
 	uint32_t needs = NEEDS_OF_ALL;
@@ -370,7 +370,7 @@ int pipeline_open(struct pipeline *pipeline, const struct trace_plan *plan, cons
 	*pipeline = (struct pipeline){
 		.plan = plan, .options = options, .start_ns = clock_real_ns(), .cgroups = CGROUPS_INIT};
 	pipeline->aliases = output_aliases(plan->columns);
-	/* The filter is applied before, to events. */
+	/* The filter applies to events, before aggregation. */
 	output.where = NULL;
 	if (!output.json && !output.csv && !output.format)
 		output.format = plan->format;
@@ -421,7 +421,7 @@ static void fill_extra(struct pipeline *pipeline, unsigned request, const struct
 		       struct event_extra *extra)
 {
 	const struct cgroup_known *cgroup = cgroups_find(&pipeline->cgroups, head->cgroup_id);
-	/* First of all: the process may end while the names of the kernel are read. */
+	/* First: the process may exit while kernel symbols are loaded. */
 	struct stack ustack = stacks_user(&pipeline->stacks, head->pid, head->ustack_id);
 
 	*extra = (struct event_extra){

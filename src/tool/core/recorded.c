@@ -6,7 +6,7 @@
 #include "store/rows.h"
 #include "tool/core/recorded.h"
 
-/* One table, with the row that comes next. */
+/* One table and its next row. */
 struct stream {
 	struct shape shape;
 	struct rows *rows;
@@ -108,7 +108,7 @@ uint64_t recorded_next_ns(const struct recorded *recorded)
 	return next ? time_of(next) : UINT64_MAX;
 }
 
-int recorded_tell(struct recorded *recorded, const struct event_sink *sink, struct why *why)
+int recorded_pass(struct recorded *recorded, const struct event_sink *sink, struct why *why)
 {
 	struct stream *next = find_next(recorded);
 	struct record record = {};

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "tool/core/row.h"
 
-/* Names and stacks of one run; beyond that they are unknown rather than endless. */
+/* Limit for names and stacks of a run; beyond it they are unknown. */
 #define TEXTS_MAX 1000000
 
 void row_layout_init(struct row_layout *layout)

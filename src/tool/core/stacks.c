@@ -12,7 +12,7 @@
 #define STACKS_MAX 100000
 
 struct known {
-	uint32_t pid; /* 0: of the kernel */
+	uint32_t pid; /* 0: kernel */
 	int32_t id;
 };
 
@@ -36,7 +36,7 @@ static const char *find_name(struct stacks *stacks, uint32_t pid, uint64_t addre
 	return stacks->kernel ? kernel_symbols_find(stacks->kernel, address) : NULL;
 }
 
-/* Frames of the instrumentation itself, which come first, say nothing about what is looked at. */
+/* The innermost frames belong to the instrumentation itself: skip them. */
 static bool is_own(const char *name)
 {
 	return strncmp(name, "bpf_", 4) == 0 || strncmp(name, "__bpf_", 6) == 0 ||
@@ -86,7 +86,7 @@ static struct stack find_stack(struct stacks *stacks, uint32_t pid, int32_t id)
 
 struct stack stacks_kernel(struct stacks *stacks, int32_t id)
 {
-	/* Without names, addresses are shown. */
+	/* Without symbols, show addresses. */
 	if (id >= 0 && !stacks->kernel && kernel_symbols_load(&stacks->kernel, NULL) < 0)
 		stacks->kernel = NULL;
 	return find_stack(stacks, 0, id);

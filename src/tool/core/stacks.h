@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stacks of addresses as lists of functions. A stack is looked up once; its frames stay until the end of the run. */
+/* Resolves stacks to function names. Each stack is resolved once; its frames live until the end of the run. */
 #pragma once
 
 #include "base/map.h"
 #include "record/field.h"
 
 struct stacks {
-	/* Addresses of a stack by its number, innermost first; NULL: there are no stacks. */
+	/* Reads the addresses of a stack by id, innermost first; NULL: no stacks. */
 	unsigned (*read)(const void *source, int32_t id, uint64_t *addresses, unsigned max);
 	const void *source;
-	struct map known;              /* process and number -> struct stack */
-	struct kernel_symbols *kernel; /* loaded at first use */
+	struct map known;              /* pid and id -> struct stack */
+	struct kernel_symbols *kernel; /* loaded on first use */
 	struct user_symbols *user;
 };
 

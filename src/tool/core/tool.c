@@ -47,7 +47,7 @@ const char *tool_unavailable(const struct tool *tool)
 	return reason;
 }
 
-/* "pid,comm" as the list that --by would have made of it. */
+/* Splits "pid,comm" as --by does. */
 static void split_names(const char *names, struct text_list *list)
 {
 	while (names && *names) {

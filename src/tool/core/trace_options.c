@@ -12,24 +12,25 @@
 
 #define O struct trace_options
 const struct option_spec trace_select_table[] = {
-	OPTION(O, pid, UINT, "pid", 'p', "PID", "only this process, with all its threads", .min = 1, .max = INT32_MAX),
-	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: the processes that it starts, too"),
-	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "only these ports, local or remote"),
-	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "only these local ports"),
-	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "only these remote ports"),
-	OPTION(O, netns, TEXT, "netns", 'N', "NETNS", "only this network namespace: name, path, pid, or all (default)"),
-	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "only this control group and those in it"),
-	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "only this interface"),
-	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "only IPv4"),
-	OPTION(O, ipv6, FLAG, "ipv6", '6', NULL, "only IPv6"),
+	OPTION(O, pid, UINT, "pid", 'p', "PID", "limit to process PID, all its threads", .min = 1, .max = INT32_MAX),
+	OPTION(O, children, FLAG, "children", 0, NULL, "with -p: include child processes"),
+	OPTION(O, ports, PORTS, "port", 'P', "PORT,..", "limit to these ports, local or remote"),
+	OPTION(O, local_ports, PORTS, "local-port", 'L', "PORT,..", "limit to these local ports"),
+	OPTION(O, remote_ports, PORTS, "remote-port", 'D', "PORT,..", "limit to these remote ports"),
+	OPTION(O, netns, TEXT, "netns", 'N', "NETNS",
+	       "limit to this network namespace: name, path, pid, or all (default)"),
+	OPTION(O, cgroup, TEXT, "cgroup", 'C', "PATH", "limit to this cgroup and its descendants"),
+	OPTION(O, iface, TEXT, "interface", 'i', "IFACE", "limit to this interface"),
+	OPTION(O, ipv4, FLAG, "ipv4", '4', NULL, "limit to IPv4"),
+	OPTION(O, ipv6, FLAG, "ipv6", '6', NULL, "limit to IPv6"),
 	OPTION_END,
 };
 
 const struct option_spec trace_run_table[] = {
-	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after this time"),
-	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "buffer between kernel and program (4MiB)"),
-	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 when more events than this were lost"),
-	OPTION(O, save, TEXT, "save", 0, "FILE", "keep the events in this recording, too, to be read with -f"),
+	OPTION(O, duration_ns, SECONDS, "duration", 'd', "SECONDS", "stop after SECONDS"),
+	OPTION(O, buffer_bytes, SIZE, "buffer", 0, "SIZE", "size of the ring buffer (4MiB)"),
+	OPTION(O, max_loss, TEXT, "max-loss", 0, "N", "exit with 4 if more than N events are lost"),
+	OPTION(O, save, TEXT, "save", 0, "FILE", "also save the events to this recording, for -f"),
 	OPTION_GROUP(O, input, input_option_table),
 	OPTION_GROUP(O, output, output_option_table),
 	OPTION_END,
@@ -37,17 +38,17 @@ const struct option_spec trace_run_table[] = {
 
 static const struct option_spec event_table[] = {
 	OPTION_TABLE(trace_select_table),
-	OPTION(O, failures, FLAG, "failures", 'x', NULL, "only what failed"),
+	OPTION(O, failures, FLAG, "failures", 'x', NULL, "limit to failures"),
 	OPTION(O, time_of_day, FLAG, "time", 't', NULL, "show the time of day"),
 	OPTION(O, time_since, FLAG, "elapsed", 'T', NULL, "show the time since the start"),
-	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show which functions of the kernel led there"),
-	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show which functions of the program led there"),
+	OPTION(O, kernel_stack, FLAG, "stack", 0, NULL, "show the kernel stack"),
+	OPTION(O, user_stack, FLAG, "ustack", 0, NULL, "show the user stack"),
 	OPTION_TABLE(trace_run_table),
 	OPTION_END,
 };
 
 static const struct option_spec command_table[] = {
-	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run it, show what it and its children do, stop when it ends"),
+	OPTION(O, command, COMMAND, NULL, 0, "COMMAND", "run COMMAND, trace it and its children, stop when it ends"),
 	OPTION_END,
 };
 
@@ -59,8 +60,8 @@ const struct option_spec trace_stream_table[] = {
 
 const struct option_spec trace_option_table[] = {
 	OPTION_TABLE(event_table),
-	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "what is added up is shown every so many seconds"),
-	POSITIONAL(O, count, UINT, "COUNT", "stop after so many intervals"),
+	POSITIONAL(O, interval_ns, SECONDS, "INTERVAL", "print and reset every INTERVAL seconds"),
+	POSITIONAL(O, count, UINT, "COUNT", "stop after COUNT intervals"),
 	OPTION_TABLE(command_table),
 	OPTION_END,
 };
@@ -109,7 +110,7 @@ static int add_netns(const char *spec, struct buf *where, struct why *why)
 	return 0;
 }
 
-/* Names and paths of a recording's host mean nothing here: the event's own fields must do. */
+/* Names and paths of the recorded host are meaningless here: use the fields of the event. */
 static int add_recorded(const struct trace_options *options, struct buf *where, struct why *why)
 {
 	uint64_t number;
@@ -117,11 +118,11 @@ static int add_recorded(const struct trace_options *options, struct buf *where, 
 	if (options->netns && strcmp(options->netns, "all") != 0) {
 		if (parse_decimal(options->netns, 1, UINT32_MAX, &number) < 0)
 			return why_set(why, -EINVAL,
-				       "-N: of a recording, a namespace is chosen by its number (field netns)");
+				       "-N: in a recording, namespaces are selected by inode number (field netns)");
 		trace_where_add(where, "netns == %" PRIu64, number);
 	}
 	if (options->cgroup && strpbrk(options->cgroup, "\"\\*?"))
-		return why_set(why, -EINVAL, "-C: that is no control group's path");
+		return why_set(why, -EINVAL, "-C: invalid cgroup path");
 	if (options->cgroup)
 		trace_where_add(where, "cgroup == \"%s\" or cgroup ~ \"%s/*\"", options->cgroup, options->cgroup);
 	return 0;
@@ -135,20 +136,20 @@ static int add_special(const struct trace_options *options, const struct shape *
 
 	if (options->failures) {
 		if (shape_find(shape, "error", &ref) < 0)
-			return why_set(why, -EINVAL, "-x: this event has no failures");
+			return why_set(why, -EINVAL, "-x: this event has no field error");
 		trace_where_add(where, "error");
 	}
 	if (options->iface) {
 		if (shape_find(shape, "dev", &ref) < 0)
-			return why_set(why, -EINVAL, "-i: this event knows of no interface");
+			return why_set(why, -EINVAL, "-i: this event has no field dev");
 		if (strlen(options->iface) > 15 || strpbrk(options->iface, "\"\\"))
-			return why_set(why, -EINVAL, "-i: that is no interface's name");
+			return why_set(why, -EINVAL, "-i: invalid interface name");
 		trace_where_add(where, "dev == \"%s\"", options->iface);
 	}
 	return 0;
 }
 
-/* One that has ended by now is no mistake; one that is not there will never do anything. */
+/* A process that exits later is fine; one that does not exist never shows anything. */
 static int check_process(const struct trace_options *options, struct why *why)
 {
 	if (!options->pid || options->input.file || kill((pid_t)options->pid, 0) == 0 || errno != ESRCH)
@@ -174,7 +175,7 @@ int trace_options_where(const struct trace_options *options, const struct shape 
 		r = add_recorded(options, where, why);
 	else if (options->netns)
 		r = add_netns(options->netns, where, why);
-	/* The kernel knows which groups are in it, those of later included. */
+	/* The kernel follows descendant cgroups, also those created later. */
 	if (r == 0 && options->cgroup && !options->input.file) {
 		_cleanup_free_ char *directory = NULL;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The options that mean the same in every tool, and the filter that they make. */
+/* Options common to all tools, and the filter that they form. */
 #pragma once
 
 #include "base/option.h"
@@ -33,20 +33,19 @@ struct trace_options {
 	struct output_options output;
 };
 
-/* For OPTION_GROUP. */
 extern const struct option_spec trace_option_table[];
-/* The same for tools that never add up: there are no intervals. */
+/* The same without intervals, for tools that never aggregate. */
 extern const struct option_spec trace_stream_table[];
-/* Parts of it, for commands that are no tools: which events, and how a run goes on and where its records go. */
+/* Parts of it, for other commands: event selection; run and output. */
 extern const struct option_spec trace_select_table[];
 extern const struct option_spec trace_run_table[];
 
 /*
- * Appends the conditions that the options stand for, in the language of --where, joined by `and`. -EINVAL, -ENOENT with
- * a sentence when a namespace, a control group or an interface is not there.
+ * Appends the conditions of the options in --where syntax, joined by `and`. -EINVAL, -ENOENT with a message if a
+ * namespace, cgroup or interface does not exist.
  */
 int trace_options_where(const struct trace_options *options, const struct shape *shape, struct buf *where,
 			struct why *why) _must_check_;
 
-/* Adds "(condition)" to what is there, with `and` between. */
+/* Appends "(condition)", joined by `and`. */
 void trace_where_add(struct buf *where, const char *format, ...) _printf_(2, 3);

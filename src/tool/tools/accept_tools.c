@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools over sock.accept: soaccept for all protocols, tcpaccept its TCP view. */
+/* Tools over sock.accept: soaccept for all protocols, tcpaccept for TCP. */
 #include "tool/core/tool.h"
 
 static const struct output_column soaccept_columns[] = {
@@ -8,16 +8,15 @@ static const struct output_column soaccept_columns[] = {
 
 static const char *const soaccept_examples[] = {
 	"nest soaccept",
-	"every connection that an application accepts, whatever its family",
+	"all accepted connections, of any address family",
 	NULL,
 };
 
 static const struct tool soaccept_tool = {
 	.name = "soaccept",
 	.layer = "socket",
-	.summary = "connections that applications accept",
-	.description = "UNIX sockets included, and accepts through io_uring. Calls that found nobody waiting (EAGAIN) "
-		       "are not told.",
+	.summary = "accepted connections, all protocols",
+	.description = "Includes UNIX sockets and accepts through io_uring. Calls that return EAGAIN are left out.",
 	.examples = soaccept_examples,
 	.events = {"sock.accept"},
 	.columns = soaccept_columns,
@@ -30,16 +29,16 @@ static const struct output_column tcpaccept_columns[] = {
 
 static const char *const tcpaccept_examples[] = {
 	"nest tcpaccept -P 443",
-	"who connects to the web server",
+	"clients of the web server",
 	NULL,
 };
 
 static const struct tool tcpaccept_tool = {
 	.name = "tcpaccept",
 	.layer = "tcp",
-	.summary = "TCP connections that applications accept",
-	.description = "A connection is told when the application takes it, not when the handshake ends: one that "
-		       "waits in the queue of its listener does not show yet.",
+	.summary = "accepted TCP connections",
+	.description = "Reported when the application accepts the connection, not when the handshake ends: a "
+		       "connection in the accept queue is not shown yet.",
 	.examples = tcpaccept_examples,
 	.events = {"sock.accept"},
 	.where = "proto == tcp",

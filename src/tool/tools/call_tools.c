@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about the system calls of the network. */
+/* Tools for network system calls. */
 #include "tool/core/tool.h"
 
 static const struct output_column netcalls_columns[] = {
@@ -7,7 +7,7 @@ static const struct output_column netcalls_columns[] = {
 	{"rport"}, {"args"}, {"result"}, {"error"}, {"lat_ns"}, {},
 };
 
-/* As strace -c has them. */
+/* The columns of strace -c. */
 static const struct output_column summary_columns[] = {
 	{"call"}, {"error"}, {"count", "CALLS"}, {"sum", "TOTAL"}, {"avg"}, {"min"}, {"max"}, {},
 };
@@ -19,7 +19,7 @@ struct netcalls_config {
 
 static const struct option_spec netcalls_options[] = {
 	OPTION(struct netcalls_config, summary, FLAG, "summary", 'c', NULL,
-	       "count them and add up their time, by call and error"),
+	       "count calls and sum their time, by call and error"),
 	OPTION_GROUP(struct netcalls_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -36,23 +36,23 @@ static void netcalls_plan(const void *config, struct trace_plan *plan)
 
 static const char *const netcalls_examples[] = {
 	"nest netcalls -p 4711",
-	"the network calls of a process, as strace shows them, without stopping it",
+	"network calls of a process, as strace shows them, without stopping it",
 	"nest netcalls -x",
-	"those that failed, of all processes",
+	"failed calls of all processes",
 	"nest netcalls -c -- curl -s http://127.0.0.1/",
-	"how many of which call a command makes, and how long they take",
+	"calls of a command: count and time",
 	"nest netcalls --where 'lat > 100ms'",
-	"who waits in a call for longer than 100 ms",
+	"calls that took longer than 100 ms",
 	NULL,
 };
 
 static const struct tool netcalls_tool = {
 	.name = "netcalls",
 	.layer = "socket",
-	.summary = "network system calls with arguments, socket, result and duration",
-	.description = "The calls of strace -e trace=network, told when they end: one that is still waiting is not "
-		       "shown. Of data only the length is shown. read and write on a socket are not among them: "
-		       "socketio counts those, too.",
+	.summary = "network system calls with arguments, result and latency",
+	.description = "The calls of strace -e trace=network, reported when they return: a blocked call is not shown "
+		       "yet. Data is shown by its length only. read and write on sockets are not included; socketio "
+		       "counts them also.",
 	.examples = netcalls_examples,
 	.events = {"sock.call"},
 	.columns = netcalls_columns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about the processor time that the network takes. */
+/* Tools for CPU time in the network stack. */
 #include "event/cpu/cpu_sample.h"
 #include "tool/core/net_layers.h"
 #include "tool/core/tool.h"
@@ -20,11 +20,11 @@ struct netcpu_config {
 };
 
 static const struct option_spec netcpu_options[] = {
-	OPTION(struct netcpu_config, hz, UINT, "frequency", 'F', "HZ", "look at each processor so often a second (99)",
+	OPTION(struct netcpu_config, hz, UINT, "frequency", 'F', "HZ", "sample each CPU at HZ per second (99)",
 	       .min = 1, .max = CPU_SAMPLE_HZ_MAX),
-	OPTION(struct netcpu_config, processes, FLAG, "processes", 'b', NULL, "each process apart"),
+	OPTION(struct netcpu_config, processes, FLAG, "processes", 'b', NULL, "group by process"),
 	OPTION(struct netcpu_config, folded, FLAG, "folded", 0, NULL,
-	       "stacks as flame graph programs read them: layer;process;functions COUNT"),
+	       "print folded stacks for flame graphs: layer;process;functions COUNT"),
 	OPTION_GROUP(struct netcpu_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -61,25 +61,24 @@ static void netcpu_plan(const void *data, struct trace_plan *plan)
 
 static const char *const netcpu_examples[] = {
 	"nest netcpu -d 10",
-	"how much processor time each layer of the network stack took in ten seconds",
+	"CPU time per layer of the network stack, over 10 seconds",
 	"nest netcpu -b -d 10",
-	"of each process",
+	"the same by process",
 	"nest netcpu --folded -d 10 | flamegraph.pl >net.svg",
-	"a flame graph whose lowest boxes are the layers",
+	"flame graph with the layers at its base",
 	"nest netcpu -F 999 -- iperf3 -c 10.0.0.2 -t 5",
-	"of one command, looked at 999 times a second",
+	"CPU time of one command, sampled 999 times per second",
 	NULL,
 };
 
 static const struct tool netcpu_tool = {
 	.name = "netcpu",
 	.layer = "softirq",
-	.summary = "processor time in the network stack, by layer",
+	.summary = "CPU time in the network stack, by layer",
 	.description =
-		"Each processor is looked at 99 times a second, and the innermost function that belongs to a layer "
-		"says which one was at work. user, other (the rest of the kernel) and idle make up the whole. The "
-		"process is the one that was interrupted: packets that arrive are worked on at the expense of "
-		"whoever runs.",
+		"Samples each CPU 99 times per second; the innermost function that belongs to a layer decides the "
+		"layer. user, other (the rest of the kernel) and idle complete the total. The process is the "
+		"interrupted one: received packets are processed in the context of whatever runs on the CPU.",
 	.examples = netcpu_examples,
 	.events = {"cpu.sample"},
 	.columns = layer_columns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about interfaces and their drivers. */
+/* Tools for interfaces and their drivers. */
 #include "base/clock.h"
 #include "tool/core/tool.h"
 
@@ -7,19 +7,19 @@
 
 static const char *const netsize_examples[] = {
 	"nest netsize -i eth0",
-	"sizes of packets before and after they are cut up and put together, of one interface",
+	"packet sizes before and after segmentation and GRO, on one interface",
 	"nest netsize 10",
-	"of all interfaces, every ten seconds",
+	"all interfaces, every 10 seconds",
 	NULL,
 };
 
 static const struct tool netsize_tool = {
 	.name = "netsize",
 	.layer = "device",
-	.summary = "sizes of packets, before and after they are cut up (GSO) and put together (GRO)",
-	.description = "send is what the stack hands over, nic_send what the driver gets; nic_recv is what the driver "
-		       "hands over, recv what the stack gets. Where the hardware cuts packets up itself (TSO) nic_send "
-		       "is as large as send. All sizes are with the header of the link.",
+	.summary = "packet sizes before and after segmentation and GRO",
+	.description = "send: what the stack passes to the interface; nic_send: what the driver gets; nic_recv: what "
+		       "the driver delivers; recv: what the stack gets. With hardware segmentation (TSO) nic_send "
+		       "equals send. All sizes include the link header.",
 	.examples = netsize_examples,
 	.events = {"dev.queue", "dev.xmit", "dev.arrive", "dev.receive"},
 	.aggregate = AGGREGATE_HIST,
@@ -32,19 +32,18 @@ TOOL(netsize_tool);
 
 static const char *const nettxlat_examples[] = {
 	"nest nettxlat -i eth0",
-	"how long the driver of eth0 has packets until they are sent, for each of its queues",
+	"transmit completion latency of eth0, by queue",
 	"nest trace dev.complete --where 'lat > 1ms'",
-	"each packet that took longer than 1 ms, and whose it was",
+	"packets that took longer than 1 ms, with owner",
 	NULL,
 };
 
 static const struct tool nettxlat_tool = {
 	.name = "nettxlat",
 	.layer = "device",
-	.summary = "how long drivers have packets until the hardware has sent them",
-	.description = "By interface, queue and end. An end of handed-on means that the interface is virtual: nothing "
-		       "is sent there, and the time is that until the receiving side or the interface below had the "
-		       "packet.",
+	.summary = "transmit completion latency of drivers",
+	.description = "By interface, queue and end. handed-on is a virtual interface: nothing is transmitted, the "
+		       "time ends when the receiving side or the lower interface has the packet.",
 	.examples = nettxlat_examples,
 	.events = {"dev.complete"},
 	.aggregate = AGGREGATE_HIST,
@@ -86,19 +85,20 @@ static const struct output_column netqtop_columns[] = {
 
 static const char *const netqtop_examples[] = {
 	"nest netqtop -i eth0",
-	"packets and bytes a second through each queue of eth0, every second",
+	"packets and bytes per second of each queue of eth0, every second",
 	"nest netqtop 10 1 --json",
-	"all interfaces, once, over ten seconds",
+	"all interfaces, once, over 10 seconds",
 	NULL,
 };
 
 static const struct tool netqtop_tool = {
 	.name = "netqtop",
 	.layer = "device",
-	.summary = "what goes through each queue of interfaces: rates, sizes, and how evenly",
-	.description = "SHARE is the queue's share of the packets of its interface that go the same way: with four "
-		       "queues that are used evenly each has 0.25. A queue without packets has no row; one of - "
-		       "means that the driver does not say by which queue a packet came.",
+	.summary = "packets and bytes per interface queue",
+	.description =
+		"SHARE is the queue's share of the packets of its interface in that direction: a quarter each "
+		"with four evenly used queues. A queue without packets has no row. Queue - means that the driver "
+		"does not report the receive queue.",
 	.examples = netqtop_examples,
 	.events = {"dev.xmit", "dev.arrive"},
 	.columns = netqtop_columns,
@@ -114,18 +114,18 @@ TOOL(netqtop_tool);
 
 static const char *const txstack_examples[] = {
 	"nest txstack -i eth0 -d 10",
-	"which ways through the kernel packets take to eth0, counted for ten seconds",
+	"kernel stacks that transmit on eth0, counted for 10 seconds",
 	"nest txstack -P 443",
-	"those of one port",
+	"packets of one port",
 	NULL,
 };
 
 static const struct tool txstack_tool = {
 	.name = "txstack",
 	.layer = "device",
-	.summary = "ways through the kernel by which packets reach a driver, counted",
-	.description = "The functions from the driver's border upwards: a write of an application, an acknowledgement "
-		       "that arrived and let the next packets go, a timer, a queue that was full before.",
+	.summary = "kernel stacks of transmitted packets, counted",
+	.description = "The functions above the driver: a write of an application, an ACK that releases the next "
+		       "segments, a timer, a queue that was full before.",
 	.examples = txstack_examples,
 	.events = {"dev.xmit"},
 	.aggregate = AGGREGATE_COUNT,
@@ -141,7 +141,7 @@ struct bqllat_config {
 };
 
 static const struct option_spec bqllat_options[] = {
-	OPTION(struct bqllat_config, all, FLAG, "all", 'a', NULL, "queues that their driver stopped, too"),
+	OPTION(struct bqllat_config, all, FLAG, "all", 'a', NULL, "include queues that the driver stopped"),
 	OPTION_GROUP(struct bqllat_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -154,22 +154,21 @@ static void bqllat_plan(const void *config, struct trace_plan *plan)
 
 static const char *const bqllat_examples[] = {
 	"nest bqllat -i eth0",
-	"how long packets are held back by the byte queue limits of eth0",
+	"time that BQL stops the queues of eth0",
 	"nest bqllat -a",
-	"and by drivers that have no room",
+	"include stops by drivers with a full ring",
 	"nest trace dev.hold --show time_ns,dev,queue,by,inflight,limit,lat_ns",
-	"each time that a queue was stopped",
+	"each stop of a queue",
 	NULL,
 };
 
 static const struct tool bqllat_tool = {
 	.name = "bqllat",
 	.layer = "device",
-	.summary = "how long queues of interfaces are stopped by their byte queue limit",
-	.description =
-		"The limit keeps the driver's queue short, so that packets wait where they can still be chosen "
-		"from (the qdisc). Long waits mean that the link is full, or that the driver tells late what was "
-		"sent. Virtual interfaces have no such limit.",
+	.summary = "time that transmit queues are stopped by byte queue limits",
+	.description = "BQL keeps the driver's queue short, so that packets wait in the qdisc, which can still "
+		       "schedule them. Long stops mean a full link, or a driver that reports completions late. Virtual "
+		       "interfaces have no BQL.",
 	.examples = bqllat_examples,
 	.events = {"dev.hold"},
 	.aggregate = AGGREGATE_HIST,

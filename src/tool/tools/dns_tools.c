@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of names. */
+/* Tools for name resolution. */
 #include "tool/core/tool.h"
 
 static const struct output_column gethostlatency_columns[] = {
@@ -7,20 +7,15 @@ static const struct output_column gethostlatency_columns[] = {
 };
 
 static const char *const gethostlatency_examples[] = {
-	"nest gethostlatency",
-	"every name that a program looks up, with the time it took",
-	"nest gethostlatency -x",
-	"those without an address",
-	NULL,
+	"nest gethostlatency", "all name lookups, with latency", "nest gethostlatency -x", "failed lookups", NULL,
 };
 
 static const struct tool gethostlatency_tool = {
 	.name = "gethostlatency",
 	.layer = "resolver",
-	.summary = "names that programs look up through the C library, with the time it took",
-	.description = "Every C library that a process has mapped at the start is probed, those of containers too. "
-		       "Programs that "
-		       "bring a resolver of their own (Go, statically linked ones) are not seen; dnslat sees them.",
+	.summary = "latency of name lookups in the C library",
+	.description = "Probes every C library that a process has mapped at the start, including those in containers. "
+		       "Programs with their own resolver (Go, statically linked) are not seen; dnslat sees them.",
 	.examples = gethostlatency_examples,
 	.events = {"dns.lookup"},
 	.columns = gethostlatency_columns,
@@ -34,21 +29,20 @@ static const struct output_column dnslat_columns[] = {
 
 static const char *const dnslat_examples[] = {
 	"nest dnslat",
-	"every query to a name server, with its answer and the time it took",
+	"all queries to name servers, with response and latency",
 	"nest dnslat -x",
-	"those without an answer",
+	"unanswered queries",
 	"nest trace dns.query --hist lat --by raddr",
-	"how fast the name servers are",
+	"latency by name server",
 	NULL,
 };
 
 static const struct tool dnslat_tool = {
 	.name = "dnslat",
 	.layer = "resolver",
-	.summary = "queries to name servers on the wire: name, type, server, answer, time, retries",
-	.description = "By UDP to port 53, of this host's sockets, whatever library makes them. Queries by TCP, TLS "
-		       "and HTTPS are "
-		       "not seen.",
+	.summary = "DNS query latency on the wire",
+	.description = "Queries over UDP port 53 by sockets of this host, from any resolver. DNS over TCP, TLS and "
+		       "HTTPS is not seen.",
 	.examples = dnslat_examples,
 	.events = {"dns.query"},
 	.columns = dnslat_columns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about the kernel's functions. */
+/* Tools for kernel functions. */
 #include <errno.h>
 
 #include "event/cpu/func_call.h"
@@ -13,7 +13,7 @@ struct funccount_config {
 };
 
 static const struct option_spec funccount_options[] = {
-	POSITIONAL(struct funccount_config, patterns, TEXT, "PATTERN,..", "functions, with * and ? ('tcp_*')",
+	POSITIONAL(struct funccount_config, patterns, TEXT, "PATTERN,..", "function names, with * and ? ('tcp_*')",
 		   .required = true),
 	OPTION_GROUP(struct funccount_config, common, trace_option_table),
 	OPTION_END,
@@ -33,27 +33,25 @@ static void funccount_plan(const void *data, struct trace_plan *plan)
 
 	if (common->pid || common->command.argc || common->cgroup || common->netns)
 		why_set(&plan->why, -EINVAL,
-			"a function runs on anybody's behalf: -p, -C, -N and a command cannot be told apart");
+			"-p, -C, -N and a command do not apply: function calls are not attributed to a process");
 	func_call_set_patterns(config->patterns);
 	plan->aggregate.label = &function_label;
 }
 
 static const char *const funccount_examples[] = {
 	"nest funccount 'tcp_*' -d 10",
-	"which functions of TCP were called in ten seconds, and how often",
+	"TCP functions and their call counts, over 10 seconds",
 	"nest funccount 'virtnet_*,veth_*' 1",
-	"those of drivers, every second",
+	"driver functions, every second",
 	NULL,
 };
 
 static const struct tool funccount_tool = {
 	.name = "funccount",
 	.layer = "device",
-	.summary = "calls of the kernel's functions, counted",
-	.description =
-		"Counted in the kernel. Needs a kernel with CONFIG_FPROBE or CONFIG_KPROBES that does not refuse "
-		"them, and tracefs for the list of functions. Calls while another BPF program runs on the same "
-		"processor are not seen.",
+	.summary = "kernel function call counts",
+	.description = "Counts in the kernel. Needs CONFIG_FPROBE or CONFIG_KPROBES, and tracefs for the list of "
+		       "functions. Calls while another BPF program runs on the same CPU are not seen.",
 	.examples = funccount_examples,
 	.events = {"func.call"},
 	.columns = funccount_columns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of ICMP. */
+/* ICMP tools. */
 #include "tool/core/tool.h"
 
 /* --- icmpsnoop --- */
@@ -11,23 +11,21 @@ static const struct output_column icmpsnoop_columns[] = {
 
 static const char *const icmpsnoop_examples[] = {
 	"nest icmpsnoop",
-	"messages that a packet could not be delivered: from whom, about which packet of whose socket",
+	"ICMP errors: sender, packet and socket",
 	"nest icmpsnoop --where 'kind == frag-needed'",
-	"packets that are too large for a link on their way",
+	"packets larger than the path MTU",
 	"nest icmpsnoop --count --by kind,sender 10",
-	"who says what, counted every ten seconds",
+	"errors by kind and sender, every 10 seconds",
 	NULL,
 };
 
 static const struct tool icmpsnoop_tool = {
 	.name = "icmpsnoop",
 	.layer = "icmp",
-	.summary = "messages by ICMP that packets could not be delivered, and the sockets they hit",
-	.description =
-		"The addresses are those of the packet that the message is about. ERROR is what the socket was told, "
-		"SOFT_ERROR what a connection keeps for connect() or for its end. A socket of UDP that is not "
-		"connected "
-		"hears nothing.",
+	.summary = "ICMP errors with the socket they belong to",
+	.description = "The addresses are those of the packet that caused the error. ERROR is the error delivered to "
+		       "the socket, SOFT_ERROR the soft error that a connection keeps for connect() or its end. An "
+		       "unconnected UDP socket gets neither.",
 	.examples = icmpsnoop_examples,
 	.events = {"icmp.error"},
 	.columns = icmpsnoop_columns,
@@ -43,21 +41,21 @@ static const struct output_column superping_columns[] = {
 
 static const char *const superping_examples[] = {
 	"nest superping",
-	"every ping of this host: how long network and peer took, and how long the program waited to run",
+	"all pings of this host: RTT, and scheduling delay of the program",
 	"nest superping -x",
-	"pings that were not answered",
+	"unanswered pings",
 	"nest superping --hist lat --by raddr 10",
-	"round trips by destination, every ten seconds",
+	"RTT by destination, every 10 seconds",
 	NULL,
 };
 
 static const struct tool superping_tool = {
 	.name = "superping",
 	.layer = "icmp",
-	.summary = "round trips of pings as the kernel sees them, and the scheduling apart",
-	.description = "LAT is from the request's leaving to the answer's arrival, both in the kernel. SCHED is from "
-		       "the answer's "
-		       "being in the socket to the program's having read it: a busy host, not a slow network.",
+	.summary = "ping RTT measured in the kernel",
+	.description =
+		"LAT is the time from transmit of the request to arrival of the reply, both in the kernel. SCHED is "
+		"the time from the reply in the socket to its read by the program: a busy host, not a slow network.",
 	.examples = superping_examples,
 	.events = {"icmp.echo"},
 	.columns = superping_columns,

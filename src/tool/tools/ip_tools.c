@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of IP. */
+/* IP tools. */
 #include "tool/core/tool.h"
 
 /* --- ipecn --- */
@@ -16,7 +16,7 @@ struct ipecn_config {
 };
 
 static const struct option_spec ipecn_options[] = {
-	OPTION(struct ipecn_config, all, FLAG, "all", 'a', NULL, "packets that could be marked, too"),
+	OPTION(struct ipecn_config, all, FLAG, "all", 'a', NULL, "include ECN-capable packets (ECT)"),
 	OPTION(struct ipecn_config, count, FLAG, "count", 'c', NULL, "count by peer, direction and mark"),
 	OPTION_GROUP(struct ipecn_config, common, trace_stream_table),
 	OPTION_END,
@@ -35,17 +35,17 @@ static void ipecn_plan(const void *data, struct trace_plan *plan)
 
 static const char *const ipecn_examples[] = {
 	"nest ipecn",
-	"packets that were marked because of congestion, received and sent",
+	"packets with a congestion mark (CE), received and transmitted",
 	"nest ipecn -a -c -d 10",
-	"whose packets can be marked at all, and how many were, over ten seconds",
+	"ECN-capable and marked packets by peer, over 10 seconds",
 	NULL,
 };
 
 static const struct tool ipecn_tool = {
 	.name = "ipecn",
 	.layer = "ip",
-	.summary = "packets with marks of congestion (ECN), in and out",
-	.description = "What leaves is looked at behind the queue of the interface, so its own marks are seen.",
+	.summary = "ECN-marked packets, transmitted and received",
+	.description = "Transmitted packets are seen after the qdisc, including its own marks.",
 	.examples = ipecn_examples,
 	.events = {"ip.ecn"},
 	.columns = ipecn_columns,
@@ -64,23 +64,21 @@ static const struct output_column ipfrag_columns[] = {
 
 static const char *const ipfrag_examples[] = {
 	"nest ipfrag",
-	"every fragment: which packet it is a part of, and whether the packet came whole",
+	"all fragments: their packet, and whether it was reassembled",
 	"nest ipfrag --where 'what == lost' --show raddr,reason,error,mem_bytes,mem_limit",
-	"fragments that were thrown away, why, and how much memory those that wait may take",
+	"dropped fragments, with reason and reassembly memory",
 	"nest ipfrag --count --by what,raddr 10",
-	"how many from and to whom, every ten seconds",
+	"fragments by peer, every 10 seconds",
 	NULL,
 };
 
 static const struct tool ipfrag_tool = {
 	.name = "ipfrag",
 	.layer = "ip",
-	.summary = "fragments of packets, and those that never became whole",
-	.description = "A packet of which one fragment is lost is lost whole, after it has taken memory for up to 30 "
-		       "seconds (60 with "
-		       "IPv6). ERROR is ETIMEDOUT when the rest did not come, ENOMEM when the memory for waiting "
-		       "fragments was "
-		       "used up.",
+	.summary = "IP fragments and failed reassemblies",
+	.description =
+		"One lost fragment loses the whole packet, after it has used memory for up to 30 seconds (60 with "
+		"IPv6). ERROR is ETIMEDOUT when fragments are missing, ENOMEM when reassembly memory is exhausted.",
 	.examples = ipfrag_examples,
 	.events = {"ip.frag"},
 	.columns = ipfrag_columns,
@@ -96,23 +94,22 @@ static const struct output_column routelat_columns[] = {
 
 static const char *const routelat_examples[] = {
 	"nest routelat",
-	"every look-up of a route: which table, what was found, how long it took",
+	"all route lookups: table, result and latency",
 	"nest routelat --hist lat_most --by table 10",
-	"how long look-ups for packets that arrive take at most, every ten seconds",
+	"upper bound of lookup latency for received packets, every 10 seconds",
 	"nest routelat --where 'error and error != EAGAIN'",
-	"destinations that a route forbids or throws away",
+	"destinations that a route prohibits or blackholes",
 	NULL,
 };
 
 static const struct tool routelat_tool = {
 	.name = "routelat",
 	.layer = "ip",
-	.summary = "look-ups of routes: what was found, and how long they took",
-	.description = "With tracepoints alone only the end of a look-up is told: LAT is then known of the main table "
-		       "where the "
-		       "local one was asked before it, as with IPv6, and of all where functions can be watched "
-		       "(fentry). LAT_MOST is the "
-		       "time since the packet arrived: the look-up took no longer. What this host sends has none.",
+	.summary = "route lookups with result and latency",
+	.description =
+		"With tracepoints alone only the end of a lookup is visible: LAT is then known for the main table if "
+		"the local table was searched just before, as with IPv6; with fentry for every table. LAT_MOST is the "
+		"time since the packet arrived, an upper bound; locally generated packets have none.",
 	.examples = routelat_examples,
 	.events = {"ip.route"},
 	.columns = routelat_columns,

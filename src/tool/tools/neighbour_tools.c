@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about neighbours on the link. */
+/* Tools for neighbour resolution. */
 #include "tool/core/tool.h"
 
 static const struct output_column neighlat_columns[] = {
@@ -8,21 +8,20 @@ static const struct output_column neighlat_columns[] = {
 
 static const char *const neighlat_examples[] = {
 	"nest neighlat",
-	"neighbours whose address on the link was asked for, and how long the answer took",
+	"neighbour resolutions, with latency",
 	"nest neighlat -x",
-	"only those that did not answer",
+	"neighbours that did not answer",
 	"nest neighlat --hist lat --by dev 10",
-	"as a histogram for each interface, every ten seconds",
+	"histogram per interface, every 10 seconds",
 	NULL,
 };
 
 static const struct tool neighlat_tool = {
 	.name = "neighlat",
 	.layer = "neighbour",
-	.summary = "how long ARP and IPv6 neighbour discovery take",
-	.description =
-		"The first packet to a neighbour waits for its address on the link. Checks of a neighbour that is "
-		"known hold nobody up and are not shown.",
+	.summary = "ARP and IPv6 neighbour discovery latency",
+	.description = "The first packet to a neighbour waits for its link-layer address. Reachability probes of known "
+		       "neighbours delay no packet and are not shown.",
 	.examples = neighlat_examples,
 	.events = {"neigh.resolve"},
 	.columns = neighlat_columns,

@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about the life of a packet's data, over the journeys that nest path follows. */
+/* Tools for the lifetime of packet data, over the events of nest path. */
 #include "tool/core/tool.h"
 
 /* --- skblife --- */
 
 static const char *const skblife_examples[] = {
 	"nest skblife -d 10",
-	"how long packets' data lives in the kernel: one histogram for what arrives, one for what leaves",
+	"histograms of data lifetime, received and transmitted",
 	"nest skblife --by comm,dir 5",
-	"for each program, every five seconds",
+	"by program, every 5 seconds",
 	"nest trace path.rx --where 'total > 10ms'",
-	"each packet whose data was older than 10 ms when it was read",
+	"packets whose data was read later than 10 ms after arrival",
 	NULL,
 };
 
 static const struct tool skblife_tool = {
 	.name = "skblife",
 	.layer = "device",
-	.summary = "how long the data of packets lives in the kernel",
-	.description = "From the arrival of a packet until its data is read, sent on or thrown away; from the write "
-		       "until it has left "
-		       "and, of TCP, is acknowledged. The data is followed, not the buffer: copies, clones, packets "
-		       "that are merged on "
-		       "arrival or in the socket and packets that are cut up are one life.",
+	.summary = "lifetime of packet data in the kernel",
+	.description =
+		"From the arrival of a packet until its data is read, forwarded or dropped; from the write until the "
+		"data is transmitted and, for TCP, acknowledged. Follows the data, not the buffer: copies, clones, "
+		"packets merged by GRO or in the socket, and segmented packets are one lifetime.",
 	.examples = skblife_examples,
 	.events = {"path.rx", "path.tx"},
 	.where = "end != unfinished",
@@ -42,27 +41,23 @@ static const struct output_column skbwait_columns[] = {
 
 static const char *const skbwait_examples[] = {
 	"nest skbwait --where 'total > 1ms'",
-	"packets whose data was in the kernel for more than a millisecond, and where it waited",
+	"packets whose data spent more than 1 ms in the kernel, and where it waited",
 	"nest skbwait --hist socket_ns --by comm -d 10",
-	"how long data waits in receive queues because the reader is busy, for each program",
+	"wait in the receive queue for a busy reader, by program",
 	"nest skbwait --sum sched_ns --by comm -d 10",
-	"for whom data waits because the reader gets no processor, and how long together",
+	"total scheduling delay of readers, by program",
 	NULL,
 };
 
 static const struct tool skbwait_tool = {
 	.name = "skbwait",
 	.layer = "device",
-	.summary = "where the data of each packet waits in the kernel, in microseconds",
-	.description = "SNDBUF: for room in the send buffer. TCP: for window, congestion control, pacing or Nagle. "
-		       "QDISC: in the queue of "
-		       "the interface. DRIVER: until the driver had it. ACK: for the peer's acknowledgement. BACKLOG: "
-		       "until a processor "
-		       "took it up. SOCKET: in the receive queue while the reader was busy elsewhere. WAKEUP, SCHED: "
-		       "until the reader "
-		       "was woken, and had a processor. A dash: it did not wait there. What is not waiting is the rest "
-		       "of TOTAL; nest "
-		       "path shows all of it.",
+	.summary = "where the data of each packet waits in the kernel",
+	.description = "SNDBUF: space in the send buffer. TCP: window, congestion control, pacing or Nagle. QDISC: in "
+		       "the qdisc. DRIVER: until the driver has the packet. ACK: the peer's ACK. BACKLOG: until a CPU "
+		       "processes the packet. SOCKET: in the receive queue while the reader is busy elsewhere. WAKEUP, "
+		       "SCHED: until the reader is woken, and is on a CPU. - means no wait. The rest of the total is "
+		       "processing; nest path shows every stage.",
 	.examples = skbwait_examples,
 	.events = {"path.rx", "path.tx"},
 	.columns = skbwait_columns,

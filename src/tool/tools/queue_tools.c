@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about the queues of interfaces. */
+/* Tools for qdiscs and packet drops. */
 #include "tool/core/tool.h"
 
 static const char *const qdisclat_examples[] = {
 	"nest qdisclat",
-	"how long packets wait in the queues of interfaces: a histogram for each",
+	"queueing delay histogram of each qdisc",
 	"nest qdisc-tbf 10",
-	"in those of kind tbf, every ten seconds",
+	"tbf qdiscs, every 10 seconds",
 	"nest trace qdisc.wait --where 'lat > 10ms'",
-	"each packet that waited longer than 10 ms, whose it was and where it goes",
+	"packets that waited longer than 10 ms, with owner and destination",
 	NULL,
 };
 
@@ -17,8 +17,8 @@ static const char *const qdisclat_examples[] = {
 		.name = (tool_name),                                                                                   \
 		.layer = "queue",                                                                                      \
 		.summary = (text),                                                                                     \
-		.description = "Interfaces without a queue (noqueue) and packets that pass an empty queue by do not "  \
-			       "wait and are not counted.",                                                            \
+		.description = "Packets of noqueue interfaces, and packets that bypass an empty qdisc, do not wait "   \
+			       "and are not counted.",                                                                 \
 		.examples = qdisclat_examples,                                                                         \
 		.events = {"qdisc.wait"},                                                                              \
 		.where = (condition),                                                                                  \
@@ -28,11 +28,11 @@ static const char *const qdisclat_examples[] = {
 	};                                                                                                             \
 	TOOL(object##_tool)
 
-/* Each kind by the name that people know. */
+/* One tool per kind of qdisc. */
 #define QDISC_KIND(object, kind)                                                                                       \
-	QDISC_TOOL(object, "qdisc-" kind, "kind == '" kind "'", "how long packets wait in queues of kind " kind)
+	QDISC_TOOL(object, "qdisc-" kind, "kind == '" kind "'", "queueing delay in " kind " qdiscs")
 
-QDISC_TOOL(qdisclat, "qdisclat", NULL, "how long packets wait in the queues of interfaces");
+QDISC_TOOL(qdisclat, "qdisclat", NULL, "queueing delay in qdiscs");
 QDISC_KIND(qdisc_cake, "cake");
 QDISC_KIND(qdisc_cbq, "cbq");
 QDISC_KIND(qdisc_cbs, "cbs");
@@ -52,26 +52,25 @@ static const struct output_column skbdrop_columns[] = {
 
 static const char *const skbdrop_examples[] = {
 	"nest skbdrop",
-	"packets that the kernel throws away: whose, which and why",
+	"dropped packets with owner, addresses and reason",
 	"nest skbdrop --count --by reason,dev 10",
-	"how many for which reason, every ten seconds",
+	"drops by reason, every 10 seconds",
 	"nest skbdrop --where 'counter == UdpRcvbufErrors'",
-	"nstat says that UdpRcvbufErrors grows: which packets, whose socket",
+	"packets and sockets behind UdpRcvbufErrors of nstat",
 	"nest skbdrop --stack",
-	"and the functions that did it",
+	"include the kernel stack of each drop",
 	NULL,
 };
 
 static const struct tool skbdrop_tool = {
 	.name = "skbdrop",
 	.layer = "device",
-	.summary = "packets that the kernel throws away, and why",
-	.description =
-		"Of any protocol. REASON is the kernel's own word; NOT_SPECIFIED where it has none. COUNTER is the "
-		"one of nstat that moved with it, where one does for sure.",
+	.summary = "dropped packets with reason and SNMP counter",
+	.description = "All protocols. REASON is the kernel's drop reason; NOT_SPECIFIED where it gives none. COUNTER "
+		       "is the nstat counter that the drop increments, where that is certain.",
 	.examples = skbdrop_examples,
 	.events = {"skb.drop"},
-	/* What is left of a FIN once its data was read has no bytes: nothing is lost with it. */
+	/* A FIN whose data was read is freed with 0 bytes: that is no drop. */
 	.where = "bytes > 0",
 	.columns = skbdrop_columns,
 };

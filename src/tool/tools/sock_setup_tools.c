@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools over how sockets come about and go: bind, listen, connect, close, descriptors handed over. */
+/* Tools for socket setup and close: bind, listen, connect, close, passed file descriptors. */
 #include "tool/core/tool.h"
 
 /* --- bindsnoop, tcpbind --- */
@@ -11,19 +11,18 @@ static const struct output_column bind_columns[] = {
 
 static const char *const bindsnoop_examples[] = {
 	"nest bindsnoop",
-	"every address that an application asks for",
+	"all bind() calls",
 	"nest bindsnoop -x",
-	"those that it did not get: in use, not permitted, not of this host",
+	"failed calls: address in use, permission denied, address not local",
 	NULL,
 };
 
 static const struct tool bindsnoop_tool = {
 	.name = "bindsnoop",
 	.layer = "socket",
-	.summary = "addresses and ports that applications bind sockets to",
-	.description =
-		"Shown when the call has ended: a port that the kernel chose is the real one. Where it failed, the "
-		"address is the one that was asked for. UNIX sockets are not IP; see nest trace sock.bind.",
+	.summary = "bind() calls with address, port and result",
+	.description = "Reported when the call returns, with the port that the kernel chose; a failed call has the "
+		       "requested address. IPv4 and IPv6 only; for UNIX sockets use nest trace sock.bind.",
 	.examples = bindsnoop_examples,
 	.events = {"sock.bind"},
 	.where = "family == ipv4 or family == ipv6",
@@ -34,8 +33,8 @@ TOOL(bindsnoop_tool);
 static const struct tool tcpbind_tool = {
 	.name = "tcpbind",
 	.layer = "tcp",
-	.summary = "addresses and ports that TCP sockets are bound to",
-	.description = "bindsnoop's view of TCP.",
+	.summary = "bind() calls of TCP sockets",
+	.description = "bindsnoop for TCP only.",
 	.events = {"sock.bind"},
 	.where = "proto == tcp",
 	.columns = bind_columns,
@@ -51,17 +50,16 @@ static const struct output_column solisten_columns[] = {
 
 static const char *const solisten_examples[] = {
 	"nest solisten",
-	"who waits for connections, and how many may wait to be accepted",
+	"new listeners with owner and backlog",
 	NULL,
 };
 
 static const struct tool solisten_tool = {
 	.name = "solisten",
 	.layer = "socket",
-	.summary = "sockets that begin to wait for connections",
-	.description =
-		"BACKLOG is what the kernel grants, ASKED what the application asked for: net.core.somaxconn is in "
-		"between. A second call that only changes it is told, too.",
+	.summary = "listen() calls with backlog",
+	.description = "BACKLOG is the limit of the accept queue, ASKED the argument of listen(): net.core.somaxconn "
+		       "caps it. A second listen() that only changes the backlog is also shown.",
 	.examples = solisten_examples,
 	.events = {"sock.listen"},
 	.columns = solisten_columns,
@@ -77,19 +75,18 @@ static const struct output_column soconnect_columns[] = {
 
 static const char *const soconnect_examples[] = {
 	"nest soconnect",
-	"whom applications connect to, with the time it took or the error",
+	"outgoing connections, with latency or error",
 	"nest soconnect -x",
-	"failures only: refused, timed out, no route, no port left",
+	"failed connects: refused, timed out, no route, no free port",
 	NULL,
 };
 
 static const struct tool soconnect_tool = {
 	.name = "soconnect",
 	.layer = "socket",
-	.summary = "connections that applications ask for, of every protocol",
-	.description = "A TCP connection is shown when the answer has come, also where the application does not wait "
-		       "for it; the "
-		       "time is the network's. Of other protocols the time is the system call's.",
+	.summary = "outgoing connections, all protocols",
+	.description = "A TCP connection is reported when the peer answers, also for non-blocking sockets: its latency "
+		       "is that of the network. For other protocols it is the latency of the system call.",
 	.examples = soconnect_examples,
 	.events = {"sock.connect"},
 	.columns = soconnect_columns,
@@ -98,18 +95,18 @@ TOOL(soconnect_tool);
 
 static const char *const soconnlat_examples[] = {
 	"nest soconnlat",
-	"histograms by code path and program",
+	"histograms by call path and program",
 	"nest soconnlat --where 'rport == 443' -d 10",
-	"of one port, for ten seconds",
+	"one port, for 10 seconds",
 	NULL,
 };
 
 static const struct tool soconnlat_tool = {
 	.name = "soconnlat",
 	.layer = "socket",
-	.summary = "how long IP connections took, as histograms by user stack and program",
-	.description = "The stack is that of the call, also where the answer came later. Connections that failed have "
-		       "histograms of their own, by error.",
+	.summary = "connect latency by user stack",
+	.description = "The stack is that of the connect call, also for non-blocking sockets. Failed connects have "
+		       "their own histograms, by error.",
 	.examples = soconnlat_examples,
 	.events = {"sock.connect"},
 	.where = "family == ipv4 or family == ipv6",
@@ -120,19 +117,15 @@ static const struct tool soconnlat_tool = {
 TOOL(soconnlat_tool);
 
 static const char *const so1stbyte_examples[] = {
-	"nest so1stbyte",
-	"for each program",
-	"nest trace sock.firstbyte --hist lat --by raddr",
-	"for each server",
-	NULL,
+	"nest so1stbyte", "by program", "nest trace sock.firstbyte --hist lat --by raddr", "by server", NULL,
 };
 
 static const struct tool so1stbyte_tool = {
 	.name = "so1stbyte",
 	.layer = "socket",
-	.summary = "time from the first packet of a TCP connection to the first bytes that were read, as histograms",
-	.description = "It includes the network, the server's thinking, and the reader's own delay: compare it with "
-		       "soconnlat, which has the network alone.",
+	.summary = "time to first byte",
+	.description = "From the SYN of a TCP connection to the first bytes read. Includes network, server and the "
+		       "reader's own delay; soconnlat shows the network part alone.",
 	.examples = so1stbyte_examples,
 	.events = {"sock.firstbyte"},
 	.aggregate = AGGREGATE_HIST,
@@ -150,19 +143,18 @@ static const struct output_column solife_columns[] = {
 
 static const char *const solife_examples[] = {
 	"nest solife",
-	"every session as its application closes it",
+	"sessions, reported as the application closes them",
 	"nest trace sock.close",
-	"sockets without a peer, too",
+	"include sockets without a peer",
 	NULL,
 };
 
 static const struct tool solife_tool = {
 	.name = "solife",
 	.layer = "socket",
-	.summary = "sessions from connect or accept to close, with the bytes that the application moved",
-	.description = "What the application did with its socket; tcplife tells what the connection did. A session "
-		       "begins when "
-		       "connect was called, or when the connection was there to be accepted. IPv4 and IPv6.",
+	.summary = "sessions from connect or accept to close, with bytes",
+	.description = "Measured at the socket; tcplife measures the TCP connection. A session starts with connect(), "
+		       "or when the connection enters the accept queue. IPv4 and IPv6.",
 	.examples = solife_examples,
 	.events = {"sock.close"},
 	.where = "rport > 0",
@@ -178,17 +170,16 @@ static const struct output_column sofdsnoop_columns[] = {
 
 static const char *const sofdsnoop_examples[] = {
 	"nest sofdsnoop",
-	"which descriptors processes hand to each other",
+	"file descriptors passed between processes",
 	NULL,
 };
 
 static const struct tool sofdsnoop_tool = {
 	.name = "sofdsnoop",
 	.layer = "socket",
-	.summary = "file descriptors handed over through UNIX sockets",
-	.description = "One row for each descriptor, at the sender and at the receiver, with the number that it has "
-		       "there. The "
-		       "first 32 of a message are shown; sendmmsg, recvmmsg and io_uring are not seen.",
+	.summary = "file descriptors passed over UNIX sockets",
+	.description = "One row per descriptor, at the sender and at the receiver, each with its own descriptor "
+		       "number. Shows the first 32 of a message; does not see sendmmsg, recvmmsg and io_uring.",
 	.examples = sofdsnoop_examples,
 	.events = {"sock.pass"},
 	.columns = sofdsnoop_columns,

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of the socket layer that add up: calls, families, protocols, sizes, queues. */
+/* Aggregating tools of the socket layer: calls, families, protocols, sizes, queues. */
 #include "base/clock.h"
 #include "tool/core/tool.h"
 
 /* --- sockstat, sofamily, soprotocol --- */
 
 static const char *const sockstat_examples[] = {
-	"nest sockstat",
-	"what applications do with sockets, every second",
-	"nest sockstat 10 1",
-	"once, over ten seconds",
-	NULL,
+	"nest sockstat", "socket operations, every second", "nest sockstat 10 1", "once, over 10 seconds", NULL,
 };
 
 static const struct tool sockstat_tool = {
 	.name = "sockstat",
 	.layer = "socket",
-	.summary = "how often sockets are made, bound, connected, accepted, read and written",
-	.description = "A first look at a host whose load is not known. Calls that failed count.",
+	.summary = "socket operations per second",
+	.description = "A first look at an unknown workload. Failed calls count.",
 	.examples = sockstat_examples,
 	.events = {"sock.create", "sock.bind", "sock.listen", "sock.connect", "sock.accept", "sock.send", "sock.recv"},
 	.aggregate = AGGREGATE_COUNT,
@@ -28,14 +24,14 @@ TOOL(sockstat_tool);
 
 static const char *const sofamily_examples[] = {
 	"nest sofamily -d 10",
-	"which families of addresses programs use, for ten seconds",
+	"address families by program, over 10 seconds",
 	NULL,
 };
 
 static const struct tool sofamily_tool = {
 	.name = "sofamily",
 	.layer = "socket",
-	.summary = "connections by program and family of addresses",
+	.summary = "connections by program and address family",
 	.examples = sofamily_examples,
 	.events = {"sock.accept", "sock.connect"},
 	.aggregate = AGGREGATE_COUNT,
@@ -45,7 +41,7 @@ TOOL(sofamily_tool);
 
 static const char *const soprotocol_examples[] = {
 	"nest soprotocol -d 10",
-	"which protocols programs use, for ten seconds",
+	"transport protocols by program, over 10 seconds",
 	NULL,
 };
 
@@ -53,7 +49,7 @@ static const struct tool soprotocol_tool = {
 	.name = "soprotocol",
 	.layer = "socket",
 	.summary = "connections by program and transport protocol",
-	.description = "UNIX sockets have no protocol: the family tells them apart.",
+	.description = "UNIX sockets have no protocol; see their family.",
 	.examples = soprotocol_examples,
 	.events = {"sock.accept", "sock.connect"},
 	.aggregate = AGGREGATE_COUNT,
@@ -70,7 +66,7 @@ struct io_config {
 
 static const struct option_spec io_options[] = {
 	OPTION(struct io_config, splice, FLAG, "splice", 's', NULL,
-	       "what is spliced out of sockets, too; slows every system call down a little"),
+	       "include splice() from sockets; adds overhead to every system call"),
 	OPTION_GROUP(struct io_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -83,20 +79,18 @@ static void io_plan(const void *config, struct trace_plan *plan)
 
 static const char *const socketio_examples[] = {
 	"nest socketio 1",
-	"who reads and writes how much, every second",
+	"bytes and calls by process, every second",
 	"nest socketio --where 'family == unix' -d 10",
-	"the same on UNIX sockets, for ten seconds",
+	"UNIX sockets only, for 10 seconds",
 	NULL,
 };
 
 static const struct tool socketio_tool = {
 	.name = "socketio",
 	.layer = "socket",
-	.summary = "who sends and receives how much, in how many calls",
-	.description =
-		"One row for each process, direction, protocol and remote port: how many calls, how many bytes. It is "
-		"added up in the kernel, so it costs little on a busy host. Calls that failed are left out. A proxy "
-		"that splices needs --splice.",
+	.summary = "bytes and calls per process, direction and port",
+	.description = "One row per process, direction, protocol and remote port: calls and bytes. Aggregates in the "
+		       "kernel: cheap on a busy host. Failed calls are left out. A proxy that splices needs --splice.",
 	.examples = socketio_examples,
 	.events = {"sock.send", "sock.recv"},
 	.aggregate = AGGREGATE_SUM,
@@ -110,17 +104,17 @@ TOOL(socketio_tool);
 
 static const char *const socksize_examples[] = {
 	"nest socksize",
-	"how large reads and writes are, for each program",
+	"read and write sizes, by program",
 	"nest socksize --where 'proto == tcp' -p 4711",
-	"of one process, TCP only",
+	"one process, TCP only",
 	NULL,
 };
 
 static const struct tool socksize_tool = {
 	.name = "socksize",
 	.layer = "socket",
-	.summary = "sizes of reads and writes on sockets, as histograms by program and direction",
-	.description = "Many small writes cost a system call each, and often a packet. Calls that failed are left out.",
+	.summary = "read and write sizes",
+	.description = "Each small write costs a system call, and often a packet. Failed calls are left out.",
 	.examples = socksize_examples,
 	.events = {"sock.send", "sock.recv"},
 	.aggregate = AGGREGATE_HIST,
@@ -141,8 +135,8 @@ struct sormem_config {
 };
 
 static const struct option_spec sormem_options[] = {
-	OPTION(struct sormem_config, share, FLAG, "share", 's', NULL, "as a part of the limit, in tens of percent"),
-	OPTION(struct sormem_config, limit, FLAG, "limit", 'l', NULL, "the limits themselves"),
+	OPTION(struct sormem_config, share, FLAG, "share", 's', NULL, "show the fill level in percent of the limit"),
+	OPTION(struct sormem_config, limit, FLAG, "limit", 'l', NULL, "show the limits (rcvbuf)"),
 	OPTION_GROUP(struct sormem_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -164,21 +158,21 @@ static void sormem_plan(const void *data, struct trace_plan *plan)
 
 static const char *const sormem_examples[] = {
 	"nest sormem",
-	"how much waits in the sockets of each program when something arrives",
+	"receive queue length at each arrival, by program",
 	"nest sormem --share",
-	"how full the queues are",
+	"fill level in percent",
 	"nest trace sock.overflow",
-	"what found no room",
+	"packets dropped at a full receive queue",
 	NULL,
 };
 
 static const struct tool sormem_tool = {
 	.name = "sormem",
 	.layer = "socket",
-	.summary = "how full receive queues of sockets are, as histograms by program",
-	.description = "Looked at whenever something arrives, after it was queued. The kernel counts the memory, not "
-		       "the payload: "
-		       "small packets take more room than they carry. At the limit TCP closes its window, others drop.",
+	.summary = "receive queue fill level",
+	.description =
+		"Sampled at each arrival, after the data is queued. The kernel counts memory, not payload: small "
+		"packets take more memory than they carry. At the limit TCP closes its window, other protocols drop.",
 	.examples = sormem_examples,
 	.events = {"sock.queued"},
 	.aggregate = AGGREGATE_HIST,

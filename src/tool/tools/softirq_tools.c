@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about interrupts and the deferred work that they raise. */
+/* Tools for interrupts and softirqs. */
 #include "base/clock.h"
 #include "tool/core/tool.h"
 
-/* How long it took instead of how long it waited. */
+/* -r: duration instead of latency. */
 struct run_config {
 	struct trace_options common;
 	bool run;
 };
 
 static const struct option_spec run_options[] = {
-	OPTION(struct run_config, run, FLAG, "run", 'r', NULL, "how long it took, instead of how long it waited"),
+	OPTION(struct run_config, run, FLAG, "run", 'r', NULL, "show the duration instead of the latency"),
 	OPTION_GROUP(struct run_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -25,21 +25,20 @@ static void run_plan(const void *config, struct trace_plan *plan)
 
 static const char *const softirqlat_examples[] = {
 	"nest softirqlat",
-	"how long the network's deferred work waits until it is begun",
+	"latency of NET_RX and NET_TX, from raise to start",
 	"nest softirqlat -r 10",
-	"how long each run of it takes, every ten seconds",
+	"duration of each run, every 10 seconds",
 	"nest trace softirq --stats run --by vec,cpu",
-	"all deferred work, by processor",
+	"all softirqs, by CPU",
 	NULL,
 };
 
 static const struct tool softirqlat_tool = {
 	.name = "softirqlat",
 	.layer = "softirq",
-	.summary = "how long the network's deferred work (softirqs) waits or takes",
-	.description = "NET_RX takes packets from interfaces, NET_TX lets queues go on sending and frees packets. It "
-		       "waits while interrupts are handled, while other deferred work is done, and for a thread "
-		       "(ksoftirqd) when there is too much of it.",
+	.summary = "network softirq latency and duration",
+	.description = "NET_RX polls interfaces; NET_TX resumes qdiscs and frees transmitted packets. They wait for "
+		       "interrupt handlers, for other softirqs, and under load for the ksoftirqd thread.",
 	.examples = softirqlat_examples,
 	.events = {"softirq"},
 	.where = "vec in (NET_TX, NET_RX)",
@@ -56,22 +55,21 @@ TOOL(softirqlat_tool);
 
 static const char *const napilat_examples[] = {
 	"nest napilat",
-	"how long interfaces wait for their packets to be taken",
+	"time from NAPI schedule to poll, by interface",
 	"nest napilat -r -i eth0",
-	"how long each look at eth0 takes",
+	"duration of the polls of eth0",
 	"nest trace napi.poll --where 'packets >= budget'",
-	"looks that ended because the interface had more than it may give at once",
+	"polls that used up their budget",
 	NULL,
 };
 
 static const struct tool napilat_tool = {
 	.name = "napilat",
 	.layer = "softirq",
-	.summary = "how long interfaces wait until the packets that arrived are taken (raise to poll)",
-	.description =
-		"By interface; (backlog) is the queue of a processor, by which packets of virtual interfaces "
-		"come. Where the kernel does not show which interface asks, the wait is known of the first one in each "
-		"softirq only; the others are left out. With -r all of them count.",
+	.summary = "NAPI poll latency",
+	.description = "By interface; (backlog) is the per-CPU backlog of loopback and virtual interfaces. Where the "
+		       "kernel does not show which interface schedules NAPI, the latency is known only for the first "
+		       "interface polled in each softirq; the others are left out. -r counts all of them.",
 	.examples = napilat_examples,
 	.events = {"napi.poll"},
 	.aggregate = AGGREGATE_HIST,
@@ -91,7 +89,7 @@ struct irqlat_config {
 };
 
 static const struct option_spec irqlat_options[] = {
-	OPTION(struct irqlat_config, all, FLAG, "all", 'a', NULL, "all interrupts, not those of the network only"),
+	OPTION(struct irqlat_config, all, FLAG, "all", 'a', NULL, "include interrupts of other devices"),
 	OPTION_GROUP(struct irqlat_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -104,20 +102,20 @@ static void irqlat_plan(const void *config, struct trace_plan *plan)
 
 static const char *const irqlat_examples[] = {
 	"nest irqlat",
-	"how long the handlers of the network's interrupts take, for each interrupt",
+	"handler duration of network interrupts",
 	"nest irqlat -a",
-	"those of all interrupts",
+	"all interrupts",
 	"nest trace irq --count --by name,cpu 1",
-	"which processor gets which interrupts, every second",
+	"interrupts by CPU, every second",
 	NULL,
 };
 
 static const struct tool irqlat_tool = {
 	.name = "irqlat",
 	.layer = "softirq",
-	.summary = "how long the handlers of the network's interrupts take",
-	.description = "An interrupt is one of the network's once its handler has raised NET_RX or NET_TX during the "
-		       "run.",
+	.summary = "duration of network interrupt handlers",
+	.description =
+		"An interrupt counts as a network interrupt once its handler raises NET_RX or NET_TX during the run.",
 	.examples = irqlat_examples,
 	.events = {"irq"},
 	.aggregate = AGGREGATE_HIST,
@@ -137,8 +135,7 @@ struct softnet_config {
 };
 
 static const struct option_spec softnet_options[] = {
-	OPTION(struct softnet_config, devices, FLAG, "devices", 0, NULL,
-	       "which processor takes how many packets of which interface"),
+	OPTION(struct softnet_config, devices, FLAG, "devices", 0, NULL, "count packets by interface and CPU"),
 	OPTION_GROUP(struct softnet_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -170,19 +167,19 @@ static void softnet_plan(const void *config, struct trace_plan *plan)
 
 static const char *const softnet_examples[] = {
 	"nest softnet",
-	"what each processor does for packets that arrive, every second",
+	"receive processing per CPU, every second",
 	"nest softnet --devices 10 1",
-	"which processor takes the packets of which interface, over ten seconds",
+	"packets by interface and CPU, over 10 seconds",
 	NULL,
 };
 
 static const struct tool softnet_tool = {
 	.name = "softnet",
 	.layer = "softirq",
-	.summary = "what each processor does for packets that arrive, and where it does not keep up",
-	.description = "RUNS of NET_RX, PACKETS taken, how often it stopped with work left (SQUEEZED), packets dropped "
-		       "as the processor's queue was full, the longest that queue was (BACKLOG), and the time spent. "
-		       "With --devices instead: which interface's packets it took, and its share of them.",
+	.summary = "receive processing per CPU, with squeezes and backlog drops",
+	.description = "RUNS of NET_RX, PACKETS processed, runs that ended with work left (SQUEEZED), packets DROPPED "
+		       "at a full backlog, the longest BACKLOG, and the time spent. --devices: packets by interface "
+		       "and CPU, and the CPU's share.",
 	.examples = softnet_examples,
 	.events = {"softirq"},
 	.where_of = {"vec == NET_RX"},

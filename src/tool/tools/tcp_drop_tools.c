@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about TCP packets that are thrown away and connections that are reset. */
+/* Tools for TCP drops and resets. */
 #include "tool/core/tool.h"
 
 /* --- tcpdrop --- */
@@ -11,23 +11,23 @@ static const struct output_column tcpdrop_columns[] = {
 
 static const char *const tcpdrop_examples[] = {
 	"nest tcpdrop",
-	"TCP packets that the kernel throws away, with its reason",
+	"dropped TCP packets with reason",
 	"nest tcpdrop --stack",
-	"and the functions that did it",
+	"include the kernel stack of each drop",
 	"nest trace skb.drop --where 'proto == tcp' --count --by reason,lport 10",
-	"how many for which reason, every ten seconds",
+	"drops by reason, every 10 seconds",
 	NULL,
 };
 
 static const struct tool tcpdrop_tool = {
 	.name = "tcpdrop",
 	.layer = "tcp",
-	.summary = "TCP packets that the kernel throws away, and why",
-	.description = "Not every packet that is thrown away is missed: TCP_OLD_DATA, for example, is what had arrived "
-		       "before. LADDR is this host's side: where a packet arrived for (DIR rx) or came from (tx).",
+	.summary = "dropped TCP packets with reason",
+	.description = "Not every drop loses data: TCP_OLD_DATA, for example, is a duplicate. LADDR is the address of "
+		       "this host: destination of received (DIR rx), source of transmitted packets (tx).",
 	.examples = tcpdrop_examples,
 	.events = {"skb.drop"},
-	/* What is left of a FIN once its data was read has no bytes: nothing is lost with it. */
+	/* A FIN whose data was read is freed with 0 bytes: that is no drop. */
 	.where = "proto == tcp and bytes > 0",
 	.columns = tcpdrop_columns,
 };
@@ -41,19 +41,18 @@ static const struct output_column tcpreset_columns[] = {
 
 static const char *const tcpreset_examples[] = {
 	"nest tcpreset",
-	"connections that are reset, by which end and why",
+	"resets sent and received, with reason",
 	"nest tcpreset --where 'dir == rx'",
-	"only those that the peer reset",
+	"resets sent by the peer",
 	NULL,
 };
 
 static const struct tool tcpreset_tool = {
 	.name = "tcpreset",
 	.layer = "tcp",
-	.summary = "connections that are reset, by which end and why",
-	.description = "DIR rx: the peer reset a connection of this host. DIR tx: this host did, with the kernel's "
-		       "reason (Linux 6.10 "
-		       "and later); where no connection is known, state and owner are unknown (-).",
+	.summary = "TCP resets sent and received, with reason",
+	.description = "DIR rx: received from the peer. DIR tx: sent by this host, with the kernel's reason (Linux "
+		       "6.10 and later). Without a connection, state and owner are unknown (-).",
 	.examples = tcpreset_examples,
 	.events = {"tcp.reset"},
 	.columns = tcpreset_columns,

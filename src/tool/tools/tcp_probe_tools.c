@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about round-trip times, windows and congestion control. */
+/* Tools for TCP RTT, windows and congestion control. */
 #include "tool/core/tool.h"
 
 /* --- tcprtt --- */
@@ -14,12 +14,12 @@ struct tcprtt_config {
 };
 
 static const struct option_spec tcprtt_options[] = {
-	OPTION(struct tcprtt_config, laddr, TEXT, "laddr", 'a', "ADDR", "only this local address or prefix"),
-	OPTION(struct tcprtt_config, raddr, TEXT, "raddr", 'A', "ADDR", "only this remote address or prefix"),
-	OPTION(struct tcprtt_config, by_laddr, FLAG, "byladdr", 'b', NULL, "a histogram for each local address"),
-	OPTION(struct tcprtt_config, by_raddr, FLAG, "byraddr", 'B', NULL, "a histogram for each remote host"),
+	OPTION(struct tcprtt_config, laddr, TEXT, "laddr", 'a', "ADDR", "limit to this local address or prefix"),
+	OPTION(struct tcprtt_config, raddr, TEXT, "raddr", 'A', "ADDR", "limit to this remote address or prefix"),
+	OPTION(struct tcprtt_config, by_laddr, FLAG, "byladdr", 'b', NULL, "group by local address"),
+	OPTION(struct tcprtt_config, by_raddr, FLAG, "byraddr", 'B', NULL, "group by remote host"),
 	OPTION(struct tcprtt_config, table, FLAG, "table", 'e', NULL,
-	       "smallest, largest and average instead of a histogram"),
+	       "print minimum, maximum and average instead of a histogram"),
 	OPTION_GROUP(struct tcprtt_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -48,19 +48,18 @@ static void tcprtt_plan(const void *data, struct trace_plan *plan)
 
 static const char *const tcprtt_examples[] = {
 	"nest tcprtt -B 10",
-	"round-trip times to each remote host, every ten seconds",
+	"RTT to each remote host, every 10 seconds",
 	"nest tcprtt -e -P 443 -d 5",
-	"a line for each host that port 443 talks to",
+	"RTT of port 443, one line per host",
 	NULL,
 };
 
 static const struct tool tcprtt_tool = {
 	.name = "tcprtt",
 	.layer = "tcp",
-	.summary = "round-trip times of TCP connections, as histograms or by host",
-	.description = "The smoothed round-trip time that the kernel keeps, taken each time a segment arrives. "
-		       "Connections over "
-		       "which much arrives count for much; one that is idle does not count at all.",
+	.summary = "TCP RTT by host or as a histogram",
+	.description = "The smoothed RTT (SRTT) that the kernel keeps, sampled at each received segment: busy "
+		       "connections weigh more, idle ones not at all.",
 	.examples = tcprtt_examples,
 	.events = {"tcp.probe"},
 	.aggregate = AGGREGATE_HIST,
@@ -84,7 +83,7 @@ struct tcpwin_config {
 };
 
 static const struct option_spec tcpwin_options[] = {
-	OPTION(struct tcpwin_config, plot, FLAG, "plot", 0, NULL, "at the end, draw the windows over time, as SVG"),
+	OPTION(struct tcpwin_config, plot, FLAG, "plot", 0, NULL, "plot the windows over time as SVG at the end"),
 	OPTION_GROUP(struct tcpwin_config, common, trace_stream_table),
 	OPTION_END,
 };
@@ -97,21 +96,19 @@ static void tcpwin_plan(const void *config, struct trace_plan *plan)
 
 static const char *const tcpwin_examples[] = {
 	"nest tcpwin --where 'rport == 443'",
-	"the windows of connections to port 443, each time a segment arrives",
+	"windows of connections to port 443, at each received segment",
 	"nest tcpwin -P 5201 -d 10 --plot -o window.svg",
-	"the same as a picture",
+	"the same as a plot",
 	NULL,
 };
 
 static const struct tool tcpwin_tool = {
 	.name = "tcpwin",
 	.layer = "tcp",
-	.summary = "congestion window, receiver's window and buffers of connections over time",
-	.description =
-		"Three kinds of rows: tcp.state when a connection is there, tcp.probe for each segment that arrives, "
-		"tcp.retransmit for each that is sent again (KIND tells why). On a busy host name a port or an "
-		"address: "
-		"there is a row for every segment.",
+	.summary = "congestion window, receive window and buffers over time",
+	.description = "Three kinds of rows: tcp.state when a connection is established, tcp.probe for each received "
+		       "segment, tcp.retransmit for each retransmission (KIND is its cause). On a busy host limit it "
+		       "to a port or an address: every segment is a row.",
 	.examples = tcpwin_examples,
 	.events = {"tcp.state", "tcp.probe", "tcp.retransmit"},
 	.where_of = {"newstate == ESTABLISHED"},
@@ -131,21 +128,18 @@ static const struct output_column tcpcong_columns[] = {
 
 static const char *const tcpcong_examples[] = {
 	"nest tcpcong -d 30",
-	"how long each connection was in which state of congestion control",
+	"time in each congestion control state, by connection",
 	"nest trace tcp.cong --where 'new_congestion == loss'",
-	"each time that a connection runs into a timeout",
+	"each retransmission timeout",
 	NULL,
 };
 
 static const struct tool tcpcong_tool = {
 	.name = "tcpcong",
 	.layer = "tcp",
-	.summary = "how long connections were in which state of congestion control",
-	.description =
-		"A row for each state of each connection that went through more than one: how long altogether, how "
-		"often, and the longest time. A state is "
-		"counted "
-		"when it ends, the last one with the connection; a state that began before the run is not counted.",
+	.summary = "time in each TCP congestion control state",
+	.description = "One row per connection and state, for connections that changed state: total time, count and "
+		       "longest stay. A state is counted when it ends; a state that began before the run is not.",
 	.examples = tcpcong_examples,
 	.events = {"tcp.cong"},
 	.columns = tcpcong_columns,

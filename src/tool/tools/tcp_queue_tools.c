@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about connections and data that wait: at the listener, before they are sent, before they are read. */
+/* Tools for TCP queues: accept queue, data held before transmission, data waiting for its reader. */
 #include <inttypes.h>
 
 #include "tool/core/tool.h"
@@ -8,20 +8,19 @@
 
 static const char *const tcpsynbl_examples[] = {
 	"nest tcpsynbl -d 10",
-	"how full the queues of listeners were, each time a connection joined one",
+	"accept queue length, at each new connection",
 	"nest trace tcp.backlog --where 'backlog >= backlog_max'",
-	"each time that one was full",
+	"each time the queue was full",
 	NULL,
 };
 
 static const struct tool tcpsynbl_tool = {
 	.name = "tcpsynbl",
 	.layer = "tcp",
-	.summary = "how many connections wait to be accepted, as a histogram by listener and limit",
-	.description =
-		"Told for each connection whose handshake is done; the number contains it. What finds the queue full "
-		"is not "
-		"told: the field drops of the event tcp.backlog counts it, and so do ListenOverflows of nest counters.",
+	.summary = "accept queue length per listener",
+	.description = "Sampled at each completed handshake, including the new connection. Connections dropped at a "
+		       "full queue are not sampled: the field drops of tcp.backlog and ListenOverflows of nest "
+		       "counters count them.",
 	.examples = tcpsynbl_examples,
 	.events = {"tcp.backlog"},
 	.aggregate = AGGREGATE_HIST,
@@ -39,7 +38,7 @@ struct tcpnagle_config {
 
 static const struct option_spec tcpnagle_options[] = {
 	OPTION(struct tcpnagle_config, all, FLAG, "all", 'a', NULL,
-	       "other reasons, too: pacing, windows, queues of this host"),
+	       "include other reasons: pacing, windows, local queues"),
 	OPTION_GROUP(struct tcpnagle_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -52,19 +51,18 @@ static void tcpnagle_plan(const void *config, struct trace_plan *plan)
 
 static const char *const tcpnagle_examples[] = {
 	"nest tcpnagle -d 10",
-	"how long small writes wait for an acknowledgement, or corked ones for more",
+	"wait of small writes for an ACK, and of corked data for more",
 	"nest trace tcp.hold --where 'reason == nagle and lat > 30ms' --count --by comm,raddr,rport",
-	"programs that run into Nagle's algorithm and delayed acknowledgements together",
+	"programs that combine Nagle's algorithm with delayed ACKs",
 	NULL,
 };
 
 static const struct tool tcpnagle_tool = {
 	.name = "tcpnagle",
 	.layer = "tcp",
-	.summary = "how long data waits because of Nagle's algorithm or a cork",
-	.description = "From the end of the write to the moment when the data leaves. 40 ms and more is mostly a peer "
-		       "that delays its "
-		       "acknowledgement; TCP_NODELAY, or one write instead of two, ends it.",
+	.summary = "data held back by Nagle or TCP_CORK",
+	.description = "From the end of the write to transmission. 40 ms and more usually is the peer's delayed ACK; "
+		       "set TCP_NODELAY, or write once instead of twice.",
 	.examples = tcpnagle_examples,
 	.events = {"tcp.hold"},
 	.aggregate = AGGREGATE_HIST,
@@ -80,17 +78,16 @@ TOOL(tcpnagle_tool);
 
 static const char *const tcppacing_examples[] = {
 	"nest tcppacing -d 5",
-	"how long segments wait because TCP spreads them over time",
+	"wait of segments for their pacing time, by program",
 	NULL,
 };
 
 static const struct tool tcppacing_tool = {
 	.name = "tcppacing",
 	.layer = "tcp",
-	.summary = "how long data waits because TCP spreads its segments over time",
-	.description = "Connections that use bbr, or for which an application has set a rate. With the fq qdisc the "
-		       "waiting is done "
-		       "there and not in TCP: it does not show here.",
+	.summary = "delay added by TCP pacing",
+	.description = "Connections that use bbr, or with a pacing rate set by the application. With the fq qdisc "
+		       "pacing happens in the qdisc and is not shown here.",
 	.examples = tcppacing_examples,
 	.events = {"tcp.hold"},
 	.where = "reason == pacing",
@@ -112,8 +109,7 @@ struct tcppktlat_config {
 };
 
 static const struct option_spec tcppktlat_options[] = {
-	OPTION(struct tcppktlat_config, min_ns, DURATION, "min", 'm', "TIME",
-	       "only what waited at least so long (1ms)"),
+	OPTION(struct tcppktlat_config, min_ns, DURATION, "min", 'm', "TIME", "limit to waits of at least TIME (1ms)"),
 	OPTION_GROUP(struct tcppktlat_config, common, trace_stream_table),
 	OPTION_END,
 };
@@ -128,19 +124,18 @@ static void tcppktlat_plan(const void *config, struct trace_plan *plan)
 
 static const char *const tcppktlat_examples[] = {
 	"nest tcppktlat -m 10ms",
-	"data that waited ten milliseconds or more for its application",
+	"data that waited 10 ms or longer for its application",
 	"nest trace tcp.wait --hist lat_ns --by comm",
-	"how long each program lets received data wait",
+	"wait of received data, by program",
 	NULL,
 };
 
 static const struct tool tcppktlat_tool = {
 	.name = "tcppktlat",
 	.layer = "tcp",
-	.summary = "how long received data waits until the application reads it",
-	.description =
-		"Of data that came while nothing else waited: from its arrival at TCP to the read. An application that "
-		"waits in recv has to be woken, one that is busy has to come round.",
+	.summary = "time from TCP receive to read by the application",
+	.description = "Measures data that arrives in an empty receive queue, from TCP receive to the read. A reader "
+		       "blocked in recv has to be woken; a busy one has to return to the socket.",
 	.examples = tcppktlat_examples,
 	.events = {"tcp.wait"},
 	.columns = tcppktlat_columns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about connections coming about, changing their state, and ending. */
+/* Tools for TCP connection setup, state changes and close. */
 #include <inttypes.h>
 
 #include "tool/core/tool.h"
@@ -14,19 +14,18 @@ static const struct output_column tcpstates_columns[] = {
 
 static const char *const tcpstates_examples[] = {
 	"nest tcpstates",
-	"every change of state, with the time spent in the old one",
+	"all state changes, with the time in the old state",
 	"nest tcpstates --where 'oldstate == CLOSE_WAIT and span > 10s'",
-	"applications that did not notice for long that the peer had closed",
+	"sockets that stayed in CLOSE_WAIT for longer than 10 seconds",
 	NULL,
 };
 
 static const struct tool tcpstates_tool = {
 	.name = "tcpstates",
 	.layer = "tcp",
-	.summary = "TCP sockets that change their state, and how long they were in the old one",
-	.description =
-		"COOKIE is the same in all rows of one socket. SPAN is unknown (-) for a state that began before the "
-		"run.",
+	.summary = "TCP state changes with time per state",
+	.description = "COOKIE is the kernel's socket cookie, equal in all rows of a socket. SPAN of a state that "
+		       "began before the run is unknown (-).",
 	.examples = tcpstates_examples,
 	.events = {"tcp.state"},
 	.columns = tcpstates_columns,
@@ -46,7 +45,7 @@ struct tcpconnlat_config {
 
 static const struct option_spec tcpconnlat_options[] = {
 	OPTION(struct tcpconnlat_config, min_ns, DURATION, "min", 'm', "TIME",
-	       "only those that took at least so long (10ms)"),
+	       "limit to connects of at least TIME (10ms)"),
 	OPTION_GROUP(struct tcpconnlat_config, common, trace_stream_table),
 	OPTION_END,
 };
@@ -61,20 +60,18 @@ static void tcpconnlat_plan(const void *config, struct trace_plan *plan)
 
 static const char *const tcpconnlat_examples[] = {
 	"nest tcpconnlat -m 10ms",
-	"connections that took ten milliseconds or more to come about",
+	"connects that took 10 ms or longer",
 	"nest trace sock.connect --where 'proto == tcp' --hist lat_ns --by raddr",
-	"how long it takes, for each destination",
+	"connect latency by destination",
 	NULL,
 };
 
 static const struct tool tcpconnlat_tool = {
 	.name = "tcpconnlat",
 	.layer = "tcp",
-	.summary = "how long TCP connections took to come about",
-	.description = "From the SYN to the answer: one round trip to the peer, and what its kernel needs. The "
-		       "application on the "
-		       "other side has no part in it. A connection that failed has an error: the time is that until it "
-		       "was given up.",
+	.summary = "TCP connect latency",
+	.description = "From the SYN to the peer's answer: one RTT plus the work of the peer's kernel; the peer's "
+		       "application has no part in it. A failed connect has an error, and the time until it failed.",
 	.examples = tcpconnlat_examples,
 	.events = {"sock.connect"},
 	.where = "proto == tcp",
@@ -106,16 +103,16 @@ static const struct output_column tcptracer_columns[] = {
 
 static const char *const tcptracer_examples[] = {
 	"nest tcptracer",
-	"connections as they are made, accepted and closed",
+	"connects, accepts and closes",
 	NULL,
 };
 
 static const struct tool tcptracer_tool = {
 	.name = "tcptracer",
 	.layer = "tcp",
-	.summary = "connections that are made, accepted and closed",
-	.description = "T tells which: C was made (sock.connect), A accepted (sock.accept), X closed (tcp.close). A "
-		       "connection that failed has an error and no X.",
+	.summary = "TCP connects, accepts and closes",
+	.description = "T is the event: C connect (sock.connect), A accept (sock.accept), X close (tcp.close). A "
+		       "failed connect has an error and no X.",
 	.examples = tcptracer_examples,
 	.events = {"sock.connect", "sock.accept", "tcp.close"},
 	.where = "proto == tcp",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of TCP. */
+/* TCP connection tools: tcplife, tcpconnect, tcpretrans. */
 #include "tool/core/tool.h"
 
 /* --- tcplife --- */
@@ -10,11 +10,11 @@ static const struct output_column tcplife_columns[] = {
 
 static const char *const tcplife_examples[] = {
 	"nest tcplife",
-	"every connection as it ends: whose it was, how much went each way, how long it lived",
+	"all connections as they close: owner, bytes and duration",
 	"nest tcplife --where 'span > 1s and rx_bytes == 0'",
-	"those that waited for an answer that never came",
+	"connections without an answer",
 	"nest tcplife --dot -d 60 | dot -Tsvg -o who.svg",
-	"a picture of who talked to whom in a minute",
+	"graph of who talked to whom in 60 seconds",
 	NULL,
 };
 
@@ -25,7 +25,7 @@ struct tcplife_config {
 
 static const struct option_spec tcplife_options[] = {
 	OPTION(struct tcplife_config, dot, FLAG, "dot", 0, NULL,
-	       "at the end, the graph of who talks to whom, for dot of Graphviz"),
+	       "print a graph of who talks to whom at the end, for Graphviz dot"),
 	OPTION_GROUP(struct tcplife_config, common, trace_stream_table),
 	OPTION_END,
 };
@@ -39,10 +39,9 @@ static void tcplife_plan(const void *config, struct trace_plan *plan)
 static const struct tool tcplife_tool = {
 	.name = "tcplife",
 	.layer = "tcp",
-	.summary = "connections with their duration and bytes, as they end",
-	.description =
-		"A connection whose beginning was not seen has no duration. Bytes are payload: what was sent again "
-		"counts once, the handshake does not count.",
+	.summary = "TCP connections with owner, bytes and duration",
+	.description = "A connection established before the run has no duration. Bytes are payload: retransmitted data "
+		       "counts once, the handshake does not count.",
 	.examples = tcplife_examples,
 	.events = {"tcp.close"},
 	.columns = tcplife_columns,
@@ -80,19 +79,18 @@ static void tcpconnect_plan(const void *config, struct trace_plan *plan)
 
 static const char *const tcpconnect_examples[] = {
 	"nest tcpconnect",
-	"every connection that is asked for here, when it is there or has failed",
+	"outgoing connections, established or failed",
 	"nest tcpconnect -x",
-	"failures only: refused, timed out, unreachable, given up",
+	"failed connects: refused, timed out, unreachable, aborted",
 	NULL,
 };
 
 static const struct tool tcpconnect_tool = {
 	.name = "tcpconnect",
 	.layer = "tcp",
-	.summary = "connections that this host asks for, with the time they took or the error",
-	.description =
-		"Shown when the answer has come, so that port, time and failure are known; connections that do not "
-		"wait (non-blocking) included.",
+	.summary = "outgoing TCP connections with latency and error",
+	.description = "Reported when the peer answers or the connect fails, so that port, latency and error are "
+		       "known; includes non-blocking connects.",
 	.examples = tcpconnect_examples,
 	.events = {"sock.connect"},
 	.where = "proto == tcp",
@@ -124,7 +122,7 @@ struct tcpretrans_config {
 static const struct option_spec tcpretrans_options[] = {
 	OPTION(struct tcpretrans_config, count, FLAG, "count", 'c', NULL, "count by connection"),
 	OPTION(struct tcpretrans_config, sequence, FLAG, "sequence", 's', NULL, "show sequence numbers"),
-	OPTION(struct tcpretrans_config, no_probes, FLAG, "no-lossprobe", 0, NULL, "without tail loss probes"),
+	OPTION(struct tcpretrans_config, no_probes, FLAG, "no-lossprobe", 0, NULL, "leave out tail loss probes"),
 	OPTION_GROUP(struct tcpretrans_config, common, trace_stream_table),
 	OPTION_END,
 };
@@ -144,19 +142,18 @@ static void tcpretrans_plan(const void *data, struct trace_plan *plan)
 
 static const char *const tcpretrans_examples[] = {
 	"nest tcpretrans",
-	"segments sent again as it happens, and why",
+	"retransmissions as they happen, with cause",
 	"nest tcpretrans -c -d 10",
-	"which connections lose how much, over ten seconds",
+	"retransmissions by connection, over 10 seconds",
 	NULL,
 };
 
 static const struct tool tcpretrans_tool = {
 	.name = "tcpretrans",
 	.layer = "tcp",
-	.summary = "segments that TCP sends again, and why",
-	.description =
-		"T tells why: fast (acknowledgements showed the loss), timeout, probe (tail loss probe), syn, synack. "
-		"Nothing is paid for segments that are sent once.",
+	.summary = "TCP retransmissions with cause",
+	.description = "T is the cause: fast (ACKs showed the loss), timeout, probe (tail loss probe), syn, synack. No "
+		       "overhead for segments that are sent once.",
 	.examples = tcpretrans_examples,
 	.events = {"tcp.retransmit"},
 	.columns = tcpretrans_columns,

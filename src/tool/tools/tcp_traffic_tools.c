@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools about how much TCP moves, and between whom. */
+/* Tools for TCP throughput and packets. */
 #include <errno.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct tcptop_config {
 };
 
 static const struct option_spec tcptop_options[] = {
-	OPTION(struct tcptop_config, rows, UINT, "rows", 'r', "N", "at most so many rows (20)", .min = 1,
+	OPTION(struct tcptop_config, rows, UINT, "rows", 'r', "N", "limit output to N rows (20)", .min = 1,
 	       .max = 1000000),
 	OPTION_GROUP(struct tcptop_config, common, trace_option_table),
 	OPTION_END,
@@ -34,19 +34,18 @@ static void tcptop_plan(const void *config, struct trace_plan *plan)
 
 static const char *const tcptop_examples[] = {
 	"nest tcptop",
-	"the busiest connections, every second",
+	"connections with the most traffic, every second",
 	"nest tcptop -d 10 -p 4711",
-	"those of one process over ten seconds",
+	"one process, over 10 seconds",
 	NULL,
 };
 
 static const struct tool tcptop_tool = {
 	.name = "tcptop",
 	.layer = "tcp",
-	.summary = "the connections that move most, and whose they are",
-	.description = "What applications write to and read from their sockets, by process and connection, the busiest "
-		       "first. It "
-		       "is added up in the kernel: nothing is paid for each packet.",
+	.summary = "TCP throughput by process and connection",
+	.description = "Bytes that applications write to and read from their sockets, by process and connection, "
+		       "busiest first. Aggregates in the kernel: no overhead per packet.",
 	.examples = tcptop_examples,
 	.events = {"sock.send", "sock.recv"},
 	.where = "proto == tcp",
@@ -75,7 +74,7 @@ struct tcpsubnet_config {
 
 static const struct option_spec tcpsubnet_options[] = {
 	OPTION(struct tcpsubnet_config, subnets, NAMES, "subnets", 's', "NET,..",
-	       "these subnets; the first that has the address counts (" SUBNETS_DEFAULT ")"),
+	       "group by these subnets, first match wins (" SUBNETS_DEFAULT ")"),
 	OPTION_GROUP(struct tcpsubnet_config, common, trace_option_table),
 	OPTION_END,
 };
@@ -102,12 +101,12 @@ static void add_subnet(struct subnets *all, const char *text, size_t length, str
 	char *name = all->names[min_of(all->count, (size_t)SUBNETS_MAX - 1)];
 
 	if (all->count == SUBNETS_MAX) {
-		why_set(why, -EINVAL, "at most %d subnets", SUBNETS_MAX);
+		why_set(why, -EINVAL, "too many subnets: the limit is %d", SUBNETS_MAX);
 		return;
 	}
 	snprintf(name, sizeof(all->names[0]), "%.*s", (int)min_of(length, sizeof(all->names[0]) - 1), text);
 	if (prefix_parse(name, &all->prefixes[all->count]) < 0)
-		why_set(why, -EINVAL, "'%s' is no subnet, such as 10.0.0.0/8", name);
+		why_set(why, -EINVAL, "invalid subnet '%s': expected ADDRESS/LENGTH, such as 10.0.0.0/8", name);
 	all->count++;
 }
 
@@ -132,19 +131,18 @@ static void tcpsubnet_plan(const void *data, struct trace_plan *plan)
 
 static const char *const tcpsubnet_examples[] = {
 	"nest tcpsubnet",
-	"bytes sent to the usual subnets, every second",
+	"bytes sent to private networks, loopback and the rest, every second",
 	"nest tcpsubnet -s 10.77.0.0/16,10.0.0.0/8,0.0.0.0/0 5",
-	"to subnets of one's own, every five seconds",
+	"your own subnets, every 5 seconds",
 	NULL,
 };
 
 static const struct tool tcpsubnet_tool = {
 	.name = "tcpsubnet",
 	.layer = "tcp",
-	.summary = "how much goes to which subnet",
-	.description = "What applications send over TCP, added up by the subnet of the other end. A subnet of - means "
-		       "that the "
-		       "address is in none of those that were named.",
+	.summary = "TCP bytes sent, by subnet",
+	.description = "Bytes that applications send over TCP, by subnet of the peer. Subnet - means that no listed "
+		       "subnet contains the address.",
 	.examples = tcpsubnet_examples,
 	.events = {"sock.send"},
 	.where = "proto == tcp",
@@ -167,17 +165,16 @@ static const struct output_column tcpsnoop_columns[] = {
 
 static const char *const tcpsnoop_examples[] = {
 	"nest tcpsnoop -P 443",
-	"every packet of port 443, with its process",
+	"packets of port 443, with process",
 	NULL,
 };
 
 static const struct tool tcpsnoop_tool = {
 	.name = "tcpsnoop",
 	.layer = "tcp",
-	.summary = "every TCP packet, with the process that it belongs to",
-	.description = "A row for each packet: on a busy host name a port, a process or an address. To learn who moves "
-		       "how much, tcptop "
-		       "costs far less. Packets that the host cuts up or puts together (GSO, GRO) count once.",
+	.summary = "TCP packets with process",
+	.description = "One row per packet: on a busy host limit it to a port, a process or an address. For throughput "
+		       "per process tcptop costs far less. GSO and GRO packets count once.",
 	.examples = tcpsnoop_examples,
 	.events = {"tcp.packet"},
 	.columns = tcpsnoop_columns,

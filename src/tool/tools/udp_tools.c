@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of UDP. */
+/* UDP tools. */
 #include "base/clock.h"
 #include "tool/core/tool.h"
 
@@ -11,15 +11,15 @@ static const struct output_column udpconnect_columns[] = {
 
 static const char *const udpconnect_examples[] = {
 	"nest udpconnect",
-	"whom applications talk to by UDP: mostly name servers",
+	"UDP peers of applications: mostly name servers",
 	NULL,
 };
 
 static const struct tool udpconnect_tool = {
 	.name = "udpconnect",
 	.layer = "udp",
-	.summary = "UDP sockets that are connected to a peer",
-	.description = "An application that sends without connecting is not seen: udptop and udplife do.",
+	.summary = "connect() calls of UDP sockets",
+	.description = "Unconnected sockets are not seen here; udptop and udplife show them.",
 	.examples = udpconnect_examples,
 	.events = {"sock.connect"},
 	.where = "proto == udp",
@@ -36,19 +36,18 @@ static const struct output_column udplife_columns[] = {
 
 static const char *const udplife_examples[] = {
 	"nest udplife",
-	"every UDP socket as it is closed: whose it was, how much went each way, how long it lived",
+	"all UDP sockets as they close: owner, bytes and duration",
 	"nest udplife --where 'sends > 0 and receives == 0'",
-	"questions without an answer",
+	"requests without a reply",
 	NULL,
 };
 
 static const struct tool udplife_tool = {
 	.name = "udplife",
 	.layer = "udp",
-	.summary = "UDP sockets with their duration, datagrams and bytes, as they are closed",
-	.description = "A socket that was there before the run has neither duration nor sums. One that is not "
-		       "connected has no "
-		       "remote address: it may have talked to many.",
+	.summary = "UDP sockets with owner, datagrams, bytes and duration",
+	.description = "A socket opened before the run has neither duration nor sums. An unconnected socket has no "
+		       "remote address: it may have many peers.",
 	.examples = udplife_examples,
 	.events = {"udp.close"},
 	.columns = udplife_columns,
@@ -58,15 +57,15 @@ TOOL(udplife_tool);
 /* --- udptop --- */
 
 static const char *const udptop_examples[] = {
-	"nest udptop", "who moves most by UDP, every second", "nest udptop 10 1", "once, over ten seconds", NULL,
+	"nest udptop", "sockets with the most traffic, every second", "nest udptop 10 1", "once, over 10 seconds", NULL,
 };
 
 static const struct tool udptop_tool = {
 	.name = "udptop",
 	.layer = "udp",
-	.summary = "who sends and receives most by UDP",
-	.description = "By process and socket, the busiest first. A socket that is not connected shows no remote "
-		       "address. Added up in the kernel: nothing is paid for each packet.",
+	.summary = "UDP throughput by process and socket",
+	.description = "By process and socket, busiest first. An unconnected socket has no remote address. Aggregates "
+		       "in the kernel: no overhead per packet.",
 	.examples = udptop_examples,
 	.events = {"sock.send", "sock.recv"},
 	.where = "proto == udp",
@@ -107,19 +106,18 @@ static void udpdrop_plan(const void *config, struct trace_plan *plan)
 
 static const char *const udpdrop_examples[] = {
 	"nest udpdrop",
-	"datagrams that were thrown away because the application did not read fast enough",
+	"datagrams dropped because the application does not read fast enough",
 	"nest udpdrop -c 1",
-	"how many for whom, every second",
+	"drops by process, port and reason, every second",
 	NULL,
 };
 
 static const struct tool udpdrop_tool = {
 	.name = "udpdrop",
 	.layer = "udp",
-	.summary = "datagrams that arrived and found no room, with the process that did not read them",
-	.description = "The same as RcvbufErrors and MemErrors of nest counters, one by one. Datagrams for a port that "
-		       "nobody has, "
-		       "or with a wrong checksum, never reach a socket and are not told here.",
+	.summary = "UDP datagrams dropped at a full receive queue",
+	.description = "The drops that RcvbufErrors and MemErrors of nest counters count, one by one. Datagrams to a "
+		       "closed port or with a wrong checksum do not reach a socket and are not shown.",
 	.examples = udpdrop_examples,
 	.events = {"udp.drop"},
 	.columns = udpdrop_columns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tools of wireless networks. */
+/* Wi-Fi tools. */
 #include "tool/core/tool.h"
 
 static const struct output_column scan_columns[] = {
@@ -8,19 +8,18 @@ static const struct output_column scan_columns[] = {
 
 static const char *const scan_examples[] = {
 	"nest ieee80211scan",
-	"who searches for wireless networks, and how long it takes",
+	"Wi-Fi scans with requester and duration",
 	"nest ieee80211scan --stack",
-	"and by which functions of the driver it ended",
+	"include the kernel stack at the end of the scan",
 	NULL,
 };
 
 static const struct tool scan_tool = {
 	.name = "ieee80211scan",
 	.layer = "wifi",
-	.summary = "searches for wireless networks: who asked, how long they took",
-	.description =
-		"While it searches, a radio leaves its channel, and packets wait. The process is the one that asked: a "
-		"network manager, or a person.",
+	.summary = "Wi-Fi scans with requester and duration",
+	.description = "The radio leaves its channel during a scan, and packets wait. The process is the requester: "
+		       "usually a network manager.",
 	.examples = scan_examples,
 	.events = {"wifi.scan"},
 	.columns = scan_columns,

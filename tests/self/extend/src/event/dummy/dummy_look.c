@@ -7,6 +7,6 @@ static const struct field fields[] = {
 };
 
 static const struct event_role roles[] = {
-	{.name = "changes of state", .hooks = {{.programs = {"dummy_look_seen"}}}},
+	{.name = "state changes", .hooks = {{.programs = {"dummy_look_seen"}}}},
 };
 EVENT_TYPE(dummy_look, "dummy.look", struct dummy_look, fields, roles, "an event of a new folder");

@@ -7,6 +7,6 @@ static const struct field fields[] = {
 };
 
 static const struct event_role roles[] = {
-	{.name = "changes of state", .hooks = {{.programs = {"dummy_state_seen"}}}},
+	{.name = "state changes", .hooks = {{.programs = {"dummy_state_seen"}}}},
 };
 EVENT_TYPE(dummy_state, "dummy.state", struct dummy_state, fields, roles, "an event beside others");
